@@ -1,0 +1,65 @@
+"""Warp & Weft: what the labs of the course need, with or without a GPU.
+
+Import it before Numba. Where there is no usable GPU it switches Numba to its
+simulator, which can only be done before Numba is imported, and puts our own in that
+simulator's place.
+"""
+
+import os
+import sys
+from typing import TYPE_CHECKING, Any
+
+from weft import device
+
+if TYPE_CHECKING:
+    from weft import bench
+    from weft.check import check
+    from weft.device import doctor
+    from weft.lesson import hint, lab, on_gpu, progress, quiz
+
+__all__ = [
+    "GPU", "bench", "check", "doctor", "hint", "lab", "on_gpu", "progress", "quiz",
+]
+
+
+def _choose() -> bool:
+    """Find out where kernels will run; True for a GPU."""
+    if device.find().usable:
+        return True
+    numba = sys.modules.get("numba")
+    if numba is not None and not numba.config.ENABLE_CUDASIM:
+        raise ImportError(
+            "Numba was imported before weft, so it can no longer be switched to the "
+            "simulator, and there is no usable GPU here. Restart the kernel (Kernel ▸ "
+            "Restart Kernel) and put `import weft` first."
+        )
+    os.environ["NUMBA_ENABLE_CUDASIM"] = "1"
+    from weft.simulator import host
+
+    host.install()
+    return False
+
+
+GPU = _choose()
+
+_HOME = {
+    "bench": "weft.bench", "check": "weft.check", "doctor": "weft.device",
+    "hint": "weft.lesson", "lab": "weft.lesson", "on_gpu": "weft.lesson",
+    "progress": "weft.lesson", "quiz": "weft.lesson",
+}
+
+
+def __getattr__(name: str) -> Any:
+    """Import what a lab asks for when it asks for it."""
+    import importlib
+
+    if name not in _HOME:
+        raise AttributeError(f"module 'weft' has no attribute {name!r}")
+    module = importlib.import_module(_HOME[name])
+    found = module if name == "bench" else getattr(module, name)
+    globals()[name] = found
+    return found
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -1,0 +1,230 @@
+"""Turn a learner's kernel into a Python function that runs against the simulator.
+
+The function keeps its source positions. Three things change: `cuda`, `math` and
+Numba's types in its globals and closure become their simulated twins, device
+functions are bound likewise, and every loop counts its steps.
+"""
+
+import ast
+import inspect
+import textwrap
+import types
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ..intrinsics import TWINS
+from . import mathematics
+from .memory import as_dtype
+
+STEP, LOOP = "__weft_step__", "__weft_loop__"
+
+
+class Bound:
+    """A kernel and the device functions it calls, bound to one simulated `cuda`.
+
+    `call` runs it; `lines` maps every code object of the learner's to its source
+    lines, by line number.
+    """
+
+    def __init__(
+        self,
+        fn: types.FunctionType,
+        cuda: Any,
+        step: Callable[[], bool],
+        loop: Callable[[Any], Any],
+        refuse: Callable[[str, str], Any],
+    ) -> None:
+        self.lines: dict[types.CodeType, dict[int, str]] = {}
+        self._cuda, self._step, self._loop, self._refuse = cuda, step, loop, refuse
+        self._done: dict[types.FunctionType, types.FunctionType] = {}
+        self.call = self._bind(fn)
+
+    def _bind(self, fn: types.FunctionType) -> types.FunctionType:
+        if fn in self._done:
+            return self._done[fn]
+        code, lines = counted(fn)
+        for inner in code_tree(code):
+            self.lines[inner] = lines
+        scope = dict(fn.__globals__)
+        closure = None
+        if fn.__closure__:
+            cells = dict(zip(fn.__code__.co_freevars, fn.__closure__, strict=True))
+            closure = tuple(types.CellType() for _ in code.co_freevars)
+        bound = types.FunctionType(
+            code, scope, fn.__name__, fn.__defaults__, closure
+        )
+        bound.__kwdefaults__ = fn.__kwdefaults__
+        self._done[fn] = bound  # before its names: it may call itself
+
+        names = {n for c in code_tree(code) for n in c.co_names}
+        for name in names & scope.keys():
+            scope[name] = self._twin(name, scope[name])
+        scope[STEP], scope[LOOP] = self._step, self._loop
+        for name, cell in zip(code.co_freevars, closure or (), strict=True):
+            cell.cell_contents = self._twin(name, cells[name].cell_contents)
+        return bound
+
+    def _twin(self, name: str, value: Any) -> Any:
+        """What the kernel finds under a name, given what the host has there."""
+        from numba import types as numba_types
+
+        if isinstance(value, types.ModuleType):
+            if value.__name__ == "math":
+                return mathematics
+            if value.__name__ in ("numba.cuda", "numba.cuda.simulator"):
+                return self._cuda
+            if value.__name__ == "numba":
+                return NumbaModule(value, self._cuda)
+            if value.__name__.endswith("cuda.libdevice"):
+                return mathematics.Libdevice()
+            return value
+        if isinstance(value, numba_types.Number):
+            return Cast(as_dtype(value))
+        for gpu, twin in TWINS:
+            if value is gpu:
+                return self._bind(twin) if is_python(twin) else twin
+        inner = python_function(value)
+        if inner is not None:
+            return self._bind(inner)
+        if is_python(value) and not value.__module__.startswith(("numpy", "weft.")):
+            return self._not_compiled(name)
+        stub = self._cuda.twin_of(value)
+        return value if stub is None else stub
+
+    def _not_compiled(self, name: str) -> Callable[..., Any]:
+        def refuse(*_: Any, **__: Any) -> Any:
+            return self._refuse(
+                f"`{name}` is a plain Python function",
+                "A kernel can only call functions that are compiled for the GPU: "
+                "decorate it with @cuda.jit(device=True).",
+            )
+
+        return refuse
+
+
+class Cast:
+    """A Numba number type used as a function, `int32(i)`, or as a dtype."""
+
+    __slots__ = ("_type", "dtype")
+
+    def __init__(self, dtype: np.dtype[Any]) -> None:
+        self.dtype = dtype
+        self._type = dtype.type
+
+    def __call__(self, value: Any) -> Any:
+        try:
+            return self._type(value)
+        except OverflowError:  # wraps round, as in a register
+            return np.array(int(value) & (2**64 - 1), np.uint64).astype(self.dtype)[()]
+
+
+class NumbaModule:
+    """The `numba` module as a kernel sees it: its `cuda` is the simulated one."""
+
+    def __init__(self, module: types.ModuleType, cuda: Any) -> None:
+        self._module = module
+        self.cuda = cuda
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._module, name)
+
+
+def python_function(value: Any) -> types.FunctionType | None:
+    """The Python function inside something `@cuda.jit` made, None otherwise."""
+    if not type(value).__module__.startswith("numba"):
+        return None
+    inner = getattr(value, "py_func", None)
+    return inner if isinstance(inner, types.FunctionType) else None
+
+
+def is_python(value: Any) -> bool:
+    return isinstance(value, types.FunctionType)
+
+
+_counted: dict[types.CodeType, tuple[types.CodeType, dict[int, str]]] = {}
+
+
+def counted(fn: types.FunctionType) -> tuple[types.CodeType, dict[int, str]]:
+    """The code of `fn` with loops that count their steps, and its source lines.
+
+    Without source (a function made by `exec`) the code is returned as it is.
+    """
+    code = fn.__code__
+    if code in _counted:
+        return _counted[code]
+    try:
+        source, first = inspect.getsourcelines(fn)
+        flat = textwrap.dedent("".join(source))
+        tree = ast.parse(flat)
+    except (OSError, SyntaxError, TypeError):
+        return code, {}
+    lines = {first + i: line.rstrip("\n") for i, line in enumerate(source)}
+    indent = len(source[0]) - len(flat.splitlines(keepends=True)[0])
+    definition = next((n for n in ast.walk(tree) if named(n, fn.__name__)), None)
+    if not isinstance(definition, ast.FunctionDef):
+        return code, lines
+    definition.decorator_list = []
+    definition.returns = None
+    for argument in ast.walk(definition.args):
+        if isinstance(argument, ast.arg):
+            argument.annotation = None
+    CountSteps().visit(definition)
+    module = ast.Module([enclose(definition, code.co_freevars)], [])
+    ast.fix_missing_locations(module)
+    for node in ast.walk(module):
+        if isinstance(node, (ast.expr, ast.stmt)):
+            node.lineno += first - 1
+            node.end_lineno = (node.end_lineno or 1) + first - 1
+            node.col_offset += indent
+            node.end_col_offset = (node.end_col_offset or 0) + indent
+    compiled = compile(module, code.co_filename, "exec", dont_inherit=True)
+    found = next(
+        c for c in code_tree(compiled)
+        if c.co_name == fn.__name__ and c.co_varnames[: c.co_argcount]
+        == code.co_varnames[: code.co_argcount]
+    )
+    _counted[code] = found, lines
+    return _counted[code]
+
+
+def named(node: ast.AST, name: str) -> bool:
+    return isinstance(node, ast.FunctionDef) and node.name == name
+
+
+def enclose(definition: ast.FunctionDef, free: tuple[str, ...]) -> ast.FunctionDef:
+    """Wrap `definition` so that its free variables are free again."""
+    if not free:
+        return definition
+    outer = ast.parse(f"def __weft_scope__({', '.join(free)}): pass").body[0]
+    assert isinstance(outer, ast.FunctionDef)
+    outer.body = [definition]
+    return outer
+
+
+class CountSteps(ast.NodeTransformer):
+    """`while test` becomes `while step() and test`; `for x in y`, `for x in loop(y)`."""
+
+    def visit_While(self, node: ast.While) -> ast.AST:
+        self.generic_visit(node)
+        step = ast.Call(ast.Name(STEP, ast.Load()), [], [])
+        test = ast.BoolOp(ast.And(), [step, node.test])
+        for new in (step, step.func, test):
+            ast.copy_location(new, node.test)
+        node.test = test
+        return node
+
+    def visit_For(self, node: ast.For) -> ast.AST:
+        self.generic_visit(node)
+        call = ast.Call(ast.Name(LOOP, ast.Load()), [node.iter], [])
+        for new in (call, call.func):
+            ast.copy_location(new, node.iter)
+        node.iter = call
+        return node
+
+
+def code_tree(code: types.CodeType) -> list[types.CodeType]:
+    """`code` and every code object inside it."""
+    inner = [c for c in code.co_consts if isinstance(c, types.CodeType)]
+    return [code, *(t for c in inner for t in code_tree(c))]

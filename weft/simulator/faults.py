@@ -1,0 +1,92 @@
+"""What can go wrong in a simulated kernel, as one exception with a place."""
+
+from dataclasses import dataclass, field
+from types import CodeType, FrameType
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where in the learner's source something happened.
+
+    `line` counts as the learner's editor does (1 is the first line of the cell or
+    file), `text` is that line without its indentation, `expression` the part of it
+    that was being evaluated ('' where Python does not say).
+    """
+
+    function: str
+    line: int
+    text: str = ""
+    expression: str = ""
+
+
+@dataclass
+class Fault(Exception):
+    """A bug in a kernel, found while it ran in the simulator.
+
+    `kind` is one of the verdict kinds of `weft.check`; `message` says what happened
+    in one sentence, `why` explains it. `thread` and `block` are (x, y, z) indices,
+    None where the fault belongs to no single thread. `places` lists the source lines
+    concerned, the most telling first.
+    """
+
+    kind: str
+    message: str
+    why: str = ""
+    thread: tuple[int, int, int] | None = None
+    block: tuple[int, int, int] | None = None
+    places: list[Place] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        super().__init__(self.message)
+
+    def __str__(self) -> str:
+        parts = [self.message]
+        if self.thread is not None:
+            parts.append(f"thread {short(self.thread)}, block {short(self.block)}")
+        parts += [f"line {p.line}: {p.text}" for p in self.places]
+        if self.why:
+            parts.append(self.why)
+        return "\n  ".join(parts)
+
+
+    def _render_traceback_(self, *_: object) -> list[str]:
+        """What IPython shows: the words, without the frames of this package."""
+        return [f"{type(self).__name__}: {self}"]
+
+
+class LaunchError(Fault, ValueError):
+    """A launch configuration that no GPU accepts."""
+
+    def __init__(self, message: str, why: str = "") -> None:
+        Fault.__init__(self, "launch", message, why)
+
+
+def short(index: tuple[int, ...] | None) -> str:
+    """Write a thread or block index without its trailing zero dimensions.
+
+    >>> short((3, 0, 0)), short((3, 7, 0))
+    ('3', '(3, 7)')
+    """
+    if index is None:
+        return "?"
+    trimmed = list(index)
+    while len(trimmed) > 1 and trimmed[-1] == 0:
+        trimmed.pop()
+    return str(trimmed[0]) if len(trimmed) == 1 else f"({', '.join(map(str, trimmed))})"
+
+
+def place(code: CodeType, lasti: int, lines: dict[int, str]) -> Place:
+    """The source place of the instruction at byte offset `lasti` of `code`."""
+    positions = list(code.co_positions())
+    line, end_line, start, end = positions[min(lasti // 2, len(positions) - 1)]
+    line = line or code.co_firstlineno
+    full = lines.get(line, "")
+    expression = ""
+    if start is not None and end is not None and end_line == line:
+        expression = full.encode()[start:end].decode(errors="replace")
+    return Place(code.co_name, line, full.strip(), expression)
+
+
+def frame_place(frame: FrameType, lines: dict[int, str]) -> Place:
+    """The source place at which `frame` is now."""
+    return place(frame.f_code, frame.f_lasti, lines)

@@ -1,0 +1,145 @@
+"""The seam in Numba's own simulator: ordinary launches run on ours.
+
+`install` replaces what the host side of Numba's simulator gets wrong or lacks: the
+launch itself, the options of `cuda.jit`, timed events, streams from elsewhere and the
+attributes of the device.
+"""
+
+import time
+from typing import Any
+
+from .faults import Fault, LaunchError
+from .launch import host_array, simulate
+from .limits import MAX_BLOCK, MAX_GRID, MAX_THREADS, STATIC_SHARED, WARP, configuration
+
+CAPABILITY = (9, 0)
+
+
+class Launcher:
+    """`kernel[grid, block, stream, shared]`, waiting for its arguments."""
+
+    def __init__(self, kernel: Any, config: Any) -> None:
+        configuration(config)  # a wrong one is refused where it is written
+        self._kernel, self._config = kernel, config
+
+    def __call__(self, *args: Any) -> None:
+        __tracebackhide__ = True
+        back: list[Any] = []
+        given = tuple(_to_device(arg, back) for arg in args)
+        try:
+            simulate(self._kernel, self._config, given)
+        except Fault as fault:
+            raise fault.with_traceback(None) from None
+        finally:
+            for write_back in back:
+                write_back()
+
+
+def _to_device(arg: Any, back: list[Any]) -> Any:
+    """Follow `cuda.In`, `cuda.Out` and `cuda.InOut`; leave the rest as it is."""
+    hint = hasattr(arg, "to_device") and host_array(arg, "") is None
+    return arg.to_device(back) if hint else arg
+
+
+def _launch_unconfigured(kernel: Any, *args: Any) -> Any:
+    if kernel._device:
+        raise Fault(
+            "launch", f"{kernel.__name__} is a device function",
+            "Only a kernel can call it: the host launches kernels.",
+        )
+    raise LaunchError(
+        f"{kernel.__name__} was called without a grid and a block",
+        f"Launch it with {kernel.__name__}[grid, block](...).",
+    )
+
+
+def _for_all(
+    kernel: Any, ntasks: int, tpb: int = 0, stream: Any = 0, sharedmem: int = 0
+) -> Launcher:
+    threads = tpb or 128
+    return Launcher(kernel, (max(1, -(-ntasks // threads)), threads, stream, sharedmem))
+
+
+class Event:
+    """An event that knows when it was recorded; everything here is synchronous."""
+
+    def __init__(self, timing: bool = True) -> None:
+        self._at: float | None = None
+
+    def record(self, stream: Any = 0) -> None:
+        self._at = time.perf_counter()
+
+    def query(self) -> bool:
+        return True
+
+    def wait(self, stream: Any = 0) -> None: ...
+
+    def synchronize(self) -> None: ...
+
+    def elapsed_time(self, later: "Event") -> float:
+        """Milliseconds of this machine's CPU: they say nothing about a GPU."""
+        if self._at is None or later._at is None:
+            raise ValueError("record both events before you ask for the time between")
+        return (later._at - self._at) * 1e3
+
+
+_JIT_OPTIONS = {"device", "debug", "argtypes", "inline", "restype", "fastmath", "opt"}
+
+_ATTRIBUTES: dict[str, Any] = {
+    "name": b"Warp & Weft simulator",
+    "compute_capability": CAPABILITY,
+    "WARP_SIZE": WARP,
+    "MAX_THREADS_PER_BLOCK": MAX_THREADS,
+    "MAX_BLOCK_DIM_X": MAX_BLOCK[0],
+    "MAX_BLOCK_DIM_Y": MAX_BLOCK[1],
+    "MAX_BLOCK_DIM_Z": MAX_BLOCK[2],
+    "MAX_GRID_DIM_X": MAX_GRID[0],
+    "MAX_GRID_DIM_Y": MAX_GRID[1],
+    "MAX_GRID_DIM_Z": MAX_GRID[2],
+    "MAX_SHARED_MEMORY_PER_BLOCK": STATIC_SHARED,
+    "MULTIPROCESSOR_COUNT": 132,  # an H200's, for launches sized by it
+    "MAX_THREADS_PER_MULTI_PROCESSOR": 2048,
+    "COOPERATIVE_LAUNCH": 1,
+}
+
+
+def install() -> None:
+    """Put this simulator in the place of Numba's. Numba must run as a simulator."""
+    from numba import cuda
+    from numba.cuda.simulator import api
+    from numba.cuda.simulator.cudadrv import devicearray, devices
+    from numba.cuda.simulator.kernel import FakeCUDAKernel, FakeOverload
+
+    FakeCUDAKernel.__getitem__ = lambda kernel, config: Launcher(kernel, config)
+    FakeCUDAKernel.__call__ = _launch_unconfigured
+    FakeCUDAKernel.forall = _for_all
+    FakeCUDAKernel.configure = lambda kernel, *config: Launcher(kernel, config)
+    FakeOverload.max_cooperative_grid_blocks = lambda _, block: 132
+
+    stock_jit = api.jit
+
+    def jit(func_or_sig: Any = None, **options: Any) -> Any:
+        """Numba's own; options that only a compiler needs are accepted."""
+        known = {k: v for k, v in options.items() if k in _JIT_OPTIONS}
+        return stock_jit(func_or_sig, **known)
+
+    def as_cuda_array(data: Any, sync: bool = True) -> Any:
+        """A device array over the memory of a NumPy array or a CPU tensor."""
+        array = host_array(data, "the array")
+        if array is None:
+            raise TypeError(f"{type(data).__name__} holds no array")
+        return devicearray.FakeCUDAArray(array)
+
+    changes: dict[str, Any] = {
+        "jit": jit,
+        "event": Event,
+        "as_cuda_array": as_cuda_array,
+        "is_cuda_array": lambda data: host_array(data, "") is not None,
+        "external_stream": lambda pointer: cuda.stream(),
+        "default_stream": lambda: cuda.stream(),
+        "per_thread_default_stream": lambda: cuda.stream(),
+    }
+    for name, value in changes.items():
+        setattr(cuda, name, value)
+    for name, value in _ATTRIBUTES.items():
+        setattr(devices.FakeCUDADevice, name, value)

@@ -1,0 +1,113 @@
+"""Launching a kernel in the simulator: its arguments in, its writes out."""
+
+import inspect
+from dataclasses import dataclass, field
+from types import FunctionType
+from typing import Any
+
+import numpy as np
+
+from .binding import python_function
+from .faults import Fault
+from .limits import configuration
+from .scheduler import Run
+
+
+@dataclass
+class Launch:
+    """What a finished launch left behind.
+
+    `written` maps the names of the parameters asked for to Boolean arrays: which of
+    their elements the kernel stored to.
+    """
+
+    written: dict[str, np.ndarray[Any, Any]] = field(default_factory=dict)
+
+
+def simulate(
+    kernel: Any,
+    config: Any,
+    args: tuple[Any, ...],
+    *,
+    readonly: frozenset[int] = frozenset(),
+    watched: frozenset[int] = frozenset(),
+    make_run: type[Run] = Run,
+) -> Launch:
+    """Run `kernel[config](*args)` on the CPU, on any machine.
+
+    `kernel` is what `@cuda.jit` made, or a Python function. `config` is
+    `(grid, block[, stream[, shared_bytes]])`. Arrays may be NumPy arrays (or anything
+    that shares memory with one); the kernel writes into them. `readonly` and `watched`
+    are positions of arguments: stores to the first raise, stores to the second are
+    noted in `Launch.written`.
+
+    Raises `Fault`, or `LaunchError` for a configuration that no GPU accepts.
+    """
+    fn = kernel if isinstance(kernel, FunctionType) else python_function(kernel)
+    if fn is None:
+        raise Fault("type", f"{kernel!r} is not a kernel", "Decorate it with @cuda.jit.")
+    grid, block, _, shared = configuration(config)
+    names = parameters(fn, args)
+    run = make_run(fn, grid, block, shared)
+    launch = Launch()
+    given = []
+    for position, (name, arg) in enumerate(zip(names, args, strict=True)):
+        marks = None
+        if position in watched:
+            marks = launch.written[name] = np.zeros(np.shape(arg), bool)
+        given.append(argument(run, arg, name, marks, position in readonly))
+    run.execute(tuple(given))
+    return launch
+
+
+def parameters(fn: FunctionType, args: tuple[Any, ...]) -> list[str]:
+    """The names of the parameters that `args` go to. Raises `Fault` on a mismatch."""
+    names = list(inspect.signature(fn).parameters)
+    if len(names) != len(args):
+        raise Fault(
+            "type",
+            f"{fn.__name__} takes {len(names)} arguments ({', '.join(names)}), and "
+            f"{len(args)} were given",
+        )
+    return names
+
+
+def argument(
+    run: Run,
+    value: Any,
+    name: str,
+    written: np.ndarray[Any, Any] | None = None,
+    readonly: bool = False,
+) -> Any:
+    """What the kernel gets for a host value. Raises `Fault` for what Numba refuses."""
+    data = host_array(value, name)
+    if data is not None:
+        return run.array(data, name, "global", None, written, readonly)
+    if isinstance(value, tuple):
+        return tuple(argument(run, v, name) for v in value)
+    if value is None or isinstance(value, (bool, int, float, complex, np.generic)):
+        return value
+    raise Fault(
+        "type",
+        f"the argument {name} is a {type(value).__name__}",
+        "A kernel takes arrays and numbers.",
+    )
+
+
+def host_array(value: Any, name: str) -> np.ndarray[Any, Any] | None:
+    """The NumPy array that shares its memory with `value`, None for a number."""
+    if isinstance(value, np.ndarray):
+        return value if value.ndim else value.reshape(1)
+    inner = getattr(value, "_ary", None)  # Numba's simulated device array
+    if isinstance(inner, np.ndarray):
+        return host_array(inner, name)
+    if type(value).__module__.partition(".")[0] == "torch":
+        if getattr(value, "requires_grad", False):
+            raise Fault(
+                "type",
+                f"the tensor {name} requires a gradient",
+                f"A kernel cannot record one: pass {name}.detach().",
+            )
+        tensor: np.ndarray[Any, Any] = value.numpy()
+        return host_array(tensor, name)
+    return None

@@ -1,0 +1,85 @@
+"""What a launch may ask for, checked in words a learner understands."""
+
+import operator
+from typing import Any
+
+from .faults import LaunchError
+
+Dim = tuple[int, int, int]
+
+WARP = 32
+MAX_THREADS = 1024
+MAX_BLOCK: Dim = (1024, 1024, 64)
+MAX_GRID: Dim = (2**31 - 1, 65535, 65535)
+STATIC_SHARED = 48 * 1024  # bytes a block may declare, every capability we support
+DYNAMIC_SHARED = 227 * 1024  # bytes with opt-in, compute capability 9.0
+# Source of the limits: CUDA C++ Programming Guide, "Compute Capabilities",
+# table "Technical Specifications per Compute Capability".
+
+
+def configuration(config: Any) -> tuple[Dim, Dim, Any, int]:
+    """Read `kernel[config]` into (grid, block, stream, dynamic shared bytes).
+
+    Raises `LaunchError` when a real GPU would refuse it.
+    """
+    if not isinstance(config, tuple) or not 2 <= len(config) <= 4:
+        raise LaunchError(
+            f"a launch needs kernel[grid, block], got kernel[{config!r}]",
+            "The first number is how many blocks, the second how many threads each "
+            "block has; a stream and dynamic shared bytes may follow.",
+        )
+    grid = dimensions(config[0], "grid", "blocks")
+    block = dimensions(config[1], "block", "threads")
+    threads = block[0] * block[1] * block[2]
+    if threads > MAX_THREADS:
+        raise LaunchError(
+            f"block of {threads} threads; a block holds at most {MAX_THREADS} "
+            f"({MAX_THREADS // WARP} warps)",
+            "Use smaller blocks, and more of them.",
+        )
+    for name, size, most in (("block", block, MAX_BLOCK), ("grid", grid, MAX_GRID)):
+        for axis, got, limit in zip("xyz", size, most, strict=True):
+            if got > limit:
+                raise LaunchError(
+                    f"{name} of {got} along {axis}; the limit there is {limit}"
+                )
+    stream = config[2] if len(config) > 2 else 0
+    shared = config[3] if len(config) > 3 else 0
+    try:
+        shared = operator.index(shared or 0)
+    except TypeError:
+        raise LaunchError(
+            f"dynamic shared memory of {shared!r} bytes; it must be a whole number"
+        ) from None
+    if not 0 <= shared <= DYNAMIC_SHARED:
+        raise LaunchError(
+            f"{shared} bytes of dynamic shared memory; a block has at most "
+            f"{DYNAMIC_SHARED}"
+        )
+    return grid, block, stream, shared
+
+
+def dimensions(size: Any, name: str, unit: str) -> Dim:
+    """Read a grid or block size, an integer or up to three, into (x, y, z)."""
+    sizes = tuple(size) if isinstance(size, (tuple, list)) else (size,)
+    if not 1 <= len(sizes) <= 3:
+        raise LaunchError(f"{name} has {len(sizes)} dimensions; it may have 1 to 3")
+    read: list[int] = []
+    for value in sizes:
+        try:
+            read.append(operator.index(value))
+        except TypeError:
+            why = f"The {name} is a count of {unit}, a whole number."
+            if isinstance(value, float):
+                why += (
+                    " `/` always gives a float. Mind which way you round: the last "
+                    "block may be only partly needed, but it is needed."
+                )
+            raise LaunchError(f"{name} of {value!r} {unit}", why) from None
+        if read[-1] < 1:
+            raise LaunchError(
+                f"{name} of {value!r} {unit}; there must be at least 1",
+                "A launch of nothing is an error on the GPU as well.",
+            )
+    x, y, z = (*read, 1, 1)[:3]
+    return x, y, z

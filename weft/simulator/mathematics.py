@@ -1,0 +1,98 @@
+"""`math` as a kernel computes it: float32 in, float32 out, and no exceptions.
+
+Python's own `math` works in double precision and raises for `log(0)`; a GPU returns
+the type it was given, and an infinity or a NaN. Numba's rules: floats keep their
+width, integers become float64, `floor` and `ceil` give integers.
+"""
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+pi, e, tau, inf, nan = math.pi, math.e, math.tau, math.inf, math.nan
+
+
+def _floating(value: Any) -> Any:
+    return value if isinstance(value, np.floating) else np.float64(value)
+
+
+def _ufunc(ufunc: Callable[..., Any]) -> Callable[..., Any]:
+    def apply(*values: Any) -> Any:
+        with np.errstate(all="ignore"):
+            return ufunc(*(_floating(v) for v in values))
+
+    return apply
+
+
+def _scalar(function: Callable[[float], float]) -> Callable[[Any], Any]:
+    def apply(value: Any) -> Any:
+        value = _floating(value)
+        try:
+            return type(value)(function(float(value)))
+        except (ValueError, OverflowError):
+            return type(value)(np.nan)
+
+    return apply
+
+
+for _name, _of in {
+    "acos": np.arccos, "acosh": np.arccosh, "asin": np.arcsin, "asinh": np.arcsinh,
+    "atan": np.arctan, "atan2": np.arctan2, "atanh": np.arctanh,
+    "copysign": np.copysign, "cos": np.cos, "cosh": np.cosh, "degrees": np.degrees,
+    "exp": np.exp, "exp2": np.exp2, "expm1": np.expm1, "fabs": np.fabs,
+    "fmod": np.fmod, "hypot": np.hypot, "isfinite": np.isfinite, "isinf": np.isinf,
+    "isnan": np.isnan, "ldexp": np.ldexp, "log": np.log, "log10": np.log10,
+    "log1p": np.log1p, "log2": np.log2, "pow": np.power, "radians": np.radians,
+    "sin": np.sin, "sinh": np.sinh, "sqrt": np.sqrt, "tan": np.tan, "tanh": np.tanh,
+}.items():
+    globals()[_name] = _ufunc(_of)
+for _name in ("erf", "erfc", "gamma", "lgamma"):
+    globals()[_name] = _scalar(getattr(math, _name))
+
+
+def ldexp(value: Any, exponent: Any) -> Any:
+    return np.ldexp(_floating(value), int(exponent))
+
+
+def floor(value: Any) -> int:
+    return math.floor(value)
+
+
+def ceil(value: Any) -> int:
+    return math.ceil(value)
+
+
+def trunc(value: Any) -> int:
+    return math.trunc(value)
+
+
+def gcd(a: Any, b: Any) -> int:
+    return math.gcd(int(a), int(b))
+
+
+class Libdevice:
+    """`numba.cuda.libdevice`, as far as a name maps to a function of `math`.
+
+    `fast_expf`, `expf` and `exp` are one function here: the simulator has no reduced
+    precision.
+    """
+
+    def __getattr__(self, name: str) -> Callable[..., Any]:
+        plain = name.removeprefix("fast_")
+        wide = np.float32 if plain.endswith("f") else np.float64
+        special = {
+            "rsqrt": lambda x: 1 / np.sqrt(x),
+            "fma": lambda x, y, z: np.float64(x) * np.float64(y) + np.float64(z),
+            "fdivide": lambda x, y: x / y,
+            "fmax": np.fmax,
+            "fmin": np.fmin,
+            "rint": np.rint,
+            "rcp": lambda x: 1 / x,
+        }
+        for stem in (plain, plain.removesuffix("f")):
+            found = special.get(stem) or globals().get(stem)
+            if callable(found):
+                return lambda *v: wide(found(*(wide(x) for x in v)))
+        raise AttributeError(f"the simulator has no libdevice.{name}")

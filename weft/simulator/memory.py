@@ -1,0 +1,325 @@
+"""Arrays as a simulated kernel sees them: every index is checked, negative ones too.
+
+A kernel never touches a NumPy array directly. It gets an `Array`, which looks like
+one but refuses an index that the GPU would take to some other place in memory.
+"""
+
+from collections.abc import Callable, Iterator
+from typing import Any, NoReturn
+
+import numpy as np
+
+from .faults import Fault
+
+# Poison: what memory holds before anyone writes it. Quiet NaNs whose payload tells
+# where they came from, as arithmetic hands the payload on.
+_PAYLOADS = {"global": 0x0BAD, "shared": 0x5AFE, "local": 0x10CA}
+_INTEGER_POISON = 0x5EEDBEEF
+
+Raise = Callable[..., NoReturn]
+
+
+def poison(data: np.ndarray[Any, Any], space: str) -> None:
+    """Fill `data` with the poison of `space`: a marked NaN, or an unlikely integer."""
+    kind, size = data.dtype.kind, data.dtype.itemsize
+    payload = _PAYLOADS[space]
+    if kind == "f" and size == 4:
+        data.view(np.uint32)[...] = 0x7FC00000 | payload
+    elif kind == "f" and size == 8:
+        data.view(np.uint64)[...] = 0x7FF8000000000000 | (payload << 29)
+    elif kind in "fc":
+        data[...] = np.nan
+    elif kind in "iu":
+        data[...] = np.array(_INTEGER_POISON, np.int64).astype(data.dtype)
+    elif kind == "b":
+        data[...] = True
+    elif kind == "V" and data.dtype.names:
+        for name in data.dtype.names:
+            poison(data[name], space)
+
+
+def poisoned_by(value: Any) -> str | None:
+    """The memory space whose poison `value` carries, None if it carries none."""
+    if not isinstance(value, (np.float32, np.float64)) or value == value:
+        return None
+    if isinstance(value, np.float32):
+        payload = int(value.view(np.uint32)) & 0xFFFF
+    else:
+        payload = (int(value.view(np.uint64)) >> 29) & 0xFFFF
+    return next((s for s, p in _PAYLOADS.items() if p == payload), None)
+
+
+class Array:
+    """A checked view of a NumPy array, of any number of dimensions.
+
+    `name` is what the kernel calls it, `space` the memory it lives in. `fault` raises
+    a `Fault` at the place where the kernel is. `written`, if given, is a Boolean array
+    of the same shape in which every store leaves a mark; `readonly` refuses stores.
+    """
+
+    __slots__ = ("_data", "_fault", "_n0", "_n1", "_name", "_readonly", "_space",
+                 "_written")
+
+    def __init__(
+        self,
+        data: np.ndarray[Any, Any],
+        name: str,
+        space: str,
+        fault: Raise,
+        written: np.ndarray[Any, Any] | None = None,
+        readonly: bool = False,
+    ) -> None:
+        self._data = data
+        self._name = name
+        self._space = space
+        self._fault = fault
+        self._written = written
+        self._readonly = readonly
+        self._n0 = data.shape[0]
+        self._n1 = data.shape[1] if data.ndim > 1 else 0
+
+    # Reading and writing
+
+    def __getitem__(self, index: Any) -> Any:
+        return self._read(index)
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        self._check(index, "write")
+        self._store(index, value)
+
+    def _read(self, index: Any) -> Any:
+        self._check(index, "read")
+        found = self._data[index]
+        if isinstance(found, np.ndarray) and found.ndim:
+            marks = None if self._written is None else self._written[index]
+            return self._view(found, marks)
+        if isinstance(found, np.void):
+            return Record(found, self, index)
+        return found
+
+    def _store(self, index: Any, value: Any) -> None:
+        if self._readonly:
+            self._fault(
+                "input-written",
+                f"the kernel writes to {self._name}, which is an input",
+                "Whoever called the kernel still needs it. Results belong in the "
+                "output.",
+            )
+        if isinstance(value, Array):
+            value = value._data
+        try:
+            self._data[index] = value
+        except OverflowError:  # a GPU wraps round, NumPy refuses Python integers
+            wrapped = np.array(value & (2**64 - 1), np.uint64)
+            self._data[index] = wrapped.astype(self._data.dtype)
+        except (TypeError, ValueError) as error:
+            self._fault("type", f"{self._name} cannot hold this value: {error}")
+        if self._written is not None:
+            self._written[index] = True
+
+    def _check(self, index: Any, verb: str) -> None:
+        parts = index if isinstance(index, tuple) else (index,)
+        if len(parts) > self._data.ndim and ... not in parts:
+            self._fault(
+                "type",
+                f"{self._name} has {self._data.ndim} dimension"
+                f"{'s' * (self._data.ndim != 1)}, and {len(parts)} indices were given",
+            )
+        for axis, part in enumerate(parts):
+            if part is ... or part is None or isinstance(part, (slice, str)):
+                if part is ...:
+                    break
+                continue
+            if isinstance(part, (float, np.floating)):
+                self._fault(
+                    "type",
+                    f"{self._name} is indexed with {part!r}, which is not a whole "
+                    "number",
+                    "`/` always gives a float; `//` gives an integer.",
+                )
+            size = self._data.shape[axis]
+            if not 0 <= part < size:
+                self._refuse(parts, axis, int(part), size, verb)
+
+    def _refuse(
+        self, parts: tuple[Any, ...], axis: int, part: int, size: int, verb: str
+    ) -> NoReturn:
+        shown = ", ".join(str(int(p)) if hasattr(p, "__index__") else ":" for p in parts)
+        if self._data.ndim == 1:
+            room = f"{self._name} has {size} element{'s' * (size != 1)}"
+            if size:
+                room += f" (0 to {size - 1})"
+        else:
+            room = f"the shape of {self._name} is {self._data.shape}"
+        if part < 0:
+            self._fault(
+                "negative-index",
+                f"{verb}s {self._name}[{shown}], and {room}",
+                "In Python a negative index counts from the end. CUDA C++ reads "
+                "whatever lies in front of the array, so a kernel never relies on it.",
+            )
+        self._fault(
+            "out-of-bounds",
+            f"{verb}s {self._name}[{shown}], but {room}",
+            "On a GPU nothing stops this: it touches whatever lies behind the array.",
+        )
+
+    # What Numba gives an array inside a kernel
+
+    def _view(
+        self, data: np.ndarray[Any, Any], written: np.ndarray[Any, Any] | None
+    ) -> "Array":
+        kind = flat_class(data.ndim)
+        return kind(data, self._name, self._space, self._fault, written, self._readonly)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return self._data.shape
+
+    @property
+    def size(self) -> int:
+        return self._data.size
+
+    @property
+    def ndim(self) -> int:
+        return self._data.ndim
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        return self._data.dtype
+
+    @property
+    def strides(self) -> tuple[int, ...]:
+        return self._data.strides
+
+    @property
+    def itemsize(self) -> int:
+        return self._data.itemsize
+
+    @property
+    def nbytes(self) -> int:
+        return self._data.nbytes
+
+    @property
+    def T(self) -> "Array":
+        return self._view(self._data.T, None if self._written is None else self._written.T)
+
+    def reshape(self, *shape: Any) -> "Array":
+        marks = None if self._written is None else self._written.reshape(*shape)
+        return self._view(self._data.reshape(*shape), marks)
+
+    def view(self, dtype: Any) -> "Array":
+        return self._view(self._data.view(as_dtype(dtype)), None)
+
+    def __len__(self) -> int:
+        return len(self._data)
+
+    def __iter__(self) -> Iterator[Any]:
+        return (self[i] for i in range(len(self._data)))
+
+    def __repr__(self) -> str:
+        return f"<{self._space} array {self._name} {self.shape} {self.dtype}>"
+
+
+class Array1(Array):
+    """One dimension: the common case, without the detours."""
+
+    __slots__ = ()
+
+    def __getitem__(self, i: Any) -> Any:
+        try:
+            if 0 <= i < self._n0:
+                return self._data[i]
+        except (TypeError, IndexError):
+            pass
+        return self._read(i)
+
+
+class Array2(Array):
+    """Two dimensions, likewise."""
+
+    __slots__ = ()
+
+    def __getitem__(self, index: Any) -> Any:
+        try:
+            i, j = index
+            if 0 <= i < self._n0 and 0 <= j < self._n1:
+                return self._data[index]
+        except (TypeError, ValueError, IndexError):
+            pass
+        return self._read(index)
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        try:
+            i, j = index
+            if (
+                0 <= i < self._n0 and 0 <= j < self._n1
+                and self._written is None and not self._readonly
+            ):
+                self._data[index] = value
+                return
+        except (TypeError, ValueError, IndexError, OverflowError):
+            pass
+        self._check(index, "write")
+        self._store(index, value)
+
+
+def flat_class(ndim: int) -> type[Array]:
+    """The quickest class for an array of `ndim` plain numbers."""
+    return {1: Array1, 2: Array2}.get(ndim, Array)
+
+
+def wrap(
+    data: np.ndarray[Any, Any],
+    name: str,
+    space: str,
+    fault: Raise,
+    written: np.ndarray[Any, Any] | None = None,
+    readonly: bool = False,
+) -> Array:
+    """Give a kernel `data` under `name`; see `Array`."""
+    kind = Array if data.dtype.names else flat_class(data.ndim)
+    return kind(data, name, space, fault, written, readonly)
+
+
+class Record:
+    """One element of an array of structures: `p[i].x` and `p[i]["x"]` alike."""
+
+    __slots__ = ("_array", "_index", "_item")
+
+    def __init__(self, item: np.void, array: Array, index: Any) -> None:
+        object.__setattr__(self, "_item", item)
+        object.__setattr__(self, "_array", array)
+        object.__setattr__(self, "_index", index)
+
+    def __getitem__(self, field: str) -> Any:
+        return self._item[field]
+
+    def __setitem__(self, field: str, value: Any) -> None:
+        array = self._array
+        if array._readonly:
+            array._store(self._index, None)  # raises
+        self._item[field] = value
+        if array._written is not None:
+            array._written[self._index] = True
+
+    def __getattr__(self, field: str) -> Any:
+        try:
+            return self._item[field]
+        except (KeyError, ValueError):
+            raise AttributeError(f"this record has no field {field!r}") from None
+
+    def __setattr__(self, field: str, value: Any) -> None:
+        self[field] = value
+
+
+def as_dtype(dtype: Any) -> np.dtype[Any]:
+    """The NumPy dtype of a Numba type, a NumPy dtype or a Python type."""
+    from numba.np import numpy_support
+
+    if hasattr(dtype, "bitwidth") or type(dtype).__module__.startswith("numba"):
+        return np.dtype(numpy_support.as_dtype(dtype))
+    return np.dtype(dtype)
+
+
+__all__ = ["Array", "Fault", "as_dtype", "poison", "poisoned_by", "wrap"]

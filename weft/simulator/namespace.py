@@ -1,0 +1,395 @@
+"""`cuda` as a running kernel sees it."""
+
+import difflib
+import math
+import sys
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from .limits import STATIC_SHARED
+from .memory import Array, as_dtype, poison, wrap
+from .warps import FULL, Call
+
+if TYPE_CHECKING:
+    from .scheduler import Run
+
+
+class Dim3(NamedTuple):
+    """A triple of sizes or indices."""
+
+    x: int
+    y: int
+    z: int
+
+
+class Cuda:
+    """The simulated `cuda` of one launch.
+
+    The scheduler sets `threadIdx`, `blockIdx` and `laneid` before it resumes a thread.
+    """
+
+    warpsize = 32
+    threadIdx: Dim3
+    blockIdx: Dim3
+    laneid: int
+
+    def __init__(self, run: "Run", grid: Dim3, block: Dim3) -> None:
+        self._run = run
+        self.gridDim = grid
+        self.blockDim = block
+        self.shared = Shared(run)
+        self.local = Local(run)
+        self.const = SimpleNamespace(array_like=lambda data: constant(run, data))
+        self.atomic = Atomic(run)
+        self.cg = SimpleNamespace(this_grid=lambda: GridGroup(run))
+        self.fp16 = Half()
+
+    def grid(self, ndim: int) -> Any:
+        return self._positions(ndim, "grid", self._run.current.position)
+
+    def gridsize(self, ndim: int) -> Any:
+        size = tuple(g * b for g, b in zip(self.gridDim, self.blockDim, strict=True))
+        return self._positions(ndim, "gridsize", size)
+
+    def _positions(self, ndim: int, name: str, values: tuple[int, ...]) -> Any:
+        if ndim == 1:
+            return values[0]
+        if ndim in (2, 3):
+            return values[:ndim]
+        return self._run.fault("type", f"cuda.{name}({ndim}): it takes 1, 2 or 3")
+
+    # Barriers
+
+    def syncthreads(self) -> None:
+        self._run.barrier("syncthreads", sys._getframe(1))
+
+    def syncthreads_count(self, predicate: Any) -> int:
+        return int(self._run.barrier("count", sys._getframe(1), bool(predicate)))
+
+    def syncthreads_and(self, predicate: Any) -> int:
+        return int(self._run.barrier("and", sys._getframe(1), bool(predicate)))
+
+    def syncthreads_or(self, predicate: Any) -> int:
+        return int(self._run.barrier("or", sys._getframe(1), bool(predicate)))
+
+    def threadfence(self) -> None: ...
+
+    def threadfence_block(self) -> None: ...
+
+    def threadfence_system(self) -> None: ...
+
+    def nanosleep(self, ns: int) -> None:
+        self._run.pause()
+
+    # Warps
+
+    def _warp(self, name: str, mask: Any, *args: Any) -> Any:
+        frame = sys._getframe(2)
+        site = frame.f_code, frame.f_lasti
+        return self._run.warp(Call(name, int(mask) & FULL, args, site))
+
+    def syncwarp(self, mask: int = FULL) -> None:
+        self._warp("syncwarp", mask)
+
+    def shfl_sync(self, mask: int, value: Any, src_lane: int) -> Any:
+        return self._warp("shfl_sync", mask, value, src_lane)
+
+    def shfl_up_sync(self, mask: int, value: Any, delta: int) -> Any:
+        return self._warp("shfl_up_sync", mask, value, delta)
+
+    def shfl_down_sync(self, mask: int, value: Any, delta: int) -> Any:
+        return self._warp("shfl_down_sync", mask, value, delta)
+
+    def shfl_xor_sync(self, mask: int, value: Any, lane_mask: int) -> Any:
+        return self._warp("shfl_xor_sync", mask, value, lane_mask)
+
+    def all_sync(self, mask: int, predicate: Any) -> bool:
+        return bool(self._warp("all_sync", mask, predicate))
+
+    def any_sync(self, mask: int, predicate: Any) -> bool:
+        return bool(self._warp("any_sync", mask, predicate))
+
+    def eq_sync(self, mask: int, predicate: Any) -> bool:
+        return bool(self._warp("eq_sync", mask, predicate))
+
+    def ballot_sync(self, mask: int, predicate: Any) -> int:
+        return int(self._warp("ballot_sync", mask, predicate))
+
+    def match_any_sync(self, mask: int, value: Any) -> int:
+        return int(self._warp("match_any_sync", mask, value))
+
+    def match_all_sync(self, mask: int, value: Any) -> Any:
+        return self._warp("match_all_sync", mask, value)
+
+    def activemask(self) -> int:
+        frame = sys._getframe(1)
+        site = frame.f_code, frame.f_lasti
+        return int(self._run.warp(Call("activemask", 0, (), site)))
+
+    def lanemask_lt(self) -> int:
+        return (1 << self.laneid) - 1
+
+    # Arithmetic
+
+    def popc(self, value: Any) -> int:
+        return _unsigned(value)[0].bit_count()
+
+    def brev(self, value: Any) -> Any:
+        number, width = _unsigned(value)
+        return _like(value, int(f"{number:0{width}b}"[::-1], 2))
+
+    def clz(self, value: Any) -> int:
+        number, width = _unsigned(value)
+        return width - number.bit_length()
+
+    def ffs(self, value: Any) -> int:
+        number, _ = _unsigned(value)
+        return (number & -number).bit_length()
+
+    def fma(self, a: Any, b: Any, c: Any) -> Any:
+        if isinstance(a, np.float32):  # one rounding: exact in double, then rounded
+            return np.float32(float(a) * float(b) + float(c))
+        return a * b + c
+
+    def cbrt(self, value: Any) -> Any:
+        return np.cbrt(value)
+
+    def selp(self, condition: Any, a: Any, b: Any) -> Any:
+        return a if condition else b
+
+    # Everything else
+
+    def __getattr__(self, name: str) -> Any:
+        from numba import cuda
+
+        if not name.startswith("_"):
+            found = getattr(cuda, name, None)
+            if found is not None and _usable_in_kernel(found):
+                from .binding import Cast  # here, as binding looks at this module
+
+                return Cast(as_dtype(found)) if hasattr(found, "bitwidth") else found
+        close = difflib.get_close_matches(name, [*dir(self), *_NAMES], 1)
+        hint = f"; did you mean cuda.{close[0]}?" if close else ""
+        raise AttributeError(f"a kernel has no cuda.{name}{hint}")
+
+    def twin_of(self, value: Any) -> Any:
+        """The simulated form of something imported from `numba.cuda` by name."""
+        name = getattr(value, "__name__", None) or getattr(value, "_name", None)
+        module = getattr(value, "__module__", "") or ""
+        if not module.startswith("numba") or "cuda" not in module or not name:
+            return None
+        if name in ("threadIdx", "blockIdx"):
+            return Live(self, name)
+        return getattr(self, name, None) if name in _NAMES else None
+
+
+_NAMES = sorted(
+    {n for n in vars(Cuda) if not n.startswith("_")}
+    | {"blockDim", "gridDim", "shared", "local", "const", "atomic", "cg", "fp16"}
+)
+
+
+class Live:
+    """`threadIdx` or `blockIdx` imported by name: looks up the current thread."""
+
+    def __init__(self, cuda: Cuda, name: str) -> None:
+        self._cuda, self._name = cuda, name
+
+    def __getattr__(self, axis: str) -> int:
+        return int(getattr(getattr(self._cuda, self._name), axis))
+
+
+def _usable_in_kernel(value: Any) -> bool:
+    """Number types and vector types; not host functions such as `to_device`."""
+    return hasattr(value, "bitwidth") or hasattr(value, "num_elements")
+
+
+class Shared:
+    """`cuda.shared`: one allocation per call site and block."""
+
+    def __init__(self, run: "Run") -> None:
+        self._run = run
+
+    def array(self, shape: Any, dtype: Any, alignment: int | None = None) -> Array:
+        run = self._run
+        block = run.current.block
+        frame = sys._getframe(1)
+        site = frame.f_code, frame.f_lasti
+        if site not in block.shared:
+            kind = as_dtype(dtype)
+            if shape == 0 or shape == (0,):
+                name = run.name_of(site, "dynamic shared memory")
+                count = run.dynamic_shared // kind.itemsize
+                data = block.dynamic.view(np.uint8)[: count * kind.itemsize].view(kind)
+            else:
+                data = np.empty(_shape(run, shape, "shared"), kind)
+                poison(data, "shared")
+                block.static_bytes += data.nbytes
+                name = run.name_of(site, "shared array")
+                if block.static_bytes > STATIC_SHARED:
+                    run.fault(
+                        "launch",
+                        f"{block.static_bytes} bytes of shared memory in one block",
+                        f"cuda.shared.array has {STATIC_SHARED} bytes (48 KiB) to give "
+                        "to a block.",
+                    )
+            block.shared[site] = run.array(data, name, "shared", block)
+        return block.shared[site]
+
+
+class Local:
+    """`cuda.local`: an array of one thread."""
+
+    def __init__(self, run: "Run") -> None:
+        self._run = run
+
+    def array(self, shape: Any, dtype: Any, alignment: int | None = None) -> Array:
+        frame = sys._getframe(1)
+        data = np.empty(_shape(self._run, shape, "local"), as_dtype(dtype))
+        poison(data, "local")
+        name = self._run.name_of((frame.f_code, frame.f_lasti), "local array")
+        return self._run.array(data, name, "local", self._run.current)
+
+
+def _shape(run: "Run", shape: Any, where: str) -> tuple[int, ...]:
+    sizes = shape if isinstance(shape, tuple) else (shape,)
+    if not all(isinstance(s, (int, np.integer)) and s > 0 for s in sizes):
+        run.fault(
+            "type",
+            f"cuda.{where}.array of shape {shape!r}",
+            "The shape is made of positive whole numbers, known when the kernel is "
+            "compiled.",
+        )
+    return tuple(int(s) for s in sizes)
+
+
+def constant(run: "Run", data: Any) -> Array:
+    array = wrap(np.asarray(data), "constant array", "constant", run.fault)
+    array._readonly = True
+    return array
+
+
+class GridGroup:
+    """All threads of the launch."""
+
+    def __init__(self, run: "Run") -> None:
+        self._run = run
+
+    def sync(self) -> int:
+        self._run.barrier("grid", sys._getframe(1))
+        return 0
+
+
+class Atomic:
+    """`cuda.atomic`: each call reads, changes and writes in one go; gives the old."""
+
+    def __init__(self, run: "Run") -> None:
+        self._run = run
+
+    def _change(self, array: Any, index: Any, new: Any) -> Any:
+        if not isinstance(array, Array):
+            self._run.fault("type", "cuda.atomic works on an element of an array")
+        with self._run.atomically(), np.errstate(all="ignore"):
+            old = array[index]
+            if isinstance(old, Array):
+                self._run.fault("type", "an atomic operation needs one element")
+            array[index] = new(old, array.dtype.type)
+        return old
+
+    def add(self, array: Any, index: Any, value: Any) -> Any:
+        return self._change(array, index, lambda old, t: old + _as(t, value))
+
+    def sub(self, array: Any, index: Any, value: Any) -> Any:
+        return self._change(array, index, lambda old, t: old - _as(t, value))
+
+    def and_(self, array: Any, index: Any, value: Any) -> Any:
+        return self._change(array, index, lambda old, t: old & _as(t, value))
+
+    def or_(self, array: Any, index: Any, value: Any) -> Any:
+        return self._change(array, index, lambda old, t: old | _as(t, value))
+
+    def xor(self, array: Any, index: Any, value: Any) -> Any:
+        return self._change(array, index, lambda old, t: old ^ _as(t, value))
+
+    def inc(self, array: Any, index: Any, value: Any) -> Any:
+        return self._change(
+            array, index, lambda old, t: t(0) if old >= value else old + t(1)
+        )
+
+    def dec(self, array: Any, index: Any, value: Any) -> Any:
+        return self._change(
+            array, index,
+            lambda old, t: _as(t, value) if old == 0 or old > value else old - t(1),
+        )
+
+    def exch(self, array: Any, index: Any, value: Any) -> Any:
+        return self._change(array, index, lambda old, t: value)
+
+    def max(self, array: Any, index: Any, value: Any) -> Any:
+        return self._change(array, index, lambda old, t: max(old, _as(t, value)))
+
+    def min(self, array: Any, index: Any, value: Any) -> Any:
+        return self._change(array, index, lambda old, t: min(old, _as(t, value)))
+
+    def nanmax(self, array: Any, index: Any, value: Any) -> Any:
+        return self._change(array, index, lambda old, t: np.fmax(old, _as(t, value)))
+
+    def nanmin(self, array: Any, index: Any, value: Any) -> Any:
+        return self._change(array, index, lambda old, t: np.fmin(old, _as(t, value)))
+
+    def cas(self, array: Any, index: Any, old: Any, value: Any) -> Any:
+        return self._change(array, index, lambda now, t: value if now == old else now)
+
+    def compare_and_swap(self, array: Any, old: Any, value: Any) -> Any:
+        return self.cas(array, (0,) * array.ndim, old, value)
+
+
+class Half:
+    """`cuda.fp16`: half-precision arithmetic by function."""
+
+    def __getattr__(self, name: str) -> Any:
+        if name not in _HALF:
+            raise AttributeError(f"cuda.fp16 has no {name}")
+        function = _HALF[name]
+
+        def apply(*values: Any) -> Any:
+            with np.errstate(all="ignore"):
+                result = function(*(np.float16(v) for v in values))
+            return result if isinstance(result, (bool, np.bool_)) else np.float16(result)
+
+        return apply
+
+
+_HALF: dict[str, Any] = {
+    "hadd": np.add, "hsub": np.subtract, "hmul": np.multiply, "hdiv": np.divide,
+    "hfma": lambda a, b, c: float(a) * float(b) + float(c), "hneg": np.negative,
+    "habs": np.abs, "hsin": np.sin, "hcos": np.cos, "hlog": np.log, "hlog2": np.log2,
+    "hlog10": np.log10, "hexp": np.exp, "hexp2": np.exp2,
+    "hexp10": lambda a: 10 ** float(a), "hsqrt": np.sqrt, "hrcp": np.reciprocal,
+    "hrsqrt": lambda a: 1 / math.sqrt(a) if a > 0 else np.inf, "hceil": np.ceil,
+    "hfloor": np.floor, "htrunc": np.trunc, "hrint": np.rint, "heq": np.equal,
+    "hne": np.not_equal, "hge": np.greater_equal, "hgt": np.greater,
+    "hle": np.less_equal, "hlt": np.less, "hmax": np.maximum, "hmin": np.minimum,
+}
+
+
+def _as(kind: Any, value: Any) -> Any:
+    """`value` in the type of the array's elements, wrapping round like a register."""
+    return value if type(value) is kind else np.asarray(value).astype(kind)[()]
+
+
+def _unsigned(value: Any) -> tuple[int, int]:
+    """The bits of an integer as a number >= 0, and how many there are."""
+    width = value.dtype.itemsize * 8 if isinstance(value, np.generic) else 0
+    if not width:  # a plain Python integer: int32 if it fits
+        width = 32 if -(2**31) <= value < 2**32 else 64
+    width = max(width, 32)
+    return int(value) & (2**width - 1), width
+
+
+def _like(value: Any, number: int) -> Any:
+    if isinstance(value, np.integer):
+        return np.array(number, np.uint64).astype(value.dtype)[()]
+    return number

@@ -1,0 +1,460 @@
+"""One simulated launch: its threads, who runs when, and what they wait for.
+
+Every CUDA thread is a greenlet. A thread runs until it reaches a barrier, a warp
+operation or its end; then the next one runs, in the order of their numbers. The
+schedule is always the same, so a verdict never depends on luck.
+"""
+
+import contextlib
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from types import CodeType, FrameType, FunctionType, TracebackType
+from typing import Any, NoReturn
+
+import numpy as np
+from greenlet import getcurrent, greenlet
+
+from .binding import Bound
+from .faults import Fault, Place, place, short
+from .limits import WARP, Dim
+from .memory import Array, poison, wrap
+from .namespace import Cuda, Dim3
+from .warps import OPERATIONS, AbsentLane, Call, bits, lanes_in
+
+STEPS_WITHOUT_PROGRESS = 2_000_000  # iterations of `while` with nobody getting on
+LONGEST_LOOP = 10_000_000  # iterations of one thread's `for` loops
+TURN = 64  # iterations after which a `while` lets others run
+
+
+@dataclass(slots=True)
+class Barrier:
+    """A thread's wait at a block-wide or grid-wide barrier."""
+
+    name: str
+    value: bool
+    site: tuple[CodeType, int]
+
+
+class Thread:
+    """One CUDA thread. `waiting` says what for; None while it can run."""
+
+    __slots__ = ("block", "epoch", "glet", "index", "lane", "number", "position",
+                 "reply", "steps", "waiting", "warp")
+
+    def __init__(self, block: "Block", index: Dim3, rank: int, run: "Run") -> None:
+        self.block = block
+        self.index = index
+        self.lane = rank % WARP
+        self.warp = rank // WARP
+        self.number = rank
+        size, at = run.block, block.index
+        self.position = (
+            at.x * size.x + index.x, at.y * size.y + index.y, at.z * size.z + index.z
+        )
+        self.glet = greenlet(run.call)
+        self.waiting: Any = None
+        self.reply: Any = None
+        self.steps = 0
+        self.epoch = 0
+
+
+class Block:
+    """One block: its threads and its shared memory."""
+
+    __slots__ = ("dynamic", "index", "number", "shared", "static_bytes", "threads",
+                 "warps")
+
+    def __init__(self, run: "Run", index: Dim3, number: int) -> None:
+        self.index = index
+        self.number = number
+        self.shared: dict[tuple[CodeType, int], Array] = {}
+        self.static_bytes = 0
+        self.dynamic = np.empty(run.dynamic_shared // 4 + 1, np.float32)
+        poison(self.dynamic, "shared")
+        sx, sy, sz = run.block
+        self.threads = [
+            Thread(self, Dim3(x, y, z), x + sx * (y + sy * z), run)
+            for z in range(sz) for y in range(sy) for x in range(sx)
+        ]
+        self.warps = [
+            self.threads[i : i + WARP] for i in range(0, len(self.threads), WARP)
+        ]
+
+
+class Pause:
+    """A thread's turn is over; it wants to go on."""
+
+
+PAUSE = Pause()
+
+
+class Run:
+    """A launch of `fn` over `grid` blocks of `block` threads.
+
+    `dynamic_shared` is in bytes. `execute` runs it to its end or raises `Fault`.
+    """
+
+    def __init__(
+        self, fn: FunctionType, grid: Dim, block: Dim, dynamic_shared: int = 0
+    ) -> None:
+        self.grid, self.block = Dim3(*grid), Dim3(*block)
+        self.dynamic_shared = dynamic_shared
+        self.cuda = Cuda(self, self.grid, self.block)
+        self.bound = Bound(fn, self.cuda, self._step, self._loop, self._refuse)
+        self.call = self.bound.call
+        self.lines = self.bound.lines
+        self.current: Thread = None  # type: ignore[assignment]
+        self._hub = getcurrent()
+        self._idle_steps = 0
+        self._names: dict[tuple[CodeType, int], str] = {}
+
+    # Arrays
+
+    def array(
+        self,
+        data: np.ndarray[Any, Any],
+        name: str,
+        space: str,
+        owner: Any = None,
+        written: np.ndarray[Any, Any] | None = None,
+        readonly: bool = False,
+    ) -> Array:
+        """Give the kernel `data`; `owner` is the block or thread it belongs to."""
+        return wrap(data, name, space, self.fault, written, readonly)
+
+    @contextlib.contextmanager
+    def atomically(self) -> Iterator[None]:
+        """Mark the accesses within as one atomic operation."""
+        yield
+
+    def name_of(self, site: tuple[CodeType, int], otherwise: str) -> str:
+        """The variable that the call at `site` is assigned to."""
+        if site not in self._names:
+            code, lasti = site
+            text = place(code, lasti, self.lines.get(code, {})).text
+            target, equals, _ = text.partition("=")
+            plain = target.split(":")[0].strip()
+            named = equals and plain.isidentifier()
+            self._names[site] = plain if named else otherwise
+        return self._names[site]
+
+    # Running
+
+    def execute(self, args: tuple[Any, ...]) -> None:
+        """Run all blocks in order. Raises `Fault`."""
+        gx, gy, gz = self.grid
+        alive: list[Block] = []
+        with np.errstate(all="ignore"):
+            for number in range(gx * gy * gz):
+                at = Dim3(number % gx, number // gx % gy, number // (gx * gy))
+                block = Block(self, at, number)
+                for thread in block.threads:
+                    self._resume(thread, args)
+                alive.append(block)
+                alive = self._advance(alive, more=number + 1 < gx * gy * gz)
+            while alive:
+                self._release_grid(alive)
+                alive = self._advance(alive, more=False)
+
+    def _resume(self, thread: Thread, args: tuple[Any, ...]) -> None:
+        cuda = self.cuda
+        cuda.threadIdx = thread.index
+        cuda.blockIdx = thread.block.index
+        cuda.laneid = thread.lane
+        self.current = thread
+        thread.waiting = None
+        try:
+            result = thread.glet.switch(*args)
+        except Fault:
+            raise
+        except Exception as error:
+            raise self._exception(error) from None
+        if thread.glet.dead:
+            self._idle_steps = 0
+            if result is not None:
+                self._fault_at(
+                    "exception",
+                    f"the kernel returns {result!r}",
+                    "A kernel returns nothing: its results go into an output array.",
+                    [place(self.call.__code__, 0, self.lines[self.call.__code__])],
+                )
+
+    def _advance(self, alive: list[Block], more: bool) -> list[Block]:
+        """Run the blocks in `alive` as far as they come; give those not finished.
+
+        With `more` blocks to come, threads that spin or wait for the whole grid are
+        left waiting for those.
+        """
+        spins = 0
+        while True:
+            alive = [b for b in alive if any(not t.glet.dead for t in b.threads)]
+            ready = [t for b in alive for t in self._release(b)]
+            if ready:
+                self._idle_steps = 0
+            else:
+                live = [t for b in alive for t in b.threads if not t.glet.dead]
+                ready = [t for t in live if t.waiting is PAUSE]
+                spins += 1
+                if not ready or (more and spins > 8):
+                    self._refuse_deadlock(alive)
+                    return alive
+            for thread in ready:
+                reply, thread.reply = thread.reply, None
+                self._resume(thread, (reply,))
+
+    # Waiting
+
+    def _wait(self, reason: Any) -> Any:
+        self.current.waiting = reason
+        return self._hub.switch()
+
+    def barrier(self, name: str, frame: FrameType, value: bool = False) -> Any:
+        """Wait until the whole block (or, for 'grid', the launch) is here."""
+        return self._wait(Barrier(name, value, (frame.f_code, frame.f_lasti)))
+
+    def warp(self, call: Call) -> Any:
+        """Wait until all lanes of the mask are here; see `warps`."""
+        thread = self.current
+        if call.name != "activemask" and not call.mask >> thread.lane & 1:
+            self.fault(
+                "warp",
+                f"lane {thread.lane} calls {call.name} with the mask "
+                f"0x{call.mask:08x}, which does not name lane {thread.lane}",
+                "A lane that calls a warp operation must be part of its mask.",
+            )
+        return self._wait(call)
+
+    def pause(self) -> None:
+        """Let the other threads run."""
+        self._wait(PAUSE)
+
+    def _step(self) -> bool:
+        thread = self.current
+        thread.steps += 1
+        self._idle_steps += 1
+        if self._idle_steps > STEPS_WITHOUT_PROGRESS:
+            self.fault(
+                "endless-loop",
+                f"the loop has run {thread.steps:,} times in this thread, and no "
+                "thread gets any further",
+                "Is there something that ends it, in every thread?",
+            )
+        if thread.steps % TURN == 0:
+            self._wait(PAUSE)
+        return True
+
+    def _loop(self, items: Any) -> Any:
+        if isinstance(items, range):
+            self.current.steps += len(items)
+            if self.current.steps > LONGEST_LOOP:
+                self.fault(
+                    "endless-loop",
+                    f"the loops of this thread come to {self.current.steps:,} "
+                    "iterations",
+                    "That is more than the simulator waits for.",
+                )
+        return items
+
+    def _release(self, block: Block) -> list[Thread]:
+        """The threads of `block` that need wait no longer, with their replies."""
+        live = [t for t in block.threads if not t.glet.dead]
+        if all(type(t.waiting) is Barrier for t in live):
+            return self._release_block(live)
+        ready: list[Thread] = []
+        for warp in block.warps:
+            ready += self._release_warp(warp)
+        return ready
+
+    def _release_block(self, live: list[Thread]) -> list[Thread]:
+        if not live or live[0].waiting.name == "grid":
+            if any(t.waiting.name != "grid" for t in live):
+                self._mixed_barriers(live)
+            return []
+        first = live[0].waiting
+        if any(t.waiting.site != first.site for t in live):
+            self._mixed_barriers(live)
+        if first.name != "syncthreads":
+            values = [t.waiting.value for t in live]
+            reply: Any = {"count": sum, "and": all, "or": any}[first.name](values)
+            for thread in live:
+                thread.reply = reply
+        for thread in live:
+            thread.epoch += 1
+        return live
+
+    def _release_grid(self, alive: list[Block]) -> None:
+        """Let everyone go on if all threads left wait for the grid."""
+        for block in alive:
+            for thread in block.threads:
+                if thread.glet.dead:
+                    continue
+                thread.epoch += 1
+                self._resume(thread, (None,))
+
+    def _release_warp(self, warp: list[Thread]) -> list[Thread]:
+        calls = [t for t in warp if type(t.waiting) is Call]
+        ready: list[Thread] = []
+        while calls:
+            call: Call = calls[0].waiting
+            group = [
+                t for t in calls
+                if (t.waiting.name, t.waiting.mask) == (call.name, call.mask)
+            ]
+            calls = [t for t in calls if t not in group]
+            if call.name == "activemask":
+                group = [t for t in group if t.waiting.site == call.site]
+                for thread in group:
+                    thread.reply = bits([t.lane for t in group])
+                ready += group
+                continue
+            present = {t.lane for t in group}
+            live = {t.lane for t in warp if not t.glet.dead}
+            if not set(lanes_in(call.mask)) & live <= present:
+                continue
+            arguments = {t.lane: t.waiting.args for t in group}
+            try:
+                replies = OPERATIONS[call.name](arguments)
+            except AbsentLane as absent:
+                self._absent_lane(warp, group, absent)
+            for thread in group:
+                thread.reply = replies[thread.lane]
+            ready += group
+        return ready
+
+    # Faults
+
+    def fault(self, kind: str, message: str, why: str = "") -> NoReturn:
+        """Raise a `Fault` at the line where the current thread is."""
+        frame: FrameType | None = sys._getframe(1)
+        while frame is not None and frame.f_code not in self.lines:
+            frame = frame.f_back
+        places = []
+        if frame is not None:
+            places = [place(frame.f_code, frame.f_lasti, self.lines[frame.f_code])]
+        self._fault_at(kind, message, why, places)
+
+    def _fault_at(
+        self,
+        kind: str,
+        message: str,
+        why: str,
+        places: list[Place],
+        thread: Thread | None = None,
+    ) -> NoReturn:
+        thread = thread or self.current
+        raise Fault(kind, message, why, thread.index, thread.block.index, places)
+
+    def _refuse(self, message: str, why: str) -> NoReturn:
+        self.fault("type", message, why)
+
+    def _exception(self, error: Exception) -> Fault:
+        """A `Fault` for something Python raised in the learner's kernel."""
+        places: list[Place] = []
+        trace: TracebackType | None = error.__traceback__
+        while trace is not None:
+            code = trace.tb_frame.f_code
+            if code in self.lines:
+                places.insert(0, place(code, trace.tb_lasti, self.lines[code]))
+            trace = trace.tb_next
+        thread = self.current
+        return Fault(
+            "exception", f"{type(error).__name__}: {error}", "",
+            thread.index, thread.block.index, places[:1],
+        )
+
+    def _site(self, thread: Thread) -> Place:
+        code, lasti = thread.waiting.site
+        return place(code, lasti, self.lines.get(code, {}))
+
+    def _mixed_barriers(self, live: list[Thread]) -> NoReturn:
+        first = live[0]
+        other = next(t for t in live if t.waiting.site != first.waiting.site)
+        here = [t for t in live if t.waiting.site == first.waiting.site]
+        places = [self._site(first), self._site(other)]
+        places.sort(key=lambda p: p.line)
+        self._fault_at(
+            "barrier",
+            f"{listed(here)} of the block wait{'s' * (len(here) == 1)} at the barrier "
+            f"on line {self._site(first).line}, but thread {short(other.index)} waits "
+            f"at the one on line {self._site(other).line}",
+            "A barrier lets a block go on when all its threads have reached the same "
+            "one. Threads that took different branches never meet.",
+            places, first,
+        )
+
+    def _absent_lane(
+        self, warp: list[Thread], group: list[Thread], absent: AbsentLane
+    ) -> NoReturn:
+        reader = next(t for t in group if t.lane == absent.lane)
+        self._fault_at(
+            "warp",
+            f"lane {absent.lane} reads from lane {absent.source}, which takes no part "
+            f"in this {reader.waiting.name}",
+            "What it would get is undefined: lane "
+            f"{absent.source} is not in the mask, or has already returned.",
+            [self._site(reader)], reader,
+        )
+
+    def _refuse_deadlock(self, alive: list[Block]) -> None:
+        """Raise if a block can never go on, whatever other blocks do."""
+        for block in alive:
+            live = [t for t in block.threads if not t.glet.dead]
+            stuck = [t for t in live if type(t.waiting) is Call]
+            if any(t.waiting is PAUSE for t in live):
+                continue
+            if stuck:
+                self._stuck_warp(stuck[0], block)
+            if live and any(t.waiting.name != "grid" for t in live):
+                self._mixed_barriers(live)
+
+    def _stuck_warp(self, thread: Thread, block: Block) -> NoReturn:
+        call: Call = thread.waiting
+        warp = block.warps[thread.warp]
+        missing = [
+            t for t in warp
+            if not t.glet.dead and call.mask >> t.lane & 1
+            and not (type(t.waiting) is Call
+                     and (t.waiting.name, t.waiting.mask) == (call.name, call.mask))
+        ]
+        other = missing[0]
+        places = [self._site(thread)]
+        elsewhere = ""
+        if not isinstance(other.waiting, Pause):
+            places.append(self._site(other))
+            elsewhere = f"; lane {other.lane} waits on line {places[1].line}"
+        self._fault_at(
+            "warp",
+            f"{call.name} with the mask 0x{call.mask:08x} waits for lane"
+            f"{'s' * (len(missing) > 1)} {ranges([t.lane for t in missing])}, which "
+            f"never come{'s' * (len(missing) == 1)}{elsewhere}",
+            "Every lane the mask names must reach the same operation, with the same "
+            "mask.",
+            places, thread,
+        )
+
+
+def listed(threads: list[Thread]) -> str:
+    """Name threads briefly: 'threads 0–31', 'thread (3, 7)'."""
+    if len(threads) == 1:
+        return f"thread {short(threads[0].index)}"
+    if all(t.index.y == t.index.z == 0 for t in threads):
+        return f"threads {ranges([t.index.x for t in threads])}"
+    return f"{len(threads)} threads, {short(threads[0].index)} among them,"
+
+
+def ranges(numbers: list[int]) -> str:
+    """Write sorted numbers as ranges.
+
+    >>> ranges([0, 1, 2, 5, 7, 8])
+    '0–2, 5, 7–8'
+    """
+    runs: list[list[int]] = []
+    for number in numbers:
+        if runs and runs[-1][1] == number - 1:
+            runs[-1][1] = number
+        else:
+            runs.append([number, number])
+    return ", ".join(str(a) if a == b else f"{a}–{b}" for a, b in runs)
+
+

@@ -1,0 +1,92 @@
+"""Warp operations: what each lane gets once all lanes of the mask have arrived."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from types import CodeType
+from typing import Any
+
+FULL = 0xFFFFFFFF
+
+
+@dataclass(frozen=True)
+class Call:
+    """One lane's call: operation, mask, arguments, and the instruction it came from."""
+
+    name: str
+    mask: int
+    args: tuple[Any, ...]
+    site: tuple[CodeType, int]
+
+
+class AbsentLane(Exception):
+    """A lane reads from a lane that takes no part in the operation."""
+
+    def __init__(self, lane: int, source: int) -> None:
+        super().__init__(lane, source)
+        self.lane, self.source = lane, source
+
+
+Lanes = dict[int, tuple[Any, ...]]
+Replies = dict[int, Any]
+
+
+def lanes_in(mask: int) -> list[int]:
+    """The lanes whose bits are set in `mask`."""
+    return [lane for lane in range(32) if mask >> lane & 1]
+
+
+def bits(lanes: list[int]) -> int:
+    return sum(1 << lane for lane in lanes)
+
+
+def _shuffle(calls: Lanes, source: Callable[[int, int], int]) -> Replies:
+    """Give each lane the value of lane `source(lane, operand)`, its own if outside."""
+    replies = {}
+    for lane, (value, operand) in calls.items():
+        other = source(lane, int(operand))
+        if not 0 <= other < 32:
+            replies[lane] = value
+        elif other in calls:
+            replies[lane] = calls[other][0]
+        else:
+            raise AbsentLane(lane, other)
+    return replies
+
+
+def _vote(calls: Lanes, decide: Callable[[list[bool]], Any]) -> Replies:
+    answer = decide([bool(pred) for (pred,) in calls.values()])
+    return dict.fromkeys(calls, answer)
+
+
+def _ballot(calls: Lanes) -> Replies:
+    answer = bits([lane for lane, (pred,) in calls.items() if pred])
+    return dict.fromkeys(calls, answer)
+
+
+def _match_any(calls: Lanes) -> Replies:
+    return {
+        lane: bits([other for other, (v,) in calls.items() if v == value])
+        for lane, (value,) in calls.items()
+    }
+
+
+def _match_all(calls: Lanes) -> Replies:
+    values = [value for (value,) in calls.values()]
+    same = all(value == values[0] for value in values)
+    return dict.fromkeys(calls, (bits(list(calls)) if same else 0, same))
+
+
+# Semantics: CUDA C++ Programming Guide, "Warp Vote", "Warp Match", "Warp Shuffle".
+OPERATIONS: dict[str, Callable[[Lanes], Replies]] = {
+    "syncwarp": lambda calls: dict.fromkeys(calls),
+    "shfl_sync": lambda calls: _shuffle(calls, lambda lane, src: src % 32),
+    "shfl_up_sync": lambda calls: _shuffle(calls, lambda lane, delta: lane - delta),
+    "shfl_down_sync": lambda calls: _shuffle(calls, lambda lane, delta: lane + delta),
+    "shfl_xor_sync": lambda calls: _shuffle(calls, lambda lane, mask: lane ^ mask),
+    "all_sync": lambda calls: _vote(calls, all),
+    "any_sync": lambda calls: _vote(calls, any),
+    "eq_sync": lambda calls: _vote(calls, lambda preds: len(set(preds)) == 1),
+    "ballot_sync": _ballot,
+    "match_any_sync": _match_any,
+    "match_all_sync": _match_all,
+}
