@@ -1,0 +1,8 @@
+"""Authoring tools: one source per notebook, everything else derived from it.
+
+solutions/NN.py -> solutions/NN.ipynb (executed, stamped) -> labs/NN.ipynb
+"""
+
+
+class PipelineError(Exception):
+    """What went wrong and what to do about it, in words meant for an author."""

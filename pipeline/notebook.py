@@ -1,0 +1,232 @@
+"""A notebook's canonical form: read from a percent script, merged, written."""
+
+import difflib
+import hashlib
+import json
+import re
+from pathlib import Path
+
+import jupytext
+import nbformat
+from nbformat import NotebookNode
+
+from . import PipelineError
+
+SIZE_CAP = 1_000_000  # bytes; outputs of one notebook, pictures included
+KERNELSPEC = {
+    "display_name": "Python 3 (ipykernel)",
+    "language": "python",
+    "name": "python3",
+}
+LANGUAGE = {"name": "python", "pygments_lexer": "ipython3"}
+MARKER = re.compile(r"\s*# (BEGIN|END) SOLUTION")
+NEEDS = re.compile(r"(gpu|sm_\d{2,3}): \S.*")
+
+
+def stems(root: Path, names: list[str] | None = None) -> list[str]:
+    """Return the stems asked for ("05", "05_first_kernel", a path), or all of them."""
+    known = sorted(p.stem for p in (root / "solutions").glob("[0-9][0-9]_*.py"))
+    if not names:
+        return known
+    chosen = []
+    for name in names:
+        stem = Path(name).name.removesuffix(".py").removesuffix(".ipynb")
+        found = [k for k in known if k == stem or k.startswith(stem + "_")]
+        if len(found) != 1:
+            raise PipelineError(
+                f"no solution is called {name!r}; there is {', '.join(known) or 'none'}"
+            )
+        chosen += found
+    return chosen
+
+
+def script(root: Path, stem: str) -> Path:
+    return root / "solutions" / f"{stem}.py"
+
+
+def solution(root: Path, stem: str) -> Path:
+    return root / "solutions" / f"{stem}.ipynb"
+
+
+def lab(root: Path, stem: str) -> Path:
+    return root / "labs" / f"{stem}.ipynb"
+
+
+def read_script(path: Path) -> NotebookNode:
+    """Read a percent script into a notebook; its answers' markers must balance."""
+    if not path.exists():
+        raise PipelineError(f"{path} does not exist: it is the notebook's one source")
+    text = path.read_text(encoding="utf-8")
+    _check_markers(path, text)
+    return jupytext.reads(text, fmt="py:percent")
+
+
+def _check_markers(path: Path, text: str) -> None:
+    opened, indent = 0, ""
+    for number, line in enumerate(text.splitlines(), 1):
+        here = f"{path.parent.name}/{path.name}:{number}"
+        if opened and line.startswith("# %%"):
+            raise PipelineError(
+                f"{here}: the cell ends before the answer begun in line {opened}; "
+                "close it with '# END SOLUTION'"
+            )
+        if "BEGIN SOLUTION" not in line and "END SOLUTION" not in line:
+            continue
+        match = MARKER.fullmatch(line)
+        if match is None:
+            raise PipelineError(f"{here}: put '{line.strip()}' on a line of its own")
+        if match[1] == "BEGIN":
+            if opened:
+                raise PipelineError(
+                    f"{here}: an answer begins inside the one of line {opened}"
+                )
+            opened, indent = number, line[: line.index("#")]
+        else:
+            if not opened:
+                raise PipelineError(f"{here}: an answer ends here, but none has begun")
+            if line[: line.index("#")] != indent:
+                raise PipelineError(
+                    f"{here}: indent this marker like its '# BEGIN SOLUTION' "
+                    f"in line {opened}"
+                )
+            opened = 0
+    if opened:
+        raise PipelineError(
+            f"{path.parent.name}/{path.name}:{opened}: this answer never ends; "
+            "close it with '# END SOLUTION'"
+        )
+
+
+def needs(nb: NotebookNode) -> dict[str, str]:
+    """Return what a notebook cannot run without, as its metadata has it; mostly {}.
+
+    A script says it in its header, under jupyter: weft: needs: "sm_90: why".
+    """
+    value = nb.metadata.get("weft", {}).get("needs")
+    if value is None:
+        return {}
+    if not NEEDS.fullmatch(str(value)):
+        raise PipelineError(
+            f"needs: {value!r}; write 'gpu: why' or 'sm_90: why', the reason a clause "
+            "that completes 'no GPU here, and …'"
+        )
+    return {"needs": value}
+
+
+def digest(nb: NotebookNode) -> str:
+    """Hash the code cells' sources: prose may change without making a run stale."""
+    code = [cell.source for cell in nb.cells if cell.cell_type == "code"]
+    return hashlib.sha256(json.dumps(code).encode()).hexdigest()[:16]
+
+
+def keep_outputs(nb: NotebookNode, old: NotebookNode) -> None:
+    """Copy outputs from `old` to the code cells of `nb` whose source is the same."""
+    new_code = [cell for cell in nb.cells if cell.cell_type == "code"]
+    old_code = [cell for cell in old.cells if cell.cell_type == "code"]
+    match = difflib.SequenceMatcher(
+        None,
+        [cell.source for cell in old_code],
+        [cell.source for cell in new_code],
+        autojunk=False,
+    )
+    for i, j, length in match.get_matching_blocks():
+        pairs = zip(old_code[i : i + length], new_code[j : j + length], strict=True)
+        for before, after in pairs:
+            after.outputs = before.outputs
+            after.execution_count = before.execution_count
+
+
+def canonical(nb: NotebookNode, weft: dict, **metadata: object) -> NotebookNode:
+    """Rebuild a notebook from what is allowed to be in one.
+
+    A cell's id comes from its content, so it stays when cells are put before it. Cells
+    keep their tags and no other metadata; widgets, whose state only a running kernel
+    has, show their text instead.
+    """
+    cells, seen = [], {}
+    for cell in nb.cells:
+        content = f"{cell.cell_type}\n{cell.source}"
+        key = hashlib.sha256(content.encode()).hexdigest()[:8]
+        seen[key] = seen.get(key, 0) + 1
+        tags = sorted(set(cell.metadata.get("tags", [])))
+        clean = {
+            "cell_type": cell.cell_type,
+            "id": key if seen[key] == 1 else f"{key}-{seen[key]}",
+            "metadata": {"tags": tags} if tags else {},
+            "source": cell.source,
+        }
+        if cell.cell_type == "code":
+            clean["outputs"] = _canonical_outputs(cell.get("outputs", []))
+            clean["execution_count"] = cell.get("execution_count")
+        cells.append(clean)
+    return nbformat.from_dict(
+        {
+            "cells": cells,
+            "metadata": {
+                "kernelspec": KERNELSPEC,
+                "language_info": LANGUAGE,
+                "weft": weft,
+                **metadata,
+            },
+            "nbformat": 4,
+            "nbformat_minor": 5,
+        }
+    )
+
+
+def _canonical_outputs(outputs: list[NotebookNode]) -> list[NotebookNode]:
+    kept: list[NotebookNode] = []
+    for output in outputs:
+        last = kept[-1] if kept else {}
+        if output.output_type == "stream" and last.get("name") == output.name:
+            kept[-1] = nbformat.from_dict({**last, "text": last["text"] + output.text})
+            continue
+        output = nbformat.from_dict(output)
+        if "data" in output:
+            for mime in [m for m in output.data if "jupyter.widget" in m]:
+                del output.data[mime]
+        kept.append(output)
+    return kept
+
+
+def read(path: Path) -> NotebookNode:
+    try:
+        return nbformat.read(path, as_version=4)
+    except Exception as error:
+        raise PipelineError(
+            f"{path} is not a notebook ({error}): delete it and run this again"
+        ) from error
+
+
+def dumps(nb: NotebookNode) -> str:
+    nbformat.validate(nb)
+    return nbformat.writes(nb) + "\n"
+
+
+def write(nb: NotebookNode, path: Path) -> bool:
+    """Write a canonical notebook; return whether the file changed."""
+    text = dumps(nb)
+    if (size := len(text.encode())) > SIZE_CAP:
+        raise PipelineError(
+            f"{path.name} would take {size / 1e6:.1f} MB; a notebook holds at most "
+            f"{SIZE_CAP / 1e6:.0f} MB: draw fewer or smaller pictures"
+        )
+    if path.exists() and path.read_text(encoding="utf-8") == text:
+        return False
+    path.parent.mkdir(parents=True, exist_ok=True)
+    part = path.with_suffix(".part")
+    part.write_text(text, encoding="utf-8")
+    part.replace(path)
+    return True
+
+
+def build(root: Path, stem: str) -> NotebookNode:
+    """Make solutions/NN.ipynb from NN.py, keeping what its last run still shows."""
+    nb = read_script(script(root, stem))
+    stamp: dict = {}
+    if solution(root, stem).exists():
+        old = read(solution(root, stem))
+        keep_outputs(nb, old)
+        stamp = dict(old.metadata.get("weft", {}))
+    stamp.pop("needs", None)
+    return canonical(nb, stamp | needs(nb))
