@@ -1,0 +1,45 @@
+"""Whose copy is a lab: still ours, or already the learner's? Standard library only."""
+
+import hashlib
+import json
+from pathlib import Path
+
+
+def lab_digest(cells: list[dict]) -> str:
+    """Hash the cells as a learner sees them; empty ones, which Jupyter adds, do not
+    count, nor do outputs and execution counts."""
+    seen = []
+    for cell in cells:
+        source = cell["source"]
+        source = source if isinstance(source, str) else "".join(source)
+        if source.strip():
+            seen.append([cell["cell_type"], source])
+    return hashlib.sha256(json.dumps(seen).encode()).hexdigest()[:16]
+
+
+def edited(path: Path) -> str | None:
+    """Say why a lab is the learner's own; None when nothing of theirs is in it."""
+    try:
+        nb = json.loads(path.read_text(encoding="utf-8"))
+        ours = nb["metadata"].get("weft", {}).get("digest")
+        if lab_digest(nb["cells"]) != ours:
+            return "its cells have been edited"
+        if any(cell.get("outputs") for cell in nb["cells"]):
+            return "it has been run, and holds outputs"
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        return "it cannot be read as a notebook of ours"
+    return None
+
+
+def keep(labs: Path) -> list[tuple[Path, Path]]:
+    """Move each edited lab aside, NN.ipynb to my_NN.ipynb; return (from, to) pairs."""
+    moved = []
+    for path in sorted(labs.glob("[0-9][0-9]_*.ipynb")):
+        if edited(path) is None:
+            continue
+        copy, count = path.with_name(f"my_{path.name}"), 1
+        while copy.exists():
+            count += 1
+            copy = path.with_name(f"my_{path.stem}_{count}.ipynb")
+        moved.append((path, path.rename(copy)))
+    return moved

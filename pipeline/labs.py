@@ -1,0 +1,57 @@
+"""solutions/NN.ipynb -> labs/NN.ipynb: answers cut out, outputs cleared."""
+
+from pathlib import Path
+
+from nbformat import NotebookNode
+
+from . import PipelineError, notebook
+from .edited import edited, lab_digest
+
+STUB = "# your code here\npass"
+COLAB = {"accelerator": "GPU", "colab": {"gpuType": "T4", "provenance": []}}
+
+
+def derive(root: Path, stem: str) -> NotebookNode:
+    """Make a lab from its solution's notebook."""
+    try:
+        from nbconvert.preprocessors import (
+            ClearMetadataPreprocessor,
+            ClearOutputPreprocessor,
+            TagRemovePreprocessor,
+        )
+        from nbgrader.preprocessors import ClearSolutions
+    except ImportError as error:
+        raise PipelineError(
+            f"making labs needs {error.name}: pip install -r requirements-dev.txt"
+        ) from error
+
+    source = notebook.read_script(notebook.script(root, stem))
+    path = notebook.solution(root, stem)
+    nb = notebook.read(path) if path.exists() else NotebookNode(cells=[])
+    if [cell.source for cell in nb.cells] != [cell.source for cell in source.cells]:
+        raise PipelineError(f"{path.name} is behind {stem}.py: make notebooks first")
+
+    needs = notebook.needs(nb)
+    for step in (
+        TagRemovePreprocessor(remove_cell_tags={"solution"}),
+        ClearSolutions(code_stub={"python": STUB}, enforce_metadata=False),
+        ClearOutputPreprocessor(),
+        ClearMetadataPreprocessor(preserve_cell_metadata_mask={"tags"}),
+    ):
+        nb, _ = step.preprocess(nb, {})
+    stamp = {"lab": stem, "digest": lab_digest(nb.cells), **needs}
+    return notebook.canonical(nb, stamp, **COLAB)
+
+
+def write_lab(root: Path, stem: str) -> bool:
+    """Write labs/NN.ipynb, but never over a learner's copy; say whether it changed."""
+    path = notebook.lab(root, stem)
+    nb = derive(root, stem)
+    if path.exists() and (why := edited(path)) is not None:
+        raise PipelineError(
+            f"labs/{path.name} is left as it is: {why}.\n"
+            f"  To keep that work and get the new lab, run `make update`: your copy "
+            f"becomes labs/my_{path.name}.\n"
+            f"  To throw it away, delete the file and run `make labs`."
+        )
+    return notebook.write(nb, path)
