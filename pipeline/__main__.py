@@ -1,0 +1,144 @@
+"""Make a notebook's derived forms: python -m pipeline <verb> [stems...]."""
+
+import argparse
+import os
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+from . import PipelineError
+
+
+def main(arguments: list[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(
+        prog="python -m pipeline",
+        description="One source per notebook: solutions/NN.py. The rest is derived.",
+    )
+    verbs = parser.add_subparsers(dest="verb", required=True)
+
+    def verb(name: str, about: str) -> argparse.ArgumentParser:
+        this = verbs.add_parser(name, help=about, description=about)
+        this.add_argument("stems", nargs="*", help="05, 05_first_kernel; default: all")
+        return this
+
+    verb("notebooks", "solutions/NN.py -> NN.ipynb; unchanged cells keep their outputs")
+    run = verb("execute", "run solutions on this machine's GPU and stamp them")
+    run.add_argument("--out", type=Path, help="write solutions/ and results/ there")
+    run.add_argument("--timeout", type=int, default=300, help="seconds for one cell")
+    run.add_argument(
+        "--simulator", action="store_true", help="only see whether they run; no GPU"
+    )
+    verb("labs", "solutions/NN.ipynb -> labs/NN.ipynb, but never over edited copies")
+    check = verb("nbval", "run every cell of the solutions with pytest and nbval")
+    check.add_argument("-n", dest="workers", type=int, default=0, help="processes")
+    verb("stamp", "say where and when each solution last ran, and which are stale")
+    verbs.add_parser("keep", help="move edited labs aside: NN.ipynb -> my_NN.ipynb")
+    options = parser.parse_args(arguments)
+
+    root = Path.cwd()
+    if not (root / "solutions").is_dir():
+        print("run this where solutions/ is: the root of the course", file=sys.stderr)
+        return 2
+    try:
+        return _run(root, options)
+    except PipelineError as error:
+        print(error, file=sys.stderr)
+        return 1
+
+
+def _run(root: Path, options: argparse.Namespace) -> int:
+    if options.verb == "keep":
+        from .edited import keep
+
+        for path, copy in keep(root / "labs"):
+            print(f"kept your labs/{path.name} as labs/{copy.name}")
+        return 0
+
+    from . import notebook
+
+    stems = notebook.stems(root, options.stems)
+    if options.verb == "notebooks":
+        return _each(stems, lambda stem: _notebook(root, stem))
+    if options.verb == "labs":
+        from .labs import write_lab
+
+        return _each(stems, lambda stem: _said("lab", write_lab(root, stem)))
+    if options.verb == "nbval":
+        from .validate import nbval
+
+        return nbval(root, stems, options.workers)
+    if options.verb == "stamp":
+        return _each(stems, lambda stem: _stamp(root, stem))
+    return _execute(root, stems, options)
+
+
+def _each(stems: list[str], make: Callable[[str], str]) -> int:
+    """Do every stem, also after one that failed; say what became of each."""
+    failed = 0
+    for stem in stems:
+        try:
+            print(f"{stem}: {make(stem)}", flush=True)
+        except PipelineError as error:
+            failed += 1
+            print(f"{stem}: {error}", file=sys.stderr, flush=True)
+    return 1 if failed else 0
+
+
+def _said(what: str, changed: bool) -> str:
+    return f"{what} written" if changed else f"{what} unchanged"
+
+
+def _notebook(root: Path, stem: str) -> str:
+    from . import notebook
+
+    path = notebook.solution(root, stem)
+    return _said("notebook", notebook.write(notebook.build(root, stem), path))
+
+
+def _execute(root: Path, stems: list[str], options: argparse.Namespace) -> int:
+    from .execute import execute, has_gpu
+
+    if not options.simulator and not has_gpu(root):
+        raise PipelineError(
+            "no usable GPU here, and times must come from one; to see whether the "
+            "solutions run, add --simulator"
+        )
+    out = (options.out or root).resolve()
+
+    def run(stem: str) -> str:
+        from . import notebook
+
+        needs = notebook.needs(notebook.read_script(notebook.script(root, stem)))
+        if options.simulator and needs:
+            return f"skipped, needs {needs['needs']}"
+        seconds, complaints = execute(
+            root, stem, out, options.simulator, options.timeout
+        )
+        if complaints:
+            raise PipelineError(
+                f"ran in {seconds} s, but wrote to stderr, which is left out of the "
+                "notebook:\n  " + "\n  ".join(complaints)
+            )
+        return f"ran in {seconds} s"
+
+    return _each(stems, run)
+
+
+def _stamp(root: Path, stem: str) -> str:
+    from . import notebook
+
+    path = notebook.solution(root, stem)
+    stamp = notebook.read(path).metadata.get("weft", {}) if path.exists() else {}
+    if "digest" not in stamp:
+        raise PipelineError("never run; make execute on a machine with a GPU")
+    ran = f"{stamp['device']}, {stamp['date']}, {stamp['seconds']} s"
+    if stamp["digest"] != notebook.digest(
+        notebook.read_script(notebook.script(root, stem))
+    ):
+        raise PipelineError(f"stale: its code changed since it ran ({ran})")
+    return ran
+
+
+if __name__ == "__main__":
+    os.environ.setdefault("PYDEVD_DISABLE_FILE_VALIDATION", "1")
+    sys.exit(main())

@@ -1,0 +1,182 @@
+"""Run solutions from top to bottom and stamp them with where and when that was."""
+
+import ast
+import os
+import re
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+from jupyter_client.kernelspec import KernelSpecManager
+from jupyter_client.manager import AsyncKernelManager
+from nbclient import NotebookClient
+from nbclient.exceptions import (
+    CellExecutionError,
+    CellTimeoutError,
+    DeadKernelError,
+)
+from nbformat import NotebookNode
+
+from . import PipelineError, notebook
+
+CELL_TIMEOUT = 300  # seconds
+ANSI = re.compile(r"\x1b\[[0-9;]*m")
+PROBE = """
+def _stamp():
+    from datetime import date
+    from weft import device, results
+
+    gpu = device.find()
+    return {
+        "device": gpu.name,
+        "capability": "{}.{}".format(*gpu.capability),
+        "driver": device.driver_version(),
+        "cuda": "{}.{}".format(*gpu.cuda),
+        "versions": results.versions(),
+        "date": date.today().isoformat(),
+    }
+"""
+
+
+def environment(root: Path, **extra: str) -> dict[str, str]:
+    """Return the environment of a run whose checks must pass."""
+    env = {k: v for k, v in os.environ.items() if k != "WEFT_RESULTS"}
+    paths = [str(root), *filter(None, [env.get("PYTHONPATH")])]
+    return env | {
+        "WEFT_STRICT": "1",
+        "NUMBA_CUDA_LOW_OCCUPANCY_WARNINGS": "0",
+        "PYTHONPATH": os.pathsep.join(paths),
+        **extra,
+    }
+
+
+def has_gpu(root: Path) -> bool:
+    run = subprocess.run(
+        [sys.executable, "-c", "import sys, weft; sys.exit(not weft.GPU)"],
+        env=environment(root),
+        capture_output=True,
+        text=True,
+    )
+    if run.returncode and run.stderr:
+        raise PipelineError(f"weft cannot be imported:\n{run.stderr.strip()}")
+    return run.returncode == 0
+
+
+def execute(
+    root: Path,
+    stem: str,
+    out: Path,
+    simulator: bool = False,
+    timeout: int = CELL_TIMEOUT,
+) -> tuple[float, list[str]]:
+    """Run solutions/NN.py; return the seconds it took and its complaints on stderr.
+
+    The executed notebook goes to `out`/solutions, and what it measures to
+    `out`/results. In the simulator nothing is written. Raises PipelineError at the
+    first cell that fails.
+    """
+    nb = notebook.read_script(notebook.script(root, stem))
+    digest = notebook.digest(nb)
+    if simulator:
+        env = environment(root, WEFT_DIGEST=digest, WEFT_SIMULATOR="1")
+    else:
+        results = out / "results"
+        results.mkdir(parents=True, exist_ok=True)
+        env = environment(root, WEFT_DIGEST=digest, WEFT_RESULTS=str(results))
+
+    start = time.monotonic()
+    stamp = _run(nb, root, stem, env, timeout)
+    seconds = round(time.monotonic() - start, 1)
+
+    complaints = list(_take_stderr(nb))
+    if not simulator:
+        stamp |= {"seconds": seconds, "digest": digest, **notebook.needs(nb)}
+        _scrub(nb, root)
+        notebook.write(notebook.canonical(nb, stamp), notebook.solution(out, stem))
+    return seconds, complaints
+
+
+def _run(
+    nb: NotebookNode, root: Path, stem: str, env: dict[str, str], timeout: int
+) -> dict:
+    """Execute every cell of `nb` in one kernel and ask that kernel for the stamp."""
+    # No kernel directories: the kernel is this very Python, whatever else is installed.
+    specs = KernelSpecManager(kernel_dirs=[])
+    client = NotebookClient(
+        nb,
+        km=AsyncKernelManager(kernel_name="python3", kernel_spec_manager=specs),
+        timeout=timeout,
+        record_timing=False,
+        store_widget_state=False,
+        resources={"metadata": {"path": str(root / "solutions")}},
+    )
+    index = 0
+    with client.setup_kernel(cleanup_kc=True, env=env):
+        try:
+            for index, cell in enumerate(nb.cells):
+                client.execute_cell(cell, index)
+        except (CellExecutionError, CellTimeoutError, DeadKernelError) as error:
+            raise PipelineError(_failure(root, stem, nb, index, error)) from None
+        if "WEFT_RESULTS" not in env:
+            return {}
+        return _stamp(client)
+
+
+def _stamp(client: NotebookClient) -> dict:
+    message = client.kc.execute(
+        PROBE, silent=True, store_history=False, user_expressions={"stamp": "_stamp()"}
+    )
+    reply = client.wait_for_reply(message)
+    value = reply["content"]["user_expressions"]["stamp"]
+    if value["status"] != "ok":
+        raise PipelineError(f"no stamp: {value['ename']}: {value['evalue']}")
+    return ast.literal_eval(value["data"]["text/plain"])
+
+
+def _failure(
+    root: Path, stem: str, nb: NotebookNode, index: int, error: Exception
+) -> str:
+    cell = nb.cells[index]
+    text = notebook.script(root, stem).read_text(encoding="utf-8")
+    at = text.find(cell.source)
+    line = f":{text[:at].count(chr(10)) + 1}" if at >= 0 else ""
+    if isinstance(error, CellTimeoutError):
+        what = "took longer than the time a cell has (--timeout)"
+    elif isinstance(error, DeadKernelError):
+        what = "killed its kernel: out of memory, or a crash outside Python"
+    else:
+        trace = ANSI.sub("", str(error.traceback)).strip().splitlines()
+        what = "\n".join(["failed:", *trace[-30:]])
+    shown = "\n".join(f"    {row}" for row in cell.source.splitlines())
+    return f"solutions/{stem}.py{line}: cell {index + 1}\n{shown}\n{what}"
+
+
+def _take_stderr(nb: NotebookNode) -> Iterator[str]:
+    """Remove what cells wrote to stderr, which no reader should meet; yield it."""
+    for index, cell in enumerate(nb.cells):
+        for output in list(cell.get("outputs", [])):
+            if output.output_type == "stream" and output.name == "stderr":
+                cell.outputs.remove(output)
+                yield f"cell {index + 1}: {ANSI.sub('', output.text).strip()}"
+
+
+def _scrub(nb: NotebookNode, root: Path) -> None:
+    """Replace what belongs to this machine: its directories, addresses of objects."""
+    for cell in nb.cells:
+        for output in cell.get("outputs", []):
+            if "text" in output:
+                output.text = _anonymous(output.text, root)
+            for mime, value in output.get("data", {}).items():
+                if isinstance(value, str) and mime.startswith(("text/", "image/svg")):
+                    output.data[mime] = _anonymous(value, root)
+
+
+def _anonymous(text: str, root: Path) -> str:
+    text = re.sub(r"\S*/ipykernel_\d+/\d+\.py", "<cell>", text)
+    text = text.replace(f"{root}{os.sep}", "").replace(str(root), ".")
+    text = text.replace(sys.prefix, ".venv")
+    if (home := Path.home()) != Path("/"):
+        text = text.replace(str(home), "~")
+    return re.sub(r"\bat 0x[0-9a-f]{6,}", "at 0x…", text)
