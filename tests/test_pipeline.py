@@ -1,0 +1,471 @@
+"""The pipeline on small notebooks: what it keeps, what it drops, what it refuses."""
+
+import json
+from pathlib import Path
+
+import nbformat
+import pytest
+
+from pipeline import PipelineError, edited, execute, labs, notebook
+from pipeline.__main__ import main
+
+STEM = "42_answer"
+
+SCRIPT = '''\
+# %% [markdown]
+# # 42 · An answer
+
+# %%
+import weft
+
+weft.lab("42_answer")
+
+# %%
+def double(x):
+    """Return twice x."""
+    # about 1 line
+    # BEGIN SOLUTION
+    return 2 * x
+    # END SOLUTION
+
+
+# %%
+double(21)
+
+# %% [markdown] tags=["solution"]
+# Twice is once more than once.
+'''
+
+WEFT = """\
+import os
+
+GPU = os.environ.get("WEFT_SIMULATOR") != "1"
+
+
+def lab(stem):
+    print("lab", stem)
+"""
+DEVICE = """\
+from types import SimpleNamespace
+
+
+def find():
+    return SimpleNamespace(
+        usable=True, name="Imagined GPU", capability=(8, 6), cuda=(13, 0))
+
+
+def driver_version():
+    return "580.1"
+"""
+RESULTS = "def versions():\n    return {'numpy': '2.4.6'}\n"
+STAMP = {
+    "device": "Imagined GPU",
+    "capability": "8.6",
+    "driver": "580.1",
+    "cuda": "13.0",
+    "versions": {"numpy": "2.4.6"},
+}
+
+
+@pytest.fixture
+def course(tmp_path, monkeypatch):
+    """A course of one notebook, with a `weft` that imagines a GPU."""
+    for name, text in {
+        f"solutions/{STEM}.py": SCRIPT,
+        "weft/__init__.py": WEFT,
+        "weft/device.py": DEVICE,
+        "weft/results.py": RESULTS,
+    }.items():
+        path = tmp_path / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(text)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("WEFT_SIMULATOR", raising=False)
+    return tmp_path
+
+
+@pytest.fixture
+def pipeline(capfd):
+    """Call `python -m pipeline`: returns its exit status, output and errors."""
+
+    def call(*arguments: str) -> tuple[int, str, str]:
+        status = main(list(arguments))
+        return status, *capfd.readouterr()
+
+    return call
+
+
+def edit(course: Path, old: str, new: str) -> None:
+    path = notebook.script(course, STEM)
+    assert old in path.read_text()
+    path.write_text(path.read_text().replace(old, new))
+
+
+def rebuild(course: Path):
+    notebook.write(notebook.build(course, STEM), notebook.solution(course, STEM))
+    return notebook.read(notebook.solution(course, STEM))
+
+
+def ran(course: Path):
+    """Give the code cells outputs, as a run would."""
+    nb = rebuild(course)
+    code = [cell for cell in nb.cells if cell.cell_type == "code"]
+    for count, cell in enumerate(code, 1):
+        cell.execution_count = count
+        cell.outputs = [nbformat.v4.new_output("stream", text=f"output {count}\n")]
+    nbformat.write(nb, notebook.solution(course, STEM))
+    return nb
+
+
+def texts(nb) -> list[str]:
+    code = [cell for cell in nb.cells if cell.cell_type == "code"]
+    return ["".join(o.get("text", "") for o in cell.outputs) for cell in code]
+
+
+# notebooks
+
+
+def test_a_second_build_changes_nothing(course):
+    assert notebook.write(notebook.build(course, STEM), notebook.solution(course, STEM))
+    first = notebook.solution(course, STEM).read_bytes()
+    assert not notebook.write(
+        notebook.build(course, STEM), notebook.solution(course, STEM)
+    )
+    assert notebook.solution(course, STEM).read_bytes() == first
+
+
+def test_prose_edit_keeps_outputs_and_digest(course):
+    before = notebook.digest(ran(course))
+    edit(course, "# # 42 · An answer", "# # 42 · The answer\n#\n# To everything.")
+    nb = rebuild(course)
+    assert texts(nb) == ["output 1\n", "output 2\n", "output 3\n"]
+    assert [c.execution_count for c in nb.cells if "outputs" in c] == [1, 2, 3]
+    assert notebook.digest(nb) == before
+    assert "The answer" in nb.cells[0].source
+
+
+def test_code_edit_drops_that_cells_output(course):
+    before = notebook.digest(ran(course))
+    edit(course, "return 2 * x", "return x + x")
+    nb = rebuild(course)
+    assert texts(nb) == ["output 1\n", "", "output 3\n"]
+    assert notebook.digest(nb) != before
+
+
+def test_indentation_is_a_code_edit(course):
+    ran(course)
+    edit(course, "double(21)", "double( 21 )")
+    assert texts(rebuild(course))[2] == ""
+
+
+def test_ids_stay_when_a_cell_comes_first(course):
+    before = [cell.id for cell in rebuild(course).cells]
+    edit(course, "# %%\nimport weft", "# %%\nimport os\n\n# %%\nimport weft")
+    after = [cell.id for cell in rebuild(course).cells]
+    assert [i for i in after if i in before] == before
+    assert len(after) == len(before) + 1
+
+
+def test_equal_cells_have_different_ids(course):
+    edit(course, "# %%\ndouble(21)", "# %%\ndouble(21)\n\n# %%\ndouble(21)")
+    ids = [cell.id for cell in rebuild(course).cells]
+    assert len(set(ids)) == len(ids)
+
+
+def test_canonical_form_drops_what_a_frontend_adds(course):
+    nb = ran(course)
+    nb.metadata.widgets = {"application/vnd.jupyter.widget-state+json": {}}
+    nb.metadata.toc = {"base_numbering": 1}
+    nb.cells[1].metadata.execution = {"iopub.execute_input": "2026-01-02T03:04:05Z"}
+    nb.cells[1].metadata.tags = ["given", "gpu", "given"]
+    nb.cells[3].outputs = [
+        nbformat.v4.new_output("stream", text="a"),
+        nbformat.v4.new_output("stream", text="b"),
+        nbformat.v4.new_output(
+            "display_data",
+            {"application/vnd.jupyter.widget-view+json": {}, "text/plain": "w"},
+        ),
+    ]
+    nb = notebook.canonical(nb, {})
+    assert set(nb.metadata) == {"kernelspec", "language_info", "weft"}
+    assert nb.cells[1].metadata == {"tags": ["given", "gpu"]}
+    assert [o.get("text", o.get("data")) for o in nb.cells[3].outputs] == [
+        "ab",
+        {"text/plain": "w"},
+    ]
+
+
+def test_size_cap(course):
+    nb = ran(course)
+    nb.cells[1].outputs[0].text = "x" * notebook.SIZE_CAP
+    with pytest.raises(PipelineError, match=r"1\.0 MB.*smaller pictures"):
+        notebook.write(nb, course / "big.ipynb")
+    assert not (course / "big.ipynb").exists()
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "line", "words"),
+    [
+        ("    # END SOLUTION\n", "", 17, "the cell ends before the answer begun in"),
+        ("    # BEGIN SOLUTION\n", "", 14, "none has begun"),
+        ("    return 2 * x\n", "    # BEGIN SOLUTION\n", 14, "begins inside the one"),
+        ("    # BEGIN", "    x  # BEGIN", 13, "on a line of its own"),
+        ("    # END", "# END", 15, "indent this marker"),
+    ],
+)
+def test_unbalanced_markers_name_file_and_line(course, old, new, line, words):
+    edit(course, old, new)
+    with pytest.raises(PipelineError, match=words) as error:
+        notebook.build(course, STEM)
+    assert str(error.value).startswith(f"solutions/{STEM}.py:{line}: ")
+
+
+def test_answer_that_never_ends(course):
+    path = notebook.script(course, STEM)
+    path.write_text("# %%\n# BEGIN SOLUTION\nx = 1\n")
+    with pytest.raises(PipelineError, match=r"42_answer\.py:2: this answer never ends"):
+        notebook.build(course, STEM)
+
+
+HEADER = """\
+# ---
+# jupyter:
+#   weft:
+#     needs: "sm_90: wgmma exists from Hopper on"
+# ---
+
+"""
+
+
+def test_needs_come_from_the_header(course):
+    edit(course, SCRIPT, HEADER + SCRIPT)
+    need = {"needs": "sm_90: wgmma exists from Hopper on"}
+    assert rebuild(course).metadata.weft == need
+    assert labs.derive(course, STEM).metadata.weft.items() >= need.items()
+    edit(course, "sm_90: wgmma", "an H100, as wgmma")
+    with pytest.raises(PipelineError, match="write 'gpu: why' or 'sm_90: why'"):
+        notebook.build(course, STEM)
+
+
+def test_stems(course):
+    assert notebook.stems(course) == [STEM]
+    for name in ("42", STEM, f"solutions/{STEM}.py"):
+        assert notebook.stems(course, [name]) == [STEM]
+    with pytest.raises(PipelineError, match=r"no solution is called '43'.*42_answer"):
+        notebook.stems(course, ["43"])
+
+
+# execute
+
+
+def test_execute_writes_outputs_and_stamp(course, pipeline):
+    status, _, errors = pipeline("execute")
+    assert status == 0, errors
+    nb = notebook.read(notebook.solution(course, STEM))
+    assert texts(nb)[0] == "lab 42_answer\n"
+    assert nb.cells[3].outputs[0].data == {"text/plain": "42"}
+    assert [c.execution_count for c in nb.cells if "outputs" in c] == [1, 2, 3]
+    stamp = nb.metadata.weft
+    assert stamp.items() >= STAMP.items()
+    assert stamp.digest == notebook.digest(nb)
+    assert stamp.seconds > 0
+
+    before = notebook.solution(course, STEM).read_bytes()
+    assert pipeline("notebooks")[1] == f"{STEM}: notebook unchanged\n"
+    assert notebook.solution(course, STEM).read_bytes() == before
+    assert pipeline("stamp")[1] == (
+        f"{STEM}: Imagined GPU, {stamp.date}, {stamp.seconds} s\n"
+    )
+
+    edit(course, "double(21)", "double(22)")
+    assert pipeline("notebooks")[1] == f"{STEM}: notebook written\n"
+    status, _, errors = pipeline("stamp")
+    assert status == 1
+    assert "stale: its code changed since it ran" in errors
+
+
+def test_execute_elsewhere_leaves_the_course_alone(course, pipeline):
+    edit(
+        course,
+        "double(21)",
+        "import os, pathlib\n"
+        'pathlib.Path(os.environ["WEFT_RESULTS"], "r.json").write_text(\n'
+        '    os.environ["WEFT_DIGEST"])',
+    )
+    assert pipeline("execute", "--out", "away")[0] == 0
+    assert not notebook.solution(course, STEM).exists()
+    assert not (course / "results").exists()
+    nb = notebook.read(course / "away" / "solutions" / f"{STEM}.ipynb")
+    assert (course / "away" / "results" / "r.json").read_text() == notebook.digest(nb)
+
+
+def test_simulator_writes_nothing(course, pipeline):
+    edit(course, "double(21)", 'import os\nassert "WEFT_RESULTS" not in os.environ')
+    status, _, errors = pipeline("execute", "--simulator")
+    assert status == 0, errors
+    assert not notebook.solution(course, STEM).exists()
+    assert not (course / "results").exists()
+
+
+def test_a_failing_cell_is_shown(course, pipeline):
+    edit(course, "double(21)", "y = double(21)\nassert y == 43, y")
+    status, _, errors = pipeline("execute", "--simulator")
+    assert status == 1
+    assert f"solutions/{STEM}.py:19: cell 4" in errors
+    assert "    assert y == 43, y" in errors
+    assert "AssertionError: 42" in errors
+    assert "\x1b" not in errors
+
+
+def test_a_slow_cell_is_stopped(course):
+    edit(course, "double(21)", "import time\ntime.sleep(60)")
+    with pytest.raises(PipelineError, match=r"(?s)time\.sleep.*took longer"):
+        execute.execute(course, STEM, course, simulator=True, timeout=1)
+
+
+def test_a_killed_kernel_is_reported(course):
+    edit(course, "double(21)", "import os\nos._exit(1)")
+    with pytest.raises(PipelineError, match=r"(?s)os\._exit.*killed its kernel"):
+        execute.execute(course, STEM, course, simulator=True)
+
+
+def test_outputs_hold_no_stderr_and_name_no_machine(course, pipeline):
+    edit(
+        course,
+        "double(21)",
+        "import os, warnings\nwarnings.warn('beware')\nprint(os.getcwd(), object())",
+    )
+    status, _, errors = pipeline("execute")
+    assert status == 1
+    assert "wrote to stderr" in errors
+    assert "beware" in errors
+    text = texts(notebook.read(notebook.solution(course, STEM)))[2]
+    assert text == "solutions <object object at 0x…>\n"
+
+
+def test_no_gpu_is_said_before_anything_runs(course, pipeline):
+    (course / "weft" / "__init__.py").write_text("GPU = False\n")
+    status, _, errors = pipeline("execute")
+    assert status == 1
+    assert "add --simulator" in errors
+
+
+# labs
+
+
+def made(course: Path) -> Path:
+    rebuild(course)
+    labs.write_lab(course, STEM)
+    return notebook.lab(course, STEM)
+
+
+def test_lab_has_stubs_instead_of_answers(course):
+    ran(course)
+    path = made(course)
+    nb = notebook.read(path)
+    assert [cell.source for cell in nb.cells][2:] == [
+        'def double(x):\n    """Return twice x."""\n    # about 1 line\n'
+        "    # your code here\n    pass",
+        "double(21)",
+    ]
+    assert texts(nb) == ["", "", ""]
+    assert nb.metadata.weft == {"lab": STEM, "digest": edited.lab_digest(nb.cells)}
+    assert not labs.write_lab(course, STEM)
+
+
+def test_lab_refuses_a_stale_solution(course):
+    rebuild(course)
+    edit(course, "double(21)", "double(22)")
+    with pytest.raises(PipelineError, match="make notebooks first"):
+        labs.derive(course, STEM)
+
+
+def type_something(nb):
+    nb.cells[2].source = nb.cells[2].source.replace("pass", "return x + x")
+
+
+def run_a_cell(nb):
+    nb.cells[1].outputs = [nbformat.v4.new_output("stream", text="lab 42_answer")]
+
+
+def delete_a_cell(nb):
+    del nb.cells[0]
+
+
+def strip_metadata(nb):
+    del nb.metadata["weft"]
+
+
+@pytest.mark.parametrize(
+    "change", [type_something, run_a_cell, delete_a_cell, strip_metadata]
+)
+def test_a_learners_copy_is_never_overwritten(course, pipeline, change):
+    path = made(course)
+    nb = nbformat.read(path, as_version=4)
+    change(nb)
+    nbformat.write(nb, path)
+    before = path.read_bytes()
+    edit(course, "# # 42", "# # No. 42")
+    rebuild(course)
+
+    status, _, errors = pipeline("labs")
+    assert status == 1
+    assert f"labs/{STEM}.ipynb is left as it is" in errors
+    assert f"`make update`: your copy becomes labs/my_{STEM}.ipynb" in errors
+    assert path.read_bytes() == before
+
+    assert pipeline("keep")[1] == (
+        f"kept your labs/{STEM}.ipynb as labs/my_{STEM}.ipynb\n"
+    )
+    assert path.with_name(f"my_{STEM}.ipynb").read_bytes() == before
+    assert pipeline("labs")[0] == 0
+    assert "No. 42" in path.read_text()
+
+
+def test_a_broken_file_is_not_overwritten_either(course):
+    path = made(course)
+    path.write_text("<<<<<<< HEAD\n")
+    with pytest.raises(PipelineError, match="cannot be read as a notebook of ours"):
+        labs.write_lab(course, STEM)
+
+
+def test_an_untouched_lab_saved_by_jupyter_is_replaced(course):
+    path = made(course)
+    nb = nbformat.read(path, as_version=4)
+    nb.metadata.language_info = {"name": "python", "version": "3.13.0"}
+    nb.cells.append(nbformat.v4.new_code_cell(""))
+    nbformat.write(nb, path)
+    assert edited.edited(path) is None
+    assert labs.write_lab(course, STEM)
+
+
+def test_kept_copies_do_not_overwrite_each_other(course):
+    for expected in (f"my_{STEM}.ipynb", f"my_{STEM}_2.ipynb"):
+        path = made(course)
+        path.write_text(path.read_text().replace("pass", "return 2 * x"))
+        assert edited.keep(course / "labs") == [(path, path.with_name(expected))]
+    assert edited.keep(course / "labs") == []
+
+
+# nbval
+
+
+def test_nbval_runs_what_this_machine_can(course, pipeline):
+    conftest = Path(__file__).parents[1] / "solutions" / "conftest.py"
+    (course / "solutions" / "conftest.py").write_text(conftest.read_text())
+    (course / "solutions" / "43_hopper.py").write_text(HEADER + SCRIPT)
+    edit(course, "double(21)", "assert double(21) == 43")
+    assert pipeline("notebooks")[0] == 0
+    status, output, _ = pipeline("nbval")
+    assert status == 1
+    assert "1 failed, 2 passed, 3 skipped" in output
+    assert "assert double(21) == 43" in output
+    assert "the Imagined GPU is below sm_90, and wgmma exists from Hopper" in output
+
+
+def test_json_is_canonical(course):
+    text = notebook.dumps(rebuild(course))
+    loaded = json.loads(text)
+    assert (
+        text == json.dumps(loaded, indent=1, sort_keys=True, ensure_ascii=False) + "\n"
+    )
