@@ -32,7 +32,6 @@ def main(arguments: list[str] | None = None) -> int:
     check = verb("nbval", "run every cell of the solutions with pytest and nbval")
     check.add_argument("-n", dest="workers", type=int, default=0, help="processes")
     verb("stamp", "say where and when each solution last ran, and which are stale")
-    verbs.add_parser("keep", help="move edited labs aside: NN.ipynb -> my_NN.ipynb")
     options = parser.parse_args(arguments)
 
     root = Path.cwd()
@@ -47,13 +46,6 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def _run(root: Path, options: argparse.Namespace) -> int:
-    if options.verb == "keep":
-        from .edited import keep
-
-        for path, copy in keep(root / "labs"):
-            print(f"kept your labs/{path.name} as labs/{copy.name}")
-        return 0
-
     from . import notebook
 
     stems = notebook.stems(root, options.stems)

@@ -29,17 +29,3 @@ def edited(path: Path) -> str | None:
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return "it cannot be read as a notebook of ours"
     return None
-
-
-def keep(labs: Path) -> list[tuple[Path, Path]]:
-    """Move each edited lab aside, NN.ipynb to my_NN.ipynb; return (from, to) pairs."""
-    moved = []
-    for path in sorted(labs.glob("[0-9][0-9]_*.ipynb")):
-        if edited(path) is None:
-            continue
-        copy, count = path.with_name(f"my_{path.name}"), 1
-        while copy.exists():
-            count += 1
-            copy = path.with_name(f"my_{path.stem}_{count}.ipynb")
-        moved.append((path, path.rename(copy)))
-    return moved

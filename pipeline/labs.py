@@ -50,8 +50,8 @@ def write_lab(root: Path, stem: str) -> bool:
     if path.exists() and (why := edited(path)) is not None:
         raise PipelineError(
             f"labs/{path.name} is left as it is: {why}.\n"
-            f"  To keep that work and get the new lab, run `make update`: your copy "
-            f"becomes labs/my_{path.name}.\n"
-            f"  To throw it away, delete the file and run `make labs`."
+            f"  To keep that work, rename the file to my_{path.name}, as `make update` "
+            "does when\n  a newer lab arrives; to throw it away, delete the file. Then "
+            "`make labs` again."
         )
     return notebook.write(nb, path)

@@ -411,13 +411,10 @@ def test_a_learners_copy_is_never_overwritten(course, pipeline, change):
     status, _, errors = pipeline("labs")
     assert status == 1
     assert f"labs/{STEM}.ipynb is left as it is" in errors
-    assert f"`make update`: your copy becomes labs/my_{STEM}.ipynb" in errors
+    assert f"rename the file to my_{STEM}.ipynb, as `make update` does" in errors
     assert path.read_bytes() == before
 
-    assert pipeline("keep")[1] == (
-        f"kept your labs/{STEM}.ipynb as labs/my_{STEM}.ipynb\n"
-    )
-    assert path.with_name(f"my_{STEM}.ipynb").read_bytes() == before
+    path.unlink()
     assert pipeline("labs")[0] == 0
     assert "No. 42" in path.read_text()
 
@@ -437,14 +434,6 @@ def test_an_untouched_lab_saved_by_jupyter_is_replaced(course):
     nbformat.write(nb, path)
     assert edited.edited(path) is None
     assert labs.write_lab(course, STEM)
-
-
-def test_kept_copies_do_not_overwrite_each_other(course):
-    for expected in (f"my_{STEM}.ipynb", f"my_{STEM}_2.ipynb"):
-        path = made(course)
-        path.write_text(path.read_text().replace("pass", "return 2 * x"))
-        assert edited.keep(course / "labs") == [(path, path.with_name(expected))]
-    assert edited.keep(course / "labs") == []
 
 
 # nbval
