@@ -4,12 +4,11 @@ A kernel never touches a NumPy array directly. It gets an `Array`, which looks l
 one but refuses an index that the GPU would take to some other place in memory.
 """
 
+import contextlib
 from collections.abc import Callable, Iterator
 from typing import Any, NoReturn
 
 import numpy as np
-
-from .faults import Fault
 
 # Poison: what memory holds before anyone writes it. Quiet NaNs whose payload tells
 # where they came from, as arithmetic hands the payload on.
@@ -163,6 +162,11 @@ class Array:
             f"{verb}s {self._name}[{shown}], but {room}",
             "On a GPU nothing stops this: it touches whatever lies behind the array.",
         )
+
+    @contextlib.contextmanager
+    def as_one(self, size: int) -> Iterator[None]:
+        """Count the accesses within as one, of `size` bytes: a vector load or store."""
+        yield
 
     # What Numba gives an array inside a kernel
 
@@ -322,4 +326,4 @@ def as_dtype(dtype: Any) -> np.dtype[Any]:
     return np.dtype(dtype)
 
 
-__all__ = ["Array", "Fault", "as_dtype", "poison", "poisoned_by", "wrap"]
+__all__ = ["Array", "as_dtype", "poison", "poisoned_by", "wrap"]

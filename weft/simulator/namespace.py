@@ -87,7 +87,7 @@ class Cuda:
 
     def _warp(self, name: str, mask: Any, *args: Any) -> Any:
         frame = sys._getframe(2)
-        site = frame.f_code, frame.f_lasti
+        site = self._run.instruction((frame.f_code, frame.f_lasti))
         return self._run.warp(Call(name, int(mask) & FULL, args, site))
 
     def syncwarp(self, mask: int = FULL) -> None:
@@ -125,7 +125,7 @@ class Cuda:
 
     def activemask(self) -> int:
         frame = sys._getframe(1)
-        site = frame.f_code, frame.f_lasti
+        site = self._run.instruction((frame.f_code, frame.f_lasti))
         return int(self._run.warp(Call("activemask", 0, (), site)))
 
     def lanemask_lt(self) -> int:
@@ -216,7 +216,7 @@ class Shared:
         run = self._run
         block = run.current.block
         frame = sys._getframe(1)
-        site = frame.f_code, frame.f_lasti
+        site = run.instruction((frame.f_code, frame.f_lasti))
         if site not in block.shared:
             kind = as_dtype(dtype)
             if shape == 0 or shape == (0,):
@@ -249,7 +249,8 @@ class Local:
         frame = sys._getframe(1)
         data = np.empty(_shape(self._run, shape, "local"), as_dtype(dtype))
         poison(data, "local")
-        name = self._run.name_of((frame.f_code, frame.f_lasti), "local array")
+        site = self._run.instruction((frame.f_code, frame.f_lasti))
+        name = self._run.name_of(site, "local array")
         return self._run.array(data, name, "local", self._run.current)
 
 

@@ -5,7 +5,9 @@ operation or its end; then the next one runs, in the order of their numbers. The
 schedule is always the same, so a verdict never depends on luck.
 """
 
+import bisect
 import contextlib
+import dis
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -108,6 +110,7 @@ class Run:
         self._hub = getcurrent()
         self._idle_steps = 0
         self._names: dict[tuple[CodeType, int], str] = {}
+        self._starts: dict[tuple[CodeType, int], tuple[CodeType, int]] = {}
 
     # Arrays
 
@@ -138,6 +141,18 @@ class Run:
             named = equals and plain.isidentifier()
             self._names[site] = plain if named else otherwise
         return self._names[site]
+
+    def instruction(self, site: tuple[CodeType, int]) -> tuple[CodeType, int]:
+        """The instruction that `site` belongs to.
+
+        While a call is under way `f_lasti` may point behind the instruction, to its
+        inline cache, depending on how often it ran before.
+        """
+        if site not in self._starts:
+            code, lasti = site
+            offsets = [i.offset for i in dis.get_instructions(code)]
+            self._starts[site] = code, offsets[bisect.bisect(offsets, lasti) - 1]
+        return self._starts[site]
 
     # Running
 
@@ -211,7 +226,8 @@ class Run:
 
     def barrier(self, name: str, frame: FrameType, value: bool = False) -> Any:
         """Wait until the whole block (or, for 'grid', the launch) is here."""
-        return self._wait(Barrier(name, value, (frame.f_code, frame.f_lasti)))
+        site = self.instruction((frame.f_code, frame.f_lasti))
+        return self._wait(Barrier(name, value, site))
 
     def warp(self, call: Call) -> Any:
         """Wait until all lanes of the mask are here; see `warps`."""
