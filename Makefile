@@ -1,0 +1,64 @@
+# Warp & Weft. `make` says what there is; `make lab` is where to start.
+#
+#   PYTHON=python3.12       the Python to use; otherwise the first suitable one found
+#   VARIANT=cpu|cu12|cu13   the packages to install; otherwise what the driver can run
+#   ARGS="--port 9000"      further options for JupyterLab or pytest
+
+# An inherited VIRTUAL_ENV or PYTHONPATH would bring in packages from elsewhere.
+unexport PYTHONPATH PYTHONHOME
+export VARIANT TORCH_INDEX PYTHON
+
+suitable = import sys; sys.exit(not (3, 11) <= sys.version_info < (3, 14))
+find = for p in python3 python3.13 python3.12 python3.11; do \
+	$$p -c '$(suitable)' 2>/dev/null && echo $$p && exit; done; echo python3
+python = $(or $(PYTHON),$(shell $(find)))
+venv = .venv/bin/python
+
+.DEFAULT_GOAL := help
+.PHONY: help lab test lint book notebooks labs execute nbval update vendor clean \
+	learner author
+
+help:  ## Say what there is
+	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1	\2/p' $(MAKEFILE_LIST) | expand -t 18
+
+lab: learner  ## Install what a learner needs, and open JupyterLab on the labs
+	@$(venv) lab.py $(ARGS)
+
+test: author  ## Everything that can be verified without a GPU
+	@$(venv) -m pytest -n 2 --dist loadfile $(ARGS)
+
+lint: author  ## Ruff and mypy alone
+	@$(venv) -m ruff check .
+	@$(venv) -m mypy
+
+book: author  ## The book, in _build/html
+	@$(venv) book/build.py
+
+notebooks: author  ## solutions/*.py -> solutions/*.ipynb
+	@$(venv) -m pipeline notebooks $(LAB)
+
+labs: author  ## solutions/*.ipynb -> labs/*.ipynb
+	@$(venv) -m pipeline labs $(LAB)
+
+execute: author  ## Run the solutions on this GPU; write outputs and results/
+	@$(venv) -m pipeline execute $(LAB)
+
+nbval: author  ## Run every cell of the solutions as a test
+	@$(venv) -m pipeline nbval $(LAB)
+
+update:  ## Bring the course up to date; what you wrote in the labs is kept
+	@$(python) update.py
+
+vendor: author  ## Fetch the book's scripts from npm into book/vendor
+	@$(venv) book/fetch_vendor.py
+
+clean:  ## Remove .venv and what was built; your labs and your progress stay
+	rm -rf .venv _build node_modules .pytest_cache .hypothesis .mypy_cache .ruff_cache
+	rm -rf __pycache__
+	find weft pipeline book tests -name __pycache__ -prune -exec rm -rf {} +
+
+learner:
+	@$(python) install.py
+
+author:
+	@$(python) install.py --dev
