@@ -1,0 +1,74 @@
+"""Text that learners read, as HTML that needs no stylesheet.
+
+What this package shows in a notebook must be readable in a light theme, in a dark
+one, in the book, on a phone and without a network: so colours are inherited
+(`currentColor`), styles are inline, and there is no script.
+"""
+
+import html
+import re
+from collections.abc import Iterable
+
+MUTED = "opacity:.72"
+RULE = "1px solid color-mix(in srgb, currentColor 25%, transparent)"
+
+_code = re.compile(r"`([^`]+)`")
+
+
+def inline(text: str) -> str:
+    """Return `text` escaped for HTML, with `code` between backticks as code."""
+    return _code.sub(r"<code>\1</code>", html.escape(text))
+
+
+def plain(text: str) -> str:
+    """Return `text` for a terminal: backticks stay, runs of white space fold."""
+    return " ".join(text.split())
+
+
+def block(parts: Iterable[str], *, label: str) -> str:
+    """Wrap HTML parts in one region named `label` for screen readers.
+
+    Wide content scrolls inside it rather than widening the page.
+    """
+    name = html.escape(label, quote=True)
+    return (
+        f'<div class="weft" role="group" aria-label="{name}" '
+        f'style="max-width:46rem;overflow-x:auto;line-height:1.45">'
+        f"{''.join(parts)}</div>"
+    )
+
+
+def note(text: str) -> str:
+    """Return a muted paragraph."""
+    return f'<p style="margin:.4em 0;{MUTED}">{inline(text)}</p>'
+
+
+def table(head: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
+    """Return a table; cells are HTML already, the first of a row names it.
+
+    The styles override those that Jupyter gives to every table: striped
+    rows and right-aligned text.
+    """
+    cell = (
+        "padding:.3em .9em .3em 0;text-align:left;vertical-align:top;"
+        f"border:0;border-bottom:{RULE};background:none;max-width:none;"
+        "white-space:normal"
+    )
+    top = "".join(
+        f'<th scope="col" style="{cell};{MUTED};font-weight:normal">{h}</th>'
+        for h in head
+    )
+    body = ""
+    for row in rows:
+        first, *others = row
+        body += (
+            f'<tr style="background:none"><th scope="row" style="{cell};'
+            f'font-weight:600">{first}</th>'
+            + "".join(f'<td style="{cell}">{c}</td>' for c in others)
+            + "</tr>"
+        )
+    return (
+        '<table style="border-collapse:collapse;border:0;margin:.3em 0;'
+        'font-size:inherit;color:inherit;table-layout:auto">'
+        f"<thead><tr>{top}</tr></thead><tbody>{body}</tbody></table>"
+    )

@@ -1,0 +1,110 @@
+"""Where this package keeps what it learns: progress, and the ceilings of a machine.
+
+Inside a working copy of the course that is its folder `.weft/`; elsewhere (an
+installed package, say) the user's own folders.
+"""
+
+import json
+import os
+import tempfile
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+
+def root(start: Path | None = None) -> Path | None:
+    """Find the working copy: the nearest folder upward with `_toc.yml` and `weft/`.
+
+    start: a folder, by default the current one. Returns None outside a working copy.
+    """
+    try:
+        here = (start or Path.cwd()).resolve()
+    except OSError:  # the current folder was deleted
+        return None
+    for folder in (here, *here.parents):
+        if (folder / "_toc.yml").is_file() and (folder / "weft").is_dir():
+            return folder
+    return None
+
+
+def place(name: str, *, cache: bool = False) -> Path:
+    """Return the path of the file `name` in the store; it need not exist.
+
+    cache: whether the file can be made again, and so may live in `~/.cache`.
+    """
+    copy = root()
+    if copy is not None:
+        return copy / ".weft" / name
+    if cache:
+        base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    else:
+        base = os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share"
+    return Path(base) / "weft" / name
+
+
+def read(path: Path) -> tuple[dict[str, Any], str]:
+    """Read a JSON object. Never raises.
+
+    Returns (contents, message). A file that does not hold a JSON object is moved
+    aside to `<name>.bad`, and the message says so; otherwise the message is "".
+    """
+    try:
+        text = path.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        return {}, ""
+    except (OSError, UnicodeDecodeError) as error:
+        return {}, _set_aside(path, str(error))
+    try:
+        contents = json.loads(text)
+    except ValueError as error:
+        return {}, _set_aside(path, str(error))
+    if not isinstance(contents, dict):
+        return {}, _set_aside(path, "it does not hold a JSON object")
+    return contents, ""
+
+
+def _set_aside(path: Path, why: str) -> str:
+    """Move an unreadable file to `<name>.bad` and return the message about it."""
+    bad = path.with_name(path.name + ".bad")
+    try:
+        path.replace(bad)
+    except OSError:
+        return f"{path} cannot be read ({why}) and cannot be moved; it is ignored."
+    return f"{path.name} could not be read ({why}). It is kept as {bad}; a new begins."
+
+
+def write(path: Path, contents: dict[str, Any]) -> str:
+    """Write a JSON object, whole or not at all. Never raises.
+
+    Returns "" or, where nothing could be written, the reason.
+    """
+    text = json.dumps(contents, indent=1, sort_keys=True, ensure_ascii=False) + "\n"
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        replace(path, text)
+    except OSError as error:
+        return f"{path} could not be written ({error.strerror or error})."
+    return ""
+
+
+def replace(path: Path, text: str) -> None:
+    """Replace a file's text in one step, so that no reader sees half of it.
+
+    Raises OSError.
+    """
+    handle, temporary = tempfile.mkstemp(
+        dir=path.parent, prefix=f".{path.name}.", suffix=".new"
+    )
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as file:
+            file.write(text)
+        os.chmod(temporary, 0o644)
+        os.replace(temporary, path)
+    except BaseException:
+        os.unlink(temporary)
+        raise
+
+
+def now() -> str:
+    """Return the local time, to the second, ISO 8601."""
+    return datetime.now().astimezone().isoformat(timespec="seconds")

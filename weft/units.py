@@ -1,0 +1,66 @@
+"""Times and rates as the course writes them: three digits that mean something."""
+
+import math
+
+DASH = "–"  # a value that was not measured
+
+
+def digits(value: float, count: int = 3) -> str:
+    """Return a number with about `count` significant digits: 0.126, 4.26, 51.0, 128."""
+    if not math.isfinite(value):
+        return DASH
+    if value == 0:
+        return "0"
+    places = count - 1 - math.floor(math.log10(abs(value)))
+    rounded = round(value, places)
+    if rounded and math.floor(math.log10(abs(rounded))) > math.floor(
+        math.log10(abs(value))
+    ):
+        places -= 1  # 9.996 became 10.00: one place less
+    return f"{rounded:.{max(places, 0)}f}"
+
+
+def time(ms: float) -> str:
+    """Return a time in ms with its unit, µs below a hundredth of a ms."""
+    if not math.isfinite(ms):
+        return DASH
+    if ms < 0.1:
+        return f"{digits(ms * 1e3)} µs"
+    if ms >= 1e4:
+        return f"{digits(ms / 1e3)} s"
+    return f"{digits(ms)} ms"
+
+
+def scale(per_second: float, unit: str) -> tuple[float, str]:
+    """Return (value of one, name) of the unit that suits a rate.
+
+    unit: "B" for bytes or "FLOP". From 1e12 on that is TB/s or TFLOP/s, below GB/s or
+    GFLOP/s.
+    """
+    if math.isfinite(per_second) and per_second >= 1e12:
+        return 1e12, f"T{unit}/s"
+    return 1e9, f"G{unit}/s"
+
+
+def rate(per_second: float, unit: str) -> str:
+    """Return a rate with its unit: `4.26 TB/s`, `812 GFLOP/s`."""
+    if not math.isfinite(per_second):
+        return DASH
+    one, name = scale(per_second, unit)
+    return f"{digits(per_second / one)} {name}"
+
+
+def size(count: float) -> str:
+    """Return a number of bytes: `141 GB`, `60 MB`; powers of ten."""
+    for one, name in ((1e12, "TB"), (1e9, "GB"), (1e6, "MB"), (1e3, "kB")):
+        if count >= one:
+            return f"{digits(count / one)} {name}"
+    return f"{count:.0f} B"
+
+
+def percent(fraction: float) -> str:
+    """Return a fraction in per cent: `94 %`, `0.31 %`."""
+    if not math.isfinite(fraction):
+        return DASH
+    value = fraction * 100
+    return f"{value:.0f} %" if value >= 9.95 else f"{digits(value, 2)} %"
