@@ -1,0 +1,169 @@
+"""What a notebook calls around its kernels: the lab's name, hints, quiz, progress."""
+
+from dataclasses import dataclass
+
+from weft import board, device, markup, questions, syllabus
+from weft.board import Board, record
+from weft.errors import LearnerError
+from weft.questions import Quiz
+from weft.syllabus import Exercise, Lesson
+
+__all__ = [
+    "Hint",
+    "current",
+    "hint",
+    "lab",
+    "on_gpu",
+    "progress",
+    "quiz",
+    "quiz_html",
+    "record",
+]
+
+_current: str | None = None
+_shown: dict[str, int] = {}  # exercise → the level of the hint seen last
+
+
+def lab(name: str) -> None:
+    """Say which lab this notebook is, and print its title and where kernels will run.
+
+    name: the notebook's stem, such as `05_first_kernel`. Hints, quiz, progress and
+    reference results are looked up by it. Raises LearnerError for an unknown one.
+    """
+    global _current
+    lesson = syllabus.load(name)
+    _current = name
+    _shown.clear()
+    print(f"{lesson.label} · {device.find().line}")
+
+
+def current() -> str | None:
+    """Return the name given to `lab`, or None before it was called."""
+    return _current
+
+
+def on_gpu(reason: str) -> bool:
+    """Return whether kernels run on a GPU here; if not, print why the cell needs one.
+
+    reason: completes "no GPU here — …", as in `on_gpu("the simulator has no clock")`.
+    """
+    if device.find().usable:
+        return True
+    print(f"Skipped: no GPU here — {reason}")
+    return False
+
+
+@dataclass(frozen=True, repr=False)
+class Hint:
+    """One hint, or the notice that there are no more."""
+
+    exercise: str
+    title: str
+    text: str
+
+    def __repr__(self) -> str:
+        return f"{self.title}\n{markup.plain(self.text)}"
+
+    def _repr_html_(self) -> str:
+        body = "".join(
+            f'<p style="margin:.3em 0">{markup.inline(p)}</p>'
+            for p in self.text.split("\n\n")
+        )
+        return markup.block(
+            [
+                f'<div style="border-left:3px solid currentColor;padding:.1em .9em">'
+                f'<p style="margin:.3em 0"><strong>{markup.inline(self.title)}'
+                f"</strong></p>{body}</div>"
+            ],
+            label=self.title,
+        )
+
+
+def hint(exercise: object, level: int | None = None) -> Hint:
+    """Return a hint for an exercise: the next one, or that of a level (from 1).
+
+    exercise: its name, or the function itself. Levels go from a nudge to nearly the
+    answer in words. Beyond the last level the Hint says that these were all.
+    Raises LearnerError for an unknown exercise (it lists those there are) or level.
+    """
+    name = exercise if isinstance(exercise, str) else _name(exercise)
+    lesson, found = _find(name)
+    last = len(found.hints)
+    key = f"{lesson.name}/{found.name}"
+    if level is None:
+        level = _shown.get(key, 0) + 1
+    if not isinstance(level, int) or isinstance(level, bool) or level < 1:
+        raise LearnerError(
+            f"level {level!r}: the hints of {found.name} have the levels 1 to {last}"
+        )
+    _shown[key] = min(level, last)
+    if level > last:
+        those = f"Those were all {last} hints" if last > 1 else "That was the only hint"
+        return Hint(
+            found.name,
+            f"{found.name}: no more hints",
+            f"{those}; `hint({found.name!r}, 1)` shows the first again. If you are "
+            f"still stuck, `solutions/{lesson.name}.ipynb` has an answer: read it, "
+            "close it, and write it from memory.",
+        )
+    return Hint(
+        found.name, f"{found.name}: hint {level} of {last}", found.hints[level - 1]
+    )
+
+
+def _name(thing: object) -> str:
+    """Return the name of a kernel or function that was passed in place of a name."""
+    name = getattr(thing, "__name__", None)
+    if not isinstance(name, str):
+        raise LearnerError(
+            f'hint needs the name of an exercise, such as hint("vector_add"); '
+            f"got {thing!r}"
+        )
+    return name
+
+
+def _find(name: str) -> tuple[Lesson, Exercise]:
+    """Find an exercise by name, in the current lab or, before `lab`, in all."""
+    labs = [_current] if _current else syllabus.names()
+    lessons = [syllabus.load(n) for n in labs]
+    matches = [(s, e) for s in lessons for e in s.exercises if e.name == name]
+    if len(matches) == 1:
+        return matches[0]
+    if matches:
+        where = ", ".join(s.name for s, _ in matches)
+        raise LearnerError(
+            f'several labs have an exercise "{name}" ({where}): say which lab this is '
+            f'with weft.lab("{matches[0][0].name}")'
+        )
+    if _current:
+        here = ", ".join(e.name for e in lessons[0].exercises)
+        raise LearnerError(f'no exercise "{name}" in {_current}. Its exercises: {here}')
+    raise LearnerError(
+        f'no exercise "{name}" in any lab. Say which lab this is, as in '
+        'weft.lab("05_first_kernel"), and its exercises will be listed'
+    )
+
+
+def quiz(lab: str | None = None) -> Quiz:
+    """Return the quiz of a lab, by default the current one's.
+
+    Raises LearnerError if no lab is named.
+    """
+    name = lab or _current
+    if name is None:
+        raise LearnerError(
+            'say which lab: quiz("05_first_kernel"), or weft.lab("05_first_kernel") '
+            "at the top of the notebook"
+        )
+    return Quiz(syllabus.load(name))
+
+
+def quiz_html(lab: str) -> str:
+    """Return the quiz of a lab as HTML, the same as a notebook shows; for the book."""
+    return questions.html(syllabus.load(lab))
+
+
+def progress() -> Board:
+    """Return the board: every lab and exercise, with those passed marked."""
+    lessons = tuple(syllabus.load(name) for name in syllabus.names())
+    return Board(lessons, board.passed())

@@ -1,0 +1,198 @@
+"""What the labs contain besides their notebooks: titles, exercises, hints, quizzes.
+
+One TOML file a lab, `weft/lessons/<lab>.toml`, checked when it is read: an author is
+told everything that is wrong with it, and where.
+"""
+
+import tomllib
+from dataclasses import dataclass
+from importlib import resources
+from importlib.resources.abc import Traversable
+from typing import Any
+
+from weft.errors import LearnerError
+
+QUESTIONS = 3
+
+
+class LessonError(ValueError):
+    """A lesson file that is not as it should be; for its author."""
+
+
+@dataclass(frozen=True)
+class Exercise:
+    """One exercise: the name of its function, a title, its hints in order."""
+
+    name: str
+    title: str
+    hints: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Choice:
+    """One answer to a question, and why it is right or not."""
+
+    text: str
+    right: bool
+    because: str
+
+
+@dataclass(frozen=True)
+class Question:
+    """One question of a quiz; exactly one of its choices is right."""
+
+    text: str
+    choices: tuple[Choice, ...]
+
+
+@dataclass(frozen=True)
+class Lesson:
+    """One lab: `name` is its stem, such as `05_first_kernel`."""
+
+    name: str
+    title: str
+    minutes: int
+    exercises: tuple[Exercise, ...]
+    quiz: tuple[Question, ...]
+
+    @property
+    def label(self) -> str:
+        """Number and title, as shown to a learner: `05 · Your first kernel`."""
+        return f"{self.name.split('_')[0]} · {self.title}"
+
+
+def folder() -> Traversable:
+    """Return the folder that holds the lesson files."""
+    return resources.files("weft") / "lessons"
+
+
+def names(where: Traversable | None = None) -> list[str]:
+    """Return the stems of all labs, in order."""
+    where = where or folder()
+    if not where.is_dir():
+        return []
+    files = (f.name for f in where.iterdir())
+    return sorted(f.removesuffix(".toml") for f in files if f.endswith(".toml"))
+
+
+def load(name: str, where: Traversable | None = None) -> Lesson:
+    """Read the lesson of a lab.
+
+    Raises LearnerError for a lab that does not exist, LessonError for a faulty file.
+    """
+    where = where or folder()
+    file = where / f"{name}.toml"
+    if not file.is_file():
+        there = ", ".join(names(where)) or "none yet"
+        raise LearnerError(f'there is no lab "{name}". The labs: {there}')
+    try:
+        data = tomllib.loads(file.read_text(encoding="utf-8"))
+    except tomllib.TOMLDecodeError as error:
+        raise LessonError(f"weft/lessons/{name}.toml is not TOML: {error}") from None
+    reader = _Reader()
+    lesson = reader.lesson(name, data)
+    if reader.wrong:
+        raise LessonError(f"weft/lessons/{name}.toml:\n  " + "\n  ".join(reader.wrong))
+    return lesson
+
+
+class _Reader:
+    """Turns TOML's tables into a Lesson and collects all that is wrong with them."""
+
+    def __init__(self) -> None:
+        self.wrong: list[str] = []
+
+    def lesson(self, name: str, data: dict[str, Any]) -> Lesson:
+        self.only(data, {"title", "minutes", "exercises", "quiz"}, "the file")
+        exercises = tuple(
+            self.exercise(t, f"exercise {k}")
+            for k, t in enumerate(self.tables(data, "exercises", "the file"), 1)
+        )
+        seen: set[str] = set()
+        for e in exercises:
+            if e.name in seen:
+                self.wrong.append(f'two exercises are named "{e.name}"')
+            seen.add(e.name)
+        quiz = tuple(
+            self.question(t, f"question {k}")
+            for k, t in enumerate(self.tables(data, "quiz", "the file"), 1)
+        )
+        if len(quiz) != QUESTIONS:
+            self.wrong.append(
+                f"the quiz has {len(quiz)} questions; it needs {QUESTIONS}"
+            )
+        minutes = data.get("minutes")
+        if not isinstance(minutes, int) or isinstance(minutes, bool) or minutes < 1:
+            self.wrong.append(f"minutes must be a whole number, not {minutes!r}")
+            minutes = 0
+        return Lesson(
+            name, self.text(data, "title", "the file"), minutes, exercises, quiz
+        )
+
+    def exercise(self, data: dict[str, Any], at: str) -> Exercise:
+        self.only(data, {"name", "title", "hints"}, at)
+        name = self.text(data, "name", at)
+        if name and not name.isidentifier():
+            self.wrong.append(f'{at}: "{name}" is not the name of a function')
+        hints = data.get("hints")
+        if (
+            not isinstance(hints, list)
+            or not hints
+            or not all(isinstance(h, str) and h.strip() for h in hints)
+        ):
+            self.wrong.append(
+                f"{at}: hints must be a list of texts, the gentlest first"
+            )
+            hints = []
+        return Exercise(name, self.text(data, "title", at), tuple(hints))
+
+    def question(self, data: dict[str, Any], at: str) -> Question:
+        self.only(data, {"question", "choices"}, at)
+        choices = tuple(
+            self.choice(t, f"{at}, choice {k}")
+            for k, t in enumerate(self.tables(data, "choices", at), 1)
+        )
+        if len(choices) < 2:
+            self.wrong.append(f"{at} has {len(choices)} choices; it needs at least 2")
+        right = sum(c.right for c in choices)
+        if right != 1:
+            self.wrong.append(f"{at} has {right} right choices; it needs exactly 1")
+        return Question(self.text(data, "question", at), choices)
+
+    def choice(self, data: dict[str, Any], at: str) -> Choice:
+        self.only(data, {"text", "right", "because"}, at)
+        right = data.get("right", False)
+        if not isinstance(right, bool):
+            self.wrong.append(f"{at}: right must be true or false, not {right!r}")
+            right = False
+        return Choice(
+            self.text(data, "text", at), right, self.text(data, "because", at)
+        )
+
+    def text(self, data: dict[str, Any], key: str, at: str) -> str:
+        value = data.get(key)
+        if isinstance(value, str) and value.strip():
+            return value.strip()
+        self.wrong.append(
+            f"{at} has no `{key}`" if value is None else f"{at}: `{key}` must be a text"
+        )
+        return ""
+
+    def tables(self, data: dict[str, Any], key: str, at: str) -> list[dict[str, Any]]:
+        value = data.get(key)
+        if (
+            isinstance(value, list)
+            and value
+            and all(isinstance(t, dict) for t in value)
+        ):
+            return value
+        self.wrong.append(
+            f"{at} has no `{key}`" if not value else f"{at}: `{key}` must be tables"
+        )
+        return []
+
+    def only(self, data: dict[str, Any], known: set[str], at: str) -> None:
+        for key in sorted(set(data) - known):
+            self.wrong.append(
+                f"{at}: unknown key `{key}`; known: {', '.join(sorted(known))}"
+            )
