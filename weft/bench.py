@@ -1,0 +1,481 @@
+"""Time what you wrote beside what a library does, and say which share of the machine
+it reaches.
+
+    table = bench.compare(
+        "8192 x 8192 float32",
+        {"copy": lambda: out.copy_(x), "naive": lambda: naive[grid, block](a, b)},
+        baseline="copy", bytes=2 * x.nbytes, ceiling="copy", guess={"naive": 0.5},
+    )
+
+On a GPU everything is timed here. Without one nothing is: the rows are those that the
+notebook measured on the reference GPU, and the table says so.
+"""
+
+import math
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from weft import device, ladder, lesson, results, timing, units
+from weft.errors import LearnerError
+from weft.timing import CandidateError, Timing
+
+__all__ = ["CandidateError", "Row", "Table", "Timing", "compare", "reference", "time"]
+
+Candidate = Callable[[], object]
+
+
+@dataclass(frozen=True)
+class Row:
+    """One candidate's measurement; a value that is not known is NaN.
+
+    ms: the median time of a call; spread: its interquartile range, ms; rate: bytes/s or
+    flop/s; ratio: how many times as fast as the baseline; ceiling: fraction of the
+    ceiling's rate; guess: the ratio that the learner predicted. with_launch: the
+    time includes the launch to a visible degree.
+    """
+
+    name: str
+    ms: float = math.nan
+    spread: float = math.nan
+    rate: float = math.nan
+    ratio: float = math.nan
+    ceiling: float = math.nan
+    guess: float = math.nan
+    with_launch: bool = False
+
+    @property
+    def measured(self) -> bool:
+        return math.isfinite(self.ms)
+
+
+@dataclass(frozen=True, repr=False)
+class Table:
+    """The rows of one case; `table["naive"]` is one of them.
+
+    unit: "B" or "FLOP", "" where no amount of work was given. baseline, ceiling: what
+    the ratios and fractions refer to, "" for nothing. source: where the times come
+    from, a sentence. here: whether they were measured on this machine.
+    """
+
+    case: str
+    rows: tuple[Row, ...]
+    unit: str
+    baseline: str
+    ceiling: str
+    source: str
+    here: bool
+    notes: tuple[str, ...] = ()
+
+    def __getitem__(self, name: str) -> Row:
+        for row in self.rows:
+            if row.name == name:
+                return row
+        raise LearnerError(f'no row "{name}" in this table. {_names(self.rows)}')
+
+    def __iter__(self) -> Iterator[Row]:
+        return iter(self.rows)
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def expect(
+        self,
+        name: str,
+        *,
+        at_least: float | None = None,
+        times: str | None = None,
+        ceiling: float | None = None,
+    ) -> None:
+        """Assert what a lesson claims of a row.
+
+        at_least: it is that many times as fast as the row `times` (by default the
+        baseline); ceiling: it reaches that fraction of the ceiling. Raises
+        AssertionError with the numbers. Where a row was not measured it prints that
+        nothing was checked.
+        """
+        row = self[name]
+        other = times if times is not None else self.baseline
+        if at_least is None and ceiling is None:
+            raise LearnerError("expect what? Give at_least=, or ceiling=")
+        if at_least is not None and not other:
+            raise LearnerError(
+                f'at_least={at_least} times what? Say times="..." or give the table a '
+                f"baseline. {_names(self.rows)}"
+            )
+        if ceiling is not None and not self.ceiling:
+            raise LearnerError("this table has no ceiling: give compare a ceiling=")
+        compared = [row] if at_least is None else [row, self[other]]
+        unknown = [r.name for r in compared if not r.measured]
+        if unknown:
+            names = " and ".join(f'"{n}"' for n in unknown)
+            print(f"Not checked: {names} was not timed on a GPU yet.")
+            return
+        at = f'on "{self.case}" ({self.source.rstrip(".")})'
+        if at_least is not None:
+            base = self[other]
+            factor = base.ms / row.ms
+            if not factor >= at_least:
+                raise AssertionError(
+                    f'"{name}" should be at least {units.digits(at_least)} times as '
+                    f'fast as "{other}" {at}; it is {units.digits(factor)} times: '
+                    f"{_time(row)} against {_time(base)}"
+                )
+        if ceiling is not None and not row.ceiling >= ceiling:
+            raise AssertionError(
+                f'"{name}" should reach {units.percent(ceiling)} of {self.ceiling} '
+                f"{at}; it reaches {units.percent(row.ceiling)}: {_time(row)}"
+            )
+
+    def __repr__(self) -> str:
+        return ladder.text(self)
+
+    def _repr_html_(self) -> str:
+        return ladder.html(self)
+
+
+def time(function: Candidate, *, stopwatch: timing.Stopwatch | None = None) -> Timing:
+    """Time one function on the GPU: cold cache, median of 20 calls or more.
+
+    Raises LearnerError without a GPU or PyTorch, or for what is not a function,
+    CandidateError if the function fails.
+    """
+    _check({"the function": function})
+    if stopwatch is None:
+        gpu = device.find()
+        if not gpu.usable:
+            raise LearnerError(
+                f"there is no GPU to time on: {gpu.why}. `bench.compare` "
+                "shows the reference GPU's times instead"
+            )
+        stopwatch = timing.EventStopwatch()
+    return timing.measure({"the function": function}, stopwatch)["the function"]
+
+
+def compare(
+    case: str,
+    candidates: Mapping[str, Candidate] | Callable[[], Mapping[str, Candidate]],
+    *,
+    baseline: str | None = None,
+    bytes: float | None = None,
+    flops: float | None = None,
+    ceiling: str | float | None = None,
+    guess: Mapping[str, float | None] | None = None,
+    lab: str | None = None,
+    stopwatch: timing.Stopwatch | None = None,
+) -> Table:
+    """Time several functions in turns and return them as a table.
+
+    case: what is timed, shape and type; with a row's name the key of a result.
+    candidates: name → function without arguments that queues the work, as in
+    `{"mine": lambda: kernel[grid, block](x, out)}`; or a function that returns such a
+    dict, called only where there is a GPU, so that it can allocate GPU memory.
+    baseline: the name whose time the ratios refer to. bytes, flops: what one
+    call moves or computes, for the rate; at most one of them. ceiling: a name, or a
+    rate in bytes/s or flop/s. guess: name → predicted ratio, shown beside the measured
+    one; None for "not guessed yet". lab: whose results, by default the current one's.
+
+    On a GPU, writes the rows to results where `WEFT_RESULTS` is set. Without one,
+    shows the reference GPU's rows and calls nothing.
+    Raises LearnerError for a call that cannot work, CandidateError for a function
+    that fails.
+    """
+    if bytes is not None and flops is not None:
+        raise LearnerError("give bytes= or flops=, not both: a rate is of one")
+    work, unit = (flops, "FLOP") if flops is not None else (bytes, "B")
+    if work is None:
+        unit = ""
+    lab = lab or lesson.current()
+    on_gpu = stopwatch is not None or device.find().usable
+    names: list[str] | None
+    if callable(candidates):
+        built = candidates() if on_gpu else None
+        names = list(built) if built is not None else None
+    else:
+        built, names = candidates, list(candidates)
+    if built is not None:
+        _check(built)
+    if names is not None:
+        _check_names(names, baseline, ceiling, guess)
+    if isinstance(ceiling, int | float) and not unit:
+        raise LearnerError("a ceiling in bytes/s or flop/s needs bytes= or flops= too")
+
+    if not on_gpu:
+        return _from_reference(case, names, unit, baseline, ceiling, guess, lab)
+    assert built is not None
+    times = timing.measure(built, stopwatch or timing.EventStopwatch())
+    rows = _rows(times, work, baseline, ceiling, guess)
+    gpu = device.find()
+    table = Table(
+        case,
+        rows,
+        unit,
+        baseline or "",
+        _ceiling_name(ceiling, unit),
+        f"Measured here, on {gpu.name or 'this machine'}.",
+        True,
+        _notes(rows, guess),
+    )
+    if lab is not None:
+        results.record(lab, _as_results(table))
+    return table
+
+
+def reference(lab: str, case: str, gpu: str = "") -> Table | None:
+    """Return a case as the reference GPU measured it, or None; for the book.
+
+    gpu: the slug of a certain GPU, such as `nvidia-h200`.
+    """
+    data = results.reference(lab, gpu=gpu)
+    if data is None or not any(r["case"] == case for r in data["rows"]):
+        return None
+    return _table_of(data, case, None, None, "the ceiling", "Measured on")
+
+
+def _check(candidates: Mapping[str, Any]) -> None:
+    """Raise LearnerError unless every candidate is something that can be called."""
+    if not candidates:
+        raise LearnerError(
+            'nothing to compare: give a dict such as {"mine": lambda: kernel[...](...)}'
+        )
+    for name, candidate in candidates.items():
+        if callable(candidate):
+            continue
+        write = f'"{name}": lambda: ...' if name != "the function" else "lambda: ..."
+        if candidate is None:
+            raise LearnerError(
+                f'"{name}" is None, not a function. Without `lambda:` Python ran '
+                "`kernel[grid, block](...)` once, before anything could be timed, and "
+                f"a launch returns None. Write {write}"
+            )
+        raise LearnerError(
+            f'"{name}" is a {type(candidate).__name__}, not a function. Without '
+            "`lambda:` Python ran the expression once and kept its result. "
+            f"Write {write}"
+        )
+
+
+def _check_names(
+    names: list[str],
+    baseline: str | None,
+    ceiling: str | float | None,
+    guess: Mapping[str, float | None] | None,
+) -> None:
+    """Raise LearnerError for a name that is not among the candidates."""
+    here = f"The names here: {', '.join(names)}"
+    if baseline is not None and baseline not in names:
+        raise LearnerError(f'the baseline "{baseline}" is not among them. {here}')
+    if isinstance(ceiling, str) and ceiling not in names:
+        raise LearnerError(f'the ceiling "{ceiling}" is not among them. {here}')
+    for name, value in (guess or {}).items():
+        if name not in names:
+            raise LearnerError(f'your guess for "{name}": no such name. {here}')
+        if value is not None and not (
+            isinstance(value, int | float) and math.isfinite(value) and value > 0
+        ):
+            raise LearnerError(
+                f'your guess for "{name}" is {value!r}; it must be a number above 0, '
+                "how many times as fast as the baseline you expect it to be"
+            )
+    if guess and baseline is None:
+        raise LearnerError("a guess is a number of times the baseline: give baseline=")
+
+
+def _rows(
+    times: Mapping[str, Timing],
+    work: float | None,
+    baseline: str | None,
+    ceiling: str | float | None,
+    guess: Mapping[str, float | None] | None,
+) -> tuple[Row, ...]:
+    """Work out rates, ratios and fractions."""
+    rows = []
+    for name, t in times.items():
+        rate = work / t.ms * 1e3 if work is not None else math.nan
+        fraction = math.nan
+        if isinstance(ceiling, str):
+            fraction = times[ceiling].ms / t.ms
+        elif ceiling is not None:
+            fraction = rate / ceiling
+        rows.append(
+            Row(
+                name,
+                t.ms,
+                t.spread,
+                rate,
+                times[baseline].ms / t.ms if baseline is not None else math.nan,
+                fraction,
+                _guess(guess, name),
+                t.with_launch,
+            )
+        )
+    return tuple(rows)
+
+
+def _as_results(table: Table) -> list[dict[str, Any]]:
+    """Return a table's rows as they are written to results: JSON values, rounded."""
+
+    def number(value: float, count: int = 5) -> float | None:
+        return float(f"{value:.{count}g}") if math.isfinite(value) else None
+
+    fastest = max((r.rate for r in table.rows), default=math.nan)
+    one, name = units.scale(fastest, table.unit)
+    return [
+        {
+            "case": table.case,
+            "name": r.name,
+            "ms": number(r.ms),
+            "spread": number(r.spread, 3),
+            "value": number(r.rate / one),
+            "unit": name if table.unit else None,
+            "baseline": table.baseline or None,
+            "ratio": number(r.ratio),
+            "ceiling": number(r.ceiling),
+        }
+        for r in table.rows
+    ]
+
+
+def _from_reference(
+    case: str,
+    names: list[str] | None,
+    unit: str,
+    baseline: str | None,
+    ceiling: str | float | None,
+    guess: Mapping[str, float | None] | None,
+    lab: str | None,
+) -> Table:
+    """Return the reference GPU's rows for a case, or rows without numbers."""
+    data = results.reference(lab) if lab is not None else None
+    if data is not None and any(r["case"] == case for r in data["rows"]):
+        of = _ceiling_name(ceiling, unit)
+        opening = "No GPU here: these are the times of the reference GPU,"
+        table = _table_of(data, case, names, guess, of, opening)
+        if names is None:
+            _check_names([r.name for r in table.rows], baseline, ceiling, guess)
+        return table
+    if lab is None:
+        why = 'Nothing says which lab this is: call weft.lab("...") first.'
+    elif data is None:
+        why = "This notebook has not been run on a GPU yet, so it has no times to show."
+    else:
+        why = "The reference GPU has no times for this case."
+    rows = tuple(Row(n, guess=_guess(guess, n)) for n in names or ())
+    return Table(
+        case,
+        rows,
+        unit,
+        baseline or "",
+        _ceiling_name(ceiling, unit),
+        f"No GPU here. {why}",
+        False,
+    )
+
+
+def _table_of(
+    data: Mapping[str, Any],
+    case: str,
+    names: list[str] | None,
+    guess: Mapping[str, float | None] | None,
+    ceiling: str,
+    opening: str,
+) -> Table:
+    """Return one case of a results file as a table.
+
+    names: the rows to show, in order; those without a result get no numbers. ceiling:
+    what the fractions refer to; opening: the source's sentence up to the GPU's name.
+    """
+    found = {r["name"]: r for r in data["rows"] if r["case"] == case}
+    rows = []
+    for name in names if names is not None else list(found):
+        r = found.get(name)
+        if r is None:
+            rows.append(Row(name, guess=_guess(guess, name)))
+            continue
+        ms = _number(r.get("ms"))
+        one = 1e12 if str(r.get("unit")).startswith("T") else 1e9
+        rows.append(
+            Row(
+                name,
+                ms,
+                _number(r.get("spread")),
+                _number(r.get("value")) * one,
+                _number(r.get("ratio")),
+                _number(r.get("ceiling")),
+                _guess(guess, name),
+                ms < timing.SHORT,
+            )
+        )
+    any_row = next(iter(found.values()))
+    unit = str(any_row.get("unit") or "")
+    machine = data.get("device", {})
+    what = ", ".join(
+        part
+        for part in (
+            f"driver {machine['driver']}" if machine.get("driver") else "",
+            str(data.get("date", "")),
+        )
+        if part
+    )
+    name = machine.get("name", "an unnamed GPU")
+    notes = list(_notes(rows, guess))
+    absent = [r.name for r in rows if not r.measured]
+    if absent:
+        notes.append(f"Not timed on the reference GPU: {', '.join(absent)}.")
+    return Table(
+        case,
+        tuple(rows),
+        "" if not unit else "FLOP" if "FLOP" in unit else "B",
+        str(any_row.get("baseline") or ""),
+        ceiling if any(math.isfinite(r.ceiling) for r in rows) else "",
+        f"{opening} {_article(name)} ({what}).",
+        False,
+        tuple(notes),
+    )
+
+
+def _notes(
+    rows: tuple[Row, ...] | list[Row], guess: Mapping[str, float | None] | None
+) -> tuple[str, ...]:
+    """Return the remarks below a table."""
+    notes = []
+    short = [r.name for r in rows if r.with_launch]
+    if short:
+        notes.append(
+            f"{', '.join(short)}: so short that the time includes the launch "
+            "(a few µs, more for Python)."
+        )
+    open_guesses = [n for n, g in (guess or {}).items() if g is None]
+    if open_guesses:
+        names = ", ".join(open_guesses)
+        notes.append(f"Predict first: fill in your guess for {names}.")
+    return tuple(notes)
+
+
+def _guess(guess: Mapping[str, float | None] | None, name: str) -> float:
+    value = (guess or {}).get(name)
+    return math.nan if value is None else float(value)
+
+
+def _number(value: object) -> float:
+    return float(value) if isinstance(value, int | float) else math.nan
+
+
+def _ceiling_name(ceiling: str | float | None, unit: str) -> str:
+    """Return what the fractions refer to, as a table's head says it."""
+    if isinstance(ceiling, int | float):
+        return units.rate(float(ceiling), unit)
+    return ceiling or ""
+
+
+def _names(rows: tuple[Row, ...]) -> str:
+    return f"Its rows: {', '.join(r.name for r in rows) or 'none'}"
+
+
+def _time(row: Row) -> str:
+    return f"{units.time(row.ms)} (spread {units.time(row.spread)})"
+
+
+def _article(name: str) -> str:
+    """Return a GPU's name with its article: an NVIDIA H200, a Tesla T4."""
+    return f"{'an' if name[:1].upper() in 'AEINO' else 'a'} {name}"

@@ -1,0 +1,88 @@
+"""A table of measurements, as text and as HTML: a rung a line, a bar for its speed."""
+
+import html as escape
+import math
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from weft import markup, units
+
+if TYPE_CHECKING:
+    from weft.bench import Row, Table
+
+
+def columns(table: "Table") -> list[tuple[str, "Callable[[Row], str]"]]:
+    """Return the columns that a table needs: (head, how to write a row's value)."""
+    rows = table.rows
+    found: list[tuple[str, Callable[[Row], str]]] = [
+        ("time", lambda r: units.time(r.ms)),
+        ("spread", lambda r: _spread(r)),
+    ]
+    if table.unit:
+        fastest = max((r.rate for r in rows if math.isfinite(r.rate)), default=math.nan)
+        one, name = units.scale(fastest, table.unit)
+        found.append((name, lambda r: units.digits(r.rate / one)))
+    if table.baseline:
+        found.append((f"× {table.baseline}", lambda r: units.digits(r.ratio)))
+    if any(math.isfinite(r.guess) for r in rows):
+        found.append(("your guess", lambda r: units.digits(r.guess)))
+    if table.ceiling:
+        found.append((f"of {table.ceiling}", lambda r: units.percent(r.ceiling)))
+    return found
+
+
+def text(table: "Table") -> str:
+    """Return a table for a terminal."""
+    shown = columns(table)
+    lines = [["", *(head for head, _ in shown)]]
+    lines += [[r.name, *(write(r) for _, write in shown)] for r in table.rows]
+    widths = [max(len(line[k]) for line in lines) for k in range(len(lines[0]))]
+    body = [
+        "  ".join(
+            cell.ljust(w) if k == 0 else cell.rjust(w)
+            for k, (cell, w) in enumerate(zip(line, widths, strict=True))
+        ).rstrip()
+        for line in lines
+    ]
+    return "\n".join([table.case, *body, table.source, *table.notes])
+
+
+def html(table: "Table") -> str:
+    """Return a table for a notebook or a page."""
+    shown = columns(table)
+    fastest = min((r.ms for r in table.rows if r.measured), default=math.nan)
+    nowrap = "white-space:nowrap"
+    rows = [
+        (
+            f"{escape.escape(r.name)}{_bar(fastest / r.ms)}",
+            *(f'<span style="{nowrap}">{write(r)}</span>' for _, write in shown),
+        )
+        for r in table.rows
+    ]
+    heads = ("", *(escape.escape(head) for head, _ in shown))
+    return markup.block(
+        [
+            f'<p style="margin:.3em 0;font-weight:600">{markup.inline(table.case)}</p>',
+            markup.table(heads, rows),
+            markup.note(table.source),
+            *(markup.note(n) for n in table.notes),
+        ],
+        label=f"Times: {table.case}",
+    )
+
+
+def _spread(row: "Row") -> str:
+    """Return the spread in per cent of the time."""
+    return f"± {units.percent(row.spread / 2 / row.ms)}" if row.measured else units.DASH
+
+
+def _bar(share: float) -> str:
+    """Return a bar whose length is a share of the fastest row's speed."""
+    if not math.isfinite(share):
+        return ""
+    return (
+        '<span aria-hidden="true" style="display:block;min-width:6em;margin-top:.25em;'
+        'background:color-mix(in srgb, currentColor 15%, transparent)">'
+        f'<span style="display:block;height:.35em;width:{max(share, 0.004) * 100:.1f}%;'
+        'background:currentColor"></span></span>'
+    )

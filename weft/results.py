@@ -1,0 +1,107 @@
+"""The measurements that the book prints: one JSON file for each lab and GPU.
+
+`results/<lab>.<gpu>.json` holds the device, the versions, the date, a digest of the
+notebook's code, and rows: `case`, `name`, `ms`, `spread` (ms), `value` with its `unit`,
+`baseline` (a name), `ratio` (times the baseline's speed), `ceiling` (a fraction).
+"""
+
+import json
+import os
+import platform
+import re
+from datetime import date
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+from weft import device, store
+
+REFERENCE = "nvidia-h200"  # preferred where several GPUs have results
+
+PACKAGES = ("numba", "numba-cuda", "numpy", "torch", "triton")
+
+
+def slug(gpu: str) -> str:
+    """Return a GPU's name for a file name: `NVIDIA H200` → `nvidia-h200`."""
+    return re.sub(r"[^a-z0-9]+", "-", gpu.lower()).strip("-")
+
+
+def version(package: str) -> str:
+    """Return the version of an installed package, "" if it is not installed."""
+    try:
+        return metadata.version(package)
+    except metadata.PackageNotFoundError:
+        return ""
+
+
+def versions() -> dict[str, str]:
+    """Return the versions that a measurement depends on."""
+    found = {p: version(p) for p in PACKAGES}
+    return {"python": platform.python_version()} | {p: v for p, v in found.items() if v}
+
+
+def folder() -> Path | None:
+    """Return the folder of committed results, or None if there is none."""
+    for base in (store.root(), Path(__file__).resolve().parent.parent):
+        if base is not None and (base / "results").is_dir():
+            return base / "results"
+    return None
+
+
+def reference(
+    lab: str, where: Path | None = None, gpu: str = ""
+) -> dict[str, Any] | None:
+    """Return the results of a lab on the reference GPU, or None.
+
+    gpu: the slug of a certain GPU; by default the H200's results if there are any, else
+    those of the first GPU in the alphabet. An unreadable file counts as none.
+    """
+    where = where or folder()
+    if where is None:
+        return None
+    files = sorted(where.glob(f"{lab}.{gpu or '*'}.json"))
+    files.sort(key=lambda f: f.name != f"{lab}.{REFERENCE}.json")
+    for file in files:
+        try:
+            data = json.loads(file.read_text(encoding="utf-8"))
+        except (OSError, ValueError):
+            continue
+        if isinstance(data, dict) and isinstance(data.get("rows"), list):
+            return data
+    return None
+
+
+def record(lab: str, rows: list[dict[str, Any]]) -> Path | None:
+    """Merge rows into this GPU's results where `WEFT_RESULTS` names a folder.
+
+    A row replaces the one of the same case and name, in its place; new rows follow.
+    Rows of an earlier version of the notebook (another `WEFT_DIGEST`) are dropped.
+    Returns the file written, None if none was asked for. Raises OSError.
+    """
+    target = os.environ.get("WEFT_RESULTS")
+    if not target:
+        return None
+    gpu = device.find()
+    path = Path(target) / f"{lab}.{slug(gpu.name)}.json"
+    digest = os.environ.get("WEFT_DIGEST", "")
+    before, _ = store.read(path)
+    old = before.get("rows", []) if before.get("digest", "") == digest else []
+    merged = {(r["case"], r["name"]): r for r in (*old, *rows)}
+    path.parent.mkdir(parents=True, exist_ok=True)
+    contents = {
+        "lab": lab,
+        "device": {
+            "name": gpu.name,
+            "capability": f"{gpu.capability[0]}.{gpu.capability[1]}",
+            "sms": gpu.sms,
+            "driver": device.driver_version(),
+            "cuda": f"{gpu.cuda[0]}.{gpu.cuda[1]}",
+        },
+        "versions": versions(),
+        "date": date.today().isoformat(),
+        "digest": digest,
+        "rows": list(merged.values()),
+    }
+    text = json.dumps(contents, indent=1, sort_keys=True, ensure_ascii=False) + "\n"
+    store.replace(path, text)
+    return path
