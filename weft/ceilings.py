@@ -1,0 +1,177 @@
+"""The limits of this machine, measured: the roof over every kernel that runs on it.
+
+Nothing moves bytes faster than a plain copy does, and nothing multiplies faster than
+the vendor's matrix product; a kernel is good in so far as it comes near one of them.
+(Williams, Waterman, Patterson: Roofline, CACM 52(4), 2009.)
+"""
+
+import math
+import os
+import platform
+import statistics
+import time
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from weft import device, store, units
+
+FILE = "ceilings.json"
+
+
+@dataclass(frozen=True)
+class Ceilings:
+    """What a machine was measured to reach; NaN where nothing could be measured.
+
+    copy: bytes/s of a device-to-device copy, read and written bytes together.
+    fp32: flop/s of a float32 matrix product on the ordinary cores (no TF32).
+    tensor: flop/s of a matrix product on the tensor cores in the type `tensor_type`.
+    """
+
+    name: str
+    on_gpu: bool
+    copy: float = math.nan
+    fp32: float = math.nan
+    tensor: float = math.nan
+    tensor_type: str = ""
+    versions: str = ""
+    date: str = ""
+
+    def __str__(self) -> str:
+        parts = [
+            f"copy {units.rate(self.copy, 'B')}",
+            f"fp32 {units.rate(self.fp32, 'FLOP')}",
+        ]
+        if math.isfinite(self.tensor):
+            parts.append(f"{self.tensor_type} tensor {units.rate(self.tensor, 'FLOP')}")
+        return " · ".join(parts)
+
+    def roof(self, flops: float, bytes: float) -> float:
+        """Return the least time, in ms, in which this machine can do the work.
+
+        flops: float32 operations; bytes: read plus written. The larger of the two times
+        that the copy rate and the fp32 rate allow (the roofline model).
+        """
+        return max(flops / self.fp32, bytes / self.copy) * 1e3
+
+
+def of_this_machine(again: bool = False) -> Ceilings:
+    """Return the ceilings of this machine's GPU, or of its CPU where there is none.
+
+    Measured once for each GPU and driver and kept in the store; again measures anew.
+    Raises LearnerError if there is a GPU but no PyTorch that can use it.
+    """
+    gpu = device.find()
+    name = gpu.name if gpu.usable else cpu_name()
+    versions = f"driver {device.driver_version()}" if gpu.usable else "numpy"
+    path = store.place(FILE, cache=True)
+    known, _ = store.read(path)
+    kept = _from_json(known.get(name))
+    if kept is not None and kept.versions == versions and not again:
+        return kept
+    measured = _measure_gpu(gpu) if gpu.usable else _measure_cpu()
+    found = Ceilings(
+        name, gpu.usable, *measured, versions=versions, date=store.now()[:10]
+    )
+    entry = {
+        k: v
+        for k, v in asdict(found).items()
+        if not (isinstance(v, float) and math.isnan(v))
+    }
+    store.write(path, {**known, name: entry})
+    return found
+
+
+def _from_json(entry: object) -> Ceilings | None:
+    """Return what a file's entry says; None for anything but an entry of ours."""
+    if not isinstance(entry, dict):
+        return None
+    try:
+        found = Ceilings(**entry)
+    except TypeError:
+        return None
+    rates = (found.copy, found.fp32, found.tensor)
+    return found if all(isinstance(r, int | float) for r in rates) else None
+
+
+def _measure_gpu(gpu: device.Device) -> tuple[float, float, float, str]:
+    """Measure a GPU with PyTorch: (copy, fp32, tensor, tensor's type)."""
+    from weft import timing
+
+    stopwatch = timing.EventStopwatch()
+    import torch
+
+    # Half a GiB each, well beyond any L2; less on a GPU with little memory left.
+    count = min(1 << 29, torch.cuda.mem_get_info()[0] // 8)
+    x = torch.empty(count, dtype=torch.int8, device="cuda").random_()
+    out = torch.empty_like(x)
+    n, m = 4096, 8192 if gpu.memory > 2e10 else 4096
+    # bf16 came with Ampere; a T4's tensor cores take fp16.
+    kind = torch.bfloat16 if gpu.capability >= (8, 0) else torch.float16
+    a, b = (torch.randn(n, n, device="cuda") for _ in range(2))
+    ab = torch.empty_like(a)
+    p, q = (torch.randn(m, m, device="cuda").to(kind) for _ in range(2))
+    pq = torch.empty_like(p)
+
+    before = torch.get_float32_matmul_precision()
+    torch.set_float32_matmul_precision("highest")
+    try:
+        times = timing.measure(
+            {
+                "copy": lambda: out.copy_(x),
+                "fp32": lambda: torch.mm(a, b, out=ab),
+                "tensor": lambda: torch.mm(p, q, out=pq),
+            },
+            stopwatch,
+        )
+    finally:
+        torch.set_float32_matmul_precision(before)
+    return (
+        2 * count / times["copy"].ms * 1e3,
+        2 * n**3 / times["fp32"].ms * 1e3,
+        2 * m**3 / times["tensor"].ms * 1e3,
+        "bf16" if kind is torch.bfloat16 else "fp16",
+    )
+
+
+def _measure_cpu() -> tuple[float, float, float, str]:
+    """Measure the CPU with NumPy: (copy, fp32, NaN, "")."""
+    import numpy as np
+
+    x = np.ones(1 << 24, np.float32)  # 64 MiB, beyond most last-level caches
+    out = np.empty_like(x)
+    copy = _seconds(lambda: np.copyto(out, x))
+    n = 1024
+    a = np.random.default_rng(0).random((n, n), np.float32)
+    ab = np.empty_like(a)
+    product = _seconds(lambda: np.matmul(a, a, out=ab))
+    return 2 * x.nbytes / copy, 2 * n**3 / product, math.nan, ""
+
+
+def _seconds(function: Callable[[], Any]) -> float:
+    """Return the median of 7 wall-clock times, after one call to warm up."""
+    function()
+    times = []
+    for _ in range(7):
+        begun = time.perf_counter()
+        function()
+        times.append(time.perf_counter() - begun)
+    return statistics.median(times)
+
+
+def cpu_name() -> str:
+    """Return the processor's name, with the number of cores this process may use."""
+    name = platform.processor() or platform.machine()
+    try:
+        with open("/proc/cpuinfo", encoding="utf-8") as file:
+            for line in file:
+                if line.startswith("model name"):
+                    name = line.partition(":")[2].strip()
+                    break
+    except OSError:
+        pass
+    if hasattr(os, "sched_getaffinity"):
+        cores = len(os.sched_getaffinity(0))
+    else:
+        cores = os.cpu_count() or 1
+    return f"{name}, {cores} core{'s' if cores != 1 else ''}"

@@ -1,0 +1,311 @@
+"""The doctor's report: what this machine has, what it lacks, and what to do."""
+
+import html
+import platform
+import re
+import shutil
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from weft import device, markup, results, store, toolkit, units
+from weft.device import Device
+from weft.errors import LearnerError
+
+ROOM = 5e9  # bytes of free disk below which an installation is likely to fail
+
+PACKAGES = (
+    "numba", "numba-cuda", "numpy", "greenlet", "torch", "triton", "jupyterlab",
+)  # fmt: skip
+_WITHOUT = {  # what a missing package means, what to do
+    "numba": ("no lab runs without it", "pip install numba"),
+    "numpy": ("no lab runs without it", 'pip install "numpy<2.5"'),
+    "greenlet": ("the checks need it", "pip install greenlet"),
+    "torch": (
+        "nothing can be timed, and the labs that compare with PyTorch (02, 12 to 19, "
+        "24 and 28 to 35) skip those parts",
+        "pip install torch",
+    ),
+    "jupyterlab": ("only matters if you open the labs in it", "pip install jupyterlab"),
+}
+_TOOLS = (  # program, what it is for
+    ("nvcc", "compiling CUDA C++ by hand: 03_setup, 32_extensions"),
+    ("cc", "compiling C: 04_c_for_python, 32_extensions"),
+    ("compute-sanitizer", "10_debugging"),
+    ("ncu", "11_profiling"),
+    ("nsys", "11_profiling"),
+)
+
+
+@dataclass(frozen=True)
+class Item:
+    """One line of the report. state: "ok", "missing" (with what to do) or "info"."""
+
+    what: str
+    found: str
+    note: str = ""
+    state: str = "ok"
+
+
+@dataclass(frozen=True, repr=False)
+class Report:
+    """What `doctor` found; shown by a notebook as HTML, by a terminal as text."""
+
+    device: Device
+    items: tuple[Item, ...]
+
+    @property
+    def missing(self) -> list[Item]:
+        """Return the lines that need something done."""
+        return [i for i in self.items if i.state == "missing"]
+
+    @property
+    def summary(self) -> str:
+        where = (
+            f"Kernels run on the {self.device.name}."
+            if self.device.usable
+            else "Kernels run in the simulator: checks and counters are real, times "
+            "are the reference GPU's."
+        )
+        count = len(self.missing)
+        if not count:
+            return f"{where} Nothing is missing."
+        return f"{where} {count} thing{'s' if count > 1 else ''} to look at, marked ✗."
+
+    def __repr__(self) -> str:
+        width = max(len(i.what) for i in self.items)
+        lines = [self.summary, ""]
+        for i in self.items:
+            lines.append(f"{_marks[i.state]} {i.what:<{width}}  {i.found}".rstrip())
+            if i.note:
+                lines.append(f"{'':<{width + 4}}{markup.plain(i.note)}")
+        return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        rows = []
+        for i in self.items:
+            text = markup.inline(i.found)
+            if i.note:
+                text += f'<div style="{markup.MUTED}">{markup.inline(i.note)}</div>'
+            mark = f'<span title="{i.state}">{_marks[i.state]}</span>'
+            rows.append((f"{mark}&nbsp;{html.escape(i.what)}", text))
+        return markup.block(
+            [
+                '<p style="margin:.3em 0;font-weight:600">'
+                f"{markup.inline(self.summary)}</p>",
+                markup.table(("what", "found"), rows),
+            ],
+            label="Doctor: what this machine has",
+        )
+
+
+_marks = {"ok": "✓", "missing": "✗", "info": "·"}
+
+
+def examine(
+    measure: bool = True,
+    *,
+    gpu: Device | None = None,
+    pieces: toolkit.Toolkit | None = None,
+    versions: Mapping[str, str] | None = None,
+    which: Callable[[str], str | None] = shutil.which,
+) -> Report:
+    """Examine this machine; the arguments after measure stand in for parts of it."""
+    gpu = gpu or device.find()
+    found = {p: results.version(p) for p in PACKAGES} if versions is None else versions
+    items = [
+        _kernels(gpu),
+        _driver(gpu),
+        _compilers(gpu, pieces or toolkit.find()),
+        *_capabilities(gpu),
+        _python(),
+        *_packages(gpu, found),
+        *_tools(gpu, which),
+        _disk(),
+    ]
+    if measure:
+        items.append(_measured())
+    return Report(gpu, tuple(items))
+
+
+def _kernels(gpu: Device) -> Item:
+    if gpu.usable:
+        room = f"{units.size(gpu.memory)} of memory, {units.size(gpu.l2)} of L2"
+        return Item("kernels run on", f"{gpu.line}, {room}")
+    asked = gpu.why.endswith("is set")
+    return Item(
+        "kernels run on",
+        f"the simulator: {gpu.why}",
+        gpu.advice,
+        "info" if asked or gpu.why.startswith("no NVIDIA driver") else "missing",
+    )
+
+
+def _driver(gpu: Device) -> Item:
+    if gpu.cuda == (0, 0):
+        found = "not asked" if gpu.why.endswith("is set") else "none"
+        return Item("driver", found, "", "info")
+    version = device.driver_version() or "of unknown version"
+    return Item("driver", f"{version}, supports CUDA {gpu.cuda[0]}.{gpu.cuda[1]}")
+
+
+def _compilers(gpu: Device, pieces: toolkit.Toolkit) -> Item:
+    name = "CUDA compilers"
+    if pieces.missing:
+        wanted = gpu.cuda != (0, 0)
+        return Item(
+            name,
+            f"no {', '.join(pieces.missing)}",
+            "" if wanted else "not needed in the simulator",
+            "missing" if wanted else "info",
+        )
+    version = f"CUDA {pieces.major}" if pieces.major else "found"
+    folder = pieces.nvrtc.parent if pieces.nvrtc is not None else ""
+    return Item(name, f"{version}, {folder}")
+
+
+def permits(capability: tuple[int, int]) -> tuple[list[str], list[str]]:
+    """Return (what a compute capability permits, what it does not).
+
+    By NVIDIA's CUDA C++ Programming Guide, "Compute Capabilities", and the support
+    statements of Triton and CUTLASS. The whole list is in the book's GPU support page.
+    """
+    features = [
+        ("Numba, CUDA C++ and CuPy", capability >= (7, 5)),
+        ("fp16 tensor cores", capability >= (7, 5)),
+        ("bf16 and TF32 tensor cores, `cp.async`", capability >= (8, 0)),
+        ("Triton (29_triton)", capability >= (8, 0)),
+        ("CuTe DSL (20_layouts, 22_hopper_gemm)", capability >= (8, 0)),
+        ("fp8 tensor cores", capability >= (8, 9)),
+        ("TMA and clusters (22_hopper_gemm)", capability >= (9, 0)),
+        ("`wgmma` (22_hopper_gemm; Hopper alone has it)", capability[0] == 9),
+    ]
+    return [f for f, has in features if has], [f for f, has in features if not has]
+
+
+def _capabilities(gpu: Device) -> list[Item]:
+    if gpu.capability == (0, 0):
+        return []
+    can, cannot = permits(gpu.capability)
+    items = [Item(f"{gpu.sm} can run", "; ".join(can) or "none of the labs")]
+    if cannot:
+        items.append(
+            Item(
+                f"{gpu.sm} cannot",
+                "; ".join(cannot),
+                "Cells that need these say so and skip.",
+                "info",
+            )
+        )
+    return items
+
+
+def _python() -> Item:
+    version = platform.python_version()
+    if (3, 11) <= sys.version_info[:2] <= (3, 13):
+        return Item("Python", version)
+    return Item(
+        "Python", version, "The labs are tested with Python 3.11 to 3.13.", "missing"
+    )
+
+
+def _packages(gpu: Device, versions: Mapping[str, str]) -> list[Item]:
+    items = []
+    for package in PACKAGES:
+        version = versions.get(package, "")
+        item = Item(package, version) if version else _absent(package, gpu)
+        if package == "numpy" and _numbers(version) >= (2, 5):
+            item = Item(
+                package,
+                version,
+                'numba-cuda needs an older one: pip install "numpy<2.5"',
+                "missing",
+            )
+        if package == "torch" and gpu.usable and version.endswith("+cpu"):
+            item = Item(
+                package,
+                version,
+                "It was built without CUDA, so nothing can be timed on the GPU. "
+                "Choose a CUDA build at https://pytorch.org/get-started",
+                "missing",
+            )
+        items.append(item)
+    return items
+
+
+def _numbers(version: str) -> tuple[int, ...]:
+    """Return the first two numbers of a version: "2.4.6" → (2, 4)."""
+    return tuple(int(n) for n in re.findall(r"\d+", version)[:2])
+
+
+def _absent(package: str, gpu: Device) -> Item:
+    """Return the line for a package that is not installed."""
+    if package == "numba-cuda":
+        if not gpu.usable and gpu.cuda == (0, 0):
+            note = "the simulator does without it"
+            return Item(package, "not installed", note, "info")
+        return Item(
+            package,
+            "not installed",
+            'No kernel can run on the GPU. pip install "numba-cuda[cu13]"',
+            "missing",
+        )
+    if package == "triton":
+        note = "29_triton and the Triton parts of 02, 05, 22 and 32 skip"
+        if not gpu.usable or gpu.capability < (8, 0):
+            return Item(package, "not installed", f"{note}; it needs a GPU.", "info")
+        return Item(package, "not installed", f"{note}. pip install triton", "missing")
+    means, do = _WITHOUT[package]
+    return Item(
+        package,
+        "not installed",
+        f"{means[0].upper()}{means[1:]}. {do}",
+        "missing" if package != "jupyterlab" else "info",
+    )
+
+
+def _tools(gpu: Device, which: Callable[[str], str | None]) -> list[Item]:
+    """Return one line for the programs found, one for those that are not."""
+    tools = _TOOLS if gpu.usable else tuple(t for t in _TOOLS if t[0] == "cc")
+    there = [name for name, _ in tools if which(name)]
+    absent = [f"`{name}` ({use})" for name, use in tools if not which(name)]
+    items = [Item("programs", ", ".join(there))] if there else []
+    if absent:
+        items.append(
+            Item(
+                "programs not found",
+                "; ".join(absent),
+                "Cells that need these say so and skip."
+                + (" Most come with the CUDA toolkit." if gpu.usable else ""),
+                "info",
+            )
+        )
+    return items
+
+
+def _disk() -> Item:
+    folder = store.root() or Path.home()
+    try:
+        free = shutil.disk_usage(folder).free
+    except OSError:
+        return Item("free disk", "unknown", "", "info")
+    if free >= ROOM:
+        return Item("free disk", units.size(free))
+    return Item(
+        "free disk",
+        units.size(free),
+        "An installation with PyTorch and CUDA takes about 5 GB.",
+        "missing",
+    )
+
+
+def _measured() -> Item:
+    try:
+        limits = device.ceilings()
+    except LearnerError as error:
+        return Item("measured", "nothing", str(error), "missing")
+    except RuntimeError as error:  # a GPU that is out of memory, say
+        return Item("measured", "nothing", str(error).splitlines()[0], "missing")
+    note = "" if limits.on_gpu else f"of the processor, with NumPy ({limits.name})"
+    return Item("measured", str(limits), note)
