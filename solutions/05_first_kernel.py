@@ -1,0 +1,665 @@
+# %% [markdown]
+# # 05 · Your first kernel
+#
+# [Open in Colab](https://colab.research.google.com/github/warp-and-weft/warp-and-weft/blob/main/labs/05_first_kernel.ipynb)
+#
+# **When you are through, you can**
+#
+# - compute how many blocks a launch needs, and write the launch;
+# - write a kernel in which each thread finds its element, by `cuda.grid` and by
+#   hand, and leaves alone what is not its own;
+# - make a kernel independent of its launch with a grid-stride loop;
+# - read the same kernel in CUDA C++ and in Triton;
+# - predict from bytes alone how long an elementwise kernel takes, and say when
+#   the launch, not the memory, sets the time.
+#
+# **You need** about 60 minutes. No GPU: the exercises run in the simulator, and the
+# measurements then show the rows of the reference GPU. With a GPU: compute
+# capability 7.5 or higher (8.0 for the Triton part) and 2 GB of its memory.
+
+# %%
+try:
+    import weft
+except ImportError:  # on Colab: fetch the course first
+    # %pip install -q git+https://github.com/warp-and-weft/warp-and-weft
+    import weft
+
+import numpy as np
+from numba import cuda
+
+from weft import bench, check, hint, quiz
+
+weft.lab("05_first_kernel")
+
+# %% [markdown]
+# ## 1 · How many blocks
+#
+# A launch names two numbers: `kernel[blocks, threads](...)` starts `blocks` blocks
+# of `threads` threads each. You choose the threads, 128 say. The blocks follow:
+# enough of them that each of the `n` elements has a thread of its own, and not one
+# more.
+#
+# | n | threads | blocks | idle threads |
+# | ---: | ---: | ---: | ---: |
+# | 128 | 128 | 1 | 0 |
+# | 129 | 128 | 2 | 127 |
+# | 1000 | 256 | 4 | 24 |
+#
+# This one is ordinary Python that runs on the host, no kernel yet. The check's
+# `spec` says the same thing slowly: blocks begin at element 0, `threads`,
+# 2 × `threads`, and so on below `n`; count them.
+#
+# Stuck? `hint("blocks_for")` in a cell of its own; there are three hints, and each
+# call gives the next.
+
+# %%
+def blocks_for(n, threads):
+    """Return how many blocks of `threads` threads cover n elements."""
+    # about 1 line
+    # BEGIN SOLUTION
+    return (n + threads - 1) // threads
+    # END SOLUTION
+
+
+# %%
+check(
+    blocks_for,
+    spec=lambda n, threads: len(range(0, n, threads)),
+    inputs=[(1, 128), (128, 128), (129, 128), (1000, 256), (1 << 26, 256)],
+)
+
+# %% [markdown] tags=["solution"]
+# Adding `threads - 1` before the floor division lifts every remainder over the next
+# multiple and leaves exact multiples where they are. `-(-n // threads)` does the
+# same by rounding a negative number down. `n // threads` loses the last, partly
+# filled block, and `n // threads + 1` starts a block too many when `n` divides
+# evenly. `math.ceil(n / threads)` passes here; beyond 2^53 elements the float in the
+# middle can no longer hold `n`.
+
+# %% [markdown]
+# ## 2 · One thread, one element
+#
+# Now the kernel. Every thread of the launch runs the same function; all that
+# differs is the number `cuda.grid(1)` gives it: 0, 1, 2, … over all blocks. Thread
+# `i` adds element `i`.
+#
+# Blocks come whole. With 1000 elements and blocks of 128 there are 1024 threads, and
+# the last 24 have no element. They must notice and do nothing.
+#
+# ```python
+# vector_add(a, b, out)    # (n,), (n,) -> (n,)  float32
+# ```
+#
+# A kernel returns nothing: it writes its result into `out`.
+#
+# Stuck? `hint("vector_add")`.
+
+# %%
+@cuda.jit
+def vector_add(a, b, out):
+    """Write a + b into out, one thread per element."""
+    i = cuda.grid(1)
+
+    # about 2 lines
+    # BEGIN SOLUTION
+    if i < out.size:
+        out[i] = a[i] + b[i]
+    # END SOLUTION
+
+
+# %%
+check(
+    vector_add,
+    spec=lambda a, b: a + b,
+    inputs=lambda rng, n: (
+        rng.random(n, np.float32),
+        rng.random(n, np.float32),
+    ),
+    sizes=[1, 127, 128, 1000],
+    launch=lambda n: (-(-n // 128), 128),
+    full=1 << 24,
+)
+
+# %% [markdown] tags=["solution"]
+# Index, guard, work: most kernels of this course begin with these three. The guard
+# asks about the array, not about the launch, so it stays right for every launch that
+# has enough threads. Without it the last 24 threads would write past the end. On a
+# GPU nothing stops them: they overwrite whatever lies there, and the program fails
+# later, somewhere else, or not at all. The simulator stops at the first such write.
+
+# %% [markdown]
+# ## 3 · The index by hand
+#
+# `cuda.grid(1)` is arithmetic on three numbers that every thread is given:
+#
+# - `cuda.blockIdx.x`, which block it is in;
+# - `cuda.blockDim.x`, how many threads a block has;
+# - `cuda.threadIdx.x`, which thread of its block it is.
+#
+# Compute the index from them once, and use it to write `x` backwards: the first
+# element of `out` is the last of `x`.
+#
+# ```python
+# reverse(x, out)    # (n,) -> (n,)  float32
+# ```
+#
+# In Python `x[-1]` is the last element. Resist: a kernel's index counts from the
+# start of the array, and CUDA C++ has no other kind.
+#
+# Stuck? `hint("reverse")`.
+
+# %%
+@cuda.jit
+def reverse(x, out):
+    """Write x into out, last element first."""
+    # about 3 lines
+    # BEGIN SOLUTION
+    i = cuda.blockIdx.x * cuda.blockDim.x + cuda.threadIdx.x
+
+    if i < x.size:
+        out[i] = x[x.size - 1 - i]
+    # END SOLUTION
+
+
+# %%
+check(
+    reverse,
+    spec=lambda x: x[::-1],
+    inputs=lambda rng, n: (rng.random(n, np.float32),),
+    sizes=[1, 63, 64, 500],
+    launch=lambda n: (-(-n // 64), 64),
+    full=1 << 24,
+)
+
+# %% [markdown] tags=["solution"]
+# Skip the blocks before mine, then count within my own: `blockIdx.x * blockDim.x +
+# threadIdx.x`. The mirror of element `i` among `n` is `n - 1 - i`; with `n - i`
+# thread 0 asks for element `n`, which does not exist. Reading `x[i]` and writing to
+# `out[n - 1 - i]` is just as good. A thread may read any element it likes; what
+# matters is that no two threads write to the same place.
+
+# %% [markdown]
+# ## 4 · Who does which work
+#
+# One thread per element of what? Here are two inputs of `n` elements and one output
+# of `2n`, in which they take turns: `a[0], b[0], a[1], b[1], …`
+#
+# The check launches one thread per **pair**, so each thread moves two elements.
+# Work out what thread `i` reads, what it writes, and which array its guard asks.
+#
+# ```python
+# interleave(a, b, out)    # (n,), (n,) -> (2 n,)  float32
+# ```
+#
+# Stuck? `hint("interleave")`.
+
+# %%
+@cuda.jit
+def interleave(a, b, out):
+    """Write a[0], b[0], a[1], b[1], ... into out, one thread per pair."""
+    # about 4 lines
+    # BEGIN SOLUTION
+    i = cuda.grid(1)
+
+    if i < a.size:
+        out[2 * i] = a[i]
+        out[2 * i + 1] = b[i]
+    # END SOLUTION
+
+
+# %%
+check(
+    interleave,
+    spec=lambda a, b: np.stack([a, b], axis=1).ravel(),
+    inputs=lambda rng, n: (
+        rng.random(n, np.float32),
+        rng.random(n, np.float32),
+    ),
+    sizes=[1, 63, 64, 300],
+    launch=lambda n: (-(-n // 64), 64),
+    full=1 << 24,
+)
+
+# %% [markdown] tags=["solution"]
+# The launch decides how many threads there are; the kernel decides what one of them
+# is worth. Here that is a pair, so the guard asks `a.size`. `i < out.size` would let
+# through twice as many threads as there are pairs. A thread per output element is
+# possible too: twice the threads, and each must ask whether its index is even.
+
+# %% [markdown]
+# ## 5 · The launch
+#
+# Now the other side. The kernel is given, and has the guard it needs; you write the
+# function that launches it for any `n`. It returns two whole numbers, blocks and
+# threads per block, and three things can go wrong with them:
+#
+# - too few threads in all, so that elements are left out;
+# - a block of more than 1024 threads, which no GPU accepts;
+# - something that is not a whole number.
+#
+# ```python
+# launch_for(n) -> (blocks, threads)
+# ```
+#
+# Stuck? `hint("launch_for")`.
+
+# %% tags=["given"]
+@cuda.jit
+def halve(x, out):
+    i = cuda.grid(1)
+
+    if i < out.size:
+        out[i] = x[i] // 2
+
+
+# %%
+def launch_for(n):
+    """Return (blocks, threads) of a launch with a thread for each of n elements."""
+    # about 2 lines
+    # BEGIN SOLUTION
+    threads = 256
+    return (n + threads - 1) // threads, threads
+    # END SOLUTION
+
+
+# %%
+check(
+    launch_for,
+    kernel=halve,
+    spec=lambda x: x // 2,
+    inputs=lambda rng, n: (rng.integers(0, 1000, n, np.int32),),
+    sizes=[1, 255, 256, 257, 3000],
+    full=1 << 24,
+)
+
+# %% [markdown] tags=["solution"]
+# Any number of threads from 1 to 1024 is right here, and a multiple of 32 is sensible,
+# since the hardware runs threads 32 at a time. What you must not do is fit the block
+# to the data: `(1, n)` passes for 255 elements, and then `n` grows. How much the
+# choice costs is what you measure below.
+
+# %% [markdown]
+# ## 6 · The grid-stride loop
+#
+# So far the launch had to fit the data. A kernel can take any launch if its threads
+# come back for more: with `T` threads in the whole grid, thread `i` takes the elements
+# `i`, `i + T`, `i + 2T`, … up to the end. `cuda.gridsize(1)` is `T`.
+#
+# The check launches 128 threads and asks for up to 1000 elements. The kernel is one
+# of the oldest in numerical computing, *a times x plus y*, and it updates `y` in
+# place. An element that two threads take is updated twice.
+#
+# ```python
+# saxpy(alpha, x, y)    # float32, (n,), (n,) -> y changed in place
+# ```
+#
+# Stuck? `hint("saxpy")`.
+
+# %%
+@cuda.jit
+def saxpy(alpha, x, y):
+    """Add alpha * x to y in place, whatever the number of threads."""
+    # about 2 lines
+    # BEGIN SOLUTION
+    for i in range(cuda.grid(1), x.size, cuda.gridsize(1)):
+        y[i] += alpha * x[i]
+    # END SOLUTION
+
+
+# %%
+check(
+    saxpy,
+    spec=lambda alpha, x: alpha * x + 1,
+    inputs=lambda rng, n: (np.float32(2.5), rng.random(n, np.float32)),
+    out=lambda alpha, x: np.ones_like(x),
+    sizes=[1, 128, 300, 1000],
+    launch=lambda n: (2, 64),
+    full=1 << 20,
+)
+
+# %% [markdown] tags=["solution"]
+# The loop's end is the guard: a thread whose first element is past it does nothing at
+# all. Stepping by the whole grid rather than by one keeps neighbouring threads on
+# neighbouring elements in every lap, and the memory system rewards that (chapter 12).
+# The stride of a single block, `cuda.blockDim.x`, would give elements to the threads
+# of several blocks at once, and they would be updated several times.
+#
+# Note what the loop bought: the result no longer depends on the launch. One block of
+# one thread would be right as well, and is a good way to debug.
+
+# %% [markdown]
+# ## The same kernel in CUDA C++
+#
+# Most kernels in the world are written in CUDA C++. Here is yours. Compare it with
+# your Python line by line: the index is computed by hand as in exercise 3, and since
+# a pointer does not know how long its array is, `n` comes as an argument.
+
+# %%
+CUDA_CPP = """
+extern "C" __global__
+void vector_add(const float* a, const float* b, float* out, int n)
+{
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+
+    if (i < n)
+        out[i] = a[i] + b[i];
+}
+"""
+
+# %% [markdown]
+# The vectors for it, and for all that follows, are PyTorch's and live on the GPU.
+# Numba takes them as they are; `cuda.as_cuda_array`, called once, spares it the
+# question what they are at every launch.
+
+# %%
+n = 1 << 26 if weft.GPU else 1 << 10
+threads = 256
+blocks = -(-n // threads)
+
+if weft.on_gpu("these vectors live in its memory"):
+    import torch
+
+    a = torch.rand(n, device="cuda")
+    b = torch.rand(n, device="cuda")
+    out = torch.empty_like(a)
+    d_a, d_b, d_out = (cuda.as_cuda_array(t) for t in (a, b, out))
+
+# %% [markdown]
+# NVRTC, NVIDIA's compiler as a library, turns the text into machine code while the
+# notebook runs. `cuda.core`, which Numba brings along, makes it a matter of a few
+# lines.
+
+# %%
+if weft.on_gpu("NVRTC's machine code needs one"):
+    try:
+        from cuda.core import Device, LaunchConfig, Program, ProgramOptions, launch
+    except ImportError:  # its older name
+        from cuda.core.experimental import (
+            Device,
+            LaunchConfig,
+            Program,
+            ProgramOptions,
+            launch,
+        )
+
+    gpu = Device()
+    gpu.set_current()
+    options = ProgramOptions(arch=f"sm_{gpu.arch}")
+    program = Program(CUDA_CPP, code_type="c++", options=options)
+    cpp_kernel = program.compile("cubin").get_kernel("vector_add")
+    config = LaunchConfig(grid=blocks, block=threads)
+
+    def cpp_add(count=n):
+        pointers = a.data_ptr(), b.data_ptr(), out.data_ptr()
+        launch(gpu.default_stream, config, cpp_kernel, *pointers, np.int32(count))
+
+    cpp_add()
+    print("CUDA C++: equal to a + b?", torch.equal(out, a + b))
+
+# %% [markdown]
+# ## The same kernel in Triton
+#
+# Triton is Python too, and thinks in larger pieces. Its kernel is not one thread but a
+# **program**, which handles a whole block of elements as if it were one value; the
+# compiler deals the elements out to threads. The index becomes a range of indices,
+# the guard becomes a mask.
+#
+# Triton needs compute capability 8.0; on a T4 the cell is passed over.
+
+# %%
+has_triton = weft.device.find().capability >= (8, 0)
+
+if weft.on_gpu("Triton's machine code needs one") and has_triton:
+    import triton
+    import triton.language as tl
+
+    @triton.jit
+    def triton_kernel(a, b, out, n, BLOCK: tl.constexpr):
+        i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+        live = i < n
+
+        total = tl.load(a + i, mask=live) + tl.load(b + i, mask=live)
+        tl.store(out + i, total, mask=live)
+
+    def triton_add(count=n):
+        grid = (triton.cdiv(count, 1024),)
+        triton_kernel[grid](a, b, out, count, BLOCK=1024)
+
+    out.zero_()
+    triton_add()
+    print("Triton: equal to a + b?", torch.equal(out, a + b))
+
+# %% [markdown]
+# ## Measure: one kernel, three languages
+#
+# First by hand. For each element, 4 bytes are read from `a`, 4 from `b`, and 4 are
+# written to `out`; with 2^26 elements that makes 3 × 4 × 2^26 = 805 million bytes.
+# One addition per 12 bytes is nothing: the time will be the memory's. Divide by your
+# GPU's copy bandwidth, which the doctor of chapter 0 measured, and you have the least
+# time possible.
+#
+# How fast will your `vector_add` be beside `torch.add`? Does it matter in which
+# language a kernel is written? Put your guesses in place of `None` (1.0 is PyTorch's
+# speed, 0.5 half of it), then run the cell. The ceiling is a plain copy that moves
+# the same number of bytes.
+#
+# If exercise 2 is still open, this times a kernel that does nothing, quickly.
+
+# %%
+guess = {"Numba": None, "CUDA C++": None, "Triton": None}
+
+
+def languages():
+    source = torch.rand(3 * n // 2, device="cuda")  # n/2 more: a copy has no b
+    target = torch.empty_like(source)
+    rungs = {
+        "copy": lambda: target.copy_(source),
+        "torch.add": lambda: torch.add(a, b, out=out),
+        "Numba": lambda: vector_add[blocks, threads](d_a, d_b, d_out),
+        "CUDA C++": lambda: cpp_add(),
+    }
+    if has_triton:
+        rungs["Triton"] = lambda: triton_add()
+    return rungs
+
+
+large = bench.compare(
+    "2^26 float32",
+    languages,
+    baseline="torch.add",
+    bytes=3 * 4 * n,
+    ceiling="copy",
+    guess=guess,
+)
+large
+
+# %% tags=["solution"]
+large.expect("Numba", at_least=0.9, times="torch.add")
+large.expect("CUDA C++", at_least=0.9, times="torch.add")
+large.expect("Numba", ceiling=0.85)
+
+# %% [markdown] tags=["solution"]
+# All of them move data about as fast as the copy does. When memory sets the time, a
+# compiler has nothing to win: each language asks for the same bytes. What differs is
+# what you can say in it, and what a launch costs.
+
+# %% [markdown]
+# ## Measure: ever less work
+#
+# Your kernel again, one launch on fewer and fewer elements. From 2^26 to 2^10 there
+# are 65,536 times fewer. How many times as fast is the smallest?
+
+# %%
+guess = {"2^10": None}
+
+
+def sizes():
+    def add(count):
+        x, y, z = d_a[:count], d_b[:count], d_out[:count]
+        grid = -(-count // threads)
+        return lambda: vector_add[grid, threads](x, y, z)
+
+    return {f"2^{k}": add(1 << k) for k in (26, 22, 18, 14, 10)}
+
+
+one = bench.compare("one launch", sizes, baseline="2^26", guess=guess)
+one
+
+# %% tags=["solution"]
+one.expect("2^14", at_least=0.5, times="2^10")  # 16 times the work, not 2 the time
+one.expect("2^26", at_least=1 / 1000, times="2^10")  # 65,536 times the work
+
+# %% [markdown] tags=["solution"]
+# Below some size the time stops falling. What is left is the start and the end of a
+# grid: the GPU fetches the launch, hands blocks to its multiprocessors, waits for
+# memory once, and reports that all is done. A thousand elements take as long as
+# sixteen thousand.
+
+# %% [markdown]
+# ## Measure: many small launches
+#
+# That was the GPU's share. The host has one too: for each launch Python looks at the
+# arguments, finds the compiled kernel and calls the driver. A hundred launches in a
+# row on 1,024 elements show it. Does the language matter now?
+
+# %%
+guess = {"Numba": None, "CUDA C++": None, "Triton": None}
+
+
+def hundreds():
+    few = 1 << 10
+    x, y, z = a[:few], b[:few], out[:few]
+    d_x, d_y, d_z = (cuda.as_cuda_array(t) for t in (x, y, z))
+    small = LaunchConfig(grid=few // threads, block=threads)
+    pointers = x.data_ptr(), y.data_ptr(), z.data_ptr(), np.int32(few)
+
+    def times_100(function):
+        def repeat():
+            for _ in range(100):
+                function()
+
+        return repeat
+
+    rungs = {
+        "torch.add": lambda: torch.add(x, y, out=z),
+        "Numba": lambda: vector_add[few // threads, threads](d_x, d_y, d_z),
+        "CUDA C++": lambda: launch(gpu.default_stream, small, cpp_kernel, *pointers),
+    }
+    if has_triton:
+        rungs["Triton"] = lambda: triton_add(few)
+    return {name: times_100(function) for name, function in rungs.items()}
+
+
+many = bench.compare(
+    "100 launches of 2^10", hundreds, baseline="torch.add", guess=guess
+)
+many
+
+# %% tags=["solution"]
+many.expect("torch.add", at_least=1.5, times="Numba")
+
+# %% [markdown] tags=["solution"]
+# Divide by a hundred for the price of one launch. Now the language counts, or rather
+# the path from Python to the driver: it is the host that is slow, and the GPU idles
+# between two launches. One launch on 102,400 elements would do the same work for the
+# price of one. Chapter 17 removes most of the cost where launches cannot be joined.
+
+# %% [markdown]
+# ## Measure: threads per block
+#
+# 2^26 elements, one thread each; only the grouping changes. The hardware runs threads
+# in warps of 32, so a block of 1 thread still occupies a whole warp. How fast are
+# blocks of 1 and of 32 threads beside blocks of 256?
+
+# %%
+guess = {"1": None, "32": None}
+
+
+def groupings():
+    def add(size):
+        return lambda: vector_add[-(-n // size), size](d_a, d_b, d_out)
+
+    return {str(size): add(size) for size in (1, 32, 64, 128, 256, 512, 1024)}
+
+
+grouped = bench.compare(
+    "threads per block", groupings, baseline="256", bytes=3 * 4 * n, guess=guess
+)
+grouped
+
+# %% tags=["solution"]
+grouped.expect("256", at_least=10, times="1")
+grouped.expect("128", at_least=0.9, times="256")
+
+# %% [markdown] tags=["solution"]
+# From 128 threads on it hardly matters here. Blocks of 1 thread leave 31 of 32 lanes
+# empty, and there are 67 million blocks to start.
+
+# %% [markdown]
+# ## Measure: how many threads fill a GPU
+#
+# A grid-stride loop gives the right result for any launch, so you can ask how many
+# blocks it takes to get the full speed. One block runs on one multiprocessor (SM);
+# the reference GPU has 132. How fast is one block, beside one thread per element?
+
+# %%
+guess = {"1 block": None}
+
+
+def fillings():
+    alpha = np.float32(2.5)
+    sms = weft.device.find().sms
+
+    def add(count):
+        return lambda: saxpy[count, 256](alpha, d_a, d_out)
+
+    return {
+        "1 block": add(1),
+        "1 block per SM": add(sms),
+        "8 blocks per SM": add(8 * sms),
+        "1 thread per element": add(blocks),
+    }
+
+
+filled = bench.compare(
+    "grid-stride saxpy",
+    fillings,
+    baseline="1 thread per element",
+    bytes=3 * 4 * n,
+    guess=guess,
+)
+filled
+
+# %% tags=["solution"]
+filled.expect("1 thread per element", at_least=100, times="1 block")
+filled.expect("8 blocks per SM", at_least=2, times="1 block per SM")
+
+# %% [markdown] tags=["solution"]
+# With one block on each SM all of them work, and still most of the speed is missing:
+# 256 threads are too few for one SM. Each waits for memory most of the time, and only
+# other threads can fill the wait. Eight blocks of 256 are as many threads as an SM of
+# the reference GPU can hold.
+
+# %% [markdown]
+# ## If you want more
+#
+# - Write `vector_add` with a grid-stride loop, in Python and in CUDA C++, and add both
+#   to the table of languages.
+# - Find the size at which the launch and the memory take equally long on your GPU:
+#   from the measured rates by hand first, then by measurement.
+# - Measure the languages with `float64`. Predict the time, and the ratios.
+# - On a GPU, read the compiled kernel:
+#   `print(next(iter(vector_add.inspect_asm().values())))`. Find the guard and the
+#   three accesses to memory.
+#
+# ## What you learned
+#
+# 1. Blocks × threads must cover the elements; blocks come whole, so round up and
+#    guard.
+# 2. `i = blockIdx.x * blockDim.x + threadIdx.x`, in every language that has threads.
+# 3. A grid-stride loop makes the result independent of the launch.
+# 4. An elementwise kernel takes as long as its bytes take; the language hardly counts.
+# 5. A launch has a price of its own, which small work never earns back.
+
+# %%
+quiz()
