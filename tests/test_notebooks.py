@@ -1,0 +1,275 @@
+"""Every notebook of the course: its source, its executed form, its lab, its lesson.
+
+Parametrised over solutions/*.py; a new one needs no test code.
+"""
+
+import ast
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+from functools import cache
+from pathlib import Path
+
+import pytest
+from IPython.core.inputtransformer2 import TransformerManager
+
+from pipeline import labs, notebook
+from weft import syllabus
+
+ROOT = Path(__file__).parents[1]
+STEMS = notebook.stems(ROOT)
+PAGES = "https://colab.research.google.com/github"
+
+pytestmark = pytest.mark.parametrize("stem", STEMS)
+
+
+@cache
+def source(stem: str):
+    return notebook.read_script(notebook.script(ROOT, stem))
+
+
+@cache
+def executed(stem: str):
+    return notebook.read(notebook.solution(ROOT, stem))
+
+
+@cache
+def lab(stem: str):
+    return notebook.read(notebook.lab(ROOT, stem))
+
+
+def code(nb):
+    return [cell for cell in nb.cells if cell.cell_type == "code"]
+
+
+def tree(cell) -> ast.Module:
+    return ast.parse(TransformerManager().transform_cell(cell.source))
+
+
+def checked(cell) -> str | None:
+    """The exercise that a cell checks: its last line is check(name, ...)."""
+    body = tree(cell).body
+    call = body[-1].value if body and isinstance(body[-1], ast.Expr) else None
+    if isinstance(call, ast.Call) and getattr(call.func, "id", "") == "check":
+        return call.args[0].id
+    return None
+
+
+def exercises(stem: str) -> list[str]:
+    return [exercise.name for exercise in syllabus.load(stem).exercises]
+
+
+# the source
+
+
+def test_first_cell_says_what_the_lab_is(stem):
+    text = source(stem).cells[0].source
+    assert source(stem).cells[0].cell_type == "markdown"
+    assert text.startswith(f"# {syllabus.load(stem).label}\n")
+    config = (ROOT / "_config.yml").read_text(encoding="utf-8")
+    url = re.search(r"github\.com/([\w-]+/[\w-]+)", config)[1]
+    assert f"({PAGES}/{url}/blob/main/labs/{stem}.ipynb)" in text
+    assert text.count(PAGES) == 1
+
+
+def test_markdown_is_commonmark(stem):
+    for cell in source(stem).cells:
+        if cell.cell_type == "markdown":
+            prose = re.sub(r"`[^`\n]+`", "", cell.source)
+            assert not re.search(r"^\s*(`{3,}|:{3,})\s*\{", cell.source, re.M)
+            assert not re.search(r"\{[\w:-]+\}`", cell.source), cell.source
+            assert "<script" not in prose
+
+
+def test_cells_are_short_lines_of_valid_code(stem):
+    for cell in code(source(stem)):
+        tree(cell)
+        long = [line for line in cell.source.splitlines() if len(line) > 80]
+        assert not long
+
+
+def test_cells_are_not_empty(stem):
+    assert all(cell.source.strip() for cell in source(stem).cells)
+    assert {cell.cell_type for cell in source(stem).cells} == {"markdown", "code"}
+
+
+def test_lab_is_set_up_and_ends_with_a_quiz(stem):
+    text = "\n".join(cell.source for cell in code(source(stem)))
+    assert f'weft.lab("{stem}")' in text
+    assert any(cell.source.strip() == "quiz()" for cell in code(lab(stem)))
+
+
+def test_hints_and_quiz(stem):
+    lesson = syllabus.load(stem)
+    assert len(lesson.quiz) == 3
+    for exercise in lesson.exercises:
+        assert len(exercise.hints) >= 3, exercise.name
+        assert len(set(exercise.hints)) == len(exercise.hints)
+    for question in lesson.quiz:
+        assert all(choice.because for choice in question.choices)
+
+
+def test_every_exercise_is_written_checked_and_hinted(stem):
+    cells = source(stem).cells
+    prose = "\n".join(cell.source for cell in cells)
+    checks = [checked(cell) for cell in code(source(stem))]
+    assert sorted(filter(None, checks)) == sorted(exercises(stem))
+    for name in exercises(stem):
+        starters = [
+            cell
+            for cell in code(source(stem))
+            if "# BEGIN SOLUTION" in cell.source
+            and name in [getattr(node, "name", None) for node in tree(cell).body]
+        ]
+        assert len(starters) == 1, f"{name} needs one starter cell"
+        position = code(source(stem)).index(starters[0])
+        assert checks.index(name) > position
+        assert f'hint("{name}")' in prose
+
+
+# what is derived from it
+
+
+def test_notebook_is_what_its_source_gives(stem):
+    text = notebook.solution(ROOT, stem).read_text(encoding="utf-8")
+    assert text == notebook.dumps(notebook.build(ROOT, stem)), "make notebooks"
+
+
+def test_lab_is_what_its_solution_gives(stem):
+    text = notebook.lab(ROOT, stem).read_text(encoding="utf-8")
+    assert text == notebook.dumps(labs.derive(ROOT, stem)), "make labs"
+
+
+def test_lab_holds_no_answer(stem):
+    assert all(cell.execution_count is None for cell in code(lab(stem)))
+    assert not any(cell.outputs for cell in code(lab(stem)))
+    assert not any("solution" in c.metadata.get("tags", []) for c in lab(stem).cells)
+    text = "\n".join(cell.source for cell in lab(stem).cells)
+    assert "SOLUTION" not in text
+    shown = {" ".join(line.split()) for line in text.splitlines()}
+    for cell in code(source(stem)):
+        for answer in answers(cell.source):
+            telling = [line for line in answer if not IDIOM.match(line)]
+            leaked = [line for line in telling or answer if line in shown]
+            assert not leaked, f"the lab shows this line of an answer: {leaked}"
+
+
+# Lines that say how every kernel begins, not how this one is solved.
+IDIOM = re.compile(
+    r".{0,15}$|#|@|def |return$|else:$|cuda\.sync|"
+    r"\w+(, \w+)* = cuda\.(grid|gridsize|threadIdx|blockIdx|blockDim)\b[\w.()]*|"
+    r"if [\w ]+ < [\w.]+(size|shape\[\d\])( and [\w ]+ < [\w.]+shape\[\d\])*:$|"
+    r"\w+ = cuda\.(shared|local)\.array\("
+)
+
+
+def answers(text: str) -> list[list[str]]:
+    found = re.findall(r"# BEGIN SOLUTION\n(.*?)# END SOLUTION", text, re.S)
+    return [
+        [" ".join(line.split()) for line in block.splitlines() if line.strip()]
+        for block in found
+    ]
+
+
+def test_stamp_and_results_belong_to_this_code(stem):
+    stamp = executed(stem).metadata.weft
+    digest = notebook.digest(source(stem))
+    assert stamp.get("digest") == digest, f"run it on a GPU: make execute LAB={stem}"
+    assert stamp.keys() - {"needs"} == {
+        *("device", "capability", "driver", "cuda", "versions"),
+        *("date", "seconds", "digest"),
+    }
+    assert {"python", "numba", "numpy"} <= stamp.versions.keys()
+    for path in (ROOT / "results").glob(f"{stem}.*.json"):
+        assert json.loads(path.read_text())["digest"] == digest, path.name
+
+
+def test_outputs_are_fit_to_publish(stem):
+    cells = code(executed(stem))
+    assert [c.execution_count for c in cells] == list(range(1, len(cells) + 1))
+    for cell in cells:
+        for output in cell.outputs:
+            assert output.output_type != "error", cell.source
+            assert output.get("name") != "stderr", output.text
+            data = {k: v for k, v in output.get("data", {}).items() if "png" not in k}
+            text = json.dumps(output.get("text", data), ensure_ascii=False)
+            assert not FOREIGN.search(text), FOREIGN.search(text)[0]
+
+
+# Directories of a machine, addresses of objects, tracebacks, a kernel's widgets.
+FOREIGN = re.compile(
+    r"(?<![\w.])/(home|root|Users|tmp|mnt|opt|work|content)/\w|ipykernel_\d|"
+    r"\bat 0x[0-9a-f]{6}|Traceback \(most recent|vnd\.jupyter\.widget"
+)
+
+
+# running it, without a GPU
+
+
+@cache
+def played(stem: str, folder: str) -> list[dict]:
+    """Run a notebook's cells in a process of its own; see run_cells.py."""
+    path = ROOT / folder / f"{stem}.ipynb"
+    if need := executed(stem).metadata.weft.get("needs"):
+        pytest.skip(f"needs {need}")
+    env = {k: v for k, v in os.environ.items() if not k.startswith("WEFT_")} | {
+        "WEFT_SIMULATOR": "1",
+        "WEFT_STRICT": "1" if folder == "solutions" else "0",
+        "PYTHONPATH": str(ROOT),
+        "MPLBACKEND": "Agg",
+    }
+    with tempfile.TemporaryDirectory() as scratch:
+        report = Path(scratch, "report.json")
+        run = subprocess.run(
+            [sys.executable, Path(__file__).with_name("run_cells.py"), path, report],
+            cwd=path.parent,
+            env=env | {"IPYTHONDIR": scratch},
+            capture_output=True,
+            text=True,
+        )
+        assert run.returncode == 0, run.stderr
+        cells = json.loads(report.read_text())
+    for cell in cells:
+        assert cell["error"] is None, f"cell {cell['cell'] + 1}: {cell['error']}"
+    return cells
+
+
+def verdicts(stem: str, folder: str, nb) -> dict[str, dict]:
+    report = {cell["cell"]: cell for cell in played(stem, folder)}
+    return {
+        checked(cell): report[number]
+        for number, cell in enumerate(nb.cells)
+        if cell.cell_type == "code" and checked(cell)
+    }
+
+
+def test_every_starter_tells_the_learner_to_begin(stem):
+    found = verdicts(stem, "labs", lab(stem))
+    assert sorted(found) == sorted(exercises(stem))
+    for name, verdict in found.items():
+        assert verdict["passed"] is False, name
+        if name in mended(stem):
+            assert verdict["kind"] not in ("pass", "begin"), name
+        else:
+            assert verdict["kind"] == "begin", f"{name}: {verdict['text']}"
+
+
+def mended(stem: str) -> set[str]:
+    """Exercises whose starter runs, and is wrong on purpose: tagged `broken`."""
+    return {
+        node.name
+        for cell in code(lab(stem))
+        if "broken" in cell.metadata.get("tags", [])
+        for node in tree(cell).body
+        if isinstance(node, ast.FunctionDef)
+    }
+
+
+def test_every_solution_passes_in_the_simulator(stem):
+    found = verdicts(stem, "solutions", executed(stem))
+    assert sorted(found) == sorted(exercises(stem))
+    for name, verdict in found.items():
+        assert verdict["passed"] is True, f"{name}: {verdict['text']}"
