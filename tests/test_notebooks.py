@@ -194,9 +194,9 @@ def test_outputs_are_fit_to_publish(stem):
         for output in cell.outputs:
             assert output.output_type != "error", cell.source
             assert output.get("name") != "stderr", output.text
-            data = {k: v for k, v in output.get("data", {}).items() if "png" not in k}
-            text = json.dumps(output.get("text", data), ensure_ascii=False)
-            assert not FOREIGN.search(text), FOREIGN.search(text)[0]
+            for mime, text in output.get("data", {"text": output.get("text")}).items():
+                found = FOREIGN.search(f"{mime}\n{text}")
+                assert found is None or mime == "image/png", found[0]
 
 
 # Directories of a machine, addresses of objects, tracebacks, a kernel's widgets.
