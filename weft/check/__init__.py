@@ -1,0 +1,129 @@
+"""`check`: the one call a learner makes, and the verdict it gives.
+
+It runs the kernel in the simulator on small sizes, then on the GPU at full size, then
+counts what its accesses cost, and stops at the first stage that fails.
+"""
+
+import os
+from collections.abc import Callable, Iterable, Sequence
+from types import FunctionType
+from typing import Any
+
+import numpy as np
+
+from weft import lesson
+from weft.check import cost, full_size, functions, simulated
+from weft.check.exercise import Exercise, is_kernel
+from weft.check.simulated import Failed
+from weft.check.verdict import CheckFailed, Verdict
+
+__all__ = ["CheckFailed", "Verdict", "check"]
+
+
+def check(
+    function: Any,
+    spec: Callable[..., Any],
+    inputs: Callable[..., Any] | Iterable[Any],
+    *,
+    sizes: Sequence[Any] = (),
+    launch: Callable[..., Any] | None = None,
+    kernel: Any = None,
+    full: Any = None,
+    out: Callable[..., Any] | None = None,
+    tolerance: float = 1e-5,
+    limits: dict[str, Any] | None = None,
+) -> Verdict:
+    """Check a learner's function and say what is wrong with it.
+
+    function: a kernel made by `@cuda.jit`, called as `kernel(*inputs, *outputs)`; or a
+        plain Python function, whose return value is compared. With `kernel=`, it is
+        the function that chooses that kernel's launch: size → (grid, block).
+    spec: NumPy function of the inputs; returns the output, or a tuple of outputs.
+    inputs: for a kernel, `(rng, *size)` → inputs; for a function, its argument tuples.
+    sizes: what stage 1 runs; an integer or a tuple each. Counters use the last one.
+    launch: `(*size)` → `(grid, block[, stream[, shared bytes]])`.
+    full: the size of the GPU stage; None for none.
+    out: inputs → the outputs' initial values; by default poisoned, to be all written.
+    tolerance: relative, against the spec in double precision.
+    limits: {"sectors": most per global request, "bank_conflicts": most extra passes per
+        shared request, "size": size to count on}.
+
+    Returns a Verdict, true if all is well. Where the environment has WEFT_STRICT=1, a
+    failure raises CheckFailed. Raises ValueError if the exercise itself is wrong.
+    """
+    try:
+        verdict = _verdict(
+            function, spec, inputs, sizes, launch, kernel, full, out, tolerance,
+            limits or {},
+        )
+    except Failed as failed:
+        verdict = failed.verdict
+    if verdict:
+        lesson.record(lesson.current(), verdict.name)
+    elif os.environ.get("WEFT_STRICT") == "1":
+        raise CheckFailed(f"\n{verdict!r}")
+    return verdict
+
+
+def _verdict(
+    function: Any,
+    spec: Callable[..., Any],
+    inputs: Any,
+    sizes: Sequence[Any],
+    launch: Callable[..., Any] | None,
+    kernel: Any,
+    full: Any,
+    out: Callable[..., Any] | None,
+    tolerance: float,
+    limits: dict[str, Any],
+) -> Verdict:
+    name = getattr(function, "__name__", repr(function))
+    if kernel is not None:
+        launch = function
+    elif launch is None:
+        return _check_function(function, name, spec, inputs, tolerance)
+    else:
+        kernel = function
+        if not is_kernel(kernel):
+            raise Failed(_not_a_kernel(function, name))
+    if not sizes:
+        raise ValueError(f"check({name}, ...): sizes is empty")
+    exercise = Exercise(
+        function, kernel, spec, inputs, sizes, launch, full, out, tolerance, limits
+    )
+    facts = simulated.run(exercise)
+    if full is not None and _on_gpu():
+        facts += full_size.run(exercise)
+    facts += cost.run(exercise)
+    return Verdict(name, "pass", facts=facts)
+
+
+def _check_function(
+    function: Any, name: str, spec: Callable[..., Any], inputs: Any, tolerance: float
+) -> Verdict:
+    if not isinstance(function, FunctionType):
+        raise Failed(Verdict(
+            name, "type", f"{name} is a {type(function).__name__}, not a plain function.",
+            "This exercise asks for a Python function, without @cuda.jit.",
+        ))
+    cases = inputs(np.random.default_rng(0)) if callable(inputs) else inputs
+    return Verdict(name, "pass", facts=functions.run(function, spec, cases, tolerance))
+
+
+def _not_a_kernel(function: Any, name: str) -> Verdict:
+    if isinstance(function, FunctionType):
+        return Verdict(
+            name, "type", f"{name} is a plain Python function, not a kernel.",
+            "`@cuda.jit` in the line above `def` makes it one.",
+        )
+    return Verdict(
+        name, "type", f"{name} is a {type(function).__name__}, not a kernel.",
+        "Did a later line give the name to something else? Run the cell that defines "
+        "the kernel again.",
+    )
+
+
+def _on_gpu() -> bool:
+    import weft
+
+    return weft.GPU

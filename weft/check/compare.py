@@ -1,0 +1,99 @@
+"""Comparing an output with what it should be, and saying how it differs."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from weft.simulator.memory import poisoned_by
+
+Array = np.ndarray[Any, Any]
+
+
+@dataclass(frozen=True)
+class Difference:
+    """The first wrong element of an output, and how the whole looks."""
+
+    index: tuple[int, ...]
+    got: Any
+    wanted: Any
+    wrong: int
+    size: int
+    hint: str
+
+    def sentence(self, name: str) -> str:
+        where = f"{name}[{', '.join(map(str, self.index))}]" if self.index else name
+        share = ""
+        if self.size > 1:
+            share = f"; {self.wrong:,} of {self.size:,} elements are wrong"
+        return f"{where} is {show(self.got)} and should be {show(self.wanted)}{share}."
+
+
+def close(got: Array, wanted: Array, tolerance: float) -> Array:
+    """Which elements agree: relative to themselves and to the size of the whole."""
+    if got.dtype.kind not in "fc":
+        return np.asarray(got == wanted)
+    finite = np.isfinite(wanted)
+    scale = float(np.sqrt(np.mean(np.square(np.abs(wanted[finite]))))) if finite.any() else 0
+    return np.isclose(
+        got.astype(wanted.dtype), wanted, tolerance, tolerance * scale, equal_nan=True
+    )
+
+
+def difference(got: Array, wanted: Array, tolerance: float) -> Difference | None:
+    """How `got` differs from `wanted`; None if it does not."""
+    with np.errstate(all="ignore"):
+        right = close(got, wanted, tolerance)
+        if right.all():
+            return None
+        wrong = np.argwhere(~right)
+        first = tuple(int(i) for i in wrong[0])
+        hint = pattern(got, wanted, right, got[first], tolerance)
+    return Difference(
+        first, got[first], wanted[first], len(wrong), got.size, hint
+    )
+
+
+def pattern(got: Array, wanted: Array, right: Array, first: Any, tol: float) -> str:
+    """A sentence on what kind of wrong this looks like; '' if it looks like none."""
+    space = poisoned_by(first)
+    if space in ("shared", "local"):
+        return (
+            f"That NaN comes from {space} memory which no thread had written when it "
+            "was read."
+        )
+    if space == "global":
+        return "That NaN comes from an output that was read before it was written."
+    if got.dtype.kind in "fc" and np.isnan(first):
+        return ""
+    if got.size > 2 and same(np.sort(got, axis=None), np.sort(wanted, axis=None), tol):
+        return "All the right values are there, but at the wrong places."
+    flat, aim = got.ravel(), wanted.ravel()
+    for shift in (1, -1):
+        a, b = (flat[shift:], aim[:-shift]) if shift > 0 else (flat[:shift], aim[-shift:])
+        if aim.size > 3 and same(a, b, tol):
+            side = "one further on" if shift > 0 else "one before"
+            return f"Each result stands where the {side} belongs."
+    nonzero = wanted != 0
+    if got.size > 2 and nonzero.any() and not right.any():
+        ratios = got[nonzero] / wanted[nonzero]
+        if np.isclose(ratios, ratios.flat[0], rtol=1e-4).all():
+            return f"Every element is {show(ratios.flat[0])} times what it should be."
+    if right.any() and got.ndim == 1 and right[: right.argmin()].all() and (
+        not right[right.argmin() :].any()
+    ):
+        return f"The first {right.argmin():,} elements are right, all after them wrong."
+    return ""
+
+
+def same(a: Array, b: Array, tolerance: float) -> bool:
+    return bool(close(a, b, tolerance).all())
+
+
+def show(value: Any) -> str:
+    """Write a number briefly: 4 significant digits."""
+    if isinstance(value, (bool, np.bool_)):
+        return str(bool(value))
+    if isinstance(value, (int, np.integer)):
+        return str(int(value))
+    return f"{value:.4g}"

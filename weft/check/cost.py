@@ -1,0 +1,58 @@
+"""Stage 3: what the accesses cost, counted from a trace."""
+
+from weft.check.exercise import Exercise
+from weft.check.simulated import Failed, trace
+from weft.check.verdict import Verdict
+from weft.counters import Line, count
+
+
+def run(exercise: Exercise) -> list[str]:
+    """Hold the counters against the exercise's limits. Gives facts; raises `Failed`."""
+    if not exercise.limits:
+        return []
+    size = exercise.limits.get("size", exercise.sizes[-1])
+    lines = count(trace(exercise, size))
+    facts = []
+    worst = max((n for n in lines if not n.shared), key=_per_request, default=None)
+    if "sectors" in exercise.limits and worst:
+        if worst.per_request > exercise.limits["sectors"]:
+            raise Failed(too_many_sectors(exercise, worst))
+        facts.append(f"global memory: {worst.per_request:.3g} sectors per request")
+    worst = max((n for n in lines if n.shared), key=_per_request, default=None)
+    if "bank_conflicts" in exercise.limits:
+        if worst and worst.per_request > exercise.limits["bank_conflicts"]:
+            raise Failed(bank_conflicts(exercise, worst))
+        facts.append(
+            f"shared memory: {worst.per_request:.3g} bank conflicts per request"
+            if worst else "shared memory: not used"
+        )
+    return facts
+
+
+def _per_request(line: Line) -> float:
+    return line.per_request
+
+
+def too_many_sectors(exercise: Exercise, line: Line) -> Verdict:
+    verb = "store" if line.store else "load"
+    return Verdict(
+        exercise.name, "sectors",
+        f"Each {verb} of {line.array} by a warp moves {line.per_request:.3g} sectors of "
+        f"32 bytes; {line.ideal / line.requests:.3g} would hold the same data.",
+        "Neighbouring lanes of the warp want addresses that are far apart. Which index "
+        "changes from one lane to the next?",
+        [(line.place, f"{line.per_request:.3g} sectors per request")],
+    )
+
+
+def bank_conflicts(exercise: Exercise, line: Line) -> Verdict:
+    verb = "store to" if line.store else "load from"
+    ways = line.per_request + 1
+    return Verdict(
+        exercise.name, "bank-conflicts",
+        f"Each {verb} {line.array} by a warp takes {ways:.3g} passes where one would do: "
+        f"up to {ways:.2g} lanes want different words of the same bank.",
+        "Word w of shared memory lies in bank w mod 32. Which banks do lanes 0, 1 and 2 "
+        "touch on this line?",
+        [(line.place, f"{line.per_request:.3g} conflicts per request")],
+    )

@@ -1,0 +1,84 @@
+"""Checking a plain Python function by the values it returns."""
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import numpy as np
+
+from weft.check.compare import difference, show
+from weft.check.exercise import as_tuple, copies, widened
+from weft.check.simulated import Failed, begin, has_stub, raised_at, returns
+from weft.check.verdict import Verdict
+
+
+def run(
+    function: Callable[..., Any],
+    spec: Callable[..., Any],
+    cases: Iterable[Any],
+    tolerance: float,
+) -> list[str]:
+    """Compare `function` with `spec` on every case. Raises `Failed`."""
+    count = 0
+    name = function.__name__
+    for case in cases:
+        args = as_tuple(case)
+        wanted = spec(*(widened(a) for a in copies(args)))
+        call = f"{name}({', '.join(brief(a) for a in args)})"
+        try:
+            got = function(*copies(args))
+        except Exception as error:
+            raise Failed(Verdict(
+                name, "exception", f"{call} raises {type(error).__name__}: {error}.",
+                places=raised_at(error, function),
+            )) from None
+        if got is None and has_stub(function):
+            raise Failed(begin(name))
+        compare(name, call, function, got, wanted, tolerance)
+        count += 1
+    return [f"right on {count} case{'s' * (count != 1)}"]
+
+
+def compare(
+    name: str,
+    call: str,
+    function: Callable[..., Any],
+    got: Any,
+    wanted: Any,
+    tolerance: float,
+) -> None:
+    if got is None:
+        raise Failed(Verdict(
+            name, "wrong-value", f"{call} returns nothing.",
+            "A function gives its result back with `return`.",
+        ))
+    aim = np.asarray(wanted)
+    try:
+        found = np.asarray(got)
+    except ValueError:
+        found = np.asarray(None)
+    if found.dtype == object or found.shape != aim.shape:
+        raise Failed(Verdict(
+            name, "shape", f"{call} returns {brief(got)}, and {brief(wanted)} is wanted.",
+            places=returns(function),
+        ))
+    if aim.dtype.kind in "iu" and found.dtype.kind == "f":
+        raise Failed(Verdict(
+            name, "type", f"{call} returns {brief(got)}, which is not a whole number.",
+            "`/` always gives a float.", returns(function),
+        ))
+    wrong = difference(found, aim, tolerance)
+    if wrong:
+        text = wrong.sentence("result") if aim.ndim else (
+            f"{call} returns {show(wrong.got)} and should return {show(wrong.wanted)}."
+        )
+        message = text if not aim.ndim else f"{call}: {text}"
+        raise Failed(Verdict(name, "wrong-value", message, wrong.hint, returns(function)))
+
+
+def brief(value: Any) -> str:
+    """Write an argument so that it fits into a sentence."""
+    if isinstance(value, np.ndarray):
+        if value.size <= 4:
+            return f"{value.tolist()}"
+        return f"array of shape {value.shape}"
+    return repr(value) if not isinstance(value, np.generic) else show(value)

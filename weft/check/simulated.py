@@ -1,0 +1,286 @@
+"""Stage 1: the learner's kernel in the simulator, on small and ragged sizes."""
+
+import inspect
+from typing import Any
+
+import numpy as np
+
+from weft.check.compare import Difference, difference
+from weft.check.exercise import Case, Exercise, source_function
+from weft.check.verdict import Verdict
+from weft.simulator import Fault, LaunchError, Place, simulate
+from weft.simulator.launch import Launch
+from weft.simulator.limits import configuration
+from weft.simulator.memory import poison
+from weft.simulator.scheduler import Run
+from weft.simulator.trace import Trace, TracedRun
+
+STUB = "your code here"  # in the comment that a starter cell contains
+
+
+class Failed(Exception):
+    """Ends a check with a verdict."""
+
+    def __init__(self, verdict: Verdict) -> None:
+        super().__init__(verdict.kind)
+        self.verdict = verdict
+
+
+def run(exercise: Exercise) -> list[str]:
+    """Run every size. Gives facts about it; raises `Failed`."""
+    elements = 0
+    for size in exercise.sizes:
+        case = exercise.case(size)
+        config = configure(exercise, case)
+        outputs = fresh(exercise, case)
+        try:
+            launch = launched(exercise, case, config, outputs)
+        except Fault as fault:
+            raise Failed(from_fault(exercise, fault, case.label)) from None
+        judge(exercise, case, config, outputs, launch)
+        elements += sum(o.size for o in outputs)
+    sizes = len(exercise.sizes)
+    return [
+        f"right in the simulator: {sizes} size{'s' * (sizes > 1)}, "
+        f"{elements:,} results, every index in bounds"
+    ]
+
+
+def trace(exercise: Exercise, size: Any) -> Trace:
+    """Run one size and write down its accesses. Raises `Fault`."""
+    case = exercise.case(size)
+    config = configure(exercise, case)
+    return traced(exercise, case, config)[0]
+
+
+def traced(
+    exercise: Exercise, case: Case, config: Any
+) -> tuple[Trace, tuple[np.ndarray[Any, Any], ...]]:
+    runs: list[TracedRun] = []
+
+    class Kept(TracedRun):
+        def __init__(self, *args: Any) -> None:
+            super().__init__(*args)
+            runs.append(self)
+
+    outputs = fresh(exercise, case)
+    launched(exercise, case, config, outputs, Kept)
+    return runs[0].trace(), outputs
+
+
+def fresh(exercise: Exercise, case: Case) -> tuple[np.ndarray[Any, Any], ...]:
+    """The outputs before the launch: poisoned, unless the exercise says otherwise."""
+    outputs = tuple(o.copy() for o in case.outputs)
+    if exercise.out is None:
+        for output in outputs:
+            poison(output, "global")
+    return outputs
+
+
+def launched(
+    exercise: Exercise,
+    case: Case,
+    config: Any,
+    outputs: tuple[np.ndarray[Any, Any], ...],
+    make_run: type[Run] = Run,
+) -> Launch:
+    count = len(case.inputs)
+    return simulate(
+        exercise.kernel,
+        config,
+        (*case.inputs, *outputs),
+        readonly=frozenset(range(count)),
+        watched=frozenset(range(count, count + len(outputs))),
+        make_run=make_run,
+    )
+
+
+def configure(exercise: Exercise, case: Case) -> Any:
+    """Ask for the launch configuration of a case."""
+    try:
+        config = exercise.launch(*case.size)
+    except Exception as error:
+        if not exercise.checks_launch:
+            raise
+        raise Failed(
+            Verdict(
+                exercise.name, "exception", f"{type(error).__name__}: {error}",
+                places=raised_at(error, exercise.written_by_learner), when=case.label,
+            )
+        ) from None
+    if not exercise.checks_launch:
+        return config
+    if config is None and has_stub(exercise.written_by_learner):
+        raise Failed(begin(exercise.name))
+    try:
+        configuration(config)
+    except LaunchError as fault:
+        verdict = from_fault(exercise, fault, case.label)
+        verdict.places = returns(exercise.written_by_learner)
+        raise Failed(verdict) from None
+    return config
+
+
+def judge(
+    exercise: Exercise,
+    case: Case,
+    config: Any,
+    outputs: tuple[np.ndarray[Any, Any], ...],
+    launch: Launch,
+) -> None:
+    """Look at what the kernel left behind. Raises `Failed`."""
+    if not any(marks.any() for marks in launch.written.values()) and any(
+        marks.size for marks in launch.written.values()
+    ):
+        if has_stub(exercise.written_by_learner):
+            raise Failed(begin(exercise.name))
+    for (name, marks), got, wanted in zip(
+        launch.written.items(), outputs, case.expected, strict=True
+    ):
+        if got.shape != wanted.shape:
+            raise ValueError(
+                f"out() gives {name} the shape {got.shape}, the spec {wanted.shape}"
+            )
+        if exercise.out is None and not marks.all():
+            raise Failed(unwritten(exercise, case, config, name, marks))
+        wrong = difference(got, wanted, exercise.tolerance)
+        if wrong:
+            raise Failed(wrong_value(exercise, case, config, name, wrong, got))
+    if exercise.checks_launch:
+        wasteful(exercise, case, config)
+
+
+def unwritten(
+    exercise: Exercise, case: Case, config: Any, name: str, marks: np.ndarray[Any, Any]
+) -> Verdict:
+    grid, block, _, _ = configuration(config)
+    threads = int(np.prod(grid)) * int(np.prod(block))
+    missing = np.argwhere(~marks)
+    first = ", ".join(str(int(i)) for i in missing[0])
+    blocks = int(np.prod(grid))
+    message = (
+        f"{name}[{first}] is never written, nor are {len(missing) - 1:,} others of the "
+        f"{marks.size:,} elements."
+        if len(missing) > 1
+        else f"{name}[{first}] is never written."
+    )
+    why = (
+        f"The launch has {blocks:,} block{'s' * (blocks > 1)} of "
+        f"{int(np.prod(block)):,} threads, {threads:,} threads in all."
+    )
+    places: list[tuple[Place, str]] = []
+    kind = "unwritten"
+    if exercise.checks_launch:
+        kind = "launch"
+        places = returns(exercise.written_by_learner)
+    return Verdict(exercise.name, kind, message, why, places, when=case.label)
+
+
+def wasteful(exercise: Exercise, case: Case, config: Any) -> None:
+    """Refuse a launch with whole blocks that have nothing to do. Raises `Failed`."""
+    grid, block, _, _ = configuration(config)
+    threads = int(np.prod(block))
+    blocks = int(np.prod(grid))
+    needed = -(-max(o.size for o in case.outputs) // threads)
+    if blocks > max(needed, 1):
+        raise Failed(Verdict(
+            exercise.name, "launch",
+            f"{blocks:,} blocks of {threads:,} threads are launched where {needed:,} "
+            "would do.",
+            "The guard keeps the others from doing harm, but the GPU still has to start "
+            "them.",
+            returns(exercise.written_by_learner), when=case.label,
+        ))
+
+
+def wrong_value(
+    exercise: Exercise,
+    case: Case,
+    config: Any,
+    name: str,
+    wrong: Difference,
+    got: np.ndarray[Any, Any],
+) -> Verdict:
+    """Word a wrong value, and find the line that stored it."""
+    accesses, _ = traced(exercise, case, config)
+    byte = sum(i * s for i, s in zip(wrong.index, got.strides, strict=True))
+    row = accesses.last_store(name, byte)
+    verdict = Verdict(
+        exercise.name, "wrong-value", wrong.sentence(name), wrong.hint, when=case.label
+    )
+    if row is not None:
+        _, block, _, _ = configuration(config)
+        grid = configuration(config)[0]
+        verdict.places = [(accesses.places[accesses.site[row]], "stored here")]
+        verdict.thread = unravel(int(accesses.thread[row]), block)
+        verdict.block = unravel(int(accesses.block[row]), grid)
+    return verdict
+
+
+def unravel(rank: int, size: tuple[int, int, int]) -> tuple[int, int, int]:
+    """The (x, y, z) of the `rank`-th thread of a block, or block of a grid."""
+    return rank % size[0], rank // size[0] % size[1], rank // (size[0] * size[1])
+
+
+def from_fault(exercise: Exercise, fault: Fault, when: str) -> Verdict:
+    notes = [""] * len(fault.places)
+    return Verdict(
+        exercise.name, fault.kind, sentence(fault.message), fault.why,
+        list(zip(fault.places, notes, strict=True)), fault.thread, fault.block, when,
+    )
+
+
+def sentence(text: str) -> str:
+    """Begin with a capital, end with a full stop."""
+    return text[:1].upper() + text[1:] + ("" if text.endswith((".", "?")) else ".")
+
+
+def begin(name: str) -> Verdict:
+    return Verdict(
+        name, "begin",
+        f"The cell above still says `# {STUB}`. Write the body there, run the cell, then "
+        "run this one again.",
+        f'If you do not know how to begin, `hint("{name}")` gives a nudge.',
+    )
+
+
+def has_stub(function: Any) -> bool:
+    """Whether the function still holds the starter's comment."""
+    return STUB in source(function)
+
+
+def source(function: Any) -> str:
+    inner = source_function(function)
+    try:
+        return inspect.getsource(inner) if inner else ""
+    except (OSError, TypeError):
+        return ""
+
+
+def returns(function: Any) -> list[tuple[Place, str]]:
+    """The place of the first `return` of a plain function."""
+    inner = source_function(function)
+    if inner is None:
+        return []
+    for offset, text in enumerate(source(inner).splitlines()):
+        if text.strip().startswith("return"):
+            line = inner.__code__.co_firstlineno + offset
+            return [(Place(inner.__name__, line, text.strip()), "")]
+    return []
+
+
+def raised_at(error: BaseException, function: Any) -> list[tuple[Place, str]]:
+    """Where in `function` an exception came from."""
+    inner = source_function(function)
+    lines = source(function).splitlines()
+    trace = error.__traceback__
+    found: list[tuple[Place, str]] = []
+    while trace is not None and inner is not None:
+        if trace.tb_frame.f_code is inner.__code__:
+            offset = trace.tb_lineno - inner.__code__.co_firstlineno
+            text = lines[offset].strip() if 0 <= offset < len(lines) else ""
+            found = [(Place(inner.__name__, trace.tb_lineno, text), "")]
+        trace = trace.tb_next
+    return found
+
+
