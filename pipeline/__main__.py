@@ -88,13 +88,10 @@ def _notebook(root: Path, stem: str) -> str:
 
 
 def _execute(root: Path, stems: list[str], options: argparse.Namespace) -> int:
-    from .execute import execute, has_gpu
+    from .execute import execute, require_gpu
 
-    if not options.simulator and not has_gpu(root):
-        raise PipelineError(
-            "no usable GPU here, and times must come from one; to see whether the "
-            "solutions run, add --simulator"
-        )
+    if not options.simulator:
+        require_gpu(root)
     out = (options.out or root).resolve()
 
     def run(stem: str) -> str:

@@ -52,16 +52,21 @@ def environment(root: Path, **extra: str) -> dict[str, str]:
     }
 
 
-def has_gpu(root: Path) -> bool:
+def require_gpu(root: Path) -> None:
+    """Raise PipelineError unless kernels run on a GPU here."""
     run = subprocess.run(
-        [sys.executable, "-c", "import sys, weft; sys.exit(not weft.GPU)"],
+        [sys.executable, "-c", "from weft import device; print(device.find().reason)"],
         env=environment(root),
         capture_output=True,
         text=True,
     )
-    if run.returncode and run.stderr:
+    if run.returncode:
         raise PipelineError(f"weft cannot be imported:\n{run.stderr.strip()}")
-    return run.returncode == 0
+    if reason := run.stdout.strip():
+        raise PipelineError(
+            f"{reason}\nTimes must come from a GPU; to see whether the solutions run, "
+            "add --simulator."
+        )
 
 
 def execute(

@@ -37,11 +37,6 @@ double(21)
 '''
 
 WEFT = """\
-import os
-
-GPU = os.environ.get("WEFT_SIMULATOR") != "1"
-
-
 def lab(stem):
     print("lab", stem)
 """
@@ -51,7 +46,7 @@ from types import SimpleNamespace
 
 def find():
     return SimpleNamespace(
-        usable=True, name="Imagined GPU", capability=(8, 6), cuda=(13, 0))
+        usable=True, reason="", name="Imagined GPU", capability=(8, 6), cuda=(13, 0))
 
 
 def driver_version():
@@ -344,9 +339,11 @@ def test_outputs_hold_no_stderr_and_name_no_machine(course, pipeline):
 
 
 def test_no_gpu_is_said_before_anything_runs(course, pipeline):
-    (course / "weft" / "__init__.py").write_text("GPU = False\n")
+    path = course / "weft" / "device.py"
+    path.write_text(path.read_text().replace('reason=""', 'reason="No driver."'))
     status, _, errors = pipeline("execute")
     assert status == 1
+    assert errors.startswith("No driver.\n")
     assert "add --simulator" in errors
 
 
