@@ -112,7 +112,7 @@ hint("double")
 #
 # Stuck? `hint("mend_me")` in a cell of its own.
 
-# %%
+# %% tags=["broken"]
 @cuda.jit
 def mend_me(x, out):
     """Write the square of x into out, one thread per element."""

@@ -257,7 +257,7 @@ def launch_for(n):
     """Return (blocks, threads) of a launch with a thread for each of n elements."""
     # about 2 lines
     # BEGIN SOLUTION
-    threads = 256
+    threads = 128
     return (n + threads - 1) // threads, threads
     # END SOLUTION
 

@@ -1,0 +1,9 @@
+# verdict: wrong-value
+# Times itself, that is twice, is it not?
+@cuda.jit
+def double(x, out):
+    """Write 2 * x into out, one thread per element."""
+    i = cuda.grid(1)
+
+    if i < out.size:
+        out[i] = x[i] * x[i]  # <- here

@@ -1,0 +1,5 @@
+# verdict: wrong-value
+# How often does threads go into n?
+def blocks_for(n, threads):
+    """Return how many blocks of `threads` threads cover n elements."""
+    return n // threads  # <- here

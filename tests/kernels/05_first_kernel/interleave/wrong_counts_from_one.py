@@ -1,0 +1,10 @@
+# verdict: out-of-bounds
+# a at the odd places, b at the even ones after them.
+@cuda.jit
+def interleave(a, b, out):
+    """Write a[0], b[0], a[1], b[1], ... into out, one thread per pair."""
+    i = cuda.grid(1)
+
+    if i < a.size:
+        out[2 * i + 1] = a[i]
+        out[2 * i + 2] = b[i]  # <- here

@@ -1,0 +1,10 @@
+# verdict: wrong-value
+# b first, then a.
+@cuda.jit
+def interleave(a, b, out):
+    """Write a[0], b[0], a[1], b[1], ... into out, one thread per pair."""
+    i = cuda.grid(1)
+
+    if i < a.size:
+        out[2 * i] = b[i]  # <- here
+        out[2 * i + 1] = a[i]

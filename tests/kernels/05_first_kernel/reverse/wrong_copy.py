@@ -1,0 +1,9 @@
+# verdict: wrong-value
+# Index first; the mirror comes later, and was forgotten.
+@cuda.jit
+def reverse(x, out):
+    """Write x into out, last element first."""
+    i = cuda.blockIdx.x * cuda.blockDim.x + cuda.threadIdx.x
+
+    if i < x.size:
+        out[i] = x[i]  # <- here

@@ -1,0 +1,10 @@
+# verdict: pass
+# Start and stride from the three numbers, sum written out.
+@cuda.jit
+def saxpy(alpha, x, y):
+    """Add alpha * x to y in place, whatever the number of threads."""
+    start = cuda.blockIdx.x * cuda.blockDim.x + cuda.threadIdx.x
+    stride = cuda.blockDim.x * cuda.gridDim.x
+
+    for i in range(start, y.size, stride):
+        y[i] = alpha * x[i] + y[i]

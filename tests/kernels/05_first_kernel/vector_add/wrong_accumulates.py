@@ -1,0 +1,9 @@
+# verdict: wrong-value
+# Begin from what out holds, surely zero.
+@cuda.jit
+def vector_add(a, b, out):
+    """Write a + b into out, one thread per element."""
+    i = cuda.grid(1)
+
+    if i < out.size:
+        out[i] += a[i] + b[i]  # <- here
