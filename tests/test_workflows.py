@@ -1,0 +1,106 @@
+"""CI's files: well-formed, safe by a linter's judgement, and calling what exists."""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import yaml
+
+ROOT = Path(__file__).parents[1]
+WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
+SCRIPTS = Path(sys.executable).parent
+
+workflow = pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.name)
+
+
+def run(*command):
+    done = subprocess.run(
+        [str(word) for word in command], cwd=ROOT, capture_output=True, text=True
+    )
+    return done.returncode, done.stdout + done.stderr
+
+
+def check_schema(schema, *paths):
+    command = [sys.executable, "-m", "check_jsonschema", "--builtin-schema", schema]
+    status, said = run(*command, *paths)
+    assert status == 0, said
+
+
+def make_targets():
+    makefile = (ROOT / "Makefile").read_text()
+    return set(re.findall(r"^([a-z]+):(?!=)", makefile, re.MULTILINE))
+
+
+def steps(path):
+    jobs = yaml.safe_load(path.read_text())["jobs"]
+    return [step for job in jobs.values() for step in job["steps"]]
+
+
+def test_the_three_workflows_are_there():
+    assert [path.name for path in WORKFLOWS] == ["ci.yml", "gpu.yml", "pages.yml"]
+
+
+def test_workflows_follow_githubs_schema_and_have_timeouts():
+    check_schema("vendor.github-workflows", *WORKFLOWS)
+    check_schema("custom.github-workflows-require-timeout", *WORKFLOWS)
+
+
+def test_workflows_pass_the_security_linter():
+    status, said = run(
+        SCRIPTS / "zizmor", "--offline", "--persona=pedantic", *WORKFLOWS
+    )
+    assert status == 0, said
+
+
+@workflow
+def test_every_command_is_a_make_target(path):
+    scripts = [step["run"] for step in steps(path) if "run" in step]
+    for command in "\n".join(scripts).splitlines():
+        if command == "nvidia-smi":
+            continue
+        assert command.startswith("make "), command
+        assert command.split()[1] in make_targets(), command
+
+
+@workflow
+def test_every_action_is_pinned_to_a_commit_and_says_which_version(path):
+    pinned = re.compile(r"uses: [\w./-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+$")
+    uses = [line for line in path.read_text().splitlines() if "uses:" in line]
+    assert uses
+    assert [line for line in uses if not pinned.search(line)] == []
+
+
+@workflow
+def test_no_job_may_do_more_than_it_says(path):
+    document = yaml.safe_load(path.read_text())
+    assert document["permissions"] == {}
+    for name, job in document["jobs"].items():
+        writes = {key for key, value in job["permissions"].items() if value == "write"}
+        allowed = {"pages", "id-token"} if name == "publish" else set()
+        assert writes == allowed, name
+
+
+def test_ci_runs_the_oldest_and_the_newest_python():
+    ci = yaml.safe_load((ROOT / ".github/workflows/ci.yml").read_text())
+    assert ci["jobs"]["test"]["strategy"]["matrix"]["python"] == ["3.11", "3.13"]
+
+
+def test_the_gpu_runner_never_runs_a_strangers_code():
+    gpu = yaml.safe_load((ROOT / ".github/workflows/gpu.yml").read_text())
+    triggers = gpu[True]  # YAML reads `on` as true
+    assert set(triggers) == {"workflow_dispatch", "schedule"}
+
+
+def test_the_projects_own_ci_calls_the_readmes_test_command():
+    script = ROOT / ".ci" / "run"
+    assert os.access(script, os.X_OK)
+    assert run("bash", "-n", script)[0] == 0
+    assert script.read_text().rstrip().endswith("\nexec make test")
+    assert re.search(r"^ *make test\b", (ROOT / "README.md").read_text(), re.MULTILINE)
+
+
+def test_the_citation_is_valid():
+    check_schema("vendor.citation-file-format", ROOT / "CITATION.cff")
