@@ -182,6 +182,7 @@ def test_stamp_and_results_belong_to_this_code(stem):
         *("device", "capability", "driver", "cuda", "versions"),
         *("date", "seconds", "digest"),
     }
+    assert stamp.device, "it ran in the simulator"
     assert {"python", "numba", "numpy"} <= stamp.versions.keys()
     for path in (ROOT / "results").glob(f"{stem}.*.json"):
         assert json.loads(path.read_text())["digest"] == digest, path.name
