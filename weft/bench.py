@@ -13,7 +13,7 @@ notebook measured on the reference GPU, and the table says so.
 
 import math
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from weft import device, ladder, lesson, results, timing, units
@@ -227,9 +227,10 @@ def reference(lab: str, case: str, gpu: str = "") -> Table | None:
     gpu: the slug of a certain GPU, such as `nvidia-h200`.
     """
     data = results.reference(lab, gpu=gpu)
-    if data is None or not any(r["case"] == case for r in data["rows"]):
+    found = _case(data, case) if data is not None else {}
+    if data is None or not found:
         return None
-    return _table_of(data, case, None, None, "the ceiling", "Measured on")
+    return _table_of(data, case, list(found), None)
 
 
 def _check(candidates: Mapping[str, Any]) -> None:
@@ -347,13 +348,20 @@ def _from_reference(
 ) -> Table:
     """Return the reference GPU's rows for a case, or rows without numbers."""
     data = results.reference(lab) if lab is not None else None
-    if data is not None and any(r["case"] == case for r in data["rows"]):
-        of = _ceiling_name(ceiling, unit)
-        opening = "No GPU here: these are the times of the reference GPU,"
-        table = _table_of(data, case, names, guess, of, opening)
+    found = _case(data, case) if data is not None else {}
+    if data is not None and found:
         if names is None:
-            _check_names([r.name for r in table.rows], baseline, ceiling, guess)
-        return table
+            names = list(found)
+            _check_names(names, baseline, ceiling, guess)
+        table = _table_of(data, case, names, guess)
+        return replace(
+            table,
+            rows=_related(table.rows, baseline, ceiling),
+            baseline=baseline or "",
+            # A rate is the limit of the machine it was measured on: not of this one.
+            ceiling=ceiling if isinstance(ceiling, str) else table.ceiling,
+            source="No GPU here: these times are the reference GPU's. " + table.source,
+        )
     if lab is None:
         why = 'Nothing says which lab this is: call weft.lab("...") first.'
     elif data is None:
@@ -372,65 +380,75 @@ def _from_reference(
     )
 
 
+def _case(data: Mapping[str, Any], case: str) -> dict[str, dict[str, Any]]:
+    """Return the rows of one case of a results file, by name."""
+    return {r["name"]: r for r in data["rows"] if r["case"] == case}
+
+
 def _table_of(
     data: Mapping[str, Any],
     case: str,
-    names: list[str] | None,
+    names: list[str],
     guess: Mapping[str, float | None] | None,
-    ceiling: str,
-    opening: str,
 ) -> Table:
     """Return one case of a results file as a table.
 
-    names: the rows to show, in order; those without a result get no numbers. ceiling:
-    what the fractions refer to; opening: the source's sentence up to the GPU's name.
+    names: the rows to show, in order; those without a result get no numbers.
     """
-    found = {r["name"]: r for r in data["rows"] if r["case"] == case}
-    rows = []
-    for name in names if names is not None else list(found):
-        r = found.get(name)
-        if r is None:
-            rows.append(Row(name, guess=_guess(guess, name)))
-            continue
-        ms = _number(r.get("ms"))
-        one = 1e12 if str(r.get("unit")).startswith("T") else 1e9
-        rows.append(
-            Row(
-                name,
-                ms,
-                _number(r.get("spread")),
-                _number(r.get("value")) * one,
-                _number(r.get("ratio")),
-                _number(r.get("ceiling")),
-                _guess(guess, name),
-                ms < timing.SHORT,
-            )
-        )
-    any_row = next(iter(found.values()))
-    unit = str(any_row.get("unit") or "")
-    machine = data.get("device", {})
-    what = ", ".join(
-        part
-        for part in (
-            f"driver {machine['driver']}" if machine.get("driver") else "",
-            str(data.get("date", "")),
-        )
-        if part
-    )
-    name = machine.get("name", "an unnamed GPU")
-    notes = list(_notes(rows, guess))
+    found = _case(data, case)
+    rows = [_row_of(name, found.get(name, {}), guess) for name in names]
+    first = next(iter(found.values()))
+    unit = str(first.get("unit") or "")
+    notes = _notes(rows, guess)
     absent = [r.name for r in rows if not r.measured]
     if absent:
-        notes.append(f"Not timed on the reference GPU: {', '.join(absent)}.")
+        notes += (f"Not timed on the reference GPU: {', '.join(absent)}.",)
+    machine = data.get("device", {})
+    when = [f"driver {machine['driver']}"] if machine.get("driver") else []
+    when += [str(data["date"])] if data.get("date") else []
+    name = machine.get("name", "unnamed GPU")
     return Table(
         case,
         tuple(rows),
         "" if not unit else "FLOP" if "FLOP" in unit else "B",
-        str(any_row.get("baseline") or ""),
-        ceiling if any(math.isfinite(r.ceiling) for r in rows) else "",
-        f"{opening} {_article(name)} ({what}).",
+        str(first.get("baseline") or ""),
+        "the ceiling" if any(math.isfinite(r.ceiling) for r in rows) else "",
+        f"Measured on {_article(name)} ({', '.join(when)}).",
         False,
-        tuple(notes),
+        notes,
+    )
+
+
+def _row_of(
+    name: str, result: Mapping[str, Any], guess: Mapping[str, float | None] | None
+) -> Row:
+    """Return a row of a results file; an empty one has no numbers."""
+    ms = _number(result.get("ms"))
+    one = 1e12 if str(result.get("unit")).startswith("T") else 1e9
+    return Row(
+        name,
+        ms,
+        _number(result.get("spread")),
+        _number(result.get("value")) * one,
+        _number(result.get("ratio")),
+        _number(result.get("ceiling")),
+        _guess(guess, name),
+        ms < timing.SHORT,
+    )
+
+
+def _related(
+    rows: tuple[Row, ...], baseline: str | None, ceiling: str | float | None
+) -> tuple[Row, ...]:
+    """Return rows with ratios, and fractions of a named row, worked out anew."""
+    ms = {r.name: r.ms for r in rows}
+    return tuple(
+        replace(
+            r,
+            ratio=math.nan if baseline is None else ms[baseline] / r.ms,
+            ceiling=ms[ceiling] / r.ms if isinstance(ceiling, str) else r.ceiling,
+        )
+        for r in rows
     )
 
 

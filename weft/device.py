@@ -276,10 +276,11 @@ def _compilers(
     if not installed("numba_cuda"):
         return "the package numba-cuda is not installed", f"{install} {_MEANWHILE}"
     if found.missing:
-        names = " and ".join(found.missing)
-        verb = "is" if len(found.missing) == 1 else "are"
+        one = len(found.missing) == 1
+        verbs = ("compiles", "is") if one else ("compile", "are")
         return (
-            f"CUDA's {names}, which compile kernels, {verb} not installed",
+            f"CUDA's {' and '.join(found.missing)}, which {verbs[0]} kernels, "
+            f"{verbs[1]} not installed",
             f"{install} {_MEANWHILE}",
         )
     if found.major and found.major > gpu.cuda[0]:

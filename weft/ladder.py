@@ -16,19 +16,18 @@ def columns(table: "Table") -> list[tuple[str, "Callable[[Row], str]"]]:
     rows = table.rows
     found: list[tuple[str, Callable[[Row], str]]] = [
         ("time", lambda r: units.time(r.ms)),
-        ("spread", lambda r: _spread(r)),
     ]
-    if table.unit:
-        fastest = max((r.rate for r in rows if math.isfinite(r.rate)), default=math.nan)
-        one, name = units.scale(fastest, table.unit)
-        found.append((name, lambda r: units.digits(r.rate / one)))
     if table.baseline:
         found.append((f"× {table.baseline}", lambda r: units.digits(r.ratio)))
     if any(math.isfinite(r.guess) for r in rows):
         found.append(("your guess", lambda r: units.digits(r.guess)))
+    if table.unit:
+        fastest = max((r.rate for r in rows if math.isfinite(r.rate)), default=math.nan)
+        one, name = units.scale(fastest, table.unit)
+        found.append((name, lambda r: units.digits(r.rate / one)))
     if table.ceiling:
         found.append((f"of {table.ceiling}", lambda r: units.percent(r.ceiling)))
-    return found
+    return [*found, ("spread", _spread)]
 
 
 def text(table: "Table") -> str:

@@ -19,15 +19,18 @@ PACKAGES = (
     "numba", "numba-cuda", "numpy", "greenlet", "torch", "triton", "jupyterlab",
 )  # fmt: skip
 _WITHOUT = {  # what a missing package means, what to do
-    "numba": ("no lab runs without it", "pip install numba"),
-    "numpy": ("no lab runs without it", 'pip install "numpy<2.5"'),
-    "greenlet": ("the checks need it", "pip install greenlet"),
+    "numba": ("no lab runs without it", "`pip install numba`"),
+    "numpy": ("no lab runs without it", '`pip install "numpy<2.5"`'),
+    "greenlet": ("the checks need it", "`pip install greenlet`"),
     "torch": (
         "nothing can be timed, and the labs that compare with PyTorch (02, 12 to 19, "
         "24 and 28 to 35) skip those parts",
-        "pip install torch",
+        "`pip install torch`",
     ),
-    "jupyterlab": ("only matters if you open the labs in it", "pip install jupyterlab"),
+    "jupyterlab": (
+        "only matters if you open the labs in it",
+        "`pip install jupyterlab`",
+    ),
 }
 _TOOLS = (  # program, what it is for
     ("nvcc", "compiling CUDA C++ by hand: 03_setup, 32_extensions"),
@@ -131,7 +134,7 @@ def examine(
 
 def _kernels(gpu: Device) -> Item:
     if gpu.usable:
-        room = f"{units.size(gpu.memory)} of memory, {units.size(gpu.l2)} of L2"
+        room = f"{units.size(gpu.memory)} of memory, {gpu.l2 >> 20} MiB of L2"
         return Item("kernels run on", f"{gpu.line}, {room}")
     asked = gpu.why.endswith("is set")
     return Item(
@@ -219,7 +222,7 @@ def _packages(gpu: Device, versions: Mapping[str, str]) -> list[Item]:
             item = Item(
                 package,
                 version,
-                'numba-cuda needs an older one: pip install "numpy<2.5"',
+                'numba-cuda needs an older one: `pip install "numpy<2.5"`',
                 "missing",
             )
         if package == "torch" and gpu.usable and version.endswith("+cpu"):
@@ -248,14 +251,16 @@ def _absent(package: str, gpu: Device) -> Item:
         return Item(
             package,
             "not installed",
-            'No kernel can run on the GPU. pip install "numba-cuda[cu13]"',
+            'No kernel can run on the GPU. `pip install "numba-cuda[cu13]"`',
             "missing",
         )
     if package == "triton":
         note = "29_triton and the Triton parts of 02, 05, 22 and 32 skip"
         if not gpu.usable or gpu.capability < (8, 0):
             return Item(package, "not installed", f"{note}; it needs a GPU.", "info")
-        return Item(package, "not installed", f"{note}. pip install triton", "missing")
+        return Item(
+            package, "not installed", f"{note}. `pip install triton`", "missing"
+        )
     means, do = _WITHOUT[package]
     return Item(
         package,

@@ -1,0 +1,416 @@
+"""Timing, tables and results, with a stopwatch that reads what it is told."""
+
+import itertools
+import json
+import math
+
+import pytest
+
+from weft import bench, device, lesson, results, timing, units
+from weft.device import Device
+from weft.errors import LearnerError
+from weft.timing import Sample
+
+H200 = Device(True, "", "", "NVIDIA H200", (9, 0), 132, 150 * 10**9, 60 << 20, (13, 0))
+CASE = "8192 x 8192 float32"
+BYTES = 2 * 4 * 8192**2
+
+
+class Stopwatch:
+    """A clock without time: each function carries its own milliseconds."""
+
+    def __init__(self):
+        self.order = []
+
+    def once(self, function):
+        self.order.append(function.__name__)
+        return Sample(next(function.times), 0.001)
+
+
+def takes(*ms, name="f"):
+    """Return a function whose repetitions take these times, over and over."""
+
+    def function():
+        raise AssertionError("the stopwatch should not need to call it")
+
+    function.times = itertools.cycle(ms)
+    function.__name__ = name
+    return function
+
+
+@pytest.fixture(autouse=True)
+def place(tmp_path, monkeypatch):
+    """A working copy in an empty folder; lab 13; no wish for results."""
+    (tmp_path / "weft").mkdir()
+    (tmp_path / "_toc.yml").touch()
+    (tmp_path / "results").mkdir()
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(lesson, "_current", "13_shared_memory")
+    monkeypatch.delenv("WEFT_RESULTS", raising=False)
+    monkeypatch.delenv("WEFT_DIGEST", raising=False)
+    return tmp_path
+
+
+@pytest.fixture
+def gpu(monkeypatch):
+    monkeypatch.setattr(device, "find", lambda: H200)
+    monkeypatch.setattr(device, "driver_version", lambda: "580.159.03")
+
+
+@pytest.fixture
+def no_gpu(monkeypatch):
+    monkeypatch.setattr(device, "find", lambda: Device(False, "no NVIDIA driver here"))
+
+
+def ladder(**options):
+    candidates = {
+        "copy": takes(0.125),
+        "torch": takes(0.5, 0.48, 0.52, 0.5),
+        "naive": takes(1.0),
+    }
+    defaults = {"baseline": "torch", "bytes": BYTES, "ceiling": "copy"}
+    return bench.compare(
+        CASE, candidates, stopwatch=Stopwatch(), **(defaults | options)
+    )
+
+
+def test_rows_hold_time_rate_ratio_and_share_of_the_ceiling(gpu):
+    table = ladder()
+    naive = table["naive"]
+    assert naive.ms == 1.0
+    assert naive.spread == 0
+    assert naive.rate == pytest.approx(BYTES / 1e-3)
+    assert naive.ratio == 0.5
+    assert naive.ceiling == 0.125
+    assert table["torch"].spread == pytest.approx(0.005, abs=0.006)
+    assert [r.name for r in table] == ["copy", "torch", "naive"]
+    assert table.here
+
+
+def test_a_ceiling_may_be_a_rate(gpu):
+    table = ladder(ceiling=4e12)
+    assert table["naive"].ceiling == pytest.approx(BYTES / 1e-3 / 4e12)
+    assert "of 4.00 TB/s" in repr(table)
+
+
+def test_flops_and_no_work_at_all(gpu):
+    assert "TFLOP/s" in repr(ladder(bytes=None, flops=1e12))
+    plain = ladder(bytes=None)
+    assert math.isnan(plain["naive"].rate)
+    assert "B/s" not in repr(plain)
+
+
+def test_the_median_ignores_an_outlier_and_the_spread_shows_noise():
+    times = timing.measure(
+        {"f": takes(*[1.0] * 9, 50.0), "g": takes(1.0, 2.0)}, Stopwatch()
+    )
+    assert times["f"].ms == 1.0
+    assert times["f"].spread == 0
+    assert times["g"].spread == pytest.approx(1.0)
+
+
+def test_candidates_take_turns_and_nobody_is_always_first():
+    watch = Stopwatch()
+    a, b = takes(10.0, name="a"), takes(10.0, name="b")
+    timing.measure({"a": a, "b": b}, watch)
+    timed = watch.order[-20:]
+    assert {"".join(timed[k : k + 2]) for k in range(0, 20, 2)} == {"ab", "ba"}
+    assert abs(watch.order.count("a") - watch.order.count("b")) <= 1
+
+
+@pytest.mark.parametrize(
+    ("ms", "least", "most"),
+    [(0.01, 200, 200), (1.0, 100, 101), (20.0, 20, 20), (400.0, 3, 3)],
+)
+def test_repetitions_are_bounded_by_number_and_by_time(ms, least, most):
+    reps = timing.measure({"f": takes(ms)}, Stopwatch())["f"].reps
+    assert least <= reps <= most
+
+
+def test_warm_up_ends_even_if_the_times_never_settle():
+    watch = Stopwatch()
+    timing.measure({"f": takes(10.0, 20.0)}, watch)
+    assert len(watch.order) < 100
+
+
+def test_short_times_are_said_to_include_the_launch(gpu):
+    table = bench.compare("tiny", {"f": takes(0.012)}, stopwatch=Stopwatch())
+    assert table["f"].with_launch
+    assert "12.0 µs" in repr(table)
+    assert "includes the launch" in repr(table)
+    assert not ladder()["naive"].with_launch
+
+
+def test_bench_time_times_one_function():
+    assert bench.time(takes(2.0), stopwatch=Stopwatch()).ms == 2.0
+
+
+def test_bench_time_without_a_gpu(no_gpu):
+    with pytest.raises(LearnerError, match="no GPU to time on: no NVIDIA driver here"):
+        bench.time(lambda: None)
+
+
+@pytest.mark.parametrize(
+    ("candidates", "options", "words"),
+    [
+        ({}, {}, "nothing to compare"),
+        ({"naive": None}, {}, r"launch returns None. Write \"naive\": lambda"),
+        ({"naive": 3.5}, {}, "is a float, not a function"),
+        ({"f": print}, {"baseline": "torch"}, 'baseline "torch" is not among them'),
+        ({"f": print}, {"ceiling": "copy"}, 'ceiling "copy" is not among them'),
+        ({"f": print}, {"ceiling": 4e12}, "needs bytes= or flops="),
+        ({"f": print}, {"bytes": 1, "flops": 1}, "not both"),
+        ({"f": print}, {"baseline": "f", "guess": {"g": 2}}, 'your guess for "g"'),
+        ({"f": print}, {"baseline": "f", "guess": {"f": -1}}, "a number above 0"),
+        ({"f": print}, {"guess": {"f": 2}}, "give baseline="),
+    ],
+)
+@pytest.mark.parametrize("machine", ["gpu", "no_gpu"])
+def test_a_call_that_cannot_work_is_explained(
+    request, machine, candidates, options, words
+):
+    request.getfixturevalue(machine)
+    with pytest.raises(LearnerError, match=words):
+        bench.compare(CASE, candidates, **options)
+
+
+def test_a_candidate_that_fails_is_named_and_its_error_chained(gpu):
+    class Calls(Stopwatch):
+        def once(self, function):
+            function()
+            return Sample(1.0, 0.0)
+
+    def broken():
+        raise IndexError("past the end")
+
+    with pytest.raises(
+        bench.CandidateError, match=r'"naive" failed .* past the end'
+    ) as e:
+        bench.compare(CASE, {"copy": lambda: None, "naive": broken}, stopwatch=Calls())
+    assert isinstance(e.value.__cause__, IndexError)
+
+
+def test_a_guess_stands_beside_the_measurement(gpu):
+    text = repr(ladder(guess={"naive": 0.9}))
+    assert "your guess" in text
+    assert "0.900" in text
+    table = ladder(guess={"naive": None})
+    assert "Predict first: fill in your guess for naive." in repr(table)
+
+
+def test_expect_checks_a_claim_and_shows_the_numbers(gpu):
+    table = ladder()
+    table.expect("copy", at_least=4)
+    table.expect("copy", at_least=8, times="naive")
+    table.expect("torch", ceiling=0.2)
+    with pytest.raises(AssertionError) as caught:
+        table.expect("naive", at_least=2, times="torch")
+    assert str(caught.value) == (
+        '"naive" should be at least 2.00 times as fast as "torch" on '
+        '"8192 x 8192 float32" (Measured here, on NVIDIA H200); it is 0.500 times: '
+        "1.00 ms (spread 0 µs) against 0.500 ms (spread 10.0 µs)"
+    )
+    with pytest.raises(AssertionError, match="should reach 50 % of copy"):
+        table.expect("torch", ceiling=0.5)
+    with pytest.raises(LearnerError, match="Its rows: copy, torch, naive"):
+        table.expect("nive", at_least=1)
+    with pytest.raises(LearnerError, match="expect what"):
+        table.expect("naive")
+
+
+def test_html_is_one_self_contained_table(gpu):
+    page = ladder(guess={"naive": 0.5})._repr_html_()
+    assert page.count("<tr") == 4
+    assert "currentColor" in page
+    assert "<script" not in page
+    assert "http" not in page
+    assert (
+        "&lt;b&gt;"
+        in bench.compare("x", {"<b>": takes(1.0)}, stopwatch=Stopwatch())._repr_html_()
+    )
+
+
+@pytest.fixture
+def committed(place, gpu, monkeypatch):
+    """Results of the lab, as the pipeline writes them on an H200."""
+    monkeypatch.setenv("WEFT_RESULTS", str(place / "results"))
+    monkeypatch.setenv("WEFT_DIGEST", "d1")
+    ladder()
+    monkeypatch.delenv("WEFT_RESULTS")
+    return place / "results" / "13_shared_memory.nvidia-h200.json"
+
+
+def test_results_follow_the_schema(committed):
+    text = committed.read_text()
+    assert text.endswith("}\n")
+    data = json.loads(text)
+    assert list(data) == sorted(data)
+    assert data["lab"] == "13_shared_memory"
+    assert data["digest"] == "d1"
+    assert data["device"] == {
+        "name": "NVIDIA H200",
+        "capability": "9.0",
+        "sms": 132,
+        "driver": "580.159.03",
+        "cuda": "13.0",
+    }
+    assert "python" in data["versions"]
+    assert data["rows"][2] == {
+        "case": CASE,
+        "name": "naive",
+        "ms": 1.0,
+        "spread": 0.0,
+        "value": 0.53687,
+        "unit": "TB/s",
+        "baseline": "torch",
+        "ratio": 0.5,
+        "ceiling": 0.125,
+    }
+
+
+def test_results_merge_by_case_and_name_in_a_stable_order(committed, monkeypatch):
+    monkeypatch.setenv("WEFT_RESULTS", str(committed.parent))
+    bench.compare("other", {"f": takes(1.0)}, stopwatch=Stopwatch())
+    bench.compare(CASE, {"copy": takes(0.1), "new": takes(1)}, stopwatch=Stopwatch())
+    rows = json.loads(committed.read_text())["rows"]
+    assert [(r["case"], r["name"]) for r in rows] == [
+        (CASE, "copy"),
+        (CASE, "torch"),
+        (CASE, "naive"),
+        ("other", "f"),
+        (CASE, "new"),
+    ]
+    assert rows[0]["ms"] == 0.1
+    assert rows[3]["value"] is None
+    assert rows[3]["unit"] is None
+
+
+def test_results_of_an_older_notebook_are_dropped(committed, monkeypatch):
+    monkeypatch.setenv("WEFT_RESULTS", str(committed.parent))
+    monkeypatch.setenv("WEFT_DIGEST", "d2")
+    bench.compare("other", {"f": takes(1.0)}, stopwatch=Stopwatch())
+    data = json.loads(committed.read_text())
+    assert data["digest"] == "d2"
+    assert [r["case"] for r in data["rows"]] == ["other"]
+
+
+def test_without_the_wish_for_results_none_are_written(gpu, place):
+    ladder()
+    assert list((place / "results").iterdir()) == []
+
+
+def without_a_gpu(candidates=None, **options):
+    names = {"naive": print, "copy": print}
+    defaults = {"baseline": "copy", "bytes": BYTES, "ceiling": "copy"}
+    return bench.compare(CASE, candidates or names, **(defaults | options))
+
+
+def test_without_a_gpu_the_reference_times_are_shown(committed, no_gpu):
+    table = without_a_gpu()
+    assert [r.name for r in table] == ["naive", "copy"]
+    assert table["naive"].ms == 1.0
+    assert table["naive"].rate == pytest.approx(BYTES / 1e-3, rel=1e-4)
+    assert table["naive"].ratio == 0.125
+    assert not table.here
+    assert table.source.startswith(
+        "No GPU here: these times are the reference GPU's. Measured on an NVIDIA H200 "
+        "(driver 580.159.03, 20"
+    )
+    table.expect("copy", at_least=8, times="naive")
+    with pytest.raises(AssertionError):
+        table.expect("naive", at_least=1, times="copy")
+
+
+def test_a_ceiling_of_this_machine_is_not_held_against_the_reference(committed, no_gpu):
+    table = without_a_gpu(ceiling=1.7e10)
+    assert table["naive"].ceiling == 0.125
+    assert table.ceiling == "the ceiling"
+
+
+def test_a_row_the_reference_does_not_know_has_no_numbers(committed, no_gpu, capsys):
+    table = without_a_gpu({"copy": print, "mine": print})
+    assert not table["mine"].measured
+    assert "Not timed on the reference GPU: mine." in repr(table)
+    assert f"mine  {units.DASH:>8}" in repr(table)
+    assert "<td" in table._repr_html_()
+    table.expect("mine", at_least=2)
+    assert capsys.readouterr().out == (
+        'Not checked: "mine" was not timed on a GPU yet.\n'
+    )
+
+
+@pytest.mark.parametrize(
+    ("lab", "words"),
+    [("05_first_kernel", "has not been run on a GPU yet"), (None, "which lab this is")],
+)
+def test_without_a_reference_nothing_is_invented(no_gpu, monkeypatch, lab, words):
+    monkeypatch.setattr(lesson, "_current", lab)
+    table = without_a_gpu(guess={"naive": 0.5})
+    assert words in table.source
+    assert not any(row.measured for row in table)
+    assert table["naive"].guess == 0.5
+    assert "0 µs" not in repr(table)
+    table.expect("naive", at_least=1000)
+
+
+def test_a_builder_is_called_only_on_a_gpu(committed, monkeypatch):
+    def build():
+        raise AssertionError("no GPU memory here")
+
+    monkeypatch.setattr(device, "find", lambda: Device(False, "no GPU"))
+    assert [r.name for r in without_a_gpu(build)] == ["copy", "torch", "naive"]
+    with pytest.raises(LearnerError, match='your guess for "nive"'):
+        without_a_gpu(build, guess={"nive": 2})
+    table = bench.compare("x", lambda: {"f": takes(1.0)}, stopwatch=Stopwatch())
+    assert table["f"].ms == 1.0
+
+
+def test_the_reference_is_the_h200_where_there_are_several(committed):
+    other = committed.with_name("13_shared_memory.a-gpu.json")
+    data = json.loads(committed.read_text())
+    data["device"]["name"] = "A GPU"
+    other.write_text(json.dumps(data))
+    assert results.reference("13_shared_memory")["device"]["name"] == "NVIDIA H200"
+    committed.write_text("{ broken")
+    assert results.reference("13_shared_memory")["device"]["name"] == "A GPU"
+    assert results.reference("13_shared") is None
+
+
+def test_the_book_reads_a_case(committed):
+    table = bench.reference("13_shared_memory", CASE)
+    assert table.source.startswith("Measured on an NVIDIA H200 (driver 580")
+    assert [r.name for r in table] == ["copy", "torch", "naive"]
+    assert bench.reference("13_shared_memory", "no such case") is None
+
+
+@pytest.mark.parametrize(
+    ("gpu", "slug"),
+    [
+        ("NVIDIA H200", "nvidia-h200"),
+        ("NVIDIA GeForce RTX 4090", "nvidia-geforce-rtx-4090"),
+        ("Tesla T4", "tesla-t4"),
+    ],
+)
+def test_slug(gpu, slug):
+    assert results.slug(gpu) == slug
+
+
+@pytest.mark.parametrize(
+    ("written", "expected"),
+    [
+        (units.rate(4.27e12, "B"), "4.27 TB/s"),
+        (units.rate(8.12e11, "FLOP"), "812 GFLOP/s"),
+        (units.rate(math.nan, "B"), "–"),
+        (units.time(0.0123), "12.3 µs"),
+        (units.time(0.126), "0.126 ms"),
+        (units.time(1980), "1980 ms"),
+        (units.time(19800), "19.8 s"),
+        (units.digits(9.996), "10.0"),
+        (units.digits(51), "51.0"),
+        (units.percent(0.943), "94 %"),
+        (units.percent(0.0031), "0.31 %"),
+        (units.size(150e9), "150 GB"),
+    ],
+)
+def test_units(written, expected):
+    assert written == expected

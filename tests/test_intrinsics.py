@@ -1,0 +1,119 @@
+"""Four floats at once: the twins here; the GPU's PTX where CUDA is installed."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from weft import intrinsics, toolkit
+
+load4, store4 = (twin for _, twin in intrinsics.TWINS)
+SOURCE = Path(intrinsics.__file__)
+
+
+def test_each_public_name_has_a_twin():
+    assert [gpu for gpu, _ in intrinsics.TWINS] == [
+        intrinsics.load4,
+        intrinsics.store4,
+    ]
+
+
+def test_a_vector_is_read_and_written_four_at_a_time():
+    x = np.arange(12, dtype=np.float32)
+    assert load4(x, 4) == (4, 5, 6, 7)
+    store4(x, 8, 1.5, 2.5, 3.5, 4.5)
+    assert x[8:].tolist() == [1.5, 2.5, 3.5, 4.5]
+
+
+def test_a_matrix_takes_row_and_column():
+    x = np.arange(24, dtype=np.float32).reshape(3, 8)
+    assert load4(x, (1, 4)) == (12, 13, 14, 15)
+    store4(x, (2, 0), 9, 8, 7, 6)
+    assert x[2].tolist() == [9, 8, 7, 6, 20, 21, 22, 23]
+
+
+def test_a_misaligned_index_is_refused_in_words():
+    x = np.zeros(12, np.float32)
+    with pytest.raises(ValueError, match=r"load4 at \[6\]: element 6 .* multiple of 4"):
+        load4(x, 6)
+    with pytest.raises(ValueError, match="misaligned address"):
+        store4(x, 1, 0, 0, 0, 0)
+
+
+def test_a_row_that_does_not_start_on_a_boundary_is_explained():
+    x = np.zeros((3, 6), np.float32)
+    assert load4(x, (2, 0)) == (0, 0, 0, 0)
+    with pytest.raises(ValueError, match=r"row 1 of 6 elements does not start on one"):
+        load4(x, (1, 4))
+
+
+@pytest.mark.parametrize(
+    ("x", "index", "words"),
+    [
+        (np.zeros(8), 0, "this array holds float64"),
+        (np.zeros((2, 4), np.float32), 0, r"\(row, column\) for a matrix"),
+        (np.zeros((2, 2, 4), np.float32), (0, 0), "this array has 3 axes"),
+    ],
+)
+def test_what_cannot_be_loaded_is_refused(x, index, words):
+    with pytest.raises(TypeError, match=words):
+        load4(x, index)
+
+
+def test_past_the_end_is_the_arrays_own_error():
+    with pytest.raises(IndexError):
+        load4(np.zeros(6, np.float32), 4)
+
+
+COMPILE = """
+import importlib.util, sys
+spec = importlib.util.spec_from_file_location("intrinsics", sys.argv[1])
+module = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(module)
+from numba import cuda, float32, types, void
+load4, store4 = module.load4, module.store4
+
+def vector(x, out):
+    i = cuda.grid(1) * 4
+    if i + 3 < x.size:
+        a, b, c, d = load4(x, i)
+        store4(out, i, a + float32(1), b, c, d)
+
+def matrix(x, out):
+    col, row = cuda.grid(2)
+    if row < x.shape[0] and col * 4 + 3 < x.shape[1]:
+        a, b, c, d = load4(x, (row, col * 4))
+        store4(out, (row, col * 4), a, b, c, 0)
+
+for kernel, axes in ((vector, 1), (matrix, 2)):
+    array = types.Array(float32, axes, "C")
+    ptx, _ = cuda.compile_ptx(kernel, void(array, array), cc=(8, 0))
+    assert "ld.global.v4.f32" in ptx and "st.global.v4.f32" in ptx, ptx
+    assert ".f64" not in ptx and "ld.global.f32" not in ptx, ptx
+
+for kind, words in (
+    (types.float64[::1], "this array holds float64"),
+    (types.Array(float32, 1, "A"), "C-contiguous"),
+    (types.Array(float32, 2, "C"), "the index must be an integer"),
+):
+    try:
+        cuda.compile_ptx(vector, void(kind, kind), cc=(8, 0))
+    except Exception as error:
+        assert words in str(error), error
+    else:
+        raise AssertionError(f"{kind} compiled")
+print("compiled")
+"""
+
+
+@pytest.mark.skipif(bool(toolkit.find().missing), reason="CUDA's compilers are missing")
+def test_the_gpu_gets_128_bit_instructions():
+    environ = {k: v for k, v in os.environ.items() if k != "NUMBA_ENABLE_CUDASIM"}
+    done = subprocess.run(
+        [sys.executable, "-c", COMPILE, str(SOURCE)],
+        capture_output=True, text=True, env=environ, timeout=120,
+    )  # fmt: skip
+    assert done.stdout == "compiled\n", done.stderr

@@ -1,0 +1,278 @@
+"""Hints, quizzes, progress: what a notebook shows around its kernels."""
+
+import json
+from html.parser import HTMLParser
+
+import pytest
+
+from weft import board, device, lesson, markup, syllabus
+from weft.errors import LearnerError
+from weft.syllabus import LessonError
+
+QUIZ = """
+[[quiz]]
+question = "Is `x[-1]` < a bug?"
+choices = [
+  { text = "Yes", right = true, because = "A GPU reads *before* the array." },
+  { text = "No & never", because = "NumPy wraps, `cuda` does not." },
+]
+"""
+GOOD = f"""
+title = "Your first kernel"
+minutes = 60
+[[exercises]]
+name = "vector_add"
+title = "Add two vectors"
+hints = ["Which thread?", "Guard it with `if`.", "Compare i with out.size."]
+[[exercises]]
+name = "saxpy"
+title = "Scale and add"
+hints = ["One hint."]
+{QUIZ * 3}
+"""
+OTHER = GOOD.replace("saxpy", "scale").replace("first kernel", "second kernel")
+
+
+@pytest.fixture(autouse=True)
+def lessons(tmp_path, monkeypatch):
+    """A working copy in an empty folder, with two labs."""
+    where = tmp_path / "weft" / "lessons"
+    where.mkdir(parents=True)
+    (tmp_path / "_toc.yml").touch()
+    (where / "05_first_kernel.toml").write_text(GOOD)
+    (where / "06_grids_2d.toml").write_text(OTHER)
+    monkeypatch.setattr(syllabus, "folder", lambda: where)
+    monkeypatch.setattr(lesson, "_current", None)
+    monkeypatch.setattr(lesson, "_shown", {})
+    monkeypatch.delenv("WEFT_STRICT", raising=False)
+    monkeypatch.chdir(tmp_path)
+    return where
+
+
+def test_lab_says_its_title_and_where_kernels_run(capsys):
+    lesson.lab("05_first_kernel")
+    assert capsys.readouterr().out == (
+        f"05 · Your first kernel · {device.find().line}\n"
+    )
+    assert lesson.current() == "05_first_kernel"
+
+
+def test_an_unknown_lab_lists_those_there_are():
+    with pytest.raises(LearnerError, match="05_first_kernel, 06_grids_2d"):
+        lesson.lab("07_nowhere")
+
+
+def test_on_gpu_gives_its_reason(capsys, monkeypatch):
+    monkeypatch.setattr(device, "find", lambda: device.Device(False, "no GPU"))
+    assert not lesson.on_gpu("the simulator has no clock")
+    assert capsys.readouterr().out == (
+        "Skipped: no GPU here — the simulator has no clock\n"
+    )
+    monkeypatch.setattr(device, "find", lambda: device.Device(True))
+    assert lesson.on_gpu("it does not matter")
+    assert capsys.readouterr().out == ""
+
+
+def test_hints_come_one_by_one_and_end():
+    lesson.lab("05_first_kernel")
+    assert repr(lesson.hint("vector_add")) == ("vector_add: hint 1 of 3\nWhich thread?")
+    assert "<code>if</code>" in lesson.hint("vector_add")._repr_html_()
+    assert lesson.hint("vector_add", 1).text == "Which thread?"
+    assert lesson.hint("vector_add").title == "vector_add: hint 2 of 3"
+    lesson.hint("vector_add")
+    last = lesson.hint("vector_add")
+    assert "Those were all 3 hints" in last.text
+    assert "solutions/05_first_kernel.ipynb" in last.text
+    assert "Those were all 3 hints" in lesson.hint("vector_add", 9).text
+    assert "only hint" in lesson.hint("saxpy", 2).text
+
+
+def test_a_hint_takes_the_function_itself():
+    def saxpy():
+        pass
+
+    lesson.lab("05_first_kernel")
+    assert lesson.hint(saxpy).text == "One hint."
+    with pytest.raises(LearnerError, match="needs the name of an exercise"):
+        lesson.hint(3)
+
+
+def test_an_unknown_exercise_lists_those_there_are():
+    lesson.lab("05_first_kernel")
+    with pytest.raises(LearnerError, match="vector_add, saxpy"):
+        lesson.hint("scale")
+    with pytest.raises(LearnerError, match="levels 1 to 3"):
+        lesson.hint("vector_add", 0)
+
+
+def test_before_lab_an_exercise_is_looked_up_in_all():
+    assert lesson.hint("scale").text == "One hint."
+    with pytest.raises(LearnerError, match="several labs"):
+        lesson.hint("vector_add")
+
+
+class Outline(HTMLParser):
+    """Counts tags, and fails on tags that are not closed in order."""
+
+    def __init__(self):
+        super().__init__()
+        self.open, self.count = [], {}
+
+    def handle_starttag(self, tag, attrs):
+        self.open.append(tag)
+        self.count[tag] = self.count.get(tag, 0) + 1
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+
+def outline(page):
+    parser = Outline()
+    parser.feed(page)
+    assert parser.open == []
+    return parser.count
+
+
+def test_every_choice_of_the_quiz_opens_by_itself():
+    lesson.lab("05_first_kernel")
+    page = lesson.quiz()._repr_html_()
+    assert page == lesson.quiz_html("05_first_kernel")
+    count = outline(page)
+    assert count["details"] == count["summary"] == 6
+    assert "script" not in count
+    assert "<code>x[-1]</code> &lt; a bug?" in page
+    assert "No &amp; never" in page
+    assert page.count("✓ Right.") == 3
+
+
+def test_the_quiz_in_a_terminal():
+    quiz = lesson.quiz("05_first_kernel")
+    assert "1. Is `x[-1]` < a bug?" in repr(quiz)
+    assert "   b) No & never" in repr(quiz)
+    assert "Right" not in repr(quiz)
+    assert quiz.answer(1, "A").startswith("✓ Right. A GPU reads")
+    assert quiz.answer(3, "b").startswith("✗ Not this one.")
+    with pytest.raises(LearnerError, match="numbered 1 to 3"):
+        quiz.answer(4, "a")
+    with pytest.raises(LearnerError, match="a, b"):
+        quiz.answer(1, "c")
+
+
+def test_a_quiz_needs_a_lab():
+    with pytest.raises(LearnerError, match="say which lab"):
+        lesson.quiz()
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "words"),
+    [
+        ("minutes = 60", "minutes = 0", "minutes must be"),
+        ('title = "Your first kernel"', "", "the file has no `title`"),
+        ("saxpy", "vector_add", 'two exercises are named "vector_add"'),
+        ('"saxpy"', '"2 words"', "not the name of a function"),
+        ('hints = ["One hint."]', "", "exercise 2: hints must be a list"),
+        ("right = true, ", "", "question 1 has 0 right choices"),
+        ("{ text = \"No & never\", because", "{ text = \"No\", right = true, because",
+         "question 3 has 2 right choices"),
+        (', because = "NumPy wraps, `cuda` does not."', "", "has no `because`"),
+        (QUIZ, "", "the quiz has 0 questions; it needs 3"),
+        ("minutes = 60", "minutes = 60\nhours = 1", "unknown key `hours`"),
+    ],
+)  # fmt: skip
+def test_an_author_is_told_what_is_wrong_with_a_lesson(lessons, old, new, words):
+    assert old in GOOD
+    (lessons / "05_first_kernel.toml").write_text(GOOD.replace(old, new))
+    with pytest.raises(LessonError) as caught:
+        syllabus.load("05_first_kernel")
+    assert words in str(caught.value)
+    assert "weft/lessons/05_first_kernel.toml" in str(caught.value)
+
+
+def test_an_author_is_told_all_at_once(lessons):
+    text = GOOD.replace("minutes = 60", "").replace("right = true, ", "")
+    (lessons / "05_first_kernel.toml").write_text(text)
+    with pytest.raises(LessonError) as caught:
+        syllabus.load("05_first_kernel")
+    assert str(caught.value).count("\n") == 4
+
+
+def test_toml_that_is_not(lessons):
+    (lessons / "05_first_kernel.toml").write_text("title = ")
+    with pytest.raises(LessonError, match="is not TOML"):
+        syllabus.load("05_first_kernel")
+
+
+def test_progress_is_kept_in_the_working_copy(tmp_path):
+    lesson.record("05_first_kernel", "vector_add")
+    file = tmp_path / ".weft" / "progress.json"
+    before = file.read_text()
+    assert "vector_add" in json.loads(before)["05_first_kernel"]
+    lesson.record("05_first_kernel", "vector_add")
+    assert file.read_text() == before
+    assert [f.name for f in file.parent.iterdir()] == ["progress.json"]
+
+
+def test_the_board_shows_what_is_passed_and_what_is_next():
+    empty = lesson.progress()
+    assert empty.summary() == (
+        "0 of 4 exercises passed. Begin with `vector_add` in `05_first_kernel`."
+    )
+    lesson.record("06_grids_2d", "vector_add")
+    lesson.record("05_first_kernel", "a name of an older version")
+    found = lesson.progress()
+    assert found.summary() == (
+        "1 of 4 exercises passed. Next: `scale` in `06_grids_2d`."
+    )
+    assert "06 · Your second kernel  1/2  ✓ vector_add  ○ scale" in repr(found)
+    page = found._repr_html_()
+    outline(page)
+    assert 'title="Add two vectors: passed"' in page
+    for lab, exercise in (
+        ("05_first_kernel", "vector_add"),
+        ("05_first_kernel", "saxpy"),
+        ("06_grids_2d", "scale"),
+    ):
+        lesson.record(lab, exercise)
+    assert lesson.progress().summary() == "4 of 4 exercises passed."
+
+
+def test_outside_a_lab_and_in_the_pipeline_nothing_is_recorded(tmp_path, monkeypatch):
+    lesson.record(None, "vector_add")
+    monkeypatch.setenv("WEFT_STRICT", "1")
+    lesson.record("05_first_kernel", "vector_add")
+    assert not (tmp_path / ".weft").exists()
+
+
+@pytest.mark.parametrize("text", ["{", "[1, 2]", "\x00"])
+def test_a_corrupt_progress_file_is_set_aside(tmp_path, capsys, text):
+    file = tmp_path / ".weft" / "progress.json"
+    file.parent.mkdir()
+    file.write_text(text)
+    lesson.record("05_first_kernel", "saxpy")
+    assert "progress.json.bad" in capsys.readouterr().out
+    assert (file.parent / "progress.json.bad").read_text() == text
+    assert lesson.progress().count(syllabus.load("05_first_kernel")) == 1
+
+
+def test_a_folder_that_cannot_be_written_is_no_error(tmp_path, capsys):
+    (tmp_path / ".weft").write_text("a file where the folder should be")
+    lesson.record("05_first_kernel", "saxpy")
+    assert "Progress" in capsys.readouterr().out
+
+
+def test_odd_entries_do_not_break_the_board(tmp_path):
+    (tmp_path / ".weft").mkdir()
+    board.path().write_text('{"05_first_kernel": 3, "06_grids_2d": {"scale": 1}}')
+    assert lesson.progress().summary().startswith("1 of 4")
+
+
+def test_inline_text_escapes_html_and_marks_code():
+    assert markup.inline("`a<b>` & *c*") == "<code>a&lt;b&gt;</code> &amp; *c*"
+
+
+def test_the_real_lessons_are_valid(monkeypatch):
+    monkeypatch.undo()
+    for name in syllabus.names():
+        found = syllabus.load(name)
+        assert found.exercises
+        outline(lesson.quiz_html(name))
