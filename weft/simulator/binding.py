@@ -84,7 +84,7 @@ class Bound:
             return Cast(as_dtype(value))
         for gpu, twin in TWINS:
             if value is gpu:
-                return self._bind(twin) if is_python(twin) else twin
+                return twin
         inner = python_function(value)
         if inner is not None:
             return self._bind(inner)

@@ -37,8 +37,9 @@ class Launcher:
 
 def _to_device(arg: Any, back: list[Any]) -> Any:
     """Follow `cuda.In`, `cuda.Out` and `cuda.InOut`; leave the rest as it is."""
-    hint = hasattr(arg, "to_device") and host_array(arg, "") is None
-    return arg.to_device(back) if hint else arg
+    from numba.cuda.simulator.args import ArgHint
+
+    return arg.to_device(back) if isinstance(arg, ArgHint) else arg
 
 
 def _launch_unconfigured(kernel: Any, *args: Any) -> Any:

@@ -7,6 +7,7 @@ schedule is always the same, so a verdict never depends on luck.
 
 import bisect
 import contextlib
+import contextvars
 import dis
 import sys
 from collections.abc import Iterator
@@ -55,6 +56,7 @@ class Thread:
             at.x * size.x + index.x, at.y * size.y + index.y, at.z * size.z + index.z
         )
         self.glet = greenlet(run.call)
+        self.glet.gr_context = run.context
         self.waiting: Any = None
         self.reply: Any = None
         self.steps = 0
@@ -108,6 +110,8 @@ class Run:
         self.lines = self.bound.lines
         self.current: Thread = None  # type: ignore[assignment]
         self._hub = getcurrent()
+        self.context = contextvars.copy_context()
+        self.context.run(np.seterr, all="ignore")  # a GPU raises nothing
         self._idle_steps = 0
         self._names: dict[tuple[CodeType, int], str] = {}
         self._starts: dict[tuple[CodeType, int], tuple[CodeType, int]] = {}
@@ -160,17 +164,16 @@ class Run:
         """Run all blocks in order. Raises `Fault`."""
         gx, gy, gz = self.grid
         alive: list[Block] = []
-        with np.errstate(all="ignore"):
-            for number in range(gx * gy * gz):
-                at = Dim3(number % gx, number // gx % gy, number // (gx * gy))
-                block = Block(self, at, number)
-                for thread in block.threads:
-                    self._resume(thread, args)
-                alive.append(block)
-                alive = self._advance(alive, more=number + 1 < gx * gy * gz)
-            while alive:
-                self._release_grid(alive)
-                alive = self._advance(alive, more=False)
+        for number in range(gx * gy * gz):
+            at = Dim3(number % gx, number // gx % gy, number // (gx * gy))
+            block = Block(self, at, number)
+            for thread in block.threads:
+                self._resume(thread, args)
+            alive.append(block)
+            alive = self._advance(alive, more=number + 1 < gx * gy * gz)
+        while alive:
+            self._release_grid(alive)
+            alive = self._advance(alive, more=False)
 
     def _resume(self, thread: Thread, args: tuple[Any, ...]) -> None:
         cuda = self.cuda

@@ -1,0 +1,101 @@
+"""The checks are checked: wrong kernels are refused for the right reason.
+
+tests/kernels/<lab>/<exercise>/wrong_*.py and right_*.py hold what a learner might have
+typed into the starter cell. The first line gives the verdict the lab's own check must
+reach, and the line marked `# <- here` is the one that it must name.
+"""
+
+import ast
+import linecache
+import re
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+from IPython.core.inputtransformer2 import TransformerManager
+
+from pipeline import notebook
+
+ROOT = Path(__file__).parents[1]
+KERNELS = ROOT / "tests" / "kernels"
+FILES = sorted(KERNELS.glob("*/*/*.py"))
+LABS = notebook.stems(ROOT)
+
+
+def run(source: str, name: str, scope: dict[str, Any]) -> Any:
+    """Run a cell as a notebook does; give the value of its last expression."""
+    text = TransformerManager().transform_cell(source)
+    linecache.cache[name] = (len(text), None, text.splitlines(keepends=True), name)
+    body = ast.parse(text)
+    last = body.body.pop() if isinstance(body.body[-1], ast.Expr) else None
+    exec(compile(body, name, "exec"), scope)
+    if last is None:
+        return None
+    return eval(compile(ast.Expression(last.value), name, "eval"), scope)
+
+
+@cache
+def cells(lab: str) -> list[Any]:
+    script = notebook.read_script(notebook.script(ROOT, lab))
+    return [cell for cell in script.cells if cell.cell_type == "code"]
+
+
+@cache
+def checks(lab: str) -> dict[str, str]:
+    """The exercises of a lab, in order, with the source of the cell that checks each."""
+    found = {}
+    for cell in cells(lab):
+        match = re.search(r"^check\(\s*(\w+)", cell.source, re.MULTILINE)
+        if match:
+            found[match[1]] = cell.source
+    return found
+
+
+def scope_of(lab: str) -> dict[str, Any]:
+    """What a learner's cell finds defined: the setup cell and those tagged `given`."""
+    scope: dict[str, Any] = {"__name__": "__main__"}
+    given = [c for c in cells(lab)[1:] if "given" in c.metadata.get("tags", [])]
+    for number, cell in enumerate([cells(lab)[0], *given]):
+        run(cell.source, f"<{lab} cell {number}>", scope)
+    return scope
+
+
+def label(path: Path) -> str:
+    return "/".join(path.with_suffix("").relative_to(KERNELS).parts)
+
+
+@pytest.mark.parametrize("path", FILES, ids=label)
+def test_verdict(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("WEFT_STRICT", raising=False)
+    monkeypatch.setattr("weft.lesson.record", lambda *_: None)
+    lab, exercise = path.parts[-3:-1]
+    source = path.read_text(encoding="utf-8")
+    expected = re.match(r"# verdict: ([\w-]+)\n", source)
+    assert expected, "the first line must be `# verdict: <kind>`"
+    assert exercise in checks(lab), f"{lab} has no check of {exercise}"
+    scope = scope_of(lab)
+    run(source, f"<{label(path)}>", scope)
+    verdict = run(checks(lab)[exercise], "<check>", scope)
+    assert verdict.kind == expected[1], f"\n{verdict!r}"
+    marked = [n for n, text in enumerate(source.splitlines(), 1) if "# <- here" in text]
+    if marked:
+        assert verdict.line in marked, f"\n{verdict!r}"
+
+
+@pytest.mark.parametrize("lab", LABS)
+def test_every_exercise_has_wrong_and_right_kernels(lab: str) -> None:
+    for exercise in checks(lab):
+        folder = KERNELS / lab / exercise
+        assert len(list(folder.glob("wrong_*.py"))) >= 3, f"{folder}: 3 wrong ones"
+        assert list(folder.glob("right_*.py")), f"{folder}: one differently written"
+        for path in folder.glob("*.py"):
+            passes = path.read_text(encoding="utf-8").startswith("# verdict: pass\n")
+            assert passes == path.name.startswith("right_"), path
+
+
+def test_every_folder_belongs_to_an_exercise() -> None:
+    for path in FILES:
+        lab, exercise = path.parts[-3:-1]
+        assert lab in LABS, path
+        assert exercise in checks(lab), path
