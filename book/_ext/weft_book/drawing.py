@@ -1,0 +1,94 @@
+"""Drawings: SVG from book/figures put into the page, so that it takes its colours."""
+
+import re
+from html import escape
+from pathlib import Path
+from typing import ClassVar
+
+from docutils import nodes
+from docutils.parsers.rst import directives
+from sphinx.application import Sphinx
+
+from .page import WeftDirective
+
+_prologue = re.compile(r"^\s*(?:<\?xml.*?\?>|<!DOCTYPE.*?>|<!--.*?-->|\s)*", re.S)
+_ids = re.compile(r'\bid="([^"]+)"')
+_taken = re.compile(r'\s(?:role|aria-[\w-]+|width|height)="[^"]*"')
+_tag = re.compile(r"<svg\b[^>]*>")
+
+
+def inline_svg(svg: str, name: str, alt: str) -> str:
+    """Return an SVG fit to stand in a page.
+
+    Its ids get the drawing's name in front (a page may hold several drawings), and
+    its root says `alt` to those who do not see it. Raises ValueError.
+    """
+    svg = _prologue.sub("", svg, count=1)
+    tag = _tag.match(svg)
+    if tag is None:
+        raise ValueError("it does not begin with an <svg> element")
+    if "viewBox=" not in tag[0]:
+        raise ValueError("its <svg> has no viewBox, so it cannot shrink to a phone")
+    if re.search(r"<script|\bon\w+=|(?:href|src)=\"(?!#)", svg):
+        raise ValueError("it has a script or refers to another file")
+    for name_in in set(_ids.findall(svg)):
+        new = f"{name}-{name_in}"
+        svg = svg.replace(f'id="{name_in}"', f'id="{new}"')
+        svg = svg.replace(f"url(#{name_in})", f"url(#{new})")
+        svg = svg.replace(f'href="#{name_in}"', f'href="#{new}"')
+    svg = re.sub(r"\s*<title>.*?</title>", "", svg, count=1, flags=re.S)
+    tag = _tag.match(svg)
+    assert tag is not None
+    attributes = _taken.sub("", tag[0][4:-1])
+    opening = f'<svg role="img" aria-label="{escape(alt)}"{attributes}>'
+    return opening + svg[tag.end() :]
+
+
+def width_of(svg: str) -> float:
+    """Return the width of an SVG's viewBox, in its own units."""
+    box = re.search(r'viewBox="([^"]+)"', svg)
+    return float(re.split(r"[\s,]+", box[1].strip())[2]) if box else 0.0
+
+
+class DrawingDirective(WeftDirective):
+    """{drawing} name puts book/figures/name.svg here; the content is its caption."""
+
+    required_arguments = 1
+    has_content = True
+    option_spec: ClassVar = {
+        "alt": directives.unchanged_required,
+        "name": directives.unchanged,
+        "class": directives.class_option,
+    }
+
+    def run(self) -> list[nodes.Node]:
+        name = self.arguments[0]
+        path = Path(self.env.srcdir, "book", "figures", f"{name}.svg")
+        self.env.note_dependency(str(path))
+        if not path.is_file():
+            return self.warn(f"there is no book/figures/{name}.svg")
+        if not self.options.get("alt"):
+            return self.warn("say in :alt: what is seen")
+        text = path.read_text(encoding="utf8")
+        try:
+            svg = inline_svg(text, name, self.options["alt"])
+        except ValueError as error:
+            return self.warn(error)
+        figure = nodes.figure(classes=["weft-drawing", *self.options.get("class", [])])
+        # On a phone a wide drawing scrolls in its frame; a small one is not blown up.
+        width = width_of(text)
+        limits = f"min-width:{min(width, 460):.0f}px;max-width:{width * 1.25:.0f}px"
+        frame = f'<div class="weft-frame"><div style="{limits}">{svg}</div></div>'
+        figure += self.html(frame)
+        if self.content:
+            caption = " ".join(self.content)
+            inlines, messages = self.state.inline_text(caption, self.lineno)
+            figure += nodes.caption(caption, "", *inlines)
+            figure += messages
+        self.set_source_info(figure)
+        self.add_name(figure)
+        return [figure]
+
+
+def setup(app: Sphinx) -> None:
+    app.add_directive("drawing", DrawingDirective)

@@ -1,0 +1,209 @@
+"""Numbers that were measured: a role, ladders of bars, the page of all results."""
+
+from html import escape
+from pathlib import Path
+from typing import ClassVar
+
+from docutils import nodes
+from docutils.parsers.rst import directives
+from sphinx.application import Sphinx
+from sphinx.util import logging
+from sphinx.util.docutils import SphinxRole
+
+from weft.results import REFERENCE
+
+from . import cloth, results
+from .lessons import lesson_title
+from .page import WeftDirective, table
+from .results import MissingResult, Results, Row
+
+logger = logging.getLogger(__name__)
+
+
+class MeasuredRole(SphinxRole):
+    """{measured}`lab | case | name | field` puts one measured number in the text."""
+
+    def run(self) -> tuple[list[nodes.Node], list[nodes.system_message]]:
+        parts = [part.strip() for part in self.text.split("|")]
+        try:
+            if len(parts) != 4:
+                raise MissingResult("write `lab | case | name | field`")
+            lab, case, name, what = parts
+            path = results.path_of(Path(self.env.srcdir), lab, REFERENCE)
+            self.env.note_dependency(str(path))
+            measured = results.read(path)
+            text = results.text_of(measured.find(case, name), what)
+        except MissingResult as missing:
+            logger.warning(
+                "{measured}`%s`: %s",
+                self.text,
+                missing,
+                location=self.get_location(),
+                type="weft",
+                subtype="measured",
+            )
+            return [nodes.problematic(self.rawtext, self.text)], []
+        if self.env.app.builder.format != "html":
+            return [nodes.inline(self.rawtext, text)], []
+        source = escape(f"measured: {machine_text(measured)}")
+        html = f'<span class="weft-measured" title="{source}">{escape(text)}</span>'
+        return [nodes.raw("", html, format="html")], []
+
+
+def machine_text(measured: Results) -> str:
+    """Word where and when a file of results was measured."""
+    device = measured.device
+    parts = [
+        device.get("name", measured.gpu),
+        device.get("capability") and f"compute capability {device['capability']}",
+        device.get("sms") and f"{device['sms']} SMs",
+        device.get("driver") and f"driver {device['driver']}",
+        device.get("cuda") and f"CUDA {device['cuda']}",
+        measured.date[:10],
+    ]
+    return " · ".join(str(part) for part in parts if part)
+
+
+def columns_of(rows: list[Row]) -> list[tuple[str, str]]:
+    """Return the (class, title) of the columns that these rows can fill."""
+    has_ceiling = any(row.ceiling is not None for row in rows)
+    columns = [("name", ""), ("bar", "of the ceiling" if has_ceiling else "speed")]
+    if any(row.value is not None for row in rows):
+        columns.append(("rate", "rate"))
+    columns.append(("time", "time"))
+    baseline = next((row.baseline for row in rows if row.baseline), None)
+    if baseline and any(row.ratio is not None for row in rows):
+        columns.append(("ratio", f"speed, × {baseline}"))
+    return columns
+
+
+def bar(row: Row, rows: list[Row]) -> str:
+    """Return a row's bar: its share of the ceiling, or its speed beside the fastest."""
+    share, text = 0.0, ""
+    if any(other.ceiling is not None for other in rows):
+        if row.ceiling is not None:
+            share, text = row.ceiling, results.percent_text(row.ceiling)
+    elif row.ms:
+        share = min(other.ms for other in rows if other.ms) / row.ms
+    width = f"{100 * min(max(share, 0), 1):.1f}%"
+    return (
+        f'<span class="weft-bar"><span class="weft-fill" style="width:{width}"></span>'
+        f'</span><span class="weft-share">{text}</span>'
+    )
+
+
+def time(row: Row) -> str:
+    if row.ms is None:
+        return ""
+    text = results.time_text(row.ms)
+    if row.spread is None:
+        return text
+    return f'<span title="spread {results.time_text(row.spread)}">{text}</span>'
+
+
+def name(row: Row) -> str:
+    text = escape(row.name)
+    if row.name == row.baseline:
+        text += ' <span class="weft-tag">baseline</span>'
+    return text
+
+
+def ladder(measured: Results, case: str, titled: bool = True) -> str:
+    """Return the rows of one case as a table with bars: HTML and CSS, no script."""
+    rows = measured.of_case(case)
+    columns = columns_of(rows)
+    body = []
+    for row in rows:
+        cells = {
+            "name": name(row),
+            "bar": bar(row, rows),
+            "rate": "" if row.value is None else results.text_of(row, "rate"),
+            "time": time(row),
+            "ratio": "" if row.ratio is None else results.text_of(row, "ratio") + "×",
+        }
+        mark = "weft-baseline" if row.name == row.baseline else ""
+        body.append((mark, [cells[column] for column, _ in columns]))
+    device = measured.device.get("name", measured.gpu)
+    caption = " · ".join(filter(None, [case, device, measured.date[:10]]))
+    return table(columns, body, caption if titled else "", kind="weft-ladder")
+
+
+class LadderDirective(WeftDirective):
+    """{ladder} lab, with :case:, draws the rows of one case as a table of bars."""
+
+    required_arguments = 1
+    option_spec: ClassVar = {"case": directives.unchanged, "gpu": directives.unchanged}
+
+    def run(self) -> list[nodes.Node]:
+        lab = self.arguments[0]
+        gpu = self.options.get("gpu", REFERENCE)
+        path = results.path_of(Path(self.env.srcdir), lab, gpu)
+        self.env.note_dependency(str(path))
+        try:
+            measured = results.read(path)
+            cases = [self.options["case"]] if "case" in self.options else measured.cases
+            return self.html("".join(ladder(measured, case) for case in cases))
+        except MissingResult as missing:
+            return self.warn(missing)
+
+
+class ClothDirective(WeftDirective):
+    """{cloth} lab, with :case:, draws the shares of the ceiling as woven threads."""
+
+    required_arguments = 1
+    option_spec: ClassVar = {
+        "case": directives.unchanged_required,
+        "rows": directives.unchanged,
+    }
+
+    def run(self) -> list[nodes.Node]:
+        path = results.path_of(Path(self.env.srcdir), self.arguments[0], REFERENCE)
+        self.env.note_dependency(str(path))
+        case = self.options.get("case", "")
+        names = [name.strip() for name in self.options.get("rows", "").split(",")]
+        try:
+            measured = results.read(path)
+            if names == [""]:
+                rows = measured.of_case(case)
+            else:
+                rows = [measured.find(case, name) for name in names]
+            picks = [(row, results.text_of(row, "ceiling")) for row in rows]
+        except MissingResult as missing:
+            return self.warn(missing)
+        lines = [cloth.line(number, *pick) for number, pick in enumerate(picks)]
+        said = f"Share of the ceiling. {case}. {machine_text(measured)}"
+        return self.html(
+            f'<figure class="weft-cloth"><ul>{"".join(lines)}</ul>'
+            f"<figcaption>{escape(said)}</figcaption></figure>"
+        )
+
+
+class AllResultsDirective(WeftDirective):
+    """{all-results} shows every row of every file in results/, a section a lab."""
+
+    def run(self) -> list[nodes.Node]:
+        root = Path(self.env.srcdir)
+        everything = results.read_all(root)
+        if not everything:
+            return self.warn("there is nothing in results/")
+        sections: list[nodes.Node] = []
+        for lab in dict.fromkeys(measured.lab for measured in everything):
+            title = lesson_title(root, lab)
+            section = nodes.section(ids=[f"results-{lab.replace('_', '-')}"])
+            section += nodes.title(title, title)
+            for measured in (one for one in everything if one.lab == lab):
+                self.env.note_dependency(str(measured.path))
+                html = [f'<p class="weft-machine">{escape(machine_text(measured))}</p>']
+                for case in measured.cases:
+                    html.append(f'<h3 class="weft-case">{escape(case)}</h3>')
+                    html.append(ladder(measured, case, titled=False))
+                section += self.html("".join(html))
+            sections.append(section)
+        return sections
+
+
+def setup(app: Sphinx) -> None:
+    app.add_role("measured", MeasuredRole())
+    app.add_directive("ladder", LadderDirective)
+    app.add_directive("cloth", ClothDirective)
+    app.add_directive("all-results", AllResultsDirective)

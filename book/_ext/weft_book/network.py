@@ -1,0 +1,41 @@
+"""Built pages ask the network for nothing."""
+
+from docutils import nodes
+from sphinx.application import Sphinx
+from sphinx.transforms import SphinxTransform
+from sphinx.util import logging
+
+logger = logging.getLogger(__name__)
+
+COLAB = "https://colab.research.google.com/"
+
+
+class KeepToThePage(SphinxTransform):
+    """Take out the way to Colab; warn of images that lie elsewhere.
+
+    A lab's first cell leads to Colab, for those who read it on GitHub. In the book
+    the strip above the title does, and a badge would be fetched from the network.
+    """
+
+    default_priority = 400
+
+    def apply(self, **kwargs: object) -> None:
+        for block in list(self.document.findall(nodes.paragraph)):
+            links = list(block.findall(nodes.reference))
+            if len(links) != 1 or not links[0].get("refuri", "").startswith(COLAB):
+                continue
+            if block.astext().strip() == links[0].astext().strip():
+                block.parent.remove(block)
+        for image in list(self.document.findall(nodes.image)):
+            if image["uri"].startswith(("http:", "https:", "//")):
+                logger.warning(
+                    "an image from the network, %s: put a copy into the repository",
+                    image["uri"],
+                    location=image,
+                    type="weft",
+                    subtype="network",
+                )
+
+
+def setup(app: Sphinx) -> None:
+    app.add_transform(KeepToThePage)

@@ -1,0 +1,65 @@
+"""What the directives share: a warning in their name, and tables for any width."""
+
+from collections.abc import Iterable, Sequence
+from html import escape
+
+from docutils import nodes
+from sphinx.util import logging
+from sphinx.util.docutils import SphinxDirective
+
+logger = logging.getLogger(__name__)
+
+
+class WeftDirective(SphinxDirective):
+    """A directive that puts HTML into the page; other builders leave it out."""
+
+    def warn(self, message: object) -> list[nodes.Node]:
+        """Warn, naming the directive and its argument; return nothing to show."""
+        written = " ".join([f"{{{self.name}}}", *self.arguments])
+        logger.warning(
+            "%s: %s",
+            written,
+            message,
+            location=self.get_location(),
+            type="weft",
+            subtype=self.name,
+        )
+        return []
+
+    def html(self, html: str) -> list[nodes.Node]:
+        return [nodes.raw("", html, format="html")]
+
+
+def table(
+    columns: Sequence[tuple[str, str]],
+    rows: Iterable[tuple[str, Sequence[str]]],
+    caption: str = "",
+    kind: str = "weft-table",
+) -> str:
+    """Return a table that falls apart into labelled lines on a phone.
+
+    columns: (class, title) pairs; rows: (class, cells), a cell being HTML and the first
+    naming its row. The roles are said because CSS that lays a table out anew takes its
+    meaning from it.
+    """
+    out = [f'<div class="{kind}"><table role="table">']
+    if caption:
+        out.append(f"<caption>{escape(caption)}</caption>")
+    out.append('<thead role="rowgroup"><tr role="row">')
+    for name, title in columns:
+        text = escape(title) or '<span class="weft-unseen">name</span>'
+        out.append(f'<th class="{name}" role="columnheader" scope="col">{text}</th>')
+    out.append('</tr></thead><tbody role="rowgroup">')
+    for mark, cells in rows:
+        out.append(f'<tr role="row" class="{mark}">' if mark else '<tr role="row">')
+        first, *others = cells
+        name = columns[0][0]
+        out.append(f'<th class="{name}" role="rowheader" scope="row">{first}</th>')
+        for (name, title), cell in zip(columns[1:], others, strict=True):
+            label = escape(title)
+            out.append(
+                f'<td class="{name}" role="cell" data-label="{label}">{cell}</td>'
+            )
+        out.append("</tr>")
+    out.append("</tbody></table></div>")
+    return "".join(out)

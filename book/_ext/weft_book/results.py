@@ -1,0 +1,134 @@
+"""Read results/*.json and word its numbers. Knows nothing of Sphinx."""
+
+import json
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from weft import units
+
+FIELDS = ("ms", "rate", "ratio", "ceiling")
+NBSP = "\N{NO-BREAK SPACE}"
+
+
+class MissingResult(LookupError):
+    """There is no such measurement; the message says what there is."""
+
+
+@dataclass(frozen=True)
+class Row:
+    """One measured thing of one case."""
+
+    case: str
+    name: str
+    ms: float | None = None
+    spread: float | None = None
+    value: float | None = None
+    unit: str | None = None
+    baseline: str | None = None
+    ratio: float | None = None
+    ceiling: float | None = None
+
+
+@dataclass(frozen=True)
+class Results:
+    """What one lab measured on one GPU."""
+
+    lab: str
+    gpu: str
+    path: Path
+    device: dict[str, Any] = field(default_factory=dict)
+    versions: dict[str, str] = field(default_factory=dict)
+    date: str = ""
+    rows: tuple[Row, ...] = ()
+
+    @property
+    def cases(self) -> list[str]:
+        return list(dict.fromkeys(row.case for row in self.rows))
+
+    def of_case(self, case: str) -> list[Row]:
+        rows = [row for row in self.rows if row.case == case]
+        if not rows:
+            raise MissingResult(
+                f"{self.path.name} has no case {case!r}; it has {listed(self.cases)}"
+            )
+        return rows
+
+    def find(self, case: str, name: str) -> Row:
+        rows = self.of_case(case)
+        for row in rows:
+            if row.name == name:
+                return row
+        there = listed([row.name for row in rows])
+        raise MissingResult(f"{self.path.name}, {case!r}: no {name!r}, but {there}")
+
+
+def listed(names: list[str]) -> str:
+    return ", ".join(repr(name) for name in names) or "none"
+
+
+def path_of(root: Path, lab: str, gpu: str) -> Path:
+    return root / "results" / f"{lab}.{gpu}.json"
+
+
+def read(path: Path) -> Results:
+    """Read one file of results/. Raises MissingResult where there is none."""
+    if not path.is_file():
+        raise MissingResult(f"there is no results/{path.name}")
+    lab, gpu = path.name.removesuffix(".json").split(".", 1)
+    data = json.loads(path.read_text(encoding="utf8"))
+    known = Row.__dataclass_fields__.keys()
+    rows = tuple(
+        Row(**{key: value for key, value in row.items() if key in known})
+        for row in data["rows"]
+    )
+    return Results(
+        lab=data.get("lab", lab),
+        gpu=gpu,
+        path=path,
+        device=data.get("device", {}),
+        versions=data.get("versions", {}),
+        date=data.get("date", ""),
+        rows=rows,
+    )
+
+
+def read_all(root: Path) -> list[Results]:
+    """Read every file of results/, by lab and then by GPU."""
+    return [read(path) for path in sorted((root / "results").glob("*.*.json"))]
+
+
+def time_text(ms: float) -> str:
+    return units.time(ms).replace(" ", NBSP)
+
+
+def rate_text(value: float, unit: str) -> str:
+    """Word a rate: in the unit it was written in, or scaled from "B/s", "FLOP/s"."""
+    counted, _, per = unit.rpartition("/")
+    if per == "s" and counted in ("B", "FLOP"):
+        return units.rate(value, counted).replace(" ", NBSP)
+    return f"{units.digits(value)}{NBSP}{unit}"
+
+
+def ratio_text(ratio: float) -> str:
+    return units.digits(ratio, 2 if ratio < 10 else 3)
+
+
+def percent_text(fraction: float) -> str:
+    return units.percent(fraction).replace(" ", NBSP)
+
+
+def text_of(row: Row, what: str) -> str:
+    """Word one field of a row. Raises MissingResult where it was not measured."""
+    if what not in FIELDS:
+        raise MissingResult(f"no field {what!r}; there are {', '.join(FIELDS)}")
+    value = row.value if what == "rate" else getattr(row, what)
+    if value is None:
+        raise MissingResult(f"{row.case!r}, {row.name!r} has no {what}")
+    if what == "ms":
+        return time_text(value)
+    if what == "rate":
+        return rate_text(value, row.unit or "")
+    if what == "ratio":
+        return ratio_text(value)
+    return percent_text(value)

@@ -1,0 +1,89 @@
+"""The status page: what each executed notebook says of its own run."""
+
+import json
+from html import escape
+from pathlib import Path
+from typing import Any
+
+from docutils import nodes
+from sphinx.application import Sphinx
+
+from .lessons import lesson_title
+from .page import WeftDirective, table
+
+Stamp = dict[str, Any]
+
+
+def read_stamps(root: Path) -> dict[str, Stamp]:
+    """Return stem -> stamp of every solution; a notebook that never ran has {}."""
+    stamps = {}
+    for path in sorted((root / "solutions").glob("[0-9][0-9]_*.ipynb")):
+        notebook = json.loads(path.read_text(encoding="utf8"))
+        stamps[path.stem] = notebook["metadata"].get("weft", {})
+    return stamps
+
+
+def seconds_text(seconds: float | None) -> str:
+    if seconds is None:
+        return "–"
+    if seconds >= 90:
+        return f"{seconds / 60:.1f} min"
+    return f"{seconds:.0f} s" if seconds >= 10 else f"{seconds:.1f} s"
+
+
+def stamps_html(root: Path, stamps: dict[str, Stamp]) -> str:
+    """Return one row per executed notebook."""
+    columns = [
+        ("name", "notebook"),
+        ("gpu", "GPU"),
+        ("driver", "driver"),
+        ("cuda", "CUDA"),
+        ("date", "run on"),
+        ("seconds", "took"),
+    ]
+    rows = []
+    for stem, stamp in stamps.items():
+        device = stamp.get("device") or {}
+        title = escape(lesson_title(root, stem))
+        link = f'<a href="../solutions/{stem}.html">{title}</a>'
+        facts = (
+            device.get("name", "–"),
+            device.get("driver", "–"),
+            device.get("cuda", "–"),
+            str(stamp.get("date", "–"))[:10],
+            seconds_text(stamp.get("seconds")),
+        )
+        rows.append(("", [link, *(escape(str(fact)) for fact in facts)]))
+    return table(columns, rows)
+
+
+def versions_html(stamps: dict[str, Stamp]) -> str:
+    """Return what the notebooks ran with: one line for those that agree."""
+    groups: dict[str, list[str]] = {}
+    for stem, stamp in stamps.items():
+        versions = stamp.get("versions") or {}
+        text = " · ".join(f"{name} {version}" for name, version in versions.items())
+        if text:
+            groups.setdefault(text, []).append(stem[:2])
+    return "".join(
+        f'<p class="weft-machine">Notebook{"s" * (len(stems) > 1)} '
+        f"{', '.join(stems)}: {escape(text)}</p>"
+        for text, stems in groups.items()
+    )
+
+
+class StampsDirective(WeftDirective):
+    """{stamps} shows where, when and how long every solution ran."""
+
+    def run(self) -> list[nodes.Node]:
+        root = Path(self.env.srcdir)
+        stamps = read_stamps(root)
+        for stem, stamp in stamps.items():
+            self.env.note_dependency(str(root / "solutions" / f"{stem}.ipynb"))
+            if not stamp.get("digest"):
+                self.warn(f"solutions/{stem}.ipynb has no stamp; execute it")
+        return self.html(stamps_html(root, stamps) + versions_html(stamps))
+
+
+def setup(app: Sphinx) -> None:
+    app.add_directive("stamps", StampsDirective)

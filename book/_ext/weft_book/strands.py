@@ -1,0 +1,52 @@
+"""The three pages of one stem — chapter, lab, solution — each lead to the others."""
+
+import re
+from html import escape
+from typing import Any
+
+from docutils import nodes
+from sphinx.application import Sphinx
+
+STEM = re.compile(r"(book|labs|solutions)/(\d\d_\w+)")
+STRANDS = {"book": "Chapter", "labs": "Lab", "solutions": "Solution"}
+
+
+def strands_html(app: Sphinx, pagename: str) -> str:
+    match = STEM.fullmatch(pagename)
+    if match is None:
+        return ""
+    here, stem = match.groups()
+    items = []
+    for folder, label in STRANDS.items():
+        docname = f"{folder}/{stem}"
+        if docname not in app.env.found_docs:
+            continue
+        uri = app.builder.get_relative_uri(pagename, docname)
+        current = ' aria-current="page"' if folder == here else ""
+        items.append(f'<a href="{escape(uri)}"{current}>{label}</a>')
+    if here != "book":
+        options = app.config.html_theme_options
+        repository = options.get("repository_url", "").partition("github.com/")[2]
+        colab = options.get("launch_buttons", {}).get("colab_url")
+        if repository and colab:
+            branch = options.get("repository_branch", "main")
+            uri = escape(f"{colab}/github/{repository}/blob/{branch}/labs/{stem}.ipynb")
+            items.append(f'<a class="weft-away" href="{uri}">Lab in Colab ↗</a>')
+    if len(items) < 2:
+        return ""
+    return f'<nav class="weft-strands" aria-label="This chapter">{"".join(items)}</nav>'
+
+
+def add_strands(
+    app: Sphinx,
+    pagename: str,
+    templatename: str,
+    context: dict[str, Any],
+    doctree: nodes.document | None,
+) -> None:
+    if app.builder.format == "html" and "body" in context:
+        context["body"] = strands_html(app, pagename) + context["body"]
+
+
+def setup(app: Sphinx) -> None:
+    app.connect("html-page-context", add_strands)

@@ -1,0 +1,98 @@
+"""A verdict as a learner sees it: a wrong kernel, judged while the book is built."""
+
+import os
+import re
+from pathlib import Path
+from typing import ClassVar
+
+import nbformat
+from docutils import nodes
+from docutils.parsers.rst import directives
+from nbclient import NotebookClient
+from nbclient.exceptions import CellExecutionError
+from nbformat import NotebookNode
+from sphinx.application import Sphinx
+
+from .page import WeftDirective
+
+
+class VerdictError(Exception):
+    """The verdict cannot be shown; the message says why."""
+
+
+def as_typed(text: str) -> str:
+    """Return a cell of tests/kernels without what is written there for the tests."""
+    lines = text.splitlines()
+    while lines and (lines[0].startswith("#") or not lines[0].strip()):
+        lines.pop(0)
+    return "\n".join(re.sub(r"\s*# <- here\s*$", "", line) for line in lines).rstrip()
+
+
+def judging_cells(lab: NotebookNode, exercise: str, typed: str) -> list[NotebookNode]:
+    """Return the code cells that judge `typed`: setup, what is given, it, its check."""
+    code = [cell for cell in lab.cells if cell.cell_type == "code"]
+    given = [cell for cell in code if "given" in cell.metadata.get("tags", [])]
+    asks = re.compile(rf"^\s*check\(\s*{exercise}\b", re.M)
+    checks = [cell for cell in code if asks.search(cell.source)]
+    if not checks:
+        raise VerdictError(f"the lab has no check({exercise}, ...)")
+    return [code[0], *given, nbformat.v4.new_code_cell(typed), checks[0]]
+
+
+def judge(root: Path, lab: str, exercise: str, typed: str) -> str:
+    """Run the lab's own check on `typed` in the simulator; return the HTML it shows."""
+    path = root / "labs" / f"{lab}.ipynb"
+    if not path.is_file():
+        raise VerdictError(f"there is no labs/{path.name}")
+    notebook = nbformat.read(path, as_version=4)
+    notebook.cells = judging_cells(notebook, exercise, typed)
+    env = {k: v for k, v in os.environ.items() if not k.startswith("WEFT_")}
+    python_path = filter(None, [str(root), env.get("PYTHONPATH")])
+    env |= {"WEFT_SIMULATOR": "1", "PYTHONPATH": os.pathsep.join(python_path)}
+    where = {"metadata": {"path": str(path.parent)}}
+    client = NotebookClient(notebook, timeout=60, resources=where)
+    try:
+        client.execute(env=env)
+    except CellExecutionError as error:
+        raise VerdictError(f"a cell fails with {error.ename}: {error.evalue}") from None
+    for output in notebook.cells[-1].outputs:
+        if "text/html" in output.get("data", {}):
+            return str(output.data["text/html"])
+    raise VerdictError("the check shows no HTML")
+
+
+class VerdictDirective(WeftDirective):
+    """{verdict} lab | exercise | kernel: a cell of tests/kernels and its verdict."""
+
+    required_arguments = 1
+    final_argument_whitespace = True
+    option_spec: ClassVar = {"kind": directives.unchanged}
+
+    def run(self) -> list[nodes.Node]:
+        root = Path(self.env.srcdir)
+        parts = [part.strip() for part in self.arguments[0].split("|")]
+        if len(parts) != 3:
+            return self.warn("write `lab | exercise | kernel`")
+        lab, exercise, kernel = parts
+        path = root / "tests" / "kernels" / lab / exercise / f"{kernel}.py"
+        self.env.note_dependency(str(path))
+        self.env.note_dependency(str(root / "labs" / f"{lab}.ipynb"))
+        if not path.is_file():
+            return self.warn(f"there is no {path.relative_to(root)}")
+        typed = as_typed(path.read_text(encoding="utf8"))
+        try:
+            html = judge(root, lab, exercise, typed)
+        except VerdictError as error:
+            return self.warn(error)
+        kinds = re.findall(r'data-kind="([^"]*)"', html)
+        wanted = self.options.get("kind")
+        if wanted and kinds[:1] != [wanted]:
+            return self.warn(f"the check says {kinds[:1]}, not {wanted!r}")
+        code = nodes.literal_block(typed, typed, language="python")
+        self.set_source_info(code)
+        shown = self.html(f'<div class="weft-shown">{html}</div>')
+        return [nodes.container("", code, *shown, classes=["weft-exchange"])]
+
+
+def setup(app: Sphinx) -> None:
+    app.add_directive("verdict", VerdictDirective)
