@@ -1,0 +1,425 @@
+"""The simulator refuses what a GPU would not survive, and says where."""
+
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import weft
+from numba import cuda, float32, int32  # isort: skip
+from weft.simulator import Fault, LaunchError, simulate
+
+ROOT = Path(__file__).parents[1]
+FULL = 0xFFFFFFFF
+
+pytestmark = pytest.mark.skipif(weft.GPU, reason="launches go to the GPU here")
+
+
+def fault_of(kernel: Any, config: Any, *args: Any) -> Fault:
+    with pytest.raises(Fault) as caught:
+        kernel[config](*args)
+    return caught.value
+
+
+def line_of(kernel: Any, text: str) -> int:
+    """The line of the kernel's source that holds `text`."""
+    import inspect
+
+    lines, first = inspect.getsourcelines(kernel.py_func)
+    return first + next(k for k, line in enumerate(lines) if text in line)
+
+
+def test_out_of_bounds_names_thread_block_line_and_expression() -> None:
+    @cuda.jit
+    def kernel(x, out):
+        i = cuda.grid(1)
+        out[i] = x[i + 1]
+
+    fault = fault_of(kernel, (2, 8), np.zeros(13), np.zeros(16))
+    assert fault.kind == "out-of-bounds"
+    assert (fault.thread, fault.block) == ((4, 0, 0), (1, 0, 0))
+    assert fault.places[0].line == line_of(kernel, "x[i + 1]")
+    assert fault.places[0].expression == "x[i + 1]"
+    assert "x[13]" in fault.message
+
+
+def test_negative_index_is_not_python() -> None:
+    @cuda.jit
+    def kernel(x):
+        x[cuda.threadIdx.x] = x[cuda.threadIdx.x - 1]
+
+    fault = fault_of(kernel, (1, 4), np.zeros(4))
+    assert fault.kind == "negative-index"
+    assert fault.thread == (0, 0, 0)
+
+
+def test_bounds_hold_in_shared_and_local_memory_and_in_views() -> None:
+    @cuda.jit
+    def shared(x):
+        tile = cuda.shared.array((4, 4), float32)
+        tile[cuda.threadIdx.x, 4] = 0
+
+    @cuda.jit
+    def local(x):
+        mine = cuda.local.array(4, float32)
+        mine[4] = 0
+
+    @cuda.jit
+    def view(x):
+        row = x[0]
+        row[3] = 1
+
+    fault = fault_of(shared, (1, 1), np.zeros(1))
+    assert "tile[0, 4]" in fault.message
+    assert "mine[4]" in fault_of(local, (1, 1), np.zeros(1)).message
+    assert fault_of(view, (1, 1), np.zeros((2, 3))).kind == "out-of-bounds"
+
+
+def test_an_index_that_is_a_float() -> None:
+    @cuda.jit
+    def kernel(x):
+        x[cuda.threadIdx.x / 2] = 0
+
+    fault = fault_of(kernel, (1, 4), np.zeros(4))
+    assert fault.kind == "type"
+    assert "not a whole number" in fault.message
+
+
+@pytest.mark.parametrize(
+    ("config", "words"),
+    [
+        ((1, 2048), "block of 2048 threads; a block holds at most 1024 (32 warps)"),
+        ((1, (32, 64)), "block of 2048 threads"),
+        ((1, (1, 1, 128)), "block of 128 along z; the limit there is 64"),
+        (((1, 70000), 32), "grid of 70000 along y; the limit there is 65535"),
+        ((1000 / 128, 128), "grid of 7.8125 blocks"),
+        ((0, 128), "there must be at least 1"),
+        ((4, -1), "there must be at least 1"),
+        (((1, 1, 1, 1), 32), "grid has 4 dimensions"),
+        ((4,), "a launch needs kernel[grid, block]"),
+        ((1, 32, 0, 300_000), "a block has at most"),
+    ],
+)
+def test_wrong_launches(config: Any, words: str) -> None:
+    @cuda.jit
+    def kernel(x):
+        x[0] = 1
+
+    with pytest.raises(LaunchError) as caught:
+        kernel[config](np.zeros(1))
+    assert words in str(caught.value)
+
+
+def test_a_kernel_called_like_a_function() -> None:
+    @cuda.jit
+    def kernel(x):
+        x[0] = 1
+
+    with pytest.raises(LaunchError, match=r"kernel\[grid, block\]"):
+        kernel(np.zeros(1))
+
+
+def test_too_much_shared_memory() -> None:
+    @cuda.jit
+    def kernel(x):
+        tile = cuda.shared.array((128, 128), float32)
+        tile[0, 0] = x[0]
+
+    fault = fault_of(kernel, (1, 1), np.zeros(1))
+    assert fault.kind == "launch"
+    assert "65536 bytes" in fault.message
+
+
+def test_barriers_in_two_branches() -> None:
+    @cuda.jit
+    def kernel(x):
+        if cuda.threadIdx.x < 16:
+            cuda.syncthreads()
+        else:
+            x[0] = 1
+            cuda.syncthreads()
+
+    fault = fault_of(kernel, (1, 32), np.zeros(1))
+    assert fault.kind == "barrier"
+    assert len(fault.places) == 2
+    assert "threads 0–15" in fault.message
+
+
+def test_a_barrier_that_half_a_warp_never_reaches() -> None:
+    @cuda.jit
+    def kernel(x):
+        if cuda.threadIdx.x < 16:
+            cuda.syncthreads()
+        x[cuda.threadIdx.x] = cuda.shfl_sync(FULL, 1, 0)
+
+    assert fault_of(kernel, (1, 32), np.zeros(32)).kind in ("barrier", "warp")
+
+
+def test_a_mask_that_names_lanes_which_never_come() -> None:
+    @cuda.jit
+    def kernel(x):
+        if cuda.threadIdx.x < 16:
+            x[cuda.threadIdx.x] = cuda.shfl_sync(FULL, 1, 0)
+        cuda.syncthreads()
+
+    fault = fault_of(kernel, (1, 32), np.zeros(32))
+    assert fault.kind == "warp"
+    assert "lanes 16–31" in fault.message
+
+
+def test_a_mask_without_the_caller() -> None:
+    @cuda.jit
+    def kernel(x):
+        x[cuda.threadIdx.x] = cuda.shfl_sync(0xFFFF, 1, 0)
+
+    fault = fault_of(kernel, (1, 32), np.zeros(32))
+    assert fault.kind == "warp"
+    assert fault.thread == (16, 0, 0)
+
+
+def test_reading_from_a_lane_outside_the_mask() -> None:
+    @cuda.jit
+    def kernel(x):
+        t = cuda.threadIdx.x
+        if t < 16:
+            x[t] = cuda.shfl_down_sync(0xFFFF, t, 8)
+
+    fault = fault_of(kernel, (1, 32), np.zeros(32))
+    assert fault.kind == "warp"
+    assert "lane 8 reads from lane 16" in fault.message
+
+
+@pytest.mark.parametrize("threads", [1, 64, 1024])
+def test_an_endless_loop_ends(threads: int) -> None:
+    @cuda.jit
+    def kernel(x):
+        i = 0
+        while i >= 0:
+            i += 1
+
+    fault = fault_of(kernel, (4, threads), np.zeros(1))
+    assert fault.kind == "endless-loop"
+    assert fault.places[0].line == line_of(kernel, "while")
+
+
+def test_a_range_without_end() -> None:
+    @cuda.jit
+    def kernel(x):
+        for i in range(10**12):
+            x[0] = i
+
+    assert fault_of(kernel, (1, 1), np.zeros(1)).kind == "endless-loop"
+
+
+def test_an_exception_is_reported_with_its_line() -> None:
+    @cuda.jit
+    def kernel(x):
+        x[0] = undefined_name  # noqa: F821
+
+    fault = fault_of(kernel, (1, 1), np.zeros(1))
+    assert fault.kind == "exception"
+    assert "undefined_name" in fault.message
+    assert fault.places[0].line == line_of(kernel, "undefined_name")
+
+
+def test_a_misspelt_name_is_guessed() -> None:
+    @cuda.jit
+    def kernel(x):
+        cuda.syncthread()
+
+    assert "did you mean cuda.syncthreads" in fault_of(
+        kernel, (1, 1), np.zeros(1)
+    ).message
+
+
+def test_a_kernel_returns_nothing() -> None:
+    @cuda.jit
+    def kernel(x):
+        return x[0]
+
+    assert "returns" in fault_of(kernel, (1, 1), np.zeros(1)).message
+
+
+def plain(x):
+    return 2 * x
+
+
+def test_a_plain_function_is_not_compiled() -> None:
+    @cuda.jit
+    def kernel(x):
+        x[0] = plain(x[0])
+
+    fault = fault_of(kernel, (1, 1), np.zeros(1))
+    assert fault.kind == "type"
+    assert "device=True" in fault.why
+
+
+def test_arguments_that_no_kernel_takes() -> None:
+    @cuda.jit
+    def kernel(x):
+        x[0] = 1
+
+    assert "list" in fault_of(kernel, (1, 1), [1, 2]).message
+    assert "takes 1 argument" in fault_of(kernel, (1, 1), np.zeros(1), 2).message
+
+
+def test_torch_tensors_are_written_in_place() -> None:
+    torch = pytest.importorskip("torch")
+
+    @cuda.jit
+    def kernel(x):
+        x[cuda.grid(1)] = x.size
+
+    x = torch.zeros(3)
+    kernel[1, 3](x)
+    assert x.tolist() == [3, 3, 3]
+    fault = fault_of(kernel, (1, 3), torch.zeros(3, requires_grad=True))
+    assert ".detach()" in fault.why
+
+
+def test_memory_that_nobody_wrote_is_poisoned_in_every_block() -> None:
+    @cuda.jit
+    def kernel(out):
+        tile = cuda.shared.array(32, float32)
+        t = cuda.threadIdx.x
+        out[cuda.grid(1)] = tile[t]
+        tile[t] = 1
+
+    out = np.zeros(64, np.float32)
+    kernel[2, 32](out)
+    assert np.isnan(out).all()
+
+
+def test_the_schedule_is_always_the_same() -> None:
+    @cuda.jit
+    def kernel(out, order):
+        out[cuda.atomic.add(order, 0, 1)] = cuda.grid(1)
+
+    runs = []
+    for _ in range(3):
+        out = np.zeros(64, np.int32)
+        kernel[2, 32](out, np.zeros(1, np.int32))
+        runs.append(out.tolist())
+    assert runs == [list(range(64))] * 3
+
+
+def test_simulate_runs_plain_functions_and_watches_stores() -> None:
+    def kernel(x, out):
+        i = cuda.grid(1)
+        if i < 3:
+            out[i] = x[i]
+
+    out = np.zeros(5)
+    launch = simulate(kernel, (1, 8), (np.arange(5.0), out), watched=frozenset([1]))
+    assert launch.written["out"].tolist() == [True] * 3 + [False] * 2
+    with pytest.raises(Fault) as caught:
+        simulate(kernel, (1, 8), (np.zeros(5), out), readonly=frozenset([1]))
+    assert caught.value.kind == "input-written"
+
+
+def test_notebook_globals_are_left_alone() -> None:
+    @cuda.jit
+    def kernel(x):
+        x[0] = int32(1)
+
+    before = dict(globals())
+    kernel[1, 1](np.zeros(1, np.int32))
+    assert globals() == before
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    n=st.integers(1, 40),
+    blocks=st.integers(1, 4),
+    threads=st.integers(1, 40),
+    scale=st.integers(-2, 3),
+    offset=st.integers(-5, 45),
+)
+def test_bounds_agree_with_a_direct_model(
+    n: int, blocks: int, threads: int, scale: int, offset: int
+) -> None:
+    @cuda.jit
+    def kernel(x):
+        x[scale * cuda.grid(1) + offset] = 1
+
+    x = np.zeros(n, np.int32)
+    indices = [scale * i + offset for i in range(blocks * threads)]
+    bad = next((i for i in indices if not 0 <= i < n), None)
+    if bad is None:
+        kernel[blocks, threads](x)
+        assert set(np.flatnonzero(x)) == set(indices)
+    else:
+        fault = fault_of(kernel, (blocks, threads), x)
+        assert fault.kind == ("negative-index" if bad < 0 else "out-of-bounds")
+        assert f"x[{bad}]" in fault.message
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.lists(st.integers(-1000, 1000), min_size=1, max_size=100))
+def test_a_block_reduction_for_any_block_size(values: list[int]) -> None:
+    @cuda.jit
+    def kernel(x, out):
+        tile = cuda.shared.array(128, int32)
+        t = cuda.threadIdx.x
+        tile[t] = x[t] if t < x.size else 0
+        cuda.syncthreads()
+        step = 64
+        while step > 0:
+            if t < step:
+                tile[t] += tile[t + step]
+            cuda.syncthreads()
+            step //= 2
+        if t == 0:
+            out[0] = tile[0]
+
+    out = np.zeros(1, np.int32)
+    kernel[1, 128](np.array(values, np.int32), out)
+    assert out[0] == sum(values)
+
+
+def test_twenty_times_as_fast_as_the_stock_simulator() -> None:
+    sys.path.insert(0, str(ROOT / "benchmarks"))
+    try:
+        import simulator_speed
+    finally:
+        sys.path.pop(0)
+    assert simulator_speed.compare()["ratio"] >= 20
+
+
+def in_a_process(code: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(code)], cwd=ROOT,
+        capture_output=True, text=True, check=False,
+    )
+
+
+def test_numba_imported_first_is_a_clear_error() -> None:
+    done = in_a_process("""
+        import os
+        os.environ["WEFT_SIMULATOR"] = "1"
+        os.environ.pop("NUMBA_ENABLE_CUDASIM", None)
+        import numba
+        import weft
+    """)
+    assert done.returncode != 0
+    assert "Restart the kernel" in done.stderr
+    assert "put `import weft` first" in done.stderr
+
+
+def test_import_costs_little_beyond_numbas_own() -> None:
+    done = in_a_process("""
+        import os, time
+        os.environ["WEFT_SIMULATOR"] = "1"
+        os.environ["NUMBA_ENABLE_CUDASIM"] = "1"
+        from numba import cuda
+        start = time.process_time()
+        import weft
+        print(time.process_time() - start)
+    """)
+    assert float(done.stdout) < 0.3, done.stderr
