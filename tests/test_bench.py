@@ -22,7 +22,7 @@ class Stopwatch:
     def __init__(self):
         self.order = []
 
-    def once(self, function):
+    def once(self, function, host):
         self.order.append(function.__name__)
         return Sample(next(function.times), 0.001)
 
@@ -135,10 +135,19 @@ def test_warm_up_ends_even_if_the_times_never_settle():
 
 def test_short_times_are_said_to_include_the_launch(gpu):
     table = bench.compare("tiny", {"f": takes(0.012)}, stopwatch=Stopwatch())
-    assert table["f"].with_launch
+    assert table["f"].remark
     assert "12.0 µs" in repr(table)
     assert "includes the launch" in repr(table)
-    assert not ladder()["naive"].with_launch
+    assert not ladder()["naive"].remark
+
+
+def test_a_time_that_is_pythons_is_said_to_be(gpu):
+    class Slow(Stopwatch):
+        def once(self, function, host):
+            return Sample(2.0, 3.0)
+
+    table = bench.compare("many launches", {"f": takes(2.0)}, stopwatch=Slow())
+    assert "f: queued more slowly than the GPU runs it" in repr(table)
 
 
 def test_bench_time_times_one_function():
@@ -176,7 +185,7 @@ def test_a_call_that_cannot_work_is_explained(
 
 def test_a_candidate_that_fails_is_named_and_its_error_chained(gpu):
     class Calls(Stopwatch):
-        def once(self, function):
+        def once(self, function, host):
             function()
             return Sample(1.0, 0.0)
 

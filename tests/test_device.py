@@ -274,7 +274,8 @@ def test_doctor_shows_itself_as_text_and_as_html():
 
 @pytest.fixture
 def home(tmp_path, monkeypatch):
-    """An empty folder outside the working copy, with the store below it."""
+    """An empty folder outside the working copy, with the store below; no GPU."""
+    monkeypatch.setattr(device, "find", lambda: Device(False, "no GPU"))
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))

@@ -31,8 +31,8 @@ class Row:
 
     ms: the median time of a call; spread: its interquartile range, ms; rate: bytes/s or
     flop/s; ratio: how many times as fast as the baseline; ceiling: fraction of the
-    ceiling's rate; guess: the ratio that the learner predicted. with_launch: the
-    time includes the launch to a visible degree.
+    ceiling's rate; guess: the ratio that the learner predicted. remark: what else went
+    into the time, "" for nothing.
     """
 
     name: str
@@ -42,7 +42,7 @@ class Row:
     ratio: float = math.nan
     ceiling: float = math.nan
     guess: float = math.nan
-    with_launch: bool = False
+    remark: str = ""
 
     @property
     def measured(self) -> bool:
@@ -307,7 +307,7 @@ def _rows(
                 times[baseline].ms / t.ms if baseline is not None else math.nan,
                 fraction,
                 _guess(guess, name),
-                t.with_launch,
+                _remark(t),
             )
         )
     return tuple(rows)
@@ -433,7 +433,7 @@ def _row_of(
         _number(result.get("ratio")),
         _number(result.get("ceiling")),
         _guess(guess, name),
-        ms < timing.SHORT,
+        _remark(Timing(ms, 0, 0)),
     )
 
 
@@ -457,17 +457,23 @@ def _notes(
 ) -> tuple[str, ...]:
     """Return the remarks below a table."""
     notes = []
-    short = [r.name for r in rows if r.with_launch]
-    if short:
-        notes.append(
-            f"{', '.join(short)}: so short that the time includes the launch "
-            "(a few µs, more for Python)."
-        )
+    for remark in dict.fromkeys(r.remark for r in rows if r.remark):
+        concerned = ", ".join(r.name for r in rows if r.remark == remark)
+        notes.append(f"{concerned}: {remark}.")
     open_guesses = [n for n, g in (guess or {}).items() if g is None]
     if open_guesses:
         names = ", ".join(open_guesses)
         notes.append(f"Predict first: fill in your guess for {names}.")
     return tuple(notes)
+
+
+def _remark(t: Timing) -> str:
+    """Return what went into a time besides the work, "" for nothing."""
+    if t.host_bound:
+        return "queued more slowly than the GPU runs it, so the time includes Python's"
+    if t.short:
+        return "so short that the time includes the launch, a few µs on the GPU"
+    return ""
 
 
 def _guess(guess: Mapping[str, float | None] | None, name: str) -> float:

@@ -1,12 +1,13 @@
 """How long a launch takes on the GPU: events, warm-up, median, spread.
 
 One repetition: fill the L2 cache with something else, record an event, call, record an
-event. While the GPU is still filling the cache the host has already queued the call,
-so the time between the events is the GPU's, not Python's, unless the call needs
-longer to queue than the filling takes. Several functions are timed in turns: a clock
-that drifts then hits them all alike.
+event. The host queues the call while the GPU is still filling the cache, which is
+repeated for as long as that takes: so the time between the events is the GPU's, not
+Python's. Several functions are timed in turns: a clock that drifts then hits them all
+alike.
 """
 
+import math
 import statistics
 import time as clock
 from collections.abc import Callable, Mapping
@@ -23,6 +24,7 @@ ENOUGH = 0.1  # s of one function's time after which LEAST repetitions are enoug
 LONGEST = 0.5  # s of one function's time
 WARM = (0.03, 0.3)  # s of warm-up at least (a GPU's clock needs that to rise), at most
 STEADY = 0.02  # warm when two repetitions in a row differ by less than this
+COVER = 1.0  # ms of queueing that the GPU is kept busy for, at most
 
 
 class CandidateError(RuntimeError):
@@ -34,9 +36,7 @@ class Timing:
     """How long one call takes.
 
     ms: the median; spread: the interquartile range, in ms; reps: how many were timed.
-    host: ms that the host needs to queue the call. with_launch: whether the
-    time includes the launch itself to a visible degree, because the call is short or
-    because the host takes longer to queue it than the GPU to run it.
+    host: ms that the host needs to queue the call: what a launch costs in Python.
     """
 
     ms: float
@@ -45,8 +45,14 @@ class Timing:
     host: float = 0.0
 
     @property
-    def with_launch(self) -> bool:
-        return self.ms < SHORT or self.host > self.ms
+    def short(self) -> bool:
+        """Whether starting a kernel, a few µs on the GPU, is a visible part of ms."""
+        return self.ms < SHORT
+
+    @property
+    def host_bound(self) -> bool:
+        """Whether the GPU waited for the host: then ms is Python's time as well."""
+        return self.host - COVER > 0.5 * self.ms
 
 
 @dataclass(frozen=True)
@@ -60,8 +66,11 @@ class Sample:
 class Stopwatch(Protocol):
     """Times one repetition. A later one may replay a CUDA graph of many."""
 
-    def once(self, function: Callable[[], object]) -> Sample:
-        """Call the function once, cold cache, and return its times."""
+    def once(self, function: Callable[[], object], host: float) -> Sample:
+        """Call the function once, cold cache, and return its times.
+
+        host: ms that it took to queue the function the last time.
+        """
 
 
 class EventStopwatch:
@@ -88,12 +97,20 @@ class EventStopwatch:
         l2 = torch.cuda.get_device_properties(0).L2_cache_size
         # Twice L2 evicts it; at least 128 MiB keep the GPU busy while a launch queues.
         self._evict = torch.empty(max(2 * l2, 1 << 27), dtype=torch.int8, device="cuda")
+        for _ in range(3):  # the first one loads the kernel
+            self._cycle = self._between(self._evict.zero_).ms
 
-    def once(self, function: Callable[[], object]) -> Sample:
+    def once(self, function: Callable[[], object], host: float) -> Sample:
         """Time one call. Any error of the call is raised here, at once."""
+        wanted = min(1.5 * host, COVER)
+        for _ in range(max(math.ceil(wanted / self._cycle), 1)):
+            self._evict.zero_()
+        return self._between(function)
+
+    def _between(self, function: Callable[[], object]) -> Sample:
+        """Call the function between two events and wait for the second."""
         start = self._cuda.Event(enable_timing=True)
         end = self._cuda.Event(enable_timing=True)
-        self._evict.zero_()
         start.record()
         begun = clock.perf_counter()
         function()
@@ -111,15 +128,18 @@ class _Run:
         self.function = function
         self.samples: list[Sample] = []
         self.seconds = 0.0
+        self.host = 0.0
 
     def once(self, stopwatch: Stopwatch) -> Sample:
         try:
-            return stopwatch.once(self.function)
+            sample = stopwatch.once(self.function, self.host)
         except Exception as error:
             raise CandidateError(
                 f'"{self.name}" failed while it was timed: '
                 f"{type(error).__name__}: {error}"
             ) from error
+        self.host = sample.host
+        return sample
 
     def warm(self, stopwatch: Stopwatch) -> None:
         """Call until the time no longer changes, within the bounds of WARM."""
