@@ -1,4 +1,4 @@
-# verdict: out-of-bounds
+# verdict: unwritten
 # A block has blockDim threads, so the index must be below that.
 @cuda.jit
 def vector_add(a, b, out):
@@ -6,4 +6,4 @@ def vector_add(a, b, out):
     i = cuda.grid(1)
 
     if i < cuda.blockDim.x:
-        out[i] = a[i] + b[i]  # <- here
+        out[i] = a[i] + b[i]
