@@ -13,12 +13,20 @@ from weft import device
 
 if TYPE_CHECKING:
     from weft import bench
-    from weft.check import check
+    from weft.checking import check
     from weft.device import doctor
     from weft.lesson import hint, lab, on_gpu, progress, quiz
 
 __all__ = [
-    "GPU", "bench", "check", "doctor", "hint", "lab", "on_gpu", "progress", "quiz",
+    "GPU",
+    "bench",
+    "check",
+    "doctor",
+    "hint",
+    "lab",
+    "on_gpu",
+    "progress",
+    "quiz",
 ]
 
 
@@ -43,9 +51,14 @@ def _choose() -> bool:
 GPU = _choose()
 
 _HOME = {
-    "bench": "weft.bench", "check": "weft.check", "doctor": "weft.device",
-    "hint": "weft.lesson", "lab": "weft.lesson", "on_gpu": "weft.lesson",
-    "progress": "weft.lesson", "quiz": "weft.lesson",
+    "bench": "weft.bench",
+    "check": "weft.checking",
+    "doctor": "weft.device",
+    "hint": "weft.lesson",
+    "lab": "weft.lesson",
+    "on_gpu": "weft.lesson",
+    "progress": "weft.lesson",
+    "quiz": "weft.lesson",
 }
 
 

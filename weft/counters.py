@@ -6,8 +6,8 @@ shared memory has 32 *banks* of 4 bytes, and a request that needs two words of o
 bank takes a second pass.
 
 Source: CUDA C++ Best Practices Guide, "Coalesced Access to Global Memory" and "Shared
-Memory and Memory Banks"; Nsight Compute, metrics `l1tex__t_sectors`, `l1tex__t_requests`
-and `l1tex__data_bank_conflicts_pipe_lsu_mem_shared`.
+Memory and Memory Banks"; Nsight Compute, metrics `l1tex__t_sectors`,
+`l1tex__t_requests` and `l1tex__data_bank_conflicts_pipe_lsu_mem_shared`.
 """
 
 from dataclasses import dataclass
@@ -104,11 +104,13 @@ def conflicts(address: Columns, size: Columns) -> int:
     extra = 0
     for start in range(0, address.size, lanes):
         part = slice(start, start + lanes)
-        words = np.unique(np.concatenate([
-            np.arange(a // WORD, (a + s - 1) // WORD + 1)
-            for a, s in zip(address[part], size[part], strict=True)
-        ]))
+        words = np.unique(
+            np.concatenate(
+                [
+                    np.arange(a // WORD, (a + s - 1) // WORD + 1)
+                    for a, s in zip(address[part], size[part], strict=True)
+                ]
+            )
+        )
         extra += int(np.bincount(words % BANKS).max()) - 1
     return extra
-
-

@@ -52,9 +52,7 @@ class Bound:
         if fn.__closure__:
             cells = dict(zip(fn.__code__.co_freevars, fn.__closure__, strict=True))
             closure = tuple(types.CellType() for _ in code.co_freevars)
-        bound = types.FunctionType(
-            code, scope, fn.__name__, fn.__defaults__, closure
-        )
+        bound = types.FunctionType(code, scope, fn.__name__, fn.__defaults__, closure)
         bound.__kwdefaults__ = fn.__kwdefaults__
         self._done[fn] = bound  # before its names: it may call itself
 
@@ -181,9 +179,10 @@ def counted(fn: types.FunctionType) -> tuple[types.CodeType, dict[int, str]]:
             node.end_col_offset = (node.end_col_offset or 0) + indent
     compiled = compile(module, code.co_filename, "exec", dont_inherit=True)
     found = next(
-        c for c in code_tree(compiled)
-        if c.co_name == fn.__name__ and c.co_varnames[: c.co_argcount]
-        == code.co_varnames[: code.co_argcount]
+        c
+        for c in code_tree(compiled)
+        if c.co_name == fn.__name__
+        and c.co_varnames[: c.co_argcount] == code.co_varnames[: code.co_argcount]
     )
     _counted[code] = found, lines
     return _counted[code]
@@ -204,7 +203,7 @@ def enclose(definition: ast.FunctionDef, free: tuple[str, ...]) -> ast.FunctionD
 
 
 class CountSteps(ast.NodeTransformer):
-    """`while test` becomes `while step() and test`; `for x in y`, `for x in loop(y)`."""
+    """Make `while test` `while step() and test`, and `for x in y` `… in loop(y)`."""
 
     def visit_While(self, node: ast.While) -> ast.AST:
         self.generic_visit(node)

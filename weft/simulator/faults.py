@@ -23,7 +23,7 @@ class Place:
 class Fault(Exception):
     """A bug in a kernel, found while it ran in the simulator.
 
-    `kind` is one of the verdict kinds of `weft.check`; `message` says what happened
+    `kind` is one of the verdict kinds of `weft.checking`; `message` says what happened
     in one sentence, `why` explains it. `thread` and `block` are (x, y, z) indices,
     None where the fault belongs to no single thread. `places` lists the source lines
     concerned, the most telling first.
@@ -47,7 +47,6 @@ class Fault(Exception):
         if self.why:
             parts.append(self.why)
         return "\n  ".join(parts)
-
 
     def _render_traceback_(self, *_: object) -> list[str]:
         """What IPython shows: the words, without the frames of this package."""

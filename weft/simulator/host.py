@@ -45,7 +45,8 @@ def _to_device(arg: Any, back: list[Any]) -> Any:
 def _launch_unconfigured(kernel: Any, *args: Any) -> Any:
     if kernel._device:
         raise Fault(
-            "launch", f"{kernel.__name__} is a device function",
+            "launch",
+            f"{kernel.__name__} is a device function",
             "Only a kernel can call it: the host launches kernels.",
         )
     raise LaunchError(
@@ -108,16 +109,19 @@ def install() -> None:
     """Put this simulator in the place of Numba's. Numba must run as a simulator."""
     from numba import cuda
     from numba.cuda.simulator import api
+    from numba.cuda.simulator import kernel as stock
     from numba.cuda.simulator.cudadrv import devicearray, devices
-    from numba.cuda.simulator.kernel import FakeCUDAKernel, FakeOverload
 
-    FakeCUDAKernel.__getitem__ = lambda kernel, config: Launcher(kernel, config)
-    FakeCUDAKernel.__call__ = _launch_unconfigured
-    FakeCUDAKernel.forall = _for_all
-    FakeCUDAKernel.configure = lambda kernel, *config: Launcher(kernel, config)
-    FakeOverload.max_cooperative_grid_blocks = lambda _, block: 132
+    kernel_class: Any = stock.FakeCUDAKernel
+    kernel_class.__getitem__ = lambda kernel, config: Launcher(kernel, config)
+    kernel_class.__call__ = _launch_unconfigured
+    kernel_class.forall = _for_all
+    kernel_class.configure = lambda kernel, *config: Launcher(kernel, config)
+    overload: Any = stock.FakeOverload
+    overload.max_cooperative_grid_blocks = lambda _, block: 132
 
-    stock_jit = api.jit
+    stock_jit: Any = api.jit
+    device_array: Any = devicearray.FakeCUDAArray
 
     def jit(func_or_sig: Any = None, **options: Any) -> Any:
         """Numba's own; options that only a compiler needs are accepted."""
@@ -129,7 +133,7 @@ def install() -> None:
         array = host_array(data, "the array")
         if array is None:
             raise TypeError(f"{type(data).__name__} holds no array")
-        return devicearray.FakeCUDAArray(array)
+        return device_array(array)
 
     changes: dict[str, Any] = {
         "jit": jit,

@@ -45,7 +45,9 @@ def simulate(
     """
     fn = kernel if isinstance(kernel, FunctionType) else python_function(kernel)
     if fn is None:
-        raise Fault("type", f"{kernel!r} is not a kernel", "Decorate it with @cuda.jit.")
+        raise Fault(
+            "type", f"{kernel!r} is not a kernel", "Decorate it with @cuda.jit."
+        )
     grid, block, _, shared = configuration(config)
     names = parameters(fn, args)
     run = make_run(fn, grid, block, shared)

@@ -38,14 +38,38 @@ def _scalar(function: Callable[[float], float]) -> Callable[[Any], Any]:
 
 
 for _name, _of in {
-    "acos": np.arccos, "acosh": np.arccosh, "asin": np.arcsin, "asinh": np.arcsinh,
-    "atan": np.arctan, "atan2": np.arctan2, "atanh": np.arctanh,
-    "copysign": np.copysign, "cos": np.cos, "cosh": np.cosh, "degrees": np.degrees,
-    "exp": np.exp, "exp2": np.exp2, "expm1": np.expm1, "fabs": np.fabs,
-    "fmod": np.fmod, "hypot": np.hypot, "isfinite": np.isfinite, "isinf": np.isinf,
-    "isnan": np.isnan, "ldexp": np.ldexp, "log": np.log, "log10": np.log10,
-    "log1p": np.log1p, "log2": np.log2, "pow": np.power, "radians": np.radians,
-    "sin": np.sin, "sinh": np.sinh, "sqrt": np.sqrt, "tan": np.tan, "tanh": np.tanh,
+    "acos": np.arccos,
+    "acosh": np.arccosh,
+    "asin": np.arcsin,
+    "asinh": np.arcsinh,
+    "atan": np.arctan,
+    "atan2": np.arctan2,
+    "atanh": np.arctanh,
+    "copysign": np.copysign,
+    "cos": np.cos,
+    "cosh": np.cosh,
+    "degrees": np.degrees,
+    "exp": np.exp,
+    "exp2": np.exp2,
+    "expm1": np.expm1,
+    "fabs": np.fabs,
+    "fmod": np.fmod,
+    "hypot": np.hypot,
+    "isfinite": np.isfinite,
+    "isinf": np.isinf,
+    "isnan": np.isnan,
+    "ldexp": np.ldexp,
+    "log": np.log,
+    "log10": np.log10,
+    "log1p": np.log1p,
+    "log2": np.log2,
+    "pow": np.power,
+    "radians": np.radians,
+    "sin": np.sin,
+    "sinh": np.sinh,
+    "sqrt": np.sqrt,
+    "tan": np.tan,
+    "tanh": np.tanh,
 }.items():
     globals()[_name] = _ufunc(_of)
 for _name in ("erf", "erfc", "gamma", "lgamma"):
@@ -57,15 +81,18 @@ def ldexp(value: Any, exponent: Any) -> Any:
 
 
 def floor(value: Any) -> int:
-    return math.floor(value)
+    whole: int = math.floor(value)
+    return whole
 
 
 def ceil(value: Any) -> int:
-    return math.ceil(value)
+    whole: int = math.ceil(value)
+    return whole
 
 
 def trunc(value: Any) -> int:
-    return math.trunc(value)
+    whole: int = math.trunc(value)
+    return whole
 
 
 def gcd(a: Any, b: Any) -> int:

@@ -56,8 +56,16 @@ class Array:
     of the same shape in which every store leaves a mark; `readonly` refuses stores.
     """
 
-    __slots__ = ("_data", "_fault", "_n0", "_n1", "_name", "_readonly", "_space",
-                 "_written")
+    __slots__ = (
+        "_data",
+        "_fault",
+        "_n0",
+        "_n1",
+        "_name",
+        "_readonly",
+        "_space",
+        "_written",
+    )
 
     def __init__(
         self,
@@ -143,7 +151,9 @@ class Array:
     def _refuse(
         self, parts: tuple[Any, ...], axis: int, part: int, size: int, verb: str
     ) -> NoReturn:
-        shown = ", ".join(str(int(p)) if hasattr(p, "__index__") else ":" for p in parts)
+        shown = ", ".join(
+            str(int(p)) if hasattr(p, "__index__") else ":" for p in parts
+        )
         if self._data.ndim == 1:
             room = f"{self._name} has {size} element{'s' * (size != 1)}"
             if size:
@@ -178,7 +188,8 @@ class Array:
 
     @property
     def shape(self) -> tuple[int, ...]:
-        return self._data.shape
+        shape: tuple[int, ...] = self._data.shape
+        return shape
 
     @property
     def size(self) -> int:
@@ -190,7 +201,8 @@ class Array:
 
     @property
     def dtype(self) -> np.dtype[Any]:
-        return self._data.dtype
+        dtype: np.dtype[Any] = self._data.dtype
+        return dtype
 
     @property
     def strides(self) -> tuple[int, ...]:
@@ -206,7 +218,9 @@ class Array:
 
     @property
     def T(self) -> "Array":
-        return self._view(self._data.T, None if self._written is None else self._written.T)
+        return self._view(
+            self._data.T, None if self._written is None else self._written.T
+        )
 
     def reshape(self, *shape: Any) -> "Array":
         marks = None if self._written is None else self._written.reshape(*shape)
@@ -257,8 +271,10 @@ class Array2(Array):
         try:
             i, j = index
             if (
-                0 <= i < self._n0 and 0 <= j < self._n1
-                and self._written is None and not self._readonly
+                0 <= i < self._n0
+                and 0 <= j < self._n1
+                and self._written is None
+                and not self._readonly
             ):
                 self._data[index] = value
                 return
@@ -322,8 +338,9 @@ def as_dtype(dtype: Any) -> np.dtype[Any]:
     from numba.np import numpy_support
 
     if hasattr(dtype, "bitwidth") or type(dtype).__module__.startswith("numba"):
-        return np.dtype(numpy_support.as_dtype(dtype))
-    return np.dtype(dtype)
+        dtype = numpy_support.as_dtype(dtype)
+    found: np.dtype[Any] = np.dtype(dtype)
+    return found
 
 
 __all__ = ["Array", "as_dtype", "poison", "poisoned_by", "wrap"]

@@ -321,7 +321,8 @@ class Atomic:
 
     def dec(self, array: Any, index: Any, value: Any) -> Any:
         return self._change(
-            array, index,
+            array,
+            index,
             lambda old, t: _as(t, value) if old == 0 or old > value else old - t(1),
         )
 
@@ -358,21 +359,44 @@ class Half:
         def apply(*values: Any) -> Any:
             with np.errstate(all="ignore"):
                 result = function(*(np.float16(v) for v in values))
-            return result if isinstance(result, (bool, np.bool_)) else np.float16(result)
+            return (
+                result if isinstance(result, (bool, np.bool_)) else np.float16(result)
+            )
 
         return apply
 
 
 _HALF: dict[str, Any] = {
-    "hadd": np.add, "hsub": np.subtract, "hmul": np.multiply, "hdiv": np.divide,
-    "hfma": lambda a, b, c: float(a) * float(b) + float(c), "hneg": np.negative,
-    "habs": np.abs, "hsin": np.sin, "hcos": np.cos, "hlog": np.log, "hlog2": np.log2,
-    "hlog10": np.log10, "hexp": np.exp, "hexp2": np.exp2,
-    "hexp10": lambda a: 10 ** float(a), "hsqrt": np.sqrt, "hrcp": np.reciprocal,
-    "hrsqrt": lambda a: 1 / math.sqrt(a) if a > 0 else np.inf, "hceil": np.ceil,
-    "hfloor": np.floor, "htrunc": np.trunc, "hrint": np.rint, "heq": np.equal,
-    "hne": np.not_equal, "hge": np.greater_equal, "hgt": np.greater,
-    "hle": np.less_equal, "hlt": np.less, "hmax": np.maximum, "hmin": np.minimum,
+    "hadd": np.add,
+    "hsub": np.subtract,
+    "hmul": np.multiply,
+    "hdiv": np.divide,
+    "hfma": lambda a, b, c: float(a) * float(b) + float(c),
+    "hneg": np.negative,
+    "habs": np.abs,
+    "hsin": np.sin,
+    "hcos": np.cos,
+    "hlog": np.log,
+    "hlog2": np.log2,
+    "hlog10": np.log10,
+    "hexp": np.exp,
+    "hexp2": np.exp2,
+    "hexp10": lambda a: 10 ** float(a),
+    "hsqrt": np.sqrt,
+    "hrcp": np.reciprocal,
+    "hrsqrt": lambda a: 1 / math.sqrt(a) if a > 0 else np.inf,
+    "hceil": np.ceil,
+    "hfloor": np.floor,
+    "htrunc": np.trunc,
+    "hrint": np.rint,
+    "heq": np.equal,
+    "hne": np.not_equal,
+    "hge": np.greater_equal,
+    "hgt": np.greater,
+    "hle": np.less_equal,
+    "hlt": np.less,
+    "hmax": np.maximum,
+    "hmin": np.minimum,
 }
 
 

@@ -42,8 +42,19 @@ class Barrier:
 class Thread:
     """One CUDA thread. `waiting` says what for; None while it can run."""
 
-    __slots__ = ("block", "epoch", "glet", "index", "lane", "number", "position",
-                 "reply", "steps", "waiting", "warp")
+    __slots__ = (
+        "block",
+        "epoch",
+        "glet",
+        "index",
+        "lane",
+        "number",
+        "position",
+        "reply",
+        "steps",
+        "waiting",
+        "warp",
+    )
 
     def __init__(self, block: "Block", index: Dim3, rank: int, run: "Run") -> None:
         self.block = block
@@ -53,7 +64,9 @@ class Thread:
         self.number = rank
         size, at = run.block, block.index
         self.position = (
-            at.x * size.x + index.x, at.y * size.y + index.y, at.z * size.z + index.z
+            at.x * size.x + index.x,
+            at.y * size.y + index.y,
+            at.z * size.z + index.z,
         )
         self.glet = greenlet(run.call)
         self.glet.gr_context = run.context
@@ -66,8 +79,15 @@ class Thread:
 class Block:
     """One block: its threads and its shared memory."""
 
-    __slots__ = ("dynamic", "index", "number", "shared", "static_bytes", "threads",
-                 "warps")
+    __slots__ = (
+        "dynamic",
+        "index",
+        "number",
+        "shared",
+        "static_bytes",
+        "threads",
+        "warps",
+    )
 
     def __init__(self, run: "Run", index: Dim3, number: int) -> None:
         self.index = index
@@ -79,7 +99,9 @@ class Block:
         sx, sy, sz = run.block
         self.threads = [
             Thread(self, Dim3(x, y, z), x + sx * (y + sy * z), run)
-            for z in range(sz) for y in range(sy) for x in range(sx)
+            for z in range(sz)
+            for y in range(sy)
+            for x in range(sx)
         ]
         self.warps = [
             self.threads[i : i + WARP] for i in range(0, len(self.threads), WARP)
@@ -295,7 +317,8 @@ class Run:
             self._mixed_barriers(live)
         if first.name != "syncthreads":
             values = [t.waiting.value for t in live]
-            reply: Any = {"count": sum, "and": all, "or": any}[first.name](values)
+            decide: Any = {"count": sum, "and": all, "or": any}[first.name]
+            reply = decide(values)
             for thread in live:
                 thread.reply = reply
         for thread in live:
@@ -317,7 +340,8 @@ class Run:
         while calls:
             call: Call = calls[0].waiting
             group = [
-                t for t in calls
+                t
+                for t in calls
                 if (t.waiting.name, t.waiting.mask) == (call.name, call.mask)
             ]
             calls = [t for t in calls if t not in group]
@@ -378,8 +402,12 @@ class Run:
             trace = trace.tb_next
         thread = self.current
         return Fault(
-            "exception", f"{type(error).__name__}: {error}", "",
-            thread.index, thread.block.index, places[:1],
+            "exception",
+            f"{type(error).__name__}: {error}",
+            "",
+            thread.index,
+            thread.block.index,
+            places[:1],
         )
 
     def _site(self, thread: Thread) -> Place:
@@ -399,7 +427,8 @@ class Run:
             f"at the one on line {self._site(other).line}",
             "A barrier lets a block go on when all its threads have reached the same "
             "one. Threads that took different branches never meet.",
-            places, first,
+            places,
+            first,
         )
 
     def _absent_lane(
@@ -412,7 +441,8 @@ class Run:
             f"in this {reader.waiting.name}",
             "What it would get is undefined: lane "
             f"{absent.source} is not in the mask, or has already returned.",
-            [self._site(reader)], reader,
+            [self._site(reader)],
+            reader,
         )
 
     def _refuse_deadlock(self, alive: list[Block]) -> None:
@@ -431,10 +461,14 @@ class Run:
         call: Call = thread.waiting
         warp = block.warps[thread.warp]
         missing = [
-            t for t in warp
-            if not t.glet.dead and call.mask >> t.lane & 1
-            and not (type(t.waiting) is Call
-                     and (t.waiting.name, t.waiting.mask) == (call.name, call.mask))
+            t
+            for t in warp
+            if not t.glet.dead
+            and call.mask >> t.lane & 1
+            and not (
+                type(t.waiting) is Call
+                and (t.waiting.name, t.waiting.mask) == (call.name, call.mask)
+            )
         ]
         other = missing[0]
         places = [self._site(thread)]
@@ -449,7 +483,8 @@ class Run:
             f"never come{'s' * (len(missing) == 1)}{elsewhere}",
             "Every lane the mask names must reach the same operation, with the same "
             "mask.",
-            places, thread,
+            places,
+            thread,
         )
 
 
@@ -475,5 +510,3 @@ def ranges(numbers: list[int]) -> str:
         else:
             runs.append([number, number])
     return ", ".join(str(a) if a == b else f"{a}–{b}" for a, b in runs)
-
-

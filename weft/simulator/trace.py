@@ -126,18 +126,32 @@ class TracedRun(Run):
             if found not in names:
                 names[found] = sites.setdefault(self.instruction(found), len(sites))
         count = len(log)
-        rows = np.array([
-            (e[0].block.number, e[0].number, e[1], names[e[2], e[3]], *e[4:])
-            for e in log
-        ], np.int64).reshape(count, 8)
+        rows = np.array(
+            [
+                (e[0].block.number, e[0].number, e[1], names[e[2], e[3]], *e[4:])
+                for e in log
+            ],
+            np.int64,
+        ).reshape(count, 8)
         block, thread, epoch, site, array, address, size, operation = rows.T
         spaces = np.array([_SPACES[s] for s, _ in self._arrays] or [0])
         return Trace(
             [place(code, lasti, self.lines[code]) for code, lasti in sites],
             [name for _, name in self._arrays],
-            block, thread, epoch, site, array, spaces[array], address, size, operation,
-            {name: base for (space, name), base in self._bases.items()
-             if space == "global"},
+            block,
+            thread,
+            epoch,
+            site,
+            array,
+            spaces[array],
+            address,
+            size,
+            operation,
+            {
+                name: base
+                for (space, name), base in self._bases.items()
+                if space == "global"
+            },
         )
 
 
@@ -217,10 +231,18 @@ class Traced1(Traced):
             if 0 <= i < self._n0 and not run.atomic and not self._whole:
                 found = self._data[i]
                 thread = run.current
-                self._log.append((
-                    thread, thread.epoch, frame.f_code, frame.f_lasti, self._id,
-                    self._at + i * self._s0, self._size, READ,
-                ))
+                self._log.append(
+                    (
+                        thread,
+                        thread.epoch,
+                        frame.f_code,
+                        frame.f_lasti,
+                        self._id,
+                        self._at + i * self._s0,
+                        self._size,
+                        READ,
+                    )
+                )
                 return found
         except (TypeError, IndexError):
             pass
@@ -238,15 +260,25 @@ class Traced2(Traced):
         try:
             i, j = index
             if (
-                0 <= i < self._n0 and 0 <= j < self._n1
-                and not run.atomic and not self._whole
+                0 <= i < self._n0
+                and 0 <= j < self._n1
+                and not run.atomic
+                and not self._whole
             ):
                 found = self._data[index]
                 thread = run.current
-                self._log.append((
-                    thread, thread.epoch, frame.f_code, frame.f_lasti, self._id,
-                    self._at + i * self._s0 + j * self._s1, self._size, READ,
-                ))
+                self._log.append(
+                    (
+                        thread,
+                        thread.epoch,
+                        frame.f_code,
+                        frame.f_lasti,
+                        self._id,
+                        self._at + i * self._s0 + j * self._s1,
+                        self._size,
+                        READ,
+                    )
+                )
                 return found
         except (TypeError, ValueError, IndexError):
             pass

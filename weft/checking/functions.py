@@ -5,10 +5,10 @@ from typing import Any
 
 import numpy as np
 
-from weft.check.compare import difference, show
-from weft.check.exercise import as_tuple, copies, widened
-from weft.check.simulated import Failed, begin, has_stub, raised_at, returns
-from weft.check.verdict import Verdict
+from weft.checking.compare import difference, show
+from weft.checking.exercise import as_tuple, copies, widened
+from weft.checking.simulated import Failed, begin, has_stub, raised_at, returns
+from weft.checking.verdict import Verdict
 
 
 def run(
@@ -27,10 +27,14 @@ def run(
         try:
             got = function(*copies(args))
         except Exception as error:
-            raise Failed(Verdict(
-                name, "exception", f"{call} raises {type(error).__name__}: {error}.",
-                places=raised_at(error, function),
-            )) from None
+            raise Failed(
+                Verdict(
+                    name,
+                    "exception",
+                    f"{call} raises {type(error).__name__}: {error}.",
+                    places=raised_at(error, function),
+                )
+            ) from None
         if got is None and has_stub(function):
             raise Failed(begin(name))
         compare(name, call, function, got, wanted, tolerance)
@@ -47,32 +51,52 @@ def compare(
     tolerance: float,
 ) -> None:
     if got is None:
-        raise Failed(Verdict(
-            name, "wrong-value", f"{call} returns nothing.",
-            "A function gives its result back with `return`.",
-        ))
+        raise Failed(
+            Verdict(
+                name,
+                "wrong-value",
+                f"{call} returns nothing.",
+                "A function gives its result back with `return`.",
+            )
+        )
     aim = np.asarray(wanted)
     try:
         found = np.asarray(got)
     except ValueError:
         found = np.asarray(None)
     if found.dtype == object or found.shape != aim.shape:
-        raise Failed(Verdict(
-            name, "shape", f"{call} returns {brief(got)}, and {brief(wanted)} is wanted.",
-            places=returns(function),
-        ))
+        raise Failed(
+            Verdict(
+                name,
+                "shape",
+                f"{call} returns {brief(got)}, and {brief(wanted)} is wanted.",
+                places=returns(function),
+            )
+        )
     if aim.dtype.kind in "iu" and found.dtype.kind == "f":
-        raise Failed(Verdict(
-            name, "type", f"{call} returns {brief(got)}, which is not a whole number.",
-            "`/` always gives a float.", returns(function),
-        ))
+        raise Failed(
+            Verdict(
+                name,
+                "type",
+                f"{call} returns {brief(got)}, which is not a whole number.",
+                "`/` always gives a float.",
+                returns(function),
+            )
+        )
     wrong = difference(found, aim, tolerance)
     if wrong:
-        text = wrong.sentence("result") if aim.ndim else (
-            f"{call} returns {show(wrong.got)} and should return {show(wrong.wanted)}."
+        text = (
+            wrong.sentence("result")
+            if aim.ndim
+            else (
+                f"{call} returns {show(wrong.got)} and should return "
+                f"{show(wrong.wanted)}."
+            )
         )
         message = text if not aim.ndim else f"{call}: {text}"
-        raise Failed(Verdict(name, "wrong-value", message, wrong.hint, returns(function)))
+        raise Failed(
+            Verdict(name, "wrong-value", message, wrong.hint, returns(function))
+        )
 
 
 def brief(value: Any) -> str:

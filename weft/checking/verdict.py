@@ -1,4 +1,4 @@
-"""What `check` says: one verdict, worded for the learner, for every place it is read."""
+"""What `check` says: one verdict, worded for the learner, in text and in HTML."""
 
 import html
 from dataclasses import dataclass, field
@@ -94,10 +94,12 @@ class Verdict:
         parts = [self.title]
         if self.places:
             width = max(len(p.text) for p, _ in self.places)
-            parts.append("\n".join(
-                f"  line {p.line:<4} {p.text:<{width}}   {note}".rstrip()
-                for p, note in self.places
-            ))
+            parts.append(
+                "\n".join(
+                    f"  line {p.line:<4} {p.text:<{width}}   {note}".rstrip()
+                    for p, note in self.places
+                )
+            )
         said = "\n".join(f"  {text}" for text in (self.message, self.why) if text)
         if said:
             parts.append(said)
@@ -111,7 +113,9 @@ class Verdict:
 
     def _repr_html_(self) -> str:
         colour = {"pass": "#2a8f5c", "begin": "#4878a8"}.get(self.kind, "#c8473c")
-        parts = [f'<p style="margin:.2em 0"><strong>{html.escape(self.title)}</strong></p>']
+        parts = [
+            f'<p style="margin:.2em 0"><strong>{html.escape(self.title)}</strong></p>'
+        ]
         if self.places:
             rows = "".join(
                 f"<div style='white-space:pre'>{_line(place)}"
@@ -124,12 +128,14 @@ class Verdict:
             )
         parts += [
             f'<p style="margin:.4em 0">{markup.inline(text)}</p>'
-            for text in (self.message, self.why) if text
+            for text in (self.message, self.why)
+            if text
         ]
         if self.who:
             parts.append(markup.note(self.who))
         parts += [
-            f'<p style="margin:.15em 0">{markup.inline(fact)}</p>' for fact in self.facts
+            f'<p style="margin:.15em 0">{markup.inline(fact)}</p>'
+            for fact in self.facts
         ]
         if self.read_on:
             parts.append(markup.note(f"→ {self.read_on}"))
@@ -146,6 +152,8 @@ def _line(place: Place) -> str:
     part = html.escape(place.expression)
     if part and part != text and part in text:
         text = text.replace(
-            part, f"<span style='text-decoration:underline wavy #c8473c'>{part}</span>", 1
+            part,
+            f"<span style='text-decoration:underline wavy #c8473c'>{part}</span>",
+            1,
         )
     return f"line {place.line:<4} {text}"

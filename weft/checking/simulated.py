@@ -5,9 +5,9 @@ from typing import Any
 
 import numpy as np
 
-from weft.check.compare import Difference, difference
-from weft.check.exercise import Case, Exercise, source_function
-from weft.check.verdict import Verdict
+from weft.checking.compare import Difference, difference
+from weft.checking.exercise import Case, Exercise, source_function
+from weft.checking.verdict import Verdict
 from weft.simulator import Fault, LaunchError, Place, simulate
 from weft.simulator.launch import Launch
 from weft.simulator.limits import configuration
@@ -104,8 +104,11 @@ def configure(exercise: Exercise, case: Case) -> Any:
             raise
         raise Failed(
             Verdict(
-                exercise.name, "exception", f"{type(error).__name__}: {error}",
-                places=raised_at(error, exercise.written_by_learner), when=case.label,
+                exercise.name,
+                "exception",
+                f"{type(error).__name__}: {error}",
+                places=raised_at(error, exercise.written_by_learner),
+                when=case.label,
             )
         ) from None
     if not exercise.checks_launch:
@@ -129,11 +132,9 @@ def judge(
     launch: Launch,
 ) -> None:
     """Look at what the kernel left behind. Raises `Failed`."""
-    if not any(marks.any() for marks in launch.written.values()) and any(
-        marks.size for marks in launch.written.values()
-    ):
-        if has_stub(exercise.written_by_learner):
-            raise Failed(begin(exercise.name))
+    idle = not any(marks.any() for marks in launch.written.values())
+    if idle and has_stub(exercise.written_by_learner):
+        raise Failed(begin(exercise.name))
     for (name, marks), got, wanted in zip(
         launch.written.items(), outputs, case.expected, strict=True
     ):
@@ -183,14 +184,18 @@ def wasteful(exercise: Exercise, case: Case, config: Any) -> None:
     blocks = int(np.prod(grid))
     needed = -(-max(o.size for o in case.outputs) // threads)
     if blocks > max(needed, 1):
-        raise Failed(Verdict(
-            exercise.name, "launch",
-            f"{blocks:,} blocks of {threads:,} threads are launched where {needed:,} "
-            "would do.",
-            "The guard keeps the others from doing harm, but the GPU still has to start "
-            "them.",
-            returns(exercise.written_by_learner), when=case.label,
-        ))
+        raise Failed(
+            Verdict(
+                exercise.name,
+                "launch",
+                f"{blocks:,} blocks of {threads:,} threads are launched where "
+                f"{needed:,} would do.",
+                "The guard keeps the others from doing harm, but the GPU still has to "
+                "start them.",
+                returns(exercise.written_by_learner),
+                when=case.label,
+            )
+        )
 
 
 def wrong_value(
@@ -225,8 +230,14 @@ def unravel(rank: int, size: tuple[int, int, int]) -> tuple[int, int, int]:
 def from_fault(exercise: Exercise, fault: Fault, when: str) -> Verdict:
     notes = [""] * len(fault.places)
     return Verdict(
-        exercise.name, fault.kind, sentence(fault.message), fault.why,
-        list(zip(fault.places, notes, strict=True)), fault.thread, fault.block, when,
+        exercise.name,
+        fault.kind,
+        sentence(fault.message),
+        fault.why,
+        list(zip(fault.places, notes, strict=True)),
+        fault.thread,
+        fault.block,
+        when,
     )
 
 
@@ -237,9 +248,10 @@ def sentence(text: str) -> str:
 
 def begin(name: str) -> Verdict:
     return Verdict(
-        name, "begin",
-        f"The cell above still says `# {STUB}`. Write the body there, run the cell, then "
-        "run this one again.",
+        name,
+        "begin",
+        f"The cell above still says `# {STUB}`. Write the body there, run the cell, "
+        "then run this one again.",
         f'If you do not know how to begin, `hint("{name}")` gives a nudge.',
     )
 
@@ -282,5 +294,3 @@ def raised_at(error: BaseException, function: Any) -> list[tuple[Place, str]]:
             found = [(Place(inner.__name__, trace.tb_lineno, text), "")]
         trace = trace.tb_next
     return found
-
-

@@ -34,10 +34,15 @@ def close(got: Array, wanted: Array, tolerance: float) -> Array:
     if got.dtype.kind not in "fc":
         return np.asarray(got == wanted)
     finite = np.isfinite(wanted)
-    scale = float(np.sqrt(np.mean(np.square(np.abs(wanted[finite]))))) if finite.any() else 0
-    return np.isclose(
+    scale = (
+        float(np.sqrt(np.mean(np.square(np.abs(wanted[finite])))))
+        if finite.any()
+        else 0
+    )
+    agree: Array = np.isclose(
         got.astype(wanted.dtype), wanted, tolerance, tolerance * scale, equal_nan=True
     )
+    return agree
 
 
 def difference(got: Array, wanted: Array, tolerance: float) -> Difference | None:
@@ -49,9 +54,7 @@ def difference(got: Array, wanted: Array, tolerance: float) -> Difference | None
         wrong = np.argwhere(~right)
         first = tuple(int(i) for i in wrong[0])
         hint = pattern(got, wanted, right, got[first], tolerance)
-    return Difference(
-        first, got[first], wanted[first], len(wrong), got.size, hint
-    )
+    return Difference(first, got[first], wanted[first], len(wrong), got.size, hint)
 
 
 def pattern(got: Array, wanted: Array, right: Array, first: Any, tol: float) -> str:
@@ -70,7 +73,9 @@ def pattern(got: Array, wanted: Array, right: Array, first: Any, tol: float) -> 
         return "All the right values are there, but at the wrong places."
     flat, aim = got.ravel(), wanted.ravel()
     for shift in (1, -1):
-        a, b = (flat[shift:], aim[:-shift]) if shift > 0 else (flat[:shift], aim[-shift:])
+        a, b = (
+            (flat[shift:], aim[:-shift]) if shift > 0 else (flat[:shift], aim[-shift:])
+        )
         if aim.size > 3 and same(a, b, tol):
             side = "one further on" if shift > 0 else "one before"
             return f"Each result stands where the {side} belongs."
@@ -79,8 +84,11 @@ def pattern(got: Array, wanted: Array, right: Array, first: Any, tol: float) -> 
         ratios = got[nonzero] / wanted[nonzero]
         if np.isclose(ratios, ratios.flat[0], rtol=1e-4).all():
             return f"Every element is {show(ratios.flat[0])} times what it should be."
-    if right.any() and got.ndim == 1 and right[: right.argmin()].all() and (
-        not right[right.argmin() :].any()
+    if (
+        right.any()
+        and got.ndim == 1
+        and right[: right.argmin()].all()
+        and (not right[right.argmin() :].any())
     ):
         return f"The first {right.argmin():,} elements are right, all after them wrong."
     return ""

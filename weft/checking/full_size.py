@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from weft.check.compare import difference
-from weft.check.exercise import Case, Exercise
-from weft.check.simulated import Failed, configure, fresh, sentence
-from weft.check.verdict import Verdict
+from weft.checking.compare import difference
+from weft.checking.exercise import Case, Exercise
+from weft.checking.simulated import Failed, configure, fresh, sentence
+from weft.checking.verdict import Verdict
 
 PATIENCE = 20.0  # seconds that a launch may take
 
@@ -42,11 +42,15 @@ def run(exercise: Exercise) -> list[str]:
     for got, wanted in zip(results, case.expected, strict=True):
         wrong = difference(got, wanted, exercise.tolerance)
         if wrong:
-            raise Failed(Verdict(
-                exercise.name, "wrong-value", wrong.sentence("the output"),
-                wrong.hint or "It was right on small sizes in the simulator.",
-                when=f"{case.label}, on the GPU",
-            ))
+            raise Failed(
+                Verdict(
+                    exercise.name,
+                    "wrong-value",
+                    wrong.sentence("the output"),
+                    wrong.hint or "It was right on small sizes in the simulator.",
+                    when=f"{case.label}, on the GPU",
+                )
+            )
         worst = max(worst, relative_error(got, wanted))
     return [f"right on the GPU: {case.label}, relative error {worst:.1e}"]
 
@@ -62,12 +66,15 @@ def wait(cuda: Any, exercise: Exercise, case: Case) -> None:
     until = time.monotonic() + PATIENCE
     while not done.query():
         if time.monotonic() > until:
-            raise Failed(Verdict(
-                exercise.name, "hang",
-                f"The kernel is still running after {PATIENCE:.0f} seconds.",
-                f"It ended in the simulator, on small sizes. {RESTART}",
-                when=f"{case.label}, on the GPU",
-            ))
+            raise Failed(
+                Verdict(
+                    exercise.name,
+                    "hang",
+                    f"The kernel is still running after {PATIENCE:.0f} seconds.",
+                    f"It ended in the simulator, on small sizes. {RESTART}",
+                    when=f"{case.label}, on the GPU",
+                )
+            )
         time.sleep(0.001)
     cuda.synchronize()
 
@@ -80,20 +87,27 @@ def explain(exercise: Exercise, case: Case, error: Exception) -> Verdict:
     if "TypingError" in type(error).__name__ or "LoweringError" in type(error).__name__:
         telling = [t.strip() for t in text if t.strip() and "numba" not in t.lower()]
         return Verdict(
-            exercise.name, "type", "Numba cannot compile this kernel for the GPU.",
-            sentence(" ".join(telling[:3])), when=when,
+            exercise.name,
+            "type",
+            "Numba cannot compile this kernel for the GPU.",
+            sentence(" ".join(telling[:3])),
+            when=when,
         )
     if code and any(
         word in code for word in ("ILLEGAL", "LAUNCH_FAILED", "MISALIGNED", "ASSERT")
     ):
         return Verdict(
-            exercise.name, "context",
-            f"The launch ended with {code.split()[-1].strip('.')}: after this error CUDA "
-            "refuses everything in this process.",
-            RESTART, when=when,
+            exercise.name,
+            "context",
+            f"The launch ended with {code.split()[-1].strip('.')}: after this error "
+            "CUDA refuses everything in this process.",
+            RESTART,
+            when=when,
         )
     return Verdict(
-        exercise.name, "exception", f"{type(error).__name__}: {text[0] if text else ''}",
+        exercise.name,
+        "exception",
+        f"{type(error).__name__}: {text[0] if text else ''}",
         when=when,
     )
 

@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 
 from weft import lesson
-from weft.check import cost, full_size, functions, simulated
-from weft.check.exercise import Exercise, is_kernel
-from weft.check.simulated import Failed
-from weft.check.verdict import CheckFailed, Verdict
+from weft.checking import cost, full_size, functions, simulated
+from weft.checking.exercise import Exercise, is_kernel
+from weft.checking.simulated import Failed
+from weft.checking.verdict import CheckFailed, Verdict
 
 __all__ = ["CheckFailed", "Verdict", "check"]
 
@@ -53,7 +53,15 @@ def check(
     """
     try:
         verdict = _verdict(
-            function, spec, inputs, sizes, launch, kernel, full, out, tolerance,
+            function,
+            spec,
+            inputs,
+            sizes,
+            launch,
+            kernel,
+            full,
+            out,
+            tolerance,
             limits or {},
         )
     except Failed as failed:
@@ -102,10 +110,14 @@ def _check_function(
     function: Any, name: str, spec: Callable[..., Any], inputs: Any, tolerance: float
 ) -> Verdict:
     if not isinstance(function, FunctionType):
-        raise Failed(Verdict(
-            name, "type", f"{name} is a {type(function).__name__}, not a plain function.",
-            "This exercise asks for a Python function, without @cuda.jit.",
-        ))
+        raise Failed(
+            Verdict(
+                name,
+                "type",
+                f"{name} is a {type(function).__name__}, not a plain function.",
+                "This exercise asks for a Python function, without @cuda.jit.",
+            )
+        )
     cases = inputs(np.random.default_rng(0)) if callable(inputs) else inputs
     return Verdict(name, "pass", facts=functions.run(function, spec, cases, tolerance))
 
@@ -113,11 +125,15 @@ def _check_function(
 def _not_a_kernel(function: Any, name: str) -> Verdict:
     if isinstance(function, FunctionType):
         return Verdict(
-            name, "type", f"{name} is a plain Python function, not a kernel.",
+            name,
+            "type",
+            f"{name} is a plain Python function, not a kernel.",
             "`@cuda.jit` in the line above `def` makes it one.",
         )
     return Verdict(
-        name, "type", f"{name} is a {type(function).__name__}, not a kernel.",
+        name,
+        "type",
+        f"{name} is a {type(function).__name__}, not a kernel.",
         "Did a later line give the name to something else? Run the cell that defines "
         "the kernel again.",
     )

@@ -1,8 +1,8 @@
 """Stage 3: what the accesses cost, counted from a trace."""
 
-from weft.check.exercise import Exercise
-from weft.check.simulated import Failed, trace
-from weft.check.verdict import Verdict
+from weft.checking.exercise import Exercise
+from weft.checking.simulated import Failed, trace
+from weft.checking.verdict import Verdict
 from weft.counters import Line, count
 
 
@@ -24,7 +24,8 @@ def run(exercise: Exercise) -> list[str]:
             raise Failed(bank_conflicts(exercise, worst))
         facts.append(
             f"shared memory: {worst.per_request:.3g} bank conflicts per request"
-            if worst else "shared memory: not used"
+            if worst
+            else "shared memory: not used"
         )
     return facts
 
@@ -36,9 +37,10 @@ def _per_request(line: Line) -> float:
 def too_many_sectors(exercise: Exercise, line: Line) -> Verdict:
     verb = "store" if line.store else "load"
     return Verdict(
-        exercise.name, "sectors",
-        f"Each {verb} of {line.array} by a warp moves {line.per_request:.3g} sectors of "
-        f"32 bytes; {line.ideal / line.requests:.3g} would hold the same data.",
+        exercise.name,
+        "sectors",
+        f"Each {verb} of {line.array} by a warp moves {line.per_request:.3g} sectors "
+        f"of 32 bytes; {line.ideal / line.requests:.3g} would hold the same data.",
         "Neighbouring lanes of the warp want addresses that are far apart. Which index "
         "changes from one lane to the next?",
         [(line.place, f"{line.per_request:.3g} sectors per request")],
@@ -49,10 +51,11 @@ def bank_conflicts(exercise: Exercise, line: Line) -> Verdict:
     verb = "store to" if line.store else "load from"
     ways = line.per_request + 1
     return Verdict(
-        exercise.name, "bank-conflicts",
-        f"Each {verb} {line.array} by a warp takes {ways:.3g} passes where one would do: "
-        f"up to {ways:.2g} lanes want different words of the same bank.",
-        "Word w of shared memory lies in bank w mod 32. Which banks do lanes 0, 1 and 2 "
-        "touch on this line?",
+        exercise.name,
+        "bank-conflicts",
+        f"Each {verb} {line.array} by a warp takes {ways:.3g} passes where one would "
+        f"do: up to {ways:.2g} lanes want different words of the same bank.",
+        "Word w of shared memory lies in bank w mod 32. Which banks do lanes 0, 1 and "
+        "2 touch on this line?",
         [(line.place, f"{line.per_request:.3g} conflicts per request")],
     )

@@ -1,0 +1,482 @@
+"""Verdicts: what each mistake is called, where it is, and how it is worded."""
+
+import math
+import re
+from typing import Any
+
+import numpy as np
+import pytest
+
+import weft
+
+from numba import cuda, float32  # isort: skip
+from weft.checking import CheckFailed, check, full_size
+from weft.checking.exercise import Exercise
+from weft.checking.simulated import Failed
+from weft.checking.verdict import HEADLINES, READ_ON, Verdict
+from weft.simulator import Place
+
+
+@pytest.fixture(autouse=True)
+def _a_learner(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("WEFT_STRICT", raising=False)
+    monkeypatch.setattr("weft.lesson.record", lambda *_: None)
+
+
+def vectors(rng: Any, n: int) -> tuple[Any, Any]:
+    return rng.random(n, np.float32), rng.random(n, np.float32)
+
+
+def on_vectors(kernel: Any, **options: Any) -> Verdict:
+    defaults: dict[str, Any] = {
+        "spec": lambda a, b: a + b,
+        "inputs": vectors,
+        "sizes": [1, 31, 100],
+        "launch": lambda n: (-(-n // 32), 32),
+    }
+    return check(kernel, **(defaults | options))
+
+
+def test_a_right_kernel_passes_and_says_what_was_seen() -> None:
+    @cuda.jit
+    def add(a, b, out):
+        i = cuda.grid(1)
+        if i < out.size:
+            out[i] = a[i] + b[i]
+
+    verdict = on_vectors(add)
+    assert verdict
+    assert verdict.kind == "pass"
+    assert "3 sizes, 132 results" in repr(verdict)
+
+
+def test_the_first_wrong_store_is_named() -> None:
+    @cuda.jit
+    def add(a, b, out):
+        i = cuda.grid(1)
+        if i < out.size:
+            out[i] = a[i] * b[i]
+
+    verdict = on_vectors(add)
+    assert not verdict
+    assert verdict.kind == "wrong-value"
+    assert verdict.places[0][0].text == "out[i] = a[i] * b[i]"
+    assert verdict.thread == (0, 0, 0)
+
+
+@pytest.mark.parametrize(
+    ("body", "hint"),
+    [
+        (lambda a, b, i, n: a[n - 1 - i] + b[n - 1 - i], "at the wrong places"),
+        (lambda a, b, i, n: float32(2) * (a[i] + b[i]), "2 times what it should be"),
+        (lambda a, b, i, n: math.log(-a[i] - float32(1)), ""),
+    ],
+)
+def test_what_kind_of_wrong(body: Any, hint: str) -> None:
+    value = cuda.jit(device=True)(body)
+
+    @cuda.jit
+    def add(a, b, out):
+        i = cuda.grid(1)
+        if i < out.size:
+            out[i] = value(a, b, i, out.size)
+
+    verdict = on_vectors(add, sizes=[31])
+    assert verdict.kind == "wrong-value"
+    assert hint in verdict.why
+
+
+def test_a_missing_barrier_shows_where_the_nan_came_from() -> None:
+    @cuda.jit
+    def reverse(x, out):
+        tile = cuda.shared.array(32, float32)
+        t = cuda.threadIdx.x
+        tile[t] = x[t]
+        out[t] = tile[31 - t]
+
+    verdict = check(
+        reverse,
+        spec=lambda x: x[::-1],
+        inputs=lambda rng: rng.random(32, np.float32),
+        sizes=[()],
+        launch=lambda: (1, 32),
+    )
+    assert verdict.kind == "wrong-value"
+    assert "shared memory which no thread had written" in verdict.why
+
+
+def test_unwritten_outputs_are_counted() -> None:
+    @cuda.jit
+    def add(a, b, out):
+        i = cuda.threadIdx.x
+        if i < out.size:
+            out[i] = a[i] + b[i]
+
+    verdict = on_vectors(add)
+    assert verdict.kind == "unwritten"
+    assert "out[32] is never written, nor are 67 others" in verdict.message
+
+
+def test_integer_outputs_are_watched_too() -> None:
+    @cuda.jit
+    def zeros(x, out):
+        i = cuda.grid(1)
+        if i < out.size - 1:
+            out[i] = 0
+
+    verdict = check(
+        zeros,
+        spec=lambda x: np.zeros_like(x),
+        inputs=lambda rng, n: rng.integers(0, 9, n, np.int32),
+        sizes=[40],
+        launch=lambda n: (2, 32),
+    )
+    assert verdict.kind == "unwritten"
+
+
+def test_inputs_are_not_to_be_written() -> None:
+    @cuda.jit
+    def add(a, b, out):
+        i = cuda.grid(1)
+        if i < out.size:
+            a[i] += b[i]
+            out[i] = a[i]
+
+    assert on_vectors(add).kind == "input-written"
+
+
+def test_the_starter_is_told_to_begin() -> None:
+    @cuda.jit
+    def add(a, b, out):
+        # your code here
+        pass
+
+    verdict = on_vectors(add)
+    assert verdict.kind == "begin"
+    assert 'hint("add")' in repr(verdict)
+
+
+def test_an_empty_kernel_without_the_stub_has_written_nothing() -> None:
+    @cuda.jit
+    def add(a, b, out):
+        pass
+
+    assert on_vectors(add).kind == "unwritten"
+
+
+def test_a_forgotten_decorator() -> None:
+    def add(a, b, out):
+        out[0] = 1
+
+    verdict = on_vectors(add)
+    assert verdict.kind == "type"
+    assert "@cuda.jit" in verdict.why
+
+
+def test_outputs_that_start_with_values() -> None:
+    @cuda.jit
+    def count(x, bins):
+        i = cuda.grid(1)
+        if i < x.size:
+            cuda.atomic.add(bins, x[i], 1)
+
+    verdict = check(
+        count,
+        spec=lambda x: np.bincount(x, minlength=4).astype(np.int32),
+        inputs=lambda rng, n: rng.integers(0, 4, n, np.int32),
+        out=lambda x: np.zeros(4, np.int32),
+        sizes=[1, 100],
+        launch=lambda n: (4, 32),
+    )
+    assert verdict, verdict
+
+
+def test_two_outputs() -> None:
+    @cuda.jit
+    def both(a, b, low, high):
+        i = cuda.grid(1)
+        if i < low.size:
+            low[i] = min(a[i], b[i])
+            high[i] = min(a[i], b[i])
+
+    verdict = on_vectors(
+        both, spec=lambda a, b: (np.minimum(a, b), np.maximum(a, b)), sizes=[40]
+    )
+    assert verdict.kind == "wrong-value"
+    assert verdict.message.startswith("high[0]")
+
+
+def test_the_spec_is_evaluated_in_double_precision() -> None:
+    @cuda.jit
+    def add(a, b, out):
+        i = cuda.grid(1)
+        if i < out.size:
+            out[i] = a[i] + b[i]
+
+    seen = []
+
+    def spec(a: Any, b: Any) -> Any:
+        seen.append(a.dtype)
+        return a + b
+
+    assert on_vectors(add, spec=spec, sizes=[3])
+    assert np.dtype(np.float64) in seen
+
+
+# Launches
+
+
+def launch_verdict(function: Any) -> Verdict:
+    @cuda.jit
+    def halve(x, out):
+        i = cuda.grid(1)
+        if i < out.size:
+            out[i] = x[i] // 2
+
+    return check(
+        function,
+        kernel=halve,
+        spec=lambda x: x // 2,
+        inputs=lambda rng, n: rng.integers(0, 9, n, np.int32),
+        sizes=[256, 257],
+    )
+
+
+@pytest.mark.parametrize(
+    ("launch", "words"),
+    [
+        (lambda n: (n / 256, 256), "a whole number"),
+        (lambda n: (n // 256, 256), "never written"),
+        (lambda n: (n // 256 + 1, 256), "where 1 would do"),
+        (lambda n: (1, 2048), "at most 1024"),
+        (lambda n: n, "kernel[grid, block]"),
+        (lambda n: 1 / 0, "ZeroDivisionError"),
+    ],
+)
+def test_wrong_launch_functions(launch: Any, words: str) -> None:
+    verdict = launch_verdict(launch)
+    assert verdict.kind in ("launch", "exception")
+    assert words in repr(verdict)
+
+
+def test_a_right_launch_function() -> None:
+    assert launch_verdict(lambda n: (-(-n // 128), 128))
+
+
+# Plain functions
+
+
+def ceil_verdict(function: Any) -> Verdict:
+    return check(
+        function, spec=lambda n, t: -(-n // t), inputs=[(1, 256), (256, 256), (300, 32)]
+    )
+
+
+def test_plain_functions() -> None:
+    def right(n, t):
+        return (n + t - 1) // t
+
+    def floor(n, t):
+        return n // t
+
+    def real(n, t):
+        return n / t
+
+    def nothing(n, t):
+        n // t
+
+    def stub(n, t):
+        # your code here
+        pass
+
+    assert ceil_verdict(right)
+    assert ceil_verdict(floor).kind == "wrong-value"
+    assert "floor(1, 256) returns 0 and should return 1" in ceil_verdict(floor).message
+    assert ceil_verdict(real).kind == "type"
+    assert "returns nothing" in ceil_verdict(nothing).message
+    assert ceil_verdict(stub).kind == "begin"
+    assert ceil_verdict(lambda n, t: [n, t]).kind == "shape"
+    assert ceil_verdict(lambda n, t: undefined).kind == "exception"  # noqa: F821
+
+
+# Costs
+
+
+def transposed(kernel: Any, **limits: Any) -> Verdict:
+    return check(
+        kernel,
+        spec=lambda x: x.T,
+        inputs=lambda rng, n: rng.random((n, n), np.float32),
+        sizes=[64],
+        launch=lambda n: ((n // 32, n // 32), (32, 32)),
+        limits=limits,
+    )
+
+
+def test_uncoalesced_stores_are_named() -> None:
+    @cuda.jit
+    def naive(x, out):
+        col, row = cuda.grid(2)
+        out[col, row] = x[row, col]
+
+    verdict = transposed(naive, sectors=4)
+    assert verdict.kind == "sectors"
+    assert "32 sectors" in verdict.message
+    assert verdict.places[0][0].text == "out[col, row] = x[row, col]"
+
+
+def test_bank_conflicts_are_named() -> None:
+    @cuda.jit
+    def tiled(x, out):
+        tile = cuda.shared.array((32, 32), float32)
+        tx, ty = cuda.threadIdx.x, cuda.threadIdx.y
+        bx, by = cuda.blockIdx.x * 32, cuda.blockIdx.y * 32
+        tile[ty, tx] = x[by + ty, bx + tx]
+        cuda.syncthreads()
+        out[bx + ty, by + tx] = tile[tx, ty]
+
+    verdict = transposed(tiled, sectors=4, bank_conflicts=0)
+    assert verdict.kind == "bank-conflicts"
+    assert "31 conflicts per request" in repr(verdict)
+    assert transposed(tiled, sectors=4)
+
+
+# The GPU stage, with a GPU that is played
+
+
+class Device:
+    """A `cuda` whose launches end as told."""
+
+    def __init__(self, error: Exception | None = None, done: bool = True) -> None:
+        self.error, self.done = error, done
+
+    def to_device(self, data: Any) -> Any:
+        device = type("Array", (), {"data": data.copy()})()
+        device.copy_to_host = lambda: device.data
+        return device
+
+    def event(self, timing: bool) -> Any:
+        return type(
+            "Event", (), {"record": lambda s: None, "query": lambda s: self.done}
+        )()
+
+    def synchronize(self) -> None:
+        if self.error:
+            raise self.error
+
+
+class Kernel:
+    __name__ = "add"
+
+    def __getitem__(self, config: Any) -> Any:
+        def run(a: Any, b: Any, out: Any) -> None:
+            out.data = a.data + b.data
+
+        return run
+
+
+def at_full_size(monkeypatch: pytest.MonkeyPatch, device: Device) -> list[str]:
+    import numba
+
+    monkeypatch.setattr(numba, "cuda", device)
+    monkeypatch.setattr(full_size, "PATIENCE", 0.01)
+    kernel = Kernel()
+    return full_size.run(
+        Exercise(
+            kernel,
+            kernel,
+            lambda a, b: a + b,
+            vectors,
+            [1],
+            lambda n: (1, n),
+            100,
+            None,
+            1e-5,
+            {},
+        )
+    )
+
+
+def test_full_size_right(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert "relative error" in at_full_size(monkeypatch, Device())[0]
+
+
+def test_a_launch_that_hangs(monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(Failed) as caught:
+        at_full_size(monkeypatch, Device(done=False))
+    assert caught.value.verdict.kind == "hang"
+    assert "Restart Kernel" in caught.value.verdict.why
+
+
+def test_a_launch_that_poisons_the_context(monkeypatch: pytest.MonkeyPatch) -> None:
+    error = RuntimeError("[700] Call to cuEventQuery: CUDA_ERROR_ILLEGAL_ADDRESS")
+    with pytest.raises(Failed) as caught:
+        at_full_size(monkeypatch, Device(error))
+    assert caught.value.verdict.kind == "context"
+    assert "Restart Kernel" in caught.value.verdict.why
+
+
+# Wording
+
+
+def test_strict_runs_raise(monkeypatch: pytest.MonkeyPatch) -> None:
+    @cuda.jit
+    def add(a, b, out):
+        out[cuda.grid(1)] = a[cuda.grid(1)]
+
+    monkeypatch.setenv("WEFT_STRICT", "1")
+    with pytest.raises(CheckFailed, match="outside the array"):
+        on_vectors(add)
+
+
+def test_passes_are_recorded(monkeypatch: pytest.MonkeyPatch) -> None:
+    @cuda.jit
+    def add(a, b, out):
+        i = cuda.grid(1)
+        if i < out.size:
+            out[i] = a[i] + b[i]
+
+    seen = []
+    monkeypatch.setattr("weft.lesson.record", lambda lab, name: seen.append(name))
+    on_vectors(add)
+    assert seen == ["add"]
+
+
+def test_html_is_escaped_and_marked() -> None:
+    verdict = Verdict(
+        "k",
+        "out-of-bounds",
+        "x < y & z",
+        "",
+        [(Place("k", 3, "x[i < 2]", "i < 2"), "")],
+    )
+    shown = verdict._repr_html_()
+    assert 'class="weft-verdict"' in shown
+    assert 'data-kind="out-of-bounds"' in shown
+    assert 'role="status"' in shown
+    assert "x &lt; y &amp; z" in shown
+    assert "<script" not in shown
+
+
+def test_every_reference_to_the_book_leads_to_a_heading() -> None:
+    from pathlib import Path
+
+    pages = {
+        re.search(r"^# (.+)$", text, re.MULTILINE)[1]: text
+        for text in (
+            p.read_text(encoding="utf-8")
+            for p in Path(__file__).parents[1].glob("book/*.md")
+        )
+        if re.search(r"^# ", text, re.MULTILINE)
+    }
+    for kind, (chapter, heading) in READ_ON.items():
+        assert kind in HEADLINES
+        assert chapter in pages, chapter
+        found = re.search(rf"^#+ {re.escape(heading)}$", pages[chapter], re.MULTILINE)
+        assert found, f"{chapter}: no heading {heading!r}"
+
+
+def test_weft_exports() -> None:
+    assert weft.check is check
+    assert isinstance(weft.GPU, bool)
+    assert set(weft.__all__) <= set(dir(weft))

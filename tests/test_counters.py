@@ -1,0 +1,164 @@
+"""Counters against a direct model of sectors and banks."""
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import weft  # noqa: F401  before Numba
+
+from numba import cuda, float32, float64  # isort: skip
+from weft.counters import Line, count
+from weft.intrinsics import load4, store4
+from weft.simulator import simulate
+from weft.simulator.trace import Trace, TracedRun
+
+
+def traced(kernel: Any, config: Any, *args: Any) -> Trace:
+    runs: list[TracedRun] = []
+
+    class Kept(TracedRun):
+        def __init__(self, *given: Any) -> None:
+            super().__init__(*given)
+            runs.append(self)
+
+    simulate(kernel, config, args, make_run=Kept)
+    return runs[0].trace()
+
+
+def lines(kernel: Any, config: Any, *args: Any) -> list[Line]:
+    return count(traced(kernel, config, *args))
+
+
+def strided(stride: int, offset: int) -> Any:
+    @cuda.jit
+    def kernel(x, out):
+        i = cuda.grid(1)
+        out[i] = x[i * stride + offset]
+
+    return kernel
+
+
+@pytest.mark.parametrize(
+    ("stride", "sectors"), [(1, 4), (2, 8), (4, 16), (8, 32), (32, 32)]
+)
+def test_strided_loads(stride: int, sectors: int) -> None:
+    x, out = np.zeros(128 * stride, np.float32), np.zeros(128, np.float32)
+    load, store = lines(strided(stride, 0), (2, 64), x, out)
+    assert (load.requests, load.per_request) == (4, sectors)
+    assert (store.requests, store.per_request, store.ideal) == (4, 4, 16)
+
+
+@settings(max_examples=50, deadline=None)
+@given(
+    stride=st.integers(1, 40),
+    offset=st.integers(0, 40),
+    threads=st.integers(1, 96),
+    dtype=st.sampled_from([np.float32, np.float64, np.int16]),
+)
+def test_sectors_of_any_stride(
+    stride: int, offset: int, threads: int, dtype: Any
+) -> None:
+    x, out = np.zeros(96 * 40 + 41, dtype), np.zeros(96, dtype)
+    load = lines(strided(stride, offset), (1, threads), x, out)[0]
+    size = np.dtype(dtype).itemsize
+    expected = 0
+    for warp in range(math.ceil(threads / 32)):
+        lanes = range(32 * warp, min(32 * warp + 32, threads))
+        expected += len({(t * stride + offset) * size // 32 for t in lanes})
+    assert load.sectors == expected
+    assert load.requests == math.ceil(threads / 32)
+
+
+@settings(max_examples=50, deadline=None)
+@given(
+    width=st.integers(1, 40),
+    row=st.integers(0, 31),
+    swap=st.booleans(),
+    wide=st.booleans(),
+)
+def test_conflicts_of_any_tile(width: int, row: int, swap: bool, wide: bool) -> None:
+    kind = float64 if wide else float32
+
+    @cuda.jit
+    def kernel(out):
+        tile = cuda.shared.array((40, width), kind)
+        t = cuda.threadIdx.x
+        at = (t, row % width) if swap else (row, t % width)
+        tile[at[0], at[1]] = 1
+        out[t] = 0
+
+    store = next(
+        n for n in lines(kernel, (1, 32), np.zeros(32, np.float32)) if n.shared
+    )
+    words = 2 if wide else 1
+    expected = 0
+    for part in range(words):
+        lanes = range(part * 32 // words, (part + 1) * 32 // words)
+        touched: dict[int, set[int]] = {}
+        for t in lanes:
+            r, c = (t, row % width) if swap else (row, t % width)
+            for word in range(words):
+                w = (r * width + c) * words + word
+                touched.setdefault(w % 32, set()).add(w)
+        expected += max(len(s) for s in touched.values()) - 1
+    assert store.conflicts == expected
+
+
+def test_a_vector_access_is_one_request() -> None:
+    @cuda.jit
+    def kernel(x, out):
+        i = 4 * cuda.grid(1)
+        a, b, c, d = load4(x, i)
+        store4(out, i, a, b, c, d)
+
+    x, out = np.zeros(256, np.float32), np.zeros(256, np.float32)
+    load, store = lines(kernel, (1, 64), x, out)
+    assert (load.requests, load.per_request) == (2, 16)
+    assert (store.requests, store.per_request) == (2, 16)
+
+
+def test_loops_and_divergence_make_requests_of_their_own() -> None:
+    @cuda.jit
+    def kernel(x, out):
+        t = cuda.threadIdx.x
+        for k in range(3):
+            if t < 8 or k == 2:
+                out[t] = x[t]
+
+    load, _ = lines(kernel, (1, 32), np.zeros(32, np.float32), np.zeros(32, np.float32))
+    assert load.requests == 3
+
+
+def test_atomics_and_local_memory() -> None:
+    @cuda.jit
+    def kernel(out):
+        mine = cuda.local.array(2, float32)
+        mine[0] = 1
+        cuda.atomic.add(out, 0, mine[0])
+
+    found = lines(kernel, (1, 32), np.zeros(1, np.float32))
+    assert [(n.array, n.requests, n.sectors) for n in found] == [("out", 1, 1)]
+
+
+def test_a_trace_has_a_row_for_every_access() -> None:
+    @cuda.jit
+    def kernel(x, out):
+        tile = cuda.shared.array(32, float32)
+        t = cuda.threadIdx.x
+        tile[t] = x[cuda.grid(1)]
+        cuda.syncthreads()
+        out[cuda.grid(1)] = tile[31 - t]
+
+    out = np.zeros(64, np.float32)
+    trace = traced(kernel, (2, 32), np.arange(64, dtype=np.float32), out)
+    assert len(trace) == 4 * 64
+    assert set(trace.epoch) == {0, 1}
+    assert set(trace.block) == {0, 1}
+    row = trace.last_store("out", 4 * 40)
+    assert row is not None
+    assert (trace.block[row], trace.thread[row]) == (1, 8)
+    assert trace.last_store("x", 0) is None
