@@ -64,7 +64,10 @@ def compare(size: int = 64) -> dict[str, float]:
     for which in ("numba", "ours"):
         done = subprocess.run(
             [sys.executable, __file__, str(size), which],
-            env=environment, capture_output=True, text=True, check=True,
+            env=environment,
+            capture_output=True,
+            text=True,
+            check=True,
         )
         seconds[which] = float(json.loads(done.stdout.splitlines()[-1]))
     return seconds | {"ratio": seconds["numba"] / seconds["ours"]}

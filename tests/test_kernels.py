@@ -43,7 +43,7 @@ def cells(lab: str) -> list[Any]:
 
 @cache
 def checks(lab: str) -> dict[str, str]:
-    """The exercises of a lab, in order, with the source of the cell that checks each."""
+    """The exercises of a lab, with the source of the cell that checks each."""
     found = {}
     for cell in cells(lab):
         match = re.search(r"^check\(\s*(\w+)", cell.source, re.MULTILINE)

@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import weft
+
 from numba import cuda, float32, int32  # isort: skip
 from weft.simulator import Fault, LaunchError, simulate
 
@@ -233,9 +234,9 @@ def test_a_misspelt_name_is_guessed() -> None:
     def kernel(x):
         cuda.syncthread()
 
-    assert "did you mean cuda.syncthreads" in fault_of(
-        kernel, (1, 1), np.zeros(1)
-    ).message
+    assert (
+        "did you mean cuda.syncthreads" in fault_of(kernel, (1, 1), np.zeros(1)).message
+    )
 
 
 def test_a_kernel_returns_nothing() -> None:
@@ -394,8 +395,11 @@ def test_twenty_times_as_fast_as_the_stock_simulator() -> None:
 
 def in_a_process(code: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [sys.executable, "-c", textwrap.dedent(code)], cwd=ROOT,
-        capture_output=True, text=True, check=False,
+        [sys.executable, "-c", textwrap.dedent(code)],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
     )
 
 

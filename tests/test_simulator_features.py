@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 import weft
+
 from numba import cuda, float32, float64, int32, int64, uint32  # isort: skip
 
 FULL = 0xFFFFFFFF
@@ -95,8 +96,9 @@ def _() -> None:
         i = cuda.blockIdx.x * cuda.blockDim.x + cuda.threadIdx.x
         out[i] = cuda.gridDim.x * 100 + cuda.blockIdx.x * 10 + cuda.threadIdx.x
 
-    equal(launch(kernel, (2, 3), np.zeros(6, np.int32))[0],
-          [200, 201, 202, 210, 211, 212])
+    equal(
+        launch(kernel, (2, 3), np.zeros(6, np.int32))[0], [200, 201, 202, 210, 211, 212]
+    )
 
 
 @feature("three-dimensional thread and block indices")
@@ -167,8 +169,10 @@ def _() -> None:
             total += value
         out[0] = total
 
-    equal(launch(kernel, (1, 1), np.arange(5, dtype=np.int32),
-                 np.zeros(1, np.int32))[1], [10])
+    equal(
+        launch(kernel, (1, 1), np.arange(5, dtype=np.int32), np.zeros(1, np.int32))[1],
+        [10],
+    )
 
 
 @feature("records by attribute and by name")
@@ -214,8 +218,10 @@ def _() -> None:
         if cuda.grid(1) < n:
             out[cuda.grid(1)] = a
 
-    equal(launch(kernel, (1, 4), np.float32(2.5), 3, np.zeros(4, np.float32))[0],
-          [2.5, 2.5, 2.5, 0])
+    equal(
+        launch(kernel, (1, 4), np.float32(2.5), 3, np.zeros(4, np.float32))[0],
+        [2.5, 2.5, 2.5, 0],
+    )
 
 
 @feature("tuples of arrays as an argument")
@@ -476,8 +482,7 @@ def _() -> None:
         t = cuda.threadIdx.x
         out[t] = cuda.shfl_up_sync(FULL, t, 4)
 
-    equal(launch(kernel, (1, 32), np.zeros(32, np.int32))[0],
-          [*range(4), *range(28)])
+    equal(launch(kernel, (1, 32), np.zeros(32, np.int32))[0], [*range(4), *range(28)])
 
 
 @feature("shfl_down_sync keeps the highest lanes")
@@ -487,8 +492,10 @@ def _() -> None:
         t = cuda.threadIdx.x
         out[t] = cuda.shfl_down_sync(FULL, t, 4)
 
-    equal(launch(kernel, (1, 32), np.zeros(32, np.int32))[0],
-          [*range(4, 32), *range(28, 32)])
+    equal(
+        launch(kernel, (1, 32), np.zeros(32, np.int32))[0],
+        [*range(4, 32), *range(28, 32)],
+    )
 
 
 @feature("shfl_xor_sync")
@@ -596,8 +603,10 @@ def _() -> None:
         out[t] = cuda.match_any_sync(FULL, x[t])
 
     x = (np.arange(32) % 2).astype(np.int32)
-    equal(launch(kernel, (1, 32), x, np.zeros(32, np.uint32))[1],
-          [0x55555555, 0xAAAAAAAA] * 16)
+    equal(
+        launch(kernel, (1, 32), x, np.zeros(32, np.uint32))[1],
+        [0x55555555, 0xAAAAAAAA] * 16,
+    )
 
 
 @feature("match_all_sync")
@@ -644,8 +653,10 @@ def _() -> None:
     def kernel(out):
         out[cuda.threadIdx.x] = cuda.lanemask_lt()
 
-    equal(launch(kernel, (1, 32), np.zeros(32, np.uint32))[0],
-          [(1 << k) - 1 for k in range(32)])
+    equal(
+        launch(kernel, (1, 32), np.zeros(32, np.uint32))[0],
+        [(1 << k) - 1 for k in range(32)],
+    )
 
 
 # Atomics
@@ -746,7 +757,9 @@ def _() -> None:
         out[0] = cuda.popc(x[0])
         out[1] = cuda.clz(x[0])
 
-    out = launch(kernel, (1, 1), np.array([1 << 40], np.int64), np.zeros(2, np.int32))[1]
+    out = launch(kernel, (1, 1), np.array([1 << 40], np.int64), np.zeros(2, np.int32))[
+        1
+    ]
     equal(out, [1, 23])
 
 
@@ -767,7 +780,9 @@ def _() -> None:
     def kernel(x):
         x[0] = cuda.cbrt(x[0])
 
-    assert launch(kernel, (1, 1), np.array([-27], np.float32))[0][0] == pytest.approx(-3)
+    assert launch(kernel, (1, 1), np.array([-27], np.float32))[0][0] == pytest.approx(
+        -3
+    )
 
 
 @feature("selp")
@@ -809,7 +824,17 @@ def _() -> None:
     out = launch(kernel, (1, 1), np.array([v], np.float32), np.zeros(9, np.float32))[1]
     np.testing.assert_allclose(
         out,
-        [math.sin(v), math.cos(v), math.tanh(v), v**v, math.erf(v), math.pi / 4, 0, 1, v],
+        [
+            math.sin(v),
+            math.cos(v),
+            math.tanh(v),
+            v**v,
+            math.erf(v),
+            math.pi / 4,
+            0,
+            1,
+            v,
+        ],
         rtol=1e-5,
     )
 
@@ -830,7 +855,9 @@ def _() -> None:
         out[0] = int32(x[0]) + int64(x[0])
         out[1] = float32(3) / float32(2)
 
-    out = launch(kernel, (1, 1), np.array([2.9], np.float32), np.zeros(2, np.float32))[1]
+    out = launch(kernel, (1, 1), np.array([2.9], np.float32), np.zeros(2, np.float32))[
+        1
+    ]
     equal(out, [4, 1.5])
 
 
@@ -903,8 +930,10 @@ def _() -> None:
         tile = cuda.shared.array(2, float32)
         out[cuda.threadIdx.x] = block_sum(x[cuda.threadIdx.x], tile)
 
-    equal(launch(kernel, (1, 64), np.ones(64, np.float32), np.zeros(64, np.float32))[1],
-          [64] * 64)
+    equal(
+        launch(kernel, (1, 64), np.ones(64, np.float32), np.zeros(64, np.float32))[1],
+        [64] * 64,
+    )
 
 
 @feature("eager signatures and compiler options")
@@ -977,8 +1006,10 @@ def _() -> None:
             out[t] = tile[1023 - t]
             cuda.syncthreads()
 
-    equal(launch(kernel, (1, 1024), np.zeros(1024, np.int32))[0],
-          np.arange(1024)[::-1] + 4)
+    equal(
+        launch(kernel, (1, 1024), np.zeros(1024, np.int32))[0],
+        np.arange(1024)[::-1] + 4,
+    )
 
 
 @pytest.mark.parametrize("name", FEATURES)
@@ -990,7 +1021,9 @@ def test_there_are_many() -> None:
     assert len(FEATURES) >= 40
 
 
-@pytest.mark.skipif(weft.GPU, reason="Numba names the vector types' fields on a GPU too")
+@pytest.mark.skipif(
+    weft.GPU, reason="Numba names the vector types' fields on a GPU too"
+)
 def test_vector_types() -> None:
     @cuda.jit
     def kernel(out):
