@@ -177,10 +177,10 @@ class Environment:
     def packages(self) -> Path:
         return next(self.folder.glob("lib/python3.*/site-packages"))
 
-    def holds(self, package: str, version: str) -> bool:
-        """True if this version of the package is there, any build of it."""
-        pattern = f"{package}-{version}*.dist-info"
-        return any(self.packages.glob(pattern))
+    def torch(self) -> str:
+        """The version of torch that is there, with its build: 2.13.0+cpu."""
+        found = [path.name for path in self.packages.glob("torch-*.dist-info")]
+        return found[0][len("torch-") : -len(".dist-info")] if found else ""
 
     def make(self, record: dict[str, str]) -> None:
         """Make an empty environment with pip in it."""
@@ -352,16 +352,17 @@ def download(url: str, timeout: float = 30) -> bytes:
 
 
 def torch_indexes(name: str) -> list[str]:
-    """Where to look for the build, in this order; "" is pip's own index."""
+    """Where to look for the build, in this order; "" is what pip is set up to use."""
     if sys.platform == "darwin":
         return [""]
-    official = os.environ.get("TORCH_INDEX") or TORCH_WHEELS + name
+    if os.environ.get("TORCH_INDEX"):
+        return [os.environ["TORCH_INDEX"]]
+    official = TORCH_WHEELS + name
     return ["", official] if BUILDS[name].kind == "cu13" else [official, ""]
 
 
-def kind_of(report: dict) -> str:
-    """The kind of torch build that pip would install: cpu, cu12 or cu13."""
-    metadata = report["install"][0]["metadata"]
+def kind_of(metadata: dict) -> str:
+    """The kind of a torch wheel, from its metadata: cpu, cu12 or cu13."""
     local = metadata["version"].partition("+")[2]
     if local:
         return local[:4] if local.startswith("cu") else local
@@ -376,10 +377,12 @@ def find_torch(python: Path, name: str, version: str) -> list[str]:
     seen = []
     for index in torch_indexes(name):
         where = ["--index-url", index] if index else []
-        report = ask_pip(python, [*where, f"torch=={version}"])
-        kind = kind_of(report) if report else ""
+        wanted = [*where, f"torch=={version}"]
+        found = ask_pip(python, wanted)
+        kind = kind_of(found["metadata"]) if found else ""
         if kind == BUILDS[name].kind:
-            return where
+            url = found["download_info"]["url"]
+            return [url] if url.startswith("file:") else wanted
         seen.append((index or "pip's package index", kind))
 
     answers = "\n".join(
@@ -398,7 +401,7 @@ def find_torch(python: Path, name: str, version: str) -> list[str]:
 
 
 def ask_pip(python: Path, arguments: list[str]) -> dict | None:
-    """pip's report of what it would install; None where it finds nothing."""
+    """pip's report on the one wheel it would install; None where it finds none."""
     look = ["install", "--dry-run", "--no-deps", "--quiet", "--report", "-"]
     limits = ["--only-binary", ":all:", "--retries", "0", "--timeout", "5"]
     try:
@@ -410,7 +413,7 @@ def ask_pip(python: Path, arguments: list[str]) -> dict | None:
             timeout=30,
             check=True,
         )
-        return json.loads(answer.stdout)
+        return json.loads(answer.stdout)["install"][0]
     except (subprocess.SubprocessError, ValueError):
         return None
 
@@ -457,7 +460,7 @@ def install(root: Path = ROOT, dev: bool = False) -> bool:
         return False
 
     build = BUILDS[name]
-    print(f"torch: {name} build ({why})")
+    print(f"torch: {name} build ({why})", flush=True)
     check_disk(
         shutil.disk_usage(root).free + folder_size(environment.folder),
         build.gigabytes,
@@ -465,22 +468,22 @@ def install(root: Path = ROOT, dev: bool = False) -> bool:
     )
     if not fits or not any(environment.folder.glob("lib/python3.*/site-packages/pip")):
         identity["python"] = python
-        print(f"Making .venv with Python {python}")
+        print(f"Making .venv with Python {python}", flush=True)
         environment.make(identity)
         record = identity
     environment.sweep()
 
-    # torch first, and alone: nothing that follows can then bring another build.
+    # torch first, and alone. Then its very build is required: "2.13.0" would let pip,
+    # in search of a way out of some conflict, download a CUDA build to look at it.
     torch = pinned(root, "torch")
-    if not environment.holds("torch", torch):
-        where = find_torch(environment.python, name, torch)
-        print(f"Installing torch {torch}")
-        environment.pip(
-            "install", "--no-deps", "--only-binary=:all:", *where, f"torch=={torch}"
-        )
+    if environment.torch().partition("+")[0] != torch:
+        wheel = find_torch(environment.python, name, torch)
+        print(f"Installing torch {torch}", flush=True)
+        environment.pip("install", "--no-deps", "--only-binary=:all:", *wheel)
 
-    print("Installing", " and ".join(requirements))
+    print("Installing", " and ".join(requirements), flush=True)
     wanted = [word for file in requirements for word in ("-r", str(root / file))]
+    wanted.append(f"torch=={environment.torch()}")
     if sys.platform != "darwin":  # there is no CUDA for macOS
         wanted += [f"{build.numba}=={pinned(root, 'numba-cuda')}", *build.pins]
     constraints = str(root / "constraints.txt")
@@ -493,24 +496,26 @@ def install(root: Path = ROOT, dev: bool = False) -> bool:
 
 # constraints.txt
 
+OLDEST_PYTHON = "3.11.2"  # Debian 12; some packages ask for a later 3.11
 PINS_HEAD = """\
 # Every package that requirements.txt and requirements-dev.txt bring, pinned.
-# Generated on Python 3.11, the oldest we support, after a change in one of them:
+# Generated on Python 3.11 after a change in one of them:
 #
 #     .venv/bin/python install.py --pins
 #
-# The same versions are used on 3.12 and 3.13. What depends on the CUDA version
-# (torch's libraries, cuda-bindings) is pinned by torch itself and by install.py.
+# Each also installs on 3.11.2 (Debian 12), 3.12 and 3.13. What depends on the CUDA
+# version (torch's libraries, cuda-bindings) is pinned by torch and by install.py.
 """
 
 
 def write_pins(root: Path) -> None:
     """Resolve both requirement files without constraints; install nothing."""
     pip = [sys.executable, "-m", "pip", "install", "--dry-run", "--ignore-installed"]
-    quiet = ["--quiet", "--only-binary=:all:", "--report", "-"]
+    quiet = ["--quiet", "--report", "-"]
+    target = ["--python-version", OLDEST_PYTHON, "--only-binary=:all:"]
     files = ["-r", "requirements.txt", "-r", "requirements-dev.txt"]
     answer = subprocess.run(
-        [*pip, *quiet, *files],
+        [*pip, *quiet, *target, *files],
         cwd=root,
         env=clean_environment(),
         stdout=subprocess.PIPE,

@@ -1,6 +1,7 @@
 """install.py, lab.py and the Makefile: every case of a fresh machine, no download."""
 
 import ast
+import contextlib
 import hashlib
 import http.server
 import importlib.util
@@ -13,10 +14,12 @@ import sys
 import threading
 import zipfile
 from collections import namedtuple
+from importlib import metadata
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+from packaging.specifiers import SpecifierSet
 
 import install
 import lab
@@ -74,14 +77,16 @@ def machine(monkeypatch):
         if machine.fail_at and machine.fail_at in arguments:
             raise install.Stop("interrupted")
         if "--no-deps" in arguments:
-            info = environment.packages / "torch-2.13.0.dist-info"
+            build = "" if machine.cuda else "+cpu"
+            info = environment.packages / f"torch-2.13.0{build}.dist-info"
             info.mkdir()
             (info / "INSTALLER").touch()
 
     def ask_pip(python, arguments):
         index = arguments[1] if "--index-url" in arguments else ""
         wheel = machine.wheels.get(index)
-        return {"install": [{"metadata": wheel}]} if wheel else None
+        url = f"{index}/torch.whl"
+        return wheel and {"metadata": wheel, "download_info": {"url": url}}
 
     monkeypatch.setattr(install, "cuda_of_driver", lambda: machine.cuda)
     monkeypatch.setattr(install.Environment, "make", make)
@@ -154,7 +159,7 @@ def test_the_driver_is_asked_for_its_cuda_version(monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("metadata", "kind"),
+    ("wheel", "kind"),
     [
         (CPU_WHEEL, "cpu"),
         (CUDA_WHEEL, "cu13"),
@@ -163,8 +168,8 @@ def test_the_driver_is_asked_for_its_cuda_version(monkeypatch):
         ({"version": "2.13.0", "requires_dist": ["filelock"]}, "cpu"),
     ],
 )
-def test_the_kind_of_a_wheel_is_read_from_its_metadata(metadata, kind):
-    assert install.kind_of({"install": [{"metadata": metadata}]}) == kind
+def test_the_kind_of_a_wheel_is_read_from_its_metadata(wheel, kind):
+    assert install.kind_of(wheel) == kind
 
 
 # What is installed, and in which order?
@@ -175,7 +180,7 @@ def test_without_a_gpu_nothing_of_cuda_is_installed(machine, course):
     (_, build), torch, rest = machine.log
     assert build == "cpu"
     assert {"--no-deps", "torch==2.13.0", install.TORCH_WHEELS + "cpu"} <= set(torch)
-    assert "numba-cuda==0.30.4" in rest
+    assert {"numba-cuda==0.30.4", "torch==2.13.0+cpu"} <= set(rest)
     assert not [word for word in rest if "[cu1" in word or word.startswith("nvidia-")]
 
 
@@ -197,9 +202,16 @@ def test_a_cuda_wheel_is_never_taken_for_a_machine_without_gpu(machine, course):
 
 def test_a_mirror_of_pytorchs_index_can_be_named(machine, course, monkeypatch):
     monkeypatch.setenv("TORCH_INDEX", "https://mirror.example/whl/cpu")
-    machine.wheels = {"https://mirror.example/whl/cpu": CPU_WHEEL}
+    machine.wheels["https://mirror.example/whl/cpu"] = CPU_WHEEL
     assert install.install(course)
     assert "https://mirror.example/whl/cpu" in machine.log[1]
+
+
+def test_a_wheel_on_this_disk_needs_no_index(monkeypatch, tmp_path):
+    url = "file:///media/wheels/torch-2.13.0+cpu-cp311-linux_x86_64.whl"
+    found = {"metadata": CPU_WHEEL, "download_info": {"url": url}}
+    monkeypatch.setattr(install, "ask_pip", lambda python, arguments: found)
+    assert install.find_torch(tmp_path, "cpu", "2.13.0") == [url]
 
 
 @pytest.mark.parametrize(
@@ -452,6 +464,14 @@ def test_a_learner_gets_what_the_course_names():
 def test_the_constraints_leave_the_cuda_version_open():
     by_machine = re.compile("nvidia-|cuda-bindings|triton")
     assert not [name for name in pins("constraints.txt") if by_machine.match(name)]
+
+
+@pytest.mark.parametrize("python", [install.OLDEST_PYTHON, "3.12.0", "3.13.0"])
+def test_every_pin_is_for_every_python(python):
+    for name in pins("constraints.txt"):
+        with contextlib.suppress(metadata.PackageNotFoundError):
+            needs = metadata.metadata(name)["Requires-Python"] or ""
+            assert python in SpecifierSet(needs), name
 
 
 def test_the_installed_packages_fit_together():
