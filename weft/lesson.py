@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from weft import board, device, markup, questions, syllabus
+from weft import board, device, markup, missing, questions, syllabus
 from weft.board import Board, record
 from weft.errors import LearnerError
 from weft.questions import Quiz
@@ -34,6 +34,7 @@ def lab(name: str) -> None:
     lesson = syllabus.load(name)
     _current = name
     _shown.clear()
+    missing.explain([exercise.name for exercise in lesson.exercises])
     print(f"{lesson.label} · {device.find().line}")
 
 

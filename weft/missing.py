@@ -1,0 +1,45 @@
+"""A check that runs before its cell did: say so, instead of a bare NameError.
+
+After a syntax error in an exercise's cell the function does not exist (or is the one
+from before), and the check below it fails with a NameError that explains nothing.
+"""
+
+from collections.abc import Collection
+from types import TracebackType
+from typing import Any
+
+
+def message(name: str) -> str:
+    """What to say when the exercise `name` is used before it is defined."""
+    return (
+        f"{name} does not exist yet. Run the cell that defines it first. If that cell "
+        "ended in an error, a SyntaxError for instance, mend it there: until the cell "
+        "runs to its end, there is nothing to check."
+    )
+
+
+def explain(exercises: Collection[str]) -> None:
+    """Have IPython explain a NameError about one of `exercises`; elsewhere, nothing."""
+    try:
+        from IPython import get_ipython
+    except ImportError:
+        return
+    shell: Any = get_ipython()
+    if shell is None:
+        return
+
+    def show(
+        shell: Any,
+        kind: type[BaseException],
+        error: NameError,
+        trace: TracebackType,
+        tb_offset: int | None = None,
+    ) -> list[str]:
+        if error.name not in exercises:
+            shell.showtraceback((kind, error, trace), tb_offset=tb_offset)
+            return []
+        lines = [f"NameError: {message(str(error.name))}"]
+        shell._showtraceback(kind, error, lines)
+        return lines
+
+    shell.set_custom_exc((NameError,), show)
