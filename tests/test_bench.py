@@ -3,6 +3,7 @@
 import itertools
 import json
 import math
+from types import SimpleNamespace
 
 import pytest
 
@@ -144,7 +145,7 @@ def test_short_times_are_said_to_include_the_launch(gpu):
 def test_a_time_that_is_pythons_is_said_to_be(gpu):
     class Slow(Stopwatch):
         def once(self, function, host):
-            return Sample(2.0, 3.0)
+            return Sample(2.0, 4.0)
 
     table = bench.compare("many launches", {"f": takes(2.0)}, stopwatch=Slow())
     assert "f: queued more slowly than the GPU runs it" in repr(table)
@@ -152,6 +153,70 @@ def test_a_time_that_is_pythons_is_said_to_be(gpu):
 
 def test_bench_time_times_one_function():
     assert bench.time(takes(2.0), stopwatch=Stopwatch()).ms == 2.0
+
+
+class FakeTorch:
+    """A GPU that works off what is queued: 0.04 ms an eviction, 0.01 ms a kernel."""
+
+    def __init__(self, monkeypatch):
+        self.gpu = self.now = (
+            0.0  # ms: when the GPU is done, what the host's clock says
+        )
+        monkeypatch.setattr(timing, "_torch", lambda: self)
+        monkeypatch.setattr(timing.clock, "perf_counter", lambda: self.now / 1e3)
+
+    cuda = property(lambda self: self)
+    int8 = None
+
+    def get_device_properties(self, index):
+        return SimpleNamespace(L2_cache_size=60 << 20)
+
+    def empty(self, count, dtype, device):
+        assert count == 1 << 27
+        return SimpleNamespace(zero_=lambda: self.queue(0.04, host=0.006))
+
+    def queue(self, ms, host):
+        self.now += host
+        self.gpu = max(self.gpu, self.now) + ms
+
+    def kernel(self, host=0.02):
+        return lambda: self.queue(0.01, host)
+
+    def synchronize(self):
+        self.now = max(self.now, self.gpu)
+
+    def Event(self, enable_timing):
+        event = SimpleNamespace(at=0.0)
+        event.record = lambda: setattr(event, "at", max(self.gpu, self.now))
+        event.synchronize = self.synchronize
+        event.elapsed_time = lambda other: other.at - event.at
+        return event
+
+
+@pytest.mark.parametrize("host", [0.005, 0.03, 0.3])
+def test_the_time_of_queueing_is_hidden_behind_the_eviction(monkeypatch, host):
+    torch = FakeTorch(monkeypatch)
+    measured = bench.time(torch.kernel(host), stopwatch=timing.EventStopwatch())
+    assert measured.ms == pytest.approx(0.01)
+    assert measured.host == pytest.approx(host)
+    assert measured.short
+    assert not measured.host_bound
+
+
+def test_a_queue_too_slow_to_hide_is_noticed(monkeypatch):
+    torch = FakeTorch(monkeypatch)
+    measured = bench.time(torch.kernel(5.0), stopwatch=timing.EventStopwatch())
+    assert measured.ms > 2
+    assert measured.host_bound
+
+
+def test_with_the_host_a_call_takes_as_long_as_it_takes_in_a_loop(monkeypatch, gpu):
+    torch = FakeTorch(monkeypatch)
+    table = bench.compare("x", {"f": torch.kernel(0.5)}, host=True)
+    assert table["f"].ms == pytest.approx(0.5, rel=0.05)
+    assert table["f"].remark == ""
+    assert table.source == "Measured here, on NVIDIA H200, the host included."
+    assert bench.time(torch.kernel(0.002), host=True).ms == pytest.approx(0.01, rel=0.1)
 
 
 def test_bench_time_without_a_gpu(no_gpu):

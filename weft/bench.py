@@ -134,9 +134,15 @@ class Table:
         return ladder.html(self)
 
 
-def time(function: Candidate, *, stopwatch: timing.Stopwatch | None = None) -> Timing:
+def time(
+    function: Candidate,
+    *,
+    host: bool = False,
+    stopwatch: timing.Stopwatch | None = None,
+) -> Timing:
     """Time one function on the GPU: cold cache, median of 20 calls or more.
 
+    host: time the host's part too, with a warm cache, as `compare` does.
     Raises LearnerError without a GPU or PyTorch, or for what is not a function,
     CandidateError if the function fails.
     """
@@ -148,7 +154,7 @@ def time(function: Candidate, *, stopwatch: timing.Stopwatch | None = None) -> T
                 f"there is no GPU to time on: {gpu.why}. `bench.compare` "
                 "shows the reference GPU's times instead"
             )
-        stopwatch = timing.EventStopwatch()
+        stopwatch = _stopwatch(host)
     return timing.measure({"the function": function}, stopwatch)["the function"]
 
 
@@ -161,6 +167,7 @@ def compare(
     flops: float | None = None,
     ceiling: str | float | None = None,
     guess: Mapping[str, float | None] | None = None,
+    host: bool = False,
     lab: str | None = None,
     stopwatch: timing.Stopwatch | None = None,
 ) -> Table:
@@ -173,7 +180,9 @@ def compare(
     baseline: the name whose time the ratios refer to. bytes, flops: what one
     call moves or computes, for the rate; at most one of them. ceiling: a name, or a
     rate in bytes/s or flop/s. guess: name → predicted ratio, shown beside the measured
-    one; None for "not guessed yet". lab: whose results, by default the current one's.
+    one; None for "not guessed yet". host: time what a program waits for, calls in
+    a loop with the host's part and a warm cache, rather than the GPU's part alone: for
+    training steps and launch costs. lab: whose results, by default the current one's.
 
     On a GPU, writes the rows to results where `WEFT_RESULTS` is set. Without one,
     shows the reference GPU's rows and calls nothing.
@@ -203,7 +212,7 @@ def compare(
     if not on_gpu:
         return _from_reference(case, names, unit, baseline, ceiling, guess, lab)
     assert built is not None
-    times = timing.measure(built, stopwatch or timing.EventStopwatch())
+    times = timing.measure(built, stopwatch or _stopwatch(host))
     rows = _rows(times, work, baseline, ceiling, guess)
     gpu = device.find()
     table = Table(
@@ -212,7 +221,8 @@ def compare(
         unit,
         baseline or "",
         _ceiling_name(ceiling, unit),
-        f"Measured here, on {gpu.name or 'this machine'}.",
+        f"Measured here, on {gpu.name or 'this machine'}"
+        f"{', the host included' if host else ''}.",
         True,
         _notes(rows, guess),
     )
@@ -231,6 +241,10 @@ def reference(lab: str, case: str, gpu: str = "") -> Table | None:
     if data is None or not found:
         return None
     return _table_of(data, case, list(found), None)
+
+
+def _stopwatch(host: bool) -> timing.Stopwatch:
+    return timing.WallStopwatch() if host else timing.EventStopwatch()
 
 
 def _check(candidates: Mapping[str, Any]) -> None:

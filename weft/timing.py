@@ -3,8 +3,8 @@
 One repetition: fill the L2 cache with something else, record an event, call, record an
 event. The host queues the call while the GPU is still filling the cache, which is
 repeated for as long as that takes: so the time between the events is the GPU's, not
-Python's. Several functions are timed in turns: a clock that drifts then hits them all
-alike.
+Python's. (`WallStopwatch` times both together.) Several functions are timed in turns: a
+clock that drifts then hits them all alike.
 """
 
 import math
@@ -24,7 +24,8 @@ ENOUGH = 0.1  # s of one function's time after which LEAST repetitions are enoug
 LONGEST = 0.5  # s of one function's time
 WARM = (0.03, 0.3)  # s of warm-up at least (a GPU's clock needs that to rise), at most
 STEADY = 0.02  # warm when two repetitions in a row differ by less than this
-COVER = 1.0  # ms of queueing that the GPU is kept busy for, at most
+MARGIN = 0.1  # ms that the GPU is kept busy for beyond twice the time of queueing
+COVER = 2.0  # ms that it is kept busy for, at most
 
 
 class CandidateError(RuntimeError):
@@ -37,22 +38,24 @@ class Timing:
 
     ms: the median; spread: the interquartile range, in ms; reps: how many were timed.
     host: ms that the host needs to queue the call: what a launch costs in Python.
+    whole: whether ms includes the host's part by intention.
     """
 
     ms: float
     spread: float
     reps: int
     host: float = 0.0
+    whole: bool = False
 
     @property
     def short(self) -> bool:
         """Whether starting a kernel, a few µs on the GPU, is a visible part of ms."""
-        return self.ms < SHORT
+        return self.ms < SHORT and not self.whole
 
     @property
     def host_bound(self) -> bool:
         """Whether the GPU waited for the host: then ms is Python's time as well."""
-        return self.host - COVER > 0.5 * self.ms
+        return self.host - COVER > 0.5 * self.ms and not self.whole
 
 
 @dataclass(frozen=True)
@@ -73,51 +76,84 @@ class Stopwatch(Protocol):
         """
 
 
+def _torch() -> Any:
+    """Import PyTorch. Raises LearnerError where it cannot use the GPU."""
+    try:
+        import torch
+    except ImportError:
+        raise LearnerError(
+            "timing needs PyTorch, which is not installed: `make lab` installs it, "
+            "or see https://pytorch.org/get-started"
+        ) from None
+    if not torch.cuda.is_available():
+        raise LearnerError(
+            f"timing needs a PyTorch that can use the GPU; {torch.__version__} "
+            "cannot. Install one with CUDA: https://pytorch.org/get-started"
+        )
+    return torch
+
+
 class EventStopwatch:
-    """Times with CUDA events on PyTorch's current stream.
+    """Times the GPU's part with CUDA events on PyTorch's current stream.
 
     Numba's default stream is the same legacy stream. Raises LearnerError where
     PyTorch cannot use the GPU.
     """
 
     def __init__(self) -> None:
-        try:
-            import torch
-        except ImportError:
-            raise LearnerError(
-                "timing needs PyTorch, which is not installed: `make lab` installs it, "
-                "or see https://pytorch.org/get-started"
-            ) from None
-        if not torch.cuda.is_available():
-            raise LearnerError(
-                f"timing needs a PyTorch that can use the GPU; {torch.__version__} "
-                "cannot. Install one with CUDA: https://pytorch.org/get-started"
-            )
-        self._cuda: Any = torch.cuda
+        torch = _torch()
+        self._start, self._end = (torch.cuda.Event(enable_timing=True) for _ in "se")
         l2 = torch.cuda.get_device_properties(0).L2_cache_size
         # Twice L2 evicts it; at least 128 MiB keep the GPU busy while a launch queues.
-        self._evict = torch.empty(max(2 * l2, 1 << 27), dtype=torch.int8, device="cuda")
-        for _ in range(3):  # the first one loads the kernel
-            self._cycle = self._between(self._evict.zero_).ms
+        evict = torch.empty(max(2 * l2, 1 << 27), dtype=torch.int8, device="cuda")
+        self._evict = evict.zero_
+        self._evict()  # loads the kernel
+        for _ in range(4):  # a backlog, so that the next is the GPU's time alone
+            self._evict()
+        self._cycle = max(self._between(self._evict).ms, 1e-3)
 
     def once(self, function: Callable[[], object], host: float) -> Sample:
         """Time one call. Any error of the call is raised here, at once."""
-        wanted = min(1.5 * host, COVER)
-        for _ in range(max(math.ceil(wanted / self._cycle), 1)):
-            self._evict.zero_()
+        wanted = min(MARGIN + 2 * host, COVER)
+        for _ in range(math.ceil(wanted / self._cycle)):
+            self._evict()
         return self._between(function)
 
     def _between(self, function: Callable[[], object]) -> Sample:
         """Call the function between two events and wait for the second."""
-        start = self._cuda.Event(enable_timing=True)
-        end = self._cuda.Event(enable_timing=True)
-        start.record()
+        self._start.record()
         begun = clock.perf_counter()
         function()
         host = clock.perf_counter() - begun
-        end.record()
-        end.synchronize()
-        return Sample(start.elapsed_time(end), host * 1e3)
+        self._end.record()
+        self._end.synchronize()
+        return Sample(self._start.elapsed_time(self._end), host * 1e3)
+
+
+class WallStopwatch:
+    """Times what a program waits for: calls in a loop, the host's part included.
+
+    The cache is as the call before left it. Raises LearnerError where PyTorch cannot
+    use the GPU.
+    """
+
+    def __init__(self) -> None:
+        self._wait = _torch().cuda.synchronize
+        self._last: dict[Callable[[], object], float] = {}  # ms of one call
+
+    def once(self, function: Callable[[], object], host: float) -> Sample:
+        """Time about 2 ms of calls, 50 at most, and return the mean of one."""
+        last = self._last.get(function, math.inf)
+        count = max(1, min(50, math.ceil(2 / last))) if last else 50
+        self._wait()
+        begun = clock.perf_counter()
+        for _ in range(count):
+            function()
+        queued = clock.perf_counter() - begun
+        self._wait()
+        ms = (clock.perf_counter() - begun) / count * 1e3
+        self._last[function] = ms
+        return Sample(ms, queued / count * 1e3)
 
 
 class _Run:
@@ -165,7 +201,7 @@ class _Run:
             return self.seconds >= ENOUGH or count >= MOST
         return count >= 3 and self.seconds >= LONGEST
 
-    def timing(self) -> Timing:
+    def timing(self, whole: bool) -> Timing:
         times = [s.ms for s in self.samples]
         low, _, high = statistics.quantiles(times, n=4, method="inclusive")
         return Timing(
@@ -173,6 +209,7 @@ class _Run:
             high - low,
             len(times),
             statistics.median(s.host for s in self.samples),
+            whole,
         )
 
 
@@ -193,4 +230,5 @@ def measure(
         for run in (*left[shift:], *left[:shift]):  # nobody is always first
             run.add(stopwatch)
         turn += 1
-    return {run.name: run.timing() for run in runs}
+    whole = isinstance(stopwatch, WallStopwatch)
+    return {run.name: run.timing(whole) for run in runs}
