@@ -514,31 +514,33 @@ one.expect("2^14", at_least=0.5, times="2^10")  # 16 times the work, not 2 the t
 one.expect("2^26", at_least=1 / 1000, times="2^10")  # 65,536 times the work
 
 # %% [markdown] tags=["solution"]
-# Below some size the time stops falling. What is left is the price of a launch: it has
-# to be prepared and fetched, blocks are handed out, memory is waited for once, and the
-# end is reported. A thousand elements take as long as sixteen thousand.
+# Below some size the time stops falling. What is left is what the GPU needs to start
+# and end a grid: it fetches the launch, hands out the blocks, waits for memory once,
+# and reports the end. A thousand elements take as long as sixteen thousand.
 
 # %% [markdown]
 # ## Measure: many small launches
 #
-# A good part of that price is paid on the host: for each launch Python looks at the
-# arguments, finds the compiled kernel and calls the driver. A hundred launches in a
-# row on 1,024 elements show it. Does the language matter now?
+# That was the GPU's share of a launch. The host has one too: Python looks at the
+# arguments, finds the compiled kernel and calls the driver. A thousand launches in a
+# row show it, on 1,024 elements each. Read the milliseconds as microseconds for one.
+# Does the language matter now?
 
 # %%
 guess = {"Numba": None, "CUDA C++": None}
 
 
-def hundreds():
+def thousands():
     few = 1 << 10
     x, y, z = a[:few], b[:few], out[:few]
     d_x, d_y, d_z = (cuda.as_cuda_array(t) for t in (x, y, z))
     small = LaunchConfig(grid=few // threads, block=threads)
     pointers = x.data_ptr(), y.data_ptr(), z.data_ptr(), np.int32(few)
 
-    def times_100(function):
+    def times_1000(function):
         def repeat():
-            for _ in range(100):
+            torch.cuda.synchronize()  # the GPU is idle: nothing hides the host
+            for _ in range(1000):
                 function()
 
         return repeat
@@ -550,11 +552,11 @@ def hundreds():
     }
     if has_triton:
         rungs["Triton"] = lambda: triton_add(few)
-    return {name: times_100(function) for name, function in rungs.items()}
+    return {name: times_1000(function) for name, function in rungs.items()}
 
 
 many = bench.compare(
-    "100 launches of 2^10", hundreds, baseline="torch.add", guess=guess
+    "1000 launches of 2^10", thousands, baseline="torch.add", guess=guess
 )
 many
 
@@ -562,10 +564,10 @@ many
 many.expect("torch.add", at_least=1.5, times="Numba")
 
 # %% [markdown] tags=["solution"]
-# Divide by a hundred for the price of one launch. Now the language counts, or rather
-# the path from Python to the driver: it is the host that is slow, and the GPU idles
-# between two launches. One launch on 102,400 elements would do the same work for the
-# price of one. Chapter 17 removes most of the cost where launches cannot be joined.
+# Now the language counts, or rather the way from Python to the driver: the host is
+# slow, and the GPU idles between two launches. One launch on a million elements would
+# do the same work at the price of one. Chapter 17 removes most of the cost where
+# launches cannot be joined.
 
 # %% [markdown]
 # ## Measure: threads per block
