@@ -14,6 +14,7 @@ from weft.checking import CheckFailed, check, full_size
 from weft.checking.exercise import Exercise
 from weft.checking.simulated import Failed
 from weft.checking.verdict import HEADLINES, READ_ON, Verdict
+from weft.intrinsics import load4, store4
 from weft.simulator import Place
 
 
@@ -339,6 +340,45 @@ def test_bank_conflicts_are_named() -> None:
     assert verdict.kind == "bank-conflicts"
     assert "31 conflicts per request" in repr(verdict)
     assert transposed(tiled, sectors=4)
+
+
+def test_conflicts_of_wide_accesses_are_counted_against_their_own_best() -> None:
+    @cuda.jit
+    def wide(x, out):
+        tile = cuda.shared.array((32, 32), float32)
+        t = cuda.threadIdx.x
+        a = load4(x, (t, 0))
+        store4(tile, (t, 0), a[0], a[1], a[2], a[3])
+        store4(out, (t, 0), a[0], a[1], a[2], a[3])
+
+    verdict = check(
+        wide,
+        spec=lambda x: x,
+        inputs=lambda rng, n: rng.random((n, 4), np.float32),
+        sizes=[32],
+        launch=lambda n: (1, n),
+        limits={"bank_conflicts": 0},
+    )
+    assert verdict.kind == "bank-conflicts"
+    assert "takes 32 passes where 4 would do: up to 8 lanes" in verdict.message
+
+
+def test_a_wrong_value_inside_a_wide_store_is_named() -> None:
+    @cuda.jit
+    def swaps(x, out):
+        i = 4 * cuda.grid(1)
+        a, b, c, d = load4(x, i)
+        store4(out, i, a, b, d, c)
+
+    verdict = check(
+        swaps,
+        spec=lambda x: x,
+        inputs=lambda rng, n: rng.random(n, np.float32),
+        sizes=[64],
+        launch=lambda n: (1, n // 4),
+    )
+    assert verdict.kind == "wrong-value"
+    assert verdict.places[0][0].text == "store4(out, i, a, b, d, c)"
 
 
 # The GPU stage, with a GPU that is played

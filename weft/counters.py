@@ -29,7 +29,8 @@ class Line:
 
     `array` is the array's name in the kernel, `store` whether it writes. For global
     memory `sectors` counts those moved and `ideal` those that would have sufficed;
-    for shared memory `conflicts` counts the passes beyond the fewest possible.
+    for shared memory `ideal` is the fewest passes possible and `conflicts` counts those
+    beyond.
     """
 
     place: Place
@@ -60,7 +61,12 @@ def count(trace: Trace) -> list[Line]:
         store = bool(trace.operation[rows[0]] != READ)
         if shared:
             extra = sum(conflicts(trace.address[g], trace.size[g]) for g in groups)
-            lines.append(Line(place, name, True, store, len(groups), conflicts=extra))
+            ideal = sum(fewest_passes(trace.size[g]) for g in groups)
+            lines.append(
+                Line(
+                    place, name, True, store, len(groups), ideal=ideal, conflicts=extra
+                )
+            )
         else:
             moved = sum(sectors(trace.address[g], trace.size[g]) for g in groups)
             ideal = sum(-(-int(trace.size[g].sum()) // SECTOR) for g in groups)
@@ -100,7 +106,7 @@ def conflicts(address: Columns, size: Columns) -> int:
     A pass serves at most 128 bytes, so lanes with 8 bytes go by halves of a warp and
     lanes with 16 by quarters; lanes that want the same word share it.
     """
-    lanes = max(1, PASS_BYTES // int(size.max()))
+    lanes = lanes_per_pass(size)
     extra = 0
     for start in range(0, address.size, lanes):
         part = slice(start, start + lanes)
@@ -114,3 +120,13 @@ def conflicts(address: Columns, size: Columns) -> int:
         )
         extra += int(np.bincount(words % BANKS).max()) - 1
     return extra
+
+
+def fewest_passes(size: Columns) -> int:
+    """How many passes one shared request takes if no two lanes are in conflict."""
+    return -(-size.size // lanes_per_pass(size))
+
+
+def lanes_per_pass(size: Columns) -> int:
+    """How many lanes a pass can serve, each with its `size` in bytes."""
+    return min(32, max(1, PASS_BYTES // int(size.max())))

@@ -49,13 +49,16 @@ def too_many_sectors(exercise: Exercise, line: Line) -> Verdict:
 
 def bank_conflicts(exercise: Exercise, line: Line) -> Verdict:
     verb = "store to" if line.store else "load from"
-    ways = line.per_request + 1
+    best = line.ideal / line.requests
+    passes = best + line.per_request
+    plural = "" if line.per_request == 1 else "s"
     return Verdict(
         exercise.name,
         "bank-conflicts",
-        f"Each {verb} {line.array} by a warp takes {ways:.3g} passes where one would "
-        f"do: up to {ways:.2g} lanes want different words of the same bank.",
+        f"Each {verb} {line.array} by a warp takes {passes:.3g} passes where "
+        f"{'one' if best == 1 else f'{best:.3g}'} would do: up to {passes / best:.2g} "
+        "lanes want different words of the same bank.",
         "Word w of shared memory lies in bank w mod 32. Which banks do lanes 0, 1 and "
         "2 touch on this line?",
-        [(line.place, f"{line.per_request:.3g} conflicts per request")],
+        [(line.place, f"{line.per_request:.3g} conflict{plural} per request")],
     )

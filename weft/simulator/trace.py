@@ -64,7 +64,10 @@ class Trace:
         """The row of the last store to byte `byte` of the global array `name`."""
         at = self.bases[name] + byte
         hit = np.flatnonzero(
-            (self.space == GLOBAL) & (self.operation != READ) & (self.address == at)
+            (self.space == GLOBAL)
+            & (self.operation != READ)
+            & (self.address <= at)
+            & (at < self.address + self.size)
         )
         return int(hit[-1]) if hit.size else None
 
