@@ -1,0 +1,18 @@
+# verdict: barrier
+# Every thread has to wait, so each branch gets a barrier of its own.
+@cuda.jit
+def reverse_blocks(x, out):
+    """Reverse each BLOCK elements of x, handing them over in shared memory."""
+    tile = cuda.shared.array(BLOCK, float32)
+    t = cuda.threadIdx.x
+    start = cuda.blockIdx.x * BLOCK
+    count = min(BLOCK, x.size - start)
+
+    if t < count:
+        tile[t] = x[start + t]
+
+    if t < count:
+        cuda.syncthreads()  # <- here
+        out[start + t] = tile[count - 1 - t]
+    else:
+        cuda.syncthreads()

@@ -1,0 +1,17 @@
+# verdict: unwritten
+# The tile is 33 wide now, so the next one begins 33 further on.
+@cuda.jit
+def transpose_padded(x, out):
+    """Transpose x (m, n) into out (n, m) without bank conflicts."""
+    tile = cuda.shared.array((TILE, TILE + 1), float32)
+    tx, ty = cuda.threadIdx.x, cuda.threadIdx.y
+    col, row = cuda.grid(2)
+
+    if row < x.shape[0] and col < x.shape[1]:
+        tile[ty, tx] = x[row, col]
+    cuda.syncthreads()
+
+    row = cuda.blockIdx.x * (TILE + 1) + ty
+    col = cuda.blockIdx.y * (TILE + 1) + tx
+    if row < out.shape[0] and col < out.shape[1]:
+        out[row, col] = tile[tx, ty]

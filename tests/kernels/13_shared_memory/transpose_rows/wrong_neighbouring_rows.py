@@ -1,0 +1,20 @@
+# verdict: sectors
+# Four rows a thread: 4 ty, 4 ty + 1 and so on, with ty along the row.
+@cuda.jit
+def transpose_rows(x, out):
+    """Transpose x (m, n) into out (n, m), four elements a thread."""
+    tile = cuda.shared.array((TILE, TILE + 1), float32)
+    tx, ty = cuda.threadIdx.x, cuda.threadIdx.y
+    top = cuda.blockIdx.y * TILE  # first row in x, first column in out
+    left = cuda.blockIdx.x * TILE  # first column in x, first row in out
+    m, n = x.shape
+
+    for j in range(TILE // ROWS):
+        row = min(top + tx, m - 1)
+        col = min(left + 4 * ty + j, n - 1)
+        tile[tx, 4 * ty + j] = x[row, col]  # <- here
+    cuda.syncthreads()
+
+    for j in range(0, TILE, ROWS):
+        if left + ty + j < n and top + tx < m:
+            out[left + ty + j, top + tx] = tile[tx, ty + j]
