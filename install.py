@@ -177,13 +177,15 @@ class Environment:
     def packages(self) -> Path:
         return next(self.folder.glob("lib/python3.*/site-packages"))
 
-    def torch(self) -> str:
-        """The version of torch that is there, with its build: 2.13.0+cpu."""
-        found = [path.name for path in self.packages.glob("torch-*.dist-info")]
-        return found[0][len("torch-") : -len(".dist-info")] if found else ""
+    def version(self, package: str) -> str:
+        """The installed version, for torch with its build: 2.13.0+cpu; "" for none."""
+        found = [info.name for info in self.packages.glob(f"{package}-*.dist-info")]
+        return found[0][len(package) + 1 : -len(".dist-info")] if found else ""
 
     def make(self, record: dict[str, str]) -> None:
         """Make an empty environment with pip in it."""
+        if importlib.util.find_spec("venv") is None:
+            raise Stop("This Python has no venv module: sudo apt install python3-venv")
         if self.folder.exists():
             if not self.record():
                 raise Stop(
@@ -194,15 +196,10 @@ class Environment:
         self.folder.mkdir()
         self.write(record)
 
-        if importlib.util.find_spec("venv") is None:
-            raise Stop(
-                "This Python has no venv module: sudo apt install python3-venv"
-            )
         # If this is the old .venv's Python, it has just removed itself.
         venv = [getattr(sys, "_base_executable", sys.executable), "-m", "venv"]
         if importlib.util.find_spec("ensurepip"):
             run([*venv, str(self.folder)])
-            self.pip("install", f"pip=={PIP}")
         else:  # Debian and Ubuntu keep ensurepip in python3-venv
             run([*venv, "--without-pip", str(self.folder)])
             wheel = fetch_pip(self.folder)
@@ -472,18 +469,20 @@ def install(root: Path = ROOT, dev: bool = False) -> bool:
         environment.make(identity)
         record = identity
     environment.sweep()
+    if environment.version("pip") != PIP:
+        environment.pip("install", f"pip=={PIP}")
 
     # torch first, and alone. Then its very build is required: "2.13.0" would let pip,
     # in search of a way out of some conflict, download a CUDA build to look at it.
     torch = pinned(root, "torch")
-    if environment.torch().partition("+")[0] != torch:
+    if environment.version("torch").partition("+")[0] != torch:
         wheel = find_torch(environment.python, name, torch)
         print(f"Installing torch {torch}", flush=True)
         environment.pip("install", "--no-deps", "--only-binary=:all:", *wheel)
 
     print("Installing", " and ".join(requirements), flush=True)
     wanted = [word for file in requirements for word in ("-r", str(root / file))]
-    wanted.append(f"torch=={environment.torch()}")
+    wanted.append("torch==" + environment.version("torch"))
     if sys.platform != "darwin":  # there is no CUDA for macOS
         wanted += [f"{build.numba}=={pinned(root, 'numba-cuda')}", *build.pins]
     constraints = str(root / "constraints.txt")

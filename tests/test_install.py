@@ -64,12 +64,18 @@ def machine(monkeypatch):
         "": CUDA_WHEEL,
     }
 
+    def installed(environment, name):
+        info = environment.packages / f"{name}.dist-info"
+        info.mkdir()
+        (info / "INSTALLER").touch()
+
     def make(environment, record):
         machine.log.append(("venv", record["build"]))
         shutil.rmtree(environment.folder, ignore_errors=True)
         (environment.folder / "bin").mkdir(parents=True)
         environment.python.touch()
         (environment.folder / "lib/python3.11/site-packages/pip").mkdir(parents=True)
+        installed(environment, f"pip-{install.PIP}")
         environment.write(record)
 
     def pip(environment, *arguments):
@@ -77,10 +83,7 @@ def machine(monkeypatch):
         if machine.fail_at and machine.fail_at in arguments:
             raise install.Stop("interrupted")
         if "--no-deps" in arguments:
-            build = "" if machine.cuda else "+cpu"
-            info = environment.packages / f"torch-2.13.0{build}.dist-info"
-            info.mkdir()
-            (info / "INSTALLER").touch()
+            installed(environment, f"torch-2.13.0{'' if machine.cuda else '+cpu'}")
 
     def ask_pip(python, arguments):
         index = arguments[1] if "--index-url" in arguments else ""
@@ -298,6 +301,17 @@ def test_an_interrupted_installation_goes_on(machine, course):
     assert [what for what, *_ in machine.log] == ["pip"]  # neither venv nor torch
     assert not half.exists()
     assert not install.install(course)
+
+
+def test_the_pip_that_came_with_python_is_replaced(machine, course):
+    install.install(course)
+    environment = install.Environment(course)
+    pip = environment.packages / f"pip-{install.PIP}.dist-info"
+    pip.rename(environment.packages / "pip-23.0.1.dist-info")
+    environment.write({**environment.record(), "learner": "another"})
+    machine.log.clear()
+    install.install(course)
+    assert machine.log[0] == ("pip", "install", f"pip=={install.PIP}")
 
 
 def test_weft_and_the_lab_settings_are_in_place(machine, course):
