@@ -603,8 +603,9 @@ grouped.expect("64", at_least=1.6, times="32")  # half as many
 # ## Measure: how many threads fill a GPU
 #
 # A grid-stride loop gives the right result for any launch, so you can ask how many
-# blocks it takes to get the full speed. One block runs on one multiprocessor (SM);
-# the reference GPU has 132. How fast is one block, beside one thread per element?
+# blocks of 256 threads it takes to get the full speed. One block runs on one
+# multiprocessor (SM); the reference GPU has 132. How fast is one block, beside the
+# n / 256 blocks that give each element its thread?
 
 # %%
 guess = {"1 block": None}
@@ -619,25 +620,25 @@ def fillings():
 
     return {
         "1 block": add(1),
-        "1 block per SM": add(sms),
-        "8 blocks per SM": add(8 * sms),
-        "1 thread per element": add(blocks),
+        "1 per SM": add(sms),
+        "8 per SM": add(8 * sms),
+        "n / 256": add(blocks),
     }
 
 
 filled = bench.compare(
     "grid-stride saxpy",
     fillings,
-    baseline="1 thread per element",
+    baseline="n / 256",
     bytes=3 * 4 * n,
     guess=guess,
 )
 filled
 
 # %% tags=["solution"]
-filled.expect("1 thread per element", at_least=100, times="1 block")
-filled.expect("8 blocks per SM", at_least=2, times="1 block per SM")
-filled.expect("8 blocks per SM", at_least=1.1, times="1 thread per element")
+filled.expect("n / 256", at_least=100, times="1 block")
+filled.expect("8 per SM", at_least=2, times="1 per SM")
+filled.expect("8 per SM", at_least=1.1, times="n / 256")
 
 # %% [markdown] tags=["solution"]
 # One block makes 2^26 / 256 = 262,144 laps. Divide its time by that, and you know how

@@ -5,5 +5,4 @@ def mend_me(x, out):
     """Write the square of x into out, one thread per element."""
     i = cuda.grid(1)
 
-
     out[i] = x[i] * x[i]  # <- here
