@@ -2,9 +2,10 @@
 #
 #   PYTHON=python3.12       the Python to use; otherwise the first suitable one found
 #   VARIANT=cpu|cu12|cu13   the packages to install; otherwise what the driver can run
-#   ARGS="--port 9000"      further options for JupyterLab or pytest
+#   LAB=05_first_kernel     the notebook to make or run; otherwise every one
+#   ARGS="--port 9000"      options for JupyterLab, the pipeline or pytest
 
-# An inherited VIRTUAL_ENV or PYTHONPATH would bring in packages from elsewhere.
+# These would bring in packages from elsewhere.
 unexport PYTHONPATH PYTHONHOME
 export VARIANT TORCH_INDEX PYTHON
 
@@ -25,7 +26,7 @@ lab: learner  ## Install what a learner needs, and open JupyterLab on the labs
 	@$(venv) lab.py $(ARGS)
 
 test: author  ## Everything that can be verified without a GPU
-	@$(venv) -m pytest -n 2 --dist loadfile $(ARGS)
+	@$(venv) -m pytest -n 2 --dist loadfile $(or $(ARGS),tests)
 
 lint: author  ## Ruff and mypy alone
 	@$(venv) -m ruff check .
@@ -41,10 +42,10 @@ labs: author  ## solutions/*.ipynb -> labs/*.ipynb
 	@$(venv) -m pipeline labs $(LAB)
 
 execute: author  ## Run the solutions on this GPU; write outputs and results/
-	@$(venv) -m pipeline execute $(LAB)
+	@$(venv) -m pipeline execute $(LAB) $(ARGS)
 
 nbval: author  ## Run every cell of the solutions as a test
-	@$(venv) -m pipeline nbval $(LAB)
+	@$(venv) -m pipeline nbval $(LAB) $(ARGS)
 
 update:  ## Bring the course up to date; what you wrote in the labs is kept
 	@$(python) update.py
