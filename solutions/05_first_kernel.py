@@ -388,11 +388,12 @@ if weft.on_gpu("NVRTC's machine code needs one"):
     options = ProgramOptions(arch=f"sm_{gpu.arch}")
     program = Program(CUDA_CPP, code_type="c++", options=options)
     cpp_kernel = program.compile("cubin").get_kernel("vector_add")
+    stream = gpu.default_stream
     config = LaunchConfig(grid=blocks, block=threads)
 
-    def cpp_add(count=n):
+    def cpp_add():
         pointers = a.data_ptr(), b.data_ptr(), out.data_ptr()
-        launch(gpu.default_stream, config, cpp_kernel, *pointers, np.int32(count))
+        launch(stream, config, cpp_kernel, *pointers, np.int32(n))
 
     cpp_add()
     print("CUDA C++: equal to a + b?", torch.equal(out, a + b))
@@ -539,7 +540,7 @@ def small_ones():
     rungs = {
         "torch.add": lambda: torch.add(x, y, out=z),
         "Numba": lambda: vector_add[few // threads, threads](d_x, d_y, d_z),
-        "CUDA C++": lambda: launch(gpu.default_stream, small, cpp_kernel, *pointers),
+        "CUDA C++": lambda: launch(stream, small, cpp_kernel, *pointers),
     }
     if has_triton:
         rungs["Triton"] = lambda: triton_add(few)
