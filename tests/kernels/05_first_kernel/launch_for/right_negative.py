@@ -1,5 +1,5 @@
 # verdict: pass
 # Rounded up with two minus signs.
 def launch_for(n):
-    """Return (blocks, threads) of a launch with a thread for each of n elements."""
+    """Return (blocks, threads) with a thread for each of n elements."""
     return -(-n // 512), 512

@@ -1,7 +1,7 @@
 # verdict: pass
 # Blocks of one warp are allowed.
 def launch_for(n):
-    """Return (blocks, threads) of a launch with a thread for each of n elements."""
+    """Return (blocks, threads) with a thread for each of n elements."""
     blocks = 0
     while blocks * 32 < n:
         blocks += 1

@@ -1,5 +1,5 @@
 # verdict: launch
 # Elements divided by threads.
 def launch_for(n):
-    """Return (blocks, threads) of a launch with a thread for each of n elements."""
+    """Return (blocks, threads) with a thread for each of n elements."""
     return n / 256, 256  # <- here

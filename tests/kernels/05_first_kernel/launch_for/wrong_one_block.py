@@ -1,5 +1,5 @@
 # verdict: launch
 # One block with as many threads as there are elements.
 def launch_for(n):
-    """Return (blocks, threads) of a launch with a thread for each of n elements."""
+    """Return (blocks, threads) with a thread for each of n elements."""
     return 1, n  # <- here

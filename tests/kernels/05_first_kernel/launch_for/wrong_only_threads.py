@@ -1,5 +1,5 @@
 # verdict: launch
 # The number of threads is what is to be chosen.
 def launch_for(n):
-    """Return (blocks, threads) of a launch with a thread for each of n elements."""
+    """Return (blocks, threads) with a thread for each of n elements."""
     return 256  # <- here

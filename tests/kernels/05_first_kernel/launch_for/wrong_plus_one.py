@@ -1,5 +1,5 @@
 # verdict: launch
 # One block more, to be safe.
 def launch_for(n):
-    """Return (blocks, threads) of a launch with a thread for each of n elements."""
+    """Return (blocks, threads) with a thread for each of n elements."""
     return n // 256 + 1, 256  # <- here
