@@ -3,7 +3,8 @@
     python benchmarks/simulator_speed.py [size]
 
 Each runs in a process of its own, as Numba's simulator can only be chosen once. Prints
-seconds, the best of three for ours and one run of Numba's, and their ratio.
+seconds of processor time, which other work on the machine does not lengthen: the
+best of three for ours, one run of Numba's, and their ratio.
 """
 
 import json
@@ -18,7 +19,7 @@ ROOT = Path(__file__).parents[1]
 
 
 def measure(which: str, size: int) -> float:
-    """Multiply two size × size matrices with 16 × 16 tiles; give the seconds."""
+    """Multiply two size × size matrices with 16 × 16 tiles; give the seconds of CPU."""
     global cuda  # where Numba's simulator looks for it
     if which == "ours":
         import weft  # noqa: F401  puts our simulator in place of Numba's
@@ -46,9 +47,9 @@ def measure(which: str, size: int) -> float:
     c = np.zeros_like(a)
     best = float("inf")
     for _ in range(3 if which == "ours" else 1):
-        start = time.perf_counter()
+        start = time.process_time()
         matmul[(size // TILE, size // TILE), (TILE, TILE)](a, b, c)
-        best = min(best, time.perf_counter() - start)
+        best = min(best, time.process_time() - start)
     np.testing.assert_allclose(c, a @ b, rtol=1e-5)
     return best
 

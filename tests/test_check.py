@@ -87,7 +87,7 @@ def test_what_kind_of_wrong(body: Any, hint: str) -> None:
     assert hint in verdict.why
 
 
-def test_a_missing_barrier_shows_where_the_nan_came_from() -> None:
+def test_a_missing_barrier_is_a_race() -> None:
     @cuda.jit
     def reverse(x, out):
         tile = cuda.shared.array(32, float32)
@@ -102,8 +102,53 @@ def test_a_missing_barrier_shows_where_the_nan_came_from() -> None:
         sizes=[()],
         launch=lambda: (1, 32),
     )
-    assert verdict.kind == "wrong-value"
-    assert "shared memory which no thread had written" in verdict.why
+    assert verdict.kind == "race"
+    assert "Thread 15 may read this element of `tile` before thread 16" in (
+        verdict.message
+    )
+    assert [p.text for p, _ in verdict.places] == [
+        "tile[t] = x[t]",
+        "out[t] = tile[31 - t]",
+    ]
+
+
+def test_shared_memory_that_nobody_wrote() -> None:
+    @cuda.jit
+    def smooth(x, out):
+        tile = cuda.shared.array(34, float32)
+        t = cuda.threadIdx.x
+        tile[t + 1] = x[t]
+        cuda.syncthreads()
+        out[t] = tile[t] + tile[t + 1] + tile[t + 2]
+
+    verdict = check(
+        smooth,
+        spec=lambda x: np.convolve(x, np.ones(3), "same"),
+        inputs=lambda rng: rng.random(32, np.float32),
+        sizes=[()],
+        launch=lambda: (1, 32),
+    )
+    assert verdict.kind == "uninitialised"
+    assert verdict.thread == (0, 0, 0)
+
+
+def test_lost_updates() -> None:
+    @cuda.jit
+    def count(x, bins):
+        i = cuda.grid(1)
+        if i < x.size:
+            bins[x[i]] += 1
+
+    verdict = check(
+        count,
+        spec=lambda x: np.bincount(x, minlength=4).astype(np.int32),
+        inputs=lambda rng, n: rng.integers(0, 4, n, np.int32),
+        out=lambda x: np.zeros(4, np.int32),
+        sizes=[100],
+        launch=lambda n: (4, 32),
+    )
+    assert verdict.kind == "race"
+    assert "updates of global memory get lost" in verdict.title
 
 
 def test_unwritten_outputs_are_counted() -> None:

@@ -48,6 +48,9 @@ def _choose() -> bool:
     return False
 
 
+# Small launches are what a course makes; Numba would warn of each on stderr.
+os.environ.setdefault("NUMBA_CUDA_LOW_OCCUPANCY_WARNINGS", "0")
+
 GPU = _choose()
 
 _HOME = {

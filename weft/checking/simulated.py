@@ -1,10 +1,12 @@
 """Stage 1: the learner's kernel in the simulator, on small and ragged sizes."""
 
 import inspect
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from weft.checking import hazards
 from weft.checking.compare import Difference, difference
 from weft.checking.exercise import Case, Exercise, source_function
 from weft.checking.verdict import Verdict
@@ -12,7 +14,6 @@ from weft.simulator import Fault, LaunchError, Place, simulate
 from weft.simulator.launch import Launch
 from weft.simulator.limits import configuration
 from weft.simulator.memory import poison
-from weft.simulator.scheduler import Run
 from weft.simulator.trace import Trace, TracedRun
 
 STUB = "your code here"  # in the comment that a starter cell contains
@@ -32,40 +33,67 @@ def run(exercise: Exercise) -> list[str]:
     for size in exercise.sizes:
         case = exercise.case(size)
         config = configure(exercise, case)
-        outputs = fresh(exercise, case)
         try:
-            launch = launched(exercise, case, config, outputs)
+            done = traced(exercise, case, config)
         except Fault as fault:
             raise Failed(from_fault(exercise, fault, case.label)) from None
-        judge(exercise, case, config, outputs, launch)
-        elements += sum(o.size for o in outputs)
+        hazard = hazards.find(exercise, done.trace, config, case.label)
+        if hazard is not None and not hazard.secondary:
+            raise Failed(hazard.verdict)
+        judge(exercise, case, config, done)
+        if hazard is not None:
+            raise Failed(hazard.verdict)
+        elements += sum(o.size for o in done.outputs)
     sizes = len(exercise.sizes)
     return [
         f"right in the simulator: {sizes} size{'s' * (sizes > 1)}, "
-        f"{elements:,} results, every index in bounds"
+        f"{elements:,} results, every index in bounds, no race"
     ]
+
+
+@dataclass(frozen=True)
+class Done:
+    """What a launch left behind."""
+
+    trace: Trace
+    outputs: tuple[np.ndarray[Any, Any], ...]
+    launch: Launch
 
 
 def trace(exercise: Exercise, size: Any) -> Trace:
     """Run one size and write down its accesses. Raises `Fault`."""
     case = exercise.case(size)
-    config = configure(exercise, case)
-    return traced(exercise, case, config)[0]
+    return traced(exercise, case, configure(exercise, case)).trace
 
 
-def traced(
-    exercise: Exercise, case: Case, config: Any
-) -> tuple[Trace, tuple[np.ndarray[Any, Any], ...]]:
+def traced(exercise: Exercise, case: Case, config: Any) -> Done:
+    """Run one case under a trace. Raises `Fault`."""
     runs: list[TracedRun] = []
+    outputs = fresh(exercise, case)
+    count = len(case.inputs)
+    names = parameter_names(exercise.kernel)[count:]
 
     class Kept(TracedRun):
         def __init__(self, *args: Any) -> None:
             super().__init__(*args)
+            if exercise.out is None:
+                self.fresh = frozenset(names)
             runs.append(self)
 
-    outputs = fresh(exercise, case)
-    launched(exercise, case, config, outputs, Kept)
-    return runs[0].trace(), outputs
+    launch = simulate(
+        exercise.kernel,
+        config,
+        (*case.inputs, *outputs),
+        readonly=frozenset(range(count)),
+        watched=frozenset(range(count, count + len(outputs))),
+        make_run=Kept,
+    )
+    return Done(runs[0].trace(), outputs, launch)
+
+
+def parameter_names(kernel: Any) -> list[str]:
+    inner = source_function(kernel)
+    return list(inspect.signature(inner).parameters) if inner else []
 
 
 def fresh(exercise: Exercise, case: Case) -> tuple[np.ndarray[Any, Any], ...]:
@@ -75,24 +103,6 @@ def fresh(exercise: Exercise, case: Case) -> tuple[np.ndarray[Any, Any], ...]:
         for output in outputs:
             poison(output, "global")
     return outputs
-
-
-def launched(
-    exercise: Exercise,
-    case: Case,
-    config: Any,
-    outputs: tuple[np.ndarray[Any, Any], ...],
-    make_run: type[Run] = Run,
-) -> Launch:
-    count = len(case.inputs)
-    return simulate(
-        exercise.kernel,
-        config,
-        (*case.inputs, *outputs),
-        readonly=frozenset(range(count)),
-        watched=frozenset(range(count, count + len(outputs))),
-        make_run=make_run,
-    )
 
 
 def configure(exercise: Exercise, case: Case) -> Any:
@@ -124,14 +134,9 @@ def configure(exercise: Exercise, case: Case) -> Any:
     return config
 
 
-def judge(
-    exercise: Exercise,
-    case: Case,
-    config: Any,
-    outputs: tuple[np.ndarray[Any, Any], ...],
-    launch: Launch,
-) -> None:
+def judge(exercise: Exercise, case: Case, config: Any, done: Done) -> None:
     """Look at what the kernel left behind. Raises `Failed`."""
+    launch, outputs = done.launch, done.outputs
     idle = not any(marks.any() for marks in launch.written.values())
     if idle and has_stub(exercise.written_by_learner):
         raise Failed(begin(exercise.name))
@@ -146,7 +151,7 @@ def judge(
             raise Failed(unwritten(exercise, case, config, name, marks))
         wrong = difference(got, wanted, exercise.tolerance)
         if wrong:
-            raise Failed(wrong_value(exercise, case, config, name, wrong, got))
+            raise Failed(wrong_value(exercise, case, config, done, name, wrong, got))
     if exercise.checks_launch:
         wasteful(exercise, case, config)
 
@@ -202,29 +207,24 @@ def wrong_value(
     exercise: Exercise,
     case: Case,
     config: Any,
+    done: Done,
     name: str,
     wrong: Difference,
     got: np.ndarray[Any, Any],
 ) -> Verdict:
-    """Word a wrong value, and find the line that stored it."""
-    accesses, _ = traced(exercise, case, config)
+    """Word a wrong value, and name the line that stored it."""
+    accesses = done.trace
     byte = sum(i * s for i, s in zip(wrong.index, got.strides, strict=True))
     row = accesses.last_store(name, byte)
     verdict = Verdict(
         exercise.name, "wrong-value", wrong.sentence(name), wrong.hint, when=case.label
     )
     if row is not None:
-        _, block, _, _ = configuration(config)
-        grid = configuration(config)[0]
+        grid, block, _, _ = configuration(config)
         verdict.places = [(accesses.places[accesses.site[row]], "stored here")]
-        verdict.thread = unravel(int(accesses.thread[row]), block)
-        verdict.block = unravel(int(accesses.block[row]), grid)
+        verdict.thread = hazards.unravel(int(accesses.thread[row]), block)
+        verdict.block = hazards.unravel(int(accesses.block[row]), grid)
     return verdict
-
-
-def unravel(rank: int, size: tuple[int, int, int]) -> tuple[int, int, int]:
-    """The (x, y, z) of the `rank`-th thread of a block, or block of a grid."""
-    return rank % size[0], rank // size[0] % size[1], rank // (size[0] * size[1])
 
 
 def from_fault(exercise: Exercise, fault: Fault, when: str) -> Verdict:

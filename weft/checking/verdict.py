@@ -13,6 +13,8 @@ READ_ON = {
     "unwritten": ("Your first kernel", "The launch configuration"),
     "launch": ("Your first kernel", "The launch configuration"),
     "barrier": ("Shared memory", "Barriers"),
+    "race": ("Shared memory", "Barriers"),
+    "uninitialised": ("Shared memory", "Barriers"),
     "sectors": ("Shared memory", "Coalescing"),
     "bank-conflicts": ("Shared memory", "Banks"),
 }
@@ -24,6 +26,8 @@ HEADLINES = {
     "wrong-value": "a wrong value",
     "unwritten": "part of the output is never written",
     "launch": "this launch cannot work",
+    "race": "a race",
+    "uninitialised": "memory is read before it is written",
     "exception": "Python raised an error",
     "endless-loop": "a loop that does not end",
     "barrier": "a barrier that not all threads reach",
@@ -59,6 +63,7 @@ class Verdict:
     block: tuple[int, ...] | None = None
     when: str = ""
     facts: list[str] = field(default_factory=list)
+    headline: str = ""
 
     def __bool__(self) -> bool:
         return self.kind == "pass"
@@ -71,7 +76,8 @@ class Verdict:
     @property
     def title(self) -> str:
         mark = {"pass": "✓", "begin": "○"}.get(self.kind, "✗")
-        return f"{mark} {self.name} — {HEADLINES.get(self.kind, 'passed')}"
+        headline = self.headline or HEADLINES.get(self.kind, "passed")
+        return f"{mark} {self.name} — {headline}"
 
     @property
     def who(self) -> str:

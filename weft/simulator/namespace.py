@@ -74,11 +74,14 @@ class Cuda:
     def syncthreads_or(self, predicate: Any) -> int:
         return int(self._run.barrier("or", sys._getframe(1), bool(predicate)))
 
-    def threadfence(self) -> None: ...
+    def threadfence(self) -> None:
+        self._run.fenced()
 
-    def threadfence_block(self) -> None: ...
+    def threadfence_block(self) -> None:
+        self._run.fenced()
 
-    def threadfence_system(self) -> None: ...
+    def threadfence_system(self) -> None:
+        self._run.fenced()
 
     def nanosleep(self, ns: int) -> None:
         self._run.pause()

@@ -44,7 +44,6 @@ class Thread:
 
     __slots__ = (
         "block",
-        "epoch",
         "glet",
         "index",
         "lane",
@@ -73,7 +72,6 @@ class Thread:
         self.waiting: Any = None
         self.reply: Any = None
         self.steps = 0
-        self.epoch = 0
 
 
 class Block:
@@ -134,6 +132,7 @@ class Run:
         self._hub = getcurrent()
         self.context = contextvars.copy_context()
         self.context.run(np.seterr, all="ignore")  # a GPU raises nothing
+        self.fresh: frozenset[str] = frozenset()  # arrays that nobody wrote before
         self._idle_steps = 0
         self._names: dict[tuple[CodeType, int], str] = {}
         self._starts: dict[tuple[CodeType, int], tuple[CodeType, int]] = {}
@@ -156,6 +155,17 @@ class Run:
     def atomically(self) -> Iterator[None]:
         """Mark the accesses within as one atomic operation."""
         yield
+
+    # What a trace wants to know
+
+    def started(self, thread: Thread) -> None:
+        """`thread` goes on now."""
+
+    def met(self, threads: list[Thread], scope: str) -> None:
+        """`threads` have synchronised; `scope` is 'warp', 'block' or 'grid'."""
+
+    def fenced(self) -> None:
+        """The current thread has passed a memory fence."""
 
     def name_of(self, site: tuple[CodeType, int], otherwise: str) -> str:
         """The variable that the call at `site` is assigned to."""
@@ -204,6 +214,7 @@ class Run:
         cuda.laneid = thread.lane
         self.current = thread
         thread.waiting = None
+        self.started(thread)
         try:
             result = thread.glet.switch(*args)
         except Fault:
@@ -321,18 +332,15 @@ class Run:
             reply = decide(values)
             for thread in live:
                 thread.reply = reply
-        for thread in live:
-            thread.epoch += 1
+        self.met(live, "block")
         return live
 
     def _release_grid(self, alive: list[Block]) -> None:
         """Let everyone go on if all threads left wait for the grid."""
-        for block in alive:
-            for thread in block.threads:
-                if thread.glet.dead:
-                    continue
-                thread.epoch += 1
-                self._resume(thread, (None,))
+        live = [t for b in alive for t in b.threads if not t.glet.dead]
+        self.met(live, "grid")
+        for thread in live:
+            self._resume(thread, (None,))
 
     def _release_warp(self, warp: list[Thread]) -> list[Thread]:
         calls = [t for t in warp if type(t.waiting) is Call]
@@ -362,6 +370,7 @@ class Run:
                 self._absent_lane(warp, group, absent)
             for thread in group:
                 thread.reply = replies[thread.lane]
+            self.met(group, "warp")
             ready += group
         return ready
 

@@ -1,0 +1,162 @@
+"""Wording what the sanitizer found."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from weft.checking.exercise import Exercise
+from weft.checking.verdict import Verdict
+from weft.sanitizer import Access, Race, Unwritten, races, unwritten
+from weft.simulator.faults import short
+from weft.simulator.limits import configuration
+from weft.simulator.trace import ATOMIC, READ, WRITE, Trace
+
+_VERBS = {READ: "read", WRITE: "written", ATOMIC: "changed atomically"}
+
+
+@dataclass(frozen=True)
+class Hazard:
+    """What to say about a trace. `secondary` if a wrong result says it better.
+
+    Two threads that store to the same element of an output usually have their index
+    wrong. Then what is missing from the output, or wrong in it, is nearer to the
+    mistake than the collision.
+    """
+
+    verdict: Verdict
+    secondary: bool
+
+
+def find(exercise: Exercise, trace: Trace, config: Any, when: str) -> Hazard | None:
+    """The first hazard of a trace, None if it has none."""
+    race = races(trace)
+    stores = race is not None and race.second.operation == race.first.operation == WRITE
+    secondary = (
+        race is not None and race.space == "global" and (stores or race.lost_update)
+    )
+    if race is not None and not secondary:
+        return Hazard(_race(exercise, trace, race, config, when), False)
+    missing = unwritten(trace)
+    if missing is not None:
+        return Hazard(_unwritten(exercise, missing, config, when), False)
+    if race is not None:
+        return Hazard(_race(exercise, trace, race, config, when), True)
+    return None
+
+
+def unravel(rank: int, size: tuple[int, int, int]) -> tuple[int, int, int]:
+    """The (x, y, z) of the `rank`-th thread of a block, or block of a grid."""
+    return rank % size[0], rank // size[0] % size[1], rank // (size[0] * size[1])
+
+
+def _race(
+    exercise: Exercise, trace: Trace, race: Race, config: Any, when: str
+) -> Verdict:
+    grid, block, _, _ = configuration(config)
+
+    def name(access: Access) -> str:
+        who = f"thread {short(unravel(access.thread, block))}"
+        if race.within == "grid":
+            who += f" of block {short(unravel(access.block, grid))}"
+        return who
+
+    one, two = race.first, race.second
+    if one.operation == READ or (one.operation == ATOMIC and two.operation == WRITE):
+        one, two = two, one  # the one that writes comes first
+    first, second = name(one), name(two)
+    lead = first[0].upper() + first[1:]
+    if race.lost_update:
+        headline = f"updates of {race.space} memory get lost"
+        message = (
+            f"{lead} and {second} both read the same element of `{race.array}`, change "
+            "it and write it back. If both read before either writes, one of the two "
+            "changes is gone."
+        )
+        question = "Which operations read, change and write in one go?"
+    elif two.operation == READ:
+        headline = f"race on {race.space} memory"
+        if _has_been_read(trace, one, two):
+            message = (
+                f"{lead} may write the next value to this element of "
+                f"`{race.array}` before {second} has read the last one."
+            )
+        else:
+            message = (
+                f"{second[0].upper() + second[1:]} may read this element of "
+                f"`{race.array}` before {first} has written it."
+            )
+        question = _question(race)
+    elif ATOMIC in (one.operation, two.operation):
+        headline = f"race on {race.space} memory"
+        message = (
+            f"An atomic operation on this element of `{race.array}` does not wait for "
+            "a plain access of another thread, nor the other way round."
+        )
+        question = "Does every access to the element have to be atomic?"
+    else:
+        headline = f"race on {race.space} memory"
+        message = (
+            f"{lead} and {second} both write to the same element of `{race.array}`. "
+            "Which value stays is chance."
+        )
+        question = "Which thread should own this element?"
+    places = [(one.place, f"{_VERBS[one.operation]} by {first}")]
+    apart = {
+        "warp": "nothing in between makes either wait",
+        "block": "with no barrier in between",
+        "grid": "in another block",
+    }[race.within]
+    places.append((two.place, f"{_VERBS[two.operation]} by {second}, {apart}"))
+    return Verdict(
+        exercise.name,
+        "race",
+        message,
+        "The simulator always runs threads in the same order; a GPU does not. "
+        + question,
+        places,
+        when=when,
+        headline=headline,
+    )
+
+
+def _question(race: Race) -> str:
+    if race.within == "warp":
+        return "The lanes of a warp need not run in step. What makes them wait?"
+    if race.within == "grid":
+        return "Blocks do not wait for each other within a launch."
+    return "What makes every thread of a block wait?"
+
+
+def _has_been_read(trace: Trace, write: Access, read: Access) -> bool:
+    """Whether the writer is already past the line on which the other still reads."""
+    earlier = np.arange(len(trace)) < write.row
+    line = [p.line == read.place.line for p in trace.places]
+    mine = (trace.thread == write.thread) & (trace.block == write.block)
+    same_epoch = trace.epoch == trace.epoch[write.row]
+    return bool((earlier & mine & same_epoch & np.array(line)[trace.site]).any())
+
+
+def _unwritten(
+    exercise: Exercise, missing: Unwritten, config: Any, when: str
+) -> Verdict:
+    grid, block, _, _ = configuration(config)
+    access = missing.access
+    why = {
+        "shared": "Shared memory is not cleared: it holds what another block left "
+        "there. Which thread should have written this element, and did it?",
+        "local": "A local array is not cleared when the thread starts.",
+        "global": "This array is an output: it holds nothing until the kernel writes "
+        "it.",
+    }[missing.space]
+    return Verdict(
+        exercise.name,
+        "uninitialised",
+        f"An element of `{missing.array}` is read that no thread has written.",
+        why,
+        [(access.place, "")],
+        unravel(access.thread, block),
+        unravel(access.block, grid),
+        when,
+        headline=f"{missing.space} memory is read before it is written",
+    )

@@ -1,0 +1,237 @@
+"""Hazards in a trace: races and reads of memory that nobody wrote.
+
+Two accesses race if they touch the same bytes, come from two threads, one of them at
+least writes, not both are atomic, and nothing orders them: no barrier of the block or
+the grid, no warp-synchronous operation whose mask names both lanes, no atomic handed
+from one to the other behind a fence. That is decided from what each thread could know
+of the others (see `trace.View`), so it does not depend on the order in which the
+simulator happened to run them.
+
+Source: L. Lamport, "Time, Clocks, and the Ordering of Events in a Distributed System",
+1978; the candidates are narrowed as in C. Flanagan and S. Freund, "FastTrack", 2009.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from weft.simulator.faults import Place
+from weft.simulator.trace import (
+    ATOMIC,
+    GLOBAL,
+    LOCAL,
+    READ,
+    SHARED,
+    WRITE,
+    Columns,
+    Trace,
+    View,
+)
+
+_SPACE_NAMES = {GLOBAL: "global", SHARED: "shared", LOCAL: "local"}
+
+
+@dataclass(frozen=True)
+class Access:
+    """One side of a hazard."""
+
+    place: Place
+    thread: int  # rank in its block
+    block: int  # number in its grid
+    operation: int
+    row: int
+
+
+@dataclass(frozen=True)
+class Race:
+    """Two unordered accesses to the same bytes of `array`, in the order simulated.
+
+    `within` says how far apart the threads are: 'warp', 'block' or 'grid'. A
+    `lost_update` is a race of two read-modify-writes.
+    """
+
+    array: str
+    space: str
+    first: Access
+    second: Access
+    within: str
+    lost_update: bool
+
+
+@dataclass(frozen=True)
+class Unwritten:
+    """A read of bytes of `array` that no thread had written."""
+
+    array: str
+    space: str
+    access: Access
+
+
+def races(trace: Trace) -> Race | None:
+    """The first race of a trace, None if there is none."""
+    found: tuple[int, int] | None = None
+    for rows in _candidates(trace):
+        pair = _unordered(trace, rows)
+        if pair and (found is None or max(pair) < max(found)):
+            found = pair
+    return None if found is None else _race(trace, *found)
+
+
+def unwritten(trace: Trace) -> Unwritten | None:
+    """The first read of shared, local or fresh memory that nothing had written."""
+    fresh = np.array([*trace.fresh, False])[trace.array]
+    rows = np.flatnonzero(fresh)
+    if not rows.size:
+        return None
+    rows, word = _words(trace, rows)
+    owner = np.select(
+        [trace.space[rows] == SHARED, trace.space[rows] == LOCAL],
+        [trace.block[rows], trace.block[rows] * 1024 + trace.thread[rows]],
+        0,
+    )
+    order = np.lexsort((rows, word, trace.space[rows], owner))
+    key = np.stack([owner, trace.space[rows], word])[:, order]
+    first = np.concatenate([[True], np.any(np.diff(key, axis=1) != 0, axis=0)])
+    starts = rows[order][first]
+    early = starts[trace.operation[starts] != WRITE]
+    if not early.size:
+        return None
+    row = int(early.min())
+    return Unwritten(
+        trace.arrays[trace.array[row]],
+        _SPACE_NAMES[int(trace.space[row])],
+        _access(trace, row),
+    )
+
+
+def _candidates(trace: Trace) -> list[Columns]:
+    """Groups of rows that may hold a race: the same bytes, several threads, a write.
+
+    Everything else is settled by barriers: two accesses of one block race only if they
+    have the same epoch, two of different blocks only if the grid's epoch is the same.
+    """
+    rows = np.flatnonzero(trace.space != LOCAL)
+    if not rows.size or not (trace.operation[rows] != READ).any():
+        return []
+    rows, word = _words(trace, rows)
+    shared = trace.space[rows] == SHARED
+    thread = trace.block[rows] * 1024 + trace.thread[rows]
+    inside = _groups(
+        rows,
+        thread,
+        trace.operation[rows],
+        shared,
+        word,
+        trace.block[rows],
+        trace.epoch[rows],
+        trace.grid_epoch[rows],
+    )
+    wide = ~shared
+    if trace.all_blocks == 1 or not wide.any():
+        return inside
+    rows, word = rows[wide], word[wide]
+    across = _groups(
+        rows, trace.block[rows], trace.operation[rows], word, trace.grid_epoch[rows]
+    )
+    return inside + across
+
+
+def _groups(
+    rows: Columns, who: Columns, operation: Columns, *keys: Columns
+) -> list[Columns]:
+    """Rows with equal keys that come from several `who`, one of them writing."""
+    order = np.lexsort((rows, *keys))
+    sorted_keys = np.stack([np.asarray(k, np.int64)[order] for k in keys])
+    starts = np.flatnonzero(
+        np.concatenate([[True], np.any(np.diff(sorted_keys, axis=1) != 0, axis=0)])
+    )
+    who, operation = who[order], operation[order]
+    several = np.minimum.reduceat(who, starts) != np.maximum.reduceat(who, starts)
+    writes = np.logical_or.reduceat(operation != READ, starts)
+    plain = np.logical_or.reduceat(operation != ATOMIC, starts)
+    ends = np.append(starts[1:], rows.size)
+    chosen = np.flatnonzero(several & writes & plain)
+    return [np.sort(rows[order[starts[g] : ends[g]]]) for g in chosen]
+
+
+def _words(trace: Trace, rows: Columns) -> tuple[Columns, Columns]:
+    """Split accesses into the smallest unit that any of them has; rows and addresses.
+
+    In most traces all have one size, and there is nothing to split.
+    """
+    size, address = trace.size[rows], trace.address[rows]
+    unit = int(size.min())
+    if (size == unit).all() and not (address % unit).any():
+        return rows, address // unit
+    unit = int(np.gcd.reduce(np.concatenate([size, address])))
+    unit = max(unit, 1)
+    pieces = size // unit
+    split = np.repeat(rows, pieces)
+    start = np.repeat(address // unit, pieces)
+    step = np.arange(pieces.sum()) - np.repeat(np.cumsum(pieces) - pieces, pieces)
+    return split, start + step
+
+
+def _unordered(trace: Trace, rows: Columns) -> tuple[int, int] | None:
+    """The first two rows of a group that nothing orders; the group is in order."""
+    views = trace.views
+    write: int | None = None
+    others: list[int] = []  # reads and atomics since the last write, one a thread
+
+    for row in rows.tolist():
+        view, operation = views[trace.view[row]], int(trace.operation[row])
+        if operation == READ:
+            rivals = [] if write is None else [write]
+            rivals += [r for r in others if trace.operation[r] == ATOMIC]
+        elif operation == ATOMIC:
+            rivals = [] if write is None else [write]
+            rivals += [r for r in others if trace.operation[r] == READ]
+        else:
+            rivals = others if write is None else [write, *others]
+        for rival in rivals:
+            if not view.sees(rival, views[trace.view[rival]]):
+                return rival, row
+        if operation == WRITE:
+            write, others = row, []
+        else:
+            others.append(row)
+    return None
+
+
+def _race(trace: Trace, first: int, second: int) -> Race:
+    a, b = trace.views[trace.view[first]], trace.views[trace.view[second]]
+    within = "grid" if a.block != b.block else "warp" if a.warp == b.warp else "block"
+    return Race(
+        trace.arrays[trace.array[first]],
+        _SPACE_NAMES[int(trace.space[first])],
+        _access(trace, first),
+        _access(trace, second),
+        within,
+        _updates(trace, first, a) and _updates(trace, second, b),
+    )
+
+
+def _updates(trace: Trace, row: int, view: View) -> bool:
+    """Whether the access at `row` is part of a plain read-modify-write on one line."""
+    same = (
+        (trace.view == view.index)
+        & (trace.address == trace.address[row])
+        & (trace.space == trace.space[row])
+    )
+    line = trace.places[trace.site[row]].line
+    operations = {
+        int(trace.operation[r])
+        for r in np.flatnonzero(same)
+        if trace.places[trace.site[r]].line == line
+    }
+    return {READ, WRITE} <= operations
+
+
+def _access(trace: Trace, row: int) -> Access:
+    return Access(
+        trace.places[trace.site[row]],
+        int(trace.thread[row]),
+        int(trace.block[row]),
+        int(trace.operation[row]),
+        row,
+    )
