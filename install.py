@@ -390,7 +390,7 @@ def find_torch(python: Path, name: str, version: str) -> list[str]:
     )
     raise Stop(
         f"No {BUILDS[name].kind} build of torch {version} was found:\n{answers}\n"
-        "Nothing has been downloaded. Let this machine reach download.pytorch.org, or "
+        "Nothing has been installed. Let this machine reach download.pytorch.org, or "
         f"name a mirror of\n{TORCH_WHEELS}{name}:  make lab TORCH_INDEX=https://...\n"
         "To install another build all the same:  make lab VARIANT=cpu|cu12|cu13 "
         "(CUDA builds: several GB)"
