@@ -1,0 +1,119 @@
+"""A real browser for the tests in this folder, with the network cut off."""
+
+import functools
+import http.server
+import os
+import shutil
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+from built_book import Book, build_once
+
+NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+NEEDED = "these tests drive a real browser: install Chromium (apt install chromium)"
+
+MakePage = Callable[..., "Watched"]
+
+
+def chromium() -> str | None:
+    """Return the path of a Chromium: $CHROMIUM, or one that is installed."""
+    asked = os.environ.get("CHROMIUM")
+    return asked or next(filter(None, map(shutil.which, NAMES)), None)
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[object]:
+    path = chromium()
+    if path is None:
+        if os.environ.get("CI"):
+            pytest.fail(f"{NEEDED}; in CI they must not be skipped")
+        pytest.skip(NEEDED)
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        # The pages are ours, and a container has no user namespaces for a sandbox.
+        chrome = playwright.chromium.launch(executable_path=path, args=["--no-sandbox"])
+        yield chrome
+        chrome.close()
+
+
+class Watched:
+    """A page, with what went wrong on it: errors, and requests that left here."""
+
+    def __init__(self, page: object) -> None:
+        self.page = page
+        self.errors: list[str] = []
+        self.left: list[str] = []
+        page.on("console", self.note_message)
+        page.on("pageerror", lambda error: self.errors.append(str(error)))
+        page.route("**/*", self.keep_here)
+
+    def note_message(self, message: object) -> None:
+        if message.type == "error":
+            self.errors.append(message.text)
+
+    def keep_here(self, route: object) -> None:
+        parts = urlsplit(route.request.url)
+        if parts.scheme in ("data", "blob") or parts.hostname == "127.0.0.1":
+            route.continue_()
+        else:
+            self.left.append(route.request.url)
+            route.abort()
+
+
+@pytest.fixture
+def open_page(browser: object) -> Iterator[MakePage]:
+    """Return a function that opens a new page of a width and a colour scheme."""
+    contexts = []
+
+    def make(width: int = 1400, scheme: str = "light", height: int = 900) -> Watched:
+        context = browser.new_context(
+            viewport={"width": width, "height": height}, color_scheme=scheme
+        )
+        context.set_default_timeout(20_000)
+        contexts.append(context)
+        return Watched(context.new_page())
+
+    yield make
+    for context in contexts:
+        context.close()
+
+
+class Quiet(http.server.SimpleHTTPRequestHandler):
+    def log_message(self, format: str, *args: object) -> None:
+        pass
+
+
+@pytest.fixture(scope="session")
+def serve() -> Iterator[Callable[[Path], str]]:
+    """Return a function that serves a folder and gives its address."""
+    servers = []
+
+    def start(folder: Path) -> str:
+        handler = functools.partial(Quiet, directory=str(folder))
+        server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler)
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        servers.append(server)
+        return f"http://127.0.0.1:{server.server_port}"
+
+    yield start
+    for server in servers:
+        server.shutdown()
+
+
+@pytest.fixture(scope="session")
+def book(tmp_path_factory: pytest.TempPathFactory) -> Book:
+    return build_once(tmp_path_factory)
+
+
+@pytest.fixture(scope="session")
+def site(book: Book, serve: Callable[[Path], str]) -> str:
+    if not (book.html / "index.html").is_file():
+        pytest.fail(f"the book was not built:\n{book.said}")
+    return serve(book.html)

@@ -1,0 +1,170 @@
+"""A learner's first exercise, in JupyterLab: run all, read, type a kernel, pass."""
+
+import os
+import re
+import secrets
+import shutil
+import socket
+import subprocess
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from built_book import ROOT
+
+import lab
+
+LAB = "05_first_kernel"
+KERNEL = """\
+@cuda.jit
+def vector_add(a, b, out):
+    i = cuda.grid(1)
+
+    if i < out.size:
+        out[i] = a[i] + b[i]
+"""
+SETTINGS = {
+    "@jupyterlab/notebook-extension/tracker.jupyterlab-settings": (
+        '{"windowingMode": "none"}'  # all cells are in the page, on screen or not
+    ),
+    "@jupyterlab/apputils-extension/notification.jupyterlab-settings": (
+        '{"fetchNews": "false", "checkForUpdates": false}'
+    ),
+}
+WHOLE_LAB = 180_000  # ms; the simulator on two busy cores
+
+
+@dataclass(frozen=True)
+class Server:
+    address: str
+    token: str
+    folder: Path
+
+    def of(self, path: str) -> str:
+        return f"{self.address}/lab/tree/{path}?token={self.token}"
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+def wait_for(server: subprocess.Popen[bytes], url: str, log: Path) -> None:
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline:
+        if server.poll() is not None:
+            break
+        try:
+            urllib.request.urlopen(url, timeout=5).close()
+            return
+        except (urllib.error.URLError, OSError):
+            time.sleep(0.3)
+    pytest.fail(f"JupyterLab does not answer:\n{log.read_text()[-3000:]}")
+
+
+@pytest.fixture(scope="module")
+def jupyterlab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """Serve a copy of the labs, as `make lab` would on a machine without a GPU."""
+    folder = tmp_path_factory.mktemp("jupyterlab")
+    for name in ("labs", "weft", "results"):
+        if (ROOT / name).is_dir():
+            shutil.copytree(ROOT / name, folder / "course" / name)
+    shutil.copyfile(ROOT / "_toc.yml", folder / "course" / "_toc.yml")
+    for name, text in SETTINGS.items():
+        path = folder / "settings" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+
+    port, token = free_port(), secrets.token_hex(16)
+    own = {
+        "JUPYTER_CONFIG_DIR": "config",
+        "JUPYTER_RUNTIME_DIR": "runtime",
+        "JUPYTERLAB_SETTINGS_DIR": "settings",
+        "JUPYTERLAB_WORKSPACES_DIR": "workspaces",
+        "IPYTHONDIR": "ipython",
+    }
+    env = {name: value for name, value in os.environ.items() if "WEFT_" not in name}
+    env |= {name: str(folder / place) for name, place in own.items()}
+    env |= {"WEFT_SIMULATOR": "1", "PYTHONPATH": str(folder / "course")}
+    command = [
+        *lab.command(folder / "course", browser=False, as_root=os.geteuid() == 0),
+        "--ServerApp.ip=127.0.0.1",
+        f"--ServerApp.port={port}",
+        "--ServerApp.port_retries=0",
+        f"--IdentityProvider.token={token}",
+    ]
+    log = folder / "log"
+    with open(log, "wb") as output:
+        server = subprocess.Popen(
+            command, env=env, cwd=folder, stdout=output, stderr=subprocess.STDOUT
+        )
+        try:
+            address = f"http://127.0.0.1:{port}"
+            wait_for(server, f"{address}/api/status?token={token}", log)
+            yield Server(address, token, folder / "course")
+        finally:
+            server.terminate()
+            try:
+                server.wait(20)
+            except subprocess.TimeoutExpired:
+                server.kill()
+
+
+def run_all(page: object) -> None:
+    page.locator(".lm-MenuBar-itemLabel", has_text=re.compile("^Run$")).click()
+    page.locator('[data-command="runmenu:run-all"]:not(.lm-mod-disabled)').click()
+
+
+def wait_until_idle(page: object) -> None:
+    page.wait_for_function(
+        """() => {
+          const prompts = [...document.querySelectorAll(".jp-InputPrompt")];
+          const busy = prompts.some((p) => p.textContent.includes("[*]"));
+          return prompts.some((p) => /\\[\\d+\\]/.test(p.textContent)) && !busy;
+        }""",
+        timeout=WHOLE_LAB,
+    )
+
+
+def test_a_learner_meets_the_verdict_and_then_passes(
+    open_page: Callable, jupyterlab: Server
+) -> None:
+    ours = (ROOT / "labs" / f"{LAB}.ipynb").read_bytes()
+    watched = open_page(width=1300, height=1000)
+    page = watched.page
+    page.goto(jupyterlab.of(f"labs/{LAB}.ipynb"))
+    code = page.locator(".jp-CodeCell")
+    starter = code.filter(has_text=re.compile(r"def vector_add\(a, b, out\)")).first
+    check = code.filter(has_text=re.compile(r"check\(\s*vector_add\b")).first
+    starter.wait_for(timeout=60_000)
+    kernel = page.get_by_role("button", name="| Idle")  # in the status bar
+    kernel.wait_for(timeout=60_000)
+
+    run_all(page)
+    verdict = check.locator(".weft-verdict")
+    verdict.wait_for(timeout=WHOLE_LAB)
+    assert verdict.get_attribute("data-kind") == "begin"
+    assert "your code here" in verdict.inner_text()
+    wait_until_idle(page)
+    assert page.locator(".jp-OutputArea-output[data-mime-type*=error]").count() == 0
+
+    editor = starter.locator(".cm-content")
+    editor.click()
+    page.keyboard.press("Control+a")
+    page.keyboard.insert_text(KERNEL)
+    assert "a[i] + b[i]" in editor.inner_text()
+    page.keyboard.press("Shift+Enter")
+    check.locator(".cm-content").click()
+    page.keyboard.press("Shift+Enter")
+    passed = check.locator('.weft-verdict[data-kind="pass"]')
+    passed.wait_for(timeout=60_000)
+    assert "✓" in passed.inner_text()
+    assert "vector_add" in passed.inner_text()
+
+    assert (ROOT / "labs" / f"{LAB}.ipynb").read_bytes() == ours
+    assert watched.left == []

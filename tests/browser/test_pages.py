@@ -1,0 +1,171 @@
+"""The book's pages in a browser: any width, light and dark, and no network."""
+
+import re
+from collections.abc import Callable
+
+import pytest
+
+PAGES = (
+    "book/index",
+    "book/00_start_here",
+    "book/05_first_kernel",
+    "book/13_shared_memory",
+    "labs/05_first_kernel",
+    "solutions/13_shared_memory",
+    "book/results",
+    "book/status",
+    "book/gpu_support",
+    "book/glossary",
+)
+# What sticks out of the article to the right and cannot be scrolled to in a box.
+STICKS_OUT = """() => {
+  const width = document.documentElement.clientWidth;
+  const boxed = (e) => {
+    for (let p = e.parentElement; p && !p.matches(".bd-article"); p = p.parentElement)
+      if (getComputedStyle(p).overflowX !== "visible") return true;
+    return false;
+  };
+  return [...document.querySelectorAll(".bd-article *")]
+    .filter((e) => e.getBoundingClientRect().right > width + 1 && !boxed(e))
+    .map((e) => e.tagName + " " + e.textContent.trim().slice(0, 60));
+}"""
+CONTRAST = """(selector) => {
+  const rgb = (text) => (text.match(/[\\d.]+/g) || []).map(Number);
+  const light = ([r, g, b]) => {
+    const [x, y, z] = [r, g, b].map((v) => {
+      v /= 255;
+      return v <= 0.03928 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4;
+    });
+    return 0.2126 * x + 0.7152 * y + 0.0722 * z;
+  };
+  const behind = (e) => {
+    for (; e; e = e.parentElement) {
+      const colour = rgb(getComputedStyle(e).backgroundColor);
+      if (colour.length === 3 || colour[3] === 1) return colour;
+    }
+    return [255, 255, 255];
+  };
+  return [...document.querySelectorAll(selector)]
+    .filter((e) => e.getClientRects().length && e.textContent.trim())
+    .map((e) => {
+      const [a, b] = [rgb(getComputedStyle(e).color), behind(e)].map(light);
+      return [(Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05), e.textContent.trim()];
+    })
+    .sort((a, b) => a[0] - b[0])[0];
+}"""
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [360, 1400])
+def test_pages_fit_and_complain_of_nothing(
+    open_page: Callable, site: str, width: int, scheme: str
+) -> None:
+    watched = open_page(width, scheme)
+    page = watched.page
+    for name in PAGES:
+        page.goto(f"{site}/{name}.html")
+        page.wait_for_load_state("load")
+        theme = page.evaluate("document.documentElement.dataset.theme")
+        assert theme == scheme, name
+        wide = page.evaluate(
+            "document.documentElement.scrollWidth"
+            " - document.documentElement.clientWidth"
+        )
+        assert wide <= 0, f"{name}: {page.evaluate(STICKS_OUT)}"
+        assert page.locator("h1").count() >= 1, name
+    assert watched.errors == []
+    assert watched.left == []
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_text_stands_out_from_what_is_behind_it(
+    open_page: Callable, site: str, scheme: str
+) -> None:
+    page = open_page(1400, scheme).page
+    for name in PAGES:
+        page.goto(f"{site}/{name}.html")
+        for selector in (".bd-article p", ".bd-article :is(td, th, li)", ".weft *"):
+            worst = page.evaluate(CONTRAST, selector)
+            assert worst is None or worst[0] >= 4.5, (name, selector, worst)
+
+
+def test_mathematics_is_typeset_without_a_network(
+    open_page: Callable, site: str
+) -> None:
+    watched = open_page()
+    page = watched.page
+    page.goto(f"{site}/book/05_first_kernel.html")
+    formula = page.locator("mjx-container").first
+    formula.wait_for()
+    assert formula.bounding_box()["width"] > 10
+    assert page.evaluate("document.fonts.check('16px MJXTEX')")
+    assert "\\(" not in page.locator(".bd-article").inner_text()
+    assert watched.left == []
+
+
+def test_the_theme_can_be_changed_and_is_remembered(
+    open_page: Callable, site: str
+) -> None:
+    page = open_page(scheme="light").page
+    page.goto(f"{site}/book/index.html")
+    background = "getComputedStyle(document.body).backgroundColor"
+    before = page.evaluate(background)
+    switch = page.locator("button.theme-switch-button:visible").first
+    for _ in range(3):
+        switch.click()
+        if page.evaluate("document.documentElement.dataset.theme") == "dark":
+            break
+    assert page.evaluate("document.documentElement.dataset.theme") == "dark"
+    assert page.evaluate(background) != before
+    page.goto(f"{site}/book/glossary.html")
+    assert page.evaluate("document.documentElement.dataset.theme") == "dark"
+
+
+def test_search_finds_a_page(open_page: Callable, site: str) -> None:
+    watched = open_page()
+    page = watched.page
+    page.goto(f"{site}/book/index.html")
+    page.keyboard.press("Control+k")
+    field = page.locator("input[type=search]:focus")
+    field.fill("padding")
+    field.press("Enter")
+    page.wait_for_url("**/search.html?*")
+    results = page.locator("#search-results li a")
+    results.first.wait_for()
+    assert any("glossary" in a.get_attribute("href") for a in results.all())
+    assert watched.left == []
+
+
+def test_a_quiz_answers_without_a_script(open_page: Callable, site: str) -> None:
+    page = open_page(360).page
+    page.goto(f"{site}/book/05_first_kernel.html")
+    choice = page.locator(".weft-quiz details").first
+    feedback = choice.locator("p")
+    assert not feedback.is_visible()
+    choice.locator("summary").click()
+    assert feedback.is_visible()
+    assert re.match(r"[✓✗]", feedback.inner_text())
+
+
+def test_the_first_page_shows_a_verdict_and_a_number(
+    open_page: Callable, site: str
+) -> None:
+    page = open_page(360, "dark").page
+    page.goto(f"{site}/index.html")  # leads to the first page
+    page.wait_for_url("**/book/index.html")
+    assert page.locator('.weft-verdict[data-kind="out-of-bounds"]').is_visible()
+    assert page.locator(".weft-measured").count() >= 4
+    assert page.locator(".weft-outline li a").count() >= 3
+    for link in page.locator("a.weft-button").all():
+        box = link.bounding_box()
+        assert box["height"] >= 40  # a thumb finds it
+
+
+def test_pages_open_from_a_folder_without_a_server(
+    open_page: Callable, book: object
+) -> None:
+    page = open_page().page
+    page.unroute("**/*")
+    page.goto((book.html / "book" / "05_first_kernel.html").as_uri())
+    page.locator("mjx-container").first.wait_for()
+    assert page.locator(".weft-quiz details").count() >= 6

@@ -1,0 +1,194 @@
+"""The book as it is built: every page, no network, links that lead somewhere."""
+
+import json
+import re
+import sys
+from collections.abc import Iterator
+from hashlib import sha256
+from html.parser import HTMLParser
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+import pytest
+import yaml
+from built_book import ROOT, Book, build_once
+
+sys.path.insert(0, str(ROOT / "book"))
+from build import missing_pages, pages_of
+
+# What a browser fetches by itself; a plain link is followed by people.
+FETCHED = {
+    "script": ("src",),
+    "img": ("src", "srcset"),
+    "source": ("src", "srcset"),
+    "iframe": ("src",),
+    "video": ("src", "poster"),
+    "audio": ("src",),
+    "object": ("data",),
+    "embed": ("src",),
+    "image": ("href", "xlink:href"),
+    "use": ("href", "xlink:href"),
+}
+FETCHED_LINKS = {"stylesheet", "icon", "preload", "modulepreload", "prefetch"}
+
+
+class Page(HTMLParser):
+    """What a page fetches, links to, and can be linked at."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__()
+        self.fetched: list[str] = []
+        self.links: list[str] = []
+        self.ids: set[str] = set()
+        self.unnamed_images: list[str] = []
+        self.feed(path.read_text(encoding="utf8"))
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        said = {name: value or "" for name, value in attrs}
+        if said.get("id"):
+            self.ids.add(said["id"])
+        self.fetched += [said[a] for a in FETCHED.get(tag, ()) if said.get(a)]
+        if tag == "link" and FETCHED_LINKS & set(said.get("rel", "").split()):
+            self.fetched.append(said["href"])
+        if "url(" in said.get("style", ""):
+            self.fetched += re.findall(r"url\(['\"]?([^'\")]+)", said["style"])
+        if tag == "a" and said.get("href"):
+            self.links.append(said["href"])
+        if tag == "img" and "alt" not in said:
+            self.unnamed_images.append(said.get("src", ""))
+
+
+def is_remote(address: str) -> bool:
+    return bool(urlsplit(address).netloc)
+
+
+@pytest.fixture(scope="session")
+def book(tmp_path_factory: pytest.TempPathFactory) -> Book:
+    return build_once(tmp_path_factory)
+
+
+@pytest.fixture(scope="session")
+def pages(book: Book) -> dict[Path, Page]:
+    paths = sorted(book.html.rglob("*.html"))
+    paths = [p for p in paths if "_static" not in p.relative_to(book.html).parts]
+    return {path: Page(path) for path in paths}
+
+
+def test_builds_without_a_warning(book: Book) -> None:
+    assert book.status == 0, book.said
+
+
+def test_builds_within_a_minute(book: Book) -> None:
+    seconds = re.search(r"pages in (\d+) s", book.said)
+    assert seconds, book.said
+    assert int(seconds[1]) < 60
+
+
+def test_has_every_page_of_the_contents(book: Book) -> None:
+    names = pages_of(ROOT / "_toc.yml")
+    assert len(names) >= 15
+    assert missing_pages(book.html, names) == []
+
+
+def test_a_missing_page_is_noticed(book: Book, tmp_path: Path) -> None:
+    (tmp_path / "empty.html").write_text("<html></html>")
+    assert missing_pages(tmp_path, ["empty", "absent"]) == ["empty", "absent"]
+
+
+def test_every_chapter_is_in_the_contents() -> None:
+    names = set(pages_of(ROOT / "_toc.yml"))
+    wanted = {
+        f"{path.parent.name}/{path.stem}"
+        for pattern in ("book/[0-9]*.md", "labs/[0-9]*.ipynb", "solutions/[0-9]*.ipynb")
+        for path in ROOT.glob(pattern)
+    }
+    assert wanted - names == set()
+
+
+def test_pages_fetch_nothing_from_the_network(pages: dict[Path, Page]) -> None:
+    remote = {
+        path.name: [address for address in page.fetched if is_remote(address)]
+        for path, page in pages.items()
+    }
+    assert {name: found for name, found in remote.items() if found} == {}
+
+
+def test_styles_fetch_nothing_from_the_network(book: Book) -> None:
+    for path in (book.html / "_static").rglob("*.css"):
+        css = path.read_text(encoding="utf8")
+        found = re.findall(r"(?:url\(|@import\s+)['\"]?((?:https?:)?//[^'\")\s]+)", css)
+        assert found == [], path
+
+
+def files_fetched(book: Book, pages: dict[Path, Page]) -> Iterator[tuple[Path, Path]]:
+    for path, page in pages.items():
+        for address in page.fetched:
+            parts = urlsplit(address)
+            if not parts.netloc and parts.scheme != "data":
+                yield path, (path.parent / unquote(parts.path)).resolve()
+
+
+def test_what_pages_fetch_is_there(book: Book, pages: dict[Path, Page]) -> None:
+    assert [pair for pair in files_fetched(book, pages) if not pair[1].is_file()] == []
+
+
+def test_links_lead_somewhere(book: Book, pages: dict[Path, Page]) -> None:
+    by_path = {path.resolve(): page for path, page in pages.items()}
+    lost = []
+    for path, page in by_path.items():
+        for link in page.links:
+            parts = urlsplit(link)
+            if parts.scheme or parts.netloc:
+                continue
+            target = (
+                (path.parent / unquote(parts.path)).resolve() if parts.path else path
+            )
+            anchor = unquote(parts.fragment)
+            there = target.is_file()
+            if there and anchor and target in by_path:
+                there = anchor in by_path[target].ids
+            if not there:
+                lost.append(f"{path.relative_to(book.html.resolve())}: {link}")
+    assert lost == []
+
+
+def test_pictures_say_what_they_show(pages: dict[Path, Page]) -> None:
+    unnamed = {path.name: page.unnamed_images for path, page in pages.items()}
+    assert {name: found for name, found in unnamed.items() if found} == {}
+
+
+def test_chapter_lab_and_solution_lead_to_each_other(pages: dict[Path, Page]) -> None:
+    stems = {path.stem for path in ROOT.glob("labs/[0-9]*.ipynb")}
+    for path, page in pages.items():
+        if path.stem in stems:
+            for folder in {"book", "labs", "solutions"} - {path.parent.name}:
+                assert f"../{folder}/{path.stem}.html" in page.links, path
+
+
+def test_labs_open_in_colab(pages: dict[Path, Page]) -> None:
+    config = yaml.safe_load((ROOT / "_config.yml").read_text())
+    place = config["repository"]["url"].removeprefix("https://github.com/")
+    for path, page in pages.items():
+        if path.parent.name == "labs":
+            colab = "https://colab.research.google.com/github"
+            assert f"{colab}/{place}/blob/main/labs/{path.stem}.ipynb" in page.links
+
+
+def test_vendored_files_are_those_of_the_pinned_packages() -> None:
+    pinned = json.loads((ROOT / "package.json").read_text())["dependencies"]
+    vendor = ROOT / "book" / "vendor"
+    manifest = json.loads((vendor / "manifest.json").read_text())
+    versions = {name: package["version"] for name, package in manifest.items()}
+    assert versions == pinned
+
+    recorded: dict[str, str] = {}
+    for package in manifest.values():
+        recorded |= package["files"]
+    found = {
+        path.relative_to(vendor).as_posix(): sha256(path.read_bytes()).hexdigest()
+        for path in vendor.rglob("*")
+        if path.is_file() and path != vendor / "manifest.json"
+    }
+    assert found == recorded
+    for folder in {name.split("/")[0] for name in recorded}:
+        assert f"{folder}/LICENSE" in recorded

@@ -1,0 +1,342 @@
+"""The directives and roles of the book, on pages of a few lines."""
+
+import io
+import json
+import re
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import nbformat
+import pytest
+from built_book import ROOT
+from sphinx.application import Sphinx
+from sphinx.util.docutils import docutils_namespace, patch_docutils
+
+sys.path.insert(0, str(ROOT / "book" / "_ext"))
+from weft_book import cloth, lessons, results, verdict
+from weft_book.drawing import inline_svg
+
+Render = Callable[..., tuple[str, list[str]]]
+
+DEVICE = {
+    "name": "NVIDIA H200",
+    "capability": "9.0",
+    "sms": 132,
+    "driver": "580.159",
+    "cuda": "13.0",
+}
+ROWS = [
+    {
+        "case": "8 x 8 float32",
+        "name": "torch",
+        "ms": 0.4751,
+        "spread": 0.002,
+        "value": 1.13e12,
+        "unit": "B/s",
+        "baseline": "torch",
+        "ratio": 1.0,
+        "ceiling": 0.2646,
+    },
+    {
+        "case": "8 x 8 float32",
+        "name": "padded <tile>",
+        "ms": 0.0321,
+        "spread": 0.001,
+        "value": 4.01,
+        "unit": "TB/s",
+        "baseline": "torch",
+        "ratio": 14.8,
+        "ceiling": 0.94,
+    },
+    {"case": "no ceiling", "name": "slow", "ms": 4.0},
+    {"case": "no ceiling", "name": "fast", "ms": 1.0},
+]
+
+
+@pytest.fixture
+def render(tmp_path: Path) -> Render:
+    """Build one page in a small repository; return its article and the warnings."""
+    source = tmp_path / "source"
+    for folder in ("book/figures", "results", "solutions", "labs", "weft/lessons"):
+        (source / folder).mkdir(parents=True)
+    measured = {"lab": "13_demo", "device": DEVICE, "date": "2026-08-20", "rows": ROWS}
+    path = source / "results" / "13_demo.nvidia-h200.json"
+    path.write_text(json.dumps(measured))
+
+    def build(
+        text: str, builder: str = "html", files: dict[str, str] | None = None
+    ) -> tuple[str, list[str]]:
+        for name, content in (files or {}).items():
+            (source / name).write_text(content)
+        (source / "book" / "index.md").write_text(f"# Page\n\n{text}\n")
+        warnings = io.StringIO()
+        with patch_docutils(), docutils_namespace():
+            app = Sphinx(
+                srcdir=source,
+                confdir=None,
+                outdir=tmp_path / builder,
+                doctreedir=tmp_path / f"{builder}.doctrees",
+                buildername=builder,
+                confoverrides={
+                    "extensions": ["myst_nb", "weft_book"],
+                    "master_doc": "book/index",
+                    "nb_execution_mode": "off",
+                    "html_theme": "basic",
+                },
+                status=None,
+                warning=warnings,
+                freshenv=True,
+            )
+            app.build()
+        suffix = "html" if builder == "html" else "txt"
+        built = (tmp_path / builder / f"book/index.{suffix}").read_text()
+        body = re.search(r'role="main">(.*?)<div class="clearer"', built, re.S)
+        said = re.sub(r"\x1b\[[0-9;]*m", "", warnings.getvalue())
+        found = [
+            line
+            for line in said.splitlines()
+            if "WARNING" in line and "isn't included in any toctree" not in line
+        ]
+        return body[1] if body else built, found
+
+    return build
+
+
+@pytest.mark.parametrize(
+    ("what", "text"),
+    [
+        ("ms", "0.475\N{NO-BREAK SPACE}ms"),
+        ("rate", "1.13\N{NO-BREAK SPACE}TB/s"),
+        ("ratio", "1.0"),
+        ("ceiling", "26\N{NO-BREAK SPACE}%"),
+    ],
+)
+def test_numbers_are_worded_with_their_unit(what: str, text: str) -> None:
+    assert results.text_of(results.Row(**ROWS[0]), what) == text
+
+
+def test_a_rate_keeps_the_unit_it_was_written_in() -> None:
+    row = results.Row(**ROWS[1])
+    assert results.text_of(row, "rate") == "4.01\N{NO-BREAK SPACE}TB/s"
+    assert results.text_of(row, "ms") == "32.1\N{NO-BREAK SPACE}µs"
+    assert results.text_of(row, "ratio") == "14.8"
+
+
+def test_a_measured_number_says_where_it_is_from(render: Render) -> None:
+    html, warnings = render("Moves {measured}`13_demo | 8 x 8 float32 | torch | rate`.")
+    assert warnings == []
+    assert 'title="measured: NVIDIA H200' in html
+    assert "1.13\N{NO-BREAK SPACE}TB/s</span>." in html
+
+
+@pytest.mark.parametrize(
+    ("key", "complaint"),
+    [
+        ("14_none | 8 x 8 float32 | torch | ms", "there is no results/14_none"),
+        ("13_demo | 9 x 9 float32 | torch | ms", "has no case '9 x 9 float32'"),
+        ("13_demo | 8 x 8 float32 | cupy | ms", "no 'cupy', but 'torch'"),
+        ("13_demo | 8 x 8 float32 | torch | seconds", "no field 'seconds'"),
+        ("13_demo | no ceiling | fast | ratio", "'fast' has no ratio"),
+        ("13_demo | torch | ms", "write `lab | case | name | field`"),
+    ],
+)
+def test_a_number_that_is_not_there_is_a_warning(
+    render: Render, key: str, complaint: str
+) -> None:
+    _, warnings = render(f"{{measured}}`{key}`")
+    assert len(warnings) == 1
+    assert complaint in warnings[0]
+
+
+def test_a_ladder_is_a_table_with_bars_and_no_script(render: Render) -> None:
+    html, warnings = render("```{ladder} 13_demo\n:case: 8 x 8 float32\n```")
+    assert warnings == []
+    assert html.count('<tr role="row"') == 3
+    assert "width:26.5%" in html
+    assert "width:94.0%" in html
+    assert "padded &lt;tile&gt;" in html
+    assert ">baseline</span>" in html
+    assert "14.8×" in html
+    assert "<script" not in html
+
+
+def test_bars_without_a_ceiling_compare_speeds(render: Render) -> None:
+    html, warnings = render("```{ladder} 13_demo\n:case: no ceiling\n```")
+    assert warnings == []
+    assert "width:25.0%" in html
+    assert "width:100.0%" in html
+
+
+def test_a_ladder_that_is_not_there_is_a_warning(render: Render) -> None:
+    _, warnings = render("```{ladder} 13_demo\n:case: 9 x 9\n```")
+    assert len(warnings) == 1
+    assert "{ladder} 13_demo" in warnings[0]
+
+
+def test_other_builders_get_the_numbers_without_the_pictures(render: Render) -> None:
+    text, warnings = render(
+        "{measured}`13_demo | 8 x 8 float32 | torch | rate`\n\n"
+        "```{ladder} 13_demo\n```\n\n```{all-results}\n```",
+        builder="text",
+    )
+    assert warnings == []
+    assert "1.13\N{NO-BREAK SPACE}TB/s" in text
+    assert "<" not in text
+
+
+def test_all_results_are_shown_by_lab(render: Render) -> None:
+    html, warnings = render("```{all-results}\n```")
+    assert warnings == []
+    assert "13 · demo" in html
+    assert "132 SMs" in html
+    assert html.count("weft-ladder") == 2
+
+
+def test_cloth_reaches_as_far_as_the_share() -> None:
+    for share in (0.0, 0.26, 0.5, 1.0):
+        _, weft = cloth.threads(0, share)
+        end = max((x + w for x, _, w, _ in weft), default=0.0)
+        assert end <= share * cloth.THREADS * cloth.PITCH + 1e-9
+        assert end >= share * cloth.THREADS * cloth.PITCH - cloth.PITCH
+
+
+def test_cloth_alternates() -> None:
+    even, odd = cloth.threads(0, 1.0)[0], cloth.threads(1, 1.0)[0]
+    whole_even = {x for x, _, _, height in even if height == cloth.HEIGHT}
+    whole_odd = {x for x, _, _, height in odd if height == cloth.HEIGHT}
+    assert whole_even & whole_odd == set()
+    assert len(whole_even | whole_odd) == cloth.THREADS
+
+
+SVG = """<?xml version="1.0"?>
+<svg xmlns="http://www.w3.org/2000/svg" width="300" viewBox="0 0 300 100">
+<title>old</title><defs><marker id="tip"/></defs>
+<path marker-end="url(#tip)" d="M0 0"/></svg>"""
+
+
+def test_a_drawing_is_inlined_with_its_own_ids() -> None:
+    svg = inline_svg(SVG, "13_tile", 'A "tile"')
+    assert 'id="13_tile-tip"' in svg
+    assert "url(#13_tile-tip)" in svg
+    assert 'aria-label="A &quot;tile&quot;"' in svg
+    assert "width=" not in svg.split(">")[0]
+    assert "<title>" not in svg
+
+
+@pytest.mark.parametrize(
+    "svg",
+    [
+        "<p>no</p>",
+        "<svg><path/></svg>",
+        '<svg viewBox="0 0 1 1"><script>1</script></svg>',
+        '<svg viewBox="0 0 1 1"><image href="https://example.org/a.png"/></svg>',
+    ],
+)
+def test_a_drawing_that_a_page_cannot_hold_is_refused(svg: str) -> None:
+    with pytest.raises(ValueError, match=r"^its? "):
+        inline_svg(svg, "name", "alt")
+
+
+def test_a_drawing_needs_words_for_it(render: Render) -> None:
+    files = {"book/figures/tile.svg": SVG}
+    html, warnings = render(
+        "```{drawing} tile\n:alt: A tile.\nCaption.\n```", files=files
+    )
+    assert warnings == []
+    assert 'aria-label="A tile."' in html
+    assert "Caption." in html
+
+    _, warnings = render("```{drawing} tile\nCaption.\n```", files=files)
+    assert "say in :alt: what is seen" in warnings[0]
+    _, warnings = render("```{drawing} none\n:alt: x\n```")
+    assert "there is no book/figures/none.svg" in warnings[0]
+
+
+def test_the_way_to_colab_is_taken_out_and_other_pictures_are_reported(
+    render: Render,
+) -> None:
+    colab = "https://colab.research.google.com"
+    html, warnings = render(f"[![Colab]({colab}/assets/badge.svg)]({colab}/github/x)")
+    assert warnings == []
+    assert "colab" not in html
+    _, warnings = render("![a plot](https://example.org/plot.png)")
+    assert "an image from the network" in warnings[0]
+
+
+def test_a_quiz_that_is_not_there_is_a_warning(render: Render) -> None:
+    _, warnings = render("```{quiz} 99_none\n```")
+    assert "{quiz} 99_none" in warnings[0]
+
+
+def test_a_quiz_is_shown(render: Render) -> None:
+    html, warnings = render("```{quiz} 05_first_kernel\n```")
+    assert warnings == []
+    assert html.count("<details") >= 6
+
+
+def test_stamps_are_shown_and_missed(render: Render) -> None:
+    stamp = {
+        "device": DEVICE,
+        "date": "2026-08-20T10:00:00",
+        "seconds": 123.4,
+        "digest": "abc",
+        "versions": {"numba": "0.68.1"},
+    }
+    notebook = nbformat.v4.new_notebook(metadata={"weft": stamp})
+    files = {"solutions/13_demo.ipynb": nbformat.writes(notebook)}
+    html, warnings = render("```{stamps}\n```", files=files)
+    assert warnings == []
+    for text in ("NVIDIA H200", "580.159", "2026-08-20<", "2.1 min", "numba 0.68.1"):
+        assert text in html
+
+    files = {"solutions/14_demo.ipynb": nbformat.writes(nbformat.v4.new_notebook())}
+    _, warnings = render("```{stamps}\n```", files=files)
+    assert "solutions/14_demo.ipynb has no stamp" in warnings[0]
+
+
+def test_the_outline_links_what_there_is(render: Render) -> None:
+    parts = (ROOT / "book" / "outline.toml").read_text()
+    files = {"book/outline.toml": parts}
+    html, warnings = render("```{outline}\n```", files=files)
+    assert warnings == []
+    assert html.count("<li") == 36
+    assert html.count('class="weft-coming"') == 36
+
+    files = {"book/13_shared_memory.md": "# 13\n", "book/77_odd.md": "# 77\n"}
+    html, warnings = render("```{outline}\n```", files=files)
+    assert '<a href="13_shared_memory.html">' in html
+    assert any("does not list 77_odd" in warning for warning in warnings)
+
+
+def test_what_a_lab_cannot_run_without() -> None:
+    assert lessons.needs_text(None) == "nothing"
+    assert lessons.needs_text("gpu: it times") == "a GPU: it times"
+    needs = lessons.needs_text("sm_90: wgmma")
+    assert needs == "a GPU of capability 9.0 or higher: wgmma"
+
+
+def test_a_shown_kernel_is_as_a_learner_typed_it() -> None:
+    typed = verdict.as_typed(
+        "# verdict: race\n# It worked yesterday.\n\n@cuda.jit\n"
+        "def f(x):\n    # mine\n    x[0] = 1  # <- here\n"
+    )
+    assert typed == "@cuda.jit\ndef f(x):\n    # mine\n    x[0] = 1"
+
+
+def test_a_verdict_needs_a_kernel_and_its_check(render: Render) -> None:
+    _, warnings = render("```{verdict} 05 | add | wrong\n```")
+    assert "there is no tests/kernels/05/add/wrong.py" in warnings[0]
+    lab = nbformat.v4.new_notebook(
+        cells=[
+            nbformat.v4.new_code_cell("import weft"),
+            nbformat.v4.new_code_cell("tile = 3", metadata={"tags": ["given"]}),
+            nbformat.v4.new_code_cell("def add(x): pass"),
+            nbformat.v4.new_code_cell("check(\n    add,\n    spec=f)"),
+        ]
+    )
+    cells = verdict.judging_cells(lab, "add", "def add(x): typed")
+    sources = [cell.source.splitlines()[0] for cell in cells]
+    assert sources == ["import weft", "tile = 3", "def add(x): typed", "check("]
+    with pytest.raises(verdict.VerdictError, match="no check"):
+        verdict.judging_cells(lab, "ad", "typed")
