@@ -1,4 +1,4 @@
-# verdict: wrong-value
+# verdict: uninitialised
 # Begin from what out holds, surely zero.
 @cuda.jit
 def vector_add(a, b, out):
