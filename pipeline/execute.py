@@ -26,7 +26,8 @@ ANSI = re.compile(r"\x1b\[[0-9;]*m")
 PROBE = """
 def _stamp():
     from datetime import date
-    from weft import device, results
+    from weft import device
+    from weft.bench import results
 
     gpu = device.find()
     return {

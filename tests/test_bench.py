@@ -7,7 +7,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from weft import bench, device, lesson, results, timing, units
+from weft import bench, device, lesson, timing, units
+from weft.bench import results
 from weft.device import Device
 from weft.errors import LearnerError
 from weft.timing import Sample

@@ -7,10 +7,10 @@ from types import SimpleNamespace
 
 import pytest
 
-from weft import ceilings, device, report, store, timing, toolkit
-from weft.device import Device
+from weft import device, store, timing
+from weft.device import Device, rates, report, toolkit
+from weft.device.toolkit import Toolkit
 from weft.errors import LearnerError
-from weft.toolkit import Toolkit
 
 CU13 = Toolkit(*(Path("/x") / f for f in ("libnvrtc.so.13", "libnvvm.so.4", "l.bc")))
 CU12 = Toolkit(*(Path("/x") / f for f in ("libnvrtc.so.12", "libnvvm.so.4", "l.bc")))
@@ -289,7 +289,7 @@ def test_ceilings_are_measured_once_and_kept(home, monkeypatch):
         calls.append(1)
         return 2e10, 3e11, float("nan"), ""
 
-    monkeypatch.setattr(ceilings, "_measure_cpu", measure)
+    monkeypatch.setattr(rates, "_measure_cpu", measure)
     first = device.ceilings()
     assert (first.copy, first.fp32, first.on_gpu) == (2e10, 3e11, False)
     second = device.ceilings()
@@ -301,17 +301,17 @@ def test_ceilings_are_measured_once_and_kept(home, monkeypatch):
 
 
 def test_ceilings_survive_a_broken_cache(home, monkeypatch):
-    monkeypatch.setattr(ceilings, "_measure_cpu", lambda: (1.0, 2.0, float("nan"), ""))
+    monkeypatch.setattr(rates, "_measure_cpu", lambda: (1.0, 2.0, float("nan"), ""))
     path = store.place("ceilings.json", cache=True)
     path.parent.mkdir(parents=True)
     path.write_text('{"oops": ')
     assert device.ceilings().copy == 1.0
-    path.write_text(f'{{"{ceilings.cpu_name()}": {{"copy": "fast"}}}}')
+    path.write_text(f'{{"{rates.cpu_name()}": {{"copy": "fast"}}}}')
     assert device.ceilings().copy == 1.0
 
 
 def test_roof_is_the_slower_of_the_two():
-    machine = ceilings.Ceilings("x", True, copy=4e12, fp32=5e13)
+    machine = rates.Ceilings("x", True, copy=4e12, fp32=5e13)
     assert machine.roof(flops=0, bytes=4e9) == pytest.approx(1.0)
     assert machine.roof(flops=1e12, bytes=4e9) == pytest.approx(20.0)
 

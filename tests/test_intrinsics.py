@@ -8,7 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from weft import intrinsics, toolkit
+from weft import intrinsics
+from weft.device import toolkit
 
 load4, store4 = (twin for _, twin in intrinsics.TWINS)
 SOURCE = Path(intrinsics.__file__)

@@ -5,9 +5,10 @@ from html.parser import HTMLParser
 
 import pytest
 
-from weft import board, device, lesson, markup, syllabus
+from weft import device, lesson, markup
 from weft.errors import LearnerError
-from weft.syllabus import LessonError
+from weft.lesson import board, syllabus
+from weft.lesson.syllabus import LessonError
 
 QUIZ = """
 [[quiz]]

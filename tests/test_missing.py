@@ -6,7 +6,7 @@ import sys
 CODE = """
 from IPython.core.interactiveshell import InteractiveShell
 shell = InteractiveShell.instance(colors="nocolor")
-from weft import missing
+from weft.lesson import missing
 missing.explain(["vector_add"])
 for cell in ("def vector_add(a:", "check(vector_add)", "other_name"):
     print("CELL")

@@ -17,7 +17,7 @@ import pytest
 from IPython.core.inputtransformer2 import TransformerManager
 
 from pipeline import labs, notebook
-from weft import syllabus
+from weft.lesson import syllabus
 
 ROOT = Path(__file__).parents[1]
 STEMS = notebook.stems(ROOT)

@@ -7,8 +7,7 @@ from pathlib import Path
 from docutils import nodes
 from sphinx.application import Sphinx
 
-from weft import syllabus
-from weft.lesson import quiz_html
+from weft.lesson import quiz_html, syllabus
 
 from .page import WeftDirective, table
 

@@ -10,7 +10,7 @@ from sphinx.application import Sphinx
 from sphinx.util import logging
 from sphinx.util.docutils import SphinxRole
 
-from weft.results import REFERENCE
+from weft.bench.results import REFERENCE
 
 from . import cloth, results
 from .lessons import lesson_title

@@ -16,12 +16,12 @@ from dataclasses import dataclass, replace
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from weft import toolkit
-from weft.toolkit import Toolkit
+from weft.device import toolkit
+from weft.device.toolkit import Toolkit
 
 if TYPE_CHECKING:
-    from weft.ceilings import Ceilings
-    from weft.report import Report
+    from weft.device.rates import Ceilings
+    from weft.device.report import Report
 
 OLDEST_CUDA = (12, 0)
 OLDEST_DRIVER = "525"  # the first that supports CUDA 12 (CUDA release notes, table 3)
@@ -251,7 +251,7 @@ def doctor(measure: bool = True) -> "Report":
     measure: whether to time copies and arithmetic too (under 3 s). Never raises for
     what a machine lacks: that is what the report is about.
     """
-    from weft.report import examine
+    from weft.device.report import examine
 
     return examine(measure)
 
@@ -262,9 +262,9 @@ def ceilings(again: bool = False) -> "Ceilings":
     Measured once for each GPU and kept in the file `ceilings.json` of the store; again
     measures anew. Bytes/s count reading and writing; flop/s count a multiply-add as 2.
     """
-    from weft import ceilings as module
+    from weft.device import rates
 
-    return module.of_this_machine(again)
+    return rates.of_this_machine(again)
 
 
 def _compilers(

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from weft import markup, store
-from weft.syllabus import Lesson
+from weft.lesson.syllabus import Lesson
 
 FILE = "progress.json"
 

@@ -9,8 +9,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from weft import device, markup, results, store, toolkit, units
-from weft.device import Device
+from weft import device, markup, store, units
+from weft.bench import results
+from weft.device import Device, toolkit
 from weft.errors import LearnerError
 
 ROOM = 5e9  # bytes of free disk below which an installation is likely to fail

@@ -2,11 +2,12 @@
 
 from dataclasses import dataclass
 
-from weft import board, device, markup, missing, questions, syllabus
-from weft.board import Board, record
+from weft import device, markup
 from weft.errors import LearnerError
-from weft.questions import Quiz
-from weft.syllabus import Exercise, Lesson
+from weft.lesson import board, missing, questions, syllabus
+from weft.lesson.board import Board, record
+from weft.lesson.questions import Quiz
+from weft.lesson.syllabus import Exercise, Lesson
 
 __all__ = [
     "Hint",

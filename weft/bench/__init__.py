@@ -16,7 +16,8 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from weft import device, ladder, lesson, results, timing, units
+from weft import device, lesson, timing, units
+from weft.bench import ladder, results
 from weft.errors import LearnerError
 from weft.timing import CandidateError, Timing
 

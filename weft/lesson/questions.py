@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from weft import markup
 from weft.errors import LearnerError
-from weft.syllabus import Choice, Lesson, Question
+from weft.lesson.syllabus import Choice, Lesson, Question
 
 _letters = "abcdefghij"
 

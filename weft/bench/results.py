@@ -42,7 +42,7 @@ def versions() -> dict[str, str]:
 
 def folder() -> Path | None:
     """Return the folder of committed results, or None if there is none."""
-    for base in (store.root(), Path(__file__).resolve().parent.parent):
+    for base in (store.root(), Path(__file__).resolve().parents[2]):
         if base is not None and (base / "results").is_dir():
             return base / "results"
     return None
