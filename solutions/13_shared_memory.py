@@ -288,6 +288,9 @@ for width in (32, 34, 36, 40):
 # that follow. The check counts the conflicts of your kernel, that is, passes
 # beyond the first, and allows none.
 #
+# The compiler has to know the shape of a shared array. Write its width as a number, or
+# as the name of a constant; a sum such as `TILE + 2` does not compile on a GPU.
+#
 # ```python
 # transpose_padded(x, out)    # (m, n) -> (n, m)  float32
 # ```
@@ -300,7 +303,7 @@ def transpose_padded(x, out):
     """Transpose x (m, n) into out (n, m) without bank conflicts."""
     # about 10 lines, all but one of them from exercise 2
     # BEGIN SOLUTION
-    tile = cuda.shared.array((TILE, TILE + 1), float32)
+    tile = cuda.shared.array((TILE, 33), float32)
     tx, ty = cuda.threadIdx.x, cuda.threadIdx.y
     col, row = cuda.grid(2)
 
@@ -442,14 +445,20 @@ print(f"a copy reads         {rate / 1e12:6.2f} TB/s")
 print(f"so on their way are  {seconds * rate / sms / 1e3:6.1f} KB to each SM")
 print("one float32 a thread    8.2 KB, if all 2048 threads wait at once")
 
+# %% tags=["solution"]
+kept = one_tile["padded"].rate / 2 * seconds / sms
+print(f"padded keeps         {kept / 1e3:6.1f} KB on their way to each SM")
+
 # %% [markdown] tags=["solution"]
-# In an idle memory a load takes what you measured; in a busy one it queues, and takes
-# longer. So the bytes on their way are not just enough, they are too few, and the
-# barrier makes it worse. Only two blocks of 1024 threads fit on an SM. All threads of
-# a block load, all wait, all write, and while they write the block asks for nothing.
+# 8 KB would do, if all 2048 threads were waiting for a load all of the time. From the
+# rate of `padded`, Little's law tells how many bytes really were on their way: a
+# fraction. A thread spends most of its life otherwise. It is started, computes a row
+# and a column in 64 bits, loads, stands at the barrier until the last of 1024 threads
+# is there, computes again, stores. Only two such blocks fit on an SM, so while one
+# stores there is a single other one that could load.
 #
-# The cure is to let each thread ask for more before it waits, and to have more and
-# smaller blocks on an SM, so that one loads while another writes.
+# Two cures, and they go together. Let a thread ask for more before it waits; and let it
+# be worth its overhead by doing several elements.
 
 # %% [markdown]
 # ## 4 · Four loads a thread
@@ -475,13 +484,14 @@ print("one float32 a thread    8.2 KB, if all 2048 threads wait at once")
 
 # %% tags=["given"]
 ROWS = 8
+PADDED = TILE + 1  # a name, since a shape in a kernel cannot be a sum
 
 
 # %%
 @cuda.jit
 def transpose_rows(x, out):
     """Transpose x (m, n) into out (n, m), four elements a thread."""
-    tile = cuda.shared.array((TILE, TILE + 1), float32)
+    tile = cuda.shared.array((TILE, PADDED), float32)
     tx, ty = cuda.threadIdx.x, cuda.threadIdx.y
     top = cuda.blockIdx.y * TILE  # first row in x, first column in out
     left = cuda.blockIdx.x * TILE  # first column in x, first row in out
@@ -785,7 +795,7 @@ odd.expect("ours", at_least=1.5, times="torch")
 @cuda.jit
 def rows_guarded(x, out):
     """transpose_rows with a guard round each load."""
-    tile = cuda.shared.array((TILE, TILE + 1), float32)
+    tile = cuda.shared.array((TILE, PADDED), float32)
     tx, ty = cuda.threadIdx.x, cuda.threadIdx.y
     top, left = cuda.blockIdx.y * TILE, cuda.blockIdx.x * TILE
     m, n = x.shape

@@ -1,4 +1,4 @@
-# verdict: wrong-value
+# verdict: race
 # A barrier, so that all threads are through when the block ends.
 @cuda.jit
 def reverse_blocks(x, out):
@@ -9,8 +9,8 @@ def reverse_blocks(x, out):
     count = min(BLOCK, x.size - start)
 
     if t < count:
-        tile[t] = x[start + t]
+        tile[t] = x[start + t]  # <- here
 
     if t < count:
-        out[start + t] = tile[count - 1 - t]  # <- here
+        out[start + t] = tile[count - 1 - t]
     cuda.syncthreads()

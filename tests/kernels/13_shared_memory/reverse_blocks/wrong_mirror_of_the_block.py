@@ -1,4 +1,4 @@
-# verdict: wrong-value
+# verdict: uninitialised
 # A block has BLOCK elements, so the mirror of t is BLOCK - 1 - t.
 @cuda.jit
 def reverse_blocks(x, out):

@@ -1,4 +1,4 @@
-# verdict: wrong-value
+# verdict: race
 # The load comes first in the code, so it comes first.
 @cuda.jit
 def reverse_blocks(x, out):
@@ -9,7 +9,7 @@ def reverse_blocks(x, out):
     count = min(BLOCK, x.size - start)
 
     if t < count:
-        tile[t] = x[start + t]
+        tile[t] = x[start + t]  # <- here
 
     if t < count:
-        out[start + t] = tile[count - 1 - t]  # <- here
+        out[start + t] = tile[count - 1 - t]

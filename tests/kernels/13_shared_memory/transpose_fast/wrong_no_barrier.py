@@ -1,4 +1,4 @@
-# verdict: wrong-value
+# verdict: race
 # Each thread has its square in registers; nothing to wait for.
 @cuda.jit
 def transpose_fast(x, out):
@@ -15,8 +15,8 @@ def transpose_fast(x, out):
     d = load4(x, (top + 4 * ty + 3, left + 4 * tx))
 
     for i in range(4):
-        store4(tile, (4 * tx + i, swizzled), a[i], b[i], c[i], d[i])
+        store4(tile, (4 * tx + i, swizzled), a[i], b[i], c[i], d[i])  # <- here
 
     for i in range(4):
         e = load4(tile, (4 * ty + i, swizzled))
-        store4(out, (left + 4 * ty + i, top + 4 * tx), e[0], e[1], e[2], e[3])  # <- here
+        store4(out, (left + 4 * ty + i, top + 4 * tx), e[0], e[1], e[2], e[3])

@@ -3,7 +3,7 @@
 @cuda.jit
 def transpose_fast(x, out):
     """Transpose x (m, n) into out (n, m), a square of 4 x 4 a thread."""
-    tile = cuda.shared.array((WIDE, WIDE + 1), float32)
+    tile = cuda.shared.array((WIDE, 65), float32)
     tx, ty = int32(cuda.threadIdx.x), int32(cuda.threadIdx.y)
     top = int32(cuda.blockIdx.x * WIDE)
     left = int32(cuda.blockIdx.y * WIDE)

@@ -3,7 +3,7 @@
 @cuda.jit
 def transpose_padded(x, out):
     """Transpose x (m, n) into out (n, m) without bank conflicts."""
-    tile = cuda.shared.array((TILE, TILE + 1), float32)
+    tile = cuda.shared.array((TILE, 33), float32)
     tx, ty = cuda.threadIdx.x, cuda.threadIdx.y
     col, row = cuda.grid(2)
 

@@ -3,7 +3,7 @@
 @cuda.jit
 def transpose_rows(x, out):
     """Transpose x (m, n) into out (n, m), four elements a thread."""
-    tile = cuda.shared.array((TILE, TILE + 1), float32)
+    tile = cuda.shared.array((TILE, PADDED), float32)
     tx, ty = cuda.threadIdx.x, cuda.threadIdx.y
     top = cuda.blockIdx.y * TILE  # first row in x, first column in out
     left = cuda.blockIdx.x * TILE  # first column in x, first row in out

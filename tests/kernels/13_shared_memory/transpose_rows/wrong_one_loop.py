@@ -1,9 +1,9 @@
-# verdict: wrong-value
+# verdict: race
 # A barrier in the loop: each row is loaded, waited for and stored.
 @cuda.jit
 def transpose_rows(x, out):
     """Transpose x (m, n) into out (n, m), four elements a thread."""
-    tile = cuda.shared.array((TILE, TILE + 1), float32)
+    tile = cuda.shared.array((TILE, PADDED), float32)
     tx, ty = cuda.threadIdx.x, cuda.threadIdx.y
     top = cuda.blockIdx.y * TILE  # first row in x, first column in out
     left = cuda.blockIdx.x * TILE  # first column in x, first row in out
@@ -12,7 +12,7 @@ def transpose_rows(x, out):
     col = min(left + tx, n - 1)
     for j in range(0, TILE, ROWS):
         row = min(top + ty + j, m - 1)
-        tile[ty + j, tx] = x[row, col]
+        tile[ty + j, tx] = x[row, col]  # <- here
         cuda.syncthreads()
         if left + ty + j < n and top + tx < m:
-            out[left + ty + j, top + tx] = tile[tx, ty + j]  # <- here
+            out[left + ty + j, top + tx] = tile[tx, ty + j]

@@ -1,4 +1,4 @@
-# verdict: wrong-value
+# verdict: race
 # Only threads that load something have to wait.
 @cuda.jit
 def transpose_tiled(x, out):
@@ -8,10 +8,10 @@ def transpose_tiled(x, out):
     col, row = cuda.grid(2)  # of x
 
     if row < x.shape[0] and col < x.shape[1]:
-        tile[ty, tx] = x[row, col]
+        tile[ty, tx] = x[row, col]  # <- here
         cuda.syncthreads()
 
     row = cuda.blockIdx.x * TILE + ty
     col = cuda.blockIdx.y * TILE + tx
     if row < out.shape[0] and col < out.shape[1]:
-        out[row, col] = tile[tx, ty]  # <- here
+        out[row, col] = tile[tx, ty]
