@@ -50,7 +50,10 @@ def judge(root: Path, lab: str, exercise: str, typed: str) -> str:
     python_path = filter(None, [str(root), env.get("PYTHONPATH")])
     env |= {"WEFT_SIMULATOR": "1", "PYTHONPATH": os.pathsep.join(python_path)}
     where = {"metadata": {"path": str(path.parent)}}
-    client = NotebookClient(notebook, timeout=60, resources=where)
+    quiet = ["--IPKernelApp.log_level=ERROR"]
+    client = NotebookClient(
+        notebook, timeout=60, resources=where, extra_arguments=quiet
+    )
     try:
         client.execute(env=env)
     except CellExecutionError as error:
