@@ -489,3 +489,9 @@ def test_slug(gpu, slug):
 )
 def test_units(written, expected):
     assert written == expected
+
+
+def test_expect_without_any_rows_says_that_nothing_was_checked(capsys):
+    table = bench.Table("a case", (), "bytes", "", "", "No GPU here.", False)
+    table.expect("any", at_least=2, times="other")
+    assert "Not checked" in capsys.readouterr().out

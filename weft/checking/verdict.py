@@ -25,7 +25,7 @@ HEADLINES = {
     "negative-index": "a negative index",
     "wrong-value": "a wrong value",
     "unwritten": "part of the output is never written",
-    "launch": "this launch cannot work",
+    "launch": "a launch that does not fit",
     "race": "a race",
     "uninitialised": "memory is read before it is written",
     "exception": "Python raised an error",

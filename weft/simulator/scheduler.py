@@ -25,7 +25,6 @@ from .memory import Array, poison, wrap
 from .namespace import Cuda, Dim3
 from .warps import OPERATIONS, AbsentLane, Call, bits, lanes_in
 
-STEPS_WITHOUT_PROGRESS = 2_000_000  # iterations of `while` with nobody getting on
 LONGEST_LOOP = 10_000_000  # iterations of one thread's `for` loops
 TURN = 64  # iterations after which a `while` lets others run
 
@@ -117,7 +116,10 @@ class Run:
     """A launch of `fn` over `grid` blocks of `block` threads.
 
     `dynamic_shared` is in bytes. `execute` runs it to its end or raises `Fault`.
+    `patience` is how many iterations of `while` loops may pass with no thread ending.
     """
+
+    patience = 2_000_000
 
     def __init__(
         self, fn: FunctionType, grid: Dim, block: Dim, dynamic_shared: int = 0
@@ -285,7 +287,7 @@ class Run:
         thread = self.current
         thread.steps += 1
         self._idle_steps += 1
-        if self._idle_steps > STEPS_WITHOUT_PROGRESS:
+        if self._idle_steps > self.patience:
             self.fault(
                 "endless-loop",
                 f"the loop has run {thread.steps:,} times in this thread, and no "

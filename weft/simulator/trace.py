@@ -175,6 +175,8 @@ class Trace:
 class TracedRun(Run):
     """A launch that writes down its accesses; `trace()` gives them afterwards."""
 
+    patience = 150_000
+
     def __init__(self, *args: Any) -> None:
         super().__init__(*args)
         self.log: list[int] = []
