@@ -18,6 +18,7 @@ from weft.simulator import Fault, LaunchError, simulate
 
 ROOT = Path(__file__).parents[1]
 FULL = 0xFFFFFFFF
+WIDTH = 8
 
 pytestmark = pytest.mark.skipif(weft.GPU, reason="launches go to the GPU here")
 
@@ -135,6 +136,18 @@ def test_too_much_shared_memory() -> None:
     fault = fault_of(kernel, (1, 1), np.zeros(1))
     assert fault.kind == "launch"
     assert "65536 bytes" in fault.message
+
+
+def test_a_shape_that_numba_cannot_know() -> None:
+    @cuda.jit
+    def kernel(x):
+        tile = cuda.shared.array((WIDTH, WIDTH + 1), float32)
+        tile[0, 0] = x[0]
+
+    fault = fault_of(kernel, (1, 1), np.zeros(1))
+    assert fault.kind == "type"
+    assert "`WIDTH + 1`" in fault.message
+    assert fault.places[0].line == line_of(kernel, "WIDTH + 1")
 
 
 def test_barriers_in_two_branches() -> None:
@@ -384,6 +397,7 @@ def test_a_block_reduction_for_any_block_size(values: list[int]) -> None:
     assert out[0] == sum(values)
 
 
+@pytest.mark.alone  # a busy second core makes Numba's threads quicker
 def test_twenty_times_as_fast_as_the_stock_simulator() -> None:
     sys.path.insert(0, str(ROOT / "benchmarks"))
     try:

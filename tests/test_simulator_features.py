@@ -281,11 +281,11 @@ def _() -> None:
 
 @feature("shared memory of a constant shape from outside")
 def _() -> None:
-    width = 8
+    width, padded = 8, 9
 
     @cuda.jit
     def kernel(out):
-        tile = cuda.shared.array((width, width + 1), float64)
+        tile = cuda.shared.array((width, padded), float64)
         out[0], out[1] = tile.shape[0], tile.shape[1]
 
     equal(launch(kernel, (1, 1), np.zeros(2, np.int32))[0], [8, 9])

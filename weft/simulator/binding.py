@@ -16,6 +16,7 @@ import numpy as np
 
 from ..intrinsics import TWINS
 from . import mathematics
+from .faults import Fault, Place
 from .memory import as_dtype
 
 STEP, LOOP = "__weft_step__", "__weft_loop__"
@@ -163,6 +164,7 @@ def counted(fn: types.FunctionType) -> tuple[types.CodeType, dict[int, str]]:
     definition = next((n for n in ast.walk(tree) if named(n, fn.__name__)), None)
     if not isinstance(definition, ast.FunctionDef):
         return code, lines
+    refuse_computed_shapes(definition, fn.__name__, first, lines)
     definition.decorator_list = []
     definition.returns = None
     for argument in ast.walk(definition.args):
@@ -186,6 +188,39 @@ def counted(fn: types.FunctionType) -> tuple[types.CodeType, dict[int, str]]:
     )
     _counted[code] = found, lines
     return _counted[code]
+
+
+def refuse_computed_shapes(
+    definition: ast.FunctionDef, name: str, first: int, lines: dict[int, str]
+) -> None:
+    """Raise `Fault` for `cuda.shared.array((TILE, TILE + 1), ...)`.
+
+    Numba needs the shape of a shared or local array when it compiles: a number, or the
+    name of one outside the kernel. It does not compute.
+    """
+    for node in ast.walk(definition):
+        if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
+            continue
+        owner = node.func.value
+        where = owner.attr if isinstance(owner, ast.Attribute) else ""
+        if node.func.attr != "array" or where not in ("shared", "local"):
+            continue
+        named = {k.arg: k.value for k in node.keywords}
+        shape = node.args[0] if node.args else named.get("shape")
+        sizes = shape.elts if isinstance(shape, ast.Tuple) else [shape]
+        for size in sizes:
+            if size is None or isinstance(size, (ast.Constant, ast.Name)):
+                continue
+            line = first + size.lineno - 1
+            text = lines.get(line, "").strip()
+            raise Fault(
+                "type",
+                f"the shape of this {where} array is computed in the kernel: "
+                f"`{ast.unparse(size)}`",
+                "Numba must know it when it compiles. Give the number a name outside "
+                "the kernel, and use the name here.",
+                places=[Place(name, line, text, ast.unparse(size))],
+            )
 
 
 def named(node: ast.AST, name: str) -> bool:
