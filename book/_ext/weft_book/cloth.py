@@ -14,6 +14,8 @@ WARP = 4.0  # a warp thread's width
 HEIGHT = 24.0  # of one line of cloth
 WEFT = 13.0  # a weft's thickness
 GAP = 1.0  # left free where one thread passes under another
+TAIL = 5.0  # of a weft, before the first warp thread
+LEAST = 1.5  # a piece of weft shorter than this is not drawn
 
 Box = tuple[float, float, float, float]  # x, y, width, height
 
@@ -23,11 +25,12 @@ def threads(number: int, share: float) -> tuple[list[Box], list[Box]]:
 
     number: of the line, from 0; share: how far the weft reaches, 0 to 1.
     """
+    # The share counts from the edge of the cloth, the tail does not count.
     reach = THREADS * PITCH * min(max(share, 0.0), 1.0)
     top, bottom = (HEIGHT - WEFT) / 2, (HEIGHT + WEFT) / 2
     warp: list[Box] = []
     weft: list[Box] = []
-    start = 0.0
+    start = -TAIL
     for thread in range(THREADS):
         left = thread * PITCH + (PITCH - WARP) / 2
         right = left + WARP
@@ -39,10 +42,10 @@ def threads(number: int, share: float) -> tuple[list[Box], list[Box]]:
             warp.append((left, 0.0, WARP, HEIGHT))
         if not over:
             end = min(left - GAP, reach)
-            if end > start:
+            if end - start > LEAST:
                 weft.append((start, top, end - start, WEFT))
             start = right + GAP
-    if reach > start:
+    if reach - start > LEAST:
         weft.append((start, top, reach - start, WEFT))
     return warp, weft
 
@@ -57,7 +60,8 @@ def line(number: int, row: Row, share: str) -> str:
     mark = ' class="weft-baseline"' if row.name == row.baseline else ""
     return (
         f'<li{mark}><span class="weft-name">{escape(row.name)}</span>'
-        f'<svg viewBox="0 0 {THREADS * PITCH:g} {HEIGHT:g}" preserveAspectRatio="none"'
+        f'<svg viewBox="{-TAIL:g} 0 {THREADS * PITCH + TAIL:g} {HEIGHT:g}"'
+        ' preserveAspectRatio="none"'
         f' aria-hidden="true"><path class="warp" d="{path(warp)}"/>'
         f'<path class="pick" d="{path(weft)}"/></svg>'
         f'<span class="weft-share">{share}</span></li>'

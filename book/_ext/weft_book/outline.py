@@ -24,7 +24,7 @@ def outline_html(parts: list[dict[str, Any]], present: set[str]) -> str:
         )
         for chapter in chapters:
             stem = chapter["stem"]
-            name = f'<span class="weft-number">{stem[:2]}</span> '
+            name = f'<span class="weft-number">{stem[:2]}</span>'
             name += escape(chapter["title"])
             if stem in present:
                 out.append(f'<li><a href="{stem}.html">{name}</a></li>')
