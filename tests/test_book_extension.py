@@ -309,6 +309,14 @@ def test_the_outline_links_what_there_is(render: Render) -> None:
     assert any("does not list 77_odd" in warning for warning in warnings)
 
 
+def test_solutions_are_shown_without_their_marks(render: Render) -> None:
+    code = "def f(x):\n    # BEGIN SOLUTION\n    x[0] = 1\n    # END SOLUTION"
+    html, warnings = render(f"```python\n{code}\n```")
+    assert warnings == []
+    assert "SOLUTION" not in html
+    assert 'class="n"' in html  # and highlighted
+
+
 def test_what_a_lab_cannot_run_without() -> None:
     assert lessons.needs_text(None) == "nothing"
     assert lessons.needs_text("gpu: it times") == "a GPU: it times"
