@@ -230,8 +230,8 @@ class Environment:
         command = [str(self.python), "-m", "pip", *arguments]
         log = self.folder / "install.log"
 
-        with log.open("a", encoding="utf-8") as words:
-            print("$", *command, file=words, flush=True)
+        with log.open("a", buffering=1, encoding="utf-8") as words:
+            print("$", *command, file=words)
             pip = subprocess.Popen(
                 command,
                 env=environment,
