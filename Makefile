@@ -3,7 +3,7 @@
 #   PYTHON=python3.12       the Python to use; otherwise the first suitable one found
 #   VARIANT=cpu|cu12|cu13   the packages to install; otherwise what the driver can run
 #   LAB=05_first_kernel     the notebook to make or run; otherwise every one
-#   ARGS="--port 9000"      options for JupyterLab, the pipeline or pytest
+#   ARGS="--port 9000"      options for JupyterLab, the pipeline, the book or pytest
 
 # These would bring in packages from elsewhere.
 unexport PYTHONPATH PYTHONHOME
@@ -34,7 +34,7 @@ lint: author  ## Ruff and mypy alone
 	@$(venv) -m mypy
 
 book: author  ## The book, in _build/html
-	@$(venv) book/build.py
+	@$(venv) book/build.py $(ARGS)
 
 notebooks: author  ## solutions/*.py -> solutions/*.ipynb
 	@$(venv) -m pipeline notebooks $(LAB)
