@@ -226,7 +226,7 @@ table
 table.expect("double", at_least=0.35, times="torch.mul")
 
 # %% [markdown] tags=["solution"]
-# One line of Python, and the experts are not even three times as fast. Doubling a
+# One line of Python, and the experts are not even twice as fast. Doubling a
 # number costs nothing beside fetching it from memory and putting it back, and both
 # kernels fetch the same bytes. What the library does better is to fetch several
 # elements per thread at once. Chapter 5 finds out where such a gap comes from; the
