@@ -69,7 +69,8 @@ def course(tmp_path, monkeypatch):
         f"solutions/{STEM}.py": SCRIPT,
         "weft/__init__.py": WEFT,
         "weft/device.py": DEVICE,
-        "weft/results.py": RESULTS,
+        "weft/bench/__init__.py": "",
+        "weft/bench/results.py": RESULTS,
     }.items():
         path = tmp_path / name
         path.parent.mkdir(exist_ok=True)
