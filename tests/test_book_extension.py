@@ -116,9 +116,23 @@ def test_numbers_are_worded_with_their_unit(what: str, text: str) -> None:
     assert results.text_of(results.Row(**ROWS[0]), what) == text
 
 
-def test_a_rate_keeps_the_unit_it_was_written_in() -> None:
+@pytest.mark.parametrize(
+    ("value", "unit", "text"),
+    [
+        (4.01, "TB/s", "4.01\N{NO-BREAK SPACE}TB/s"),
+        (0.0200, "TB/s", "20.0\N{NO-BREAK SPACE}GB/s"),
+        (5.1e13, "FLOP/s", "51.0\N{NO-BREAK SPACE}TFLOP/s"),
+        (12.0, "pages/s", "12.0\N{NO-BREAK SPACE}pages/s"),
+    ],
+)
+def test_a_rate_has_the_prefix_that_suits_it(
+    value: float, unit: str, text: str
+) -> None:
+    assert results.rate_text(value, unit) == text
+
+
+def test_small_and_large_numbers_stay_readable() -> None:
     row = results.Row(**ROWS[1])
-    assert results.text_of(row, "rate") == "4.01\N{NO-BREAK SPACE}TB/s"
     assert results.text_of(row, "ms") == "32.1\N{NO-BREAK SPACE}µs"
     assert results.text_of(row, "ratio") == "14.8"
 
@@ -277,7 +291,9 @@ def test_a_quiz_is_shown(render: Render) -> None:
 
 def test_stamps_are_shown_and_missed(render: Render) -> None:
     stamp = {
-        "device": DEVICE,
+        "device": "NVIDIA H200",
+        "driver": "580.159",
+        "cuda": "13.0",
         "date": "2026-08-20T10:00:00",
         "seconds": 123.4,
         "digest": "abc",

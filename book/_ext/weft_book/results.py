@@ -1,6 +1,7 @@
 """Read results/*.json and word its numbers. Knows nothing of Sphinx."""
 
 import json
+import re
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -8,6 +9,7 @@ from typing import Any
 from weft import units
 
 FIELDS = ("ms", "rate", "ratio", "ceiling")
+PREFIXES = {"": 1, "k": 1e3, "M": 1e6, "G": 1e9, "T": 1e12}
 NBSP = "\N{NO-BREAK SPACE}"
 
 
@@ -103,11 +105,11 @@ def time_text(ms: float) -> str:
 
 
 def rate_text(value: float, unit: str) -> str:
-    """Word a rate: in the unit it was written in, or scaled from "B/s", "FLOP/s"."""
-    counted, _, per = unit.rpartition("/")
-    if per == "s" and counted in ("B", "FLOP"):
-        return units.rate(value, counted).replace(" ", NBSP)
-    return f"{units.digits(value)}{NBSP}{unit}"
+    """Word a rate in the prefix that suits its size: 0.02 TB/s is 20.0 GB/s."""
+    match = re.fullmatch(r"([TGMk]?)(B|FLOP)/s", unit)
+    if match is None:
+        return f"{units.digits(value)}{NBSP}{unit}"
+    return units.rate(value * PREFIXES[match[1]], match[2]).replace(" ", NBSP)
 
 
 def ratio_text(ratio: float) -> str:

@@ -43,13 +43,12 @@ def stamps_html(root: Path, stamps: dict[str, Stamp]) -> str:
     ]
     rows = []
     for stem, stamp in stamps.items():
-        device = stamp.get("device") or {}
         title = escape(lesson_title(root, stem))
         link = f'<a href="../solutions/{stem}.html">{title}</a>'
         facts = (
-            device.get("name", "–"),
-            device.get("driver", "–"),
-            device.get("cuda", "–"),
+            stamp.get("device", "–"),
+            stamp.get("driver", "–"),
+            stamp.get("cuda", "–"),
             str(stamp.get("date", "–"))[:10],
             seconds_text(stamp.get("seconds")),
         )
