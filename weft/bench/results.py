@@ -42,10 +42,12 @@ def versions() -> dict[str, str]:
 
 def folder() -> Path | None:
     """Return the folder of committed results, or None if there is none."""
-    for base in (store.root(), Path(__file__).resolve().parents[2]):
-        if base is not None and (base / "results").is_dir():
-            return base / "results"
-    return None
+    package = Path(__file__).resolve().parents[1]
+    places = [package.parent / "results", package / "reference"]  # checkout, installed
+    root = store.root()
+    if root is not None:
+        places.insert(0, root / "results")
+    return next((place for place in places if place.is_dir()), None)
 
 
 def reference(
