@@ -45,15 +45,15 @@ class MeasuredRole(SphinxRole):
             return [nodes.problematic(self.rawtext, self.text)], []
         if self.env.app.builder.format != "html":
             return [nodes.inline(self.rawtext, text)], []
-        source = escape(f"measured: {machine_text(measured)}")
+        source = escape(f"measured: {' · '.join(machine_facts(measured))}")
         html = f'<span class="weft-measured" title="{source}">{escape(text)}</span>'
         return [nodes.raw("", html, format="html")], []
 
 
-def machine_text(measured: Results) -> str:
-    """Word where and when a file of results was measured."""
+def machine_facts(measured: Results) -> list[str]:
+    """List where and when a file of results was measured."""
     device = measured.device
-    parts = [
+    facts = [
         device.get("name", measured.gpu),
         device.get("capability") and f"compute capability {device['capability']}",
         device.get("sms") and f"{device['sms']} SMs",
@@ -61,13 +61,22 @@ def machine_text(measured: Results) -> str:
         device.get("cuda") and f"CUDA {device['cuda']}",
         measured.date[:10],
     ]
-    return " · ".join(str(part) for part in parts if part)
+    return [str(fact) for fact in facts if fact]
+
+
+def joined(facts: list[str]) -> str:
+    """Return facts as HTML in one line, which breaks between them only."""
+    return " · ".join(
+        f'<span class="weft-fact">{escape(fact)}</span>' for fact in facts
+    )
 
 
 def columns_of(rows: list[Row]) -> list[tuple[str, str]]:
     """Return the (class, title) of the columns that these rows can fill."""
     has_ceiling = any(row.ceiling is not None for row in rows)
-    columns = [("name", ""), ("bar", "of the ceiling" if has_ceiling else "speed")]
+    columns = [("name", "")]
+    if has_ceiling or len(rows) > 1:
+        columns.append(("bar", "of the ceiling" if has_ceiling else "speed"))
     if any(row.value is not None for row in rows):
         columns.append(("rate", "rate"))
     columns.append(("time", "time"))
@@ -123,9 +132,9 @@ def ladder(measured: Results, case: str, titled: bool = True) -> str:
         }
         mark = "weft-baseline" if row.name == row.baseline else ""
         body.append((mark, [cells[column] for column, _ in columns]))
-    device = measured.device.get("name", measured.gpu)
-    caption = " · ".join(filter(None, [case, device, measured.date[:10]]))
-    return table(columns, body, caption if titled else "", kind="weft-ladder")
+    facts = [case, *machine_facts(measured)[:1], measured.date[:10]]
+    caption = joined([fact for fact in facts if fact]) if titled else ""
+    return table(columns, body, caption, kind="weft-ladder")
 
 
 class LadderDirective(WeftDirective):
@@ -171,10 +180,10 @@ class ClothDirective(WeftDirective):
         except MissingResult as missing:
             return self.warn(missing)
         lines = [cloth.line(number, *pick) for number, pick in enumerate(picks)]
-        said = f"Share of the ceiling. {case}. {machine_text(measured)}"
+        said = joined([f"Share of the ceiling, {case}", *machine_facts(measured)])
         return self.html(
             f'<figure class="weft-cloth"><ul>{"".join(lines)}</ul>'
-            f"<figcaption>{escape(said)}</figcaption></figure>"
+            f"<figcaption>{said}</figcaption></figure>"
         )
 
 
@@ -193,7 +202,9 @@ class AllResultsDirective(WeftDirective):
             section += nodes.title(title, title)
             for measured in (one for one in everything if one.lab == lab):
                 self.env.note_dependency(str(measured.path))
-                html = [f'<p class="weft-machine">{escape(machine_text(measured))}</p>']
+                html = [
+                    f'<p class="weft-machine">{joined(machine_facts(measured))}</p>'
+                ]
                 for case in measured.cases:
                     html.append(f'<h3 class="weft-case">{escape(case)}</h3>')
                     html.append(ladder(measured, case, titled=False))

@@ -38,13 +38,13 @@ def table(
 ) -> str:
     """Return a table that falls apart into labelled lines on a phone.
 
-    columns: (class, title) pairs; rows: (class, cells), a cell being HTML and the first
-    naming its row. The roles are said because CSS that lays a table out anew takes its
-    meaning from it.
+    columns: (class, title) pairs; rows: (class, cells), the first cell naming its row.
+    Cells and caption are HTML. The roles are said because CSS that lays a table out
+    anew takes its meaning from it.
     """
     out = [f'<div class="{kind}"><table role="table">']
     if caption:
-        out.append(f"<caption>{escape(caption)}</caption>")
+        out.append(f"<caption>{caption}</caption>")
     out.append('<thead role="rowgroup"><tr role="row">')
     for name, title in columns:
         text = escape(title) or '<span class="weft-unseen">name</span>'
