@@ -18,7 +18,7 @@
 # %%
 try:
     import weft
-except ImportError:  # on Colab: fetch the course first
+except ModuleNotFoundError:  # on Colab: fetch the course first
     # %pip install -q git+https://github.com/warp-and-weft/warp-and-weft
     import weft
 
