@@ -1,0 +1,59 @@
+"""The papers say what is true: links lead somewhere, numbers are the measured ones."""
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+from test_workflows import make_targets
+
+ROOT = Path(__file__).parents[1]
+
+
+def text_of(name):
+    return (ROOT / name).read_text()
+
+
+@pytest.mark.parametrize("name", ["README.md", "CONTRIBUTING.md"])
+def test_links_lead_to_files(name):
+    text = text_of(name)
+    links = re.findall(r"[^!]\[[^]]*\]\(([^)]+)\)", text)
+    named = re.findall(r"`((?:[\w.-]+/)+[\w.-]*|[\w.-]+\.(?:py|md|txt|toml))`", text)
+    example = re.compile(r"14_reduction|NN_topic|^https?:|_build/")
+    for path in [*links, *named]:
+        if not example.search(path):
+            assert (ROOT / path).exists(), path
+
+
+@pytest.mark.parametrize("name", ["README.md", "CONTRIBUTING.md"])
+def test_every_make_target_that_is_named_exists(name):
+    named = re.findall(r"(?:^ +|`)make ([a-z ]+?)(?= [A-Z]|`|$)", text_of(name), re.M)
+    assert named
+    assert {word for words in named for word in words.split()} <= make_targets()
+
+
+def test_the_transpose_is_as_fast_as_the_readme_says():
+    file = ROOT / "results" / "13_shared_memory.nvidia-h200.json"
+    rows = {
+        row["name"]: row
+        for row in json.loads(file.read_text())["rows"]
+        if row["case"] == "8192 x 8192 float32"
+    }
+    said = re.search(
+        r"at ([\d.]+) TB/s\. The kernel\s.*?at ([\d.]+) TB/s, (\d+) %",
+        text_of("README.md"),
+        re.DOTALL,
+    )
+    assert said.groups() == (
+        f"{rows['torch']['value']:.2f}",
+        f"{rows['fast']['value']:.2f}",
+        f"{100 * rows['fast']['ceiling']:.0f}",
+    )
+
+
+def test_the_packages_are_the_ones_the_readme_lists():
+    torch = re.search(r"^torch==(\S+)", text_of("requirements.txt"), re.M)[1]
+    rows = [line for line in text_of("README.md").splitlines() if "CUDA 1" in line]
+    table = [row for row in rows if row.startswith("| driver for")]
+    assert len(table) == 3
+    assert all(f"| {torch}, CUDA" in row for row in table)
