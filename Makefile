@@ -1,7 +1,7 @@
 # Warp & Weft. `make` says what there is; `make lab` is where to start.
 #
 #   PYTHON=python3.12       the Python to use; otherwise the first suitable one found
-#   VARIANT=cpu|cu12|cu13   the packages to install; otherwise what the driver can run
+#   VARIANT=cpu|cu12|cu13   the packages to install; auto: what the driver can run
 #   LAB=05_first_kernel     the notebook to make or run; otherwise every one
 #   ARGS="--port 9000"      options for JupyterLab, the pipeline, the book or pytest
 

@@ -114,13 +114,13 @@ def choose_build(cuda: tuple[int, int] | None, asked: str = "") -> tuple[str, st
     CUDA keeps a minor version's programs running on any driver of the same major
     version. Blackwell's first drivers are CUDA 12.8, and cu126 has no code for it.
     """
-    if asked not in ("", "cpu", "cu12", "cu13"):
-        raise Stop(f"VARIANT={asked} is not one of cpu, cu12, cu13.")
+    if asked not in ("", "auto", "cpu", "cu12", "cu13"):
+        raise Stop(f"VARIANT={asked} is not one of cpu, cu12, cu13, auto.")
     if sys.platform not in ("linux", "darwin"):
         raise Stop("On Windows, use WSL 2: https://learn.microsoft.com/windows/wsl")
 
     cu12 = "cu129" if cuda and (12, 8) <= cuda < (13, 0) else "cu126"
-    if asked:
+    if asked not in ("", "auto"):
         return {"cpu": "cpu", "cu12": cu12, "cu13": "cu130"}[asked], "as asked"
     if cuda is None:
         return "cpu", "no NVIDIA driver; kernels will run on the simulator"
@@ -437,23 +437,40 @@ def folder_size(folder: Path) -> int:
     )
 
 
+def fitting(record: dict[str, str], root: Path) -> tuple[dict[str, str], str]:
+    """The identity that the environment should have, and why.
+
+    What was asked for once stays until something else is; a GPU that is switched off
+    today is no reason to throw away the packages for it.
+    """
+    python = "{}.{}".format(*sys.version_info[:2])
+    if not os.environ.get("PYTHON"):
+        python = record.get("python", python)
+    asked = os.environ.get("VARIANT") or record.get("variant", "")
+    cuda = cuda_of_driver()
+    build, why = choose_build(cuda, asked)
+    if cuda is None and asked in ("", "auto"):
+        build = record.get("build", build)
+    identity = {"root": str(root), "build": build, "variant": asked, "python": python}
+    return identity, why
+
+
 def install(root: Path = ROOT, dev: bool = False) -> bool:
     """Bring `root`/.venv up to date; False if it was already."""
     environment = Environment(root)
-    name, why = choose_build(cuda_of_driver(), os.environ.get("VARIANT", ""))
+    record = environment.record()
+    identity, why = fitting(record, root)
+    name = identity["build"]
     requirements = ["requirements.txt"] + ["requirements-dev.txt"] * dev
     files = [*requirements, "constraints.txt", "install.py"]
     contents = {"dev" if dev else "learner": digest(root, files)}
     if dev:
         contents["learner"] = digest(root, ["requirements.txt", *files[-2:]])
 
-    python = "{}.{}".format(*sys.version_info[:2])
-    identity = {"root": str(root), "build": name, "python": python}
-    record = environment.record()
-    if not os.environ.get("PYTHON") and "python" in record:
-        identity["python"] = record["python"]  # keep the one it was made with
-    fits = identity.items() <= record.items() and environment.python.exists()
+    same = all(identity[key] == record.get(key) for key in ("root", "build", "python"))
+    fits = same and environment.python.exists()
     if fits and contents.items() <= record.items():
+        environment.write({**record, **identity})  # what was asked for may be new
         return False
 
     build = BUILDS[name]
@@ -464,8 +481,8 @@ def install(root: Path = ROOT, dev: bool = False) -> bool:
         root,
     )
     if not fits or not any(environment.folder.glob("lib/python3.*/site-packages/pip")):
-        identity["python"] = python
-        print(f"Making .venv with Python {python}", flush=True)
+        identity["python"] = "{}.{}".format(*sys.version_info[:2])
+        print("Making .venv with Python", identity["python"], flush=True)
         environment.make(identity)
         record = identity
     environment.sweep()
@@ -488,7 +505,7 @@ def install(root: Path = ROOT, dev: bool = False) -> bool:
     constraints = str(root / "constraints.txt")
     environment.pip("install", "--only-binary=:all:", "-c", constraints, *wanted)
     environment.settle()
-    environment.write({**record, **contents})
+    environment.write({**record, **identity, **contents})
     print(f"Done: {folder_size(environment.folder) / 1e9:.1f} GB in .venv")
     return True
 
