@@ -68,13 +68,19 @@ class Unwritten:
 
 
 def races(trace: Trace) -> Race | None:
-    """The first race of a trace, None if there is none."""
-    found: tuple[int, int] | None = None
-    for rows in _candidates(trace):
-        pair = _unordered(trace, rows)
-        if pair and (found is None or max(pair) < max(found)):
-            found = pair
-    return None if found is None else _race(trace, *found)
+    """The first race of a trace, None if there is none.
+
+    Of the races between the same two lines, one between two warps is preferred: it
+    says that the whole block must wait, and not only a warp.
+    """
+    pairs = [p for rows in _candidates(trace) if (p := _unordered(trace, rows))]
+    if not pairs:
+        return None
+    first = min(pairs, key=max)
+    lines = {int(trace.site[row]) for row in first}
+    alike = [p for p in pairs if {int(trace.site[row]) for row in p} == lines]
+    apart = [p for p in alike if trace.warp[p[0]] != trace.warp[p[1]]]
+    return _race(trace, *min(apart or [first], key=max))
 
 
 def unwritten(trace: Trace) -> Unwritten | None:

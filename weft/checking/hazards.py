@@ -129,7 +129,15 @@ def _question(race: Race) -> str:
 
 
 def _has_been_read(trace: Trace, write: Access, read: Access) -> bool:
-    """Whether the writer is already past the line on which the other still reads."""
+    """Whether the writer is already past the line on which the other still reads.
+
+    And there was something to read: otherwise the read is early, not the write late.
+    """
+    address = trace.address == trace.address[write.row]
+    filled = address & (trace.space == trace.space[write.row])
+    filled &= (trace.block == write.block) & (trace.operation != READ)
+    if not filled[: read.row].any():
+        return False
     earlier = np.arange(len(trace)) < write.row
     line = [p.line == read.place.line for p in trace.places]
     mine = (trace.thread == write.thread) & (trace.block == write.block)
