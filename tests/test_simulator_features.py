@@ -380,7 +380,9 @@ def _() -> None:
     @cuda.jit
     def kernel(out):
         t = cuda.threadIdx.x
-        out[t] = cuda.syncthreads_and(int32(t < 40)) * 10 + cuda.syncthreads_and(int32(t < 39))
+        out[t] = cuda.syncthreads_and(int32(t < 40)) * 10 + cuda.syncthreads_and(
+            int32(t < 39)
+        )
 
     equal(launch(kernel, (1, 40), np.zeros(40, np.int32))[0], [10] * 40)
 
@@ -390,7 +392,9 @@ def _() -> None:
     @cuda.jit
     def kernel(out):
         t = cuda.threadIdx.x
-        out[t] = cuda.syncthreads_or(int32(t == 7)) * 10 + cuda.syncthreads_or(int32(t == 99))
+        out[t] = cuda.syncthreads_or(int32(t == 7)) * 10 + cuda.syncthreads_or(
+            int32(t == 99)
+        )
 
     equal(launch(kernel, (1, 40), np.zeros(40, np.int32))[0], [10] * 40)
 
