@@ -602,7 +602,8 @@ check(
 # the width is a multiple of 32, so the column is the bank.
 #
 # It costs one instruction, and no memory. It is the same idea that CuTe's layouts and
-# Hopper's copy engine offer ready-made; you will meet it there again (chapters 20 and 22).
+# Hopper's copy engine offer ready-made; you will meet it there again, in chapters 20
+# and 22.
 
 # %% [markdown]
 # ## 6 · Stretch: the fastest rung
