@@ -10,6 +10,7 @@ import inspect
 import textwrap
 import types
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,7 @@ from ..intrinsics import TWINS
 from . import mathematics
 from .faults import Fault, Place
 from .memory import as_dtype
+from .noting import Notes, note
 
 STEP, LOOP = "__weft_step__", "__weft_loop__"
 
@@ -26,7 +28,9 @@ class Bound:
     """A kernel and the device functions it calls, bound to one simulated `cuda`.
 
     `call` runs it; `lines` maps every code object of the learner's to its source
-    lines, by line number.
+    lines, by line number. With `notes` (see `noting`: what its two names stand for)
+    the kernel notes what it does, and `noted` gives the place of each number, and the
+    operations of arithmetic there.
     """
 
     def __init__(
@@ -36,18 +40,25 @@ class Bound:
         step: Callable[[], bool],
         loop: Callable[[Any], Any],
         refuse: Callable[[str, str], Any],
+        notes: dict[str, Any] | None = None,
     ) -> None:
         self.lines: dict[types.CodeType, dict[int, str]] = {}
+        self.noted: dict[int, tuple[Place, int]] = {}
+        self._notes = notes
         self._cuda, self._step, self._loop, self._refuse = cuda, step, loop, refuse
         self._done: dict[types.FunctionType, types.FunctionType] = {}
+        if sum(len(c.notes) for c in _counted.values()) > _MOST_NOTES:
+            _counted.clear()  # the numbers begin anew
         self.call = self._bind(fn)
 
     def _bind(self, fn: types.FunctionType) -> types.FunctionType:
         if fn in self._done:
             return self._done[fn]
-        code, lines = counted(fn)
+        found = counted(fn, self._notes is not None)
+        code, lines = found.code, found.lines
         for inner in code_tree(code):
             self.lines[inner] = lines
+        self.noted.update(enumerate(found.notes, found.first))
         scope = dict(fn.__globals__)
         closure = None
         if fn.__closure__:
@@ -60,7 +71,7 @@ class Bound:
         names = {n for c in code_tree(code) for n in c.co_names}
         for name in names & scope.keys():
             scope[name] = self._twin(name, scope[name])
-        scope[STEP], scope[LOOP] = self._step, self._loop
+        scope |= {STEP: self._step, LOOP: self._loop} | (self._notes or {})
         for name, cell in zip(code.co_freevars, closure or (), strict=True):
             cell.cell_contents = self._twin(name, cells[name].cell_contents)
         return bound
@@ -142,34 +153,56 @@ def is_python(value: Any) -> bool:
     return isinstance(value, types.FunctionType)
 
 
-_counted: dict[types.CodeType, tuple[types.CodeType, dict[int, str]]] = {}
+@dataclass(frozen=True)
+class Counted:
+    """A function's code with what was put into it, and its source lines.
+
+    `notes` are the places of its notes, numbered from `first`, each with the number
+    of arithmetic operations there.
+    """
+
+    code: types.CodeType
+    lines: dict[int, str]
+    first: int = 0
+    notes: tuple[tuple[Place, int], ...] = ()
 
 
-def counted(fn: types.FunctionType) -> tuple[types.CodeType, dict[int, str]]:
-    """The code of `fn` with loops that count their steps, and its source lines.
+_counted: dict[tuple[types.CodeType, bool], Counted] = {}
+_MOST_NOTES = 50_000  # in all functions of one launch
+
+
+def counted(fn: types.FunctionType, noting: bool = False) -> Counted:
+    """The code of `fn` with loops that count their steps and, if so asked, notes.
 
     Without source (a function made by `exec`) the code is returned as it is.
     """
+    key = fn.__code__, noting
+    if key not in _counted:
+        _counted[key] = _count(fn, noting)
+    return _counted[key]
+
+
+def _count(fn: types.FunctionType, noting: bool) -> Counted:
     code = fn.__code__
-    if code in _counted:
-        return _counted[code]
     try:
         source, first = inspect.getsourcelines(fn)
         flat = textwrap.dedent("".join(source))
         tree = ast.parse(flat)
     except (OSError, SyntaxError, TypeError):
-        return code, {}
+        return Counted(code, {})
     lines = {first + i: line.rstrip("\n") for i, line in enumerate(source)}
     indent = len(source[0]) - len(flat.splitlines(keepends=True)[0])
     definition = next((n for n in ast.walk(tree) if named(n, fn.__name__)), None)
     if not isinstance(definition, ast.FunctionDef):
-        return code, lines
+        return Counted(code, lines)
     refuse_computed_shapes(definition, fn.__name__, first, lines)
     definition.decorator_list = []
     definition.returns = None
     for argument in ast.walk(definition.args):
         if isinstance(argument, ast.arg):
             argument.annotation = None
+    last = max((c.first + len(c.notes) for c in _counted.values()), default=0)
+    notes = note(definition, last) if noting else Notes()
     CountSteps().visit(definition)
     module = ast.Module([enclose(definition, code.co_freevars)], [])
     ast.fix_missing_locations(module)
@@ -186,8 +219,19 @@ def counted(fn: types.FunctionType) -> tuple[types.CodeType, dict[int, str]]:
         if c.co_name == fn.__name__
         and c.co_varnames[: c.co_argcount] == code.co_varnames[: code.co_argcount]
     )
-    _counted[code] = found, lines
-    return _counted[code]
+    places = [node_place(fn.__name__, node, lines) for node in notes.nodes]
+    noted = tuple(zip(places, notes.flops, strict=True))
+    return Counted(found, lines, notes.first, noted)
+
+
+def node_place(function: str, node: ast.expr, lines: dict[int, str]) -> Place:
+    """The source place of a node whose lines count as the learner's do."""
+    full = lines.get(node.lineno, "")
+    expression = ""
+    if node.end_lineno == node.lineno:
+        part = full.encode()[node.col_offset : node.end_col_offset]
+        expression = part.decode(errors="replace")
+    return Place(function, node.lineno, full.strip(), expression)
 
 
 def refuse_computed_shapes(

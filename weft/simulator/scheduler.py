@@ -127,7 +127,9 @@ class Run:
         self.grid, self.block = Dim3(*grid), Dim3(*block)
         self.dynamic_shared = dynamic_shared
         self.cuda = Cuda(self, self.grid, self.block)
-        self.bound = Bound(fn, self.cuda, self._step, self._loop, self._refuse)
+        self.bound = Bound(
+            fn, self.cuda, self._step, self._loop, self._refuse, self.notes()
+        )
         self.call = self.bound.call
         self.lines = self.bound.lines
         self.current: Thread = None  # type: ignore[assignment]
@@ -159,6 +161,10 @@ class Run:
         yield
 
     # What a trace wants to know
+
+    def notes(self) -> dict[str, Any] | None:
+        """What the names that `noting` puts into a kernel stand for; None for none."""
+        return None
 
     def started(self, thread: Thread) -> None:
         """`thread` goes on now."""

@@ -6,9 +6,10 @@ access, as NumPy columns.
 """
 
 import contextlib
-import gc
+import struct
 import sys
-from collections.abc import Iterator
+from array import array as numbers
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from types import CodeType, FrameType
@@ -19,16 +20,21 @@ import numpy as np
 from .faults import Place, place
 from .limits import WARP
 from .memory import Array
+from .noting import LOAD, SUMS
 from .scheduler import Run, Thread
 
 READ, WRITE, ATOMIC = 0, 1, 2
 GLOBAL, SHARED, LOCAL = 0, 1, 2
 _SPACES = {"global": GLOBAL, "shared": SHARED, "local": LOCAL, "constant": GLOBAL}
 _ALIGNMENT = 256  # bytes: where a GPU's allocator puts an array
-_FIELDS = 5  # of an entry of the log: view, code, offset, address, what
-_VECTOR = 4  # in `what`: the access is one of 16 bytes
+_FIELDS = 4  # of an entry of the log: place and operation, array, two indices
+_OPERATION = 3  # bits of the operation in the first of them
+_VECTOR = 4  # in the operation: the access is one of 16 bytes
+_MOST_SITES = 1 << 16  # numbers of places: see `TracedRun.site`
+_PACK = 1 << 18  # numbers in the log, after which they are packed
 
 MOST_BLOCKS = 64  # written down; of a larger grid a sample
+MOST_ACCESSES = 4_000_000  # after which no further block is begun
 
 Columns = np.ndarray[Any, np.dtype[np.int64]]
 
@@ -58,7 +64,8 @@ class View:
     """What one thread knows of the others between two synchronisations.
 
     `epoch` counts the barriers its block has passed, `grid` those of the whole grid;
-    `lanes[k]` is the row before which everything lane k did is known.
+    `lanes[k]` is the row before which everything lane k did is known. `thread` is the
+    rank in its block, `number` that in the whole grid.
     """
 
     __slots__ = (
@@ -72,21 +79,20 @@ class View:
         "number",
         "thread",
         "warp",
+        "who",
     )
 
     def __init__(
         self,
-        thread: Thread,
+        who: tuple[int, int, int, int, int],
         index: int,
         epoch: int = 0,
         grid: int = 0,
         lanes: tuple[int, ...] | None = None,
         known: Known | None = None,
     ) -> None:
-        self.thread = thread.number
-        self.block = thread.block.number
-        self.number = thread.block.number * len(thread.block.threads) + thread.number
-        self.warp, self.lane = thread.warp, thread.lane
+        self.who = who
+        self.thread, self.block, self.number, self.warp, self.lane = who
         self.index, self.epoch, self.grid = index, epoch, grid
         self.lanes, self.known = lanes, known
 
@@ -118,6 +124,7 @@ class Trace:
 
     places: list[Place]
     arrays: list[str]
+    dtypes: list[np.dtype[Any]]
     fresh: list[bool]
     views: list[View]
     view: Columns
@@ -173,20 +180,30 @@ class Trace:
 
 
 class TracedRun(Run):
-    """A launch that writes down its accesses; `trace()` gives them afterwards."""
+    """A launch that writes down its accesses; `trace()` gives them afterwards.
+
+    An access is four small integers in a list: that is quickest, and every so often
+    they are packed. Who it was follows from when `started` was called.
+    """
 
     patience = 150_000
 
     def __init__(self, *args: Any) -> None:
-        super().__init__(*args)
         self.log: list[int] = []
+        self._packed: list[bytes] = []
+        self._kept = 0
+        self._memory: list[tuple[int, int, int, int]] = []
         self.atomic = False
         self.noting = True
-        self.view = 0  # that of the current thread
+        self._flops: dict[int, int] = {}
+        super().__init__(*args)
+        self._sites: dict[int, int] = {}
+        self._instructions: list[tuple[CodeType, int]] = []
+        self._turns, self._turn_views = numbers("q"), numbers("q")
         self._views: list[View] = []
         self._of: dict[Thread, View] = {}
         self._arrays: list[tuple[str, str]] = []
-        self._sizes: list[int] = []
+        self._dtypes: list[np.dtype[Any]] = []
         self._fresh: list[bool] = []
         self._ids: dict[tuple[str, str], int] = {}
         self._bases: dict[tuple[str, str], int] = {}
@@ -196,6 +213,7 @@ class TracedRun(Run):
         gx, gy, gz = self.grid
         self._blocks = gx * gy * gz
         self._sample = sample(self._blocks)
+        self._noted: set[int] = set()
 
     # Arrays
 
@@ -215,7 +233,7 @@ class TracedRun(Run):
             self._ends[space] = self._bases[key] + max(data.nbytes, 1)
             self._ids[key] = len(self._arrays)
             self._arrays.append(key)
-            self._sizes.append(data.itemsize)
+            self._dtypes.append(data.dtype)
             self._fresh.append(space != "global" or name in self.fresh)
         traced = traced_class(data)(data, name, space, self.fault, written, readonly)
         traced.attach(self, self._ids[key], self._bases[key] - _pointer(data))
@@ -231,33 +249,45 @@ class TracedRun(Run):
 
     # Synchronisation
 
-    def execute(self, args: tuple[Any, ...]) -> None:
-        collecting = gc.isenabled()
-        gc.disable()  # the log is large and has no cycles
-        try:
-            super().execute(args)
-        finally:
-            if collecting:
-                gc.enable()
-
     def started(self, thread: Thread) -> None:
         view = self._of.get(thread)
         if view is None:
-            view = self._renew(thread)
-        self.view = view.index
-        self.noting = thread.block.number in self._sample
+            block = thread.block.number
+            number = block * len(thread.block.threads) + thread.number
+            who = thread.number, block, number, thread.warp, thread.lane
+            view = self._renew(thread, who, 0, 0, None, None)
+        if len(self.log) > _PACK:
+            self._pack()
+        block = view.block
+        self.noting = block in self._noted
+        if not self.noting and block in self._sample:
+            self.noting = self.rows < MOST_ACCESSES or not self._noted
+            if self.noting:
+                self._noted.add(block)
+        self._turns.append(self._kept + len(self.log))
+        self._turn_views.append(view.index)
 
-    def _renew(self, thread: Thread, **changes: Any) -> View:
-        """Give `thread` a new view: its last one with `changes`."""
-        old = self._of.get(thread)
-        if old is not None:
-            changes = {
-                "epoch": old.epoch,
-                "grid": old.grid,
-                "lanes": old.lanes,
-                "known": old.known,
-            } | changes
-        view = View(thread, len(self._views), **changes)
+    def _pack(self) -> None:
+        self._packed.append(struct.pack(f"{len(self.log)}q", *self.log))
+        self._kept += len(self.log)
+        self.log.clear()
+
+    @property
+    def rows(self) -> int:
+        """How many accesses have been written down."""
+        return (self._kept + len(self.log)) // _FIELDS
+
+    def _renew(
+        self,
+        thread: Thread,
+        who: tuple[int, int, int, int, int],
+        epoch: int,
+        grid: int,
+        lanes: tuple[int, ...] | None,
+        known: Known | None,
+    ) -> View:
+        """Give `thread` a new view."""
+        view = View(who, len(self._views), epoch, grid, lanes, known)
         self._views.append(view)
         self._of[thread] = view
         return view
@@ -268,7 +298,7 @@ class TracedRun(Run):
         for one in {id(k): k for t in threads if (k := self._of[t].known)}.values():
             known = one if known is None else known.with_(one)
         if scope == "warp":
-            row = len(self.log) // _FIELDS
+            row = self.rows
             seen = [0] * WARP
             for thread in threads:
                 for lane, at in enumerate(self._of[thread].lanes or ()):
@@ -277,17 +307,13 @@ class TracedRun(Run):
                 seen[thread.lane] = row
             lanes = tuple(seen)
             for thread in threads:
-                self._renew(thread, lanes=lanes, known=known)
+                old = self._of[thread]
+                self._renew(thread, old.who, old.epoch, old.grid, lanes, known)
             return
+        further = int(scope == "grid")
         for thread in threads:
             old = self._of[thread]
-            self._renew(
-                thread,
-                lanes=None,
-                known=known,
-                epoch=old.epoch + 1,
-                grid=old.grid + (scope == "grid"),
-            )
+            self._renew(thread, old.who, old.epoch + 1, old.grid + further, None, known)
 
     def fenced(self) -> None:
         self._fenced.add(self.current)
@@ -303,10 +329,13 @@ class TracedRun(Run):
         there = self._released.get(address)
         if there is not None:
             known = there if view.known is None else view.known.with_(there)
-            view = self._renew(thread, known=known)
-            self.view = view.index
+            view = self._renew(
+                thread, view.who, view.epoch, view.grid, view.lanes, known
+            )
+            self._turns.append(self._kept + len(self.log))
+            self._turn_views.append(view.index)
         if thread in self._fenced:
-            row = len(self.log) // _FIELDS
+            row = self.rows
             mine = Known({view.block: view.epoch}, {view.number: row})
             if view.known is not None:
                 mine = mine.with_(view.known)
@@ -317,48 +346,126 @@ class TracedRun(Run):
                 )
             self._released[address] = mine if there is None else mine.with_(there)
 
-    # The result
+    # Notes
 
-    def caller(self, frame: FrameType | None) -> FrameType:
-        """The learner's frame at or above `frame`."""
-        while frame is not None and frame.f_code not in self.lines:
+    def memory(self, array: int, start: int, strides: tuple[int, ...]) -> int:
+        """Number a view of an array, for the log.
+
+        With this number go two indices, with the next one an offset in bytes.
+        """
+        s0, s1 = (*strides, 0, 0)[:2]
+        self._memory += (array, start, s0, s1), (array, start, 1, 0)
+        return len(self._memory) - 2
+
+    def address(self, number: int) -> int:
+        return self._memory[number][1]
+
+    def notes(self) -> dict[str, Any]:
+        return {LOAD: self._loader(), SUMS: self._summer()}
+
+    def _loader(self) -> Callable[[Any, Any, int], Any]:
+        """The function that `x[i]` in a kernel becomes, for the common cases."""
+        run, note = self, self.log.extend
+
+        def load(x: Any, index: Any, site: int) -> Any:
+            kind = type(x)
+            try:
+                if kind is Traced2:
+                    i, j = index
+                    if i >= 0 <= j:
+                        found = x._data[index]
+                        if run.noting:
+                            note((site, x._number, i, j))
+                        return found
+                elif kind is Traced1 and index >= 0:
+                    found = x._data[index]
+                    if run.noting:
+                        note((site, x._number, index, 0))
+                    return found
+            except (TypeError, ValueError, IndexError):
+                pass
+            return x._load(index, site) if isinstance(x, Traced) else x[index]
+
+        return load
+
+    def _summer(self) -> Callable[[Any, int], Any]:
+        """The function that counts arithmetic on what no array holds."""
+        run, flops = self, self._flops
+
+        def sums(value: Any, site: int) -> Any:
+            if run.noting and isinstance(value, (float, np.floating)):
+                flops[site] = flops.get(site, 0) + 1
+            return value
+
+        return sums
+
+    def site(self, frame: FrameType) -> int:
+        """The number of the instruction at which the learner is, above `frame`.
+
+        Loads that `noting` has numbered count up from 0, the others down from
+        the last number.
+        """
+        while True:
+            # Within a code object lie its bytes: this is a number for each of them.
+            key = id(frame.f_code) + frame.f_lasti
+            if key in self._sites:
+                return self._sites[key]
+            if frame.f_code in self.lines:
+                break
+            assert frame.f_back is not None, "only the learner's code touches arrays"
             frame = frame.f_back
-        assert frame is not None, "only the learner's code touches arrays"
-        return frame
+        instruction = self.instruction((frame.f_code, frame.f_lasti))
+        if instruction not in self._instructions:
+            self._instructions.append(instruction)
+        number = _MOST_SITES - 1 - self._instructions.index(instruction)
+        self._sites[key] = number << _OPERATION
+        return self._sites[key]
+
+    # The result
 
     def trace(self) -> Trace:
         """The accesses so far."""
-        codes = {id(code): code for code in self.lines}
-        view, code, lasti, address, what = (
-            np.array(self.log, np.int64).reshape(-1, _FIELDS).T
-        )
-        array, operation = what >> 3, what & 3
-        sizes = np.array(self._sizes or [0], np.int64)[array]
-        size = np.where(what & _VECTOR, 16, sizes)
-        where, site = np.unique(np.stack([code, lasti]), axis=1, return_inverse=True)
-        first: dict[tuple[CodeType, int], int] = {}
-        renamed = [
-            first.setdefault(self.instruction((codes[c], at)), len(first))
-            for c, at in where.T.tolist()
-        ]
-        site = np.array(renamed or [0], np.int64)[site.reshape(-1)]
+        self._pack()
+        log = np.frombuffer(b"".join(self._packed), np.int64).reshape(-1, _FIELDS)
+        first, memory, i, j = np.ascontiguousarray(log.T)
+        turns = np.frombuffer(self._turns, np.int64) // _FIELDS
+        lengths = np.diff(turns, append=len(log))
+        number, what = first >> _OPERATION, first & 7
+        places, renamed = self._places(np.unique(number).tolist())
+        table = np.array(self._memory or [(0, 0, 0, 0)], np.int64).T
+        array, start, s0, s1 = (column[memory] for column in table)
+        sizes = np.array([d.itemsize for d in self._dtypes] or [0], np.int64)[array]
         spaces = np.array([_SPACES[s] for s, _ in self._arrays] or [0], np.int64)
         return Trace(
-            places=[place(c, at, self.lines[c]) for c, at in first],
+            places=places,
             arrays=[name for _, name in self._arrays],
+            dtypes=list(self._dtypes),
             fresh=list(self._fresh),
             views=self._views,
-            view=view,
-            site=site,
+            view=np.repeat(np.frombuffer(self._turn_views, np.int64), lengths),
+            site=renamed[number],
             array=array,
             space=spaces[array],
-            address=address,
-            size=size,
-            operation=operation,
+            address=start + i * s0 + j * s1,
+            size=np.where(what & _VECTOR, 16, sizes),
+            operation=what & 3,
             bases={n: b for (s, n), b in self._bases.items() if s == "global"},
-            blocks=len(self._sample),
+            blocks=len(self._noted),
             all_blocks=self._blocks,
         )
+
+    def _places(self, sites: list[int]) -> tuple[list[Place], Columns]:
+        """The places of the numbers `sites`, and a table from these to those."""
+        places: list[Place] = []
+        renamed = np.zeros(_MOST_SITES, np.int64)
+        for number in sites:
+            renamed[number] = len(places)
+            if number in self.bound.noted:
+                places.append(self.bound.noted[number][0])
+            else:
+                code, at = self._instructions[_MOST_SITES - 1 - number]
+                places.append(place(code, at, self.lines[code]))
+        return places, renamed
 
 
 def sample(blocks: int, most: int = MOST_BLOCKS) -> frozenset[int]:
@@ -373,61 +480,48 @@ def sample(blocks: int, most: int = MOST_BLOCKS) -> frozenset[int]:
 class Traced(Array):
     """An array that writes down every access to one of its elements."""
 
-    __slots__ = (
-        "_at",
-        "_base",
-        "_id",
-        "_log",
-        "_read_what",
-        "_run",
-        "_s0",
-        "_s1",
-        "_whole",
-    )
+    __slots__ = ("_base", "_id", "_number", "_run", "_whole")
 
     def attach(self, run: TracedRun, number: int, base: int) -> None:
         """Say where the notes go; `base` is the address of NumPy's address 0."""
         data = self._data
-        self._run, self._id, self._base, self._log = run, number, base, run.log
-        self._at = base + _pointer(data)
-        self._read_what = number << 3 | READ
-        self._s0 = data.strides[0]
-        self._s1 = data.strides[1] if data.ndim > 1 else 0
+        self._run, self._id, self._base = run, number, base
         self._whole = 0  # bytes of the vector access going on, -1 once it is noted
+        self._number = run.memory(number, base + _pointer(data), data.strides)
 
     def __getitem__(self, index: Any) -> Any:
-        return self._note_read(index, sys._getframe(1))
+        return self._load(index, self._run.site(sys._getframe(1)))
 
     def __setitem__(self, index: Any, value: Any) -> None:
         self._check(index, "write")
         self._store(index, value)
         if not self._run.atomic:
-            self._note(index, WRITE, sys._getframe(1))
+            self._note(index, WRITE, self._run.site(sys._getframe(1)))
 
-    def _note_read(self, index: Any, frame: FrameType) -> Any:
+    def __iter__(self) -> Iterator[Any]:
+        return (self[i] for i in range(self._n0))
+
+    def _load(self, index: Any, site: int) -> Any:
         found = self._read(index)
         if not isinstance(found, Array):
-            self._note(index, ATOMIC if self._run.atomic else READ, frame)
+            self._note(index, ATOMIC if self._run.atomic else READ, site)
         return found
 
-    def _note(self, index: Any, operation: int, frame: FrameType) -> None:
+    def _note(self, index: Any, operation: int, site: int) -> None:
         run = self._run
         parts = index if isinstance(index, tuple) else (index,)
         if self._whole < 0 or any(isinstance(p, (slice, str)) for p in parts):
             return
-        address = self._at
-        for part, stride in zip(parts, self._data.strides, strict=False):
-            address += int(part) * stride
+        strides = zip(parts, self._data.strides, strict=False)
+        offset = sum(int(part) * stride for part, stride in strides)
         if operation == ATOMIC:
-            run._exchange(address)
+            run._exchange(run.address(self._number) + offset)
         if not run.noting:
             return
-        what = self._id << 3 | operation
         if self._whole:
-            what |= _VECTOR
+            operation |= _VECTOR
             self._whole = -1
-        frame = run.caller(frame)
-        self._log.extend((run.view, id(frame.f_code), frame.f_lasti, address, what))
+        run.log.extend((site | operation, self._number + 1, offset, 0))
 
     def _view(
         self, data: np.ndarray[Any, Any], written: np.ndarray[Any, Any] | None
@@ -448,29 +542,24 @@ class Traced(Array):
 
 
 class Traced1(Traced):
-    """One dimension: the common case, without the detours."""
+    """One dimension; `TracedRun` loads from it without the detours."""
 
     __slots__ = ()
 
-    def __getitem__(self, i: Any) -> Any:
+    def __setitem__(self, index: Any, value: Any) -> None:
         run = self._run
-        frame = sys._getframe(1)
         try:
-            if 0 <= i < self._n0 and run.noting and not run.atomic and not self._whole:
-                found = self._data[i]
-                self._log.extend(
-                    (
-                        run.view,
-                        id(frame.f_code),
-                        frame.f_lasti,
-                        self._at + i * self._s0,
-                        self._read_what,
-                    )
-                )
-                return found
-        except (TypeError, IndexError):
+            special = run.atomic or self._whole or self._readonly
+            if index >= 0 and run.noting and not special:
+                self._data[index] = value
+                if self._written is not None:
+                    self._written[index] = True
+                site = run.site(sys._getframe(1)) | WRITE
+                run.log.extend((site, self._number, index, 0))
+                return
+        except (TypeError, ValueError, IndexError, OverflowError):
             pass
-        return self._note_read(i, frame)
+        Traced.__setitem__(self, index, value)
 
 
 class Traced2(Traced):
@@ -478,32 +567,21 @@ class Traced2(Traced):
 
     __slots__ = ()
 
-    def __getitem__(self, index: Any) -> Any:
+    def __setitem__(self, index: Any, value: Any) -> None:
         run = self._run
-        frame = sys._getframe(1)
         try:
             i, j = index
-            if (
-                0 <= i < self._n0
-                and 0 <= j < self._n1
-                and run.noting
-                and not run.atomic
-                and not self._whole
-            ):
-                found = self._data[index]
-                self._log.extend(
-                    (
-                        run.view,
-                        id(frame.f_code),
-                        frame.f_lasti,
-                        self._at + i * self._s0 + j * self._s1,
-                        self._read_what,
-                    )
-                )
-                return found
-        except (TypeError, ValueError, IndexError):
+            special = run.atomic or self._whole or self._readonly
+            if i >= 0 <= j and run.noting and not special:
+                self._data[index] = value
+                if self._written is not None:
+                    self._written[index] = True
+                site = run.site(sys._getframe(1)) | WRITE
+                run.log.extend((site, self._number, i, j))
+                return
+        except (TypeError, ValueError, IndexError, OverflowError):
             pass
-        return self._note_read(index, frame)
+        Traced.__setitem__(self, index, value)
 
 
 def traced_class(data: np.ndarray[Any, Any]) -> type[Traced]:
