@@ -13,20 +13,12 @@ import weft  # noqa: F401  before Numba
 from numba import cuda, float32, float64  # isort: skip
 from weft.counters import Line, count
 from weft.intrinsics import load4, store4
-from weft.simulator import simulate
-from weft.simulator.trace import Trace, TracedRun
+from weft.simulator import record
+from weft.simulator.trace import Trace
 
 
 def traced(kernel: Any, config: Any, *args: Any) -> Trace:
-    runs: list[TracedRun] = []
-
-    class Kept(TracedRun):
-        def __init__(self, *given: Any) -> None:
-            super().__init__(*given)
-            runs.append(self)
-
-    simulate(kernel, config, args, make_run=Kept)
-    return runs[0].trace()
+    return record(kernel, config, args)[0]
 
 
 def lines(kernel: Any, config: Any, *args: Any) -> list[Line]:
@@ -162,3 +154,68 @@ def test_a_trace_has_a_row_for_every_access() -> None:
     assert row is not None
     assert (trace.block[row], trace.thread[row]) == (1, 8)
     assert trace.last_store("x", 0) is None
+
+
+def test_arithmetic_is_counted_by_line() -> None:
+    @cuda.jit
+    def kernel(x, n, out):
+        i = cuda.grid(1) * 1 + 0  # integers
+        total = float32(0)
+        for k in range(4):
+            total += x[i] * x[i + k]  # 2
+            scaled = total * float32(2) + float32(1)  # 2
+            total = cuda.fma(scaled, total, total)  # 2
+        out[i] = total + n[i]  # 1
+
+    x, n, out = floats(68), np.ones(64, np.int32), floats(64)
+    trace = traced(kernel, (2, 32), x, n, out)
+    first = kernel.py_func.__code__.co_firstlineno
+    lines = {line - first: flops for (_, line), flops in trace.flops.items()}
+    assert lines == {5: 512, 6: 512, 7: 512}
+
+
+def floats(n: int) -> np.ndarray:
+    return np.zeros(n, np.float32)
+
+
+def test_arrays_that_share_memory_share_addresses() -> None:
+    @cuda.jit
+    def kernel(x, y, z):
+        y[0] = x[2] + z[0]
+
+    x = floats(8)
+    trace = traced(kernel, (1, 1), x, x[2:4], floats(1))
+    x2, z, y = trace.address.tolist()
+    assert x2 == y == 8
+    assert z >= 32
+    assert trace.last_store("y", 0) == 2
+
+
+def test_two_shared_arrays_of_one_name() -> None:
+    @cuda.jit(device=True)
+    def other():
+        tile = cuda.shared.array(4, float32)
+        tile[0] = 1
+
+    @cuda.jit
+    def kernel(out):
+        tile = cuda.shared.array(4, float32)
+        tile[0] = 2
+        other()
+        out[0] = tile[0]
+
+    out = floats(1)
+    trace = traced(kernel, (1, 1), out)
+    assert len(set(trace.address[trace.space == 1])) == 2
+    assert out[0] == 2
+
+
+def test_a_long_trace_stops_between_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("weft.simulator.trace.MOST_ACCESSES", 100)
+
+    @cuda.jit
+    def kernel(out):
+        out[cuda.grid(1)] = 1
+
+    trace = traced(kernel, (16, 32), floats(512))
+    assert (trace.blocks, trace.all_blocks, len(trace)) == (4, 16, 128)

@@ -12,21 +12,12 @@ import weft  # noqa: F401  before Numba
 
 from numba import cuda, float32, int32  # isort: skip
 from weft.sanitizer import races, unwritten
-from weft.simulator import simulate
-from weft.simulator.trace import Trace, TracedRun, sample
+from weft.simulator import record
+from weft.simulator.trace import Trace, sample
 
 
 def traced(kernel: Any, config: Any, *args: Any, fresh: tuple[str, ...] = ()) -> Trace:
-    runs: list[TracedRun] = []
-
-    class Kept(TracedRun):
-        def __init__(self, *given: Any) -> None:
-            super().__init__(*given)
-            self.fresh = frozenset(fresh)
-            runs.append(self)
-
-    simulate(kernel, config, args, make_run=Kept)
-    return runs[0].trace()
+    return record(kernel, config, args, fresh=frozenset(fresh))[0]
 
 
 def floats(n: int) -> np.ndarray:

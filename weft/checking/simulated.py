@@ -10,11 +10,11 @@ from weft.checking import hazards
 from weft.checking.compare import Difference, difference
 from weft.checking.exercise import Case, Exercise, source_function
 from weft.checking.verdict import Verdict
-from weft.simulator import Fault, LaunchError, Place, simulate
+from weft.simulator import Fault, LaunchError, Place, record
 from weft.simulator.launch import Launch
 from weft.simulator.limits import configuration
 from weft.simulator.memory import poison
-from weft.simulator.trace import Trace, TracedRun
+from weft.simulator.trace import Trace
 
 STUB = "your code here"  # in the comment that a starter cell contains
 
@@ -68,27 +68,18 @@ def trace(exercise: Exercise, size: Any) -> Trace:
 
 def traced(exercise: Exercise, case: Case, config: Any) -> Done:
     """Run one case under a trace. Raises `Fault`."""
-    runs: list[TracedRun] = []
     outputs = fresh(exercise, case)
     count = len(case.inputs)
     names = parameter_names(exercise.kernel)[count:]
-
-    class Kept(TracedRun):
-        def __init__(self, *args: Any) -> None:
-            super().__init__(*args)
-            if exercise.out is None:
-                self.fresh = frozenset(names)
-            runs.append(self)
-
-    launch = simulate(
+    accesses, launch = record(
         exercise.kernel,
         config,
         (*case.inputs, *outputs),
         readonly=frozenset(range(count)),
         watched=frozenset(range(count, count + len(outputs))),
-        make_run=Kept,
+        fresh=frozenset(names if exercise.out is None else ()),
     )
-    return Done(runs[0].trace(), outputs, launch)
+    return Done(accesses, outputs, launch)
 
 
 def parameter_names(kernel: Any) -> list[str]:

@@ -1,10 +1,11 @@
 """Runs a Numba kernel's Python function on the CPU, one greenlet per CUDA thread.
 
-`simulate` launches a kernel whatever machine this is; `install` makes ordinary
-`kernel[grid, block](...)` launches do the same where Numba runs its own simulator.
+`simulate` launches a kernel whatever machine this is, `record` also writes down its
+accesses; `install` makes ordinary `kernel[grid, block](...)` launches do the same where
+Numba runs its own simulator.
 """
 
 from .faults import Fault, LaunchError, Place
-from .launch import Launch, simulate
+from .launch import Launch, record, simulate
 
-__all__ = ["Fault", "Launch", "LaunchError", "Place", "simulate"]
+__all__ = ["Fault", "Launch", "LaunchError", "Place", "record", "simulate"]

@@ -1,6 +1,7 @@
 """Launching a kernel in the simulator: its arguments in, its writes out."""
 
 import inspect
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from types import FunctionType
 from typing import Any
@@ -11,6 +12,7 @@ from .binding import python_function
 from .faults import Fault
 from .limits import configuration
 from .scheduler import Run
+from .trace import Trace, TracedRun
 
 
 @dataclass
@@ -31,7 +33,7 @@ def simulate(
     *,
     readonly: frozenset[int] = frozenset(),
     watched: frozenset[int] = frozenset(),
-    make_run: type[Run] = Run,
+    make_run: Callable[..., Run] = Run,
 ) -> Launch:
     """Run `kernel[config](*args)` on the CPU, on any machine.
 
@@ -60,6 +62,33 @@ def simulate(
         given.append(argument(run, arg, name, marks, position in readonly))
     run.execute(tuple(given))
     return launch
+
+
+def record(
+    kernel: Any,
+    config: Any,
+    args: tuple[Any, ...],
+    *,
+    readonly: frozenset[int] = frozenset(),
+    watched: frozenset[int] = frozenset(),
+    fresh: frozenset[str] = frozenset(),
+) -> tuple[Trace, Launch]:
+    """Run `kernel[config](*args)` as `simulate` does, and write down its accesses.
+
+    `fresh` are the names of parameters whose arrays hold nothing before the launch.
+    """
+    runs: list[TracedRun] = []
+
+    def make(*given: Any) -> TracedRun:
+        run = TracedRun(*given)
+        run.fresh = fresh
+        runs.append(run)
+        return run
+
+    launch = simulate(
+        kernel, config, args, readonly=readonly, watched=watched, make_run=make
+    )
+    return runs[0].trace(), launch
 
 
 def parameters(fn: FunctionType, args: tuple[Any, ...]) -> list[str]:

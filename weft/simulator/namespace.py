@@ -221,9 +221,11 @@ class Shared:
         frame = sys._getframe(1)
         site = run.instruction((frame.f_code, frame.f_lasti))
         if site not in block.shared:
+            made_by: Any = site
             kind = as_dtype(dtype)
             if shape == 0 or shape == (0,):
                 name = run.name_of(site, "dynamic shared memory")
+                made_by = "dynamic"  # all of them are the same memory
                 count = run.dynamic_shared // kind.itemsize
                 data = block.dynamic.view(np.uint8)[: count * kind.itemsize].view(kind)
             else:
@@ -238,7 +240,7 @@ class Shared:
                         f"cuda.shared.array has {STATIC_SHARED} bytes (48 KiB) to give "
                         "to a block.",
                     )
-            block.shared[site] = run.array(data, name, "shared", block)
+            block.shared[site] = run.array(data, name, "shared", made_by)
         return block.shared[site]
 
 
@@ -254,7 +256,7 @@ class Local:
         poison(data, "local")
         site = self._run.instruction((frame.f_code, frame.f_lasti))
         name = self._run.name_of(site, "local array")
-        return self._run.array(data, name, "local", self._run.current)
+        return self._run.array(data, name, "local", site)
 
 
 def _shape(run: "Run", shape: Any, where: str) -> tuple[int, ...]:

@@ -148,11 +148,11 @@ class Run:
         data: np.ndarray[Any, Any],
         name: str,
         space: str,
-        owner: Any = None,
+        site: Any = None,
         written: np.ndarray[Any, Any] | None = None,
         readonly: bool = False,
     ) -> Array:
-        """Give the kernel `data`; `owner` is the block or thread it belongs to."""
+        """Give the kernel `data`; `site` is what made it, if the kernel did."""
         return wrap(data, name, space, self.fault, written, readonly)
 
     @contextlib.contextmanager

@@ -119,7 +119,9 @@ class Trace:
     Columns with one entry an access: `view` (index into `views`), `site` (into
     `places`), `array` (into `arrays`), `space` (GLOBAL, SHARED, LOCAL), `address` and
     `size` in bytes, `operation` (READ, WRITE, ATOMIC). Addresses are those of each
-    space; two arrays never overlap. `blocks` of `all_blocks` were written down.
+    space; two arrays overlap only where they share memory. `flops` are the
+    floating-point operations of each line, by function and line number. `blocks` of
+    `all_blocks` were written down.
     """
 
     places: list[Place]
@@ -135,6 +137,7 @@ class Trace:
     size: Columns
     operation: Columns
     bases: dict[str, int]
+    flops: dict[tuple[str, int], int]
     blocks: int
     all_blocks: int
 
@@ -205,7 +208,9 @@ class TracedRun(Run):
         self._arrays: list[tuple[str, str]] = []
         self._dtypes: list[np.dtype[Any]] = []
         self._fresh: list[bool] = []
-        self._ids: dict[tuple[str, str], int] = {}
+        self._ids: dict[tuple[str, str, int], int] = {}
+        self._regions: list[tuple[int, int, int]] = []
+        self._regions_of: dict[tuple[str, Any], int] = {}
         self._bases: dict[tuple[str, str], int] = {}
         self._ends = dict.fromkeys(_SPACES, 0)
         self._released: dict[int, Known] = {}
@@ -222,22 +227,46 @@ class TracedRun(Run):
         data: np.ndarray[Any, Any],
         name: str,
         space: str,
-        owner: Any = None,
+        site: Any = None,
         written: np.ndarray[Any, Any] | None = None,
         readonly: bool = False,
     ) -> Array:
-        key = (space, name)
-        if key not in self._bases:
-            step = _ALIGNMENT if space == "global" else 16
-            self._bases[key] = -(-self._ends[space] // step) * step
-            self._ends[space] = self._bases[key] + max(data.nbytes, 1)
+        root = data
+        while isinstance(root.base, np.ndarray):
+            root = root.base
+        low, high = np.lib.array_utils.byte_bounds(root)
+        base = self._base(space, name if site is None else site, low, high)
+        key = space, name, base
+        if key not in self._ids:
             self._ids[key] = len(self._arrays)
-            self._arrays.append(key)
+            self._arrays.append((space, name))
             self._dtypes.append(data.dtype)
             self._fresh.append(space != "global" or name in self.fresh)
+            self._bases.setdefault((space, name), base - low + _pointer(data))
         traced = traced_class(data)(data, name, space, self.fault, written, readonly)
-        traced.attach(self, self._ids[key], self._bases[key] - _pointer(data))
+        traced.attach(self, self._ids[key], base - low)
         return traced
+
+    def _base(self, space: str, key: Any, low: int, high: int) -> int:
+        """The address at which the memory from `low` to `high` begins in its space.
+
+        Global arrays share memory where the host's do, those of a block or a thread
+        where the same call made them.
+        """
+        if space == "global":
+            for start, end, base in self._regions:
+                if start < high and low < end:
+                    return base + low - start
+        elif (space, key) in self._regions_of:
+            return self._regions_of[space, key]
+        step = _ALIGNMENT if space == "global" else 16
+        base = -(-self._ends[space] // step) * step
+        self._ends[space] = base + max(high - low, 1)
+        if space == "global":
+            self._regions.append((low, high, base))
+        else:
+            self._regions_of[space, key] = base
+        return base
 
     @contextlib.contextmanager
     def atomically(self) -> Iterator[None]:
@@ -450,9 +479,27 @@ class TracedRun(Run):
             size=np.where(what & _VECTOR, 16, sizes),
             operation=what & 3,
             bases={n: b for (s, n), b in self._bases.items() if s == "global"},
+            flops=self._arithmetic(number, array),
             blocks=len(self._noted),
             all_blocks=self._blocks,
         )
+
+    def _arithmetic(
+        self, number: Columns, array: Columns
+    ) -> dict[tuple[str, int], int]:
+        """How many floating-point operations each line has done."""
+        done = {site >> _OPERATION: times for site, times in self._flops.items()}
+        floating = np.array([d.kind in "fc" for d in self._dtypes] or [False])
+        loads = np.bincount(number[floating[array]], minlength=1)
+        for at in np.flatnonzero(loads).tolist():
+            done[at] = int(loads[at])
+        flops: dict[tuple[str, int], int] = {}
+        for at, times in done.items():
+            spot, each = self.bound.noted.get(at, (None, 0))
+            if spot is not None and each:
+                line = spot.function, spot.line
+                flops[line] = flops.get(line, 0) + each * times
+        return flops
 
     def _places(self, sites: list[int]) -> tuple[list[Place], Columns]:
         """The places of the numbers `sites`, and a table from these to those."""
