@@ -17,7 +17,7 @@ def text_of(name):
 @pytest.mark.parametrize("name", ["README.md", "CONTRIBUTING.md"])
 def test_links_lead_to_files(name):
     text = text_of(name)
-    links = re.findall(r"[^!]\[[^]]*\]\(([^)]+)\)", text)
+    links = re.findall(r"\[[^]]*\]\(([^)]+)\)", text)
     named = re.findall(r"`((?:[\w.-]+/)+[\w.-]*|[\w.-]+\.(?:py|md|txt|toml))`", text)
     example = re.compile(r"14_reduction|NN_topic|^https?:|_build/")
     for path in [*links, *named]:
