@@ -16,7 +16,7 @@ python = $(or $(PYTHON),$(shell $(find)))
 venv = .venv/bin/python
 
 .DEFAULT_GOAL := help
-.PHONY: help lab test lint book notebooks labs execute nbval update vendor clean \
+.PHONY: help lab test lint book figures notebooks labs execute nbval update vendor clean \
 	learner author
 
 help:  ## Say what there is
@@ -35,6 +35,9 @@ lint: author  ## Ruff and mypy alone
 
 book: author  ## The book, in _build/html
 	@$(venv) book/build.py $(ARGS)
+
+figures: author  ## Draw the figures' still pictures, in Chromium
+	@$(venv) book/stills.py $(ARGS)
 
 notebooks: author  ## solutions/*.py -> solutions/*.ipynb
 	@$(venv) -m pipeline notebooks $(LAB)

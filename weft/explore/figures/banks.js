@@ -1,0 +1,197 @@
+// A tile in shared memory, as it is written and as it lies in the 32 banks.
+
+import { counted, figure, h, hatch, number, picture, rect, s, text } from "./figure.js";
+import {
+  BANKS,
+  WARP,
+  WORD,
+  fewestPasses,
+  passes,
+  tileAddress,
+  tilePattern,
+  touched,
+  wordsPerBank,
+} from "./counting.js";
+
+const ROWS = 32;
+const BYTES = 128; // a row of the tile, and one word of every bank
+const INDEX = {
+  row: (at) => (n) => (n === BANKS ? `[${at}, lane]` : `[${at} + lane // ${n}, lane % ${n}]`),
+  column: (at) => () => `[lane, ${at}]`,
+  diagonal: (at) => (n) => `[lane, ${at ? `(lane + ${at})` : "lane"}${at || n < BANKS ? ` % ${n}` : ""}]`,
+  same: (at) => (n) => `[${at}, ${at % n}]`,
+};
+
+function grid(x, y, width, height, columns, rows) {
+  let d = "";
+  for (let i = 0; i <= columns; i++) d += `M${x + (i * width) / columns} ${y}v${height}`;
+  for (let i = 0; i <= rows; i++) d += `M${x} ${y + (i * height) / rows}h${width}`;
+  return s("path", { d, class: "grid" });
+}
+
+/** The tile as the kernel sees it: rows and columns. */
+function logical(x, y, side, { size }, cells) {
+  const columns = BYTES / size;
+  const [width, height] = [side / columns, side / ROWS];
+  return [
+    rect(x, y, side, side, "empty"),
+    ...cells.map(([row, col]) =>
+      rect(x + col * width, y + row * height, width, height, "used"),
+    ),
+    grid(x, y, side, side, columns, ROWS),
+  ];
+}
+
+/** The same tile as it lies in memory: 32 words of 4 bytes in a row, one a bank. */
+function physical(x, y, side, { size, layout }, addresses) {
+  const cell = side / BANKS;
+  const columns = BYTES / size;
+  const rows = layout === "padded" ? ROWS + (ROWS * size) / BYTES : ROWS;
+  const out = [rect(x, y, side, rows * cell, "empty")];
+  if (layout === "padded") {
+    for (let row = 0; row < ROWS; row++) {
+      for (let byte = 0; byte < size; byte += WORD) {
+        const word = (row * (columns + 1) * size + BYTES + byte) / WORD;
+        const at = [x + (word % BANKS) * cell, y + Math.floor(word / BANKS) * cell];
+        out.push(rect(...at, cell, cell, "gone"));
+        out.push(hatch(...at, cell, cell, "hatch", 3));
+      }
+    }
+  }
+  const words = touched(addresses, size, WORD);
+  for (const word of words)
+    out.push(
+      rect(x + (word % BANKS) * cell, y + Math.floor(word / BANKS) * cell, cell, cell, "used"),
+    );
+  out.push(grid(x, y, side, rows * cell, BANKS, rows));
+  return out;
+}
+
+/** Under each bank, how many words it has to serve; the busiest are marked. */
+function queues(x, y, side, parts) {
+  const cell = side / BANKS;
+  const most = Math.max(...parts.map((banks) => Math.max(...banks)));
+  const height = Math.min(6, 54 / Math.max(1, ...sums(parts)));
+  const out = [];
+  for (let bank = 0; bank < BANKS; bank++) {
+    let top = y;
+    for (const banks of parts) {
+      const tall = banks[bank] * height;
+      const hot = banks[bank] === most && most > 1;
+      if (tall) out.push(rect(x + bank * cell + 1, top, cell - 2, tall, hot ? "hot" : "used"));
+      if (tall && hot) out.push(hatch(x + bank * cell + 1, top, cell - 2, tall, "hatch out", 4));
+      top += tall + (tall ? 1 : 0);
+    }
+  }
+  return out;
+}
+
+const sums = (parts) => parts[0].map((_, bank) => parts.reduce((n, p) => n + p[bank], 0));
+
+function draw(state, width) {
+  const { size, layout } = state;
+  const columns = BYTES / size;
+  const cells = state.addresses ? [] : tilePattern(state.pattern, size, state.at);
+  const addresses =
+    state.addresses ?? cells.map(([row, col]) => tileAddress(row, col, size, layout));
+  const parts = wordsPerBank(addresses, size);
+  const taken = passes(addresses, size);
+  const fewest = fewestPasses(addresses, size);
+  const busiest = Math.max(...parts.map((banks) => Math.max(...banks)));
+
+  const wide = width >= 620;
+  const gap = 28;
+  const side = wide ? Math.min((width - gap) / 2, 352) : width - 2;
+  const left = wide ? side + gap : 1;
+  const memory = side * (1 + (layout === "padded" ? size / BYTES : 0));
+  const tallest = side * (1 + 16 / BYTES);
+  let y = 20;
+  const children = [];
+  if (wide) {
+    children.push(text(1, 12, `the tile, ${ROWS} rows of ${columns}`, "soft"));
+    children.push(...logical(1, y, side, state, cells));
+  }
+  children.push(text(left, 12, "in memory: one column, one bank", "soft"));
+  children.push(...physical(left, y, side, state, addresses));
+  const foot = y + (wide ? tallest : memory) + 14;
+  const under = y + memory + 14;
+  children.push(text(left, under, "bank 0", "soft"));
+  children.push(text(left + side, under, "31", "soft end"));
+  children.push(
+    text(left + side / 2, under, "words to serve", "soft mid"),
+  );
+  children.push(...queues(left, under + 7, side, parts));
+
+  const conflicts = taken - fewest;
+  const said =
+    conflicts > 0
+      ? `The busiest bank has ${counted(busiest, "word")} to serve` +
+        `${parts.length > 1 ? ", in each part of the request" : ""}: ` +
+        `${counted(taken, "pass", "passes")}, where ${number(fewest)} would do.`
+      : new Set(addresses).size === 1
+        ? "All lanes want the same word. It is read once and given to all of them."
+        : `No bank is asked twice in a pass. ${fewest > 1 ? `${number(fewest)} passes are the fewest: a pass moves 128 bytes.` : "One pass serves the whole warp."}`;
+  return {
+    code: state.code ?? [
+      h("span", {}, "Each lane reads "),
+      h("code", {}, `tile${INDEX[state.pattern](state.at)(columns)}`),
+      layout === "swizzled" && h("span", {}, ", kept in column "),
+      layout === "swizzled" &&
+        h("code", {}, columns === BANKS ? "col ^ row" : `col ^ (row % ${columns})`),
+      layout === "padded" && h("span", {}, " of a tile "),
+      layout === "padded" && h("code", {}, `(${ROWS}, ${columns + 1})`),
+    ],
+    picture: picture(width, foot + 66, children),
+    numbers: [
+      [number(taken), taken === 1 ? "pass" : "passes", conflicts > 0 && "bad"],
+      [number(fewest), "would do"],
+      [number(conflicts), "conflicts", conflicts > 0 && "bad"],
+    ],
+    said,
+  };
+}
+
+export default figure({
+  defaults: { pattern: "column", layout: "plain", size: 4, at: 2 },
+  fit: (state) => ({ ...state, at: Math.min(state.at, WARP - 1) }),
+  controls: [
+    {
+      kind: "choice",
+      key: "pattern",
+      label: "The warp reads",
+      options: [
+        ["row", "a row"],
+        ["column", "a column"],
+        ["diagonal", "a diagonal"],
+        ["same", "one element"],
+      ],
+      when: (state) => !state.addresses,
+    },
+    {
+      kind: "choice",
+      key: "layout",
+      label: "The tile is",
+      options: [
+        ["plain", "plain"],
+        ["padded", "padded"],
+        ["swizzled", "swizzled"],
+      ],
+      when: (state) => !state.addresses,
+    },
+    {
+      kind: "choice",
+      key: "size",
+      label: "Bytes an element",
+      options: [4, 8, 16].map((size) => [size, String(size)]),
+      when: (state) => !state.addresses,
+    },
+    {
+      kind: "range",
+      key: "at",
+      label: "which one",
+      max: (state) => (state.pattern === "row" ? WARP : BYTES / state.size) - 1,
+      when: (state) => !state.addresses,
+    },
+  ],
+  draw,
+});

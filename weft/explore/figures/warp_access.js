@@ -1,0 +1,172 @@
+// One request of a warp on a map of memory: the sectors it moves, the bytes it uses.
+
+import { counted, figure, h, hatch, number, picture, rect, text } from "./figure.js";
+import {
+  LINE,
+  SECTOR,
+  arrayOfStructs,
+  lines,
+  strided,
+  structOfArrays,
+  touched,
+} from "./counting.js";
+
+const ROWS = 32; // lines of 128 bytes on the map: 4 KB
+const FIELDS = "xyzwuvst";
+const most = (size) => Math.min(32, (ROWS * LINE) / (32 * size));
+
+const array = (state) => state.layout === "array";
+
+function addressesOf({ layout, stride, offset, fields, field, size }) {
+  if (layout === "aos") return arrayOfStructs(fields, field, size);
+  if (layout === "soa") return structOfArrays(field, size);
+  return strided(stride, offset, size);
+}
+
+function expression({ layout, stride, offset, field }) {
+  if (layout === "aos") return `p[lane].${FIELDS[field]}`;
+  if (layout === "soa") return `${FIELDS[field]}[lane]`;
+  const product = { 0: "", 1: "lane" }[stride] ?? `${stride} * lane`;
+  return `x[${[product, offset || ""].filter(Boolean).join(" + ") || "0"}]`;
+}
+
+function draw(state, width) {
+  const { size, layout, fields } = state;
+  const addresses = state.addresses ?? addressesOf(state);
+  const first = state.addresses ? Math.floor(Math.min(...addresses) / LINE) : 0;
+  const wide = width >= 560;
+  const margin = wide ? 46 : 0;
+  const gap = wide ? 5 : 3;
+  const row = wide ? 13 : 10;
+  const byte = (width - margin - 3 * gap - 1) / LINE;
+  const place = (address) => {
+    const line = Math.floor(address / LINE) - first;
+    const inside = ((address % LINE) + LINE) % LINE;
+    const x = margin + inside * byte + Math.floor(inside / SECTOR) * gap;
+    return [x, 18 + line * (row + 2)];
+  };
+
+  const moved = new Set(touched(addresses, size, SECTOR));
+  const children = [];
+  for (let sector = 0; sector < 4; sector++) {
+    const [x] = place(first * LINE + sector * SECTOR);
+    const label = wide ? `sector ${sector}` : sector ? "" : "4 sectors a line, 32 lines";
+    children.push(text(x, 11, label, "soft"));
+  }
+  for (let line = 0; line < ROWS; line++) {
+    const [, y] = place((first + line) * LINE);
+    if (wide && line % 4 === 0)
+      children.push(text(margin - 8, y + row - 3, number((first + line) * LINE), "soft end"));
+    for (let sector = 0; sector < 4; sector++) {
+      const at = (first + line) * LINE + sector * SECTOR;
+      const [x] = place(at);
+      const hit = moved.has(at / SECTOR);
+      children.push(rect(x, y, SECTOR * byte, row, hit ? "moved" : "empty"));
+      if (hit) children.push(hatch(x, y, SECTOR * byte, row, "hatch waste", 6));
+    }
+  }
+
+  const letters = layout !== "array" && wide && size >= 4 && size * byte < 60;
+  if (letters) {
+    for (let i = 0; i < 32 * fields; i++) {
+      const [x, y] = place(i * size);
+      const field = layout === "aos" ? i % fields : Math.floor(i / 32);
+      if (field === state.field) continue;
+      const kind = moved.has(Math.floor((i * size) / SECTOR)) ? "letter out" : "letter";
+      children.push(text(x + (size * byte) / 2, y + row - 3, FIELDS[field], kind));
+    }
+  }
+
+  const shared = new Set(addresses).size === 1;
+  addresses.forEach((address, lane) => {
+    const [x, y] = place(address);
+    children.push(rect(x + 0.5, y, size * byte - 1, row, "used"));
+    if (wide && size * byte > 14 && (!shared || lane === 0)) {
+      const words = shared ? "all" : lane;
+      children.push(text(x + (size * byte) / 2, y + row - 3, words, "in"));
+    }
+  });
+
+  const sectors = moved.size;
+  const bytes = sectors * SECTOR;
+  const used = touched(addresses, size, 1).length;
+  const share = used / bytes;
+  const fewest = Math.ceil(used / SECTOR);
+  const verdict =
+    sectors <= fewest
+      ? "Nothing is moved in vain."
+      : `${counted(fewest, "sector")} would do: ${number(100 - 100 * share)} % of what ` +
+        "is moved is not used.";
+  return {
+    code: state.code ?? [h("span", {}, "Each lane reads "), h("code", {}, expression(state))],
+    picture: picture(width, 18 + ROWS * (row + 2), children),
+    numbers: [
+      [number(sectors), sectors === 1 ? "sector" : "sectors", sectors > fewest && "bad"],
+      [number(lines(addresses, size)), "lines"],
+      [`${number(bytes)} B`, "moved", "is-moved"],
+      [`${number(used)} B`, "used", "is-used"],
+      [`${number(100 * share)} %`, "used / moved", share < 1 && "bad"],
+    ],
+    said: `A warp wants ${counted(used, "byte")} and moves ${counted(sectors, "sector")}. ${verdict}`,
+  };
+}
+
+export default figure({
+  defaults: { layout: "array", stride: 1, offset: 0, size: 4, fields: 4, field: 0 },
+  fit: (state) => ({
+    ...state,
+    stride: Math.min(state.stride, most(state.size)),
+    field: Math.min(state.field, state.fields - 1),
+  }),
+  controls: [
+    {
+      kind: "choice",
+      key: "layout",
+      label: "Data",
+      options: [
+        ["array", "array"],
+        ["aos", "array of structs"],
+        ["soa", "struct of arrays"],
+      ],
+      when: (state) => !state.addresses,
+    },
+    {
+      kind: "choice",
+      key: "size",
+      label: "Bytes an element",
+      options: [1, 2, 4, 8, 16].map((size) => [size, String(size)]),
+      when: (state) => !state.addresses,
+    },
+    {
+      kind: "range",
+      key: "stride",
+      label: "stride",
+      max: (state) => most(state.size),
+      when: (state) => array(state) && !state.addresses,
+    },
+    {
+      kind: "range",
+      key: "offset",
+      label: "offset",
+      max: 31,
+      when: (state) => array(state) && !state.addresses,
+    },
+    {
+      kind: "range",
+      key: "fields",
+      label: "fields in a struct",
+      min: 1,
+      max: 8,
+      when: (state) => !array(state) && !state.addresses,
+    },
+    {
+      kind: "range",
+      key: "field",
+      label: "field read",
+      max: (state) => state.fields - 1,
+      text: (field) => FIELDS[field],
+      when: (state) => !array(state) && !state.addresses,
+    },
+  ],
+  draw,
+});
