@@ -586,6 +586,27 @@ def _() -> None:
     equal(launch(kernel, (1, 32), np.zeros(32, np.uint32))[0], [0x55555555] * 32)
 
 
+@feature("a ballot is an int32, negative with lane 31")
+def _() -> None:
+    @cuda.jit
+    def kernel(out):
+        t = cuda.threadIdx.x
+        votes = cuda.ballot_sync(FULL, t >= 30)
+        out[t, 0] = votes
+        out[t, 1] = votes >> 4
+        out[t, 2] = cuda.popc(votes)
+        out[t, 3] = cuda.popc(votes & ((1 << t) - 1))
+        out[t, 4] = cuda.shfl_sync(FULL, votes, 3) + t
+
+    out = launch(kernel, (1, 32), np.zeros((32, 5), np.int64))[0]
+    t = np.arange(32)
+    equal(out[:, 0], np.full(32, -(2**30)))
+    equal(out[:, 1], np.full(32, -(2**26)))
+    equal(out[:, 2], np.full(32, 2))
+    equal(out[:, 3], np.maximum(t - 30, 0))
+    equal(out[:, 4], t - 2**30)
+
+
 @feature("ballots in divergent groups")
 def _() -> None:
     @cuda.jit

@@ -58,14 +58,19 @@ def _vote(calls: Lanes, decide: Callable[[list[bool]], Any]) -> Replies:
     return dict.fromkeys(calls, answer)
 
 
+def _signed(mask: int) -> int:
+    """`mask` as the int32 that Numba makes of it: negative if it names lane 31."""
+    return mask - (mask >> 31 << 32)
+
+
 def _ballot(calls: Lanes) -> Replies:
-    answer = bits([lane for lane, (pred,) in calls.items() if pred])
+    answer = _signed(bits([lane for lane, (pred,) in calls.items() if pred]))
     return dict.fromkeys(calls, answer)
 
 
 def _match_any(calls: Lanes) -> Replies:
     return {
-        lane: bits([other for other, (v,) in calls.items() if v == value])
+        lane: _signed(bits([other for other, (v,) in calls.items() if v == value]))
         for lane, (value,) in calls.items()
     }
 
@@ -73,7 +78,7 @@ def _match_any(calls: Lanes) -> Replies:
 def _match_all(calls: Lanes) -> Replies:
     values = [value for (value,) in calls.values()]
     same = all(value == values[0] for value in values)
-    return dict.fromkeys(calls, (bits(list(calls)) if same else 0, same))
+    return dict.fromkeys(calls, (_signed(bits(list(calls))) if same else 0, same))
 
 
 # Semantics: CUDA C++ Programming Guide, "Warp Vote", "Warp Match", "Warp Shuffle".
