@@ -87,15 +87,19 @@ def test_grid_barriers_order_blocks() -> None:
     assert races(traced(kernel, (4, 8), floats(32), floats(32))) is None
 
 
-def last_block(fence: bool) -> Any:
+def last_block(fence: str) -> Any:
     @cuda.jit
     def kernel(x, parts, count, out):
         ticket = cuda.shared.array(1, int32)
         t = cuda.threadIdx.x
         if t == 0:
             parts[cuda.blockIdx.x] = x[cuda.grid(1)]
-            if fence:
+            if fence == "threadfence":
                 cuda.threadfence()
+            elif fence == "threadfence_system":
+                cuda.threadfence_system()
+            elif fence == "threadfence_block":
+                cuda.threadfence_block()
             ticket[0] = cuda.atomic.add(count, 0, 1)
         cuda.syncthreads()
         if ticket[0] == cuda.gridDim.x - 1 and t == 1:
@@ -105,8 +109,18 @@ def last_block(fence: bool) -> Any:
     return kernel
 
 
-@pytest.mark.parametrize("fence", [True, False])
-def test_the_last_block_may_read_what_a_fence_released(fence: bool) -> None:
+@pytest.mark.parametrize(
+    ("fence", "enough"),
+    [
+        ("threadfence", True),
+        ("threadfence_system", True),
+        ("threadfence_block", False),
+        ("", False),
+    ],
+)
+def test_the_last_block_may_read_what_a_fence_released(
+    fence: str, enough: bool
+) -> None:
     trace = traced(
         last_block(fence),
         (4, 8),
@@ -115,7 +129,139 @@ def test_the_last_block_may_read_what_a_fence_released(fence: bool) -> None:
         np.zeros(1, np.int32),
         floats(1),
     )
-    assert (races(trace) is None) == fence
+    assert (races(trace) is None) == enough
+
+
+def handed_over(order: str) -> Any:
+    """Block 0 hands `work` to block 1: its thread 1 stores, its thread 0 says so."""
+
+    @cuda.jit
+    def kernel(work, flag, out):
+        t, b = cuda.threadIdx.x, cuda.blockIdx.x
+        for step in range(4):
+            if order[step] == "barrier":
+                cuda.syncthreads()
+            elif b == 0 and t == 1 and order[step] == "store":
+                work[0] = 1
+            elif b == 0 and t == 1 and order[step] == "fence":
+                cuda.threadfence()
+            elif b == 0 and t == 0 and order[step] == "flag":
+                cuda.atomic.exch(flag, 0, 1)
+        if b == 1 and cuda.atomic.add(flag, 0, 0) == 1:
+            out[t] = work[0]
+
+    return kernel
+
+
+@pytest.mark.parametrize(
+    ("order", "enough"),
+    [
+        (("store", "fence", "barrier", "flag"), True),
+        (("fence", "store", "barrier", "flag"), False),
+        (("store", "barrier", "fence", "flag"), False),
+        (("store", "fence", "flag", "barrier"), False),
+    ],
+)
+def test_a_barrier_hands_on_what_was_fenced_before_it(order: Any, enough: bool) -> None:
+    trace = traced(
+        handed_over(order), (2, 2), floats(1), np.zeros(1, np.int32), floats(2)
+    )
+    assert (races(trace) is None) == enough
+
+
+def test_a_fence_of_the_block_serves_the_block() -> None:
+    @cuda.jit
+    def kernel(out, wide):
+        tile = cuda.shared.array(1, int32)
+        flag = cuda.shared.array(1, int32)
+        t = cuda.threadIdx.x
+        if t == 0:
+            cuda.atomic.exch(flag, 0, 0)
+            tile[0] = 7
+            cuda.threadfence_block()
+            cuda.atomic.exch(flag, 0, 1)
+        if t == 40 and cuda.atomic.add(flag, 0, 0) == 1:
+            out[cuda.blockIdx.x] = tile[0]
+
+    assert races(traced(kernel, (2, 64), floats(2), True)) is None
+
+
+def test_shared_flags_of_two_blocks_are_two() -> None:
+    @cuda.jit
+    def kernel(work, out):
+        flag = cuda.shared.array(1, int32)
+        if cuda.blockIdx.x == 0:
+            work[0] = 1
+        cuda.threadfence()
+        cuda.atomic.exch(flag, 0, 1)
+        if cuda.blockIdx.x == 1:
+            out[0] = work[0]
+
+    race = races(traced(kernel, (2, 1), floats(1), floats(1)))
+    assert race is not None
+    assert race.within == "grid"
+
+
+def test_votes_and_shuffles_order_no_memory() -> None:
+    @cuda.jit
+    def kernel(out):
+        tile = cuda.shared.array(32, int32)
+        t = cuda.threadIdx.x
+        tile[t] = t
+        votes = cuda.ballot_sync(0xFFFFFFFF, t > 3)
+        out[t] = tile[t ^ 1] + cuda.shfl_sync(0xFFFFFFFF, votes, 0)
+
+    race = races(traced(kernel, (1, 32), floats(32)))
+    assert race is not None
+    assert race.within == "warp"
+
+
+@pytest.mark.parametrize("swap", [True, False])
+def test_what_a_swap_expects_may_be_stale(swap: bool) -> None:
+    @cuda.jit
+    def kernel(x, out):
+        guess = out[0]
+        if x[cuda.grid(1)] > guess:
+            if swap:
+                cuda.atomic.cas(out, 0, guess, x[cuda.grid(1)])
+            else:
+                cuda.atomic.exch(out, 0, x[cuda.grid(1)])
+
+    x = np.arange(64, dtype=np.int32)
+    trace = traced(kernel, (2, 32), x, np.zeros(1, np.int32))
+    assert (races(trace) is None) == swap
+
+
+def test_fields_of_records_are_apart() -> None:
+    point = np.dtype([("x", np.float32), ("y", np.float32)])
+
+    @cuda.jit
+    def kernel(points, out):
+        t = cuda.threadIdx.x
+        if t == 0:
+            points[0].x = 1
+        else:
+            points[0].y = 2
+        out[t] = points[0].x if t == 0 else points[0].y
+
+    points = np.zeros(1, point)
+    trace = traced(kernel, (1, 2), points, floats(2), fresh=("points", "out"))
+    assert races(trace) is None
+    assert unwritten(trace) is None
+    assert points[0].tolist() == (1, 2)
+    assert set(trace.size.tolist()) == {4}
+
+
+def test_a_field_that_two_threads_write() -> None:
+    point = np.dtype([("x", np.float32), ("y", np.float32)])
+
+    @cuda.jit
+    def kernel(points):
+        points[0].y += 1
+
+    race = races(traced(kernel, (1, 2), np.zeros(1, point)))
+    assert race is not None
+    assert (race.array, race.lost_update) == ("points", True)
 
 
 def test_double_buffers_need_one_barrier_and_single_ones_two() -> None:

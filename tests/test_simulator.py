@@ -264,6 +264,51 @@ def plain(x):
     return 2 * x
 
 
+def test_a_return_of_something_is_named() -> None:
+    @cuda.jit
+    def kernel(x):
+        if x.size == 0:
+            return
+        return 1
+
+    fault = fault_of(kernel, (1, 1), np.zeros(1))
+    assert fault.places[0].line == line_of(kernel, "return 1")
+
+
+def test_a_grid_barrier_waits_for_everyone() -> None:
+    @cuda.jit
+    def kernel(x):
+        if cuda.grid(1) >= x.size:
+            return
+        cuda.cg.this_grid().sync()
+
+    kernel[3, 4](np.zeros(12))
+    fault = fault_of(kernel, (3, 4), np.zeros(10))
+    assert fault.kind == "barrier"
+    assert "2 of the launch's threads" in fault.message
+    assert fault.places[0].line == line_of(kernel, "sync()")
+
+
+def test_a_swap_that_is_not_tried_again_loses_updates() -> None:
+    @cuda.jit
+    def once(out):
+        old = out[0]
+        cuda.atomic.cas(out, 0, old, old + 1)
+
+    @cuda.jit
+    def until(out):
+        guess = out[0]
+        old = cuda.atomic.cas(out, 0, guess, guess + 1)
+        while old != guess:
+            guess = old
+            old = cuda.atomic.cas(out, 0, guess, guess + 1)
+
+    lost, kept = np.zeros(1, np.int32), np.zeros(1, np.int32)
+    once[1, 64](lost)
+    until[1, 64](kept)
+    assert (lost[0], kept[0]) == (1, 64)
+
+
 def test_a_plain_function_is_not_compiled() -> None:
     @cuda.jit
     def kernel(x):

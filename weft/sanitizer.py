@@ -73,7 +73,9 @@ def races(trace: Trace) -> Race | None:
     Of the races between the same two lines, one between two warps is preferred: it
     says that the whole block must wait, and not only a warp.
     """
-    pairs = [p for rows in _candidates(trace) if (p := _unordered(trace, rows))]
+    guesses = _guesses(trace)
+    found = (_unordered(trace, rows, guesses) for rows in _candidates(trace))
+    pairs = [pair for pair in found if pair]
     if not pairs:
         return None
     first = min(pairs, key=max)
@@ -178,7 +180,31 @@ def _words(trace: Trace, rows: Columns) -> tuple[Columns, Columns]:
     return split, start + step
 
 
-def _unordered(trace: Trace, rows: Columns) -> tuple[int, int] | None:
+def _guesses(trace: Trace) -> frozenset[int]:
+    """The instructions that only read what a compare-and-swap then expects.
+
+    Such a value may be stale: then the swap fails. So the read may race with atomics.
+    An instruction guesses if what its thread does next with the same element is
+    such a swap, or nothing, each time.
+    """
+    if not trace.swaps.size:
+        return frozenset()
+    touched = np.isin(trace.address, trace.address[trace.swaps])
+    rows = np.flatnonzero(touched & (trace.space != LOCAL))
+    thread = trace.block[rows] * 1024 + trace.thread[rows]
+    keys = trace.address[rows], trace.space[rows], thread
+    order = np.lexsort((rows, *keys))
+    same = np.all([np.diff(key[order]) == 0 for key in keys], axis=0)
+    one, next_one = rows[order][:-1][same], rows[order][1:][same]
+    swap = np.isin(next_one, trace.swaps)
+    reads = trace.operation[one] == READ
+    used = set(trace.site[one[reads & swap]].tolist())
+    return frozenset(used - set(trace.site[one[reads & ~swap]].tolist()))
+
+
+def _unordered(
+    trace: Trace, rows: Columns, guesses: frozenset[int]
+) -> tuple[int, int] | None:
     """The first two rows of a group that nothing orders; the group is in order."""
     views = trace.views
     write: int | None = None
@@ -188,10 +214,15 @@ def _unordered(trace: Trace, rows: Columns) -> tuple[int, int] | None:
         view, operation = views[trace.view[row]], int(trace.operation[row])
         if operation == READ:
             rivals = [] if write is None else [write]
-            rivals += [r for r in others if trace.operation[r] == ATOMIC]
+            if trace.site[row] not in guesses:
+                rivals += [r for r in others if trace.operation[r] == ATOMIC]
         elif operation == ATOMIC:
             rivals = [] if write is None else [write]
-            rivals += [r for r in others if trace.operation[r] == READ]
+            rivals += [
+                r
+                for r in others
+                if trace.operation[r] == READ and trace.site[r] not in guesses
+            ]
         else:
             rivals = others if write is None else [write, *others]
         for rival in rivals:

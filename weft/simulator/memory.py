@@ -101,7 +101,7 @@ class Array:
             marks = None if self._written is None else self._written[index]
             return self._view(found, marks)
         if isinstance(found, np.void):
-            return Record(found, self, index)
+            return Record(self, index)
         return found
 
     def _store(self, index: Any, value: Any) -> None:
@@ -185,6 +185,10 @@ class Array:
     ) -> "Array":
         kind = flat_class(data.ndim)
         return kind(data, self._name, self._space, self._fault, written, self._readonly)
+
+    def field(self, name: str) -> "Array":
+        """One field of all records."""
+        return self._view(self._data[name], self._written)
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -303,31 +307,27 @@ def wrap(
 
 
 class Record:
-    """One element of an array of structures: `p[i].x` and `p[i]["x"]` alike."""
+    """One element of an array of structures: `p[i].x` and `p[i]["x"]` alike.
 
-    __slots__ = ("_array", "_index", "_item")
+    What is read and written are the fields: each is an array with strides of its own.
+    """
 
-    def __init__(self, item: np.void, array: Array, index: Any) -> None:
-        object.__setattr__(self, "_item", item)
+    __slots__ = ("_array", "_index")
+
+    def __init__(self, array: Array, index: Any) -> None:
         object.__setattr__(self, "_array", array)
         object.__setattr__(self, "_index", index)
 
     def __getitem__(self, field: str) -> Any:
-        return self._item[field]
+        return self._array.field(field)[self._index]
 
     def __setitem__(self, field: str, value: Any) -> None:
-        array = self._array
-        if array._readonly:
-            array._store(self._index, None)  # raises
-        self._item[field] = value
-        if array._written is not None:
-            array._written[self._index] = True
+        self._array.field(field)[self._index] = value
 
     def __getattr__(self, field: str) -> Any:
-        try:
-            return self._item[field]
-        except (KeyError, ValueError):
-            raise AttributeError(f"this record has no field {field!r}") from None
+        if field not in (self._array.dtype.names or ()):
+            raise AttributeError(f"this record has no field {field!r}")
+        return self[field]
 
     def __setattr__(self, field: str, value: Any) -> None:
         self[field] = value

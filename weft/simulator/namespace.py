@@ -75,13 +75,13 @@ class Cuda:
         return int(self._run.barrier("or", sys._getframe(1), bool(predicate)))
 
     def threadfence(self) -> None:
-        self._run.fenced()
+        self._run.fenced(wide=True)
 
     def threadfence_block(self) -> None:
-        self._run.fenced()
+        self._run.fenced(wide=False)
 
     def threadfence_system(self) -> None:
-        self._run.fenced()
+        self._run.fenced(wide=True)
 
     def nanosleep(self, ns: int) -> None:
         self._run.pause()
@@ -294,10 +294,10 @@ class Atomic:
     def __init__(self, run: "Run") -> None:
         self._run = run
 
-    def _change(self, array: Any, index: Any, new: Any) -> Any:
+    def _change(self, array: Any, index: Any, new: Any, swap: bool = False) -> Any:
         if not isinstance(array, Array):
             self._run.fault("type", "cuda.atomic works on an element of an array")
-        with self._run.atomically(), np.errstate(all="ignore"):
+        with self._run.atomically(swap), np.errstate(all="ignore"):
             old = array[index]
             if isinstance(old, Array):
                 self._run.fault("type", "an atomic operation needs one element")
@@ -347,7 +347,10 @@ class Atomic:
         return self._change(array, index, lambda old, t: np.fmin(old, _as(t, value)))
 
     def cas(self, array: Any, index: Any, old: Any, value: Any) -> Any:
-        return self._change(array, index, lambda now, t: value if now == old else now)
+        self._run.try_later()
+        return self._change(
+            array, index, lambda now, t: value if now == old else now, swap=True
+        )
 
     def compare_and_swap(self, array: Any, old: Any, value: Any) -> Any:
         return self.cas(array, (0,) * array.ndim, old, value)

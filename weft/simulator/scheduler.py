@@ -50,6 +50,7 @@ class Thread:
         "position",
         "reply",
         "steps",
+        "swapped",
         "waiting",
         "warp",
     )
@@ -71,6 +72,7 @@ class Thread:
         self.waiting: Any = None
         self.reply: Any = None
         self.steps = 0
+        self.swapped = False
 
 
 class Block:
@@ -156,8 +158,8 @@ class Run:
         return wrap(data, name, space, self.fault, written, readonly)
 
     @contextlib.contextmanager
-    def atomically(self) -> Iterator[None]:
-        """Mark the accesses within as one atomic operation."""
+    def atomically(self, swap: bool) -> Iterator[None]:
+        """Mark the accesses within as one atomic operation, or compare-and-swap."""
         yield
 
     # What a trace wants to know
@@ -172,8 +174,8 @@ class Run:
     def met(self, threads: list[Thread], scope: str) -> None:
         """`threads` have synchronised; `scope` is 'warp', 'block' or 'grid'."""
 
-    def fenced(self) -> None:
-        """The current thread has passed a memory fence."""
+    def fenced(self, wide: bool) -> None:
+        """The current thread has passed a fence, for its block or (`wide`) for all."""
 
     def name_of(self, site: tuple[CodeType, int], otherwise: str) -> str:
         """The variable that the call at `site` is assigned to."""
@@ -212,7 +214,7 @@ class Run:
             alive.append(block)
             alive = self._advance(alive, more=number + 1 < gx * gy * gz)
         while alive:
-            self._release_grid(alive)
+            self._release_grid(alive, gx * gy * gz)
             alive = self._advance(alive, more=False)
 
     def _resume(self, thread: Thread, args: tuple[Any, ...]) -> None:
@@ -232,11 +234,12 @@ class Run:
         if thread.glet.dead:
             self._idle_steps = 0
             if result is not None:
+                code = self.call.__code__
                 self._fault_at(
                     "exception",
-                    f"the kernel returns {result!r}",
+                    f"the kernel returns {getattr(result, 'item', lambda: result)()!r}",
                     "A kernel returns nothing: its results go into an output array.",
-                    [place(self.call.__code__, 0, self.lines[self.call.__code__])],
+                    [place(code, returning(code), self.lines[code])],
                 )
 
     def _advance(self, alive: list[Block], more: bool) -> list[Block]:
@@ -288,6 +291,16 @@ class Run:
     def pause(self) -> None:
         """Let the other threads run."""
         self._wait(PAUSE)
+
+    def try_later(self) -> None:
+        """Let the others run before a thread's first compare-and-swap.
+
+        What it expects to find was read before. A kernel that does not try again
+        when another thread came in between then loses an update here as well.
+        """
+        if not self.current.swapped:
+            self.current.swapped = True
+            self.pause()
 
     def _step(self) -> bool:
         thread = self.current
@@ -343,9 +356,20 @@ class Run:
         self.met(live, "block")
         return live
 
-    def _release_grid(self, alive: list[Block]) -> None:
-        """Let everyone go on if all threads left wait for the grid."""
+    def _release_grid(self, alive: list[Block], blocks: int) -> None:
+        """Let everyone go on, now that all threads wait for the grid."""
         live = [t for b in alive for t in b.threads if not t.glet.dead]
+        gone = blocks * len(alive[0].threads) - len(live)
+        if gone:
+            self._fault_at(
+                "barrier",
+                f"{gone} of the launch's threads have returned before the grid's "
+                "barrier, at which the others wait",
+                "It lets them go on when all threads of all blocks have come; those "
+                "that have nothing to do must come as well.",
+                [self._site(live[0])],
+                live[0],
+            )
         self.met(live, "grid")
         for thread in live:
             self._resume(thread, (None,))
@@ -378,7 +402,8 @@ class Run:
                 self._absent_lane(warp, group, absent)
             for thread in group:
                 thread.reply = replies[thread.lane]
-            self.met(group, "warp")
+            if call.name == "syncwarp":  # the others order no memory
+                self.met(group, "warp")
             ready += group
         return ready
 
@@ -503,6 +528,18 @@ class Run:
             places,
             thread,
         )
+
+
+def returning(code: CodeType) -> int:
+    """The offset of the first instruction that returns something, 0 if none does."""
+    given: Any = None
+    for step in dis.get_instructions(code):
+        if step.opname == "RETURN_CONST":
+            given = step.argval
+        if step.opname.startswith("RETURN_") and given is not None:
+            return step.offset
+        given = step.argval if step.opname == "LOAD_CONST" else step
+    return 0
 
 
 def listed(threads: list[Thread]) -> str:

@@ -19,7 +19,7 @@ import numpy as np
 
 from .faults import Place, place
 from .limits import WARP
-from .memory import Array
+from .memory import Array, Record
 from .noting import LOAD, SUMS
 from .scheduler import Run, Thread
 
@@ -54,6 +54,14 @@ class Known:
         return Known(
             _latest(self.blocks, other.blocks), _latest(self.threads, other.threads)
         )
+
+
+EVERYONE = -1
+Passed = dict[int, Known]  # what is known, by the block that may learn it, or EVERYONE
+
+
+def _joined(a: Passed, b: Passed) -> Passed:
+    return a | {to: a[to].with_(k) if to in a else k for to, k in b.items()}
 
 
 def _latest(a: dict[int, int], b: dict[int, int]) -> dict[int, int]:
@@ -119,7 +127,8 @@ class Trace:
     Columns with one entry an access: `view` (index into `views`), `site` (into
     `places`), `array` (into `arrays`), `space` (GLOBAL, SHARED, LOCAL), `address` and
     `size` in bytes, `operation` (READ, WRITE, ATOMIC). Addresses are those of each
-    space; two arrays overlap only where they share memory. `flops` are the
+    space; two arrays overlap only where they share memory. `swaps` are the rows of
+    compare-and-swap operations. `flops` are the
     floating-point operations of each line, by function and line number. `blocks` of
     `all_blocks` were written down.
     """
@@ -136,6 +145,7 @@ class Trace:
     address: Columns
     size: Columns
     operation: Columns
+    swaps: Columns
     bases: dict[str, int]
     flops: dict[tuple[str, int], int]
     blocks: int
@@ -197,6 +207,8 @@ class TracedRun(Run):
         self._kept = 0
         self._memory: list[tuple[int, int, int, int]] = []
         self.atomic = False
+        self.swap = False
+        self.swaps: list[int] = []
         self.noting = True
         self._flops: dict[int, int] = {}
         super().__init__(*args)
@@ -213,8 +225,8 @@ class TracedRun(Run):
         self._regions_of: dict[tuple[str, Any], int] = {}
         self._bases: dict[tuple[str, str], int] = {}
         self._ends = dict.fromkeys(_SPACES, 0)
-        self._released: dict[int, Known] = {}
-        self._fenced: set[Thread] = set()
+        self._released: dict[tuple[str, int | None, int], Passed] = {}
+        self._fenced: dict[Thread, Passed] = {}
         gx, gy, gz = self.grid
         self._blocks = gx * gy * gz
         self._sample = sample(self._blocks)
@@ -247,6 +259,14 @@ class TracedRun(Run):
         traced.attach(self, self._ids[key], base - low)
         return traced
 
+    def field(self, array: int, dtype: np.dtype[Any]) -> int:
+        """Number the fields with `dtype` of the records of an array."""
+        space, name = self._arrays[array]
+        self._arrays.append((space, name))
+        self._dtypes.append(dtype)
+        self._fresh.append(self._fresh[array])
+        return len(self._arrays) - 1
+
     def _base(self, space: str, key: Any, low: int, high: int) -> int:
         """The address at which the memory from `low` to `high` begins in its space.
 
@@ -269,8 +289,8 @@ class TracedRun(Run):
         return base
 
     @contextlib.contextmanager
-    def atomically(self) -> Iterator[None]:
-        self.atomic = True
+    def atomically(self, swap: bool) -> Iterator[None]:
+        self.atomic, self.swap = True, swap
         try:
             yield
         finally:
@@ -326,6 +346,8 @@ class TracedRun(Run):
         known: Known | None = None
         for one in {id(k): k for t in threads if (k := self._of[t].known)}.values():
             known = one if known is None else known.with_(one)
+        if self._fenced:
+            self._share_fences(threads)
         if scope == "warp":
             row = self.rows
             seen = [0] * WARP
@@ -344,36 +366,50 @@ class TracedRun(Run):
             old = self._of[thread]
             self._renew(thread, old.who, old.epoch + 1, old.grid + further, None, known)
 
-    def fenced(self) -> None:
-        self._fenced.add(self.current)
+    def fenced(self, wide: bool) -> None:
+        """Whatever the thread knows now, its next atomics may hand on."""
+        view = self._of[self.current]
+        mine = Known({view.block: view.epoch}, {view.number: self.rows})
+        if view.known is not None:
+            mine = mine.with_(view.known)
+        if view.lanes is not None:
+            base = view.number - view.lane
+            mine = mine.with_(
+                Known({}, {base + k: at for k, at in enumerate(view.lanes)})
+            )
+        now = {view.block: mine} | ({EVERYONE: mine} if wide else {})
+        self._fenced[self.current] = self._fenced.get(self.current, {}) | now
 
-    def _exchange(self, address: int) -> None:
+    def _share_fences(self, threads: list[Thread]) -> None:
+        """After a barrier, what one thread has fenced another may hand on."""
+        passed: Passed = {}
+        fences = [self._fenced[t] for t in threads if t in self._fenced]
+        for one in {id(f): f for f in fences}.values():
+            passed = _joined(passed, one)
+        for thread in threads:
+            self._fenced[thread] = passed
+
+    def exchange(self, space: str, address: int) -> None:
         """Pass on knowledge through an atomic operation on `address`.
 
-        What a thread did before a fence is released with its next atomics; whoever
-        then has an atomic operation on the same address acquires it.
+        What a thread knew at a fence is released with its next atomics; whoever then
+        has an atomic operation on the same address acquires it, if the fence was for
+        more than the thread's block or both are in that block.
         """
         thread = self.current
         view = self._of[thread]
-        there = self._released.get(address)
-        if there is not None:
-            known = there if view.known is None else view.known.with_(there)
-            view = self._renew(
-                thread, view.who, view.epoch, view.grid, view.lanes, known
-            )
+        key = space, None if space == "global" else view.block, address
+        there = self._released.get(key, {})
+        known = view.known
+        for to in (EVERYONE, view.block):
+            if to in there:
+                known = there[to] if known is None else known.with_(there[to])
+        if known is not view.known:
+            self._renew(thread, view.who, view.epoch, view.grid, view.lanes, known)
             self._turns.append(self._kept + len(self.log))
-            self._turn_views.append(view.index)
+            self._turn_views.append(self._of[thread].index)
         if thread in self._fenced:
-            row = self.rows
-            mine = Known({view.block: view.epoch}, {view.number: row})
-            if view.known is not None:
-                mine = mine.with_(view.known)
-            if view.lanes is not None:
-                base = view.number - view.lane
-                mine = mine.with_(
-                    Known({}, {base + k: at for k, at in enumerate(view.lanes)})
-                )
-            self._released[address] = mine if there is None else mine.with_(there)
+            self._released[key] = _joined(there, self._fenced[thread])
 
     # Notes
 
@@ -478,6 +514,7 @@ class TracedRun(Run):
             address=start + i * s0 + j * s1,
             size=np.where(what & _VECTOR, 16, sizes),
             operation=what & 3,
+            swaps=np.array(self.swaps, np.int64),
             bases={n: b for (s, n), b in self._bases.items() if s == "global"},
             flops=self._arithmetic(number, array),
             blocks=len(self._noted),
@@ -527,12 +564,13 @@ def sample(blocks: int, most: int = MOST_BLOCKS) -> frozenset[int]:
 class Traced(Array):
     """An array that writes down every access to one of its elements."""
 
-    __slots__ = ("_base", "_id", "_number", "_run", "_whole")
+    __slots__ = ("_base", "_fields", "_id", "_number", "_run", "_whole")
 
     def attach(self, run: TracedRun, number: int, base: int) -> None:
         """Say where the notes go; `base` is the address of NumPy's address 0."""
         data = self._data
         self._run, self._id, self._base = run, number, base
+        self._fields: dict[str, Array] = {}
         self._whole = 0  # bytes of the vector access going on, -1 once it is noted
         self._number = run.memory(number, base + _pointer(data), data.strides)
 
@@ -550,9 +588,16 @@ class Traced(Array):
 
     def _load(self, index: Any, site: int) -> Any:
         found = self._read(index)
-        if not isinstance(found, Array):
+        if not isinstance(found, (Array, Record)):
             self._note(index, ATOMIC if self._run.atomic else READ, site)
         return found
+
+    def field(self, name: str) -> Array:
+        if name not in self._fields:
+            data = self._data[name]
+            number = self._run.field(self._id, data.dtype)
+            self._fields[name] = self._view(data, self._written, number)
+        return self._fields[name]
 
     def _note(self, index: Any, operation: int, site: int) -> None:
         run = self._run
@@ -562,21 +607,26 @@ class Traced(Array):
         strides = zip(parts, self._data.strides, strict=False)
         offset = sum(int(part) * stride for part, stride in strides)
         if operation == ATOMIC:
-            run._exchange(run.address(self._number) + offset)
+            run.exchange(self._space, run.address(self._number) + offset)
         if not run.noting:
             return
+        if operation == ATOMIC and run.swap:
+            run.swaps.append(run.rows)
         if self._whole:
             operation |= _VECTOR
             self._whole = -1
         run.log.extend((site | operation, self._number + 1, offset, 0))
 
     def _view(
-        self, data: np.ndarray[Any, Any], written: np.ndarray[Any, Any] | None
+        self,
+        data: np.ndarray[Any, Any],
+        written: np.ndarray[Any, Any] | None,
+        number: int | None = None,
     ) -> "Array":
         view = traced_class(data)(
             data, self._name, self._space, self._fault, written, self._readonly
         )
-        view.attach(self._run, self._id, self._base)
+        view.attach(self._run, self._id if number is None else number, self._base)
         return view
 
     @contextlib.contextmanager
