@@ -94,6 +94,31 @@ def test_an_index_that_is_a_float() -> None:
 
 
 @pytest.mark.parametrize(
+    ("kind", "operation", "words"),
+    [
+        ("float32", "cas", "int32, uint32, int64 and uint64"),
+        ("uint8", "add", "float32 and float64"),
+        ("int32", "inc", "uint32 and uint64"),
+    ],
+)
+def test_an_atomic_that_numba_does_not_have(
+    kind: str, operation: str, words: str
+) -> None:
+    @cuda.jit
+    def kernel(out):
+        if operation == "cas":
+            cuda.atomic.cas(out, 0, 0, 1)
+        elif operation == "inc":
+            cuda.atomic.inc(out, 0, 1)
+        else:
+            cuda.atomic.add(out, 0, 1)
+
+    fault = fault_of(kernel, (1, 1), np.zeros(1, kind))
+    assert fault.kind == "type"
+    assert words in fault.why
+
+
+@pytest.mark.parametrize(
     ("config", "words"),
     [
         ((1, 2048), "block of 2048 threads; a block holds at most 1024 (32 warps)"),

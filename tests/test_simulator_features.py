@@ -919,6 +919,33 @@ def _() -> None:
     assert out[0] == pytest.approx(0.5, rel=1e-6)
 
 
+@feature("the bits of a float as an integer, and back")
+def _() -> None:
+    from numba.cuda import libdevice
+
+    @cuda.jit
+    def kernel(x, out):
+        bits = libdevice.float_as_int(x[0])
+        out[0] = bits
+        x[1] = libdevice.int_as_float(bits + 1)
+
+    x, out = launch(
+        kernel, (1, 1), np.array([-1.5, 0], np.float32), np.zeros(1, np.int32)
+    )
+    equal(out, x[:1].view(np.int32))
+    equal(x[1], np.nextafter(x[0], np.float32(-2)))
+
+
+@feature("swaps on a float's bits, through a view")
+def _() -> None:
+    @cuda.jit
+    def kernel(out):
+        bits = out.view(int32)
+        cuda.atomic.cas(bits, 0, 0, 0x3F800000)
+
+    equal(launch(kernel, (1, 1), np.zeros(1, np.float32))[0], [1])
+
+
 # Functions and launches
 
 

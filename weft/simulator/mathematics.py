@@ -99,6 +99,16 @@ def gcd(a: Any, b: Any) -> int:
     return math.gcd(int(a), int(b))
 
 
+_SAME_BITS: dict[str, tuple[Any, Any]] = {
+    "float_as_int": (np.float32, np.int32),
+    "float_as_uint": (np.float32, np.uint32),
+    "int_as_float": (np.int32, np.float32),
+    "uint_as_float": (np.uint32, np.float32),
+    "double_as_longlong": (np.float64, np.int64),
+    "longlong_as_double": (np.int64, np.float64),
+}
+
+
 class Libdevice:
     """`numba.cuda.libdevice`, as far as a name maps to a function of `math`.
 
@@ -107,6 +117,9 @@ class Libdevice:
     """
 
     def __getattr__(self, name: str) -> Callable[..., Any]:
+        if name in _SAME_BITS:
+            given, wanted = _SAME_BITS[name]
+            return lambda x: np.asarray(x).astype(given).view(wanted)[()]
         plain = name.removeprefix("fast_")
         wide = np.float32 if plain.endswith("f") else np.float64
         special = {

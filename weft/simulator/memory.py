@@ -231,7 +231,9 @@ class Array:
         return self._view(self._data.reshape(*shape), marks)
 
     def view(self, dtype: Any) -> "Array":
-        return self._view(self._data.view(as_dtype(dtype)), None)
+        data = self._data.view(as_dtype(dtype))
+        same = data.shape == self._data.shape
+        return self._view(data, self._written if same else None)
 
     def __len__(self) -> int:
         return len(self._data)

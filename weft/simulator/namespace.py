@@ -297,7 +297,22 @@ class Atomic:
     def _change(self, array: Any, index: Any, new: Any, swap: bool = False) -> Any:
         if not isinstance(array, Array):
             self._run.fault("type", "cuda.atomic works on an element of an array")
+<<<<<<< /tmp/w/mine
+        name = sys._getframe(1).f_code.co_name
+        kinds = _ATOMIC_KINDS.get(name, "iuf")
+        if array.dtype.kind not in kinds or array.dtype.itemsize not in (4, 8):
+            allowed = {"iuf": "int32, uint32, int64, uint64, float32 and float64"}
+            allowed |= {"iu": "int32, uint32, int64 and uint64"}
+            allowed |= {"u": "uint32 and uint64"}
+            self._run.fault(
+                "type",
+                f"cuda.atomic.{name} on {array._name}, which holds {array.dtype}",
+                f"Numba has this operation for {allowed[kinds]}.",
+            )
+        with self._run.atomically(), np.errstate(all="ignore"):
+=======
         with self._run.atomically(swap), np.errstate(all="ignore"):
+>>>>>>> /tmp/w/theirs
             old = array[index]
             if isinstance(old, Array):
                 self._run.fault("type", "an atomic operation needs one element")
@@ -354,6 +369,12 @@ class Atomic:
 
     def compare_and_swap(self, array: Any, old: Any, value: Any) -> Any:
         return self.cas(array, (0,) * array.ndim, old, value)
+
+
+# The operations that Numba does not have for every type of number.
+_ATOMIC_KINDS = {"inc": "u", "dec": "u"} | dict.fromkeys(
+    ("and_", "or_", "xor", "exch", "cas"), "iu"
+)
 
 
 class Half:
