@@ -1,6 +1,7 @@
 """Counters against a direct model of sectors and banks."""
 
 import math
+import time
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ from hypothesis import strategies as st
 import weft  # noqa: F401  before Numba
 
 from numba import cuda, float32, float64  # isort: skip
-from weft.counters import Line, count
+from weft.counters import Line, count, total, work
 from weft.intrinsics import load4, store4
 from weft.simulator import record
 from weft.simulator.trace import Trace
@@ -170,7 +171,7 @@ def test_arithmetic_is_counted_by_line() -> None:
     x, n, out = floats(68), np.ones(64, np.int32), floats(64)
     trace = traced(kernel, (2, 32), x, n, out)
     first = kernel.py_func.__code__.co_firstlineno
-    lines = {line - first: flops for (_, line), flops in trace.flops.items()}
+    lines = {place.line - first: flops for place, flops in trace.flops.items()}
     assert lines == {5: 512, 6: 512, 7: 512}
 
 
@@ -219,3 +220,67 @@ def test_a_long_trace_stops_between_blocks(monkeypatch: pytest.MonkeyPatch) -> N
 
     trace = traced(kernel, (16, 32), floats(512))
     assert (trace.blocks, trace.all_blocks, len(trace)) == (4, 16, 128)
+
+
+def test_bytes_of_each_level_by_line() -> None:
+    @cuda.jit
+    def kernel(x, out):
+        tile = cuda.shared.array(64, float32)
+        mine = cuda.local.array(1, float64)
+        t = cuda.threadIdx.x
+        tile[t] = x[2 * t]
+        mine[0] = 1
+        cuda.syncthreads()
+        out[t] = tile[t] * tile[63 - t]
+
+    trace = traced(kernel, (1, 64), floats(128), floats(64))
+    load, local, store = work(trace)
+    assert (load.requested, load.moved, load.touched) == (256, 512, 512)
+    assert (load.shared, load.flops, load.intensity) == (256, 0, 0)
+    assert (local.local, local.touched) == (512, 0)
+    assert (store.requested, store.shared, store.flops) == (256, 512, 64)
+    assert store.intensity == 64 / 256
+    whole = total(trace)
+    assert (whole.touched, whole.moved, whole.flops) == (768, 768, 64)
+
+
+def test_touched_counts_a_sector_once() -> None:
+    @cuda.jit
+    def kernel(x, out):
+        out[cuda.grid(1)] = x[0]
+
+    whole = total(traced(kernel, (4, 32), floats(1), floats(128)))
+    assert (whole.requested, whole.moved, whole.touched) == (1024, 640, 544)
+
+
+def test_requests_in_which_lanes_are_missing() -> None:
+    @cuda.jit
+    def kernel(x, out):
+        i = cuda.grid(1)
+        if i < 40:
+            out[i] = x[0]
+            if i % 2 == 0:
+                out[i] = 1
+
+    found = lines(kernel, (1, 40), floats(1), floats(40))
+    assert [(n.requests, n.lanes, n.divergent) for n in found] == [
+        (2, 40, 0),
+        (2, 40, 0),
+        (2, 20, 2),
+    ]
+    assert found[0].ideal == 2  # all lanes want the same 4 bytes
+
+
+@pytest.mark.alone
+def test_counting_is_linear_and_quick() -> None:
+    @cuda.jit
+    def kernel(x, out):
+        i = cuda.grid(1)
+        for k in range(70):
+            out[i] = x[i + k]
+
+    trace = traced(kernel, (16, 256), floats(5000), floats(4096))
+    assert len(trace) == 573_440
+    start = time.process_time()
+    count(trace)
+    assert time.process_time() - start < 0.5

@@ -1,4 +1,4 @@
-"""What a trace costs: sectors and requests, bank conflicts, per source line.
+"""What a trace costs: sectors and requests, bank conflicts, lanes, bytes, arithmetic.
 
 The numbers are those that Nsight Compute reports for the same kernel. A *request* is
 one instruction executed by one warp. Global memory moves in *sectors* of 32 bytes;
@@ -10,12 +10,15 @@ Memory and Memory Banks"; Nsight Compute, metrics `l1tex__t_sectors`,
 `l1tex__t_requests` and `l1tex__data_bank_conflicts_pipe_lsu_mem_shared`.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
+from weft.simulator import columns
+from weft.simulator.columns import Columns, Flags
 from weft.simulator.faults import Place
-from weft.simulator.trace import LOCAL, READ, SHARED, Columns, Trace
+from weft.simulator.limits import WARP
+from weft.simulator.trace import ATOMIC, GLOBAL, LOCAL, READ, SHARED, Trace
 
 SECTOR = 32  # bytes
 BANKS = 32
@@ -25,12 +28,13 @@ PASS_BYTES = 128  # what shared memory delivers in one pass
 
 @dataclass(frozen=True)
 class Line:
-    """The requests of one instruction of the kernel.
+    """The requests of one instruction of the kernel to one array.
 
     `array` is the array's name in the kernel, `store` whether it writes. For global
     memory `sectors` counts those moved and `ideal` those that would have sufficed;
     for shared memory `ideal` is the fewest passes possible and `conflicts` counts those
-    beyond.
+    beyond. `lanes` counts the accesses, one for each lane that took part, `bytes` what
+    they asked for; in `divergent` requests not every thread of the warp took part.
     """
 
     place: Place
@@ -41,6 +45,15 @@ class Line:
     sectors: int = 0
     ideal: int = 0
     conflicts: int = 0
+    lanes: int = 0
+    bytes: int = 0
+    divergent: int = 0
+    atomic: bool = False
+
+    @property
+    def lanes_per_request(self) -> float:
+        """How many lanes of a warp take part, on average; 32 without divergence."""
+        return self.lanes / self.requests
 
     @property
     def per_request(self) -> float:
@@ -48,85 +61,216 @@ class Line:
         return (self.conflicts if self.shared else self.sectors) / self.requests
 
 
+@dataclass(frozen=True)
+class Work:
+    """What a source line, or a whole launch, does: bytes by level, and arithmetic.
+
+    `requested` is what its threads ask global memory for, `moved` what the sectors come
+    to that the L1 cache has to fetch or send, `touched` the distinct sectors among
+    those: less than that cannot come from DRAM. All in bytes. `flops` counts the
+    operations + − × ÷ on floating-point numbers that the source spells out.
+    """
+
+    place: Place | None
+    requested: int = 0
+    moved: int = 0
+    touched: int = 0
+    shared: int = 0
+    local: int = 0
+    flops: int = 0
+
+    @property
+    def intensity(self) -> float:
+        """Operations per byte that has to come from DRAM or go there."""
+        return self.flops / self.touched if self.touched else float("inf")
+
+
 def count(trace: Trace) -> list[Line]:
     """Count the requests of `trace`, one `Line` an instruction, in source order."""
+    rows = np.flatnonzero(trace.space != LOCAL)
+    if not rows.size:
+        return []
+    requests = Requests(trace, rows)
     lines = []
-    for site in range(len(trace.places)):
-        rows = np.flatnonzero((trace.site == site) & (trace.space != LOCAL))
-        if not rows.size:
-            continue
-        shared = bool(trace.space[rows[0]] == SHARED)
-        groups = requests(trace, rows)
-        place, name = trace.places[site], trace.arrays[trace.array[rows[0]]]
-        store = bool(trace.operation[rows[0]] != READ)
-        if shared:
-            extra = sum(conflicts(trace.address[g], trace.size[g]) for g in groups)
-            ideal = sum(fewest_passes(trace.size[g]) for g in groups)
-            lines.append(
-                Line(
-                    place, name, True, store, len(groups), ideal=ideal, conflicts=extra
-                )
+    for k, (site, array) in enumerate(requests.instructions):
+        example = requests.example[k]
+        shared = bool(trace.space[example] == SHARED)
+        operation = int(trace.operation[example])
+        lines.append(
+            Line(
+                trace.places[site],
+                trace.arrays[array],
+                shared,
+                operation != READ,
+                int(requests.count[k]),
+                sectors=0 if shared else int(requests.sectors[k]),
+                ideal=int((requests.passes if shared else requests.ideal)[k]),
+                conflicts=int(requests.conflicts[k]) if shared else 0,
+                lanes=int(requests.lanes[k]),
+                bytes=int(requests.bytes[k]),
+                divergent=int(requests.divergent[k]),
+                atomic=operation == ATOMIC,
             )
-        else:
-            moved = sum(sectors(trace.address[g], trace.size[g]) for g in groups)
-            ideal = sum(-(-int(trace.size[g].sum()) // SECTOR) for g in groups)
-            lines.append(Line(place, name, False, store, len(groups), moved, ideal))
+        )
     return sorted(lines, key=lambda line: (line.place.line, line.store))
 
 
-def requests(trace: Trace, rows: Columns) -> list[Columns]:
-    """Group the accesses of one instruction into requests.
+class Requests:
+    """The accesses `rows` of a trace, grouped into requests.
 
-    The lanes of a warp that execute it for the same, k-th, time form one request.
+    The lanes of a warp that execute an instruction for the same, k-th, time form one
+    request. Attributes with one entry an instruction: `instructions` (site, array),
+    `example` (one of its accesses), `count`, `lanes`, `bytes`, `divergent`, `sectors`,
+    `ideal`, `passes`, `conflicts`; see `Line`.
     """
-    warp = trace.block[rows] * 32 + trace.warp[rows]
-    thread = trace.block[rows] * 1024 + trace.thread[rows]
-    order = np.argsort(thread, kind="stable")
-    counts = np.unique(thread[order], return_counts=True)[1]
-    times = np.empty(rows.size, np.int64)
-    times[order] = np.concatenate([np.arange(c) for c in counts])
-    order = np.lexsort((thread, times, warp))
-    key = np.stack([warp[order], times[order]])
-    starts = np.flatnonzero(np.any(np.diff(key, axis=1) != 0, axis=0)) + 1
-    return np.split(rows[order], starts)
+
+    def __init__(self, trace: Trace, rows: Columns) -> None:
+        names = len(trace.arrays)
+        kind = trace.site[rows] * names + trace.array[rows]
+        present = np.flatnonzero(np.bincount(kind))
+        self.instructions = [divmod(k, names) for k in present.tolist()]
+        kind = np.searchsorted(present, kind)
+        thread = columns.dense(trace.of_views("number"))[trace.view[rows]]
+
+        # How many times the thread had executed the instruction before.
+        order, new = columns.order(kind, thread)
+        rows, kind = rows[order], kind[order]
+        position = np.arange(rows.size)
+        times = position - np.maximum.accumulate(np.where(new, position, 0))
+        # Requests are numbered instruction by instruction, warp by warp.
+        warp = trace.block[rows] * WARP + trace.warp[rows]
+        first = columns.starts(kind, warp)
+        most = np.maximum.reduceat(times, first) + 1
+        before = np.cumsum(most) - most
+        self.request = np.repeat(before, np.diff(first, append=rows.size)) + times
+
+        self.address, self.size = trace.address[rows], trace.size[rows]
+        self.lane = trace.thread[rows] % WARP
+        self._of = np.zeros(int(most.sum()), np.int64)  # the kind of a request
+        self._of[self.request] = kind
+        self._kinds = present.size
+        self.example = rows[columns.starts(kind)]
+        self.count = np.bincount(self._of)
+        self.lanes = np.bincount(kind)
+        self.bytes = np.bincount(kind, self.size).astype(np.int64)
+
+        active = np.bincount(self.request)
+        living = np.zeros(self._of.size, np.int64)
+        threads = int(np.prod(trace.block_size))
+        living[self.request] = np.minimum(WARP, threads - trace.warp[rows] * WARP)
+        self.divergent = self._sum(active < living)
+        shared = trace.space[rows] == SHARED
+        self.sectors, self.ideal = self._sectors(~shared)
+        self.passes, self.conflicts = self._passes(shared, active)
+
+    def _sum(self, per_request: Columns | Flags) -> Columns:
+        """Add up over the requests of each instruction."""
+        return np.bincount(self._of, per_request, self._kinds).astype(np.int64)
+
+    def _sectors(self, chosen: Flags) -> tuple[Columns, Columns]:
+        """How many 32-byte sectors are moved, and how few would have sufficed."""
+        request, address, size = self._of_chosen(chosen)
+        unit = min(SECTOR, columns.unit(address, size))
+        piece, row = columns.spread(address // unit, (address + size) // unit)
+        request, piece = columns.distinct(request[row], piece)
+        useful = np.bincount(request, minlength=self._of.size) * unit
+        moved = request[columns.starts(request, piece * unit // SECTOR)]
+        moved = np.bincount(moved, minlength=self._of.size)
+        return self._sum(moved), self._sum(-(-useful // SECTOR))
+
+    def _passes(self, chosen: Flags, active: Columns) -> tuple[Columns, Columns]:
+        """The fewest passes possible, and how many are taken beyond those.
+
+        A pass serves at most 128 bytes, so lanes with 8 bytes go by halves of a warp
+        and lanes with 16 by quarters; lanes that want the same word share it.
+        """
+        request, address, size = self._of_chosen(chosen)
+        if not request.size:
+            return np.zeros(self._kinds, np.int64), np.zeros(self._kinds, np.int64)
+        width = np.zeros(self._of.size, np.int64)
+        width[request] = size
+        at_once = np.clip(PASS_BYTES // np.maximum(width, 1), 1, WARP)
+        fewest = np.where(width > 0, -(-active // at_once), 0)
+
+        part = request * WARP
+        if size.max() > WORD:
+            part += self._rank(request, self.lane[chosen]) // at_once[request]
+        word, row = columns.spread(address // WORD, (address + size - 1) // WORD + 1)
+        bank = part[row] * BANKS + word % BANKS
+        bank, word = columns.distinct(bank, word // BANKS)
+        # The fullest bank decides how many passes a part of a request takes.
+        first = columns.starts(bank)
+        words = np.diff(first, append=bank.size)
+        part = bank[first] // BANKS
+        first = columns.starts(part)
+        passes = np.maximum.reduceat(words, first)
+        extra = np.bincount(part[first] // WARP, passes - 1, self._of.size)
+        return self._sum(fewest), self._sum(extra)
+
+    def _of_chosen(self, chosen: Flags) -> tuple[Columns, Columns, Columns]:
+        return self.request[chosen], self.address[chosen], self.size[chosen]
+
+    def _rank(self, request: Columns, lane: Columns) -> Columns:
+        """Where each lane stands among those that take part."""
+        order, _ = columns.order(request, lane)
+        first = columns.starts(request[order])
+        rank = np.empty(request.size, np.int64)
+        begin = np.repeat(first, np.diff(first, append=request.size))
+        rank[order] = np.arange(request.size) - begin
+        return rank
 
 
-def sectors(address: Columns, size: Columns) -> int:
-    """How many 32-byte sectors one request touches."""
-    first, last = address // SECTOR, (address + size - 1) // SECTOR
-    if (first == last).all():
-        return int(np.unique(first).size)
-    touched = [np.arange(a, b + 1) for a, b in zip(first, last, strict=True)]
-    return int(np.unique(np.concatenate(touched)).size)
+def work(trace: Trace) -> list[Work]:
+    """What each line does that touches memory or computes, in source order."""
+    places = [replace(p, expression="") for p in trace.places]
+    lines = list(dict.fromkeys([*places, *trace.flops]))
+    number = {line: k for k, line in enumerate(lines)}
+    line = np.array([number[p] for p in places] or [0], np.int64)[trace.site]
 
+    def bytes_of(space: int) -> Columns:
+        mine = trace.space == space
+        found = np.bincount(line[mine], trace.size[mine], len(lines))
+        return found.astype(np.int64)
 
-def conflicts(address: Columns, size: Columns) -> int:
-    """How many passes beyond the fewest possible one shared request takes.
-
-    A pass serves at most 128 bytes, so lanes with 8 bytes go by halves of a warp and
-    lanes with 16 by quarters; lanes that want the same word share it.
-    """
-    lanes = lanes_per_pass(size)
-    extra = 0
-    for start in range(0, address.size, lanes):
-        part = slice(start, start + lanes)
-        words = np.unique(
-            np.concatenate(
-                [
-                    np.arange(a // WORD, (a + s - 1) // WORD + 1)
-                    for a, s in zip(address[part], size[part], strict=True)
-                ]
-            )
+    requested, shared, local = map(bytes_of, (GLOBAL, SHARED, LOCAL))
+    sectors = np.zeros(len(lines), np.int64)
+    for one in count(trace):
+        sectors[number[replace(one.place, expression="")]] += one.sectors
+    touched, _ = _sectors_touched(trace, line)
+    found = [
+        Work(
+            place,
+            int(requested[k]),
+            int(sectors[k]) * SECTOR,
+            int((touched == k).sum()) * SECTOR,
+            int(shared[k]),
+            int(local[k]),
+            trace.flops.get(place, 0),
         )
-        extra += int(np.bincount(words % BANKS).max()) - 1
-    return extra
+        for k, place in enumerate(lines)
+    ]
+    return sorted(found, key=lambda w: w.place.line if w.place else 0)
 
 
-def fewest_passes(size: Columns) -> int:
-    """How many passes one shared request takes if no two lanes are in conflict."""
-    return -(-size.size // lanes_per_pass(size))
+def total(trace: Trace) -> Work:
+    """What the whole launch does, as far as it was written down."""
+    lines = work(trace)
+    _, sector = _sectors_touched(trace, np.zeros(len(trace), np.int64))
+    return Work(
+        None,
+        sum(w.requested for w in lines),
+        sum(w.moved for w in lines),
+        sector.size * SECTOR,
+        sum(w.shared for w in lines),
+        sum(w.local for w in lines),
+        sum(w.flops for w in lines),
+    )
 
 
-def lanes_per_pass(size: Columns) -> int:
-    """How many lanes a pass can serve, each with its `size` in bytes."""
-    return min(32, max(1, PASS_BYTES // int(size.max())))
+def _sectors_touched(trace: Trace, key: Columns) -> tuple[Columns, Columns]:
+    """The distinct sectors of global memory, for each value of `key`."""
+    mine = trace.space == GLOBAL
+    address, size = trace.address[mine], trace.size[mine]
+    sector, row = columns.spread(address // SECTOR, (address + size - 1) // SECTOR + 1)
+    found, sector = columns.distinct(key[mine][row], sector)
+    return found, sector

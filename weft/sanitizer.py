@@ -15,6 +15,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from weft.simulator import columns
+from weft.simulator.columns import Columns
 from weft.simulator.faults import Place
 from weft.simulator.trace import (
     ATOMIC,
@@ -23,7 +25,6 @@ from weft.simulator.trace import (
     READ,
     SHARED,
     WRITE,
-    Columns,
     Trace,
     View,
 )
@@ -88,19 +89,18 @@ def races(trace: Trace) -> Race | None:
 def unwritten(trace: Trace) -> Unwritten | None:
     """The first read of shared, local or fresh memory that nothing had written."""
     fresh = np.array([*trace.fresh, False])[trace.array]
+    if trace.blocks < trace.all_blocks:
+        fresh &= trace.space != GLOBAL  # a block left out may have written it
     rows = np.flatnonzero(fresh)
     if not rows.size:
         return None
     rows, word = _words(trace, rows)
-    owner = np.select(
-        [trace.space[rows] == SHARED, trace.space[rows] == LOCAL],
-        [trace.block[rows], trace.block[rows] * 1024 + trace.thread[rows]],
-        0,
-    )
-    order = np.lexsort((rows, word, trace.space[rows], owner))
-    key = np.stack([owner, trace.space[rows], word])[:, order]
-    first = np.concatenate([[True], np.any(np.diff(key, axis=1) != 0, axis=0)])
-    starts = rows[order][first]
+    view = trace.view[rows]
+    shared, local = trace.space[rows] == SHARED, trace.space[rows] == LOCAL
+    owner = np.where(shared, trace.of_views("block")[view], 0)
+    owner = np.where(local, trace.of_views("number")[view], owner)
+    order, new = columns.order(trace.space[rows], owner, word)
+    starts = rows[order[new]]
     early = starts[trace.operation[starts] != WRITE]
     if not early.size:
         return None
@@ -122,44 +122,34 @@ def _candidates(trace: Trace) -> list[Columns]:
     if not rows.size or not (trace.operation[rows] != READ).any():
         return []
     rows, word = _words(trace, rows)
+    block, epoch, grid = map(trace.of_views, ("block", "epoch", "grid"))
+    packed, _ = columns.pack(block, grid, epoch)
+    assert packed is not None, "blocks and barriers fit into 63 bits"
+    region = columns.dense(packed) * 2
     shared = trace.space[rows] == SHARED
-    thread = trace.block[rows] * 1024 + trace.thread[rows]
+    view = trace.view[rows]
     inside = _groups(
-        rows,
-        thread,
-        trace.operation[rows],
-        shared,
-        word,
-        trace.block[rows],
-        trace.epoch[rows],
-        trace.grid_epoch[rows],
+        trace, rows, trace.of_views("number")[view], region[view] + shared, word
     )
     wide = ~shared
     if trace.all_blocks == 1 or not wide.any():
         return inside
-    rows, word = rows[wide], word[wide]
-    across = _groups(
-        rows, trace.block[rows], trace.operation[rows], word, trace.grid_epoch[rows]
-    )
-    return inside + across
+    rows, word, view = rows[wide], word[wide], view[wide]
+    return inside + _groups(trace, rows, block[view], grid[view], word)
 
 
-def _groups(
-    rows: Columns, who: Columns, operation: Columns, *keys: Columns
-) -> list[Columns]:
+def _groups(trace: Trace, rows: Columns, who: Columns, *keys: Columns) -> list[Columns]:
     """Rows with equal keys that come from several `who`, one of them writing."""
-    order = np.lexsort((rows, *keys))
-    sorted_keys = np.stack([np.asarray(k, np.int64)[order] for k in keys])
-    starts = np.flatnonzero(
-        np.concatenate([[True], np.any(np.diff(sorted_keys, axis=1) != 0, axis=0)])
-    )
-    who, operation = who[order], operation[order]
+    order, new = columns.order(*keys)
+    starts = np.flatnonzero(new)
+    rows, who = rows[order], who[order]
+    operation = trace.operation[rows]
     several = np.minimum.reduceat(who, starts) != np.maximum.reduceat(who, starts)
     writes = np.logical_or.reduceat(operation != READ, starts)
     plain = np.logical_or.reduceat(operation != ATOMIC, starts)
     ends = np.append(starts[1:], rows.size)
     chosen = np.flatnonzero(several & writes & plain)
-    return [np.sort(rows[order[starts[g] : ends[g]]]) for g in chosen]
+    return [rows[starts[g] : ends[g]] for g in chosen]
 
 
 def _words(trace: Trace, rows: Columns) -> tuple[Columns, Columns]:
@@ -168,16 +158,9 @@ def _words(trace: Trace, rows: Columns) -> tuple[Columns, Columns]:
     In most traces all have one size, and there is nothing to split.
     """
     size, address = trace.size[rows], trace.address[rows]
-    unit = int(size.min())
-    if (size == unit).all() and not (address % unit).any():
-        return rows, address // unit
-    unit = int(np.gcd.reduce(np.concatenate([size, address])))
-    unit = max(unit, 1)
-    pieces = size // unit
-    split = np.repeat(rows, pieces)
-    start = np.repeat(address // unit, pieces)
-    step = np.arange(pieces.sum()) - np.repeat(np.cumsum(pieces) - pieces, pieces)
-    return split, start + step
+    unit = columns.unit(size, address)
+    word, row = columns.spread(address // unit, (address + size) // unit)
+    return rows[row], word
 
 
 def _guesses(trace: Trace) -> frozenset[int]:

@@ -10,16 +10,22 @@ import struct
 import sys
 from array import array as numbers
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from types import CodeType, FrameType
 from typing import Any
 
 import numpy as np
 
+from .columns import Columns
 from .faults import Place, place
+<<<<<<< /tmp/w/mine
+from .limits import WARP, Dim
+from .memory import Array
+=======
 from .limits import WARP
 from .memory import Array, Record
+>>>>>>> /tmp/w/theirs
 from .noting import LOAD, SUMS
 from .scheduler import Run, Thread
 
@@ -35,8 +41,6 @@ _PACK = 1 << 18  # numbers in the log, after which they are packed
 
 MOST_BLOCKS = 64  # written down; of a larger grid a sample
 MOST_ACCESSES = 4_000_000  # after which no further block is begun
-
-Columns = np.ndarray[Any, np.dtype[np.int64]]
 
 
 @dataclass(frozen=True)
@@ -127,10 +131,15 @@ class Trace:
     Columns with one entry an access: `view` (index into `views`), `site` (into
     `places`), `array` (into `arrays`), `space` (GLOBAL, SHARED, LOCAL), `address` and
     `size` in bytes, `operation` (READ, WRITE, ATOMIC). Addresses are those of each
+<<<<<<< /tmp/w/mine
+    space; two arrays overlap only where they share memory. `flops` are the
+    floating-point operations of each line. `blocks` of `all_blocks` were written down.
+=======
     space; two arrays overlap only where they share memory. `swaps` are the rows of
     compare-and-swap operations. `flops` are the
     floating-point operations of each line, by function and line number. `blocks` of
     `all_blocks` were written down.
+>>>>>>> /tmp/w/theirs
     """
 
     places: list[Place]
@@ -147,13 +156,19 @@ class Trace:
     operation: Columns
     swaps: Columns
     bases: dict[str, int]
-    flops: dict[tuple[str, int], int]
+    flops: dict[Place, int]
+    name: str
+    grid_size: Dim
+    block_size: Dim
     blocks: int
     all_blocks: int
 
+    def of_views(self, name: str) -> Columns:
+        """An attribute of every view."""
+        return np.array([getattr(v, name) for v in self.views] or [0], np.int64)
+
     def _of_view(self, name: str) -> Columns:
-        values = np.array([getattr(v, name) for v in self.views] or [0], np.int64)
-        return values[self.view]
+        return self.of_views(name)[self.view]
 
     @cached_property
     def block(self) -> Columns:
@@ -517,24 +532,25 @@ class TracedRun(Run):
             swaps=np.array(self.swaps, np.int64),
             bases={n: b for (s, n), b in self._bases.items() if s == "global"},
             flops=self._arithmetic(number, array),
+            name=self.call.__name__,
+            grid_size=self.grid,
+            block_size=self.block,
             blocks=len(self._noted),
             all_blocks=self._blocks,
         )
 
-    def _arithmetic(
-        self, number: Columns, array: Columns
-    ) -> dict[tuple[str, int], int]:
+    def _arithmetic(self, number: Columns, array: Columns) -> dict[Place, int]:
         """How many floating-point operations each line has done."""
         done = {site >> _OPERATION: times for site, times in self._flops.items()}
         floating = np.array([d.kind in "fc" for d in self._dtypes] or [False])
         loads = np.bincount(number[floating[array]], minlength=1)
         for at in np.flatnonzero(loads).tolist():
             done[at] = int(loads[at])
-        flops: dict[tuple[str, int], int] = {}
+        flops: dict[Place, int] = {}
         for at, times in done.items():
             spot, each = self.bound.noted.get(at, (None, 0))
             if spot is not None and each:
-                line = spot.function, spot.line
+                line = replace(spot, expression="")
                 flops[line] = flops.get(line, 0) + each * times
         return flops
 
