@@ -297,7 +297,6 @@ class Atomic:
     def _change(self, array: Any, index: Any, new: Any, swap: bool = False) -> Any:
         if not isinstance(array, Array):
             self._run.fault("type", "cuda.atomic works on an element of an array")
-<<<<<<< /tmp/w/mine
         name = sys._getframe(1).f_code.co_name
         kinds = _ATOMIC_KINDS.get(name, "iuf")
         if array.dtype.kind not in kinds or array.dtype.itemsize not in (4, 8):
@@ -309,10 +308,7 @@ class Atomic:
                 f"cuda.atomic.{name} on {array._name}, which holds {array.dtype}",
                 f"Numba has this operation for {allowed[kinds]}.",
             )
-        with self._run.atomically(), np.errstate(all="ignore"):
-=======
         with self._run.atomically(swap), np.errstate(all="ignore"):
->>>>>>> /tmp/w/theirs
             old = array[index]
             if isinstance(old, Array):
                 self._run.fault("type", "an atomic operation needs one element")

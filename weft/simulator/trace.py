@@ -19,13 +19,8 @@ import numpy as np
 
 from .columns import Columns
 from .faults import Place, place
-<<<<<<< /tmp/w/mine
 from .limits import WARP, Dim
-from .memory import Array
-=======
-from .limits import WARP
 from .memory import Array, Record
->>>>>>> /tmp/w/theirs
 from .noting import LOAD, SUMS
 from .scheduler import Run, Thread
 
@@ -131,15 +126,9 @@ class Trace:
     Columns with one entry an access: `view` (index into `views`), `site` (into
     `places`), `array` (into `arrays`), `space` (GLOBAL, SHARED, LOCAL), `address` and
     `size` in bytes, `operation` (READ, WRITE, ATOMIC). Addresses are those of each
-<<<<<<< /tmp/w/mine
-    space; two arrays overlap only where they share memory. `flops` are the
-    floating-point operations of each line. `blocks` of `all_blocks` were written down.
-=======
     space; two arrays overlap only where they share memory. `swaps` are the rows of
-    compare-and-swap operations. `flops` are the
-    floating-point operations of each line, by function and line number. `blocks` of
-    `all_blocks` were written down.
->>>>>>> /tmp/w/theirs
+    compare-and-swap operations, `flops` the floating-point operations of each line.
+    `blocks` of `all_blocks` were written down.
     """
 
     places: list[Place]
