@@ -1,0 +1,16 @@
+# verdict: race
+# Every thread that finds one says so; they all say the same.
+@cuda.jit
+def flag_without_atomics(x, out):
+    i = cuda.grid(1)
+    if i < x.size and x[i] > float32(0.5):
+        out[0] = 1  # <- here
+
+
+CHECK = dict(
+    spec=lambda x: np.array([(x > 0.5).any()], np.int32),
+    inputs=lambda rng, n: rng.random(n, np.float32),
+    sizes=[200],
+    launch=lambda n: (-(-n // 64), 64),
+    out=lambda x: np.zeros(1, np.int32),
+)

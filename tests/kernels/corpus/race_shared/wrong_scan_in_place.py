@@ -1,0 +1,24 @@
+# verdict: race
+# One barrier a step: all threads have finished the step before.
+@cuda.jit
+def scan_in_place(x, out):
+    tile = cuda.shared.array(64, float32)
+    t = cuda.threadIdx.x
+    tile[t] = x[t]
+    cuda.syncthreads()
+
+    step = 1
+    while step < 64:
+        if t >= step:
+            tile[t] += tile[t - step]  # <- here
+        cuda.syncthreads()
+        step *= 2
+    out[t] = tile[t]
+
+
+CHECK = dict(
+    spec=lambda x: np.cumsum(x),
+    inputs=lambda rng, n: rng.random(n, np.float32),
+    sizes=[64],
+    launch=lambda n: (1, n),
+)

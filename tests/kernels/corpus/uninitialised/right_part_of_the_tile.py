@@ -1,0 +1,19 @@
+# verdict: pass
+# Part of the tile stays unwritten, and unread.
+@cuda.jit
+def reverse_part_of_a_tile(x, out):
+    tile = cuda.shared.array(64, float32)
+    t = cuda.threadIdx.x
+    if t < x.size:
+        tile[t] = x[t]
+    cuda.syncthreads()
+    if t < x.size:
+        out[t] = tile[x.size - 1 - t]
+
+
+CHECK = dict(
+    spec=lambda x: x[::-1].copy(),
+    inputs=lambda rng, n: rng.random(n, np.float32),
+    sizes=[1, 50],
+    launch=lambda n: (1, 64),
+)

@@ -1,0 +1,105 @@
+"""The corpus: small kernels as learners write them, each with the verdict it deserves.
+
+tests/kernels/corpus/<class>/{wrong,right}_<what>.py begins with `# verdict: <kind>` and
+a line on what the learner was thinking. Lines that the verdict must name end in
+`# <- here`. The last statement, `CHECK = dict(...)`, holds the arguments of
+`weft.check`. The kernels of the labs have the same two lines at their heads.
+"""
+
+import ast
+import hashlib
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[1]
+KERNELS = ROOT / "tests" / "kernels"
+FOLDER = KERNELS / "corpus"
+
+HEAD = re.compile(r"# verdict: ([\w-]+)\n# (.+)\n")
+HERE = re.compile(r"\s*# <- here$")
+
+GIVEN = """\
+import math
+import numpy as np
+from numba import cuda, float32, float64, int32, int64
+from weft.intrinsics import load4, store4
+"""
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """One file of tests/kernels.
+
+    `group` is the class of a corpus kernel, `<lab>/<exercise>` of a lab's; `marked`
+    are the lines that the verdict names.
+    """
+
+    path: Path
+    group: str
+    verdict: str
+    thinking: str
+    source: str
+
+    @property
+    def label(self) -> str:
+        return f"{self.group}/{self.path.stem}"
+
+    @property
+    def wrong(self) -> bool:
+        return self.path.stem.startswith("wrong_")
+
+    @property
+    def lines(self) -> list[str]:
+        return self.source.splitlines()
+
+    @property
+    def marked(self) -> list[int]:
+        return [n for n, text in enumerate(self.lines, 1) if HERE.search(text)]
+
+    @property
+    def function(self) -> str:
+        """The name of the kernel: the last function that `@cuda.jit` makes one."""
+        found = [
+            node.name
+            for node in ast.parse(self.source).body
+            if isinstance(node, ast.FunctionDef)
+            and any(ast.unparse(d) == "cuda.jit" for d in node.decorator_list)
+        ]
+        return found[-1]
+
+    @property
+    def digest(self) -> str:
+        """Changes with the code, not with its comments."""
+        code = ast.dump(ast.parse(self.source))
+        return hashlib.sha256(code.encode()).hexdigest()[:16]
+
+    def line(self, number: int) -> str:
+        """A line as the learner wrote it."""
+        return HERE.sub("", self.lines[number - 1]).strip()
+
+    def load(self) -> tuple[Any, dict[str, Any]]:
+        """Run the file; give its kernel and the arguments of its check."""
+        scope: dict[str, Any] = {"__name__": "corpus"}
+        exec(GIVEN, scope)
+        exec(compile(self.source, str(self.path), "exec"), scope)
+        return scope[self.function], scope["CHECK"]
+
+
+def read(path: Path) -> Kernel:
+    source = path.read_text(encoding="utf-8")
+    head = HEAD.match(source)
+    if head is None:
+        raise ValueError(f"{path}: `# verdict: <kind>` and a comment come first")
+    group = "/".join(path.parent.relative_to(KERNELS).parts).removeprefix("corpus/")
+    return Kernel(path, group, head[1], head[2], source)
+
+
+def corpus() -> list[Kernel]:
+    return [read(path) for path in sorted(FOLDER.glob("*/*.py"))]
+
+
+def of_labs() -> list[Kernel]:
+    paths = sorted(KERNELS.glob("*/*/*.py"))
+    return [read(path) for path in paths if FOLDER not in path.parents]
