@@ -71,7 +71,7 @@ function physical(x, y, side, { size, layout }, addresses) {
 function queues(x, y, side, parts) {
   const cell = side / BANKS;
   const most = Math.max(...parts.map((banks) => Math.max(...banks)));
-  const height = Math.min(6, 54 / Math.max(1, ...sums(parts)));
+  const height = Math.min(6, 42 / Math.max(1, ...sums(parts)));
   const out = [];
   for (let bank = 0; bank < BANKS; bank++) {
     let top = y;
@@ -141,7 +141,7 @@ function draw(state, width) {
       layout === "padded" && h("span", {}, " of a tile "),
       layout === "padded" && h("code", {}, `(${ROWS}, ${columns + 1})`),
     ],
-    picture: picture(width, foot + 66, children),
+    picture: picture(width, foot + 54, children),
     numbers: [
       [number(taken), taken === 1 ? "pass" : "passes", conflicts > 0 && "bad"],
       [number(fewest), "would do"],
@@ -160,10 +160,10 @@ export default figure({
       key: "pattern",
       label: "The warp reads",
       options: [
-        ["row", "a row"],
-        ["column", "a column"],
-        ["diagonal", "a diagonal"],
-        ["same", "one element"],
+        ["row", "row"],
+        ["column", "column"],
+        ["diagonal", "diagonal"],
+        ["same", "one cell"],
       ],
       when: (state) => !state.addresses,
     },

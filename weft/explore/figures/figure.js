@@ -190,7 +190,7 @@ export function figure({ defaults, controls, draw, fit = (x) => x, hand, key, pi
     );
     const code = h("p", { class: "code" });
     const seen = h("div", { class: "seen" });
-    const numbers = h("dl", { class: "numbers" });
+    const numbers = h("div", { class: "numbers" });
     const said = h("p", { class: "said", role: "status" });
     const root = h("div", { class: "weft-figure" }, bar, code, seen, numbers, said);
     el.append(root);
@@ -225,7 +225,7 @@ export function figure({ defaults, controls, draw, fit = (x) => x, hand, key, pi
       code.hidden = !out.code;
       numbers.replaceChildren(
         ...(out.numbers ?? []).map(([amount, label, mark]) =>
-          h("div", { class: mark }, h("dt", {}, label), h("dd", {}, String(amount))),
+          h("div", { class: mark }, h("b", {}, String(amount)), " ", h("span", {}, label)),
         ),
       );
       if (said.textContent !== out.said) said.textContent = out.said ?? "";
