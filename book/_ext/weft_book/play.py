@@ -22,6 +22,7 @@ from weft.bench.results import REFERENCE
 from . import results
 from .page import WeftDirective
 
+COURSE = Path(__file__).resolve().parents[3]  # also where only some pages are built
 FIGURES = Path("weft", "explore", "figures")
 STILLS = Path("book", "figures", "stills")
 PLACE = "figures"  # under the pages' _static
@@ -131,7 +132,7 @@ def copy_modules(app: Sphinx) -> None:
         return
     target = Path(app.outdir, "_static", PLACE)
     target.mkdir(parents=True, exist_ok=True)
-    for path in Path(app.srcdir, FIGURES).iterdir():
+    for path in (COURSE / FIGURES).iterdir():
         if path.suffix in (".js", ".css"):
             shutil.copyfile(path, target / path.name)
 
