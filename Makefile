@@ -56,6 +56,7 @@ update:  ## Bring the course up to date; what you wrote in the labs is kept
 
 vendor: author  ## Fetch the book's scripts from npm into book/vendor
 	@$(venv) book/fetch_vendor.py
+	@$(venv) book/bundle_d3.py
 
 clean:  ## Remove .venv and what was built; your labs and your progress stay
 	rm -rf .venv _build node_modules .pytest_cache .hypothesis .mypy_cache .ruff_cache
