@@ -14,7 +14,7 @@ from weft.simulator import Fault, LaunchError, Place, record
 from weft.simulator.launch import Launch
 from weft.simulator.limits import configuration
 from weft.simulator.memory import poison
-from weft.simulator.trace import Trace
+from weft.simulator.trace import READ, Trace
 
 STUB = "your code here"  # in the comment that a starter cell contains
 
@@ -144,7 +144,7 @@ def judge(exercise: Exercise, case: Case, config: Any, done: Done) -> None:
         if wrong:
             raise Failed(wrong_value(exercise, case, config, done, name, wrong, got))
     if exercise.checks_launch:
-        wasteful(exercise, case, config)
+        wasteful(exercise, case, config, done)
 
 
 def unwritten(
@@ -173,12 +173,13 @@ def unwritten(
     return Verdict(exercise.name, kind, message, why, places, when=case.label)
 
 
-def wasteful(exercise: Exercise, case: Case, config: Any) -> None:
+def wasteful(exercise: Exercise, case: Case, config: Any, done: Done) -> None:
     """Refuse a launch with whole blocks that have nothing to do. Raises `Failed`."""
     grid, block, _, _ = configuration(config)
     threads = int(np.prod(block))
     blocks = int(np.prod(grid))
-    needed = -(-max(o.size for o in case.outputs) // threads)
+    stored = np.unique(done.trace.block[done.trace.operation != READ]).size
+    needed = blocks - (done.trace.blocks - stored)
     if blocks > max(needed, 1):
         raise Failed(
             Verdict(

@@ -1,0 +1,35 @@
+"""Checks of a launch: which blocks of a grid have nothing to do."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from weft import check
+
+from numba import cuda  # isort: skip
+
+
+@pytest.mark.parametrize(
+    ("grid", "needed"),
+    [((3, 2), 0), ((4, 2), 6), ((3, 3), 6)],  # 65 columns, 9 rows
+)
+def test_idle_blocks_of_two_dimensions(grid: Any, needed: int) -> None:
+    @cuda.jit
+    def halve(x, out):
+        col, row = cuda.grid(2)
+        if row < x.shape[0] and col < x.shape[1]:
+            out[row, col] = x[row, col] // 2
+
+    def grid_for(rows, cols):
+        return grid, (32, 8)
+
+    verdict = check(
+        grid_for,
+        kernel=halve,
+        spec=lambda x: x // 2,
+        inputs=lambda rng, rows, cols: rng.integers(0, 9, (rows, cols), np.int32),
+        sizes=[(9, 65)],
+    )
+    assert bool(verdict) == (not needed)
+    assert not needed or f"where {needed} would do" in verdict.message
