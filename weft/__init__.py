@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from weft.checking import check
     from weft.device import doctor
     from weft.lesson import hint, lab, on_gpu, progress, quiz
+    from weft.tracing import trace
 
 __all__ = [
     "GPU",
@@ -27,6 +28,7 @@ __all__ = [
     "on_gpu",
     "progress",
     "quiz",
+    "trace",
 ]
 
 
@@ -62,6 +64,7 @@ _HOME = {
     "on_gpu": "weft.lesson",
     "progress": "weft.lesson",
     "quiz": "weft.lesson",
+    "trace": "weft.tracing",
 }
 
 

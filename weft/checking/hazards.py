@@ -5,7 +5,6 @@ from typing import Any
 
 import numpy as np
 
-from weft.checking.exercise import Exercise
 from weft.checking.verdict import Verdict
 from weft.sanitizer import Access, Race, Unwritten, races, unwritten
 from weft.simulator.faults import short
@@ -28,7 +27,7 @@ class Hazard:
     secondary: bool
 
 
-def find(exercise: Exercise, trace: Trace, config: Any, when: str) -> Hazard | None:
+def find(kernel: str, trace: Trace, config: Any, when: str) -> Hazard | None:
     """The first hazard of a trace, None if it has none."""
     race = races(trace)
     stores = race is not None and race.second.operation == race.first.operation == WRITE
@@ -36,12 +35,12 @@ def find(exercise: Exercise, trace: Trace, config: Any, when: str) -> Hazard | N
         race is not None and race.space == "global" and (stores or race.lost_update)
     )
     if race is not None and not secondary:
-        return Hazard(_race(exercise, trace, race, config, when), False)
+        return Hazard(_race(kernel, trace, race, config, when), False)
     missing = unwritten(trace)
     if missing is not None:
-        return Hazard(_unwritten(exercise, missing, config, when), False)
+        return Hazard(_unwritten(kernel, missing, config, when), False)
     if race is not None:
-        return Hazard(_race(exercise, trace, race, config, when), True)
+        return Hazard(_race(kernel, trace, race, config, when), True)
     return None
 
 
@@ -50,9 +49,7 @@ def unravel(rank: int, size: tuple[int, int, int]) -> tuple[int, int, int]:
     return rank % size[0], rank // size[0] % size[1], rank // (size[0] * size[1])
 
 
-def _race(
-    exercise: Exercise, trace: Trace, race: Race, config: Any, when: str
-) -> Verdict:
+def _race(kernel: str, trace: Trace, race: Race, config: Any, when: str) -> Verdict:
     grid, block, _, _ = configuration(config)
 
     def name(access: Access) -> str:
@@ -109,7 +106,7 @@ def _race(
     }[race.within]
     places.append((two.place, f"{_VERBS[two.operation]} by {second}, {apart}"))
     return Verdict(
-        exercise.name,
+        kernel,
         "race",
         message,
         "The simulator always runs threads in the same order; a GPU does not. "
@@ -145,9 +142,7 @@ def _has_been_read(trace: Trace, write: Access, read: Access) -> bool:
     return bool((earlier & mine & same_epoch & np.array(line)[trace.site]).any())
 
 
-def _unwritten(
-    exercise: Exercise, missing: Unwritten, config: Any, when: str
-) -> Verdict:
+def _unwritten(kernel: str, missing: Unwritten, config: Any, when: str) -> Verdict:
     grid, block, _, _ = configuration(config)
     access = missing.access
     why = {
@@ -158,7 +153,7 @@ def _unwritten(
         "it.",
     }[missing.space]
     return Verdict(
-        exercise.name,
+        kernel,
         "uninitialised",
         f"An element of `{missing.array}` is read that no thread has written.",
         why,

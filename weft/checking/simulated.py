@@ -37,7 +37,7 @@ def run(exercise: Exercise) -> list[str]:
             done = traced(exercise, case, config)
         except Fault as fault:
             raise Failed(from_fault(exercise, fault, case.label)) from None
-        hazard = hazards.find(exercise, done.trace, config, case.label)
+        hazard = hazards.find(exercise.name, done.trace, config, case.label)
         if hazard is not None and not hazard.secondary:
             raise Failed(hazard.verdict)
         judge(exercise, case, config, done)

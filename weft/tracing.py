@@ -1,0 +1,268 @@
+"""`weft.trace`: what a launch does to memory, line by line, on any machine.
+
+The kernel's Python function runs in the simulator, also where there is a GPU, and every
+access is written down. The result is a table to look at, and columns to compute with.
+"""
+
+import html
+from collections.abc import Callable
+from dataclasses import fields
+from functools import cached_property
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+
+from weft import counters, markup, units
+from weft.counters import Line, Work
+from weft.simulator import Fault, LaunchError, record
+from weft.simulator import trace as simulated
+from weft.simulator.faults import short
+from weft.simulator.limits import configuration
+
+__all__ = ["Trace", "Tracer", "trace"]
+
+
+def trace(kernel: Any) -> "Tracer":
+    """See what a launch does to memory: `trace(kernel)[grid, block](*args)`.
+
+    kernel: what `@cuda.jit` made, or a Python function. It runs in the simulator and
+    writes into the arrays given, as a launch would; arrays that live on a GPU are
+    copied there and back. Of a grid with more than 64 blocks a sample is written down.
+
+    Raises Fault where the kernel does what a GPU would not survive, and LaunchError
+    for a configuration that no GPU accepts.
+    """
+    return Tracer(kernel)
+
+
+class Tracer:
+    """`trace(kernel)`, waiting for its launch configuration."""
+
+    def __init__(self, kernel: Any) -> None:
+        self._kernel = kernel
+
+    def __getitem__(self, config: Any) -> Callable[..., "Trace"]:
+        configuration(config)  # a wrong one is refused where it is written
+
+        def launch(*args: Any) -> Trace:
+            back: list[Callable[[], Any]] = []
+            given = tuple(_on_host(arg, back) for arg in args)
+            try:
+                found, _ = record(self._kernel, config, given)
+            except Fault as fault:
+                raise fault.with_traceback(None) from None
+            finally:
+                for write in back:
+                    write()
+            return Trace(**{f.name: getattr(found, f.name) for f in fields(found)})
+
+        return launch
+
+    def __call__(self, *args: Any) -> Any:
+        name = getattr(self._kernel, "__name__", "kernel")
+        raise LaunchError(
+            "a trace needs a grid and a block",
+            f"Write weft.trace({name})[grid, block](...), as for a launch.",
+        )
+
+
+def _on_host(arg: Any, back: list[Callable[[], Any]]) -> Any:
+    """`arg` in the host's memory; `back` gets what copies the results back."""
+    if isinstance(arg, tuple):
+        return tuple(_on_host(part, back) for part in arg)
+    if type(arg).__name__ in ("In", "Out", "InOut") and hasattr(arg, "value"):
+        return _on_host(arg.value, back)
+    if isinstance(arg, np.ndarray) or hasattr(arg, "_ary"):
+        return arg
+    if type(arg).__module__.partition(".")[0] == "torch" and hasattr(arg, "numpy"):
+        return _tensor(arg, back)
+    if hasattr(arg, "__cuda_array_interface__"):
+        cuda: Any = import_module("numba.cuda")
+        device = cuda.as_cuda_array(arg)
+        host = device.copy_to_host()
+        back.append(lambda: device.copy_to_device(host))
+        return host
+    return arg
+
+
+def _tensor(arg: Any, back: list[Callable[[], Any]]) -> Any:
+    if arg.requires_grad:
+        return arg  # refused in the simulator's words
+    host = arg.cpu() if arg.is_cuda else arg
+    try:
+        array = host.numpy()
+    except TypeError:
+        raise Fault(
+            "type",
+            f"NumPy has no {str(arg.dtype).removeprefix('torch.')}, and the simulator "
+            "works with NumPy",
+            "Trace the kernel with float32.",
+        ) from None
+    if arg.is_cuda:
+        back.append(lambda: arg.copy_(host))
+    return array
+
+
+class Trace(simulated.Trace):
+    """What a launch did: shown, a table of its lines; in columns, every access.
+
+    `lines` are its instructions with requests, sectors and bank conflicts, `work` what
+    each line moves and computes, `total` the same for all of them. `hazard` is the
+    verdict on its first race or early read, None if it has none. The columns are those
+    of `weft.simulator.trace.Trace`.
+    """
+
+    @cached_property
+    def lines(self) -> list[Line]:
+        return counters.count(self)
+
+    @cached_property
+    def work(self) -> list[Work]:
+        return counters.work(self)
+
+    @cached_property
+    def total(self) -> Work:
+        return counters.total(self)
+
+    @cached_property
+    def hazard(self) -> Any:
+        """The verdict on the first race or early read, None if there is none."""
+        from weft.checking import hazards  # the words are those of a check
+
+        found = hazards.find(self.name, self, (self.grid_size, self.block_size), "")
+        return None if found is None else found.verdict
+
+    @property
+    def title(self) -> str:
+        return (
+            f"{self.name}[{short_size(self.grid_size)}, {short_size(self.block_size)}]"
+        )
+
+    @property
+    def subtitle(self) -> str:
+        many = f"{len(self):,} accesses by {self.all_blocks:,} "
+        if self.blocks == self.all_blocks:
+            return many + "block" + "s" * (self.blocks != 1)
+        return (
+            f"{len(self):,} accesses by {self.blocks:,} of the {self.all_blocks:,} "
+            "blocks; the others ran, and were not written down"
+        )
+
+    def __repr__(self) -> str:
+        rows = [list(HEAD), *self._rows()]
+        for row in rows:
+            row[1] = row[1] if len(row[1]) <= WIDTH else row[1][: WIDTH - 1] + "…"
+        widths = [max(len(row[k]) for row in rows) for k in range(len(HEAD))]
+        table = [
+            "  " + "  ".join(c.ljust(w) for c, w in zip(row, widths, strict=True))
+            for row in rows
+        ]
+        parts = [
+            f"{self.title}: {self.subtitle}",
+            "\n".join(line.rstrip() for line in table),
+            "\n".join(f"  {fact}" for fact in self._facts()),
+        ]
+        if self.hazard is not None:
+            parts.append(repr(self.hazard))
+        return "\n\n".join(parts)
+
+    def _repr_html_(self) -> str:
+        head = [html.escape(h) for h in HEAD]
+        rows = []
+        for number, source, *rest in self._rows():
+            code = f"<code>{html.escape(source)}</code>" if source else ""
+            rows.append([html.escape(number), code, *map(html.escape, rest)])
+        parts = [
+            f'<p style="margin:.2em 0"><strong>{html.escape(self.title)}</strong></p>',
+            markup.note(self.subtitle),
+            markup.table(head, rows),
+            *(f'<p style="margin:.15em 0">{html.escape(f)}</p>' for f in self._facts()),
+        ]
+        shown = markup.block(parts, label=f"Trace of {self.title}")
+        return shown if self.hazard is None else shown + self.hazard._repr_html_()
+
+    def _rows(self) -> list[list[str]]:
+        """The table's cells; a source line is named where it first appears."""
+        rows = []
+        last = None
+        flops = {
+            (w.place.function, w.place.line): w.flops for w in self.work if w.place
+        }
+        for line in self.lines:
+            here = line.place.function, line.place.line
+            new = here != last
+            last = here
+            rows.append(
+                [
+                    str(line.place.line) if new else "",
+                    line.place.text if new else "",
+                    f"{_verb(line)} {line.array}",
+                    f"{line.requests:,}",
+                    _cost(line),
+                    _lanes(line),
+                    f"{flops[here]:,}" if new and flops[here] else "",
+                ]
+            )
+        return rows
+
+    def _facts(self) -> list[str]:
+        """What the launch moves and computes, in a few lines."""
+        total = self.total
+        facts = []
+        if total.requested:
+            facts.append(
+                f"global memory: {units.size(total.requested)} asked for, "
+                f"{units.size(total.moved)} moved in sectors, "
+                f"{units.size(total.touched)} of those distinct"
+            )
+        if total.shared:
+            facts.append(f"shared memory: {units.size(total.shared)}")
+        if total.local:
+            facts.append(f"local memory: {units.size(total.local)}")
+        if total.flops:
+            per = (
+                f", {units.digits(total.intensity)} for each distinct byte"
+                if total.touched
+                else ""
+            )
+            facts.append(f"arithmetic: {total.flops:,} operations on floats{per}")
+        if self.hazard is None:
+            facts.append("no race, and nothing is read before it is written")
+        return facts
+
+
+WIDTH = 44  # characters of a source line in a terminal
+HEAD = ["line", "source", "access", "requests", "per request", "lanes", "flops"]
+
+
+def short_size(size: tuple[int, int, int]) -> str:
+    """Write a grid or block as a launch does: 64, or (16, 16).
+
+    >>> short_size((64, 1, 1)), short_size((16, 16, 1))
+    ('64', '(16, 16)')
+    """
+    trimmed = list(size)
+    while len(trimmed) > 1 and trimmed[-1] == 1:
+        trimmed.pop()
+    return short(tuple(trimmed)) if len(trimmed) == 1 else str(tuple(trimmed))
+
+
+def _verb(line: Line) -> str:
+    return "atomic" if line.atomic else "store" if line.store else "load"
+
+
+def _cost(line: Line) -> str:
+    """Sectors or conflicts of a request, and how few would have sufficed."""
+    cost = f"{line.per_request:.3g}"
+    plural = "s" * (line.per_request != 1)
+    if line.shared:
+        return f"{cost} conflict{plural}"
+    ideal = line.ideal / line.requests
+    better = f" ({ideal:.3g} would do)" if line.sectors > line.ideal else ""
+    return f"{cost} sector{plural}{better}"
+
+
+def _lanes(line: Line) -> str:
+    """Lanes that take part in a request, marked where a branch keeps others away."""
+    return f"{line.lanes_per_request:.3g}" + " (divergent)" * bool(line.divergent)
