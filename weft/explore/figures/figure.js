@@ -169,9 +169,12 @@ const make = {
  * fit(state): the state made consistent. draw(state, width, set): what is seen, as
  * { code, picture, numbers: [[value, label, mark]], said }.
  * hand(state): for a picture that is operated itself, { label, words, now, max },
- * with key(state, name) and pick(state, data) returning changes.
+ * with key(state, name) and pick(state, data) returning changes. drag(state, x, width):
+ * changes while a pointer is dragged over the picture.
  */
-export function figure({ defaults, controls, draw, fit = (x) => x, hand, key, pick }) {
+export function figure(spec) {
+  const { defaults, controls, draw, fit = (state) => state, hand, key, pick, drag } = spec;
+
   function render({ model, el }) {
     const read = () => fit({ ...defaults, ...model.get("state") });
     const set = (changes) => {
@@ -210,6 +213,19 @@ export function figure({ defaults, controls, draw, fit = (x) => x, hand, key, pi
         const hit = event.target.closest("[data-pick]");
         if (hit) set(pick(read(), hit.dataset.pick));
       });
+    }
+
+    if (drag) {
+      seen.classList.add("dragged");
+      const move = (event) => {
+        const box = seen.firstChild.getBoundingClientRect();
+        if (event.buttons) set(drag(read(), event.clientX - box.left, box.width));
+      };
+      seen.addEventListener("pointerdown", (event) => {
+        seen.setPointerCapture(event.pointerId);
+        move(event);
+      });
+      seen.addEventListener("pointermove", move);
     }
 
     function show() {
