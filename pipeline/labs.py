@@ -1,5 +1,6 @@
 """solutions/NN.ipynb -> labs/NN.ipynb: answers cut out, outputs cleared."""
 
+import re
 from pathlib import Path
 
 from nbformat import NotebookNode
@@ -8,6 +9,10 @@ from . import PipelineError, notebook
 from .edited import edited, lab_digest
 
 STUB = "# your code here\npass"
+ANSWER = re.compile(
+    r"^([ \t]*)# BEGIN SOLUTION\n(.*?)^[ \t]*# END SOLUTION[ \t]*(?:\n|\Z)", re.M | re.S
+)
+WAS = re.compile(r"^[ \t]*# was:(?: (.*))?$", re.M)
 COLAB = {"accelerator": "GPU", "colab": {"gpuType": "T4", "provenance": []}}
 
 
@@ -32,6 +37,9 @@ def derive(root: Path, stem: str) -> NotebookNode:
         raise PipelineError(f"{path.name} is behind {stem}.py: make notebooks first")
 
     needs = notebook.needs(nb)
+    for cell in nb.cells:
+        if cell.cell_type == "code":
+            cell.source = undo(cell.source)
     for step in (
         TagRemovePreprocessor(remove_cell_tags={"solution"}),
         ClearSolutions(code_stub={"python": STUB}, enforce_metadata=False),
@@ -41,6 +49,22 @@ def derive(root: Path, stem: str) -> NotebookNode:
         nb, _ = step.preprocess(nb, {})
     stamp = {"lab": stem, "digest": lab_digest(nb.cells), **needs}
     return notebook.canonical(nb, stamp, **COLAB)
+
+
+def undo(source: str) -> str:
+    """Put back what an answer mends: the text of its lines `# was: ...`.
+
+    A line `# was:` alone says that the answer only adds something. Answers without
+    such lines stay, for a stub to replace them.
+    """
+
+    def before(answer: re.Match[str]) -> str:
+        lines = WAS.findall(answer[2])
+        if not lines:
+            return answer[0]
+        return "".join(f"{answer[1]}{line}\n" for line in lines if line)
+
+    return ANSWER.sub(before, source).rstrip("\n")
 
 
 def write_lab(root: Path, stem: str) -> bool:

@@ -357,6 +357,28 @@ def made(course: Path) -> Path:
     return notebook.lab(course, STEM)
 
 
+def test_what_an_answer_mends_is_put_back(course):
+    edit(
+        course,
+        "    # BEGIN SOLUTION\n    return 2 * x\n    # END SOLUTION\n",
+        "    # BEGIN SOLUTION\n    # was: if x:\n    # was:     return 3 * x\n"
+        "    return 2 * x\n    # END SOLUTION\n",
+    )
+    cell = nbformat.read(made(course), as_version=4).cells[2]
+    assert cell.source.splitlines()[2:] == [
+        "    # about 1 line",
+        "    if x:",
+        "        return 3 * x",
+    ]
+
+
+def test_an_answer_that_only_adds_leaves_no_trace():
+    source = "a = 1\n# BEGIN SOLUTION\n# was:\nb = 2\n# END SOLUTION"
+    assert labs.undo(source) == "a = 1"
+    plain = source.replace("# was:\n", "")
+    assert labs.undo(plain) == plain
+
+
 def test_lab_has_stubs_instead_of_answers(course):
     ran(course)
     path = made(course)
