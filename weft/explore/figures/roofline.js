@@ -1,0 +1,149 @@
+// Attainable arithmetic over arithmetic intensity: which of two ceilings is in the way.
+
+import { axisBottom, axisLeft, scaleLog, select } from "./d3.js";
+import { figure, number, picture, rect, s, text } from "./figure.js";
+
+const STEPS = 161;
+const FROM = 1 / 64;
+const TO = 1024;
+const intensities = Array.from(
+  { length: STEPS },
+  (_, i) => FROM * (TO / FROM) ** (i / (STEPS - 1)),
+);
+const nearest = (value) =>
+  intensities.reduce((a, b) =>
+    Math.abs(Math.log(b / value)) < Math.abs(Math.log(a / value)) ? b : a,
+  );
+
+/** Words a number in three digits with a prefix: 3.39 T. */
+export function short(value) {
+  const prefixes = [[1e12, "T"], [1e9, "G"], [1e6, "M"], [1e3, "k"]];
+  const [size, prefix] = prefixes.find(([size]) => value >= size) ?? [1, ""];
+  const scaled = value / size;
+  return `${number(scaled, scaled < 10 ? 2 : scaled < 100 ? 1 : 0)} ${prefix}`;
+}
+
+const per = (value) => number(value, value < 0.1 ? 3 : value < 10 ? 2 : 0);
+
+export const attainable = ({ bandwidth, peak }, intensity) =>
+  Math.min(peak, bandwidth * intensity);
+
+function shape(i, x, y, kind) {
+  const forms = [
+    () => s("circle", { cx: x, cy: y, r: 6 }),
+    () => rect(x - 5.5, y - 5.5, 11, 11, ""),
+    () => s("path", { d: `M${x} ${y - 7}l7 12h-14z` }),
+    () => s("path", { d: `M${x} ${y - 8}l7 8l-7 8l-7 -8z` }),
+  ];
+  const node = forms[i % forms.length]();
+  node.setAttribute("class", kind);
+  return node;
+}
+
+function frame(width) {
+  const wide = width >= 560;
+  const [left, top, bottom] = [wide ? 62 : 40, 14, 44];
+  const height = wide ? 330 : 270;
+  return { wide, left, top, right: width - 12, bottom: height - bottom, height };
+}
+
+function scales(state, width) {
+  const { left, right, top, bottom } = frame(width);
+  const high = 10 ** Math.ceil(Math.log10(state.peak * 1.2));
+  const low = 10 ** Math.floor(Math.log10(state.bandwidth * FROM));
+  return [
+    scaleLog([FROM, TO], [left, right]).base(2),
+    scaleLog([low, high], [bottom, top]),
+  ];
+}
+
+function draw(state, width) {
+  const { wide, left, right, top, bottom, height } = frame(width);
+  const { bandwidth, peak, intensity } = state;
+  const [x, y] = scales(state, width);
+  const ridge = peak / bandwidth;
+  const reach = attainable(state, intensity);
+  const bound = intensity < ridge ? "memory" : "arithmetic";
+
+  const below = s("g", { class: "axis", transform: `translate(0 ${bottom})` });
+  const ticks = intensities.length && [1 / 64, 1 / 16, 1 / 4, 1, 4, 16, 64, 256, 1024];
+  select(below).call(
+    axisBottom(x)
+      .tickValues(ticks)
+      .tickSize(-(bottom - top))
+      .tickPadding(8)
+      .tickFormat((v) => (v < 1 ? `1/${Math.round(1 / v)}` : String(v))),
+  );
+  const beside = s("g", { class: "axis", transform: `translate(${left} 0)` });
+  const powers = [];
+  for (let v = y.domain()[0]; v <= y.domain()[1] * 1.01; v *= 10) powers.push(v);
+  select(beside).call(
+    axisLeft(y)
+      .tickValues(powers)
+      .tickSize(-(right - left))
+      .tickPadding(6)
+      .tickFormat((v) => short(v).replace(" ", wide ? " " : "")),
+  );
+
+  const roof = `M${x(FROM)} ${y(bandwidth * FROM)}L${x(ridge)} ${y(peak)}H${x(TO)}`;
+  const slope = (Math.atan2(y(peak) - y(bandwidth), x(ridge) - x(1)) * 180) / Math.PI;
+  const on = x(wide ? 1 / 3 : 1 / 5);
+  const out = [
+    below,
+    beside,
+    s("path", { d: `${roof}V${bottom}H${left}Z`, class: "under" }),
+    s("path", { d: roof, class: "roof" }),
+    text(0, 0, `${state.memory} ${short(bandwidth)}B/s`, "mid strong", {
+      transform: `translate(${on} ${y(bandwidth * x.invert(on)) - 9}) rotate(${slope})`,
+    }),
+    text(right - 4, y(peak) - 9, `${state.arithmetic} ${short(peak)}FLOP/s`, "end strong"),
+    text(right, height - 4, "FLOP per byte moved", "soft end"),
+    text(left + 4, top - 2, "FLOP/s", "soft"),
+    s("path", { d: `M${x(intensity)} ${bottom}V${y(reach)}`, class: "probe" }),
+    s("circle", { cx: x(intensity), cy: y(reach), r: 7, class: "hot" }),
+  ];
+  state.kernels.forEach((kernel, i) => {
+    const flops = kernel.flops ?? kernel.bytes * kernel.intensity;
+    const at = [x(kernel.intensity), y(flops)];
+    out.push(shape(i, ...at, "point"));
+    out.push(text(at[0] + 12, at[1] + 14, kernel.name, "tag plain"));
+  });
+  return {
+    picture: picture(width, height, out),
+    numbers: [
+      [per(intensity), "FLOP per byte"],
+      [`${short(reach)}FLOP/s`, "at most"],
+      [`${per((100 * reach) / peak)} %`, "of the arithmetic", reach < peak / 2 && "bad"],
+    ],
+    said:
+      bound === "memory"
+        ? `Memory is in the way. Up to ${per(ridge)} FLOP per byte, each byte that is not moved makes the kernel faster.`
+        : `Arithmetic is in the way. From ${per(ridge)} FLOP per byte on, moving less does not help.`,
+  };
+}
+
+export default figure({
+  defaults: {
+    bandwidth: 4.2e12,
+    peak: 67e12,
+    memory: "memory:",
+    arithmetic: "arithmetic:",
+    intensity: 1 / 12,
+    kernels: [],
+  },
+  fit: (state) => ({ ...state, intensity: nearest(state.intensity) }),
+  controls: [
+    {
+      kind: "range",
+      key: "intensity",
+      label: "FLOP per byte",
+      values: intensities,
+      text: per,
+    },
+  ],
+  draw,
+  drag(state, at, width) {
+    const [x] = scales(state, width);
+    return { intensity: Math.min(TO, Math.max(FROM, x.invert(at))) };
+  },
+});
