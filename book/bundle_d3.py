@@ -1,8 +1,8 @@
-"""Bundle what the figures use of d3 into weft/explore/figures/d3.js.
+"""Bundle what the figures use of d3 into weft/exploring/figures/d3.js.
 
     python book/bundle_d3.py
 
-The packages and their versions are in weft/explore/figures/package.json; esbuild puts
+The packages and their versions are in weft/exploring/figures/package.json; esbuild puts
 them into one module without a trace of the network. The licence goes on top.
 """
 
@@ -14,12 +14,16 @@ import tempfile
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-FIGURES = ROOT / "weft" / "explore" / "figures"
+FIGURES = ROOT / "weft" / "exploring" / "figures"
 ENTRY = """
 export { axisBottom, axisLeft } from "d3-axis";
 export { scaleLinear, scaleLog } from "d3-scale";
 export { select } from "d3-selection";
 """
+
+
+def version(package: Path) -> str:
+    return json.loads((package / "package.json").read_text())["version"]
 
 
 def main() -> int:
@@ -40,11 +44,9 @@ def main() -> int:
             capture_output=True,
             text=True,
         ).stdout
-        packages = sorted((folder / "node_modules").glob("d3-*"))
-        names = [
-            f"{package.name} {json.loads((package / 'package.json').read_text())['version']}"
-            for package in [*packages, folder / "node_modules" / "internmap"]
-        ]
+        there = folder / "node_modules"
+        packages = [*sorted(there.glob("d3-*")), there / "internmap"]
+        names = [f"{package.name} {version(package)}" for package in packages]
         licence = (folder / "node_modules" / "d3-scale" / "LICENSE").read_text()
     head = f"Made by book/bundle_d3.py of {', '.join(names)}.\n\n{licence.strip()}"
     text = f"/*\n{head}\n*/\n{bundle}"

@@ -106,7 +106,8 @@ def main() -> int:
     args = parser.parse_args()
     from playwright.sync_api import sync_playwright
 
-    path = os.environ.get("CHROMIUM") or next(filter(None, map(shutil.which, NAMES)), "")
+    path = os.environ.get("CHROMIUM")
+    path = path or next(filter(None, map(shutil.which, NAMES)), None)
     if not path:
         print("Chromium is needed to draw the stills: apt install chromium")
         return 1

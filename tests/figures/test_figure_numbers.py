@@ -29,7 +29,8 @@ const of = await import(process.argv[1]);
 const found = JSON.parse(readFileSync(0)).map((c) => {
   if (c.kind === "tile") {
     const at = of.tilePattern(c.pattern, c.size, c.at);
-    const addresses = at.map(([row, col]) => of.tileAddress(row, col, c.size, c.layout));
+    const where = ([row, col]) => of.tileAddress(row, col, c.size, c.layout);
+    const addresses = at.map(where);
     return {
       passes: of.passes(addresses, c.size), conflicts: of.conflicts(addresses, c.size)
     };
@@ -110,7 +111,7 @@ def test_the_figures_agree() -> None:
     node = shutil.which("node")
     if node is None:
         pytest.skip("no node here; tests/browser/test_figures.py asks Chromium")
-    module = ROOT / "weft" / "explore" / "figures" / "counting.js"
+    module = ROOT / "weft" / "exploring" / "figures" / "counting.js"
     done = subprocess.run(
         [node, "--input-type=module", "--eval", RUN, module],
         input=json.dumps(CASES),

@@ -64,7 +64,7 @@ def test_the_figure_computes_the_same() -> None:
     node = shutil.which("node")
     if node is None:
         pytest.skip("no node here")
-    module = ROOT / "weft" / "explore" / "figures" / "occupancy_rules.js"
+    module = ROOT / "weft" / "exploring" / "figures" / "occupancy_rules.js"
     done = subprocess.run(
         [node, "--input-type=module", "--eval", RUN, module],
         input=json.dumps(CASES),

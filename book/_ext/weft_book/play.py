@@ -1,4 +1,4 @@
-"""Figures to play with: modules of weft/explore/figures, each with a still picture.
+"""Figures to play with: modules of weft/exploring/figures, each with a still picture.
 
 A page holds a figure's first state and its still, which stays where there is no
 JavaScript and in print. `python book/stills.py` draws the stills.
@@ -23,7 +23,7 @@ from . import results
 from .page import WeftDirective
 
 COURSE = Path(__file__).resolve().parents[3]  # also where only some pages are built
-FIGURES = Path("weft", "explore", "figures")
+FIGURES = Path("weft", "exploring", "figures")
 STILLS = Path("book", "figures", "stills")
 PLACE = "figures"  # under the pages' _static
 WRITTEN = re.compile(r"^```\{play\} *(\w+)\n((?::\w+:.*\n)*)", re.M)

@@ -1,0 +1,265 @@
+"""The figures in a browser: their numbers, their controls, any width, light and dark."""
+
+import json
+import re
+import shutil
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from built_book import ROOT
+
+sys.path.insert(0, str(ROOT / "book"))
+from stills import draw_all, out_of_date
+
+MODULES = ROOT / "weft" / "exploring" / "figures"
+CASES = json.loads((ROOT / "tests" / "figures" / "cases.json").read_text())
+AXE = Path(__file__).parent / "axe" / "axe.min.js"
+MOST_SCRIPT = 150_000  # bytes of a page, less what every page has
+
+# Every figure, in states that show all kinds of marks.
+SHOWN: list[tuple[str, dict[str, Any]]] = [
+    ("warp_access", {"layout": "aos", "field": 1}),
+    ("banks", {"layout": "padded", "size": 8}),
+    ("grid_index", {}),
+    ("grid_index", {"dims": 2, "guard": False, "n": 21, "at": [22, 3, 0]}),
+    ("grid_index", {"dims": 3, "up": False, "n": 7, "m": 6}),
+    ("barrier", {"barrier": False, "order": "010"}),
+    ("roofline", {"kernels": [{"name": "add", "intensity": 0.0833, "bytes": 3.4e12}]}),
+    ("occupancy", {"registers": 72}),
+]
+PAGES = {
+    "book/05_first_kernel": ["grid_index", "roofline"],
+    "book/13_shared_memory": ["warp_access", "barrier", "banks"],
+}
+
+
+def place(name: str, state: dict[str, Any]) -> str:
+    return (
+        f'<div data-figure="{name}" data-label="{name}">'
+        '<script type="application/json">'
+        f'{json.dumps(state)}</script><div class="weft-still"></div></div>'
+    )
+
+
+@pytest.fixture(scope="session")
+def bench(
+    serve: Callable[[Path], str], tmp_path_factory: pytest.TempPathFactory
+) -> Callable[..., str]:
+    """Return a function that makes a page of figures and gives its address."""
+    folder = tmp_path_factory.mktemp("figures")
+    for path in MODULES.iterdir():
+        shutil.copyfile(path, folder / path.name)
+    shutil.copyfile(ROOT / "book" / "_static" / "weft.css", folder / "weft.css")
+    address = serve(folder)
+
+    def make(name: str, shown: list[tuple[str, dict[str, Any]]], theme: str) -> str:
+        (folder / f"{name}.html").write_text(
+            f'<!doctype html><html lang="en" data-theme="{theme}"><meta charset="utf8">'
+            '<meta name="viewport" content="width=device-width"><title>Figures</title>'
+            '<link rel="icon" href="data:,"><link rel="stylesheet" href="weft.css">'
+            '<link rel="stylesheet" href="figures.css">'
+            '<body style="background: var(--pst-color-background)"><main>'
+            f"{''.join(place(*figure) for figure in shown)}"
+            '</main><script src="load.js"></script></body></html>'
+        )
+        return f"{address}/{name}.html"
+
+    return make
+
+
+def opened(open_page: Callable, url: str, count: int, **options: Any) -> Any:
+    """Open a page of figures and wait until the last of them lives."""
+    watched = open_page(**options)
+    watched.page.goto(url)
+    for figure in watched.page.locator("[data-figure]").all():
+        figure.scroll_into_view_if_needed()
+        figure.locator(".weft-figure .controls").wait_for(state="attached")
+    assert watched.page.locator(".weft-figure").count() == count
+    return watched
+
+
+def numbers(figure: Any) -> dict[str, str]:
+    """Read what stands under a figure: label -> number."""
+    pairs = figure.locator(".numbers > div").evaluate_all(
+        "all => all.map(d => [d.querySelector('span').textContent,"
+        " d.querySelector('b').textContent])"
+    )
+    return dict(pairs)
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [360, 1400])
+def test_figures_fit_and_can_be_read_by_all(
+    open_page: Callable, bench: Callable, width: int, scheme: str
+) -> None:
+    url = bench(f"all-{scheme}", SHOWN, scheme)
+    watched = opened(open_page, url, len(SHOWN), width=width, scheme=scheme)
+    page = watched.page
+    wide = "document.documentElement.scrollWidth - innerWidth"
+    assert page.evaluate(wide) <= 0
+    page.add_script_tag(path=str(AXE))
+    found = page.evaluate("axe.run(document, { resultTypes: ['violations'] })")
+    serious = [
+        (violation["id"], [node["html"][:120] for node in violation["nodes"]][:3])
+        for violation in found["violations"]
+        if violation["impact"] in ("serious", "critical")
+    ]
+    assert serious == []
+    # axe cannot see what lies behind text in an SVG.
+    small = page.locator(".seen svg text").evaluate_all(
+        "all => all.map(t => parseFloat(getComputedStyle(t).fontSize))"
+    )
+    assert min(small) >= 10
+    assert watched.errors == []
+    assert watched.left == []
+
+
+def test_numbers_are_those_of_the_counters(
+    open_page: Callable, bench: Callable
+) -> None:
+    """Set each control of the two memory figures to what a case says; read."""
+    shown: list[tuple[str, dict[str, Any]]] = [("warp_access", {}), ("banks", {})]
+    page = opened(open_page, bench("cases", shown, "light"), 2).page
+    access, banks = page.locator(".weft-figure").all()
+
+    def choose(figure: Any, label: str, option: str) -> None:
+        group = figure.get_by_role("group", name=label)
+        group.get_by_role("radio", name=option, exact=True).check(force=True)
+
+    def slide(figure: Any, label: str, value: int) -> None:
+        figure.get_by_role("slider", name=re.compile(f"^{label}")).fill(str(value))
+
+    layouts = {"array": "array", "aos": "array of structs", "soa": "struct of arrays"}
+    for case in CASES:
+        if case["kind"] == "tile":
+            pattern = {"same": "one cell"}.get(case["pattern"], case["pattern"])
+            choose(banks, "The warp reads", pattern)
+            choose(banks, "The tile is", case["layout"])
+            choose(banks, "Bytes an element", str(case["size"]))
+            slide(banks, "which one", case["at"])
+            seen = list(numbers(banks).values())
+            assert seen[0] == str(case["passes"]), case["name"]
+            assert seen[2] == str(case["conflicts"]), case["name"]
+            continue
+        choose(access, "Data", layouts[case["kind"]])
+        choose(access, "Bytes an element", str(case["size"]))
+        if case["kind"] == "array":
+            slide(access, "offset", case["offset"])
+            slide(access, "stride", case["stride"])
+        else:
+            slide(access, "fields in a struct", case.get("fields", 4))
+            slide(access, "field read", case["field"])
+        seen = list(numbers(access).values())
+        assert seen[0] == str(case["sectors"]), case["name"]
+        assert seen[1] == str(case["lines"]), case["name"]
+
+
+def test_everything_works_from_the_keyboard(
+    open_page: Callable, bench: Callable
+) -> None:
+    shown: list[tuple[str, dict[str, Any]]] = [
+        ("warp_access", {}),
+        ("grid_index", {}),
+        ("barrier", {"barrier": False}),
+        ("occupancy", {"threads": 1024, "registers": 32, "shared": 0}),
+    ]
+    page = opened(open_page, bench("keys", shown, "light"), 4).page
+    access, grid, barrier, room = page.locator(".weft-figure").all()
+    assert numbers(access)["sectors"] == "4"
+
+    access.get_by_role("slider", name=re.compile("^stride")).focus()
+    page.keyboard.press("ArrowRight")
+    assert numbers(access)["sectors"] == "8"
+    assert "x[2 * lane]" in access.locator(".code").inner_text()
+    page.keyboard.press("Tab")  # the focus has stayed where it was
+    page.keyboard.press("ArrowRight")
+    assert "x[2 * lane + 1]" in access.locator(".code").inner_text()
+
+    picture = grid.get_by_role("slider", name=re.compile("^the thread looked at"))
+    picture.focus()
+    assert picture.get_attribute("aria-valuetext") == "thread 5 of block 1"
+    for _ in range(3):
+        page.keyboard.press("ArrowRight")
+    assert picture.get_attribute("aria-valuetext") == "thread 0 of block 2"
+    assert re.sub(r"\s+", " ", grid.locator(".sum").inner_text()).startswith("i 16")
+    grid.locator('[data-pick="22,0,0"]').click()
+    assert picture.get_attribute("aria-valuetext") == "thread 6 of block 2"
+    assert "no" in grid.locator(".sum .bad").inner_text()
+
+    steps = [barrier.get_by_role("button", name=f"Step warp {w}") for w in (0, 1)]
+    steps[0].focus()
+    page.keyboard.press("Enter")
+    page.keyboard.press("Enter")
+    assert numbers(barrier)["hazard"] == "1"
+    assert "Garbage" in barrier.locator(".said").inner_text()
+    assert steps[0].get_attribute("aria-disabled") == "true"
+    barrier.get_by_label("cuda.syncthreads()").press("Space")
+    assert "waits there for warp 1" in barrier.locator(".said").inner_text()
+    for which in (1, 1, 0, 1):
+        steps[which].press("Enter")
+    assert numbers(barrier) == {"epoch": "1", "hazards": "0"}
+
+    assert numbers(room)["occupancy"] == "100 %"
+    room.get_by_role("slider", name=re.compile("^registers")).press("ArrowRight")
+    assert numbers(room)["occupancy"] == "50 %"
+
+
+def test_the_roofline_is_dragged(open_page: Callable, bench: Callable) -> None:
+    url = bench("roof", [("roofline", {"intensity": 1})], "light")
+    page = opened(open_page, url, 1).page
+    figure = page.locator(".weft-figure")
+    assert "Memory is in the way" in figure.locator(".said").inner_text()
+    box = figure.locator("svg").bounding_box()
+    page.mouse.move(box["x"] + box["width"] / 2, box["y"] + 150)
+    page.mouse.down()
+    page.mouse.move(box["x"] + 0.9 * box["width"], box["y"] + 150, steps=3)
+    page.mouse.up()
+    assert "Arithmetic is in the way" in figure.locator(".said").inner_text()
+    assert numbers(figure)["of the arithmetic"] == "100 %"
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_pages_wake_their_figures(open_page: Callable, site: str, name: str) -> None:
+    watched = open_page(scheme="dark")
+    page = watched.page
+    scripts: dict[str, int] = {}
+
+    def weigh(response: Any) -> None:
+        if "/_static/figures/" in response.url and response.url.endswith(".js"):
+            scripts[response.url] = len(response.body())
+
+    page.on("requestfinished", lambda request: weigh(request.response()))
+    page.goto(f"{site}/{name}.html")
+    places = page.locator("[data-figure]")
+    assert [p.get_attribute("data-figure") for p in places.all()] == PAGES[name]
+    for figure in places.all():
+        figure.scroll_into_view_if_needed()
+        figure.locator(".controls").wait_for(state="attached")
+        assert figure.get_by_role("group").first.get_attribute("aria-label")
+    assert page.locator(".weft-still").count() == 0
+    assert sum(scripts.values()) < MOST_SCRIPT
+    assert watched.errors == []
+    assert watched.left == []
+
+
+def test_without_scripts_a_still_picture_remains(browser: Any, site: str) -> None:
+    context = browser.new_context(java_script_enabled=False)
+    page = context.new_page()
+    page.goto(f"{site}/book/13_shared_memory.html")
+    stills = page.get_by_role("img", name=re.compile("warp reads every second"))
+    assert stills.locator("svg").is_visible()
+    assert stills.bounding_box()["height"] > 200
+    context.close()
+
+
+def test_other_pages_load_no_figure(open_page: Callable, site: str) -> None:
+    watched = open_page()
+    watched.page.goto(f"{site}/book/glossary.html")
+    assert watched.page.locator('script[src*="figures/"]').count() == 0
+
+
+def test_stills_are_what_the_figures_draw(browser: Any) -> None:
+    assert out_of_date(draw_all(browser)) == [], "run `make figures`"
