@@ -1,4 +1,4 @@
-"""The figures in a browser: their numbers, their controls, any width, light and dark."""
+"""The figures in a browser: numbers, controls, any width, light and dark."""
 
 import json
 import re
