@@ -93,6 +93,17 @@ def test_an_index_that_is_a_float() -> None:
     assert "not a whole number" in fault.message
 
 
+def test_an_exchange_of_something_stale_loses_an_update() -> None:
+    @cuda.jit
+    def kernel(out):
+        old = cuda.atomic.add(out, 0, 0)
+        cuda.atomic.exch(out, 0, old + 1)
+
+    out = np.zeros(1, np.int32)
+    kernel[1, 8](out)
+    assert out[0] < 8
+
+
 @pytest.mark.parametrize(
     ("kind", "operation", "words"),
     [

@@ -343,6 +343,7 @@ class Atomic:
         )
 
     def exch(self, array: Any, index: Any, value: Any) -> Any:
+        self._run.try_later()
         return self._change(array, index, lambda old, t: value)
 
     def max(self, array: Any, index: Any, value: Any) -> Any:

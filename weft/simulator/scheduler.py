@@ -293,10 +293,11 @@ class Run:
         self._wait(PAUSE)
 
     def try_later(self) -> None:
-        """Let the others run before a thread's first compare-and-swap.
+        """Let the others run before a thread's first compare-and-swap or exchange.
 
-        What it expects to find was read before. A kernel that does not try again
-        when another thread came in between then loses an update here as well.
+        What it expects to find, or puts there, comes from something read before. A
+        kernel that does not try again when another thread came in between then loses
+        an update here as well.
         """
         if not self.current.swapped:
             self.current.swapped = True
