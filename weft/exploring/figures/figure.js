@@ -67,25 +67,22 @@ const value = (of, state) => (typeof of === "function" ? of(state) : of);
 
 const make = {
   range(spec, set) {
+    // `from` and `to` lead from the state's value to the slider's, and back.
+    const { from = (v) => v, to = (v) => v, text: word = (v) => number(v) } = spec;
     const input = h("input", {
       type: "range",
-      oninput: () => set({ [spec.key]: at(Number(input.value)) }),
+      step: spec.step ?? 1,
+      oninput: () => set({ [spec.key]: to(Number(input.value)) }),
     });
-    const at = (i) => (spec.values ? value(spec.values, state)[i] : i);
     const shown = h("span", { class: "value" });
-    let state;
     return {
       node: h("label", { class: "range" }, h("span", {}, spec.label, " ", shown), input),
-      show(now) {
-        state = now;
-        const values = spec.values && value(spec.values, now);
-        input.min = values ? 0 : value(spec.min ?? 0, now);
-        input.max = values ? values.length - 1 : value(spec.max, now);
-        input.step = values ? 1 : (spec.step ?? 1);
-        input.value = values ? values.indexOf(now[spec.key]) : now[spec.key];
-        const words = spec.text ? spec.text(now[spec.key], now) : number(now[spec.key]);
-        shown.textContent = words;
-        input.setAttribute("aria-valuetext", words);
+      show(state) {
+        input.min = value(spec.min ?? 0, state);
+        input.max = value(spec.max, state);
+        input.value = from(state[spec.key]);
+        shown.textContent = word(state[spec.key], state);
+        input.setAttribute("aria-valuetext", shown.textContent);
       },
     };
   },

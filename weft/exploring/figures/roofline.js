@@ -3,17 +3,8 @@
 import { axisBottom, axisLeft, scaleLog, select } from "./d3.js";
 import { figure, number, picture, rect, s, text } from "./figure.js";
 
-const STEPS = 161;
-const FROM = 1 / 64;
+const FROM = 1 / 64; // FLOP per byte, at the ends of the axis
 const TO = 1024;
-const intensities = Array.from(
-  { length: STEPS },
-  (_, i) => FROM * (TO / FROM) ** (i / (STEPS - 1)),
-);
-const nearest = (value) =>
-  intensities.reduce((a, b) =>
-    Math.abs(Math.log(b / value)) < Math.abs(Math.log(a / value)) ? b : a,
-  );
 
 /** Words a number in three digits with a prefix: 3.39 T. */
 export function short(value) {
@@ -66,7 +57,7 @@ function draw(state, width) {
   const bound = intensity < ridge ? "memory" : "arithmetic";
 
   const below = s("g", { class: "axis", transform: `translate(0 ${bottom})` });
-  const ticks = intensities.length && [1 / 64, 1 / 16, 1 / 4, 1, 4, 16, 64, 256, 1024];
+  const ticks = [1 / 64, 1 / 16, 1 / 4, 1, 4, 16, 64, 256, 1024];
   select(below).call(
     axisBottom(x)
       .tickValues(ticks)
@@ -100,7 +91,7 @@ function draw(state, width) {
     text(right, height - 4, "FLOP per byte moved", "soft end"),
     text(left + 4, top - 2, "FLOP/s", "soft"),
     s("path", { d: `M${x(intensity)} ${bottom}V${y(reach)}`, class: "probe" }),
-    s("circle", { cx: x(intensity), cy: y(reach), r: 7, class: "hot" }),
+    s("circle", { cx: x(intensity), cy: y(reach), r: 9, class: "hot" }),
   ];
   state.kernels.forEach((kernel, i) => {
     const flops = kernel.flops ?? kernel.bytes * kernel.intensity;
@@ -131,13 +122,16 @@ export default figure({
     intensity: 1 / 12,
     kernels: [],
   },
-  fit: (state) => ({ ...state, intensity: nearest(state.intensity) }),
   controls: [
     {
       kind: "range",
       key: "intensity",
       label: "FLOP per byte",
-      values: intensities,
+      min: Math.log2(FROM),
+      max: Math.log2(TO),
+      step: 0.125,
+      from: Math.log2,
+      to: (power) => 2 ** power,
       text: per,
     },
   ],
