@@ -1,0 +1,991 @@
+# %% [markdown]
+# # 09 · Atomics
+#
+# [Open in Colab](https://colab.research.google.com/github/warp-and-weft/warp-and-weft/blob/main/labs/09_atomics.ipynb)
+#
+# **When you are through, you can**
+#
+# - see a lost update coming, and prevent it with one atomic operation;
+# - count into bins in global memory, in shared memory and in private copies, and say
+#   beforehand which of the three the data will slow down;
+# - build an atomic operation that the hardware lacks, from compare-and-swap;
+# - explain why a spin lock can stop a warp for ever;
+# - say which results of atomics repeat bit for bit, and which do not.
+#
+# **You need** about 90 minutes. No GPU: the exercises run in the simulator, and the
+# measurements then show the rows of the reference GPU. With a GPU: compute
+# capability 7.5 or higher and 3 GB of its memory.
+
+# %%
+try:
+    import weft
+except ModuleNotFoundError:  # on Colab: fetch the course first
+    # %pip install -q git+https://github.com/warp-and-weft/warp-and-weft
+    import weft
+
+import math
+
+import numpy as np
+from numba import cuda, float32, int32
+from numba.cuda import libdevice
+
+from weft import bench, check, hint, quiz
+
+weft.lab("09_atomics")
+
+# %% [markdown]
+# ## 1 · The update that got lost
+#
+# An image is a long array of bytes, its pixels. How many of them have the value 7?
+# Each thread looks at one pixel, and adds 1 to a common counter if it matches.
+#
+# Write the obvious line for that first, `out[0] += 1`, behind a guard. Run the check
+# and read what it says. Only then mend it.
+#
+# The cure is an **atomic operation**. `cuda.atomic.add(array, index, value)` does what
+# `array[index] += value` does, but reads, changes and writes in one go: no other
+# thread gets in between. It returns the *old* value, which you do not need here.
+#
+# ```python
+# count_matches(x, wanted, out)    # uint8 (n,), uint8 -> int32 (1,), starts at 0
+# ```
+#
+# Stuck? `hint("count_matches")`; there are three hints.
+
+# %%
+@cuda.jit
+def count_matches(x, wanted, out):
+    """Count the elements of x that equal wanted, into out[0]."""
+    i = cuda.grid(1)
+
+    # about 2 lines
+    # BEGIN SOLUTION
+    if i < x.size and x[i] == wanted:
+        cuda.atomic.add(out, 0, 1)
+    # END SOLUTION
+
+
+# %%
+check(
+    count_matches,
+    spec=lambda x, wanted: np.array([np.sum(x == wanted)]),
+    inputs=lambda rng, n: (rng.integers(5, 9, n, np.uint8), np.uint8(7)),
+    out=lambda x, wanted: np.zeros(1, np.int32),
+    sizes=[64, 1, 1000],
+    launch=lambda n: (-(-n // 128), 128),
+    full=1 << 24,
+)
+
+# %% [markdown] tags=["solution"]
+# `out[0] += 1` looks like one step and is three: load, add, store. Two threads that
+# both load 41 both store 42, and one count is gone. The simulator runs threads one
+# after the other, so the *result* of the plain line is right there; what the check
+# objects to is that nothing makes it so. It sees two threads that read, change and
+# write the same element, and nothing that orders them.
+
+# %% [markdown]
+# ## Measure: how many updates are lost?
+#
+# The same kernel with the plain line. In 2^26 random bytes about 262,144 are a 7. How
+# many of them does the plain kernel count on a GPU: nearly all, half, a few? Guess,
+# then run. (Without a GPU you see the simulator's answer, for fewer bytes.)
+
+# %%
+@cuda.jit
+def count_plain(x, wanted, out):
+    """Count matches with an update that is not atomic."""
+    i = cuda.grid(1)
+
+    if i < x.size and x[i] == wanted:
+        out[0] += 1
+
+
+n = 1 << 26 if weft.GPU else 1 << 12
+blocks = n // 256
+pixels = np.random.default_rng(9).integers(0, 256, n, np.uint8)
+d_pixels = cuda.to_device(pixels)
+right = int(np.count_nonzero(pixels == 7))
+
+counted = []
+for _ in range(5):
+    out = cuda.to_device(np.zeros(1, np.int32))
+    count_plain[blocks, 256](d_pixels, 7, out)
+    counted.append(int(out.copy_to_host()[0]))
+print(f"{right:,} matches; the plain kernel counts", counted)
+
+# %% tags=["solution"]
+out = cuda.to_device(np.zeros(1, np.int32))
+count_matches[blocks, 256](d_pixels, 7, out)
+assert out.copy_to_host()[0] == right
+if weft.GPU:
+    assert max(counted) < right / 100  # over 99 in 100 are lost
+
+# %% [markdown] tags=["solution"]
+# On the reference GPU fewer than one update in a hundred survives, and the number
+# differs from run to run. A race is not a rare accident here. Thousands of threads
+# are under way at any moment, a load takes hundreds of nanoseconds, and whoever loads
+# the counter in that time loads the same value.
+#
+# In the simulator nothing is lost. That is why "it gave the right answer" proves
+# nothing about a race, and why the check looks at the order instead.
+
+# %% [markdown]
+# ## 2 · A histogram
+#
+# Now count all values at once. The **histogram** of an image says for each of the 256
+# possible values how many pixels have it: 256 counters, called **bins**. A pixel's
+# value is the index of its bin. This one kernel will grow for the rest of the lab.
+#
+# ```python
+# histogram_global(x, out)    # uint8 (n,) -> int32 (256,), starts at 0
+# ```
+#
+# Stuck? `hint("histogram_global")`.
+
+# %%
+@cuda.jit
+def histogram_global(x, out):
+    """Count the values of x, each into its bin of out."""
+    # about 3 lines
+    # BEGIN SOLUTION
+    i = cuda.grid(1)
+
+    if i < x.size:
+        cuda.atomic.add(out, x[i], 1)
+    # END SOLUTION
+
+
+# %%
+check(
+    histogram_global,
+    spec=lambda x: np.bincount(x, minlength=256),
+    inputs=lambda rng, n: (rng.integers(0, 256, n, np.uint8),),
+    out=lambda x: np.zeros(256, np.int32),
+    sizes=[256, 1, 1000],
+    launch=lambda n: (-(-n // 128), 128),
+    full=1 << 24,
+)
+
+# %% [markdown] tags=["solution"]
+# Two threads whose pixels differ touch different bins and never meet. Two whose pixels
+# are equal are kept apart by the atomic. Nothing else is needed for a right answer;
+# how fast it is depends on how often they meet.
+
+# %% [markdown]
+# ## Measure: how often they meet
+#
+# Atomics on global memory are carried out in the L2 cache, which all SMs share. 2^24
+# increments, spread at random over 1 counter, over 8, over 256, and so on. With one
+# counter they all queue for one address. How many times as fast is it with 256
+# counters, and with a million? Guess, then run.
+
+# %%
+guess = {"256": 256, "2^20": 1000}
+
+
+def spread_over():
+    def increments(counters):
+        x = torch.randint(
+            counters, (1 << 24,), dtype=torch.int32, device="cuda"
+        )
+        bins = torch.zeros(counters, dtype=torch.int32, device="cuda")
+        d_x, d_bins = cuda.as_cuda_array(x), cuda.as_cuda_array(bins)
+        return lambda: histogram_global[1 << 16, 256](d_x, d_bins)
+
+    names = {"1": 1, "8": 8, "256": 256, "2^12": 1 << 12, "2^16": 1 << 16}
+    names |= {"2^20": 1 << 20, "2^24": 1 << 24}
+    return {name: increments(count) for name, count in names.items()}
+
+
+if weft.GPU:
+    import torch
+
+spread = bench.compare(
+    "2^24 increments, by number of counters",
+    spread_over,
+    baseline="1",
+    guess=guess,
+)
+spread
+
+# %% tags=["solution"]
+spread.expect("256", at_least=1.5)
+spread.expect("2^20", at_least=25)
+spread.expect("2^20", at_least=1.5, times="2^24")
+
+# %% [markdown] tags=["solution"]
+# Divide: 2^24 increments of one counter, in the time of the first row, are a little
+# over one each nanosecond. One address is changed about once in a clock cycle,
+# whatever the other 131 SMs would like. 256 counters help less than one would hope:
+# they fill only a kilobyte, 32 sectors, which live in few places of the L2 cache. A
+# million counters spread over all of it, and 2^24 no longer fit into it.
+#
+# So a histogram of 256 bins is close to the worst that can be done with global atomics:
+# nearly all increments meet others.
+
+# %% [markdown]
+# ## 3 · A histogram for each block
+#
+# The cure is called **privatisation**: give each block 256 bins of its own, count into
+# those, and add them to the common ones at the end. Then the common bins are touched
+# 256 times a block, rather than once for every pixel.
+#
+# The private bins live in **shared memory**, a small fast memory that each block has
+# to itself (chapter 13 is all about it). `cuda.shared.array(shape, dtype)` makes an
+# array in it, one for the whole block, full of garbage. `cuda.syncthreads()` is a
+# **barrier**: no thread of the block passes it before all have reached it.
+#
+# 1. The threads of the block set the bins to 0, together.
+# 2. Barrier.
+# 3. They count: few blocks with many pixels each, so a grid-stride loop.
+# 4. Barrier.
+# 5. They add the bins to `out`, together.
+#
+# A block may have fewer threads than there are bins, or more. The loop
+# `for b in range(t, BINS, cuda.blockDim.x)` deals the bins out in either case.
+#
+# ```python
+# histogram_shared(x, out)    # (n,) -> int32 (256,), starts at 0; any launch
+# ```
+#
+# Stuck? `hint("histogram_shared")`.
+
+# %% tags=["given"]
+BINS = 256
+
+
+# %%
+@cuda.jit
+def histogram_shared(x, out):
+    """Count the values of x in shared memory, then add the counts to out."""
+    counts = cuda.shared.array(BINS, int32)
+    t = cuda.threadIdx.x
+
+    # about 8 lines
+    # BEGIN SOLUTION
+    for b in range(t, BINS, cuda.blockDim.x):
+        counts[b] = 0
+    cuda.syncthreads()
+
+    for i in range(cuda.grid(1), x.size, cuda.gridsize(1)):
+        cuda.atomic.add(counts, x[i], 1)
+    cuda.syncthreads()
+
+    for b in range(t, BINS, cuda.blockDim.x):
+        cuda.atomic.add(out, b, counts[b])
+    # END SOLUTION
+
+
+# %%
+check(
+    histogram_shared,
+    spec=lambda x: np.bincount(x, minlength=256),
+    inputs=lambda rng, n: (rng.integers(0, 256, n, np.uint8),),
+    out=lambda x: np.zeros(256, np.int32),
+    sizes=[256, 1, 1000],
+    launch=lambda n: (2, 96),
+    full=1 << 24,
+)
+
+# %% [markdown] tags=["solution"]
+# The first barrier keeps a fast warp from counting into a bin that a slow one is about
+# to set to 0. The second keeps it from adding up a bin that a slow one still counts
+# into. The last loop needs atomics as well: other blocks add to the same `out`.
+
+# %% [markdown]
+# ## Measure: shared beside global
+#
+# First by hand. 2^26 bytes are 67 MB, which the reference GPU can read in 16 µs. Each
+# SM gets 2^26 / 132 = 508,000 pixels, 15,900 requests of a warp.
+#
+# `torch.bincount` is PyTorch's histogram. It does some more: it looks for the smallest
+# and the largest value first, and counts in 64 bits. How fast are the two kernels
+# beside it (1.0 is PyTorch's speed)? Then again for **a dark image**, in which nine
+# pixels of ten are 0, and for one that is all black. What happens to each of the
+# three?
+
+# %%
+guess = {"global": 0.1, "shared": 2}
+guess_dark = {"global": 0.1, "shared": 2}
+
+rng = np.random.default_rng(1)
+images = {
+    "random pixels": pixels,
+    "a dark image": np.where(rng.random(n) < 0.9, np.uint8(0), pixels),
+    "all black": np.zeros(n, np.uint8),
+}
+sms = weft.device.find().sms or 132
+few = 2 * sms, 1024  # two blocks of 1024 threads fill an SM
+
+
+def rungs(image):
+    def build():
+        x = torch.from_numpy(images[image]).cuda()
+        bins = torch.zeros(BINS, dtype=torch.int32, device="cuda")
+        d_x, d_bins = cuda.as_cuda_array(x), cuda.as_cuda_array(bins)
+        return {
+            "torch.bincount": lambda: torch.bincount(x, minlength=BINS),
+            "global": lambda: histogram_global[blocks, 256](d_x, d_bins),
+            "shared": lambda: histogram_shared[few](d_x, d_bins),
+        }
+
+    return build
+
+
+tables = {
+    image: bench.compare(
+        f"2^26 bytes, {image}",
+        rungs(image),
+        baseline="torch.bincount",
+        bytes=n,
+        guess=guess if image == "random pixels" else guess_dark,
+    )
+    for image in images
+}
+tables["random pixels"]
+
+# %%
+tables["a dark image"]
+
+# %%
+tables["all black"]
+
+# %% tags=["solution"]
+even, dark = tables["random pixels"], tables["a dark image"]
+even.expect("shared", at_least=100, times="global")
+even.expect("shared", at_least=3)
+dark.expect("shared", at_least=50)
+if len(even) and len(dark):
+    assert dark["global"].ms > 1.5 * even["global"].ms
+    assert dark["shared"].ms < 1.2 * even["shared"].ms
+    assert dark["torch.bincount"].ms > 5 * even["torch.bincount"].ms
+
+# %% [markdown] tags=["solution"]
+# Sharing nothing with other blocks is worth a factor of over a hundred. And look down
+# the columns. The dark image slows the global kernel, as the last measurement said it
+# must. It slows `torch.bincount` more than tenfold. It does not touch yours.
+#
+# Both count in shared memory. What differs is the counter. The machine code for adding
+# **1** to an `int32` in shared memory is an instruction of its own (`ATOMS.POPC.INC`):
+# it takes the lanes that want the same bin together and counts them, so a whole warp
+# that wants one bin is as quick as any. PyTorch's counters have 64 bits, for which
+# there is no such thing: the machine code is a loop around compare-and-swap, in which
+# 32 lanes with one bin take 32 turns. You write such a loop yourself in exercise 6.
+
+# %% [markdown]
+# ## 4 · Four pixels at a time
+#
+# What is `histogram_shared` waiting for now? A thread loads a byte, and for that byte
+# runs a lap of a loop: index, test, load, atomic. A load that brings four pixels costs
+# as much as one that brings one.
+#
+# The same bytes can be looked at as words of 32 bits, `pixels.view(np.uint32)`: four
+# pixels in each. Pixel `k` of word `w` is `(w >> (8 * k)) & 255`. Count four pixels a
+# lap; all else stays as it was in exercise 3.
+#
+# ```python
+# histogram_words(words, out)    # uint32 (n / 4,) -> int32 (256,), starts at 0
+# ```
+#
+# Stuck? `hint("histogram_words")`.
+
+# %%
+@cuda.jit
+def histogram_words(words, out):
+    """Count the bytes in words, four to each, into out."""
+    counts = cuda.shared.array(BINS, int32)
+    t = cuda.threadIdx.x
+
+    # about 10 lines, most of them from exercise 3
+    # BEGIN SOLUTION
+    for b in range(t, BINS, cuda.blockDim.x):
+        counts[b] = 0
+    cuda.syncthreads()
+
+    for i in range(cuda.grid(1), words.size, cuda.gridsize(1)):
+        word = words[i]
+        for k in range(4):
+            cuda.atomic.add(counts, (word >> (8 * k)) & 255, 1)
+    cuda.syncthreads()
+
+    for b in range(t, BINS, cuda.blockDim.x):
+        cuda.atomic.add(out, b, counts[b])
+    # END SOLUTION
+
+
+# %%
+check(
+    histogram_words,
+    spec=lambda words: np.bincount(words.view(np.uint8), minlength=256),
+    inputs=lambda rng, n: (rng.integers(0, 1 << 32, n, np.uint32),),
+    out=lambda words: np.zeros(256, np.int32),
+    sizes=[192, 1, 300],
+    launch=lambda n: (2, 96),
+    full=1 << 22,
+)
+
+# %% [markdown] tags=["solution"]
+# The order of the four does not matter to a histogram, so neither does the order in
+# which a machine keeps the bytes of a word. `words[i]` is loaded once, into a
+# register; the compiler unrolls the inner loop, since it knows its length.
+
+# %% [markdown]
+# ## Measure: the ladder
+#
+# All rungs, on random pixels. By hand: 16 µs to read 67 MB. How near does
+# `histogram_words` come, and how many times as fast as `torch.bincount` is it?
+
+# %%
+guess = {"words": 5}
+
+
+def ladder_rungs():
+    x = torch.from_numpy(pixels).cuda()
+    bins = torch.zeros(BINS, dtype=torch.int32, device="cuda")
+    d_x, d_bins = cuda.as_cuda_array(x), cuda.as_cuda_array(bins)
+    d_words = d_x.view(np.uint32)
+    return {
+        "torch.bincount": lambda: torch.bincount(x, minlength=BINS),
+        "global": lambda: histogram_global[blocks, 256](d_x, d_bins),
+        "shared": lambda: histogram_shared[few](d_x, d_bins),
+        "words": lambda: histogram_words[few](d_words, d_bins),
+        "torch.amax": lambda: torch.amax(x),
+    }
+
+
+ladder = bench.compare(
+    "2^26 bytes, 256 bins",
+    ladder_rungs,
+    baseline="torch.bincount",
+    bytes=n,
+    guess=guess,
+)
+ladder
+
+# %% tags=["solution"]
+ladder.expect("words", at_least=8)
+ladder.expect("words", at_least=1.2, times="shared")
+ladder.expect("words", at_least=100, times="global")
+
+# %% [markdown] tags=["solution"]
+# `torch.amax` is there for scale: it reads the same bytes once and does next to
+# nothing with them. A histogram that is about as quick has little to be ashamed of.
+#
+# It is not at the memory's limit. Each SM sends 15,900 requests to its shared memory;
+# divide the time by that, and a request takes some four to five clock cycles. Now it
+# is the atomics that everything waits for.
+#
+# Other types, the same pixels: PyTorch's index type is `int64`, and many programs
+# hold pixels as `int32`. Then there is nothing to unpack, and four or eight times as
+# much to read.
+
+# %% tags=["solution"]
+def wider(kind):
+    def build():
+        x = torch.from_numpy(pixels).cuda().to(getattr(torch, kind))
+        bins = torch.zeros(BINS, dtype=torch.int32, device="cuda")
+        d_x, d_bins = cuda.as_cuda_array(x), cuda.as_cuda_array(bins)
+        return {
+            "torch.bincount": lambda: torch.bincount(x, minlength=BINS),
+            "shared": lambda: histogram_shared[few](d_x, d_bins),
+        }
+
+    return build
+
+
+wide = {
+    kind: bench.compare(
+        f"2^26 {kind}, 256 bins",
+        wider(kind),
+        baseline="torch.bincount",
+        bytes=size * n,
+    )
+    for kind, size in (("int32", 4), ("int64", 8))
+}
+wide["int32"].expect("shared", at_least=5)
+wide["int64"].expect("shared", at_least=4)
+wide["int32"]
+
+# %% tags=["solution"]
+wide["int64"]
+
+# %% [markdown]
+# ## 5 · A copy for each lane
+#
+# In a **weighted** histogram a pixel adds not 1 but a weight of its own:
+# `out[x[i]] += weights[i]`. (Sum the light of all stars of a class, the loss over all
+# tokens of a word, the gradient over all uses of an embedding.) The weights are
+# float32, and for adding floats in shared memory there is no quick instruction. The
+# machine code is a loop: read the bin, add, and write the sum back if nobody has
+# changed the bin meanwhile, else once more. Lanes with the same bin take turns.
+#
+# So privatise once more: keep 32 copies of the bins, one for each lane,
+# `counts[bin, lane]`. Then no two lanes of a warp ever want the same cell. It is even
+# better than that. Shared memory has 32 **banks**: word number `w` lies in bank
+# `w % 32`, and a bank serves one word at a time. `counts[bin, lane]` is word
+# `32 * bin + lane`, in bank `lane`, whatever the bin. The lanes of a warp are in 32
+# different banks, always.
+#
+# The check counts bank conflicts and allows none, not in zeroing and adding up either.
+# There, if thread `t` looks after all 32 copies of bin `t`, beware: `counts[t, k]` is
+# in bank `k` for *all* lanes. Let each lane begin elsewhere: take the copies in the
+# order `(k + t) % COPIES`.
+#
+# ```python
+# histogram_weighted(x, weights, out)    # uint8 (n,), float32 (n,) -> float32 (256,)
+# ```
+#
+# Stuck? `hint("histogram_weighted")`.
+
+# %% tags=["given"]
+COPIES = 32
+
+
+# %%
+@cuda.jit
+def histogram_weighted(x, weights, out):
+    """Add each weight to the bin of its x, in a copy for each lane."""
+    counts = cuda.shared.array((BINS, COPIES), float32)
+    t = cuda.threadIdx.x
+    lane = t % COPIES
+
+    # about 12 lines
+    # BEGIN SOLUTION
+    for b in range(t, BINS, cuda.blockDim.x):
+        for k in range(COPIES):
+            counts[b, (k + t) % COPIES] = float32(0)
+    cuda.syncthreads()
+
+    for i in range(cuda.grid(1), x.size, cuda.gridsize(1)):
+        cuda.atomic.add(counts, (x[i], lane), weights[i])
+    cuda.syncthreads()
+
+    for b in range(t, BINS, cuda.blockDim.x):
+        total = float32(0)
+        for k in range(COPIES):
+            total += counts[b, (k + t) % COPIES]
+        cuda.atomic.add(out, b, total)
+    # END SOLUTION
+
+
+# %%
+check(
+    histogram_weighted,
+    spec=lambda x, weights: np.bincount(x, weights, minlength=256),
+    inputs=lambda rng, n: (
+        rng.integers(0, 256, n, np.uint8),
+        rng.random(n, np.float32),
+    ),
+    out=lambda x, weights: np.zeros(256, np.float32),
+    sizes=[1, 700],
+    launch=lambda n: (2, 128),
+    full=1 << 22,
+    limits={"bank_conflicts": 0},
+)
+
+# %% [markdown] tags=["solution"]
+# The adds into `counts` still have to be atomic. A block has several warps, and lane 5
+# of one shares its copy with lane 5 of all others.
+#
+# 256 × 32 × 4 bytes are 32 KB, of the 48 KB that an array declared like this can have.
+
+# %% [markdown]
+# ## Measure: what the copies are worth
+#
+# `shared` is the weighted histogram with a single copy a block. How many times as fast
+# are 32 copies, on random pixels and on the dark image? The second pair of rows is
+# the *unweighted* histogram, one copy and 32. What do the copies do for that?
+
+# %%
+guess = {"weighted, 32 copies": 1}
+guess_dark = {"weighted, 32 copies": 1}
+
+
+@cuda.jit
+def weighted_once(x, weights, out):
+    """The weighted histogram with one copy for each block."""
+    counts = cuda.shared.array(BINS, float32)
+    for b in range(cuda.threadIdx.x, BINS, cuda.blockDim.x):
+        counts[b] = float32(0)
+    cuda.syncthreads()
+
+    for i in range(cuda.grid(1), x.size, cuda.gridsize(1)):
+        cuda.atomic.add(counts, x[i], weights[i])
+    cuda.syncthreads()
+
+    for b in range(cuda.threadIdx.x, BINS, cuda.blockDim.x):
+        cuda.atomic.add(out, b, counts[b])
+
+
+@cuda.jit
+def counted_in_copies(x, out):
+    """The unweighted histogram with a copy for each lane."""
+    counts = cuda.shared.array((BINS, COPIES), int32)
+    t = cuda.threadIdx.x
+    for b in range(t, BINS, cuda.blockDim.x):
+        for k in range(COPIES):
+            counts[b, (k + t) % COPIES] = 0
+    cuda.syncthreads()
+
+    for i in range(cuda.grid(1), x.size, cuda.gridsize(1)):
+        cuda.atomic.add(counts, (x[i], t % COPIES), 1)
+    cuda.syncthreads()
+
+    for b in range(t, BINS, cuda.blockDim.x):
+        total = int32(0)
+        for k in range(COPIES):
+            total += counts[b, (k + t) % COPIES]
+        cuda.atomic.add(out, b, total)
+
+
+four = 4 * sms, 512  # the copies take registers: 1024 threads are too many
+
+
+def weighted_rungs(image):
+    def build():
+        x = torch.from_numpy(images[image]).cuda()
+        weights = torch.rand(n, device="cuda")
+        bins = torch.zeros(BINS, dtype=torch.int32, device="cuda")
+        sums = torch.zeros(BINS, device="cuda")
+        d_x, d_weights, d_bins, d_sums = (
+            cuda.as_cuda_array(a) for a in (x, weights, bins, sums)
+        )
+        return {
+            "torch.bincount": lambda: torch.bincount(x, weights, BINS),
+            "weighted, 1 copy": lambda: weighted_once[four](
+                d_x, d_weights, d_sums
+            ),
+            "weighted, 32 copies": lambda: histogram_weighted[four](
+                d_x, d_weights, d_sums
+            ),
+            "counted, 1 copy": lambda: histogram_shared[four](d_x, d_bins),
+            "counted, 32 copies": lambda: counted_in_copies[four](d_x, d_bins),
+        }
+
+    return build
+
+
+copies = {
+    image: bench.compare(
+        f"one copy or 32, {image}",
+        weighted_rungs(image),
+        baseline="weighted, 1 copy",
+        guess=guess if image == "random pixels" else guess_dark,
+    )
+    for image in ("random pixels", "a dark image")
+}
+copies["random pixels"]
+
+# %%
+copies["a dark image"]
+
+# %% tags=["solution"]
+even, dark = copies["random pixels"], copies["a dark image"]
+dark.expect("weighted, 32 copies", at_least=3)
+dark.expect("weighted, 32 copies", at_least=3, times="torch.bincount")
+dark.expect("counted, 1 copy", at_least=0.9, times="counted, 32 copies")
+
+# %% [markdown] tags=["solution"]
+# Weighted, the copies are worth a lot, most of all where lanes would collide; and the
+# dark image costs no more than the random one. Counted, they are worth nothing: the
+# instruction that merges lanes has done the work already, and what is left of the
+# copies is their price, 32 times as many cells to clear and to add up.
+#
+# Privatisation is an answer to contention. Measure first whether there is any.
+
+# %% [markdown]
+# ## 6 · An operation that the hardware lacks
+#
+# The largest of many floats: before a tensor is stored in 8 bits, say, its largest
+# value sets the scale. The hardware has an atomic maximum for integers, none for
+# floats. But it has one operation from which every other can be made,
+# **compare-and-swap**:
+#
+# ```python
+# old = cuda.atomic.cas(array, index, guess, new)
+# ```
+#
+# If the element equals `guess`, it becomes `new`; if not, nothing happens. Either way
+# you get what was there. So guess what is there, work out what should take its place,
+# and try. If `old == guess`, it has worked. If not, somebody was quicker; `old` is
+# your next guess.
+#
+# Two things about this one:
+#
+# - `cas` compares whole numbers, bit for bit. `out.view(int32)` shows the bits of
+#   `out` as an integer; the two functions below turn a float into its bits and back.
+# - The cheapest atomic is the one that is not done. Each thread first finds the largest
+#   of *its* elements in a register, which is as private as memory can be. That part
+#   is there. And if what it finds in `out` is larger already, it need not swap.
+#
+# ```python
+# atomic_max_float(x, out)    # float32 (n,) -> (1,), starts at minus infinity
+# ```
+#
+# The first guess may be a plain read, `bits[0]`: if it is stale, `cas` says so. Stuck?
+# `hint("atomic_max_float")`.
+
+# %% tags=["given"]
+@cuda.jit(device=True)
+def to_bits(value):
+    """The bits of a float32, as an int32."""
+    return libdevice.float_as_int(value)
+
+
+@cuda.jit(device=True)
+def to_float(bits):
+    """The float32 that has these bits."""
+    return libdevice.int_as_float(bits)
+
+
+LOWEST = np.float32(-np.inf)
+
+
+# %%
+@cuda.jit
+def atomic_max_float(x, out):
+    """Raise out[0] to the largest element of x."""
+    bits = out.view(int32)
+    top = LOWEST
+    for i in range(cuda.grid(1), x.size, cuda.gridsize(1)):
+        top = max(top, x[i])
+
+    # about 6 lines
+    # BEGIN SOLUTION
+    guess = bits[0]
+    while to_float(guess) < top:
+        old = cuda.atomic.cas(bits, 0, guess, to_bits(top))
+        if old == guess:
+            break
+        guess = old
+    # END SOLUTION
+
+
+# %%
+check(
+    atomic_max_float,
+    spec=lambda x: x.max(keepdims=True),
+    inputs=lambda rng, n: (rng.normal(-3, 2, n).astype(np.float32),),
+    out=lambda x: np.full(1, LOWEST),
+    sizes=[64, 1, 1000],
+    launch=lambda n: (2, 96),
+    full=1 << 24,
+)
+
+# %% [markdown] tags=["solution"]
+# Two ways out of the loop: what is there is large enough, or the swap has worked. In
+# each lap that fails, some *other* thread has succeeded, so all together always get on.
+# Code with this property is called **lock-free**.
+#
+# The comparison `old == guess` is one of integers, on purpose. Of floats, it would
+# never be true for a NaN, and the thread would go round for ever.
+
+# %% [markdown]
+# ## Measure: atomics that are not done
+#
+# The largest of 2^24 random floats, `out` set to minus infinity first. `swap each` does
+# a `cas` for every element: its first guess is minus infinity, and never right.
+# `atomic.max` is Numba's own, once for each element; it reads before it swaps. Yours
+# swaps at most once for each *thread*. How far are the three apart?
+
+# %%
+guess = {"atomic.max": 10, "yours": 100}
+
+
+@cuda.jit
+def swap_each(x, out):
+    """Raise out[0] by at least one swap for each element of x."""
+    bits = out.view(int32)
+    i = cuda.grid(1)
+
+    if i < x.size:
+        guess = to_bits(LOWEST)
+        while to_float(guess) < x[i]:
+            old = cuda.atomic.cas(bits, 0, guess, to_bits(x[i]))
+            if old == guess:
+                break
+            guess = old
+
+
+@cuda.jit
+def max_each(x, out):
+    """Raise out[0] by Numba's atomic maximum."""
+    i = cuda.grid(1)
+
+    if i < x.size:
+        cuda.atomic.max(out, 0, x[i])
+
+
+def largest():
+    y = torch.rand(1 << 24, device="cuda")
+    top = torch.empty(1, device="cuda")
+    d_y, d_top = cuda.as_cuda_array(y), cuda.as_cuda_array(top)
+
+    def after_reset(kernel, *config):
+        def run():
+            top.fill_(-math.inf)
+            kernel[config](d_y, d_top)
+
+        return run
+
+    return {
+        "swap each": after_reset(swap_each, 1 << 16, 256),
+        "atomic.max": after_reset(max_each, 1 << 16, 256),
+        "yours": after_reset(atomic_max_float, *few),
+        "torch.amax": lambda: torch.amax(y),
+    }
+
+
+maxima = bench.compare(
+    "the largest of 2^24 float32",
+    largest,
+    baseline="swap each",
+    bytes=4 << 24,
+    guess=guess,
+)
+maxima
+
+# %% tags=["solution"]
+maxima.expect("atomic.max", at_least=8)
+maxima.expect("yours", at_least=2, times="atomic.max")
+
+# %% [markdown] tags=["solution"]
+# `swap each` takes as long as 2^24 increments of one counter: it *is* 2^24 atomics on
+# one address, whether they change anything or not. A read before the swap saves most of
+# them, because random numbers soon stop being the largest so far; in an ascending
+# array it would save none. Fewer threads, each with a maximum of its own, are
+# quick on any data.
+
+# %% [markdown]
+# ## Look: the same sum, several times
+#
+# Atomics make sure that no update is lost. They do not say in which *order* updates
+# come. For integers that is all the same. For floats each addition rounds, and
+# (a + b) + c need not be a + (b + c). Add a million numbers in three orders on the
+# CPU, then with atomics on the GPU. Which of the sums will be equal, bit for bit?
+
+# %%
+values = np.random.default_rng(3).random(1 << 20, np.float32)
+orders = [np.random.default_rng(k).permutation(values) for k in range(3)]
+print("float32, on the CPU:", [float(np.cumsum(v)[-1]) for v in orders])
+
+
+@cuda.jit
+def add_all(x, out):
+    """Add every element of x to out[0]."""
+    i = cuda.grid(1)
+
+    if i < x.size:
+        cuda.atomic.add(out, 0, x[i])
+
+
+def sums_of(data):
+    found = []
+    for _ in range(5):
+        out = cuda.to_device(np.zeros(1, data.dtype))
+        add_all[data.size // 256, 256](cuda.to_device(data), out)
+        found.append(out.copy_to_host()[0].item())
+    return found
+
+
+if weft.on_gpu("the simulator adds in the same order every time"):
+    floats = sums_of(values)
+    whole = sums_of((values * 1000).astype(np.int32))
+    print("float32, by atomics:", floats)
+    print("int32, by atomics:  ", whole)
+    print("exact, of the floats:", values.astype(np.float64).sum())
+
+# %% tags=["solution"]
+assert len({float(np.cumsum(v)[-1]) for v in orders}) > 1
+if weft.GPU:
+    assert len(set(floats)) > 1
+    assert len(set(whole)) == 1
+
+# %% [markdown] tags=["solution"]
+# The float sums differ from run to run, on the same machine with the same data. PyTorch
+# lists operations that do this, `torch.bincount` with weights among them, and refuses
+# them under `torch.use_deterministic_algorithms(True)`. Where you need the same bits
+# again: add integers (fixed-point numbers, say), or add in an order that you fix
+# yourself, as chapter 14 does.
+
+# %% [markdown]
+# ## Look: why not a lock?
+#
+# On a CPU one would protect the counter with a lock:
+#
+# ```python
+# while cuda.atomic.cas(lock, 0, 0, 1) != 0:   # spin until I get it
+#     pass
+# total[0] += x[i]                             # nobody else is here
+# cuda.atomic.exch(lock, 0, 0)                 # give it back
+# ```
+#
+# Until 2017 this stopped a GPU. A warp had *one* instruction pointer for its 32 lanes.
+# One lane gets the lock and is done with the `while`; 31 go on spinning. Lanes wait
+# for one another at the end of a loop, so the winner waits for the losers to leave it,
+# and they wait for the winner to give the lock back. Here is a model of it, with no
+# GPU that could hang. `step` runs one lap of the loop, for all lanes that are still
+# in it.
+
+# %%
+def lockstep(lanes, release_inside, laps=1000):
+    """Return the laps until all lanes are through, None if they never are."""
+    locked, spinning = False, set(range(lanes))
+    for lap in range(1, laps + 1):
+        for lane in sorted(spinning):  # the atomic goes lane by lane
+            if not locked:
+                locked, winner = True, lane
+        spinning.discard(winner)  # it waits at the end of the loop
+        if release_inside:
+            locked = False  # work and release are part of the lap
+        if not spinning:
+            return lap
+    return None
+
+
+print("release after the loop: ", lockstep(32, release_inside=False))
+print("release inside the loop:", lockstep(32, release_inside=True))
+print("a single lane:          ", lockstep(1, release_inside=False))
+
+# %% tags=["solution"]
+assert lockstep(32, release_inside=False) is None
+assert lockstep(32, release_inside=True) == 32
+
+# %% [markdown] tags=["solution"]
+# Since Volta (2017; every GPU that this course runs on) lanes have instruction pointers
+# of their own, and the hardware sees to it that each gets on. The first form then ends,
+# usually. It is still a bad idea: 32 lanes take 32 laps one after the other, thousands
+# of threads hammer one address while they wait, a missing fence (`cuda.threadfence()`)
+# lets stale values through, and if a thread that waits for the lock also keeps the
+# owner off the machine, everything stops for good. Nearly always an atomic, a private
+# copy or a reduction does the job. Do not try it on a GPU that others use.
+
+# %% [markdown]
+# ## If you want more
+#
+# - Sixteen pixels a lap: view the bytes as float32, load with
+#   `weft.intrinsics.load4`, get the bits with `libdevice.float_as_int`. Predict the
+#   time first; which of the two limits of `histogram_words` does it touch?
+# - How many copies? Measure the weighted histogram with 1, 2, 4, …, 32 copies on the
+#   dark image. Shared memory is 32 KB at the end: what does that cost?
+# - A colour image has three bytes a pixel. Make three histograms in one pass.
+# - The *place* of the largest element: put value and index into one `uint64` so that
+#   a single `cuda.atomic.max` carries both.
+# - One atomic for each warp: let the lanes that match count themselves by
+#   `cuda.ballot_sync`, and one lane add. When is that better than 32 atomics?
+#
+# ## What you learned
+#
+# 1. `x[i] += 1` is three steps. If another thread may do the same to the same cell, an
+#    update gets lost, and on a GPU nearly all do.
+# 2. An atomic does the three in one. Its price is the queue at its address: a billion
+#    or so a second on one, much more when spread out.
+# 3. Privatise: per block in shared memory, per lane in copies, per thread in a
+#    register; merge once at the end. Measure whether there is contention first.
+# 4. Compare-and-swap makes any atomic: guess, work out, try, and again with what was
+#    there.
+# 5. Atomic is not ordered: float sums differ from run to run. And locks fight the way
+#    a warp runs.
+
+# %%
+quiz()

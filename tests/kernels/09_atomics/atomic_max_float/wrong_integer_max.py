@@ -1,0 +1,11 @@
+# verdict: wrong-value
+# The bits of the larger float are larger.
+@cuda.jit
+def atomic_max_float(x, out):
+    """Raise out[0] to the largest element of x."""
+    bits = out.view(int32)
+    top = LOWEST
+    for i in range(cuda.grid(1), x.size, cuda.gridsize(1)):
+        top = max(top, x[i])
+
+    cuda.atomic.max(bits, 0, to_bits(top))  # <- here

@@ -1,0 +1,13 @@
+# verdict: endless-loop
+# Try until it works.
+@cuda.jit
+def atomic_max_float(x, out):
+    """Raise out[0] to the largest element of x."""
+    bits = out.view(int32)
+    top = LOWEST
+    for i in range(cuda.grid(1), x.size, cuda.gridsize(1)):
+        top = max(top, x[i])
+
+    guess = to_bits(LOWEST)
+    while cuda.atomic.cas(bits, 0, guess, to_bits(top)) != guess:  # <- here
+        pass

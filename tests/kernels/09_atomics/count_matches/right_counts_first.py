@@ -1,0 +1,13 @@
+# verdict: pass
+# A loop over the grid, then one atomic a thread.
+@cuda.jit
+def count_matches(x, wanted, out):
+    """Count the elements of x that equal wanted, into out[0]."""
+    i = cuda.grid(1)
+
+    count = 0
+    for k in range(i, x.size, cuda.gridsize(1)):
+        if x[k] == wanted:
+            count += 1
+    if count > 0:
+        cuda.atomic.add(out, 0, count)

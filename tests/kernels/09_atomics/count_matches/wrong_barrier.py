@@ -1,0 +1,10 @@
+# verdict: race
+# A barrier after each update keeps threads apart.
+@cuda.jit
+def count_matches(x, wanted, out):
+    """Count the elements of x that equal wanted, into out[0]."""
+    i = cuda.grid(1)
+
+    if i < x.size and x[i] == wanted:
+        out[0] += 1  # <- here
+    cuda.syncthreads()

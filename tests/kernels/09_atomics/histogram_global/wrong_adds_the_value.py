@@ -1,0 +1,9 @@
+# verdict: wrong-value
+# Add the pixel to its bin.
+@cuda.jit
+def histogram_global(x, out):
+    """Count the values of x, each into its bin of out."""
+    i = cuda.grid(1)
+
+    if i < x.size:
+        cuda.atomic.add(out, x[i], x[i])  # <- here

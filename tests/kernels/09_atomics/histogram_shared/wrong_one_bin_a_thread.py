@@ -1,0 +1,16 @@
+# verdict: uninitialised
+# One thread, one bin.
+@cuda.jit
+def histogram_shared(x, out):
+    """Count the values of x in shared memory, then add the counts to out."""
+    counts = cuda.shared.array(BINS, int32)
+    t = cuda.threadIdx.x
+
+    counts[t] = 0
+    cuda.syncthreads()
+
+    for i in range(cuda.grid(1), x.size, cuda.gridsize(1)):
+        cuda.atomic.add(counts, x[i], 1)  # <- here
+    cuda.syncthreads()
+
+    cuda.atomic.add(out, t, counts[t])
