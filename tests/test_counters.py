@@ -284,3 +284,31 @@ def test_counting_is_linear_and_quick() -> None:
     start = time.process_time()
     count(trace)
     assert time.process_time() - start < 0.5
+
+
+LANES = np.arange(32)
+MEASURED = {  # on an H200: index of each lane, width, passes of a load and of a store
+    "side by side": (LANES, [(8, 2, 2), (16, 4, 4)]),
+    "pairs share": (LANES // 2, [(8, 1, 2), (16, 2, 4)]),
+    "two apart share": (LANES % 2, [(8, 1, 2), (16, 2, 4)]),
+    "four apart share": (LANES % 4, [(8, 2, 2), (16, 4, 4)]),
+    "every second lane": (np.where(LANES % 2, -1, LANES), [(8, 2, 2), (16, 4, 4)]),
+    "upper half": (np.where(LANES < 16, -1, 2 * LANES), [(8, 2, 2), (16, 4, 4)]),
+    "both ends": (
+        np.where((LANES < 4) | (LANES > 27), LANES % 8 * 5, -1),
+        [(8, 2, 2), (16, 2, 2)],
+    ),
+}
+
+
+@pytest.mark.parametrize("name", MEASURED)
+def test_wide_accesses_go_by_parts_of_a_warp(name: str) -> None:
+    from verification.patterns import Pattern
+
+    at, passes = MEASURED[name]
+    for width, of_load, of_store in passes:
+        for operation, wanted in (("load", of_load), ("store", of_store)):
+            pattern = Pattern("shared", operation, width, name, at)
+            found = lines(pattern.kernel(), (1, 32), *pattern.arguments())
+            one = [n for n in found if n.shared and n.store == (operation == "store")]
+            assert sum(n.ideal + n.conflicts for n in one) == wanted, (width, operation)

@@ -146,6 +146,7 @@ class Requests:
 
         self.address, self.size = trace.address[rows], trace.size[rows]
         self.lane = trace.thread[rows] % WARP
+        self.loads = trace.operation[rows] == READ
         self._of = np.zeros(int(most.sum()), np.int64)  # the kind of a request
         self._of[self.request] = kind
         self._kinds = present.size
@@ -161,7 +162,7 @@ class Requests:
         self.divergent = self._sum(active < living)
         shared = trace.space[rows] == SHARED
         self.sectors, self.ideal = self._sectors(~shared)
-        self.passes, self.conflicts = self._passes(shared, active)
+        self.passes, self.conflicts = self._passes(shared)
 
     def _sum(self, per_request: Columns | Flags) -> Columns:
         """Add up over the requests of each instruction."""
@@ -178,23 +179,22 @@ class Requests:
         moved = np.bincount(moved, minlength=self._of.size)
         return self._sum(moved), self._sum(-(-useful // SECTOR))
 
-    def _passes(self, chosen: Flags, active: Columns) -> tuple[Columns, Columns]:
+    def _passes(self, chosen: Flags) -> tuple[Columns, Columns]:
         """The fewest passes possible, and how many are taken beyond those.
 
         A pass serves at most 128 bytes, so lanes with 8 bytes go by halves of a warp
-        and lanes with 16 by quarters; lanes that want the same word share it.
+        and lanes with 16 by quarters; lanes that want the same word share it. A load
+        takes two such parts together where `_share` says so.
         """
         request, address, size = self._of_chosen(chosen)
         if not request.size:
             return np.zeros(self._kinds, np.int64), np.zeros(self._kinds, np.int64)
-        width = np.zeros(self._of.size, np.int64)
-        width[request] = size
-        at_once = np.clip(PASS_BYTES // np.maximum(width, 1), 1, WARP)
-        fewest = np.where(width > 0, -(-active // at_once), 0)
-
         part = request * WARP
         if size.max() > WORD:
-            part += self._rank(request, self.lane[chosen]) // at_once[request]
+            lanes = np.clip(PASS_BYTES // size, 1, WARP)
+            lanes <<= self._share(request, address, chosen)
+            part += self.lane[chosen] // lanes
+        fewest = np.bincount(columns.distinct(part)[0] // WARP, minlength=self._of.size)
         word, row = columns.spread(address // WORD, (address + size - 1) // WORD + 1)
         bank = part[row] * BANKS + word % BANKS
         bank, word = columns.distinct(bank, word // BANKS)
@@ -210,14 +210,22 @@ class Requests:
     def _of_chosen(self, chosen: Flags) -> tuple[Columns, Columns, Columns]:
         return self.request[chosen], self.address[chosen], self.size[chosen]
 
-    def _rank(self, request: Columns, lane: Columns) -> Columns:
-        """Where each lane stands among those that take part."""
-        order, _ = columns.order(request, lane)
-        first = columns.starts(request[order])
-        rank = np.empty(request.size, np.int64)
-        begin = np.repeat(first, np.diff(first, append=request.size))
-        rank[order] = np.arange(request.size) - begin
-        return rank
+    def _share(self, request: Columns, address: Columns, chosen: Flags) -> Flags:
+        """Which accesses belong to a load whose neighbouring lanes want the same.
+
+        That is: of every two lanes k and k ^ 1 that take part, or of every k and k ^ 2.
+        """
+        wanted = np.full(self._of.size * WARP, -1, np.int64)
+        at = request * WARP + self.lane[chosen]
+        wanted[at] = address
+        wide = (self.size[chosen] > WORD) & self.loads[chosen]
+        share = np.zeros(request.size, bool)
+        for step in (1, 2):
+            other = wanted[at ^ step]
+            differ = request[(other >= 0) & (other != address)]
+            apart = np.bincount(differ, minlength=self._of.size)
+            share |= wide & (apart[request] == 0)
+        return share
 
 
 def work(trace: Trace) -> list[Work]:
