@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from weft import bench
     from weft.checking import check
     from weft.device import doctor
+    from weft.exploring import explore
     from weft.lesson import hint, lab, on_gpu, progress, quiz
     from weft.tracing import trace
 
@@ -23,6 +24,7 @@ __all__ = [
     "bench",
     "check",
     "doctor",
+    "explore",
     "hint",
     "lab",
     "on_gpu",
@@ -59,6 +61,7 @@ _HOME = {
     "bench": "weft.bench",
     "check": "weft.checking",
     "doctor": "weft.device",
+    "explore": "weft.exploring",
     "hint": "weft.lesson",
     "lab": "weft.lesson",
     "on_gpu": "weft.lesson",

@@ -42,29 +42,39 @@ function logical(x, y, side, { size }, cells) {
   ];
 }
 
-/** The same tile as it lies in memory: 32 words of 4 bytes in a row, one a bank. */
-function physical(x, y, side, { size, layout }, addresses) {
+/** Shared memory as it is: 32 words of 4 bytes in a row, one a bank. */
+function physical(x, y, side, rows, words, padding) {
   const cell = side / BANKS;
-  const columns = BYTES / size;
-  const rows = layout === "padded" ? ROWS + (ROWS * size) / BYTES : ROWS;
-  const out = [rect(x, y, side, rows * cell, "empty")];
-  if (layout === "padded") {
-    for (let row = 0; row < ROWS; row++) {
-      for (let byte = 0; byte < size; byte += WORD) {
-        const word = (row * (columns + 1) * size + BYTES + byte) / WORD;
-        const at = [x + (word % BANKS) * cell, y + Math.floor(word / BANKS) * cell];
-        out.push(rect(...at, cell, cell, "gone"));
-        out.push(hatch(...at, cell, cell, "hatch", 3));
-      }
-    }
-  }
-  const words = touched(addresses, size, WORD);
-  for (const word of words)
-    out.push(
-      rect(x + (word % BANKS) * cell, y + Math.floor(word / BANKS) * cell, cell, cell, "used"),
-    );
-  out.push(grid(x, y, side, rows * cell, BANKS, rows));
-  return out;
+  const top = new Map(rows.map((row, i) => [row, y + i * cell]));
+  const at = (word) => [x + (word % BANKS) * cell, top.get(Math.floor(word / BANKS))];
+  return [
+    rect(x, y, side, rows.length * cell, "empty"),
+    ...padding.flatMap((word) => [
+      rect(...at(word), cell, cell, "gone"),
+      hatch(...at(word), cell, cell, "hatch", 3),
+    ]),
+    ...words.map((word) => rect(...at(word), cell, cell, "used")),
+    grid(x, y, side, rows.length * cell, BANKS, rows.length),
+  ];
+}
+
+/** The words of a padded tile that hold nothing. */
+function paddingOf({ size, layout }) {
+  if (layout !== "padded") return [];
+  const words = [];
+  for (let row = 0; row < ROWS; row++)
+    for (let byte = 0; byte < size; byte += WORD)
+      words.push((row * (BYTES + size) + BYTES + byte) / WORD);
+  return words;
+}
+
+const upTo = (n) => Array.from({ length: n }, (_, i) => i);
+
+/** The rows of memory that are shown: all of the tile, or those a trace touched. */
+function rowsOf({ size, layout, addresses }, words) {
+  if (!addresses) return upTo(ROWS + (layout === "padded" ? (ROWS * size) / BYTES : 0));
+  const hit = [...new Set(words.map((word) => Math.floor(word / BANKS)))];
+  return hit.at(-1) < ROWS + 1 ? upTo(Math.max(hit.at(-1) + 1, 4)) : hit;
 }
 
 /** Under each bank, how many words it has to serve; the busiest are marked. */
@@ -88,7 +98,8 @@ function queues(x, y, side, parts) {
 
 const sums = (parts) => parts[0].map((_, bank) => parts.reduce((n, p) => n + p[bank], 0));
 
-function draw(state, width) {
+/** Draw a request; a trace's has `addresses` of its own. */
+export function draw(state, width) {
   const { size, layout } = state;
   const columns = BYTES / size;
   const cells = state.addresses ? [] : tilePattern(state.pattern, size, state.at);
@@ -102,17 +113,19 @@ function draw(state, width) {
   const wide = width >= 620;
   const gap = 28;
   const side = wide ? Math.min((width - gap) / 2, 352) : width - 2;
-  const left = wide ? side + gap : 1;
-  const memory = side * (1 + (layout === "padded" ? size / BYTES : 0));
-  const tallest = side * (1 + 16 / BYTES);
-  let y = 20;
+  const left = wide && !state.addresses ? side + gap : 1;
+  const words = touched(addresses, size, WORD);
+  const rows = rowsOf(state, words);
+  const memory = (rows.length * side) / BANKS;
+  const tallest = state.addresses ? memory : side * (1 + 16 / BYTES);
+  const y = 20;
   const children = [];
-  if (wide) {
+  if (wide && !state.addresses) {
     children.push(text(1, 12, `the tile, ${ROWS} rows of ${columns}`, "soft"));
     children.push(...logical(1, y, side, state, cells));
   }
   children.push(text(left, 12, "in memory: one column, one bank", "soft"));
-  children.push(...physical(left, y, side, state, addresses));
+  children.push(...physical(left, y, side, rows, words, paddingOf(state)));
   const foot = y + (wide ? tallest : memory) + 14;
   const under = y + memory + 14;
   children.push(text(left, under, "bank 0", "soft"));
@@ -165,7 +178,6 @@ export default figure({
         ["diagonal", "diagonal"],
         ["same", "one cell"],
       ],
-      when: (state) => !state.addresses,
     },
     {
       kind: "choice",
@@ -176,21 +188,18 @@ export default figure({
         ["padded", "padded"],
         ["swizzled", "swizzled"],
       ],
-      when: (state) => !state.addresses,
     },
     {
       kind: "choice",
       key: "size",
       label: "Bytes an element",
       options: [4, 8, 16].map((size) => [size, String(size)]),
-      when: (state) => !state.addresses,
     },
     {
       kind: "range",
       key: "at",
       label: "which one",
       max: (state) => (state.pattern === "row" ? WARP : BYTES / state.size) - 1,
-      when: (state) => !state.addresses,
     },
   ],
   draw,

@@ -188,7 +188,7 @@ export function figure(spec) {
       others,
       ranges.length > 0 && h("div", { class: "ranges" }, ranges),
     );
-    const code = h("p", { class: "code" });
+    const code = h("div", { class: "code" });
     const seen = h("div", { class: "seen" });
     const numbers = h("div", { class: "numbers" });
     const said = h("p", { class: "said", role: "status" });
@@ -233,8 +233,11 @@ export function figure(spec) {
         if (!node.hidden) show(state);
       }
       const out = draw(state, width, set);
+      const focused = root.getRootNode().activeElement?.dataset?.key;
       seen.replaceChildren(out.picture);
       code.replaceChildren(...[out.code ?? []].flat().filter(Boolean));
+      // What had the focus was replaced by its like.
+      if (focused) root.querySelector(`[data-key="${focused}"]`)?.focus();
       code.hidden = !out.code;
       numbers.replaceChildren(
         ...(out.numbers ?? []).map(([amount, label, mark]) =>

@@ -30,41 +30,56 @@ function expression({ layout, stride, offset, field }) {
   return `x[${[product, offset || ""].filter(Boolean).join(" + ") || "0"}]`;
 }
 
-function draw(state, width) {
+/** The lines that the map shows: 4 KB, or what a trace touched if that is wider. */
+function linesOf(addresses, size, traced) {
+  const hit = touched(addresses, size, LINE);
+  const first = traced ? hit[0] : 0;
+  const span = traced ? Math.max(hit.at(-1) - first + 1, 4) : ROWS;
+  return span > ROWS ? hit : Array.from({ length: span }, (_, i) => first + i);
+}
+
+/** Draw a request; a trace's has `addresses` and `lanes` of its own. */
+export function draw(state, width) {
   const { size, layout, fields } = state;
   const addresses = state.addresses ?? addressesOf(state);
-  const first = state.addresses ? Math.floor(Math.min(...addresses) / LINE) : 0;
+  const shown = linesOf(addresses, size, Boolean(state.addresses));
   const wide = width >= 560;
-  const margin = wide ? 46 : 0;
+  const margin = wide ? (state.addresses ? 68 : 46) : 0;
   const gap = wide ? 5 : 3;
   const row = wide ? 13 : 10;
   const byte = (width - margin - 3 * gap - 1) / LINE;
+  const tops = new Map();
+  let y = 18;
+  shown.forEach((line, i) => {
+    if (i && line !== shown[i - 1] + 1) y += 7; // lines in between are left out
+    tops.set(line, y);
+    y += row + 2;
+  });
   const place = (address) => {
-    const line = Math.floor(address / LINE) - first;
-    const inside = ((address % LINE) + LINE) % LINE;
+    const inside = address % LINE;
     const x = margin + inside * byte + Math.floor(inside / SECTOR) * gap;
-    return [x, 18 + line * (row + 2)];
+    return [x, tops.get(Math.floor(address / LINE))];
   };
 
   const moved = new Set(touched(addresses, size, SECTOR));
   const children = [];
   for (let sector = 0; sector < 4; sector++) {
-    const [x] = place(first * LINE + sector * SECTOR);
-    const label = wide ? `sector ${sector}` : sector ? "" : "4 sectors a line, 32 lines";
+    const [x] = place(shown[0] * LINE + sector * SECTOR);
+    const label = wide ? `sector ${sector}` : sector ? "" : "4 sectors a line";
     children.push(text(x, 11, label, "soft"));
   }
-  for (let line = 0; line < ROWS; line++) {
-    const [, y] = place((first + line) * LINE);
-    if (wide && line % 4 === 0)
-      children.push(text(margin - 8, y + row - 3, number((first + line) * LINE), "soft end"));
+  shown.forEach((line, i) => {
+    const top = tops.get(line);
+    if (wide && (i % 4 === 0 || line !== shown[i - 1] + 1))
+      children.push(text(margin - 8, top + row - 3, number(line * LINE), "soft end"));
     for (let sector = 0; sector < 4; sector++) {
-      const at = (first + line) * LINE + sector * SECTOR;
+      const at = line * LINE + sector * SECTOR;
       const [x] = place(at);
       const hit = moved.has(at / SECTOR);
-      children.push(rect(x, y, SECTOR * byte, row, hit ? "moved" : "empty"));
-      if (hit) children.push(hatch(x, y, SECTOR * byte, row, "hatch waste", 6));
+      children.push(rect(x, top, SECTOR * byte, row, hit ? "moved" : "empty"));
+      if (hit) children.push(hatch(x, top, SECTOR * byte, row, "hatch waste", 6));
     }
-  }
+  });
 
   const letters = layout !== "array" && wide && size >= 4 && size * byte < 60;
   if (letters) {
@@ -78,10 +93,11 @@ function draw(state, width) {
   }
 
   const shared = new Set(addresses).size === 1;
-  addresses.forEach((address, lane) => {
+  addresses.forEach((address, i) => {
+    const lane = state.lanes?.[i] ?? i;
     const [x, y] = place(address);
     children.push(rect(x + 0.5, y, size * byte - 1, row, "used"));
-    if (wide && size * byte > 14 && (!shared || lane === 0)) {
+    if (wide && size * byte > 14 && (!shared || i === 0)) {
       const words = shared ? "all" : lane;
       children.push(text(x + (size * byte) / 2, y + row - 3, words, "in"));
     }
@@ -99,7 +115,7 @@ function draw(state, width) {
         "is moved is not used.";
   return {
     code: state.code ?? [h("span", {}, "Each lane reads "), h("code", {}, expression(state))],
-    picture: picture(width, 18 + ROWS * (row + 2), children),
+    picture: picture(width, y, children),
     numbers: [
       [number(sectors), sectors === 1 ? "sector" : "sectors", sectors > fewest && "bad"],
       [number(lines(addresses, size)), "lines"],
@@ -128,28 +144,26 @@ export default figure({
         ["aos", "array of structs"],
         ["soa", "struct of arrays"],
       ],
-      when: (state) => !state.addresses,
     },
     {
       kind: "choice",
       key: "size",
       label: "Bytes an element",
       options: [1, 2, 4, 8, 16].map((size) => [size, String(size)]),
-      when: (state) => !state.addresses,
     },
     {
       kind: "range",
       key: "stride",
       label: "stride",
       max: (state) => most(state.size),
-      when: (state) => array(state) && !state.addresses,
+      when: (state) => array(state),
     },
     {
       kind: "range",
       key: "offset",
       label: "offset",
       max: 31,
-      when: (state) => array(state) && !state.addresses,
+      when: (state) => array(state),
     },
     {
       kind: "range",
@@ -157,7 +171,7 @@ export default figure({
       label: "fields in a struct",
       min: 1,
       max: 8,
-      when: (state) => !array(state) && !state.addresses,
+      when: (state) => !array(state),
     },
     {
       kind: "range",
@@ -165,7 +179,7 @@ export default figure({
       label: "field read",
       max: (state) => state.fields - 1,
       text: (field) => FIELDS[field],
-      when: (state) => !array(state) && !state.addresses,
+      when: (state) => !array(state),
     },
   ],
   draw,

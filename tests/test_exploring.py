@@ -1,0 +1,139 @@
+"""`explore` on kernels whose accesses are known; figures as single modules."""
+
+import json
+import shutil
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import weft
+
+from numba import cuda, float32  # isort: skip
+from weft.counters import count
+from weft.exploring import explore, figure, names
+from weft.exploring.accesses import state_of
+from weft.exploring.linking import FOLDER, linked
+from weft.simulator import record
+
+
+@cuda.jit
+def transpose(x, out):
+    tile = cuda.shared.array((32, 32), float32)
+    tx, ty = cuda.threadIdx.x, cuda.threadIdx.y
+    col, row = cuda.grid(2)
+
+    if row < x.shape[0] and col < x.shape[1]:
+        tile[ty, tx] = x[row, col]
+    cuda.syncthreads()
+
+    row = cuda.blockIdx.x * 32 + ty
+    col = cuda.blockIdx.y * 32 + tx
+    if row < out.shape[0] and col < out.shape[1]:
+        out[row, col] = tile[tx, ty]
+
+
+def shapes(m: int, n: int) -> tuple[Any, Any]:
+    return np.ones((m, n), np.float32), np.zeros((n, m), np.float32)
+
+
+def test_explore_is_what_weft_exports() -> None:
+    assert weft.explore is explore
+
+
+def test_the_state_is_what_the_counters_say() -> None:
+    trace, _ = record(transpose, ((2, 2), (32, 32)), shapes(40, 50))
+    state = state_of(trace, transpose.py_func)
+    lines = count(trace)
+    assert len(state["accesses"]) == len(lines) == 4
+    for access, line in zip(state["accesses"], lines, strict=True):
+        assert (access["array"], access["store"]) == (line.array, line.store)
+        assert access["requests"] == line.requests
+        assert access["ideal"] * line.requests == pytest.approx(line.ideal)
+        spent = line.ideal + line.conflicts if line.shared else line.sectors
+        assert access["per"] * line.requests == pytest.approx(spent)
+    code = dict(state["code"])
+    chosen = state["accesses"][state["chosen"]]
+    assert chosen["array"] == "tile"
+    assert code[chosen["line"]].strip() == "out[row, col] = tile[tx, ty]"
+    json.dumps(state)  # what goes to the browser
+
+
+def test_requests_have_their_lanes_and_addresses() -> None:
+    @cuda.jit
+    def scale(x):
+        for i in range(cuda.threadIdx.x, x.size, 48):
+            x[i] *= 2
+
+    trace, _ = record(scale, (1, 48), (np.zeros(100, np.float32),))
+    access = state_of(trace, scale.py_func)["accesses"][0]
+    shown = [(r["warp"], r["time"], len(r["lanes"])) for r in access["shown"]]
+    assert shown == [(0, 0, 32), (0, 1, 32), (0, 2, 4), (1, 0, 16), (1, 1, 16)]
+    assert access["shown"][2]["addresses"] == [384, 388, 392, 396]
+    assert access["requests"] == 5
+
+
+def test_a_full_block_is_fast() -> None:
+    start = time.monotonic()
+    shown = explore(transpose)[1, (32, 32)](*shapes(32, 32))
+    assert time.monotonic() - start < 4  # seconds; 0.4 on an idle machine
+    assert len(json.dumps(shown.state)) < 100_000  # characters
+
+
+def test_arguments_hold_the_result() -> None:
+    x, out = np.arange(12, dtype=np.float32).reshape(3, 4), np.zeros((4, 3), np.float32)
+    explore(transpose)[1, (32, 32)](x, out)
+    assert (out == x.T).all()
+
+
+def test_without_widgets_a_table_is_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+    with_widgets = explore(transpose)[1, (32, 32)](*shapes(32, 32))
+    monkeypatch.delitem(sys.modules, "weft.exploring.widget")
+    monkeypatch.setitem(sys.modules, "anywidget", None)
+    shown = explore(transpose)[1, (32, 32)](*shapes(32, 32))
+    assert "tile read, 32 requests, 32 passes each (1 would do)" in repr(shown)
+    assert "<td" in shown._repr_html_()
+    data, _ = with_widgets._repr_mimebundle_()
+    assert data["text/plain"] == repr(shown)
+    assert data["text/html"] == shown._repr_html_()
+
+
+def test_a_kernel_without_accesses_is_explored() -> None:
+    @cuda.jit
+    def idle(x):
+        pass
+
+    shown = explore(idle)[1, 32](np.zeros(4, np.float32))
+    assert shown.state["accesses"] == []
+    assert repr(shown) == "idle"
+
+
+def test_an_unknown_figure_is_refused() -> None:
+    with pytest.raises(ValueError, match="there are banks, barrier"):
+        figure("warp_acces")
+
+
+def test_a_linked_figure_is_one_module(tmp_path: Path) -> None:
+    node = shutil.which("node")
+    assert "trace" in names()
+    for name in names():
+        code = linked(name)
+        assert 'from "./' not in code
+        module = tmp_path / f"{name}.mjs"
+        module.write_text(code, encoding="utf8")
+        if node:
+            run = f"const m = await import({json.dumps(str(module))});"
+            run += "if (typeof m.default.render !== 'function') process.exit(3);"
+            command = [node, "--input-type=module", "--eval", run]
+            subprocess.run(command, check=True)
+
+
+def test_no_module_fetches_from_elsewhere() -> None:
+    for path in FOLDER.glob("*.js"):
+        code = path.read_text(encoding="utf8")
+        hosts = set(code.split("http")[1:])
+        assert all("www.w3.org" in host[:30] for host in hosts), path.name

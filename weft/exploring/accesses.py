@@ -1,0 +1,100 @@
+"""A trace as the figure `trace` wants it: the kernel's lines, the requests of each."""
+
+import inspect
+import textwrap
+from typing import Any
+
+import numpy as np
+
+from weft.counters import Line, count
+from weft.simulator.columns import Columns
+from weft.simulator.trace import GLOBAL, READ, SHARED, Trace
+
+WARP = 32
+MOST_SHOWN = 64  # requests of one access; all are counted
+
+
+def state_of(trace: Trace, function: Any) -> dict[str, Any]:
+    """Return the state of the figure `trace` for a kernel's Python function."""
+    accesses = [_access(trace, line) for line in count(trace)]
+    return {
+        "kernel": trace.name,
+        "code": _code(function, [a["line"] for a in accesses]),
+        "accesses": accesses,
+        "chosen": _first(accesses),
+        "request": 0,
+    }
+
+
+def _first(accesses: list[dict[str, Any]]) -> int:
+    """Which access to show first: the one that costs most over what would do."""
+    over = [a["requests"] * (a["per"] - a["ideal"]) for a in accesses]
+    return over.index(max(over)) if over else 0
+
+
+def _access(trace: Trace, line: Line) -> dict[str, Any]:
+    rows = _rows(trace, line)
+    spent = line.ideal + line.conflicts if line.shared else line.sectors
+    return {
+        "line": line.place.line,
+        "array": line.array,
+        "store": line.store,
+        "shared": line.shared,
+        "size": int(trace.size[rows].max()),
+        "requests": line.requests,
+        "per": spent / line.requests,
+        "ideal": line.ideal / line.requests,
+        "shown": _requests(trace, rows, 0 if line.shared else _base(trace, line)),
+    }
+
+
+def _rows(trace: Trace, line: Line) -> Columns:
+    """The accesses that a line of the counters is about."""
+    space = SHARED if line.shared else GLOBAL
+    name = np.array([array == line.array for array in trace.arrays])
+    site = np.array([place == line.place for place in trace.places])
+    mine = name[trace.array] & site[trace.site] & (trace.space == space)
+    return np.flatnonzero(mine & ((trace.operation != READ) == line.store))
+
+
+def _base(trace: Trace, line: Line) -> int:
+    return trace.bases.get(line.array, 0)
+
+
+def _requests(trace: Trace, rows: Columns, base: int) -> list[dict[str, Any]]:
+    """The first requests: lanes of a warp that execute for the same, k-th, time."""
+    thread = trace.thread[rows]
+    order = np.lexsort((rows, thread, trace.block[rows]))
+    rows, thread = rows[order], thread[order]
+    block = trace.block[rows]
+    new = np.diff(block, prepend=-1) | np.diff(thread, prepend=-1)
+    start = np.maximum.accumulate(np.where(new != 0, np.arange(rows.size), 0))
+    time = np.arange(rows.size) - start
+    order = np.lexsort((thread, time, thread // WARP, block))
+    rows, block, thread, time = (c[order] for c in (rows, block, thread, time))
+    key = np.stack([block, thread // WARP, time])
+    first = np.flatnonzero(np.any(np.diff(key, axis=1, prepend=-1) != 0, axis=0))
+    shown = []
+    for a, b in zip(first, np.append(first[1:], rows.size), strict=True):
+        shown.append(
+            {
+                "block": int(block[a]),
+                "warp": int(thread[a]) // WARP,
+                "time": int(time[a]),
+                "lanes": (thread[a:b] % WARP).tolist(),
+                "addresses": (trace.address[rows[a:b]] - base).tolist(),
+            }
+        )
+        if len(shown) == MOST_SHOWN:
+            break
+    return shown
+
+
+def _code(function: Any, lines: list[int]) -> list[tuple[int, str]]:
+    """The kernel's lines with their numbers, or at least those with an access."""
+    try:
+        source, start = inspect.getsourcelines(function)
+    except (OSError, TypeError):
+        return [(line, "") for line in sorted(set(lines))]
+    text = textwrap.dedent("".join(source)).rstrip().splitlines()
+    return [(start + i, line) for i, line in enumerate(text)]
