@@ -1,0 +1,1092 @@
+# %% [markdown]
+# # 06 · Grids in two dimensions
+#
+# [Open in Colab](https://colab.research.google.com/github/warp-and-weft/warp-and-weft/blob/main/labs/06_grids_2d.ipynb)
+#
+# **When you are through, you can**
+#
+# - launch a two- or three-dimensional grid that covers any image, within the limits;
+# - say which index must be the fast one, for row-major and for column-major data, and
+#   count the sectors that the wrong choice costs;
+# - split a kernel into device functions, and clamp an index at a border;
+# - write a matrix product and a batched one for any shape, and work out what limits
+#   them.
+#
+# **You need** about 75 minutes. No GPU: the exercises run in the simulator, and the
+# measurements then show the rows of the reference GPU. With a GPU: compute
+# capability 7.5 or higher and 4 GB of its memory.
+
+# %%
+try:
+    import weft
+except ModuleNotFoundError:  # on Colab: fetch the course first
+    # %pip install -q git+https://github.com/warp-and-weft/warp-and-weft
+    import weft
+
+import matplotlib.pyplot as plt
+import numpy as np
+from numba import cuda, float32, int32, uint32
+
+from weft import bench, check, hint, quiz
+
+weft.lab("06_grids_2d")
+
+# %% [markdown]
+# ## A picture to work on
+#
+# A piece of cloth: warp threads run down, weft threads across, and at each crossing
+# one of them lies on top. It is an array of shape (rows, columns, 3): a red, a green
+# and a blue value from 0 to 1 for each pixel.
+
+# %%
+def cloth(rows, cols):
+    """Return a woven picture, (rows, cols, 3) float32 from 0 to 1."""
+    y, x = np.mgrid[:rows, :cols]
+    warp = np.array([[0.75, 0.2, 0.15], [0.95, 0.85, 0.6]])[x // 24 % 2]
+    weft = np.array([[0.1, 0.25, 0.5], [0.2, 0.6, 0.55]])[y // 24 % 2]
+    over = (x // 6 + y // 6) % 2 == 0  # where the warp is on top
+
+    colour = np.where(over[..., None], warp, weft)
+    place = np.where(over, x, y) % 6 - 2.5  # across the upper thread
+    return (colour * (1 - (place / 4) ** 2)[..., None]).astype(np.float32)
+
+
+def show(**pictures):
+    """Show pictures side by side."""
+    size = (3.2 * len(pictures), 2.4)
+    _, axes = plt.subplots(ncols=len(pictures), figsize=size, dpi=72)
+    named = zip(np.ravel(axes), pictures.items(), strict=True)
+    for ax, (name, picture) in named:
+        ax.imshow(picture, cmap="gray", vmin=0, vmax=1)
+        ax.set_title(name)
+        ax.axis("off")
+    plt.show()
+
+
+picture = cloth(96, 144)
+show(picture=picture)
+
+# %% [markdown]
+# ## 1 · A launch for any image
+#
+# A grid may have two dimensions, and so may a block: `kernel[(gx, gy), (bx, by)]`
+# starts `gx` × `gy` blocks of `bx` × `by` threads. In both tuples **x comes first**,
+# while an image's shape is (rows, columns). By custom x runs along the columns and y
+# down the rows.
+#
+# The kernel is given. Its two guards send surplus threads home. You write the function
+# that launches it for an image of any shape, with a thread for each pixel and no block
+# that has nothing to do.
+#
+# ```python
+# grid_for(rows, cols) -> (grid x, grid y), (block x, block y)
+# ```
+#
+# A block still holds at most 1024 threads, in whatever shape.
+#
+# Stuck? `hint("grid_for")` in a cell of its own; there are three hints.
+
+# %% tags=["given"]
+@cuda.jit
+def darken(x, out):
+    col, row = cuda.grid(2)
+
+    if row < x.shape[0] and col < x.shape[1]:
+        out[row, col] = x[row, col] // 2
+
+
+# %%
+def grid_for(rows, cols):
+    """Return (grid, block), two pairs, with a thread for each pixel."""
+    # about 3 lines
+    # BEGIN SOLUTION
+    block = 32, 8
+    grid = -(-cols // block[0]), -(-rows // block[1])
+    return grid, block
+    # END SOLUTION
+
+
+# %%
+check(
+    grid_for,
+    kernel=darken,
+    spec=lambda x: x // 2,
+    inputs=lambda rng, rows, cols: (
+        rng.integers(0, 256, (rows, cols), np.int32),
+    ),
+    sizes=[(8, 32), (1, 100), (33, 65), (70, 10)],
+    full=(2000, 3001),
+)
+
+# %% [markdown] tags=["solution"]
+# Two divisions that round up, one for each dimension: columns over the block's x, rows
+# over its y. Whoever swaps them gets away with it on square images only. 32 × 8 is a
+# choice among many that are right; you will measure some. The number of blocks is a
+# product, so a ragged edge on both sides costs idle threads on both.
+
+# %% [markdown]
+# ## What a launch refuses
+#
+# A launch has limits, the same for every GPU that this course knows of:
+#
+# | | x | y | z | in all |
+# | --- | ---: | ---: | ---: | ---: |
+# | threads in a block | 1024 | 1024 | 64 | 1024 |
+# | blocks in a grid | 2^31 − 1 | 65,535 | 65,535 | |
+#
+# Which of these launches does a GPU refuse? Decide for each, then run the cell. The
+# kernel does nothing.
+
+# %%
+@cuda.jit
+def nothing():
+    pass
+
+
+def answer(grid, block):
+    """Launch, and say what became of it."""
+    try:
+        nothing[grid, block]()
+        cuda.synchronize()
+    except Exception:
+        return "refused"
+    return "taken"
+
+
+for grid, block in [
+    ((1, 1), (32, 32)),
+    ((1, 1), (32, 33)),
+    ((1, 1, 1), (4, 4, 64)),
+    ((1, 1, 1), (4, 2, 65)),
+    ((70_000, 1), (1, 1)),
+    ((1, 70_000), (1, 1)),
+    ((1, 1, 65_536), (1, 1)),
+]:
+    print(f"grid {grid!s:14} block {block!s:11} {answer(grid, block)}")
+
+# %% [markdown] tags=["solution"]
+# 32 × 33 = 1056 threads are too many, although neither side is. 4 × 2 × 65 = 520 are
+# few enough, and 65 in z is too deep. 70,000 blocks fit along x and not along y. An
+# image with more than 65,535 × 8 rows therefore needs a loop, or its rows along x.
+#
+# On a GPU all refusals look alike, `CUDA_ERROR_INVALID_VALUE`, with no word on which
+# of the six numbers it was. A check tells you; try `(64, 32)` for the block in
+# exercise 1.
+
+# %% [markdown]
+# ## 2 · Colour to grey
+#
+# Now the kernel. Each thread takes a pixel, three numbers, and writes one: the eye
+# finds green brightest and blue darkest, so grey is a weighted sum. The image has three
+# indices, `x[row, col, channel]`, and the result two.
+#
+# ```python
+# grey(x, out)    # (rows, cols, 3) -> (rows, cols)  float32
+# ```
+#
+# `RED`, `GREEN` and `BLUE` are the weights of the television standard BT.601.
+#
+# Stuck? `hint("grey")`.
+
+# %% tags=["given"]
+RED, GREEN, BLUE = np.array([0.299, 0.587, 0.114], np.float32)
+
+
+# %%
+@cuda.jit
+def grey(x, out):
+    """Write the weighted sum of each pixel's three channels into out."""
+    # about 4 lines
+    # BEGIN SOLUTION
+    col, row = cuda.grid(2)
+
+    if row < out.shape[0] and col < out.shape[1]:
+        red, green, blue = x[row, col, 0], x[row, col, 1], x[row, col, 2]
+        out[row, col] = RED * red + GREEN * green + BLUE * blue
+    # END SOLUTION
+
+
+# %%
+check(
+    grey,
+    spec=lambda x: x @ np.array([0.299, 0.587, 0.114], np.float32),
+    inputs=lambda rng, rows, cols: (rng.random((rows, cols, 3), np.float32),),
+    sizes=[(8, 32), (1, 40), (13, 37)],
+    launch=lambda rows, cols: ((-(-cols // 32), -(-rows // 8)), (32, 8)),
+    full=(1080, 1921),
+)
+
+# %% [markdown]
+# See what your kernel makes of the cloth:
+
+# %%
+def run(kernel, x):
+    """Run a kernel on a picture; return what it wrote, (rows, cols)."""
+    rows, cols = x.shape[:2]
+    out = cuda.to_device(np.zeros((rows, cols), np.float32))
+    grid = -(-cols // 32), -(-rows // 8)
+    kernel[grid, (32, 8)](cuda.to_device(x), out)
+    return out.copy_to_host()
+
+
+show(picture=picture, grey=run(grey, picture))
+
+# %% [markdown] tags=["solution"]
+# `cuda.grid(2)` gives x first, hence `col, row`; an array takes the row first. The
+# third index needs no thread of its own: a thread that has a pixel has its channels.
+# Compare shapes with `out`, or with `x`, whose first two are the same.
+#
+# The weights are float32 by their array. Written as `0.299` in the kernel they would be
+# 64 bits wide, and so would the sum.
+
+# %% [markdown]
+# ## Measure: which index is the fast one?
+#
+# Memory is a row of bytes, without rows and columns. A **row-major** array keeps each
+# row together, so its *column* index is the fast one: one column on is 4 bytes on, one
+# row on is a whole row further. A **column-major** array, as Fortran and cuBLAS have
+# it, is the other way round. NumPy and PyTorch make row-major arrays; `x.T` shares the
+# bytes and is column-major.
+#
+# Threads have an order too: a block's threads are numbered with x fastest, then y, then
+# z, and a warp is 32 of them that follow one another. In a block of 32 × 8, the lanes
+# of a warp have the same y and x from 0 to 31.
+#
+# By hand: if lanes run along the fast index, a warp reads 32 × 4 = 128 bytes in one
+# piece, 4 sectors. If they run along the slow one, it reads from 32 places: 32
+# sectors, of each of which it needs 4 bytes. How fast will the four combinations be,
+# beside `torch.mul`? (The matrix is 8192 × 8192: 268 MB read, 268 MB written.)
+
+# %%
+@cuda.jit
+def halve_x_is_col(x, out):
+    col, row = cuda.grid(2)
+
+    if row < x.shape[0] and col < x.shape[1]:
+        out[row, col] = float32(0.5) * x[row, col]
+
+
+@cuda.jit
+def halve_x_is_row(x, out):
+    row, col = cuda.grid(2)
+
+    if row < x.shape[0] and col < x.shape[1]:
+        out[row, col] = float32(0.5) * x[row, col]
+
+
+guess = {
+    "row-major, x is col": None,
+    "row-major, x is row": None,
+    "column-major, x is col": None,
+    "column-major, x is row": None,
+}
+
+n = 8192
+if weft.on_gpu("these matrices live in its memory"):
+    import torch
+
+    x = torch.rand(n, n, device="cuda")
+    out = torch.empty_like(x)
+    d_x, d_out = cuda.as_cuda_array(x), cuda.as_cuda_array(out)
+    f_x, f_out = cuda.as_cuda_array(x.t()), cuda.as_cuda_array(out.t())
+
+square = (n // 32, n // 8), (32, 8)  # covers n along x and n along y
+order = bench.compare(
+    "x and y",
+    {
+        "copy": lambda: out.copy_(x),
+        "torch.mul": lambda: torch.mul(x, 0.5, out=out),
+        "row-major, x is col": lambda: halve_x_is_col[square](d_x, d_out),
+        "row-major, x is row": lambda: halve_x_is_row[square](d_x, d_out),
+        "column-major, x is col": lambda: halve_x_is_col[square](f_x, f_out),
+        "column-major, x is row": lambda: halve_x_is_row[square](f_x, f_out),
+    },
+    baseline="torch.mul",
+    bytes=2 * 4 * n * n,
+    ceiling="copy",
+    guess=guess,
+)
+order
+
+# %% tags=["solution"]
+order.expect("row-major, x is col", at_least=3, times="row-major, x is row")
+order.expect(
+    "column-major, x is row", at_least=3, times="column-major, x is col"
+)
+order.expect(
+    "column-major, x is row", at_least=0.9, times="row-major, x is col"
+)
+order.expect("torch.mul", at_least=1.3, times="row-major, x is col")
+
+# %% [markdown] tags=["solution"]
+# Two are fast and two are slow, and neither kernel is the right one by itself: what
+# counts is that lanes run along the index that is fast *in memory*. Swap the layout or
+# swap the unpacking, and the speed is gone; swap both, and it is back.
+#
+# It is not eight times slower, as 32 sectors for 4 would suggest. A block of 32 × 8
+# has its 8 lanes in y, which are neighbours in memory now: what one warp leaves unused
+# of a sector, the next warps find in the cache. And it is not nearly as fast as
+# `torch.mul` when it is right: one element a thread, as in chapter 5.
+
+# %% [markdown]
+# ## Measure: the shape of a block
+#
+# 256 threads make a block of 256 × 1, of 32 × 8, of 1 × 256. In a block of *w*
+# columns a warp covers 32 / *w* rows if *w* is less than 32. How many sectors does its
+# request take for *w* = 16, 8, 4, 1? Work it out, then guess: at which width does the
+# speed begin to fall?
+
+# %%
+guess = {"16 x 16": None, "8 x 32": None, "4 x 64": None, "1 x 256": None}
+
+
+def shapes():
+    def halve(w, h):
+        return lambda: halve_x_is_col[(n // w, n // h), (w, h)](d_x, d_out)
+
+    sizes = [(256, 1), (128, 2), (64, 4), (32, 8)]
+    sizes += [(16, 16), (8, 32), (4, 64), (2, 128), (1, 256)]
+    return {f"{w} x {h}": halve(w, h) for w, h in sizes}
+
+
+shaped = bench.compare(
+    "shape of a block",
+    shapes,
+    baseline="32 x 8",
+    bytes=2 * 4 * n * n,
+    guess=guess,
+)
+shaped
+
+# %% tags=["solution"]
+shaped.expect("8 x 32", at_least=0.8, times="32 x 8")
+shaped.expect("32 x 8", at_least=1.2, times="4 x 64")
+shaped.expect("32 x 8", at_least=4, times="1 x 256")
+
+# %% [markdown] tags=["solution"]
+# | width | rows a warp covers | sectors for each | sectors for a request |
+# | ---: | ---: | ---: | ---: |
+# | 32 | 1 | 4 | 4 |
+# | 16 | 2 | 2 | 4 |
+# | 8 | 4 | 1 | 4 |
+# | 4 | 8 | 1, half used | 8 |
+# | 1 | 32 | 1, an eighth used | 32 |
+#
+# A sector is 32 bytes, eight float32 values, so a block of eight columns wastes
+# nothing: it asks for as many sectors as one of 256, and is nearly as fast. Below that,
+# each halving doubles the sectors for the same pixels, and soon the time.
+
+# %% [markdown]
+# ## Measure: colours side by side, or apart
+#
+# `x[row, col, channel]` keeps the three values of a pixel together, *interleaved*, as
+# files and cameras do. PyTorch prefers `x[channel, row, col]`: three grey pictures,
+# *planar*. In the first, neighbouring lanes are 12 bytes apart, so each of the three
+# loads touches 32 × 12 = 384 bytes, 12 sectors, and wants a third of them. In the
+# second, each load takes 4.
+#
+# For each pixel 12 bytes are read and 4 written: 1.07 GB for 8192 × 8192. Is `grey`
+# three times slower on interleaved data? And how does it compare with PyTorch, which
+# can write the weighted sum as a matrix product, `x @ weights`?
+
+# %%
+@cuda.jit
+def grey_planar(x, out):
+    """grey of a planar picture, (3, rows, cols)."""
+    col, row = cuda.grid(2)
+
+    if row < out.shape[0] and col < out.shape[1]:
+        value = RED * x[0, row, col] + GREEN * x[1, row, col]
+        out[row, col] = value + BLUE * x[2, row, col]
+
+
+guess = {"grey, interleaved": None, "grey, planar": None}
+
+
+def greys():
+    mixed = torch.rand(n, n, 3, device="cuda")
+    apart = mixed.permute(2, 0, 1).contiguous()
+    weights = torch.tensor([RED, GREEN, BLUE], device="cuda")
+    source = torch.rand(2, n, n, device="cuda")  # 8 bytes read, 8 written
+    target = torch.empty_like(source)
+    d_mixed, d_apart = cuda.as_cuda_array(mixed), cuda.as_cuda_array(apart)
+    return {
+        "copy": lambda: target.copy_(source),
+        "torch, interleaved": lambda: torch.matmul(mixed, weights, out=out),
+        "torch, planar": lambda: torch.einsum("chw,c->hw", apart, weights),
+        "grey, interleaved": lambda: grey[square](d_mixed, d_out),
+        "grey, planar": lambda: grey_planar[square](d_apart, d_out),
+    }
+
+
+colours = bench.compare(
+    "colour to grey",
+    greys,
+    baseline="torch, interleaved",
+    bytes=16 * n * n,
+    ceiling="copy",
+    guess=guess,
+)
+colours
+
+# %% tags=["solution"]
+colours.expect("grey, interleaved", at_least=3, times="torch, interleaved")
+colours.expect("grey, interleaved", at_least=1.2, times="torch, planar")
+colours.expect("grey, interleaved", at_least=0.8, times="grey, planar")
+colours.expect("grey, interleaved", ceiling=0.7)
+
+# %% [markdown] tags=["solution"]
+# The layout makes next to no difference here. The first of the three loads brings 12
+# sectors, and the other two find theirs in the L1 cache: the sectors for each request
+# are many, but every byte of them is used a moment later. Count sectors for a *thread's
+# work*, not for one line.
+#
+# And sixteen bytes a pixel keep a thread busy enough to come near the copy, with a
+# kernel of four lines. PyTorch is slower because it has no kernel for this: it sends a
+# product with a vector of three to a library made for long ones.
+
+# %% [markdown]
+# ## 3 · The other major
+#
+# A matrix comes from Fortran, or goes to cuBLAS: it is **column-major**, and you get
+# it as a flat array of `m * n` elements. Column 0 comes first, all `m` elements of it,
+# then column 1. Element (`row`, `col`) is at
+#
+# ```python
+# row + m * col
+# ```
+#
+# Mirror it: what was in the first column goes to the last. The check launches a square
+# of threads that is large enough whichever way you turn it, so **you** decide whether x
+# is the row or the column. Its limit on sectors decides whether you decided well.
+#
+# ```python
+# mirror(x, m, n, out)    # (m * n,) -> (m * n,)  float32, column-major
+# ```
+#
+# Stuck? `hint("mirror")`.
+
+# %%
+@cuda.jit
+def mirror(x, m, n, out):
+    """Write x into out with its columns in reverse; both column-major."""
+    # about 3 lines
+    # BEGIN SOLUTION
+    row, col = cuda.grid(2)
+
+    if row < m and col < n:
+        out[row + m * (n - 1 - col)] = x[row + m * col]
+    # END SOLUTION
+
+
+# %%
+def square_of(m, n):
+    """Return a launch that covers m x n and n x m alike."""
+    side = -(-max(m, n) // 32)
+    return (side, 4 * side), (32, 8)
+
+
+check(
+    mirror,
+    spec=lambda x, m, n: x.reshape((m, n), order="F")[:, ::-1].ravel("F"),
+    inputs=lambda rng, m, n: (rng.random(m * n, np.float32), m, n),
+    sizes=[(32, 8), (5, 40), (33, 20), (64, 48)],
+    launch=square_of,
+    full=(1001, 2002),
+    limits={"sectors": 4},
+)
+
+# %% [markdown] tags=["solution"]
+# Here the row is the fast index, so the row is x: `row, col = cuda.grid(2)`. By habit
+# one writes `col, row`, gets the right result, and 32 sectors where 4 would do. Ask
+# not *which is the column* but *which index moves by one element*.
+#
+# The mirroring itself costs nothing: whole columns change places, and within one the
+# order stays. In a row-major matrix the lanes would run backwards along a row, which
+# is as good; the hardware gathers the same 128 bytes in whatever order.
+
+# %% [markdown]
+# ## 4 · A device function
+#
+# A picture is blurred by giving each pixel the mean of the 3 × 3 pixels round it. At
+# the border some of those do not exist. A common rule is to take the nearest one that
+# does: clamp the row and the column into the picture. Doing that in nine places makes
+# a kernel unreadable, so it gets a function of its own.
+#
+# A **device function** is called by kernels and by other device functions, never
+# launched, and unlike a kernel it returns a value. In Numba it is marked
+# `@cuda.jit(device=True)`, in CUDA C++ `__device__`.
+#
+# ```python
+# at(x, row, col)    # (rows, cols), any integers -> the nearest pixel's value
+# blur(x, out)       # (rows, cols) -> (rows, cols)  float32
+# ```
+#
+# `min` and `max` work in a kernel. Begin the sum with `float32(0)`, and divide by
+# `float32(9)`: a bare `0.0` would make it 64 bits wide.
+#
+# Stuck? `hint("blur")`.
+
+# %%
+@cuda.jit(device=True)
+def at(x, row, col):
+    """Return x[row, col], or the nearest pixel if that is outside."""
+    # about 3 lines
+    # BEGIN SOLUTION
+    row = min(max(row, 0), x.shape[0] - 1)
+    col = min(max(col, 0), x.shape[1] - 1)
+    return x[row, col]
+    # END SOLUTION
+
+
+@cuda.jit
+def blur(x, out):
+    """Write the mean of each pixel's 3 x 3 surroundings into out."""
+    col, row = cuda.grid(2)
+
+    # about 6 lines
+    # BEGIN SOLUTION
+    if row < out.shape[0] and col < out.shape[1]:
+        total = float32(0)
+        for i in range(-1, 2):
+            for j in range(-1, 2):
+                total += at(x, row + i, col + j)
+        out[row, col] = total / float32(9)
+    # END SOLUTION
+
+
+# %%
+def mean_of_nine(x):
+    """Return the 3 x 3 means of x, its border repeated."""
+    rows, cols = x.shape
+    wide = np.pad(x, 1, mode="edge")
+    shifts = [(i, j) for i in range(3) for j in range(3)]
+    return sum(wide[i : i + rows, j : j + cols] for i, j in shifts) / 9
+
+
+check(
+    blur,
+    spec=mean_of_nine,
+    inputs=lambda rng, rows, cols: (rng.random((rows, cols), np.float32),),
+    sizes=[(8, 32), (1, 5), (9, 1), (13, 37)],
+    launch=lambda rows, cols: ((-(-cols // 32), -(-rows // 8)), (32, 8)),
+    full=(1080, 1921),
+)
+
+# %%
+plain = run(grey, picture)
+show(grey=plain, blurred=run(blur, run(blur, plain)))
+
+# %% [markdown] tags=["solution"]
+# `at` does the clamping, so `blur` reads like the sentence that describes it. The range
+# ends at 2 because Python's ranges leave out their end. `x.shape[0] - 1` is the last
+# row; clamping to `x.shape[0]` reads one row too far, and only at the lower border.
+#
+# Do not write the result into `x`: another thread may still need the old value of that
+# pixel, and nothing makes the threads wait for one another.
+
+# %% [markdown]
+# ## Measure: what does a function cost?
+#
+# Nine calls a pixel, on 8192 × 8192. Beside yours: the same kernel with the clamping
+# written out; the same in CUDA C++; and PyTorch's average pooling after padding with
+# the border.
+#
+# By hand: at the least 4 bytes are read and 4 written for each pixel, 537 MB, as in a
+# copy. The other eight reads of a pixel should find it in a cache. What will the call
+# itself cost, and which row comes nearest to the copy?
+
+# %%
+@cuda.jit
+def blur_written_out(x, out):
+    """blur without a device function."""
+    col, row = cuda.grid(2)
+
+    if row < out.shape[0] and col < out.shape[1]:
+        bottom, right = x.shape[0] - 1, x.shape[1] - 1
+        mean = float32(0)
+        for dy in range(-1, 2):
+            y = min(max(row + dy, 0), bottom)
+            for dx in range(-1, 2):
+                mean += x[y, min(max(col + dx, 0), right)]
+        mean /= float32(9)
+        out[row, col] = mean
+
+
+CUDA_CPP = """
+__device__ float at(const float* x, int rows, int cols, int row, int col)
+{
+    row = min(max(row, 0), rows - 1);
+    col = min(max(col, 0), cols - 1);
+    return x[row * cols + col];
+}
+
+extern "C" __global__
+void blur(const float* x, float* out, int rows, int cols)
+{
+    int col = blockIdx.x * blockDim.x + threadIdx.x;
+    int row = blockIdx.y * blockDim.y + threadIdx.y;
+
+    if (row < rows && col < cols) {
+        float total = 0;
+        for (int i = -1; i <= 1; ++i)
+            for (int j = -1; j <= 1; ++j)
+                total += at(x, rows, cols, row + i, col + j);
+        out[row * cols + col] = total / 9;
+    }
+}
+
+extern "C" __global__
+void matmul(const float* a, const float* b, float* out, int m, int n, int k)
+{
+    int col = blockIdx.x * blockDim.x + threadIdx.x;
+    int row = blockIdx.y * blockDim.y + threadIdx.y;
+
+    if (row < m && col < n) {
+        float total = 0;
+        for (int i = 0; i < k; ++i)
+            total += a[row * k + i] * b[i * n + col];
+        out[row * n + col] = total;
+    }
+}
+"""
+
+if weft.on_gpu("NVRTC's machine code needs one"):
+    import cuda.core as core
+
+    if not hasattr(core, "Program"):  # older versions keep it elsewhere
+        import cuda.core.experimental as core
+
+    gpu = core.Device()
+    gpu.set_current()
+    stream = gpu.default_stream
+
+    options = core.ProgramOptions(arch=weft.device.find().sm)
+    program = core.Program(CUDA_CPP, code_type="c++", options=options)
+    compiled = program.compile("cubin")
+    cpp_kernel = compiled.get_kernel("blur")
+    config = core.LaunchConfig(grid=square[0], block=square[1])
+
+    def cpp_blur():
+        edge = np.int32(n)
+        pointers = x.data_ptr(), out.data_ptr()
+        core.launch(stream, config, cpp_kernel, *pointers, edge, edge)
+
+    def torch_blur():
+        wide = torch.nn.functional.pad(x[None, None], (1, 1, 1, 1), "replicate")
+        return torch.nn.functional.avg_pool2d(wide, 3, stride=1)[0, 0]
+
+    cpp_blur()
+    torch.testing.assert_close(out, torch_blur())
+
+# %%
+guess = {"blur": None, "written out": None, "CUDA C++": None}
+
+blurs = bench.compare(
+    "3 x 3 mean",
+    {
+        "copy": lambda: out.copy_(x),
+        "torch": lambda: torch_blur(),
+        "blur": lambda: blur[square](d_x, d_out),
+        "written out": lambda: blur_written_out[square](d_x, d_out),
+        "CUDA C++": lambda: cpp_blur(),
+    },
+    baseline="torch",
+    bytes=2 * 4 * n * n,
+    ceiling="copy",
+    guess=guess,
+)
+blurs
+
+# %% tags=["solution"]
+blurs.expect("blur", at_least=0.9, times="written out")
+blurs.expect("written out", at_least=0.9, times="blur")
+blurs.expect("blur", at_least=1.2, times="torch")
+blurs.expect("CUDA C++", at_least=1.5, times="blur")
+
+# %% [markdown] tags=["solution"]
+# The call costs nothing, because there is none: the compiler puts the body of a device
+# function into the kernel that uses it. Use as many as make the code readable.
+#
+# And yet Numba's rows are far from the copy, and C++ is less so. The bytes are the
+# same, and eight of nine reads end in a cache, so what counts here is instructions. Two
+# guesses at which: indices of 64 bits, where C++ has 32; and Numba's rule that an index
+# may be negative, for which each read tests its indices and adds the size where one is
+# below zero. An unsigned index needs no test.
+
+# %% tags=["solution"]
+@cuda.jit(device=True)
+def at32(x, row, col):
+    """Return x[row, col], clamped; both int32."""
+    row = min(max(row, int32(0)), int32(x.shape[0]) - int32(1))
+    col = min(max(col, int32(0)), int32(x.shape[1]) - int32(1))
+    return x[row, col]
+
+
+@cuda.jit(device=True)
+def at_unsigned(x, row, col):
+    """Return x[row, col], clamped; no index can be negative."""
+    row = min(max(row, int32(0)), int32(x.shape[0]) - int32(1))
+    col = min(max(col, int32(0)), int32(x.shape[1]) - int32(1))
+    return x[uint32(row), uint32(col)]
+
+
+def blur_with(at):
+    """Return blur with indices of 32 bits and another `at`."""
+
+    @cuda.jit
+    def kernel(x, out):
+        col = int32(cuda.blockIdx.x * cuda.blockDim.x + cuda.threadIdx.x)
+        row = int32(cuda.blockIdx.y * cuda.blockDim.y + cuda.threadIdx.y)
+
+        if row < out.shape[0] and col < out.shape[1]:
+            total = float32(0)
+            for i in range(-1, 2):
+                for j in range(-1, 2):
+                    total += at(x, row + int32(i), col + int32(j))
+            out[row, col] = total / float32(9)
+
+    return kernel
+
+
+blur_int32, blur_unsigned = blur_with(at32), blur_with(at_unsigned)
+
+indices = bench.compare(
+    "3 x 3 mean, other indices",
+    {
+        "blur": lambda: blur[square](d_x, d_out),
+        "int32": lambda: blur_int32[square](d_x, d_out),
+        "unsigned": lambda: blur_unsigned[square](d_x, d_out),
+        "CUDA C++": lambda: cpp_blur(),
+    },
+    baseline="blur",
+    bytes=2 * 4 * n * n,
+)
+indices.expect("unsigned", at_least=1.2, times="blur")
+indices.expect("unsigned", at_least=1.2, times="int32")
+indices
+
+# %% [markdown] tags=["solution"]
+# `int32` alone changes little, since the address is worked out in 64 bits all the same.
+# Without the test, a quarter of the time is gone. That an index cannot be negative is
+# something *you* know, and the compiler must be told.
+
+# %% [markdown]
+# ## 5 · A matrix product
+#
+# Two inputs of two dimensions, one output: `out[row, col]` is the sum over `i` of
+# `a[row, i] * b[i, col]`. A thread takes one element of `out` and runs along a row of
+# `a` and down a column of `b`.
+#
+# ```python
+# matmul(a, b, out)    # (m, k), (k, n) -> (m, n)  float32
+# ```
+#
+# `a.shape[1]` is `k`. Any shape will do. Sum into a local variable that begins as
+# `float32(0)`, and write `out` once.
+#
+# Stuck? `hint("matmul")`.
+
+# %%
+@cuda.jit
+def matmul(a, b, out):
+    """Write the matrix product of a and b into out."""
+    col, row = cuda.grid(2)
+
+    # about 5 lines
+    # BEGIN SOLUTION
+    if row < out.shape[0] and col < out.shape[1]:
+        total = float32(0)
+        for i in range(a.shape[1]):
+            total += a[row, i] * b[i, col]
+        out[row, col] = total
+    # END SOLUTION
+
+
+# %%
+check(
+    matmul,
+    spec=lambda a, b: a @ b,
+    inputs=lambda rng, m, n, k: (
+        rng.random((m, k), np.float32),
+        rng.random((k, n), np.float32),
+    ),
+    sizes=[(8, 32, 4), (5, 40, 17), (21, 3, 1), (16, 64, 10)],
+    launch=lambda m, n, k: ((-(-n // 32), -(-m // 8)), (32, 8)),
+    full=(500, 700, 301),
+    limits={"sectors": 4},
+)
+
+# %% [markdown] tags=["solution"]
+# In each step of the loop the lanes of a warp have one row and 32 columns. They all
+# want the same element of `a`, which is one sector, handed to all of them; and 32
+# neighbours of a row of `b`, four sectors. So x as the column is right for three
+# arrays at once: `out` and `b` are walked along, `a` is shared.
+
+# %% [markdown]
+# ## Measure: how far is naive from cuBLAS?
+#
+# By hand, for 2048 × 2048 × 2048:
+#
+# - work: 2 × 2048^3 = 17.2 billion operations; at the H200's 67 TFLOP/s, 0.26 ms;
+# - bytes, each matrix once: 3 × 4 × 2048^2 = 50 MB; at 4.8 TB/s, 0.01 ms. A product of
+#   this size is limited by arithmetic, by far;
+# - what the kernel asks for: two loads for every multiplication and addition. A
+#   multiprocessor (SM) serves at most one request of a warp in a clock cycle. Two
+#   requests are two cycles, and bring work for 32 × 2 = 64 operations. The arithmetic
+#   units could do 256 in *one* cycle. So expect an eighth of the peak at the very best.
+#
+# How fast is `matmul`, beside `torch.matmul`? How fast in CUDA C++? And on column-major
+# matrices? For those the same kernel gets transposed views, since `c.T = b.T @ a.T`.
+#
+# PyTorch calls cuBLAS, in true float32: TF32, which rounds the inputs to 10 bits of
+# mantissa to use the tensor cores, is off.
+
+# %%
+guess = {"matmul": None, "column-major": None, "CUDA C++": None}
+
+side = 2048
+tiles = (side // 32, side // 8), (32, 8)
+if weft.on_gpu("these matrices live in its memory"):
+    torch.set_float32_matmul_precision("highest")  # float32, no TF32
+    a = torch.rand(side, side, device="cuda")
+    b = torch.rand(side, side, device="cuda")
+    c = torch.empty_like(a)
+    d_a, d_b, d_c = (cuda.as_cuda_array(t) for t in (a, b, c))
+    f_a, f_b, f_c = (cuda.as_cuda_array(t.t()) for t in (a, b, c))
+    cpp_matmul = compiled.get_kernel("matmul")
+    cpp_tiles = core.LaunchConfig(grid=tiles[0], block=tiles[1])
+
+    def cpp_product():
+        pointers = a.data_ptr(), b.data_ptr(), c.data_ptr()
+        sizes = [np.int32(side)] * 3
+        core.launch(stream, cpp_tiles, cpp_matmul, *pointers, *sizes)
+
+    cpp_product()
+    torch.testing.assert_close(c, a @ b)
+
+products = bench.compare(
+    "2048 x 2048 x 2048 float32",
+    {
+        "torch.matmul": lambda: torch.matmul(a, b, out=c),
+        "matmul": lambda: matmul[tiles](d_a, d_b, d_c),
+        "column-major": lambda: matmul[tiles](f_b, f_a, f_c),
+        "CUDA C++": lambda: cpp_product(),
+    },
+    baseline="torch.matmul",
+    flops=2 * side**3,
+    guess=guess,
+)
+products
+
+# %% tags=["solution"]
+products.expect("torch.matmul", at_least=15, times="matmul")
+products.expect("matmul", at_least=1.5, times="column-major")
+products.expect("CUDA C++", at_least=1.5, times="matmul")
+products.expect("torch.matmul", at_least=5, times="CUDA C++")
+
+# %% [markdown] tags=["solution"]
+# The C++ kernel comes to four fifths of what the arithmetic allowed: two requests for
+# each multiplication and addition, and no way round it. cuBLAS is not bound by that,
+# because it fetches each element once and uses it many times; `matmul` fetches every
+# element of `a` 2048 times. Chapters 18 and 19 close that gap, with shared memory and
+# with registers.
+#
+# On column-major matrices the lanes go down a column of all that they write and of one
+# matrix that they read, so there are 32 sectors again where 4 would do.
+#
+# Numba's kernel is several times slower than the one in C++, and loads are not what it
+# waits for. Count: the loop makes 2048^3 / 32 = 268 million steps for whole warps. 132
+# SMs issue four instructions a cycle each, at up to 1.98 GHz: divide, and you find how
+# many instructions a step there was time for. It needs two loads and one multiply-add.
+# The rest is index arithmetic, `row * k + i` and `i * n + col`, in 64 bits and with
+# tests for negative indices. So tell the compiler what you know:
+
+# %% tags=["solution"]
+@cuda.jit
+def matmul_unsigned(a, b, out):
+    """matmul with indices that cannot be negative."""
+    col, row = cuda.grid(2)
+
+    if row < out.shape[0] and col < out.shape[1]:
+        r, c = uint32(row), uint32(col)
+        total = float32(0)
+        for i in range(uint32(a.shape[1])):
+            total += a[r, i] * b[i, c]
+        out[r, c] = total
+
+
+@cuda.jit
+def matmul_double(a, b, out):
+    """matmul with a sum of 64 bits."""
+    col, row = cuda.grid(2)
+
+    if row < out.shape[0] and col < out.shape[1]:
+        total = 0.0
+        for i in range(a.shape[1]):
+            total += a[row, i] * b[i, col]
+        out[row, col] = total
+
+
+steps = side**3 / 32
+issued = 4 * (weft.device.find().sms or 132) * 1.98e9  # in a second
+slots = products["matmul"].ms / 1000 * issued / steps
+print(f"matmul has time for {slots:.0f} instructions in a step")
+
+typed = bench.compare(
+    "2048 x 2048 x 2048, other types",
+    {
+        "matmul": lambda: matmul[tiles](d_a, d_b, d_c),
+        "unsigned": lambda: matmul_unsigned[tiles](d_a, d_b, d_c),
+        "sum in 64 bits": lambda: matmul_double[tiles](d_a, d_b, d_c),
+    },
+    baseline="matmul",
+    flops=2 * side**3,
+)
+typed.expect("unsigned", at_least=1.25, times="matmul")
+typed.expect("matmul", at_least=1.01, times="sum in 64 bits")
+typed
+
+# %% [markdown] tags=["solution"]
+# Three types, and a third of the time is gone. The sum in 64 bits, from a bare `0.0`,
+# hardly shows, since an H200 does 64-bit arithmetic at half speed and the kernel waits
+# for its indices anyway. On GPUs with fewer such units it does.
+
+# %% [markdown]
+# ## 6 · A batch of products
+#
+# Neural networks seldom need one large product and often a thousand small ones:
+# `out[z] = a[z] @ b[z]`. That is a third dimension, and grids have one.
+# `cuda.grid(3)` gives x, y and z.
+#
+# The check's blocks are 16 × 4 × 2 threads, so a block covers two matrices of the
+# batch. Guard all three.
+#
+# ```python
+# batched_matmul(a, b, out)    # (batch, m, k), (batch, k, n) -> (batch, m, n)
+# ```
+#
+# Stuck? `hint("batched_matmul")`.
+
+# %%
+@cuda.jit
+def batched_matmul(a, b, out):
+    """Write the matrix products a[z] @ b[z] into out[z]."""
+    # about 6 lines
+    # BEGIN SOLUTION
+    col, row, z = cuda.grid(3)
+    batch, m, n = out.shape
+
+    if z < batch and row < m and col < n:
+        total = float32(0)
+        for i in range(a.shape[2]):
+            total += a[z, row, i] * b[z, i, col]
+        out[z, row, col] = total
+    # END SOLUTION
+
+
+# %%
+check(
+    batched_matmul,
+    spec=lambda a, b: a @ b,
+    inputs=lambda rng, batch, m, n, k: (
+        rng.random((batch, m, k), np.float32),
+        rng.random((batch, k, n), np.float32),
+    ),
+    sizes=[(2, 4, 16, 3), (3, 5, 20, 7), (1, 9, 2, 4)],
+    launch=lambda batch, m, n, k: (
+        (-(-n // 16), -(-m // 4), -(-batch // 2)),
+        (16, 4, 2),
+    ),
+    full=(101, 60, 70, 50),
+)
+
+# %% [markdown] tags=["solution"]
+# Again the fast index of the launch, x, takes the fast index of the array, its last;
+# the slow one, z, takes the first. `blockIdx.z` alone would be the matrix only if a
+# block were one thread deep; here it would leave half of the batch unwritten.
+#
+# A batch of more than 65,535 × 2 would not fit into z. Then let z be the start of a
+# grid-stride loop: `for z in range(z, batch, cuda.gridsize(3)[2])`.
+
+# %% [markdown]
+# ## Measure: one launch or a thousand
+#
+# 1024 products of 64 × 64 × 64, 0.54 billion operations. Four ways: one `torch.bmm`;
+# your kernel, one launch; a Python loop over your `matmul`; a Python loop over
+# `torch.matmul`. Remember what a launch costs (chapter 5). How many times slower are
+# the loops?
+
+# %%
+guess = {"one 3D launch": None, "loop of matmul": None}
+
+batch, edge = 1024, 64
+deep = (edge // 16, edge // 4, batch // 2), (16, 4, 2)
+one = (edge // 32, edge // 8), (32, 8)
+
+
+def batches():
+    p = torch.rand(batch, edge, edge, device="cuda")
+    q = torch.rand(batch, edge, edge, device="cuda")
+    r = torch.empty_like(p)
+    all_of = [cuda.as_cuda_array(t) for t in (p, q, r)]
+    each = [[cuda.as_cuda_array(t[z]) for t in (p, q, r)] for z in range(batch)]
+
+    def loop():
+        for x, y, z in each:
+            matmul[one](x, y, z)
+
+    def torch_loop():
+        for z in range(batch):
+            torch.matmul(p[z], q[z], out=r[z])
+
+    return {
+        "torch.bmm": lambda: torch.bmm(p, q, out=r),
+        "one 3D launch": lambda: batched_matmul[deep](*all_of),
+        "loop of matmul": loop,
+        "loop of torch.matmul": torch_loop,
+    }
+
+
+batched = bench.compare(
+    "1024 products of 64 x 64 x 64",
+    batches,
+    baseline="torch.bmm",
+    flops=2 * batch * edge**3,
+    guess=guess,
+)
+batched
+
+# %% tags=["solution"]
+batched.expect("one 3D launch", at_least=30, times="loop of matmul")
+batched.expect("torch.bmm", at_least=100, times="loop of torch.matmul")
+batched.expect("torch.bmm", at_least=5, times="one 3D launch")
+
+# %% [markdown] tags=["solution"]
+# A loop over launches is slow whoever wrote the kernel. One launch that has a dimension
+# more does the same work in a fraction of the time, even with a naive kernel.
+
+# %% [markdown]
+# ## If you want more
+#
+# - Write `sobel`: two weighted sums of the same nine pixels, and the root of the sum of
+#   their squares. `at` stays as it is. Show the edges of the cloth.
+# - Give `at` another border: zero outside, or the picture wrapped round. Only one
+#   function changes.
+# - Write `grey` for pictures of `uint8`, as files have them: a fourth of the bytes, so
+#   a fourth of the time? Predict, then measure.
+# - Let each thread of `matmul` compute two elements of a row of `out`, 32 columns
+#   apart, so that each element of `a` that it loads is used twice. Predict the gain.
+# - Multiply a batch of 200,000 products of 8 × 8 in one launch.
+#
+# ## What you learned
+#
+# 1. x first in a launch, rows first in a shape: `col, row = cuda.grid(2)`.
+# 2. x is the fast index of threads; give it the fast index of memory, whichever that
+#    is.
+# 3. Blocks: 1024 threads in all and 64 in z. Grids: 65,535 in y and in z.
+# 4. Device functions cost nothing; write small ones.
+# 5. A naive product is limited by its loads, and a batch belongs in one launch.
+
+# %%
+quiz()

@@ -1,0 +1,21 @@
+# verdict: wrong-value
+# Outside the picture it is black.
+@cuda.jit(device=True)
+def at(x, row, col):
+    """Return x[row, col], or the nearest pixel if that is outside."""
+    if 0 <= row < x.shape[0] and 0 <= col < x.shape[1]:
+        return x[row, col]
+    return float32(0)
+
+
+@cuda.jit
+def blur(x, out):
+    """Write the mean of each pixel's 3 x 3 surroundings into out."""
+    col, row = cuda.grid(2)
+
+    if row < out.shape[0] and col < out.shape[1]:
+        total = float32(0)
+        for i in range(-1, 2):
+            for j in range(-1, 2):
+                total += at(x, row + i, col + j)
+        out[row, col] = total / float32(9)  # <- here

@@ -1,0 +1,12 @@
+# verdict: out-of-bounds
+# The sum runs over the rows of a.
+@cuda.jit
+def matmul(a, b, out):
+    """Write the matrix product of a and b into out."""
+    col, row = cuda.grid(2)
+
+    if row < out.shape[0] and col < out.shape[1]:
+        total = float32(0)
+        for i in range(a.shape[0]):
+            total += a[row, i] * b[i, col]  # <- here
+        out[row, col] = total

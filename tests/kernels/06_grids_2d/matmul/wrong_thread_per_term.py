@@ -1,0 +1,10 @@
+# verdict: uninitialised
+# A thread for each i, all adding to one element.
+@cuda.jit
+def matmul(a, b, out):
+    """Write the matrix product of a and b into out."""
+    i, row = cuda.grid(2)
+
+    if row < out.shape[0] and i < a.shape[1]:
+        for col in range(out.shape[1]):
+            out[row, col] += a[row, i] * b[i, col]  # <- here

@@ -1,0 +1,9 @@
+# verdict: wrong-value
+# The formula that I know.
+@cuda.jit
+def mirror(x, m, n, out):
+    """Write x into out with its columns in reverse; both column-major."""
+    col, row = cuda.grid(2)
+
+    if row < m and col < n:
+        out[row * n + (n - 1 - col)] = x[row * n + col]  # <- here
