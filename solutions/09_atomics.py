@@ -526,10 +526,13 @@ wide["int64"]
 # `32 * bin + lane`, in bank `lane`, whatever the bin. The lanes of a warp are in 32
 # different banks, always.
 #
-# The check counts bank conflicts and allows none, not in zeroing and adding up either.
-# There, if thread `t` looks after all 32 copies of bin `t`, beware: `counts[t, k]` is
-# in bank `k` for *all* lanes. Let each lane begin elsewhere: take the copies in the
-# order `(k + t) % COPIES`.
+# The check counts bank conflicts and allows none, not in clearing and adding up either:
+#
+# - to clear, let a warp take a row at a time, and each lane its own copy: rows
+#   `t // COPIES`, and on by `cuda.blockDim.x // COPIES`;
+# - to add up, let thread `t` look after bin `t`, as before. But `counts[t, k]` is in
+#   bank `k` for *all* lanes. So let each lane begin elsewhere, and take the copies in
+#   the order `(k + t) % COPIES`.
 #
 # ```python
 # histogram_weighted(x, weights, out)    # uint8 (n,), float32 (n,) -> float32 (256,)
@@ -549,11 +552,10 @@ def histogram_weighted(x, weights, out):
     t = cuda.threadIdx.x
     lane = t % COPIES
 
-    # about 12 lines
+    # about 11 lines
     # BEGIN SOLUTION
-    for b in range(t, BINS, cuda.blockDim.x):
-        for k in range(COPIES):
-            counts[b, (k + t) % COPIES] = float32(0)
+    for b in range(t // COPIES, BINS, cuda.blockDim.x // COPIES):
+        counts[b, lane] = float32(0)
     cuda.syncthreads()
 
     for i in range(cuda.grid(1), x.size, cuda.gridsize(1)):
@@ -622,13 +624,13 @@ def counted_in_copies(x, out):
     """The unweighted histogram with a copy for each lane."""
     counts = cuda.shared.array((BINS, COPIES), int32)
     t = cuda.threadIdx.x
-    for b in range(t, BINS, cuda.blockDim.x):
-        for k in range(COPIES):
-            counts[b, (k + t) % COPIES] = 0
+    lane = t % COPIES
+    for b in range(t // COPIES, BINS, cuda.blockDim.x // COPIES):
+        counts[b, lane] = 0
     cuda.syncthreads()
 
     for i in range(cuda.grid(1), x.size, cuda.gridsize(1)):
-        cuda.atomic.add(counts, (x[i], t % COPIES), 1)
+        cuda.atomic.add(counts, (x[i], lane), 1)
     cuda.syncthreads()
 
     for b in range(t, BINS, cuda.blockDim.x):
@@ -638,7 +640,7 @@ def counted_in_copies(x, out):
         cuda.atomic.add(out, b, total)
 
 
-four = 4 * sms, 512  # the copies take registers: 1024 threads are too many
+four = 4 * sms, 512  # four blocks, with 32 KB of copies each, fill an SM
 
 
 def weighted_rungs(image):

@@ -7,9 +7,8 @@ def histogram_weighted(x, weights, out):
     t = cuda.threadIdx.x
     lane = t % COPIES
 
-    for b in range(t, BINS, cuda.blockDim.x):
-        for k in range(COPIES):
-            counts[b, (k + t) % COPIES] = float32(0)
+    for b in range(t // COPIES, BINS, cuda.blockDim.x // COPIES):
+        counts[b, lane] = float32(0)
     cuda.syncthreads()
 
     for i in range(cuda.grid(1), x.size, cuda.gridsize(1)):

@@ -1,5 +1,5 @@
 # verdict: pass
-# A warp clears a row at a time: lane k clears copy k.
+# A thread clears the copies of its bins, each lane beginning elsewhere.
 @cuda.jit
 def histogram_weighted(x, weights, out):
     """Add each weight to the bin of its x, in a copy for each lane."""
@@ -7,8 +7,9 @@ def histogram_weighted(x, weights, out):
     t = cuda.threadIdx.x
     lane = t % COPIES
 
-    for b in range(t // COPIES, BINS, cuda.blockDim.x // COPIES):
-        counts[b, lane] = float32(0)
+    for b in range(t, BINS, cuda.blockDim.x):
+        for k in range(COPIES):
+            counts[b, (k + t) % COPIES] = float32(0)
     cuda.syncthreads()
 
     for i in range(cuda.grid(1), x.size, cuda.gridsize(1)):
