@@ -167,7 +167,7 @@ const make = {
  * { code, picture, numbers: [[value, label, mark]], said }.
  * hand(state): for a picture that is operated itself, { label, words, now, max },
  * with key(state, name) and pick(state, data) returning changes. drag(state, x, width):
- * changes while a pointer is dragged over the picture.
+ * changes while a pointer is dragged over the picture. codeFirst: code above controls.
  */
 export function figure(spec) {
   const { defaults, controls, draw, fit = (state) => state, hand, key, pick, drag } = spec;
@@ -192,7 +192,8 @@ export function figure(spec) {
     const seen = h("div", { class: "seen" });
     const numbers = h("div", { class: "numbers" });
     const said = h("p", { class: "said", role: "status" });
-    const root = h("div", { class: "weft-figure" }, bar, code, seen, numbers, said);
+    const top = spec.codeFirst ? [code, bar] : [bar, code];
+    const root = h("div", { class: "weft-figure" }, top, seen, numbers, said);
     el.append(root);
 
     if (hand) {

@@ -81,7 +81,7 @@ export default figure({
     {
       kind: "range",
       key: "request",
-      label: "request of",
+      label: "the request of",
       max: (state) => current(state).shown.length - 1,
       text(at, state) {
         const { block, warp, time } = current(state).shown[at];
@@ -90,5 +90,6 @@ export default figure({
       when: (state) => current(state)?.shown.length > 1,
     },
   ],
+  codeFirst: true,
   draw,
 });
