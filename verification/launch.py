@@ -1,0 +1,127 @@
+"""Launch the kernels of the corpus on this GPU, one after the other, in one process.
+
+    python -m verification.launch LOG [NAME ...]
+
+LOG gets a line of JSON before each launch and one after it, so that whoever reads it
+knows which kernel ended the process if one did: a wrong kernel may hang, or leave a
+CUDA context that refuses everything. Then start again with the ones that are left.
+"""
+
+import argparse
+import faulthandler
+import json
+import os
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+if not hasattr(np, "row_stack"):
+    np.row_stack = np.vstack  # Numba-CUDA still names it, NumPy 2.5 no longer has it
+
+import weft  # noqa: F401  before Numba
+
+from numba import cuda  # isort: skip
+
+from verification.corpus import Kernel, corpus
+from weft.checking.compare import difference
+from weft.checking.exercise import Exercise
+
+PATIENCE = 6  # seconds that one launch may take, under a slow tool
+CONTEXT_LOST = 3  # exit status
+
+_jit = cuda.jit
+
+
+def jit(function: Any = None, **options: Any) -> Any:
+    """`cuda.jit` with line numbers for the tools, and compiled once for all of them."""
+    if options.get("device"):
+        return _jit(function, **options)
+    return _jit(function, **{"lineinfo": True, "cache": True} | options)
+
+
+def exercise_of(kernel: Kernel) -> Exercise:
+    function, given = kernel.load()
+    return Exercise(
+        function,
+        function,
+        given["spec"],
+        given["inputs"],
+        given["sizes"],
+        given["launch"],
+        None,
+        given.get("out"),
+        given.get("tolerance", 1e-5),
+        given.get("limits", {}),
+    )
+
+
+def launch(exercise: Exercise) -> bool:
+    """Launch on the last size; whether the results are right. Raises what CUDA does."""
+    case = exercise.case(exercise.sizes[-1])
+    given = [cuda.to_device(v) if is_array(v) else v for v in case.inputs]
+    # Outputs that the kernel must write are left as they are: initcheck looks at that.
+    fresh = cuda.device_array_like if exercise.out is None else cuda.to_device
+    outputs = [fresh(o) for o in case.outputs]
+    cuda.synchronize()
+    exercise.kernel[exercise.launch(*case.size)](*given, *outputs)
+    cuda.synchronize()
+    results = [o.copy_to_host() for o in outputs]
+    pairs = zip(results, case.expected, strict=True)
+    return all(difference(r, e, exercise.tolerance) is None for r, e in pairs)
+
+
+def is_array(value: Any) -> bool:
+    return isinstance(value, np.ndarray)
+
+
+def context_lives() -> bool:
+    try:
+        cuda.to_device(np.zeros(1)).copy_to_host()
+    except Exception:
+        return False
+    return True
+
+
+def run(kernels: list[Kernel], log: Path) -> int:
+    cuda.jit = jit
+    with log.open("a", encoding="utf-8", buffering=1) as file:
+
+        def note(**entry: Any) -> None:
+            file.write(json.dumps(entry) + "\n")
+
+        for kernel in kernels:
+            note(kernel=kernel.function, begun=True)
+            faulthandler.dump_traceback_later(PATIENCE, exit=True, file=sys.stderr)
+            start = time.monotonic()
+            try:
+                right = launch(exercise_of(kernel))
+                note(kernel=kernel.function, right=right)
+            except Exception as error:
+                text = str(error).strip().splitlines()
+                words = f"{type(error).__name__}: {' '.join(text[:4])}"
+                note(kernel=kernel.function, error=words[:400])
+                if not context_lives():
+                    return CONTEXT_LOST
+            finally:
+                faulthandler.cancel_dump_traceback_later()
+            note(kernel=kernel.function, seconds=round(time.monotonic() - start, 3))
+    return 0
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("log", type=Path)
+    parser.add_argument("names", nargs="*", help="kernels; all without any")
+    args = parser.parse_args()
+    known = {kernel.function: kernel for kernel in corpus()}
+    names = args.names or list(known)
+    return run([known[name] for name in names], args.log)
+
+
+if __name__ == "__main__":
+    status = main()
+    sys.stdout.flush()
+    os._exit(status) if status else sys.exit(0)
