@@ -135,11 +135,18 @@ def _has_been_read(trace: Trace, write: Access, read: Access) -> bool:
     filled &= (trace.block == write.block) & (trace.operation != READ)
     if not filled[: read.row].any():
         return False
-    earlier = np.arange(len(trace)) < write.row
-    line = [p.line == read.place.line for p in trace.places]
-    mine = (trace.thread == write.thread) & (trace.block == write.block)
-    same_epoch = trace.epoch == trace.epoch[write.row]
-    return bool((earlier & mine & same_epoch & np.array(line)[trace.site]).any())
+    line = np.array([p.line == read.place.line for p in trace.places])[trace.site]
+    reads = line & (trace.operation == READ)
+    rows = np.arange(len(trace))
+
+    def done(access: Access, until: int) -> int:
+        """How often the thread has read on that line since its last barrier."""
+        mine = (trace.thread == access.thread) & (trace.block == access.block)
+        mine &= trace.epoch == trace.epoch[access.row]
+        return int((mine & reads & (rows < until)).sum())
+
+    # In a loop the writer may have read there in this round or in an earlier one.
+    return done(write, write.row) > done(read, read.row)
 
 
 def _unwritten(kernel: str, missing: Unwritten, config: Any, when: str) -> Verdict:
