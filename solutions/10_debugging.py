@@ -1,0 +1,916 @@
+# %% [markdown]
+# # 10 · Debugging
+#
+# [Open in Colab](https://colab.research.google.com/github/warp-and-weft/warp-and-weft/blob/main/labs/10_debugging.ipynb)
+#
+# **When you are through, you can**
+#
+# - name ten ways in which a kernel goes wrong, and recognise each by what it does;
+# - say which tool sees which of them, and what no tool sees;
+# - read what compute-sanitizer and cuda-gdb write;
+# - find the launch to blame for an error that a later call reports;
+# - mend each of ten broken kernels with a line or two.
+#
+# **You need** about 90 minutes. No GPU: the exercises run in the simulator, and the
+# measurements then show the rows of the reference GPU. With a GPU: compute
+# capability 7.5 or higher and 2 GB of its memory. The chapter shows recordings of
+# all the tools, so you need none of them installed.
+
+# %%
+try:
+    import weft
+except ModuleNotFoundError:  # on Colab: fetch the course first
+    # %pip install -q git+https://github.com/warp-and-weft/warp-and-weft
+    import weft
+
+import numpy as np
+from numba import cuda, float32, int32
+
+from weft import bench, hint, quiz
+from weft.diagnosis import check
+
+weft.lab("10_debugging")
+
+# %% [markdown]
+# ## How this lab goes
+#
+# Ten kernels, each with one bug, each bug of another kind. For each of them:
+#
+# 1. read what the kernel should do and what was seen, then read the kernel;
+# 2. write your **diagnosis** into the cell below it. A letter will do. Without one,
+#    there is no verdict;
+# 3. run the check and read the verdict. Were you right? Why, or why not?
+# 4. mend the kernel, a line or two, and check again.
+#
+# The list of suspects. Ten of the twelve occur, each in one kernel.
+#
+# - **a** · a loop has no end
+# - **b** · a barrier is missing
+# - **c** · an index is below zero
+# - **d** · two threads update one element, and one update gets lost
+# - **e** · a guard lets too many threads through
+# - **f** · shared memory is read before anyone wrote it
+# - **g** · a value from the data is used as an index, unseen
+# - **h** · an index is computed with the wrong length of a row
+# - **i** · a barrier stands where not every thread of the block comes to it
+# - **j** · part of the output is nobody's
+# - **k** · a thread relies on another block's having got that far
+# - **l** · arithmetic in 64 bits where 32 were meant
+#
+# Two words, if you have not met them: **shared memory** is a small memory that each
+# block has to itself, made by `cuda.shared.array`. A **barrier**,
+# `cuda.syncthreads()`, is a line that no thread of a block passes before all its
+# threads have come to it. Chapter 13 is about both.
+
+# %% [markdown]
+# ## 1 · Inverting a picture
+#
+# Each pixel becomes 1 minus itself. One thread per pixel, in blocks of 8 × 8.
+#
+# **Seen:** the picture is always right. In a larger program, another array, which
+# the kernel knows nothing of, changes whenever the number of rows is not a multiple
+# of 8.
+#
+# ```python
+# invert(x, out)    # (rows, cols) -> (rows, cols)  float32
+# ```
+#
+# Stuck? `hint("invert")`; there are three hints for each kernel.
+
+# %% tags=["broken"]
+@cuda.jit
+def invert(x, out):
+    """Write 1 - x into out, for a picture (rows, cols)."""
+    col, row = cuda.grid(2)
+
+    # BEGIN SOLUTION
+    # was: if col < x.shape[1]:
+    if row < x.shape[0] and col < x.shape[1]:
+    # END SOLUTION
+        out[row, col] = float32(1) - x[row, col]
+
+
+# %% tags=["given"]
+# BEGIN SOLUTION
+# was: diagnosis = None
+diagnosis = "e: the guard looks at the columns only"
+# END SOLUTION
+
+# %%
+check(
+    invert,
+    diagnosis,
+    spec=lambda x: 1 - x,
+    inputs=lambda rng, m, n: (rng.random((m, n), np.float32),),
+    sizes=[(16, 16), (10, 16), (5, 13)],
+    launch=lambda m, n: ((-(-n // 8), -(-m // 8)), (8, 8)),
+    full=(1000, 1500),
+)
+
+# %% [markdown] tags=["solution"]
+# **e.** A block covers 8 rows, and the last block covers some that the picture does not
+# have. Their threads read and write what follows in memory. One guard per axis.
+#
+# `memcheck` sees this: "Invalid `__global__` read of size 4 bytes", with line, thread
+# and block, and how far behind which allocation. It sees it as long as the array is an
+# allocation of its own. Inside the large pieces that PyTorch takes from the driver,
+# the neighbour's memory is as good as yours; the chapter shows both recordings.
+
+# %% [markdown]
+# ## 2 · Unpacking rows
+#
+# A flat array holds the rows of a matrix, one after the other. Lay them out.
+#
+# **Seen:** square matrices are right. Of a 5 × 12 matrix, the first row is right and
+# the others begin too early. compute-sanitizer finds nothing, with any of its tools.
+#
+# ```python
+# unpack(flat, rows, cols, out)    # (rows * cols,) -> (rows, cols)  float32
+# ```
+#
+# Stuck? `hint("unpack")`.
+
+# %% tags=["broken"]
+@cuda.jit
+def unpack(flat, rows, cols, out):
+    """Lay flat out as rows, each one after the other."""
+    col, row = cuda.grid(2)
+
+    if row < rows and col < cols:
+        # BEGIN SOLUTION
+        # was: out[row, col] = flat[row * rows + col]
+        out[row, col] = flat[row * cols + col]
+        # END SOLUTION
+
+
+# %% tags=["given"]
+# BEGIN SOLUTION
+# was: diagnosis = None
+diagnosis = "h: a row is as long as there are columns"
+# END SOLUTION
+
+# %%
+check(
+    unpack,
+    diagnosis,
+    spec=lambda flat, rows, cols: flat.reshape(rows, cols),
+    inputs=lambda rng, m, n: (rng.random(m * n, np.float32), m, n),
+    sizes=[(5, 5), (5, 12), (13, 16)],
+    launch=lambda m, n: ((-(-n // 8), -(-m // 8)), (8, 8)),
+    full=(1000, 1500),
+)
+
+# %% [markdown] tags=["solution"]
+# **h.** To get to row `row`, step over `row` whole rows, each `cols` long. With the
+# number of rows in its place all is well for a square, and a test that only knows
+# squares never notices.
+#
+# No tool can see this: every access is inside the array, ordered, and initialised.
+# It is a legal program that computes something else. Only a comparison with what
+# *should* come out finds it, at a shape whose sides differ. That is why the checks of
+# this course are ragged.
+
+# %% [markdown]
+# ## 3 · Exchanging neighbours
+#
+# Elements 0 and 1 change places, and 2 and 3, and so on. If the number is odd, the
+# last one has no partner and stays where it is. One thread per pair.
+#
+# **Seen:** with 100 elements all is well. With 101, the last result was 0 on Monday,
+# and 3.7 on Tuesday.
+#
+# ```python
+# swap_pairs(x, out)    # (n,) -> (n,)  float32
+# ```
+#
+# Stuck? `hint("swap_pairs")`.
+
+# %% tags=["broken"]
+@cuda.jit
+def swap_pairs(x, out):
+    """Exchange neighbours; an odd last element stays where it is."""
+    i = 2 * cuda.grid(1)
+
+    if i + 1 < x.size:
+        out[i] = x[i + 1]
+        out[i + 1] = x[i]
+    # BEGIN SOLUTION
+    # was:
+    elif i < x.size:  # no partner
+        out[i] = x[i]
+    # END SOLUTION
+
+
+# %% tags=["given"]
+# BEGIN SOLUTION
+# was: diagnosis = None
+diagnosis = "j: nobody writes an odd last element"
+# END SOLUTION
+
+# %%
+check(
+    swap_pairs,
+    diagnosis,
+    spec=lambda x: np.append(
+        x[: x.size // 2 * 2].reshape(-1, 2)[:, ::-1].ravel(),
+        x[x.size // 2 * 2 :],
+    ),
+    inputs=lambda rng, n: (rng.random(n, np.float32),),
+    sizes=[64, 100, 101, 1],
+    launch=lambda n: (-(-n // 64), 32),
+    full=(1 << 20) + 1,
+)
+
+# %% [markdown] tags=["solution"]
+# **j.** The guard is right: a thread whose partner is missing must not touch it. But
+# then the element left over is nobody's, and `out` keeps what its memory held before,
+# which differs from run to run. A result that changes with what ran *earlier* is the
+# mark of memory that nobody wrote.
+#
+# `initcheck` sees it, though not here: it reports the kernel that **reads** the
+# element afterwards, another line in another kernel. The search begins there and goes
+# back to whoever should have written.
+
+# %% [markdown]
+# ## 4 · Differences
+#
+# From each element, subtract the one before it. Before the first one, there is a 0.
+#
+# **Seen:** for the numbers 1 to 100, every difference should be 1. The first one is
+# -99. memcheck finds nothing. The same kernel in CUDA C++ gives other numbers, and
+# there memcheck complains.
+#
+# ```python
+# differences(x, out)    # (n,) -> (n,)  float32
+# ```
+#
+# Stuck? `hint("differences")`.
+
+# %% tags=["broken"]
+@cuda.jit
+def differences(x, out):
+    """Write x[i] - x[i - 1]; before the first element there is a 0."""
+    i = cuda.grid(1)
+
+    if i < out.size:
+        # BEGIN SOLUTION
+        # was: out[i] = x[i] - x[i - 1]
+        before = x[i - 1] if i > 0 else float32(0)
+        out[i] = x[i] - before
+        # END SOLUTION
+
+
+# %% tags=["given"]
+# BEGIN SOLUTION
+# was: diagnosis = None
+diagnosis = "c: thread 0 reads x[-1]"
+# END SOLUTION
+
+# %%
+check(
+    differences,
+    diagnosis,
+    spec=lambda x: np.diff(x, prepend=0),
+    inputs=lambda rng, n: (rng.random(n, np.float32),),
+    sizes=[32, 100, 1],
+    launch=lambda n: (-(-n // 32), 32),
+    full=1 << 20,
+)
+
+# %% [markdown] tags=["solution"]
+# **c.** Thread 0 asks for `x[-1]`. Python has taught you that this is the last element,
+# and Numba keeps Python's promise on the GPU as well: 1 - 100 is -99. So nothing leaves
+# the array, and memcheck has nothing to say. CUDA C++ makes no such promise. There,
+# `x[-1]` is whatever lies 4 bytes before the array, and memcheck says just that.
+#
+# A guard has two ends. Whoever shifts an index to the left needs the other one.
+
+# %% [markdown]
+# ## 5 · The largest of a block
+#
+# Each block of 128 threads finds the largest of its 128 elements. In every round, the
+# lower half of the threads takes the larger of its own value and the one a `step`
+# further on; then the half is halved.
+#
+# **Seen:** on an H200, 100 of 100 launches were right. racecheck is not content, and
+# a colleague with another GPU gets a wrong number now and then.
+#
+# ```python
+# block_max(x, out)    # (n,) -> (n / 128 rounded up,)  float32
+# ```
+#
+# Stuck? `hint("block_max")`.
+
+# %% tags=["given"]
+BLOCK = 128
+
+
+# %% tags=["broken"]
+@cuda.jit
+def block_max(x, out):
+    """Write the largest of each BLOCK elements of x into out."""
+    tile = cuda.shared.array(BLOCK, float32)
+    t = cuda.threadIdx.x
+    i = cuda.grid(1)
+
+    tile[t] = x[min(i, x.size - 1)]
+    cuda.syncthreads()
+
+    step = BLOCK // 2
+    while step > 0:
+        if t < step:
+            tile[t] = max(tile[t], tile[t + step])
+        # BEGIN SOLUTION
+        # was:
+        cuda.syncthreads()  # outside the if: the whole block comes here
+        # END SOLUTION
+        step //= 2
+    cuda.syncthreads()
+
+    if t == 0:
+        out[cuda.blockIdx.x] = tile[0]
+
+
+# %% tags=["given"]
+# BEGIN SOLUTION
+# was: diagnosis = None
+diagnosis = "b: no barrier between two rounds"
+# END SOLUTION
+
+# %%
+check(
+    block_max,
+    diagnosis,
+    spec=lambda x: np.array(
+        [x[k : k + BLOCK].max() for k in range(0, x.size, BLOCK)]
+    ),
+    inputs=lambda rng, n: (rng.random(n, np.float32),),
+    sizes=[128, 300],
+    launch=lambda n: (-(-n // BLOCK), BLOCK),
+    full=1 << 20,
+)
+
+# %% [markdown] tags=["solution"]
+# **b.** In round 2, thread 0 reads what thread 32 wrote in round 1. They are in
+# different warps, and nothing makes the one wait for the other. On the H200 the warps
+# happened to keep in step, which proves nothing for tomorrow: a test that runs the
+# kernel a hundred times does not find such a bug. What finds it is a look at who
+# touched which cell, and what lay in between. That is what `racecheck` does on the GPU
+# and `check` in the simulator.
+
+# %% [markdown]
+# ## 6 · Counting
+#
+# How often does each of the numbers 0 to 15 occur? Each block counts its own elements
+# in shared memory, then adds its counts to `out`. `cuda.atomic.add` lets no update get
+# lost.
+#
+# **Seen:** right whenever it is the first thing that a program does. Wrong in all 16
+# counts after another kernel has run.
+#
+# ```python
+# count_bins(x, out)    # (n,) -> (16,)  int32; out begins with zeros
+# ```
+#
+# Stuck? `hint("count_bins")`.
+
+# %% tags=["given"]
+BINS = 16
+
+
+# %% tags=["broken"]
+@cuda.jit
+def count_bins(x, out):
+    """Add to out how often each of 0 to BINS - 1 is in x."""
+    mine = cuda.shared.array(BINS, int32)
+    t = cuda.threadIdx.x
+    i = cuda.grid(1)
+
+    # BEGIN SOLUTION
+    # was:
+    if t < BINS:
+        mine[t] = 0  # it held what another block left
+    cuda.syncthreads()
+
+    # END SOLUTION
+    if i < x.size:
+        cuda.atomic.add(mine, x[i], 1)
+    cuda.syncthreads()
+
+    if t < BINS:
+        cuda.atomic.add(out, t, mine[t])
+
+
+# %% tags=["given"]
+# BEGIN SOLUTION
+# was: diagnosis = None
+diagnosis = "f: the counters in shared memory do not begin at 0"
+# END SOLUTION
+
+# %%
+check(
+    count_bins,
+    diagnosis,
+    spec=lambda x: np.bincount(x, minlength=BINS),
+    inputs=lambda rng, n: (rng.integers(0, BINS, n, np.int32),),
+    out=lambda x: np.zeros(BINS, np.int32),
+    sizes=[64, 200],
+    launch=lambda n: (-(-n // 64), 64),
+    full=1 << 20,
+)
+
+# %% [markdown] tags=["solution"]
+# **f.** Nobody clears shared memory. On a GPU that has just been started it is mostly
+# zero, which is why the first run came out right; after that it holds what the last
+# block on the same multiprocessor left. Setting it to zero needs a barrier of its own,
+# or a fast thread counts before a slow one clears.
+#
+# `initcheck` of CUDA 13.0 is silent: it watches global memory only. `check` is not,
+# since the simulator writes down who wrote what.
+
+# %% [markdown]
+# ## 7 · Mirrors
+#
+# Each stretch of 64 elements is turned round; the last stretch may be shorter. There
+# are fewer blocks than stretches, so a block does one after the other. Every thread
+# puts an element into the tile, waits, and takes another one out. The second barrier
+# is there so that nobody fills the tile again before all have read it.
+#
+# **Seen:** with 1000 elements, the result is right on an H200. synccheck is not
+# content.
+#
+# ```python
+# mirror(x, out)    # (n,) -> (n,)  float32
+# ```
+#
+# Stuck? `hint("mirror")`.
+
+# %% tags=["given"]
+WIDE = 64
+
+
+# %% tags=["broken"]
+@cuda.jit
+def mirror(x, out):
+    """Turn round each WIDE elements of x; the last ones may be fewer."""
+    tile = cuda.shared.array(WIDE, float32)
+    t = cuda.threadIdx.x
+    start = cuda.blockIdx.x * WIDE
+
+    while start < x.size:
+        count = min(WIDE, x.size - start)
+        if t < count:
+            tile[t] = x[start + t]
+            # BEGIN SOLUTION
+            # was: cuda.syncthreads()
+        cuda.syncthreads()  # the whole block
+        if t < count:  # and then only those with an element
+            # END SOLUTION
+            out[start + t] = tile[count - 1 - t]
+        cuda.syncthreads()
+        start += cuda.gridDim.x * WIDE
+
+
+# %% tags=["given"]
+# BEGIN SOLUTION
+# was: diagnosis = None
+diagnosis = "i: the first barrier is inside the if"
+# END SOLUTION
+
+# %%
+check(
+    mirror,
+    diagnosis,
+    spec=lambda x: np.concatenate(
+        [x[k : k + WIDE][::-1] for k in range(0, x.size, WIDE)]
+    ),
+    inputs=lambda rng, n: (rng.random(n, np.float32),),
+    sizes=[256, 300],
+    launch=lambda n: (2, WIDE),
+    full=(1 << 16) + 3,
+)
+
+# %% [markdown] tags=["solution"]
+# **i.** In the last round, the threads without an element go past the `if` and come to
+# the *second* barrier while the others stand at the *first*. The programming guide
+# calls that undefined. What an H200 did was to let them all go, since as many had
+# arrived as the block has threads, wherever they stood.
+#
+# `synccheck` names both groups. In a kernel with one round and no second barrier, it
+# finds nothing, and `check` neither: threads that have *ended* no longer count. It is a
+# bug all the same, one that waits for someone to add a line below it.
+
+# %% [markdown]
+# ## 8 · Gathering
+#
+# `out[i]` is element number `index[i]` of `x`. Some entries of `index` mean "none":
+# whoever wrote the table put a very large number there. For those, `out[i]` is 0.
+#
+# **Seen:** the launch goes well, and so does the next one, of another kernel. Then
+# copying back an array that has nothing to do with either fails, with an error that
+# names no kernel. From there on, everything fails.
+#
+# ```python
+# gather(x, index, out)    # (m,), (n,) int32 -> (n,)  float32
+# ```
+#
+# Stuck? `hint("gather")`.
+
+# %% tags=["given"]
+NONE = 99_999_999
+
+
+# %% tags=["broken"]
+@cuda.jit
+def gather(x, index, out):
+    """Write x[index[i]] into out[i], and 0 where index[i] is no index."""
+    i = cuda.grid(1)
+
+    if i < out.size:
+        # BEGIN SOLUTION
+        # was: out[i] = x[index[i]]
+        j = index[i]
+        out[i] = x[j] if 0 <= j < x.size else float32(0)
+        # END SOLUTION
+
+
+# %% tags=["given"]
+# BEGIN SOLUTION
+# was: diagnosis = None
+diagnosis = "g: index[i] is not looked at before it is used"
+# END SOLUTION
+
+
+# %%
+def some_missing(rng, m, n):
+    """Return m values and n indices, one in ten of them NONE."""
+    index = rng.integers(0, m, n, np.int32)
+    index[rng.random(n) < 0.1] = NONE
+    return rng.random(m, np.float32), index
+
+
+check(
+    gather,
+    diagnosis,
+    spec=lambda x, index: np.where(
+        index < x.size, x[np.minimum(index, x.size - 1)], 0
+    ),
+    inputs=some_missing,
+    sizes=[(50, 100), (10, 64)],
+    launch=lambda m, n: (-(-n // 32), 32),
+    full=(1 << 16, 1 << 20),
+)
+
+# %% [markdown] tags=["solution"]
+# **g.** The guard looks at `i`, which the kernel computed itself and which is fine.
+# What comes from outside has to be looked at as well: an index in the data is input.
+#
+# `memcheck` names line, thread and address at once. Without it, the search is for a
+# *launch*: next.
+
+# %% [markdown]
+# ## The launch to blame
+#
+# A launch only puts the kernel in a queue; Python goes on at once. When the kernel
+# fails, milliseconds later, there is no call left to report it, so the next call that
+# looks at the queue does: a copy, a synchronisation, an allocation. From then on the
+# process's **context** on the GPU is lost. Every call gives the same error until the
+# process ends.
+#
+# So a program that dies must not be this notebook: the cell below runs it in a process
+# of its own. It launches a broken `gather`, then an innocent `double`, then copies the
+# result of `double`. **Which line will report the error?** And which one with
+# `CUDA_LAUNCH_BLOCKING=1` in the environment, which makes every launch wait for its
+# kernel? Guess, then run. (No GPU? The chapter shows what an H200 said.)
+
+# %%
+LATE = """
+import numpy as np
+from numba import cuda
+
+@cuda.jit
+def gather(x, index, out):
+    i = cuda.grid(1)
+    if i < out.size:
+        out[i] = x[index[i]]
+
+@cuda.jit
+def double(x, out):
+    i = cuda.grid(1)
+    if i < out.size:
+        out[i] = x[i] + x[i]
+
+def say(what, call):
+    try:
+        call()
+    except Exception as error:
+        print(f"{what:<14} failed, {type(error).__name__}")
+    else:
+        print(f"{what:<14} fine")
+
+index = cuda.to_device(np.full(1000, 99_999_999, np.int32))
+x = cuda.to_device(np.ones(1000, np.float32))
+out = cuda.device_array(1000, np.float32)
+y = cuda.device_array(1000, np.float32)
+
+say("launch double", lambda: double[8, 128](x, y))
+say("launch gather", lambda: gather[8, 128](x, index, out))
+say("launch double", lambda: double[8, 128](x, y))
+say("copy y", lambda: y.copy_to_host())
+say("a new array", lambda: cuda.to_device(np.ones(4, np.float32)))
+"""
+
+
+def run(program, **env):
+    """Run a program in a process of its own; return what it prints."""
+    import os
+    import subprocess
+    import sys
+
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        env=os.environ | env,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    return done.stdout
+
+
+if weft.on_gpu("in the simulator a kernel fails where it is launched"):
+    late = run(LATE)
+    blocking = run(LATE, CUDA_LAUNCH_BLOCKING="1")
+    print(late)
+    print("with CUDA_LAUNCH_BLOCKING=1:\n")
+    print(blocking)
+
+# %% tags=["solution"]
+if weft.GPU:
+    assert late.count("fine") == 3
+    assert "copy y         failed" in late
+    assert blocking.count("fine") == 1
+    assert "launch gather  failed" in blocking
+
+# %% [markdown] tags=["solution"]
+# The copy gets the blame, and it is innocent. With blocking launches the right line
+# reports, and everything after it fails as before: a lost context stays lost. In a
+# notebook that means *restart the kernel*. Nothing else helps, and results computed
+# before are gone with the device's memory.
+#
+# So, for an error that makes no sense where it appears: run again with
+# `CUDA_LAUNCH_BLOCKING=1` to get the launch, then `compute-sanitizer` to get the line.
+
+# %% [markdown]
+# ## 9 · Looking up
+#
+# `edges` is sorted. For each element of `x`, how many of the edges are less? A binary
+# search: the answer lies between `low` and `high`, and each step halves what is left.
+#
+# **Seen:** on some data the answer comes at once. On other data it never comes: the
+# program stands still, the fan turns. compute-sanitizer does not come back either.
+#
+# ```python
+# find_place(edges, x, out)    # (m,), (n,) -> (n,)  int32
+# ```
+#
+# Stuck? `hint("find_place")`.
+
+# %% tags=["broken"]
+@cuda.jit
+def find_place(edges, x, out):
+    """Write into out how many of the sorted edges are less than x."""
+    i = cuda.grid(1)
+
+    if i < x.size:
+        low, high = 0, edges.size
+        while low < high:
+            mid = (low + high) // 2
+            if edges[mid] < x[i]:
+                # BEGIN SOLUTION
+                # was: low = mid
+                low = mid + 1
+                # END SOLUTION
+            else:
+                high = mid
+        out[i] = low
+
+
+# %% tags=["given"]
+# BEGIN SOLUTION
+# was: diagnosis = None
+diagnosis = "a: with low = mid the interval need not get smaller"
+# END SOLUTION
+
+# %%
+check(
+    find_place,
+    diagnosis,
+    spec=lambda edges, x: np.searchsorted(edges, x).astype(np.int32),
+    inputs=lambda rng, m, n: (
+        np.sort(rng.random(m, np.float32)),
+        rng.random(n, np.float32),
+    ),
+    sizes=[(16, 40), (7, 33), (1, 5)],
+    launch=lambda m, n: (-(-n // 32), 32),
+    full=(1000, 1 << 20),
+)
+
+# %% [markdown] tags=["solution"]
+# **a.** With `low = 9` and `high = 10`, `mid` is 9. If `edges[9]` is less, `low = mid`
+# leaves everything as it was, for ever. `edges[mid]` has been looked at and is known to
+# be less, so it can go: `low = mid + 1`.
+#
+# A kernel that hangs writes no report. A debugger can stop it and look: the chapter has
+# a session of `cuda-gdb` that finds 4 threads of 128 still in the loop, and the values
+# of `low` and `high` in one of them.
+
+# %% [markdown]
+# ## 10 · Shares
+#
+# What share of the total is each element? All threads add theirs to `total[0]`, wait,
+# and divide by it.
+#
+# **Seen:** with one block it is right. With 256 blocks, 100 of 100 launches on an H200
+# were wrong, each time differently. compute-sanitizer finds nothing, with any tool.
+#
+# ```python
+# shares(x, total, out)    # (n,) -> (1,), (n,)  float32; both begin with zeros
+# ```
+#
+# Stuck? `hint("shares")`.
+
+# %% tags=["broken"]
+@cuda.jit
+def shares(x, total, out):
+    """Add x up in total[0], then write each element's share into out."""
+    i = cuda.grid(1)
+
+    if i < x.size:
+        cuda.atomic.add(total, 0, x[i])
+    # BEGIN SOLUTION
+    # was: cuda.syncthreads()
+    cuda.cg.this_grid().sync()
+    # END SOLUTION
+
+    if i < x.size:
+        out[i] = x[i] / total[0]
+
+
+# %% tags=["given"]
+# BEGIN SOLUTION
+# was: diagnosis = None
+diagnosis = "k: syncthreads waits for one block, the sum needs all"
+# END SOLUTION
+
+# %%
+check(
+    shares,
+    diagnosis,
+    spec=lambda x: (x.sum(keepdims=True), x / x.sum()),
+    inputs=lambda rng, n: (rng.random(n, np.float32),),
+    out=lambda x: (np.zeros(1, np.float32), np.zeros(x.size, np.float32)),
+    sizes=[64, 100, 250],
+    launch=lambda n: (-(-n // 64), 64),
+    full=1 << 14,
+    tolerance=1e-4,
+)
+
+# %% [markdown] tags=["solution"]
+# **k.** `syncthreads` waits for the threads of one block. When they divide, other
+# blocks have yet to add theirs. `this_grid().sync()` waits for the whole grid; Numba
+# then launches the kernel cooperatively, which requires all blocks to fit on the GPU
+# at once (chapter 8). The other cure has no such limit: end the kernel after the sum,
+# and divide in a second one. A launch begins when the one before it has ended.
+#
+# `racecheck` watches shared memory only, so it sees nothing of this. `check` looks at
+# global memory as well.
+
+# %% [markdown]
+# ## Measure: what looking costs
+#
+# Why not always debug? Three ways to compile the same kernel, a saxpy over 2^24
+# elements:
+#
+# - `plain`: `@cuda.jit`;
+# - `lineinfo`: `@cuda.jit(lineinfo=True)`, which adds a table from instructions to
+#   source lines, so that tools can name lines;
+# - `debug`: `@cuda.jit(debug=True, opt=False)`, for a debugger: no optimisation, and
+#   errors raised in the kernel reach the host.
+#
+# And two ways to launch a small kernel 100 times: without looking, and with a
+# `cuda.synchronize()` after each launch, which finds an error where it happens.
+#
+# By hand: the saxpy moves 3 × 4 × 2^24 = 201 MB. Without optimisation every variable
+# lives in memory and not in registers, and each is stored and loaded again where it is
+# used. How fast will `debug` be, as a multiple of `plain`? And `synchronise`, of
+# `no look`? Guess, then run.
+
+# %%
+guess = {"lineinfo": 1.0, "debug": None}
+
+n = 1 << 24
+
+
+def saxpy(alpha, x, y):
+    """Add alpha * x to y."""
+    for i in range(cuda.grid(1), x.size, cuda.gridsize(1)):
+        y[i] += alpha * x[i]
+
+
+def compiled():
+    import torch
+
+    x = cuda.as_cuda_array(torch.rand(n, device="cuda"))
+    y = cuda.as_cuda_array(torch.rand(n, device="cuda"))
+    alpha = np.float32(0.5)
+    kernels = {
+        "plain": cuda.jit(saxpy),
+        "lineinfo": cuda.jit(saxpy, lineinfo=True),
+        "debug": cuda.jit(saxpy, debug=True, opt=False),
+    }
+
+    def launch(kernel):
+        return lambda: kernel[n // 1024, 256](alpha, x, y)
+
+    return {name: launch(kernel) for name, kernel in kernels.items()}
+
+
+looking = bench.compare(
+    "saxpy, 2^24 float32",
+    compiled,
+    baseline="plain",
+    bytes=3 * 4 * n,
+    guess=guess,
+)
+looking
+
+# %% tags=["solution"]
+looking.expect("lineinfo", at_least=0.95, times="plain")
+looking.expect("plain", at_least=10, times="debug")
+
+# %%
+guess = {"synchronise": None}
+
+
+def launched():
+    import torch
+
+    x = cuda.as_cuda_array(torch.rand(1 << 12, device="cuda"))
+    y = cuda.as_cuda_array(torch.rand(1 << 12, device="cuda"))
+    alpha = np.float32(0.5)
+    kernel = cuda.jit(saxpy)
+
+    def no_look():
+        for _ in range(100):
+            kernel[16, 256](alpha, x, y)
+
+    def synchronise():
+        for _ in range(100):
+            kernel[16, 256](alpha, x, y)
+            cuda.synchronize()
+
+    return {"no look": no_look, "synchronise": synchronise}
+
+
+waiting = bench.compare(
+    "100 small launches", launched, baseline="no look", guess=guess, host=True
+)
+waiting
+
+# %% tags=["solution"]
+waiting.expect("no look", at_least=1.1, times="synchronise")
+
+# %% [markdown] tags=["solution"]
+# Line information is free: leave it in. `debug` is for the debugger and for nothing
+# else; a race that shows in `plain` may well hide in it, since everything happens at
+# another time. Waiting after each launch costs something for each launch: a program
+# with few long kernels will not notice, one with many short ones will.
+
+# %% [markdown]
+# ## If you want more
+#
+# - Put a twelfth letter to work: write a kernel with bug **l** (`x[i] * 0.5` will do)
+#   and one with bug **d**, and see what `check` says of each. Which one is slow, which
+#   one wrong?
+# - Break `block_max` in another way: put the new barrier inside the `if`, and predict
+#   the verdict. Then take the last barrier of the kernel away. Why is `check` content
+#   now, and would you be?
+# - Mend `shares` with two kernels in place of one.
+# - With a GPU and the CUDA toolkit: the programs of the chapter's recordings are in
+#   `book/recordings/10_debugging`. Run one under `compute-sanitizer`, mend it, and run
+#   it again.
+# - Delete one line from a kernel of an earlier lab and give it to a friend.
+#
+# ## What you learned
+#
+# 1. Look at the symptom first: only at ragged sizes, only after other kernels, only
+#    with several blocks, only sometimes. It names the class.
+# 2. memcheck: outside an allocation. initcheck: global memory read before written.
+#    racecheck: shared memory, two threads, nothing in between. synccheck: barriers.
+#    Wrong numbers from legal accesses: only a comparison.
+# 3. A test that passes a hundred times does not disprove a race.
+# 4. A launch reports nothing. The error comes later, from an innocent call:
+#    `CUDA_LAUNCH_BLOCKING=1` finds the launch, compute-sanitizer the line.
+# 5. After an illegal access the context is lost; restart the process.
+
+# %%
+quiz()

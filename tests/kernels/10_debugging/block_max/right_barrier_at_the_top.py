@@ -1,0 +1,21 @@
+# verdict: pass
+# Each round begins with the barrier, and so does the last line.
+@cuda.jit
+def block_max(x, out):
+    """Write the largest of each BLOCK elements of x into out."""
+    tile = cuda.shared.array(BLOCK, float32)
+    t = cuda.threadIdx.x
+    i = cuda.grid(1)
+
+    tile[t] = x[min(i, x.size - 1)]
+
+    step = BLOCK // 2
+    while step > 0:
+        cuda.syncthreads()
+        if t < step:
+            tile[t] = max(tile[t], tile[t + step])
+        step //= 2
+    cuda.syncthreads()
+
+    if t == 0:
+        out[cuda.blockIdx.x] = tile[0]

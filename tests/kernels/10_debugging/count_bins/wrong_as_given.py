@@ -1,0 +1,15 @@
+# verdict: uninitialised
+# The kernel as it was given.
+@cuda.jit
+def count_bins(x, out):
+    """Add to out how often each of 0 to BINS - 1 is in x."""
+    mine = cuda.shared.array(BINS, int32)
+    t = cuda.threadIdx.x
+    i = cuda.grid(1)
+
+    if i < x.size:
+        cuda.atomic.add(mine, x[i], 1)  # <- here
+    cuda.syncthreads()
+
+    if t < BINS:
+        cuda.atomic.add(out, t, mine[t])

@@ -1,0 +1,10 @@
+# verdict: out-of-bounds
+# The index may be as large as the size.
+@cuda.jit
+def gather(x, index, out):
+    """Write x[index[i]] into out[i], and 0 where index[i] is no index."""
+    i = cuda.grid(1)
+
+    if i < out.size:
+        j = index[i]
+        out[i] = x[j] if j != NONE - 1 else float32(0)  # <- here

@@ -1,0 +1,17 @@
+# verdict: pass
+# Whoever has no element holds a copy of the last one.
+@cuda.jit
+def mirror(x, out):
+    """Turn round each WIDE elements of x; the last ones may be fewer."""
+    tile = cuda.shared.array(WIDE, float32)
+    t = cuda.threadIdx.x
+    start = cuda.blockIdx.x * WIDE
+
+    while start < x.size:
+        count = min(WIDE, x.size - start)
+        tile[t] = x[min(start + t, x.size - 1)]
+        cuda.syncthreads()  # the whole block
+        if t < count:  # and then only those with an element
+            out[start + t] = tile[count - 1 - t]
+        cuda.syncthreads()
+        start += cuda.gridDim.x * WIDE

@@ -1,0 +1,12 @@
+# verdict: out-of-bounds
+# Whoever has no partner copies.
+@cuda.jit
+def swap_pairs(x, out):
+    """Exchange neighbours; an odd last element stays where it is."""
+    i = 2 * cuda.grid(1)
+
+    if i + 1 < x.size:
+        out[i] = x[i + 1]
+        out[i + 1] = x[i]
+    else:
+        out[i] = x[i]  # <- here
