@@ -215,10 +215,11 @@ spread.expect("2^20", at_least=1.5, times="2^24")
 
 # %% [markdown] tags=["solution"]
 # Divide: 2^24 increments of one counter, in the time of the first row, are a little
-# over one each nanosecond. One address is changed about once in a clock cycle,
-# whatever the other 131 SMs would like. 256 counters help less than one would hope:
-# they fill only a kilobyte, 32 sectors, which live in few places of the L2 cache. A
-# million counters spread over all of it, and 2^24 no longer fit into it.
+# over one each nanosecond, whatever 132 SMs would like. 256 counters help less than one
+# would hope: they fill only a kilobyte, 32 sectors, which lie in few places of the L2
+# cache. (Eight do even better. They are one sector, so a warp's 32 increments travel
+# as one piece; among 32 sectors they make some twenty.) A million counters spread over
+# all of the cache, and 2^24 no longer fit into it.
 #
 # So a histogram of 256 bins is close to the worst that can be done with global atomics:
 # nearly all increments meet others.
@@ -298,11 +299,11 @@ check(
 # First by hand. 2^26 bytes are 67 MB, which the reference GPU can read in 16 µs. Each
 # SM gets 2^26 / 132 = 508,000 pixels, 15,900 requests of a warp.
 #
-# `torch.bincount` is PyTorch's histogram. It does some more: it looks for the smallest
-# and the largest value first, and counts in 64 bits. How fast are the two kernels
-# beside it (1.0 is PyTorch's speed)? Then again for **a dark image**, in which nine
-# pixels of ten are 0, and for one that is all black. What happens to each of the
-# three?
+# `torch.bincount` is PyTorch's histogram. It does some more: it looks for the largest
+# value first (and for the smallest, unless they are bytes), and counts in 64 bits. How
+# fast are the two kernels beside it (1.0 is PyTorch's speed)? Then again for **a dark
+# image**, in which over nine pixels of ten are 0, and for one that is all black. What
+# happens to each of the three?
 
 # %%
 guess = {"global": 0.1, "shared": 2}
@@ -361,16 +362,16 @@ if len(even) and len(dark):
     assert dark["torch.bincount"].ms > 5 * even["torch.bincount"].ms
 
 # %% [markdown] tags=["solution"]
-# Sharing nothing with other blocks is worth a factor of over a hundred. And look down
-# the columns. The dark image slows the global kernel, as the last measurement said it
+# Sharing nothing with other blocks is worth a factor of over a hundred. And compare
+# the tables. The dark image slows the global kernel, as the last measurement said it
 # must. It slows `torch.bincount` more than tenfold. It does not touch yours.
 #
-# Both count in shared memory. What differs is the counter. The machine code for adding
-# **1** to an `int32` in shared memory is an instruction of its own (`ATOMS.POPC.INC`):
-# it takes the lanes that want the same bin together and counts them, so a whole warp
-# that wants one bin is as quick as any. PyTorch's counters have 64 bits, for which
-# there is no such thing: the machine code is a loop around compare-and-swap, in which
-# 32 lanes with one bin take 32 turns. You write such a loop yourself in exercise 6.
+# Both count in shared memory. What differs is the counter. On the reference GPU, adding
+# **1** to an `int32` in shared memory is a machine instruction of its own
+# (`ATOMS.POPC.INC`). Its name says that it counts lanes, and the tables say that it
+# matters nothing how many want the same bin. PyTorch's counters have 64 bits, and for
+# those the machine code is a loop around compare-and-swap, in which 32 lanes with one
+# bin take turns. You write such a loop yourself in exercise 6.
 
 # %% [markdown]
 # ## 4 · Four pixels at a time
@@ -688,10 +689,10 @@ dark.expect("weighted, 32 copies", at_least=3, times="torch.bincount")
 dark.expect("counted, 1 copy", at_least=0.9, times="counted, 32 copies")
 
 # %% [markdown] tags=["solution"]
-# Weighted, the copies are worth a lot, most of all where lanes would collide; and the
-# dark image costs no more than the random one. Counted, they are worth nothing: the
-# instruction that merges lanes has done the work already, and what is left of the
-# copies is their price, 32 times as many cells to clear and to add up.
+# Weighted, the copies pay a little on random pixels and enormously on the dark image,
+# which costs hardly more than the random one now. Counted, they cost something and
+# bring nothing: the instruction that counts lanes has done the work already, and what
+# is left of the copies is their price, 32 times as many cells to clear and to add up.
 #
 # Privatisation is an answer to contention. Measure first whether there is any.
 
@@ -956,10 +957,9 @@ assert lockstep(32, release_inside=True) == 32
 # %% [markdown] tags=["solution"]
 # Since Volta (2017; every GPU that this course runs on) lanes have instruction pointers
 # of their own, and the hardware sees to it that each gets on. The first form then ends,
-# usually. It is still a bad idea: 32 lanes take 32 laps one after the other, thousands
-# of threads hammer one address while they wait, a missing fence (`cuda.threadfence()`)
-# lets stale values through, and if a thread that waits for the lock also keeps the
-# owner off the machine, everything stops for good. Nearly always an atomic, a private
+# usually. It is still a bad idea: 32 lanes take 32 turns one after the other, thousands
+# of threads hammer one address while they wait, and a missing fence
+# (`cuda.threadfence()`) lets stale values through. Nearly always an atomic, a private
 # copy or a reduction does the job. Do not try it on a GPU that others use.
 
 # %% [markdown]
@@ -970,6 +970,9 @@ assert lockstep(32, release_inside=True) == 32
 #   time first; which of the two limits of `histogram_words` does it touch?
 # - How many copies? Measure the weighted histogram with 1, 2, 4, …, 32 copies on the
 #   dark image. Shared memory is 32 KB at the end: what does that cost?
+# - Clear the copies the other way, thread by bin with an inner loop over the copies.
+#   The check passes. Compare `histogram_weighted.get_regs_per_thread()` and the time
+#   with before. (The compiler unrolls the loop. How many blocks still fit on an SM?)
 # - A colour image has three bytes a pixel. Make three histograms in one pass.
 # - The *place* of the largest element: put value and index into one `uint64` so that
 #   a single `cuda.atomic.max` carries both.
