@@ -387,6 +387,41 @@ def test_bank_conflicts_are_named() -> None:
     assert transposed(tiled, sectors=4)
 
 
+def test_divergence_is_named() -> None:
+    table = np.arange(3, dtype=np.float32)
+
+    def verdict(kernel: Any) -> Verdict:
+        return check(
+            kernel,
+            spec=lambda x, table: np.where(np.arange(x.size) % 2, x - 2, x + 2),
+            inputs=lambda rng, n: (rng.random(n, np.float32), table),
+            sizes=[64],
+            launch=lambda n: (1, n),
+            limits={"lanes": 32},
+        )
+
+    @cuda.jit
+    def diverges(x, table, out):
+        i = cuda.grid(1)
+        if i % 2:
+            out[i] = x[i] - table[2]
+        else:
+            out[i] = x[i] + table[2]
+
+    @cuda.jit
+    def regrouped(x, table, out):
+        t = cuda.grid(1)
+        if t < 32:
+            out[2 * t] = x[2 * t] + table[2]
+        else:
+            out[2 * t - 63] = x[2 * t - 63] - table[2]
+
+    refused = verdict(diverges)
+    assert refused.kind == "divergence"
+    assert "16 of its 32 lanes take part" in refused.message
+    assert "32 lanes per request" in repr(verdict(regrouped))
+
+
 def test_conflicts_of_wide_accesses_are_counted_against_their_own_best() -> None:
     @cuda.jit
     def wide(x, out):

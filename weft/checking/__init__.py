@@ -46,7 +46,8 @@ def check(
     out: inputs → the outputs' initial values; by default poisoned, to be all written.
     tolerance: relative, against the spec in double precision.
     limits: {"sectors": most per global request, "bank_conflicts": most extra passes per
-        shared request, "size": size to count on}.
+        shared request, "lanes": fewest lanes of a warp per request on average, "size":
+        size to count on}.
 
     Returns a Verdict, true if all is well. Where the environment has WEFT_STRICT=1, a
     failure raises CheckFailed. Raises ValueError if the exercise itself is wrong.

@@ -27,11 +27,36 @@ def run(exercise: Exercise) -> list[str]:
             if worst
             else "shared memory: not used"
         )
+    name = exercise.kernel.__name__  # rather in the kernel than in what it calls
+    fewest = min(
+        lines,
+        key=lambda n: (n.lanes_per_request, n.place.function != name),
+        default=None,
+    )
+    if "lanes" in exercise.limits and fewest:
+        if fewest.lanes_per_request < exercise.limits["lanes"]:
+            raise Failed(too_few_lanes(exercise, fewest))
+        facts.append(f"warps: {fewest.lanes_per_request:.3g} lanes per request")
     return facts
 
 
 def _per_request(line: Line) -> float:
     return line.per_request
+
+
+def too_few_lanes(exercise: Exercise, line: Line) -> Verdict:
+    verb = "stores to" if line.store else "loads from"
+    lanes = f"{line.lanes_per_request:.3g}"
+    plural = "s" * (line.lanes_per_request != 1)
+    return Verdict(
+        exercise.name,
+        "divergence",
+        f"When a warp {verb} {line.array} here, {lanes} of its 32 lanes take part, on "
+        "average; the others wait for their turn elsewhere.",
+        "Some lanes of the warp have taken another branch. What does the branch depend "
+        "on, and is that the same for all 32 lanes?",
+        [(line.place, f"{lanes} lane{plural} per request")],
+    )
 
 
 def too_many_sectors(exercise: Exercise, line: Line) -> Verdict:

@@ -17,6 +17,8 @@ READ_ON = {
     "uninitialised": ("Shared memory", "Barriers"),
     "sectors": ("Shared memory", "Coalescing"),
     "bank-conflicts": ("Shared memory", "Banks"),
+    "warp": ("Warps", "Masks"),
+    "divergence": ("Warps", "What divergence costs"),
 }
 
 HEADLINES = {
@@ -35,6 +37,7 @@ HEADLINES = {
     "input-written": "an input is overwritten",
     "sectors": "right, but it moves too many sectors",
     "bank-conflicts": "right, but with bank conflicts",
+    "divergence": "right, but its warps diverge",
     "hang": "the GPU does not come back",
     "context": "the launch broke the CUDA context",
     "type": "the types do not fit",
