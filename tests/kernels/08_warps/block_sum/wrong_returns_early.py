@@ -1,0 +1,24 @@
+# verdict: warp
+# Threads without an element go home before the shuffle.
+@cuda.jit
+def block_sum(x, out):
+    """Write the sum of each 256 neighbours of x into out."""
+    sums = cuda.shared.array(WARPS, float32)
+    i = cuda.grid(1)
+    warp, lane = cuda.threadIdx.x // 32, cuda.threadIdx.x % 32
+    if i >= x.size:
+        return
+    value = x[i]
+
+    for delta in (16, 8, 4, 2, 1):
+        value += cuda.shfl_down_sync(FULL, value, delta)  # <- here
+    if lane == 0:
+        sums[warp] = value
+    cuda.syncthreads()
+
+    if warp == 0:
+        value = sums[lane] if lane < WARPS else float32(0)
+        for delta in (4, 2, 1):
+            value += cuda.shfl_down_sync(FULL, value, delta)
+        if lane == 0:
+            out[cuda.blockIdx.x] = value

@@ -1,0 +1,12 @@
+# verdict: wrong-value
+# The branch follows the warp, but the elements stay where they were.
+@cuda.jit
+def even_odd(x, table, out):
+    """Send even samples through rise, odd ones through fold."""
+    t = cuda.grid(1)
+
+    if t < x.size:
+        if t // 32 % 2 == 0:
+            out[t] = rise(x[t], table)  # <- here
+        else:
+            out[t] = fold(x[t], table)

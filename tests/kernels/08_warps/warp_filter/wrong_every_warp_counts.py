@@ -1,0 +1,14 @@
+# verdict: out-of-bounds
+# A warp that has no elements has no place in counts either.
+@cuda.jit
+def warp_filter(x, out, counts):
+    """Move the positive elements of each 32 to the front; count them."""
+    i = cuda.grid(1)
+    keep = i < x.size and x[i] > float32(0)
+
+    votes = cuda.ballot_sync(FULL, keep)
+    place = cuda.popc(votes & cuda.lanemask_lt())
+    if keep:
+        out[i - cuda.laneid + place] = x[i]
+    if cuda.laneid == 0:
+        counts[i // 32] = cuda.popc(votes)  # <- here

@@ -1,0 +1,15 @@
+# verdict: wrong-value
+# Those who keep something vote; lane 0 counts, even if it has not heard the votes.
+@cuda.jit
+def warp_filter(x, out, counts):
+    """Move the positive elements of each 32 to the front; count them."""
+    i = cuda.grid(1)
+    keep = i < x.size and x[i] > float32(0)
+
+    votes = 0
+    if keep:
+        votes = cuda.ballot_sync(FULL, keep)
+        place = cuda.popc(votes & cuda.lanemask_lt())
+        out[i - cuda.laneid + place] = x[i]
+    if cuda.laneid == 0 and i < x.size:
+        counts[i // 32] = cuda.popc(votes)  # <- here

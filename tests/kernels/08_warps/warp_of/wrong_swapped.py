@@ -1,0 +1,6 @@
+# verdict: wrong-value
+# The number is right; lane and warp have changed places.
+def warp_of(tx, ty, width):
+    """Return (warp, lane) of thread (tx, ty) in a block of that width."""
+    number = tx + ty * width
+    return number % 32, number // 32  # <- here

@@ -1,0 +1,15 @@
+# verdict: race
+# Uses shared memory; the lanes of a warp run in step anyway.
+@cuda.jit
+def warp_sum(x, out):
+    """Write the sum of each 32 neighbours of x into out."""
+    tile = cuda.shared.array(64, float32)
+    i = cuda.grid(1)
+    t = cuda.threadIdx.x
+
+    tile[t] = x[i]
+    for delta in (16, 8, 4, 2, 1):
+        if t % 32 < delta:
+            tile[t] += tile[t + delta]  # <- here
+    if t % 32 == 0:
+        out[i // 32] = tile[t]
