@@ -29,9 +29,6 @@ SHOWN: list[tuple[str, dict[str, Any]]] = [
     ("barrier", {"barrier": False, "order": "010"}),
     ("roofline", {"kernels": [{"name": "add", "intensity": 0.0833, "bytes": 3.4e12}]}),
     ("occupancy", {"registers": 72}),
-    ("latency", {"ways": 2}),
-    ("tiling", {"held": 2, "step": 3}),
-    ("streams", {"streams": 4, "pieces": 8}),
 ]
 PAGES = {
     "book/05_first_kernel": ["grid_index", "roofline"],

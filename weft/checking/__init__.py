@@ -1,7 +1,7 @@
 """`check`: the one call a learner makes, and the verdict it gives.
 
-It runs the kernel in the simulator on small sizes, then on the GPU at full size, then
-counts what its accesses cost, and stops at the first stage that fails.
+It runs the kernel in the simulator on small sizes, compiles it, runs it on the GPU at
+full size, counts what its accesses cost, and stops at the first stage that fails.
 """
 
 import os
@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from weft import lesson
-from weft.checking import cost, full_size, functions, simulated
+from weft import compiling, lesson
+from weft.checking import compiled, cost, full_size, functions, simulated
 from weft.checking.exercise import Exercise, is_kernel
 from weft.checking.simulated import Failed
 from weft.checking.verdict import CheckFailed, Verdict
@@ -46,8 +46,8 @@ def check(
     out: inputs → the outputs' initial values; by default poisoned, to be all written.
     tolerance: relative, against the spec in double precision.
     limits: {"sectors": most per global request, "bank_conflicts": most extra passes per
-        shared request, "lanes": fewest lanes of a warp per request on average, "size":
-        size to count on}.
+        shared request, "lanes": fewest lanes of a warp per request on average,
+        "float64": most lines that compute in it without need, "size": size to count on}.
 
     Returns a Verdict, true if all is well. Where the environment has WEFT_STRICT=1, a
     failure raises CheckFailed. Raises ValueError if the exercise itself is wrong.
@@ -100,10 +100,16 @@ def _verdict(
     exercise = Exercise(
         function, kernel, spec, inputs, sizes, launch, full, out, tolerance, limits
     )
-    facts = simulated.run(exercise)
+    if not exercise.checks_launch:
+        compiling.warm_up()
+    facts, trace = simulated.run(exercise)
+    more, leak = compiled.run(exercise)
+    facts += more
     if full is not None and _on_gpu():
         facts += full_size.run(exercise)
-    facts += cost.run(exercise)
+    facts += cost.run(exercise, trace)
+    if leak is not None:
+        raise Failed(leak)
     return Verdict(name, "pass", facts=facts)
 
 

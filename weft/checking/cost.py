@@ -4,14 +4,18 @@ from weft.checking.exercise import Exercise
 from weft.checking.simulated import Failed, trace
 from weft.checking.verdict import Verdict
 from weft.counters import Line, count
+from weft.simulator.trace import Trace
 
 
-def run(exercise: Exercise) -> list[str]:
-    """Hold the counters against the exercise's limits. Gives facts; raises `Failed`."""
+def run(exercise: Exercise, last: Trace) -> list[str]:
+    """Hold the counters against the exercise's limits. Gives facts; raises `Failed`.
+
+    `last` is the trace of the last size.
+    """
     if not exercise.limits:
         return []
     size = exercise.limits.get("size", exercise.sizes[-1])
-    lines = count(trace(exercise, size))
+    lines = count(last if size == exercise.sizes[-1] else trace(exercise, size))
     facts = []
     worst = max((n for n in lines if not n.shared), key=_per_request, default=None)
     if "sectors" in exercise.limits and worst:

@@ -38,6 +38,7 @@ HEADLINES = {
     "sectors": "right, but it moves too many sectors",
     "bank-conflicts": "right, but with bank conflicts",
     "divergence": "right, but its warps diverge",
+    "float64": "right, but it computes in float64",
     "hang": "the GPU does not come back",
     "context": "the launch broke the CUDA context",
     "type": "the types do not fit",

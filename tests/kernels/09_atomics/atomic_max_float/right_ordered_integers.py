@@ -12,4 +12,4 @@ def atomic_max_float(x, out):
         cuda.atomic.max(bits, 0, to_bits(top))
     else:
         uints = out.view(np.uint32)
-        cuda.atomic.min(uints, 0, libdevice.float_as_uint(top))
+        cuda.atomic.min(uints, 0, np.uint32(to_bits(top)))

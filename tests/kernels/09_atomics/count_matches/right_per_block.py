@@ -8,6 +8,6 @@ def count_matches(x, wanted, out):
     here = i < x.size
     if here:
         here = x[i] == wanted
-    count = cuda.syncthreads_count(here)
+    count = cuda.syncthreads_count(int32(here))
     if cuda.threadIdx.x == 0:
         cuda.atomic.add(out, 0, count)

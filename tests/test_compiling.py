@@ -1,0 +1,536 @@
+"""The compile check: its seam with a played compiler, its words, and the real thing."""
+
+import math
+import os
+import textwrap
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import weft  # noqa: F401  before Numba
+
+from numba import cuda, float32  # isort: skip
+from weft import check, compiling
+from weft.compiling import Outcome, words, worker
+from weft.compiling.parcel import Unpackable, pack
+from weft.device import toolkit
+from weft.intrinsics import load4
+
+WIDTH = 4
+HALF = np.float32(0.5)
+LIST = [1, 2]
+TABLE = np.arange(4, dtype=np.float32)
+X = np.zeros(8, np.float32)
+
+
+@cuda.jit(device=True)
+def halved(a):
+    return a * HALF
+
+
+def plain(a):
+    return a
+
+
+# Packing
+
+
+@cuda.jit
+def names_much(x, out):
+    tile = cuda.shared.array(WIDTH, float32)
+    i = cuda.grid(1)
+    tile[0] = halved(x[i]) + TABLE[0] + math.sqrt(x[i])
+    four = load4(x, 0)
+    out[i] = plain(tile[0] + four[0])
+
+
+def test_what_a_kernel_names_is_packed_by_kind() -> None:
+    job = pack(names_much, (X, X))
+    kernel, device, _ = job["functions"]
+    assert [f["name"] for f in job["functions"]] == ["names_much", "halved", "plain"]
+    assert [f["compiled"] for f in job["functions"]] == [False, True, False]
+    found = kernel["globals"]
+    assert found["cuda"] == ("module", "numba.cuda")
+    assert found["math"] == ("module", "math")
+    assert found["halved"] == ("function", 1)
+    assert found["load4"] == ("attribute", "weft.intrinsics", "load4")
+    assert found["WIDTH"][0] == found["float32"][0] == found["TABLE"][0] == "value"
+    assert "x" not in found
+    assert device["globals"].keys() == {"HALF"}
+
+
+def test_closures_recursion_and_modules() -> None:
+    from numba.cuda import libdevice
+
+    scale = np.float32(3)
+
+    @cuda.jit(device=True)
+    def down(n):
+        return n if n <= 0 else down(n - 1)
+
+    @cuda.jit
+    def kernel(x):
+        x[0] = scale * down(2) + libdevice.sqrtf(x[0])
+
+    job = pack(kernel, (X,))
+    free = job["functions"][0]["free"]
+    assert free["libdevice"] == ("module", "numba.cuda.libdevice")
+    assert free["scale"][0] == "value"
+    assert free["down"] == ("function", 1)
+    assert job["functions"][1]["free"]["down"] == ("function", 1)
+
+
+class Own:
+    value = 1
+
+
+def test_what_cannot_be_sent_is_named() -> None:
+    big, lock = np.zeros(100_000, np.float32), open(os.devnull)  # noqa: SIM115
+
+    @cuda.jit
+    def uses_file(x):
+        x[0] = lock.fileno()
+
+    @cuda.jit
+    def uses_big(x):
+        x[0] = big[0]
+
+    with pytest.raises(Unpackable, match="`lock`, a TextIOWrapper, cannot be sent"):
+        pack(uses_file, (X,))
+    with pytest.raises(Unpackable, match="`big` is too large to be a constant"):
+        pack(uses_big, (X,))
+    lock.close()
+    Own.__module__ = "__main__"
+    thing = Own()
+
+    @cuda.jit
+    def uses_own(x):
+        x[0] = thing.value
+
+    with pytest.raises(Unpackable, match="`thing` is of a class of yours, Own"):
+        pack(uses_own, (X,))
+
+
+def test_arguments_are_described_by_type_and_layout() -> None:
+    matrix = np.zeros((3, 4), np.float32)
+    _, three, two, row, number = (
+        compiling.parcel.described(a)
+        for a in (X, matrix.T, matrix[:, ::2], matrix[0], np.int32(3))
+    )
+    assert (three[2:], two[2:], row[2:]) == ((2, "F"), (2, "A"), (1, "C"))
+    assert number[0] == "value"
+
+
+# The seam, with a played compiler
+
+PLAYED = """
+import os, sys, time
+sys.path.insert(0, {folder!r})
+from worker import read, write
+out, jobs = sys.stdout.buffer, sys.stdin.buffer
+write(out, {hello!r})
+while (job := read(jobs)) is not None:
+    {then}
+"""
+READY = {"ready": True, "capabilities": [(7, 5)]}
+
+
+@pytest.fixture
+def play(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Any]:
+    """Put a script in the compiler's place: `play(then, hello)`."""
+    found = toolkit.Toolkit(*(Path("x"),) * 3)
+
+    def start(then: str, hello: Any = READY) -> None:
+        script = tmp_path / "played.py"
+        folder = str(Path(worker.__file__).parent)
+        text = PLAYED.format(folder=folder, hello=hello, then=then)
+        script.write_text(text, encoding="utf-8")
+        monkeypatch.setattr(compiling, "_WORKER", script)
+
+    monkeypatch.setattr(toolkit, "find", lambda: found)
+    for name, value in (("_worker", None), ("_given_up", ""), ("_losses", 0)):
+        monkeypatch.setattr(compiling, name, value)
+    yield start
+    if compiling._worker is not None:
+        compiling._worker.end()
+
+
+def test_one_process_serves_many_kernels(play: Any) -> None:
+    play('write(out, {"capabilities": [(os.getpid(), 0)]})')
+    first = compiling.compile_kernel(halved, (X,))
+    assert first.capabilities == compiling.compile_kernel(halved, (X,)).capabilities
+    assert not first.skipped
+
+
+def test_a_process_that_dies_is_replaced_three_times(play: Any) -> None:
+    play("sys.exit(3)")
+    for _ in range(3):
+        outcome = compiling.compile_kernel(halved, (X,))
+        assert outcome.skipped == "the compiler ended unexpectedly"
+    assert compiling._given_up
+    started = time.monotonic()
+    assert compiling.compile_kernel(halved, (X,)).skipped
+    assert time.monotonic() - started < 0.1
+
+
+def test_a_process_that_hangs_is_ended(
+    play: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    play("time.sleep(60)")
+    monkeypatch.setattr(compiling, "PATIENCE", 0.2)
+    assert "said nothing" in compiling.compile_kernel(halved, (X,)).skipped
+    assert compiling._worker is None
+
+
+def test_a_process_that_cannot_start_says_why(play: Any) -> None:
+    play("pass", {"ready": False, "why": "OSError: no libnvvm"})
+    assert compiling.compile_kernel(halved, (X,)).skipped == "OSError: no libnvvm"
+
+
+def test_noise_on_its_output_is_no_answer(play: Any) -> None:
+    play('print("hello, world"); sys.stdout.flush()')
+    assert "unexpectedly" in compiling.compile_kernel(halved, (X,)).skipped
+
+
+def test_it_ends_with_this_process(play: Any) -> None:
+    play("pass")
+    compiling.warm_up()
+    running = compiling._worker
+    assert running is not None
+    running.end()
+    assert running._process.poll() is not None
+
+
+def test_without_a_toolkit_nothing_is_started(
+    play: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(toolkit, "find", toolkit.Toolkit)
+    outcome = compiling.compile_kernel(halved, (X,))
+    assert outcome.skipped == "no CUDA compiler here (NVRTC and NVVM)"
+    assert compiling._worker is None
+
+
+# The stage of a check
+
+
+@cuda.jit
+def scale(x, out):
+    i = cuda.grid(1)
+    if i < out.size:
+        out[i] = x[i] * 0.5
+
+
+def verdict(monkeypatch: pytest.MonkeyPatch, outcome: Outcome, **limits: Any) -> Any:
+    monkeypatch.delenv("WEFT_STRICT", raising=False)
+    monkeypatch.setattr("weft.lesson.record", lambda *_: None)
+    monkeypatch.setattr(compiling, "warm_up", lambda: None)
+    monkeypatch.setattr(compiling, "compile_kernel", lambda *_: outcome)
+    return check(
+        scale,
+        spec=lambda x: x / 2,
+        inputs=lambda rng, n: rng.random(n, np.float32),
+        sizes=[40],
+        launch=lambda n: (2, 32),
+        limits=limits,
+    )
+
+
+FILE, FIRST = __file__, scale.py_func.__code__.co_firstlineno
+BOTH = [(7, 5), (10, 0)]
+
+
+def test_a_pass_says_for_what_it_compiles(monkeypatch: pytest.MonkeyPatch) -> None:
+    passed = verdict(monkeypatch, Outcome(BOTH))
+    assert "compiles for compute capability 7.5 and 10.0" in passed.facts
+    skipped = verdict(monkeypatch, Outcome(skipped="no CUDA compiler here"))
+    assert skipped
+    assert "not compiled: no CUDA compiler here" in skipped.facts
+
+
+def test_float64_is_a_remark_and_with_a_limit_a_failure(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    leak = Outcome(BOTH, [(FILE, FIRST + 4)])
+    passed = verdict(monkeypatch, leak)
+    line = f"computes in float64 on line {FIRST + 4}: `out[i] = x[i] * 0.5`"
+    assert passed
+    assert line in passed.facts
+    failed = verdict(monkeypatch, leak, float64=0)
+    assert failed.kind == "float64"
+    assert failed.line == FIRST + 4
+    assert verdict(monkeypatch, leak, float64=1)
+
+
+def test_what_numba_refuses_is_worded(monkeypatch: pytest.MonkeyPatch) -> None:
+    refused = Outcome(
+        error="TypingError",
+        message="NameError: name 'foo' is not defined",
+        place=(FILE, FIRST + 2),
+    )
+    failed = verdict(monkeypatch, refused)
+    assert failed.kind == "type"
+    assert failed.places[0][0].text == "i = cuda.grid(1)"
+    assert failed.message == "`foo` is not defined."
+    assert "Numba cannot compile it for a GPU" in failed.title
+
+
+def test_an_error_of_numbas_own_is_no_verdict(monkeypatch: pytest.MonkeyPatch) -> None:
+    passed = verdict(monkeypatch, Outcome(error="CudaSupportError", message="driver"))
+    assert passed
+    assert "not compiled: Numba stopped with CudaSupportError" in passed.facts
+
+
+# Words
+
+NO_MATCH = """No implementation of function Function({fn}) found for signature:
+
+ >>> {call}
+
+There are 12 candidate implementations:
+ - Of which 12 did not match due to:
+ Overload of function 'x': File: <numerous>: Line N/A.
+  Rejected as the implementation raised a specific error:
+    NumbaTypeError: {more}
+"""
+
+
+def no_match(fn: str, call: str, more: str = "no") -> str:
+    return NO_MATCH.format(fn=fn, call=call, more=more)
+
+
+ARRAY = "array(float32, 1d, C)"
+
+
+@pytest.mark.parametrize(
+    ("message", "said"),
+    [
+        ("NameError: name 'foo' is not defined", "`foo` is not defined."),
+        (
+            "Untyped global name 'f': Cannot determine Numba type of "
+            "<class 'function'>",
+            "`f` is a plain Python function.",
+        ),
+        (
+            "Untyped global name 'set': Cannot determine Numba type of <class 'type'>",
+            "A kernel cannot make a set.",
+        ),
+        ("module 'math' has no attribute 'sine'", "There is no `math.sine`."),
+        (
+            "module 'numba.cuda' has no attribute 'syncthread'",
+            "There is no `cuda.syncthread`.",
+        ),
+        (
+            "Unknown attribute 'w' of type Dim3\n\nFile ...",
+            "A Dim3 has no `.w` in a kernel.",
+        ),
+        (
+            "Unknown attribute 'append' of type list(undefined)<iv=None>",
+            "A kernel cannot make a list that grows.",
+        ),
+        (
+            "'CUDACallConv' object has no attribute 'set_try_status'",
+            "A kernel cannot catch exceptions: it has no `try`.",
+        ),
+        ("CUDA kernel must have void return type.", "The kernel returns a value."),
+        (
+            'NRT required but not enabled\nDuring: lowering "d = build_list(items=[])"',
+            "A kernel cannot make a list.",
+        ),
+        (
+            'During: lowering "$44load_global.5 = global(G: [1, 2, 3])"',
+            "A list from outside cannot be used in a kernel.",
+        ),
+        (
+            f"Cannot unify float64 and {ARRAY} for 's.2', defined at x.py (24)",
+            "`s` is a float64 in one place and an array of float32 in another.",
+        ),
+        (
+            "('wrong tuple length for $6load_attr.1: ', 'expected 2, got 1')",
+            "1 value cannot be unpacked into 2 names.",
+        ),
+        (
+            "Use of unsupported NumPy function 'numpy.sum' or unsupported use",
+            "`np.sum` cannot be used in a kernel.",
+        ),
+        (
+            no_match("<built-in function getitem>", f"getitem({ARRAY}, float64)"),
+            "An array of float32 is indexed with a float64.",
+        ),
+        (
+            no_match(
+                "<built-in function setitem>",
+                f"setitem({ARRAY}, UniTuple(int64 x 2), float32)",
+                f"cannot index {ARRAY} with 2 indices: UniTuple(int64 x 2)",
+            ),
+            "An array with 1 dimension is given 2 indices.",
+        ),
+        (
+            no_match(
+                "<built-in function setitem>", f"setitem({ARRAY}, int64, {ARRAY})"
+            ),
+            "An element of an array of float32 cannot become an array of float32.",
+        ),
+        (
+            no_match(
+                "<built-in function setitem>",
+                "setitem(DictType[undefined,undefined]<iv={}>, int64, float32)",
+            ),
+            "A kernel cannot use a dict.",
+        ),
+        (
+            no_match("<built-in function add>", f"add({ARRAY}, unicode_type)"),
+            "`+` does not work between an array of float32 and a string.",
+        ),
+        (
+            no_match(
+                "<function shared.array at 0x7f2>", "array(int64, class(float32))"
+            ),
+            "The shape of this array is not known when the kernel is compiled.",
+        ),
+        (
+            no_match("<function sort at 0x7f>", f"sort({ARRAY})"),
+            "`np.sort` cannot be used in a kernel.",
+        ),
+        (no_match("<class 'str'>", "str(int64)"), "A kernel cannot make strings."),
+        (
+            no_match("<built-in function sqrt>", f"sqrt({ARRAY})"),
+            "`sqrt` does not take an array of float32.",
+        ),
+        ("module 'numba.cuda.core.ir' has no attribute 'x'", "Numba cannot compile"),
+        ("", "Numba cannot compile this for a GPU."),
+    ],
+)
+def test_words(message: str, said: str) -> None:
+    what, why = words.explain("TypingError", f"Failed in cuda mode pipeline\n{message}")
+    if message.startswith(("module", "'CUDA")):
+        what, why = words.explain("AttributeError", message)
+    assert what.startswith(said)
+    assert "numba." not in what
+    assert why or "arguments" in what
+
+
+def test_lines_of_float64_in_ptx() -> None:
+    ptx = textwrap.dedent(
+        """
+        .file	1 "/tmp/kernel.py"
+        .file	2 "/numba/builtins.py"
+        .reg .f64 	%fd<24>;
+        .loc	1 7 0
+        ld.global.f32 	%f1, [%rd1];
+        .loc	1 8 0
+        cvt.f64.f32 	%fd1, %f1;
+        .loc	2 99 0, function_name $L__info_string0, inlined_at 1 9 4
+        @%p1 max.f64 	%fd2, %fd1, 0d0;
+        .loc	2 99 0
+        mul.f64 	%fd2, %fd1, 0d0;
+        """
+    )
+    found = worker.float64_lines(ptx, {"/tmp/kernel.py"})
+    assert found == {("/tmp/kernel.py", 8), ("/tmp/kernel.py", 9)}
+
+
+# The real thing
+
+TOOLKIT = pytest.mark.skipif(
+    bool(toolkit.find().missing), reason="NVRTC and NVVM are not installed"
+)
+
+
+def outcome_of(kernel: Any, *args: Any) -> Outcome:
+    outcome = compiling.compile_kernel(kernel, args)
+    assert not outcome.skipped
+    return outcome
+
+
+def line_of(kernel: Any, text: str) -> int:
+    import inspect
+
+    lines, first = inspect.getsourcelines(kernel.py_func)
+    return first + next(k for k, line in enumerate(lines) if text in line)
+
+
+@TOOLKIT
+def test_a_kernel_with_all_it_names_compiles() -> None:
+    outcome = outcome_of(names_much, X, X)
+    assert outcome.error == "TypingError"  # calls a plain function
+    assert words.explain(outcome.error, outcome.message)[0].startswith("`plain` is")
+
+    @cuda.jit
+    def without(x, n, out):
+        tile = cuda.shared.array(WIDTH, float32)
+        i = cuda.grid(1)
+        tile[0] = halved(x[i]) + TABLE[0] + math.sqrt(x[i])
+        a, b, _, _ = load4(x, 0)
+        cuda.syncthreads()
+        out[i] = tile[0] + a + max(b, float32(n))
+
+    outcome = outcome_of(without, X, 3, X)
+    assert outcome.capabilities[0] == (7, 5)
+    assert not outcome.doubles
+
+
+@TOOLKIT
+def test_float64_is_found_where_it_is_computed() -> None:
+    @cuda.jit
+    def leaks(x, n, out):
+        i = cuda.grid(1)
+        a = x[i] * 0.1
+        b = max(x[i], 0.0)
+        c = float32(n) / float32(3)
+        d = x[i] / n
+        out[i] = a + b + c + d
+
+    lines = {line for _, line in outcome_of(leaks, X, np.int32(2), X).doubles}
+    wanted = {line_of(leaks, t) for t in ("0.1", "0.0", "x[i] / n", "out[i]")}
+    assert lines == wanted
+
+
+@TOOLKIT
+@pytest.mark.parametrize(
+    ("body", "line", "said"),
+    [
+        ("d = {}\n    d[0] = x[0]", "d[0] = x[0]", "A kernel cannot use a dict."),
+        ("s = [x[0]]\n    out[0] = s[0]", "s = [x[0]]", "A kernel cannot make a list."),
+        ("out[x[0]] = 1", "out[x[0]] = 1", "An array of float32 is indexed with a"),
+        ("out[0] = x", "out[0] = x", "An element of an array of float32 cannot"),
+        ("out[0] = nowhere", "out[0] = nowhere", "`nowhere` is not defined."),
+        ("out[0] = math.sine(x[0])", "math.sine", "There is no `math.sine`."),
+        ("out[0] = LIST[0]", "LIST[0]", "A list from outside cannot be used"),
+        ("out[0] = np.sort(x)[0]", "np.sort", "`np.sort` cannot be used in a kernel."),
+        (
+            "s = cuda.shared.array(x.size, float32)\n    out[0] = s[0]",
+            "cuda.shared.array",
+            "The shape of this array is not known when",
+        ),
+        (
+            "try:\n        out[0] = 1\n    except Exception:\n        pass",
+            "",
+            "A kernel cannot catch exceptions",
+        ),
+    ],
+)
+def test_refusals_of_the_real_compiler(
+    body: str, line: str, said: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "cell.py"
+    path.write_text(f"def kernel(x, out):\n    {body}\n", encoding="utf-8")
+    scope = {"cuda": cuda, "np": np, "math": math, "float32": float32, "LIST": LIST}
+    exec(compile(path.read_text(encoding="utf-8"), str(path), "exec"), scope)
+    outcome = outcome_of(scope["kernel"], X, X)
+    assert words.explain(outcome.error, outcome.message)[0].startswith(said)
+    assert outcome.place is not None
+    if line:
+        text = path.read_text(encoding="utf-8").splitlines()[outcome.place[1] - 1]
+        assert line in text
+
+
+@TOOLKIT
+def test_it_is_quick_once_it_runs() -> None:
+    outcome_of(scale, X, X)
+    start = time.monotonic()
+    outcome_of(scale, X, X)
+    assert time.monotonic() - start < 1

@@ -1,0 +1,101 @@
+"""The compile check: what Numba makes of the kernel, with no GPU needed.
+
+Types are where the simulator is more lenient than a compiler: it runs Python. Where
+NVRTC and NVVM are installed, the kernel is compiled for the oldest and the newest
+capability that they know; a line that computes in float64 for nothing is found there.
+"""
+
+import linecache
+from typing import Any
+
+import numpy as np
+
+from weft import compiling
+from weft.checking.exercise import Exercise, source_function
+from weft.checking.simulated import Failed, fresh
+from weft.checking.verdict import Verdict
+from weft.compiling import Outcome
+from weft.compiling.words import explain
+from weft.simulator.faults import Place
+
+
+def run(exercise: Exercise) -> tuple[list[str], Verdict | None]:
+    """Compile the kernel for arguments like those of the first size.
+
+    Gives facts, and the verdict on float64 if the exercise allows less of it than there
+    is. Raises `Failed` for what Numba refuses.
+    """
+    if exercise.checks_launch:
+        return [], None
+    case = exercise.case(exercise.sizes[0])
+    args = (*case.inputs, *fresh(exercise, case))
+    outcome = compiling.compile_kernel(exercise.kernel, args)
+    if outcome.skipped:
+        return [f"not compiled: {outcome.skipped}"], None
+    if outcome.error:
+        if outcome.place is None and "void return" not in outcome.message:
+            return [f"not compiled: Numba stopped with {outcome.error}"], None
+        raise Failed(refused(exercise, outcome))
+    facts = [
+        "compiles for compute capability "
+        + " and ".join(f"{major}.{minor}" for major, minor in outcome.capabilities)
+    ]
+    places = [place_of(exercise, at) for at in outcome.doubles]
+    if not places or any(is_double(arg) for arg in args):
+        return facts, None
+    facts.append(
+        f"computes in float64 on line {places[0].line}: `{places[0].text}`"
+        if len(places) == 1
+        else f"computes in float64 on lines {listed([p.line for p in places])}"
+    )
+    limit = exercise.limits.get("float64")
+    leak = None if limit is None or len(places) <= limit else float64(exercise, places)
+    return facts, leak
+
+
+def refused(exercise: Exercise, outcome: Outcome) -> Verdict:
+    message, why = explain(outcome.error, outcome.message)
+    place = None if outcome.place is None else place_of(exercise, outcome.place)
+    return Verdict(
+        exercise.name,
+        "type",
+        message,
+        why,
+        [(place, "")] if place else [],
+        headline="Numba cannot compile it for a GPU",
+    )
+
+
+def float64(exercise: Exercise, places: list[Place]) -> Verdict:
+    plural = "s" * (len(places) > 1)
+    return Verdict(
+        exercise.name,
+        "float64",
+        f"No argument is a float64, and yet the kernel computes in it on "
+        f"{len(places)} line{plural}.",
+        "A GPU has between 2 and 64 times as many units for float32. A number such as "
+        "`0.5` is a float64 to Numba, and so is the quotient of two integers: whatever "
+        "meets one of them becomes a float64 too. Where does the first come from?",
+        [(place, "computed in float64") for place in places],
+    )
+
+
+def place_of(exercise: Exercise, at: tuple[str, int]) -> Place:
+    filename, line = at
+    fn = source_function(exercise.kernel)
+    name = fn.__name__ if fn else exercise.name
+    return Place(name, line, linecache.getline(filename, line).strip())
+
+
+def is_double(arg: Any) -> bool:
+    """Whether an argument holds numbers of double precision."""
+    if isinstance(arg, tuple):
+        return any(is_double(part) for part in arg)
+    dtype = np.asarray(arg).dtype
+    return dtype.kind in "fc" and dtype.itemsize >= 8 and dtype != np.complex64
+
+
+def listed(lines: list[int]) -> str:
+    """'3, 4 and 7'."""
+    *most, last = map(str, lines)
+    return f"{', '.join(most)} and {last}"

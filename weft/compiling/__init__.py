@@ -1,0 +1,162 @@
+"""Compiling a kernel for GPUs that need not be there.
+
+Numba compiles in a process of its own, as here it may be running as a simulator. The
+process starts in the background with the first wish to compile, serves until this one
+ends, and is given up where it hangs or dies: then nothing was learnt about the kernel.
+"""
+
+import atexit
+import contextlib
+import os
+import queue
+import subprocess
+import sys
+import threading
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from weft.compiling.parcel import Unpackable, pack
+from weft.compiling.worker import read, write
+from weft.device import toolkit
+
+__all__ = ["Outcome", "compile_kernel", "warm_up"]
+
+START, PATIENCE = 60.0, 30.0  # seconds for the process to start, and for one kernel
+MOST_LOSSES = 3  # processes that may die before none is started any more
+_WORKER = Path(__file__).with_name("worker.py")
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What became of a kernel.
+
+    Compiled: `capabilities` says for which, `doubles` which lines (file, number)
+    compute in float64. Refused: `error` and `message` are Numba's, `place` where it
+    happened. Neither: `skipped` says why.
+    """
+
+    capabilities: list[tuple[int, int]] = field(default_factory=list)
+    doubles: list[tuple[str, int]] = field(default_factory=list)
+    error: str = ""
+    message: str = ""
+    place: tuple[str, int] | None = None
+    skipped: str = ""
+
+
+class Gone(Exception):
+    """The process is not there any more, or does not answer; the message says which."""
+
+
+class Worker:
+    """The compiling process: what it says comes through a queue."""
+
+    def __init__(self, command: list[str]) -> None:
+        environment = {k: v for k, v in os.environ.items() if "CUDASIM" not in k}
+        environment["NUMBA_CUDA_LOW_OCCUPANCY_WARNINGS"] = "0"
+        self.owner = os.getpid()
+        self._process = subprocess.Popen(
+            command,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            env=environment,
+            start_new_session=True,  # Ctrl-C is meant for the notebook
+        )
+        self._answers: queue.Queue[Any] = queue.Queue()
+        threading.Thread(target=self._listen, daemon=True).start()
+        self._started = False
+
+    def _listen(self) -> None:
+        assert self._process.stdout is not None
+        with contextlib.suppress(Exception):
+            while (answer := read(self._process.stdout)) is not None:
+                self._answers.put(answer)
+        self._answers.put(None)
+
+    def _next(self, patience: float) -> Any:
+        try:
+            answer = self._answers.get(timeout=patience)
+        except queue.Empty:
+            raise Gone(f"the compiler said nothing for {patience:.0f} s") from None
+        if answer is None:
+            raise Gone("the compiler ended unexpectedly")
+        return answer
+
+    def ask(self, job: Any) -> Any:
+        """Send a job and wait for its answer. Raises `Gone`."""
+        if not self._started:
+            hello = self._next(START)
+            if not hello["ready"]:
+                raise Gone(hello["why"])
+            self._started = True
+        assert self._process.stdin is not None
+        try:
+            write(self._process.stdin, job)
+        except OSError:
+            raise Gone("the compiler ended unexpectedly") from None
+        return self._next(PATIENCE)
+
+    def end(self) -> None:
+        """End the process: politely, then not."""
+        if self.owner != os.getpid():
+            return  # a fork; the process is its parent's
+        assert self._process.stdin is not None
+        with contextlib.suppress(OSError):
+            self._process.stdin.close()
+        try:
+            self._process.wait(0.2)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait(5)
+
+
+_worker: Worker | None = None
+_given_up = ""  # why nothing is compiled any more
+_losses = 0
+_lock = threading.RLock()
+
+
+def warm_up() -> None:
+    """Start the process in the background, where it can do anything."""
+    global _worker, _given_up
+    with _lock:
+        if _worker is not None and _worker.owner == os.getpid():
+            return
+        missing = toolkit.find().missing
+        if missing:
+            _given_up = "no CUDA compiler here (NVRTC and NVVM)"
+        if _given_up:
+            return
+        try:
+            _worker = Worker([sys.executable, str(_WORKER)])
+        except OSError as error:
+            _given_up = f"the compiler could not be started: {error}"
+
+
+def compile_kernel(kernel: Any, args: tuple[Any, ...]) -> Outcome:
+    """Compile `kernel` for arguments like `args`, if that can be done here."""
+    global _worker, _given_up, _losses
+    try:
+        job = pack(kernel, args)
+    except Unpackable as error:
+        return Outcome(skipped=str(error))
+    with _lock:
+        warm_up()
+        if _worker is None:
+            return Outcome(skipped=_given_up)
+        try:
+            return Outcome(**_worker.ask(job))
+        except Gone as gone:
+            _worker.end()
+            _worker = None
+            _losses += 1
+            if _losses >= MOST_LOSSES:
+                _given_up = str(gone)
+            return Outcome(skipped=str(gone))
+
+
+@atexit.register
+def _end() -> None:
+    if _worker is not None:
+        _worker.end()

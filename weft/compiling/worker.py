@@ -1,0 +1,245 @@
+"""The process that compiles: Numba without its simulator, one job after another.
+
+Started as a script by `weft.compiling`. Jobs come on its standard input, answers go to
+its standard output, both pickled behind their length; it ends when its input does.
+"""
+
+import importlib
+import marshal
+import os
+import pickle
+import re
+import struct
+import sys
+import types
+from pathlib import Path
+from typing import IO, Any
+
+Job = dict[str, Any]
+
+MOST_BYTES = 1 << 28  # of a message
+OLDEST = (7, 5)
+NEWEST = ((10, 0), (9, 0), (8, 9), (8, 6), (8, 0))
+
+
+def main() -> None:
+    answers = os.fdopen(os.dup(1), "wb")
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # nothing else may go there
+    jobs = sys.stdin.buffer
+    try:
+        compiler = Compiler()
+        write(answers, {"ready": True, "capabilities": compiler.capabilities})
+    except Exception as error:
+        write(answers, {"ready": False, "why": first_line(error)})
+        return
+    while (job := read(jobs)) is not None:
+        try:
+            write(answers, compiler.answer(job))
+        except Exception as error:
+            write(answers, {"skipped": first_line(error)})
+
+
+def write(stream: IO[bytes], message: Any) -> None:
+    data = pickle.dumps(message)
+    stream.write(struct.pack("<Q", len(data)) + data)
+    stream.flush()
+
+
+def read(stream: IO[bytes]) -> Any:
+    """The next message; None at the end of the stream."""
+    head = stream.read(8)
+    if len(head) < 8:
+        return None
+    size = struct.unpack("<Q", head)[0]
+    if size > MOST_BYTES:
+        raise ValueError("this is no message")
+    return pickle.loads(stream.read(size))
+
+
+class Compiler:
+    """Numba, made ready to compile for a GPU that is not there."""
+
+    def __init__(self) -> None:
+        # Importing `weft` would choose the simulator; its modules are needed alone.
+        package = types.ModuleType("weft")
+        package.__path__ = [str(Path(__file__).parents[1])]
+        sys.modules["weft"] = package
+        self.cuda: Any = importlib.import_module("numba.cuda")
+        self.numba: Any = importlib.import_module("numba")
+        # Overloads such as `max` ask the current device for its capability.
+        dispatcher: Any = importlib.import_module("numba.cuda.dispatcher")
+        self._device = types.SimpleNamespace(compute_capability=OLDEST)
+        dispatcher.get_current_device = lambda: self._device
+        self.capabilities = self._choose()
+
+    def _choose(self) -> list[tuple[int, int]]:
+        """The oldest and the newest capability that the toolkit here can make."""
+
+        def nothing(x):  # type: ignore[no-untyped-def]
+            x[0] = 1
+
+        signature = (self.numba.types.float32[::1],)
+        oldest = self._first((OLDEST, *NEWEST[::-1]), nothing, signature)
+        newest = self._first(NEWEST, nothing, signature)
+        return [oldest] if oldest == newest else [oldest, newest]
+
+    def _first(self, choices: Any, fn: Any, signature: Any) -> tuple[int, int]:
+        error: Exception = ValueError("no capability")
+        for capability in choices:
+            try:
+                ptx = self.ptx(fn, signature, capability, False)
+            except Exception as found:
+                error = found
+                continue
+            target = re.search(r"\.target sm_(\d+)(\d)", ptx)
+            return (int(target[1]), int(target[2])) if target else capability
+        raise error
+
+    def ptx(
+        self, fn: Any, signature: Any, capability: tuple[int, int], fastmath: bool
+    ) -> str:
+        self._device.compute_capability = capability
+        ptx, _ = self.cuda.compile_ptx(
+            fn, signature, cc=capability, fastmath=fastmath, lineinfo=True
+        )
+        return str(ptx)
+
+    def answer(self, job: Job) -> Job:
+        """Compile the first function of `job` for every capability."""
+        try:
+            functions = self.unpack(job["functions"])
+            signature = tuple(self.type_of(item) for item in job["args"])
+        except Exception:
+            return {"skipped": "a value that the kernel names cannot be sent"}
+        kernel = functions[0]
+        own = {fn.__code__.co_filename: fn for fn in functions}
+        doubles: set[tuple[str, int]] = set()
+        for capability in self.capabilities:
+            try:
+                ptx = self.ptx(kernel, signature, capability, job["fastmath"])
+            except Exception as error:
+                place = where(error, set(own))
+                return {
+                    "error": type(error).__name__,
+                    "message": str(error),
+                    "place": place,
+                }
+            doubles |= float64_lines(ptx, set(own))
+        return {"capabilities": self.capabilities, "doubles": sorted(doubles)}
+
+    def unpack(self, parcels: list[Job]) -> list[types.FunctionType]:
+        """The functions of a job. Those that are device functions call as such."""
+        functions, scopes = [], []
+        for parcel in parcels:
+            scope: dict[str, Any] = {"__name__": "__main__"}
+            cells = tuple(types.CellType() for _ in parcel["free"])
+            functions.append(
+                types.FunctionType(
+                    marshal.loads(parcel["code"]),
+                    scope,
+                    parcel["name"],
+                    pickle.loads(parcel["defaults"]),
+                    cells or None,
+                )
+            )
+            scopes.append(scope)
+        called = [
+            self.cuda.jit(fn, device=True, lineinfo=True) if parcel["compiled"] else fn
+            for fn, parcel in zip(functions, parcels, strict=True)
+        ]
+        for fn, parcel in zip(functions, parcels, strict=True):
+            for name, item in parcel["globals"].items():
+                fn.__globals__[name] = self.value(item, called)
+            free = {n: self.value(i, called) for n, i in parcel["free"].items()}
+            for name, cell in zip(
+                fn.__code__.co_freevars, fn.__closure__ or (), strict=True
+            ):
+                cell.cell_contents = free[name]
+        return functions
+
+    def value(self, item: Any, functions: list[Any]) -> Any:
+        kind, *rest = item
+        if kind == "function":
+            return functions[rest[0]]
+        if kind == "module":
+            return importlib.import_module(rest[0])
+        if kind == "attribute":
+            return getattr(importlib.import_module(rest[0]), rest[1])
+        return pickle.loads(rest[0])
+
+    def type_of(self, item: Any) -> Any:
+        """Numba's type of an argument."""
+        kind, *rest = item
+        if kind == "tuple":
+            parts = tuple(self.type_of(part) for part in rest[0])
+            return self.numba.types.BaseTuple.from_types(parts)
+        if kind == "array":
+            dtype, ndim, layout = rest
+            element = self.numba.from_dtype(pickle.loads(dtype))
+            return self.numba.types.Array(element, ndim, layout)
+        return self.numba.typeof(pickle.loads(rest[0]))
+
+
+def where(error: BaseException, files: set[str]) -> tuple[str, int] | None:
+    """The file and line that Numba was at, among the learner's `files`.
+
+    Not all of its errors say so; the frames it went through do.
+    """
+    for file in files:
+        said = re.search(rf"{re.escape(file)} \((\d+)\)", str(error))
+        if said:
+            return file, int(said[1])
+    found = None
+    trace = error.__traceback__
+    while trace is not None:
+        for value in list(trace.tb_frame.f_locals.values()):
+            if type(value).__module__.startswith("numba"):
+                found = spot(value, files) or found
+        trace = trace.tb_next
+    inner = error.__cause__ or error.__context__
+    if found is None and inner is not None:
+        return where(inner, files)
+    return found
+
+
+def spot(value: Any, files: set[str]) -> tuple[str, int] | None:
+    """The line of the learner's that one of Numba's objects belongs to."""
+    try:
+        at = getattr(value, "loc", value)
+        filename, line = at.filename, at.line
+        return (filename, line) if filename in files else None
+    except Exception:  # whatever its attributes compute
+        return None
+
+
+def float64_lines(ptx: str, files: set[str]) -> set[tuple[str, int]]:
+    """The lines of `files` that compute in double precision.
+
+    PTX says with `.loc` from which line the instructions behind it come, for what was
+    inlined also into which line.
+    """
+    named = dict(re.findall(r'^\s*\.file\s+(\d+)\s+"(.*?)"', ptx, re.M))
+    found: set[tuple[str, int]] = set()
+    here: tuple[str, int] | None = None
+    for text in ptx.splitlines():
+        if ".loc" in text and (spots := re.findall(r"(\d+) (\d+) \d+", text)):
+            known = [(named.get(f, ""), int(line)) for f, line in spots]
+            here = next((at for at in known if known_file(at[0], files)), None)
+        elif re.match(r"\s*(@\S+\s+)?[a-z][\w.]*\.f64", text) and here:
+            found.add((known_file(here[0], files), here[1]))
+    return found
+
+
+def known_file(path: str, files: set[str]) -> str:
+    """The one of `files` that PTX calls `path`, '' if it is none of them."""
+    end = path.replace("\\\\", "\\")
+    return next((f for f in files if end == f or end.endswith("/" + f)), "")
+
+
+def first_line(error: BaseException) -> str:
+    lines = str(error).strip().splitlines()
+    return f"{type(error).__name__}: {lines[0] if lines else ''}"
+
+
+if __name__ == "__main__":
+    main()
