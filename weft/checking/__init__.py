@@ -47,7 +47,8 @@ def check(
     tolerance: relative, against the spec in double precision.
     limits: {"sectors": most per global request, "bank_conflicts": most extra passes per
         shared request, "lanes": fewest lanes of a warp per request on average,
-        "float64": most lines that compute in it without need, "size": size to count on}.
+        "float64": most lines that compute in it without need, "size": size to count
+        on}.
 
     Returns a Verdict, true if all is well. Where the environment has WEFT_STRICT=1, a
     failure raises CheckFailed. Raises ValueError if the exercise itself is wrong.
