@@ -67,9 +67,8 @@ weft.lab("10_debugging")
 #
 # Each pixel becomes 1 minus itself. One thread per pixel, in blocks of 8 × 8.
 #
-# **Seen:** the picture is always right. In a larger program, another array, which
-# the kernel knows nothing of, changes whenever the number of rows is not a multiple
-# of 8.
+# **Seen:** the picture is right. But with 30 rows, another array, which the kernel
+# knows nothing of, has changed afterwards, all 1000 elements of it.
 #
 # ```python
 # invert(x, out)    # (rows, cols) -> (rows, cols)  float32
@@ -176,8 +175,8 @@ check(
 # Elements 0 and 1 change places, and 2 and 3, and so on. If the number is odd, the
 # last one has no partner and stays where it is. One thread per pair.
 #
-# **Seen:** with 100 elements all is well. With 101, the last result was 0 on Monday,
-# and 3.7 on Tuesday.
+# **Seen:** with 100 elements all is well. With 101, the last one comes out as 0,
+# whatever it was.
 #
 # ```python
 # swap_pairs(x, out)    # (n,) -> (n,)  float32
@@ -224,8 +223,8 @@ check(
 # %% [markdown] tags=["solution"]
 # **j.** The guard is right: a thread whose partner is missing must not touch it. But
 # then the element left over is nobody's, and `out` keeps what its memory held before,
-# which differs from run to run. A result that changes with what ran *earlier* is the
-# mark of memory that nobody wrote.
+# 0 in a fresh process, anything later on. A result that changes with what ran
+# *earlier* is the mark of memory that nobody wrote.
 #
 # `initcheck` sees it, though not here: it reports the kernel that **reads** the
 # element afterwards, another line in another kernel. The search begins there and goes
@@ -292,8 +291,8 @@ check(
 # lower half of the threads takes the larger of its own value and the one a `step`
 # further on; then the half is halved.
 #
-# **Seen:** on an H200, 100 of 100 launches were right. racecheck is not content, and
-# a colleague with another GPU gets a wrong number now and then.
+# **Seen:** on an H200, 100 of 100 launches were right. With synccheck watching, which
+# makes everything slower, 97 of 100 were wrong.
 #
 # ```python
 # block_max(x, out)    # (n,) -> (n / 128 rounded up,)  float32
@@ -353,10 +352,10 @@ check(
 # %% [markdown] tags=["solution"]
 # **b.** In round 2, thread 0 reads what thread 32 wrote in round 1. They are in
 # different warps, and nothing makes the one wait for the other. On the H200 the warps
-# happened to keep in step, which proves nothing for tomorrow: a test that runs the
-# kernel a hundred times does not find such a bug. What finds it is a look at who
-# touched which cell, and what lay in between. That is what `racecheck` does on the GPU
-# and `check` in the simulator.
+# happened to keep in step until a tool changed the timing. A test that runs the kernel
+# a hundred times does not find such a bug. What finds it is a look at who touched
+# which cell, and what lay in between. That is what `racecheck` does on the GPU and
+# `check` in the simulator.
 
 # %% [markdown]
 # ## 6 · Counting
@@ -436,8 +435,8 @@ check(
 # puts an element into the tile, waits, and takes another one out. The second barrier
 # is there so that nobody fills the tile again before all have read it.
 #
-# **Seen:** with 1000 elements, the result is right on an H200. synccheck is not
-# content.
+# **Seen:** with 992 elements, the result is right on an H200, though synccheck is not
+# content. With 1000 elements the program never ends.
 #
 # ```python
 # mirror(x, out)    # (n,) -> (n,)  float32
@@ -493,12 +492,15 @@ check(
 # %% [markdown] tags=["solution"]
 # **i.** In the last round, the threads without an element go past the `if` and come to
 # the *second* barrier while the others stand at the *first*. The programming guide
-# calls that undefined. What an H200 did was to let them all go, since as many had
-# arrived as the block has threads, wherever they stood.
+# calls that undefined, and an H200 did two different things. Of 992 elements the last
+# stretch has 32: warp 0 stood at the first barrier and warp 1 at the second, and as
+# both had arrived somewhere, both went on. Of 1000 it has 40: the line runs through
+# the middle of warp 1, and nobody ever went on.
 #
-# `synccheck` names both groups. In a kernel with one round and no second barrier, it
-# finds nothing, and `check` neither: threads that have *ended* no longer count. It is a
-# bug all the same, one that waits for someone to add a line below it.
+# `synccheck` reports the first case. The second one never ends, so it reports nothing.
+# And in a kernel with a single round and no second barrier, it finds nothing, and
+# `check` neither: threads that have *ended* are no longer waited for. It is a bug all
+# the same, one that waits for someone to add a line below it.
 
 # %% [markdown]
 # ## 8 · Gathering
@@ -506,8 +508,8 @@ check(
 # `out[i]` is element number `index[i]` of `x`. Some entries of `index` mean "none":
 # whoever wrote the table put a very large number there. For those, `out[i]` is 0.
 #
-# **Seen:** the launch goes well, and so does the next one, of another kernel. Then
-# copying back an array that has nothing to do with either fails, with an error that
+# **Seen:** the launch goes well, and so does the next one, of another kernel. Then the
+# result of that other kernel is copied back, and the copy fails, with an error that
 # names no kernel. From there on, everything fails.
 #
 # ```python
@@ -666,7 +668,7 @@ if weft.GPU:
 # search: the answer lies between `low` and `high`, and each step halves what is left.
 #
 # **Seen:** on some data the answer comes at once. On other data it never comes: the
-# program stands still, the fan turns. compute-sanitizer does not come back either.
+# program stands still. compute-sanitizer does not come back either.
 #
 # ```python
 # find_place(edges, x, out)    # (m,), (n,) -> (n,)  int32
@@ -720,7 +722,7 @@ check(
 # be less, so it can go: `low = mid + 1`.
 #
 # A kernel that hangs writes no report. A debugger can stop it and look: the chapter has
-# a session of `cuda-gdb` that finds 4 threads of 128 still in the loop, and the values
+# a session of `cuda-gdb` that finds 10 threads of 128 still searching, and the values
 # of `low` and `high` in one of them.
 
 # %% [markdown]
@@ -730,7 +732,7 @@ check(
 # and divide by it.
 #
 # **Seen:** with one block it is right. With 256 blocks, 100 of 100 launches on an H200
-# were wrong, each time differently. compute-sanitizer finds nothing, with any tool.
+# were wrong. compute-sanitizer finds nothing, with any tool.
 #
 # ```python
 # shares(x, total, out)    # (n,) -> (1,), (n,)  float32; both begin with zeros
