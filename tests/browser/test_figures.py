@@ -19,6 +19,20 @@ CASES = json.loads((ROOT / "tests" / "figures" / "cases.json").read_text())
 AXE = Path(__file__).parent / "axe" / "axe.min.js"
 MOST_SCRIPT = 150_000  # bytes of a page, less what every page has
 
+ACCESS = {
+    "line": 7,
+    "array": "x",
+    "store": False,
+    "shared": False,
+    "size": 4,
+    "requests": 2,
+    "per": 17,
+    "ideal": 4,
+    "shown": [
+        {"block": 0, "warp": w, "time": 0, "lanes": [0, 9], "addresses": [64, 9000]}
+        for w in (0, 1)
+    ],
+}
 # Every figure, in states that show all kinds of marks.
 SHOWN: list[tuple[str, dict[str, Any]]] = [
     ("warp_access", {"layout": "aos", "field": 1}),
@@ -31,6 +45,7 @@ SHOWN: list[tuple[str, dict[str, Any]]] = [
     ("occupancy", {"registers": 72}),
 ]
 PAGES = {
+    "book/index": ["banks"],
     "book/05_first_kernel": ["grid_index", "roofline"],
     "book/13_shared_memory": ["warp_access", "barrier", "banks"],
 }

@@ -112,7 +112,7 @@ export function draw(state, width) {
 
   const wide = width >= 620;
   const gap = 28;
-  const side = wide ? Math.min((width - gap) / 2, 352) : width - 2;
+  const side = wide ? (width - gap) / 2 : width - 2;
   const left = wide && !state.addresses ? side + gap : 1;
   const words = touched(addresses, size, WORD);
   const rows = rowsOf(state, words);

@@ -228,7 +228,7 @@ export function figure(spec) {
 
     function show() {
       const state = read();
-      const width = Math.round(Math.min(seen.clientWidth || 704, 860));
+      const width = seen.clientWidth || 704;
       for (const { node, show, spec } of built) {
         node.hidden = Boolean(spec.when) && !spec.when(state);
         if (!node.hidden) show(state);
