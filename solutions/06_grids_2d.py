@@ -768,8 +768,8 @@ indices
 
 # %% [markdown] tags=["solution"]
 # `int32` alone changes little, since the address is worked out in 64 bits all the same.
-# Without the test, a quarter of the time is gone. That an index cannot be negative is
-# something *you* know, and the compiler must be told.
+# Without the test, over a quarter of the time is gone. That an index cannot be negative
+# is something *you* know, and the compiler must be told.
 
 # %% [markdown]
 # ## 5 · A matrix product
