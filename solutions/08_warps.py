@@ -190,7 +190,7 @@ paths.expect("8, a warp each", at_least=6, times="8 paths")
 # The cost is the number of *different* paths that the lanes of one warp take, as long
 # as the paths are long. Which lanes take which path does not matter, nor how many.
 # Across warps a branch is free: the same kernel with the same 8 branches, dealt out
-# warp by warp, takes as long as one without any.
+# warp by warp, takes hardly longer than one without any.
 #
 # With 32 it is not free, and yet no lane diverges. What else is there 32 times? The
 # code. The compiler has unrolled each branch to some 130 instructions of 16 bytes,
