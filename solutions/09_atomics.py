@@ -592,14 +592,14 @@ check(
 #
 # 256 × 32 × 4 bytes are 32 KB, of the 48 KB that an array declared like this can have.
 
-# %% [markdown]
+# %% [markdown] tags=["solution"]
 # ## Measure: what the copies are worth
 #
 # `shared` is the weighted histogram with a single copy a block. How many times as fast
 # are 32 copies, on random pixels and on the dark image? The second pair of rows is
 # the *unweighted* histogram, one copy and 32. What do the copies do for that?
 
-# %%
+# %% tags=["solution"]
 guess = {"weighted, 32 copies": 1}
 guess_dark = {"weighted, 32 copies": 1}
 
@@ -679,7 +679,7 @@ copies = {
 }
 copies["random pixels"]
 
-# %%
+# %% tags=["solution"]
 copies["a dark image"]
 
 # %% tags=["solution"]
@@ -783,7 +783,7 @@ check(
 # The comparison `old == guess` is one of integers, on purpose. Of floats, it would
 # never be true for a NaN, and the thread would go round for ever.
 
-# %% [markdown]
+# %% [markdown] tags=["solution"]
 # ## Measure: atomics that are not done
 #
 # The largest of 2^24 random floats, `out` set to minus infinity first. `swap each` does
@@ -791,7 +791,7 @@ check(
 # `atomic.max` is Numba's own, once for each element; it reads before it swaps. Yours
 # swaps at most once for each *thread*. How far are the three apart?
 
-# %%
+# %% tags=["solution"]
 guess = {"atomic.max": 10, "yours": 100}
 
 
@@ -965,6 +965,9 @@ assert lockstep(32, release_inside=True) == 32
 # %% [markdown]
 # ## If you want more
 #
+# - Measure exercise 5 as the ladder did the others: beside `torch.bincount(x, weights)`,
+#   on random pixels and on the dark image, with blocks of 512 threads. Guess first. Then
+#   exercise 6 beside `torch.amax`. (The solution has both tables.)
 # - Sixteen pixels a lap: view the bytes as float32, load with
 #   `weft.intrinsics.load4`, get the bits with `libdevice.float_as_int`. Predict the
 #   time first; which of the two limits of `histogram_words` does it touch?

@@ -161,7 +161,9 @@ def test_lab_holds_no_answer(stem):
 IDIOM = re.compile(
     r".{0,15}$|#|@|def |return$|else:$|cuda\.sync|"
     r"\w+(, \w+)* = cuda\.(grid|gridsize|threadIdx|blockIdx|blockDim)\b[\w.()]*|"
-    r"if [\w ]+ < [\w.]+(size|shape\[\d\])( and [\w ]+ < [\w.]+shape\[\d\])*:$|"
+    r"if [\w ]+ < [\w.]+(size|shape\[\d\])( and [\w ]+ < [\w.]+shape\[\d\])*"
+    r"( and \w+\[\w+\] == \w+)?:$|"
+    r"for \w+ in range\(cuda\.grid\(1\), \w+\.size, cuda\.gridsize\(1\)\):$|"
     r"\w+ = cuda\.(shared|local)\.array\("
 )
 
