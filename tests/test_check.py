@@ -600,3 +600,134 @@ def test_weft_exports() -> None:
     assert weft.check is check
     assert isinstance(weft.GPU, bool)
     assert set(weft.__all__) <= set(dir(weft))
+
+
+def test_a_function_from_before_an_error_is_not_judged(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    @cuda.jit
+    def add(a, b, out):
+        i = cuda.grid(1)
+        if i < out.size:
+            out[i] = a[i] + b[i]
+
+    monkeypatch.setattr("weft.lesson.missing._stale", {"add"})
+    assert on_vectors(add).kind == "stale"
+
+
+def test_slices_are_accesses_too() -> None:
+    @cuda.jit
+    def add(a, b, out):
+        i = cuda.grid(1)
+        if i < out.size:
+            out[i : i + 2] = a[i] + b[i]
+
+    assert on_vectors(add, sizes=[31]).kind == "race"
+
+
+def test_a_slice_counts_what_it_moves() -> None:
+    @cuda.jit
+    def turn(x, out):
+        row = cuda.grid(1)
+        out[:, row] = x[row]
+
+    verdict = check(
+        turn,
+        spec=lambda x: x.T,
+        inputs=lambda rng, n: rng.random((n, n), np.float32),
+        sizes=[32],
+        launch=lambda n: (1, 32),
+        limits={"sectors": 4},
+    )
+    assert verdict.kind == "sectors"
+
+
+@pytest.mark.parametrize(
+    "how", ["np.transpose(x)", "np.zeros(3)", "x + x", "np.sin(x)"]
+)
+def test_whole_arrays_are_refused(how: str) -> None:
+    import linecache
+
+    source = f"def kernel(x, out):\n    out[0] = {how}\n"
+    linecache.cache["<whole>"] = (len(source), None, source.splitlines(True), "<whole>")
+    scope: dict[str, Any] = {"np": np}
+    exec(compile(source, "<whole>", "exec"), scope)
+    verdict = check(
+        cuda.jit(scope["kernel"]),
+        spec=lambda x: x,
+        inputs=lambda rng, n: rng.random(n, np.float32),
+        sizes=[4],
+        launch=lambda n: (1, 32),
+    )
+    assert verdict.kind == "type"
+    assert "whole" in verdict.message
+
+
+def test_a_barrier_that_is_not_reached_is_said_not_to_help() -> None:
+    @cuda.jit
+    def reverse(x, out):
+        tile = cuda.shared.array(64, float32)
+        t = cuda.threadIdx.x
+        if t < 32:
+            tile[t] = x[t]
+            cuda.syncthreads()
+        else:
+            out[t] = tile[t - 32]
+
+    verdict = check(
+        reverse,
+        spec=lambda x: np.concatenate([x, x]),
+        inputs=lambda rng: rng.random(32, np.float32),
+        sizes=[()],
+        launch=lambda: (1, 64),
+    )
+    assert verdict.kind in ("race", "uninitialised")
+    if verdict.kind == "race":
+        assert "does not help" in verdict.why
+
+
+def test_an_early_end_before_a_barrier_is_noted() -> None:
+    @cuda.jit
+    def reverse(x, out):
+        tile = cuda.shared.array(64, float32)
+        t = cuda.threadIdx.x
+        if t >= x.size:
+            return
+        tile[t] = x[t]
+        cuda.syncthreads()
+        out[t] = tile[x.size - 1 - t]
+
+    verdict = check(
+        reverse,
+        spec=lambda x: x[::-1],
+        inputs=lambda rng, n: rng.random(n, np.float32),
+        sizes=[40],
+        launch=lambda n: (1, 64),
+    )
+    assert verdict
+    assert "note: not all threads" in repr(verdict)
+
+
+def test_a_launch_far_too_large_is_refused_at_once() -> None:
+    assert launch_verdict(lambda n: (1_000_000, 256)).kind == "launch"
+
+
+def test_where_the_stores_went_instead() -> None:
+    @cuda.jit
+    def add(a, b, out):
+        i = cuda.threadIdx.x
+        if i < out.size:
+            out[i] = a[i] + b[i]
+
+    @cuda.jit
+    def rebound(a, b, out):
+        i = cuda.grid(1)
+        if i < a.size:
+            out = a[i] + b[i]  # noqa: F841
+
+    verdict = on_vectors(add)
+    assert "written by up to 4 threads each" in verdict.why
+    assert verdict.places[0][0].text == "out[i] = a[i] + b[i]"
+    verdict = on_vectors(rebound)
+    assert verdict.message == "Nothing is written to out."
+    assert "gives the name to something else" in verdict.why

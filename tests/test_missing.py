@@ -1,25 +1,44 @@
-"""A check whose cell never ran is explained, in a real IPython."""
+"""A check whose cell never ran, or failed, is explained, in a real IPython."""
 
 import subprocess
 import sys
 
-CODE = """
+START = """
 from IPython.core.interactiveshell import InteractiveShell
 shell = InteractiveShell.instance(colors="nocolor")
 from weft.lesson import missing
 missing.explain(["vector_add"])
+"""
+
+CODE = """
 for cell in ("def vector_add(a:", "check(vector_add)", "other_name"):
     print("CELL")
     shell.run_cell("check = print\\n" + cell)
 """
 
+STALE = """
+GOOD = "def vector_add(a):\\n    return a"
+for cell in (GOOD, GOOD + "]", GOOD):
+    shell.run_cell(cell)
+    print("STALE", missing.is_stale("vector_add"))
+"""
+
+
+def run(code: str) -> str:
+    done = subprocess.run(
+        [sys.executable, "-c", START + code], capture_output=True, text=True, check=True
+    )
+    return done.stdout
+
 
 def test_a_name_error_says_which_cell_to_run() -> None:
-    done = subprocess.run(
-        [sys.executable, "-c", CODE], capture_output=True, text=True, check=True
-    )
-    _, syntax, missing, other = done.stdout.split("CELL")
+    _, syntax, missing, other = run(CODE).split("CELL")
     assert "SyntaxError" in syntax
     assert "NameError: vector_add does not exist yet. Run the cell" in missing
     assert "Traceback" not in missing
     assert "name 'other_name' is not defined" in other
+
+
+def test_a_function_whose_cell_failed_is_stale_until_it_runs() -> None:
+    answers = [line for line in run(STALE).splitlines() if line.startswith("STALE")]
+    assert answers == ["STALE False", "STALE True", "STALE False"]

@@ -16,6 +16,7 @@ from weft.checking import compiled, cost, full_size, functions, simulated
 from weft.checking.exercise import Exercise, is_kernel
 from weft.checking.simulated import Failed
 from weft.checking.verdict import CheckFailed, Verdict
+from weft.lesson import missing
 
 __all__ = ["CheckFailed", "Verdict", "check"]
 
@@ -88,6 +89,8 @@ def _verdict(
     limits: dict[str, Any],
 ) -> Verdict:
     name = getattr(function, "__name__", repr(function))
+    if missing.is_stale(name):
+        raise Failed(_stale(name))
     if kernel is not None:
         launch = function
     elif launch is None:
@@ -130,6 +133,16 @@ def _check_function(
     return Verdict(name, "pass", facts=functions.run(function, spec, cases, tolerance))
 
 
+def _stale(name: str) -> Verdict:
+    return Verdict(
+        name,
+        "stale",
+        f"The cell that defines {name} ended in an error, so {name} is still what it "
+        "was before.",
+        "Mend that cell and run it until it ends without one; then run this check.",
+    )
+
+
 def _not_a_kernel(function: Any, name: str) -> Verdict:
     if isinstance(function, FunctionType):
         return Verdict(
@@ -137,6 +150,14 @@ def _not_a_kernel(function: Any, name: str) -> Verdict:
             "type",
             f"{name} is a plain Python function, not a kernel.",
             "`@cuda.jit` in the line above `def` makes it one.",
+        )
+    if hasattr(function, "py_func"):
+        return Verdict(
+            name,
+            "type",
+            f"{name} is compiled for the CPU.",
+            "`@cuda.jit` in the line above `def` compiles for the GPU; plain `@jit` "
+            "does not.",
         )
     return Verdict(
         name,

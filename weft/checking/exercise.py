@@ -90,4 +90,5 @@ def source_function(value: Any) -> FunctionType | None:
 
 
 def is_kernel(value: Any) -> bool:
-    return python_function(value) is not None
+    """Whether `@cuda.jit` made it; Numba's own `@jit` compiles for the CPU."""
+    return python_function(value) is not None and "cuda" in type(value).__module__

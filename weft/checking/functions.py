@@ -78,8 +78,8 @@ def compare(
             Verdict(
                 name,
                 "type",
-                f"{call} returns {brief(got)}, which is not a whole number.",
-                "`/` always gives a float.",
+                f"{call} returns {brief(got)}, which is a float and not an integer.",
+                "`/` always gives a float, and so do NumPy's `ceil` and `floor`.",
                 returns(function),
             )
         )
@@ -105,4 +105,6 @@ def brief(value: Any) -> str:
         if value.size <= 4:
             return f"{value.tolist()}"
         return f"array of shape {value.shape}"
+    if isinstance(value, np.floating):
+        return repr(float(value))
     return repr(value) if not isinstance(value, np.generic) else show(value)

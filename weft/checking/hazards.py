@@ -7,7 +7,7 @@ import numpy as np
 
 from weft.checking.verdict import Verdict
 from weft.sanitizer import Access, Race, Unwritten, races, unwritten
-from weft.simulator.faults import short
+from weft.simulator.faults import Place, named
 from weft.simulator.limits import configuration
 from weft.simulator.trace import ATOMIC, READ, WRITE, Trace
 
@@ -53,12 +53,13 @@ def _race(kernel: str, trace: Trace, race: Race, config: Any, when: str) -> Verd
     grid, block, _, _ = configuration(config)
 
     def name(access: Access) -> str:
-        who = f"thread {short(unravel(access.thread, block))}"
+        who = f"thread {named(unravel(access.thread, block), block)}"
         if race.within == "grid":
-            who += f" of block {short(unravel(access.block, grid))}"
+            who += f" of block {named(unravel(access.block, grid), grid)}"
         return who
 
     one, two = race.first, race.second
+    barrier = _missed(trace, race)
     if one.operation == READ or (one.operation == ATOMIC and two.operation == WRITE):
         one, two = two, one  # the one that writes comes first
     first, second = name(one), name(two)
@@ -99,9 +100,15 @@ def _race(kernel: str, trace: Trace, race: Race, config: Any, when: str) -> Verd
         )
         question = "Which thread should own this element?"
     places = [(one.place, f"{_VERBS[one.operation]} by {first}")]
+    if barrier is not None:
+        late = second if two.thread not in barrier[1] else first
+        question = (
+            f"The barrier on line {barrier[0].line} does not help: {late} never comes "
+            "to it. Which threads of the block do?"
+        )
     apart = {
         "warp": "nothing in between makes either wait",
-        "block": "with no barrier in between",
+        "block": "with no barrier in between" if barrier is None else "did not wait",
         "grid": "in another block",
     }[race.within]
     places.append((two.place, f"{_VERBS[two.operation]} by {second}, {apart}"))
@@ -115,6 +122,19 @@ def _race(kernel: str, trace: Trace, race: Race, config: Any, when: str) -> Verd
         when=when,
         headline=headline,
     )
+
+
+def _missed(trace: Trace, race: Race) -> tuple[Place, frozenset[int]] | None:
+    """A barrier that one of the two threads came to and the other did not."""
+    ours = {race.first.thread, race.second.thread}
+    for block, place, came in trace.partial:
+        if (
+            race.within != "grid"
+            and block == race.first.block
+            and len(ours & came) == 1
+        ):
+            return place, came
+    return None
 
 
 def _question(race: Race) -> str:

@@ -1,6 +1,7 @@
 """Stage 1: the learner's kernel in the simulator, on small and ragged sizes."""
 
 import inspect
+import re
 from dataclasses import dataclass
 from typing import Any
 
@@ -33,6 +34,8 @@ def run(exercise: Exercise) -> tuple[list[str], Trace]:
     for size in exercise.sizes:
         case = exercise.case(size)
         config = configure(exercise, case)
+        if exercise.checks_launch:
+            excessive(exercise, case, config)
         try:
             done = traced(exercise, case, config)
         except Fault as fault:
@@ -49,7 +52,23 @@ def run(exercise: Exercise) -> tuple[list[str], Trace]:
         f"right in the simulator: {sizes} size{'s' * (sizes > 1)}, "
         f"{elements:,} results, every index in bounds, no race"
     )
-    return [fact], done.trace
+    return [fact, *left_early(done.trace)], done.trace
+
+
+def left_early(trace: Trace) -> list[str]:
+    """A word on barriers that some threads never came to, because they had ended.
+
+    GPUs have allowed it since compute capability 7.0: CUDA C++ Programming Guide,
+    "Synchronization Functions" and "Compute Capability 7.x".
+    """
+    lines = sorted({place.line for _, place, _ in trace.partial})
+    if not lines:
+        return []
+    which = ", ".join(map(str, lines))
+    return [
+        f"note: not all threads of a block come to the barrier on line {which}; the "
+        "others have ended, or a GPU would wait for them. It is safer where all come"
+    ]
 
 
 @dataclass(frozen=True)
@@ -140,7 +159,7 @@ def judge(exercise: Exercise, case: Case, config: Any, done: Done) -> None:
                 f"out() gives {name} the shape {got.shape}, the spec {wanted.shape}"
             )
         if exercise.out is None and not marks.all():
-            raise Failed(unwritten(exercise, case, config, name, marks))
+            raise Failed(unwritten(exercise, case, config, done, name, marks))
         wrong = difference(got, wanted, exercise.tolerance)
         if wrong:
             raise Failed(wrong_value(exercise, case, config, done, name, wrong, got))
@@ -149,29 +168,87 @@ def judge(exercise: Exercise, case: Case, config: Any, done: Done) -> None:
 
 
 def unwritten(
-    exercise: Exercise, case: Case, config: Any, name: str, marks: np.ndarray[Any, Any]
+    exercise: Exercise,
+    case: Case,
+    config: Any,
+    done: Done,
+    name: str,
+    marks: np.ndarray[Any, Any],
 ) -> Verdict:
+    """Word an output that is not whole, and say where the stores went instead."""
     grid, block, _, _ = configuration(config)
-    threads = int(np.prod(grid)) * int(np.prod(block))
+    blocks, each = int(np.prod(grid)), int(np.prod(block))
     missing = np.argwhere(~marks)
     first = ", ".join(str(int(i)) for i in missing[0])
-    blocks = int(np.prod(grid))
     message = (
         f"{name}[{first}] is never written, nor are {len(missing) - 1:,} others of the "
         f"{marks.size:,} elements."
         if len(missing) > 1
         else f"{name}[{first}] is never written."
     )
-    why = (
-        f"The launch has {blocks:,} block{'s' * (blocks > 1)} of "
-        f"{int(np.prod(block)):,} threads, {threads:,} threads in all."
+    launched = (
+        f"the launch has {blocks:,} block{'s' * (blocks > 1)} of {each:,} threads, "
+        f"{blocks * each:,} threads in all"
     )
-    places: list[tuple[Place, str]] = []
-    kind = "unwritten"
     if exercise.checks_launch:
-        kind = "launch"
         places = returns(exercise.written_by_learner)
-    return Verdict(exercise.name, kind, message, why, places, when=case.label)
+        why = launched[0].upper() + launched[1:] + "."
+        return Verdict(exercise.name, "launch", message, why, places, when=case.label)
+    trace, stores = done.trace, done.trace.stores(name)
+    rebound = line_with(exercise.kernel, rf"{name}\s*=[^=]")
+    if not stores.size:
+        message = f"Nothing is written to {name}."
+        why = ""
+        if rebound:
+            why = (
+                f"`{name} = ...` gives the name to something else. `{name}[i] = ...` "
+                "writes into the array."
+            )
+        return Verdict(
+            exercise.name, "unwritten", message, why, rebound, when=case.label
+        )
+    thread = trace.block[stores] * each + trace.thread[stores]
+    pairs = np.unique(np.stack([trace.address[stores], thread]), axis=1)
+    times = np.unique(pairs[0], return_counts=True)[1]
+    why = f"Is that the kernel's index? {launched[0].upper()}{launched[1:]}."
+    if times.max() > 1:
+        why = (
+            f"Other elements are written by up to {times.max():,} threads each. "
+            "Which index do two of these threads compute? "
+            f"({launched[0].upper()}{launched[1:]}.)"
+        )
+    sites = np.unique(trace.site[stores])
+    noted = [(trace.places[k], f"stores to {name}") for k in sites]
+    return Verdict(exercise.name, "unwritten", message, why, noted, when=case.label)
+
+
+def line_with(function: Any, pattern: str) -> list[tuple[Place, str]]:
+    """The place of the first line of `function` that begins like `pattern`."""
+    inner = source_function(function)
+    for offset, text in enumerate(source(function).splitlines()):
+        if inner is not None and re.match(pattern, text.strip()):
+            line = inner.__code__.co_firstlineno + offset
+            return [(Place(inner.__name__, line, text.strip()), "")]
+    return []
+
+
+def excessive(exercise: Exercise, case: Case, config: Any) -> None:
+    """Refuse a launch far too large to simulate. Raises `Failed`."""
+    grid, block, _, _ = configuration(config)
+    threads = int(np.prod(grid)) * int(np.prod(block))
+    elements = max(o.size for o in case.outputs)
+    if threads > 16 * max(elements, 4096):
+        raise Failed(
+            Verdict(
+                exercise.name,
+                "launch",
+                f"{threads:,} threads are launched for {elements:,} elements.",
+                "The guard keeps the others from doing harm, but the GPU still has to "
+                "start them.",
+                returns(exercise.written_by_learner),
+                when=case.label,
+            )
+        )
 
 
 def wasteful(exercise: Exercise, case: Case, config: Any, done: Done) -> None:
@@ -217,6 +294,12 @@ def wrong_value(
         verdict.places = [(accesses.places[accesses.site[row]], "stored here")]
         verdict.thread = hazards.unravel(int(accesses.thread[row]), block)
         verdict.block = hazards.unravel(int(accesses.block[row]), grid)
+        stores = accesses.stores(name, byte)
+        number = accesses.block[stores] * 1024 + accesses.thread[stores]
+        stored = np.unique(number).size
+        if stored > 1:
+            verdict.why += f" {stored:,} threads have stored to this element."
+            verdict.why = verdict.why.strip()
     return verdict
 
 
@@ -264,14 +347,7 @@ def source(function: Any) -> str:
 
 def returns(function: Any) -> list[tuple[Place, str]]:
     """The place of the first `return` of a plain function."""
-    inner = source_function(function)
-    if inner is None:
-        return []
-    for offset, text in enumerate(source(inner).splitlines()):
-        if text.strip().startswith("return"):
-            line = inner.__code__.co_firstlineno + offset
-            return [(Place(inner.__name__, line, text.strip()), "")]
-    return []
+    return line_with(function, "return")
 
 
 def raised_at(error: BaseException, function: Any) -> list[tuple[Place, str]]:

@@ -23,6 +23,7 @@ READ_ON = {
 
 HEADLINES = {
     "begin": "yours to write",
+    "stale": "not the one you see",
     "out-of-bounds": "outside the array",
     "negative-index": "a negative index",
     "wrong-value": "a wrong value",

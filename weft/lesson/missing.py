@@ -4,9 +4,30 @@ After a syntax error in an exercise's cell the function does not exist (or is th
 from before), and the check below it fails with a NameError that explains nothing.
 """
 
+import re
 from collections.abc import Collection
 from types import TracebackType
 from typing import Any
+
+_stale: set[str] = set()  # functions whose last cell ended in an error
+
+
+def is_stale(name: str) -> bool:
+    """Whether the cell that defines `name` last ended in an error.
+
+    The function there is then still the one from before.
+    """
+    return name in _stale
+
+
+def _note_cell(result: Any) -> None:
+    """After each cell: remember the functions that it failed to define."""
+    source = result.info.raw_cell if result.info else ""
+    names = set(re.findall(r"^def\s+(\w+)", source or "", re.MULTILINE))
+    if result.success:
+        _stale.difference_update(names)
+    else:
+        _stale.update(names)
 
 
 def message(name: str) -> str:
@@ -43,3 +64,5 @@ def explain(exercises: Collection[str]) -> None:
         return lines
 
     shell.set_custom_exc((NameError,), show)
+    if _note_cell not in shell.events.callbacks.get("post_run_cell", []):
+        shell.events.register("post_run_cell", _note_cell)

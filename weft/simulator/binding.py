@@ -87,6 +87,8 @@ class Bound:
                 return self._cuda
             if value.__name__ == "numba":
                 return NumbaModule(value, self._cuda)
+            if value.__name__ == "numpy":
+                return NumpyModule(value, self._refuse)
             if value.__name__.endswith("cuda.libdevice"):
                 return mathematics.Libdevice()
             return value
@@ -128,6 +130,33 @@ class Cast:
             return self._type(value)
         except OverflowError:  # wraps round, as in a register
             return np.array(int(value) & (2**64 - 1), np.uint64).astype(self.dtype)[()]
+
+
+class NumpyModule:
+    """NumPy as a kernel sees it: its types and functions of numbers, no arrays."""
+
+    _MAKERS = frozenset(
+        [
+            *("arange", "array", "asarray", "concatenate", "copy", "dot", "empty"),
+            *("empty_like", "eye", "full", "hstack", "linspace", "matmul", "mean"),
+            *("ones", "ones_like", "stack", "sum", "transpose", "vstack", "zeros"),
+        ]
+    )
+
+    def __init__(
+        self, module: types.ModuleType, refuse: Callable[[str, str], Any]
+    ) -> None:
+        self._module, self._refuse = module, refuse
+
+    def __getattr__(self, name: str) -> Any:
+        if name in self._MAKERS:
+            self._refuse(
+                f"`np.{name}` makes or takes a whole array",
+                "A kernel has no such thing: it gets its arrays as arguments, or "
+                "declares small ones with cuda.shared.array and cuda.local.array, and "
+                "works on single elements.",
+            )
+        return getattr(self._module, name)
 
 
 class NumbaModule:
@@ -251,6 +280,14 @@ def refuse_computed_shapes(
             continue
         named = {k.arg: k.value for k in node.keywords}
         shape = node.args[0] if node.args else named.get("shape")
+        if isinstance(shape, ast.List):
+            line = first + shape.lineno - 1
+            raise Fault(
+                "type",
+                f"the shape of this {where} array is a list: `{ast.unparse(shape)}`",
+                "A shape is a number or a tuple, in round brackets.",
+                places=[Place(name, line, lines.get(line, "").strip())],
+            )
         sizes = shape.elts if isinstance(shape, ast.Tuple) else [shape]
         for size in sizes:
             if size is None or isinstance(size, (ast.Constant, ast.Name)):

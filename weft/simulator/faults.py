@@ -60,6 +60,16 @@ class LaunchError(Fault, ValueError):
         Fault.__init__(self, "launch", message, why)
 
 
+def named(index: tuple[int, int, int], size: tuple[int, int, int]) -> str:
+    """Write a thread's index with as many numbers as its block has dimensions.
+
+    >>> named((5, 0, 0), (32, 32, 1)), named((5, 0, 0), (64, 1, 1))
+    ('(5, 0)', '5')
+    """
+    dims = max((k + 1 for k in range(3) if size[k] > 1), default=1)
+    return str(index[0]) if dims == 1 else f"({', '.join(map(str, index[:dims]))})"
+
+
 def short(index: tuple[int, ...] | None) -> str:
     """Write a thread or block index without its trailing zero dimensions.
 

@@ -97,8 +97,9 @@ def parameters(fn: FunctionType, args: tuple[Any, ...]) -> list[str]:
     if len(names) != len(args):
         raise Fault(
             "type",
-            f"{fn.__name__} takes {len(names)} arguments ({', '.join(names)}), and "
+            f"the kernel takes {len(names)} arguments ({', '.join(names)}), and "
             f"{len(args)} were given",
+            "Outputs are arguments too: a kernel gets its inputs first, then them.",
         )
     return names
 

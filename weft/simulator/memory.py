@@ -241,6 +241,21 @@ class Array:
     def __iter__(self) -> Iterator[Any]:
         return (self[i] for i in range(len(self._data)))
 
+    def _whole_array(self, *_: Any, **__: Any) -> NoReturn:
+        self._fault(
+            "type",
+            f"`{self._name}` is used as a whole here",
+            "A kernel computes with single elements, such as "
+            f"`{self._name}[i]`: each thread does its own.",
+        )
+
+    __array__ = __array_ufunc__ = __array_function__ = _whole_array
+    __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = _whole_array
+    __truediv__ = __rtruediv__ = __floordiv__ = __rfloordiv__ = _whole_array
+    __mod__ = __rmod__ = __pow__ = __rpow__ = __matmul__ = __rmatmul__ = _whole_array
+    __and__ = __or__ = __xor__ = __neg__ = __abs__ = _whole_array
+    __lt__ = __le__ = __gt__ = __ge__ = _whole_array
+
     def __repr__(self) -> str:
         return f"<{self._space} array {self._name} {self.shape} {self.dtype}>"
 

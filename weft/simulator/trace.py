@@ -10,7 +10,7 @@ import struct
 import sys
 from array import array as numbers
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from types import CodeType, FrameType
 from typing import Any
@@ -128,7 +128,8 @@ class Trace:
     `size` in bytes, `operation` (READ, WRITE, ATOMIC). Addresses are those of each
     space; two arrays overlap only where they share memory. `swaps` are the rows of
     compare-and-swap operations, `flops` the floating-point operations of each line.
-    `blocks` of `all_blocks` were written down.
+    `blocks` of `all_blocks` were written down. `partial` lists the barriers that a
+    block passed without some of its threads: block, place, and the threads that came.
     """
 
     places: list[Place]
@@ -151,6 +152,7 @@ class Trace:
     block_size: Dim
     blocks: int
     all_blocks: int
+    partial: list[tuple[int, Place, frozenset[int]]] = field(default_factory=list)
 
     def of_views(self, name: str) -> Columns:
         """An attribute of every view."""
@@ -184,15 +186,18 @@ class Trace:
     def __len__(self) -> int:
         return len(self.site)
 
+    def stores(self, name: str, byte: int | None = None) -> Columns:
+        """The rows of stores to the global array `name`, or to one byte of it."""
+        if byte is None:
+            mine = np.array([a == name for a in self.arrays] or [False])[self.array]
+        else:
+            at = self.bases[name] + byte
+            mine = (self.address <= at) & (at < self.address + self.size)
+        return np.flatnonzero(mine & (self.space == GLOBAL) & (self.operation != READ))
+
     def last_store(self, name: str, byte: int) -> int | None:
         """The row of the last store to byte `byte` of the global array `name`."""
-        at = self.bases[name] + byte
-        hit = np.flatnonzero(
-            (self.space == GLOBAL)
-            & (self.operation != READ)
-            & (self.address <= at)
-            & (at < self.address + self.size)
-        )
+        hit = self.stores(name, byte)
         return int(hit[-1]) if hit.size else None
 
 
@@ -235,6 +240,7 @@ class TracedRun(Run):
         self._blocks = gx * gy * gz
         self._sample = sample(self._blocks)
         self._noted: set[int] = set()
+        self._partial: list[tuple[int, tuple[CodeType, int], frozenset[int]]] = []
 
     # Arrays
 
@@ -352,6 +358,10 @@ class TracedRun(Run):
             known = one if known is None else known.with_(one)
         if self._fenced:
             self._share_fences(threads)
+        block = threads[0].block
+        if scope == "block" and len(threads) < len(block.threads):
+            came = frozenset(t.number for t in threads)
+            self._partial.append((block.number, threads[0].waiting.site, came))
         if scope == "warp":
             row = self.rows
             seen = [0] * WARP
@@ -526,6 +536,10 @@ class TracedRun(Run):
             block_size=self.block,
             blocks=len(self._noted),
             all_blocks=self._blocks,
+            partial=[
+                (block, place(*site, self.lines[site[0]]), came)
+                for block, site, came in self._partial
+            ],
         )
 
     def _arithmetic(self, number: Columns, array: Columns) -> dict[Place, int]:
@@ -584,9 +598,28 @@ class Traced(Array):
 
     def __setitem__(self, index: Any, value: Any) -> None:
         self._check(index, "write")
+        site = self._run.site(sys._getframe(1))
+        part = self._data[index]
+        if isinstance(part, np.ndarray) and part.ndim:
+            self._read(index)._fill(value, site)
+            return
         self._store(index, value)
         if not self._run.atomic:
-            self._note(index, WRITE, self._run.site(sys._getframe(1)))
+            self._note(index, WRITE, site)
+
+    def _fill(self, value: Any, site: int) -> None:
+        """Store to every element: `x[2:5] = y` is three loads and three stores."""
+        loads = isinstance(value, Traced) and value.shape == self.shape
+        if not loads:
+            whole = value._data if isinstance(value, Array) else value
+            try:
+                value = np.broadcast_to(np.asarray(whole), self.shape)
+            except ValueError as error:
+                self._fault("shape", f"{self._name} cannot take this: {error}")
+        for at in np.ndindex(*self.shape):
+            index = at if len(at) > 1 else at[0]
+            self._store(index, value._load(index, site) if loads else value[index])
+            self._note(index, WRITE, site)
 
     def __iter__(self) -> Iterator[Any]:
         return (self[i] for i in range(self._n0))

@@ -1,4 +1,4 @@
-# verdict: exception
+# verdict: type
 # NumPy doubles a whole array at once; so will this.
 @cuda.jit
 def double(x, out):

@@ -4,7 +4,7 @@
 def double_by_thread_index(x, out):
     i = cuda.threadIdx.x
     if i < x.size:
-        out[i] = float32(2) * x[i]
+        out[i] = float32(2) * x[i]  # <- here
 
 
 CHECK = dict(

@@ -4,7 +4,7 @@
 def blur_inside_only(x, out):
     col, row = cuda.grid(2)
     if 0 < row < x.shape[0] - 1 and 0 < col < x.shape[1] - 1:
-        out[row, col] = (x[row, col - 1] + x[row, col + 1]) / float32(2)
+        out[row, col] = (x[row, col - 1] + x[row, col + 1]) / float32(2)  # <- here
 
 
 CHECK = dict(

@@ -4,7 +4,7 @@
 def double_all_but_one(x, out):
     i = cuda.grid(1)
     if i < x.size - 1:
-        out[i] = float32(2) * x[i]
+        out[i] = float32(2) * x[i]  # <- here
 
 
 CHECK = dict(

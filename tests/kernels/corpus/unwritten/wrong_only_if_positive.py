@@ -5,7 +5,7 @@ def relu_of_positive(x, out):
     i = cuda.grid(1)
     if i < x.size:
         if x[i] > float32(0):
-            out[i] = x[i]
+            out[i] = x[i]  # <- here
 
 
 CHECK = dict(

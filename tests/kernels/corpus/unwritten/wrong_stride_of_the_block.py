@@ -3,7 +3,7 @@
 @cuda.jit
 def double_by_wrong_stride(x, out):
     for i in range(cuda.grid(1), x.size, 96 * cuda.gridDim.x):
-        out[i] = float32(2) * x[i]
+        out[i] = float32(2) * x[i]  # <- here
 
 
 CHECK = dict(

@@ -4,7 +4,7 @@
 def double_with_too_few(x, out):
     i = cuda.grid(1)
     if i < x.size:
-        out[i] = float32(2) * x[i]
+        out[i] = float32(2) * x[i]  # <- here
 
 
 CHECK = dict(
