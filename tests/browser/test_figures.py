@@ -43,6 +43,10 @@ SHOWN: list[tuple[str, dict[str, Any]]] = [
     ("barrier", {"barrier": False, "order": "010"}),
     ("roofline", {"kernels": [{"name": "add", "intensity": 0.0833, "bytes": 3.4e12}]}),
     ("occupancy", {"registers": 72}),
+    ("latency", {"ways": 2}),
+    ("tiling", {"held": 2, "step": 3}),
+    ("streams", {"streams": 4, "pieces": 8}),
+    ("trace", {"code": [[7, "    out[i] = x[j]"]], "accesses": [ACCESS]}),
 ]
 PAGES = {
     "book/index": ["banks"],

@@ -87,7 +87,7 @@ export function draw(state, width) {
       const [x, y] = place(i * size);
       const field = layout === "aos" ? i % fields : Math.floor(i / 32);
       if (field === state.field) continue;
-      const kind = moved.has(Math.floor((i * size) / SECTOR)) ? "letter out" : "letter";
+      const kind = moved.has(Math.floor((i * size) / SECTOR)) ? "letter held" : "letter";
       children.push(text(x + (size * byte) / 2, y + row - 3, FIELDS[field], kind));
     }
   }
@@ -111,7 +111,7 @@ export function draw(state, width) {
   const verdict =
     sectors <= fewest
       ? "Nothing is moved in vain."
-      : `${counted(fewest, "sector")} would do: ${number(100 - 100 * share)} % of what ` +
+      : `${counted(fewest, "sector")} would do: ${number(100 - 100 * share, 1)} % of what ` +
         "is moved is not used.";
   return {
     code: state.code ?? [h("span", {}, "Each lane reads "), h("code", {}, expression(state))],
@@ -121,7 +121,7 @@ export function draw(state, width) {
       [number(lines(addresses, size)), "lines"],
       [`${number(bytes)} B`, "moved", "is-moved"],
       [`${number(used)} B`, "used", "is-used"],
-      [`${number(100 * share)} %`, "used / moved", share < 1 && "bad"],
+      [`${number(100 * share, 1)} %`, "used / moved", share < 1 && "bad"],
     ],
     said: `A warp wants ${counted(used, "byte")} and moves ${counted(sectors, "sector")}. ${verdict}`,
   };
