@@ -305,7 +305,7 @@ class Atomic:
             allowed |= {"u": "uint32 and uint64"}
             self._run.fault(
                 "type",
-                f"cuda.atomic.{name} on {array._name}, which holds {array.dtype}",
+                f"calls cuda.atomic.{name} on {array._name}, which holds {array.dtype}",
                 f"Numba has this operation for {allowed[kinds]}.",
             )
         with self._run.atomically(swap), np.errstate(all="ignore"):
