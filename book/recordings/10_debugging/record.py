@@ -1,8 +1,9 @@
 """Run the programs beside this file under the tools and write down what is said.
 
 python record.py [--out FOLDER], on a machine with a GPU, Numba, nvcc, compute-sanitizer
-and cuda-gdb. A recording begins with lines that say what made it; the folder's name is
-cut from paths, and nothing else is changed.
+and cuda-gdb. A recording begins with lines that say what made it. The folder's name is
+cut from paths, and the tag that Numba puts behind a kernel's name becomes […]; nothing
+else is changed. The book keeps those that it shows.
 """
 
 import argparse
@@ -86,6 +87,7 @@ def main() -> None:
         text = f"$ {shown}\n{about}{said}"
         for folder in (str(HERE.resolve()), str(HERE), str(built)):
             text = text.replace(f"{folder}/", "")
+        text = re.sub(r"\[abi:[^\]]*\]", "[…]", text)
         lines = [line.rstrip() for line in text.splitlines()]
         (out / f"{name}.txt").write_text("\n".join(lines) + "\n", encoding="utf-8")
         return text
