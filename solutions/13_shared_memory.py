@@ -36,6 +36,17 @@ weft.lab("13_shared_memory")
 # A transpose computes nothing. Every element is read once and written once, exactly
 # as in a copy, so it could be as fast as one. Here are the two obvious kernels. The
 # first reads along rows and so must write down columns; the second does the reverse.
+#
+# Five words this lab leans on. A **warp** is 32 threads with consecutive
+# `threadIdx.x`, a **lane** a thread's place in it. One load or store of a warp is a
+# **request**. Memory answers in **sectors** of 32 bytes, so 32 lanes on 32
+# neighbouring float32 need four of them: the request is **coalesced**. A **rung** is
+# one kernel of a series that ends, it is hoped, at the speed of the copy.
+#
+# And two dimensions (chapter 6 takes its time over them): these kernels are launched
+# with `kernel[(blocks_x, blocks_y), (32, 32)]`. `cuda.grid(2)` gives x first. x is the
+# one that grows from lane to lane, so it should be the *column*, the last index of an
+# array: hence `col, row = cuda.grid(2)` and `x[row, col]`.
 
 # %% tags=["given"]
 @cuda.jit
