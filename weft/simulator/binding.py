@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from ..intrinsics import TWINS
-from . import mathematics
+from . import language, mathematics
 from .faults import Fault, Place
 from .memory import as_dtype
 from .noting import Notes, note
@@ -47,6 +47,7 @@ class Bound:
         self._notes = notes
         self._cuda, self._step, self._loop, self._refuse = cuda, step, loop, refuse
         self._done: dict[types.FunctionType, types.FunctionType] = {}
+        self._builtins = language.builtins_of_a_kernel(refuse)
         if sum(len(c.notes) for c in _counted.values()) > _MOST_NOTES:
             _counted.clear()  # the numbers begin anew
         self.call = self._bind(fn)
@@ -59,7 +60,7 @@ class Bound:
         for inner in code_tree(code):
             self.lines[inner] = lines
         self.noted.update(enumerate(found.notes, found.first))
-        scope = dict(fn.__globals__)
+        scope = fn.__globals__ | {"__builtins__": self._builtins}
         closure = None
         if fn.__closure__:
             cells = dict(zip(fn.__code__.co_freevars, fn.__closure__, strict=True))
@@ -91,7 +92,8 @@ class Bound:
                 return NumpyModule(value, self._refuse)
             if value.__name__.endswith("cuda.libdevice"):
                 return mathematics.Libdevice()
-            return value
+            if value.__name__ == "weft.intrinsics":
+                return types.SimpleNamespace(**{t.__name__[1:]: t for _, t in TWINS})
         if isinstance(value, numba_types.Number):
             return Cast(as_dtype(value))
         for gpu, twin in TWINS:
@@ -100,9 +102,13 @@ class Bound:
         inner = python_function(value)
         if inner is not None:
             return self._bind(inner)
-        if is_python(value) and not value.__module__.startswith(("numpy", "weft.")):
+        if is_python(value) and not language.usable(value):
             return self._not_compiled(name)
+        if isinstance(value, np.ndarray):
+            return self._cuda.const.array_like(value, name)
         stub = self._cuda.twin_of(value)
+        if stub is None and not language.usable(value):
+            return language.Refused(self._refuse, *language.described(name, value))
         return value if stub is None else stub
 
     def _not_compiled(self, name: str) -> Callable[..., Any]:
@@ -225,6 +231,7 @@ def _count(fn: types.FunctionType, noting: bool) -> Counted:
     if not isinstance(definition, ast.FunctionDef):
         return Counted(code, lines)
     refuse_computed_shapes(definition, fn.__name__, first, lines)
+    language.refuse(definition, fn.__name__, first, lines)
     definition.decorator_list = []
     definition.returns = None
     for argument in ast.walk(definition.args):

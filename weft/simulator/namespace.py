@@ -272,6 +272,8 @@ def _shape(run: "Run", shape: Any, where: str) -> tuple[int, ...]:
 
 
 def constant(run: "Run", data: Any) -> Array:
+    if isinstance(data, Array):  # an array from outside, which is a constant already
+        return data
     array = wrap(np.asarray(data), "constant array", "constant", run.fault)
     array._readonly = True
     return array
