@@ -105,7 +105,7 @@ class Bound:
         if is_python(value) and not language.usable(value):
             return self._not_compiled(name)
         if isinstance(value, np.ndarray):
-            return self._cuda.const.array_like(value, name)
+            return self._cuda._constant(value, name)
         stub = self._cuda.twin_of(value)
         if stub is None and not language.usable(value):
             return language.Refused(self._refuse, *language.described(name, value))

@@ -105,6 +105,13 @@ class Array:
         return found
 
     def _store(self, index: Any, value: Any) -> None:
+        if self._readonly and self._space == "constant":
+            self._fault(
+                "type",
+                f"the kernel writes to {self._name}, which is a constant to it",
+                "It was made outside of the kernel. Results go into an output, which "
+                "is an argument.",
+            )
         if self._readonly:
             self._fault(
                 "input-written",

@@ -42,6 +42,7 @@ class Cuda:
         self.shared = Shared(run)
         self.local = Local(run)
         self.const = SimpleNamespace(array_like=lambda data: constant(run, data))
+        self._constant = lambda data, name: constant(run, data, name)
         self.atomic = Atomic(run)
         self.cg = SimpleNamespace(this_grid=lambda: GridGroup(run))
         self.fp16 = Half()
@@ -271,12 +272,11 @@ def _shape(run: "Run", shape: Any, where: str) -> tuple[int, ...]:
     return tuple(int(s) for s in sizes)
 
 
-def constant(run: "Run", data: Any) -> Array:
-    if isinstance(data, Array):  # an array from outside, which is a constant already
-        return data
-    array = wrap(np.asarray(data), "constant array", "constant", run.fault)
-    array._readonly = True
-    return array
+def constant(run: "Run", data: Any, name: str = "constant array") -> Array:
+    """An array from outside the kernel, which it cannot change."""
+    if isinstance(data, Array):
+        return data  # it is one already
+    return wrap(np.asarray(data), name, "constant", run.fault, readonly=True)
 
 
 class GridGroup:
