@@ -121,7 +121,16 @@ def _race(kernel: str, trace: Trace, race: Race, config: Any, when: str) -> Verd
         places,
         when=when,
         headline=headline,
+        topic=_topic(race),
     )
+
+
+def _topic(race: Race) -> str:
+    """What to read on: an output's index, atomics, or barriers."""
+    if race.lost_update:
+        return "lost-update"
+    stores = race.first.operation == race.second.operation == WRITE
+    return "stores-race" if stores and race.space == "global" else "race"
 
 
 def _missed(trace: Trace, race: Race) -> tuple[Place, frozenset[int]] | None:

@@ -10,13 +10,15 @@ from weft.simulator.faults import Place, short
 READ_ON = {
     "out-of-bounds": ("Your first kernel", "The guard"),
     "negative-index": ("Your first kernel", "The guard"),
-    "unwritten": ("Your first kernel", "The launch configuration"),
+    "unwritten": ("Your first kernel", "Which element is mine?"),
     "launch": ("Your first kernel", "The launch configuration"),
     "barrier": ("Shared memory", "Barriers"),
     "race": ("Shared memory", "Barriers"),
     "uninitialised": ("Shared memory", "Barriers"),
     "sectors": ("Shared memory", "Coalescing"),
     "bank-conflicts": ("Shared memory", "Banks"),
+    "lost-update": ("Atomics", "Lost updates"),
+    "stores-race": ("Your first kernel", "Which element is mine?"),
     "warp": ("Warps", "Masks"),
     "divergence": ("Warps", "What divergence costs"),
 }
@@ -57,6 +59,7 @@ class Verdict:
 
     `kind` names the outcome in one word, `message` says what happened, `why` explains.
     `places` are source lines, each with a note; `facts` what a passing kernel did.
+    `headline` and `topic` (in READ_ON) say more exactly what `kind` says in general.
     """
 
     name: str
@@ -69,6 +72,7 @@ class Verdict:
     when: str = ""
     facts: list[str] = field(default_factory=list)
     headline: str = ""
+    topic: str = ""
 
     def __bool__(self) -> bool:
         return self.kind == "pass"
@@ -96,9 +100,10 @@ class Verdict:
 
     @property
     def read_on(self) -> str:
-        if self.kind not in READ_ON:
+        topic = self.topic or self.kind
+        if topic not in READ_ON:
             return ""
-        chapter, heading = READ_ON[self.kind]
+        chapter, heading = READ_ON[topic]
         return f"book: {chapter}, “{heading}”"
 
     def __repr__(self) -> str:
