@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import weft  # noqa: F401  before Numba
 
-from numba import cuda, float32, float64  # isort: skip
+from numba import cuda, float32, float64, int32  # isort: skip
 from weft.counters import Line, count, total, work
 from weft.intrinsics import load4, store4
 from weft.simulator import record
@@ -134,7 +134,26 @@ def test_atomics_and_local_memory() -> None:
         cuda.atomic.add(out, 0, mine[0])
 
     found = lines(kernel, (1, 32), np.zeros(1, np.float32))
-    assert [(n.array, n.requests, n.sectors) for n in found] == [("out", 1, 1)]
+    assert [(n.array, n.requests, n.sectors) for n in found] == [("out", 1, 32)]
+
+
+def test_lanes_with_one_address_take_turns_at_an_atomic_operation() -> None:
+    @cuda.jit
+    def kernel(at, out):
+        bins = cuda.shared.array(32, int32)
+        t = cuda.threadIdx.x
+        bins[t] = 0
+        cuda.syncwarp()
+        cuda.atomic.add(bins, at[t], at[t])
+        cuda.atomic.add(bins, at[t], 1)  # the hardware counts them together
+        cuda.atomic.add(out, at[t], bins[t])
+        cuda.atomic.add(out, 0, bins[t])  # one lane does it for all: always element 0
+
+    at = (np.arange(32) % 4).astype(np.int32)
+    found = [n for n in lines(kernel, (1, 32), at, np.zeros(32, np.int32)) if n.atomic]
+    shared = [(n.conflicts, n.ideal) for n in found if n.shared]
+    assert shared == [(7, 1), (0, 1)]
+    assert [(n.sectors, n.ideal) for n in found if not n.shared] == [(8, 1), (1, 1)]
 
 
 def test_a_trace_has_a_row_for_every_access() -> None:

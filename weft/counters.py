@@ -161,6 +161,7 @@ class Requests:
         living[self.request] = np.minimum(WARP, threads - trace.warp[rows] * WARP)
         self.divergent = self._sum(active < living)
         shared = trace.space[rows] == SHARED
+        self.turn = self._turns(trace, rows, kind)
         self.sectors, self.ideal = self._sectors(~shared)
         self.passes, self.conflicts = self._passes(shared)
 
@@ -168,23 +169,55 @@ class Requests:
         """Add up over the requests of each instruction."""
         return np.bincount(self._of, per_request, self._kinds).astype(np.int64)
 
+    def _turns(self, trace: Trace, rows: Columns, kind: Columns) -> Columns:
+        """How many lanes of its request an access has to wait for.
+
+        That is 0 but for atomic operations: lanes with the same address take turns.
+        Not so where the hardware adds up the ones that lanes add to a word of shared
+        memory, nor where the compiler does: it reduces what all threads do to one
+        element, known beforehand, and has one lane do it.
+        """
+        atomic = np.flatnonzero(trace.operation[rows] == ATOMIC)
+        turn = np.zeros(rows.size, np.int64)
+        if not atomic.size:
+            return turn
+        rows = rows[atomic]
+        shared = trace.space[rows] == SHARED
+        whole = np.array([d.kind in "iu" for d in trace.dtypes])[trace.array[rows]]
+        one = np.isin(rows, trace.atomics["one"])
+        known = np.isin(rows, trace.atomics["known"]) & whole
+        kinds, each = np.unique(kind[atomic], return_inverse=True)
+        for k in range(kinds.size):
+            mine = np.flatnonzero(each == k)
+            same = not np.ptp(trace.address[rows[mine]])
+            if one[mine].all() if shared[mine[0]] else same and known[mine].all():
+                continue
+            at = atomic[mine]
+            order, new = columns.order(self.request[at], self.address[at])
+            position = np.arange(order.size)
+            first = np.maximum.accumulate(np.where(new, position, 0))
+            turn[at[order]] = position - first
+        return turn
+
     def _sectors(self, chosen: Flags) -> tuple[Columns, Columns]:
         """How many 32-byte sectors are moved, and how few would have sufficed."""
         request, address, size = self._of_chosen(chosen)
         unit = min(SECTOR, columns.unit(address, size))
         piece, row = columns.spread(address // unit, (address + size) // unit)
-        request, piece = columns.distinct(request[row], piece)
-        useful = np.bincount(request, minlength=self._of.size) * unit
-        moved = request[columns.starts(request, piece * unit // SECTOR)]
+        turn = request * WARP + self.turn[chosen]
+        turn, piece = columns.distinct(turn[row], piece)
+        moved = turn[columns.starts(turn, piece * unit // SECTOR)] // WARP
         moved = np.bincount(moved, minlength=self._of.size)
+        asked = turn[turn % WARP == 0] // WARP
+        useful = np.bincount(asked, minlength=self._of.size) * unit
         return self._sum(moved), self._sum(-(-useful // SECTOR))
 
     def _passes(self, chosen: Flags) -> tuple[Columns, Columns]:
         """The fewest passes possible, and how many are taken beyond those.
 
         A pass serves at most 128 bytes, so lanes with 8 bytes go by halves of a warp
-        and lanes with 16 by quarters; lanes that want the same word share it. A load
-        takes two such parts together where `_share` says so.
+        and lanes with 16 by quarters; lanes that want the same word share it, unless
+        they take turns. A load takes two such parts together where `_share` says so.
         """
         request, address, size = self._of_chosen(chosen)
         if not request.size:
@@ -197,7 +230,7 @@ class Requests:
         fewest = np.bincount(columns.distinct(part)[0] // WARP, minlength=self._of.size)
         word, row = columns.spread(address // WORD, (address + size - 1) // WORD + 1)
         bank = part[row] * BANKS + word % BANKS
-        bank, word = columns.distinct(bank, word // BANKS)
+        bank, _ = columns.distinct(bank, word // BANKS * WARP + self.turn[chosen][row])
         # The fullest bank decides how many passes a part of a request takes.
         first = columns.starts(bank)
         words = np.diff(first, append=bank.size)

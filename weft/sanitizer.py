@@ -170,16 +170,17 @@ def _guesses(trace: Trace) -> frozenset[int]:
     An instruction guesses if what its thread does next with the same element is
     such a swap, or nothing, each time.
     """
-    if not trace.swaps.size:
+    swaps = trace.atomics["cas"]
+    if not swaps.size:
         return frozenset()
-    touched = np.isin(trace.address, trace.address[trace.swaps])
+    touched = np.isin(trace.address, trace.address[swaps])
     rows = np.flatnonzero(touched & (trace.space != LOCAL))
     thread = trace.block[rows] * 1024 + trace.thread[rows]
     keys = trace.address[rows], trace.space[rows], thread
     order = np.lexsort((rows, *keys))
     same = np.all([np.diff(key[order]) == 0 for key in keys], axis=0)
     one, next_one = rows[order][:-1][same], rows[order][1:][same]
-    swap = np.isin(next_one, trace.swaps)
+    swap = np.isin(next_one, swaps)
     reads = trace.operation[one] == READ
     used = set(trace.site[one[reads & swap]].tolist())
     return frozenset(used - set(trace.site[one[reads & ~swap]].tolist()))

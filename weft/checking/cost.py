@@ -17,7 +17,8 @@ def run(exercise: Exercise, last: Trace) -> list[str]:
     size = exercise.limits.get("size", exercise.sizes[-1])
     lines = count(last if size == exercise.sizes[-1] else trace(exercise, size))
     facts = []
-    worst = max((n for n in lines if not n.shared), key=_per_request, default=None)
+    plain = (n for n in lines if not n.shared and not n.atomic)
+    worst = max(plain, key=_per_request, default=None)
     if "sectors" in exercise.limits and worst:
         if worst.per_request > exercise.limits["sectors"]:
             raise Failed(too_many_sectors(exercise, worst))

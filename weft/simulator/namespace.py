@@ -296,21 +296,27 @@ class Atomic:
     def __init__(self, run: "Run") -> None:
         self._run = run
 
-    def _change(self, array: Any, index: Any, new: Any, swap: bool = False) -> Any:
+    def _change(self, array: Any, index: Any, new: Any, value: Any = None) -> Any:
         if not isinstance(array, Array):
             self._run.fault("type", "cuda.atomic works on an element of an array")
         name = sys._getframe(1).f_code.co_name
-        kinds = _ATOMIC_KINDS.get(name, "iuf")
-        if array.dtype.kind not in kinds or array.dtype.itemsize not in (4, 8):
+        holds = _ATOMIC_KINDS.get(name, "iuf")
+        if array.dtype.kind not in holds or array.dtype.itemsize not in (4, 8):
             allowed = {"iuf": "int32, uint32, int64, uint64, float32 and float64"}
             allowed |= {"iu": "int32, uint32, int64 and uint64"}
             allowed |= {"u": "uint32 and uint64"}
             self._run.fault(
                 "type",
                 f"calls cuda.atomic.{name} on {array._name}, which holds {array.dtype}",
-                f"Numba has this operation for {allowed[kinds]}.",
+                f"Numba has this operation for {allowed[holds]}.",
             )
-        with self._run.atomically(swap), np.errstate(all="ignore"):
+        kinds = {name}
+        if array.dtype.kind in "iu" and array.dtype.itemsize == 4 and value == 1:
+            kinds.add("one")
+        parts = index if isinstance(index, tuple) else (index,)
+        if name not in ("exch", "cas") and all(type(part) is int for part in parts):
+            kinds.add("known")
+        with self._run.atomically(kinds), np.errstate(all="ignore"):
             old = array[index]
             if isinstance(old, Array):
                 self._run.fault("type", "an atomic operation needs one element")
@@ -318,7 +324,7 @@ class Atomic:
         return old
 
     def add(self, array: Any, index: Any, value: Any) -> Any:
-        return self._change(array, index, lambda old, t: old + _as(t, value))
+        return self._change(array, index, lambda old, t: old + _as(t, value), value)
 
     def sub(self, array: Any, index: Any, value: Any) -> Any:
         return self._change(array, index, lambda old, t: old - _as(t, value))
@@ -362,9 +368,7 @@ class Atomic:
 
     def cas(self, array: Any, index: Any, old: Any, value: Any) -> Any:
         self._run.try_later()
-        return self._change(
-            array, index, lambda now, t: value if now == old else now, swap=True
-        )
+        return self._change(array, index, lambda now, t: value if now == old else now)
 
     def compare_and_swap(self, array: Any, old: Any, value: Any) -> Any:
         return self.cas(array, (0,) * array.ndim, old, value)

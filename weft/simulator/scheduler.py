@@ -158,8 +158,8 @@ class Run:
         return wrap(data, name, space, self.fault, written, readonly)
 
     @contextlib.contextmanager
-    def atomically(self, swap: bool) -> Iterator[None]:
-        """Mark the accesses within as one atomic operation, or compare-and-swap."""
+    def atomically(self, kinds: set[str]) -> Iterator[None]:
+        """Mark the accesses within as one atomic operation; see `Trace.atomics`."""
         yield
 
     # What a trace wants to know

@@ -126,10 +126,11 @@ class Trace:
     Columns with one entry an access: `view` (index into `views`), `site` (into
     `places`), `array` (into `arrays`), `space` (GLOBAL, SHARED, LOCAL), `address` and
     `size` in bytes, `operation` (READ, WRITE, ATOMIC). Addresses are those of each
-    space; two arrays overlap only where they share memory. `swaps` are the rows of
-    compare-and-swap operations, `flops` the floating-point operations of each line.
-    `blocks` of `all_blocks` were written down. `partial` lists the barriers that a
-    block passed without some of its threads: block, place, and the threads that came.
+    space; two arrays overlap only where they share memory. `atomics` are the rows of
+    compare-and-swaps ("cas"), of additions of 1 ("one") and of operations on an element
+    that is no matter of data ("known"), `flops` the floating-point operations of each
+    line. `blocks` of `all_blocks` were written down. `partial` lists the barriers
+    that a block passed without some of its threads: block, place, and who came.
     """
 
     places: list[Place]
@@ -144,7 +145,7 @@ class Trace:
     address: Columns
     size: Columns
     operation: Columns
-    swaps: Columns
+    atomics: dict[str, Columns]
     bases: dict[str, int]
     flops: dict[Place, int]
     name: str
@@ -216,8 +217,8 @@ class TracedRun(Run):
         self._kept = 0
         self._memory: list[tuple[int, int, int, int]] = []
         self.atomic = False
-        self.swap = False
-        self.swaps: list[int] = []
+        self.kinds: set[str] = set()  # of the atomic operation going on
+        self.atomics: dict[str, list[int]] = {"cas": [], "one": [], "known": []}
         self.noting = True
         self._flops: dict[int, int] = {}
         super().__init__(*args)
@@ -299,8 +300,8 @@ class TracedRun(Run):
         return base
 
     @contextlib.contextmanager
-    def atomically(self, swap: bool) -> Iterator[None]:
-        self.atomic, self.swap = True, swap
+    def atomically(self, kinds: set[str]) -> Iterator[None]:
+        self.atomic, self.kinds = True, kinds
         try:
             yield
         finally:
@@ -528,7 +529,7 @@ class TracedRun(Run):
             address=start + i * s0 + j * s1,
             size=np.where(what & _VECTOR, 16, sizes),
             operation=what & 3,
-            swaps=np.array(self.swaps, np.int64),
+            atomics={k: np.array(v, np.int64) for k, v in self.atomics.items()},
             bases={n: b for (s, n), b in self._bases.items() if s == "global"},
             flops=self._arithmetic(number, array),
             name=self.call.__name__,
@@ -648,8 +649,9 @@ class Traced(Array):
             run.exchange(self._space, run.address(self._number) + offset)
         if not run.noting:
             return
-        if operation == ATOMIC and run.swap:
-            run.swaps.append(run.rows)
+        if operation == ATOMIC:
+            for kind in run.kinds & run.atomics.keys():
+                run.atomics[kind].append(run.rows)
         if self._whole:
             operation |= _VECTOR
             self._whole = -1
