@@ -965,9 +965,9 @@ assert lockstep(32, release_inside=True) == 32
 # %% [markdown]
 # ## If you want more
 #
-# - Measure exercise 5 as the ladder did the others: beside `torch.bincount(x, weights)`,
-#   on random pixels and on the dark image, with blocks of 512 threads. Guess first. Then
-#   exercise 6 beside `torch.amax`. (The solution has both tables.)
+# - Measure exercise 5 as the ladder did the others: on random pixels and on the dark
+#   image, with blocks of 512 threads, beside `torch.bincount(x, weights)`. Guess first.
+#   Then exercise 6 beside `torch.amax`. (The solution has both tables.)
 # - Sixteen pixels a lap: view the bytes as float32, load with
 #   `weft.intrinsics.load4`, get the bits with `libdevice.float_as_int`. Predict the
 #   time first; which of the two limits of `histogram_words` does it touch?
