@@ -97,7 +97,8 @@ def read(path: Path) -> Results:
 
 def read_all(root: Path) -> list[Results]:
     """Read every file of results/, by lab and then by GPU."""
-    return [read(path) for path in sorted((root / "results").glob("[0-9][0-9]_*.*.json"))]
+    labs = (root / "results").glob("[0-9][0-9]_*.*.json")
+    return [read(path) for path in sorted(labs)]
 
 
 def time_text(ms: float) -> str:
