@@ -64,6 +64,7 @@ def run(body: str, folder: Path) -> Any:
         ("d = {}\n    out[0] = 1", "cannot make a dict"),
         ("a, *b = (1, 2, 3)\n    out[0] = a", "cannot unpack with `*`"),
         ("s = f'{x[0]}'\n    out[0] = 1", "cannot make strings"),
+        ("out._data[0] = 1", "`out._data` cannot be used"),
         ("yield 1", "no `yield`"),
         ("a = x[0]\n    del a", "no `del`"),
         ("out[0] = sorted((2, 1))[0]", "`sorted` cannot be used"),

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from weft import compiling, lesson
-from weft.checking import compiled, cost, full_size, functions, simulated
+from weft.checking import compiled, cost, extra_case, full_size, functions, simulated
 from weft.checking.exercise import Exercise, is_kernel
 from weft.checking.simulated import Failed
 from weft.checking.verdict import CheckFailed, Verdict
@@ -33,6 +33,7 @@ def check(
     out: Callable[..., Any] | None = None,
     tolerance: float = 1e-5,
     limits: dict[str, Any] | None = None,
+    unseen: bool = True,
 ) -> Verdict:
     """Check a learner's function and say what is wrong with it.
 
@@ -50,6 +51,8 @@ def check(
         shared request, "lanes": fewest lanes of a warp per request on average,
         "float64": most lines that compute in it without need, "size": size to count
         on}.
+    unseen: also run a size that is not listed, between those that are, with data that
+        belong to the learner's source; for a function, arguments likewise.
 
     Returns a Verdict, true if all is well. Where the environment has WEFT_STRICT=1, a
     failure raises CheckFailed. Raises ValueError if the exercise itself is wrong.
@@ -66,6 +69,7 @@ def check(
             out,
             tolerance,
             limits or {},
+            unseen,
         )
     except Failed as failed:
         verdict = failed.verdict
@@ -87,6 +91,7 @@ def _verdict(
     out: Callable[..., Any] | None,
     tolerance: float,
     limits: dict[str, Any],
+    unseen: bool,
 ) -> Verdict:
     name = getattr(function, "__name__", repr(function))
     if missing.is_stale(name):
@@ -94,7 +99,7 @@ def _verdict(
     if kernel is not None:
         launch = function
     elif launch is None:
-        return _check_function(function, name, spec, inputs, tolerance)
+        return _check_function(function, name, spec, inputs, tolerance, unseen)
     else:
         kernel = function
         if not is_kernel(kernel):
@@ -102,7 +107,17 @@ def _verdict(
     if not sizes:
         raise ValueError(f"check({name}, ...): sizes is empty")
     exercise = Exercise(
-        function, kernel, spec, inputs, sizes, launch, full, out, tolerance, limits
+        function,
+        kernel,
+        spec,
+        inputs,
+        sizes,
+        launch,
+        full,
+        out,
+        tolerance,
+        limits,
+        unseen,
     )
     if not exercise.checks_launch:
         compiling.warm_up()
@@ -118,7 +133,12 @@ def _verdict(
 
 
 def _check_function(
-    function: Any, name: str, spec: Callable[..., Any], inputs: Any, tolerance: float
+    function: Any,
+    name: str,
+    spec: Callable[..., Any],
+    inputs: Any,
+    tolerance: float,
+    more: bool,
 ) -> Verdict:
     if not isinstance(function, FunctionType):
         raise Failed(
@@ -129,7 +149,12 @@ def _check_function(
                 "This exercise asks for a Python function, without @cuda.jit.",
             )
         )
-    cases = inputs(np.random.default_rng(0)) if callable(inputs) else inputs
+    cases = list(inputs(np.random.default_rng(0)) if callable(inputs) else inputs)
+    seed = extra_case.seed(function)
+    if more and callable(inputs):
+        cases += inputs(np.random.default_rng(seed))
+    elif more and (extra := extra_case.arguments(cases, seed)) is not None:
+        cases.append(extra)
     return Verdict(name, "pass", facts=functions.run(function, spec, cases, tolerance))
 
 

@@ -31,6 +31,7 @@ class Exercise:
     out: Callable[..., Any] | None
     tolerance: float
     limits: dict[str, float]
+    unseen: bool = True
 
     @property
     def name(self) -> str:
@@ -41,10 +42,10 @@ class Exercise:
         """Whether the learner wrote the launch, not the kernel."""
         return self.written_by_learner is not self.kernel
 
-    def case(self, size: Any) -> "Case":
+    def case(self, size: Any, seed: int = SEED) -> "Case":
         """Make the data for one size: seeded, so that every run sees the same."""
         parts = size if isinstance(size, tuple) else (size,)
-        rng = np.random.default_rng([SEED, *(int(p) for p in parts)])
+        rng = np.random.default_rng([seed, *(int(p) for p in parts)])
         given = as_tuple(self.inputs(rng, *parts))
         typed = as_tuple(self.spec(*copies(given)))
         exact = as_tuple(self.spec(*(widened(x) for x in copies(given))))
@@ -52,21 +53,27 @@ class Exercise:
             outputs = tuple(np.empty_like(np.asarray(t)) for t in typed)
         else:
             outputs = tuple(np.array(o) for o in as_tuple(self.out(*copies(given))))
-        return Case(parts, given, tuple(map(np.asarray, exact)), outputs)
+        exact_arrays = tuple(map(np.asarray, exact))
+        return Case(parts, given, exact_arrays, outputs, seed == SEED)
 
 
 @dataclass(frozen=True)
 class Case:
-    """The data of one size: `outputs` is what the kernel will write into."""
+    """The data of one size: `outputs` is what the kernel will write into.
+
+    `listed` says that the exercise names the size.
+    """
 
     size: tuple[Any, ...]
     inputs: Arrays
     expected: tuple[np.ndarray[Any, Any], ...]
     outputs: tuple[np.ndarray[Any, Any], ...]
+    listed: bool = True
 
     @property
     def label(self) -> str:
-        return "size " + " × ".join(f"{s:,}" for s in self.size)
+        written = "size " + " × ".join(f"{s:,}" for s in self.size)
+        return written if self.listed else f"{written}, which the check does not list"
 
 
 def as_tuple(value: Any) -> Arrays:

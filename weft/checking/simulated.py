@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from weft.checking import hazards
+from weft.checking import extra_case, hazards
 from weft.checking.compare import Difference, difference
 from weft.checking.exercise import Case, Exercise, source_function
 from weft.checking.verdict import Verdict
@@ -33,26 +33,53 @@ def run(exercise: Exercise) -> tuple[list[str], Trace]:
     elements = 0
     for size in exercise.sizes:
         case = exercise.case(size)
-        config = configure(exercise, case)
-        if exercise.checks_launch:
-            excessive(exercise, case, config)
-        try:
-            done = traced(exercise, case, config)
-        except Fault as fault:
-            raise Failed(from_fault(exercise, fault, case.label)) from None
-        hazard = hazards.find(exercise.name, done.trace, config, case.label)
-        if hazard is not None and not hazard.secondary:
-            raise Failed(hazard.verdict)
-        judge(exercise, case, config, done)
-        if hazard is not None:
-            raise Failed(hazard.verdict)
+        done = run_case(exercise, case, configure(exercise, case))
         elements += sum(o.size for o in done.outputs)
+    extra = run_unseen(exercise)
     sizes = len(exercise.sizes)
     fact = (
-        f"right in the simulator: {sizes} size{'s' * (sizes > 1)}, "
-        f"{elements:,} results, every index in bounds, no race"
+        f"right in the simulator: {sizes} size{'s' * (sizes > 1)}"
+        f"{' and one not listed' * (extra > 0)}, {elements + extra:,} results, "
+        "every index in bounds, no race"
     )
     return [fact, *left_early(done.trace)], done.trace
+
+
+def run_case(exercise: Exercise, case: Case, config: Any) -> "Done":
+    """Run one case and look at all it did. Raises `Failed`."""
+    if exercise.checks_launch:
+        excessive(exercise, case, config)
+    try:
+        done = traced(exercise, case, config)
+    except Fault as fault:
+        raise Failed(from_fault(exercise, fault, case.label)) from None
+    hazard = hazards.find(exercise.name, done.trace, config, case.label)
+    if hazard is not None and not hazard.secondary:
+        raise Failed(hazard.verdict)
+    judge(exercise, case, config, done)
+    if hazard is not None:
+        raise Failed(hazard.verdict)
+    return done
+
+
+def run_unseen(exercise: Exercise) -> int:
+    """Run a size that the exercise does not list; give how many results it has.
+
+    0 where the exercise wants none, or its data or launch cannot be had in this size.
+    """
+    seed = extra_case.seed(exercise.written_by_learner)
+    size = extra_case.size(exercise.sizes, seed) if exercise.unseen else None
+    if size is None:
+        return 0
+    try:
+        case = exercise.case(size, seed)
+        config = configure(exercise, case)
+        configuration(config)
+    except Failed:
+        raise
+    except Exception:
+        return 0
+    return sum(o.size for o in run_case(exercise, case, config).outputs)
 
 
 def left_early(trace: Trace) -> list[str]:

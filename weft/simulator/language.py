@@ -108,6 +108,11 @@ def refuse(
         if type(n) in _STATEMENTS and id(n) not in fine
     ]
     words += [
+        (n, f"`{ast.unparse(n)}` cannot be used in a kernel", "There is no such thing.")
+        for n in ast.walk(definition)
+        if isinstance(n, ast.Attribute) and n.attr.startswith("_")
+    ]
+    words += [
         (
             n,
             f"the kernel changes `{ast.unparse(n)}`",
