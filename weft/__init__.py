@@ -9,7 +9,7 @@ import os
 import sys
 from typing import TYPE_CHECKING, Any
 
-from weft import device
+from weft import device, tracebacks
 
 if TYPE_CHECKING:
     from weft import bench
@@ -56,6 +56,7 @@ def _choose() -> bool:
 os.environ.setdefault("NUMBA_CUDA_LOW_OCCUPANCY_WARNINGS", "0")
 
 GPU = _choose()
+tracebacks.install()
 
 _HOME = {
     "bench": "weft.bench",

@@ -3,6 +3,8 @@
 from dataclasses import dataclass, field
 from types import CodeType, FrameType
 
+from weft.tracebacks import called_at
+
 
 @dataclass(frozen=True)
 class Place:
@@ -50,7 +52,11 @@ class Fault(Exception):
 
     def _render_traceback_(self, *_: object) -> list[str]:
         """What IPython shows: the words, without the frames of this package."""
-        return [f"{type(self).__name__}: {self}"]
+        shown = f"{type(self).__name__}: {self}"
+        called = called_at(self)
+        if called is not None:
+            shown += f"\n  launched on line {called[0]}: {called[1]}"
+        return [shown]
 
 
 class LaunchError(Fault, ValueError):

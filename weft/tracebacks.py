@@ -1,0 +1,55 @@
+"""Errors that explain themselves, shown without the frames of this package.
+
+IPython asks an error how to show itself (`_render_traceback_`); Python itself shows
+every frame. So Python's hook for uncaught errors leaves ours out of them.
+"""
+
+import linecache
+import sys
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+_OURS = str(Path(__file__).parent)
+_TOOLS = ("IPython", "ipykernel", "nbclient", "_pytest", "pluggy")
+
+
+def install() -> None:
+    """Leave our frames out of what Python shows of our errors."""
+    shown = sys.excepthook
+
+    def hook(kind: type[BaseException], error: BaseException, trace: Any) -> None:
+        if hasattr(error, "_render_traceback_"):
+            trace = without_ours(trace)
+            error.__traceback__ = trace  # Python prints this one
+        shown(kind, error, trace)
+
+    if getattr(sys.excepthook, "__module__", "") != __name__:
+        sys.excepthook = hook
+
+
+def without_ours(trace: TracebackType | None) -> TracebackType | None:
+    """`trace` without the frames of this package."""
+    if trace is None:
+        return None
+    rest = without_ours(trace.tb_next)
+    if is_ours(trace):
+        return rest
+    return TracebackType(rest, trace.tb_frame, trace.tb_lasti, trace.tb_lineno)
+
+
+def is_ours(trace: TracebackType) -> bool:
+    return trace.tb_frame.f_code.co_filename.startswith(_OURS)
+
+
+def called_at(error: BaseException) -> tuple[int, str] | None:
+    """The line, and its text, from which the learner called what raised `error`."""
+    found = None
+    trace = error.__traceback__
+    while trace is not None and not is_ours(trace):
+        filename = trace.tb_frame.f_code.co_filename
+        if not any(tool in Path(filename).parts for tool in _TOOLS):
+            text = linecache.getline(filename, trace.tb_lineno).strip()
+            found = trace.tb_lineno, text
+        trace = trace.tb_next
+    return found
