@@ -11,6 +11,7 @@ sectors, requests and passes, ours and theirs.
 import argparse
 import json
 import os
+import re
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -48,6 +49,9 @@ METRICS = {
     "shared store passes": ("l1tex__data_pipe_lsu_wavefronts_mem_shared_op_st",),
     "shared store conflicts": ("l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_st",),
     "shared atomic passes": ("l1tex__data_pipe_lsu_wavefronts_mem_shared_op_atom",),
+    "shared atomic conflicts": (
+        "l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_atom",
+    ),
 }
 
 
@@ -90,19 +94,19 @@ def trace_of(kernel: Kernel) -> Trace | None:
         return None
 
 
-def of_kernel(kernel: Kernel, raw: "Raw") -> dict[str, Any]:
+def judged(kernel: Kernel) -> dict[str, Any]:
+    """Our verdict on a kernel, and the lines that it names."""
     function, arguments = kernel.load()
     verdict = check(function, **arguments)
-    entry: dict[str, Any] = {
-        "label": kernel.label,
-        "digest": kernel.digest,
-        "verdict": verdict.kind,
-        "lines": sorted({place.line for place, _ in verdict.places}),
-        "on the GPU": "not launched",
-    }
+    lines = sorted({place.line for place, _ in verdict.places})
+    return {"digest": kernel.digest, "verdict": verdict.kind, "lines": lines}
+
+
+def of_kernel(kernel: Kernel, raw: "Raw") -> dict[str, Any]:
     name = kernel.function
-    if name in raw.plain:
-        entry["on the GPU"] = reports.outcome(raw.plain[name])
+    entry: dict[str, Any] = {"label": kernel.label} | judged(kernel)
+    launch = raw.plain.get(name)
+    entry["on the GPU"] = reports.outcome(launch) if launch else "not launched"
     entry["tools"] = {t: found[name] for t, found in raw.tools.items() if name in found}
     trace = trace_of(kernel) if name in raw.metrics else None
     if trace is not None:
@@ -110,9 +114,13 @@ def of_kernel(kernel: Kernel, raw: "Raw") -> dict[str, Any]:
     return entry
 
 
+def request_of(pattern: patterns.Pattern) -> Trace:
+    """The trace of a pattern's launch."""
+    return record(pattern.kernel(), (1, 32), pattern.arguments())[0]
+
+
 def of_pattern(pattern: patterns.Pattern, measured: Totals) -> dict[str, list[int]]:
-    trace, _ = record(pattern.kernel(), (1, 32), pattern.arguments())
-    return beside(ours(trace), theirs(measured))
+    return beside(ours(request_of(pattern)), theirs(measured))
 
 
 class Raw:
@@ -123,8 +131,6 @@ class Raw:
         for part in sorted(folder.glob("plain*")):
             self.plain |= reports.launches(part)
         self.tools = {tool: reports.findings(folder / tool) for tool in reports.TOOLS}
-        for name, found in reports.findings(folder / "initcheck_shared").items():
-            self.tools["initcheck"].setdefault(name, []).extend(found)
         self.metrics = dict(reports.metrics(folder / "ncu" / "report.0.txt"))
         labels = (folder / "patterns" / "labels").read_text().splitlines()
         numbers = reports.metrics(folder / "patterns" / "report.0.txt")
@@ -135,11 +141,17 @@ class Raw:
         self.versions = json.loads((folder / "versions.json").read_text())
 
 
+def brief(version: str) -> str:
+    """The number in what a tool says of its version."""
+    found = re.search(r"Version (\S+)", version)
+    return found[1] if found else version
+
+
 def agreement(raw: Raw, date: str) -> dict[str, Any]:
     known = {pattern.label: pattern for pattern in patterns.patterns()}
     return {
         "device": raw.versions.pop("driver").splitlines()[-1],
-        "versions": raw.versions,
+        "versions": {name: brief(text) for name, text in raw.versions.items()},
         "date": date,
         "not launched": measure.ENDLESS,
         "kernels": {k.function: of_kernel(k, raw) for k in corpus()},
@@ -151,6 +163,19 @@ def agreement(raw: Raw, date: str) -> dict[str, Any]:
     }
 
 
+def written(found: dict[str, Any]) -> str:
+    """As JSON, a line for each kernel and each pattern."""
+    parts = []
+    for key, value in found.items():
+        if key in ("kernels", "patterns"):
+            each = (f"  {json.dumps(k)}: {json.dumps(v)}" for k, v in value.items())
+            text = "{\n" + ",\n".join(each) + "\n }"
+        else:
+            text = json.dumps(value)
+        parts.append(f" {json.dumps(key)}: {text}")
+    return "{\n" + ",\n".join(parts) + "\n}\n"
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("raw", type=Path, help="the folder that measure wrote")
@@ -159,7 +184,7 @@ def main() -> None:
     args = parser.parse_args()
     found = agreement(Raw(args.raw), args.date)
     path = ROOT / "results" / f"agreement.{args.gpu}.json"
-    path.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
+    path.write_text(written(found), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -15,7 +15,6 @@ from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
 KERNELS = ROOT / "tests" / "kernels"
-FOLDER = KERNELS / "corpus"
 
 HEAD = re.compile(r"# verdict: ([\w-]+)\n# (.+)\n")
 HERE = re.compile(r"\s*# <- here$")
@@ -87,19 +86,19 @@ class Kernel:
         return scope[self.function], scope["CHECK"]
 
 
-def read(path: Path) -> Kernel:
+def read(path: Path, kernels: Path = KERNELS) -> Kernel:
     source = path.read_text(encoding="utf-8")
     head = HEAD.match(source)
     if head is None:
         raise ValueError(f"{path}: `# verdict: <kind>` and a comment come first")
-    group = "/".join(path.parent.relative_to(KERNELS).parts).removeprefix("corpus/")
+    group = "/".join(path.parent.relative_to(kernels).parts).removeprefix("corpus/")
     return Kernel(path, group, head[1], head[2], source)
 
 
-def corpus() -> list[Kernel]:
-    return [read(path) for path in sorted(FOLDER.glob("*/*.py"))]
+def corpus(kernels: Path = KERNELS) -> list[Kernel]:
+    return [read(path, kernels) for path in sorted(kernels.glob("corpus/*/*.py"))]
 
 
-def of_labs() -> list[Kernel]:
-    paths = sorted(KERNELS.glob("*/*/*.py"))
-    return [read(path) for path in paths if FOLDER not in path.parents]
+def of_labs(kernels: Path = KERNELS) -> list[Kernel]:
+    paths = sorted(kernels.glob("[0-9]*/*/*.py"))
+    return [read(path, kernels) for path in paths]

@@ -114,12 +114,11 @@ def ncu(metrics: list[str]) -> list[str]:
     ]
 
 
-def versions(newer: str | None) -> dict[str, str]:
+def versions() -> dict[str, str]:
     found = {}
     for name, words in {
         "compute-sanitizer": ["compute-sanitizer", "--version"],
         "ncu": ["ncu", "--version"],
-        "compute-sanitizer, newer": [newer or "true", "--version"],
         "driver": ["nvidia-smi", "--query-gpu=name,driver_version", "--format=csv"],
     }.items():
         done = subprocess.run(words, capture_output=True, text=True, check=False)
@@ -133,13 +132,12 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("out", type=Path)
     parser.add_argument("--only", nargs="*", help="kernels; all without it")
-    parser.add_argument("--newer", help="a compute-sanitizer of 2025.4 or later")
     args = parser.parse_args()
     out: Path = args.out
     out.mkdir(parents=True, exist_ok=True)
     os.environ.setdefault("NUMBA_CUDA_LOW_OCCUPANCY_WARNINGS", "0")
     os.environ.setdefault("NUMBA_CACHE_DIR", "/tmp/weft-verification")
-    (out / "versions.json").write_text(json.dumps(versions(args.newer), indent=1))
+    (out / "versions.json").write_text(json.dumps(versions(), indent=1))
     chosen = [k for k in launched() if not args.only or k.function in args.only]
     names = [k.function for k in chosen]
     safe = [k.function for k in chosen if not risk(k)]
@@ -149,9 +147,6 @@ def main() -> None:
         "initcheck": [*SANITIZER, "--tool", "initcheck"],
         "synccheck": [*SANITIZER, *CONTINUE, "--tool", "synccheck"],
     }
-    if args.newer:  # initcheck looks at shared memory since CUDA 13.1
-        words = [args.newer, *SANITIZER[1:], "--tool", "initcheck"]
-        tools["initcheck_shared"] = [*words, "--initcheck-address-space", "shared"]
     compile_all(names, out, 8)
     with ThreadPoolExecutor(len(tools)) as pool:
         for tool, command in tools.items():
