@@ -15,8 +15,10 @@ if str(ROOT) not in sys.path:  # the book words its numbers with weft's own code
     sys.path.insert(0, str(ROOT))
 
 from . import (  # noqa: E402
+    agreement,
     answers,
     drawing,
+    kills,
     lessons,
     measured,
     network,
@@ -28,8 +30,10 @@ from . import (  # noqa: E402
 )
 
 MODULES = (
+    agreement,
     answers,
     drawing,
+    kills,
     lessons,
     measured,
     network,

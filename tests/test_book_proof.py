@@ -1,0 +1,90 @@
+"""The pages that prove the checks: the kill table, and the agreement with NVIDIA."""
+
+import re
+import shutil
+import sys
+from pathlib import Path
+
+import pytest
+from built_book import ROOT
+from test_book_extension import Render, render  # noqa: F401
+
+sys.path.insert(0, str(ROOT / "book" / "_ext"))
+from verification import comparison
+from verification.corpus import corpus
+
+KERNEL = """# verdict: out-of-bounds
+# Every thread has an element.
+@cuda.jit
+def kernel(x, out):
+    out[cuda.grid(1)] = x[cuda.grid(1)]  # <- here
+
+
+CHECK = dict()
+"""
+
+
+@pytest.fixture
+def small(tmp_path: Path, render: Render) -> Render:  # noqa: F811
+    """A repository with one kernel in its corpus, and what was measured on a GPU."""
+    source = tmp_path / "source"
+    folder = source / "tests" / "kernels" / "corpus" / "out_of_bounds"
+    folder.mkdir(parents=True)
+    (folder / "wrong_no_guard.py").write_text(KERNEL)
+    (source / "verification").mkdir()
+    for name in (
+        "results/agreement.nvidia-h200.json",
+        "verification/differences.toml",
+    ):
+        shutil.copy(ROOT / name, source / name)
+    return render
+
+
+def test_a_kernel_its_thought_its_verdict_and_its_line(small: Render) -> None:
+    html, warnings = small("```{kill-table} out_of_bounds\n```")
+    assert warnings == []
+    assert "no guard" in html
+    assert "Every thread has an element." in html
+    assert "✗ outside the array" in html
+    assert "<code>out[cuda.grid(1)] = x[cuda.grid(1)]</code>" in html
+    assert "# &lt;- here" not in html
+
+
+def test_a_class_that_does_not_exist_is_a_warning(small: Render) -> None:
+    _, warnings = small("```{kill-table} nothing\n```")
+    assert len(warnings) == 1
+
+
+def test_how_many_there_are(small: Render) -> None:
+    html, warnings = small("```{kill-count}\n```")
+    assert warnings == []
+    assert re.search(r"out of bounds</th>.*?>1</td>.*?>0</td>", html)
+
+
+@pytest.mark.parametrize(
+    ("what", "text"),
+    [
+        ("measured", "NVIDIA H200"),
+        ("overview", "racecheck"),
+        ("verdicts", "racecheck: race: read and write, lines 8, 9"),
+        ("counters", "≠"),
+        ("patterns", "global load, 16 bytes"),
+        ("why counters", "<code>grid.sync()</code>"),
+    ],
+)
+def test_the_tables_of_the_agreement(small: Render, what: str, text: str) -> None:
+    html, warnings = small(f"```{{agreement}} {what}\n```")
+    assert warnings == []
+    assert text in html
+
+
+def test_every_class_has_its_place_on_the_page() -> None:
+    page = (ROOT / "book" / "kill_table.md").read_text(encoding="utf-8")
+    shown = re.findall(r"^```{kill-table} (\w+)$", page, re.M)
+    assert sorted(shown) == sorted({*(k.group for k in corpus()), "labs"})
+
+
+def test_every_kind_of_difference_has_its_place_on_the_page() -> None:
+    page = (ROOT / "book" / "agreement.md").read_text(encoding="utf-8")
+    shown = set(re.findall(r"^```{agreement} why (\w+)$", page, re.M))
+    assert shown == set(comparison.read(ROOT).causes)
