@@ -374,3 +374,107 @@ def test_random_barriers_against_every_schedule(
 
     trace = traced(kernel, (1, LANES), codes, floats(LANES))
     assert (races(trace) is not None) == brute_force(program)
+
+
+# Random kernels of two blocks and two warps against what every thread can know
+
+WHO = [0, 1, 2, 3, 32, 33]  # of each block: four lanes of warp 0, two of warp 1
+KINDS = ("read", "write", "atomic", "barrier", "grid", "warp")
+Step = tuple[str, int, int, int, int]  # kind, shared or global, scale, offset, mask
+
+
+def cell_of(step: Step, rank: int, block: int) -> tuple[int, int]:
+    """What a thread touches: the memory (-1: global), and the cell in it."""
+    _, is_global, scale, offset, _ = step
+    cell = (rank * scale + block * is_global * (scale + 1) + offset) % 8
+    return (-1 if is_global else block), cell
+
+
+def racy(program: list[Step]) -> bool:
+    """Whether two accesses conflict of which neither thread knows the other's.
+
+    All threads take the program step by step, which is a possible order. A thread knows
+    what it did; who meets at a barrier knows what any of them knew.
+    """
+    threads = [(b, r) for b in range(2) for r in range(len(WHO))]
+    knows: dict[tuple[int, int], set[int]] = {t: set() for t in threads}
+    done: list[tuple[tuple[int, int], str]] = []  # the cell, and what was done to it
+
+    def meet(together: list[tuple[int, int]]) -> None:
+        everything = set().union(*(knows[t] for t in together))
+        for t in together:
+            knows[t] = set(everything)
+
+    for step in program:
+        kind, mask = step[0], step[4]
+        if kind == "grid":
+            meet(threads)
+        elif kind == "barrier":
+            for block in range(2):
+                meet([t for t in threads if t[0] == block])
+        elif kind == "warp":
+            for block in range(2):
+                meet([(block, r) for r in range(4) if mask >> r & 1])
+        else:
+            for block, rank in threads:
+                if not mask >> rank & 1:
+                    continue
+                cell = cell_of(step, rank, block)
+                for number, (other, earlier) in enumerate(done):
+                    plain = {kind, earlier} - {"atomic"}
+                    writes = {kind, earlier} - {"read"}
+                    unknown = number not in knows[block, rank]
+                    if other == cell and plain and writes and unknown:
+                        return True
+                knows[block, rank].add(len(done))
+                done.append((cell, kind))
+    return False
+
+
+@cuda.jit
+def take_steps(steps, work, out):
+    tile = cuda.shared.array(8, int32)
+    t, b = cuda.threadIdx.x, cuda.blockIdx.x
+    rank = t if t < 4 else (t - 28 if t >= 32 else -1)
+    for k in range(steps.shape[0]):
+        kind, wide, scale, offset, mask = steps[k]
+        cell = (rank * scale + b * wide * (scale + 1) + offset) % 8
+        takes_part = rank >= 0 and mask >> rank & 1
+        if kind == 3:
+            cuda.syncthreads()
+        elif kind == 4:
+            cuda.cg.this_grid().sync()
+        elif kind == 5:
+            if t < 4 and takes_part:
+                cuda.syncwarp(mask)
+        elif takes_part:
+            memory = work if wide else tile
+            if kind == 0:
+                out[b, rank] = memory[cell]
+            elif kind == 1:
+                memory[cell] = t
+            else:
+                cuda.atomic.add(memory, cell, 2)
+
+
+ACCESS = st.tuples(
+    st.sampled_from(KINDS[:3]),
+    st.integers(0, 1),
+    st.integers(0, 2),
+    st.integers(0, 7),
+    st.integers(1, 63),
+)
+MEETING = st.one_of(
+    st.just(("barrier", 0, 0, 0, 63)),
+    st.just(("grid", 0, 0, 0, 63)),
+    st.tuples(st.just("warp"), *[st.just(0)] * 3, st.integers(1, 15)),
+)
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.lists(st.one_of(ACCESS, MEETING), min_size=2, max_size=8))
+def test_random_meetings_of_blocks_and_warps(program: list[Step]) -> None:
+    steps = np.array([[KINDS.index(kind), *rest] for kind, *rest in program], np.int64)
+    work, out = np.zeros(8, np.int32), np.zeros((2, len(WHO)), np.int32)
+    trace = traced(take_steps, (2, 34), steps, work, out)
+    assert (races(trace) is not None) == racy(program)
