@@ -150,10 +150,10 @@ class Trace(simulated.Trace):
         )
 
     def __repr__(self) -> str:
-        rows = [list(HEAD), *self._rows()]
+        rows = self._table()
         for row in rows:
             row[1] = row[1] if len(row[1]) <= WIDTH else row[1][: WIDTH - 1] + "…"
-        widths = [max(len(row[k]) for row in rows) for k in range(len(HEAD))]
+        widths = [max(len(row[k]) for row in rows) for k in range(len(rows[0]))]
         table = [
             "  " + "  ".join(c.ljust(w) for c, w in zip(row, widths, strict=True))
             for row in rows
@@ -168,19 +168,28 @@ class Trace(simulated.Trace):
         return "\n\n".join(parts)
 
     def _repr_html_(self) -> str:
-        head = [html.escape(h) for h in HEAD]
-        rows = []
-        for number, source, *rest in self._rows():
-            code = f"<code>{html.escape(source)}</code>" if source else ""
-            rows.append([html.escape(number), code, *map(html.escape, rest)])
+        head, *rows = self._table()
+        last = ""
+        for row in rows:
+            row[0] = last = row[0] or last
+            row[1:] = [
+                f'<span style="white-space:nowrap">{html.escape(cell)}</span>'
+                for cell in row[1:]
+            ]
         parts = [
             f'<p style="margin:.2em 0"><strong>{html.escape(self.title)}</strong></p>',
             markup.note(self.subtitle),
-            markup.table(head, rows),
+            f'<div role="group" aria-label="Accesses by line" tabindex="0" '
+            f'style="overflow-x:auto">{markup.table(head, rows)}</div>',
             *(f'<p style="margin:.15em 0">{html.escape(f)}</p>' for f in self._facts()),
         ]
         shown = markup.block(parts, label=f"Trace of {self.title}")
         return shown if self.hazard is None else shown + self.hazard._repr_html_()
+
+    def _table(self) -> list[list[str]]:
+        """The head and the rows; without flops where there are none."""
+        table = [list(HEAD), *self._rows()]
+        return table if self.total.flops else [row[:-1] for row in table]
 
     def _rows(self) -> list[list[str]]:
         """The table's cells; a source line is named where it first appears."""

@@ -72,6 +72,8 @@ class Case:
 
     @property
     def label(self) -> str:
+        if not self.size:
+            return "" if self.listed else "on other data"
         written = "size " + " × ".join(f"{s:,}" for s in self.size)
         return written if self.listed else f"{written}, which the check does not list"
 

@@ -1,26 +1,39 @@
 """What `check` says: one verdict, worded for the learner, in text and in HTML."""
 
 import html
+import textwrap
 from dataclasses import dataclass, field
 
 from weft import markup
 from weft.simulator.faults import Place, short
 
-# Where the book explains a kind of mistake: chapter title, heading.
-READ_ON = {
-    "out-of-bounds": ("Your first kernel", "The guard"),
-    "negative-index": ("Your first kernel", "The guard"),
-    "unwritten": ("Your first kernel", "Which element is mine?"),
-    "launch": ("Your first kernel", "The launch configuration"),
-    "barrier": ("Shared memory", "Barriers"),
-    "race": ("Shared memory", "Barriers"),
-    "uninitialised": ("Shared memory", "Barriers"),
-    "sectors": ("Shared memory", "Coalescing"),
-    "bank-conflicts": ("Shared memory", "Banks"),
-    "lost-update": ("Atomics", "Lost updates"),
-    "stores-race": ("Your first kernel", "Which element is mine?"),
-    "warp": ("Warps", "Masks"),
-    "divergence": ("Warps", "What divergence costs"),
+BOOK = "https://warp-and-weft.github.io/warp-and-weft/book"
+
+# The book's page on each kind of mistake: its file in book/bugs, and its title.
+PAGES = {
+    "out-of-bounds": "Outside the array",
+    "unwritten": "An output left unwritten",
+    "launch": "A launch that does not fit",
+    "race": "A race in shared memory",
+    "lost-update": "A race between blocks",
+    "barrier": "A barrier that not all reach",
+    "warp": "A warp operation without its lanes",
+    "uninitialised": "Memory that nobody wrote",
+    "input-written": "An input overwritten",
+    "endless-loop": "A loop that does not end",
+    "type": "Python that Numba does not compile",
+    "sectors": "Uncoalesced access",
+    "bank-conflicts": "Bank conflicts",
+    "divergence": "Warps that diverge",
+    "float64": "float64 by accident",
+    "hang": "A GPU that does not come back",
+}
+
+# Which page a verdict sends to; a verdict's topic says more than its kind.
+READ_ON = {kind: kind for kind in PAGES} | {
+    "negative-index": "out-of-bounds",
+    "stores-race": "lost-update",
+    "context": "hang",
 }
 
 HEADLINES = {
@@ -99,48 +112,48 @@ class Verdict:
         return ", ".join(parts)
 
     @property
+    def page(self) -> str:
+        """The page of the book on this kind of mistake, '' if there is none."""
+        return READ_ON.get(self.topic) or READ_ON.get(self.kind, "")
+
+    @property
     def read_on(self) -> str:
-        topic = self.topic or self.kind
-        if topic not in READ_ON:
-            return ""
-        chapter, heading = READ_ON[topic]
-        return f"book: {chapter}, “{heading}”"
+        return f"book: Bugs, “{PAGES[self.page]}”" if self.page else ""
 
     def __repr__(self) -> str:
         parts = [self.title]
         if self.places:
-            width = max(len(p.text) for p, _ in self.places)
-            parts.append(
-                "\n".join(
-                    f"  line {p.line:<4} {p.text:<{width}}   {note}".rstrip()
-                    for p, note in self.places
-                )
-            )
-        said = "\n".join(f"  {text}" for text in (self.message, self.why) if text)
-        if said:
-            parts.append(said)
+            parts.append(_lines(self.places))
+        parts += [wrapped(text) for text in (self.message, self.why) if text]
+        if self.message and self.why:  # one paragraph each, with no gap
+            parts[-2:] = ["\n".join(parts[-2:])]
         if self.who:
-            parts.append(f"  ({self.who})")
+            parts.append(wrapped(f"({self.who})"))
         if self.facts:
-            parts.append("\n".join(f"  {fact}" for fact in self.facts))
+            parts.append("\n".join(wrapped(fact, "    ") for fact in self.facts))
         if self.read_on:
             parts.append(f"  → {self.read_on}")
         return "\n\n".join(parts)
 
     def _repr_html_(self) -> str:
-        colour = {"pass": "#2a8f5c", "begin": "#4878a8"}.get(self.kind, "#c8473c")
+        colour, word = {
+            "pass": ("#2a8f5c", "Passed"),
+            "begin": ("#4878a8", "Not begun"),
+        }.get(self.kind, ("#c8473c", "Not passed"))
+        mark, _, title = self.title.partition(" ")
+        name, _, headline = title.partition(" — ")
         parts = [
-            f'<p style="margin:.2em 0"><strong>{html.escape(self.title)}</strong></p>'
+            f'<p style="margin:.2em 0"><span aria-hidden="true">{mark} </span>'
+            f'<span style="{HIDDEN}">{word}: </span>'
+            f"<strong><code>{html.escape(name)}</code> — {html.escape(headline)}"
+            "</strong></p>"
         ]
         if self.places:
-            rows = "".join(
-                f"<div style='white-space:pre'>{_line(place)}"
-                f"<span style='opacity:.75'>   {html.escape(note)}</span></div>"
-                for place, note in self.places
-            )
+            rows = "".join(_row(place, note) for place, note in self.places)
             parts.append(
-                "<div style='overflow-x:auto;font-family:var(--jp-code-font-family,"
-                f"ui-monospace,monospace);font-size:.92em;margin:.5em 0'>{rows}</div>"
+                '<div role="group" aria-label="Source lines" tabindex="0" '
+                'style="overflow-x:auto;margin:.5em 0;display:grid;'
+                f'grid-template-columns:max-content 1fr;column-gap:1em">{rows}</div>'
             )
         parts += [
             f'<p style="margin:.4em 0">{markup.inline(text)}</p>'
@@ -149,12 +162,16 @@ class Verdict:
         ]
         if self.who:
             parts.append(markup.note(self.who))
-        parts += [
-            f'<p style="margin:.15em 0">{markup.inline(fact)}</p>'
-            for fact in self.facts
-        ]
-        if self.read_on:
-            parts.append(markup.note(f"→ {self.read_on}"))
+        if self.facts:
+            facts = "".join(f"<li>{markup.inline(fact)}</li>" for fact in self.facts)
+            style = "margin:.3em 0;padding-left:1.2em"
+            parts.append(f'<ul style="{style}">{facts}</ul>')
+        if self.page:
+            link = f'<a href="{BOOK}/bugs/{self.page}.html">“{PAGES[self.page]}”</a>'
+            parts.append(
+                '<p style="margin:.4em 0"><span aria-hidden="true">→ </span>'
+                f"book: Bugs, {link}</p>"
+            )
         return (
             f'<div class="weft-verdict" data-kind="{self.kind}" role="status" '
             f'style="border-left:4px solid {colour};padding:.3em .9em;margin:.3em 0;'
@@ -162,14 +179,57 @@ class Verdict:
         )
 
 
-def _line(place: Place) -> str:
-    """The source line as HTML, the offending expression underlined."""
+WIDTH = 80  # characters of a line in a terminal
+MONOSPACE = (
+    "font-family:var(--jp-code-font-family,ui-monospace,monospace);font-size:.92em"
+)
+HIDDEN = "position:absolute;width:1px;height:1px;overflow:hidden;clip-path:inset(50%)"
+
+
+def wrapped(text: str, later: str = "  ") -> str:
+    """`text` for a terminal, indented; the lines after the first by `later`."""
+    return textwrap.fill(
+        text,
+        WIDTH,
+        initial_indent="  ",
+        subsequent_indent=later,
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
+
+
+def _lines(places: list[tuple[Place, str]]) -> str:
+    """Source lines for a terminal, each with its note: beside it where both fit."""
+    width = max(len(p.text) for p, _ in places)
+    beside = all(14 + width + len(note) <= WIDTH for _, note in places)
+    shown = []
+    for place, note in places:
+        line = f"  line {place.line:<4} "
+        if beside or not note:
+            shown.append(f"{line}{place.text:<{width}}   {note}".rstrip())
+        else:
+            shown.append(f"{line}{place.text}\n{' ' * len(line)}  {note}")
+    return "\n".join(shown)
+
+
+def _row(place: Place, note: str) -> str:
+    """A source line as HTML, the offending expression underlined, its note below."""
     text = html.escape(place.text)
     part = html.escape(place.expression)
     if part and part != text and part in text:
         text = text.replace(
             part,
-            f"<span style='text-decoration:underline wavy #c8473c'>{part}</span>",
+            "<span style='text-decoration:underline wavy #c8473c;"
+            f"text-underline-offset:.2em'>{part}</span>",
             1,
         )
-    return f"line {place.line:<4} {text}"
+    below = (
+        f'<span></span><span style="{markup.MUTED};font-size:.92em">'
+        f"{html.escape(note)}</span>"
+        if note
+        else ""
+    )
+    return (
+        f'<span style="{markup.MUTED};white-space:nowrap">line {place.line}</span>'
+        f'<span style="white-space:pre;{MONOSPACE}">{text}</span>{below}'
+    )

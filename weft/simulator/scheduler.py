@@ -209,6 +209,7 @@ class Run:
         for number in range(gx * gy * gz):
             at = Dim3(number % gx, number // gx % gy, number // (gx * gy))
             block = Block(self, at, number)
+            self._idle_steps = 0  # that there is one more is progress
             for thread in block.threads:
                 self._resume(thread, args)
             alive.append(block)

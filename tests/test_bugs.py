@@ -1,0 +1,185 @@
+"""The book's pages on bugs: each example is run, and says what the page says.
+
+`PYTHONPATH=. python tests/test_bugs.py` writes what the checks say now into the pages.
+"""
+
+import ast
+import linecache
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import weft  # noqa: F401  before Numba
+from weft import compiling
+from weft.checking import full_size
+from weft.checking.verdict import BOOK, HEADLINES, PAGES, READ_ON, Verdict
+from weft.device import toolkit
+
+ROOT = Path(__file__).parents[1]
+FOLDER = ROOT / "book" / "bugs"
+SETUP = """\
+import numpy as np
+from numba import cuda, float32, int32
+from weft import check
+"""
+
+
+def blocks(kind: str, language: str) -> list[str]:
+    text = (FOLDER / f"{kind}.md").read_text(encoding="utf-8")
+    return re.findall(rf"^```{language}\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
+
+
+def run(source: str, name: str, scope: dict[str, Any]) -> Any:
+    """Run a cell; give the value of its last expression."""
+    lines = source.splitlines(keepends=True)
+    linecache.cache[name] = (len(source), None, lines, name)
+    body = ast.parse(source)
+    last = body.body.pop() if isinstance(body.body[-1], ast.Expr) else None
+    exec(compile(body, name, "exec"), scope)
+    if last is None:
+        return None
+    return eval(compile(ast.Expression(last.value), name, "eval"), scope)
+
+
+class Device:
+    """A GPU on which no launch ends; otherwise the `cuda` there is."""
+
+    def __init__(self, cuda: Any) -> None:
+        self._cuda = cuda
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._cuda, name)
+
+    def to_device(self, data: Any) -> Any:
+        return data
+
+    def event(self, timing: bool) -> Any:
+        return type("Event", (), {"record": lambda s: None, "query": lambda s: False})()
+
+
+class Clock:
+    """A clock on which twenty seconds pass at once."""
+
+    now = 0.0
+
+    @classmethod
+    def monotonic(cls) -> float:
+        cls.now += 100
+        return cls.now
+
+    @staticmethod
+    def sleep(_: float) -> None: ...
+
+
+def verdict(kind: str, patch: Callable[..., None]) -> Verdict:
+    """What the check says of the page's example."""
+    patch("weft.lesson.record", lambda *_: None)
+    scope: dict[str, Any] = {"__name__": "__main__"}
+    exec(SETUP, scope)
+    example = blocks(kind, "python")[0]
+    name = f"<{kind}>"
+    if kind == "hang":  # which needs a GPU, and would lose it
+        patch("numba.cuda", Device(scope["cuda"]))
+        patch("weft.checking._on_gpu", lambda: True)
+        patch("weft.checking.full_size.time", Clock)
+        patch("weft.checking.full_size.launch", lambda *_: None)
+    elif kind == "float64" and toolkit.find().missing:
+        line = 1 + example[: example.index("* 0.1")].count("\n")
+        found = compiling.Outcome([(7, 5), (10, 0)], [(name, line)])
+        patch("weft.compiling.compile_kernel", lambda *_: found)
+    result: Verdict = run(example, name, scope)
+    return result
+
+
+@pytest.mark.parametrize("kind", PAGES)
+def test_the_verdict_is_the_one_on_the_page(
+    kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = verdict(kind, monkeypatch.setattr)
+    assert found.page == kind
+    assert not found
+    assert [repr(found) + "\n"] == blocks(kind, "text")
+
+
+@pytest.mark.parametrize("kind", PAGES)
+def test_the_cure_cures(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("weft.lesson.record", lambda *_: None)
+    monkeypatch.delenv("WEFT_STRICT", raising=False)
+    example, cure = blocks(kind, "python")
+    call = example[example.index("\ncheck(") :]
+    scope: dict[str, Any] = {"__name__": "__main__"}
+    exec(SETUP, scope)
+    run(example.removesuffix(call), "<example>", scope)
+    run(cure, "<cure>", scope)
+    found = run(call, "<check>", scope)
+    assert found, found
+
+
+@pytest.mark.parametrize("kind", PAGES)
+def test_a_page_is_short_and_titled(kind: str) -> None:
+    text = (FOLDER / f"{kind}.md").read_text(encoding="utf-8")
+    assert text.startswith(f"# {PAGES[kind]}\n")
+    assert re.findall(r"^## (.*)$", text, re.MULTILINE) == ["The cure", "Read on"]
+    prose = re.sub(r"^```.*?^```$", "", text, flags=re.MULTILINE | re.DOTALL)
+    assert len(prose.split()) <= 300
+
+
+def test_every_kind_of_verdict_has_a_page_that_exists() -> None:
+    assert {p.stem for p in FOLDER.glob("*.md")} - {"index"} == PAGES.keys()
+    assert set(READ_ON.values()) == PAGES.keys()
+    topics = {"stores-race", "lost-update"}  # finer than a kind
+    assert READ_ON.keys() - HEADLINES.keys() == topics
+    without = {"begin", "stale", "wrong-value", "exception", "shape"}
+    assert HEADLINES.keys() - READ_ON.keys() == without
+
+
+def test_the_index_lists_them_all() -> None:
+    text = (FOLDER / "index.md").read_text(encoding="utf-8")
+    listed = re.findall(r"^\| \[(.*?)\]\((.*?)\.md\)", text, re.MULTILINE)
+    assert {kind: title for title, kind in listed} == PAGES
+
+
+def test_links_lead_to_headings() -> None:
+    for path in FOLDER.glob("*.md"):
+        for file, anchor in re.findall(
+            r"\]\(([^)#]+\.md)(?:#([\w-]+))?\)", path.read_text(encoding="utf-8")
+        ):
+            target = path.parent / file
+            assert target.exists(), f"{path.name}: {file}"
+            headings = re.findall(
+                r"^#+ (.*)$", target.read_text(encoding="utf-8"), re.MULTILINE
+            )
+            slugs = {
+                re.sub(r"[^\w -]", "", h.lower()).replace(" ", "-") for h in headings
+            }
+            assert not anchor or anchor in slugs, f"{path.name}: {file}#{anchor}"
+
+
+def test_the_link_in_a_verdict_is_the_published_page() -> None:
+    config = (ROOT / "_config.yml").read_text(encoding="utf-8")
+    owner, name = re.search(
+        r"url: https://github.com/([\w-]+)/([\w-]+)", config
+    ).groups()
+    assert f"https://{owner}.github.io/{name}/book" == BOOK
+    shown = Verdict("k", "race", "Message.")._repr_html_()
+    assert f'<a href="{BOOK}/bugs/race.html">' in shown
+
+
+def test_full_size_is_patient() -> None:
+    assert full_size.PATIENCE == 20
+
+
+if __name__ == "__main__":
+    for kind in PAGES:
+        with pytest.MonkeyPatch.context() as patch:
+            said = repr(verdict(kind, patch.setattr))
+        path = FOLDER / f"{kind}.md"
+        page = path.read_text(encoding="utf-8")
+        head, rest = page.split("```text\n", 1)
+        tail = rest.split("```\n", 1)[1]
+        page = f"{head}```text\n{said}\n```\n{tail}"
+        path.write_text(page, encoding="utf-8")
+        print(said, end="\n\n\n")
