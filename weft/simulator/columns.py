@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-Columns = np.ndarray[Any, np.dtype[np.int64]]
+Columns = np.ndarray[Any, np.dtype[Any]]  # of integers
 Flags = np.ndarray[Any, np.dtype[np.bool_]]
 
 

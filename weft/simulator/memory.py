@@ -274,7 +274,7 @@ class Array1(Array):
 
     def __getitem__(self, i: Any) -> Any:
         try:
-            if 0 <= i < self._n0:
+            if i >= 0:  # NumPy looks at the other end
                 return self._data[i]
         except (TypeError, IndexError):
             pass
@@ -289,7 +289,7 @@ class Array2(Array):
     def __getitem__(self, index: Any) -> Any:
         try:
             i, j = index
-            if 0 <= i < self._n0 and 0 <= j < self._n1:
+            if i >= 0 <= j:
                 return self._data[index]
         except (TypeError, ValueError, IndexError):
             pass
@@ -298,12 +298,7 @@ class Array2(Array):
     def __setitem__(self, index: Any, value: Any) -> None:
         try:
             i, j = index
-            if (
-                0 <= i < self._n0
-                and 0 <= j < self._n1
-                and self._written is None
-                and not self._readonly
-            ):
+            if i >= 0 <= j and self._written is None and not self._readonly:
                 self._data[index] = value
                 return
         except (TypeError, ValueError, IndexError, OverflowError):

@@ -141,7 +141,7 @@ class Run:
         self.fresh: frozenset[str] = frozenset()  # arrays that nobody wrote before
         self._idle_steps = 0
         self._names: dict[tuple[CodeType, int], str] = {}
-        self._starts: dict[tuple[CodeType, int], tuple[CodeType, int]] = {}
+        self._starts: dict[int, tuple[CodeType, int]] = {}
 
     # Arrays
 
@@ -194,11 +194,12 @@ class Run:
         While a call is under way `f_lasti` may point behind the instruction, to its
         inline cache, depending on how often it ran before.
         """
-        if site not in self._starts:
-            code, lasti = site
+        code, lasti = site
+        key = id(code) + lasti  # within a code object lie its bytes
+        if key not in self._starts:
             offsets = [i.offset for i in dis.get_instructions(code)]
-            self._starts[site] = code, offsets[bisect.bisect(offsets, lasti) - 1]
-        return self._starts[site]
+            self._starts[key] = code, offsets[bisect.bisect(offsets, lasti) - 1]
+        return self._starts[key]
 
     # Running
 

@@ -35,7 +35,7 @@ _MOST_SITES = 1 << 16  # numbers of places: see `TracedRun.site`
 _PACK = 1 << 18  # numbers in the log, after which they are packed
 
 MOST_BLOCKS = 64  # written down; of a larger grid a sample
-MOST_ACCESSES = 4_000_000  # after which no further block is begun
+MOST_ACCESSES = 2_000_000  # after which no further block is begun
 
 
 @dataclass(frozen=True)
@@ -213,7 +213,7 @@ class TracedRun(Run):
 
     def __init__(self, *args: Any) -> None:
         self.log: list[int] = []
-        self._packed: list[bytes] = []
+        self._packed: list[Columns] = []
         self._kept = 0
         self._memory: list[tuple[int, int, int, int]] = []
         self.atomic = False
@@ -328,7 +328,11 @@ class TracedRun(Run):
         self._turn_views.append(view.index)
 
     def _pack(self) -> None:
-        self._packed.append(struct.pack(f"{len(self.log)}q", *self.log))
+        try:
+            packed = struct.pack(f"{len(self.log)}i", *self.log)
+            self._packed.append(np.frombuffer(packed, np.int32))
+        except struct.error:  # an offset of more than 2 GiB
+            self._packed.append(np.array(self.log, np.int64))
         self._kept += len(self.log)
         self.log.clear()
 
@@ -504,34 +508,50 @@ class TracedRun(Run):
     # The result
 
     def trace(self) -> Trace:
-        """The accesses so far."""
+        """The accesses so far; they are handed over, and can be had once."""
         self._pack()
-        log = np.frombuffer(b"".join(self._packed), np.int64).reshape(-1, _FIELDS)
-        first, memory, i, j = np.ascontiguousarray(log.T)
+        rows = self._kept // _FIELDS
+        memory = np.array(self._memory or [(0, 0, 0, 0)], np.int64).T
+        sizes = np.array([d.itemsize for d in self._dtypes] or [0])
+        spaces = np.array([_SPACES[s] for s, _ in self._arrays] or [0])
+        floating = np.array([d.kind in "fc" for d in self._dtypes] or [False])
+        number, array, size = (np.empty(rows, np.int32) for _ in range(3))
+        space, operation = (np.empty(rows, np.int8) for _ in range(2))
+        address = np.empty(rows, np.int64)
+        loads = np.zeros(_MOST_SITES, np.int64)
+        done = 0
+        while self._packed:  # a piece at a time, to be spared a second copy
+            first, view, i, j = self._packed.pop(0).reshape(-1, _FIELDS).T
+            part = slice(done, done + len(first))
+            done = part.stop
+            array[part], start, s0, s1 = memory[:, view]
+            address[part] = start + i * s0 + j * s1
+            number[part] = first >> _OPERATION
+            space[part] = spaces[array[part]]
+            wide = first & _VECTOR != 0
+            size[part] = np.where(wide, 16, sizes[array[part]])
+            operation[part] = first & 3
+            counted = number[part][floating[array[part]]]
+            loads += np.bincount(counted, minlength=_MOST_SITES)
         turns = np.frombuffer(self._turns, np.int64) // _FIELDS
-        lengths = np.diff(turns, append=len(log))
-        number, what = first >> _OPERATION, first & 7
+        turn_views = np.frombuffer(self._turn_views, np.int64).astype(np.int32)
         places, renamed = self._places(np.unique(number).tolist())
-        table = np.array(self._memory or [(0, 0, 0, 0)], np.int64).T
-        array, start, s0, s1 = (column[memory] for column in table)
-        sizes = np.array([d.itemsize for d in self._dtypes] or [0], np.int64)[array]
-        spaces = np.array([_SPACES[s] for s, _ in self._arrays] or [0], np.int64)
         return Trace(
             places=places,
             arrays=[name for _, name in self._arrays],
             dtypes=list(self._dtypes),
             fresh=list(self._fresh),
             views=self._views,
-            view=np.repeat(np.frombuffer(self._turn_views, np.int64), lengths),
+            view=np.repeat(turn_views, np.diff(turns, append=rows)),
             site=renamed[number],
             array=array,
-            space=spaces[array],
-            address=start + i * s0 + j * s1,
-            size=np.where(what & _VECTOR, 16, sizes),
-            operation=what & 3,
+            space=space,
+            address=address,
+            size=size,
+            operation=operation,
             atomics={k: np.array(v, np.int64) for k, v in self.atomics.items()},
             bases={n: b for (s, n), b in self._bases.items() if s == "global"},
-            flops=self._arithmetic(number, array),
+            flops=self._arithmetic(loads),
             name=self.call.__name__,
             grid_size=self.grid,
             block_size=self.block,
@@ -543,11 +563,9 @@ class TracedRun(Run):
             ],
         )
 
-    def _arithmetic(self, number: Columns, array: Columns) -> dict[Place, int]:
+    def _arithmetic(self, loads: Columns) -> dict[Place, int]:
         """How many floating-point operations each line has done."""
         done = {site >> _OPERATION: times for site, times in self._flops.items()}
-        floating = np.array([d.kind in "fc" for d in self._dtypes] or [False])
-        loads = np.bincount(number[floating[array]], minlength=1)
         for at in np.flatnonzero(loads).tolist():
             done[at] = int(loads[at])
         flops: dict[Place, int] = {}
@@ -561,7 +579,7 @@ class TracedRun(Run):
     def _places(self, sites: list[int]) -> tuple[list[Place], Columns]:
         """The places of the numbers `sites`, and a table from these to those."""
         places: list[Place] = []
-        renamed = np.zeros(_MOST_SITES, np.int64)
+        renamed = np.zeros(_MOST_SITES, np.int32)
         for number in sites:
             renamed[number] = len(places)
             if number in self.bound.noted:
