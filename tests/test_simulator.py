@@ -478,16 +478,6 @@ def test_a_block_reduction_for_any_block_size(values: list[int]) -> None:
     assert out[0] == sum(values)
 
 
-@pytest.mark.alone  # a busy second core makes Numba's threads quicker
-def test_twenty_times_as_fast_as_the_stock_simulator() -> None:
-    sys.path.insert(0, str(ROOT / "benchmarks"))
-    try:
-        import simulator_speed
-    finally:
-        sys.path.pop(0)
-    assert simulator_speed.compare()["ratio"] >= 20
-
-
 def in_a_process(code: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [sys.executable, "-c", textwrap.dedent(code)],
