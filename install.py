@@ -48,10 +48,17 @@ class Build(NamedTuple):
     numba: str
     pins: tuple[str, ...]  # packages whose version depends on the CUDA version
     gigabytes: float  # free disk space that the whole environment asks for
+    compilers: tuple[str, ...] = ()  # for authors, where numba-cuda brings none
 
 
 BUILDS = {
-    "cpu": Build("cpu", "numba-cuda", ("cuda-bindings==13.5.0",), 2.5),
+    "cpu": Build(
+        "cpu",
+        "numba-cuda",
+        ("cuda-bindings==13.5.0",),
+        2.5,
+        ("nvidia-cuda-nvrtc==13.5.37", "nvidia-nvvm==13.5.37"),
+    ),
     "cu126": Build("cu12", "numba-cuda[cu12]", ("cuda-bindings==12.9.10",), 8),
     "cu129": Build("cu12", "numba-cuda[cu12]", ("cuda-bindings==12.9.10",), 8),
     "cu130": Build(
@@ -502,6 +509,7 @@ def install(root: Path = ROOT, dev: bool = False) -> bool:
     wanted.append("torch==" + environment.version("torch"))
     if sys.platform != "darwin":  # there is no CUDA for macOS
         wanted += [f"{build.numba}=={pinned(root, 'numba-cuda')}", *build.pins]
+        wanted += build.compilers if dev else ()
     constraints = str(root / "constraints.txt")
     environment.pip("install", "--only-binary=:all:", "-c", constraints, *wanted)
     environment.settle()

@@ -187,6 +187,12 @@ def test_without_a_gpu_nothing_of_cuda_is_installed(machine, course):
     assert not [word for word in rest if "[cu1" in word or word.startswith("nvidia-")]
 
 
+def test_authors_get_the_compilers_without_a_gpu(machine, course):
+    assert install.install(course, dev=True)
+    compilers = {word.partition("==")[0] for word in machine.log[2] if "==" in word}
+    assert {"nvidia-cuda-nvrtc", "nvidia-nvvm"} <= compilers
+
+
 def test_pips_own_index_serves_where_pytorchs_is_out_of_reach(machine, course):
     machine.wheels = {"": CPU_WHEEL}
     assert install.install(course)
