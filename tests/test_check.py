@@ -443,6 +443,41 @@ def test_conflicts_of_wide_accesses_are_counted_against_their_own_best() -> None
     assert "takes 32 passes where 4 would do: up to 8 lanes" in verdict.message
 
 
+def test_narrow_accesses_are_named() -> None:
+    def verdict(kernel: Any) -> Verdict:
+        return check(
+            kernel,
+            spec=lambda x: x,
+            inputs=lambda rng, n: rng.random(n, np.float32),
+            sizes=[256],
+            launch=lambda n: (1, n // 4),
+            limits={"load_bytes": 16, "store_bytes": 16},
+        )
+
+    @cuda.jit
+    def scalar(x, out):
+        for i in range(cuda.grid(1), x.size, cuda.gridsize(1)):
+            out[i] = x[i]
+
+    @cuda.jit
+    def half(x, out):
+        i = 4 * cuda.grid(1)
+        v = load4(x, i)
+        out[i], out[i + 1], out[i + 2], out[i + 3] = v
+
+    @cuda.jit
+    def wide(x, out):
+        i = 4 * cuda.grid(1)
+        a, b, c, d = load4(x, i)
+        store4(out, i, a, b, c, d)
+
+    refused = verdict(scalar)
+    assert refused.kind == "narrow"
+    assert "A lane loads 4 bytes at a time" in refused.message
+    assert "A lane stores 4 bytes at a time" in verdict(half).message
+    assert "a lane loads 16 bytes at a time" in repr(verdict(wide))
+
+
 def test_a_wrong_value_inside_a_wide_store_is_named() -> None:
     @cuda.jit
     def swaps(x, out):

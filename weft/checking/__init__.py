@@ -49,8 +49,9 @@ def check(
     tolerance: relative, against the spec in double precision.
     limits: {"sectors": most per global request, "bank_conflicts": most extra passes per
         shared request, "lanes": fewest lanes of a warp per request on average,
-        "float64": most lines that compute in it without need, "size": size to count
-        on}.
+        "load_bytes", "store_bytes": fewest bytes a lane moves at a time on average, in
+        global memory, "float64": most lines that compute in it without need, "size":
+        size to count on}.
     unseen: also run a size that is not listed, between those that are, with data that
         belong to the learner's source; for a function, arguments likewise.
 

@@ -42,7 +42,20 @@ def run(exercise: Exercise, last: Trace) -> list[str]:
         if fewest.lanes_per_request < exercise.limits["lanes"]:
             raise Failed(too_few_lanes(exercise, fewest))
         facts.append(f"warps: {fewest.lanes_per_request:.3g} lanes per request")
+    for store, limit in ((False, "load_bytes"), (True, "store_bytes")):
+        mine = [n for n in lines if not n.shared and not n.atomic and n.store == store]
+        if limit in exercise.limits and mine:
+            width = sum(n.bytes for n in mine) / sum(n.lanes for n in mine)
+            if width < exercise.limits[limit]:
+                raise Failed(too_narrow(exercise, max(mine, key=_narrow), width))
+            verb = "stores" if store else "loads"
+            facts.append(f"global memory: a lane {verb} {width:.3g} bytes at a time")
     return facts
+
+
+def _narrow(line: Line) -> tuple[float, int]:
+    """Order lines by how narrow they are; of equals the one that is run most."""
+    return -line.bytes / line.lanes, line.requests
 
 
 def _per_request(line: Line) -> float:
@@ -61,6 +74,21 @@ def too_few_lanes(exercise: Exercise, line: Line) -> Verdict:
         "Some lanes of the warp have taken another branch. What does the branch depend "
         "on, and is that the same for all 32 lanes?",
         [(line.place, f"{lanes} lane{plural} per request")],
+    )
+
+
+def too_narrow(exercise: Exercise, line: Line, width: float) -> Verdict:
+    verb = "stores" if line.store else "loads"
+    limit = exercise.limits["store_bytes" if line.store else "load_bytes"]
+    each = f"{line.bytes / line.lanes:.3g} bytes"
+    return Verdict(
+        exercise.name,
+        "narrow",
+        f"A lane {verb} {width:.3g} bytes at a time, on average; this kernel can move "
+        f"{limit:.3g}.",
+        "Each of these accesses is an instruction and a request of its own. Which of a "
+        "thread's elements lie next to each other, and which call takes four at once?",
+        [(line.place, f"{each} a lane")],
     )
 
 

@@ -52,6 +52,7 @@ HEADLINES = {
     "warp": "a warp operation that cannot work",
     "input-written": "an input is overwritten",
     "sectors": "right, but it moves too many sectors",
+    "narrow": "right, but its accesses are narrow",
     "bank-conflicts": "right, but with bank conflicts",
     "divergence": "right, but its warps diverge",
     "float64": "right, but it computes in float64",
