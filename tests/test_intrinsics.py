@@ -11,15 +11,40 @@ import pytest
 from weft import intrinsics
 from weft.device import toolkit
 
-load4, store4 = (twin for _, twin in intrinsics.TWINS)
+TWINS = {twin.__name__[1:]: twin for _, twin in intrinsics.TWINS}
+load4, store4 = TWINS["load4"], TWINS["store4"]
+LOADS = ["load4", "load4_cs", "load4_nc"]
+STORES = ["store4", "store4_cs"]
 SOURCE = Path(intrinsics.__file__)
 
 
 def test_each_public_name_has_a_twin():
-    assert [gpu for gpu, _ in intrinsics.TWINS] == [
-        intrinsics.load4,
-        intrinsics.store4,
-    ]
+    assert sorted(TWINS) == sorted(LOADS + STORES)
+    assert sorted(intrinsics.__all__) == sorted(["TWINS", *TWINS])
+    for gpu, twin in intrinsics.TWINS:
+        assert gpu is getattr(intrinsics, twin.__name__[1:])
+
+
+@pytest.mark.parametrize("load", LOADS)
+@pytest.mark.parametrize("store", STORES)
+def test_a_hint_changes_no_result(load, store):
+    x = np.arange(12, dtype=np.float32)
+    assert TWINS[load](x, 8) == (8, 9, 10, 11)
+    with pytest.raises(ValueError, match=rf"{load} at \[2\]"):
+        TWINS[load](x, 2)
+    TWINS[store](x, 4, 3, 2, 1, 0)
+    assert x[4:8].tolist() == [3, 2, 1, 0]
+    with pytest.raises(ValueError, match=rf"{store} at \[2\]"):
+        TWINS[store](x, 2, 0, 0, 0, 0)
+
+
+@pytest.mark.parametrize("name", [n for n in LOADS + STORES if "_" in n])
+def test_hints_are_for_global_memory(name):
+    tile = np.zeros(4, np.float32).view(type("Shared", (np.ndarray,), {}))
+    tile._space = "shared"
+    values = (1, 2, 3, 4) if name in STORES else ()
+    with pytest.raises(TypeError, match=f"{name} is for global memory"):
+        TWINS[name](tile, 0, *values)
 
 
 def test_a_vector_is_read_and_written_four_at_a_time():
@@ -76,6 +101,7 @@ module = importlib.util.module_from_spec(spec)
 spec.loader.exec_module(module)
 from numba import cuda, float32, types, void
 load4, store4 = module.load4, module.store4
+load4_cs, load4_nc, store4_cs = module.load4_cs, module.load4_nc, module.store4_cs
 
 def vector(x, out):
     i = cuda.grid(1) * 4
@@ -94,6 +120,18 @@ for kernel, axes in ((vector, 1), (matrix, 2)):
     ptx, _ = cuda.compile_ptx(kernel, void(array, array), cc=(8, 0))
     assert "ld.global.v4.f32" in ptx and "st.global.v4.f32" in ptx, ptx
     assert ".f64" not in ptx and "ld.global.f32" not in ptx, ptx
+
+def hinted(x, out):
+    i = cuda.grid(1) * 4
+    if i + 3 < x.size:
+        a, b, c, d = load4_cs(x, i)
+        e, f, g, h = load4_nc(x, i)
+        store4_cs(out, i, a + e, b + f, c + g, d + h)
+
+array = types.Array(float32, 1, "C")
+ptx, _ = cuda.compile_ptx(hinted, void(array, array), cc=(8, 0))
+for line in ("ld.global.cs.v4.f32", "ld.global.nc.v4.f32", "st.global.cs.v4.f32"):
+    assert line in ptx, ptx
 
 for kind, words in (
     (types.float64[::1], "this array holds float64"),

@@ -9,6 +9,11 @@ that PyTorch or Numba allocates does; a slice such as `x[1:]` does not).
 On a GPU the two functions are Numba intrinsics (LLVM `load <4 x float>, align 16`,
 which becomes PTX `ld.global.v4`: PTX ISA, "Vectors" and "ld"). In the simulator they
 are the plain Python twins below, which also refuse an index that is not aligned.
+
+Three more are the same accesses with a hint to the caches, in inline PTX, for global
+memory alone: `load4_cs` and `store4_cs` (streaming: likely to be accessed once, so the
+first to be evicted; PTX ISA, "Cache Operators") and `load4_nc` (read-only for as long
+as the kernel runs; PTX ISA, "ld.global.nc"). A hint changes no result.
 """
 
 from collections.abc import Callable
@@ -18,7 +23,7 @@ from typing import Any
 
 import numba
 
-__all__ = ["TWINS", "load4", "store4"]
+__all__ = ["TWINS", "load4", "load4_cs", "load4_nc", "store4", "store4_cs"]
 
 type_of_index = "an integer, or (row, column) for a matrix"
 
@@ -63,9 +68,21 @@ def _together(x: Any) -> AbstractContextManager[None]:
     return nullcontext() if as_one is None else as_one(16)
 
 
-def _load4(x: Any, index: Any) -> tuple[Any, Any, Any, Any]:
-    """Simulate `load4`: four reads, after a check of the alignment."""
-    *row, i = _first("load4", x, index)
+def _shared(x: Any) -> bool:
+    return getattr(x, "_space", "global") == "shared"
+
+
+def _global_only(call: str, x: Any) -> None:
+    if _shared(x):
+        raise TypeError(
+            f"{call} is for global memory: there are no caches to advise for shared "
+            f"memory. Use {call.partition('_')[0]}"
+        )
+
+
+def _read(call: str, x: Any, index: Any) -> tuple[Any, Any, Any, Any]:
+    """Simulate a load: four reads, after a check of the alignment."""
+    *row, i = _first(call, x, index)
     with _together(x):
         if row:
             r = row[0]
@@ -73,9 +90,9 @@ def _load4(x: Any, index: Any) -> tuple[Any, Any, Any, Any]:
         return x[i], x[i + 1], x[i + 2], x[i + 3]
 
 
-def _store4(x: Any, index: Any, a: Any, b: Any, c: Any, d: Any) -> None:
-    """Simulate `store4`: four writes, after a check of the alignment."""
-    *row, i = _first("store4", x, index)
+def _write(call: str, x: Any, index: Any, a: Any, b: Any, c: Any, d: Any) -> None:
+    """Simulate a store: four writes, after a check of the alignment."""
+    *row, i = _first(call, x, index)
     with _together(x):
         if row:
             r = row[0]
@@ -84,8 +101,31 @@ def _store4(x: Any, index: Any, a: Any, b: Any, c: Any, d: Any) -> None:
             x[i], x[i + 1], x[i + 2], x[i + 3] = a, b, c, d
 
 
-def _build() -> tuple[Any, Any]:
-    """Make the GPU's `load4` and `store4`.
+def _load4(x: Any, index: Any) -> tuple[Any, Any, Any, Any]:
+    return _read("load4", x, index)
+
+
+def _load4_cs(x: Any, index: Any) -> tuple[Any, Any, Any, Any]:
+    _global_only("load4_cs", x)
+    return _read("load4_cs", x, index)
+
+
+def _load4_nc(x: Any, index: Any) -> tuple[Any, Any, Any, Any]:
+    _global_only("load4_nc", x)
+    return _read("load4_nc", x, index)
+
+
+def _store4(x: Any, index: Any, a: Any, b: Any, c: Any, d: Any) -> None:
+    _write("store4", x, index, a, b, c, d)
+
+
+def _store4_cs(x: Any, index: Any, a: Any, b: Any, c: Any, d: Any) -> None:
+    _global_only("store4_cs", x)
+    _write("store4_cs", x, index, a, b, c, d)
+
+
+def _build() -> dict[str, Any]:
+    """Make the GPU's functions, by name.
 
     Both of Numba-CUDA 0.22 and 0.30 keep `intrinsic` in `numba.cuda.extending`.
     """
@@ -95,7 +135,8 @@ def _build() -> tuple[Any, Any]:
 
     cgutils: Any = import_module("numba.cuda.cgutils")
     types: Any = import_module("numba.cuda.types")
-    vector = ir.VectorType(ir.FloatType(), 4)
+    number, address = ir.FloatType(), ir.IntType(64)
+    vector = ir.VectorType(number, 4)
     lane = ir.IntType(32)
 
     def check(call: str, x: Any, index: Any) -> None:
@@ -117,7 +158,7 @@ def _build() -> tuple[Any, Any]:
             raise TypingError(wrong)
 
     def pointer(context: Any, builder: Any, kinds: Any, values: Any) -> Any:
-        """Return the address of `x[index]` as a pointer to four floats."""
+        """Return the address of `x[index]`."""
         array, index = kinds[:2]
         if isinstance(index, types.BaseTuple):
             parts = list(
@@ -127,62 +168,104 @@ def _build() -> tuple[Any, Any]:
             parts = [(index, values[1])]
         at = [context.cast(builder, v, kind, types.intp) for kind, v in parts]
         struct = context.make_array(array)(context, builder, values[0])
-        first = cgutils.get_item_pointer(
+        return cgutils.get_item_pointer(
             context, builder, array, struct, at, wraparound=False
         )
-        return builder.bitcast(first, vector.as_pointer())
 
-    def load4(typingctx: Any, x: Any, index: Any) -> Any:
-        """Read `x[index]` and the three elements after it in one 128-bit load.
+    def assembly(builder: Any, result: Any, text: str, kinds: str, args: Any) -> Any:
+        """Call a line of PTX; it stays where it is among loads and stores."""
+        signature = ir.FunctionType(result, [v.type for v in args])
+        line = ir.InlineAsm(signature, text, kinds, side_effect=True)
+        return builder.call(line, args)
 
-        x: float32, C-contiguous, `(n,)` or `(rows, columns)`; index: an integer, or
-        `(row, column)`, of an element whose position in memory is a multiple of 4.
-        Returns four float32. Nothing checks the index: guard it as you would `x[i]`,
-        with `i + 3 < x.size`.
-        """
-        check("load4", x, index)
+    def load(call: str, hint: str = "") -> Any:
+        def load4(typingctx: Any, x: Any, index: Any) -> Any:
+            """Read `x[index]` and the three elements after it in one 128-bit load.
 
-        def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-            four = builder.load(pointer(context, builder, signature.args, args))
-            four.align = 16
-            parts = [builder.extract_element(four, lane(k)) for k in range(4)]
-            return context.make_tuple(builder, signature.return_type, parts)
+            x: float32, C-contiguous, `(n,)` or `(rows, columns)`; index: an integer, or
+            `(row, column)`, of an element whose position in memory is a multiple of 4.
+            Returns four float32. Nothing checks the index: guard it as you would
+            `x[i]`, with `i + 3 < x.size`.
+            """
+            check(call, x, index)
 
-        return types.UniTuple(types.float32, 4)(x, index), codegen
+            def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+                at = pointer(context, builder, signature.args, args)
+                if hint:
+                    text = f"ld.global.{hint}.v4.f32 {{$0,$1,$2,$3}}, [$4];"
+                    kinds = "=f,=f,=f,=f,l,~{memory}"
+                    at = builder.ptrtoint(at, address)
+                    four = ir.LiteralStructType([number] * 4)
+                    got = assembly(builder, four, text, kinds, [at])
+                    parts = [builder.extract_value(got, k) for k in range(4)]
+                else:
+                    got = builder.load(builder.bitcast(at, vector.as_pointer()))
+                    got.align = 16
+                    parts = [builder.extract_element(got, lane(k)) for k in range(4)]
+                return context.make_tuple(builder, signature.return_type, parts)
 
-    def store4(
-        typingctx: Any, x: Any, index: Any, a: Any, b: Any, c: Any, d: Any
-    ) -> Any:
-        """Write a, b, c, d to `x[index]` and the three elements after it at once.
+            return types.UniTuple(types.float32, 4)(x, index), codegen
 
-        The same conditions as for `load4`. The values are converted to float32.
-        """
-        check("store4", x, index)
-        f = types.float32
+        load4.__name__ = load4.__qualname__ = call
+        return intrinsic(load4)
 
-        def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-            four = ir.Constant(vector, ir.Undefined)
-            for k, value in enumerate(args[2:]):
-                four = builder.insert_element(four, value, lane(k))
-            to = pointer(context, builder, signature.args, args)
-            builder.store(four, to).align = 16
-            return context.get_dummy_value()
+    def store(call: str, hint: str = "") -> Any:
+        def store4(
+            typingctx: Any, x: Any, index: Any, a: Any, b: Any, c: Any, d: Any
+        ) -> Any:
+            """Write a, b, c, d to `x[index]` and the three elements after it at once.
 
-        return types.void(x, index, f, f, f, f), codegen
+            The same conditions as for `load4`. The values are converted to float32.
+            """
+            check(call, x, index)
+            f = types.float32
 
-    return intrinsic(load4), intrinsic(store4)
+            def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+                to = pointer(context, builder, signature.args, args)
+                if hint:
+                    text = f"st.global.{hint}.v4.f32 [$0], {{$1,$2,$3,$4}};"
+                    kinds = "l,f,f,f,f,~{memory}"
+                    values = [builder.ptrtoint(to, address), *args[2:]]
+                    assembly(builder, ir.VoidType(), text, kinds, values)
+                    return context.get_dummy_value()
+                four = ir.Constant(vector, ir.Undefined)
+                for k, value in enumerate(args[2:]):
+                    four = builder.insert_element(four, value, lane(k))
+                to = builder.bitcast(to, vector.as_pointer())
+                builder.store(four, to).align = 16
+                return context.get_dummy_value()
+
+            return types.void(x, index, f, f, f, f), codegen
+
+        store4.__name__ = store4.__qualname__ = call
+        return intrinsic(store4)
+
+    return {
+        "load4": load("load4"),
+        "load4_cs": load("load4_cs", "cs"),
+        "load4_nc": load("load4_nc", "nc"),
+        "store4": store("store4"),
+        "store4_cs": store("store4_cs", "cs"),
+    }
 
 
+_twins: dict[str, Callable[..., Any]] = {
+    "load4": _load4,
+    "load4_cs": _load4_cs,
+    "load4_nc": _load4_nc,
+    "store4": _store4,
+    "store4_cs": _store4_cs,
+}
 _config: Any = numba.config
-load4: Any
-store4: Any
-if _config.ENABLE_CUDASIM:
-    load4, store4 = _load4, _store4
-else:
-    load4, store4 = _build()
+_here: dict[str, Any] = _twins if _config.ENABLE_CUDASIM else _build()
+
+load4: Any = _here["load4"]
+load4_cs: Any = _here["load4_cs"]
+load4_nc: Any = _here["load4_nc"]
+store4: Any = _here["store4"]
+store4_cs: Any = _here["store4_cs"]
 
 # (what a kernel names, the Python function that stands in for it in the simulator)
-TWINS: tuple[tuple[Any, Callable[..., Any]], ...] = (
-    (load4, _load4),
-    (store4, _store4),
+TWINS: tuple[tuple[Any, Callable[..., Any]], ...] = tuple(
+    (_here[name], twin) for name, twin in _twins.items()
 )

@@ -87,7 +87,7 @@ class Packer:
         inner = python_function(value)
         if inner is not None:
             return ("function", self.function(inner, True))
-        for own in ("load4", "store4"):
+        for own in intrinsics.__all__[1:]:
             if value is getattr(intrinsics, own):
                 return ("attribute", "weft.intrinsics", own)
         if isinstance(value, ModuleType):
