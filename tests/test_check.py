@@ -345,6 +345,28 @@ def test_plain_functions() -> None:
     assert ceil_verdict(lambda n, t: undefined).kind == "exception"  # noqa: F821
 
 
+def test_a_wrong_answer_is_given_its_reason() -> None:
+    def verdict(answer: Any) -> Verdict:
+        def colour(fruit: str) -> Any:
+            return answer
+
+        return check(
+            colour,
+            spec={"lemon": "yellow"}.__getitem__,
+            inputs=[("lemon",)],
+            because=lambda fruit, answer: f"A {fruit} is not {answer}.",
+        )
+
+    wrong = verdict("blue")
+    assert wrong.kind == "answer"
+    assert wrong.message == "colour('lemon') returns 'blue'."
+    assert wrong.why == "A lemon is not blue."
+    assert wrong.places[0][0].text == "return answer"
+    assert "yellow" not in repr(wrong)
+    assert "returns nothing" in verdict(None).message
+    assert verdict("yellow")
+
+
 # Costs
 
 
@@ -420,6 +442,64 @@ def test_divergence_is_named() -> None:
     assert refused.kind == "divergence"
     assert "16 of its 32 lanes take part" in refused.message
     assert "32 lanes per request" in repr(verdict(regrouped))
+
+
+def test_a_thread_that_loads_too_much_is_named() -> None:
+    def verdict(kernel: Any, most: int) -> Verdict:
+        return check(
+            kernel,
+            spec=lambda x: x.sum(axis=0),
+            inputs=lambda rng, rows, cols: rng.random((rows, cols), np.float32),
+            out=lambda x: np.zeros(x.shape[1], np.float32),
+            sizes=[(4, 40), (24, 40)],
+            launch=lambda rows, cols: ((2, -(-rows // 8)), 32),
+            limits={"loads": most},
+        )
+
+    @cuda.jit
+    def one_for_all(x, out):
+        col = cuda.grid(1)
+        if cuda.blockIdx.y == 0 and col < x.shape[1]:
+            total = float32(0)
+            for row in range(x.shape[0]):
+                total += x[row, col]
+            out[col] = total
+
+    @cuda.jit
+    def pieces(x, out):
+        col = cuda.grid(1)
+        if col < x.shape[1]:
+            total = float32(0)
+            for row in range(cuda.blockIdx.y, x.shape[0], cuda.gridDim.y):
+                total += x[row, col]
+            cuda.atomic.add(out, col, total)
+
+    refused = verdict(one_for_all, 8)
+    assert refused.kind == "loads"
+    assert "One thread loads 24 elements" in refused.message
+    assert refused.places[0][0].text == "total += x[row, col]"
+    assert refused.places[0][1] == "24 loads of x by a thread"
+    assert refused.block == (0,)
+    assert verdict(one_for_all, 24)
+    assert "8 loads a thread at most" in repr(verdict(pieces, 8))
+
+
+def test_a_kernel_may_load_nothing() -> None:
+    @cuda.jit
+    def ones(out):
+        i = cuda.grid(1)
+        if i < out.size:
+            out[i] = float32(1)
+
+    verdict = check(
+        ones,
+        spec=lambda: np.ones(40, np.float32),
+        inputs=lambda rng: (),
+        sizes=[()],
+        launch=lambda: (2, 32),
+        limits={"loads": 0},
+    )
+    assert "0 loads a thread" in repr(verdict)
 
 
 def test_conflicts_of_wide_accesses_are_counted_against_their_own_best() -> None:

@@ -106,6 +106,42 @@ def test_an_unknown_exercise_lists_those_there_are():
         lesson.hint("vector_add", 0)
 
 
+ASKED = """
+[[exercises]]
+name = "classify"
+title = "Name it"
+hints = ["Look."]
+[[exercises.questions]]
+question = "copy"
+choices = [
+  { text = "memory", right = true, because = "It moves bytes." },
+  { text = "compute", because = "It computes nothing." },
+]
+"""
+
+
+def test_an_exercise_may_ask_for_answers(lessons):
+    path = lessons / "05_first_kernel.toml"
+    path.write_text(GOOD.replace("[[quiz]]", f"{ASKED}[[quiz]]", 1))
+    lesson.lab("05_first_kernel")
+    asked = lesson.answers("classify")
+    assert asked["inputs"] == [("copy",)]
+    assert asked["spec"]("copy") == "memory"
+    assert asked["because"]("copy", "compute") == "It computes nothing."
+    other = asked["because"]("copy", "speed")
+    assert other == "One of these is wanted: 'memory', 'compute'."
+    with pytest.raises(LearnerError, match="no questions"):
+        lesson.answers("saxpy")
+
+
+def test_an_author_is_told_of_a_faulty_question(lessons):
+    path = lessons / "05_first_kernel.toml"
+    asked = ASKED.replace("right = true, ", "")
+    path.write_text(GOOD.replace("[[quiz]]", f"{asked}[[quiz]]", 1))
+    with pytest.raises(LessonError, match="exercise 3, question 1 has 0 right"):
+        syllabus.load("05_first_kernel")
+
+
 def test_before_lab_an_exercise_is_looked_up_in_all():
     assert lesson.hint("scale").text == "One hint."
     with pytest.raises(LearnerError, match="several labs"):

@@ -34,6 +34,7 @@ def check(
     tolerance: float = 1e-5,
     limits: dict[str, Any] | None = None,
     unseen: bool = True,
+    because: Callable[..., str] | None = None,
 ) -> Verdict:
     """Check a learner's function and say what is wrong with it.
 
@@ -49,11 +50,14 @@ def check(
     tolerance: relative, against the spec in double precision.
     limits: {"sectors": most per global request, "bank_conflicts": most extra passes per
         shared request, "lanes": fewest lanes of a warp per request on average,
+        "loads": most loads from global memory by one thread,
         "load_bytes", "store_bytes": fewest bytes a lane moves at a time on average, in
         global memory, "float64": most lines that compute in it without need, "size":
         size to count on}.
     unseen: also run a size that is not listed, between those that are, with data that
         belong to the learner's source; for a function, arguments likewise.
+    because: for a function that answers questions, `(*arguments, answer)` → why this
+        answer is wrong. `weft.lesson.answers` gives it, with spec and inputs.
 
     Returns a Verdict, true if all is well. Where the environment has WEFT_STRICT=1, a
     failure raises CheckFailed. Raises ValueError if the exercise itself is wrong.
@@ -71,6 +75,7 @@ def check(
             tolerance,
             limits or {},
             unseen,
+            because,
         )
     except Failed as failed:
         verdict = failed.verdict
@@ -93,6 +98,7 @@ def _verdict(
     tolerance: float,
     limits: dict[str, Any],
     unseen: bool,
+    because: Callable[..., str] | None,
 ) -> Verdict:
     name = getattr(function, "__name__", repr(function))
     if missing.is_stale(name):
@@ -100,7 +106,7 @@ def _verdict(
     if kernel is not None:
         launch = function
     elif launch is None:
-        return _check_function(function, name, spec, inputs, tolerance, unseen)
+        return _check_function(function, name, spec, inputs, tolerance, unseen, because)
     else:
         kernel = function
         if not is_kernel(kernel):
@@ -140,6 +146,7 @@ def _check_function(
     inputs: Any,
     tolerance: float,
     more: bool,
+    because: Callable[..., str] | None,
 ) -> Verdict:
     if not isinstance(function, FunctionType):
         raise Failed(
@@ -156,7 +163,8 @@ def _check_function(
         cases += inputs(np.random.default_rng(seed))
     elif more and (extra := extra_case.arguments(cases, seed)) is not None:
         cases.append(extra)
-    return Verdict(name, "pass", facts=functions.run(function, spec, cases, tolerance))
+    facts = functions.run(function, spec, cases, tolerance, because)
+    return Verdict(name, "pass", facts=facts)
 
 
 def _stale(name: str) -> Verdict:

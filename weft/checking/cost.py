@@ -1,10 +1,13 @@
 """Stage 3: what the accesses cost, counted from a trace."""
 
+import numpy as np
+
 from weft.checking.exercise import Exercise
 from weft.checking.simulated import Failed, trace
 from weft.checking.verdict import Verdict
 from weft.counters import Line, count
-from weft.simulator.trace import Trace
+from weft.simulator.columns import Columns
+from weft.simulator.trace import GLOBAL, READ, Trace
 
 
 def run(exercise: Exercise, last: Trace) -> list[str]:
@@ -15,7 +18,8 @@ def run(exercise: Exercise, last: Trace) -> list[str]:
     if not exercise.limits:
         return []
     size = exercise.limits.get("size", exercise.sizes[-1])
-    lines = count(last if size == exercise.sizes[-1] else trace(exercise, size))
+    last = last if size == exercise.sizes[-1] else trace(exercise, size)
+    lines = count(last)
     facts = []
     plain = (n for n in lines if not n.shared and not n.atomic)
     worst = max(plain, key=_per_request, default=None)
@@ -32,6 +36,8 @@ def run(exercise: Exercise, last: Trace) -> list[str]:
             if worst
             else "shared memory: not used"
         )
+    if "loads" in exercise.limits:
+        facts.append(loads(exercise, last))
     name = exercise.kernel.__name__  # rather in the kernel than in what it calls
     fewest = min(
         lines,
@@ -60,6 +66,37 @@ def _narrow(line: Line) -> tuple[float, int]:
 
 def _per_request(line: Line) -> float:
     return line.per_request
+
+
+def loads(exercise: Exercise, last: Trace) -> str:
+    """Count the loads from global memory of the thread that makes most of them."""
+    rows = np.flatnonzero((last.space == GLOBAL) & (last.operation == READ))
+    number = last.of_views("number")[last.view[rows]]
+    _, each, counts = np.unique(number, return_inverse=True, return_counts=True)
+    most = int(counts.max(initial=0))
+    if most > exercise.limits["loads"]:
+        mine = rows[each == np.argmax(counts)]
+        raise Failed(too_many_loads(exercise, last, mine))
+    return f"global memory: {most} load{'s' * (most != 1)} a thread at most"
+
+
+def too_many_loads(exercise: Exercise, last: Trace, mine: Columns) -> Verdict:
+    """Refuse the thread whose loads are the rows `mine`."""
+    sites, times = np.unique(last.site[mine], return_counts=True)
+    site = sites[np.argmax(times)]
+    array = last.arrays[int(last.array[mine[last.site[mine] == site][0]])]
+    note = f"{int(times.max()):,} loads of {array} by a thread"
+    return Verdict(
+        exercise.name,
+        "loads",
+        f"One thread loads {len(mine):,} elements from global memory, one after the "
+        f"other; {exercise.limits['loads']:g} would do.",
+        "A load takes hundreds of nanoseconds. Which of these values did the thread "
+        "have in a variable before, and which could another thread have loaded?",
+        [(last.places[int(site)], note)],
+        (int(last.thread[mine[0]]),),
+        (int(last.block[mine[0]]),),
+    )
 
 
 def too_few_lanes(exercise: Exercise, line: Line) -> Verdict:

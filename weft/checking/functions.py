@@ -16,8 +16,12 @@ def run(
     spec: Callable[..., Any],
     cases: Iterable[Any],
     tolerance: float,
+    because: Callable[..., str] | None = None,
 ) -> list[str]:
-    """Compare `function` with `spec` on every case. Raises `Failed`."""
+    """Compare `function` with `spec` on every case. Raises `Failed`.
+
+    because: `(*arguments, answer)` → why this answer is wrong; answers are texts.
+    """
     count = 0
     name = function.__name__
     for case in cases:
@@ -37,9 +41,20 @@ def run(
             ) from None
         if got is None and has_stub(function):
             raise Failed(begin(name))
-        compare(name, call, function, got, wanted, tolerance)
+        if because is None:
+            compare(name, call, function, got, wanted, tolerance)
+        elif got != wanted:
+            raise Failed(wrong_answer(name, call, function, got, because(*args, got)))
         count += 1
     return [f"right on {count} case{'s' * (count != 1)}"]
+
+
+def wrong_answer(
+    name: str, call: str, function: Callable[..., Any], got: Any, reason: str
+) -> Verdict:
+    said = "nothing" if got is None else brief(got)
+    message = f"{call} returns {said}."
+    return Verdict(name, "answer", message, reason, returns(function))
 
 
 def compare(

@@ -1,6 +1,7 @@
 """What a notebook calls around its kernels: the lab's name, hints, quiz, progress."""
 
 from dataclasses import dataclass
+from typing import Any
 
 from weft import device, markup
 from weft.errors import LearnerError
@@ -11,6 +12,7 @@ from weft.lesson.syllabus import Exercise, Lesson
 
 __all__ = [
     "Hint",
+    "answers",
     "current",
     "hint",
     "lab",
@@ -144,6 +146,36 @@ def _find(name: str) -> tuple[Lesson, Exercise]:
         f'no exercise "{name}" in any lab. Say which lab this is, as in '
         'weft.lab("05_first_kernel"), and its exercises will be listed'
     )
+
+
+def answers(exercise: str) -> dict[str, Any]:
+    """Return what `check` needs for an exercise that asks for answers.
+
+    exercise: its name. In `check(classify, **answers("classify"))` the function gets a
+    question and returns the text of one of its choices. The lesson holds both, so that
+    the notebook does not. Raises LearnerError for an exercise without questions.
+    """
+    _, found = _find(exercise)
+    if not found.questions:
+        raise LearnerError(f"{exercise} has no questions to answer")
+    questions = {q.text: q for q in found.questions}
+
+    def right(question: str) -> str:
+        return next(c.text for c in questions[question].choices if c.right)
+
+    def because(question: str, answer: object) -> str:
+        choices = questions[question].choices
+        reasons = [c.because for c in choices if c.text == answer]
+        if reasons:
+            return reasons[0]
+        return f"One of these is wanted: {', '.join(repr(c.text) for c in choices)}."
+
+    return {
+        "spec": right,
+        "inputs": [(q.text,) for q in found.questions],
+        "because": because,
+        "unseen": False,
+    }
 
 
 def quiz(lab: str | None = None) -> Quiz:

@@ -20,15 +20,6 @@ class LessonError(ValueError):
 
 
 @dataclass(frozen=True)
-class Exercise:
-    """One exercise: the name of its function, a title, its hints in order."""
-
-    name: str
-    title: str
-    hints: tuple[str, ...]
-
-
-@dataclass(frozen=True)
 class Choice:
     """One answer to a question, and why it is right or not."""
 
@@ -43,6 +34,19 @@ class Question:
 
     text: str
     choices: tuple[Choice, ...]
+
+
+@dataclass(frozen=True)
+class Exercise:
+    """One exercise: the name of its function, a title, its hints in order.
+
+    questions: those that the function answers, where it is not a kernel to be written.
+    """
+
+    name: str
+    title: str
+    hints: tuple[str, ...]
+    questions: tuple[Question, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -130,7 +134,7 @@ class _Reader:
         )
 
     def exercise(self, data: dict[str, Any], at: str) -> Exercise:
-        self.only(data, {"name", "title", "hints"}, at)
+        self.only(data, {"name", "title", "hints", "questions"}, at)
         name = self.text(data, "name", at)
         if name and not name.isidentifier():
             self.wrong.append(f'{at}: "{name}" is not the name of a function')
@@ -144,7 +148,11 @@ class _Reader:
                 f"{at}: hints must be a list of texts, the gentlest first"
             )
             hints = []
-        return Exercise(name, self.text(data, "title", at), tuple(hints))
+        asked = self.tables(data, "questions", at) if "questions" in data else []
+        questions = tuple(
+            self.question(t, f"{at}, question {k}") for k, t in enumerate(asked, 1)
+        )
+        return Exercise(name, self.text(data, "title", at), tuple(hints), questions)
 
     def question(self, data: dict[str, Any], at: str) -> Question:
         self.only(data, {"question", "choices"}, at)
