@@ -1,8 +1,11 @@
 """The simulator refuses what a GPU would not survive, and says where."""
 
+import contextlib
+import gc
 import subprocess
 import sys
 import textwrap
+import weakref
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +18,7 @@ import weft
 
 from numba import cuda, float32, int32  # isort: skip
 from weft.simulator import Fault, LaunchError, simulate
+from weft.simulator.scheduler import Run
 
 ROOT = Path(__file__).parents[1]
 FULL = 0xFFFFFFFF
@@ -476,6 +480,28 @@ def test_a_block_reduction_for_any_block_size(values: list[int]) -> None:
     out = np.zeros(1, np.int32)
     kernel[1, 128](np.array(values, np.int32), out)
     assert out[0] == sum(values)
+
+
+@pytest.mark.parametrize("last", [63, 64])
+def test_nothing_is_kept_of_a_launch(last: int) -> None:
+    @cuda.jit
+    def kernel(out):
+        i = cuda.threadIdx.x
+        cuda.syncthreads()
+        out[i if i < 63 else last] = i  # in some thread of the first block
+        cuda.syncthreads()
+
+    runs = []
+
+    def make(*args: Any) -> Run:
+        run = Run(*args)
+        runs.append(weakref.ref(run))
+        return run
+
+    with contextlib.suppress(Fault):
+        simulate(kernel, (2, 64), (np.zeros(64, np.int32),), make_run=make)
+    gc.collect()
+    assert [run() for run in runs] == [None]
 
 
 def in_a_process(code: str) -> subprocess.CompletedProcess[str]:

@@ -29,9 +29,9 @@ LONGEST_LOOP = 10_000_000  # iterations of one thread's `for` loops
 TURN = 64  # iterations after which a `while` lets others run
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class Barrier:
-    """A thread's wait at a block-wide or grid-wide barrier."""
+    """A wait at a block-wide or grid-wide barrier; threads alike share one."""
 
     name: str
     value: bool
@@ -47,6 +47,7 @@ class Thread:
         "index",
         "lane",
         "number",
+        "over",
         "position",
         "reply",
         "steps",
@@ -67,8 +68,8 @@ class Thread:
             at.y * size.y + index.y,
             at.z * size.z + index.z,
         )
-        self.glet = greenlet(run.call)
-        self.glet.gr_context = run.context
+        self.glet: Any = None
+        self.over = False
         self.waiting: Any = None
         self.reply: Any = None
         self.steps = 0
@@ -81,6 +82,7 @@ class Block:
     __slots__ = (
         "dynamic",
         "index",
+        "live",
         "number",
         "shared",
         "static_bytes",
@@ -95,13 +97,10 @@ class Block:
         self.static_bytes = 0
         self.dynamic = np.empty(run.dynamic_shared // 4 + 1, np.float32)
         poison(self.dynamic, "shared")
-        sx, sy, sz = run.block
         self.threads = [
-            Thread(self, Dim3(x, y, z), x + sx * (y + sy * z), run)
-            for z in range(sz)
-            for y in range(sy)
-            for x in range(sx)
+            Thread(self, at, rank, run) for rank, at in enumerate(run.indices)
         ]
+        self.live = self.threads
         self.warps = [
             self.threads[i : i + WARP] for i in range(0, len(self.threads), WARP)
         ]
@@ -135,7 +134,14 @@ class Run:
         self.call = self.bound.call
         self.lines = self.bound.lines
         self.current: Thread = None  # type: ignore[assignment]
+        sx, sy, sz = self.block
+        self.indices = [
+            Dim3(x, y, z) for z in range(sz) for y in range(sy) for x in range(sx)
+        ]
         self._hub = getcurrent()
+        self._workers: list[greenlet] = []
+        self._idle: list[greenlet] = []  # of those, the ones without a thread
+        self._barriers: dict[tuple[int, str, bool], Barrier] = {}
         self.context = contextvars.copy_context()
         self.context.run(np.seterr, all="ignore")  # a GPU raises nothing
         self.fresh: frozenset[str] = frozenset()  # arrays that nobody wrote before
@@ -205,6 +211,14 @@ class Run:
 
     def execute(self, args: tuple[Any, ...]) -> None:
         """Run all blocks in order. Raises `Fault`."""
+        try:
+            self._execute(args)
+        finally:
+            for worker in self._workers:  # or what it holds is never freed
+                if not worker.dead:
+                    worker.throw()
+
+    def _execute(self, args: tuple[Any, ...]) -> None:
         gx, gy, gz = self.grid
         alive: list[Block] = []
         for number in range(gx * gy * gz):
@@ -212,37 +226,52 @@ class Run:
             block = Block(self, at, number)
             self._idle_steps = 0  # that there is one more is progress
             for thread in block.threads:
-                self._resume(thread, args)
+                thread.reply = args
+            self._resume(block.threads)
             alive.append(block)
             alive = self._advance(alive, more=number + 1 < gx * gy * gz)
         while alive:
             self._release_grid(alive, gx * gy * gz)
             alive = self._advance(alive, more=False)
 
-    def _resume(self, thread: Thread, args: tuple[Any, ...]) -> None:
+    def _resume(self, threads: list[Thread]) -> None:
+        """Let `threads` run, each with its reply, until they wait or end."""
         cuda = self.cuda
-        cuda.threadIdx = thread.index
-        cuda.blockIdx = thread.block.index
-        cuda.laneid = thread.lane
-        self.current = thread
-        thread.waiting = None
-        self.started(thread)
-        try:
-            result = thread.glet.switch(*args)
-        except Fault:
-            raise
-        except Exception as error:
-            raise self._exception(error) from None
-        if thread.glet.dead:
-            self._idle_steps = 0
-            if result is not None:
-                code = self.call.__code__
-                self._fault_at(
-                    "exception",
-                    f"the kernel returns {getattr(result, 'item', lambda: result)()!r}",
-                    "A kernel returns nothing: its results go into an output array.",
-                    [place(code, returning(code), self.lines[code])],
-                )
+        for thread in threads:
+            cuda.threadIdx = thread.index
+            cuda.blockIdx = thread.block.index
+            cuda.laneid = thread.lane
+            self.current = thread
+            self.started(thread)
+            if thread.glet is None:
+                thread.glet = self._idle.pop() if self._idle else self._worker()
+            reply, thread.reply, thread.waiting = thread.reply, None, None
+            try:
+                result = thread.glet.switch(reply)
+            except Fault:
+                raise
+            except Exception as error:
+                raise self._exception(error) from None
+            if thread.over:
+                self._idle.append(thread.glet)
+                self._idle_steps = 0
+                if result is not None:
+                    self._refuse_result(result)
+
+    def _worker(self) -> greenlet:
+        """A greenlet that runs one thread after another: to start one is dear."""
+
+        def work(args: tuple[Any, ...]) -> None:
+            call, switch = self.call, self._hub.switch
+            while True:
+                result = call(*args)
+                self.current.over = True
+                args = switch(result)
+
+        worker = greenlet(work)
+        worker.gr_context = self.context
+        self._workers.append(worker)
+        return worker
 
     def _advance(self, alive: list[Block], more: bool) -> list[Block]:
         """Run the blocks in `alive` as far as they come; give those not finished.
@@ -252,20 +281,19 @@ class Run:
         """
         spins = 0
         while True:
-            alive = [b for b in alive if any(not t.glet.dead for t in b.threads)]
+            for block in alive:
+                block.live = [t for t in block.live if not t.over]
+            alive = [b for b in alive if b.live]
             ready = [t for b in alive for t in self._release(b)]
             if ready:
                 self._idle_steps = 0
             else:
-                live = [t for b in alive for t in b.threads if not t.glet.dead]
-                ready = [t for t in live if t.waiting is PAUSE]
+                ready = [t for b in alive for t in b.live if t.waiting is PAUSE]
                 spins += 1
                 if not ready or (more and spins > 8):
                     self._refuse_deadlock(alive)
                     return alive
-            for thread in ready:
-                reply, thread.reply = thread.reply, None
-                self._resume(thread, (reply,))
+            self._resume(ready)
 
     # Waiting
 
@@ -275,8 +303,12 @@ class Run:
 
     def barrier(self, name: str, frame: FrameType, value: bool = False) -> Any:
         """Wait until the whole block (or, for 'grid', the launch) is here."""
-        site = self.instruction((frame.f_code, frame.f_lasti))
-        return self._wait(Barrier(name, value, site))
+        key = id(frame.f_code) + frame.f_lasti, name, value
+        if key not in self._barriers:
+            site = self.instruction((frame.f_code, frame.f_lasti))
+            self._barriers[key] = Barrier(name, value, site)
+        self.current.waiting = self._barriers[key]
+        return self._hub.switch()
 
     def warp(self, call: Call) -> Any:
         """Wait until all lanes of the mask are here; see `warps`."""
@@ -334,21 +366,24 @@ class Run:
 
     def _release(self, block: Block) -> list[Thread]:
         """The threads of `block` that need wait no longer, with their replies."""
-        live = [t for t in block.threads if not t.glet.dead]
-        if all(type(t.waiting) is Barrier for t in live):
-            return self._release_block(live)
+        live = block.live
+        first = live[0].waiting
+        others = [t for t in live if t.waiting is not first]
+        if type(first) is Barrier and all(type(t.waiting) is Barrier for t in others):
+            return self._release_block(live, first, others)
         ready: list[Thread] = []
         for warp in block.warps:
             ready += self._release_warp(warp)
         return ready
 
-    def _release_block(self, live: list[Thread]) -> list[Thread]:
-        if not live or live[0].waiting.name == "grid":
-            if any(t.waiting.name != "grid" for t in live):
+    def _release_block(
+        self, live: list[Thread], first: Barrier, others: list[Thread]
+    ) -> list[Thread]:
+        if first.name == "grid":
+            if any(t.waiting.name != "grid" for t in others):
                 self._mixed_barriers(live)
             return []
-        first = live[0].waiting
-        if any(t.waiting.site != first.site for t in live):
+        if any(t.waiting.site != first.site for t in others):
             self._mixed_barriers(live)
         if first.name != "syncthreads":
             values = [t.waiting.value for t in live]
@@ -361,7 +396,7 @@ class Run:
 
     def _release_grid(self, alive: list[Block], blocks: int) -> None:
         """Let everyone go on, now that all threads wait for the grid."""
-        live = [t for b in alive for t in b.threads if not t.glet.dead]
+        live = [t for b in alive for t in b.live]
         gone = blocks * len(alive[0].threads) - len(live)
         if gone:
             self._fault_at(
@@ -374,8 +409,7 @@ class Run:
                 live[0],
             )
         self.met(live, "grid")
-        for thread in live:
-            self._resume(thread, (None,))
+        self._resume(live)
 
     def _release_warp(self, warp: list[Thread]) -> list[Thread]:
         calls = [t for t in warp if type(t.waiting) is Call]
@@ -395,7 +429,7 @@ class Run:
                 ready += group
                 continue
             present = {t.lane for t in group}
-            live = {t.lane for t in warp if not t.glet.dead}
+            live = {t.lane for t in warp if not t.over}
             if not set(lanes_in(call.mask)) & live <= present:
                 continue
             arguments = {t.lane: t.waiting.args for t in group}
@@ -432,6 +466,15 @@ class Run:
     ) -> NoReturn:
         thread = thread or self.current
         raise Fault(kind, message, why, thread.index, thread.block.index, places)
+
+    def _refuse_result(self, result: Any) -> NoReturn:
+        code = self.call.__code__
+        self._fault_at(
+            "exception",
+            f"the kernel returns {getattr(result, 'item', lambda: result)()!r}",
+            "A kernel returns nothing: its results go into an output array.",
+            [place(code, returning(code), self.lines[code])],
+        )
 
     def _refuse(self, message: str, why: str) -> NoReturn:
         self.fault("type", message, why)
@@ -493,7 +536,7 @@ class Run:
     def _refuse_deadlock(self, alive: list[Block]) -> None:
         """Raise if a block can never go on, whatever other blocks do."""
         for block in alive:
-            live = [t for t in block.threads if not t.glet.dead]
+            live = block.live
             stuck = [t for t in live if type(t.waiting) is Call]
             if any(t.waiting is PAUSE for t in live):
                 continue
@@ -508,7 +551,7 @@ class Run:
         missing = [
             t
             for t in warp
-            if not t.glet.dead
+            if not t.over
             and call.mask >> t.lane & 1
             and not (
                 type(t.waiting) is Call
