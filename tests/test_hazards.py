@@ -5,7 +5,7 @@ import pytest
 
 import weft
 
-from numba import cuda, float32  # isort: skip
+from numba import cuda, float32, int32, uint8, uint32  # isort: skip
 
 
 @cuda.jit
@@ -59,3 +59,63 @@ def test_a_race_within_one_line(kernel, said, monkeypatch):
     )
     assert verdict.kind == "race"
     assert said in verdict.message
+
+
+@cuda.jit
+def counts_before_all_is_clear(x, out):
+    bins = cuda.shared.array(64, int32)
+    t = cuda.threadIdx.x
+    bins[t] = 0
+    cuda.atomic.add(bins, x[t], 1)
+    cuda.syncthreads()
+    out[t] = bins[t]
+
+
+def test_an_atomic_that_does_not_wait_for_a_store_asks_for_a_barrier(monkeypatch):
+    monkeypatch.delenv("WEFT_STRICT", raising=False)
+    monkeypatch.setattr("weft.lesson.record", lambda *_: None)
+    verdict = weft.check(
+        counts_before_all_is_clear,
+        spec=lambda x: np.bincount(x, minlength=64).astype(np.int32),
+        inputs=lambda rng, n: ((np.arange(n, dtype=np.int32) + 32) % 64,),
+        sizes=[64],
+        launch=lambda n: (1, 64),
+    )
+    assert verdict.kind == "race"
+    assert "which barrier makes the other wait?" in verdict.why
+
+
+@cuda.jit
+def bytes_of_words(x, out):
+    ours, theirs = out.view(uint8), x.view(uint8)
+    i = cuda.grid(1)
+    if i < ours.size:
+        ours[i] = theirs[i]
+
+
+@cuda.jit
+def words_and_bytes(x, out):
+    words = out.view(uint32)
+    i = cuda.grid(1)
+    if i < words.size:
+        words[i] = 0
+    if i < out.size:
+        out[i] = x[i]
+
+
+@pytest.mark.parametrize(
+    ("kernel", "kind", "dtype"),
+    [(bytes_of_words, "pass", np.uint32), (words_and_bytes, "race", np.uint8)],
+    ids=["narrower", "wider"],
+)
+def test_elements_of_a_view_have_its_size(kernel, kind, dtype, monkeypatch):
+    monkeypatch.delenv("WEFT_STRICT", raising=False)
+    monkeypatch.setattr("weft.lesson.record", lambda *_: None)
+    verdict = weft.check(
+        kernel,
+        spec=lambda x: x.copy(),
+        inputs=lambda rng, n: (rng.integers(0, 256, n).astype(dtype),),
+        sizes=[64],
+        launch=lambda n: (8, 64),
+    )
+    assert verdict.kind == kind

@@ -91,7 +91,12 @@ def _race(kernel: str, trace: Trace, race: Race, config: Any, when: str) -> Verd
             f"An atomic operation on this element of `{race.array}` does not wait for "
             "a plain access of another thread, nor the other way round."
         )
-        question = "Does every access to the element have to be atomic?"
+        question = (
+            "Which of the two has to come first, and which barrier makes the other "
+            "wait?"
+            if race.within == "block" and one.place.line != two.place.line
+            else "Does every access to the element have to be atomic?"
+        )
     else:
         headline = f"race on {race.space} memory"
         message = (

@@ -147,8 +147,8 @@ class Array:
             if isinstance(part, (float, np.floating)):
                 self._fault(
                     "type",
-                    f"{self._name} is indexed with {part!r}, which is not a whole "
-                    "number",
+                    f"`{self._name}` is indexed with {float(part)!r}, which is not a "
+                    "whole number",
                     "`/` always gives a float; `//` gives an integer.",
                 )
             size = self._data.shape[axis]
@@ -240,6 +240,8 @@ class Array:
     def view(self, dtype: Any) -> "Array":
         data = self._data.view(as_dtype(dtype))
         same = data.shape == self._data.shape
+        if not same and self._written is not None:
+            self._written[...] = True  # marks are for elements: these are others
         return self._view(data, self._written if same else None)
 
     def __len__(self) -> int:

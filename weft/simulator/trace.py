@@ -234,6 +234,7 @@ class TracedRun(Run):
         self._regions: list[tuple[int, int, int]] = []
         self._regions_of: dict[tuple[str, Any], int] = {}
         self._bases: dict[tuple[str, str], int] = {}
+        self._retyped: dict[tuple[int, np.dtype[Any]], int] = {}
         self._ends = dict.fromkeys(_SPACES, 0)
         self._released: dict[tuple[str, int | None, int], Passed] = {}
         self._fenced: dict[Thread, Passed] = {}
@@ -277,6 +278,14 @@ class TracedRun(Run):
         self._dtypes.append(dtype)
         self._fresh.append(self._fresh[array])
         return len(self._arrays) - 1
+
+    def retyped(self, array: int, dtype: np.dtype[Any]) -> int:
+        """The number of an array seen as another type, by `view`."""
+        if dtype == self._dtypes[array]:
+            return array
+        if (array, dtype) not in self._retyped:
+            self._retyped[array, dtype] = self.field(array, dtype)
+        return self._retyped[array, dtype]
 
     def _base(self, space: str, key: Any, low: int, high: int) -> int:
         """The address at which the memory from `low` to `high` begins in its space.
@@ -655,6 +664,13 @@ class Traced(Array):
             number = self._run.field(self._id, data.dtype)
             self._fields[name] = self._view(data, self._written, number)
         return self._fields[name]
+
+    def view(self, dtype: Any) -> Array:
+        found = super().view(dtype)
+        assert isinstance(found, Traced)
+        number = self._run.retyped(self._id, found.dtype)
+        found.attach(self._run, number, self._base)
+        return found
 
     def _note(self, index: Any, operation: int, site: int) -> None:
         run = self._run
