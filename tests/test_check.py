@@ -8,7 +8,7 @@ import pytest
 
 import weft
 
-from numba import cuda, float32  # isort: skip
+from numba import cuda, float32, int32  # isort: skip
 from weft.checking import CheckFailed, check, full_size
 from weft.checking.exercise import Exercise
 from weft.checking.simulated import Failed
@@ -442,6 +442,45 @@ def test_divergence_is_named() -> None:
     assert refused.kind == "divergence"
     assert "16 of its 32 lanes take part" in refused.message
     assert "32 lanes per request" in repr(verdict(regrouped))
+
+
+def test_too_many_global_atomics_are_counted() -> None:
+    def verdict(kernel: Any) -> Verdict:
+        return check(
+            kernel,
+            spec=lambda x: np.bincount(x, minlength=4).astype(np.int32),
+            inputs=lambda rng, n: rng.integers(0, 4, n, np.int32),
+            out=lambda x: np.zeros(4, np.int32),
+            sizes=[64, 200],
+            launch=lambda n: (2, 64),
+            limits={"atomics": 8},
+        )
+
+    @cuda.jit
+    def direct(x, out):
+        for i in range(cuda.grid(1), x.size, cuda.gridsize(1)):
+            cuda.atomic.add(out, x[i], 1)
+
+    @cuda.jit
+    def private(x, out):
+        mine = cuda.shared.array(4, int32)
+        t = cuda.threadIdx.x
+        if t < 4:
+            mine[t] = 0
+        cuda.syncthreads()
+        for i in range(cuda.grid(1), x.size, cuda.gridsize(1)):
+            cuda.atomic.add(mine, x[i], 1)
+        cuda.syncthreads()
+        if t < 4:
+            cuda.atomic.add(out, t, mine[t])
+
+    refused = verdict(direct)
+    assert refused.kind == "atomics"
+    assert "makes 200 atomic operations on global memory; 8 would" in refused.message
+    assert refused.places[0][0].text == "cuda.atomic.add(out, x[i], 1)"
+    assert refused.places[0][1] == "200 atomic operations on out"
+    assert verdict(private)
+    assert "global memory: 8 atomic operations" in repr(verdict(private))
 
 
 def test_a_thread_that_loads_too_much_is_named() -> None:

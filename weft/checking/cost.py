@@ -38,6 +38,8 @@ def run(exercise: Exercise, last: Trace) -> list[str]:
         )
     if "loads" in exercise.limits:
         facts.append(loads(exercise, last))
+    if "atomics" in exercise.limits:
+        facts.append(atomics(exercise, lines))
     name = exercise.kernel.__name__  # rather in the kernel than in what it calls
     fewest = min(
         lines,
@@ -96,6 +98,27 @@ def too_many_loads(exercise: Exercise, last: Trace, mine: Columns) -> Verdict:
         [(last.places[int(site)], note)],
         (int(last.thread[mine[0]]),),
         (int(last.block[mine[0]]),),
+    )
+
+
+def atomics(exercise: Exercise, lines: list[Line]) -> str:
+    """Count the atomic operations on global memory, one for each lane and call."""
+    mine = [n for n in lines if n.atomic and not n.shared]
+    done = sum(n.lanes for n in mine)
+    if done > exercise.limits["atomics"]:
+        raise Failed(too_many_atomics(exercise, max(mine, key=lambda n: n.lanes), done))
+    return f"global memory: {done:,} atomic operation{'s' * (done != 1)}"
+
+
+def too_many_atomics(exercise: Exercise, line: Line, done: int) -> Verdict:
+    return Verdict(
+        exercise.name,
+        "atomics",
+        f"This launch makes {done:,} atomic operations on global memory; "
+        f"{exercise.limits['atomics']:,} would do.",
+        "There they meet those of all other blocks, and wait for them. What can the "
+        "threads of a block put together first, where no other block comes?",
+        [(line.place, f"{line.lanes:,} atomic operations on {line.array}")],
     )
 
 

@@ -57,6 +57,7 @@ HEADLINES = {
     "bank-conflicts": "right, but with bank conflicts",
     "divergence": "right, but its warps diverge",
     "loads": "right, but one thread loads too much",
+    "atomics": "right, but too many atomics in global memory",
     "float64": "right, but it computes in float64",
     "hang": "the GPU does not come back",
     "context": "the launch broke the CUDA context",
