@@ -1,7 +1,8 @@
 """How many blocks of a kernel an SM holds at once, and what keeps out the next.
 
 The figure `occupancy` computes the same in JavaScript; tests hold both against what
-NVIDIA's own rules give.
+NVIDIA's own rules give, and against what the driver of an H200 answers for kernels that
+it has compiled (`verification.resident`).
 
 Source: CUDA Programming Guide, "Compute Capabilities", technical specifications per
 compute capability; for what is allocated in which pieces, `cuda_occupancy.h` of the
