@@ -1,6 +1,7 @@
 """`explore` on kernels whose accesses are known; figures as single modules."""
 
 import json
+import re
 import shutil
 import subprocess
 import sys
@@ -102,6 +103,21 @@ def test_without_widgets_a_table_is_shown(monkeypatch: pytest.MonkeyPatch) -> No
     assert data["text/html"] == shown._repr_html_()
 
 
+def test_what_a_notebook_keeps_is_small_and_enough() -> None:
+    shown = explore(transpose)[1, (32, 32)](*shapes(32, 32))
+    html = shown._repr_mimebundle_()[0]["text/html"]
+    assert len(html) < 20_000  # characters
+    found = re.search(r'data-figure="trace".*?json">(.*?)</script>', html)
+    assert found is not None
+    kept = json.loads(found[1])
+    assert kept["code"] == [list(line) for line in shown.state["code"]]
+    assert [len(a["shown"]) for a in kept["accesses"]] == [6, 6, 6, 6]
+    assert [a["requests"] for a in kept["accesses"]] == [32, 32, 32, 32]
+    book = figure("warp_access", stride=2)._repr_mimebundle_()[0]["text/html"]
+    assert 'data-figure="warp_access"' in book
+    assert '{"stride":2}' in book
+
+
 def test_a_kernel_without_accesses_is_explored() -> None:
     @cuda.jit
     def idle(x):
@@ -109,7 +125,8 @@ def test_a_kernel_without_accesses_is_explored() -> None:
 
     shown = explore(idle)[1, 32](np.zeros(4, np.float32))
     assert shown.state["accesses"] == []
-    assert repr(shown) == "idle"
+    assert repr(shown) == "idle: no access to an array was seen"
+    assert repr(shown) in shown._repr_mimebundle_()[0]["text/html"]
 
 
 def test_an_unknown_figure_is_refused() -> None:

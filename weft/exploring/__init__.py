@@ -26,7 +26,7 @@ def figure(name: str, **state: Any) -> Any:
     """
     if name not in names():
         raise ValueError(f"no figure {name!r}; there are {', '.join(names())}")
-    return _shown(name, state, Report(f"figure {name}", ()))
+    return _shown(name, state)
 
 
 def explore(kernel: Any) -> "Explorer":
@@ -52,13 +52,14 @@ class Explorer:
             trace, _ = record(self._kernel, config, args)
             function = getattr(self._kernel, "py_func", self._kernel)
             state = state_of(trace, function)
-            return _shown("trace", state, Report(state["kernel"], state["accesses"]))
+            return _shown("trace", state)
 
         return launch
 
 
-def _shown(name: str, state: dict[str, Any], report: Report) -> Any:
+def _shown(name: str, state: dict[str, Any]) -> Any:
     """Return the widget, or the report where there are no widgets."""
+    report = Report(name, state)
     try:
         from weft.exploring.widget import Figure
     except ModuleNotFoundError:

@@ -1,19 +1,23 @@
-"""What a kernel's accesses cost, as a table: for where there are no widgets."""
+"""What a figure shows, as text: for where there are no widgets."""
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from html import escape
 from typing import Any
 
 from weft import markup
+from weft.exploring.place import place, saved
 
 
 @dataclass(frozen=True)
 class Report:
-    """The accesses of a kernel in the order of its lines."""
+    """Figure `name` in a state: of a kernel's accesses a table, by line."""
 
-    title: str
-    accesses: Iterable[dict[str, Any]]
+    name: str
+    state: dict[str, Any]
+
+    @property
+    def title(self) -> str:
+        return str(self.state.get("kernel", f"figure {self.name}"))
 
     def _rows(self) -> list[tuple[str, ...]]:
         return [
@@ -24,11 +28,13 @@ class Report:
                 f"{access['per']:.3g} {_unit(access)}",
                 f"{access['ideal']:.3g}",
             )
-            for access in self.accesses
+            for access in self.state.get("accesses", ())
         ]
 
     def __repr__(self) -> str:
         lines = [self.title]
+        if self.state.get("accesses") == []:
+            return f"{self.title}: no access to an array was seen"
         for line, what, requests, spent, ideal in self._rows():
             lines.append(
                 f"  line {line}: {what}, {requests} requests, {spent} each "
@@ -37,9 +43,14 @@ class Report:
         return "\n".join(lines)
 
     def _repr_html_(self) -> str:
+        label = f"{self.title}, to be explored"
+        still = f'<div class="weft-still">{self._table()}</div>'
+        return place(self.name, saved(self.state), label, still)
+
+    def _table(self) -> str:
         rows = self._rows()
         if not rows:
-            return markup.block([markup.note(self.title)], label=self.title)
+            return markup.block([markup.note(repr(self))], label=self.title)
         head = ["line", "array", "requests", "each takes", "would do"]
         cells = [[escape(cell) for cell in row] for row in rows]
         return markup.block([markup.table(head, cells)], label=self.title)

@@ -18,6 +18,7 @@ from docutils.parsers.rst import directives
 from sphinx.application import Sphinx
 
 from weft.bench.results import REFERENCE
+from weft.exploring.place import place
 
 from . import results
 from .page import WeftDirective
@@ -78,13 +79,9 @@ def written(root: Path) -> list[tuple[str, dict[str, Any]]]:
 
 
 def html_of(name: str, state: dict[str, Any], alt: str, still: str) -> str:
-    data = json.dumps(state).replace("</", "<\\/")
-    return (
-        f'<div class="weft-play" data-figure="{name}" data-label="{escape(alt)}">'
-        f'<script type="application/json">{data}</script>'
-        f'<div class="weft-still" role="img" aria-label="{escape(alt)}">{still}</div>'
-        "</div>"
-    )
+    label = escape(alt)
+    picture = f'<div class="weft-still" role="img" aria-label="{label}">{still}</div>'
+    return place(name, state, alt, picture)
 
 
 class PlayDirective(WeftDirective):
@@ -144,9 +141,12 @@ def load_where_played(
     context: dict[str, Any],
     doctree: nodes.document | None,
 ) -> None:
-    """Load the figures' style and loader on the pages that have a figure."""
+    """Load the figures' style and loader on the pages that have a figure.
+
+    An executed notebook has them too: what `weft.explore` left there.
+    """
     if doctree is None or not any(
-        "weft-played" in figure["classes"] for figure in doctree.findall(nodes.figure)
+        "data-figure=" in raw.astext() for raw in doctree.findall(nodes.raw)
     ):
         return
     app.add_css_file(f"{PLACE}/figures.css")
