@@ -1,8 +1,10 @@
 """Timing, tables and results, with a stopwatch that reads what it is told."""
 
+import contextlib
 import itertools
 import json
 import math
+import warnings
 from types import SimpleNamespace
 
 import pytest
@@ -220,6 +222,71 @@ def test_with_the_host_a_call_takes_as_long_as_it_takes_in_a_loop(monkeypatch, g
     assert bench.time(torch.kernel(0.002), host=True).ms == pytest.approx(0.01, rel=0.1)
 
 
+class FakeGraphs(FakeTorch):
+    """Also captures: what is queued meanwhile runs at each replay, 2 µs apart."""
+
+    def __init__(self, monkeypatch):
+        super().__init__(monkeypatch)
+        self.captured = None
+
+    def queue(self, ms, host):
+        if self.captured is None:
+            super().queue(ms, host)
+        else:
+            self.captured.append(ms + 0.002)
+
+    def Stream(self):
+        return SimpleNamespace(wait_stream=lambda other: None)
+
+    current_stream = Stream
+
+    def stream(self, side):
+        return contextlib.nullcontext()
+
+    def CUDAGraph(self):
+        return SimpleNamespace(
+            replay=lambda: super(FakeGraphs, self).queue(sum(self.held), 0.01)
+        )
+
+    @contextlib.contextmanager
+    def graph(self, graph):
+        self.captured = []
+        yield
+        self.held, self.captured = self.captured, None
+        if not self.held:
+            warnings.warn("The CUDA Graph is empty. Usually", stacklevel=2)
+
+
+def test_a_graph_of_many_launches_leaves_the_host_out(monkeypatch, gpu):
+    torch = FakeGraphs(monkeypatch)
+    table = bench.compare("x", {"f": torch.kernel(0.5)}, graph=True)
+    assert table["f"].ms == pytest.approx(0.012, rel=0.02)
+    assert table["f"].remark == ""
+    assert table.source == "Measured here, on NVIDIA H200, as CUDA graphs."
+    assert len(torch.held) == math.ceil(timing.GRAPH_MS / 0.012)
+
+
+def test_a_launch_that_no_graph_sees_is_explained(monkeypatch, gpu):
+    FakeGraphs(monkeypatch)
+    with pytest.raises(timing.CandidateError, match=r"bench\.stream\(\)"):
+        bench.compare("x", {"f": lambda: None}, graph=True)
+
+
+def test_a_launch_on_another_stream_is_explained(monkeypatch, gpu):
+    torch = FakeGraphs(monkeypatch)
+
+    def elsewhere():
+        if torch.captured is not None:
+            raise OSError("operation would make the legacy stream depend on a capture")
+
+    with pytest.raises(timing.CandidateError, match=r"legacy.* bench\.stream\(\)"):
+        bench.compare("x", {"f": elsewhere}, graph=True)
+
+
+def test_without_a_gpu_the_stream_is_the_default_one(no_gpu):
+    assert bench.stream() == 0
+
+
 def test_bench_time_without_a_gpu(no_gpu):
     with pytest.raises(LearnerError, match="no GPU to time on: no NVIDIA driver here"):
         bench.time(lambda: None)
@@ -235,6 +302,7 @@ def test_bench_time_without_a_gpu(no_gpu):
         ({"f": print}, {"ceiling": "copy"}, 'ceiling "copy" is not among them'),
         ({"f": print}, {"ceiling": 4e12}, "needs bytes= or flops="),
         ({"f": print}, {"bytes": 1, "flops": 1}, "not both"),
+        ({"f": print}, {"host": True, "graph": True}, "not both"),
         ({"f": print}, {"baseline": "f", "guess": {"g": 2}}, 'your guess for "g"'),
         ({"f": print}, {"baseline": "f", "guess": {"f": -1}}, "a number above 0"),
         ({"f": print}, {"guess": {"f": 2}}, "give baseline="),

@@ -3,13 +3,15 @@
 One repetition: fill the L2 cache with something else, record an event, call, record an
 event. The host queues the call while the GPU is still filling the cache, which is
 repeated for as long as that takes: so the time between the events is the GPU's, not
-Python's. (`WallStopwatch` times both together.) Several functions are timed in turns: a
-clock that drifts then hits them all alike.
+Python's. (`WallStopwatch` times both together, `GraphStopwatch` many launches as one
+CUDA graph.) Several functions are timed in turns: a clock that drifts then hits them all
+alike.
 """
 
 import math
 import statistics
 import time as clock
+import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -27,6 +29,14 @@ STEADY = 0.02  # warm when two repetitions in a row differ by less than this
 MARGIN = 0.1  # ms that the GPU is kept busy for beyond twice the time of queueing
 COVER = 2.0  # ms that it is kept busy for, at most
 
+GRAPH_MS = 1.0  # of launches in a graph, so that starting it does not count
+GRAPH_LEAST = 20  # launches in a graph, at least
+GRAPH_MOST = 1000
+ON_STREAM = (
+    "A CUDA graph holds what is launched on PyTorch's current stream: write "
+    "kernel[grid, block, bench.stream()](...)"
+)
+
 
 class CandidateError(RuntimeError):
     """A function that was to be timed raised an error; its cause is chained."""
@@ -38,7 +48,7 @@ class Timing:
 
     ms: the median; spread: the interquartile range, in ms; reps: how many were timed.
     host: ms that the host needs to queue the call: what a launch costs in Python.
-    whole: whether ms includes the host's part by intention.
+    whole: whether what surrounds the work on the GPU is part of ms by intention.
     """
 
     ms: float
@@ -67,7 +77,7 @@ class Sample:
 
 
 class Stopwatch(Protocol):
-    """Times one repetition. A later one may replay a CUDA graph of many."""
+    """Times one repetition."""
 
     def once(self, function: Callable[[], object], host: float) -> Sample:
         """Call the function once, cold cache, and return its times.
@@ -156,6 +166,66 @@ class WallStopwatch:
         return Sample(ms, queued / count * 1e3)
 
 
+class GraphStopwatch:
+    """Times the launches of a CUDA graph: the mean of many, one after the other.
+
+    For kernels so short that their launch would be most of the time between two events:
+    a graph queues the next while one is running. The cache is as the call before left
+    it. A function must launch on PyTorch's current stream, for kernels of Numba's
+    `weft.bench.stream()`. Raises LearnerError where PyTorch cannot use the GPU.
+    """
+
+    def __init__(self) -> None:
+        self._torch = _torch()
+        cuda = self._torch.cuda
+        self._start, self._end = (cuda.Event(enable_timing=True) for _ in "se")
+        self._graphs: dict[Callable[[], object], tuple[Any, int]] = {}
+
+    def once(self, function: Callable[[], object], host: float) -> Sample:
+        """Replay the function's graph once and return the mean time of a call."""
+        if function not in self._graphs:
+            count = GRAPH_LEAST
+            few = self._capture(function, count)
+            self._replay(few)
+            ms = max(self._replay(few) / count, 1e-5)
+            count = max(GRAPH_LEAST, min(GRAPH_MOST, math.ceil(GRAPH_MS / ms)))
+            self._graphs[function] = self._capture(function, count), count
+        graph, count = self._graphs[function]
+        return Sample(self._replay(graph) / count, 0.0)
+
+    def _replay(self, graph: Any) -> float:
+        """Return how long one replay of a graph takes, ms."""
+        self._start.record()
+        graph.replay()
+        self._end.record()
+        self._end.synchronize()
+        return float(self._start.elapsed_time(self._end))
+
+    def _capture(self, function: Callable[[], object], count: int) -> Any:
+        """Return a graph of that many calls. Raises RuntimeError for an empty one."""
+        cuda = self._torch.cuda
+        side = cuda.Stream()
+        side.wait_stream(cuda.current_stream())
+        with cuda.stream(side):  # compiles, allocates: neither can be captured
+            function()
+            function()
+        cuda.current_stream().wait_stream(side)
+        cuda.synchronize()
+
+        graph = cuda.CUDAGraph()
+        with warnings.catch_warnings():
+            warnings.filterwarnings("error", message="The CUDA Graph is empty")
+            try:
+                with cuda.graph(graph):
+                    for _ in range(count):
+                        function()
+            except UserWarning:
+                raise RuntimeError(f"nothing was captured. {ON_STREAM}") from None
+            except Exception as error:
+                raise RuntimeError(f"{error}. {ON_STREAM}") from error
+        return graph
+
+
 class _Run:
     """The repetitions of one function so far."""
 
@@ -230,5 +300,5 @@ def measure(
         for run in (*left[shift:], *left[:shift]):  # nobody is always first
             run.add(stopwatch)
         turn += 1
-    whole = isinstance(stopwatch, WallStopwatch)
+    whole = isinstance(stopwatch, WallStopwatch | GraphStopwatch)
     return {run.name: run.timing(whole) for run in runs}

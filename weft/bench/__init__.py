@@ -21,7 +21,16 @@ from weft.bench import ladder, results
 from weft.errors import LearnerError
 from weft.timing import CandidateError, Timing
 
-__all__ = ["CandidateError", "Row", "Table", "Timing", "compare", "reference", "time"]
+__all__ = [
+    "CandidateError",
+    "Row",
+    "Table",
+    "Timing",
+    "compare",
+    "reference",
+    "stream",
+    "time",
+]
 
 Candidate = Callable[[], object]
 
@@ -142,11 +151,13 @@ def time(
     function: Candidate,
     *,
     host: bool = False,
+    graph: bool = False,
     stopwatch: timing.Stopwatch | None = None,
 ) -> Timing:
     """Time one function on the GPU: cold cache, median of 20 calls or more.
 
-    host: time the host's part too, with a warm cache, as `compare` does.
+    host, graph: time the host's part too, or a CUDA graph of many calls, both with a
+    warm cache, as `compare` does.
     Raises LearnerError without a GPU or PyTorch, or for what is not a function,
     CandidateError if the function fails.
     """
@@ -158,7 +169,7 @@ def time(
                 f"there is no GPU to time on: {gpu.why}. `bench.compare` "
                 "shows the reference GPU's times instead"
             )
-        stopwatch = _stopwatch(host)
+        stopwatch = _stopwatch(host, graph)
     return timing.measure({"the function": function}, stopwatch)["the function"]
 
 
@@ -172,6 +183,7 @@ def compare(
     ceiling: str | float | None = None,
     guess: Mapping[str, float | None] | None = None,
     host: bool = False,
+    graph: bool = False,
     lab: str | None = None,
     stopwatch: timing.Stopwatch | None = None,
 ) -> Table:
@@ -186,7 +198,9 @@ def compare(
     rate in bytes/s or flop/s. guess: name → predicted ratio, shown beside the measured
     one; None for "not guessed yet". host: time what a program waits for, calls in
     a loop with the host's part and a warm cache, rather than the GPU's part alone: for
-    training steps and launch costs. lab: whose results, by default the current one's.
+    training steps and launch costs. graph: time a CUDA graph of many launches, with a
+    warm cache: for kernels of a few µs. lab: whose results, by default those of the
+    current one.
 
     On a GPU, writes the rows to results where `WEFT_RESULTS` is set. Without one,
     shows the reference GPU's rows and calls nothing.
@@ -195,6 +209,8 @@ def compare(
     """
     if bytes is not None and flops is not None:
         raise LearnerError("give bytes= or flops=, not both: a rate is of one")
+    if host and graph:
+        raise LearnerError("give host= or graph=, not both: a graph has no host part")
     work, unit = (flops, "FLOP") if flops is not None else (bytes, "B")
     if work is None:
         unit = ""
@@ -216,7 +232,7 @@ def compare(
     if not on_gpu:
         return _from_reference(case, names, unit, baseline, ceiling, guess, lab)
     assert built is not None
-    times = timing.measure(built, stopwatch or _stopwatch(host))
+    times = timing.measure(built, stopwatch or _stopwatch(host, graph))
     rows = _rows(times, work, baseline, ceiling, guess)
     gpu = device.find()
     table = Table(
@@ -226,7 +242,7 @@ def compare(
         baseline or "",
         _ceiling_name(ceiling, unit),
         f"Measured here, on {gpu.name or 'this machine'}"
-        f"{', the host included' if host else ''}.",
+        f"{', the host included' if host else ', as CUDA graphs' if graph else ''}.",
         True,
         _notes(rows, guess),
     )
@@ -247,7 +263,23 @@ def reference(lab: str, case: str, gpu: str = "") -> Table | None:
     return _table_of(data, case, list(found), None)
 
 
-def _stopwatch(host: bool) -> timing.Stopwatch:
+def stream() -> Any:
+    """Return PyTorch's current stream for a launch: `kernel[grid, block, stream()]`.
+
+    What is timed with `graph=True` must be launched there. 0, the default stream,
+    without a GPU.
+    """
+    if not device.find().usable:
+        return 0
+    import torch
+    from numba import cuda
+
+    return cuda.external_stream(torch.cuda.current_stream().cuda_stream)
+
+
+def _stopwatch(host: bool, graph: bool) -> timing.Stopwatch:
+    if graph:
+        return timing.GraphStopwatch()
     return timing.WallStopwatch() if host else timing.EventStopwatch()
 
 
