@@ -263,7 +263,7 @@ def test_a_graph_of_many_launches_leaves_the_host_out(monkeypatch, gpu):
     assert table["f"].ms == pytest.approx(0.012, rel=0.02)
     assert table["f"].remark == ""
     assert table.source == "Measured here, on NVIDIA H200, as CUDA graphs."
-    assert len(torch.held) == math.ceil(timing.GRAPH_MS / 0.012)
+    assert 0.9 * timing.GRAPH_MS <= sum(torch.held) <= timing.GRAPH_MS + 0.012
 
 
 def test_a_launch_that_no_graph_sees_is_explained(monkeypatch, gpu):

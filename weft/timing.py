@@ -4,8 +4,8 @@ One repetition: fill the L2 cache with something else, record an event, call, re
 event. The host queues the call while the GPU is still filling the cache, which is
 repeated for as long as that takes: so the time between the events is the GPU's, not
 Python's. (`WallStopwatch` times both together, `GraphStopwatch` many launches as one
-CUDA graph.) Several functions are timed in turns: a clock that drifts then hits them all
-alike.
+CUDA graph.) Several functions are timed in turns: a clock that drifts then hits them
+all alike.
 """
 
 import math
