@@ -27,7 +27,7 @@ except ModuleNotFoundError:  # on Colab: fetch the course first
 import numpy as np
 from numba import cuda
 
-from weft import bench, check, hint, quiz
+from weft import bench, check, explore, hint, quiz
 
 weft.lab("05_first_kernel")
 
@@ -126,6 +126,18 @@ check(
 # has enough threads. Without it the last 24 threads would write past the end. On a
 # GPU nothing stops them: they overwrite whatever lies there, and the program fails
 # later, somewhere else, or not at all. The simulator stops at the first such write.
+
+# %% [markdown]
+# ## Look at it
+#
+# The GPU runs threads 32 at a time, as a **warp**, and memory answers a warp in
+# **sectors** of 32 bytes. `explore` launches your kernel in the simulator and shows
+# which sectors each of its lines asks for. Here are 128 threads for 100 elements.
+# Before you move the slider to the last warp: how many of its 32 threads read anything?
+
+# %%
+ones = np.ones(100, np.float32)
+explore(vector_add)[2, 64](ones, ones, np.zeros_like(ones))
 
 # %% [markdown]
 # ## 3 · The index by hand

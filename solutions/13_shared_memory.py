@@ -25,7 +25,7 @@ except ModuleNotFoundError:  # on Colab: fetch the course first
 import numpy as np
 from numba import cuda, float32, int32
 
-from weft import bench, check, hint, quiz
+from weft import bench, check, explore, hint, quiz
 from weft.intrinsics import load4, store4
 
 weft.lab("13_shared_memory")
@@ -77,10 +77,11 @@ def naive_write(x, out):
 #   each of which 4 bytes are used.
 #
 # Either kernel does one of each. How fast are they, beside PyTorch's
-# `x.t().contiguous()` (1.0 is PyTorch's speed)? Guess, then run.
+# `x.t().contiguous()` (1.0 is PyTorch's speed, 0.5 half of it)? Put your guesses in
+# place of `None`, then run.
 
 # %%
-guess = {"naive_read": 0.5, "naive_write": 0.5}
+guess = {"naive_read": None, "naive_write": None}
 
 m = n = 8192 if weft.GPU else 64
 if weft.GPU:
@@ -349,6 +350,24 @@ check(
 # The price is 32 words a tile, 3 per cent, and nothing in instructions.
 
 # %% [markdown]
+# ## Look at it
+#
+# `explore` launches a kernel in the simulator and shows, line by line, what its warps
+# ask for. Here is the one of exercise 2, which passed its check: the access that costs
+# most comes first, and the picture shows where its 32 words lie. Put
+# `transpose_padded` in its place, say where the column will go, and run the cell again.
+
+# %%
+small = np.ones((TILE, TILE), np.float32)
+explore(transpose_tiled)[1, (TILE, TILE)](small, np.zeros_like(small))
+
+# %% [markdown] tags=["solution"]
+# Padded, the column is a diagonal across the banks:
+
+# %% tags=["solution"]
+explore(transpose_padded)[1, (TILE, TILE)](small, np.zeros_like(small))
+
+# %% [markdown]
 # ## Measure: what did the conflicts cost?
 #
 # By hand: 2^26 elements are 2^21 = 2.1 million requests to write into tiles, and as
@@ -364,7 +383,12 @@ check(
 # a thread, without a tile. How close to `copy_` does it get?
 
 # %%
-guess = {"naive_write": 1.5, "tiled": 1.5, "padded": 3.0, "copy kernel": 3.5}
+guess = {
+    "naive_write": None,
+    "tiled": None,
+    "padded": None,
+    "copy kernel": None,
+}
 
 
 @cuda.jit
@@ -717,7 +741,7 @@ check(
 # nothing, quickly: leave it out of your conclusions.
 
 # %%
-guess = {"padded": 1.2, "swizzled": 1.2, "rows": 2.0, "fast": 3.0}
+guess = {"padded": None, "swizzled": None, "rows": None, "fast": None}
 
 flat = (n // TILE, m // TILE), (TILE, ROWS)
 wide = (m // WIDE, n // WIDE), (16, 16)
@@ -771,7 +795,7 @@ def transpose(x, out):
         transpose_rows[grid, (TILE, ROWS)](x, out)
 
 
-guess = {"ours": 2.0}
+guess = {"ours": None}
 
 odd_m, odd_n = 8191, 8193
 if weft.GPU:
