@@ -2,13 +2,13 @@
 
     python -m verification.resident tests/figures/resident.sm_90.json
 
-needs a GPU of any supported capability, and of software its driver alone: the kernels
-are PTX that the driver compiles. What is called is
-`cuOccupancyMaxActiveBlocksPerMultiprocessor`, to which the runtime's
-`cudaOccupancyMaxActiveBlocksPerMultiprocessor` is a door. The kernels differ in the registers of a thread, by how much
-they keep at once, by `.maxnreg` and by launch bounds, and in static shared memory. Each
-is asked about with many sizes of a block, dynamic shared bytes and carve-outs: all
-answers are compared with `weft.device.occupancy`, a random choice of them is kept.
+needs a GPU of any supported capability, and of CUDA its driver alone: the kernels are
+PTX that the driver compiles. It is asked through its own
+`cuOccupancyMaxActiveBlocksPerMultiprocessor`, whose name in the runtime begins with
+`cuda`. The kernels differ in the registers of a thread, by how much they keep at once,
+by `.maxnreg` and by launch bounds, and in static shared memory. Each is asked about
+with many sizes of a block, dynamic shared bytes and carve-outs: all answers are held
+against `weft.device.occupancy`, a random choice of them is kept.
 """
 
 import argparse
