@@ -36,6 +36,7 @@ ACCESS = {
 # Every figure, in states that show all kinds of marks.
 SHOWN: list[tuple[str, dict[str, Any]]] = [
     ("warp_access", {"layout": "aos", "field": 1}),
+    ("warp_access", {"layout": "soa", "size": 8}),
     ("banks", {"layout": "padded", "size": 8}),
     ("grid_index", {}),
     ("grid_index", {"dims": 2, "guard": False, "n": 21, "at": [22, 3, 0]}),
@@ -51,7 +52,10 @@ SHOWN: list[tuple[str, dict[str, Any]]] = [
 PAGES = {
     "book/index": ["banks"],
     "book/05_first_kernel": ["grid_index", "roofline"],
-    "book/13_shared_memory": ["warp_access", "barrier", "banks"],
+    "book/06_grids_2d": ["tiling"],
+    "book/13_shared_memory": ["warp_access", "barrier", "banks", "occupancy"],
+    "solutions/05_first_kernel": ["trace"],
+    "solutions/13_shared_memory": ["trace", "trace"],
 }
 
 

@@ -111,28 +111,28 @@ export function draw(state, width) {
   const busiest = Math.max(...parts.map((banks) => Math.max(...banks)));
 
   const wide = width >= 620;
-  const gap = 28;
-  const side = wide ? (width - gap) / 2 : width - 2;
-  const left = wide && !state.addresses ? side + gap : 1;
+  const both = !state.addresses; // of a trace it is not known how the tile is written
+  const gap = wide ? 28 : 14;
+  const small = wide ? (width - gap) / 2 : 0.32 * width; // the tile as it is written
+  const left = both ? small + gap : 1;
+  const side = both ? width - left - 1 : wide ? small : width - 2;
   const words = touched(addresses, size, WORD);
   const rows = rowsOf(state, words);
   const memory = (rows.length * side) / BANKS;
   const tallest = state.addresses ? memory : side * (1 + 16 / BYTES);
   const y = 20;
   const children = [];
-  if (wide && !state.addresses) {
-    children.push(text(1, 12, `the tile, ${ROWS} rows of ${columns}`, "soft"));
-    children.push(...logical(1, y, side, state, cells));
+  if (both) {
+    children.push(text(1, 12, wide ? `the tile, ${ROWS} rows of ${columns}` : "the tile", "soft"));
+    children.push(...logical(1, y, small - 1, state, cells));
   }
-  children.push(text(left, 12, "in memory: one column, one bank", "soft"));
+  children.push(text(left, 12, "in memory: each column is a bank", "soft"));
   children.push(...physical(left, y, side, rows, words, paddingOf(state)));
   const foot = y + (wide ? tallest : memory) + 14;
   const under = y + memory + 14;
   children.push(text(left, under, "bank 0", "soft"));
   children.push(text(left + side, under, "31", "soft end"));
-  children.push(
-    text(left + side / 2, under, "words to serve", "soft mid"),
-  );
+  children.push(text(left + side / 2, under, "words to serve", "soft mid"));
   children.push(...queues(left, under + 7, side, parts));
 
   const conflicts = taken - fewest;

@@ -74,7 +74,9 @@ function line(state, width) {
       const label = side > 15;
       if (launched) {
         out.push(...cell(x, y, side, [i, 0, 0], state, size));
-        if (label) out.push(text(x + side / 2, y + side / 2 + 4, t, `cell ${mine ? "on" : ""}`));
+        const over = kindOf([i, 0, 0], size, state.guard) === "idle" ? "over" : "";
+        const kind = `cell ${mine ? "on" : over}`;
+        if (label) out.push(text(x + side / 2, y + side / 2 + 4, t, kind));
       }
       if (i < size[0]) {
         out.push(rect(x, below, side, side, launched ? "element" : "left"));

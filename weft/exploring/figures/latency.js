@@ -15,12 +15,12 @@ function draw(state, width) {
   const part = 14 / state.ways;
   const out = [
     text(left, 11, `${cycles} cycles →`, "soft"),
-    rect(width - 196, 2, 9, 10, "used"),
-    text(width - 183, 11, "instruction", "soft"),
-    rect(width - 114, 2, 9, 10, "load"),
-    text(width - 101, 11, "load", "soft"),
-    s("path", { d: `M${width - 66} 7h16`, class: "waits" }),
-    text(width, 11, "waits", "soft end"),
+    rect(width - 188, 2, 9, 10, "used"),
+    text(width - 175, 11, "instruction", "soft"),
+    rect(width - 106, 2, 9, 10, "load"),
+    text(width - 93, 11, "load", "soft"),
+    s("path", { d: `M${width - 58} 7h16`, class: "waits" }),
+    text(width - 1, 11, "waits", "soft end"),
   ];
   const slots = new Array(cycles).fill(false);
   issued.forEach((events, warp) => {
@@ -63,7 +63,7 @@ function draw(state, width) {
   return {
     picture: picture(width, y + 24, out),
     numbers: [
-      [`${number(100 * share)} %`, "issue slots used", share < 1 ? "bad" : "is-used"],
+      [`${number(100 * share)} %`, "issue slots used", share < 1 && "bad"],
       [number(wanted), wanted === 1 ? "warp is enough" : "warps are enough"],
       ...(state.ways > 1 ? [[`${number(100 * lanes)} %`, "lanes at work", "bad"]] : []),
     ],
@@ -81,7 +81,7 @@ export default figure({
       options: [[1, "1"], [2, "2"], [4, "4"]],
     },
     { kind: "range", key: "warps", label: "warps", min: 1, max: MOST },
-    { kind: "range", key: "work", label: "instructions a load", min: 1, max: 8 },
+    { kind: "range", key: "work", label: "instructions per load", min: 1, max: 8 },
     {
       kind: "range",
       key: "latency",

@@ -43,7 +43,7 @@ function draw(state, width) {
     const room = `room for ${number(found.allowed[name])}${full ? " ◂" : ""}`;
     if (!wide) {
       out.push(text(0, y + 12, words(found.has[name]), mark));
-      out.push(text(width, y + 12, room, `${mark} end`));
+      out.push(text(width - 1, y + 12, room, `${mark} end`));
       y += 18;
     } else {
       out.push(text(label - 10, y + 18, words(found.has[name]), `${mark} end`));

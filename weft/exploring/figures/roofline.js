@@ -35,7 +35,7 @@ function frame(width) {
   const wide = width >= 560;
   const [left, top, bottom] = [wide ? 62 : 40, 14, 44];
   const height = wide ? 330 : 270;
-  return { wide, left, top, right: width - 12, bottom: height - bottom, height };
+  return { wide, left, top, right: width - 15, bottom: height - bottom, height };
 }
 
 function scales(state, width) {
@@ -78,7 +78,7 @@ function draw(state, width) {
 
   const roof = `M${x(FROM)} ${y(bandwidth * FROM)}L${x(ridge)} ${y(peak)}H${x(TO)}`;
   const slope = (Math.atan2(y(peak) - y(bandwidth), x(ridge) - x(1)) * 180) / Math.PI;
-  const on = x(wide ? 1 / 3 : 1 / 5);
+  const on = x(wide ? 1 / 3 : 0.8);
   const out = [
     below,
     beside,

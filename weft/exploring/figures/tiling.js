@@ -42,8 +42,9 @@ function draw(state, width) {
       rect(k * size, y + at, size, size, kind),
       rect(x + at, k * size, size, size, kind),
     ],
-    rect(x + at, y + at, size, size, "band"),
-    rect(x + at, y + at, size, (size * now.products * 2) / all, "fill0"),
+    rect(x + at, y + at, size, size, "gone"),
+    // Every element of the tile is a part done, not a part of them done.
+    rect(x + at, y + at, size, size, "fill0", { opacity: (2 * now.products) / all }),
     [a, b, c].map((m) => m.over),
     rect(x + at, y + at, size, size, "edge"),
   ];
@@ -66,7 +67,7 @@ function draw(state, width) {
       full &&
         !loading &&
         step > 0 &&
-        rect(px, top + 20, i ? part : grain, i ? grain : part, "hot"),
+        rect(px, top + 20, i ? part : grain, i ? grain : part, "here"),
       s("path", { d, class: "grid" }),
       text(px + 5, top + piece + 13, name, "tag strong"),
     ];
@@ -87,7 +88,8 @@ function draw(state, width) {
     );
   out.push(
     text(left + held * reg + 8, top + 21, `${held * held} of C`, ""),
-    text(left + held * reg + 8, top + 37, `${2 * held} read for ${held * held} FMA`, "soft"),
+    rect(left + held * reg + 9, top + 28, 9, 10, "here"),
+    text(left + held * reg + 23, top + 37, `${2 * held} read for ${held * held} FMA`, "soft"),
   );
   const height = wide ? 2 * side + gap : top + 8 + 4 * reg;
   const done = step >= all;
@@ -98,7 +100,7 @@ function draw(state, width) {
         ? `A tile of A and one of B come from global memory into shared memory: ${number(2 * tile * tile * 4)} bytes. Then a barrier.`
         : done
           ? `Done. Every element that was fetched was used ${tile} times: a tile twice as wide would halve the bytes.`
-          : "All threads multiply what is in shared memory and add to their registers. Then a barrier, and the next tiles.";
+          : `All threads multiply what is in shared memory and add to their registers: ${now.products} of ${all / 2} parts of the sum. Then a barrier, and the next tiles.`;
   return {
     picture: picture(width, height + 2, out),
     numbers: [

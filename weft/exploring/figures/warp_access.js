@@ -46,7 +46,7 @@ export function draw(state, width) {
   const wide = width >= 560;
   const margin = wide ? (state.addresses ? 68 : 46) : 0;
   const gap = wide ? 5 : 3;
-  const row = wide ? 13 : 10;
+  const row = wide ? 13 : 12;
   const byte = (width - margin - 3 * gap - 1) / LINE;
   const tops = new Map();
   let y = 18;
@@ -81,7 +81,7 @@ export function draw(state, width) {
     }
   });
 
-  const letters = layout !== "array" && wide && size >= 4 && size * byte < 60;
+  const letters = layout !== "array" && size * byte > 8.5 && size * byte < 60;
   if (letters) {
     for (let i = 0; i < 32 * fields; i++) {
       const [x, y] = place(i * size);
@@ -97,7 +97,7 @@ export function draw(state, width) {
     const lane = state.lanes?.[i] ?? i;
     const [x, y] = place(address);
     children.push(rect(x + 0.5, y, size * byte - 1, row, "used"));
-    if (wide && size * byte > 14 && (!shared || i === 0)) {
+    if (size * byte > 14 && (!shared || i === 0)) {
       const words = shared ? "all" : lane;
       children.push(text(x + (size * byte) / 2, y + row - 3, words, "in"));
     }
