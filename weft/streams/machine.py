@@ -1,0 +1,303 @@
+"""A model of a GPU with streams: what was asked of it, in which order, and when.
+
+Everything is carried out at once, in the order in which the host asks for it. That
+order is one of many: what a stream does is bound only by what came before it in the
+stream, by events, and by the host's waiting. The machine keeps book of these bounds in
+vector clocks (Lamport 1978; Mattern 1989), so that two accesses to one place of which
+neither is bound to come first are found whatever the order was. Times are those of a
+machine with one engine for each direction of the bus and one for kernels.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import numpy as np
+
+from weft.simulator.faults import Place
+from weft.simulator.memory import poison
+
+Kind = Literal["copy in", "kernel", "copy out", "host"]
+Memory = Literal["device", "pinned", "mapped"]
+Clock = dict[str, int]  # worker → how many of its operations are known to be done
+
+HOST = "the host"
+DEFAULT = "the default stream"
+MS_PER_BYTE = 1 / 64  # on the bus; a kernel takes as long for two bytes that it touches
+ASKING = 0.01  # ms of the host for each thing it asks for
+
+
+@dataclass(eq=False)
+class Buffer:
+    """Memory that copies and kernels reach: the device's, or pinned memory."""
+
+    name: str
+    memory: Memory
+    data: np.ndarray[Any, Any]
+
+    def holds(self, array: np.ndarray[Any, Any]) -> bool:
+        low, high = np.lib.array_utils.byte_bounds(self.data)
+        start, stop = np.lib.array_utils.byte_bounds(array)
+        return low <= start and stop <= high
+
+
+@dataclass(frozen=True)
+class Region:
+    """A stretch of a buffer, in bytes."""
+
+    buffer: Buffer
+    start: int
+    stop: int
+
+    def meets(self, other: "Region") -> bool:
+        return (
+            self.buffer is other.buffer
+            and self.start < other.stop
+            and other.start < self.stop
+        )
+
+    def __str__(self) -> str:
+        size = self.buffer.data.itemsize
+        low, high = self.start // size, -(-self.stop // size)
+        if low == 0 and high == self.buffer.data.size:
+            return self.buffer.name
+        return f"{self.buffer.name}[{low}:{high}]"
+
+
+@dataclass(eq=False)
+class Worker:
+    """Something that does one thing after another: the host, or a stream."""
+
+    name: str
+    clock: Clock = field(default_factory=dict)
+    end: float = 0.0  # ms: when all that it was asked for is done
+    count: int = 0
+
+    def learns(self, clock: Clock) -> None:
+        self.clock = joined(self.clock, clock)
+
+
+@dataclass(eq=False)
+class Operation:
+    """A copy, a kernel, or an access by the host."""
+
+    kind: Kind
+    what: str
+    worker: str
+    reads: tuple[Region, ...]
+    writes: tuple[Region, ...]
+    place: Place
+    clock: Clock
+    count: int
+    start: float
+    end: float
+    pageable: bool = False
+
+    def sees(self, other: "Operation") -> bool:
+        """Whether `other` is bound to come before this."""
+        return self.clock.get(other.worker, 0) >= other.count
+
+
+@dataclass(frozen=True)
+class Conflict:
+    """Two operations on one place, one of which writes, in no order.
+
+    region: as the later one names it; first_writes, later_writes: which of them do.
+    """
+
+    first: Operation
+    later: Operation
+    region: Region
+    first_writes: bool
+    later_writes: bool
+
+
+@dataclass(frozen=True)
+class Wait:
+    """The host waited: for whom, where, and after how many operations."""
+
+    what: str
+    place: Place
+    after: int
+
+
+class NotReady(RuntimeError):
+    """Asked for the time of an event that has not happened yet."""
+
+
+class Machine:
+    """What host code was seen to do; `where` says which line it is on."""
+
+    def __init__(self, where: Callable[[], Place]) -> None:
+        self.where = where
+        self.host = Worker(HOST)
+        self.default = Worker(DEFAULT)
+        self.streams = [self.default]
+        self.buffers: list[Buffer] = []
+        self.operations: list[Operation] = []
+        self.conflicts: list[Conflict] = []
+        self.waits: list[Wait] = []
+        self.implicit: list[tuple[str, Place]] = []  # host arrays given to kernels
+        self._busy: dict[str, list[tuple[float, float]]] = {}
+
+    @property
+    def now(self) -> float:
+        """The host's time, ms."""
+        return self.host.end
+
+    # Memory
+
+    def buffer(self, name: str, memory: Memory, data: np.ndarray[Any, Any]) -> Buffer:
+        made = Buffer(name, memory, data)
+        self.buffers.append(made)
+        return made
+
+    def empty(self, name: str, memory: Memory, shape: Any, dtype: Any) -> Buffer:
+        """Memory in which nothing has been written yet."""
+        data = np.empty(shape, dtype)
+        poison(data, "global")
+        return self.buffer(name, memory, data)
+
+    def region(self, array: np.ndarray[Any, Any]) -> Region | None:
+        """Where an array lies; None for memory that nobody keeps book of."""
+        for buffer in self.buffers:
+            if array.size and buffer.holds(array):
+                base = np.lib.array_utils.byte_bounds(buffer.data)[0]
+                start, stop = np.lib.array_utils.byte_bounds(array)
+                return Region(buffer, start - base, stop - base)
+        return None
+
+    # Work
+
+    def stream(self) -> Worker:
+        made = Worker(f"stream {len(self.streams) - 1}")
+        self.streams.append(made)
+        return made
+
+    def enqueue(
+        self,
+        stream: Worker,
+        kind: Kind,
+        what: str,
+        ms: float,
+        reads: tuple[Region, ...] = (),
+        writes: tuple[Region, ...] = (),
+        pageable: bool = False,
+    ) -> Operation:
+        """Put work into a stream.
+
+        The default stream waits for all others, and they for it: Numba's streams are
+        blocking ones (CUDA Programming Guide, "Default Stream").
+        """
+        self.host.end += ASKING
+        before = self.streams if stream is self.default else [stream, self.default]
+        ready = max(self.now, *(s.end for s in before))
+        for other in before:
+            stream.learns(other.clock)
+        stream.learns(self.host.clock)
+        start = self._slot(kind, ready, ms)
+        stream.end = start + ms
+        return self._note(
+            kind, what, stream, reads, writes, start, stream.end, pageable
+        )
+
+    def touch(self, region: Region | None, writes: bool, what: str = "") -> None:
+        """Note that the host itself reads or writes a region.
+
+        Writing into memory that the bus reads from takes as long as the bus does.
+        """
+        if region is None:
+            return
+        start = self.now
+        if writes:
+            self.host.end += (region.stop - region.start) * MS_PER_BYTE
+        regions = (region,)
+        self._note(
+            "host",
+            what or ("writes" if writes else "reads"),
+            self.host,
+            () if writes else regions,
+            regions if writes else (),
+            start,
+            self.now,
+        )
+
+    def wait(self, stream: Worker, quietly: bool = False) -> None:
+        """Let the host wait for all that a stream was asked for."""
+        self.wait_until(stream.clock, stream.end, "" if quietly else stream.name)
+
+    def wait_for_all(self) -> None:
+        for stream in self.streams:
+            self.wait(stream, quietly=True)
+        self.waits.append(Wait("everything", self.where(), len(self.operations)))
+
+    def wait_until(self, clock: Clock, end: float, what: str) -> None:
+        self.host.learns(clock)
+        self.host.end = max(self.now, end)
+        if what:
+            self.waits.append(Wait(what, self.where(), len(self.operations)))
+
+    @property
+    def end(self) -> float:
+        """When all is done, ms."""
+        return max(self.now, *(s.end for s in self.streams))
+
+    @property
+    def one_by_one(self) -> float:
+        """How long it would take one after the other, ms."""
+        return sum(o.end - o.start for o in self.operations)
+
+    def _note(
+        self,
+        kind: Kind,
+        what: str,
+        worker: Worker,
+        reads: tuple[Region, ...],
+        writes: tuple[Region, ...],
+        start: float,
+        end: float,
+        pageable: bool = False,
+    ) -> Operation:
+        worker.count += 1
+        worker.learns({worker.name: worker.count})
+        place = self.where()
+        clock, count = worker.clock, worker.count
+        made = Operation(
+            kind, what, worker.name, reads, writes, place, clock, count, start, end
+        )
+        made.pageable = pageable
+        for other in self.operations:
+            if not made.sees(other):
+                self._compare(other, made)
+        self.operations.append(made)
+        return made
+
+    def _compare(self, first: Operation, later: Operation) -> None:
+        pairs = (
+            (first.writes, later.reads, True, False),
+            (first.writes, later.writes, True, True),
+            (first.reads, later.writes, False, True),
+        )
+        for mine, theirs, first_writes, later_writes in pairs:
+            for a in mine:
+                for b in theirs:
+                    if a.meets(b):
+                        self.conflicts.append(
+                            Conflict(first, later, b, first_writes, later_writes)
+                        )
+
+    def _slot(self, kind: Kind, ready: float, ms: float) -> float:
+        """The first time from `ready` on at which an engine is free for `ms`."""
+        busy = self._busy.setdefault(kind, [])
+        start = ready
+        for begun, done in busy:
+            if start + ms <= begun:
+                break
+            start = max(start, done)
+        busy.append((start, start + ms))
+        busy.sort()
+        return start
+
+
+def joined(a: Clock, b: Clock) -> Clock:
+    return a | {k: max(v, a.get(k, 0)) for k, v in b.items()}

@@ -1,0 +1,586 @@
+"""`cuda` as watched host code sees it: streams, events, copies, launches, the clock.
+
+`watched` gives a function whose `cuda`, kernels and clocks are these; the function
+itself stays as it is. So host code is judged in the same way with and without a GPU.
+"""
+
+import contextlib
+import linecache
+import re
+import sys
+import time
+from collections.abc import Callable, Iterator
+from types import FunctionType, ModuleType
+from typing import Any
+
+import numpy as np
+
+from weft.checking.exercise import is_kernel
+from weft.simulator import record
+from weft.simulator.binding import python_function
+from weft.simulator.faults import Place, frame_place
+from weft.simulator.launch import parameters
+from weft.simulator.limits import configuration
+from weft.simulator.trace import GLOBAL, READ
+
+from .machine import (
+    DEFAULT,
+    MS_PER_BYTE,
+    Buffer,
+    Clock,
+    Machine,
+    NotReady,
+    Region,
+    Worker,
+)
+
+
+class HostArray(np.ndarray[Any, Any]):
+    """A NumPy array that tells a machine when the host looks into it."""
+
+    machine: Machine | None = None
+
+    def __array_finalize__(self, made_from: Any) -> None:
+        self.machine = getattr(made_from, "machine", None)
+
+    def _touch(self, array: Any, writes: bool) -> None:
+        if self.machine is not None and isinstance(array, np.ndarray):
+            self.machine.touch(self.machine.region(array), writes)
+
+    def __getitem__(self, key: Any) -> Any:
+        found = super().__getitem__(key)
+        if not isinstance(found, np.ndarray):  # a number: of which element?
+            self._touch(self._cell(key), False)
+        return found
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        self._touch(value, False)
+        target = super().__getitem__(key)
+        inside = isinstance(target, np.ndarray) and np.shares_memory(target, self)
+        self._touch(target if inside else self._cell(key), True)
+        super().__setitem__(key, plain(value))
+
+    def _cell(self, key: Any) -> Any:
+        if self.ndim == 1 and isinstance(key, int | np.integer):
+            at = int(key) % self.size
+            return plain(self)[at : at + 1]
+        return self
+
+    def __array_ufunc__(
+        self, ufunc: Any, method: str, *inputs: Any, **more: Any
+    ) -> Any:
+        for value in inputs:
+            self._touch(value, False)
+        for value in more.get("out") or ():
+            self._touch(value, True)
+        if more.get("out"):
+            more["out"] = tuple(map(plain, more["out"]))
+        return getattr(ufunc, method)(*map(plain, inputs), **more)
+
+    def __array_function__(self, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
+        if func in _SHAPES:
+            return super().__array_function__(func, types, args, kwargs)
+        if func is np.copyto:
+            self._touch(args[1], False)
+            self._touch(args[0], True)
+        else:
+            for value in args:
+                self._touch(value, False)
+        return func(*map(plain, args), **{k: plain(v) for k, v in kwargs.items()})
+
+    def copy(self, *args: Any, **kwargs: Any) -> Any:
+        self._touch(self, False)
+        return plain(self).copy(*args, **kwargs)
+
+    def tolist(self) -> Any:
+        self._touch(self, False)
+        return plain(self).tolist()
+
+    def fill(self, value: Any) -> None:
+        self._touch(self, True)
+        plain(self).fill(value)
+
+
+_SHAPES = (np.empty_like, np.shape, np.size, np.ndim, np.array_split, np.split)
+
+
+def plain(value: Any) -> Any:
+    """The same memory as an ordinary array; anything else as it is."""
+    return value.view(np.ndarray) if isinstance(value, HostArray) else value
+
+
+def host_array(machine: Machine, data: np.ndarray[Any, Any]) -> HostArray:
+    array = data.view(HostArray)
+    array.machine = machine
+    return array
+
+
+class Stream:
+    """A stream of the model."""
+
+    def __init__(self, machine: Machine, worker: Worker) -> None:
+        self._machine, self.worker = machine, worker
+
+    def synchronize(self) -> None:
+        self._machine.wait(self.worker)
+
+    @contextlib.contextmanager
+    def auto_synchronize(self) -> "Iterator[Stream]":
+        yield self
+        self.synchronize()
+
+    def __repr__(self) -> str:
+        return f"<{self.worker.name}>"
+
+
+class Event:
+    """A mark in a stream: what was done before it is known to who waits for it."""
+
+    def __init__(self, machine: Machine, timing: bool = True) -> None:
+        self._machine, self._timing = machine, timing
+        self._clock: Clock | None = None  # None before it is recorded
+        self._at = 0.0
+
+    def record(self, stream: Any = 0) -> None:
+        machine, worker = self._machine, of(self._machine, stream)
+        before = machine.streams if worker is machine.default else [worker]
+        clock: Clock = {}
+        for other in (*before, machine.default, machine.host):
+            clock |= {k: max(v, clock.get(k, 0)) for k, v in other.clock.items()}
+        self._clock = clock
+        self._at = max(machine.now, machine.default.end, *(s.end for s in before))
+
+    def wait(self, stream: Any = 0) -> None:
+        """Waiting for an event that was not recorded waits for nothing, as in CUDA."""
+        worker = of(self._machine, stream)
+        if self._clock is not None:
+            worker.learns(self._clock)
+            worker.end = max(worker.end, self._at)
+
+    def synchronize(self) -> None:
+        if self._clock is not None:
+            self._machine.wait_until(self._clock, self._at, "an event")
+
+    def query(self) -> bool:
+        done = self._at <= self._machine.now
+        if done and self._clock is not None:
+            self._machine.wait_until(self._clock, self._at, "")
+        return done
+
+    def elapsed_time(self, later: "Event") -> float:
+        for event in (self, later):
+            if event._clock is None:
+                raise NotReady("CUDA_ERROR_INVALID_HANDLE: an event was never recorded")
+            if not event._timing:
+                raise NotReady("CUDA_ERROR_INVALID_HANDLE: made with timing=False")
+            if event._at > self._machine.now:
+                raise NotReady(
+                    "CUDA_ERROR_NOT_READY: an event has not happened yet, and the host "
+                    "has not waited for it"
+                )
+        return later._at - self._at
+
+
+class DeviceArray:
+    """An array in the device's memory, which the host cannot look into."""
+
+    def __init__(
+        self, machine: Machine, data: np.ndarray[Any, Any], stream: Any = 0
+    ) -> None:
+        self._machine, self._data, self.stream = machine, data, stream
+        self.shape, self.dtype, self.size = data.shape, data.dtype, data.size
+        self.nbytes, self.ndim, self.strides = data.nbytes, data.ndim, data.strides
+
+    def __len__(self) -> int:
+        return len(self._data)
+
+    def __getitem__(self, key: Any) -> "DeviceArray":
+        found = self._data[key]
+        if not isinstance(found, np.ndarray):
+            raise TypeError("one element of a device array: copy_to_host() brings it")
+        return DeviceArray(self._machine, found, self.stream)
+
+    def reshape(self, *shape: Any) -> "DeviceArray":
+        return DeviceArray(self._machine, self._data.reshape(*shape), self.stream)
+
+    def copy_to_device(self, ary: Any, stream: Any = 0) -> None:
+        machine, worker = self._machine, of(self._machine, stream or self.stream)
+        here = machine.region(self._data)
+        if isinstance(ary, DeviceArray):
+            there = machine.region(ary._data)
+            same_shape(self, ary._data)
+            machine.enqueue(
+                worker,
+                "kernel",
+                f"the copy to {here}",
+                self.nbytes * MS_PER_BYTE,
+                some(there),
+                some(here),
+            )
+            self._data[...] = ary._data
+            return
+        data = plain(np.asarray(ary))
+        same_shape(self, data)
+        source = machine.region(data)
+        if source is None:  # pageable: staged while the host waits
+            length = self.nbytes * MS_PER_BYTE
+            what = f"the copy to {here}"
+            made = machine.enqueue(
+                worker, "copy in", what, length, (), some(here), True
+            )
+            machine.wait_until({}, made.end, "")
+        else:
+            machine.enqueue(
+                worker,
+                "copy in",
+                f"the copy to {here}",
+                self.nbytes * MS_PER_BYTE,
+                some(source),
+                some(here),
+            )
+        if not (stream or self.stream):
+            machine.wait(worker, quietly=True)
+        self._data[...] = data
+
+    def copy_to_host(self, ary: Any = None, stream: Any = 0) -> Any:
+        machine, worker = self._machine, of(self._machine, stream or self.stream)
+        if ary is None:
+            ary = host_array(machine, np.empty(self.shape, self.dtype))
+        if not isinstance(ary, np.ndarray):
+            raise TypeError(f"copy_to_host into a {type(ary).__name__}")
+        data = plain(ary)
+        same_shape(self, data)
+        target, here = machine.region(data), machine.region(self._data)
+        pageable = target is None
+        machine.enqueue(
+            worker,
+            "copy out",
+            f"the copy from {here}",
+            self.nbytes * MS_PER_BYTE,
+            some(here),
+            some(target),
+            pageable,
+        )
+        if pageable or not (stream or self.stream):
+            machine.wait(worker, quietly=True)
+        data[...] = self._data
+        return ary
+
+
+def same_shape(mine: DeviceArray, other: np.ndarray[Any, Any]) -> None:
+    if mine.shape != other.shape or mine.dtype != other.dtype:
+        raise ValueError(
+            f"a copy between {mine.dtype}{list(mine.shape)} on the device and "
+            f"{other.dtype}{list(other.shape)}"
+        )
+
+
+def some(region: Region | None) -> tuple[Region, ...]:
+    return () if region is None else (region,)
+
+
+def of(machine: Machine, stream: Any) -> Worker:
+    """The worker behind a `stream` argument; 0 is the default stream."""
+    if isinstance(stream, Stream):
+        return stream.worker
+    if stream in (0, None):
+        return machine.default
+    raise TypeError(f"{stream!r} is not a stream: cuda.stream() makes one")
+
+
+class Kernel:
+    """A kernel whose launches run in the simulator, and are noted."""
+
+    def __init__(self, machine: Machine, kernel: Any) -> None:
+        self._machine, self._kernel = machine, kernel
+        self.__name__ = kernel.__name__
+
+    def __getitem__(self, config: Any) -> Callable[..., None]:
+        configuration(config)  # a wrong one is refused where it is written
+        return lambda *args: self._launch(config, args)
+
+    def __call__(self, *args: Any) -> None:
+        raise TypeError(
+            f"{self.__name__} was called without a grid and a block: "
+            f"{self.__name__}[grid, block, stream](...)"
+        )
+
+    def _launch(self, config: Any, args: tuple[Any, ...]) -> None:
+        machine = self._machine
+        parts = tuple(config)
+        stream = parts[2] if len(parts) > 2 else 0
+        worker = of(machine, stream)
+        fn = python_function(self._kernel)
+        assert fn is not None
+        names = parameters(fn, args)
+        back: list[tuple[DeviceArray, Any]] = []
+        given: list[Any] = []
+        for name, arg in zip(names, args, strict=True):
+            if isinstance(arg, np.ndarray) and not self._mapped(arg):
+                machine.implicit.append((name, machine.where()))
+                copy = empty(machine, f"a copy of {name}", arg.shape, arg.dtype)
+                copy.copy_to_device(arg, stream)
+                back.append((copy, arg))
+                given.append(copy._data)
+            elif isinstance(arg, DeviceArray):
+                given.append(arg._data)
+            else:
+                given.append(plain(arg))
+        bare = (parts[0], parts[1], 0, *parts[3:])
+        trace, _ = record(self._kernel, bare, tuple(given))
+        reads, writes = self._touched(names, given, trace)
+        size = sum(r.stop - r.start for r in (*reads, *writes))
+        what = f"the kernel {self.__name__}"
+        machine.enqueue(worker, "kernel", what, size * MS_PER_BYTE / 2, reads, writes)
+        for copy, arg in back:
+            copy.copy_to_host(arg, stream)
+
+    def _mapped(self, array: np.ndarray[Any, Any]) -> bool:
+        region = self._machine.region(plain(array))
+        return region is not None and region.buffer.memory == "mapped"
+
+    def _touched(
+        self, names: list[str], given: list[Any], trace: Any
+    ) -> tuple[tuple[Region, ...], tuple[Region, ...]]:
+        """The regions that a launch read and wrote: from the first byte to the last."""
+        found: tuple[list[Region], list[Region]] = ([], [])
+        arrays = dict(zip(names, given, strict=True))
+        for number, name in enumerate(trace.arrays):
+            data = arrays.get(name)
+            mine = (trace.array == number) & (trace.space == GLOBAL)
+            if not isinstance(data, np.ndarray) or not mine.any():
+                continue
+            region = self._machine.region(data)
+            if region is None:
+                continue
+            stores = trace.operation != READ
+            for rows, kept in ((mine & ~stores, found[0]), (mine & stores, found[1])):
+                if rows.any():
+                    low = int(trace.address[rows].min()) - trace.bases[name]
+                    high = int((trace.address + trace.size)[rows].max())
+                    kept.append(
+                        Region(
+                            region.buffer,
+                            region.start + low,
+                            region.start + high - trace.bases[name],
+                        )
+                    )
+        return tuple(found[0]), tuple(found[1])
+
+
+def empty(machine: Machine, name: str, shape: Any, dtype: Any, stream: Any = 0) -> Any:
+    buffer = machine.empty(name, "device", shape, dtype)
+    return DeviceArray(machine, buffer.data, stream)
+
+
+class Cuda:
+    """The host's side of `numba.cuda`, on a machine of the model."""
+
+    def __init__(self, machine: Machine, real: Any) -> None:
+        self._machine, self._real = machine, real
+
+    def stream(self) -> Stream:
+        return Stream(self._machine, self._machine.stream())
+
+    def default_stream(self) -> Stream:
+        return Stream(self._machine, self._machine.default)
+
+    def event(self, timing: bool = True) -> Event:
+        return Event(self._machine, timing)
+
+    def synchronize(self) -> None:
+        self._machine.wait_for_all()
+
+    def device_array(
+        self, shape: Any, dtype: Any = np.float64, stream: Any = 0
+    ) -> DeviceArray:
+        made: DeviceArray = empty(
+            self._machine, self._name("a device array"), shape, dtype, stream
+        )
+        return made
+
+    def device_array_like(self, ary: Any, stream: Any = 0) -> DeviceArray:
+        return self.device_array(ary.shape, ary.dtype, stream=stream)
+
+    def to_device(
+        self, obj: Any, stream: Any = 0, copy: bool = True, to: Any = None
+    ) -> DeviceArray:
+        if isinstance(obj, DeviceArray):
+            return obj
+        array = np.asanyarray(obj)
+        made = self.device_array_like(array, stream) if to is None else to
+        if copy:
+            made.copy_to_device(array, stream)
+        return made
+
+    def pinned_array(self, shape: Any, dtype: Any = np.float64) -> HostArray:
+        name = self._name("a pinned array")
+        buffer = self._machine.empty(name, "pinned", shape, dtype)
+        return host_array(self._machine, buffer.data)
+
+    def pinned_array_like(self, ary: Any) -> HostArray:
+        return self.pinned_array(ary.shape, ary.dtype)
+
+    def mapped_array(self, shape: Any, dtype: Any = np.float64) -> HostArray:
+        name = self._name("a mapped array")
+        buffer = self._machine.empty(name, "mapped", shape, dtype)
+        return host_array(self._machine, buffer.data)
+
+    @contextlib.contextmanager
+    def pinned(self, *arrays: Any) -> "Iterator[None]":
+        made = [
+            self._machine.buffer("a pinned array", "pinned", plain(array))
+            for array in arrays
+        ]
+        yield
+        for buffer in made:
+            self._machine.buffers.remove(buffer)
+
+    def _name(self, otherwise: str) -> str:
+        """What the line that makes an array calls it."""
+        text = self._machine.where().text
+        match = re.match(r"(\w+)\s*=[^=]", text)
+        return match[1] if match else otherwise
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_") or not hasattr(self._real, name):
+            raise AttributeError(f"cuda has no {name}")
+        if callable(getattr(self._real, name)):
+            raise NotImplementedError(
+                f"the model in which host code is checked has no cuda.{name}"
+            )
+        return getattr(self._real, name)
+
+
+class Time:
+    """`time`, by the machine's clock."""
+
+    def __init__(self, machine: Machine) -> None:
+        self._machine = machine
+
+    def perf_counter(self) -> float:
+        return self._machine.now / 1e3
+
+    def perf_counter_ns(self) -> int:
+        return round(self._machine.now * 1e6)
+
+    time = monotonic = perf_counter
+    time_ns = monotonic_ns = perf_counter_ns
+
+    def sleep(self, seconds: float) -> None:
+        self._machine.host.end += seconds * 1e3
+
+
+class Watched:
+    """A function whose `cuda`, kernels and clocks are those of a machine."""
+
+    def __init__(self, function: FunctionType) -> None:
+        from numba import cuda
+
+        self.machine = Machine(self._where)
+        self.cuda = Cuda(self.machine, cuda)
+        self._clock = Time(self.machine)
+        self._cuda = cuda
+        self._given = function.__globals__
+        self._scope = dict(self._given)
+        self._function = function
+        for name, value in self._given.items():
+            self._scope[name] = self._twin(value)
+        self.call = self._twin(function)
+
+    def _twin(self, value: Any) -> Any:
+        if value is self._cuda:
+            return self.cuda
+        if value is time:
+            return self._clock
+        if isinstance(value, ModuleType):
+            return value
+        name = getattr(value, "__name__", "")
+        if isinstance(value, FunctionType) and value.__globals__ is self._given:
+            made = FunctionType(
+                value.__code__,
+                self._scope,
+                name,
+                value.__defaults__,
+                value.__closure__,
+            )
+            made.__kwdefaults__ = value.__kwdefaults__
+            return made
+        if is_kernel(value):
+            return Kernel(self.machine, value)
+        if name and name in vars(Time) and value is getattr(time, name, None):
+            return getattr(self._clock, name)
+        if name and name in vars(Cuda) and value is getattr(self._cuda, name, None):
+            return getattr(self.cuda, name)
+        return value
+
+    def _where(self) -> Place:
+        """The innermost line of the learner's code that is being executed."""
+        frame: Any = sys._getframe(1)
+        while frame is not None and frame.f_globals is not self._scope:
+            frame = frame.f_back
+        if frame is None:
+            return Place("", 0)
+        lines = linecache.getlines(frame.f_code.co_filename)
+        return frame_place(frame, dict(enumerate((t.rstrip() for t in lines), 1)))
+
+
+class Bench:
+    """What an exercise lays out for the function: arrays, streams, work."""
+
+    def __init__(self, watched: Watched) -> None:
+        self._machine, self._cuda = watched.machine, watched.cuda
+
+    def pageable(self, data: np.ndarray[Any, Any]) -> HostArray:
+        return host_array(self._machine, data.copy())
+
+    def pinned(self, data: np.ndarray[Any, Any]) -> HostArray:
+        buffer = self._machine.buffer("a pinned array", "pinned", data.copy())
+        return host_array(self._machine, buffer.data)
+
+    def pinned_like(self, data: np.ndarray[Any, Any]) -> HostArray:
+        return self._cuda.pinned_array_like(data)
+
+    def device(self, shape: Any, dtype: Any) -> DeviceArray:
+        return self._cuda.device_array(shape, dtype)
+
+    def device_like(self, data: np.ndarray[Any, Any]) -> DeviceArray:
+        return self._cuda.device_array_like(data)
+
+    def stream(self) -> Stream:
+        return self._cuda.stream()
+
+    def work(self, ms: float) -> Callable[[], None]:
+        """A function that queues a kernel of `ms` milliseconds and returns at once."""
+        machine = self._machine
+
+        def work() -> None:
+            machine.enqueue(machine.default, "kernel", "the kernel", ms)
+
+        return work
+
+    def name(self, arg: Any, name: str) -> None:
+        """Call the memory of an argument by the parameter's name."""
+        if isinstance(arg, list | tuple):
+            for number, part in enumerate(arg):
+                self.name(part, f"{name}[{number}]")
+            return
+        data = arg._data if isinstance(arg, DeviceArray) else arg
+        if isinstance(data, np.ndarray):
+            region = self._machine.region(plain(data))
+            if region is not None:
+                region.buffer.name = name
+
+
+__all__ = [
+    "DEFAULT",
+    "Bench",
+    "Buffer",
+    "Cuda",
+    "DeviceArray",
+    "Event",
+    "HostArray",
+    "Stream",
+    "Watched",
+    "plain",
+]

@@ -1,0 +1,196 @@
+"""What is wrong with host code, in words: one verdict for each way to go wrong."""
+
+from weft.checking.verdict import Verdict
+from weft.simulator.faults import Place
+
+from .machine import DEFAULT, HOST, Conflict, Machine, Operation
+
+Notes = list[tuple[Place, str]]
+
+
+def conflict(name: str, found: Conflict) -> Verdict:
+    """Word two operations on one place that nothing orders."""
+    first, later = found.first, found.later
+    region = str(found.region)
+    places = notes(
+        (first, ("writes" if found.first_writes else "reads") + f" {region}"),
+        (later, ("writes" if found.later_writes else "reads") + f" {region}"),
+    )
+    if later.worker == HOST:
+        return _host(name, found, region, places)
+    why = f"Nothing orders {later.worker} after {first.worker}."
+    if first.worker == later.worker:  # cannot be: a stream keeps its order
+        raise AssertionError(why)
+    if not found.first_writes:
+        message = (
+            f"{capital(later.what)} may overwrite {region} while {first.what} is "
+            f"still reading it."
+        )
+        return Verdict(
+            name, "reuse", message, why, places, headline="a buffer reused too early"
+        )
+    if found.later_writes:
+        message = (
+            f"{capital(first.what)} and {later.what} both write {region}, in no order."
+        )
+    elif later.kind == "copy out":
+        message = f"{region} may be copied back before {first.what} has written it."
+    elif first.kind == "copy in":
+        message = f"{capital(later.what)} may read {region} before it has arrived."
+    else:
+        message = f"{capital(later.what)} may read {region} before it is written."
+    return Verdict(
+        name, "order", message, why, places, headline="two streams, and no order"
+    )
+
+
+def _host(name: str, found: Conflict, region: str, places: Notes) -> Verdict:
+    first = found.first
+    if found.later_writes:
+        doing = "writing" if found.first_writes else "reading"
+        return Verdict(
+            name,
+            "reuse",
+            f"The host overwrites {region} while {first.what} may still be {doing} it.",
+            f"A copy in a stream goes on after the call has returned, and nothing here "
+            f"waits for {first.worker}.",
+            places,
+            headline="a buffer reused too early",
+        )
+    return Verdict(
+        name,
+        "early-read",
+        f"{region} is read by the host, and {first.what} may not be done.",
+        f"A copy in a stream goes on after the call has returned, and nothing here "
+        f"waits for {first.worker}.",
+        [p for p in places if p[0].line],
+        headline="results are read too early",
+    )
+
+
+def serial(name: str, machine: Machine, wanted: float) -> Verdict:
+    """Word host code that is right and lets too little overlap, and say why."""
+    factor = machine.one_by_one / machine.end
+    work = [o for o in machine.operations if o.kind != "host"]
+    streamed = [o for o in work if o.worker != DEFAULT]
+    used = {o.worker for o in work}
+    message = (
+        f"In the model it is {factor:.2f} times as fast as one thing after the other; "
+        f"{wanted:g} times is possible."
+    )
+    headline = "right, but too little overlaps"
+    pageable = [o for o in work if o.pageable]
+    if pageable:
+        return Verdict(
+            name,
+            "pageable",
+            f"{capital(pageable[0].what)} is one of {len(pageable)} from or to "
+            "pageable memory.",
+            "Such a copy keeps the host: what comes next is queued when it is done.",
+            notes((pageable[0], "pageable: the host waits here")),
+            headline="right, but a pageable copy cannot overlap",
+        )
+    defaults = [o for o in work if o.worker == DEFAULT]
+    if defaults and streamed:
+        return Verdict(
+            name,
+            "no-overlap",
+            message,
+            "The default stream begins when all other streams have finished, and they "
+            "wait for it in turn.",
+            notes((defaults[0], "in the default stream")),
+            headline=headline,
+        )
+    if len(used) == 1:
+        only = used.pop()
+        return Verdict(
+            name,
+            "no-overlap",
+            message,
+            f"All copies and kernels are in {only}, and a stream does one thing after "
+            "the other.",
+            notes((work[0], f"in {only}")),
+            headline=headline,
+        )
+    waits = [w for w in machine.waits if w.after < len(machine.operations)]
+    if waits:
+        return Verdict(
+            name,
+            "no-overlap",
+            message,
+            "While the host waits it queues nothing, so what could overlap is asked "
+            "for too late.",
+            [(waits[0].place, f"the host waits for {waits[0].what}, and queues on")],
+            headline=headline,
+        )
+    return Verdict(
+        name,
+        "no-overlap",
+        message,
+        f"{len(work)} copies and kernels: which has to wait for which, and why?",
+        headline=headline,
+    )
+
+
+def traffic(name: str, machine: Machine, moved: int, needed: int) -> Verdict:
+    """Word copies that nobody needed."""
+    copies = [o for o in machine.operations if o.kind in ("copy in", "copy out")]
+    message = f"{moved:,} bytes cross the bus where {needed:,} would do."
+    headline = "right, but it copies too much"
+    if machine.implicit:
+        names = list(dict.fromkeys(n for n, _ in machine.implicit))
+        return Verdict(
+            name,
+            "traffic",
+            message,
+            f"{' and '.join(names)}: a NumPy array, given to a kernel. Numba copies it "
+            "to the device before the launch and back after it, needed or not.",
+            [(machine.implicit[0][1], "copies both ways")],
+            headline=headline,
+        )
+    listed = notes(*((o, o.what.removeprefix("the ")) for o in copies))
+    return Verdict(
+        name,
+        "traffic",
+        message,
+        "Which of these copies brings something that is used there?",
+        listed,
+        headline=headline,
+    )
+
+
+def clock(name: str, got: float, ms: float, before: float, machine: Machine) -> Verdict:
+    """Word a time that is not the kernel's."""
+    say = f"It says {got:.4g} ms, and the kernel takes {ms:g} ms."
+    waited = [w for w in machine.waits if w.after]
+    if before and abs(got - ms - before) < 0.1 * ms:
+        why = (
+            f"Another kernel was still running when the clock was started, for "
+            f"{before:g} ms. Its time is in there too."
+        )
+    elif got < 0.5 * ms and not waited:
+        why = "A launch returns at once. Nothing has waited for the kernel."
+    elif got < 0.5 * ms:
+        why = "The clock is read, or the event recorded, before the kernel is done."
+    elif abs(got * 1e3 - ms) < 0.1 * ms or abs(got - ms * 1e3) < 100 * ms:
+        why = "Seconds or milliseconds? perf_counter counts the first."
+    else:
+        why = ""
+    when = f"a kernel of {ms:g} ms" + (f", queued behind {before:g} ms" * bool(before))
+    return Verdict(name, "clock", say, why, when=when, headline="not the kernel's time")
+
+
+def notes(*pairs: tuple[Operation, str]) -> Notes:
+    """Places with their notes, those that are in the learner's code."""
+    found: Notes = []
+    for operation, note in pairs:
+        if operation.place.line and (operation.place, note) not in found:
+            found.append((operation.place, note))
+    lines = [place.line for place, _ in found]
+    if len(set(lines)) == 1 and len(found) > 2:
+        return found[:1]
+    return found[:6]
+
+
+def capital(text: str) -> str:
+    return text[:1].upper() + text[1:]
