@@ -427,6 +427,8 @@ def test_lines_of_float64_in_ptx() -> None:
         @%p1 max.f64 	%fd2, %fd1, 0d0;
         .loc	2 99 0
         mul.f64 	%fd2, %fd1, 0d0;
+        .loc	1 0 0
+        add.f64 	%fd2, %fd1, 0d0;
         """
     )
     found = worker.float64_lines(ptx, {"/tmp/kernel.py"})
