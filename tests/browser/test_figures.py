@@ -37,6 +37,7 @@ ACCESS = {
 SHOWN: list[tuple[str, dict[str, Any]]] = [
     ("warp_access", {"layout": "aos", "field": 1}),
     ("warp_access", {"layout": "soa", "size": 8}),
+    ("warp_access", {"stride": 6, "rows": 16, "only": ["stride"]}),
     ("banks", {"layout": "padded", "size": 8}),
     ("grid_index", {}),
     ("grid_index", {"dims": 2, "guard": False, "n": 21, "at": [22, 3, 0]}),
@@ -50,7 +51,7 @@ SHOWN: list[tuple[str, dict[str, Any]]] = [
     ("trace", {"code": [[7, "    out[i] = x[j]"]], "accesses": [ACCESS]}),
 ]
 PAGES = {
-    "book/index": ["banks"],
+    "book/index": ["warp_access", "banks"],
     "book/05_first_kernel": ["grid_index", "roofline"],
     "book/06_grids_2d": ["tiling"],
     "book/13_shared_memory": ["warp_access", "barrier", "banks", "occupancy"],
@@ -228,6 +229,18 @@ def test_everything_works_from_the_keyboard(
     assert numbers(room)["occupancy"] == "100 %"
     room.get_by_role("slider", name=re.compile("^registers")).press("ArrowRight")
     assert numbers(room)["occupancy"] == "50 %"
+
+
+def test_a_page_may_ask_for_few_controls(open_page: Callable, bench: Callable) -> None:
+    state = {"stride": 6, "rows": 16, "only": ["stride"]}
+    page = opened(open_page, bench("few", [("warp_access", state)], "light"), 1).page
+    sliders = page.get_by_role("slider")
+    assert sliders.count() == 1
+    assert page.get_by_role("radio").count() == 0
+    sliders.press("End")
+    figure = page.locator(".weft-figure")
+    assert "x[16 * lane]" in figure.locator(".code").inner_text()
+    assert numbers(figure)["sectors"] == "32"
 
 
 def test_the_roofline_is_dragged(open_page: Callable, bench: Callable) -> None:

@@ -161,6 +161,8 @@ const make = {
 /**
  * Make a figure.
  *
+ * A page may ask for a few of its controls: the state's `only` lists their keys.
+ *
  * defaults: its state. controls: descriptions of what changes it, in order: `kind`
  * (range, choice, menu, toggle, buttons), `key`, `label`, `when(state)`.
  * fit(state): the state made consistent. draw(state, width, set): what is seen, as
@@ -230,7 +232,8 @@ export function figure(spec) {
       const state = read();
       const width = seen.clientWidth || 704;
       for (const { node, show, spec } of built) {
-        node.hidden = Boolean(spec.when) && !spec.when(state);
+        const wanted = !state.only || state.only.includes(spec.key);
+        node.hidden = !wanted || (Boolean(spec.when) && !spec.when(state));
         if (!node.hidden) show(state);
       }
       const out = draw(state, width, set);

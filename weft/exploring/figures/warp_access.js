@@ -11,9 +11,8 @@ import {
   touched,
 } from "./counting.js";
 
-const ROWS = 32; // lines of 128 bytes on the map: 4 KB
 const FIELDS = "xyzwuvst";
-const most = (size) => Math.min(32, (ROWS * LINE) / (32 * size));
+const most = ({ size, rows }) => Math.min(32, (rows * LINE) / (32 * size));
 
 const array = (state) => state.layout === "array";
 
@@ -30,19 +29,19 @@ function expression({ layout, stride, offset, field }) {
   return `x[${[product, offset || ""].filter(Boolean).join(" + ") || "0"}]`;
 }
 
-/** The lines that the map shows: 4 KB, or what a trace touched if that is wider. */
-function linesOf(addresses, size, traced) {
+/** The lines that the map shows: `rows`, or what was touched if that is more. */
+function linesOf(addresses, size, rows, traced) {
   const hit = touched(addresses, size, LINE);
   const first = traced ? hit[0] : 0;
-  const span = traced ? Math.max(hit.at(-1) - first + 1, 4) : ROWS;
-  return span > ROWS ? hit : Array.from({ length: span }, (_, i) => first + i);
+  const span = Math.max(hit.at(-1) - first + 1, traced ? 4 : rows);
+  return traced && span > 32 ? hit : Array.from({ length: span }, (_, i) => first + i);
 }
 
 /** Draw a request; a trace's has `addresses` and `lanes` of its own. */
 export function draw(state, width) {
   const { size, layout, fields } = state;
   const addresses = state.addresses ?? addressesOf(state);
-  const shown = linesOf(addresses, size, Boolean(state.addresses));
+  const shown = linesOf(addresses, size, state.rows, Boolean(state.addresses));
   const wide = width >= 560;
   const margin = wide ? (state.addresses ? 68 : 46) : 0;
   const gap = wide ? 5 : 3;
@@ -86,7 +85,7 @@ export function draw(state, width) {
     for (let i = 0; i < 32 * fields; i++) {
       const [x, y] = place(i * size);
       const field = layout === "aos" ? i % fields : Math.floor(i / 32);
-      if (field === state.field) continue;
+      if (field === state.field || y === undefined) continue;
       const kind = moved.has(Math.floor((i * size) / SECTOR)) ? "letter held" : "letter";
       children.push(text(x + (size * byte) / 2, y + row - 3, FIELDS[field], kind));
     }
@@ -128,10 +127,11 @@ export function draw(state, width) {
 }
 
 export default figure({
-  defaults: { layout: "array", stride: 1, offset: 0, size: 4, fields: 4, field: 0 },
+  // rows: lines of 128 bytes on the map, of which 32 are 4 KB
+  defaults: { layout: "array", stride: 1, offset: 0, size: 4, fields: 4, field: 0, rows: 32 },
   fit: (state) => ({
     ...state,
-    stride: Math.min(state.stride, most(state.size)),
+    stride: Math.min(state.stride, most(state)),
     field: Math.min(state.field, state.fields - 1),
   }),
   controls: [
@@ -155,7 +155,7 @@ export default figure({
       kind: "range",
       key: "stride",
       label: "stride",
-      max: (state) => most(state.size),
+      max: most,
       when: (state) => array(state),
     },
     {
