@@ -129,7 +129,7 @@ def test_an_exercise_may_ask_for_answers(lessons):
     assert asked["spec"]("copy") == "memory"
     assert asked["because"]("copy", "compute") == "It computes nothing."
     other = asked["because"]("copy", "speed")
-    assert other == "One of these is wanted: 'memory', 'compute'."
+    assert other == "One of these is wanted: 'compute', 'memory'."
     with pytest.raises(LearnerError, match="no questions"):
         lesson.answers("saxpy")
 

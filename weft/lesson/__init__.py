@@ -168,7 +168,8 @@ def answers(exercise: str) -> dict[str, Any]:
         reasons = [c.because for c in choices if c.text == answer]
         if reasons:
             return reasons[0]
-        return f"One of these is wanted: {', '.join(repr(c.text) for c in choices)}."
+        there = ", ".join(sorted(repr(c.text) for c in choices))
+        return f"One of these is wanted: {there}."
 
     return {
         "spec": right,

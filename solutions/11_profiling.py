@@ -1,0 +1,965 @@
+# %% [markdown]
+# # 11 · Profiling
+#
+# [Open in Colab](https://colab.research.google.com/github/warp-and-weft/warp-and-weft/blob/main/labs/11_profiling.ipynb)
+#
+# **When you are through, you can**
+#
+# - time a launch with events, and say what each other way of timing measures;
+# - predict the least time of a kernel from its bytes and its operations;
+# - tell from measurements what a program waits for: launches, memory, arithmetic or
+#   latency;
+# - read the counters of a profiler, and know what to do where you may not have them;
+# - mend each of the four, and measure what the repair was worth.
+#
+# **You need** about 90 minutes. No GPU: the exercises run in the simulator, and the
+# measurements then show the rows of the reference GPU. With a GPU: compute
+# capability 7.5 or higher and 3 GB of its memory. You need no profiler: the counters
+# that you read were recorded on the reference GPU.
+
+# %%
+try:
+    import weft
+except ModuleNotFoundError:  # on Colab: fetch the course first
+    # %pip install -q git+https://github.com/warp-and-weft/warp-and-weft
+    import weft
+
+import itertools
+import math
+import statistics
+from time import perf_counter
+
+import numpy as np
+from numba import cuda, float32
+
+from weft import bench, check, hint, quiz, timing
+from weft.lesson import answers
+
+weft.lab("11_profiling")
+
+# %% [markdown]
+# ## 1 · Two clocks
+#
+# A launch puts a kernel into the GPU's queue and returns. So a stopwatch round a
+# launch times the queueing. The GPU has a stopwatch of its own, the **event**: a mark
+# that you put into the queue. The GPU notes the time when it comes to it.
+#
+# Here is a toy with the same two clocks. Read it; it is shorter than an explanation.
+# What it says of `record`, `synchronize` and `elapsed_time` holds for PyTorch's events
+# as well, whose methods have these names.
+
+# %% tags=["given"]
+class ToyGPU:
+    """A queue with two clocks, in ms: the host's, and when the GPU is done."""
+
+    def __init__(self, *kernel_ms):
+        self.times = itertools.cycle(kernel_ms)
+        self.median = statistics.median(kernel_ms)
+        self.compiling = 300.0  # the first launch waits for the compiler
+        self.host = self.done = 0.0
+
+    def launch(self):
+        """Queue the kernel: the host goes on, the GPU begins when free."""
+        self.host += self.compiling + 0.02
+        self.compiling = 0.0
+        self.done = max(self.done, self.host) + next(self.times)
+
+    def event(self):
+        """Make an event."""
+        return ToyEvent(self)
+
+    def __repr__(self):
+        return f"a toy GPU, {self.median} ms"
+
+
+class ToyEvent:
+    """A mark in the queue of a ToyGPU."""
+
+    def __init__(self, gpu):
+        self.gpu, self.at = gpu, None
+
+    def record(self):
+        """Queue the mark: the GPU notes the time when it comes to it."""
+        self.at = max(self.gpu.done, self.gpu.host)
+
+    def synchronize(self):
+        """Let the host wait until the GPU has come to the mark."""
+        self.gpu.host = max(self.gpu.host, self.at)
+
+    def elapsed_time(self, end):
+        """Return the ms from this mark to `end`."""
+        if self.at is None or end.at is None:
+            raise RuntimeError("an event was not recorded")
+        if self.gpu.host < end.at:
+            raise RuntimeError("the GPU has not come to an event yet")
+        return end.at - self.at
+
+
+# %% [markdown]
+# Write the function that times a launch. A single number proves little: the first
+# launch of a kernel compiles it, and now and then something else gets in the way. So
+# launch once without looking, then time 20 launches, each between two events of its
+# own, and return the **median**, in ms.
+#
+# ```python
+# gpu_time(gpu)    # gpu.launch(), gpu.event() -> ms
+# ```
+#
+# Stuck? `hint("gpu_time")`; there are three hints.
+
+# %%
+def gpu_time(gpu):
+    """Return the median ms that the GPU needs for gpu.launch(), of 20."""
+    # about 9 lines
+    # BEGIN SOLUTION
+    gpu.launch()
+
+    times = []
+    while len(times) < 20:
+        start, end = gpu.event(), gpu.event()
+        start.record()
+        gpu.launch()
+        end.record()
+        end.synchronize()
+        times.append(start.elapsed_time(end))
+    return statistics.median(times)
+    # END SOLUTION
+
+
+# %%
+check(
+    gpu_time,
+    spec=lambda gpu: gpu.median,
+    inputs=lambda rng: [
+        (ToyGPU(3.0),),
+        (ToyGPU(2.0, 1.6, 2.0, 9.0, 2.0),),
+    ],
+    tolerance=0.02,
+)
+
+# %% [markdown] tags=["solution"]
+# Four things are easily forgotten, and each has its own wrong number. Without
+# `synchronize`, an event that the GPU has not reached has no time. Without the launch
+# before the loop, and with the mean, one compilation spoils the lot. With the
+# smallest of the 20 you report the luckiest run. With the host's clock you time the
+# queue.
+#
+# The tolerance of the check is 2 per cent, for a reason. When the queue is empty, the
+# GPU comes to the first event at once and then waits for the launch: the host's 0.02 ms
+# are in the number too. The next measurement shows when that matters.
+
+# %% [markdown]
+# ## Measure: four stopwatches, two launches
+#
+# The same function on a real GPU. A kernel doubles 2^26 numbers (0.5 GB moved), and
+# then 1,024. Four ways to read off the time:
+#
+# - the host's clock round the launch;
+# - the host's clock, with a wait for the GPU before it is read again;
+# - a pair of events, the queue being empty;
+# - a pair of events behind something long, so that the launch is queued before the GPU
+#   comes to the first event.
+#
+# Which of them agree for the large array, and which for the small one? Guess how many
+# times each reads of what the last one does. (The table's × are speeds: a stopwatch
+# that reads half as much looks twice as fast. Guess so.)
+
+# %%
+guess = {"clock": 5, "clock, waiting": 1, "events": 1}
+guess_small = {"clock": 1, "clock, waiting": 1, "events": 1}
+
+
+@cuda.jit
+def double(x):
+    """Double each element of x."""
+    i = cuda.grid(1)
+
+    if i < x.size:
+        x[i] *= float32(2)
+
+
+class Reading:
+    """A stopwatch for functions that read one off themselves, in ms."""
+
+    def once(self, function, host):
+        return timing.Sample(function(), 0.0)
+
+
+def stopwatches(size):
+    """Return four ways to time a launch on `size` elements, in ms."""
+
+    def build():
+        x = cuda.to_device(np.ones(size, np.float32))
+        before, after = (torch.cuda.Event(enable_timing=True) for _ in "ba")
+        long = torch.empty(1 << 29, dtype=torch.int8, device="cuda")
+
+        def clock(wait):
+            torch.cuda.synchronize()
+            begun = perf_counter()
+            double[-(-size // 256), 256](x)
+            if wait:
+                torch.cuda.synchronize()
+            return (perf_counter() - begun) * 1e3
+
+        def events(behind):
+            torch.cuda.synchronize()
+            if behind:
+                long.zero_()
+            before.record()
+            double[-(-size // 256), 256](x)
+            after.record()
+            after.synchronize()
+            return before.elapsed_time(after)
+
+        return {
+            "clock": lambda: clock(wait=False),
+            "clock, waiting": lambda: clock(wait=True),
+            "events": lambda: events(behind=False),
+            "events, queued": lambda: events(behind=True),
+        }
+
+    return build
+
+
+if weft.GPU:
+    import torch
+
+readings = Reading() if weft.GPU else None
+large = bench.compare(
+    "2^26 numbers, four stopwatches",
+    stopwatches(1 << 26),
+    baseline="events, queued",
+    guess=guess,
+    stopwatch=readings,
+)
+large
+
+# %%
+small = bench.compare(
+    "1024 numbers, four stopwatches",
+    stopwatches(1 << 10),
+    baseline="events, queued",
+    guess=guess_small,
+    stopwatch=readings,
+)
+small
+
+# %% tags=["solution"]
+large.expect("clock", at_least=2)
+large.expect("events", at_least=0.6)
+small.expect("events, queued", at_least=2, times="events")
+small.expect("events, queued", at_least=2, times="clock, waiting")
+
+# %% [markdown] tags=["solution"]
+# For a long kernel, everything but the bare clock agrees. For a short one, three of the
+# four measure the host. An event pair is no better: the GPU passes the first event,
+# has nothing to do, and gets the kernel when Python is through with the launch.
+#
+# `bench.compare` keeps the GPU busy first, as the last row does, and it clears the
+# cache as well. With `host=True` it does the opposite, on purpose: it times what a
+# program waits for.
+
+# %% [markdown]
+# ## Four programs
+#
+# Now for programs that are slow. Each is one step of some work, in float32:
+#
+# - **springs**: 16,384 masses on springs take 64 small steps of time, a launch each;
+# - **speeds**: how fast are 16.8 million particles? Each has 8 numbers, one of which is
+#   its mass, three its velocity, …;
+# - **roots**: the cube roots of 16.8 million numbers, by 20 steps of Newton's method;
+# - **columns**: the sums of the 1,024 columns of a matrix with 8,192 rows.
+#
+# Read the kernels. Which resource does each of them wait for? Four suspects:
+#
+# - **launch**: the GPU is idle most of the time, since the host is slow to queue;
+# - **memory**: bytes move as fast as they can;
+# - **compute**: some arithmetic unit is as busy as it can be;
+# - **latency**: none of these. The GPU is at work and hardly anything in it is busy;
+#   everybody waits for somebody.
+#
+# Write your suspicion down before you measure.
+
+# %% tags=["given"]
+STEPS = 64
+DT = float32(0.01)
+VX, VY, VZ = 3, 4, 5  # where a particle keeps its velocity
+
+
+@cuda.jit
+def one_step(x, v, x_out, v_out):
+    """Move each spring on by a step of time."""
+    i = cuda.grid(1)
+
+    if i < x.size:
+        v_out[i] = v[i] - DT * x[i]
+        x_out[i] = x[i] + DT * v_out[i]
+
+
+@cuda.jit
+def speeds(particles, out):
+    """Write how fast each particle is; particles: (n, 8), a row for each."""
+    i = cuda.grid(1)
+
+    if i < out.size:
+        vx, vy, vz = particles[i, VX], particles[i, VY], particles[i, VZ]
+        out[i] = math.sqrt(vx * vx + vy * vy + vz * vz)
+
+
+@cuda.jit
+def cube_roots(x, out):
+    """Write the cube root of each x, by 20 steps of Newton's method."""
+    i = cuda.grid(1)
+
+    if i < x.size:
+        y = 1.0
+        for _ in range(20):
+            y = (2.0 * y + x[i] / (y * y)) / 3.0
+        out[i] = y
+
+
+@cuda.jit
+def column_sums(x, out):
+    """Add up each column of x, one thread a column."""
+    col = cuda.grid(1)
+
+    if col < x.shape[1]:
+        total = float32(0)
+        for row in range(x.shape[0]):
+            total += x[row, col]
+        out[col] = total
+
+
+# %%
+suspects = {"springs": None, "speeds": None, "roots": None, "columns": None}
+
+SPRINGS, MANY, ROWS, COLS = 1 << 14, 1 << 24, 8192, 1024
+
+
+def between_1_and_2(*shape):
+    return torch.rand(*shape, device="cuda") + 1
+
+
+def on_gpu(*shapes):
+    return [cuda.as_cuda_array(between_1_and_2(*s)) for s in shapes]
+
+
+def chain():
+    """Return the function that launches one_step 64 times."""
+    a, b = (
+        [cuda.to_device(np.ones(SPRINGS, np.float32)) for _ in "xv"]
+        for _ in range(2)
+    )
+
+    def launches(stream=0):
+        now, then = a, b
+        for _ in range(STEPS):
+            one_step[SPRINGS // 128, 128, stream](*now, *then)
+            now, then = then, now
+
+    return launches
+
+
+def programs():
+    """Return the four programs, as bench.compare wants them."""
+    rows, out = on_gpu((MANY, 8), (MANY,))
+    x, roots = on_gpu((MANY,), (MANY,))
+    matrix, sums = on_gpu((ROWS, COLS), (COLS,))
+    return {
+        "springs": chain(),
+        "speeds": lambda: speeds[MANY // 256, 256](rows, out),
+        "roots": lambda: cube_roots[MANY // 256, 256](x, roots),
+        "columns": lambda: column_sums[COLS // 64, 64](matrix, sums),
+    }
+
+
+waited = bench.compare("four programs, as waited for", programs, host=True)
+waited
+
+# %%
+alone = bench.compare("four programs, the GPU's part", programs)
+alone
+
+# %% [markdown]
+# ## What would be possible?
+#
+# The **roofline** gives a lower bound for a kernel. It has to move its bytes, which
+# takes at least bytes / (rate of a copy), and to do its operations, which takes at
+# least operations / (rate of a matrix product). The larger of the two is the least time
+# that this machine could need. Measure the two rates.
+
+# %%
+def ceilings():
+    x, out = (torch.empty(1 << 27, device="cuda") for _ in "xo")
+    return {"copy": lambda: out.copy_(x)}
+
+
+def products():
+    a, b = (torch.rand(4096, 4096, device="cuda") for _ in "ab")
+    return {"product": lambda: torch.mm(a, b)}
+
+
+copy = bench.compare("a copy of 512 MiB", ceilings, bytes=2 * 4 << 27)
+product = bench.compare(
+    "a product, 4096 x 4096 float32", products, flops=2 * 4096**3
+)
+print(copy, product, sep="\n\n")
+
+# %% [markdown]
+# Bytes and operations are counted **by hand**, from what the program has to do, not
+# from how it does it. A speed needs three numbers read and one written: 16 bytes, for
+# 3 products, 2 sums and a root. A cube root reads 4 bytes and writes 4; a step of
+# Newton's method has 5 operations.
+#
+# The cell below divides. `busy` is the share of the waiting in which the GPU works; the
+# last two columns say what fraction of the least time is in the GPU's time: how near
+# it is to either roof.
+
+# %%
+WORK = {  # bytes, operations
+    "springs": (STEPS * SPRINGS * 16, STEPS * SPRINGS * 4),
+    "speeds": (MANY * 16, MANY * 6),
+    "roots": (MANY * 8, MANY * 20 * 5),
+    "columns": (ROWS * COLS * 4, ROWS * COLS),
+}
+
+
+def near_roofs(waited, alone, work):
+    """Print, for each program, how busy the GPU is and how near the roofs."""
+    print("             waited   GPU alone    busy    memory    compute")
+    for name, (moved, operations) in work.items():
+        if name not in [row.name for row in alone]:
+            continue
+        ms = alone[name].ms
+        by_bytes = moved / copy["copy"].rate * 1e3 / ms
+        by_flops = operations / product["product"].rate * 1e3 / ms
+        print(
+            f"{name:9}{waited[name].ms * 1e3:7.0f} us {ms * 1e3:8.0f} us"
+            f"{ms / waited[name].ms:8.0%}{by_bytes:10.1%}{by_flops:11.1%}"
+        )
+
+
+if len(copy) and len(product) and len(waited):
+    near_roofs(waited, alone, WORK)
+
+# %% [markdown]
+# ## 2 · Name the class
+#
+# Your count says what a kernel *should* do. A profiler's counters say what it *does*.
+# Nsight Compute counted these on an H200, one launch of each kernel (of the 64 small
+# ones, one):
+#
+# | | springs | speeds | roots | columns |
+# | --- | ---: | ---: | ---: | ---: |
+# | Duration, µs | 2.6 | 136 | 543 | 1003 |
+# | DRAM Throughput, % of peak | 1.1 | 92.0 | 4.4 | 0.7 |
+# | bytes read from DRAM, MB | 0.1 | 537 | 67 | 34 |
+# | busiest pipeline, % of its peak | ALU 3 | ALU 13 | FP64 66 | ALU 7 |
+# | Issue Slots Busy, % | 1.1 | 19.9 | 68.7 | 0.6 |
+# | Waves Per SM | 0.06 | 62.1 | 62.1 | 0.00 |
+# | Active Warps Per Scheduler, of 16 | 1.1 | 12.3 | 15.4 | 1.0 |
+# | sectors per request, loads | 4 | 32 | 4 | 4 |
+#
+# A **wave** is one filling of the GPU with blocks. A scheduler can **issue** one
+# instruction each cycle; four of them make an SM. A **request** is one load by a warp,
+# and is answered in **sectors** of 32 bytes: 4 of them hold 32 float32.
+#
+# Look at the counters, at the table that you printed, and at the chapter if you like.
+# Then fill in the classes. The check gives a reason where it disagrees.
+#
+# ```python
+# classify(program)    # "springs" -> "launch", "memory", "compute" or "latency"
+# ```
+#
+# Stuck? `hint("classify")`.
+
+# %%
+def classify(program):
+    """Return what a program waits for."""
+    # one line: a dictionary with four entries, and a look into it
+    # BEGIN SOLUTION
+    return {
+        "springs": "launch",
+        "speeds": "memory",
+        "roots": "compute",
+        "columns": "latency",
+    }[program]
+    # END SOLUTION
+
+
+# %%
+check(classify, **answers("classify"))
+
+# %% [markdown] tags=["solution"]
+# The order of the questions matters. **Is the GPU busy at all?** For the springs it is
+# not, and nothing in their kernel's counters can show that: a profiler of kernels looks
+# at a kernel. **Is a roof near?** For the speeds the count by hand said half, and the
+# counters say 92 per cent. Both are right. The kernel moves twice the bytes that it
+# needs, at full speed. **Is a unit busy?** The roots compute in float64, for which
+# there is half the arithmetic, and whose division takes long. By hand you would not
+# have counted that. **None of it?** Then it is latency: 1,024 threads, one warp for
+# each scheduler, and each waits for its load.
+
+# %% [markdown]
+# ## 3 · Launch: all steps at once
+#
+# The springs wait for the host. Two cures: have the launches recorded once and started
+# together (a **CUDA graph**), or need fewer of them. Masses on springs of their own
+# do not wait for one another, so a thread can take all its steps without leaving the
+# kernel. Its place and speed stay in two variables, which are registers.
+#
+# Both of its loads come before the first step, both stores after the last. The check
+# counts the loads of each thread, and allows 2.
+#
+# ```python
+# all_steps(x, v, steps, x_out, v_out)    # (n,), (n,), int -> (n,), (n,)  float32
+# ```
+#
+# One step is: `v - DT * x` is the new speed, `x + DT *` that is the new place.
+#
+# Stuck? `hint("all_steps")`.
+
+# %%
+@cuda.jit
+def all_steps(x, v, steps, x_out, v_out):
+    """Move each spring on by many steps of time."""
+    i = cuda.grid(1)
+
+    # about 6 lines
+    # BEGIN SOLUTION
+    if i < x.size:
+        place, speed = x[i], v[i]
+        for _ in range(steps):
+            speed -= DT * place
+            place += DT * speed
+        x_out[i], v_out[i] = place, speed
+    # END SOLUTION
+
+
+# %% tags=["given"]
+def step_by_step(x, v, steps):
+    """Return place and speed after some steps, by NumPy."""
+    for _ in range(steps):
+        v = v - DT * x
+        x = x + DT * v
+    return x, v
+
+
+# %%
+check(
+    all_steps,
+    spec=step_by_step,
+    inputs=lambda rng, n, steps: (
+        rng.random(n, np.float32),
+        rng.random(n, np.float32),
+        steps,
+    ),
+    sizes=[(64, 1), (100, 7), (130, 20)],
+    launch=lambda n, steps: (-(-n // 64), 64),
+    full=(1 << 20, 64),
+    limits={"loads": 2},
+)
+
+# %% [markdown]
+# ## Measure: what did the launches cost?
+#
+# A graph of the 64 launches, and your kernel, beside the 64 launches. One launch costs
+# the host some 20 µs, one kernel 1.2 µs on the GPU. How many times as fast are they?
+
+# %%
+guess = {"as a graph": 10, "all_steps": 50}
+
+
+def fewer_launches():
+    launches = chain()
+    launches()
+    side = torch.cuda.Stream()
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph, stream=side):
+        launches(cuda.external_stream(side.cuda_stream))
+    pair = [cuda.to_device(np.ones(SPRINGS, np.float32)) for _ in "xv"]
+    out = [cuda.to_device(np.ones(SPRINGS, np.float32)) for _ in "xv"]
+    grid = SPRINGS // 128, 128
+    return {
+        "64 launches": launches,
+        "as a graph": graph.replay,
+        "all_steps": lambda: all_steps[grid](*pair, STEPS, *out),
+    }
+
+
+springs = bench.compare(
+    "springs, 64 steps",
+    fewer_launches,
+    baseline="64 launches",
+    host=True,
+    guess=guess,
+)
+springs
+
+# %% tags=["solution"]
+springs.expect("as a graph", at_least=4)
+springs.expect("all_steps", at_least=10)
+
+# %% [markdown] tags=["solution"]
+# The graph keeps the 64 kernels and takes the host out of it: one call starts them
+# all, and the GPU goes from one to the next in less than a microsecond. `all_steps`
+# does away with the kernels too, and with 63 of 64 round trips to memory. What is left
+# is one launch of Numba's.
+
+# %% [markdown]
+# ## 4 · Memory: move what you need
+#
+# A particle is a row of 8 numbers, 32 bytes, which is one sector. A warp's load of
+# `vx` touches 32 rows, so it takes 32 sectors; those bring all 8 numbers of each
+# particle, of which 3 are wanted. The kernel is as fast as its bytes.
+#
+# Lay the data out the other way round: a row for each *field*, with all particles in
+# it. Then `vx` of 32 neighbours is 128 bytes in one piece, and the masses stay where
+# they are. Write the kernel for that layout. The check allows 4 sectors per request.
+#
+# ```python
+# field_speeds(fields, out)    # (8, n) -> (n,)  float32
+# ```
+#
+# Stuck? `hint("field_speeds")`.
+
+# %%
+@cuda.jit
+def field_speeds(fields, out):
+    """Write how fast each particle is; fields: (8, n), a row for each field."""
+    # about 4 lines
+    # BEGIN SOLUTION
+    i = cuda.grid(1)
+
+    if i < out.size:
+        x, y, z = fields[VX, i], fields[VY, i], fields[VZ, i]
+        out[i] = math.sqrt(x * x + y * y + z * z)
+    # END SOLUTION
+
+
+# %%
+check(
+    field_speeds,
+    spec=lambda fields: np.sqrt((fields[VX : VZ + 1] ** 2).sum(axis=0)),
+    inputs=lambda rng, n: (rng.random((8, n), np.float32),),
+    sizes=[64, 1, 100, 256],
+    launch=lambda n: (-(-n // 64), 64),
+    full=1 << 20,
+    limits={"sectors": 4},
+)
+
+# %% [markdown]
+# ## Measure: fewer bytes
+#
+# Predict with the roofline: how many bytes does either kernel move for a particle? What
+# should the ratio of the times be, if both go at the rate of a copy?
+
+# %%
+guess = {"a row a field": 2}
+
+
+def layouts():
+    rows, fields, out = on_gpu((MANY, 8), (8, MANY), (MANY,))
+    grid = MANY // 256, 256
+    return {
+        "a row a particle": lambda: speeds[grid](rows, out),
+        "a row a field": lambda: field_speeds[grid](fields, out),
+    }
+
+
+layout = bench.compare(
+    "speeds of 2^24 particles",
+    layouts,
+    baseline="a row a particle",
+    bytes=16 * MANY,
+    ceiling=copy["copy"].rate if weft.GPU else None,
+    guess=guess,
+)
+layout
+
+# %% tags=["solution"]
+layout.expect("a row a field", at_least=1.5)
+
+# %% [markdown] tags=["solution"]
+# 32 bytes read and 4 written, against 12 and 4: a factor of 36 / 16 = 2.25 at most.
+# Close to the roof, a kernel cannot be made faster, only smaller. That the *layout*
+# decides is why libraries keep fields apart ("structure of arrays").
+#
+# It is a little less than 2.25, because the second kernel is not quite as near to the
+# roof: it is short, and each thread has three loads of 4 bytes under way.
+
+# %% [markdown]
+# ## 5 · Compute: the arithmetic that you meant
+#
+# Nsight Compute names the pipeline: FP64. Nobody wanted float64. A literal like `2.0`
+# is one in Python, and a float32 times a float64 is a float64, so the whole loop is.
+# The H200 does float64 at half the rate of float32; most other GPUs have a 32nd or a
+# 64th.
+#
+# Mend the kernel: two lines. `float32(2)` is a literal of that type. Dividing a float32
+# by the integer `3` gives a float64 again. The check counts the lines that compute in
+# float64, and allows none.
+#
+# ```python
+# cube_roots32(x, out)    # (n,) -> (n,)  float32
+# ```
+#
+# Stuck? `hint("cube_roots32")`.
+
+# %% tags=["broken"]
+@cuda.jit
+def cube_roots32(x, out):
+    """Write the cube root of each x, by 20 steps of Newton's method."""
+    i = cuda.grid(1)
+
+    if i < x.size:
+        # BEGIN SOLUTION
+        # was: y = 1.0
+        y = float32(1)
+        # END SOLUTION
+        for _ in range(20):
+            # BEGIN SOLUTION
+            # was: y = (2.0 * y + x[i] / (y * y)) / 3.0
+            y = (float32(2) * y + x[i] / (y * y)) / float32(3)
+            # END SOLUTION
+        out[i] = y
+
+
+# %%
+check(
+    cube_roots32,
+    spec=lambda x: np.cbrt(x),
+    inputs=lambda rng, n: (1 + rng.random(n, np.float32),),
+    sizes=[64, 1, 100],
+    launch=lambda n: (-(-n // 64), 64),
+    full=1 << 20,
+    limits={"float64": 0},
+)
+
+# %% [markdown]
+# ## Measure: half the width
+#
+# The same 20 steps, in half the bits. Twice as fast? And when that is mended, what is
+# the new bottleneck? (Nsight Compute says of your kernel: pipeline XU, 80 per cent. XU
+# is where reciprocals and square roots are begun. There are 16 lanes of it in an SM,
+# and 128 for float32.)
+
+# %%
+guess = {"float32": 2, "float32, one division": 3}
+
+THIRD = float32(1 / 3)
+
+
+@cuda.jit
+def one_division(x, out):
+    """Write the cube root of each x, with a product for a division."""
+    i = cuda.grid(1)
+
+    if i < x.size:
+        y = float32(1)
+        for _ in range(20):
+            y = (float32(2) * y + x[i] / (y * y)) * THIRD
+        out[i] = y
+
+
+def widths():
+    x, out = on_gpu((MANY,), (MANY,))
+    grid = MANY // 256, 256
+    return {
+        "float64": lambda: cube_roots[grid](x, out),
+        "float32": lambda: cube_roots32[grid](x, out),
+        "float32, one division": lambda: one_division[grid](x, out),
+    }
+
+
+width = bench.compare(
+    "2^24 cube roots", widths, baseline="float64", guess=guess
+)
+width
+
+# %% tags=["solution"]
+width.expect("float32", at_least=1.3)
+width.expect("float32, one division", at_least=1.2, times="float32")
+
+# %% [markdown] tags=["solution"]
+# A division by a constant is a multiplication, if you write it as one; the compiler may
+# not, since the result could differ in the last bit. Both kernels do the same count of
+# "operations" on paper. Which pipeline they go through is what the counters told.
+#
+# And the largest saving is not to compute: between 1 and 2, six steps give the same
+# float32 as twenty.
+
+# %% [markdown]
+# ## 6 · Latency: more of them at once
+#
+# The columns are coalesced, in float32, one launch. And 1,024 threads, where the GPU
+# has room for 270,336: each adds 8,192 numbers, and waits for the loads as it goes. No
+# unit is busy. The cure is more loads under way, which means more threads.
+#
+# Cut each column into **pieces** of `PIECE` rows, a thread for each. The grid is
+# two-dimensional now: `cuda.grid(1)` is still the column, `cuda.blockIdx.y` the number
+# of the piece. The last piece may be shorter. Several threads add to the same column of
+# `out`, so that takes an atomic (chapter 9); `out` starts with zeros.
+#
+# The check allows a thread `PIECE` loads.
+#
+# ```python
+# piece_sums(x, out)    # (rows, cols) -> (cols,)  float32, starts at 0
+# ```
+#
+# Stuck? `hint("piece_sums")`.
+
+# %% tags=["given"]
+PIECE = 64
+
+
+# %%
+@cuda.jit
+def piece_sums(x, out):
+    """Add the sum of each piece of PIECE rows to its column of out."""
+    col = cuda.grid(1)
+    first = cuda.blockIdx.y * PIECE
+
+    # about 5 lines
+    # BEGIN SOLUTION
+    if col < x.shape[1]:
+        part = float32(0)
+        for row in range(first, min(first + PIECE, x.shape[0])):
+            part += x[row, col]
+        cuda.atomic.add(out, col, part)
+    # END SOLUTION
+
+
+# %%
+check(
+    piece_sums,
+    spec=lambda x: x.sum(axis=0),
+    inputs=lambda rng, rows, cols: (rng.random((rows, cols), np.float32),),
+    out=lambda x: np.zeros(x.shape[1], np.float32),
+    sizes=[(64, 32), (10, 40), (200, 70)],
+    launch=lambda rows, cols: ((-(-cols // 32), -(-rows // PIECE)), 32),
+    full=(8192, 1024),
+    limits={"loads": PIECE},
+)
+
+# %% [markdown]
+# ## Measure: more threads
+#
+# 128 times as many threads. The roofline says 34 MB at the rate of a copy: about 8 µs.
+# PyTorch has a sum, too. How many times as fast as before are they?
+
+# %%
+guess = {"piece_sums": 50, "torch.sum": 50}
+
+
+def sums():
+    x = between_1_and_2(ROWS, COLS)
+    d_x, (out,) = cuda.as_cuda_array(x), on_gpu((COLS,))
+    pieces = (COLS // 64, ROWS // PIECE), 64
+    return {
+        "column_sums": lambda: column_sums[COLS // 64, 64](d_x, out),
+        "piece_sums": lambda: piece_sums[pieces](d_x, out),
+        "torch.sum": lambda: x.sum(dim=0),
+    }
+
+
+columns = bench.compare(
+    "8192 x 1024, sums of the columns",
+    sums,
+    baseline="column_sums",
+    bytes=4 * ROWS * COLS,
+    ceiling=copy["copy"].rate if weft.GPU else None,
+    guess=guess,
+)
+columns
+
+# %% tags=["solution"]
+columns.expect("piece_sums", at_least=10)
+
+# %% [markdown] tags=["solution"]
+# The factor is of the order of the threads that were missing, and not one instruction
+# got faster. At less than 20 µs it is still half latency: one wave of blocks, which
+# start, wait and end together.
+#
+# `nvidia-smi` shows 99 per cent "GPU-Util" for `column_sums`, by the way. It counts the
+# time during which any kernel runs. The power tells more: 134 W, where an idle H200
+# takes 125 and `speeds` 670.
+
+# %% [markdown]
+# ## Look: a timeline, from PyTorch
+#
+# Where does the time go *between* kernels? PyTorch's profiler notes each launch on the
+# host and each kernel on the GPU, without any permissions and for Numba's kernels too.
+# For the 64 launches, the graph's and yours: how long did each take, and how much of it
+# were kernels?
+
+# %%
+def timeline(**works):
+    """Print what each function takes, and how much of it is in kernels."""
+    from torch.profiler import ProfilerActivity, profile, record_function
+
+    for work in works.values():
+        work()
+    torch.cuda.synchronize()
+    what = [ProfilerActivity.CPU, ProfilerActivity.CUDA]
+    with profile(activities=what, acc_events=True) as seen:
+        for name, work in works.items():
+            with record_function(name):
+                work()
+                torch.cuda.synchronize()
+    on_host, on_device = [], []
+    for event in seen.events():
+        of_gpu = event.device_type.name == "CUDA"
+        (on_device if of_gpu else on_host).append(event)
+    for name in works:
+        (whole,) = [e.time_range for e in on_host if e.name == name]
+        kernels = [
+            e.time_range.elapsed_us()
+            for e in on_device
+            if whole.start <= e.time_range.start < whole.end
+            and e.name not in works  # the range itself, on the GPU's side
+        ]
+        print(
+            f"{name:10}{whole.elapsed_us():8.0f} us, {len(kernels):3} kernels, "
+            f"{sum(kernels):6.0f} us in kernels"
+        )
+
+
+if weft.on_gpu("the chapter shows a recorded timeline"):
+    candidates = fewer_launches()
+    timeline(
+        launches=candidates["64 launches"],
+        graph=candidates["as a graph"],
+        all_steps=candidates["all_steps"],
+    )
+
+# %% [markdown]
+# ## If you want more
+#
+# - Time the four programs with your own `gpu_time`: a class with `launch` and
+#   `event = lambda self: torch.cuda.Event(enable_timing=True)` is all it takes.
+# - Where you may read counters: `ncu --set full -k regex:speeds python
+#   programs.py speeds`, with `book/recordings/11_profiling/programs.py`. Find every
+#   number of exercise 2 in what it prints.
+# - How long is a piece? Measure `piece_sums` with `PIECE` of 16, 32, …, 1024.
+# - Six steps of Newton's method in place of twenty. What is the class of that kernel?
+# - Two springs a thread in `all_steps`; then 2^24 springs. Which class is it now, and
+#   what does the graph gain?
+# - Profile three steps of a training loop of yours with `torch.profiler`. How much of
+#   the time is in kernels? Name the class before you change anything.
+#
+# ## What you learned
+#
+# 1. A launch returns before the kernel runs. Time with events, warm, the median; for a
+#    short kernel, queue it behind something long.
+# 2. Bytes over the copy's rate, operations over the product's rate: the larger is the
+#    least time. How near you are says how much there is to gain.
+# 3. Ask in order: is the GPU busy? Is a roof near? Is a unit busy? If none, it is
+#    latency.
+# 4. Fewer launches, fewer bytes, cheaper arithmetic, more threads: each cures one
+#    class, and does nothing for the others.
+# 5. A count by hand says what is needed, a counter what is done. The gap between the
+#    two is what you can have back.
+
+# %%
+quiz()

@@ -1,0 +1,12 @@
+# verdict: wrong-value
+# Both from the state before the step.
+@cuda.jit
+def all_steps(x, v, steps, x_out, v_out):
+    """Move each spring on by many steps of time."""
+    i = cuda.grid(1)
+
+    if i < x.size:
+        place, speed = x[i], v[i]
+        for _ in range(steps):
+            place, speed = place + DT * speed, speed - DT * place
+        x_out[i], v_out[i] = place, speed  # <- here

@@ -1,0 +1,10 @@
+# verdict: answer
+# It does nothing but read.
+def classify(program):
+    """Return what a program waits for."""
+    return {  # <- here
+        "springs": "launch",
+        "speeds": "memory",
+        "roots": "compute",
+        "columns": "memory",
+    }[program]

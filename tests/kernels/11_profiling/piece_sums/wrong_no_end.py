@@ -1,0 +1,13 @@
+# verdict: out-of-bounds
+# A piece has PIECE rows.
+@cuda.jit
+def piece_sums(x, out):
+    """Add the sum of each piece of PIECE rows to its column of out."""
+    col = cuda.grid(1)
+    first = cuda.blockIdx.y * PIECE
+
+    if col < x.shape[1]:
+        part = float32(0)
+        for row in range(first, first + PIECE):
+            part += x[row, col]  # <- here
+        cuda.atomic.add(out, col, part)
