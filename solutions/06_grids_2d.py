@@ -114,7 +114,7 @@ check(
     inputs=lambda rng, rows, cols: (
         rng.integers(0, 256, (rows, cols), np.int32),
     ),
-    sizes=[(8, 32), (1, 100), (33, 65), (70, 10)],
+    sizes=[(70, 10), (8, 32), (1, 100), (33, 65)],
     full=(2000, 3001),
 )
 
@@ -490,9 +490,9 @@ check(
     mirror,
     spec=lambda x, m, n: x.reshape((m, n), order="F")[:, ::-1].ravel("F"),
     inputs=lambda rng, m, n: (rng.random(m * n, np.float32), m, n),
-    sizes=[(32, 8), (5, 40), (33, 20), (64, 48)],
+    sizes=[(32, 8), (5, 40), (33, 21), (64, 48)],
     launch=square_of,
-    full=(1001, 2002),
+    full=(1001, 2003),
     limits={"sectors": 4},
 )
 
@@ -571,6 +571,7 @@ check(
     sizes=[(8, 32), (1, 5), (9, 1), (13, 37)],
     launch=lambda rows, cols: ((-(-cols // 32), -(-rows // 8)), (32, 8)),
     full=(1080, 1921),
+    limits={"float64": 0},
 )
 
 # %%
@@ -814,7 +815,7 @@ check(
     sizes=[(8, 32, 4), (5, 40, 17), (21, 3, 1), (16, 64, 10)],
     launch=lambda m, n, k: ((-(-n // 32), -(-m // 8)), (32, 8)),
     full=(500, 700, 301),
-    limits={"sectors": 4},
+    limits={"sectors": 4, "loads": 20, "float64": 0},
 )
 
 # %% [markdown] tags=["solution"]

@@ -513,6 +513,7 @@ check(
     sizes=[64, 128, 640],
     launch=lambda n: (n // 64, 64),
     full=1 << 20,
+    limits={"loads": 1},
 )
 
 # %% [markdown] tags=["solution"]
@@ -707,7 +708,9 @@ check(
     spec=lambda x: np.repeat(
         np.maximum.reduceat(x, range(0, x.size, 32)), 32
     )[: x.size],
-    inputs=lambda rng, n: (rng.random(n, np.float32) - 2,),
+    inputs=lambda rng, n: (  # each group below the one before it
+        (rng.random(n) - 2 - np.arange(n) // 32).astype(np.float32),
+    ),
     sizes=[64, 50, 1, 200],
     launch=lambda n: (-(-n // 64), 64),
     full=(1 << 20) + 5,
@@ -786,6 +789,7 @@ check(
     launch=lambda n: (-(-n // 64), 64),
     out=lambda x: (np.zeros_like(x), np.zeros(-(-x.size // 32), np.int32)),
     full=(1 << 20) + 5,
+    limits={"loads": 4},
 )
 
 # %% [markdown] tags=["solution"]
@@ -852,6 +856,7 @@ check(
     sizes=[256, 1, 700],
     launch=lambda n: (-(-n // 256), 256),
     full=(1 << 20) + 5,
+    limits={"loads": 1},
 )
 
 # %% [markdown] tags=["solution"]

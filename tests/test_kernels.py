@@ -16,6 +16,7 @@ import pytest
 from IPython.core.inputtransformer2 import TransformerManager
 
 from pipeline import notebook
+from weft.device import toolkit
 
 ROOT = Path(__file__).parents[1]
 KERNELS = ROOT / "tests" / "kernels"
@@ -74,6 +75,8 @@ def test_verdict(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     expected = re.match(r"# verdict: ([\w-]+)\n", source)
     assert expected, "the first line must be `# verdict: <kind>`"
     assert exercise in checks(lab), f"{lab} has no check of {exercise}"
+    if expected[1] == "float64" and toolkit.find().missing:
+        pytest.skip("float64 is found by a compiler, and there is none")
     scope = scope_of(lab)
     run(source, f"<{label(path)}>", scope)
     verdict = run(checks(lab)[exercise], "<check>", scope)

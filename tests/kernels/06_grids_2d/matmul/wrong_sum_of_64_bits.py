@@ -1,0 +1,12 @@
+# verdict: float64
+# A sum begins at 0.
+@cuda.jit
+def matmul(a, b, out):
+    """Write the matrix product of a and b into out."""
+    col, row = cuda.grid(2)
+
+    if row < out.shape[0] and col < out.shape[1]:
+        total = 0.0
+        for i in range(a.shape[1]):
+            total += a[row, i] * b[i, col]  # <- here
+        out[row, col] = total
