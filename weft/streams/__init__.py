@@ -143,7 +143,7 @@ def _ran(
             verdict.when = when
             raise Failed(verdict)
         wanted = np.asarray(spec(*(widened(a) for a in copies(case))))
-        _right(function, name, got, wanted, result or "the result", tolerance, when)
+        _right(function, name, got, wanted, result or "result", tolerance, when)
         last = machine, case, wanted, got
     assert last is not None
     facts = [
@@ -266,9 +266,9 @@ def _right(
                 when=when,
             )
         )
-    raise Failed(
-        Verdict(name, "wrong-value", wrong.sentence(called), wrong.hint, when=when)
-    )
+    places = returns(function) if called == "result" else []
+    text = wrong.sentence(called)
+    raise Failed(Verdict(name, "wrong-value", text, wrong.hint, places, when=when))
 
 
 def _limits(

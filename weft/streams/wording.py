@@ -112,7 +112,8 @@ def serial(name: str, machine: Machine, wanted: float) -> Verdict:
             notes((work[0], f"in {only}")),
             headline=headline,
         )
-    waits = [w for w in machine.waits if w.after < len(machine.operations)]
+    last = max(k for k, o in enumerate(machine.operations) if o.kind != "host")
+    waits = [w for w in machine.waits if w.after <= last]
     if waits:
         return Verdict(
             name,
@@ -121,6 +122,18 @@ def serial(name: str, machine: Machine, wanted: float) -> Verdict:
             "While the host waits it queues nothing, so what could overlap is asked "
             "for too late.",
             [(waits[0].place, f"the host waits for {waits[0].what}, and queues on")],
+            headline=headline,
+        )
+    kernel = next(o for o in work if o.kind == "kernel")
+    copies = [o for o in work if o.worker == kernel.worker].index(kernel)
+    if copies > 1:
+        return Verdict(
+            name,
+            "no-overlap",
+            message,
+            f"In {kernel.worker}, {copies} copies are queued before the first kernel, "
+            "and a stream does one thing after the other.",
+            notes((kernel, f"comes after {copies} copies")),
             headline=headline,
         )
     return Verdict(

@@ -1,0 +1,15 @@
+# verdict: no-overlap
+# The host waits in place of the streams.
+def by_job(x, out, d_x, d_out, arrive, compute, leave, pieces):
+    """Cool x into out: a stream to copy in, one to compute, one to copy out."""
+    n = x.size
+    size = -(-n // pieces)
+
+    for lo in range(0, n, size):
+        hi = min(lo + size, n)
+        d_x[lo:hi].copy_to_device(x[lo:hi], stream=arrive)
+        arrive.synchronize()  # <- here
+        cool[blocks(hi - lo), THREADS, compute](d_x[lo:hi], d_out[lo:hi], STEPS)
+        compute.synchronize()
+        d_out[lo:hi].copy_to_host(out[lo:hi], stream=leave)
+    leave.synchronize()

@@ -1,0 +1,8 @@
+# verdict: type
+# "d_out is an array, so I return it."
+def cooled(x):
+    """Return x, cooled on the device, as a NumPy array."""
+    d_x = cuda.to_device(x)
+    d_out = cuda.device_array_like(d_x)
+    cool[blocks(x.size), THREADS](d_x, d_out, STEPS)
+    return d_out  # <- here

@@ -1,0 +1,7 @@
+# verdict: clock
+# The launch is what takes the time, is it not?
+def milliseconds(work):
+    """Return how many milliseconds the GPU needs for what work() queues."""
+    start = time.perf_counter()
+    work()
+    return (time.perf_counter() - start) * 1e3

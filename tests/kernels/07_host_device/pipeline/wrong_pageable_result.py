@@ -1,0 +1,13 @@
+# verdict: pageable
+# copy_to_host makes a new array, which is pageable.
+def pipeline(x, out, d_x, d_out, streams, pieces):
+    """Cool x into out, in pieces that take turns in the streams."""
+    n = x.size
+    size = -(-n // pieces)
+
+    for k, lo in enumerate(range(0, n, size)):
+        hi = min(lo + size, n)
+        stream = streams[k % len(streams)]
+        d_x[lo:hi].copy_to_device(x[lo:hi], stream=stream)
+        cool[blocks(hi - lo), THREADS, stream](d_x[lo:hi], d_out[lo:hi], STEPS)
+        out[lo:hi] = d_out[lo:hi].copy_to_host(stream=stream)  # <- here

@@ -1,0 +1,477 @@
+"""Host code in the model: order, waiting, buffers, overlap, and the clock.
+
+The exercises of lab 07 have their wrong host functions in tests/kernels; here are the
+rules of the model itself, each as CUDA documents it.
+"""
+
+import random
+import time
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import weft  # noqa: F401  before Numba
+from weft.errors import LearnerError
+from weft.streams import check, timeline
+from weft.streams.machine import HOST, Machine
+from weft.streams.timeline import Bar, Timeline, apart
+from weft.streams.twin import Bench, DeviceArray, HostArray, Watched, plain
+
+from numba import cuda, float32  # isort: skip
+
+N = 64
+
+
+@cuda.jit
+def double(x, out):
+    i = cuda.grid(1)
+    if i < x.size:
+        out[i] = x[i] * float32(2)
+
+
+def watch(function: Callable[..., Any], *kinds: str) -> tuple[Machine, Any]:
+    """Run `function` on arrays of the given kinds; give the machine and the result."""
+    watched = Watched(function)  # type: ignore[arg-type]
+    bench = Bench(watched)
+    data = np.arange(N, dtype=np.float32)
+    made = {
+        "pageable": lambda: bench.pageable(data),
+        "pinned": lambda: bench.pinned(data),
+        "device": lambda: bench.device_like(data),
+        "stream": bench.stream,
+    }
+    args = [made[kind]() for kind in kinds]
+    return watched.machine, watched.call(*args)
+
+
+def conflicts(function: Callable[..., Any], *kinds: str) -> list[tuple[str, str]]:
+    machine, _ = watch(function, *kinds)
+    return [(c.first.kind, c.later.kind) for c in machine.conflicts]
+
+
+# What is ordered
+
+
+def test_a_stream_keeps_its_order():
+    def run(x, out, d_x, s):
+        d_x.copy_to_device(x, stream=s)
+        double[2, 32, s](d_x, d_x)
+        d_x.copy_to_host(out, stream=s)
+        s.synchronize()
+        return out.sum()
+
+    assert conflicts(run, "pinned", "pinned", "device", "stream") == []
+
+
+def test_two_streams_have_none():
+    def run(x, d_x, d_out, s, t):
+        d_x.copy_to_device(x, stream=s)
+        double[2, 32, t](d_x, d_out)
+
+    kinds = ("pinned", "device", "device", "stream", "stream")
+    assert conflicts(run, *kinds) == [("copy in", "kernel")]
+
+
+def test_other_parts_of_an_array_are_nobodys_business():
+    def run(x, d_x, d_out, s, t):
+        d_x[:32].copy_to_device(x[:32], stream=s)
+        double[1, 32, t](d_x[32:], d_out[32:])
+
+    kinds = ("pinned", "device", "device", "stream", "stream")
+    assert conflicts(run, *kinds) == []
+
+
+def test_an_event_orders_them():
+    def run(x, d_x, d_out, s, t):
+        d_x.copy_to_device(x, stream=s)
+        event = cuda.event()
+        event.record(s)
+        event.wait(t)
+        double[2, 32, t](d_x, d_out)
+
+    kinds = ("pinned", "device", "device", "stream", "stream")
+    assert conflicts(run, *kinds) == []
+
+
+def test_a_wait_is_for_the_last_record_before_it():
+    def run(x, d_x, d_out, s, t):
+        event = cuda.event()
+        event.record(s)
+        event.wait(t)
+        d_x.copy_to_device(x, stream=s)
+        event.record(s)  # too late for the wait above
+        double[2, 32, t](d_x, d_out)
+
+    kinds = ("pinned", "device", "device", "stream", "stream")
+    assert conflicts(run, *kinds) == [("copy in", "kernel")]
+
+
+def test_an_event_never_recorded_orders_nothing():
+    def run(x, d_x, d_out, s, t):
+        d_x.copy_to_device(x, stream=s)
+        cuda.event().wait(t)
+        double[2, 32, t](d_x, d_out)
+
+    kinds = ("pinned", "device", "device", "stream", "stream")
+    assert conflicts(run, *kinds) == [("copy in", "kernel")]
+
+
+def test_the_default_stream_waits_for_all_and_all_for_it():
+    def run(x, out, d_x, s, t):
+        d_x.copy_to_device(x, stream=s)
+        double[2, 32](d_x, d_x)
+        d_x.copy_to_host(out, stream=t)
+        t.synchronize()
+        return float(out[0])
+
+    assert conflicts(run, "pinned", "pinned", "device", "stream", "stream") == []
+
+
+def test_what_the_host_knows_streams_know():
+    def run(x, d_x, d_out, s, t):
+        d_x.copy_to_device(x, stream=s)
+        s.synchronize()
+        double[2, 32, t](d_x, d_out)
+
+    kinds = ("pinned", "device", "device", "stream", "stream")
+    assert conflicts(run, *kinds) == []
+
+
+def test_an_array_made_in_a_stream_copies_in_it():
+    def run(x, out, s, t):
+        d_x = cuda.to_device(x, stream=s)
+        double[2, 32, s](d_x, d_x)
+        d_x.copy_to_host(out)  # as Numba does: in s, and returns at once
+        return out[3]
+
+    assert conflicts(run, "pinned", "pinned", "stream", "stream") == [
+        ("copy out", "host")
+    ]
+
+
+# What the host may touch
+
+
+@pytest.mark.parametrize(
+    "look",
+    [
+        lambda out: out[3],
+        lambda out: out.sum(),
+        lambda out: out + 1,
+        lambda out: np.copy(out),
+        lambda out: np.array_equal(out, out),
+        lambda out: out.tolist(),
+        lambda out: out[out > 0],
+        lambda out: float(out[0]),
+        lambda out: np.max(out[2:5]),
+    ],
+)
+def test_a_look_at_pinned_memory_is_noticed(look):
+    def run(out, d_x, s):
+        double[2, 32, s](d_x, d_x)
+        d_x.copy_to_host(out, stream=s)
+        return look(out)
+
+    assert ("copy out", "host") in conflicts(run, "pinned", "device", "stream")
+
+
+def test_a_slice_is_no_look():
+    def run(out, d_x, s):
+        for lo in (0, 32):
+            d_x[lo : lo + 32].copy_to_host(out[lo : lo + 32], stream=s)
+        return out.shape, len(out), out.nbytes
+
+    assert conflicts(run, "pinned", "device", "stream") == []
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda x: x.__setitem__(slice(None), 1),
+        lambda x: x.__setitem__(5, 1),
+        lambda x: x.fill(0),
+        lambda x: np.copyto(x, np.zeros(N, np.float32)),
+        lambda x: np.add(x, 1, out=x),
+    ],
+)
+def test_a_change_of_pinned_memory_is_noticed(change):
+    def run(x, d_x, s):
+        d_x.copy_to_device(x, stream=s)
+        change(x)
+
+    assert ("copy in", "host") in conflicts(run, "pinned", "device", "stream")
+
+
+def test_pageable_memory_is_read_before_the_call_returns():
+    def run(x, d_x, s):
+        d_x.copy_to_device(x, stream=s)
+        x[:] = 0
+
+    assert conflicts(run, "pageable", "device", "stream") == []
+
+
+def test_a_copy_to_pageable_memory_waits():
+    def run(out, d_x, s):
+        double[2, 32, s](d_x, d_x)
+        d_x.copy_to_host(out, stream=s)
+        return out[0]
+
+    assert conflicts(run, "pageable", "device", "stream") == []
+
+
+def test_a_mapped_array_is_the_kernels_too():
+    def run(s):
+        x = cuda.mapped_array(N, np.float32)
+        x[:] = 1
+        double[2, 32, s](x, x)
+        return x[0]
+
+    assert conflicts(run, "stream") == [("kernel", "host")]
+
+
+# What is done, and when
+
+
+def test_values_are_right_in_the_order_of_asking():
+    def run(x, s):
+        d_x = cuda.to_device(x, stream=s)
+        double[2, 32, s](d_x, d_x)
+        return d_x.copy_to_host(stream=s)
+
+    _, got = watch(run, "pageable", "stream")
+    assert np.array_equal(plain(got), 2 * np.arange(N, dtype=np.float32))
+
+
+def test_a_host_array_given_to_a_kernel_crosses_the_bus_twice():
+    def run(x):
+        double[2, 32](x, x)
+
+    machine, _ = watch(run, "pageable")
+    kinds = [o.kind for o in machine.operations]
+    assert kinds == ["copy in", "copy in", "kernel", "copy out", "copy out"]
+    assert [name for name, _ in machine.implicit] == ["x", "out"]
+
+
+def test_engines_work_side_by_side():
+    def run(x, y, d_x, d_y, s, t):
+        d_x.copy_to_device(x, stream=s)
+        d_y.copy_to_host(y, stream=t)
+
+    kinds = ("pinned", "pinned", "device", "device", "stream", "stream")
+    machine, _ = watch(run, *kinds)
+    assert machine.end < 0.6 * machine.one_by_one
+
+
+def test_one_engine_does_one_thing_after_the_other():
+    def run(x, y, d_x, d_y, s, t):
+        d_x.copy_to_device(x, stream=s)
+        d_y.copy_to_device(y, stream=t)
+
+    kinds = ("pinned", "pinned", "device", "device", "stream", "stream")
+    machine, _ = watch(run, *kinds)
+    assert machine.end >= machine.one_by_one
+
+
+def test_the_clock_is_the_machines():
+    def run(x, d_x, s):
+        start = time.perf_counter()
+        d_x.copy_to_device(x, stream=s)
+        asked = time.perf_counter() - start
+        s.synchronize()
+        return asked, time.perf_counter() - start
+
+    _, (asked, done) = watch(run, "pinned", "device", "stream")
+    assert asked < 0.02 * done
+    assert done == pytest.approx(N * 4 / 64 / 1e3, rel=0.02)
+
+
+def test_an_event_says_when_it_has_happened():
+    def run(x, d_x, s):
+        event = cuda.event()
+        d_x.copy_to_device(x, stream=s)
+        event.record(s)
+        before = event.query()
+        event.synchronize()
+        return before, event.query()
+
+    _, answers = watch(run, "pinned", "device", "stream")
+    assert answers == (False, True)
+
+
+def test_where_is_the_line_of_the_helper_that_did_it():
+    machine, _ = watch(helped, "pinned", "device", "stream")
+    assert machine.operations[0].place.text.startswith("d_x.copy_to_device")
+
+
+def helped(x, d_x, s):
+    send(x, d_x, s)
+
+
+def send(x, d_x, s):
+    d_x.copy_to_device(x, stream=s)
+
+
+# A happens-before that is computed in another way
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_order_agrees_with_a_search_of_the_graph(seed):
+    """Random streams, events and waits: vector clocks against paths in a graph."""
+    choose = random.Random(seed)
+    machine = Machine(lambda: None)  # type: ignore[arg-type,return-value]
+    workers = [machine.stream() for _ in range(3)] + [machine.default]
+    edges: dict[int, set[int]] = {}
+    last: dict[str, int | None] = {w.name: None for w in [*workers, machine.host]}
+    joins: dict[str, set[int]] = {w.name: set() for w in [*workers, machine.host]}
+    events: list[tuple[dict[str, int], set[int]]] = []
+
+    def known(name: str) -> set[int]:
+        mine = last[name]
+        return joins[name] | (set() if mine is None else {mine})
+
+    for _ in range(40):
+        worker = choose.choice(workers)
+        deed = choose.choice(["work", "work", "record", "wait", "sync"])
+        if deed == "work":
+            number = len(machine.operations)
+            machine.enqueue(worker, "kernel", "k", 1.0)
+            before = known(worker.name) | known(HOST) | known(machine.default.name)
+            if worker is machine.default:
+                for other in workers:
+                    before |= known(other.name)
+            edges[number] = before
+            last[worker.name], joins[worker.name] = number, set()
+        elif deed == "record" and worker is not machine.default:
+            seen = known(worker.name) | known(machine.default.name)
+            clock = dict(worker.clock)
+            for name, count in (
+                *machine.default.clock.items(),
+                *machine.host.clock.items(),
+            ):
+                clock[name] = max(count, clock.get(name, 0))
+            events.append((clock, seen | known(HOST)))
+        elif deed == "wait" and events:
+            clock, seen = choose.choice(events)
+            worker.learns(clock)
+            joins[worker.name] |= seen
+        elif deed == "sync" and worker is not machine.default:
+            machine.wait(worker)
+            joins[HOST] |= known(worker.name)
+
+    def reaches(a: int, b: int, tried: set[int]) -> bool:
+        if a in edges[b]:
+            return True
+        tried.add(b)
+        return any(reaches(a, c, tried) for c in edges[b] if c not in tried)
+
+    for b, later in enumerate(machine.operations):
+        for a, first in enumerate(machine.operations[:b]):
+            assert later.sees(first) == reaches(a, b, set()), (a, b)
+
+
+# The check
+
+
+def given(bench: Bench, x: Any) -> tuple[Any, ...]:
+    return bench.pinned(x), bench.pinned_like(x), bench.stream(), bench.stream()
+
+
+EXERCISE: dict[str, Any] = {
+    "spec": lambda x: 2 * x,
+    "inputs": lambda rng, n: (rng.random(n, np.float32),),
+    "given": given,
+    "sizes": [64, 1, 100],
+    "result": "out",
+}
+
+
+def right(x, out, s, t):
+    d_x = cuda.to_device(x, stream=s)
+    double[-(-x.size // 32), 32, s](d_x, d_x)
+    d_x.copy_to_host(out, stream=s)
+    s.synchronize()
+
+
+def renamed(x, result, s, t):
+    right(x, result, s, t)
+
+
+def raises(x, out, s, t):
+    out[:] = x.no_such_thing
+
+
+def outside(x, out, s, t):
+    d_x = cuda.to_device(x, stream=s)
+    beyond[1, 32, s](d_x)
+
+
+@cuda.jit
+def beyond(x):
+    x[x.size + cuda.grid(1)] = float32(1)
+
+
+def test_right():
+    verdict = check(right, **EXERCISE)
+    assert verdict, verdict
+    assert "4 sizes" in verdict.facts[0]
+
+
+@pytest.mark.parametrize(
+    ("function", "kind"),
+    [(renamed, "type"), (raises, "exception"), (outside, "out-of-bounds"), (3, "type")],
+)
+def test_wrong(function, kind):
+    assert check(function, **EXERCISE).kind == kind
+
+
+def test_a_kernel_is_no_host_function():
+    verdict = check(double, **EXERCISE)
+    assert verdict.kind == "type"
+    assert "a kernel" in verdict.message
+
+
+def test_an_exercise_without_its_parts_is_refused():
+    with pytest.raises(ValueError, match="sizes"):
+        check(right, spec=lambda x: x)
+
+
+def test_the_function_itself_stays_as_it_is():
+    scope = dict(right.__globals__)
+    check(right, **EXERCISE)
+    assert right.__globals__["cuda"] is cuda
+    assert {k: id(v) for k, v in scope.items()} == {
+        k: id(v) for k, v in right.__globals__.items() if k in scope
+    }
+
+
+# What is shown
+
+
+def test_a_timeline_of_the_model():
+    shown = timeline(right, given, np.ones(64, np.float32))
+    assert [b.engine for b in shown.bars] == ["copy in", "kernel", "copy out"]
+    assert shown.busy == pytest.approx(shown.ms, rel=0.01)
+    assert "kernel |" in repr(shown)
+    assert "<svg" in shown._repr_html_()
+    with pytest.raises(LearnerError):
+        timeline(double, given)  # type: ignore[arg-type]
+
+
+def test_no_two_bars_of_an_engine_overlap():
+    bars = [Bar("kernel", 0, 0, 4), Bar("kernel", 1, 1, 6), Bar("copy in", 1, 0, 1)]
+    shown = Timeline(tuple(apart(bars)), "")
+    assert [(b.start, b.end) for b in shown.bars] == [(0, 1), (0, 4), (4, 6)]
+    assert shown.busy == 7
+
+
+def test_arrays_stay_what_they_are():
+    machine, _ = watch(lambda x: None, "pinned")
+    array = machine.buffers[0].data.view(HostArray)
+    array.machine = machine
+    assert isinstance(array[2:5], HostArray)
+    assert type(np.empty_like(array)) is HostArray
+    assert machine.region(plain(np.empty_like(array))) is None
+    with pytest.raises(TypeError):
+        DeviceArray(machine, np.zeros(3))[0]
