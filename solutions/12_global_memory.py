@@ -1,0 +1,1210 @@
+# %% [markdown]
+# # 12 · Global memory
+#
+# [Open in Colab](https://colab.research.google.com/github/warp-and-weft/warp-and-weft/blob/main/labs/12_global_memory.ipynb)
+#
+# **When you are through, you can**
+#
+# - count by hand the sectors that a warp's load moves, and predict from them how much
+#   slower a stride, a layout or a random order will be;
+# - say where such a prediction ends, and which counter shows it;
+# - copy arrays of any length, 16 bytes at a time, as fast as the GPU's own copy;
+# - turn an array of structs into columns, and gather rows so that nothing is wasted;
+# - measure the latency and the rate of each level: shared memory, L1, L2, memory;
+# - say when constant memory helps and when it makes things slower.
+#
+# **You need** about 90 minutes. No GPU: the exercises run in the simulator, and the
+# measurements then show the rows of the reference GPU. With a GPU: compute
+# capability 7.5 or higher and 6 GB of its memory.
+
+# %%
+try:
+    import weft
+except ModuleNotFoundError:  # on Colab: fetch the course first
+    # %pip install -q git+https://github.com/warp-and-weft/warp-and-weft
+    import weft
+
+import numpy as np
+from numba import cuda, float32, int32, uint32
+
+from weft import bench, check, hint, quiz
+from weft.intrinsics import load4, load4_cs, load4_nc, store4, store4_cs
+
+weft.lab("12_global_memory")
+
+# %% [markdown]
+# ## 1 · Who takes which element?
+#
+# A copy is the least a kernel can do: every byte is read once and written once. Here
+# a thread copies `PIECE` elements. Which ones? The obvious choice is eight neighbours,
+# as you would give them to the cores of a CPU: elements 0 to 7 to thread 0, 8 to 15 to
+# thread 1. That is the kernel below. It is right. Run the check and read what it says.
+#
+# What counts is not what one thread does after another, but what the 32 **lanes** of a
+# **warp** do in the same instruction. Memory answers in **sectors** of 32 bytes, and a
+# warp's load, a **request**, fetches every sector that one of its lanes wants. Whether
+# a lane wants 4 bytes of it or all 32 makes no difference.
+#
+# | the first load of a warp | addresses | sectors | bytes used |
+# | --- | --- | ---: | ---: |
+# | eight neighbours a thread | 0, 32, 64, … 992 | 32 | 128 of 1024 |
+# | 32 neighbours a warp | 0, 4, 8, … 124 | 4 | 128 of 128 |
+#
+# Mend the kernel: the same eight elements for each thread in number, but such that in
+# every step of the loop neighbouring threads take neighbouring elements. A block
+# still looks after `blockDim.x * PIECE` elements in a row.
+#
+# ```python
+# copy_pieces(x, out)    # (n,) -> (n,)  float32
+# ```
+#
+# Stuck? `hint("copy_pieces")`; there are three hints.
+
+# %% tags=["given"]
+PIECE = 8
+
+
+# %% tags=["broken"]
+@cuda.jit
+def copy_pieces(x, out):
+    """Copy x into out, PIECE elements a thread."""
+    # BEGIN SOLUTION
+    # was: start = cuda.grid(1) * PIECE
+    start = cuda.blockIdx.x * cuda.blockDim.x * PIECE + cuda.threadIdx.x
+    # END SOLUTION
+
+    for k in range(PIECE):
+        # BEGIN SOLUTION
+        # was: i = start + k
+        i = start + k * cuda.blockDim.x
+        # END SOLUTION
+        if i < x.size:
+            out[i] = x[i]
+
+
+# %%
+check(
+    copy_pieces,
+    spec=lambda x: x,
+    inputs=lambda rng, n: (rng.random(n, np.float32),),
+    sizes=[1024, 1, 1000, 4096],
+    launch=lambda n: (-(-n // (64 * PIECE)), 64),
+    full=1 << 24,
+    limits={"sectors": 4},
+)
+
+# %% [markdown] tags=["solution"]
+# Thread `t` takes elements `t`, `t + blockDim.x`, `t + 2 * blockDim.x`, … of its
+# block's stretch. A single thread now hops about in memory, and that does no harm:
+# nobody looks at a single thread. In each step a warp touches 128 bytes in a row.
+#
+# The grid-stride loop of chapter 5 has this property built in, with the stride of the
+# whole grid in place of the block's.
+
+# %% [markdown]
+# ## Measure: strides
+#
+# Now let the lanes drift apart on purpose: thread `i` reads `x[i * s]`, and writes
+# `out[i]` as it should. (Each thread does four such elements, a block apart, with all
+# four loads before the first store, so that enough is under way.)
+#
+# **Predict first.** Write down the sectors of one load for each stride, then let
+# Python do the same:
+
+# %% tags=["given"]
+def sectors(addresses, size=4):
+    """Return how many sectors a request for size bytes each moves."""
+    return len({(a + k) // 32 for a in addresses for k in range(size)})
+
+
+# %%
+STRIDES = (1, 2, 4, 8, 16, 32)
+expected = {}
+for s in STRIDES:
+    moved = sectors([4 * s * lane for lane in range(32)]) + 4  # 4 more to write
+    expected[f"stride {s}"] = 8 / moved  # a copy moves 4 + 4
+    print(f"stride {s:2}: {moved:2} sectors, {8 / moved:.2f} of a copy")
+
+
+# %%
+@cuda.jit
+def strided_read(x, s, out):
+    """out[i] = x[i * s], four elements a thread."""
+    i = cuda.blockIdx.x * 1024 + cuda.threadIdx.x
+    a, b = x[i * s], x[(i + 256) * s]
+    c, d = x[(i + 512) * s], x[(i + 768) * s]
+    out[i], out[i + 256] = a, b
+    out[i + 512], out[i + 768] = c, d
+
+
+few = 1 << 25  # elements read and written; at stride 32 they span 4 GiB
+grid = few // 1024, 256
+if weft.GPU:
+    import torch
+
+    big = torch.rand(1 << 30, device="cuda")
+    large = torch.empty(1 << 28, device="cuda")  # a quarter of that
+    small = large[:few]
+    d_big, d_large, d_small = (
+        cuda.as_cuda_array(t) for t in (big, large, small)
+    )
+
+strides = bench.compare(
+    "read with a stride",
+    lambda: {"copy": lambda: small.copy_(big[:few])}
+    | {
+        f"stride {s}": lambda s=s: strided_read[grid](d_big, s, d_small)
+        for s in STRIDES
+    },
+    baseline="copy",
+    guess=expected,
+)
+strides
+
+# %% tags=["solution"]
+for s in (1, 2, 4, 8) if len(strides) else ():
+    counted, measured = expected[f"stride {s}"], strides[f"stride {s}"].ratio
+    print(f"stride {s}: predicted {counted:.2f}, measured {measured:.2f}")
+    assert abs(measured / counted - 1) < 0.15
+strides.expect("stride 1", at_least=3.5, times="stride 8")
+strides.expect("stride 8", at_least=1.6, times="stride 16")
+
+# %% [markdown] tags=["solution"]
+# Up to a stride of 8 counting sectors is all there is to it. From 8 on every lane has a
+# sector of its own, the count stays at 32, and the table should go no further down. It
+# does: at 16 the time nearly doubles once more.
+#
+# The profiler shows what happens (its numbers are in the chapter): the L1 cache asks
+# for 32 sectors, as counted, but memory delivers **64 bytes** for each. When a sector
+# is missing, L2 fetches its neighbour as well. At a stride of 8 the next lane wants
+# that one; at 16 nobody does. Counted so, stride 16 moves 64 + 4 sectors: 0.12 of a
+# copy.
+#
+# It is a setting of your program's own CUDA context, and a hint, as CUDA's manual says:
+# `cudaLimitMaxL2FetchGranularity`, 64 by default. Change it for a moment:
+
+# %% tags=["solution"]
+def fetching(size):
+    """Set how many bytes L2 fetches at a time, in this program."""
+    if weft.GPU:
+        from cuda.bindings import runtime
+
+        limit = runtime.cudaLimit.cudaLimitMaxL2FetchGranularity
+        runtime.cudaDeviceSetLimit(limit, size)
+
+
+fetches = {}
+for size in (32, 64, 128):
+    fetching(size)
+    fetches[size] = bench.compare(
+        f"L2 fetches {size} bytes",
+        lambda: {
+            f"stride {s}": lambda s=s: strided_read[grid](d_big, s, d_small)
+            for s in (8, 16, 32)
+        },
+        baseline="stride 8",
+    )
+fetching(64)
+fetches[32]
+
+# %% tags=["solution"]
+fetches[64]
+
+# %% tags=["solution"]
+fetches[128]
+
+# %% tags=["solution"]
+if len(fetches[64]):
+    ms = {size: {row.name: row.ms for row in fetches[size]} for size in fetches}
+    assert ms[64]["stride 16"] > 1.3 * ms[32]["stride 16"]
+    assert ms[128]["stride 32"] > 1.3 * ms[64]["stride 32"]
+    assert 0.9 < ms[64]["stride 8"] / ms[32]["stride 8"] < 1.1
+
+# %% [markdown] tags=["solution"]
+# With 32 bytes, stride 16 moves half as much and takes little more than stride 8; with
+# 128 bytes, stride 32 moves twice as much and takes nearly twice as long. Where
+# neighbours are wanted, at 8, the setting changes nothing.
+#
+# What is left at stride 32 are the same bytes, and some more time: memory chips work in
+# *pages*, and fewer bytes of each are wanted.
+
+# %% [markdown]
+# ## Measure: strides, writing
+#
+# The mirror image: `out[i * s] = x[i]`. A store sends 4 bytes of a sector, and the
+# other 28 must stay what they were. What will that do, beside the table above?
+
+# %%
+@cuda.jit
+def strided_write(x, s, out):
+    """out[i * s] = x[i], four elements a thread."""
+    i = cuda.blockIdx.x * 1024 + cuda.threadIdx.x
+    a, b, c, d = x[i], x[i + 256], x[i + 512], x[i + 768]
+    out[i * s], out[(i + 256) * s] = a, b
+    out[(i + 512) * s], out[(i + 768) * s] = c, d
+
+
+guess = {f"stride {s}": None for s in (2, 8, 32)}
+
+writes = bench.compare(
+    "write with a stride",
+    lambda: {"copy": lambda: small.copy_(big[:few])}
+    | {
+        f"stride {s}": lambda s=s: strided_write[grid](d_small, s, d_big)
+        for s in STRIDES
+    },
+    baseline="copy",
+    guess=guess,
+)
+writes
+
+# %% tags=["solution"]
+# A sector written in part is read as well: s = 2 moves 4 + 8 + 8 sectors, and so on.
+for s in (1, 2, 4, 8) if len(writes) else ():
+    part = sectors([4 * s * lane for lane in range(32)])
+    counted = 8 / (4 + part * (2 if s > 1 else 1))
+    measured = writes[f"stride {s}"].ratio
+    print(f"stride {s}: predicted {counted:.2f}, measured {measured:.2f}")
+    assert abs(measured / counted - 1) < 0.15
+
+# %% [markdown] tags=["solution"]
+# Memory cannot write 4 bytes. Whoever writes a part of a sector causes the sector to
+# be read, changed in L2, and written back: 64 bytes of traffic for each 4. So counted,
+# the strides up to 8 are within a few per cent of the prediction. A sector that is
+# written *whole*, even by several lanes or several requests soon after one another, is
+# not read.
+
+# %% [markdown]
+# ## 2 · Sixteen bytes at a time
+#
+# `load4(x, i)` reads `x[i]` to `x[i + 3]` in **one** instruction of 128 bits and
+# returns four numbers; `store4(out, i, a, b, c, d)` writes four. `i` must be a multiple
+# of 4 here, since a 16-byte access has to begin on a 16-byte boundary.
+#
+# A warp's `load4` is 512 bytes in a row, 16 sectors, all of them used: as coalesced as
+# before, with a quarter of the instructions, and with four times as many bytes under
+# way for each thread.
+#
+# Write a copy that does this for **any** length and **any** launch:
+#
+# - a grid-stride loop over the groups of four;
+# - the `x.size % 4` elements that are left over, at most three, one by one. Some
+#   threads take one each.
+#
+# ```python
+# copy4(x, out)    # (n,) -> (n,)  float32; any launch
+# ```
+#
+# Stuck? `hint("copy4")`.
+
+# %%
+@cuda.jit
+def copy4(x, out):
+    """Copy x into out, four elements at a time."""
+    fours = x.size // 4  # how many groups of four
+
+    # about 6 lines
+    # BEGIN SOLUTION
+    for i in range(cuda.grid(1), fours, cuda.gridsize(1)):
+        a, b, c, d = load4(x, 4 * i)
+        store4(out, 4 * i, a, b, c, d)
+
+    i = 4 * fours + cuda.grid(1)
+    if i < x.size:
+        out[i] = x[i]
+    # END SOLUTION
+
+
+# %%
+check(
+    copy4,
+    spec=lambda x: x,
+    inputs=lambda rng, n: (rng.random(n, np.float32),),
+    sizes=[512, 1, 3, 1030, 2048],
+    launch=lambda n: (2, 64),
+    full=(1 << 24) + 3,
+    limits={"sectors": 16, "load_bytes": 16, "store_bytes": 16},
+)
+
+# %% [markdown] tags=["solution"]
+# The loop's end is its guard, and `4 * i + 3` is always inside, since `i < fours`. The
+# leftovers follow the last whole group, so the first one to three threads of the grid
+# take them. They are three scalar loads for the whole launch and cost nothing.
+
+# %% [markdown]
+# ## Measure: four ways to copy
+#
+# 2^28 float32, 1 GiB, and 2 GiB moved. `copy_` is PyTorch's device-to-device copy.
+#
+# - `neighbours`: the kernel you mended in exercise 1, as it was, eight neighbours each;
+# - `one each`: element `i` to thread `i`, perfectly coalesced;
+# - `four each`: four scalar loads a thread, a block apart, then four stores;
+# - `copy4`: yours.
+#
+# By hand: all four use every byte they move. How fast is each beside `copy_`?
+
+# %%
+@cuda.jit
+def neighbours(x, out):
+    """Copy x into out, eight neighbours a thread."""
+    start = cuda.grid(1) * 8
+    for k in range(8):
+        if start + k < x.size:
+            out[start + k] = x[start + k]
+
+
+@cuda.jit
+def one_each(x, out):
+    """Copy x into out, one element a thread."""
+    i = cuda.grid(1)
+    if i < x.size:
+        out[i] = x[i]
+
+
+@cuda.jit
+def four_each(x, out):
+    """Copy x into out, four elements a thread, a block apart."""
+    i = cuda.blockIdx.x * 1024 + cuda.threadIdx.x
+    a, b, c, d = x[i], x[i + 256], x[i + 512], x[i + 768]
+    out[i], out[i + 256] = a, b
+    out[i + 512], out[i + 768] = c, d
+
+
+# %% [markdown]
+# In CUDA C++ the four floats have a type, `float4`; the cast promises the compiler that
+# the address is a multiple of 16. The same copy, for a row of its own:
+
+# %%
+CUDA_CPP = """
+extern "C" __global__
+void copy4(const float* x, float* out, long long n)
+{
+    long long i = blockIdx.x * (long long)blockDim.x + threadIdx.x;
+    long long all = gridDim.x * (long long)blockDim.x;
+
+    for (long long k = i; k < n / 4; k += all)
+        reinterpret_cast<float4*>(out)[k] =
+            reinterpret_cast<const float4*>(x)[k];
+    if (n / 4 * 4 + i < n)
+        out[n / 4 * 4 + i] = x[n / 4 * 4 + i];
+}
+"""
+
+n = 1 << 28
+if weft.on_gpu("NVRTC's machine code needs one"):
+    import cuda.core as core
+
+    if not hasattr(core, "Program"):  # older versions keep it elsewhere
+        import cuda.core.experimental as core
+
+    gpu = core.Device()
+    gpu.set_current()
+    stream = gpu.default_stream
+    options = core.ProgramOptions(arch=weft.device.find().sm)  # sm_90, say
+    program = core.Program(CUDA_CPP, code_type="c++", options=options)
+    cpp_kernel = program.compile("cubin").get_kernel("copy4")
+    config = core.LaunchConfig(grid=n // 512, block=128)
+    d_part = cuda.as_cuda_array(big[:n])
+
+    def cpp_copy4():
+        pointers = big.data_ptr(), large.data_ptr()
+        core.launch(stream, config, cpp_kernel, *pointers, np.int64(n))
+
+    cpp_copy4()
+    print("CUDA C++: equal to x?", torch.equal(large, big[:n]))
+
+# %%
+guess = {"neighbours": None, "one each": None, "copy4": None}
+
+copies = bench.compare(
+    "2^28 float32",
+    lambda: {
+        "copy_": lambda: large.copy_(big[:n]),
+        "neighbours": lambda: neighbours[n // 2048, 256](d_part, d_large),
+        "one each": lambda: one_each[n // 256, 256](d_part, d_large),
+        "four each": lambda: four_each[n // 1024, 256](d_part, d_large),
+        "copy4": lambda: copy4[n // 512, 128](d_part, d_large),
+        "CUDA C++": lambda: cpp_copy4(),
+    },
+    baseline="copy_",
+    bytes=2 * 4 * n,
+    ceiling="copy_",
+    guess=guess,
+)
+copies
+
+# %% tags=["solution"]
+copies.expect("one each", at_least=1.5, times="neighbours")
+copies.expect("copy4", at_least=1.3, times="one each")
+copies.expect("copy4", ceiling=0.95)
+
+# %% [markdown] tags=["solution"]
+# Coalescing is worth the most, but it does not bring a kernel to the copy's speed. One
+# element a thread is too little. What must be under way at every moment is rate ×
+# latency: half of a copy's 4.2 TB/s is read, and a load takes about 350 ns (you measure
+# that below), so 0.75 MB, 5.6 KB for each of 132 SMs. An SM holds 2048 threads, and if
+# each waits for 4 bytes those are 8 KB, but only while all of them wait. A thread also
+# has to be started, to compute its index, and to end.
+#
+# `four each` shows that it is not the *width* that matters here. Four scalar loads
+# before the first store are 16 bytes under way for each thread too, and just as fast.
+# `load4` gets there with a quarter of the instructions. That begins to count as soon
+# as the data come from a nearer place than memory, as you will see at the end of
+# section 5.
+#
+# Now hints. PTX lets a load say that its data will not be used again (`ld.global.cs`)
+# or that nobody writes to them while the kernel runs (`ld.global.nc`, the *read-only*
+# path). `weft.intrinsics` has both. What are they worth in a copy?
+
+# %% tags=["solution"]
+@cuda.jit
+def copy4_cs(x, out):
+    """copy4 for whole groups, with streaming loads and stores."""
+    for i in range(cuda.grid(1), x.size // 4, cuda.gridsize(1)):
+        a, b, c, d = load4_cs(x, 4 * i)
+        store4_cs(out, 4 * i, a, b, c, d)
+
+
+@cuda.jit
+def copy4_nc(x, out):
+    """copy4 for whole groups, with loads through the read-only path."""
+    for i in range(cuda.grid(1), x.size // 4, cuda.gridsize(1)):
+        a, b, c, d = load4_nc(x, 4 * i)
+        store4(out, 4 * i, a, b, c, d)
+
+
+hints = bench.compare(
+    "2^28 float32, with a hint",
+    lambda: {
+        "copy_": lambda: large.copy_(big[:n]),
+        "no hint": lambda: copy4[n // 512, 128](d_part, d_large),
+        "cs": lambda: copy4_cs[n // 512, 128](d_part, d_large),
+        "nc": lambda: copy4_nc[n // 512, 128](d_part, d_large),
+    },
+    baseline="no hint",
+    bytes=2 * 4 * n,
+    ceiling="copy_",
+)
+hints
+
+# %% [markdown] tags=["solution"]
+# Nothing, within the spread. A copy uses each byte once, so there is nothing that a
+# cache could keep or lose. Hints pay where a stream would push out data that *is* used
+# again. Measure before you believe in one.
+
+# %% [markdown]
+# ## 3 · Structs or columns
+#
+# A million particles have four float32 each: x, y, z and a mass. Two ways to keep them:
+#
+# - an **array of structs** (AoS): x, y, z, m of particle 0, then of particle 1. As an
+#   array of shape (n, 4), a row is a particle;
+# - a **struct of arrays** (SoA): all x, then all y, … Shape (4, n), a row is a field.
+#
+# A kernel that needs x alone reads every fourth number in the first case: stride 4.
+# In the second it reads neighbours.
+#
+# Convert one into the other. A thread takes one particle. Its four numbers are 16 bytes
+# that lie together and begin on a boundary of 16, so one `load4(p, (row, column))`
+# fetches them, and the whole warp uses all of its 16 sectors. Then four stores, one
+# into each row of `out`, each of which is coalesced.
+#
+# ```python
+# to_columns(p, out)    # (n, 4) -> (4, n)  float32
+# ```
+#
+# Stuck? `hint("to_columns")`.
+
+# %%
+@cuda.jit
+def to_columns(p, out):
+    """Turn an array of structs p (n, 4) into columns out (4, n)."""
+    i = cuda.grid(1)
+
+    # about 6 lines
+    # BEGIN SOLUTION
+    if i < p.shape[0]:
+        x, y, z, m = load4(p, (i, 0))
+        out[0, i] = x
+        out[1, i] = y
+        out[2, i] = z
+        out[3, i] = m
+    # END SOLUTION
+
+
+# %%
+check(
+    to_columns,
+    spec=lambda p: p.T,
+    inputs=lambda rng, n: (rng.random((n, 4), np.float32),),
+    sizes=[64, 1, 100, 256],
+    launch=lambda n: (-(-n // 64), 64),
+    full=1 << 22,
+    limits={"sectors": 16, "load_bytes": 16},
+)
+
+# %% [markdown] tags=["solution"]
+# Four scalar loads `p[i, k]` give the right result too. Each of them touches all 16
+# sectors and uses a quarter of them: 64 sectors through the L1 cache for the data of
+# 16. (From memory they come once; the other three find them in L1.) The wide load asks
+# once.
+
+# %% [markdown]
+# ## Measure: one field of a struct
+#
+# A kernel adds a number to one field, x, of each of 2^25 particles. Structs of 4 or of
+# 8 floats, beside columns. Predict from sectors: how many times as long does a struct
+# of 4 take, a struct of 8? (Remember what is read when a sector is written.)
+
+# %%
+@cuda.jit
+def move_struct(p, step):
+    """Add step to field 0 of every row of p (n, fields), four rows a thread."""
+    i = cuda.blockIdx.x * 1024 + cuda.threadIdx.x
+    a, b, c, d = p[i, 0], p[i + 256, 0], p[i + 512, 0], p[i + 768, 0]
+    p[i, 0], p[i + 256, 0] = a + step, b + step
+    p[i + 512, 0], p[i + 768, 0] = c + step, d + step
+
+
+@cuda.jit
+def move_column(p, step):
+    """Add step to row 0 of p (fields, n), four elements a thread."""
+    i = cuda.blockIdx.x * 1024 + cuda.threadIdx.x
+    a, b, c, d = p[0, i], p[0, i + 256], p[0, i + 512], p[0, i + 768]
+    p[0, i], p[0, i + 256] = a + step, b + step
+    p[0, i + 512], p[0, i + 768] = c + step, d + step
+
+
+guess = {"struct of 4": None, "struct of 8": None}
+
+
+def layouts():
+    array = cuda.as_cuda_array
+    columns = array(big[: 4 * few].view(4, few))
+    four, eight = (array(big[: f * few].view(few, f)) for f in (4, 8))
+    step = float32(0.5)
+    return {
+        "columns": lambda: move_column[grid](columns, step),
+        "struct of 4": lambda: move_struct[grid](four, step),
+        "struct of 8": lambda: move_struct[grid](eight, step),
+    }
+
+
+fields = bench.compare(
+    "one field of 2^25 structs", layouts, baseline="columns", guess=guess
+)
+fields
+
+# %% tags=["solution"]
+for f in (4, 8) if len(fields) else ():
+    ratio = fields[f"struct of {f}"].ratio
+    print(f"struct of {f}: predicted {1 / f:.3f}, measured {ratio:.3f}")
+    assert abs(ratio * f - 1) < 0.15
+
+# %% [markdown] tags=["solution"]
+# A warp reads 4 sectors and writes 4 in columns, 16 and 16 in structs of 4, 32 and 32
+# in structs of 8. Four times and eight times, and that is what comes out. (Nothing is
+# read on account of the partial write: the sector is in L2 already.)
+#
+# A kernel that needs *all* fields pays nothing for structs, if it loads them whole. So
+# the layout is a question of which fields are used together: x, y, z by one kernel and
+# the rest by none means columns of `float4`, in C++ words.
+
+# %% [markdown]
+# ## 4 · Rows in random order
+#
+# A **gather** reads from places that an array of indices names: `out[i] = x[idx[i]]`.
+# Every neural network that takes words begins with one: row `idx[i]` of a table is the
+# vector of word `i`.
+#
+# Here the rows have 32 float32, 128 bytes. Random rows are far apart, and no order of
+# threads brings them together. But *within* a row the elements are neighbours. So let a
+# warp take a row: lane `c` takes column `c`.
+#
+# ```python
+# gather_rows(table, idx, out)    # (m, 32), int32 (n,) -> (n, 32)  float32
+# ```
+#
+# The launch is in one dimension, a thread for each element of `out`, in blocks of 64.
+# Stuck? `hint("gather_rows")`.
+
+# %%
+@cuda.jit
+def gather_rows(table, idx, out):
+    """Copy row idx[i] of table (m, 32) to row i of out (n, 32)."""
+    t = cuda.grid(1)
+
+    # about 3 lines
+    # BEGIN SOLUTION
+    row, col = t // 32, t % 32
+    if row < idx.size:
+        out[row, col] = table[idx[row], col]
+    # END SOLUTION
+
+
+# %%
+check(
+    gather_rows,
+    spec=lambda table, idx: table[idx],
+    inputs=lambda rng, m, n: (
+        rng.random((m, 32), np.float32),
+        rng.integers(0, m, n, np.int32),
+    ),
+    sizes=[(8, 4), (5, 1), (40, 7), (100, 32)],
+    launch=lambda m, n: (-(-n // 2), 64),
+    full=(1 << 18, 1 << 16),
+    limits={"sectors": 4},
+)
+
+# %% [markdown] tags=["solution"]
+# All lanes of a warp read the same `idx[row]`: one sector, and one address, which the
+# hardware hands to all of them. The row itself is 4 sectors, all used, wherever it
+# lies. One thread a row would want 32 rows at once, a sector from each, in every step.
+
+# %% [markdown]
+# ## Measure: random access
+#
+# 2^24 float32 are gathered out of 1 GiB, in different ways. The time of a plain copy of
+# as many is the baseline.
+#
+# - `in order`: `idx[i] = i`, one index for each element;
+# - `sorted`: random places, but in ascending order;
+# - `random`: random places;
+# - `random rows`: your kernel, random rows of 32; `rows, wide`: the same with `load4`.
+#
+# By hand, for each element: 4 bytes for the index, 4 to write. And to read? 4 if in
+# order; a sector, or rather a pair of them, for a random place. Predict `random` and
+# `random rows`.
+
+# %%
+@cuda.jit
+def gather(x, idx, out):
+    """out[i] = x[idx[i]], four elements a thread."""
+    i = cuda.blockIdx.x * 1024 + cuda.threadIdx.x
+    j, k, m, n = idx[i], idx[i + 256], idx[i + 512], idx[i + 768]
+    a, b, c, d = x[j], x[k], x[m], x[n]
+    out[i], out[i + 256] = a, b
+    out[i + 512], out[i + 768] = c, d
+
+
+@cuda.jit
+def gather_rows4(table, idx, out):
+    """gather_rows, 16 bytes a lane: eight lanes for a row."""
+    t = cuda.grid(1)
+    row, col = t // 8, t % 8 * 4
+
+    if row < idx.size:
+        a, b, c, d = load4(table, (idx[row], col))
+        store4(out, (row, col), a, b, c, d)
+
+
+guess = {"sorted": None, "random": None, "random rows": None}
+
+
+def gathers():
+    count, places = 1 << 24, 1 << 28
+    array = cuda.as_cuda_array
+    draw = torch.randint(
+        places, (count,), dtype=torch.int32, device="cuda"
+    )
+    some = torch.arange(count, dtype=torch.int32, device="cuda")
+    in_order, ordered, anywhere = map(array, (some, draw.sort()[0], draw))
+    rows = array(draw[: count // 32] // 32)
+    table, x = array(big[:places].view(-1, 32)), array(big[:places])
+    out = array(large[:count])
+    out_rows = array(large[:count].view(-1, 32))
+    run = gather[count // 1024, 256]
+    return {
+        "copy": lambda: large[:count].copy_(big[:count]),
+        "in order": lambda: run(x, in_order, out),
+        "sorted": lambda: run(x, ordered, out),
+        "random": lambda: run(x, anywhere, out),
+        "random rows": lambda: gather_rows[count // 256, 256](
+            table, rows, out_rows
+        ),
+        "rows, wide": lambda: gather_rows4[count // 1024, 256](
+            table, rows, out_rows
+        ),
+    }
+
+
+gathered = bench.compare(
+    "2^24 float32 out of 1 GiB", gathers, baseline="copy", guess=guess
+)
+gathered
+
+# %% tags=["solution"]
+gathered.expect("random rows", at_least=4, times="random")
+gathered.expect("in order", at_least=4, times="random")
+gathered.expect("sorted", at_least=1.5, times="random")
+
+# %% [markdown] tags=["solution"]
+# Count as before, in bytes for each element. In order: 4 + 4 + 4, half as much again as
+# a copy. Random: 4 + 64 + 4, nine times a copy's 8, and the profiler agrees that 64
+# bytes come from memory for each element. The time is more than that. The places lie in
+# different *pages* of the memory chips, and opening a page takes longer than reading 64
+# bytes of it. Here bytes no longer predict the time, only the least time.
+#
+# Sorting the indices brings the neighbours together again: with one place in 16 wanted,
+# a good part of each 64 bytes still goes to waste, but the pages are gone through in
+# order. And random rows of 128 bytes come at a fraction of what random elements cost.
+# If an access has to be random, make it long.
+
+# %% [markdown]
+# ## 5 · How long a load takes
+#
+# All of the above was about rates. Now the other number: the **latency**, from asking
+# to having. To measure it, each load must wait for the one before it. So let memory
+# hold links: `link[i]` is the place to go to next. A thread that follows them cannot
+# ask for the next place before the last answer has come. This is called a **pointer
+# chase**.
+#
+# Begin at place 0, follow `steps` links, and write down the place where you are.
+#
+# ```python
+# chase(link, steps, out)    # uint32 (n,), int -> uint32 (1,); one thread
+# ```
+#
+# `ring(n)` makes links that lead through all `n` places in random order.
+# Stuck? `hint("chase")`.
+
+# %% tags=["given"]
+def ring(n, seed=0):
+    """Return links that visit n places in random order, then the first."""
+    order = np.random.default_rng(seed).permutation(n)
+    link = np.empty(n, np.uint32)
+    link[order] = np.roll(order, -1)
+    return link
+
+
+# %%
+@cuda.jit
+def chase(link, steps, out):
+    """Follow that many links from place 0; out[0] is where they end."""
+    i = uint32(0)
+
+    # about 3 lines
+    # BEGIN SOLUTION
+    for _ in range(steps):
+        i = link[i]
+    out[0] = i
+    # END SOLUTION
+
+
+# %%
+def follow(link, steps):
+    place = 0
+    for _ in range(steps):
+        place = link[place]
+    return np.array([place], np.uint32)
+
+
+check(
+    chase,
+    spec=follow,
+    inputs=lambda rng, n, steps: (ring(n), np.int32(steps)),
+    sizes=[(16, 5), (64, 1), (64, 200), (100, 99)],
+    launch=lambda n, steps: (1, 1),
+    full=(1 << 16, 1000),
+)
+
+# %% [markdown] tags=["solution"]
+# Three things keep such a kernel honest. The result is stored, or else the compiler
+# drops the loop. The order is random, or else a neighbouring sector would be on its way
+# already. And the place is unsigned: Numba tests a signed index for being negative, and
+# those instructions would be timed too, once for every load.
+
+# %% [markdown]
+# ## Measure: the levels
+#
+# A million links, so that the milliseconds of the table are nanoseconds a load. The
+# links lie 128 bytes apart, each in a cache line of its own, and fill 16 KB, 128 KB,
+# and so on, up to 2 GB. Two rows come first: a million multiply-adds, each with the
+# result of the one before it, so that only registers are read; and links in shared
+# memory.
+#
+# Where will the time jump? (An H200 has 256 KB in each SM for L1 and shared memory
+# together, and 60 MB of L2.) Guess the ratios: how many times as fast as a load from
+# memory, 256 MB, is one from L1, 16 KB? From L2, 16 MB?
+
+# %%
+@cuda.jit
+def chain(steps, step, out):
+    """Multiply and add, each time with the last result: no memory at all."""
+    value = step
+    for _ in range(steps):
+        value = cuda.fma(value, step, step)
+    out[0] = uint32(value)
+
+
+@cuda.jit
+def chase_shared(steps, out):
+    """Follow links in shared memory."""
+    tile = cuda.shared.array(1024, uint32)
+    for k in range(1024):
+        tile[k] = (k + 33) % 1024
+
+    i = uint32(0)
+    for _ in range(steps):
+        i = tile[i]
+    out[0] = i
+
+
+guess = {"16 KB": None, "16 MB": None}
+
+LOADS = 1_000_000
+SPANS = {"16 KB": 1 << 14, "128 KB": 1 << 17, "1 MB": 1 << 20}
+SPANS |= {"16 MB": 1 << 24, "256 MB": 1 << 28, "2 GB": 1 << 31}
+
+
+def spans():
+    words, first = big.view(torch.int32), 0
+    end = cuda.device_array(1, np.uint32)
+    rungs = {
+        "registers": lambda: chain[1, 1](LOADS, float32(0.5), end),
+        "shared memory": lambda: chase_shared[1, 1](LOADS, end),
+    }
+    for name, span in SPANS.items():
+        part = words[first : first + span // 4]
+        first += span // 4
+        places = 32 * torch.randperm(span // 128, device="cuda")
+        part[places] = places.roll(-1).int()
+        link = cuda.as_cuda_array(part.view(torch.uint32))
+
+        def rung(part=part, link=link):
+            if part.numel() < 1 << 23:
+                part.sum()  # brings the links into L2
+            chase[1, 1](link, LOADS, end)
+
+        rungs[name] = rung
+    return rungs
+
+
+latency = bench.compare(
+    "a million loads, one after the other",
+    spans,
+    baseline="256 MB",
+    guess=guess,
+)
+latency
+
+# %% tags=["solution"]
+latency.expect("16 KB", at_least=8)
+latency.expect("16 MB", at_least=1.7)
+latency.expect("2 GB", at_least=0.9)
+latency.expect("shared memory", at_least=1.1, times="16 KB")
+
+# %% [markdown] tags=["solution"]
+# Three plateaus: L1 up to some 200 KB, L2 up to some 30 MB (an SM is nearer to one half
+# of the cache than to the other, and beyond half of it things begin to slow down), then
+# memory. A GPU's L1 is no faster than the L3 of a CPU: these caches are there to save
+# bandwidth, not time. The time is hidden by other warps.
+#
+# 2 GB take as long as 256 MB. On CPUs, and on older GPUs, a chase through so much
+# memory would also pay for address translation. Up to 2 GB, none of it shows here.
+
+# %% [markdown]
+# ## Measure: the rates
+#
+# The same levels, with all threads reading, 16 bytes a lane: how many bytes a second
+# come out of shared memory, of L1, of L2, of memory? All rows read the same number of
+# bytes. Two more rows read 4 bytes a lane. Does the width matter now?
+
+# %%
+SPAN = 8192  # float32 that a block reads round and round: 32 KB
+
+
+@cuda.jit
+def read_registers(laps, step, out):
+    """Multiply and add: three registers, 12 bytes, are read each time."""
+    a, b, c, d = step, step + step, step * step, step - step * step
+    for _ in range(laps // 6):
+        for _ in range(8):
+            a, b = cuda.fma(a, step, step), cuda.fma(b, step, step)
+            c, d = cuda.fma(c, step, step), cuda.fma(d, step, step)
+    out[cuda.grid(1)] = (a + b) + (c + d)
+
+
+@cuda.jit
+def read_shared(laps, out):
+    """Read a tile of shared memory round and round, 16 bytes a lane."""
+    tile = cuda.shared.array(8192, float32)
+    t = int32(cuda.threadIdx.x)
+    for k in range(t, SPAN, 1024):
+        tile[k] = float32(k)
+    cuda.syncthreads()
+
+    i, total = int32(4) * t, float32(0)
+    for _ in range(laps):
+        for _ in range(4):
+            a, b, c, d = load4(tile, i)
+            total += (a + b) + (c + d)
+            i = (i + int32(4096 + 128)) & int32(SPAN - 1)
+    out[cuda.grid(1)] = total
+
+
+@cuda.jit
+def read_shared_4(laps, out):
+    """Read a tile of shared memory round and round, 4 bytes a lane."""
+    tile = cuda.shared.array(8192, float32)
+    t = int32(cuda.threadIdx.x)
+    for k in range(t, SPAN, 1024):
+        tile[k] = float32(k)
+    cuda.syncthreads()
+
+    i, total = t, float32(0)
+    for _ in range(laps):
+        for _ in range(16):
+            total += tile[uint32(i)]
+            i = (i + int32(1024 + 32)) & int32(SPAN - 1)
+    out[cuda.grid(1)] = total
+
+
+@cuda.jit
+def read_own(x, laps, out):
+    """Let each block read 32 KB of its own round and round: from L1."""
+    first = int32(cuda.blockIdx.x) * int32(SPAN)
+    i, total = int32(4) * int32(cuda.threadIdx.x), float32(0)
+    for _ in range(laps):
+        for _ in range(4):
+            a, b, c, d = load4(x, first + i)
+            total += (a + b) + (c + d)
+            i = (i + int32(4096 + 128)) & int32(SPAN - 1)
+    out[cuda.grid(1)] = total
+
+
+@cuda.jit
+def read_own_4(x, laps, out):
+    """Let each block read 32 KB of its own, 4 bytes a lane."""
+    first = int32(cuda.blockIdx.x) * int32(SPAN)
+    i, total = int32(cuda.threadIdx.x), float32(0)
+    for _ in range(laps):
+        for _ in range(16):
+            total += x[uint32(first + i)]
+            i = (i + int32(1024 + 32)) & int32(SPAN - 1)
+    out[cuda.grid(1)] = total
+
+
+@cuda.jit
+def read_all(x, laps, out):
+    """Let the whole grid read x, of 2^k elements, round and round."""
+    i, total = int32(4) * int32(cuda.grid(1)), float32(0)
+    step = int32(4) * int32(cuda.gridsize(1))
+    last = int32(x.size - 1)
+    for _ in range(laps):
+        for _ in range(4):
+            a, b, c, d = load4(x, i & last)
+            total += (a + b) + (c + d)
+            i += step
+    out[cuda.grid(1)] = total
+
+
+laps = 1800  # of 64 bytes a thread, or 32 multiply-adds in 6 of them
+sms = weft.device.find().sms or 132
+full = 2 * sms, 1024  # two blocks of 1024 threads fill an SM
+
+
+def levels():
+    sink = cuda.device_array(full[0] * full[1], np.float32)
+    half_l2 = 1 << (weft.device.find().l2 // 4 // 4).bit_length() - 1
+    near, far = (cuda.as_cuda_array(big[:k]) for k in (half_l2, 1 << 30))
+    return {
+        "registers": lambda: read_registers[full](laps, float32(0.5), sink),
+        "shared memory": lambda: read_shared[full](laps, sink),
+        "shared memory, 4 bytes": lambda: read_shared_4[full](laps, sink),
+        "L1": lambda: read_own[full](d_big, laps, sink),
+        "L1, 4 bytes": lambda: read_own_4[full](d_big, laps, sink),
+        "L2": lambda: read_all[full](near, laps, sink),
+        "memory": lambda: read_all[full](far, laps, sink),
+    }
+
+
+rates = bench.compare(
+    "reading, by level",
+    levels,
+    baseline="memory",
+    bytes=16 * 4 * laps * full[0] * full[1],
+)
+rates
+
+# %% tags=["solution"]
+rates.expect("L2", at_least=1.5)
+rates.expect("L1", at_least=2.5, times="L2")
+rates.expect("L1", at_least=1.2, times="L1, 4 bytes")
+
+# %% [markdown] tags=["solution"]
+# Shared memory and L1 are the same piece of hardware, which delivers 128 bytes a cycle:
+# 132 SMs × 128 bytes × 1.98 GHz = 33.5 TB/s. Both come close with 16 bytes a lane. With
+# 4 bytes a lane a request brings 128 bytes, so one would have to be issued every
+# cycle, and there are additions and index arithmetic to be issued as well. Here the
+# width matters.
+
+# %% [markdown]
+# ## 6 · Constants
+#
+# A kernel's coefficients, say, are the same for all threads. **Constant memory** is
+# for them: up to 64 KB that the kernel cannot change, behind a cache of its own that
+# hands *one* word a cycle to all lanes. `cuda.const.array_like(C)` puts the NumPy array
+# `C`, which must exist when the kernel is compiled, into it.
+#
+# Compute the polynomial c0 + c1 x + c2 x² + … + c7 x⁷ of each element, by **Horner's
+# rule**, from the inside out: begin with c7; times x, plus c6; times x, plus c5; …
+#
+# ```python
+# polynomial(x, out)    # (n,) -> (n,)  float32
+# ```
+#
+# No float64, please: the check looks. Stuck? `hint("polynomial")`.
+
+# %% tags=["given"]
+COEFFICIENTS = np.array(
+    [1.0, -0.5, 0.25, 0.75, -0.125, 0.5, 0.0625, -0.25], np.float32
+)
+
+
+# %%
+@cuda.jit
+def polynomial(x, out):
+    """Evaluate the polynomial with COEFFICIENTS at every element of x."""
+    c = cuda.const.array_like(COEFFICIENTS)
+    i = cuda.grid(1)
+
+    # about 5 lines
+    # BEGIN SOLUTION
+    if i < x.size:
+        value = c[7]
+        for k in range(6, -1, -1):
+            value = value * x[i] + c[k]
+        out[i] = value
+    # END SOLUTION
+
+
+# %%
+check(
+    polynomial,
+    spec=lambda x: np.polynomial.polynomial.polyval(x, COEFFICIENTS),
+    inputs=lambda rng, n: (rng.random(n, np.float32),),
+    sizes=[64, 1, 100],
+    launch=lambda n: (-(-n // 64), 64),
+    full=1 << 22,
+    limits={"float64": 0},
+)
+
+# %% [markdown] tags=["solution"]
+# All lanes want `c[7]` at the same time, then all want `c[6]`: one word a request,
+# which is what constant memory is made for. (With `k` known to the compiler the
+# coefficients even become part of the instructions.) A NumPy array that a kernel uses
+# as a global name is put into constant memory, too; `array_like` says so where one
+# reads it.
+
+# %% [markdown]
+# ## Measure: one word for all, or each its own
+#
+# A table of 256 float32, looked up 256 times by each of 2^22 threads. In one case all
+# lanes of a warp want the same word at a time, in the other each lane another. The
+# table is in constant, in global and in shared memory. Which wins, in either case? (1.0
+# is the first row.)
+
+# %%
+TABLE = np.random.default_rng(12).random(256, np.float32)
+
+
+def lookups(spread):
+    """Make kernels that sum up TABLE, lane k from element spread * k on."""
+
+    @cuda.jit
+    def constant(out):
+        table = cuda.const.array_like(TABLE)
+        i, total = cuda.grid(1), float32(0)
+        first = int32(cuda.threadIdx.x) % int32(32) * int32(spread)
+        for k in range(256):
+            total += table[uint32(first + int32(k)) % uint32(256)]
+        out[i] = total
+
+    @cuda.jit
+    def plain(table, out):
+        i, total = cuda.grid(1), float32(0)
+        first = int32(cuda.threadIdx.x) % int32(32) * int32(spread)
+        for k in range(256):
+            total += table[uint32(first + int32(k)) % uint32(256)]
+        out[i] = total
+
+    @cuda.jit
+    def shared(table, out):
+        tile = cuda.shared.array(256, float32)
+        tile[cuda.threadIdx.x] = table[cuda.threadIdx.x]
+        cuda.syncthreads()
+
+        i, total = cuda.grid(1), float32(0)
+        first = int32(cuda.threadIdx.x) % int32(32) * int32(spread)
+        for k in range(256):
+            total += tile[uint32(first + int32(k)) % uint32(256)]
+        out[i] = total
+
+    return constant, plain, shared
+
+
+guess = {"constant, own": None, "global, own": None}
+
+
+def tables():
+    count = 1 << 22
+    sink, table = cuda.as_cuda_array(large[:count]), cuda.to_device(TABLE)
+    rungs, run = {}, (count // 256, 256)
+    for name, spread in (("same", 0), ("own", 1)):
+        constant, plain, shared = lookups(spread)
+        rungs |= {
+            f"constant, {name}": lambda f=constant: f[run](sink),
+            f"global, {name}": lambda f=plain: f[run](table, sink),
+            f"shared, {name}": lambda f=shared: f[run](table, sink),
+        }
+    return rungs
+
+
+looked = bench.compare(
+    "256 look-ups by 2^22 threads",
+    tables,
+    baseline="constant, same",
+    guess=guess,
+)
+looked
+
+# %% tags=["solution"]
+looked.expect("constant, same", at_least=4, times="constant, own")
+looked.expect("global, own", at_least=2, times="constant, own")
+
+# %% [markdown] tags=["solution"]
+# Constant memory serves one word at a time: 32 lanes with 32 different words take
+# turns, and it takes many times as long. That is its one use, and its one trap:
+# coefficients yes, a table indexed by data no. Such a table belongs in shared memory,
+# or stays where it is: global loads come from L1 here, and one address for all lanes is
+# as good to them as 32 neighbours.
+
+# %% [markdown]
+# ## If you want more
+#
+# - Shift a copy by one element, `out[i] = x[i + 1]`. How many sectors does a request
+#   take? Predict the time, then measure. What happens to the fifth sector?
+# - Gather random rows of 1, 2, 4, … 256 float32, always 2^24 in all. Where does the
+#   memory's page begin to show?
+# - Let `to_columns` and its inverse take structs of 8 float32.
+# - Shuffle the indices of `in order` within windows of 32, of 4096, of 2^16. Which of
+#   these does the gather notice, and what does the size of L2 have to do with it?
+# - Give each field of a struct of 4 to a lane: four lanes a particle. Which reading of
+#   an AoS is coalesced without any `load4`?
+#
+# ## What you learned
+#
+# 1. A warp's load moves whole sectors of 32 bytes. Count the different ones, and you
+#    can predict a stride or a layout before you measure it.
+# 2. Memory itself answers in 64 bytes, a partial write reads before it writes, and
+#    random places cost more than their bytes. Where a prediction fails, ask the
+#    counters.
+# 3. Coalesced is not enough: give a thread 16 bytes under way. 128-bit accesses do it
+#    in one instruction, and where the data is near they are faster, too.
+# 4. Use structs whole, or keep columns; make random accesses long.
+# 5. L1, L2 and memory differ in latency less than in rate. Constant memory is for what
+#    all lanes want at the same time.
+
+# %%
+quiz()

@@ -1,0 +1,10 @@
+# verdict: unwritten
+# Four at a time, as asked.
+@cuda.jit
+def copy4(x, out):
+    """Copy x into out, four elements at a time."""
+    fours = x.size // 4  # how many groups of four
+
+    for i in range(cuda.grid(1), fours, cuda.gridsize(1)):
+        a, b, c, d = load4(x, 4 * i)
+        store4(out, 4 * i, a, b, c, d)
