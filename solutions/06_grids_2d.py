@@ -252,10 +252,14 @@ show(picture=picture, grey=run(grey, picture))
 # z, and a warp is 32 of them that follow one another. In a block of 32 × 8, the lanes
 # of a warp have the same y and x from 0 to 31.
 #
-# By hand: if lanes run along the fast index, a warp reads 32 × 4 = 128 bytes in one
-# piece, 4 sectors. If they run along the slow one, it reads from 32 places: 32
-# sectors, of each of which it needs 4 bytes. How fast will the four combinations be,
-# beside `torch.mul`? (The matrix is 8192 × 8192: 268 MB read, 268 MB written.)
+# By hand: memory is fetched in **sectors** of 32 bytes. If lanes run along the fast
+# index, a warp reads 32 × 4 = 128 bytes in one piece, 4 sectors. If they run along the
+# slow one, it reads from 32 places: 32 sectors, of each of which it needs 4 bytes. How
+# fast will the four combinations be, beside `torch.mul`? (The matrix is 8192 × 8192:
+# 268 MB read, 268 MB written.)
+#
+# Every guess in these labs is a speed, as a multiple of the baseline's: here 1.0 is as
+# fast as `torch.mul`, and 0.25 takes four times as long.
 
 # %%
 @cuda.jit
@@ -386,8 +390,9 @@ shaped.expect("32 x 8", at_least=4, times="1 x 256")
 # second, each load takes 4.
 #
 # For each pixel 12 bytes are read and 4 written: 1.07 GB for 8192 × 8192. Is `grey`
-# three times slower on interleaved data? And how does it compare with PyTorch, which
-# can write the weighted sum as a matrix product, `x @ weights`?
+# a third as fast on interleaved data as on planar? The baseline, 1.0, is PyTorch on
+# interleaved data, where the weighted sum can be written as a matrix product,
+# `x @ weights`.
 
 # %%
 @cuda.jit
@@ -458,7 +463,8 @@ colours.expect("grey, interleaved", ceiling=0.7)
 #
 # Mirror it: what was in the first column goes to the last. The check launches a square
 # of threads that is large enough whichever way you turn it, so **you** decide whether x
-# is the row or the column. Its limit on sectors decides whether you decided well.
+# is the row or the column. It allows a warp 4 sectors a request, and so decides whether
+# you decided well.
 #
 # ```python
 # mirror(x, m, n, out)    # (m * n,) -> (m * n,)  float32, column-major
@@ -784,7 +790,8 @@ indices
 # ```
 #
 # `a.shape[1]` is `k`. Any shape will do. Sum into a local variable that begins as
-# `float32(0)`, and write `out` once.
+# `float32(0)`, and write `out` once. The check counts a thread's loads, two for each
+# step, and looks for 64-bit arithmetic.
 #
 # Stuck? `hint("matmul")`.
 
@@ -1015,8 +1022,8 @@ check(
 #
 # 1024 products of 64 × 64 × 64, 0.54 billion operations. Four ways: one `torch.bmm`;
 # your kernel, one launch; a Python loop over your `matmul`; a Python loop over
-# `torch.matmul`. Remember what a launch costs (chapter 5). How many times slower are
-# the loops?
+# `torch.matmul`. Remember what a launch costs (chapter 5). How fast is your one launch
+# beside `torch.bmm` (1.0), and how fast are 1024 of them?
 
 # %%
 guess = {"one 3D launch": None, "loop of matmul": None}

@@ -224,7 +224,7 @@ small
 #
 # Now one branch only, taken or passed over. Four ways to say who takes it: every lane;
 # lane 0 of every warp; every lane of one warp in 32; nobody. The second and the third
-# do the same amount of work, a 32nd of the first.
+# do the same amount of work, a 32nd of the first. How fast are they, beside the first?
 
 # %%
 guess = {"a lane of each warp": None, "a warp of 32": None}
@@ -380,8 +380,10 @@ def obvious(x, table, out):
 # %% [markdown]
 # Nothing says that thread `i` must take element `i`. Deal the elements out again, so
 # that all lanes of a warp take elements of the same parity, and the branch has the
-# same outcome for a whole warp. Each element is still taken by exactly one thread;
-# the launch has at least as many threads as elements, in blocks of 128.
+# same outcome for a whole warp. Each element is still taken by exactly one thread, and
+# goes through its own filter only: to compute both and choose one would avoid the
+# branch, and pay for it. The launch has at least as many threads as elements, in blocks
+# of 128.
 #
 # ```python
 # even_odd(x, table, out)    # (n,), (k,) -> (n,)  float32
@@ -482,8 +484,8 @@ parity.expect("even_odd", at_least=1.6, times="obvious")
 # warp_sum(x, out)    # (n,) -> (n / 32,)  float32; n a multiple of 64
 # ```
 #
-# One element of `out` for each 32 of `x`, one thread for each element of `x`. Stuck?
-# `hint("warp_sum")`.
+# One element of `out` for each 32 of `x`, one thread for each element of `x`. A kernel
+# knows its lane: `cuda.laneid`, a number and not a call. Stuck? `hint("warp_sum")`.
 
 # %% tags=["given"]
 FULL = 0xFFFFFFFF  # all 32 lanes
@@ -531,7 +533,7 @@ check(
 # Rows of 32 elements, 2^21 of them: 268 MB are read and 8 MB written. Beside PyTorch's
 # `x.sum(1)`: a thread for each row, which reads its 32 elements one after the other;
 # a block that hands values over in shared memory, with a barrier after each step; and
-# your `warp_sum`. Guess.
+# your `warp_sum`. Guess, with PyTorch as 1.0.
 
 # %% tags=["given"]
 @cuda.jit
@@ -609,7 +611,7 @@ summed.expect("warp_sum", at_least=1.5, times="torch")
 # %% [markdown] tags=["solution"]
 # The copy is still far away. Count instructions: 2^26 threads are 2^21 warps, each of
 # which computes an index, loads, shuffles five times, adds five times, and stores for
-# one lane: some 60 instructions, at 1045 billion a second 120 µs for the lot. So give a
+# one lane: some 50 instructions, at 1045 billion a second 100 µs for the lot. So give a
 # lane more. With `load4` of chapter 13, a lane has four elements of a row, eight lanes
 # have a row, and a warp has four rows. Three shuffles are enough for all four.
 
