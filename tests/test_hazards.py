@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import weft
+from weft.checking import hazards
 
 from numba import cuda, float32, int32, uint8, uint32  # isort: skip
 
@@ -119,3 +120,46 @@ def test_elements_of_a_view_have_its_size(kernel, kind, dtype, monkeypatch):
         launch=lambda n: (8, 64),
     )
     assert verdict.kind == kind
+
+
+@cuda.jit
+def whole_output(x, out):
+    out[:] = x
+
+
+@cuda.jit
+def loop_over_all(x, out):
+    for i in range(x.size):
+        out[i] = x[i]
+
+
+@cuda.jit
+def own_elements(x, out):
+    for k in range(x.size // 1024):
+        i = cuda.threadIdx.x + k * 1024
+        out[i] = x[i]
+
+
+@pytest.mark.parametrize(
+    ("kernel", "kind"),
+    [(whole_output, "race"), (loop_over_all, "race"), (own_elements, "pass")],
+)
+def test_a_thread_that_does_the_work_of_all_is_stopped_early(kernel, kind, monkeypatch):
+    monkeypatch.delenv("WEFT_STRICT", raising=False)
+    monkeypatch.setattr("weft.lesson.record", lambda *_: None)
+    rows = []
+    races = hazards.races
+    monkeypatch.setattr(hazards, "races", lambda t: rows.append(len(t)) or races(t))
+    verdict = weft.check(
+        kernel,
+        spec=lambda x: x.copy(),
+        inputs=lambda rng, n: (rng.random(n, np.float32),),
+        sizes=[1024 * 16],
+        launch=lambda n: (1, 1024),
+        unseen=False,
+    )
+    assert verdict.kind == kind, repr(verdict)
+    if kind == "race":
+        assert rows == [65_536]  # after two threads of 1,024
+        assert "both write to the same 16,384 elements of `out`" in verdict.message
+        assert "once in every thread" in verdict.why

@@ -82,7 +82,8 @@ def races(trace: Trace) -> Race | None:
     first = min(pairs, key=max)
     lines = {int(trace.site[row]) for row in first}
     alike = [p for p in pairs if {int(trace.site[row]) for row in p} == lines]
-    apart = [p for p in alike if trace.warp[p[0]] != trace.warp[p[1]]]
+    warp = trace.warp
+    apart = [p for p in alike if warp[p[0]] != warp[p[1]]]
     return _race(trace, *min(apart or [first], key=max))
 
 

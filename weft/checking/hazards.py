@@ -44,6 +44,22 @@ def find(kernel: str, trace: Trace, config: Any, when: str) -> Hazard | None:
     return None
 
 
+def certain(kernel: str, trace: Trace, config: Any, when: str) -> Verdict | None:
+    """A race in a trace that is not at its end; None if there is none as yet.
+
+    Whatever may follow, two plain accesses that nothing orders remain a race. Of lost
+    updates the result may say more.
+    """
+    race = races(trace)
+    if (
+        race is None
+        or race.lost_update
+        or ATOMIC in (race.first.operation, race.second.operation)
+    ):
+        return None
+    return _race(kernel, trace, race, config, when)
+
+
 def unravel(rank: int, size: tuple[int, int, int]) -> tuple[int, int, int]:
     """The (x, y, z) of the `rank`-th thread of a block, or block of a grid."""
     return rank % size[0], rank // size[0] % size[1], rank // (size[0] * size[1])
@@ -99,11 +115,18 @@ def _race(kernel: str, trace: Trace, race: Race, config: Any, when: str) -> Verd
         )
     else:
         headline = f"race on {race.space} memory"
+        many = _same_elements(trace, one, two)
         message = (
-            f"{lead} and {second} both write to the same element of `{race.array}`. "
-            "Which value stays is chance."
+            f"{lead} and {second} both write to the same "
+            + (f"{many:,} elements" if many > 1 else "element")
+            + f" of `{race.array}`. Which value stays is chance."
         )
         question = "Which thread should own this element?"
+        if many > 1:
+            question = (
+                "The body of a kernel runs once in every thread. Which of these "
+                "elements should be the work of one thread?"
+            )
     places = [(one.place, f"{_VERBS[one.operation]} by {first}")]
     if barrier is not None:
         late = second if two.thread not in barrier[1] else first
@@ -149,6 +172,20 @@ def _missed(trace: Trace, race: Race) -> tuple[Place, frozenset[int]] | None:
         ):
             return place, came
     return None
+
+
+def _same_elements(trace: Trace, one: Access, two: Access) -> int:
+    """How many elements the two threads store to from the lines of these accesses.
+
+    0 unless they store to the same ones: then each does the work of the other.
+    """
+    found = []
+    for access in (one, two):
+        mine = (trace.thread == access.thread) & (trace.block == access.block)
+        mine &= (trace.site == trace.site[access.row]) & (trace.operation == WRITE)
+        mine &= trace.epoch == trace.epoch[access.row]
+        found.append(set(trace.address[mine].tolist()))
+    return len(found[0]) if found[0] == found[1] else 0
 
 
 def _question(race: Race) -> str:

@@ -2,6 +2,7 @@
 
 import inspect
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -49,8 +50,14 @@ def run_case(exercise: Exercise, case: Case, config: Any) -> "Done":
     """Run one case and look at all it did. Raises `Failed`."""
     if exercise.checks_launch:
         excessive(exercise, case, config)
+
+    def look(trace: Trace) -> None:
+        found = hazards.certain(exercise.name, trace, config, case.label)
+        if found is not None:
+            raise Failed(found)
+
     try:
-        done = traced(exercise, case, config)
+        done = traced(exercise, case, config, look)
     except Fault as fault:
         raise Failed(from_fault(exercise, fault, case.label)) from None
     hazard = hazards.find(exercise.name, done.trace, config, case.label)
@@ -113,8 +120,13 @@ def trace(exercise: Exercise, size: Any) -> Trace:
     return traced(exercise, case, configure(exercise, case)).trace
 
 
-def traced(exercise: Exercise, case: Case, config: Any) -> Done:
-    """Run one case under a trace. Raises `Fault`."""
+def traced(
+    exercise: Exercise,
+    case: Case,
+    config: Any,
+    look: Callable[[Trace], None] | None = None,
+) -> Done:
+    """Run one case under a trace; `look` as in `record`. Raises `Fault`."""
     outputs = fresh(exercise, case)
     count = len(case.inputs)
     names = parameter_names(exercise.kernel)[count:]
@@ -125,6 +137,7 @@ def traced(exercise: Exercise, case: Case, config: Any) -> Done:
         readonly=frozenset(range(count)),
         watched=frozenset(range(count, count + len(outputs))),
         fresh=frozenset(names if exercise.out is None else ()),
+        look=look,
     )
     return Done(accesses, outputs, launch)
 

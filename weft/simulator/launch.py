@@ -72,16 +72,18 @@ def record(
     readonly: frozenset[int] = frozenset(),
     watched: frozenset[int] = frozenset(),
     fresh: frozenset[str] = frozenset(),
+    look: Callable[[Trace], None] | None = None,
 ) -> tuple[Trace, Launch]:
     """Run `kernel[config](*args)` as `simulate` does, and write down its accesses.
 
     `fresh` are the names of parameters whose arrays hold nothing before the launch.
+    `look` is called with the trace so far, now and then where it gets long.
     """
     runs: list[TracedRun] = []
 
     def make(*given: Any) -> TracedRun:
         run = TracedRun(*given)
-        run.fresh = fresh
+        run.fresh, run.look = fresh, look
         runs.append(run)
         return run
 

@@ -33,6 +33,7 @@ _OPERATION = 3  # bits of the operation in the first of them
 _VECTOR = 4  # in the operation: the access is one of 16 bytes
 _MOST_SITES = 1 << 16  # numbers of places: see `TracedRun.site`
 _PACK = 1 << 18  # numbers in the log, after which they are packed
+_LOOK = 1 << 16  # accesses, after which `look` is asked; then after 4 times as many
 
 MOST_BLOCKS = 64  # written down; of a larger grid a sample
 MOST_ACCESSES = 2_000_000  # after which no further block is begun
@@ -206,15 +207,18 @@ class TracedRun(Run):
     """A launch that writes down its accesses; `trace()` gives them afterwards.
 
     An access is four small integers in a list: that is quickest, and every so often
-    they are packed. Who it was follows from when `started` was called.
+    they are packed. Who it was follows from when `started` was called. `look` is
+    shown the trace so far, now and then where it is long; it may raise to end the run.
     """
 
     patience = 150_000
+    look: Callable[[Trace], None] | None = None
 
     def __init__(self, *args: Any) -> None:
         self.log: list[int] = []
         self._packed: list[Columns] = []
         self._kept = 0
+        self._next_look = _LOOK
         self._memory: list[tuple[int, int, int, int]] = []
         self.atomic = False
         self.kinds: set[str] = set()  # of the atomic operation going on
@@ -325,8 +329,11 @@ class TracedRun(Run):
             number = block * len(thread.block.threads) + thread.number
             who = thread.number, block, number, thread.warp, thread.lane
             view = self._renew(thread, who, 0, 0, None, None)
-        if len(self.log) > _PACK:
+        if len(self.log) >= _PACK:
             self._pack()
+            if self.look is not None and self.rows >= self._next_look:
+                self._next_look *= 4
+                self.look(self.trace(so_far=True))
         block = view.block
         self.noting = block in self._noted
         if not self.noting and block in self._sample:
@@ -516,9 +523,10 @@ class TracedRun(Run):
 
     # The result
 
-    def trace(self) -> Trace:
-        """The accesses so far; they are handed over, and can be had once."""
+    def trace(self, so_far: bool = False) -> Trace:
+        """The accesses: at the end they are handed over, and can be had once."""
         self._pack()
+        pieces = self._packed.copy() if so_far else self._packed
         rows = self._kept // _FIELDS
         memory = np.array(self._memory or [(0, 0, 0, 0)], np.int64).T
         sizes = np.array([d.itemsize for d in self._dtypes] or [0])
@@ -529,8 +537,8 @@ class TracedRun(Run):
         address = np.empty(rows, np.int64)
         loads = np.zeros(_MOST_SITES, np.int64)
         done = 0
-        while self._packed:  # a piece at a time, to be spared a second copy
-            first, view, i, j = self._packed.pop(0).reshape(-1, _FIELDS).T
+        while pieces:  # one at a time, to be spared a second copy
+            first, view, i, j = pieces.pop(0).reshape(-1, _FIELDS).T
             part = slice(done, done + len(first))
             done = part.stop
             array[part], start, s0, s1 = memory[:, view]
