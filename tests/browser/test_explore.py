@@ -35,7 +35,7 @@ def test_a_kernel_is_explored_in_jupyterlab(
     open_page: Callable,
     jupyterlab: Server,  # noqa: F811
 ) -> None:
-    cells = [SETUP, KERNEL, 'figure("warp_access", stride=2)']
+    cells = [SETUP, KERNEL, 'figure("warp_access", stride=2)', 'figure("banks")']
     notebook = nbformat.v4.new_notebook(
         cells=[nbformat.v4.new_code_cell(cell.strip()) for cell in cells],
         metadata={"kernelspec": {"name": "python3", "display_name": "Python 3"}},
@@ -49,8 +49,11 @@ def test_a_kernel_is_explored_in_jupyterlab(
     run_all(page)
 
     figures = page.locator(".weft-figure")
-    figures.nth(1).wait_for(timeout=60_000)
-    mine, book = figures.all()
+    figures.nth(2).wait_for(timeout=60_000)
+    mine, book, _ = figures.all()
+    # Each figure has a copy of its code, and yet its own groups of choices.
+    chosen = "all => all.map(f => f.querySelectorAll('input:checked').length)"
+    assert page.locator(".weft-figure fieldset").evaluate_all(chosen) == [1] * 5
     # The costliest access comes first: the column of the tile.
     assert mine.locator(".here pre").inner_text() == "    out[ty, tx] = tile[tx, ty]"
     assert mine.locator(".numbers").inner_text().split()[:2] == ["32", "passes"]

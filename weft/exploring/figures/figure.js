@@ -4,7 +4,6 @@
 // dictionary, the model's `state`; what that leaves out is in the figure's `defaults`.
 
 const SVG = "http://www.w3.org/2000/svg";
-let count = 0;
 
 function fill(node, attributes, children) {
   for (const [name, value] of Object.entries(attributes)) {
@@ -88,7 +87,8 @@ const make = {
   },
 
   choice(spec, set) {
-    const name = `weft-choice-${++count}`;
+    // Of the whole document: in a notebook each figure has a copy of this module.
+    const name = `weft-choice-${Math.random().toString(36).slice(2)}`;
     const inputs = spec.options.map(([option, words]) => {
       const input = h("input", {
         type: "radio",
