@@ -111,7 +111,8 @@ export function draw(state, width) {
   const busiest = Math.max(...parts.map((banks) => Math.max(...banks)));
 
   const wide = width >= 620;
-  const both = !state.addresses; // of a trace it is not known how the tile is written
+  // Of a trace it is not known how the tile is written.
+  const both = !state.addresses && width >= 280;
   const gap = wide ? 28 : 14;
   const small = wide ? (width - gap) / 2 : 0.32 * width; // the tile as it is written
   const left = both ? small + gap : 1;

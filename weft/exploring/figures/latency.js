@@ -14,7 +14,7 @@ function draw(state, width) {
   const tall = 21;
   const part = 14 / state.ways;
   const out = [
-    text(left, 11, `${cycles} cycles →`, "soft"),
+    width >= 290 && text(left, 11, `${cycles} cycles →`, "soft"),
     rect(width - 188, 2, 9, 10, "used"),
     text(width - 175, 11, "instruction", "soft"),
     rect(width - 106, 2, 9, 10, "load"),

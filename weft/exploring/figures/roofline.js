@@ -57,7 +57,9 @@ function draw(state, width) {
   const bound = intensity < ridge ? "memory" : "arithmetic";
 
   const below = s("g", { class: "axis", transform: `translate(0 ${bottom})` });
-  const ticks = [1 / 64, 1 / 16, 1 / 4, 1, 4, 16, 64, 256, 1024];
+  const every = width < 300 ? 16 : 4;
+  const ticks = [];
+  for (let v = FROM; v <= TO; v *= every) ticks.push(v);
   select(below).call(
     axisBottom(x)
       .tickValues(ticks)
@@ -89,7 +91,7 @@ function draw(state, width) {
     }),
     text(right - 4, y(peak) - 9, `${state.arithmetic} ${short(peak)}FLOP/s`, "end strong"),
     text(right, height - 4, "FLOP per byte moved", "soft end"),
-    text(left + 4, top - 2, "FLOP/s", "soft"),
+    width >= 300 && text(left + 4, top - 2, "FLOP/s", "soft"),
     s("path", { d: `M${x(intensity)} ${bottom}V${y(reach)}`, class: "probe" }),
     s("circle", { cx: x(intensity), cy: y(reach), r: 9, class: "hot" }),
   ];

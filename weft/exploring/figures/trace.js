@@ -12,12 +12,15 @@ function cost({ shared, per: each }) {
   return `${per(each)} ${unit[each === 1 ? 0 : 1]}`;
 }
 
+const MARK = /^\s*# (BEGIN|END) SOLUTION\s*$/; // the book's pages leave it out too
+
 function listing(state, set) {
   const chosen = state.accesses[state.chosen];
+  const lines = state.code.filter(([, words]) => !MARK.test(words));
   return h(
     "div",
     { class: "listing" },
-    state.code.map(([line, words]) =>
+    lines.map(([line, words]) =>
       h(
         "div",
         { class: chosen?.line === line ? "line here" : "line" },
