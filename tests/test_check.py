@@ -69,6 +69,8 @@ def test_the_first_wrong_store_is_named() -> None:
     [
         (lambda a, b, i, n: a[n - 1 - i] + b[n - 1 - i], "at the wrong places"),
         (lambda a, b, i, n: float32(2) * (a[i] + b[i]), "2 times what it should be"),
+        (lambda a, b, i, n: float32(0) * a[i], "Every element is 0."),
+        (lambda a, b, i, n: a[i] + b[i] if i < 1 else a[i], "The first element is"),
         (lambda a, b, i, n: math.log(-a[i] - float32(1)), ""),
     ],
 )
@@ -84,6 +86,79 @@ def test_what_kind_of_wrong(body: Any, hint: str) -> None:
     verdict = on_vectors(add, sizes=[31])
     assert verdict.kind == "wrong-value"
     assert hint in verdict.why
+
+
+def test_one_wrong_element_is_one() -> None:
+    @cuda.jit
+    def add(a, b, out):
+        i = cuda.grid(1)
+        if i < out.size:
+            out[i] = a[i] + b[i] if i != 5 else a[i]
+
+    verdict = on_vectors(add, sizes=[31])
+    assert "; 1 of 31 elements is wrong." in verdict.message
+
+
+def test_a_name_keeps_its_small_letter() -> None:
+    @cuda.jit
+    def add(a, b, out):
+        i = cuda.grid(1)
+        if i < out.size:
+            out[i] = a[i, 0] + b[i]
+
+    verdict = on_vectors(add)
+    assert verdict.message == "`a` has 1 dimension, and 2 indices were given."
+
+
+def test_a_device_function_that_gives_nothing_back_is_named() -> None:
+    @cuda.jit(device=True)
+    def plus(a, b):
+        a + b
+
+    @cuda.jit
+    def add(a, b, out):
+        i = cuda.grid(1)
+        if i < out.size:
+            out[i] = float32(1) * plus(a[i], b[i])
+
+    verdict = on_vectors(add)
+    assert verdict.kind == "exception"
+    assert verdict.why.startswith("`plus` gives nothing back")
+
+
+def test_a_device_function_still_to_write_is_no_mistake() -> None:
+    @cuda.jit(device=True)
+    def plus(a, b):
+        # your code here
+        pass
+
+    @cuda.jit
+    def add(a, b, out):
+        i = cuda.grid(1)
+        if i < out.size:
+            out[i] = float32(1) * plus(a[i], b[i])
+
+    assert on_vectors(add).kind == "begin"
+
+
+def test_two_left_out_and_a_launch_of_two_dimensions() -> None:
+    @cuda.jit
+    def copy(x, out):
+        col, row = cuda.grid(2)
+        if row < out.shape[0] and col < out.shape[1] - 2:
+            out[row, col] = x[row, col]
+
+    verdict = check(
+        copy,
+        spec=lambda x: x,
+        inputs=lambda rng, rows, cols: rng.random((rows, cols), np.float32),
+        sizes=[(1, 9)],
+        launch=lambda rows, cols: ((-(-cols // 4), -(-rows // 2)), (4, 2)),
+    )
+    assert verdict.message == (
+        "out[0, 7] is never written, nor is 1 other of the 9 elements."
+    )
+    assert "3 × 1 blocks of 4 × 2 threads, 12 along x and 2 along y" in verdict.why
 
 
 def test_a_missing_barrier_is_a_race() -> None:

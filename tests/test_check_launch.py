@@ -33,3 +33,24 @@ def test_idle_blocks_of_two_dimensions(grid: Any, needed: int) -> None:
     )
     assert bool(verdict) == (not needed)
     assert not needed or f"where {needed} would do" in verdict.message
+
+
+def test_a_launch_that_is_not_handed_back() -> None:
+    @cuda.jit
+    def copy(x, out):
+        i = cuda.grid(1)
+        if i < out.size:
+            out[i] = x[i]
+
+    def launch_for(n):
+        n // 32, 32
+
+    verdict = check(
+        launch_for,
+        kernel=copy,
+        spec=lambda x: x,
+        inputs=lambda rng, n: rng.random(n, np.float32),
+        sizes=[64],
+    )
+    assert verdict.kind == "launch"
+    assert verdict.message == "launch_for(64) returns nothing."

@@ -25,7 +25,8 @@ class Difference:
         where = f"{name}[{', '.join(map(str, self.index))}]" if self.index else name
         share = ""
         if self.size > 1:
-            share = f"; {self.wrong:,} of {self.size:,} elements are wrong"
+            verb = "is" if self.wrong == 1 else "are"
+            share = f"; {self.wrong:,} of {self.size:,} elements {verb} wrong"
         return f"{where} is {show(self.got)} and should be {show(self.wanted)}{share}."
 
 
@@ -83,14 +84,18 @@ def pattern(got: Array, wanted: Array, right: Array, first: Any, tol: float) -> 
     if got.size > 2 and nonzero.any() and not right.any():
         ratios = got[nonzero] / wanted[nonzero]
         if np.isclose(ratios, ratios.flat[0], rtol=1e-4).all():
-            return f"Every element is {show(ratios.flat[0])} times what it should be."
+            times = " times what it should be" if ratios.flat[0] else ""
+            return f"Every element is {show(ratios.flat[0])}{times}."
     if (
         right.any()
         and got.ndim == 1
         and right[: right.argmin()].all()
         and (not right[right.argmin() :].any())
     ):
-        return f"The first {right.argmin():,} elements are right, all after them wrong."
+        first = int(right.argmin())
+        if first == 1:
+            return "The first element is right, all after it are wrong."
+        return f"The first {first:,} elements are right, all after them wrong."
     return ""
 
 

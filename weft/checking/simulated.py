@@ -10,7 +10,7 @@ import numpy as np
 
 from weft.checking import extra_case, hazards
 from weft.checking.compare import Difference, difference
-from weft.checking.exercise import Case, Exercise, source_function
+from weft.checking.exercise import Case, Exercise, is_kernel, source_function
 from weft.checking.verdict import Verdict
 from weft.simulator import Fault, LaunchError, Place, record
 from weft.simulator.launch import Launch
@@ -59,7 +59,13 @@ def run_case(exercise: Exercise, case: Case, config: Any) -> "Done":
     try:
         done = traced(exercise, case, config, look)
     except Fault as fault:
-        raise Failed(from_fault(exercise, fault, case.label)) from None
+        helpers = device_functions(exercise.kernel)
+        if any(has_stub(helper) for helper in helpers.values()):
+            raise Failed(begin(exercise.name)) from None
+        verdict = from_fault(exercise, fault, case.label)
+        if fault.kind == "exception" and "NoneType" in fault.message:
+            verdict.why = silent(helpers, verdict.places)
+        raise Failed(verdict) from None
     hazard = hazards.find(exercise.name, done.trace, config, case.label)
     if hazard is not None and not hazard.secondary:
         raise Failed(hazard.verdict)
@@ -176,6 +182,17 @@ def configure(exercise: Exercise, case: Case) -> Any:
         return config
     if config is None and has_stub(exercise.written_by_learner):
         raise Failed(begin(exercise.name))
+    if config is None:
+        size = ", ".join(map(str, case.size))
+        raise Failed(
+            Verdict(
+                exercise.name,
+                "launch",
+                f"{exercise.name}({size}) returns nothing.",
+                "A function gives its result back with `return`: here the grid and "
+                "the block.",
+            )
+        )
     try:
         configuration(config)
     except LaunchError as fault:
@@ -217,19 +234,17 @@ def unwritten(
 ) -> Verdict:
     """Word an output that is not whole, and say where the stores went instead."""
     grid, block, _, _ = configuration(config)
-    blocks, each = int(np.prod(grid)), int(np.prod(block))
+    each = int(np.prod(block))
     missing = np.argwhere(~marks)
     first = ", ".join(str(int(i)) for i in missing[0])
-    message = (
-        f"{name}[{first}] is never written, nor are {len(missing) - 1:,} others of the "
-        f"{marks.size:,} elements."
-        if len(missing) > 1
-        else f"{name}[{first}] is never written."
-    )
-    launched = (
-        f"the launch has {blocks:,} block{'s' * (blocks > 1)} of {each:,} threads, "
-        f"{blocks * each:,} threads in all"
-    )
+    message = f"{name}[{first}] is never written"
+    if len(missing) > 1:
+        others = "is 1 other"
+        if len(missing) > 2:
+            others = f"are {len(missing) - 1:,} others"
+        message += f", nor {others} of the {marks.size:,} elements"
+    message += "."
+    launched = size_of_launch(grid, block)
     if exercise.checks_launch:
         places = returns(exercise.written_by_learner)
         why = launched[0].upper() + launched[1:] + "."
@@ -250,7 +265,10 @@ def unwritten(
     thread = trace.block[stores] * each + trace.thread[stores]
     pairs = np.unique(np.stack([trace.address[stores], thread]), axis=1)
     times = np.unique(pairs[0], return_counts=True)[1]
-    why = f"Is that the kernel's index? {launched[0].upper()}{launched[1:]}."
+    why = (
+        "Which thread should write it? Does its index say so, and does the guard let "
+        f"it? {launched[0].upper()}{launched[1:]}."
+    )
     if times.max() > 1:
         why = (
             f"Other elements are written by up to {times.max():,} threads each. "
@@ -260,6 +278,47 @@ def unwritten(
     sites = np.unique(trace.site[stores])
     noted = [(trace.places[k], f"stores to {name}") for k in sites]
     return Verdict(exercise.name, "unwritten", message, why, noted, when=case.label)
+
+
+def size_of_launch(grid: tuple[int, ...], block: tuple[int, ...]) -> str:
+    """Say how many threads a launch has, and along which axes."""
+    axes = max(n + 1 for n in range(3) if n == 0 or grid[n] > 1 or block[n] > 1)
+    if axes == 1:
+        count = f"{grid[0]:,} block{'s' * (grid[0] > 1)}"
+        each = f"{block[0]:,} thread{'s' * (block[0] > 1)}"
+        threads = f"{grid[0] * block[0]:,} thread{'s' * (grid[0] * block[0] > 1)}"
+        return f"the launch has {count} of {each}, {threads} in all"
+    blocks, each = (" × ".join(f"{n:,}" for n in s[:axes]) for s in (grid, block))
+    along = [f"{grid[n] * block[n]:,} along {'xyz'[n]}" for n in range(axes)]
+    return (
+        f"the launch has {blocks} blocks of {each} threads, "
+        f"{', '.join(along[:-1])} and {along[-1]}"
+    )
+
+
+def device_functions(kernel: Any) -> dict[str, Any]:
+    """The device functions that a kernel calls, by the names it has for them."""
+    inner = source_function(kernel)
+    if inner is None:
+        return {}
+    try:
+        seen = inspect.getclosurevars(inner)
+    except ValueError:  # a name of an outer function that has no value yet
+        return {}
+    named = {**seen.globals, **seen.nonlocals}
+    return {name: f for name, f in named.items() if is_kernel(f)}
+
+
+def silent(helpers: dict[str, Any], places: list[tuple[Place, str]]) -> str:
+    """A word on a device function called on this line that returns nothing."""
+    for name, helper in helpers.items():
+        called = any(re.search(rf"\b{name}\(", place.text) for place, _ in places)
+        if called and not re.search(r"^\s*return\s+\S", source(helper), re.MULTILINE):
+            return (
+                f"`{name}` gives nothing back. Unlike a kernel, a device function "
+                "returns its result."
+            )
+    return ""
 
 
 def line_with(function: Any, pattern: str) -> list[tuple[Place, str]]:

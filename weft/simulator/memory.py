@@ -136,7 +136,7 @@ class Array:
         if len(parts) > self._data.ndim and ... not in parts:
             self._fault(
                 "type",
-                f"{self._name} has {self._data.ndim} dimension"
+                f"`{self._name}` has {self._data.ndim} dimension"
                 f"{'s' * (self._data.ndim != 1)}, and {len(parts)} indices were given",
             )
         for axis, part in enumerate(parts):

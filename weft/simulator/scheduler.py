@@ -18,8 +18,9 @@ from typing import Any, NoReturn
 import numpy as np
 from greenlet import getcurrent, greenlet
 
+from ..intrinsics import Misaligned
 from .binding import Bound
-from .faults import Fault, Place, place, short
+from .faults import Fault, Place, axes, named, place
 from .limits import WARP, Dim
 from .memory import Array, poison, wrap
 from .namespace import Cuda, Dim3
@@ -465,7 +466,11 @@ class Run:
         thread: Thread | None = None,
     ) -> NoReturn:
         thread = thread or self.current
-        raise Fault(kind, message, why, thread.index, thread.block.index, places)
+        raise Fault(kind, message, why, *self._names_of(thread), places)
+
+    def _names_of(self, thread: Thread) -> tuple[tuple[int, ...], tuple[int, ...]]:
+        """The indices of a thread and of its block, as a learner writes them."""
+        return axes(thread.index, self.block), axes(thread.block.index, self.grid)
 
     def _refuse_result(self, result: Any) -> NoReturn:
         code = self.call.__code__
@@ -488,15 +493,11 @@ class Run:
             if code in self.lines:
                 places.insert(0, place(code, trace.tb_lasti, self.lines[code]))
             trace = trace.tb_next
-        thread = self.current
-        return Fault(
-            "exception",
-            f"{type(error).__name__}: {error}",
-            "",
-            thread.index,
-            thread.block.index,
-            places[:1],
-        )
+        kind, message, why = "exception", f"{type(error).__name__}: {error}", ""
+        if isinstance(error, Misaligned):
+            kind, message, why = "misaligned", error.message, error.why
+        thread, block = self._names_of(self.current)
+        return Fault(kind, message, why, thread, block, places[:1])
 
     def _site(self, thread: Thread) -> Place:
         code, lasti = thread.waiting.site
@@ -510,8 +511,9 @@ class Run:
         places.sort(key=lambda p: p.line)
         self._fault_at(
             "barrier",
-            f"{listed(here)} of the block wait{'s' * (len(here) == 1)} at the barrier "
-            f"on line {self._site(first).line}, but thread {short(other.index)} waits "
+            f"{listed(here, self.block)} of the block wait{'s' * (len(here) == 1)} at the barrier "
+            f"on line {self._site(first).line}, but thread "
+            f"{named(axes(other.index, self.block))} waits "
             f"at the one on line {self._site(other).line}",
             "A barrier lets a block go on when all its threads have reached the same "
             "one. Threads that took different branches never meet.",
@@ -566,7 +568,7 @@ class Run:
             elsewhere = f"; lane {other.lane} waits on line {places[1].line}"
         self._fault_at(
             "warp",
-            f"{call.name} with the mask 0x{call.mask:08x} waits for lane"
+            f"a {call.name} with the mask 0x{call.mask:08x} waits for lane"
             f"{'s' * (len(missing) > 1)} {ranges([t.lane for t in missing])}, which "
             f"never come{'s' * (len(missing) == 1)}{elsewhere}",
             "Every lane the mask names must reach the same operation, with the same "
@@ -588,13 +590,14 @@ def returning(code: CodeType) -> int:
     return 0
 
 
-def listed(threads: list[Thread]) -> str:
-    """Name threads briefly: 'threads 0–31', 'thread (3, 7)'."""
-    if len(threads) == 1:
-        return f"thread {short(threads[0].index)}"
-    if all(t.index.y == t.index.z == 0 for t in threads):
-        return f"threads {ranges([t.index.x for t in threads])}"
-    return f"{len(threads)} threads, {short(threads[0].index)} among them,"
+def listed(threads: list[Thread], block: tuple[int, ...]) -> str:
+    """Name threads of a block briefly: 'threads 0–31', 'thread (3, 7)'."""
+    indices = [axes(t.index, block) for t in threads]
+    if len(indices) == 1:
+        return f"thread {named(indices[0])}"
+    if len(indices[0]) == 1:
+        return f"threads {ranges([at[0] for at in indices])}"
+    return f"{len(indices)} threads, {named(indices[0])} among them,"
 
 
 def ranges(numbers: list[int]) -> str:
