@@ -289,9 +289,10 @@ def size_of_launch(grid: tuple[int, ...], block: tuple[int, ...]) -> str:
         threads = f"{grid[0] * block[0]:,} thread{'s' * (grid[0] * block[0] > 1)}"
         return f"the launch has {count} of {each}, {threads} in all"
     blocks, each = (" × ".join(f"{n:,}" for n in s[:axes]) for s in (grid, block))
+    count = f"{blocks} blocks" if max(grid) > 1 else "1 block"
     along = [f"{grid[n] * block[n]:,} along {'xyz'[n]}" for n in range(axes)]
     return (
-        f"the launch has {blocks} blocks of {each} threads, "
+        f"the launch has {count} of {each} threads, "
         f"{', '.join(along[:-1])} and {along[-1]}"
     )
 
