@@ -39,7 +39,8 @@ weft.lab("10_debugging")
 # 1. read what the kernel should do and what was seen, then read the kernel;
 # 2. write your **diagnosis** into the cell below it. A letter will do. Without one,
 #    there is no verdict;
-# 3. run the check and read the verdict. Were you right? Why, or why not?
+# 3. run the check and read the verdict. It shows the bug and does not mark your
+#    diagnosis: were you right? The third hint of each kernel begins with the letter;
 # 4. mend the kernel, a line or two, and check again.
 #
 # The list of suspects. Ten of the twelve occur, each in one kernel.
@@ -506,7 +507,8 @@ check(
 # ## 8 · Gathering
 #
 # `out[i]` is element number `index[i]` of `x`. Some entries of `index` mean "none":
-# whoever wrote the table put a very large number there. For those, `out[i]` is 0.
+# whoever wrote the table put the length of `x` there, or a very large number. For those,
+# `out[i]` is 0.
 #
 # **Seen:** the launch goes well, and so does the next one, of another kernel. Then the
 # result of that other kernel is copied back, and the copy fails, with an error that
@@ -545,9 +547,10 @@ diagnosis = "g: index[i] is not looked at before it is used"
 
 # %%
 def some_missing(rng, m, n):
-    """Return m values and n indices, one in ten of them NONE."""
+    """Return m values and n indices, some of them NONE or m."""
     index = rng.integers(0, m, n, np.int32)
-    index[rng.random(n) < 0.1] = NONE
+    index[5::10] = NONE
+    index[8::10] = m
     return rng.random(m, np.float32), index
 
 
@@ -664,8 +667,9 @@ if weft.GPU:
 # %% [markdown]
 # ## 9 · Looking up
 #
-# `edges` is sorted. For each element of `x`, how many of the edges are less? A binary
-# search: the answer lies between `low` and `high`, and each step halves what is left.
+# `edges` is sorted. For each element of `x`, how many of the edges are less? (An edge
+# that is equal does not count.) A binary search: the answer lies between `low` and
+# `high`, and each step halves what is left.
 #
 # **Seen:** on some data the answer comes at once. On other data it never comes: the
 # program stands still. compute-sanitizer does not come back either.
@@ -708,8 +712,8 @@ check(
     diagnosis,
     spec=lambda edges, x: np.searchsorted(edges, x).astype(np.int32),
     inputs=lambda rng, m, n: (
-        np.sort(rng.random(m, np.float32)),
-        rng.random(n, np.float32),
+        np.sort(rng.integers(0, 2 * m, m)).astype(np.float32),
+        rng.integers(0, 2 * m + 1, n).astype(np.float32),
     ),
     sizes=[(16, 40), (7, 33), (1, 5)],
     launch=lambda m, n: (-(-n // 32), 32),
@@ -890,9 +894,10 @@ waiting.expect("no look", at_least=1.1, times="synchronise")
 # %% [markdown]
 # ## If you want more
 #
-# - Put a twelfth letter to work: write a kernel with bug **l** (`x[i] * 0.5` will do)
-#   and one with bug **d**, and see what `check` says of each. Which one is slow, which
-#   one wrong?
+# - Put the last two letters to work: write a kernel with bug **l** (`x[i] * 0.1` will
+#   do; with `0.5` the compiler sees that float32 gives the same) and one with bug **d**,
+#   and check each, the first with `limits={"float64": 0}`. Which one is slow, which one
+#   wrong?
 # - Break `block_max` in another way: put the new barrier inside the `if`, and predict
 #   the verdict. Then take the last barrier of the kernel away. Why is `check` content
 #   now, and would you be?

@@ -7,4 +7,4 @@ def gather(x, index, out):
 
     if i < out.size:
         j = index[i]
-        out[i] = x[j] if j != NONE - 1 else float32(0)  # <- here
+        out[i] = x[j] if j <= x.size else float32(0)  # <- here
