@@ -149,7 +149,7 @@ def roots():
 
 
 def columns():
-    rows, cols = 8192, 1024
+    rows, cols = 1 << 15, 1024
     x, out = map(cuda.as_cuda_array, (device(rows, cols), device(cols)))
     return {
         "column_sums": lambda: column_sums[cols // 64, 64](x, out),
@@ -174,12 +174,15 @@ def main():
         for name, work in make().items():
             if args.names and name not in args.names:
                 continue
-            end = time.monotonic() + args.seconds
             with named(name):
                 work()
                 torch.cuda.synchronize()
+            end = time.monotonic() + args.seconds
+            if args.seconds:
+                print(name, flush=True)
             while time.monotonic() < end:
-                work()
+                for _ in range(10):
+                    work()
                 torch.cuda.synchronize()
 
 

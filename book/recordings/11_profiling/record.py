@@ -52,6 +52,7 @@ COUNTERS = {  # what the table calls it → ncu's name
     "load requests": "l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum",
     "load sectors": "l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum",
 }
+SCALES = {"ns": 1e-3, "ms": 1e3, "byte": 1e-6, "Kbyte": 1e-3, "Gbyte": 1e3}
 PIPE = re.compile(r"sm__inst_executed_pipe_(\w+)\.avg\.pct_of_peak_sustained_elapsed")
 STALL = "smsp__average_warps_issue_stalled_long_scoreboard_per_issue_active.ratio"
 ALL = "smsp__average_warp_latency_per_inst_issued.ratio"  # cycles of a warp per issue
@@ -111,8 +112,7 @@ def counters(path: str) -> dict[str, dict[str, str]]:
         values = {}
         for label, metric in COUNTERS.items():
             value = number(row[metric])
-            if metric == "gpu__time_duration.sum":
-                value *= {"ns": 1e-3, "us": 1, "ms": 1e3}[units[metric]]
+            value *= SCALES.get(units[metric], 1)
             values[label] = f"{value:,.0f}" if value >= 1000 else f"{value:.4g}"
         pipes = {
             m[1]: number(v) for k, v in row.items() if (m := PIPE.fullmatch(k)) and v
@@ -137,8 +137,7 @@ def main() -> None:
     about = facts()
 
     def write(name: str, command: str, said: str) -> None:
-        text = re.sub(r"\[(abi:)?v\d[^\]]*\](\[[^\]]*\])?", "[…]", said)
-        text = text.replace("[…]…", "[…]")
+        text = re.sub(r"\[(abi:)?v\d[^\]\n\"]*[\]\"]", "[…]", said)
         lines = [line.rstrip() for line in f"$ {command}\n{about}{text}".splitlines()]
         (out / f"{name}.txt").write_text("\n".join(lines) + "\n", encoding="utf-8")
 
@@ -150,8 +149,11 @@ def main() -> None:
     rows, dmon = [], ""
     for name in ("idle", *BEFORE):
         command = ["python3", "programs.py", name, "--seconds", "6"]
-        work = subprocess.Popen(command, cwd=HERE) if name != "idle" else None
-        time.sleep(4.5 if work else 0)
+        work = None
+        if name != "idle":
+            work = subprocess.Popen(command, cwd=HERE, stdout=subprocess.PIPE)
+            work.stdout.readline()  # it has begun
+            time.sleep(2.5)
         rows.append(f"{name:<13}{run(*query.split()).strip()}")
         if name == "speeds":
             dmon = run("nvidia-smi", "dmon", "-s", "pucm", "-c", "3")
