@@ -15,7 +15,7 @@ import pytest
 import weft  # noqa: F401  before Numba
 from weft.errors import LearnerError
 from weft.streams import check, timeline
-from weft.streams.machine import HOST, Machine
+from weft.streams.machine import HOST, Machine, Mark, Worker
 from weft.streams.timeline import Bar, Timeline, apart
 from weft.streams.twin import Bench, DeviceArray, HostArray, Watched, plain
 
@@ -325,11 +325,17 @@ def test_order_agrees_with_a_search_of_the_graph(seed):
     edges: dict[int, set[int]] = {}
     last: dict[str, int | None] = {w.name: None for w in [*workers, machine.host]}
     joins: dict[str, set[int]] = {w.name: set() for w in [*workers, machine.host]}
-    events: list[tuple[dict[str, int], set[int]]] = []
+    events: list[tuple[Mark, set[int]]] = []
 
     def known(name: str) -> set[int]:
         mine = last[name]
         return joins[name] | (set() if mine is None else {mine})
+
+    def before(worker: Worker) -> set[int]:
+        """What comes before the next thing in a stream, the host's knowledge aside."""
+        others = workers if worker is machine.default else [worker, machine.default]
+        joins[worker.name] |= set().union(*(known(w.name) for w in others))
+        return known(worker.name)
 
     for _ in range(40):
         worker = choose.choice(workers)
@@ -337,26 +343,15 @@ def test_order_agrees_with_a_search_of_the_graph(seed):
         if deed == "work":
             number = len(machine.operations)
             machine.enqueue(worker, "kernel", "k", 1.0)
-            before = known(worker.name) | known(HOST) | known(machine.default.name)
-            if worker is machine.default:
-                for other in workers:
-                    before |= known(other.name)
-            edges[number] = before
+            edges[number] = before(worker) | known(HOST)
             last[worker.name], joins[worker.name] = number, set()
-        elif deed == "record" and worker is not machine.default:
-            seen = known(worker.name) | known(machine.default.name)
-            clock = dict(worker.clock)
-            for name, count in (
-                *machine.default.clock.items(),
-                *machine.host.clock.items(),
-            ):
-                clock[name] = max(count, clock.get(name, 0))
-            events.append((clock, seen | known(HOST)))
+        elif deed == "record":
+            events.append((machine.mark(worker), before(worker)))
         elif deed == "wait" and events:
-            clock, seen = choose.choice(events)
-            worker.learns(clock)
+            mark, seen = choose.choice(events)
+            machine.hold(worker, mark)
             joins[worker.name] |= seen
-        elif deed == "sync" and worker is not machine.default:
+        elif deed == "sync":
             machine.wait(worker)
             joins[HOST] |= known(worker.name)
 

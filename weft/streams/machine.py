@@ -77,6 +77,14 @@ class Worker:
         self.clock = joined(self.clock, clock)
 
 
+@dataclass(frozen=True)
+class Mark:
+    """A point in a stream: what is known to be done there, and when that is, ms."""
+
+    clock: Clock
+    end: float
+
+
 @dataclass(eq=False)
 class Operation:
     """A copy, a kernel, or an access by the host."""
@@ -190,16 +198,26 @@ class Machine:
         blocking ones (CUDA Programming Guide, "Default Stream").
         """
         self.host.end += ASKING
-        before = self.streams if stream is self.default else [stream, self.default]
-        ready = max(self.now, *(s.end for s in before))
-        for other in before:
-            stream.learns(other.clock)
         stream.learns(self.host.clock)
+        ready = max(self.now, self.mark(stream).end)
         start = self._slot(kind, ready, ms)
         stream.end = start + ms
         return self._note(
             kind, what, stream, reads, writes, start, stream.end, pageable
         )
+
+    def mark(self, stream: Worker) -> Mark:
+        """What a stream was asked for so far: what an event records."""
+        before = self.streams if stream is self.default else [stream, self.default]
+        for other in before:
+            stream.learns(other.clock)
+            stream.end = max(stream.end, other.end)
+        return Mark(stream.clock, stream.end)
+
+    def hold(self, stream: Worker, mark: Mark) -> None:
+        """Let a stream go on when what was marked is done."""
+        stream.learns(mark.clock)
+        stream.end = max(stream.end, mark.end)
 
     def touch(self, region: Region | None, writes: bool, what: str = "") -> None:
         """Note that the host itself reads or writes a region.
@@ -224,16 +242,17 @@ class Machine:
 
     def wait(self, stream: Worker, quietly: bool = False) -> None:
         """Let the host wait for all that a stream was asked for."""
-        self.wait_until(stream.clock, stream.end, "" if quietly else stream.name)
+        what = "" if quietly else stream.name
+        self.wait_until(Mark(stream.clock, stream.end), what)
 
     def wait_for_all(self) -> None:
         for stream in self.streams:
             self.wait(stream, quietly=True)
         self.waits.append(Wait("everything", self.where(), len(self.operations)))
 
-    def wait_until(self, clock: Clock, end: float, what: str) -> None:
-        self.host.learns(clock)
-        self.host.end = max(self.now, end)
+    def wait_until(self, mark: Mark, what: str = "") -> None:
+        self.host.learns(mark.clock)
+        self.host.end = max(self.now, mark.end)
         if what:
             self.waits.append(Wait(what, self.where(), len(self.operations)))
 

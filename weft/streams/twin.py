@@ -24,11 +24,9 @@ from weft.simulator.limits import configuration
 from weft.simulator.trace import GLOBAL, READ
 
 from .machine import (
-    DEFAULT,
     MS_PER_BYTE,
-    Buffer,
-    Clock,
     Machine,
+    Mark,
     NotReady,
     Region,
     Worker,
@@ -138,47 +136,43 @@ class Event:
 
     def __init__(self, machine: Machine, timing: bool = True) -> None:
         self._machine, self._timing = machine, timing
-        self._clock: Clock | None = None  # None before it is recorded
-        self._at = 0.0
+        self._mark: Mark | None = None  # None before it is recorded
 
     def record(self, stream: Any = 0) -> None:
-        machine, worker = self._machine, of(self._machine, stream)
-        before = machine.streams if worker is machine.default else [worker]
-        clock: Clock = {}
-        for other in (*before, machine.default, machine.host):
-            clock |= {k: max(v, clock.get(k, 0)) for k, v in other.clock.items()}
-        self._clock = clock
-        self._at = max(machine.now, machine.default.end, *(s.end for s in before))
+        made = self._machine.mark(of(self._machine, stream))
+        self._mark = Mark(made.clock, max(made.end, self._machine.now))
 
     def wait(self, stream: Any = 0) -> None:
         """Waiting for an event that was not recorded waits for nothing, as in CUDA."""
-        worker = of(self._machine, stream)
-        if self._clock is not None:
-            worker.learns(self._clock)
-            worker.end = max(worker.end, self._at)
+        if self._mark is not None:
+            self._machine.hold(of(self._machine, stream), self._mark)
 
     def synchronize(self) -> None:
-        if self._clock is not None:
-            self._machine.wait_until(self._clock, self._at, "an event")
+        if self._mark is not None:
+            self._machine.wait_until(self._mark, "an event")
 
     def query(self) -> bool:
-        done = self._at <= self._machine.now
-        if done and self._clock is not None:
-            self._machine.wait_until(self._clock, self._at, "")
+        if self._mark is None:
+            return True
+        done = self._mark.end <= self._machine.now
+        if done:
+            self._machine.wait_until(self._mark)
         return done
 
     def elapsed_time(self, later: "Event") -> float:
-        for event in (self, later):
-            if event._clock is None:
-                raise NotReady("CUDA_ERROR_INVALID_HANDLE: an event was never recorded")
-            if not event._timing:
-                raise NotReady("CUDA_ERROR_INVALID_HANDLE: made with timing=False")
-            if event._at > self._machine.now:
-                raise NotReady(
-                    "CUDA_ERROR_NOT_READY: an event has not happened yet, and the host "
-                    "has not waited for it"
-                )
-        return later._at - self._at
+        return later._happened() - self._happened()
+
+    def _happened(self) -> float:
+        if self._mark is None:
+            raise NotReady("CUDA_ERROR_INVALID_HANDLE: an event was never recorded")
+        if not self._timing:
+            raise NotReady("CUDA_ERROR_INVALID_HANDLE: made with timing=False")
+        if self._mark.end > self._machine.now:
+            raise NotReady(
+                "CUDA_ERROR_NOT_READY: an event has not happened yet, and the host has "
+                "not waited for it"
+            )
+        return self._mark.end
 
 
 class DeviceArray:
@@ -228,7 +222,7 @@ class DeviceArray:
             made = machine.enqueue(
                 worker, "copy in", what, length, (), some(here), True
             )
-            machine.wait_until({}, made.end, "")
+            machine.wait_until(Mark({}, made.end))
         else:
             machine.enqueue(
                 worker,
@@ -573,9 +567,7 @@ class Bench:
 
 
 __all__ = [
-    "DEFAULT",
     "Bench",
-    "Buffer",
     "Cuda",
     "DeviceArray",
     "Event",
