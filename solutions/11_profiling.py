@@ -924,11 +924,11 @@ def timeline(**works):
     """Print what each function takes, and how much of it is in kernels."""
     from torch.profiler import ProfilerActivity, profile, record_function
 
-    for work in works.values():
-        work()
-    torch.cuda.synchronize()
     what = [ProfilerActivity.CPU, ProfilerActivity.CUDA]
     with profile(activities=what, acc_events=True) as seen:
+        for work in works.values():  # warm: the profiler's first look is slow
+            work()
+        torch.cuda.synchronize()
         for name, work in works.items():
             with record_function(name):
                 work()
