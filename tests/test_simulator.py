@@ -49,10 +49,34 @@ def test_out_of_bounds_names_thread_block_line_and_expression() -> None:
 
     fault = fault_of(kernel, (2, 8), np.zeros(13), np.zeros(16))
     assert fault.kind == "out-of-bounds"
-    assert (fault.thread, fault.block) == ((4, 0, 0), (1, 0, 0))
+    assert (fault.thread, fault.block) == ((4,), (1,))
     assert fault.places[0].line == line_of(kernel, "x[i + 1]")
     assert fault.places[0].expression == "x[i + 1]"
     assert "x[13]" in fault.message
+
+
+def test_an_index_has_as_many_numbers_as_the_launch_has_dimensions() -> None:
+    @cuda.jit
+    def kernel(out):
+        col, row = cuda.grid(2)
+        out[row, col] = 1
+
+    fault = fault_of(kernel, ((2, 1), (4, 2)), np.zeros((2, 4), np.float32))
+    assert (fault.thread, fault.block) == ((0, 0), (1,))
+    assert "thread (0, 0), block 1" in str(fault)
+
+
+def test_those_who_wait_are_named_as_the_launch_names_them() -> None:
+    @cuda.jit
+    def kernel(out):
+        if cuda.threadIdx.y == 0:
+            cuda.syncthreads()
+        else:
+            cuda.syncthreads()
+
+    fault = fault_of(kernel, (1, (8, 2)), np.zeros(8, np.float32))
+    assert "8 threads, (0, 0) among them, of the block wait" in fault.message
+    assert "but thread (0, 1) waits" in fault.message
 
 
 def test_negative_index_is_not_python() -> None:
@@ -62,7 +86,7 @@ def test_negative_index_is_not_python() -> None:
 
     fault = fault_of(kernel, (1, 4), np.zeros(4))
     assert fault.kind == "negative-index"
-    assert fault.thread == (0, 0, 0)
+    assert fault.thread == (0,)
 
 
 def test_bounds_hold_in_shared_and_local_memory_and_in_views() -> None:
@@ -234,7 +258,7 @@ def test_a_mask_without_the_caller() -> None:
 
     fault = fault_of(kernel, (1, 32), np.zeros(32))
     assert fault.kind == "warp"
-    assert fault.thread == (16, 0, 0)
+    assert fault.thread == (16,)
 
 
 def test_reading_from_a_lane_outside_the_mask() -> None:

@@ -16,6 +16,7 @@ Entry = dict[str, Any]
 LOOKS_FOR = {
     "out-of-bounds": "memcheck",
     "negative-index": "memcheck",
+    "misaligned": "memcheck",
     "race": "racecheck",
     "uninitialised": "initcheck",
     "barrier": "synccheck",

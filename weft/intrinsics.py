@@ -25,6 +25,15 @@ import numba
 
 __all__ = ["TWINS", "load4", "load4_cs", "load4_nc", "store4", "store4_cs"]
 
+
+class Misaligned(ValueError):
+    """Four floats that do not begin on a boundary of 16 bytes."""
+
+    def __init__(self, message: str, why: str) -> None:
+        super().__init__(f"{message}. {why}")
+        self.message, self.why = message, why
+
+
 type_of_index = "an integer, or (row, column) for a matrix"
 
 
@@ -50,14 +59,20 @@ def _first(call: str, x: Any, index: Any) -> tuple[Any, ...]:
         raise TypeError(f"{call}: the index must be {type_of_index}; got {index!r}")
     element = at[0] * x.shape[1] + at[1] if x.ndim == 2 else at[0]
     if element % 4:
-        where = f"[{', '.join(str(int(k)) for k in at)}]"
+        where = f"{getattr(x, '_name', 'x')}[{', '.join(str(int(k)) for k in at)}]"
+        if x.ndim == 2:
+            where += f", which is element {int(element)} of the array"
         row = ""
         if x.ndim == 2 and at[1] % 4 == 0:
-            row = f" (row {int(at[0])} of {x.shape[1]} elements does not start on one)"
-        raise ValueError(
-            f"{call} at {where}: element {int(element)} of the array is not a "
-            f"multiple of 4{row}. A 128-bit access must start on a 16-byte boundary; "
-            "on a GPU this is a misaligned address error, which ends the program"
+            row = (
+                f" Row {int(at[0])} does not begin on one, since rows of "
+                f"{x.shape[1]} elements do not fill whole pieces of 16 bytes."
+            )
+        raise Misaligned(
+            f"`{call}` begins at {where}; {int(element)} is not a multiple of 4",
+            "It moves 16 bytes at once, and those must begin on a boundary of 16 "
+            f"bytes: at every fourth float32.{row} On a GPU this is the error "
+            "`misaligned address`, which ends the program.",
         )
     return at
 

@@ -17,7 +17,7 @@ from weft import counters, markup, units
 from weft.counters import Line, Work
 from weft.simulator import Fault, LaunchError, record
 from weft.simulator import trace as simulated
-from weft.simulator.faults import short
+from weft.simulator.faults import named
 from weft.simulator.limits import configuration
 
 __all__ = ["Trace", "Tracer", "trace"]
@@ -254,7 +254,7 @@ def short_size(size: tuple[int, int, int]) -> str:
     trimmed = list(size)
     while len(trimmed) > 1 and trimmed[-1] == 1:
         trimmed.pop()
-    return short(tuple(trimmed)) if len(trimmed) == 1 else str(tuple(trimmed))
+    return named(tuple(trimmed))
 
 
 def _verb(line: Line) -> str:

@@ -3,6 +3,7 @@
 import numpy as np
 
 from weft.checking.exercise import Exercise
+from weft.checking.hazards import unravel
 from weft.checking.simulated import Failed, trace
 from weft.checking.verdict import Verdict
 from weft.counters import Line, count
@@ -96,8 +97,8 @@ def too_many_loads(exercise: Exercise, last: Trace, mine: Columns) -> Verdict:
         "A load takes hundreds of nanoseconds. Which of these values did the thread "
         "have in a variable before, and which could another thread have loaded?",
         [(last.places[int(site)], note)],
-        (int(last.thread[mine[0]]),),
-        (int(last.block[mine[0]]),),
+        unravel(int(last.thread[mine[0]]), last.block_size),
+        unravel(int(last.block[mine[0]]), last.grid_size),
     )
 
 

@@ -7,7 +7,7 @@ import numpy as np
 
 from weft.checking.verdict import Verdict
 from weft.sanitizer import Access, Race, Unwritten, races, unwritten
-from weft.simulator.faults import Place, named
+from weft.simulator.faults import Place, axes, named
 from weft.simulator.limits import configuration
 from weft.simulator.trace import ATOMIC, READ, WRITE, Trace
 
@@ -60,18 +60,19 @@ def certain(kernel: str, trace: Trace, config: Any, when: str) -> Verdict | None
     return _race(kernel, trace, race, config, when)
 
 
-def unravel(rank: int, size: tuple[int, int, int]) -> tuple[int, int, int]:
-    """The (x, y, z) of the `rank`-th thread of a block, or block of a grid."""
-    return rank % size[0], rank // size[0] % size[1], rank // (size[0] * size[1])
+def unravel(rank: int, size: tuple[int, int, int]) -> tuple[int, ...]:
+    """The index of the `rank`-th thread of a block, or block of a grid."""
+    x, y = size[:2]
+    return axes((rank % x, rank // x % y, rank // (x * y)), size)
 
 
 def _race(kernel: str, trace: Trace, race: Race, config: Any, when: str) -> Verdict:
     grid, block, _, _ = configuration(config)
 
     def name(access: Access) -> str:
-        who = f"thread {named(unravel(access.thread, block), block)}"
+        who = f"thread {named(unravel(access.thread, block))}"
         if race.within == "grid":
-            who += f" of block {named(unravel(access.block, grid), grid)}"
+            who += f" of block {named(unravel(access.block, grid))}"
         return who
 
     one, two = race.first, race.second

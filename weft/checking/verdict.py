@@ -5,13 +5,14 @@ import textwrap
 from dataclasses import dataclass, field
 
 from weft import markup
-from weft.simulator.faults import Place, short
+from weft.simulator.faults import Place, named
 
 BOOK = "https://warp-and-weft.github.io/warp-and-weft/book"
 
 # The book's page on each kind of mistake: its file in book/bugs, and its title.
 PAGES = {
     "out-of-bounds": "Outside the array",
+    "misaligned": "Off the 16-byte boundary",
     "unwritten": "An output left unwritten",
     "launch": "A launch that does not fit",
     "race": "A race in shared memory",
@@ -41,6 +42,7 @@ HEADLINES = {
     "stale": "not the one you see",
     "out-of-bounds": "outside the array",
     "negative-index": "a negative index",
+    "misaligned": "off the 16-byte boundary",
     "wrong-value": "a wrong value",
     "answer": "not what the numbers say",
     "unwritten": "part of the output is never written",
@@ -110,7 +112,7 @@ class Verdict:
         """Which thread it happened to, and on what data."""
         parts = []
         if self.thread is not None:
-            parts.append(f"thread {short(self.thread)} of block {short(self.block)}")
+            parts.append(f"thread {named(self.thread)} of block {named(self.block)}")
         if self.when:
             parts.append(self.when)
         return ", ".join(parts)

@@ -26,7 +26,7 @@ class Fault(Exception):
     """A bug in a kernel, found while it ran in the simulator.
 
     `kind` is one of the verdict kinds of `weft.checking`; `message` says what happened
-    in one sentence, `why` explains it. `thread` and `block` are (x, y, z) indices,
+    in one sentence, `why` explains it. `thread` and `block` are indices (see `axes`),
     None where the fault belongs to no single thread. `places` lists the source lines
     concerned, the most telling first.
     """
@@ -34,8 +34,8 @@ class Fault(Exception):
     kind: str
     message: str
     why: str = ""
-    thread: tuple[int, int, int] | None = None
-    block: tuple[int, int, int] | None = None
+    thread: tuple[int, ...] | None = None
+    block: tuple[int, ...] | None = None
     places: list[Place] = field(default_factory=list)
 
     def __post_init__(self) -> None:
@@ -44,7 +44,7 @@ class Fault(Exception):
     def __str__(self) -> str:
         parts = [self.message]
         if self.thread is not None:
-            parts.append(f"thread {short(self.thread)}, block {short(self.block)}")
+            parts.append(f"thread {named(self.thread)}, block {named(self.block)}")
         parts += [f"line {p.line}: {p.text}" for p in self.places]
         if self.why:
             parts.append(self.why)
@@ -66,28 +66,24 @@ class LaunchError(Fault, ValueError):
         Fault.__init__(self, "launch", message, why)
 
 
-def named(index: tuple[int, int, int], size: tuple[int, int, int]) -> str:
-    """Write a thread's index with as many numbers as its block has dimensions.
+def axes(index: tuple[int, ...], size: tuple[int, ...]) -> tuple[int, ...]:
+    """An index (x, y, z) with as many numbers as its block or grid has dimensions.
 
-    >>> named((5, 0, 0), (32, 32, 1)), named((5, 0, 0), (64, 1, 1))
-    ('(5, 0)', '5')
+    >>> axes((5, 0, 0), (32, 32, 1)), axes((5, 0, 0), (64, 1, 1))
+    ((5, 0), (5,))
     """
-    dims = max((k + 1 for k in range(3) if size[k] > 1), default=1)
-    return str(index[0]) if dims == 1 else f"({', '.join(map(str, index[:dims]))})"
+    return index[: max((k + 1 for k in range(3) if size[k] > 1), default=1)]
 
 
-def short(index: tuple[int, ...] | None) -> str:
-    """Write a thread or block index without its trailing zero dimensions.
+def named(index: tuple[int, ...] | None) -> str:
+    """Write the index of a thread or block.
 
-    >>> short((3, 0, 0)), short((3, 7, 0))
+    >>> named((3,)), named((3, 7))
     ('3', '(3, 7)')
     """
     if index is None:
         return "?"
-    trimmed = list(index)
-    while len(trimmed) > 1 and trimmed[-1] == 0:
-        trimmed.pop()
-    return str(trimmed[0]) if len(trimmed) == 1 else f"({', '.join(map(str, trimmed))})"
+    return str(index[0]) if len(index) == 1 else f"({', '.join(map(str, index))})"
 
 
 def place(code: CodeType, lasti: int, lines: dict[int, str]) -> Place:

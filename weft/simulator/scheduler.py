@@ -511,8 +511,8 @@ class Run:
         places.sort(key=lambda p: p.line)
         self._fault_at(
             "barrier",
-            f"{listed(here, self.block)} of the block wait{'s' * (len(here) == 1)} at the barrier "
-            f"on line {self._site(first).line}, but thread "
+            f"{listed(here, self.block)} of the block wait{'s' * (len(here) == 1)} at "
+            f"the barrier on line {self._site(first).line}, but thread "
             f"{named(axes(other.index, self.block))} waits "
             f"at the one on line {self._site(other).line}",
             "A barrier lets a block go on when all its threads have reached the same "

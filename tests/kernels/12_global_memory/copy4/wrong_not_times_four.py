@@ -1,4 +1,4 @@
-# verdict: exception
+# verdict: misaligned
 # i counts the groups, so load group i.
 @cuda.jit
 def copy4(x, out):

@@ -1,4 +1,4 @@
-# verdict: exception
+# verdict: misaligned
 # load4 takes any four neighbours, these as well.
 @cuda.jit
 def shift_fours_by_one(x, out):
