@@ -906,9 +906,9 @@ if weft.device.find().l2 > 1 << 25 or not weft.GPU:  # smaller ones end before
 
 # %% [markdown] tags=["solution"]
 # Three plateaus: L1, L2, memory. 192 KB still come from L1. 32 MB still come from L2,
-# and 64 MB only in part, though the driver speaks of 60. An L1 that takes 40 cycles
-# would be thought slow in a CPU, where it is 5. These caches are not there to save
-# time, which other warps fill; they are there to save bandwidth.
+# and 64 MB only in part, though the driver speaks of 60. Some 40 cycles are a long time
+# for a first-level cache. These caches are not there to save time, which other warps
+# fill; they are there to save bandwidth.
 #
 # 2 GB take as long as 256 MB. A chase through so much memory could also have to wait
 # for the translation of its addresses; of that, nothing shows here.
