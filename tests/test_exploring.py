@@ -16,7 +16,7 @@ import weft
 
 from numba import cuda, float32  # isort: skip
 from weft.counters import count
-from weft.exploring import explore, figure, names
+from weft.exploring import choose, explore, figure, names
 from weft.exploring.accesses import state_of
 from weft.exploring.linking import FOLDER, linked
 from weft.simulator import record
@@ -116,6 +116,55 @@ def test_what_a_notebook_keeps_is_small_and_enough() -> None:
     book = figure("warp_access", stride=2)._repr_mimebundle_()[0]["text/html"]
     assert 'data-figure="warp_access"' in book
     assert '{"stride":2}' in book
+
+
+@cuda.jit
+def laps(x, step, out):
+    for i in range(cuda.grid(1) * step, x.size, cuda.gridsize(1) * step):
+        out[i] += x[i]
+
+
+def test_parameters_of_a_run_are_controls() -> None:
+    x, out = np.ones(256, np.float32), np.zeros(256, np.float32)
+    shown = explore(laps)[choose(1, 2), 32](x, choose(1, 8), out)
+    assert list(shown.controls) == ["blocks", "step"]
+    assert out.tolist() == [1.0] * 256
+    assert [a["requests"] for a in shown.figure.state["accesses"]] == [8, 8, 8]
+    assert shown.figure.state["accesses"][0]["per"] == 4
+
+    shown.figure.state = shown.figure.state | {"chosen": 2}
+    shown.controls["step"].value = 8
+    state = shown.figure.state
+    assert [a["requests"] for a in state["accesses"]] == [1, 1, 1]
+    assert (state["accesses"][0]["per"], state["chosen"]) == (32, 2)
+    shown.controls["blocks"].value = 2
+    assert [a["requests"] for a in shown.figure.state["accesses"]] == [1, 1, 1]
+    shown.controls["step"].value = 1
+    first = shown.figure.state["accesses"][0]["shown"]
+    assert {request["block"] for request in first} == {0, 1}
+    assert out.tolist() == [1.0] * 256  # only the first launch is the learner's
+    kept = shown._repr_mimebundle_()
+    assert 'data-figure="trace"' in kept["text/html"]
+    assert "jupyter.widget-view" in " ".join(kept)
+
+
+def test_a_choice_that_breaks_the_kernel_says_so() -> None:
+    @cuda.jit
+    def shift(x, by):
+        x[cuda.grid(1) + by] = 1
+
+    shown = explore(shift)[1, 32](np.zeros(40, np.float32), choose(0, 9))
+    before = shown.figure.state
+    shown.controls["by"].value = 9
+    assert "x[40]" in shown.children[1].value
+    assert shown.figure.state == before
+    shown.controls["by"].value = 0
+    assert shown.children[1].value == ""
+
+
+def test_a_choice_needs_something_to_choose_from() -> None:
+    with pytest.raises(ValueError, match="give it the values"):
+        choose(3)
 
 
 def test_a_kernel_without_accesses_is_explored() -> None:

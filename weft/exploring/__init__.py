@@ -4,6 +4,7 @@
     from weft.exploring import figure
 
     explore(transpose)[grid, block](x, out)
+    explore(copy_strided)[1, 32](x, out, choose(1, 2, 8, 32))
     figure("warp_access", stride=2)
 
 A figure is one JavaScript module of the folder `figures`, the same in the book's pages
@@ -13,10 +14,11 @@ and here. Where there are no widgets, a table says what the picture shows.
 from collections.abc import Callable
 from typing import Any
 
+from weft.exploring.choices import choose, copied, named, settled
 from weft.exploring.linking import names
 from weft.exploring.report import Report
 
-__all__ = ["explore", "figure", "names"]
+__all__ = ["choose", "explore", "figure", "names"]
 
 
 def figure(name: str, **state: Any) -> Any:
@@ -33,7 +35,9 @@ def explore(kernel: Any) -> "Explorer":
     """Show what a kernel does to memory: `explore(kernel)[grid, block](*args)`.
 
     The launch runs in the simulator, also where there is a GPU, so keep it small. What
-    the kernel writes is in its arguments afterwards, as after any launch.
+    the kernel writes is in its arguments afterwards, as after any launch. In the place
+    of a number, `choose(1, 2, 4)` makes a control: each choice is a launch of its own,
+    with the arrays as they were before the first.
     """
     return Explorer(kernel)
 
@@ -45,23 +49,45 @@ class Explorer:
         self._kernel = kernel
 
     def __getitem__(self, config: Any) -> Callable[..., Any]:
-        def launch(*args: Any) -> Any:
-            from weft.exploring.accesses import state_of
-            from weft.simulator import record
+        function = getattr(self._kernel, "py_func", self._kernel)
 
-            trace, _ = record(self._kernel, config, args)
-            function = getattr(self._kernel, "py_func", self._kernel)
-            state = state_of(trace, function)
-            return _shown("trace", state)
+        def launch(*args: Any) -> Any:
+            choices = named(function, config, args)
+            before = copied(args) if choices else args
+            first = self._run(function, settled(config, {}), settled(args, {}))
+
+            def again(chosen: dict[str, Any]) -> dict[str, Any]:
+                values = {choices[name]: value for name, value in chosen.items()}
+                given = settled(copied(before), values)
+                return self._run(function, settled(config, values), given)
+
+            controls = {name: choice.values for name, choice in choices.items()}
+            return _shown("trace", first, controls, again)
 
         return launch
 
+    def _run(self, function: Any, config: Any, args: Any) -> dict[str, Any]:
+        from weft.exploring.accesses import state_of
+        from weft.simulator import record
 
-def _shown(name: str, state: dict[str, Any]) -> Any:
-    """Return the widget, or the report where there are no widgets."""
+        trace, _ = record(self._kernel, config, args)
+        return state_of(trace, function)
+
+
+def _shown(
+    name: str,
+    state: dict[str, Any],
+    controls: dict[str, tuple[Any, ...]] | None = None,
+    again: Callable[[dict[str, Any]], dict[str, Any]] | None = None,
+) -> Any:
+    """Return the widget, or the report where there are no widgets.
+
+    controls: what can be chosen, and `again` gives the figure's state for a choice.
+    """
     report = Report(name, state)
     try:
-        from weft.exploring.widget import Figure
+        from weft.exploring.widget import Controlled, Figure
     except ModuleNotFoundError:
         return report
-    return Figure(name, state, report._repr_html_(), repr(report))
+    shown = Figure(name, state, report._repr_html_(), repr(report))
+    return Controlled(shown, controls, again) if controls and again else shown

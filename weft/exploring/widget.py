@@ -1,8 +1,11 @@
 """A figure as a widget: anywidget's model over the module that the book uses."""
 
+from collections.abc import Callable
+from html import escape
 from typing import Any
 
 import anywidget
+import ipywidgets
 import traitlets
 
 from weft.exploring.linking import linked, style
@@ -34,3 +37,50 @@ class Figure(anywidget.AnyWidget):
         if self._html:
             data["text/html"] = self._html
         return data, more
+
+
+class Controlled(ipywidgets.VBox):  # type: ignore[misc]
+    """A figure below the controls of what it shows.
+
+    again: gives the figure's state for what the controls say.
+    """
+
+    def __init__(
+        self,
+        figure: Figure,
+        controls: dict[str, tuple[Any, ...]],
+        again: Callable[[dict[str, Any]], dict[str, Any]],
+    ) -> None:
+        self.figure, self._again = figure, again
+        self.controls = {
+            name: ipywidgets.SelectionSlider(
+                options=[(str(value), value) for value in values],
+                description=name,
+                continuous_update=False,
+                style={"description_width": "initial"},
+            )
+            for name, values in controls.items()
+        }
+        self._trouble = ipywidgets.HTML()
+        for control in self.controls.values():
+            control.observe(self._changed, names="value")
+        super().__init__([*self.controls.values(), self._trouble, figure])
+
+    def _changed(self, _: Any) -> None:
+        before = self.figure.state
+        try:
+            state = self._again({n: c.value for n, c in self.controls.items()})
+        except Exception as error:  # a learner's kernel may do anything
+            self._trouble.value = f"<pre>{escape(f'{error}')}</pre>"
+            return
+        self._trouble.value = ""
+        same = len(state["accesses"]) == len(before["accesses"])
+        self.figure.state = state | ({"chosen": before["chosen"]} if same else {})
+
+    def __repr__(self) -> str:
+        return repr(self.figure)
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> Any:
+        data = dict(super()._repr_mimebundle_(**kwargs) or {})
+        kept, _ = self.figure._repr_mimebundle_(**kwargs)
+        return data | {mime: kept[mime] for mime in ("text/plain", "text/html")}
