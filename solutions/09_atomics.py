@@ -36,8 +36,9 @@ weft.lab("09_atomics")
 # %% [markdown]
 # ## 1 · The update that got lost
 #
-# An image is a long array of bytes, its pixels. How many of them have the value 7?
-# Each thread looks at one pixel, and adds 1 to a common counter if it matches.
+# An image is a long array of bytes, its pixels. How many of them have a certain value,
+# `wanted`? Each thread looks at one pixel, and adds 1 to a common counter if it
+# matches.
 #
 # Write the obvious line for that first, `out[0] += 1`, behind a guard. Run the check
 # and read what it says. Only then mend it.
@@ -69,7 +70,10 @@ def count_matches(x, wanted, out):
 check(
     count_matches,
     spec=lambda x, wanted: np.array([np.sum(x == wanted)]),
-    inputs=lambda rng, n: (rng.integers(5, 9, n, np.uint8), np.uint8(7)),
+    inputs=lambda rng, n: (
+        rng.integers(5, 9, n, np.uint8),
+        np.uint8(5 + n % 4),
+    ),
     out=lambda x, wanted: np.zeros(1, np.int32),
     sizes=[64, 1, 1000],
     launch=lambda n: (-(-n // 128), 128),
@@ -88,7 +92,8 @@ check(
 #
 # The same kernel with the plain line. In 2^26 random bytes about 262,144 are a 7. How
 # many of them does the plain kernel count on a GPU: nearly all, half, a few? Guess,
-# then run. (Without a GPU you see the simulator's answer, for fewer bytes.)
+# then run. (Without a GPU you see the simulator's answer, for fewer bytes, and below it
+# what the reference GPU had to say.)
 
 # %%
 @cuda.jit
@@ -112,6 +117,9 @@ for _ in range(5):
     count_plain[blocks, 256](d_pixels, 7, out)
     counted.append(int(out.copy_to_host()[0]))
 print(f"{right:,} matches; the plain kernel counts", counted)
+if not weft.GPU:
+    print("The simulator runs one thread after the other: nothing gets lost.")
+    print("The reference GPU counts fewer than 1 in 100 of the matches.")
 
 # %% tags=["solution"]
 out = cuda.to_device(np.zeros(1, np.int32))
@@ -180,7 +188,7 @@ check(
 # counters, and with a million? Guess, then run.
 
 # %%
-guess = {"256": 256, "2^20": 1000}
+guess = {"256": None, "2^20": None}
 
 
 def spread_over():
@@ -243,10 +251,12 @@ spread.expect("2^20", at_least=1.5, times="2^24")
 # 5. They add the bins to `out`, together.
 #
 # A block may have fewer threads than there are bins, or more. The loop
-# `for b in range(t, BINS, cuda.blockDim.x)` deals the bins out in either case.
+# `for b in range(t, BINS, cuda.blockDim.x)` deals the bins out in either case. The check
+# tries several launches, and counts the atomic operations on global memory: a block
+# needs 256 of them, however many pixels it has.
 #
 # ```python
-# histogram_shared(x, out)    # (n,) -> int32 (256,), starts at 0; any launch
+# histogram_shared(x, out)    # uint8 (n,) -> int32 (256,), starts at 0; any launch
 # ```
 #
 # Stuck? `hint("histogram_shared")`.
@@ -284,8 +294,9 @@ check(
     inputs=lambda rng, n: (rng.integers(0, 256, n, np.uint8),),
     out=lambda x: np.zeros(256, np.int32),
     sizes=[256, 1, 1000],
-    launch=lambda n: (2, 96),
+    launch=lambda n: {256: (2, 96), 1: (1, 320)}.get(n, (3, 128)),
     full=1 << 24,
+    limits={"atomics": 3 * BINS},
 )
 
 # %% [markdown] tags=["solution"]
@@ -306,8 +317,8 @@ check(
 # happens to each of the three?
 
 # %%
-guess = {"global": 0.1, "shared": 2}
-guess_dark = {"global": 0.1, "shared": 2}
+guess = {"global": None, "shared": None}
+guess_dark = {"global": None, "shared": None}
 
 rng = np.random.default_rng(1)
 images = {
@@ -382,7 +393,7 @@ if len(even) and len(dark):
 #
 # The same bytes can be looked at as words of 32 bits, `pixels.view(np.uint32)`: four
 # pixels in each. Pixel `k` of word `w` is `(w >> (8 * k)) & 255`. Count four pixels a
-# lap; all else stays as it was in exercise 3.
+# lap; all else stays as it was in exercise 3. The check wants loads of four bytes.
 #
 # ```python
 # histogram_words(words, out)    # uint32 (n / 4,) -> int32 (256,), starts at 0
@@ -423,6 +434,7 @@ check(
     sizes=[192, 1, 300],
     launch=lambda n: (2, 96),
     full=1 << 22,
+    limits={"atomics": 2 * BINS, "load_bytes": 4},
 )
 
 # %% [markdown] tags=["solution"]
@@ -437,7 +449,7 @@ check(
 # `histogram_words` come, and how many times as fast as `torch.bincount` is it?
 
 # %%
-guess = {"words": 5}
+guess = {"words": None}
 
 
 def ladder_rungs():
@@ -527,7 +539,8 @@ wide["int64"]
 # `32 * bin + lane`, in bank `lane`, whatever the bin. The lanes of a warp are in 32
 # different banks, always.
 #
-# The check counts bank conflicts and allows none, not in clearing and adding up either:
+# The check counts bank conflicts and allows none, not in clearing and adding up either.
+# It also counts atomics on global memory, as in exercise 3, and wants no float64:
 #
 # - to clear, let a warp take a row at a time, and each lane its own copy: rows
 #   `t // COPIES`, and on by `cuda.blockDim.x // COPIES`;
@@ -583,7 +596,7 @@ check(
     sizes=[1, 700],
     launch=lambda n: (2, 128),
     full=1 << 22,
-    limits={"bank_conflicts": 0},
+    limits={"bank_conflicts": 0, "atomics": 2 * BINS, "float64": 0},
 )
 
 # %% [markdown] tags=["solution"]
@@ -592,12 +605,70 @@ check(
 #
 # 256 × 32 × 4 bytes are 32 KB, of the 48 KB that an array declared like this can have.
 
-# %% [markdown] tags=["solution"]
+# %% [markdown]
 # ## Measure: what the copies are worth
 #
-# `shared` is the weighted histogram with a single copy a block. How many times as fast
-# are 32 copies, on random pixels and on the dark image? The second pair of rows is
-# the *unweighted* histogram, one copy and 32. What do the copies do for that?
+# `torch.bincount` takes weights too. It keeps one copy of the bins for each block, as you
+# did in exercise 3. How many times as fast are your 32 copies, on random pixels? And on
+# the dark image? The third row is `histogram_shared` on the same pixels, without the
+# weights: one copy, but what is added is always 1. For which of the three does it
+# matter which image it is?
+
+# %%
+guess = {"weighted, 32 copies": None}
+guess_dark = {"weighted, 32 copies": None}
+
+four = 4 * sms, 512  # four blocks, with 32 KB of copies each, fill an SM
+
+
+def with_weights(image):
+    def build():
+        x = torch.from_numpy(images[image]).cuda()
+        weights = torch.rand(n, device="cuda")
+        bins = torch.zeros(BINS, dtype=torch.int32, device="cuda")
+        sums = torch.zeros(BINS, device="cuda")
+        d_x, d_weights, d_bins, d_sums = (
+            cuda.as_cuda_array(a) for a in (x, weights, bins, sums)
+        )
+        return {
+            "torch.bincount": lambda: torch.bincount(x, weights, BINS),
+            "weighted, 32 copies": lambda: histogram_weighted[four](
+                d_x, d_weights, d_sums
+            ),
+            "counted, 1 copy": lambda: histogram_shared[four](d_x, d_bins),
+        }
+
+    return build
+
+
+weighted = {
+    image: bench.compare(
+        f"2^26 weights, {image}",
+        with_weights(image),
+        baseline="torch.bincount",
+        guess=guess if image == "random pixels" else guess_dark,
+    )
+    for image in ("random pixels", "a dark image")
+}
+weighted["random pixels"]
+
+# %%
+weighted["a dark image"]
+
+# %% tags=["solution"]
+even, dark = weighted["random pixels"], weighted["a dark image"]
+dark.expect("weighted, 32 copies", at_least=3)
+if len(even) and len(dark):
+    row = "weighted, 32 copies"
+    assert dark[row].ms < 1.5 * even[row].ms
+    assert dark["torch.bincount"].ms > 3 * even["torch.bincount"].ms
+
+# %% [markdown] tags=["solution"]
+# The copies make the time nearly independent of the image. Are they alone the reason?
+# `torch.bincount` is a kernel of other people, with other details. So once more with
+# everything else equal: the weighted histogram with a single copy a block, beside yours.
+# The second pair of rows is the *unweighted* histogram, one copy and 32. What do the
+# copies do for that?
 
 # %% tags=["solution"]
 guess = {"weighted, 32 copies": 1}
@@ -639,9 +710,6 @@ def counted_in_copies(x, out):
         for k in range(COPIES):
             total += counts[b, (k + t) % COPIES]
         cuda.atomic.add(out, b, total)
-
-
-four = 4 * sms, 512  # four blocks, with 32 KB of copies each, fill an SM
 
 
 def weighted_rungs(image):
@@ -701,8 +769,9 @@ dark.expect("counted, 1 copy", at_least=0.9, times="counted, 32 copies")
 #
 # The largest of many floats: before a tensor is stored in 8 bits, say, its largest
 # value sets the scale. The hardware has an atomic maximum for integers, none for
-# floats. But it has one operation from which every other can be made,
-# **compare-and-swap**:
+# floats. (Numba's `cuda.atomic.max` takes floats all the same. It is made of what you
+# build here, so do not use it yet.) But the hardware has one operation from which every
+# other can be made, **compare-and-swap**:
 #
 # ```python
 # old = cuda.atomic.cas(array, index, guess, new)
@@ -783,13 +852,83 @@ check(
 # The comparison `old == guess` is one of integers, on purpose. Of floats, it would
 # never be true for a NaN, and the thread would go round for ever.
 
-# %% [markdown] tags=["solution"]
+# %% [markdown]
 # ## Measure: atomics that are not done
 #
-# The largest of 2^24 random floats, `out` set to minus infinity first. `swap each` does
-# a `cas` for every element: its first guess is minus infinity, and never right.
-# `atomic.max` is Numba's own, once for each element; it reads before it swaps. Yours
-# swaps at most once for each *thread*. How far are the three apart?
+# The largest of 2^24 floats, with your kernel launched in two ways: one thread for each
+# element, and few threads that each find the largest of some 60 elements first. Beside
+# it `atomic.max`, Numba's own, called once for each element. The floats are random; then
+# they are ascending, so that each is larger than all before it. How many times as fast
+# are few threads, in both cases? Guess, then run.
+
+# %%
+guess = {"few threads": None}
+guess_ascending = {"few threads": None}
+
+
+@cuda.jit
+def max_each(x, out):
+    """Raise out[0] by Numba's atomic maximum."""
+    i = cuda.grid(1)
+
+    if i < x.size:
+        cuda.atomic.max(out, 0, x[i])
+
+
+def launched_twice(order):
+    def build():
+        if order == "random":
+            y = torch.rand(1 << 24, device="cuda")
+        else:
+            y = torch.arange(1 << 24, dtype=torch.float32, device="cuda")
+        top = torch.empty(1, device="cuda")
+        d_y, d_top = cuda.as_cuda_array(y), cuda.as_cuda_array(top)
+
+        def after_reset(kernel, *config):
+            def run():
+                top.fill_(-math.inf)
+                kernel[config](d_y, d_top)
+
+            return run
+
+        return {
+            "one element each": after_reset(atomic_max_float, 1 << 16, 256),
+            "atomic.max": after_reset(max_each, 1 << 16, 256),
+            "few threads": after_reset(atomic_max_float, *few),
+            "torch.amax": lambda: torch.amax(y),
+        }
+
+    return build
+
+
+swaps = {
+    order: bench.compare(
+        f"the largest, 2^24 {order} float32",
+        launched_twice(order),
+        baseline="one element each",
+        bytes=4 << 24,
+        guess=guess if order == "random" else guess_ascending,
+    )
+    for order in ("random", "ascending")
+}
+swaps["random"]
+
+# %%
+swaps["ascending"]
+
+# %% tags=["solution"]
+swaps["random"].expect("few threads", at_least=2)
+swaps["ascending"].expect("few threads", at_least=10)
+
+# %% [markdown] tags=["solution"]
+# In random data most threads read a maximum that is larger than their own element, and
+# never swap. In ascending data most read a smaller one, and queue for one address. (Not
+# all: threads run in no particular order, and whoever comes after a larger element need
+# not swap either.) Few threads have few questions, though these queue as well.
+#
+# How long would 2^24 swaps take if *none* could be avoided? `swap each` does a `cas` for
+# every element: its first guess is minus infinity, and never right. `yours` is your
+# kernel with few threads.
 
 # %% tags=["solution"]
 guess = {"atomic.max": 10, "yours": 100}
@@ -808,15 +947,6 @@ def swap_each(x, out):
             if old == guess:
                 break
             guess = old
-
-
-@cuda.jit
-def max_each(x, out):
-    """Raise out[0] by Numba's atomic maximum."""
-    i = cuda.grid(1)
-
-    if i < x.size:
-        cuda.atomic.max(out, 0, x[i])
 
 
 def largest():
@@ -855,9 +985,8 @@ maxima.expect("yours", at_least=2, times="atomic.max")
 # %% [markdown] tags=["solution"]
 # `swap each` takes as long as 2^24 increments of one counter: it *is* 2^24 atomics on
 # one address, whether they change anything or not. A read before the swap saves most of
-# them, because random numbers soon stop being the largest so far; in an ascending
-# array it would save none. Fewer threads, each with a maximum of its own, are
-# quick on any data.
+# them, because random numbers soon stop being the largest so far. Fewer threads, each
+# with a maximum of its own, are quick on any data.
 
 # %% [markdown]
 # ## Look: the same sum, several times
@@ -891,7 +1020,10 @@ def sums_of(data):
     return found
 
 
-if weft.on_gpu("the simulator adds in the same order every time"):
+if weft.on_gpu(
+    "the simulator adds in the same order every time. On the reference GPU "
+    "the five float sums differ, and the five integer sums agree"
+):
     floats = sums_of(values)
     whole = sums_of((values * 1000).astype(np.int32))
     print("float32, by atomics:", floats)
@@ -927,8 +1059,9 @@ if weft.GPU:
 # One lane gets the lock and is done with the `while`; 31 go on spinning. Lanes wait
 # for one another at the end of a loop, so the winner waits for the losers to leave it,
 # and they wait for the winner to give the lock back. Here is a model of it, with no
-# GPU that could hang. `step` runs one lap of the loop, for all lanes that are still
-# in it.
+# GPU that could hang: each `lap` is one lap of the `while`, for all lanes that are
+# still in it. With `release_inside`, a lane that has the lock does its work and gives
+# it back before the lap ends. How many laps do 32 lanes need then?
 
 # %%
 def lockstep(lanes, release_inside, laps=1000):
@@ -965,17 +1098,17 @@ assert lockstep(32, release_inside=True) == 32
 # %% [markdown]
 # ## If you want more
 #
-# - Measure exercise 5 as the ladder did the others: on random pixels and on the dark
-#   image, with blocks of 512 threads, beside `torch.bincount(x, weights)`. Guess first.
-#   Then exercise 6 beside `torch.amax`. (The solution has both tables.)
+# - Was it the copies? Write exercise 5 with one copy for each block, and exercise 3 with
+#   a copy for each lane, and measure both beside yours, on both images. Guess first.
+#   (The solution has the tables.)
 # - Sixteen pixels a lap: view the bytes as float32, load with
 #   `weft.intrinsics.load4`, get the bits with `libdevice.float_as_int`. Predict the
 #   time first; which of the two limits of `histogram_words` does it touch?
 # - How many copies? Measure the weighted histogram with 1, 2, 4, …, 32 copies on the
 #   dark image. Shared memory is 32 KB at the end: what does that cost?
-# - Clear the copies the other way, thread by bin with an inner loop over the copies.
-#   The check passes. Compare `histogram_weighted.get_regs_per_thread()` and the time
-#   with before. (The compiler unrolls the loop. How many blocks still fit on an SM?)
+# - Clear the copies the other way, thread by bin with an inner loop over the copies, in
+#   the order `(k + t) % COPIES`. The check passes. Compare the time and
+#   `histogram_weighted.get_regs_per_thread()` with before. (The compiler unrolls the loop. How many blocks still fit on an SM?)
 # - A colour image has three bytes a pixel. Make three histograms in one pass.
 # - The *place* of the largest element: put value and index into one `uint64` so that
 #   a single `cuda.atomic.max` carries both.

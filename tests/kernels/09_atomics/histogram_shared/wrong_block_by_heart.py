@@ -1,0 +1,18 @@
+# verdict: race
+# A block has 96 threads, as in the check.
+@cuda.jit
+def histogram_shared(x, out):
+    """Count the values of x in shared memory, then add the counts to out."""
+    counts = cuda.shared.array(BINS, int32)
+    t = cuda.threadIdx.x
+
+    for b in range(t, BINS, 96):
+        counts[b] = 0  # <- here
+    cuda.syncthreads()
+
+    for i in range(cuda.grid(1), x.size, cuda.gridsize(1)):
+        cuda.atomic.add(counts, x[i], 1)
+    cuda.syncthreads()
+
+    for b in range(t, BINS, cuda.blockDim.x):
+        cuda.atomic.add(out, b, counts[b])

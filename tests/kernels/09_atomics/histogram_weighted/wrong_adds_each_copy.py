@@ -1,0 +1,20 @@
+# verdict: atomics
+# Every copy of a bin goes to out by itself.
+@cuda.jit
+def histogram_weighted(x, weights, out):
+    """Add each weight to the bin of its x, in a copy for each lane."""
+    counts = cuda.shared.array((BINS, COPIES), float32)
+    t = cuda.threadIdx.x
+    lane = t % COPIES
+
+    for b in range(t // COPIES, BINS, cuda.blockDim.x // COPIES):
+        counts[b, lane] = float32(0)
+    cuda.syncthreads()
+
+    for i in range(cuda.grid(1), x.size, cuda.gridsize(1)):
+        cuda.atomic.add(counts, (x[i], lane), weights[i])
+    cuda.syncthreads()
+
+    for b in range(t, BINS, cuda.blockDim.x):
+        for k in range(COPIES):
+            cuda.atomic.add(out, b, counts[b, (k + t) % COPIES])  # <- here

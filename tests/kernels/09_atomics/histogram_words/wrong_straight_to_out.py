@@ -1,0 +1,9 @@
+# verdict: atomics
+# No bins of its own: four atomics on the common ones.
+@cuda.jit
+def histogram_words(words, out):
+    """Count the bytes in words, four to each, into out."""
+    for i in range(cuda.grid(1), words.size, cuda.gridsize(1)):
+        word = words[i]
+        for k in range(4):
+            cuda.atomic.add(out, (word >> (8 * k)) & 255, 1)  # <- here
