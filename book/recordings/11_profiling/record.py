@@ -15,6 +15,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections import Counter
 from importlib import metadata
 from pathlib import Path
 
@@ -129,6 +130,22 @@ def counters(path: str) -> dict[str, dict[str, str]]:
     return found
 
 
+def opcodes(page: str) -> dict[str, Counter[str]]:
+    """Count in ncu's source page how often warps executed each instruction."""
+    parts = re.split(r'"Kernel Name","[^"\[]*?(\w+)\[[^\n]*\n', page)
+    found = {}
+    for name, body in zip(parts[1::2], parts[2::2], strict=True):
+        table = body[body.index('"Address"') :]
+        found[name] = Counter[str]()
+        for row in csv.DictReader(table.splitlines()):
+            if match := re.match(r"\s*(?:@!?U?P\w+\s+)?([\w.]+)", row["Source"] or ""):
+                operation, _, kind = match[1].partition(".")
+                if operation == "MUFU":
+                    operation = f"MUFU.{kind}"
+                found[name][operation] += int(number(row["Instructions Executed"]))
+    return found
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--out", type=Path, default=HERE)
@@ -169,11 +186,12 @@ def main() -> None:
         run(*once.split(), *BEFORE[1:], *AFTER)
         first = f"{base} -k regex:^one_step -s 4 -c 1 -f -o {folder}/one"
         run(*first.split(), "python3", "programs.py", "one_step")
-        pages, table = {}, {}
+        pages, table, counts = {}, {}, {}
         for report in ("one", "all"):
             read = f"ncu --import {folder}/{report}.ncu-rep --page"
             pages |= kernels(run(*f"{read} details".split()))
             table |= counters(f"{read} raw --csv")
+            counts |= opcodes(run(*f"{read} source --csv".split()))
     for name in (*BEFORE, *AFTER):
         shown = "ncu --set full --clock-control none python3 programs.py"
         write(f"{name}.ncu", shown, f"# {name}, trimmed\n{trimmed(name, pages[name])}")
@@ -185,6 +203,12 @@ def main() -> None:
             lines.append(f"{label:<28}{cells}")
     shown = "ncu --set full --clock-control none python3 programs.py"
     write("counters", shown, "\n".join(lines[1:]))
+    lines = []
+    for name in "cube_roots", "cube_roots32":
+        lines += ["", f"{name}, executed by warps, in millions:"]
+        for operation, count in counts[name].most_common(8):
+            lines.append(f"    {operation:<14}{count / 1e6:>8.1f}")
+    write("opcodes", f"{shown}", "\n".join(lines[1:]))
     only = "ncu --clock-control none --nvtx --nvtx-include piece_sums/"
     only += " --section SpeedOfLight python3 programs.py"
     write("nvtx", only, run(*only.split()))
