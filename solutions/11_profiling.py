@@ -769,11 +769,11 @@ width
 width.expect("float32", at_least=1.3)
 
 # %% [markdown] tags=["solution"]
-# What is the bottleneck now? Nsight Compute says of the new kernel: XU, the unit in
-# which reciprocals and square roots begin. An SM has 16 lanes of it, and 128 for
-# float32. Each division needs it once, and there are two in a step. One is by 3. A
-# division by a constant is a product, if you write it as one; the compiler may not,
-# since the last bit could differ.
+# What is the bottleneck now? Nsight Compute says of the new kernel: XU, 80 per cent. It
+# is the unit in which reciprocals begin and in which the operands of a division are
+# looked at; an SM does 16 of these a cycle, and 128 additions. There are two divisions
+# in a step, and one is by 3. A division by a constant is a product, if you write it as
+# one; the compiler may not, since the last bit could differ.
 
 # %% tags=["solution"]
 THIRD = float32(1 / 3)
