@@ -28,6 +28,8 @@ PAGES = {
     "divergence": "Warps that diverge",
     "float64": "float64 by accident",
     "hang": "A GPU that does not come back",
+    "order": "Host code in no order",
+    "no-overlap": "Streams that do not overlap",
 }
 
 # Which page a verdict sends to; a verdict's topic says more than its kind.
@@ -35,6 +37,9 @@ READ_ON = {kind: kind for kind in PAGES} | {
     "negative-index": "out-of-bounds",
     "stores-race": "lost-update",
     "context": "hang",
+    "reuse": "order",
+    "early-read": "order",
+    "pageable": "no-overlap",
 }
 
 HEADLINES = {
@@ -63,6 +68,13 @@ HEADLINES = {
     "float64": "right, but it computes in float64",
     "hang": "the GPU does not come back",
     "context": "the launch broke the CUDA context",
+    "order": "two streams, and no order",
+    "reuse": "a buffer reused too early",
+    "early-read": "results are read too early",
+    "no-overlap": "right, but too little overlaps",
+    "pageable": "right, but a pageable copy cannot overlap",
+    "traffic": "right, but it copies too much",
+    "clock": "not the kernel's time",
     "type": "the types do not fit",
     "shape": "the shapes do not fit",
 }

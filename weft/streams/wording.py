@@ -26,9 +26,7 @@ def conflict(name: str, found: Conflict) -> Verdict:
             f"{capital(later.what)} may overwrite {region} while {first.what} is "
             f"still reading it."
         )
-        return Verdict(
-            name, "reuse", message, why, places, headline="a buffer reused too early"
-        )
+        return Verdict(name, "reuse", message, why, places)
     if found.later_writes:
         message = (
             f"{capital(first.what)} and {later.what} both write {region}, in no order."
@@ -39,9 +37,7 @@ def conflict(name: str, found: Conflict) -> Verdict:
         message = f"{capital(later.what)} may read {region} before it has arrived."
     else:
         message = f"{capital(later.what)} may read {region} before it is written."
-    return Verdict(
-        name, "order", message, why, places, headline="two streams, and no order"
-    )
+    return Verdict(name, "order", message, why, places)
 
 
 def _host(name: str, found: Conflict, region: str, places: Notes) -> Verdict:
@@ -55,7 +51,6 @@ def _host(name: str, found: Conflict, region: str, places: Notes) -> Verdict:
             f"A copy in a stream goes on after the call has returned, and nothing here "
             f"waits for {first.worker}.",
             places,
-            headline="a buffer reused too early",
         )
     return Verdict(
         name,
@@ -64,7 +59,6 @@ def _host(name: str, found: Conflict, region: str, places: Notes) -> Verdict:
         f"A copy in a stream goes on after the call has returned, and nothing here "
         f"waits for {first.worker}.",
         [p for p in places if p[0].line],
-        headline="results are read too early",
     )
 
 
@@ -78,7 +72,6 @@ def serial(name: str, machine: Machine, wanted: float) -> Verdict:
         f"In the model it is {factor:.2f} times as fast as one thing after the other; "
         f"{wanted:g} times is possible."
     )
-    headline = "right, but too little overlaps"
     pageable = [o for o in work if o.pageable]
     if pageable:
         return Verdict(
@@ -88,7 +81,6 @@ def serial(name: str, machine: Machine, wanted: float) -> Verdict:
             "pageable memory.",
             "Such a copy keeps the host: what comes next is queued when it is done.",
             notes((pageable[0], "pageable: the host waits here")),
-            headline="right, but a pageable copy cannot overlap",
         )
     defaults = [o for o in work if o.worker == DEFAULT]
     if defaults and streamed:
@@ -99,7 +91,6 @@ def serial(name: str, machine: Machine, wanted: float) -> Verdict:
             "The default stream begins when all other streams have finished, and they "
             "wait for it in turn.",
             notes((defaults[0], "in the default stream")),
-            headline=headline,
         )
     if len(used) == 1:
         only = used.pop()
@@ -110,7 +101,6 @@ def serial(name: str, machine: Machine, wanted: float) -> Verdict:
             f"All copies and kernels are in {only}, and a stream does one thing after "
             "the other.",
             notes((work[0], f"in {only}")),
-            headline=headline,
         )
     last = max(k for k, o in enumerate(machine.operations) if o.kind != "host")
     waits = [w for w in machine.waits if w.after <= last]
@@ -122,7 +112,6 @@ def serial(name: str, machine: Machine, wanted: float) -> Verdict:
             "While the host waits it queues nothing, so what could overlap is asked "
             "for too late.",
             [(waits[0].place, f"the host waits for {waits[0].what}, and queues on")],
-            headline=headline,
         )
     kernel = next(o for o in work if o.kind == "kernel")
     copies = [o for o in work if o.worker == kernel.worker].index(kernel)
@@ -134,14 +123,12 @@ def serial(name: str, machine: Machine, wanted: float) -> Verdict:
             f"In {kernel.worker}, {copies} copies are queued before the first kernel, "
             "and a stream does one thing after the other.",
             notes((kernel, f"comes after {copies} copies")),
-            headline=headline,
         )
     return Verdict(
         name,
         "no-overlap",
         message,
         f"{len(work)} copies and kernels: which has to wait for which, and why?",
-        headline=headline,
     )
 
 
@@ -149,7 +136,6 @@ def traffic(name: str, machine: Machine, moved: int, needed: int) -> Verdict:
     """Word copies that nobody needed."""
     copies = [o for o in machine.operations if o.kind in ("copy in", "copy out")]
     message = f"{moved:,} bytes cross the bus where {needed:,} would do."
-    headline = "right, but it copies too much"
     if machine.implicit:
         names = list(dict.fromkeys(n for n, _ in machine.implicit))
         return Verdict(
@@ -159,7 +145,6 @@ def traffic(name: str, machine: Machine, moved: int, needed: int) -> Verdict:
             f"{' and '.join(names)}: a NumPy array, given to a kernel. Numba copies it "
             "to the device before the launch and back after it, needed or not.",
             [(machine.implicit[0][1], "copies both ways")],
-            headline=headline,
         )
     listed = notes(*((o, o.what.removeprefix("the ")) for o in copies))
     return Verdict(
@@ -168,7 +153,6 @@ def traffic(name: str, machine: Machine, moved: int, needed: int) -> Verdict:
         message,
         "Which of these copies brings something that is used there?",
         listed,
-        headline=headline,
     )
 
 
@@ -190,7 +174,7 @@ def clock(name: str, got: float, ms: float, before: float, machine: Machine) -> 
     else:
         why = ""
     when = f"a kernel of {ms:g} ms" + (f", queued behind {before:g} ms" * bool(before))
-    return Verdict(name, "clock", say, why, when=when, headline="not the kernel's time")
+    return Verdict(name, "clock", say, why, when=when)
 
 
 def notes(*pairs: tuple[Operation, str]) -> Notes:
