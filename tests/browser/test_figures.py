@@ -54,6 +54,7 @@ PAGES = {
     "book/index": ["warp_access", "banks"],
     "book/05_first_kernel": ["grid_index", "roofline"],
     "book/06_grids_2d": ["tiling"],
+    "book/07_host_device": ["streams"],
     "book/13_shared_memory": ["warp_access", "barrier", "banks", "occupancy"],
     "solutions/05_first_kernel": ["trace"],
     "solutions/13_shared_memory": ["trace", "trace"],

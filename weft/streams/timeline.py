@@ -108,7 +108,9 @@ class Timeline:
                 colour = COLOURS[bar.stream % len(COLOURS)]
                 parts.append(
                     f'<rect x="{x:.1f}" y="{y}" width="{length:.1f}" height="26" '
-                    f'rx="2" fill="{colour}"/>'
+                    f'rx="2" fill="{colour}"><title>{engine} {number}, stream '
+                    f"{bar.stream}: {bar.start - self._begin:.3g} to "
+                    f"{bar.end - self._begin:.3g} {self.unit}</title></rect>"
                 )
                 if length > 9:
                     parts.append(
