@@ -227,7 +227,7 @@ if len(fetches[64]):
 #
 # What is left at stride 32 are the same bytes, and some more time: memory chips work in
 # *pages*, and fewer bytes of each are wanted.
-
+#
 # And lanes that *are* neighbours, but do not begin on a boundary? `x[i + 1]` touches 5
 # sectors in place of 4. Predicted from sectors: 8 / 9 of a copy.
 
@@ -1274,8 +1274,8 @@ looked.expect("global, own", at_least=2, times="constant, own")
 # %% [markdown]
 # ## If you want more
 #
-# - Shift a copy by one element, `out[i] = x[i + 1]`. How many sectors does a request
-#   take? Predict the time, then measure. What happens to the fifth sector?
+# - Copy from `x[1:]`, which begins 4 bytes off: no `load4` there, but `store4` still
+#   works. How fast is four loads and one wide store?
 # - Gather random rows of 1, 2, 4, … 256 float32, always 2^24 in all. Where does the
 #   memory's page begin to show?
 # - Let `to_columns` and its inverse take structs of 8 float32.
