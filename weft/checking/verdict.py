@@ -169,9 +169,9 @@ class Verdict:
         if self.places:
             rows = "".join(_row(place, note) for place, note in self.places)
             parts.append(
-                '<div role="group" aria-label="Source lines" tabindex="0" '
-                'style="overflow-x:auto;margin:.5em 0;display:grid;'
-                f'grid-template-columns:max-content 1fr;column-gap:1em">{rows}</div>'
+                '<div role="group" aria-label="Source lines" '
+                'style="margin:.5em 0;display:grid;column-gap:1em;'
+                f'grid-template-columns:max-content minmax(0,1fr)">{rows}</div>'
             )
         parts += [
             f'<p style="margin:.4em 0">{markup.inline(text)}</p>'
@@ -249,5 +249,6 @@ def _row(place: Place, note: str) -> str:
     )
     return (
         f'<span style="{markup.MUTED};white-space:nowrap">line {place.line}</span>'
-        f'<span style="white-space:pre;{MONOSPACE}">{text}</span>{below}'
+        f'<span style="white-space:pre-wrap;overflow-wrap:anywhere;{MONOSPACE}">'
+        f"{text}</span>{below}"
     )
