@@ -15,7 +15,7 @@ import weft
 import numpy as np
 from numba import cuda, float32
 from weft import explore
-from weft.exploring import figure
+from weft.exploring import choose, figure
 """
 KERNEL = """
 @cuda.jit
@@ -30,12 +30,22 @@ x = np.ones((32, 32), np.float32)
 explore(turn)[1, (32, 32)](x, np.zeros_like(x))
 """
 
+STEPS = """
+@cuda.jit
+def skip(x, step, out):
+    i = cuda.grid(1)
+    out[i] = x[step * i]
+
+explore(skip)[1, 32](np.ones(256, np.float32), choose(1, 8), np.zeros(32, np.float32))
+"""
+
 
 def test_a_kernel_is_explored_in_jupyterlab(
     open_page: Callable,
     jupyterlab: Server,  # noqa: F811
 ) -> None:
-    cells = [SETUP, KERNEL, 'figure("warp_access", stride=2)', 'figure("banks")']
+    book = ['figure("warp_access", stride=2)', 'figure("banks")']
+    cells = [SETUP, KERNEL, *book, STEPS]
     notebook = nbformat.v4.new_notebook(
         cells=[nbformat.v4.new_code_cell(cell.strip()) for cell in cells],
         metadata={"kernelspec": {"name": "python3", "display_name": "Python 3"}},
@@ -49,8 +59,8 @@ def test_a_kernel_is_explored_in_jupyterlab(
     run_all(page)
 
     figures = page.locator(".weft-figure")
-    figures.nth(2).wait_for(timeout=60_000)
-    mine, book, _ = figures.all()
+    figures.nth(3).wait_for(timeout=60_000)
+    mine, access, _, steps = figures.all()
     # Each figure has a copy of its code, and yet its own groups of choices.
     chosen = "all => all.map(f => f.querySelectorAll('input:checked').length)"
     assert page.locator(".weft-figure fieldset").evaluate_all(chosen) == [1] * 5
@@ -64,10 +74,17 @@ def test_a_kernel_is_explored_in_jupyterlab(
     mine.get_by_role("slider").press("End")
     assert "block 0, warp 31" in mine.locator(".range").inner_text()
 
-    assert book.locator(".numbers").inner_text().split()[:2] == ["8", "sectors"]
-    stride = book.get_by_role("slider").first
+    assert access.locator(".numbers").inner_text().split()[:2] == ["8", "sectors"]
+    stride = access.get_by_role("slider").first
     stride.press("End")
-    assert book.locator(".numbers").inner_text().split()[:2] == ["32", "sectors"]
+    assert access.locator(".numbers").inner_text().split()[:2] == ["32", "sectors"]
+
+    steps.get_by_role("button", name="x: 4 sectors").wait_for()
+    control = page.locator(".jupyter-widgets [role=slider]")  # a parameter of the run
+    control.press("ArrowRight")
+    steps.get_by_role("button", name="x: 32 sectors").wait_for()
+    assert page.locator(".widget-readout").inner_text() == "8"
+
     page.add_script_tag(path=str(AXE))
     found = page.evaluate("axe.run('.weft-figure', { resultTypes: ['violations'] })")
     serious = [v["id"] for v in found["violations"] if v["impact"] == "serious"]
