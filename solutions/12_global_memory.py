@@ -290,7 +290,7 @@ writes = bench.compare(
 writes
 
 # %% tags=["solution"]
-# A sector written in part is read as well: s = 2 moves 4 + 8 + 8 sectors, and so on.
+# A sector written in part is read as well: stride 2 moves 4 + 8 + 8.
 for s in (1, 2, 4, 8) if len(writes) else ():
     part = sectors([4 * s * lane for lane in range(32)])
     counted = 8 / (4 + part * (2 if s > 1 else 1))
@@ -874,10 +874,10 @@ def chase(link, steps, out):
 
 # %%
 def follow(link, steps):
-    place = 0
-    for _ in range(steps):
-        place = link[place]
-    return np.array([place], np.uint32)
+    places = [0]
+    while len(places) <= steps:
+        places.append(link[places[-1]])
+    return np.array(places[-1:], np.uint32)
 
 
 check(
@@ -922,14 +922,14 @@ def chain(steps, step, out):
 
 
 @cuda.jit
-def chase_shared(steps, out):
+def chase_shared(count, out):
     """Follow links in shared memory."""
     tile = cuda.shared.array(1024, uint32)
     for k in range(1024):
         tile[k] = (k + 33) % 1024
 
     i = uint32(0)
-    for _ in range(steps):
+    for _ in range(count):
         i = tile[i]
     out[0] = i
 
