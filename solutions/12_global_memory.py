@@ -479,9 +479,8 @@ copies.expect("copy4", ceiling=0.95)
 #
 # `four each` shows that it is not the *width* that matters here. Four scalar loads
 # before the first store are 16 bytes under way for each thread too, and just as fast.
-# `load4` gets there with a quarter of the instructions. That begins to count as soon
-# as the data come from a nearer place than memory, as you will see at the end of
-# section 5.
+# `load4` gets there with a quarter of the instructions. That begins to count when the
+# data come from a nearer place than memory, as you will see at the end of section 5.
 #
 # Now hints. PTX lets a load say that its data will not be used again (`ld.global.cs`)
 # or that nobody writes to them while the kernel runs (`ld.global.nc`, the *read-only*
@@ -993,9 +992,9 @@ if weft.device.find().l2 > 1 << 25 or not weft.GPU:  # smaller ones end before
 # ## Measure: the rates
 #
 # The same levels, with all threads reading, 16 bytes a lane: how many bytes a second
-# come out of shared memory, of L1, of L2, of memory? All rows read the same number of
-# bytes. Two more rows read 4 bytes a lane. Does the width matter now? (From lap to lap
-# the lanes of a warp change places, or else the compiler would read once and be done.)
+# come out of registers, of shared memory, of L1, of L2, of memory? All rows read the
+# same number of bytes. (From lap to lap the lanes of a warp change places, or else the
+# compiler would read once and be done.) Guess, in multiples of the last row.
 
 # %%
 SPAN = 8192  # float32 that a block reads round and round: 32 KB
@@ -1032,23 +1031,6 @@ def read_shared(laps, out):
 
 
 @cuda.jit
-def read_shared_4(laps, out):
-    """Read 32 KB of shared memory over and over, 4 bytes a lane."""
-    tile = cuda.shared.array(8192, float32)
-    t, total = cuda.threadIdx.x, float32(0)
-    for k in range(t, SPAN, 1024):
-        tile[k] = float32(k)
-    cuda.syncthreads()
-
-    for lap in range(laps):
-        i = uint64(t ^ (lap & 31))
-        j = uint64(t ^ (lap & 31) ^ 16)
-        for k in range(0, SPAN, 1024):
-            total += tile[i + uint64(k)] + tile[j + uint64(k)]
-    out[cuda.grid(1)] = total
-
-
-@cuda.jit
 def read_own(x, laps, out):
     """Let each block read 32 KB of its own, so from L1, 16 bytes a lane."""
     first = uint64(cuda.blockIdx.x * SPAN)
@@ -1060,19 +1042,6 @@ def read_own(x, laps, out):
             a, b, c, d = load4(x, i + uint64(k))
             e, f, g, h = load4(x, j + uint64(k))
             total += ((a + b) + (c + d)) + ((e + f) + (g + h))
-    out[cuda.grid(1)] = total
-
-
-@cuda.jit
-def read_own_4(x, laps, out):
-    """Let each block read 32 KB of its own, so from L1, 4 bytes a lane."""
-    first = uint64(cuda.blockIdx.x * SPAN)
-    t, total = cuda.threadIdx.x, float32(0)
-    for lap in range(laps):
-        i = first + uint64(t ^ (lap & 31))
-        j = first + uint64(t ^ (lap & 31) ^ 16)
-        for k in range(0, SPAN, 1024):
-            total += x[i + uint64(k)] + x[j + uint64(k)]
     out[cuda.grid(1)] = total
 
 
@@ -1102,33 +1071,102 @@ def levels():
     return {
         "registers": lambda: read_registers[full](laps, float32(0.5), sink),
         "shared memory": lambda: read_shared[full](laps, sink),
-        "shared memory, 4 bytes": lambda: read_shared_4[full](laps, sink),
         "L1": lambda: read_own[full](d_big, laps, sink),
-        "L1, 4 bytes": lambda: read_own_4[full](d_big, laps, sink),
         "L2": lambda: read_all[full](near, laps, sink),
         "memory": lambda: read_all[full](far, laps, sink),
     }
 
+
+guess = {"L2": None, "L1": None, "registers": None}
 
 rates = bench.compare(
     "reading, by level",
     levels,
     baseline="memory",
     bytes=16 * 4 * laps * full[0] * full[1],
+    guess=guess,
 )
 rates
 
 # %% tags=["solution"]
 rates.expect("L2", at_least=1.5)
 rates.expect("L1", at_least=2.5, times="L2")
-rates.expect("L1", at_least=1.2, times="L1, 4 bytes")
+rates.expect("shared memory", at_least=0.9, times="L1")
 
 # %% [markdown] tags=["solution"]
 # Shared memory and L1 are the same piece of hardware, which delivers 128 bytes a cycle:
-# 132 SMs × 128 bytes × 1.98 GHz = 33.5 TB/s. Both come close with 16 bytes a lane. With
-# 4 bytes a lane a request brings 128 bytes, so one would have to be issued every
-# cycle, and there are additions and index arithmetic to be issued as well. Here the
-# width matters.
+# 132 SMs × 128 bytes × 1.98 GHz = 33.5 TB/s, and both come close. Reading alone, memory
+# gives a little more than when it copies.
+#
+# Does the width matter now, 4 bytes a lane or 16? Once with a loop in which all loads
+# share an index, and differ by a constant that is part of the instruction; and once
+# with a new index for each load.
+
+# %% tags=["solution"]
+@cuda.jit
+def read_own_4(x, laps, out):
+    """Let each block read 32 KB of its own, so from L1, 4 bytes a lane."""
+    first = uint64(cuda.blockIdx.x * SPAN)
+    t, total = cuda.threadIdx.x, float32(0)
+    for lap in range(laps):
+        i = first + uint64(t ^ (lap & 31))
+        j = first + uint64(t ^ (lap & 31) ^ 16)
+        for k in range(0, SPAN, 1024):
+            total += x[i + uint64(k)] + x[j + uint64(k)]
+    out[cuda.grid(1)] = total
+
+
+@cuda.jit
+def read_anew(x, laps, out):
+    """read_own with a new index for each load."""
+    first = int32(cuda.blockIdx.x) * int32(SPAN)
+    i, total = int32(4) * int32(cuda.threadIdx.x), float32(0)
+    for _ in range(laps):
+        for _ in range(4):
+            a, b, c, d = load4(x, first + i)
+            total += (a + b) + (c + d)
+            i = (i + int32(4096 + 128)) & int32(SPAN - 1)
+    out[cuda.grid(1)] = total
+
+
+@cuda.jit
+def read_anew_4(x, laps, out):
+    """read_own_4 with a new index for each load."""
+    first = int32(cuda.blockIdx.x) * int32(SPAN)
+    i, total = int32(cuda.threadIdx.x), float32(0)
+    for _ in range(laps):
+        for _ in range(16):
+            total += x[uint32(first + i)]
+            i = (i + int32(1024 + 32)) & int32(SPAN - 1)
+    out[cuda.grid(1)] = total
+
+
+def widths():
+    sink = cuda.device_array(full[0] * full[1], np.float32)
+    return {
+        "16 bytes": lambda: read_own[full](d_big, laps, sink),
+        "4 bytes": lambda: read_own_4[full](d_big, laps, sink),
+        "16 bytes, new index": lambda: read_anew[full](d_big, laps, sink),
+        "4 bytes, new index": lambda: read_anew_4[full](d_big, laps, sink),
+    }
+
+
+width = bench.compare(
+    "reading from L1, by width",
+    widths,
+    baseline="16 bytes",
+    bytes=16 * 4 * laps * full[0] * full[1],
+)
+width
+
+# %% tags=["solution"]
+width.expect("4 bytes", at_least=0.8)
+width.expect("16 bytes, new index", at_least=2, times="4 bytes, new index")
+
+# %% [markdown] tags=["solution"]
+# A request of 4 bytes a lane is 128 bytes, all that L1 delivers in a cycle. So the
+# width as such is worth nothing. What it saves are instructions: where each load needs
+# a dozen of them for its index, a quarter of the loads is a quarter of the dozens.
 
 # %% [markdown]
 # ## 6 · Constants
@@ -1292,7 +1330,7 @@ looked.expect("global, own", at_least=2, times="constant, own")
 #    random places cost more than their bytes. Where a prediction fails, ask the
 #    counters.
 # 3. Coalesced is not enough: give a thread 16 bytes under way. 128-bit accesses do it
-#    in one instruction, and where the data is near they are faster, too.
+#    with a quarter of the instructions.
 # 4. Use structs whole, or keep columns; make random accesses long.
 # 5. L1, L2 and memory differ in latency less than in rate. Constant memory is for what
 #    all lanes want at the same time.
