@@ -1,6 +1,7 @@
 """The recordings show what the labs ask about: the same kernels, line for line."""
 
 import ast
+import re
 from pathlib import Path
 
 import pytest
@@ -8,7 +9,9 @@ import pytest
 from pipeline import labs, notebook
 
 ROOT = Path(__file__).parents[1]
-FOLDER = ROOT / "book" / "recordings" / "10_debugging"
+RECORDINGS = ROOT / "book" / "recordings"
+FOLDER = RECORDINGS / "10_debugging"
+PROFILES = RECORDINGS / "11_profiling"
 VARIANTS = {"mirror_once", "raises"}  # broken in another way, on purpose
 
 
@@ -42,8 +45,47 @@ def test_kernels_are_those_of_the_lab(path):
             assert bare(function) == bare(broken[name])
 
 
-def test_recordings_name_no_folders():
-    for path in FOLDER.glob("*.txt"):
+def test_profiled_kernels_are_those_of_the_lab():
+    found = functions((PROFILES / "programs.py").read_text(encoding="utf-8"))
+    cells = notebook.read_script(notebook.script(ROOT, "11_profiling")).cells
+    answers = {}
+    for cell in cells:
+        if "@cuda.jit" in cell.source:
+            answers |= functions(cell.source)
+    shared = sorted(found.keys() & answers.keys())
+    assert len(shared) == 8
+    for name in shared:
+        assert bare(found[name]) == bare(answers[name])
+
+
+def counters() -> dict[str, list[str]]:
+    """The upper table of the recorded counters: what is counted → four values."""
+    text = (PROFILES / "counters.txt").read_text(encoding="utf-8")
+    rows = {}
+    for line in text.split("\n\n")[0].splitlines()[4:]:
+        label, *values = re.split(r"\s{2,}", line.strip())
+        rows[label] = values
+    return rows
+
+
+def test_the_lab_asks_about_what_was_recorded():
+    recorded = counters()
+    cells = notebook.read_script(notebook.script(ROOT, "11_profiling")).cells
+    (text,) = [c.source for c in cells if c.source.startswith("## 2 ·")]
+    rows = [line.strip("| ").split(" | ") for line in text.splitlines() if "|" in line]
+    assert len(rows) == 11
+    for label, *shown in rows[2:]:
+        for value, exact in zip(shown, recorded[label], strict=True):
+            *unit, value = value.lower().split()
+            *of, exact = exact.replace(",", "").split()
+            assert unit == of, label
+            digits = len(value.partition(".")[2])
+            assert f"{float(exact):.{digits}f}" == value, label
+
+
+@pytest.mark.parametrize("folder", ["10_debugging", "11_profiling"])
+def test_recordings_name_no_folders(folder):
+    for path in (RECORDINGS / folder).glob("*.txt"):
         text = path.read_text(encoding="utf-8")
         assert text.startswith("$ ") or path.stem == "tools", path.name
         assert "# NVIDIA" in text, path.name
