@@ -178,9 +178,7 @@ def test_a_missing_barrier_is_a_race() -> None:
         launch=lambda: (1, 32),
     )
     assert verdict.kind == "race"
-    assert "Thread 15 may read this element of `tile` before thread 16" in (
-        verdict.message
-    )
+    assert "Thread 15 may read `tile[16]` before thread 16" in (verdict.message)
     assert [p.text for p, _ in verdict.places] == [
         "tile[t] = x[t]",
         "out[t] = tile[31 - t]",

@@ -43,8 +43,8 @@ def scan_in_place(x, out):
 @pytest.mark.parametrize(
     ("kernel", "said"),
     [
-        (rounds_without_barrier, "Thread 0 may read this element of `tile` before"),
-        (scan_in_place, "may write the next value to this element of `tile` before"),
+        (rounds_without_barrier, "Thread 0 may read `tile[32]` before"),
+        (scan_in_place, "may write the next value to `tile["),
     ],
     ids=["the next round reads too early", "a neighbour writes too soon"],
 )

@@ -154,11 +154,11 @@ def too_narrow(exercise: Exercise, line: Line, width: float) -> Verdict:
 
 
 def too_many_sectors(exercise: Exercise, line: Line) -> Verdict:
-    verb = "store" if line.store else "load"
+    verb = "store to" if line.store else "load from"
     return Verdict(
         exercise.name,
         "sectors",
-        f"Each {verb} of {line.array} by a warp moves {line.per_request:.3g} sectors "
+        f"Each {verb} {line.array} by a warp moves {line.per_request:.3g} sectors "
         f"of 32 bytes; {line.ideal / line.requests:.3g} would hold the same data.",
         "Neighbouring lanes of the warp want addresses that are far apart. Which index "
         "changes from one lane to the next?",

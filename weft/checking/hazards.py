@@ -38,7 +38,7 @@ def find(kernel: str, trace: Trace, config: Any, when: str) -> Hazard | None:
         return Hazard(_race(kernel, trace, race, config, when), False)
     missing = unwritten(trace)
     if missing is not None:
-        return Hazard(_unwritten(kernel, missing, config, when), False)
+        return Hazard(_unwritten(kernel, trace, missing, config, when), False)
     if race is not None:
         return Hazard(_race(kernel, trace, race, config, when), True)
     return None
@@ -81,32 +81,34 @@ def _race(kernel: str, trace: Trace, race: Race, config: Any, when: str) -> Verd
         one, two = two, one  # the one that writes comes first
     first, second = name(one), name(two)
     lead = first[0].upper() + first[1:]
+    known = trace.element(two.row)
+    element = f"`{known}`" if known else f"this element of `{race.array}`"
+    same = f"`{known}`" if known else f"the same element of `{race.array}`"
     if race.lost_update:
         headline = f"updates of {race.space} memory get lost"
         message = (
-            f"{lead} and {second} both read the same element of `{race.array}`, change "
-            "it and write it back. If both read before either writes, one of the two "
-            "changes is gone."
+            f"{lead} and {second} both read {same}, change it and write it back. If "
+            "both read before either writes, one of the two changes is gone."
         )
         question = "Which operations read, change and write in one go?"
     elif two.operation == READ:
         headline = f"race on {race.space} memory"
         if _has_been_read(trace, one, two):
             message = (
-                f"{lead} may write the next value to this element of "
-                f"`{race.array}` before {second} has read the last one."
+                f"{lead} may write the next value to {element} before {second} has "
+                "read the last one."
             )
         else:
             message = (
-                f"{second[0].upper() + second[1:]} may read this element of "
-                f"`{race.array}` before {first} has written it."
+                f"{second[0].upper() + second[1:]} may read {element} before {first} "
+                "has written it."
             )
         question = _question(race)
     elif ATOMIC in (one.operation, two.operation):
         headline = f"race on {race.space} memory"
         message = (
-            f"An atomic operation on this element of `{race.array}` does not wait for "
-            "a plain access of another thread, nor the other way round."
+            f"An atomic operation on {element} does not wait for a plain access of "
+            "another thread, nor the other way round."
         )
         question = (
             "Which of the two has to come first, and which barrier makes the other "
@@ -118,9 +120,9 @@ def _race(kernel: str, trace: Trace, race: Race, config: Any, when: str) -> Verd
         headline = f"race on {race.space} memory"
         many = _same_elements(trace, one, two)
         message = (
-            f"{lead} and {second} both write to the same "
-            + (f"{many:,} elements" if many > 1 else "element")
-            + f" of `{race.array}`. Which value stays is chance."
+            f"{lead} and {second} both write to "
+            + (f"the same {many:,} elements of `{race.array}`" if many > 1 else same)
+            + ". Which value stays is chance."
         )
         question = "Which thread should own this element?"
         if many > 1:
@@ -128,26 +130,31 @@ def _race(kernel: str, trace: Trace, race: Race, config: Any, when: str) -> Verd
                 "The body of a kernel runs once in every thread. Which of these "
                 "elements should be the work of one thread?"
             )
-    places = [(one.place, f"{_VERBS[one.operation]} by {first}")]
-    if barrier is not None:
-        late = second if two.thread not in barrier[1] else first
+    notes = [
+        f"{_VERBS[one.operation]} by {first}",
+        f"{_VERBS[two.operation]} by {second}",
+    ]
+    if barrier is None:
+        notes[1] += {
+            "warp": ", nothing in between makes either wait",
+            "block": ", with no barrier in between",
+            "grid": ", in another block",
+        }[race.within]
+    else:
+        came = two.thread in barrier[1]
+        late = first if came else second
+        notes[0 if came else 1] += ", which did not wait"
         question = (
             f"The barrier on line {barrier[0].line} does not help: {late} never comes "
             "to it. Which threads of the block do?"
         )
-    apart = {
-        "warp": "nothing in between makes either wait",
-        "block": "with no barrier in between" if barrier is None else "did not wait",
-        "grid": "in another block",
-    }[race.within]
-    places.append((two.place, f"{_VERBS[two.operation]} by {second}, {apart}"))
     return Verdict(
         kernel,
         "race",
         message,
         "The simulator always runs threads in the same order; a GPU does not. "
         + question,
-        places,
+        [(one.place, notes[0]), (two.place, notes[1])],
         when=when,
         headline=headline,
         topic=_topic(race),
@@ -221,9 +228,12 @@ def _has_been_read(trace: Trace, write: Access, read: Access) -> bool:
     return done(write, write.row) > done(read, read.row)
 
 
-def _unwritten(kernel: str, missing: Unwritten, config: Any, when: str) -> Verdict:
+def _unwritten(
+    kernel: str, trace: Trace, missing: Unwritten, config: Any, when: str
+) -> Verdict:
     grid, block, _, _ = configuration(config)
     access = missing.access
+    known = trace.element(access.row)
     why = {
         "shared": "Shared memory is not cleared: it holds what another block left "
         "there. Which thread should have written this element, and did it?",
@@ -234,7 +244,9 @@ def _unwritten(kernel: str, missing: Unwritten, config: Any, when: str) -> Verdi
     return Verdict(
         kernel,
         "uninitialised",
-        f"An element of `{missing.array}` is read that no thread has written.",
+        f"`{known}` is read, and no thread has written it."
+        if known
+        else f"An element of `{missing.array}` is read that no thread has written.",
         why,
         [(access.place, "")],
         unravel(access.thread, block),

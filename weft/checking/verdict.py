@@ -26,6 +26,7 @@ PAGES = {
     "sectors": "Uncoalesced access",
     "bank-conflicts": "Bank conflicts",
     "divergence": "Warps that diverge",
+    "loads": "A thread that loads too much",
     "float64": "float64 by accident",
     "hang": "A GPU that does not come back",
     "order": "Host code in no order",
@@ -75,7 +76,7 @@ HEADLINES = {
     "pageable": "right, but a pageable copy cannot overlap",
     "traffic": "right, but it copies too much",
     "clock": "not the kernel's time",
-    "type": "the types do not fit",
+    "type": "Numba would refuse it",
     "shape": "the shapes do not fit",
 }
 

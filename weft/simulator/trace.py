@@ -132,6 +132,8 @@ class Trace:
     that is no matter of data ("known"), `flops` the floating-point operations of each
     line. `blocks` of `all_blocks` were written down. `partial` lists the barriers
     that a block passed without some of its threads: block, place, and who came.
+    `extents` gives for each array where it begins, and its shape, () for one whose
+    elements do not follow one another.
     """
 
     places: list[Place]
@@ -155,6 +157,7 @@ class Trace:
     blocks: int
     all_blocks: int
     partial: list[tuple[int, Place, frozenset[int]]] = field(default_factory=list)
+    extents: list[tuple[int, tuple[int, ...]]] = field(default_factory=list)
 
     def of_views(self, name: str) -> Columns:
         """An attribute of every view."""
@@ -197,6 +200,19 @@ class Trace:
             mine = (self.address <= at) & (at < self.address + self.size)
         return np.flatnonzero(mine & (self.space == GLOBAL) & (self.operation != READ))
 
+    def element(self, row: int) -> str:
+        """What the access at `row` touches, as `tile[3, 7]`; '' where that is unclear.
+
+        Of several elements it is the first.
+        """
+        array = int(self.array[row])
+        start, shape = self.extents[array] if self.extents else (0, ())
+        if not shape:
+            return ""
+        at = (int(self.address[row]) - start) // self.dtypes[array].itemsize
+        index = np.unravel_index(at, shape)
+        return f"{self.arrays[array]}[{', '.join(str(int(i)) for i in index)}]"
+
     def last_store(self, name: str, byte: int) -> int | None:
         """The row of the last store to byte `byte` of the global array `name`."""
         hit = self.stores(name, byte)
@@ -234,6 +250,7 @@ class TracedRun(Run):
         self._arrays: list[tuple[str, str]] = []
         self._dtypes: list[np.dtype[Any]] = []
         self._fresh: list[bool] = []
+        self._extents: list[tuple[int, tuple[int, ...]]] = []
         self._ids: dict[tuple[str, str, int], int] = {}
         self._regions: list[tuple[int, int, int]] = []
         self._regions_of: dict[tuple[str, Any], int] = {}
@@ -270,7 +287,9 @@ class TracedRun(Run):
             self._arrays.append((space, name))
             self._dtypes.append(data.dtype)
             self._fresh.append(space != "global" or name in self.fresh)
-            self._bases.setdefault((space, name), base - low + _pointer(data))
+            begin = base - low + _pointer(data)
+            self._extents.append((begin, data.shape if data.flags.c_contiguous else ()))
+            self._bases.setdefault((space, name), begin)
         traced = traced_class(data)(data, name, space, self.fault, written, readonly)
         traced.attach(self, self._ids[key], base - low)
         return traced
@@ -281,6 +300,7 @@ class TracedRun(Run):
         self._arrays.append((space, name))
         self._dtypes.append(dtype)
         self._fresh.append(self._fresh[array])
+        self._extents.append((0, ()))
         return len(self._arrays) - 1
 
     def retyped(self, array: int, dtype: np.dtype[Any]) -> int:
@@ -578,6 +598,7 @@ class TracedRun(Run):
                 (block, place(*site, self.lines[site[0]]), came)
                 for block, site, came in self._partial
             ],
+            extents=list(self._extents),
         )
 
     def _arithmetic(self, loads: Columns) -> dict[Place, int]:

@@ -1,4 +1,4 @@
-# verdict: exception
+# verdict: misaligned
 # A width of 65, as with 33.
 @cuda.jit
 def transpose_fast(x, out):
