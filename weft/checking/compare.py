@@ -71,7 +71,11 @@ def pattern(got: Array, wanted: Array, right: Array, first: Any, tol: float) -> 
     if got.dtype.kind in "fc" and np.isnan(first):
         return ""
     if got.size > 2 and same(np.sort(got, axis=None), np.sort(wanted, axis=None), tol):
-        return "All the right values are there, but at the wrong places."
+        there = "All the right values are there, but at the wrong places"
+        place = np.argwhere(close(np.full_like(wanted, first), wanted, tol))
+        if len(place) != 1:
+            return f"{there}."
+        return f"{there}: this one belongs at [{', '.join(map(str, place[0]))}]."
     flat, aim = got.ravel(), wanted.ravel()
     for shift in (1, -1):
         a, b = (
