@@ -689,8 +689,8 @@ overlap.expect("one stream", at_least=1.5, times="pageable")
 # %% [markdown] tags=["solution"]
 # With two pieces, hardly anything can overlap: the first comes in alone, the last goes
 # out alone. With many, the host cannot queue them as fast as the GPU does them: each
-# costs it three calls and six slices of Python, a third of a millisecond. (Slices that
-# are made once, outside of the function, cost that once.)
+# costs it three calls and six slices of Python, a third to half of a millisecond. (Slices
+# that are made once, outside of the function, cost that once.)
 #
 # From pageable memory, streams are of no use. A copy there keeps the host until it is
 # through, and the host is who should be queueing the rest.
