@@ -74,7 +74,7 @@ def float64(exercise: Exercise, places: list[Place]) -> Verdict:
         f"No argument is a float64, and yet the kernel computes in it on "
         f"{len(places)} line{plural}.",
         "A GPU has between 2 and 64 times as many units for float32. A number such as "
-        "`0.5` is a float64 to Numba, and so is the quotient of two integers: whatever "
+        "`0.1` is a float64 to Numba, and so is the quotient of two integers: whatever "
         "meets one of them becomes a float64 too. Where does the first come from?",
         [(place, "computed in float64") for place in places],
     )
