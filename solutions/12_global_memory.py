@@ -222,8 +222,8 @@ if len(fetches[64]):
 
 # %% [markdown] tags=["solution"]
 # With 32 bytes, stride 16 moves half as much and takes little more than stride 8; with
-# 128 bytes, stride 32 moves twice as much and takes nearly twice as long. Where
-# neighbours are wanted, at 8, the setting changes nothing.
+# 128 bytes, stride 32 moves twice as much and takes two thirds longer. Where neighbours
+# are wanted, at 8, the setting changes nothing.
 #
 # What is left at stride 32 are the same bytes, and some more time: memory chips work in
 # *pages*, and fewer bytes of each are wanted.
@@ -744,7 +744,7 @@ check(
 # %% [markdown]
 # ## Measure: random access
 #
-# 2^24 float32 are gathered out of 1 GiB, in different ways. The time of a plain copy of
+# 2^25 float32 are gathered out of 1 GiB, in different ways. The time of a plain copy of
 # as many is the baseline.
 #
 # - `in order`: `idx[i] = i`, one index for each element;
@@ -782,7 +782,7 @@ guess = {"sorted": None, "random": None, "random rows": None}
 
 
 def gathers():
-    count, places = 1 << 24, 1 << 28
+    count, places = 1 << 25, 1 << 28
     array = cuda.as_cuda_array
     draw = torch.randint(
         places, (count,), dtype=torch.int32, device="cuda"
@@ -809,7 +809,7 @@ def gathers():
 
 
 gathered = bench.compare(
-    "2^24 float32 out of 1 GiB", gathers, baseline="copy", guess=guess
+    "2^25 float32 out of 1 GiB", gathers, baseline="copy", guess=guess
 )
 gathered
 
@@ -821,14 +821,15 @@ gathered.expect("sorted", at_least=1.5, times="random")
 # %% [markdown] tags=["solution"]
 # Count as before, in bytes for each element. In order: 4 + 4 + 4, half as much again as
 # a copy. Random: 4 + 64 + 4, nine times a copy's 8, and the profiler agrees that 64
-# bytes come from memory for each element. The time is more than that. The places lie in
-# different *pages* of the memory chips, and opening a page takes longer than reading 64
-# bytes of it. Here bytes no longer predict the time, only the least time.
+# bytes come from memory for each element. The time is more than that, and a fetch of 32
+# bytes, which halves them, does not change it. Here bytes no longer predict the time,
+# only the least time. What is left to blame are the *pages* of the memory chips: each
+# place lies in another, which has to be opened first.
 #
-# Sorting the indices brings the neighbours together again: with one place in 16 wanted,
-# a good part of each 64 bytes still goes to waste, but the pages are gone through in
-# order. And random rows of 128 bytes come at a fraction of what random elements cost.
-# If an access has to be random, make it long.
+# Sorting the indices brings the neighbours together again. One place in 8 is wanted, so
+# most bytes still go to waste, but the pages are gone through in order. And random rows
+# of 128 bytes come at a fraction of what random elements cost. If an access has to be
+# random, make it long.
 
 # %% [markdown]
 # ## 5 · How long a load takes
@@ -980,10 +981,12 @@ if weft.device.find().l2 > 1 << 25 or not weft.GPU:  # smaller ones end before
     latency.expect("16 MB", at_least=1.7)
 
 # %% [markdown] tags=["solution"]
-# Three plateaus: L1, L2, memory. 192 KB still come from L1. 32 MB still come from L2,
-# and 64 MB only in part, though the driver speaks of 60. Some 40 cycles are a long time
-# for a first-level cache. These caches are not there to save time, which other warps
-# fill; they are there to save bandwidth.
+# Three plateaus: L1, L2, memory. 192 KB still come from L1, 16 MB from L2. Of 32 MB
+# only a part does, and nothing of 64 MB, though the driver reports 60: L2 has two
+# halves, and what an SM loads is kept in the half that it is attached to.
+#
+# Some 40 cycles are a long time for a first-level cache. These caches are not there to
+# save time, which other warps fill; they are there to save bandwidth.
 #
 # 2 GB take as long as 256 MB. A chase through so much memory could also have to wait
 # for the translation of its addresses; of that, nothing shows here.
@@ -1314,7 +1317,7 @@ looked.expect("global, own", at_least=2, times="constant, own")
 #
 # - Copy from `x[1:]`, which begins 4 bytes off: no `load4` there, but `store4` still
 #   works. How fast is four loads and one wide store?
-# - Gather random rows of 1, 2, 4, … 256 float32, always 2^24 in all. Where does the
+# - Gather random rows of 1, 2, 4, … 256 float32, always 2^25 in all. Where does the
 #   memory's page begin to show?
 # - Let `to_columns` and its inverse take structs of 8 float32.
 # - Shuffle the indices of `in order` within windows of 32, of 4096, of 2^16. Which of
