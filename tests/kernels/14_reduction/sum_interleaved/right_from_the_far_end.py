@@ -1,0 +1,21 @@
+# verdict: pass
+# Halves first: another tree, as right as this one.
+@cuda.jit
+def sum_interleaved(x, out):
+    """Write the sum of each BLOCK neighbours of x into out."""
+    tile = cuda.shared.array(BLOCK, float32)
+    t = cuda.threadIdx.x
+    i = cuda.grid(1)
+
+    tile[t] = x[i] if i < x.size else float32(0)
+    cuda.syncthreads()
+
+    step = BLOCK // 2
+    while step > 0:
+        if t < step:
+            tile[t] += tile[t + step]
+        cuda.syncthreads()
+        step //= 2
+
+    if t == 0:
+        out[cuda.blockIdx.x] = tile[0]

@@ -1,0 +1,21 @@
+# verdict: out-of-bounds
+# Thread 0 writes the sum to its own element.
+@cuda.jit
+def sum_interleaved(x, out):
+    """Write the sum of each BLOCK neighbours of x into out."""
+    tile = cuda.shared.array(BLOCK, float32)
+    t = cuda.threadIdx.x
+    i = cuda.grid(1)
+
+    tile[t] = x[i] if i < x.size else float32(0)
+    cuda.syncthreads()
+
+    step = 1
+    while step < BLOCK:
+        if t % (2 * step) == 0:
+            tile[t] += tile[t + step]
+        cuda.syncthreads()
+        step *= 2
+
+    if t == 0:
+        out[i] = tile[0]  # <- here

@@ -1,0 +1,21 @@
+# verdict: out-of-bounds
+# The distance begins at the size of the block.
+@cuda.jit
+def sum_sequential(x, out):
+    """Write the sum of each BLOCK elements of x into out, adding halves."""
+    tile = cuda.shared.array(BLOCK, float32)
+    t = cuda.threadIdx.x
+    i = cuda.grid(1)
+
+    tile[t] = x[i] if i < x.size else float32(0)
+    cuda.syncthreads()
+
+    step = BLOCK
+    while step > 0:
+        if t < step:
+            tile[t] += tile[t + step]  # <- here
+        cuda.syncthreads()
+        step //= 2
+
+    if t == 0:
+        out[cuda.blockIdx.x] = tile[0]

@@ -1,0 +1,22 @@
+# verdict: wrong-value
+# The first threads add, so this must be it.
+@cuda.jit
+def sum_sequential(x, out):
+    """Write the sum of each BLOCK elements of x into out, adding halves."""
+    tile = cuda.shared.array(BLOCK, float32)
+    t = cuda.threadIdx.x
+    i = cuda.grid(1)
+
+    tile[t] = x[i] if i < x.size else float32(0)
+    cuda.syncthreads()
+
+    step = 1
+    while step < BLOCK:
+        left = 2 * step * t
+        if left < BLOCK:
+            tile[left] += tile[left + step]
+        cuda.syncthreads()
+        step *= 2
+
+    if t == 0:
+        out[cuda.blockIdx.x] = tile[0]  # <- here

@@ -1,0 +1,21 @@
+# verdict: wrong-value
+# Down to 1, so while step is larger than 1.
+@cuda.jit
+def sum_sequential(x, out):
+    """Write the sum of each BLOCK elements of x into out, adding halves."""
+    tile = cuda.shared.array(BLOCK, float32)
+    t = cuda.threadIdx.x
+    i = cuda.grid(1)
+
+    tile[t] = x[i] if i < x.size else float32(0)
+    cuda.syncthreads()
+
+    step = BLOCK // 2
+    while step > 1:
+        if t < step:
+            tile[t] += tile[t + step]
+        cuda.syncthreads()
+        step //= 2
+
+    if t == 0:
+        out[cuda.blockIdx.x] = tile[0]  # <- here

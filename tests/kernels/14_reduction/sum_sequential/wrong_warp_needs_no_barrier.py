@@ -1,0 +1,22 @@
+# verdict: race
+# The last warp runs in step, so it needs no barrier.
+@cuda.jit
+def sum_sequential(x, out):
+    """Write the sum of each BLOCK elements of x into out, adding halves."""
+    tile = cuda.shared.array(BLOCK, float32)
+    t = cuda.threadIdx.x
+    i = cuda.grid(1)
+
+    tile[t] = x[i] if i < x.size else float32(0)
+    cuda.syncthreads()
+
+    step = BLOCK // 2
+    while step > 0:
+        if t < step:
+            tile[t] += tile[t + step]  # <- here
+        if step > 32:
+            cuda.syncthreads()
+        step //= 2
+
+    if t == 0:
+        out[cuda.blockIdx.x] = tile[0]

@@ -1,0 +1,21 @@
+# verdict: wrong-value
+# Lanes without a sum keep what they have.
+@cuda.jit
+def sum_shuffle(x, out):
+    """Write the sum of each block's elements of x into out."""
+    sums = cuda.shared.array(32, float32)
+    warp, lane = cuda.threadIdx.x // 32, cuda.threadIdx.x % 32
+    i = cuda.grid(1)
+    value = x[i] if i < x.size else float32(0)
+
+    value = warp_sum(value)
+    if lane == 0:
+        sums[warp] = value
+    cuda.syncthreads()
+
+    if warp == 0:
+        if lane < cuda.blockDim.x // 32:
+            value = sums[lane]
+        value = warp_sum(value)
+        if lane == 0:
+            out[cuda.blockIdx.x] = value  # <- here
