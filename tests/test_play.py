@@ -81,6 +81,13 @@ def test_measured_numbers_are_rates_per_second() -> None:
     assert state == {"bandwidth": row.value * 1e12, "kernels": [1]}
 
 
+def test_a_figure_without_its_numbers_needs_no_still(tmp_path: Path) -> None:
+    (tmp_path / "book").mkdir()
+    missing = page("roofline", ":state: {peak: {measured: x | y | z}}")
+    (tmp_path / "book" / "00.md").write_text(f"{missing}\n\n{page()}\n")
+    assert written(tmp_path) == [("banks", {"at": 5})]
+
+
 def test_the_figures_of_all_pages_are_found() -> None:
     names = [name for name, _ in written(ROOT)]
     assert {"banks", "barrier", "grid_index", "roofline", "warp_access"} <= set(names)

@@ -8,6 +8,7 @@ import hashlib
 import json
 import re
 import shutil
+from contextlib import suppress
 from html import escape
 from pathlib import Path
 from typing import Any, ClassVar
@@ -69,12 +70,16 @@ def still_path(root: Path, name: str, state: dict[str, Any]) -> Path:
 
 
 def written(root: Path) -> list[tuple[str, dict[str, Any]]]:
-    """List the (name, first state) of all figures in the book's pages."""
+    """List the (name, first state) of all figures in the book's pages.
+
+    One whose numbers have not been measured is left out; its page warns of it.
+    """
     found = []
     for page in sorted((root / "book").glob("*.md")):
         for name, options in WRITTEN.findall(page.read_text(encoding="utf8")):
             match = STATE.search(options)
-            found.append((name, state_of(root, match[1] if match else "")))
+            with suppress(results.MissingResult):
+                found.append((name, state_of(root, match[1] if match else "")))
     return found
 
 
