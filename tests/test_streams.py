@@ -7,6 +7,7 @@ rules of the model itself, each as CUDA documents it.
 import random
 import time
 from collections.abc import Callable
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -452,6 +453,17 @@ def test_a_timeline_of_the_model():
     assert "<svg" in shown._repr_html_()
     with pytest.raises(LearnerError):
         timeline(double, given)  # type: ignore[arg-type]
+
+
+def test_what_events_time_is_the_same_function() -> None:
+    """On a GPU; here Numba's simulator stands in for it, whose events have times."""
+    from weft.streams.measured import measure
+
+    bars = measure(right, given, (np.ones(64, np.float32),))
+    assert [b.engine for b in bars] == ["copy in", "kernel", "copy out"]
+    assert {b.stream for b in bars} == {0}
+    assert all(a.end <= b.start for a, b in pairwise(bars))
+    assert right.__globals__["cuda"] is cuda
 
 
 def test_no_two_bars_of_an_engine_overlap():

@@ -144,6 +144,8 @@ def _ran(
             raise Failed(verdict)
         wanted = np.asarray(spec(*(widened(a) for a in copies(case))))
         _right(function, name, got, wanted, result or "result", tolerance, when)
+        if not any(o.kind == "kernel" for o in machine.operations):
+            raise Failed(_no_kernel(name, when))
         last = machine, case, wanted, got
     assert last is not None
     facts = [
@@ -188,6 +190,17 @@ def _call(
                 when=when,
             )
         ) from None
+
+
+def _no_kernel(name: str, when: str) -> Verdict:
+    return Verdict(
+        name,
+        "wrong-value",
+        "No kernel was launched.",
+        "Whatever the result is, the device has had no part in it.",
+        when=when,
+        headline="nothing runs on the device",
+    )
 
 
 def _no_parameter(name: str, result: str) -> Verdict:
@@ -303,7 +316,8 @@ def _limits(
 def _timed(
     function: FunctionType, name: str, cases: Sequence[tuple[float, float]]
 ) -> list[str]:
-    for ms, before in cases:
+    unseen = (1 + extra_case.seed(function) % 97 / 8, 0)
+    for ms, before in (*cases, unseen):
         watched = Watched(function)
         machine = watched.machine
         bench = Bench(watched)
