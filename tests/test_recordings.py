@@ -58,23 +58,38 @@ def test_profiled_kernels_are_those_of_the_lab():
         assert bare(found[name]) == bare(answers[name])
 
 
-def counters() -> dict[str, list[str]]:
-    """The upper table of the recorded counters: what is counted → four values."""
+def counters(upper: bool) -> dict[str, list[str]]:
+    """One of the recorded tables of counters: what is counted → four values."""
     text = (PROFILES / "counters.txt").read_text(encoding="utf-8")
     rows = {}
-    for line in text.split("\n\n")[0].splitlines()[4:]:
+    lines = [n for n in text.splitlines() if not n.startswith(("$", "#"))]
+    middle = lines.index("")
+    for line in (lines[:middle] if upper else lines[middle + 1 :])[1:]:
         label, *values = re.split(r"\s{2,}", line.strip())
         rows[label] = values
     return rows
 
 
-def test_the_lab_asks_about_what_was_recorded():
-    recorded = counters()
+def tables(text: str) -> list[list[list[str]]]:
+    """The tables of a text that are about counters."""
+    found = re.findall(r"(?:^\|.*\n)+", text, re.MULTILINE)
+    split = [[r.strip("| ").split(" | ") for r in t.splitlines()] for t in found]
+    return [rows for rows in split if rows[2][0].startswith("Duration")]
+
+
+def test_lab_and_page_show_what_was_recorded():
     cells = notebook.read_script(notebook.script(ROOT, "11_profiling")).cells
-    (text,) = [c.source for c in cells if c.source.startswith("## 2 ·")]
-    rows = [line.strip("| ").split(" | ") for line in text.splitlines() if "|" in line]
-    assert len(rows) == 11
-    for label, *shown in rows[2:]:
+    (lab,) = tables("\n".join(cell.source for cell in cells))
+    page = (ROOT / "book" / "11_profiling.md").read_text(encoding="utf-8")
+    before, after = tables(page)
+    for rows, upper in ((lab, True), (before, True), (after, False)):
+        assert len(rows) == 11
+        compare(rows[2:], counters(upper))
+
+
+def compare(rows: list[list[str]], recorded: dict[str, list[str]]) -> None:
+    """Hold rounded values against the recorded ones."""
+    for label, *shown in rows:
         for value, exact in zip(shown, recorded[label], strict=True):
             *unit, value = value.lower().split()
             *of, exact = exact.replace(",", "").split()

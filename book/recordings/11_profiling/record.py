@@ -3,8 +3,8 @@
 python record.py [--out FOLDER], on a machine with a GPU, Numba, PyTorch and ncu, and
 with the right to read counters. A recording begins with lines that say what made it.
 The tag that Numba puts behind a kernel's name becomes […]; of ncu's page of details
-the rows in SECTIONS are kept, and the advice of those in ADVICE. Nothing else is
-changed.
+the rows in SECTIONS are kept, and the advice of those in ADVICE, in shorter lines.
+Nothing else is changed.
 """
 
 import argparse
@@ -14,6 +14,7 @@ import re
 import subprocess
 import sys
 import tempfile
+import textwrap
 import time
 from collections import Counter
 from importlib import metadata
@@ -82,6 +83,23 @@ def kernels(page: str) -> dict[str, str]:
     return dict(zip(parts[1::2], parts[2::2], strict=True))
 
 
+def wrapped(advice: str) -> str:
+    """Break advice into lines that fit a page; its first line stands alone."""
+    kind, *lines = advice.split()
+    text = " ".join(lines)
+    first = re.match(r"Est\. (?:Local )?Speedup: [\d.]+%", text)
+    head = f"    {kind}   {first[0]}\n" if first else ""
+    rest = text[first.end() :].strip() if first else text
+    return head + textwrap.fill(
+        rest,
+        76,
+        initial_indent="          " if first else f"    {kind}   ",
+        subsequent_indent="          ",
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
+
+
 def trimmed(name: str, page: str) -> str:
     """Keep the rows and the advice that the book speaks of."""
     kept = []
@@ -94,7 +112,7 @@ def trimmed(name: str, page: str) -> str:
             if line.strip().startswith(tuple(f"{r} " for r in SECTIONS.get(title, ())))
         ]
         if title in ADVICE.get(name, ()):
-            lines += [f"    {a.rstrip()}" for a in advice if a.startswith("OPT")]
+            lines += [wrapped(a) for a in advice if a.startswith("OPT")]
         if lines:
             kept.append("\n".join([f"    Section: {title}", *lines]))
     return "\n\n".join(kept)

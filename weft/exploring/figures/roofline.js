@@ -19,6 +19,9 @@ const per = (value) => number(value, value < 0.1 ? 3 : value < 10 ? 2 : 0);
 export const attainable = ({ bandwidth, peak }, intensity) =>
   Math.min(peak, bandwidth * intensity);
 
+/** FLOP per second of a kernel, given as such or by the bytes that it moves. */
+const rateOf = (kernel) => kernel.flops ?? kernel.bytes * kernel.intensity;
+
 function shape(i, x, y, kind) {
   const forms = [
     () => s("circle", { cx: x, cy: y, r: 6 }),
@@ -41,7 +44,8 @@ function frame(width) {
 function scales(state, width) {
   const { left, right, top, bottom } = frame(width);
   const high = 10 ** Math.ceil(Math.log10(state.peak * 1.2));
-  const low = 10 ** Math.floor(Math.log10(state.bandwidth * FROM));
+  const rates = state.kernels.map(rateOf);
+  const low = 10 ** Math.floor(Math.log10(Math.min(state.bandwidth * FROM, ...rates)));
   return [
     scaleLog([FROM, TO], [left, right]).base(2),
     scaleLog([low, high], [bottom, top]),
@@ -96,8 +100,7 @@ function draw(state, width) {
     s("circle", { cx: x(intensity), cy: y(reach), r: 9, class: "hot" }),
   ];
   state.kernels.forEach((kernel, i) => {
-    const flops = kernel.flops ?? kernel.bytes * kernel.intensity;
-    const at = [x(kernel.intensity), y(flops)];
+    const at = [x(kernel.intensity), y(rateOf(kernel))];
     out.push(shape(i, ...at, "point"));
     out.push(text(at[0] + 12, at[1] + 14, kernel.name, "tag plain"));
   });
