@@ -28,6 +28,7 @@ import numpy as np
 from numba import cuda
 
 from weft import bench, check, explore, hint, quiz
+from weft.exploring import choose
 
 weft.lab("05_first_kernel")
 
@@ -339,6 +340,23 @@ check(
 #
 # Note what the loop bought: the result no longer depends on the launch. One block of
 # one thread would be right as well, and is a good way to debug.
+
+# %% [markdown]
+# ## Look at the laps
+#
+# 512 elements, and blocks of 64 threads, as many as you choose: `choose` makes a
+# control. Before you move it: how many requests will `x` take in all with 1 block, with
+# 4, with 8? And by how far does a warp move on from one lap to the next?
+
+# %%
+ones = np.ones(512, np.float32)
+y = np.zeros_like(ones)
+explore(saxpy)[choose(1, 2, 4, 8), 64](np.float32(2.5), ones, y)
+
+# %% [markdown] tags=["solution"]
+# 16 requests in all cases: 512 elements are 16 times 32, whoever takes them. What
+# changes is who. A single block has two warps, each makes eight laps, and moves on by
+# the 64 threads of the grid. Eight blocks have a warp for each request, and one lap.
 
 # %% [markdown]
 # ## The same kernel in CUDA C++

@@ -55,9 +55,10 @@ PAGES = {
     "book/05_first_kernel": ["grid_index", "roofline"],
     "book/06_grids_2d": ["tiling"],
     "book/07_host_device": ["streams"],
+    "book/11_profiling": ["roofline", "latency"],
     "book/12_global_memory": ["latency", "warp_access"],
     "book/13_shared_memory": ["warp_access", "barrier", "banks", "occupancy"],
-    "solutions/05_first_kernel": ["trace"],
+    "solutions/05_first_kernel": ["trace", "trace"],
     "solutions/13_shared_memory": ["trace", "trace"],
 }
 
