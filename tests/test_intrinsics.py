@@ -1,4 +1,4 @@
-"""Four floats at once: the twins here; the GPU's PTX where CUDA is installed."""
+"""What Numba lacks: the twins here; the GPU's PTX where CUDA is installed."""
 
 import os
 import subprocess
@@ -11,7 +11,7 @@ import pytest
 from weft import intrinsics
 from weft.device import toolkit
 
-TWINS = {twin.__name__[1:]: twin for _, twin in intrinsics.TWINS}
+TWINS = intrinsics.TWIN
 load4, store4 = TWINS["load4"], TWINS["store4"]
 LOADS = ["load4", "load4_cs", "load4_nc"]
 STORES = ["store4", "store4_cs"]
@@ -19,10 +19,8 @@ SOURCE = Path(intrinsics.__file__)
 
 
 def test_each_public_name_has_a_twin():
-    assert sorted(TWINS) == sorted(LOADS + STORES)
-    assert sorted(intrinsics.__all__) == sorted(["TWINS", *TWINS])
-    for gpu, twin in intrinsics.TWINS:
-        assert gpu is getattr(intrinsics, twin.__name__[1:])
+    assert sorted(intrinsics.__all__) == sorted(["TWIN", *TWINS])
+    assert all(callable(getattr(intrinsics, name)) for name in TWINS)
 
 
 @pytest.mark.parametrize("load", LOADS)
@@ -94,12 +92,52 @@ def test_past_the_end_is_the_arrays_own_error():
         load4(np.zeros(6, np.float32), 4)
 
 
+def test_whole_numbers_of_4_bytes_are_moved_as_well():
+    x = np.arange(8, dtype=np.int32)
+    assert load4(x, 4) == (4, 5, 6, 7)
+    store4(x, 0, -1, -2, -3, -4)
+    assert x[:4].tolist() == [-1, -2, -3, -4]
+
+
+@pytest.mark.parametrize("kind", ["int32", "uint32", "float32", "uint64", "float64"])
+def test_a_word_is_poked_and_peeked(kind):
+    x = np.zeros((2, 3), kind)
+    TWINS["poke"](x, (1, 2), 7)
+    assert TWINS["peek"](x, (1, 2)) == 7
+
+
+@pytest.mark.parametrize(
+    ("x", "index", "words"),
+    [
+        (np.zeros(4, np.float16), 0, "numbers of 4 or 8 bytes; this array holds floa"),
+        (np.zeros((2, 2), np.int32), 0, "the index must name one element"),
+    ],
+)
+def test_what_cannot_be_peeked_is_refused(x, index, words):
+    with pytest.raises(TypeError, match=words):
+        TWINS["peek"](x, index)
+
+
+def test_pairs_of_bfloat16():
+    pair, low, high = (TWINS[f"bf16_{n}"] for n in ("pair", "low", "high"))
+    word = pair(1.5, -2.0)
+    assert word == np.int32(np.uint32(0xC0003FC0).view(np.int32))
+    assert (low(word), high(word)) == (1.5, -2.0)
+    one = np.float32(1)
+    assert low(pair(one + np.float32(2**-8), 0)) == 1  # halfway: to the even one
+    assert low(pair(one + np.float32(3 * 2**-8), 0)) == 1 + 2**-6
+    assert low(pair(np.float32(np.inf), 0)) == np.inf
+    assert np.isnan(high(pair(0, np.float32(np.nan))))
+    most = TWINS["bf16_max"](pair(1, -5), pair(-1, -4))
+    assert (low(most), high(most)) == (1, -4)
+
+
 COMPILE = """
 import importlib.util, sys
 spec = importlib.util.spec_from_file_location("intrinsics", sys.argv[1])
 module = importlib.util.module_from_spec(spec)
 spec.loader.exec_module(module)
-from numba import cuda, float32, types, void
+from numba import cuda, float32, int32, types, uint64, void
 load4, store4 = module.load4, module.store4
 load4_cs, load4_nc, store4_cs = module.load4_cs, module.load4_nc, module.store4_cs
 
@@ -132,6 +170,31 @@ array = types.Array(float32, 1, "C")
 ptx, _ = cuda.compile_ptx(hinted, void(array, array), cc=(8, 0))
 for line in ("ld.global.cs.v4.f32", "ld.global.nc.v4.f32", "st.global.cs.v4.f32"):
     assert line in ptx, ptx
+
+def watched(x, out):
+    while peek(x, 0) == 0:
+        pass
+    poke(out, (0, 1), peek(x, 1) + 1)
+
+peek, poke = module.peek, module.poke
+for kind, name in ((uint64, "u64"), (int32, "u32"), (float32, "f32")):
+    one, two = types.Array(kind, 1, "C"), types.Array(kind, 2, "C")
+    ptx, _ = cuda.compile_ptx(watched, void(one, two), cc=(8, 0))
+    assert f"ld.relaxed.gpu.global.{name}" in ptx, ptx
+    assert f"st.relaxed.gpu.global.{name}" in ptx, ptx
+
+def packed(x, out):
+    a, b, c, d = load4(x, 0)
+    most = bf16_max(a, b)
+    out[0] = bf16_pair(bf16_low(most) * bf16_high(c), bf16_high(d))
+
+bf16_max, bf16_pair = module.bf16_max, module.bf16_pair
+bf16_low, bf16_high = module.bf16_low, module.bf16_high
+words = types.Array(int32, 1, "C")
+ptx, _ = cuda.compile_ptx(packed, void(words, words), cc=(8, 0))
+for line in ("ld.global.v4.u32", "max.bf16x2", "cvt.rn.bf16x2.f32", "prmt.b32"):
+    assert line in ptx, ptx
+assert ".f64" not in ptx, ptx
 
 for kind, words in (
     (types.float64[::1], "this array holds float64"),

@@ -11,8 +11,10 @@ from hypothesis import strategies as st
 import weft  # noqa: F401  before Numba
 
 from numba import cuda, float32, int32  # isort: skip
+from weft.intrinsics import peek, poke
 from weft.sanitizer import races, unwritten
 from weft.simulator import record
+from weft.simulator.faults import Fault
 from weft.simulator.trace import Trace, sample
 
 
@@ -478,3 +480,63 @@ def test_random_meetings_of_blocks_and_warps(program: list[Step]) -> None:
     work, out = np.zeros(8, np.int32), np.zeros((2, len(WHO)), np.int32)
     trace = traced(take_steps, (2, 34), steps, work, out)
     assert (races(trace) is not None) == racy(program)
+
+
+@pytest.mark.parametrize(
+    ("fence", "ordered"), [(True, True), (False, False)], ids=["fence", "no fence"]
+)
+def test_a_poke_hands_on_what_a_fence_released(fence: bool, ordered: bool) -> None:
+    @cuda.jit
+    def kernel(flag, data, out):
+        if cuda.blockIdx.x == 1:
+            data[0] = 5
+            if fence:
+                cuda.threadfence()
+            poke(flag, 0, 1)
+        else:
+            while peek(flag, 0) == 0:
+                pass
+            out[0] = data[0]
+
+    out = np.zeros(1, np.int32)
+    trace = traced(kernel, (2, 1), np.zeros(1, np.int32), np.zeros(1, np.int32), out)
+    assert out[0] == 5
+    assert (races(trace) is None) is ordered
+
+
+def test_relaxed_and_plain_accesses_race() -> None:
+    @cuda.jit
+    def store(flag, out):
+        if cuda.blockIdx.x == 0:
+            flag[0] = 1
+        out[cuda.blockIdx.x] = peek(flag, 0)
+
+    @cuda.jit
+    def load(flag, out):
+        if cuda.blockIdx.x == 0:
+            poke(flag, 0, 1)
+        out[cuda.blockIdx.x] = flag[0]
+
+    @cuda.jit
+    def loads(flag, out):
+        out[cuda.blockIdx.x] = flag[0] if cuda.blockIdx.x else peek(flag, 0)
+
+    @cuda.jit
+    def relaxed(flag, out):
+        poke(flag, 0, cuda.blockIdx.x)
+        cuda.atomic.add(flag, 0, 1)
+        out[cuda.blockIdx.x] = peek(flag, 0)
+
+    for kernel, wrong in ((store, 1), (load, 1), (loads, 0), (relaxed, 0)):
+        trace = traced(kernel, (2, 1), np.zeros(1, np.int32), floats(2))
+        assert (races(trace) is not None) == bool(wrong), kernel.__name__
+
+
+def test_a_word_that_nobody_pokes_is_an_endless_loop() -> None:
+    @cuda.jit
+    def kernel(flag):
+        while peek(flag, cuda.blockIdx.x) == 0:
+            pass
+
+    with pytest.raises(Fault, match="no thread gets any further"):
+        traced(kernel, (2, 32), np.zeros(2, np.uint64))

@@ -1,10 +1,11 @@
-"""Four floats in one instruction: 128-bit loads and stores in a Numba kernel.
+"""What Numba's kernels lack: wide accesses, words that others watch, pairs of bfloat16.
 
 A thread that reads `x[i], x[i + 1], x[i + 2], x[i + 3]` issues four 32-bit loads.
 `load4(x, i)` issues one of 128 bits: a quarter of the instructions and of the
 requests for the same bytes. The address must be a multiple of 16 bytes, so `i`
 must be a multiple of 4 and the array must begin on such an address (every array
-that PyTorch or Numba allocates does; a slice such as `x[1:]` does not).
+that PyTorch or Numba allocates does; a slice such as `x[1:]` does not). The elements
+are float32, int32 or uint32.
 
 On a GPU the two functions are Numba intrinsics (LLVM `load <4 x float>, align 16`,
 which becomes PTX `ld.global.v4`: PTX ISA, "Vectors" and "ld"). In the simulator they
@@ -14,6 +15,17 @@ Three more are the same accesses with a hint to the caches, in inline PTX, for g
 memory alone: `load4_cs` and `store4_cs` (streaming: likely to be accessed once, so the
 first to be evicted; PTX ISA, "Cache Operators") and `load4_nc` (read-only for as long
 as the kernel runs; PTX ISA, "ld.global.nc"). A hint changes no result.
+
+`peek(x, i)` and `poke(x, i, value)` are a load and a store of one 4- or 8-byte number
+in global memory that another block may store or load at the same time (PTX ISA,
+"ld.relaxed.gpu" and "st.relaxed.gpu"). The number arrives whole, never half of it, and
+a loop around `peek` looks again each time, which a loop around `x[i]` need not. They
+order nothing else: put `cuda.threadfence()` before the `poke` and after the `peek`
+where other data goes with the number.
+
+`bf16_pair`, `bf16_low`, `bf16_high` and `bf16_max` work on an int32 that holds two
+bfloat16, the one with the lower address in the lower half (PTX ISA, "cvt.rn.bf16x2.f32"
+and "max.bf16x2"; compute capability 8.0 or higher).
 """
 
 from collections.abc import Callable
@@ -22,12 +34,26 @@ from importlib import import_module
 from typing import Any
 
 import numba
+import numpy as np
 
-__all__ = ["TWINS", "load4", "load4_cs", "load4_nc", "store4", "store4_cs"]
+__all__ = [
+    "TWIN",
+    "bf16_high",
+    "bf16_low",
+    "bf16_max",
+    "bf16_pair",
+    "load4",
+    "load4_cs",
+    "load4_nc",
+    "peek",
+    "poke",
+    "store4",
+    "store4_cs",
+]
 
 
 class Misaligned(ValueError):
-    """Four floats that do not begin on a boundary of 16 bytes."""
+    """Four numbers that do not begin on a boundary of 16 bytes."""
 
     def __init__(self, message: str, why: str) -> None:
         super().__init__(f"{message}. {why}")
@@ -38,12 +64,12 @@ type_of_index = "an integer, or (row, column) for a matrix"
 
 
 def _refuse(call: str, x: Any) -> str:
-    """Say why `x` cannot be accessed four floats at a time; "" if it can.
+    """Say why `x` cannot be accessed four numbers at a time; "" if it can.
 
     Works on NumPy arrays, on the simulator's arrays and on Numba's array types.
     """
-    if str(x.dtype) != "float32":
-        return f"{call} moves four float32; this array holds {x.dtype}"
+    if str(x.dtype) not in ("float32", "int32", "uint32"):
+        return f"{call} moves four numbers of 4 bytes; this array holds {x.dtype}"
     if x.ndim > 2:
         return f"{call} takes a vector or a matrix; this array has {x.ndim} axes"
     return ""
@@ -71,7 +97,7 @@ def _first(call: str, x: Any, index: Any) -> tuple[Any, ...]:
         raise Misaligned(
             f"`{call}` begins at {where}; {int(element)} is not a multiple of 4",
             "It moves 16 bytes at once, and those must begin on a boundary of 16 "
-            f"bytes: at every fourth float32.{row} On a GPU this is the error "
+            f"bytes: at every fourth {x.dtype}.{row} On a GPU this is the error "
             "`misaligned address`, which ends the program.",
         )
     return at
@@ -139,6 +165,70 @@ def _store4_cs(x: Any, index: Any, a: Any, b: Any, c: Any, d: Any) -> None:
     _write("store4_cs", x, index, a, b, c, d)
 
 
+def _refuse_word(call: str, x: Any) -> str:
+    """Say why no element of `x` can be stored and loaded whole; "" if they can."""
+    if str(x.dtype) not in ("int32", "uint32", "float32", "int64", "uint64", "float64"):
+        return f"{call} takes numbers of 4 or 8 bytes; this array holds {x.dtype}"
+    return ""
+
+
+def _word(call: str, x: Any, index: Any) -> None:
+    wrong = _refuse_word(call, x)
+    if not wrong and _shared(x):
+        wrong = f"{call} is for global memory, which other blocks see as well"
+    parts = index if isinstance(index, tuple) else (index,)
+    if not wrong and len(parts) != x.ndim:
+        wrong = f"{call}: the index must name one element; got {index!r}"
+    if wrong:
+        raise TypeError(wrong)
+
+
+def _peek(x: Any, index: Any) -> Any:
+    _word("peek", x, index)
+    return x[index]
+
+
+def _poke(x: Any, index: Any, value: Any) -> None:
+    _word("poke", x, index)
+    x[index] = value
+
+
+def _bits(value: Any) -> int:
+    """The bits of `value`, an integer or a number that becomes a float32."""
+    if isinstance(value, (int, np.integer)):
+        return int(value) & 0xFFFFFFFF
+    return int(np.float32(value).view(np.uint32))
+
+
+def _half(value: Any) -> int:
+    """The 16 bits of the bfloat16 nearest to a float32, of two the even one."""
+    if value != value:
+        return 0x7FFF
+    bits = _bits(np.float32(value))
+    return (bits + 0x7FFF + (bits >> 16 & 1)) >> 16
+
+
+def _int32(bits: int) -> Any:
+    return np.uint32(bits).view(np.int32)
+
+
+def _bf16_pair(low: Any, high: Any) -> Any:
+    return _int32(_half(high) << 16 | _half(low))
+
+
+def _bf16_low(word: Any) -> Any:
+    return np.uint32(_bits(word) << 16 & 0xFFFFFFFF).view(np.float32)
+
+
+def _bf16_high(word: Any) -> Any:
+    return np.uint32(_bits(word) & 0xFFFF0000).view(np.float32)
+
+
+def _bf16_max(a: Any, b: Any) -> Any:
+    low = np.fmax(_bf16_low(a), _bf16_low(b))
+    return _bf16_pair(low, np.fmax(_bf16_high(a), _bf16_high(b)))
+
+
 def _build() -> dict[str, Any]:
     """Make the GPU's functions, by name.
 
@@ -150,16 +240,15 @@ def _build() -> dict[str, Any]:
 
     cgutils: Any = import_module("numba.cuda.cgutils")
     types: Any = import_module("numba.cuda.types")
-    number, address = ir.FloatType(), ir.IntType(64)
-    vector = ir.VectorType(number, 4)
-    lane = ir.IntType(32)
+    address, lane = ir.IntType(64), ir.IntType(32)
 
     def check(call: str, x: Any, index: Any) -> None:
-        """Raise TypingError, in words, unless `x[index]` is float32 and contiguous."""
+        """Raise TypingError, in words, unless `x[index]` can be what `call` moves."""
         if not isinstance(x, types.Array):
             raise TypingError(f"{call}: the first argument must be an array, not {x}")
-        wrong = _refuse(call, x)
-        if not wrong and x.layout != "C":
+        word = call in ("peek", "poke")
+        wrong = _refuse_word(call, x) if word else _refuse(call, x)
+        if not wrong and x.layout != "C" and not word:
             wrong = (
                 f"{call} needs a C-contiguous array: four neighbours in memory. "
                 "This one is a strided view"
@@ -187,39 +276,55 @@ def _build() -> dict[str, Any]:
             context, builder, array, struct, at, wraparound=False
         )
 
-    def assembly(builder: Any, result: Any, text: str, kinds: str, args: Any) -> Any:
-        """Call a line of PTX; it stays where it is among loads and stores."""
+    def assembly(
+        builder: Any, result: Any, text: str, kinds: str, args: Any, stays: bool = True
+    ) -> Any:
+        """Call a line of PTX; it `stays` where it is, and is never left out."""
         signature = ir.FunctionType(result, [v.type for v in args])
-        line = ir.InlineAsm(signature, text, kinds, side_effect=True)
+        line = ir.InlineAsm(signature, text, kinds, side_effect=stays)
         return builder.call(line, args)
+
+    def letters(kind: Any) -> tuple[Any, str, str]:
+        """How LLVM, inline assembly and PTX call numbers of a Numba type."""
+        if isinstance(kind, types.Float):
+            wide = kind.bitwidth == 64
+            return (
+                ir.DoubleType() if wide else ir.FloatType(),
+                "d" if wide else "f",
+                f"f{kind.bitwidth}",
+            )
+        letter = "l" if kind.bitwidth == 64 else "r"
+        return ir.IntType(kind.bitwidth), letter, f"u{kind.bitwidth}"
 
     def load(call: str, hint: str = "") -> Any:
         def load4(typingctx: Any, x: Any, index: Any) -> Any:
             """Read `x[index]` and the three elements after it in one 128-bit load.
 
-            x: float32, C-contiguous, `(n,)` or `(rows, columns)`; index: an integer, or
-            `(row, column)`, of an element whose position in memory is a multiple of 4.
-            Returns four float32. Nothing checks the index: guard it as you would
-            `x[i]`, with `i + 3 < x.size`.
+            x: float32, int32 or uint32, C-contiguous, `(n,)` or `(rows, columns)`;
+            index: an integer, or `(row, column)`, of an element whose position in
+            memory is a multiple of 4. Returns four numbers of the array's type. Nothing
+            checks the index: guard it as you would `x[i]`, with `i + 3 < x.size`.
             """
             check(call, x, index)
+            number, letter, name = letters(x.dtype)
 
             def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
                 at = pointer(context, builder, signature.args, args)
                 if hint:
-                    text = f"ld.global.{hint}.v4.f32 {{$0,$1,$2,$3}}, [$4];"
-                    kinds = "=f,=f,=f,=f,l,~{memory}"
+                    text = f"ld.global.{hint}.v4.{name} {{$0,$1,$2,$3}}, [$4];"
+                    kinds = f"={letter}," * 4 + "l,~{memory}"
                     at = builder.ptrtoint(at, address)
                     four = ir.LiteralStructType([number] * 4)
                     got = assembly(builder, four, text, kinds, [at])
                     parts = [builder.extract_value(got, k) for k in range(4)]
                 else:
-                    got = builder.load(builder.bitcast(at, vector.as_pointer()))
+                    vector = ir.VectorType(number, 4).as_pointer()
+                    got = builder.load(builder.bitcast(at, vector))
                     got.align = 16
                     parts = [builder.extract_element(got, lane(k)) for k in range(4)]
                 return context.make_tuple(builder, signature.return_type, parts)
 
-            return types.UniTuple(types.float32, 4)(x, index), codegen
+            return types.UniTuple(x.dtype, 4)(x, index), codegen
 
         load4.__name__ = load4.__qualname__ = call
         return intrinsic(load4)
@@ -230,16 +335,18 @@ def _build() -> dict[str, Any]:
         ) -> Any:
             """Write a, b, c, d to `x[index]` and the three elements after it at once.
 
-            The same conditions as for `load4`. The values are converted to float32.
+            The same conditions as for `load4`. The values are converted to the array's
+            type.
             """
             check(call, x, index)
-            f = types.float32
+            number, letter, name = letters(x.dtype)
+            vector, f = ir.VectorType(number, 4), x.dtype
 
             def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
                 to = pointer(context, builder, signature.args, args)
                 if hint:
-                    text = f"st.global.{hint}.v4.f32 [$0], {{$1,$2,$3,$4}};"
-                    kinds = "l,f,f,f,f,~{memory}"
+                    text = f"st.global.{hint}.v4.{name} [$0], {{$1,$2,$3,$4}};"
+                    kinds = "l," + f"{letter}," * 4 + "~{memory}"
                     values = [builder.ptrtoint(to, address), *args[2:]]
                     assembly(builder, ir.VoidType(), text, kinds, values)
                     return context.get_dummy_value()
@@ -255,32 +362,109 @@ def _build() -> dict[str, Any]:
         store4.__name__ = store4.__qualname__ = call
         return intrinsic(store4)
 
+    @intrinsic
+    def peek(typingctx: Any, x: Any, index: Any) -> Any:
+        """Load `x[index]`, which another block may store meanwhile.
+
+        x: numbers of 4 or 8 bytes in global memory. Relaxed: orders nothing else.
+        """
+        check("peek", x, index)
+        number, letter, name = letters(x.dtype)
+
+        def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+            at = pointer(context, builder, signature.args, args)
+            text = f"ld.relaxed.gpu.global.{name} $0, [$1];"
+            kinds = f"={letter},l,~{{memory}}"
+            at = builder.ptrtoint(at, address)
+            return assembly(builder, number, text, kinds, [at])
+
+        return x.dtype(x, index), codegen
+
+    @intrinsic
+    def poke(typingctx: Any, x: Any, index: Any, value: Any) -> Any:
+        """Store `value` to `x[index]`, which another block may load meanwhile.
+
+        The same conditions as for `peek`; the value is converted to the array's type.
+        """
+        check("poke", x, index)
+        _, letter, name = letters(x.dtype)
+
+        def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+            to = pointer(context, builder, signature.args, args)
+            text = f"st.relaxed.gpu.global.{name} [$0], $1;"
+            values = [builder.ptrtoint(to, address), args[2]]
+            kinds = f"l,{letter},~{{memory}}"
+            assembly(builder, ir.VoidType(), text, kinds, values)
+            return context.get_dummy_value()
+
+        return types.void(x, index, x.dtype), codegen
+
+    def plain(call: str, text: str, result: Any, kinds: str, *takes: Any) -> Any:
+        """Make a function of numbers from one piece of PTX."""
+        number, stays = letters(result)[0], "prmt" in text
+
+        def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+            return assembly(builder, number, text, kinds, args, stays)
+
+        def one(typingctx: Any, a: Any) -> Any:
+            return result(*takes), codegen
+
+        def two(typingctx: Any, a: Any, b: Any) -> Any:
+            return result(*takes), codegen
+
+        function = one if len(takes) == 1 else two
+        function.__name__ = function.__qualname__ = call
+        function.__doc__ = f"See `weft.intrinsics`: {text}"
+        return intrinsic(function)
+
+    i, f = types.int32, types.float32
+    # A word is unpacked anew each time it is asked for: the assembly stays where it
+    # is, and so the compiler does not keep two registers for what one can hold.
+    half = "{{ .reg .b32 t; prmt.b32 t, $1, 0, {}; mov.b32 $0, t; }}"
+    pairs = [
+        plain("bf16_pair", "cvt.rn.bf16x2.f32 $0, $2, $1;", i, "=r,f,f", f, f),
+        plain("bf16_low", half.format("0x1044"), f, "=f,r", i),
+        plain("bf16_high", half.format("0x3244"), f, "=f,r", i),
+        plain("bf16_max", "max.bf16x2 $0, $1, $2;", i, "=r,r,r", i, i),
+    ]
+    names = "bf16_pair", "bf16_low", "bf16_high", "bf16_max"
+
     return {
         "load4": load("load4"),
         "load4_cs": load("load4_cs", "cs"),
         "load4_nc": load("load4_nc", "nc"),
         "store4": store("store4"),
         "store4_cs": store("store4_cs", "cs"),
-    }
+        "peek": peek,
+        "poke": poke,
+    } | dict(zip(names, pairs, strict=True))
 
 
-_twins: dict[str, Callable[..., Any]] = {
+# What a kernel calls in the simulator, which makes `peek` and `poke` known to others.
+TWIN: dict[str, Callable[..., Any]] = {
     "load4": _load4,
     "load4_cs": _load4_cs,
     "load4_nc": _load4_nc,
     "store4": _store4,
     "store4_cs": _store4_cs,
+    "peek": _peek,
+    "poke": _poke,
+    "bf16_pair": _bf16_pair,
+    "bf16_low": _bf16_low,
+    "bf16_high": _bf16_high,
+    "bf16_max": _bf16_max,
 }
 _config: Any = numba.config
-_here: dict[str, Any] = _twins if _config.ENABLE_CUDASIM else _build()
+_here: dict[str, Any] = TWIN if _config.ENABLE_CUDASIM else _build()
 
 load4: Any = _here["load4"]
 load4_cs: Any = _here["load4_cs"]
 load4_nc: Any = _here["load4_nc"]
 store4: Any = _here["store4"]
 store4_cs: Any = _here["store4_cs"]
-
-# (what a kernel names, the Python function that stands in for it in the simulator)
-TWINS: tuple[tuple[Any, Callable[..., Any]], ...] = tuple(
-    (_here[name], twin) for name, twin in _twins.items()
-)
+peek: Any = _here["peek"]
+poke: Any = _here["poke"]
+bf16_pair: Any = _here["bf16_pair"]
+bf16_low: Any = _here["bf16_low"]
+bf16_high: Any = _here["bf16_high"]
+bf16_max: Any = _here["bf16_max"]

@@ -1,11 +1,11 @@
 """Hazards in a trace: races and reads of memory that nobody wrote.
 
 Two accesses race if they touch the same bytes, come from two threads, one of them at
-least writes, not both are atomic, and nothing orders them: no barrier of the block or
-the grid, no warp-synchronous operation whose mask names both lanes, no atomic handed
-from one to the other behind a fence. That is decided from what each thread could know
-of the others (see `trace.View`), so it does not depend on the order in which the
-simulator happened to run them.
+least writes, not both are atomic (relaxed loads and stores count as such), and nothing
+orders them: no barrier of the block or the grid, no warp-synchronous operation whose
+mask names both lanes, no atomic handed from one to the other behind a fence. That is
+decided from what each thread could know of the others (see `trace.View`), so it does
+not depend on the order in which the simulator happened to run them.
 
 Source: L. Lamport, "Time, Clocks, and the Ordering of Events in a Distributed System",
 1978; the candidates are narrowed as in C. Flanagan and S. Freund, "FastTrack", 2009.
@@ -145,9 +145,10 @@ def _groups(trace: Trace, rows: Columns, who: Columns, *keys: Columns) -> list[C
     starts = np.flatnonzero(new)
     rows, who = rows[order], who[order]
     operation = trace.operation[rows]
+    relaxed = np.isin(rows, trace.atomics["relaxed"])
     several = np.minimum.reduceat(who, starts) != np.maximum.reduceat(who, starts)
     writes = np.logical_or.reduceat(operation != READ, starts)
-    plain = np.logical_or.reduceat(operation != ATOMIC, starts)
+    plain = np.logical_or.reduceat((operation != ATOMIC) & ~relaxed, starts)
     ends = np.append(starts[1:], rows.size)
     chosen = np.flatnonzero(several & writes & plain)
     return [rows[starts[g] : ends[g]] for g in chosen]
@@ -192,28 +193,34 @@ def _unordered(
 ) -> tuple[int, int] | None:
     """The first two rows of a group that nothing orders; the group is in order."""
     views = trace.views
+    relaxed = set(trace.atomics["relaxed"].tolist())
     write: int | None = None
     others: list[int] = []  # reads and atomics since the last write, one a thread
 
     for row in rows.tolist():
         view, operation = views[trace.view[row]], int(trace.operation[row])
-        if operation == READ:
-            rivals = [] if write is None else [write]
+        rivals = [] if write is None else [write]
+        if row in relaxed:
+            if operation == WRITE:
+                reads = [r for r in others if trace.operation[r] == READ]
+                rivals += [r for r in reads if r not in relaxed]
+        elif operation == READ:
             if trace.site[row] not in guesses:
-                rivals += [r for r in others if trace.operation[r] == ATOMIC]
+                rivals += [r for r in others if trace.operation[r] != READ]
         elif operation == ATOMIC:
-            rivals = [] if write is None else [write]
             rivals += [
                 r
                 for r in others
-                if trace.operation[r] == READ and trace.site[r] not in guesses
+                if trace.operation[r] == READ
+                and trace.site[r] not in guesses
+                and r not in relaxed
             ]
         else:
-            rivals = others if write is None else [write, *others]
+            rivals += others
         for rival in rivals:
             if not view.sees(rival, views[trace.view[rival]]):
                 return rival, row
-        if operation == WRITE:
+        if operation == WRITE and row not in relaxed:
             write, others = row, []
         else:
             others.append(row)

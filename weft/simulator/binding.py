@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from ..intrinsics import TWINS
+from .. import intrinsics
 from . import language, mathematics
 from .faults import Fault, Place
 from .memory import as_dtype
@@ -93,12 +93,14 @@ class Bound:
             if value.__name__.endswith("cuda.libdevice"):
                 return mathematics.Libdevice()
             if value.__name__ == "weft.intrinsics":
-                return types.SimpleNamespace(**{t.__name__[1:]: t for _, t in TWINS})
+                return types.SimpleNamespace(
+                    **{name: self._cuda.intrinsic(name) for name in intrinsics.TWIN}
+                )
         if isinstance(value, numba_types.Number):
             return Cast(as_dtype(value))
-        for gpu, twin in TWINS:
-            if value is gpu:
-                return twin
+        for name in intrinsics.TWIN:
+            if value is getattr(intrinsics, name):
+                return self._cuda.intrinsic(name)
         inner = python_function(value)
         if inner is not None:
             return self._bind(inner)

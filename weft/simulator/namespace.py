@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from .. import intrinsics
 from .limits import STATIC_SHARED
 from .memory import Array, as_dtype, poison, wrap
 from .warps import FULL, Call
@@ -46,6 +47,8 @@ class Cuda:
         self.atomic = Atomic(run)
         self.cg = SimpleNamespace(this_grid=lambda: GridGroup(run))
         self.fp16 = Half()
+        relaxed = Relaxed(run)
+        self._intrinsics = {"peek": relaxed.peek, "poke": relaxed.poke}
 
     def grid(self, ndim: int) -> Any:
         return self._positions(ndim, "grid", self._run.current.position)
@@ -177,6 +180,10 @@ class Cuda:
         close = difflib.get_close_matches(name, [*dir(self), *_NAMES], 1)
         hint = f"; did you mean cuda.{close[0]}?" if close else ""
         raise AttributeError(f"a kernel has no cuda.{name}{hint}")
+
+    def intrinsic(self, name: str) -> Any:
+        """The simulated form of a function of `weft.intrinsics`."""
+        return self._intrinsics.get(name) or intrinsics.TWIN[name]
 
     def twin_of(self, value: Any) -> Any:
         """The simulated form of something imported from `numba.cuda` by name."""
@@ -378,6 +385,23 @@ class Atomic:
 _ATOMIC_KINDS = {"inc": "u", "dec": "u"} | dict.fromkeys(
     ("and_", "or_", "xor", "exch", "cas"), "iu"
 )
+
+
+class Relaxed:
+    """`peek` and `poke` of `weft.intrinsics`, which the rest of the launch sees."""
+
+    def __init__(self, run: "Run") -> None:
+        self._run = run
+
+    def peek(self, x: Any, index: Any) -> Any:
+        with self._run.relaxed("peek"):
+            found = intrinsics.TWIN["peek"](x, index)
+        self._run.polled((x._name, index), found.tobytes())
+        return found
+
+    def poke(self, x: Any, index: Any, value: Any) -> None:
+        with self._run.relaxed("poke"):
+            intrinsics.TWIN["poke"](x, index, value)
 
 
 class Half:

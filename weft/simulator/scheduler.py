@@ -28,6 +28,7 @@ from .warps import OPERATIONS, AbsentLane, Call, bits, lanes_in
 
 LONGEST_LOOP = 10_000_000  # iterations of one thread's `for` loops
 TURN = 64  # iterations after which a `while` lets others run
+POLL = 3  # iterations that looking in vain at what others store counts besides
 
 
 @dataclass(slots=True, eq=False)
@@ -49,6 +50,7 @@ class Thread:
         "lane",
         "number",
         "over",
+        "polled",
         "position",
         "reply",
         "steps",
@@ -71,6 +73,7 @@ class Thread:
         )
         self.glet: Any = None
         self.over = False
+        self.polled: Any = None
         self.waiting: Any = None
         self.reply: Any = None
         self.steps = 0
@@ -167,6 +170,11 @@ class Run:
     @contextlib.contextmanager
     def atomically(self, kinds: set[str]) -> Iterator[None]:
         """Mark the accesses within as one atomic operation; see `Trace.atomics`."""
+        yield
+
+    @contextlib.contextmanager
+    def relaxed(self, kind: str) -> Iterator[None]:
+        """Mark the access within as a relaxed load ('peek') or store ('poke')."""
         yield
 
     # What a trace wants to know
@@ -326,6 +334,14 @@ class Run:
     def pause(self) -> None:
         """Let the other threads run."""
         self._wait(PAUSE)
+
+    def polled(self, where: Any, found: bytes) -> None:
+        """Let the others run if a thread finds what it found there before."""
+        again = self.current.polled == (where, found)
+        self.current.polled = where, found
+        if again:
+            self._idle_steps += POLL
+            self.pause()
 
     def try_later(self) -> None:
         """Let the others run before a thread's first compare-and-swap or exchange.

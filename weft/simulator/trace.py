@@ -128,12 +128,13 @@ class Trace:
     `places`), `array` (into `arrays`), `space` (GLOBAL, SHARED, LOCAL), `address` and
     `size` in bytes, `operation` (READ, WRITE, ATOMIC). Addresses are those of each
     space; two arrays overlap only where they share memory. `atomics` are the rows of
-    compare-and-swaps ("cas"), of additions of 1 ("one") and of operations on an element
-    that is no matter of data ("known"), `flops` the floating-point operations of each
-    line. `blocks` of `all_blocks` were written down. `partial` lists the barriers
-    that a block passed without some of its threads: block, place, and who came.
-    `extents` gives for each array where it begins, and its shape, () for one whose
-    elements do not follow one another.
+    compare-and-swaps ("cas"), of additions of 1 ("one"), of operations on an element
+    that is no matter of data ("known") and of relaxed loads and stores ("relaxed": READ
+    and WRITE in `operation`), `flops` the floating-point operations of each line.
+    `blocks` of `all_blocks` were written down. `partial` lists the barriers that a
+    block passed without some of its threads: block, place, and who came. `extents`
+    gives for each array where it begins, and its shape, () for one whose elements do
+    not follow one another.
     """
 
     places: list[Place]
@@ -238,7 +239,9 @@ class TracedRun(Run):
         self._memory: list[tuple[int, int, int, int]] = []
         self.atomic = False
         self.kinds: set[str] = set()  # of the atomic operation going on
-        self.atomics: dict[str, list[int]] = {"cas": [], "one": [], "known": []}
+        self.relaxing = ""  # the relaxed access going on: 'peek' or 'poke'
+        kinds = "cas", "one", "known", "relaxed"
+        self.atomics: dict[str, list[int]] = {kind: [] for kind in kinds}
         self.noting = True
         self._flops: dict[int, int] = {}
         super().__init__(*args)
@@ -339,6 +342,14 @@ class TracedRun(Run):
             yield
         finally:
             self.atomic = False
+
+    @contextlib.contextmanager
+    def relaxed(self, kind: str) -> Iterator[None]:
+        self.relaxing = kind
+        try:
+            yield
+        finally:
+            self.relaxing = ""
 
     # Synchronisation
 
@@ -449,11 +460,15 @@ class TracedRun(Run):
 
         What a thread knew at a fence is released with its next atomics; whoever then
         has an atomic operation on the same address acquires it, if the fence was for
-        more than the thread's block or both are in that block.
+        more than the thread's block or both are in that block. Of the relaxed accesses
+        a store releases, in place of what was there, and a load acquires.
         """
         thread = self.current
         view = self._of[thread]
         key = space, None if space == "global" else view.block, address
+        if self.relaxing == "poke":
+            self._released[key] = self._fenced.get(thread, {})
+            return
         there = self._released.get(key, {})
         known = view.known
         for to in (EVERYONE, view.block):
@@ -463,7 +478,7 @@ class TracedRun(Run):
             self._renew(thread, view.who, view.epoch, view.grid, view.lanes, known)
             self._turns.append(self._kept + len(self.log))
             self._turn_views.append(self._of[thread].index)
-        if thread in self._fenced:
+        if thread in self._fenced and not self.relaxing:
             self._released[key] = _joined(there, self._fenced[thread])
 
     # Notes
@@ -708,10 +723,12 @@ class Traced(Array):
             return
         strides = zip(parts, self._data.strides, strict=False)
         offset = sum(int(part) * stride for part, stride in strides)
-        if operation == ATOMIC:
+        if operation == ATOMIC or run.relaxing:
             run.exchange(self._space, run.address(self._number) + offset)
         if not run.noting:
             return
+        if run.relaxing:
+            run.atomics["relaxed"].append(run.rows)
         if operation == ATOMIC:
             for kind in run.kinds & run.atomics.keys():
                 run.atomics[kind].append(run.rows)
@@ -749,7 +766,7 @@ class Traced1(Traced):
     def __setitem__(self, index: Any, value: Any) -> None:
         run = self._run
         try:
-            special = run.atomic or self._whole or self._readonly
+            special = run.atomic or run.relaxing or self._whole or self._readonly
             if index >= 0 and run.noting and not special:
                 self._data[index] = value
                 if self._written is not None:
@@ -771,7 +788,7 @@ class Traced2(Traced):
         run = self._run
         try:
             i, j = index
-            special = run.atomic or self._whole or self._readonly
+            special = run.atomic or run.relaxing or self._whole or self._readonly
             if i >= 0 <= j and run.noting and not special:
                 self._data[index] = value
                 if self._written is not None:
