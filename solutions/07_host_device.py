@@ -183,8 +183,8 @@ if len(sent) and len(few):
     assert sent["pinned"].rate > 20 * few["pinned"].rate
 
 # %% [markdown] tags=["solution"]
-# Pinned memory lets the bus run at nearly what it can. From pageable memory a thread
-# of the driver copies first, and that is what everything waits for.
+# Pinned memory lets the bus run at nearly what it can. From pageable memory a CPU
+# copies first, and that is what everything waits for.
 #
 # 4 KB are another matter. There is hardly anything to copy, and what is left is the
 # cost of asking, most of it Python's. PyTorch asks in a fraction of Numba's time, and
@@ -267,8 +267,8 @@ fetched.expect("pinned", at_least=1.8, times="used")
 # **Unified** (managed) memory has one address on both sides, and the driver moves
 # pages to whoever touches them.
 #
-# A kernel adds up 2^22 float32 (17 MB). The host has just written into them, a number in
-# each page of 4 KB:
+# A kernel adds up 2^22 float32 (17 MB). The host has just written into them, a number
+# in each page of 4 KB:
 #
 # - `copy`: from pinned memory to the device, then the sum;
 # - `mapped`: the sum, over the bus;
@@ -647,9 +647,9 @@ assert alone.busy < 1.1 * alone.ms
 # One after the other that makes 15 ms. If all three ran at once, all the time, it would
 # be 4.9 ms.
 #
-# `one stream` is everything in one stream, in 8 pieces; the others use three streams and
-# 2, 8, 32 or 128 pieces; `pageable` has 8 pieces and three streams, but its arrays are
-# plain NumPy arrays. How many times as fast as `one stream` is each?
+# `one stream` is everything in one stream, in 8 pieces; the others use three streams
+# and 2, 8, 32 or 128 pieces; `pageable` has 8 pieces and three streams, but its
+# arrays are plain NumPy arrays. How many times as fast as `one stream` is each?
 
 # %%
 guess = {"8 pieces": None, "128 pieces": None, "pageable": None}
@@ -687,10 +687,10 @@ overlap.expect("8 pieces", at_least=1.2, times="2 pieces")
 overlap.expect("one stream", at_least=1.5, times="pageable")
 
 # %% [markdown] tags=["solution"]
-# With two pieces, hardly anything can overlap: the first comes in alone, the last goes
-# out alone. With many, the host cannot queue them as fast as the GPU does them: each
-# costs it three calls and six slices of Python, a third to half of a millisecond. (Slices
-# that are made once, outside of the function, cost that once.)
+# With two pieces, hardly anything can overlap: the first comes in alone, the last
+# goes out alone. With many, the host cannot queue them as fast as the GPU does them:
+# each costs it three calls and six slices of Python, a third to half of a
+# millisecond. (Slices that are made once, outside of the function, cost that once.)
 #
 # From pageable memory, streams are of no use. A copy there keeps the host until it is
 # through, and the host is who should be queueing the rest.
@@ -832,8 +832,8 @@ if weft.GPU:
 #
 # Often there is no pinned array with all the data in it. Data come in pieces, from a
 # file or over the network, and the host puts each into one of **two** pinned buffers
-# while the GPU is busy with the other. `near` has the two buffers on the host, `d_x` and
-# `d_out` two each on the device, and there are two streams, one for each of them.
+# while the GPU is busy with the other. `near` has the two buffers on the host, `d_x`
+# and `d_out` two each on the device, and there are two streams, one for each of them.
 #
 # The starter forgets something. It is right for two pieces. Run the check, read which
 # line runs ahead of which, and put **one line** in. Not any line: with
@@ -951,8 +951,8 @@ feeding.expect("its own", at_least=1.15)
 #
 # Three short ones, to look at rather than to write.
 #
-# **Priorities.** A kernel of some 10 ms is running. A small one comes into another stream,
-# of the same priority or of a higher one. How much earlier is it done?
+# **Priorities.** A kernel of some 10 ms is running. A small one comes into another
+# stream, of the same priority or of a higher one. How much earlier is it done?
 #
 # **Callbacks.** After a kernel of about half a millisecond the host has to act. It can
 # wait (`synchronise`), ask again and again (`query`), or have a function of its own
@@ -1097,9 +1097,10 @@ threaded.expect("1 thread", at_least=1.0, times="4 threads")
 # small kernel waits until the large one has no more blocks to start.
 #
 # A callback takes a thread of the driver and Python's lock, and may call nothing of
-# CUDA. It is for signals, not for work. And a Python program queues with one thread at
-# a time, whatever their number, as the lock allows only that; four are slower, since
-# they fight for it. Threads help where they *wait*: `synchronize()` gives the lock away.
+# CUDA. It is for signals, not for work. And a Python program queues with one thread
+# at a time, whatever their number, as the lock allows only that; four are slower,
+# since they fight for it. Threads help where they *wait*: `synchronize()` gives the
+# lock away.
 
 # %% [markdown]
 # ## If you want more
@@ -1117,8 +1118,8 @@ threaded.expect("1 thread", at_least=1.0, times="4 threads")
 #
 # ## What you learned
 #
-# 1. The bus is slow: some 50 GB/s against the 4,000 of the GPU's memory. Copy once, keep
-#    data there, copy back the results only.
+# 1. The bus is slow: some 50 GB/s against the 4,000 of the GPU's memory. Copy once,
+#    keep data there, copy back the results only.
 # 2. Pinned memory is what the bus can read. It is costly to make: make it once.
 # 3. A launch returns at once, and so does a copy in a stream from pinned memory.
 #    Without waiting, you time the asking, and read what is not there yet.
