@@ -160,13 +160,13 @@ check(
 # - a pair of events behind something long, so that the launch is queued before the GPU
 #   comes to the first event.
 #
-# Which of them agree for the large array, and which for the small one? Guess how many
-# times each reads of what the last one does. (The table's × are speeds: a stopwatch
-# that reads half as much looks twice as fast. Guess so.)
+# Which of them agree for the large array, and which for the small one? Guess each beside
+# the last one, as the table counts it: 2 for a stopwatch that reads half of what the
+# last one does, 0.5 for one that reads twice as much.
 
 # %%
-guess = {"clock": 5, "clock, waiting": 1, "events": 1}
-guess_small = {"clock": 1, "clock, waiting": 1, "events": 1}
+guess = {"clock": None, "clock, waiting": None, "events": None}
+guess_small = {"clock": None, "clock, waiting": None, "events": None}
 
 
 @cuda.jit
@@ -243,6 +243,26 @@ small = bench.compare(
     stopwatch=readings,
 )
 small
+
+# %% [markdown]
+# And what does your function say?
+
+# %%
+class RealGPU:
+    """The two methods of a ToyGPU, for the GPU in this machine."""
+
+    def __init__(self, launch):
+        self.launch = launch
+
+    def event(self):
+        return torch.cuda.Event(enable_timing=True)
+
+
+if weft.on_gpu("gpu_time has only the toy to time"):
+    for size in (1 << 26, 1 << 10):
+        x = cuda.to_device(np.ones(size, np.float32))
+        gpu = RealGPU(lambda x=x: double[-(-x.size // 256), 256](x))
+        print(f"{size:10,} numbers: {gpu_time(gpu)} ms")
 
 # %% tags=["solution"]
 large.expect("clock", at_least=2)
@@ -430,9 +450,8 @@ print(copy, product, sep="\n\n")
 # 3 products, 2 sums and a root. A cube root reads 4 bytes and writes 4; a step of
 # Newton's method has 5 operations.
 #
-# The cell below divides. `busy` is the share of the waiting in which the GPU works; the
-# last two columns say what fraction of the least time is in the GPU's time: how near
-# it is to either roof.
+# The cell below divides. `busy` is the share of the waiting in which the GPU works. The
+# last two columns divide the least time by the GPU's: how near is it to either roof?
 
 # %%
 WORK = {  # bytes, operations
@@ -596,7 +615,7 @@ check(
 # the host almost 30 µs, one kernel 1.2 µs on the GPU. How many times as fast are they?
 
 # %%
-guess = {"as a graph": 10, "all_steps": 50}
+guess = {"as a graph": None, "all_steps": None}
 
 
 def fewer_launches():
@@ -637,6 +656,16 @@ springs.expect("all_steps", at_least=10)
 # `vx` touches 32 rows, so it takes 32 sectors; those bring all 8 numbers of each
 # particle, of which 3 are wanted. The kernel is as fast as its bytes.
 #
+# You can count that without a GPU, and without anybody's permission. `weft.trace` runs
+# a kernel in the simulator and writes down what it touches. Here for 128 particles, of
+# which you counted 16 bytes each, 2,048 together. What is moved, and how much of that
+# is distinct, so that no cache can save it?
+
+# %%
+some = np.ones((128, 8), np.float32)
+weft.trace(speeds)[2, 64](some, np.empty(128, np.float32))
+
+# %% [markdown]
 # Lay the data out the other way round: a row for each *field*, with all particles in
 # it. Then `vx` of 32 neighbours is 128 bytes in one piece, and the masses stay where
 # they are. Write the kernel for that layout. The check allows 4 sectors per request.
@@ -679,7 +708,7 @@ check(
 # should the ratio of the times be, if both go at the rate of a copy?
 
 # %%
-guess = {"a row a field": 2}
+guess = {"a row a field": None}
 
 
 def layouts():
@@ -706,6 +735,7 @@ layout.expect("a row a field", at_least=1.5)
 
 # %% [markdown] tags=["solution"]
 # 32 bytes read and 4 written, against 12 and 4: a factor of 36 / 16 = 2.25 at most.
+# (36 × 128 = 4,608 bytes was what the trace said for 128 particles.)
 # Close to the roof, a kernel cannot be made faster, only smaller. That the *layout*
 # decides is why libraries keep fields apart ("structure of arrays").
 #
@@ -767,7 +797,7 @@ check(
 # Twice as fast, then?
 
 # %%
-guess = {"float32": 2}
+guess = {"float32": None}
 
 
 def widths():
@@ -898,7 +928,7 @@ check(
 # PyTorch has a sum, too. How many times as fast as before are they?
 
 # %%
-guess = {"piece_sums": 50, "torch.sum": 50}
+guess = {"piece_sums": None, "torch.sum": None}
 
 
 def sums():
@@ -985,8 +1015,8 @@ if weft.on_gpu("the chapter shows a recorded timeline"):
 # %% [markdown]
 # ## If you want more
 #
-# - Time the four programs with your own `gpu_time`: a class with `launch` and
-#   `event = lambda self: torch.cuda.Event(enable_timing=True)` is all it takes.
+# - Time the four programs with your own `gpu_time`. Which of them comes out too long,
+#   and what would you queue before it?
 # - Where you may read counters: `ncu --set full -k regex:speeds python
 #   programs.py speeds`, with `book/recordings/11_profiling/programs.py`. Find every
 #   number of exercise 2 in what it prints.
