@@ -160,9 +160,9 @@ check(
 # - a pair of events behind something long, so that the launch is queued before the GPU
 #   comes to the first event.
 #
-# Which of them agree for the large array, and which for the small one? Guess each beside
-# the last one, as the table counts it: 2 for a stopwatch that reads half of what the
-# last one does, 0.5 for one that reads twice as much.
+# Which of them agree for the large array, and which for the small one? Guess each
+# beside the last one, as the table counts it: 2 for a stopwatch that reads half of what
+# the last one does, 0.5 for one that reads twice as much.
 
 # %%
 guess = {"clock": None, "clock, waiting": None, "events": None}
