@@ -225,7 +225,9 @@ def float64_lines(ptx: str, files: set[str]) -> set[tuple[str, int]]:
         if ".loc" in text and (spots := re.findall(r"(\d+) (\d+) \d+", text)):
             known = [(named.get(f, ""), int(line)) for f, line in spots]
             # Line 0 is the compiler's own: the start of a loop, say.
-            here = next((at for at in known if at[1] and known_file(at[0], files)), None)
+            here = next(
+                (at for at in known if at[1] and known_file(at[0], files)), None
+            )
         elif re.match(r"\s*(@\S+\s+)?[a-z][\w.]*\.f64", text) and here:
             found.add((known_file(here[0], files), here[1]))
     return found
