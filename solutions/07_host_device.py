@@ -785,6 +785,8 @@ check(
 # with nothing to order it after the kernel, five times. What share of the elements is
 # old, if the kernel takes about as long as the copy? If it takes four times as long?
 # And if everything is in order, but the host reads `out` without waiting?
+#
+# (The simulator does one thing after the other: there, nothing is ever old.)
 
 # %%
 def old_share(steps, wait):
