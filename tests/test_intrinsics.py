@@ -132,6 +132,13 @@ def test_pairs_of_bfloat16():
     assert (low(most), high(most)) == (1, -4)
 
 
+def test_a_power_of_two():
+    power = TWINS["exp2"]
+    assert (power(np.float32(3)), power(np.float32(-np.inf))) == (8, 0)
+    assert power(np.float32(-127)) == 0
+    assert np.isnan(power(np.float32(np.nan)))
+
+
 COMPILE = """
 import importlib.util, sys
 spec = importlib.util.spec_from_file_location("intrinsics", sys.argv[1])
@@ -186,13 +193,13 @@ for kind, name in ((uint64, "u64"), (int32, "u32"), (float32, "f32")):
 def packed(x, out):
     a, b, c, d = load4(x, 0)
     most = bf16_max(a, b)
-    out[0] = bf16_pair(bf16_low(most) * bf16_high(c), bf16_high(d))
+    out[0] = bf16_pair(bf16_low(most) * bf16_high(c), exp2(bf16_high(d)))
 
 bf16_max, bf16_pair = module.bf16_max, module.bf16_pair
-bf16_low, bf16_high = module.bf16_low, module.bf16_high
+bf16_low, bf16_high, exp2 = module.bf16_low, module.bf16_high, module.exp2
 words = types.Array(int32, 1, "C")
 ptx, _ = cuda.compile_ptx(packed, void(words, words), cc=(8, 0))
-for line in ("ld.global.v4.u32", "max.bf16x2", "cvt.rn.bf16x2.f32", "prmt.b32"):
+for line in ("ld.global.v4.u32", "max.bf16x2", "cvt.rn.bf16x2.f32", "prmt.b32", "ex2.approx.ftz"):
     assert line in ptx, ptx
 assert ".f64" not in ptx, ptx
 

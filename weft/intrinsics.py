@@ -26,6 +26,10 @@ where other data goes with the number.
 `bf16_pair`, `bf16_low`, `bf16_high` and `bf16_max` work on an int32 that holds two
 bfloat16, the one with the lower address in the lower half (PTX ISA, "cvt.rn.bf16x2.f32"
 and "max.bf16x2"; compute capability 8.0 or higher).
+
+`exp2(x)` is 2 to the power of a float32 in one instruction, right to about 22 bits,
+and 0 where the result would be below 2 to the power of -126 (PTX ISA,
+"ex2.approx.ftz.f32").
 """
 
 from collections.abc import Callable
@@ -42,6 +46,7 @@ __all__ = [
     "bf16_low",
     "bf16_max",
     "bf16_pair",
+    "exp2",
     "load4",
     "load4_cs",
     "load4_nc",
@@ -227,6 +232,11 @@ def _bf16_high(word: Any) -> Any:
 def _bf16_max(a: Any, b: Any) -> Any:
     low = np.fmax(_bf16_low(a), _bf16_low(b))
     return _bf16_pair(low, np.fmax(_bf16_high(a), _bf16_high(b)))
+
+
+def _exp2(x: Any) -> Any:
+    result = np.exp2(np.float32(x))
+    return np.float32(0) if result < np.float32(2**-126) else result
 
 
 def _build() -> dict[str, Any]:
@@ -426,8 +436,9 @@ def _build() -> dict[str, Any]:
         plain("bf16_low", half.format("0x1044"), f, "=f,r", i),
         plain("bf16_high", half.format("0x3244"), f, "=f,r", i),
         plain("bf16_max", "max.bf16x2 $0, $1, $2;", i, "=r,r,r", i, i),
+        plain("exp2", "ex2.approx.ftz.f32 $0, $1;", f, "=f,f", f),
     ]
-    names = "bf16_pair", "bf16_low", "bf16_high", "bf16_max"
+    names = "bf16_pair", "bf16_low", "bf16_high", "bf16_max", "exp2"
 
     return {
         "load4": load("load4"),
@@ -453,6 +464,7 @@ TWIN: dict[str, Callable[..., Any]] = {
     "bf16_low": _bf16_low,
     "bf16_high": _bf16_high,
     "bf16_max": _bf16_max,
+    "exp2": _exp2,
 }
 _config: Any = numba.config
 _here: dict[str, Any] = TWIN if _config.ENABLE_CUDASIM else _build()
@@ -468,3 +480,4 @@ bf16_pair: Any = _here["bf16_pair"]
 bf16_low: Any = _here["bf16_low"]
 bf16_high: Any = _here["bf16_high"]
 bf16_max: Any = _here["bf16_max"]
+exp2: Any = _here["exp2"]
