@@ -372,8 +372,8 @@ check(
 # - `four each`: four scalar loads a thread, a block apart, then four stores;
 # - `copy4`: yours.
 #
-# By hand: all four use every byte they move. How fast is each beside `copy_`? (As long as
-# exercise 2 is open, the row `copy4` times a kernel that does nothing, quickly.)
+# By hand: all four use every byte they move. How fast is each beside `copy_`? (As long
+# as exercise 2 is open, the row `copy4` times a kernel that does nothing, quickly.)
 
 # %%
 @cuda.jit
