@@ -36,8 +36,8 @@ function shape(i, x, y, kind) {
 
 function frame(width) {
   const wide = width >= 560;
-  const [left, top, bottom] = [wide ? 62 : 40, 14, 44];
-  const height = wide ? 330 : 270;
+  const [left, top, bottom] = wide ? [62, 14, 44] : [40, 54, 44];
+  const height = wide ? 330 : 310;
   return { wide, left, top, right: width - 15, bottom: height - bottom, height };
 }
 
@@ -83,19 +83,31 @@ function draw(state, width) {
   );
 
   const roof = `M${x(FROM)} ${y(bandwidth * FROM)}L${x(ridge)} ${y(peak)}H${x(TO)}`;
+  const memory = `${state.memory} ${short(bandwidth)}B/s`;
+  const arithmetic = `${state.arithmetic} ${short(peak)}FLOP/s`;
   const slope = (Math.atan2(y(peak) - y(bandwidth), x(ridge) - x(1)) * 180) / Math.PI;
-  const on = x(wide ? 1 / 3 : 0.8);
+  const on = x(1 / 3);
   const out = [
     below,
     beside,
     s("path", { d: `${roof}V${bottom}H${left}Z`, class: "under" }),
     s("path", { d: roof, class: "roof" }),
-    text(0, 0, `${state.memory} ${short(bandwidth)}B/s`, "mid strong", {
-      transform: `translate(${on} ${y(bandwidth * x.invert(on)) - 9}) rotate(${slope})`,
-    }),
-    text(right - 4, y(peak) - 9, `${state.arithmetic} ${short(peak)}FLOP/s`, "end strong"),
+    // On a narrow screen the ceilings have no room for their names: a key has.
+    wide
+      ? [
+          text(0, 0, memory, "mid strong", {
+            transform: `translate(${on} ${y(bandwidth * x.invert(on)) - 15}) rotate(${slope})`,
+          }),
+          text(right - 4, y(peak) - 9, arithmetic, "end strong"),
+        ]
+      : [
+          s("path", { d: "M1 14l14 -11", class: "roof" }),
+          text(24, 13, memory, "strong"),
+          s("path", { d: "M1 26h14", class: "roof" }),
+          text(24, 30, arithmetic, "strong"),
+        ],
     text(right, height - 4, "FLOP per byte moved", "soft end"),
-    width >= 300 && text(left + 4, top - 2, "FLOP/s", "soft"),
+    text(left + 4, top - 4, "FLOP/s", "soft"),
     s("path", { d: `M${x(intensity)} ${bottom}V${y(reach)}`, class: "probe" }),
     s("circle", { cx: x(intensity), cy: y(reach), r: 9, class: "hot" }),
   ];
