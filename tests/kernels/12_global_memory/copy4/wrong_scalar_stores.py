@@ -7,7 +7,7 @@ def copy4(x, out):
 
     for i in range(cuda.grid(1), fours, cuda.gridsize(1)):
         a, b, c, d = load4(x, 4 * i)
-        out[4 * i] = a
+        out[4 * i] = a  # <- here
         out[4 * i + 1] = b
         out[4 * i + 2] = c
         out[4 * i + 3] = d

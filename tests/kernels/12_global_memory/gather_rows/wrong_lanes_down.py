@@ -7,4 +7,4 @@ def gather_rows(table, idx, out):
 
     row, col = t % idx.size, t // idx.size
     if col < 32:
-        out[row, col] = table[idx[row], col]
+        out[row, col] = table[idx[row], col]  # <- here

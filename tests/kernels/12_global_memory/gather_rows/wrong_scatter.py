@@ -7,4 +7,5 @@ def gather_rows(table, idx, out):
 
     row, col = t // 32, t % 32
     if row < idx.size:
-        out[idx[row] % out.shape[0], col] = table[row % table.shape[0], col]
+        to = idx[row] % out.shape[0]
+        out[to, col] = table[row % table.shape[0], col]  # <- here

@@ -7,4 +7,4 @@ def gather_rows(table, idx, out):
 
     if t < idx.size:
         for col in range(32):
-            out[t, col] = table[idx[t], col]
+            out[t, col] = table[idx[t], col]  # <- here

@@ -7,7 +7,7 @@ def to_columns(p, out):
 
     if i < p.shape[0]:
         x, y, z, m = load4(p, (i, 0))
-        out[i, 0] = x
+        out[i, 0] = x  # <- here
         out[i, 1] = y
         out[i, 2] = z
         out[i, 3] = m
