@@ -40,6 +40,6 @@ def test_what_the_package_imports_is_installed_with_it() -> None:
     wanted = {name for path in ROOT.glob("weft/**/*.py") for name in imported(path)}
     wanted -= {"weft", *sys.stdlib_module_names}
     named = {re.split("[<>=]", d)[0] for d in SETTINGS["project"]["dependencies"]}
-    brought = {"traitlets"}  # by anywidget
+    brought = {"ipywidgets", "traitlets"}  # by anywidget
     assert wanted <= named | brought
     assert "anywidget" in wanted
