@@ -133,7 +133,7 @@ def test_every_kind_of_verdict_has_a_page_that_exists() -> None:
     topics = {"stores-race", "lost-update"}  # finer than a kind
     assert READ_ON.keys() - HEADLINES.keys() == topics
     without = {"begin", "stale", "wrong-value", "exception", "shape"}
-    without |= {"answer", "atomics", "narrow"}
+    without |= {"answer", "atomics"}
     without |= {"traffic", "clock"}
     assert HEADLINES.keys() - READ_ON.keys() == without
 

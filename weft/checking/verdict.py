@@ -24,6 +24,7 @@ PAGES = {
     "endless-loop": "A loop that does not end",
     "type": "Python that Numba does not compile",
     "sectors": "Uncoalesced access",
+    "narrow": "Narrow accesses",
     "bank-conflicts": "Bank conflicts",
     "divergence": "Warps that diverge",
     "loads": "A thread that loads too much",
