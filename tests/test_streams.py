@@ -442,6 +442,55 @@ def test_the_function_itself_stays_as_it_is():
     }
 
 
+def seconds(work):
+    cuda.synchronize()
+    start = time.perf_counter()
+    work()
+    cuda.synchronize()
+    return time.perf_counter() - start
+
+
+def unwaited(work):
+    start = time.perf_counter()
+    work()
+    return (time.perf_counter() - start) * 1e3
+
+
+def with_earlier(work):
+    start = time.perf_counter()
+    work()
+    cuda.synchronize()
+    return (time.perf_counter() - start) * 1e3
+
+
+@pytest.mark.parametrize(
+    ("function", "words"),
+    [
+        (seconds, "Seconds or milliseconds?"),
+        (unwaited, "Nothing has waited"),
+        (with_earlier, "Another kernel was still running"),
+    ],
+)
+def test_a_wrong_time_is_explained(function, words):
+    verdict = check(function, timer=[(12.5, 0), (3, 8)])
+    assert verdict.kind == "clock"
+    assert words in verdict.why
+
+
+def forgets(x, out, s, t):
+    d_x = cuda.to_device(x, stream=s)
+    double[-(-x.size // 32), 32, s](d_x, d_x)
+    d_x.copy_to_host(out, stream=s)
+
+
+def test_results_that_are_not_there_at_the_end():
+    verdict = check(forgets, **EXERCISE)
+    assert verdict.kind == "early-read"
+    assert verdict.message.startswith("forgets returns")
+    assert verdict.places[0][0].text.startswith("d_x.copy_to_host")
+    assert "stream 0" in verdict.why
+
+
 # What is shown
 
 

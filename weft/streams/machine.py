@@ -110,11 +110,13 @@ class Operation:
 class Conflict:
     """Two operations on one place, one of which writes, in no order.
 
-    region: as the later one names it; first_writes, later_writes: which of them do.
+    held, region: what the first and the later one touch; first_writes, later_writes:
+    which of them do.
     """
 
     first: Operation
     later: Operation
+    held: Region
     region: Region
     first_writes: bool
     later_writes: bool
@@ -302,7 +304,7 @@ class Machine:
                 for b in theirs:
                     if a.meets(b):
                         self.conflicts.append(
-                            Conflict(first, later, b, first_writes, later_writes)
+                            Conflict(first, later, a, b, first_writes, later_writes)
                         )
 
     def _slot(self, kind: Kind, ready: float, ms: float) -> float:

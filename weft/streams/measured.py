@@ -9,6 +9,7 @@ import numpy as np
 from weft.checking.exercise import is_kernel
 
 from .timeline import Bar
+from .twin import rebound
 
 
 class _Notes:
@@ -138,9 +139,9 @@ def measure(
         elif is_kernel(value):
             scope[name] = _Kernel(notes, value)
         elif isinstance(value, FunctionType) and value.__globals__ is mine:
-            scope[name] = _rebound(value, scope)
+            scope[name] = rebound(value, scope)
     args = given(_Bench(twin), *inputs)
-    run = _rebound(function, scope)
+    run = rebound(function, scope)
     run(*args)
     cuda.synchronize()
     notes.pairs.clear()
@@ -159,15 +160,3 @@ def measure(
         )
         for engine, stream, first, last in notes.pairs
     ]
-
-
-def _rebound(function: FunctionType, scope: dict[str, Any]) -> FunctionType:
-    made = FunctionType(
-        function.__code__,
-        scope,
-        function.__name__,
-        function.__defaults__,
-        function.__closure__,
-    )
-    made.__kwdefaults__ = function.__kwdefaults__
-    return made

@@ -17,7 +17,7 @@ import numpy as np
 from weft import markup
 from weft.errors import LearnerError
 
-from .twin import Bench, Stream, Watched
+from .twin import Bench, Watched
 
 ENGINES = ("copy in", "kernel", "copy out")
 MARKS = "0123456789abcdefghijklmnopqrstuvwxyz"
@@ -170,4 +170,4 @@ def apart(bars: Iterable[Bar]) -> list[Bar]:
     return found
 
 
-__all__ = ["Bar", "Stream", "Timeline", "apart", "timeline"]
+__all__ = ["Bar", "Timeline", "apart", "timeline"]

@@ -491,15 +491,7 @@ class Watched:
             return value
         name = getattr(value, "__name__", "")
         if isinstance(value, FunctionType) and value.__globals__ is self._given:
-            made = FunctionType(
-                value.__code__,
-                self._scope,
-                name,
-                value.__defaults__,
-                value.__closure__,
-            )
-            made.__kwdefaults__ = value.__kwdefaults__
-            return made
+            return rebound(value, self._scope)
         if is_kernel(value):
             return Kernel(self.machine, value)
         if name and name in vars(Time) and value is getattr(time, name, None):
@@ -517,6 +509,19 @@ class Watched:
             return Place("", 0)
         lines = linecache.getlines(frame.f_code.co_filename)
         return frame_place(frame, dict(enumerate((t.rstrip() for t in lines), 1)))
+
+
+def rebound(function: FunctionType, scope: dict[str, Any]) -> FunctionType:
+    """The same function, with other globals."""
+    made = FunctionType(
+        function.__code__,
+        scope,
+        function.__name__,
+        function.__defaults__,
+        function.__closure__,
+    )
+    made.__kwdefaults__ = function.__kwdefaults__
+    return made
 
 
 class Bench:
@@ -575,4 +580,5 @@ __all__ = [
     "Stream",
     "Watched",
     "plain",
+    "rebound",
 ]

@@ -13,14 +13,12 @@ def conflict(name: str, found: Conflict) -> Verdict:
     first, later = found.first, found.later
     region = str(found.region)
     places = notes(
-        (first, ("writes" if found.first_writes else "reads") + f" {region}"),
+        (first, ("writes" if found.first_writes else "reads") + f" {found.held}"),
         (later, ("writes" if found.later_writes else "reads") + f" {region}"),
     )
     if later.worker == HOST:
         return _host(name, found, region, places)
     why = f"Nothing orders {later.worker} after {first.worker}."
-    if first.worker == later.worker:  # cannot be: a stream keeps its order
-        raise AssertionError(why)
     if not found.first_writes:
         message = (
             f"{capital(later.what)} may overwrite {region} while {first.what} is "
@@ -52,13 +50,16 @@ def _host(name: str, found: Conflict, region: str, places: Notes) -> Verdict:
             f"waits for {first.worker}.",
             places,
         )
+    late = f"and {first.what} may not be done."
     return Verdict(
         name,
         "early-read",
-        f"{region} is read by the host, and {first.what} may not be done.",
+        f"{region} is read by the host, {late}"
+        if found.later.place.line
+        else f"{name} returns, {late}",
         f"A copy in a stream goes on after the call has returned, and nothing here "
         f"waits for {first.worker}.",
-        [p for p in places if p[0].line],
+        places,
     )
 
 
@@ -165,12 +166,12 @@ def clock(name: str, got: float, ms: float, before: float, machine: Machine) -> 
             f"Another kernel was still running when the clock was started, for "
             f"{before:g} ms. Its time is in there too."
         )
+    elif abs(got * 1e3 - ms) < 0.1 * ms or abs(got - ms * 1e3) < 100 * ms:
+        why = "Seconds or milliseconds? perf_counter counts the first."
     elif got < 0.5 * ms and not waited:
         why = "A launch returns at once. Nothing has waited for the kernel."
     elif got < 0.5 * ms:
         why = "The clock is read, or the event recorded, before the kernel is done."
-    elif abs(got * 1e3 - ms) < 0.1 * ms or abs(got - ms * 1e3) < 100 * ms:
-        why = "Seconds or milliseconds? perf_counter counts the first."
     else:
         why = ""
     when = f"a kernel of {ms:g} ms" + (f", queued behind {before:g} ms" * bool(before))
