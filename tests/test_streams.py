@@ -245,6 +245,23 @@ def test_values_are_right_in_the_order_of_asking():
     assert np.array_equal(plain(got), 2 * np.arange(N, dtype=np.float32))
 
 
+def test_other_ways_to_cut_and_to_launch():
+    def run(x, out, d_x, s, t):
+        for k, part in enumerate(d_x.split(32)):
+            stream = (s, t)[k]
+            part.copy_to_device(np.array_split(x, 2)[k], stream=stream)
+            double.forall(32, stream=stream)(part, part)
+            part.copy_to_host(out[k * 32 : k * 32 + 32], stream=stream)
+        cuda.synchronize()
+        return out.sum()
+
+    kinds = ("pinned", "pinned", "device", "stream", "stream")
+    machine, total = watch(run, *kinds)
+    assert machine.conflicts == []
+    assert total == N * (N - 1)
+    assert {o.worker for o in machine.operations} == {"stream 0", "stream 1", HOST}
+
+
 def test_a_host_array_given_to_a_kernel_crosses_the_bus_twice():
     def run(x):
         double[2, 32](x, x)

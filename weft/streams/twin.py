@@ -197,6 +197,11 @@ class DeviceArray:
     def reshape(self, *shape: Any) -> "DeviceArray":
         return DeviceArray(self._machine, self._data.reshape(*shape), self.stream)
 
+    def split(self, section: int, stream: Any = 0) -> "Iterator[DeviceArray]":
+        for low in range(0, self.size, section):
+            part = self._data[low : low + section]
+            yield DeviceArray(self._machine, part, stream or self.stream)
+
     def copy_to_device(self, ary: Any, stream: Any = 0) -> None:
         machine, worker = self._machine, of(self._machine, stream or self.stream)
         here = machine.region(self._data)
@@ -292,6 +297,12 @@ class Kernel:
     def __getitem__(self, config: Any) -> Callable[..., None]:
         configuration(config)  # a wrong one is refused where it is written
         return lambda *args: self._launch(config, args)
+
+    def forall(
+        self, ntasks: int, tpb: int = 0, stream: Any = 0, sharedmem: int = 0
+    ) -> Callable[..., None]:
+        threads = tpb or 128
+        return self[max(1, -(-ntasks // threads)), threads, stream, sharedmem]
 
     def __call__(self, *args: Any) -> None:
         raise TypeError(
