@@ -47,6 +47,8 @@ SHOWN: list[tuple[str, dict[str, Any]]] = [
     ("occupancy", {"registers": 72}),
     ("latency", {"ways": 2}),
     ("tiling", {"held": 2, "step": 3}),
+    ("tree", {}),
+    ("tree", {"tree": "packed", "step": 3}),
     ("streams", {"streams": 4, "pieces": 8}),
     ("trace", {"code": [[7, "    out[i] = x[j]"]], "accesses": [ACCESS]}),
 ]
@@ -58,6 +60,7 @@ PAGES = {
     "book/11_profiling": ["roofline", "latency"],
     "book/12_global_memory": ["latency", "warp_access"],
     "book/13_shared_memory": ["warp_access", "barrier", "banks", "occupancy"],
+    "book/14_reduction": ["tree"],
     "solutions/05_first_kernel": ["trace", "trace"],
     "solutions/13_shared_memory": ["trace", "trace"],
 }
