@@ -60,7 +60,7 @@ class Watched:
 
     def keep_here(self, route: object) -> None:
         parts = urlsplit(route.request.url)
-        if parts.scheme in ("data", "blob") or parts.hostname == "127.0.0.1":
+        if parts.scheme in ("data", "blob", "file") or parts.hostname == "127.0.0.1":
             route.continue_()
         else:
             self.left.append(route.request.url)

@@ -1,7 +1,8 @@
 """Make one module of a figure and of what it imports.
 
-A page fetches the modules as they are. A widget has only its own text, so here each
-module becomes a function that is called once. What that asks of a module: imports of
+A page from a server fetches the modules as they are. A widget has only its own text,
+and a page from a folder may load plain scripts alone, so here each module becomes a
+function that is called once. What that asks of a module: imports of
 names from "./x.js", and exports before a declaration, in a list, or by default.
 """
 
@@ -29,15 +30,29 @@ def names() -> list[str]:
 @cache
 def linked(name: str) -> str:
     """Return figure `name` as one ES module that imports nothing."""
-    done: list[str] = []
-    parts: list[str] = []
-    _add(name, done, parts)
-    return "\n".join([*parts, f"export default {_variable(name)}.default;\n"])
+    return "\n".join([*_parts(name), f"export default {_variable(name)}.default;\n"])
+
+
+@cache
+def script(name: str) -> str:
+    """Return figure `name` as a plain script, for pages opened from a folder.
+
+    A browser loads no modules there. The script leaves `weftFigures[name]` behind.
+    """
+    code = "\n".join([*_parts(name), f"return {_variable(name)}.default;"])
+    keep = f'(globalThis.weftFigures ??= {{}})["{name}"]'
+    return f"{keep} = (() => {{\n{code}\n}})();\n"
 
 
 def style() -> str:
     """Return the figures' stylesheet."""
     return (FOLDER / "figures.css").read_text(encoding="utf8")
+
+
+def _parts(name: str) -> list[str]:
+    parts: list[str] = []
+    _add(name, [], parts)
+    return parts
 
 
 def _variable(name: str) -> str:

@@ -19,6 +19,7 @@ from docutils.parsers.rst import directives
 from sphinx.application import Sphinx
 
 from weft.bench.results import REFERENCE
+from weft.exploring import linking
 from weft.exploring.place import place
 
 from . import results
@@ -137,6 +138,9 @@ def copy_modules(app: Sphinx) -> None:
     for path in (COURSE / FIGURES).iterdir():
         if path.suffix in (".js", ".css"):
             shutil.copyfile(path, target / path.name)
+    for name in linking.names():  # for who opens the book from a folder
+        code = linking.script(name)
+        (target / f"{name}.script.js").write_text(code, encoding="utf8")
 
 
 def load_where_played(

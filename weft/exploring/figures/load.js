@@ -1,8 +1,6 @@
 // In a page of the book there is no kernel: this finds its figures, fetches the module
 // of each when it is about to be seen, and gives it the state that the page holds.
 (function () {
-  // From a folder a browser does not load modules; the pictures stay as they are.
-  if (location.protocol === "file:") return;
   const here = new URL(".", document.currentScript.src);
 
   function modelOf(state) {
@@ -20,14 +18,30 @@
     };
   }
 
+  // From a folder a browser loads no modules: there each figure is a script of its own.
+  function script(name) {
+    return new Promise((resolve, reject) => {
+      const tag = document.createElement("script");
+      tag.src = new URL(`${name}.script.js`, here);
+      tag.onload = () => resolve(globalThis.weftFigures[name]);
+      tag.onerror = () => reject(new Error(`no ${tag.src}`));
+      document.head.append(tag);
+    });
+  }
+
+  const figure = async (name) =>
+    location.protocol === "file:"
+      ? script(name)
+      : (await import(new URL(`${name}.js`, here))).default;
+
   async function wake(place) {
     const state = JSON.parse(place.querySelector("script").textContent);
-    const module = await import(new URL(`${place.dataset.figure}.js`, here));
+    const { render } = await figure(place.dataset.figure);
     const el = document.createElement("div");
     el.setAttribute("role", "group");
     el.setAttribute("aria-label", place.dataset.label);
     place.querySelector(".weft-still").replaceWith(el);
-    await module.default.render({ model: modelOf(state), el });
+    await render({ model: modelOf(state), el });
     place.dataset.alive = "";
   }
 
