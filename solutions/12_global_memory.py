@@ -299,11 +299,11 @@ for s in (1, 2, 4, 8) if len(writes) else ():
     assert abs(measured / counted - 1) < 0.15
 
 # %% [markdown] tags=["solution"]
-# Memory cannot write 4 bytes. Whoever writes a part of a sector causes the sector to
-# be read, changed in L2, and written back: 64 bytes of traffic for each 4. So counted,
-# the strides up to 8 are within a few per cent of the prediction. A sector that is
-# written *whole*, even by several lanes or several requests soon after one another, is
-# not read.
+# Memory with error correction cannot write 4 bytes alone. Whoever writes a part of a
+# sector causes the sector to be read, changed in L2, and written back: 64 bytes of
+# traffic for each 4. So counted, the strides up to 8 are within a few per cent of the
+# prediction. A sector that is written *whole*, even by several lanes or several
+# requests soon after one another, is not read.
 
 # %% [markdown]
 # ## 2 · Sixteen bytes at a time
@@ -1175,10 +1175,10 @@ width.expect("16 bytes, new index", at_least=2, times="4 bytes, new index")
 # %% [markdown]
 # ## 6 · Constants
 #
-# A kernel's coefficients, say, are the same for all threads. **Constant memory** is
-# for them: up to 64 KB that the kernel cannot change, behind a cache of its own that
-# hands *one* word a cycle to all lanes. `cuda.const.array_like(C)` puts the NumPy array
-# `C`, which must exist when the kernel is compiled, into it.
+# A kernel's coefficients, say, are the same for all threads. **Constant memory** is for
+# them: up to 64 KB that the kernel cannot change, behind a cache of its own that hands
+# out *one* word at a time, to all lanes that want it. `cuda.const.array_like(C)` puts
+# the NumPy array `C`, which must exist when the kernel is compiled, into it.
 #
 # Compute the polynomial c0 + c1 x + c2 x² + … + c7 x⁷ of each element, by **Horner's
 # rule**, from the inside out: begin with c7; times x, plus c6; times x, plus c5; …
