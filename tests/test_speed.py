@@ -48,7 +48,7 @@ def test_many_times_as_fast_as_numbas_simulator_on_one_core(benchmark: Any) -> N
 
 
 def test_one_waits_a_25th_of_the_time_for_it(benchmark: Any) -> None:
-    """On two cores a 34th, and a 13th with a trace and a look for hazards."""
+    """On two cores a 34th, and a 14th with a trace and a look for hazards."""
     if len(os.sched_getaffinity(0)) < 2:
         pytest.skip("on one core Numba's threads do not fight")
     for _ in range(3):
