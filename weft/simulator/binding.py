@@ -94,13 +94,13 @@ class Bound:
                 return mathematics.Libdevice()
             if value.__name__ == "weft.intrinsics":
                 return types.SimpleNamespace(
-                    **{name: self._cuda.intrinsic(name) for name in intrinsics.TWIN}
+                    **{each: self._cuda.intrinsic(each) for each in intrinsics.TWIN}
                 )
         if isinstance(value, numba_types.Number):
             return Cast(as_dtype(value))
-        for name in intrinsics.TWIN:
-            if value is getattr(intrinsics, name):
-                return self._cuda.intrinsic(name)
+        for intrinsic in intrinsics.TWIN:
+            if value is getattr(intrinsics, intrinsic):
+                return self._cuda.intrinsic(intrinsic)
         inner = python_function(value)
         if inner is not None:
             return self._bind(inner)
