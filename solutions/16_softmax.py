@@ -1,0 +1,1628 @@
+# %% [markdown]
+# # 16 · Softmax
+#
+# [Open in Colab](https://colab.research.google.com/github/warp-and-weft/warp-and-weft/blob/main/labs/16_softmax.ipynb)
+#
+# **When you are through, you can**
+#
+# - compute a softmax that does not overflow, and say what it does with minus infinity;
+# - merge the pairs (maximum, sum) of two pieces of a row, in any order;
+# - read each row once, whether a warp, a block or several blocks hold it;
+# - say for a shape which of the three is right, and what then sets its time;
+# - write the backward pass in the same three ways.
+#
+# **You need** about 110 minutes. No GPU: the exercises run in the simulator, and the
+# measurements then show the rows of the reference GPU. With a GPU: compute
+# capability 7.5 or higher (8.0 for bfloat16) and 6 GB of its memory.
+
+# %%
+try:
+    import weft
+except ModuleNotFoundError:  # on Colab: fetch the course first
+    # %pip install -q git+https://github.com/warp-and-weft/warp-and-weft
+    import weft
+
+import functools
+import math
+import time
+import warnings
+
+import numpy as np
+from numba import cuda, float32, int32, uint32, uint64
+from numba.cuda import libdevice
+
+from weft import bench, check, hint, quiz
+from weft.intrinsics import (
+    bf16_high,
+    bf16_low,
+    bf16_max,
+    bf16_pair,
+    exp2,
+    load4,
+    peek,
+    poke,
+    store4,
+)
+
+weft.lab("16_softmax")
+
+# %% [markdown]
+# ## Look: a formula that fails
+#
+# A softmax turns a row of scores into shares that add up to 1: each score's share is
+# $e^{x_j}$, divided by the sum of all $e^{x_k}$ of its row.
+#
+# Below are four rows of three scores. From left to right they rise by 1, in each row,
+# so all four have the same shares. Which of them does the formula get right in float32,
+# whose largest number is 3.4e38?
+
+# %%
+four_rows = np.float32([[1], [81], [101], [-120]]) + np.float32([0, 1, 2])
+
+with np.errstate(all="ignore"):
+    powers = np.exp(four_rows)
+    for row, share in zip(
+        four_rows, powers / powers.sum(axis=1, keepdims=True), strict=True
+    ):
+        print(row, "->", share)
+
+# %% [markdown] tags=["solution"]
+# $e^{89}$ is larger than 3.4e38, so from there on the formula divides infinity by
+# infinity; far below zero everything rounds to 0, and it divides 0 by 0.
+#
+# The shares do not change if you take the same number off all scores of a row, for then
+# all powers shrink by the same factor. Take off the **largest**: the largest power is
+# $e^0 = 1$, nothing overflows, and the sum is at least 1.
+
+# %% [markdown]
+# The yardstick of this lab takes the maximum off first. Scores of **minus infinity**
+# are common: attention uses them for what may not be looked at, and $e^{-\infty}$ is 0.
+# A row of nothing else has no softmax. PyTorch gives NaN for it, and so does the
+# yardstick.
+
+# %% tags=["given"]
+LOWEST = np.float32(np.finfo(np.float32).min)  # the lowest finite float32
+NOTHING = np.float32(-np.inf)
+
+
+def shares(x):
+    """Return the softmax of each row of x, as NumPy computes it."""
+    with np.errstate(all="ignore"):
+        powers = np.exp(x - x.max(axis=1, keepdims=True))
+        return powers / powers.sum(axis=1, keepdims=True)
+
+
+def scores(rng, rows, cols):
+    """Return scores, a fifth of them -inf, and so all of row 2."""
+    x = rng.normal(0, 40, (rows, cols)).astype(np.float32)
+    x[rng.random(x.shape) < 0.2] = -np.inf
+    x[:, cols // 2] = 3
+    x[2:3] = -np.inf
+    return x
+
+
+# %%
+print(shares(four_rows))
+
+# %% [markdown]
+# ## 1 · Three passes
+#
+# A block takes a row, and goes through it three times:
+#
+# 1. the largest element;
+# 2. the sum of $e^{x - \text{largest}}$;
+# 3. the shares, into `out`.
+#
+# Each thread takes every 256th column, as in a grid-stride loop, but within its row.
+# What the threads have found is combined by the functions below, which are chapter 14's
+# with one change: the shuffles are butterflies (chapter 8), so **all** threads get the
+# result.
+#
+# `max` works in a kernel, and `math.exp`. Begin the maximum with `LOWEST`, the lowest
+# finite number, and not with minus infinity; exercise 2 says why.
+#
+# ```python
+# softmax_passes(x, out)    # (rows, cols) -> (rows, cols)  float32; blocks of 256
+# ```
+#
+# Stuck? `hint("softmax_passes")`; there are three hints.
+
+# %% tags=["given"]
+FULL = 0xFFFFFFFF
+
+
+@cuda.jit(device=True)
+def warp_max(value):
+    """Return the largest of a warp's values, in all its lanes."""
+    for step in (16, 8, 4, 2, 1):
+        value = max(value, cuda.shfl_xor_sync(FULL, value, step))
+    return value
+
+
+@cuda.jit(device=True)
+def warp_sum(value):
+    """Return the sum of a warp's values, in all its lanes."""
+    for step in (16, 8, 4, 2, 1):
+        value += cuda.shfl_xor_sync(FULL, value, step)
+    return value
+
+
+@cuda.jit(device=True)
+def block_max(value):
+    """Return the largest of a block's values, in all threads; call it once."""
+    cells = cuda.shared.array(32, float32)
+    lane = cuda.threadIdx.x % 32
+    mine = warp_max(value)
+    if lane == 0:
+        cells[cuda.threadIdx.x // 32] = mine
+    cuda.syncthreads()
+    return warp_max(cells[lane] if lane < cuda.blockDim.x // 32 else LOWEST)
+
+
+@cuda.jit(device=True)
+def block_sum(value):
+    """Return the sum of a block's values, in all threads; call it once."""
+    cells = cuda.shared.array(32, float32)
+    lane = cuda.threadIdx.x % 32
+    mine = warp_sum(value)
+    if lane == 0:
+        cells[cuda.threadIdx.x // 32] = mine
+    cuda.syncthreads()
+    return warp_sum(cells[lane] if lane < cuda.blockDim.x // 32 else float32(0))
+
+
+# %%
+@cuda.jit
+def softmax_passes(x, out):
+    """Write the softmax of each row of x into out, in three passes."""
+    row, t = cuda.blockIdx.x, cuda.threadIdx.x
+    cols, width = x.shape[1], cuda.blockDim.x
+
+    # about 12 lines
+    # BEGIN SOLUTION
+    top = LOWEST
+    for col in range(t, cols, width):
+        top = max(top, x[row, col])
+    top = block_max(top)
+
+    total = float32(0)
+    for col in range(t, cols, width):
+        total += math.exp(x[row, col] - top)
+    scale = float32(1) / block_sum(total)
+
+    for col in range(t, cols, width):
+        out[row, col] = math.exp(x[row, col] - top) * scale
+    # END SOLUTION
+
+
+# %%
+check(
+    softmax_passes,
+    spec=shares,
+    inputs=lambda rng, rows, cols: (scores(rng, rows, cols),),
+    sizes=[(1, 1), (3, 40), (2, 700)],
+    launch=lambda rows, cols: (rows, 256),
+    full=(300, 5001),
+    limits={"sectors": 5},
+)
+
+# %% [markdown] tags=["solution"]
+# The row of nothing but -inf: `top` stays at `LOWEST`, all powers are 0, and so is
+# their sum. 1 / 0 is infinity, and 0 times infinity is NaN, as wanted.
+
+# %% [markdown]
+# ## Measure: what do three passes cost?
+#
+# By hand. 8192 × 8192 float32 are 268 MB. Three passes read that three times and write
+# it once, 1.07 GB; a copy reads it once and writes it once. If each read came from
+# memory, what share of the copy's speed would be left?
+#
+# But the second pass reads what the first has just read. A row has 32 KB. An SM holds 8
+# of these blocks, so the rows in work on it are 256 KB, and those of all 132 SMs 35 MB.
+# The H200 has 256 KB of L1 and shared memory on each SM, and 50 MB of L2. Where will
+# the second and third pass find their row?
+#
+# Write down how fast you expect your kernel to be, with `torch.softmax` as 1.0, and
+# where a copy lies. The L2 cache is cleared before each call, for all of them.
+
+# %%
+guess = {"copy": None, "three passes": None}
+
+
+def square_candidates():
+    import torch
+
+    x = torch.randn(8192, 8192, device="cuda")
+    out = torch.empty_like(x)
+    d_x, d_out = map(cuda.as_cuda_array, (x, out))
+    return {
+        "copy": lambda: out.copy_(x),
+        "torch.softmax": lambda: torch.softmax(x, 1),
+        "three passes": lambda: softmax_passes[8192, 256](d_x, d_out),
+    }
+
+
+square = bench.compare(
+    "three passes, 8192 x 8192 float32",
+    square_candidates,
+    baseline="torch.softmax",
+    bytes=2 * 4 * 8192 * 8192,
+    ceiling="copy",
+    guess=guess,
+)
+square
+
+# %% tags=["solution"]
+square.expect("copy", at_least=1.5)
+square.expect("copy", at_least=1.3, times="three passes")
+
+# %% [markdown] tags=["solution"]
+# There is room: PyTorch's kernel for rows of this length makes three passes too, and
+# takes about twice as long as a copy. The caches serve some of the passes, so that the
+# time is not twice the copy's for ours. But a pass also means a trip to memory and a
+# meeting of the block, one after the other, and all of a block's loads depend on
+# nothing but patience.
+#
+# The way to the copy is clear: **read each element once.**
+
+# %% [markdown]
+# ## 2 · Merge two pieces
+#
+# The sum needs the maximum, and the maximum needs the whole row. Does it? Suppose you
+# know of a piece of a row its maximum $m$ and its sum $s$ of $e^{x - m}$. Of another
+# piece you know $m_2$ and $s_2$. For the two together:
+#
+# - the maximum is the larger of $m$ and $m_2$; call it $M$;
+# - $s$ was summed relative to $m$. Relative to $M$ it is $s \cdot e^{m - M}$, and the
+#   other one likewise.
+#
+# So two pairs **merge** into one, and the order in which pieces are merged does not
+# matter. A single element is a piece as well: its pair is $(x, 1)$. A piece with no
+# element yet has the sum 0.
+#
+# And its maximum? With minus infinity, merging two empty pieces would compute
+# $-\infty - (-\infty)$, which is NaN. With `LOWEST`, the difference is 0, and all is
+# well: it is finite, and no element but -inf lies below it.
+#
+# Write `merge`, a device function that returns the two numbers of the pair. The kernel
+# below it hands it one pair from each row of `a` and `b`.
+#
+# ```python
+# merge(m, s, m2, s2)         # two pairs -> their pair
+# merge_pairs(a, b, out)      # (n, 2), (n, 2) -> (n, 2)  float32
+# ```
+#
+# Stuck? `hint("merge_pairs")`.
+
+# %%
+@cuda.jit(device=True)
+def merge(m, s, m2, s2):
+    """Return maximum and sum of two pieces, given those of each."""
+    # about 2 lines
+    # BEGIN SOLUTION
+    top = max(m, m2)
+    return top, s * math.exp(m - top) + s2 * math.exp(m2 - top)
+    # END SOLUTION
+
+
+@cuda.jit
+def merge_pairs(a, b, out):
+    """Merge the pairs in the rows of a and b."""
+    i = cuda.grid(1)
+
+    if i < out.shape[0]:
+        m, s = merge(a[i, 0], a[i, 1], b[i, 0], b[i, 1])
+        out[i, 0] = m
+        out[i, 1] = s
+
+
+# %%
+def pair_of(pieces):
+    """Return maximum and sum of each row, what -inf leaves of it."""
+    tops = np.maximum(pieces.max(axis=1), LOWEST)
+    return tops, np.exp(pieces - tops[:, None]).sum(axis=1)
+
+
+def two_pairs(rng, n):
+    """Return pairs of n pieces and of n others; some pieces are empty."""
+    spread = np.where(np.arange(n) % 2, 2, 100)[:, None]
+    pieces = (rng.normal(0, 1, (2, n, 5)) * spread).astype(np.float32)
+    pieces[0, 1::5] = -np.inf
+    pieces[1, 3::5] = -np.inf
+    pairs = [np.stack(pair_of(piece), axis=1) for piece in pieces]
+    return tuple(pair.astype(np.float32) for pair in pairs)
+
+
+def merged(a, b):
+    top = np.maximum(a[:, 0], b[:, 0])
+    total = a[:, 1] * np.exp(a[:, 0] - top) + b[:, 1] * np.exp(b[:, 0] - top)
+    return np.stack([top, total], axis=1)
+
+
+check(
+    merge_pairs,
+    spec=merged,
+    inputs=two_pairs,
+    sizes=[1, 16, 70],
+    launch=lambda n: (-(-n // 64), 64),
+    full=100_000,
+)
+
+# %% [markdown] tags=["solution"]
+# One of the two factors is always $e^0 = 1$. The other is at most 1, so nothing can
+# overflow, however large the scores.
+
+# %% [markdown]
+# With `merge` a thread can go through its columns **once** and have both numbers; this
+# is called an **online softmax**. Two passes are left. Here is the kernel. It works for
+# rows of any length, and it is what we fall back on when nothing better fits.
+
+# %% tags=["given"]
+@cuda.jit
+def softmax_online(x, out):
+    """Softmax of each row in two passes; a block of 256 a row."""
+    row, me = cuda.blockIdx.x, cuda.threadIdx.x
+
+    highest, weight = LOWEST, float32(0)
+    for at in range(me, x.shape[1], cuda.blockDim.x):
+        highest, weight = merge(highest, weight, x[row, at], float32(1))
+
+    peak = block_max(highest)
+    weight = block_sum(weight * math.exp(highest - peak))
+
+    for at in range(me, x.shape[1], cuda.blockDim.x):
+        out[row, at] = math.exp(x[row, at] - peak) / weight
+
+
+# %% [markdown]
+# ## 3 · A warp a row
+#
+# One pass is possible if the row is still there when the sum is known. The nearest
+# place to keep it is in **registers**: an array that each thread has to itself,
+# `cuda.local.array(32, float32)`. If every loop over it has a length that the compiler
+# knows, it unrolls the loops, and each element of the array becomes a register.
+#
+# A warp has 32 × 32 = 1024 such places. So a row of up to 1024 columns fits, no shared
+# memory is needed and no barrier; `warp_max` and `warp_sum` do the rest.
+#
+# Lane `lane` takes columns `lane`, `lane + 32`, and so on. A column beyond the end
+# counts as -inf (`NOTHING`), which weighs 0. The check allows a thread 32 loads.
+#
+# ```python
+# softmax_warp(x, out)    # (rows, cols <= 1024)  float32; 4 warps a block
+# ```
+#
+# Stuck? `hint("softmax_warp")`.
+
+# %%
+@cuda.jit
+def softmax_warp(x, out):
+    """Write the softmax of each row of x into out, a warp a row."""
+    values = cuda.local.array(32, float32)
+    row = cuda.blockIdx.x * cuda.blockDim.y + cuda.threadIdx.y
+    lane = cuda.threadIdx.x
+
+    if row >= x.shape[0]:
+        return
+
+    # about 16 lines
+    # BEGIN SOLUTION
+    top = LOWEST
+    for i in range(32):
+        col = lane + 32 * i
+        values[i] = x[row, col] if col < x.shape[1] else NOTHING
+        top = max(top, values[i])
+    top = warp_max(top)
+
+    total = float32(0)
+    for i in range(32):
+        values[i] = math.exp(values[i] - top)
+        total += values[i]
+    scale = float32(1) / warp_sum(total)
+
+    for i in range(32):
+        col = lane + 32 * i
+        if col < x.shape[1]:
+            out[row, col] = values[i] * scale
+    # END SOLUTION
+
+
+# %%
+check(
+    softmax_warp,
+    spec=shares,
+    inputs=lambda rng, rows, cols: (scores(rng, rows, cols),),
+    sizes=[(1, 1), (5, 33), (3, 1000)],
+    launch=lambda rows, cols: (-(-rows // 4), (32, 4)),
+    full=(3001, 900),
+    limits={"sectors": 5, "loads": 32},
+)
+
+# %% [markdown] tags=["solution"]
+# The condition on `row` is the same for all 32 lanes, so a warp leaves as a whole, and
+# the shuffles never miss a lane.
+#
+# $e^x$ is computed once for each element, where three passes computed it twice.
+
+# %% [markdown]
+# ## 4 · A block a row
+#
+# 4096 columns are too many for a warp: a thread has 255 registers at most. They are not
+# too many for a block. 256 threads with 16 values each:
+#
+# 1. each warp finds its own maximum, and its sum relative to **that**: a pair;
+# 2. lane 0 of each warp puts the pair into shared memory;
+# 3. **one** barrier;
+# 4. every warp takes the 8 pairs, one a lane, and merges them: the maximum of all, and
+#    the sum of what each sum is worth relative to it;
+# 5. each thread has its powers relative to its warp's maximum. One factor, the same for
+#    all 16, makes shares of them.
+#
+# The loads are there, 16 bytes at a time. For the stores, `store4(out, (row, col), a,
+# b, c, d)`, wherever `load4` was allowed.
+#
+# ```python
+# softmax_block(x, out)    # (rows, cols <= 4096, a multiple of 4)  float32
+# ```
+#
+# Stuck? `hint("softmax_block")`.
+
+# %% tags=["given"]
+THREADS, WARPS = 256, 8
+
+
+# %%
+@cuda.jit
+def softmax_block(x, out):
+    """Write the softmax of each row of x into out, a block of 256 a row."""
+    values = cuda.local.array(16, float32)
+    tops = cuda.shared.array(WARPS, float32)
+    totals = cuda.shared.array(WARPS, float32)
+    row, t = cuda.blockIdx.x, cuda.threadIdx.x
+    warp, lane = t // 32, t % 32
+
+    for i in range(4):
+        a = b = c = d = NOTHING
+        col = 4 * (t + THREADS * i)
+        if col < x.shape[1]:
+            a, b, c, d = load4(x, (row, col))
+        values[4 * i], values[4 * i + 1] = a, b
+        values[4 * i + 2], values[4 * i + 3] = c, d
+
+    # about 20 lines
+    # BEGIN SOLUTION
+    top = LOWEST
+    for i in range(16):
+        top = max(top, values[i])
+    top = warp_max(top)
+
+    total = float32(0)
+    for i in range(16):
+        values[i] = math.exp(values[i] - top)
+        total += values[i]
+    total = warp_sum(total)
+    if lane == 0:
+        tops[warp], totals[warp] = top, total
+    cuda.syncthreads()
+
+    m = tops[lane] if lane < WARPS else LOWEST
+    s = totals[lane] if lane < WARPS else float32(0)
+    whole = warp_max(m)
+    scale = math.exp(top - whole) / warp_sum(s * math.exp(m - whole))
+
+    for k in range(0, 16, 4):
+        at = 4 * t + THREADS * k
+        if at < x.shape[1]:
+            a, b = values[k] * scale, values[k + 1] * scale
+            c, d = values[k + 2] * scale, values[k + 3] * scale
+            store4(out, (row, at), a, b, c, d)
+    # END SOLUTION
+
+
+# %%
+check(
+    softmax_block,
+    spec=shares,
+    inputs=lambda rng, rows, cols: (scores(rng, rows, 4 * cols),),
+    sizes=[(1, 1), (3, 70), (2, 1000)],
+    launch=lambda rows, cols: (rows, 256),
+    full=(300, 1001),
+    limits={"sectors": 16, "loads": 4, "load_bytes": 16, "store_bytes": 16},
+)
+
+# %% [markdown] tags=["solution"]
+# In shared memory only 16 numbers change hands for a row of 4096. And there is one
+# barrier where the maximum and then the sum would have needed two.
+#
+# A warp whose columns are all -inf has the pair (`LOWEST`, 0). In the merge its sum
+# counts $0 \cdot e^{\dots} = 0$, which is right.
+
+# %% [markdown]
+# ## Measure: the rungs
+#
+# Two shapes, both 16.8 million elements, 67 MB: 16,384 rows of 1024, and 4096 rows of
+# 4096. For the first, a warp a row; for the second, a block a row; for both, three
+# passes and the online kernel of two. How near do they come to the copy?
+
+# %%
+guess = {"three passes": None, "two passes": None, "one read": None}
+
+
+def rung_candidates(rows, cols):
+    def build():
+        import torch
+
+        x = torch.randn(rows, cols, device="cuda")
+        out = torch.empty_like(x)
+        d_x, d_out = map(cuda.as_cuda_array, (x, out))
+        by_warp = rows // 4, (32, 4)
+        one_read = {
+            1024: lambda: softmax_warp[by_warp](d_x, d_out),
+            4096: lambda: softmax_block[rows, 256](d_x, d_out),
+        }
+        return {
+            "copy": lambda: out.copy_(x),
+            "torch.softmax": lambda: torch.softmax(x, 1),
+            "three passes": lambda: softmax_passes[rows, 256](d_x, d_out),
+            "two passes": lambda: softmax_online[rows, 256](d_x, d_out),
+            "one read": one_read[cols],
+        }
+
+    return build
+
+
+rungs = {
+    cols: bench.compare(
+        f"rungs, {rows} x {cols} float32",
+        rung_candidates(rows, cols),
+        baseline="torch.softmax",
+        bytes=2 * 4 * rows * cols,
+        ceiling="copy",
+        guess=guess,
+    )
+    for rows, cols in ((16384, 1024), (4096, 4096))
+}
+rungs[1024]
+
+# %%
+rungs[4096]
+
+# %% tags=["solution"]
+for table in rungs.values():
+    table.expect("one read", at_least=1.1, times="three passes")
+    table.expect("one read", at_least=0.95, times="torch.softmax")
+    table.expect("one read", ceiling=0.8)
+
+# %% [markdown] tags=["solution"]
+# One read and one write, and the kernel is about as fast as the copy. What is left to
+# choose is how many threads share a row and how wide their loads are; the family below
+# does it by shape.
+
+# %% [markdown]
+# ## 5 · Backward
+#
+# In training, softmax has a second half. `y` is its output, `dy` the gradient that
+# comes from above, and what goes on below is
+#
+# $$dx_j = y_j \left( dy_j - \sum_k y_k \, dy_k \right)$$
+#
+# It is the same shape again: something about the whole row, one sum this time, then
+# each element. Three arrays move instead of two. A warp a row, up to 1024 columns,
+# everything read once: two arrays of registers. The check allows a thread 64 loads.
+#
+# ```python
+# softmax_backward(y, dy, dx)    # (rows, cols <= 1024), twice -> (rows, cols)
+# ```
+#
+# Stuck? `hint("softmax_backward")`.
+
+# %%
+@cuda.jit
+def softmax_backward(y, dy, dx):
+    """Write the gradient of the softmax's input into dx, a warp a row."""
+    ys = cuda.local.array(32, float32)
+    dys = cuda.local.array(32, float32)
+    row = cuda.blockIdx.x * cuda.blockDim.y + cuda.threadIdx.y
+    lane = cuda.threadIdx.x
+
+    if row >= y.shape[0]:
+        return
+
+    # about 11 lines
+    # BEGIN SOLUTION
+    total = float32(0)
+    for i in range(32):
+        col = lane + 32 * i
+        if col < y.shape[1]:
+            ys[i], dys[i] = y[row, col], dy[row, col]
+            total += ys[i] * dys[i]
+    total = warp_sum(total)
+
+    for i in range(32):
+        col = lane + 32 * i
+        if col < y.shape[1]:
+            dx[row, col] = ys[i] * (dys[i] - total)
+    # END SOLUTION
+
+
+# %%
+check(
+    softmax_backward,
+    spec=lambda y, dy: y * (dy - (y * dy).sum(axis=1, keepdims=True)),
+    inputs=lambda rng, rows, cols: (
+        shares(rng.normal(0, 1, (rows, cols))).astype(np.float32),
+        rng.normal(0, 1, (rows, cols)).astype(np.float32),
+    ),
+    sizes=[(1, 1), (5, 33), (3, 1000)],
+    launch=lambda rows, cols: (-(-rows // 4), (32, 4)),
+    full=(3001, 900),
+    limits={"sectors": 5, "loads": 64},
+)
+
+# %% [markdown] tags=["solution"]
+# `x` is not needed: what the forward pass leaves behind is `y`. And no exponential.
+
+# %% [markdown]
+# ## Read: a family
+#
+# From here on you read. What follows is a softmax, and its backward pass, for float32
+# and for bfloat16 and for rows of any length: the kernels you have written, with the
+# number of pieces and threads as parameters, and a third kind for rows that no block
+# can hold.
+#
+# **Bfloat16.** It is the upper half of a float32: the same range, 8 bits of precision.
+# Numba has no such type, so a kernel sees a matrix of int32 with two of them in each.
+# `bf16_low` and `bf16_high` unpack them to float32, which is exact, and `bf16_pair`
+# rounds two float32 and packs them. All arithmetic is float32. 16 bytes are 8 elements.
+#
+# **`exp2`.** The hardware computes powers of 2, in one instruction; `math.exp` spends
+# ten more on the last bits. $e^x = 2^{x \cdot \log_2 e}$, and six correct digits are
+# enough here.
+#
+# Each of the next cells makes kernels. `whole` says that the row fills all pieces, so
+# that no guard is needed.
+
+# %% tags=["given"]
+LOG2E = np.float32(np.log2(np.e))
+
+
+def moves(half, pieces, width, whole):
+    """Make functions that load a thread's part of a row, and store it, scaled.
+
+    A part has `pieces` pieces of 16 bytes, `width` pieces apart.
+    """
+    if half:
+
+        @cuda.jit(device=True, inline=True)
+        def load(x, row, first, v):
+            for k in range(pieces):
+                at = first + 4 * width * k
+                if whole or at < x.shape[1]:
+                    four = load4(x, (row, at))
+                    for j in range(4):
+                        v[8 * k + 2 * j] = bf16_low(four[j])
+                        v[8 * k + 2 * j + 1] = bf16_high(four[j])
+                else:
+                    for j in range(8):
+                        v[8 * k + j] = NOTHING
+
+        @cuda.jit(device=True, inline=True)
+        def store(out, row, first, v, r):
+            for k in range(pieces):
+                at = first + 4 * width * k
+                if whole or at < out.shape[1]:
+                    p = bf16_pair(v[8 * k] * r, v[8 * k + 1] * r)
+                    q = bf16_pair(v[8 * k + 2] * r, v[8 * k + 3] * r)
+                    s = bf16_pair(v[8 * k + 4] * r, v[8 * k + 5] * r)
+                    t = bf16_pair(v[8 * k + 6] * r, v[8 * k + 7] * r)
+                    store4(out, (row, at), p, q, s, t)
+
+    else:
+
+        @cuda.jit(device=True, inline=True)
+        def load(x, row, first, v):
+            for k in range(pieces):
+                at = first + 4 * width * k
+                if whole or at < x.shape[1]:
+                    four = load4(x, (row, at))
+                    for j in range(4):
+                        v[4 * k + j] = four[j]
+                else:
+                    for j in range(4):
+                        v[4 * k + j] = NOTHING
+
+        @cuda.jit(device=True, inline=True)
+        def store(out, row, first, v, r):
+            for k in range(pieces):
+                at = first + 4 * width * k
+                if whole or at < out.shape[1]:
+                    p, q = v[4 * k] * r, v[4 * k + 1] * r
+                    s, t = v[4 * k + 2] * r, v[4 * k + 3] * r
+                    store4(out, (row, at), p, q, s, t)
+
+    return load, store
+
+
+def weighing(count):
+    """Make a function that turns scores into powers and returns the pair."""
+
+    @cuda.jit(device=True, inline=True)
+    def weigh(v):
+        m = LOWEST
+        for k in range(count):
+            m = max(m, v[k])
+        m = warp_max(m)
+        s = float32(0)
+        for k in range(count):
+            v[k] = exp2((v[k] - m) * LOG2E)
+            s += v[k]
+        return m, warp_sum(s)
+
+    return weigh
+
+
+@cuda.jit(device=True, inline=True)
+def merge_warp(m, s):
+    """Return the pair of 32 pairs, one in each lane."""
+    peak = warp_max(m)
+    return peak, warp_sum(s * exp2((m - peak) * LOG2E))
+
+
+# %% [markdown]
+# The two kinds that you know. `x` and `out` are matrices of float32, or of int32 with
+# two bfloat16 in each.
+
+# %% tags=["given"]
+def warp_kernel(half, pieces, threads, whole):
+    count = (8 if half else 4) * pieces
+    load, store = moves(half, pieces, 32, whole)
+    weigh = weighing(count)
+
+    @cuda.jit
+    def kernel(x, out):
+        v = cuda.local.array(count, float32)
+        row = int32(cuda.blockIdx.x * cuda.blockDim.y + cuda.threadIdx.y)
+        first = int32(4 * cuda.threadIdx.x)
+        if row >= x.shape[0]:
+            return
+        load(x, row, first, v)
+        _, s = weigh(v)
+        store(out, row, first, v, float32(1) / s)
+
+    return kernel
+
+
+def block_kernel(half, pieces, threads, whole):
+    count, warps = (8 if half else 4) * pieces, threads // 32
+    load, store = moves(half, pieces, threads, whole)
+    weigh = weighing(count)
+
+    @cuda.jit
+    def kernel(x, out):
+        ms = cuda.shared.array(warps, float32)
+        ss = cuda.shared.array(warps, float32)
+        v = cuda.local.array(count, float32)
+        row, me = int32(cuda.blockIdx.x), int32(cuda.threadIdx.x)
+        load(x, row, 4 * me, v)
+        m, s = weigh(v)
+        if me % 32 == 0:
+            ms[me // 32], ss[me // 32] = m, s
+        cuda.syncthreads()
+        peak, weight = LOWEST, float32(0)
+        if me % 32 < warps:
+            peak, weight = ms[me % 32], ss[me % 32]
+        peak, weight = merge_warp(peak, weight)
+        store(out, row, 4 * me, v, exp2((m - peak) * LOG2E) / weight)
+
+    return kernel
+
+
+# %% [markdown]
+# **Rows that no block can hold.** An SM has 256 KB of registers, a row of 262,144
+# float32 has 1 MB. So several blocks hold a row, 64 KB each, and have to meet. Each
+# publishes the pair of its piece; then it waits for the pairs of the others.
+#
+# Chapter 14 said that blocks must not wait for one another, because the one that is
+# waited for may not have begun. Here it is safe on one condition: that blocks *begin*
+# in the order of `blockIdx.x`. A row's blocks are neighbours, so when one of them is
+# waiting, those of lower number have begun and those of higher number are next; and the
+# few blocks of one row fit on the GPU together. Every GPU we know does so; CUDA does
+# not promise it. With `ticket`, a block asks an atomic counter which piece to do, in
+# place of `blockIdx.x`: then the order is the one in which they begin, whatever it is.
+#
+# How a pair crosses from block to block: maximum and sum are 32 bits each, so both fit
+# into **one** 64-bit word, which is stored and loaded whole. No fence is needed, since
+# nothing else goes with it. A word of 0 says *not there yet*; no pair is 0, for a sum
+# is at least 1, or the maximum is `LOWEST`. `poke(slots, i, word)` is a store that
+# other blocks may be watching, `peek(slots, i)` a load that looks anew each time; with
+# `slots[i]` the compiler could load once and wait for ever.
+#
+# Whoever is the last to have read all words of a row sets them back to 0, for the next
+# launch. A thread reads that off a counter which returns to 0 by itself (chapter 9).
+
+# %% tags=["given"]
+@cuda.jit(device=True)
+def meet(slots, row, piece, blocks, m, s):
+    """Publish a piece's pair and return the row's; for a whole warp."""
+    lane = cuda.threadIdx.x % 32
+    if lane == 0:
+        word = uint64(uint32(libdevice.float_as_int(m))) << uint64(32)
+        word |= uint64(uint32(libdevice.float_as_int(s)))
+        poke(slots, (row, piece), word)
+
+    m, s = LOWEST, float32(0)
+    for k in range(lane, blocks, 32):
+        word = peek(slots, (row, k))
+        while word == uint64(0):
+            word = peek(slots, (row, k))
+        m2 = libdevice.int_as_float(int32(word >> uint64(32)))
+        s2 = libdevice.int_as_float(int32(word & uint64(0xFFFFFFFF)))
+        peak = max(m, m2)
+        s = s * exp2((m - peak) * LOG2E) + s2 * exp2((m2 - peak) * LOG2E)
+        m = peak
+    return merge_warp(m, s)
+
+
+@cuda.jit(device=True)
+def piece_number(left, ticket):
+    """Return which piece of the matrix a block does: all threads get it."""
+    if not ticket:
+        return int32(cuda.blockIdx.x)
+    mine = cuda.shared.array(1, int32)
+    if cuda.threadIdx.x == 0:
+        last = left.size - 1
+        mine[0] = int32(cuda.atomic.inc(left, last, uint32(cuda.gridDim.x - 1)))
+    cuda.syncthreads()
+    return mine[0]
+
+
+@cuda.jit(device=True)
+def leave(slots, left, row, blocks):
+    """Note that a block has read all words of a row; the last clears them."""
+    if cuda.atomic.inc(left, row, uint32(blocks - 1)) == blocks - 1:
+        for k in range(blocks):
+            poke(slots, (row, k), uint64(0))
+
+
+# %% [markdown]
+# The kernel. It keeps the scores as they came, two bfloat16 to a register, and computes
+# the powers twice rather than keep them: registers are what limits how much of the
+# matrix is on the GPU at a time. `max_registers=80` lets three blocks of 256 threads
+# share an SM.
+
+# %% tags=["given"]
+PAIR_OF_NOTHING = np.uint32(0xFF80FF80).view(np.int32)  # two bfloat16 of -inf
+TIGHT = {"max_registers": 80} if weft.GPU else {}
+
+
+def arithmetic(half):
+    """Make functions of a register's content: one float32, or two bfloat16."""
+    if half:
+
+        @cuda.jit(device=True, inline=True)
+        def larger(a, b):
+            return bf16_max(a, b)
+
+        @cuda.jit(device=True, inline=True)
+        def top_of(w):
+            return max(bf16_low(w), bf16_high(w))
+
+        @cuda.jit(device=True, inline=True)
+        def weight_of(w, m):
+            low = exp2((bf16_low(w) - m) * LOG2E)
+            return low + exp2((bf16_high(w) - m) * LOG2E)
+
+        @cuda.jit(device=True, inline=True)
+        def share_of(w, m, r):
+            low = exp2((bf16_low(w) - m) * LOG2E) * r
+            return bf16_pair(low, exp2((bf16_high(w) - m) * LOG2E) * r)
+
+    else:
+
+        @cuda.jit(device=True, inline=True)
+        def larger(a, b):
+            return max(a, b)
+
+        @cuda.jit(device=True, inline=True)
+        def top_of(w):
+            return w
+
+        @cuda.jit(device=True, inline=True)
+        def weight_of(w, m):
+            return exp2((w - m) * LOG2E)
+
+        @cuda.jit(device=True, inline=True)
+        def share_of(w, m, r):
+            return exp2((w - m) * LOG2E) * r
+
+    return larger, top_of, weight_of, share_of
+
+
+def many_kernel(half, pieces, threads, whole, ticket=False):
+    kind, nothing = (int32, PAIR_OF_NOTHING) if half else (float32, NOTHING)
+    count, warps = 4 * pieces, threads // 32
+    larger, top_of, weight_of, share_of = arithmetic(half)
+
+    @cuda.jit(**TIGHT)
+    def kernel(x, out, slots, left):
+        ms = cuda.shared.array(warps, float32)
+        ss = cuda.shared.array(warps, float32)
+        both = cuda.shared.array(2, float32)
+        w = cuda.local.array(count, kind)
+        me, blocks = int32(cuda.threadIdx.x), int32(slots.shape[1])
+        number = piece_number(left, ticket)
+        row, piece = number // blocks, number % blocks
+        first = piece * int32(count * threads) + 4 * me
+
+        for k in range(pieces):
+            at = first + 4 * threads * k
+            if whole or at < x.shape[1]:
+                four = load4(x, (row, at))
+                for j in range(4):
+                    w[4 * k + j] = four[j]
+            else:
+                for j in range(4):
+                    w[4 * k + j] = nothing
+
+        most = kind(nothing)
+        for k in range(count):
+            most = larger(most, w[k])
+        m = warp_max(max(LOWEST, top_of(most)))
+        s = float32(0)
+        for k in range(count):
+            s += weight_of(w[k], m)
+        s = warp_sum(s)
+        if me % 32 == 0:
+            ms[me // 32], ss[me // 32] = m, s
+        cuda.syncthreads()
+
+        if me < 32:
+            m, s = LOWEST, float32(0)
+            if me < warps:
+                m, s = ms[me], ss[me]
+            m, s = merge_warp(m, s)
+            m, s = meet(slots, row, piece, blocks, m, s)
+            if me == 0:
+                both[0], both[1] = m, float32(1) / s
+        cuda.syncthreads()
+        if me == 32:
+            leave(slots, left, row, blocks)
+
+        m, r = both[0], both[1]
+        for k in range(pieces):
+            at = first + 4 * threads * k
+            if whole or at < x.shape[1]:
+                p = share_of(w[4 * k], m, r)
+                q = share_of(w[4 * k + 1], m, r)
+                t = share_of(w[4 * k + 2], m, r)
+                u = share_of(w[4 * k + 3], m, r)
+                store4(out, (row, at), p, q, t, u)
+
+    return kernel
+
+
+# %% [markdown]
+# And who chooses. A row of up to 1024 elements: a warp. Up to 32,768: a block, with as
+# many threads and pieces as were fastest when we tried. Beyond: pieces of 64 KB, as
+# many blocks as it takes.
+
+# %% tags=["given"]
+FORWARD = {  # words of 4 bytes a row -> pieces and threads
+    False: {1024: (8, 32), 4096: (8, 128), 8192: (2, 1024), 16384: (8, 512)}
+    | {32768: (8, 1024)},
+    True: {512: (4, 32), 2048: (4, 128), 4096: (2, 512), 8192: (4, 512)}
+    | {16384: (4, 1024)},
+}
+BACKWARD = {
+    False: {1024: (8, 32), 4096: (4, 256), 8192: (4, 512), 16384: (4, 1024)},
+    True: {512: (4, 32), 2048: (2, 256), 4096: (2, 512), 8192: (2, 1024)},
+}
+
+
+def plan(table, words, half, long):
+    """Return how to compute rows of that many words: kind, pieces, threads."""
+    for span, (pieces, threads) in table[half].items():
+        if words <= span:
+            if threads == 32:
+                return "warp", -(-words // 128), 32
+            return "block", pieces, threads
+    return "many", long, 256
+
+
+@functools.cache
+def kernel_for(make, *how):
+    """Return a kernel, made once."""
+    return make(*how)
+
+
+@functools.cache
+def meeting_place(rows, blocks):
+    """Return the words and counters through which blocks meet, all 0."""
+    words = cuda.to_device(np.zeros((rows, blocks), np.uint64))
+    return words, cuda.to_device(np.zeros(rows + 1, np.uint32))
+
+
+def launch(makers, table, long, ticket, *arrays):
+    rows, words = arrays[0].shape
+    half = arrays[0].dtype == np.int32
+    if words % 4:
+        raise ValueError(f"rows of {4 * words} bytes; a multiple of 16, please")
+    kind, pieces, threads = plan(table, words, half, long)
+    span = 4 * pieces * threads
+    how = half, pieces, threads, words % span == 0
+    if kind == "many":
+        blocks = -(-words // span)
+        kernel = kernel_for(makers[kind], *how, ticket)
+        kernel[rows * blocks, threads](*arrays, *meeting_place(rows, blocks))
+    elif kind == "block":
+        kernel_for(makers[kind], *how)[rows, threads](*arrays)
+    else:
+        kernel_for(makers[kind], *how)[-(-rows // 4), (32, 4)](*arrays)
+
+
+def softmax(x, out, ticket=False):
+    """Write the softmax of each row of x into out.
+
+    x, out: float32, or int32 that hold two bfloat16 each; on the GPU.
+    """
+    if x.shape[1] % 4 and x.dtype == np.float32:
+        softmax_online[x.shape[0], 256](x, out)  # rows begin anywhere
+        return
+    makers = {"warp": warp_kernel, "block": block_kernel, "many": many_kernel}
+    launch(makers, FORWARD, 16, ticket, x, out)
+
+
+# %% [markdown]
+# The backward pass in the same three kinds. `many` meets with a sum alone; it sends the
+# pair (1, sum), for which merging is adding.
+
+# %% tags=["given"]
+def products(half):
+    """Make functions of two registers' content."""
+    if half:
+
+        @cuda.jit(device=True, inline=True)
+        def add_product(s, a, b):
+            s += bf16_low(a) * bf16_low(b)
+            return s + bf16_high(a) * bf16_high(b)
+
+        @cuda.jit(device=True, inline=True)
+        def gradient(a, b, s):
+            low = bf16_low(a) * (bf16_low(b) - s)
+            return bf16_pair(low, bf16_high(a) * (bf16_high(b) - s))
+
+    else:
+
+        @cuda.jit(device=True, inline=True)
+        def add_product(s, a, b):
+            return s + a * b
+
+        @cuda.jit(device=True, inline=True)
+        def gradient(a, b, s):
+            return a * (b - s)
+
+    return add_product, gradient
+
+
+def gradients(half, pieces, width, whole):
+    """Make functions that load parts of y and dy, and that store dx."""
+    kind = int32 if half else float32
+    add_product, gradient = products(half)
+
+    @cuda.jit(device=True, inline=True)
+    def load(y, dy, row, first, v, w):
+        s = float32(0)
+        for k in range(pieces):
+            at = first + 4 * width * k
+            if whole or at < y.shape[1]:
+                four, more = load4(y, (row, at)), load4(dy, (row, at))
+                for j in range(4):
+                    v[4 * k + j], w[4 * k + j] = four[j], more[j]
+            else:
+                for j in range(4):
+                    v[4 * k + j] = w[4 * k + j] = kind(0)
+        for k in range(4 * pieces):
+            s = add_product(s, v[k], w[k])
+        return warp_sum(s)
+
+    @cuda.jit(device=True, inline=True)
+    def store(dx, row, first, v, w, s):
+        for k in range(pieces):
+            at = first + 4 * width * k
+            if whole or at < dx.shape[1]:
+                p = gradient(v[4 * k], w[4 * k], s)
+                q = gradient(v[4 * k + 1], w[4 * k + 1], s)
+                t = gradient(v[4 * k + 2], w[4 * k + 2], s)
+                u = gradient(v[4 * k + 3], w[4 * k + 3], s)
+                store4(dx, (row, at), p, q, t, u)
+
+    return load, store
+
+
+def warp_backward(half, pieces, threads, whole):
+    kind, count = int32 if half else float32, 4 * pieces
+    load, store = gradients(half, pieces, 32, whole)
+
+    @cuda.jit
+    def kernel(y, dy, dx):
+        v, w = cuda.local.array(count, kind), cuda.local.array(count, kind)
+        row = int32(cuda.blockIdx.x * cuda.blockDim.y + cuda.threadIdx.y)
+        first = int32(4 * cuda.threadIdx.x)
+        if row >= y.shape[0]:
+            return
+        s = load(y, dy, row, first, v, w)
+        store(dx, row, first, v, w, s)
+
+    return kernel
+
+
+def block_backward(half, pieces, threads, whole):
+    kind, count = int32 if half else float32, 4 * pieces
+    load, store = gradients(half, pieces, threads, whole)
+
+    @cuda.jit
+    def kernel(y, dy, dx):
+        v, w = cuda.local.array(count, kind), cuda.local.array(count, kind)
+        row, me = int32(cuda.blockIdx.x), int32(cuda.threadIdx.x)
+        s = load(y, dy, row, 4 * me, v, w)
+        s = block_sum(s if me % 32 == 0 else float32(0))
+        store(dx, row, 4 * me, v, w, s)
+
+    return kernel
+
+
+def many_backward(half, pieces, threads, whole, ticket=False):
+    kind, count = int32 if half else float32, 4 * pieces
+    load, store = gradients(half, pieces, threads, whole)
+
+    @cuda.jit(**TIGHT)
+    def kernel(y, dy, dx, slots, left):
+        v, w = cuda.local.array(count, kind), cuda.local.array(count, kind)
+        whole_row = cuda.shared.array(1, float32)
+        me, blocks = int32(cuda.threadIdx.x), int32(slots.shape[1])
+        number = piece_number(left, ticket)
+        row, piece = number // blocks, number % blocks
+        first = piece * int32(count * threads) + 4 * me
+        s = load(y, dy, row, first, v, w)
+        s = block_sum(s if me % 32 == 0 else float32(0))
+        if me < 32:
+            _, s = meet(slots, row, piece, blocks, float32(1), s)
+            if me == 0:
+                whole_row[0] = s
+        cuda.syncthreads()
+        if me == 32:
+            leave(slots, left, row, blocks)
+        store(dx, row, first, v, w, whole_row[0])
+
+    return kernel
+
+
+def backward(y, dy, dx, ticket=False):
+    """Write the gradient of the softmax's input into dx; see softmax."""
+    makers = {"warp": warp_backward, "block": block_backward}
+    makers |= {"many": many_backward}
+    launch(makers, BACKWARD, 8, ticket, y, dy, dx)
+
+
+# %% [markdown]
+# Does the family compute what it should? Each kind once, guards and -inf included,
+# against NumPy, or against PyTorch where there is a GPU. Rows of all -inf have to be
+# NaN in both.
+
+# %%
+def pairs_of_bf16(x):
+    """Return float32 rounded towards 0 to bfloat16, two to an int32."""
+    upper = np.ascontiguousarray(x).view(np.uint32) >> 16
+    return (upper[:, ::2] | upper[:, 1::2] << 16).view(np.int32)
+
+
+def from_pairs(words):
+    """Return bfloat16 pairs as float32."""
+    words = words.view(np.uint32)
+    low, high = words << 16, words & np.uint32(0xFFFF0000)
+    both = np.stack([low, high], axis=-1).reshape(len(words), -1)
+    return both.view(np.float32)
+
+
+def largest_error(rows, cols, half):
+    """Return how far forward and backward are from what they should be."""
+    rng = np.random.default_rng(16)
+    x = scores(rng, rows, cols) / np.float32(8)
+    dy = rng.normal(0, 1, x.shape).astype(np.float32)
+    if half:
+        x, dy = (from_pairs(pairs_of_bf16(a)) for a in (x, dy))
+    wanted = shares(x.astype(np.float64))
+
+    pack = pairs_of_bf16 if half else lambda a: a
+    unpack = from_pairs if half else lambda a: a
+    d_x, d_dy = (cuda.to_device(pack(a)) for a in (x, dy))
+    d_y, d_dx = (cuda.to_device(np.zeros_like(pack(x))) for _ in "yx")
+    softmax(d_x, d_y)
+    y = unpack(d_y.copy_to_host())
+    softmax(d_x, d_y)  # once more: whatever blocks met through is clear again
+    assert np.array_equal(unpack(d_y.copy_to_host()), y, equal_nan=True)
+    backward(d_y, d_dy, d_dx)
+    dx = unpack(d_dx.copy_to_host())
+    there = y.astype(np.float64)
+    exact = there * (dy - (there * dy).sum(axis=1, keepdims=True))
+
+    worst = 0
+    for got, aim in ((y, wanted), (dx, exact)):
+        assert np.array_equal(np.isnan(got), np.isnan(aim))
+        off = np.abs(np.nan_to_num(got) - np.nan_to_num(aim)).max()
+        worst = max(worst, off / np.abs(np.nan_to_num(aim)).max())
+    return worst
+
+
+for rows, cols in ((5, 40), (3, 1040), (2, 33_104)):
+    full, half = (largest_error(rows, cols, half) for half in (False, True))
+    print(f"{rows} x {cols:6}: float32 {full:.0e}, bfloat16 {half:.0e}")
+    assert full < 1e-4
+    assert half < 1e-2
+
+# %% [markdown]
+# ## Measure: seven shapes, twice
+#
+# Seven shapes, in float32 and in bfloat16, from many short rows to few long ones.
+# Beside a copy and `torch.softmax` stands `torch.compile`, with all its tuning
+# (`mode="max-autotune-no-cudagraphs"`, `dynamic=False`); it compiles a kernel for each
+# shape, and that is not in the time. Trying many variants takes it long, so it is left
+# out of the shapes that remain when 36 seconds have gone into compiling. All calls find
+# a cold L2 cache. Where a time is below 50 µs, it holds the start of the kernel, for
+# the copy as well.
+#
+# Which shapes will be hardest, for PyTorch and for the family? Guess one number: how
+# many times as fast as `torch.softmax` is the family, on the average of these shapes?
+
+# %%
+guess = {"family": None}
+
+SHAPES = [
+    (4096, 1024),
+    (4096, 4096),
+    (8192, 8192),
+    (16384, 16384),
+    (32768, 1024),
+    (1024, 131072),
+    (128, 262144),
+]
+HALF = weft.device.find().capability >= (8, 0)
+PATIENCE = {"forward": 36, "backward": 6}  # s of compiling
+spent = {"forward": 0.0, "backward": 0.0}
+
+
+def tuned(what, function, *args):
+    """Return what torch.compile makes of function, while there is patience."""
+    if spent[what] > PATIENCE[what]:
+        return {}
+    import torch
+
+    begun = time.perf_counter()
+    torch._dynamo.reset()  # or it keeps count of shapes, and gives up at eight
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        compiled = torch.compile(
+            function, mode="max-autotune-no-cudagraphs", dynamic=False
+        )
+        compiled(*args)
+    torch.cuda.synchronize()
+    spent[what] += time.perf_counter() - begun
+    return {"torch.compile": lambda: compiled(*args)}
+
+
+def as_words(tensor):
+    """Return a tensor as Numba's kernels see it."""
+    import torch
+
+    if tensor.dtype == torch.bfloat16:
+        tensor = tensor.view(torch.int32)
+    return cuda.as_cuda_array(tensor)
+
+
+def forward_candidates(rows, cols, half):
+    def build():
+        import torch
+
+        kind = torch.bfloat16 if half else torch.float32
+        x = torch.randn(rows, cols, device="cuda").to(kind)
+        out = torch.empty_like(x)
+        d_x, d_out = as_words(x), as_words(out)
+        softmax(d_x, d_out)
+        aim = torch.softmax(x, 1)
+        near = 1e-2 if half else 1e-5
+        assert (out - aim).float().norm() < near * aim.float().norm()
+        return {
+            "copy": lambda: out.copy_(x),
+            "torch.softmax": lambda: torch.softmax(x, 1),
+            "family": lambda: softmax(d_x, d_out),
+        } | tuned("forward", lambda x: torch.softmax(x, 1), x)
+
+    return build
+
+
+def name_of(rows, cols, half):
+    return f"{rows} x {cols} {'bfloat16' if half else 'float32'}"
+
+
+def fits(rows, cols, half):
+    """Whether the GPU has this type, and memory enough; true without a GPU."""
+    if not weft.GPU:
+        return True
+    import torch
+
+    need = 6 * rows * cols * (2 if half else 4)
+    return (HALF or not half) and need < torch.cuda.mem_get_info()[1]
+
+
+order = (2, 13, 0, 5, 10, 8, 6, 7, 3, 12, 1, 9, 4, 11)  # all kinds first
+table_order = [(*shape, half) for half in (False, True) for shape in SHAPES]
+cases = [table_order[k] for k in order]
+forward = {
+    case: bench.compare(
+        f"softmax, {name_of(*case)}",
+        forward_candidates(*case),
+        baseline="torch.softmax",
+        bytes=2 * case[0] * case[1] * (2 if case[2] else 4),
+        ceiling="copy",
+        guess=guess,
+    )
+    for case in cases
+    if fits(*case)
+}
+
+
+def overview(tables, torch_name):
+    """Print a line for each shape: the family beside the others."""
+    heads = f"{'copy':>11}{'of copy':>9}{'x PyTorch':>11}{'x compile':>11}"
+    print(f"{'':24}{heads}")
+    for case in table_order:
+        table = tables.get(case, ())
+        if not len(table):
+            continue
+        ms = {row.name: row.ms for row in table}
+        ours = ms["family"]
+        compiled = ms.get("torch.compile", math.nan) / ours
+        print(
+            f"{name_of(*case):24}{ms['copy'] * 1000:8.1f} µs"
+            f"{ms['copy'] / ours:9.1%}{ms[torch_name] / ours:11.2f}"
+            + (f"{compiled:11.2f}" if compiled == compiled else "")
+        )
+
+
+overview(forward, "torch.softmax")
+
+# %%
+forward.get((1024, 131072, False))
+
+# %% tags=["solution"]
+for case, table in forward.items():
+    table.expect("family", at_least=1.0, times="torch.softmax")
+    if any(row.name == "torch.compile" for row in table):
+        table.expect("family", at_least=0.95, times="torch.compile")
+    table.expect("family", ceiling=0.75 if case[1] > 32768 else 0.9)
+
+# %% [markdown] tags=["solution"]
+# Where a warp or a block holds the row, the family is as fast as a copy, give or take a
+# few per cent, and nobody can be much faster: the bytes are the same.
+#
+# The long rows stay behind the copy, bfloat16 more so. Each block loads 64 KB, then
+# computes, then waits for its neighbours, then stores. While it computes and waits it
+# asks memory for nothing, and only the two other blocks on the SM can fill the gap. At
+# 128 rows there are 2048 blocks (1024 in bfloat16) for 396 places: three to six rounds,
+# the first of which all wait at the same time, and the last of which is not full. In
+# bfloat16 the same time for arithmetic stands beside half of the bytes.
+#
+# The libraries lose more: they read such a row two or three times.
+
+# %% [markdown]
+# What does the ticket cost, that makes the long rows safe on any GPU? A guess, with the
+# kernel without it as 1.0:
+
+# %%
+guess = {"with ticket": None}
+
+
+def ticket_candidates(rows, cols):
+    def build():
+        import torch
+
+        x = torch.randn(rows, cols, device="cuda")
+        out = torch.empty_like(x)
+        d_x, d_out = as_words(x), as_words(out)
+        return {
+            "copy": lambda: out.copy_(x),
+            "blockIdx": lambda: softmax(d_x, d_out),
+            "with ticket": lambda: softmax(d_x, d_out, ticket=True),
+        }
+
+    return build
+
+
+tickets = bench.compare(
+    "ticket, 1024 x 131072 float32",
+    ticket_candidates(1024, 131072),
+    baseline="blockIdx",
+    bytes=2 * 4 * 1024 * 131072,
+    ceiling="copy",
+    guess=guess,
+)
+tickets
+
+# %% tags=["solution"]
+tickets.expect("with ticket", at_least=0.7)
+
+# %% [markdown]
+# ## Measure: backward, twice seven shapes
+#
+# Three arrays move. The ceiling is a copy that moves as many bytes. PyTorch's own
+# backward of softmax is `torch._softmax_backward_data`; `torch.compile` gets the
+# formula, for as many shapes as 6 seconds allow.
+
+# %%
+guess = {"family": None}
+
+
+def backward_candidates(rows, cols, half):
+    def build():
+        import torch
+
+        kind = torch.bfloat16 if half else torch.float32
+        y = torch.randn(rows, cols, device="cuda").softmax(1).to(kind)
+        dy = torch.randn(rows, cols, device="cuda").to(kind)
+        dx = torch.empty_like(y)
+        d_y, d_dy, d_dx = map(as_words, (y, dy, dx))
+        source = torch.empty(3 * rows * cols // 2, device="cuda", dtype=kind)
+        target = torch.empty_like(source)
+
+        def formula(y, dy):
+            product = y.float() * dy.float()
+            inner = dy.float() - product.sum(1, keepdim=True)
+            return (y.float() * inner).to(y.dtype)
+
+        backward(d_y, d_dy, d_dx)
+        aim = torch._softmax_backward_data(dy, y, 1, kind)
+        near = 2e-2 if half else 1e-4
+        assert (dx - aim).float().norm() < near * aim.float().norm()
+        return {
+            "copy": lambda: target.copy_(source),
+            "PyTorch": lambda: torch._softmax_backward_data(dy, y, 1, kind),
+            "family": lambda: backward(d_y, d_dy, d_dx),
+        } | tuned("backward", formula, y, dy)
+
+    return build
+
+
+gradients_of = {
+    case: bench.compare(
+        f"backward, {name_of(*case)}",
+        backward_candidates(*case),
+        baseline="PyTorch",
+        bytes=3 * case[0] * case[1] * (2 if case[2] else 4),
+        ceiling="copy",
+        guess=guess,
+    )
+    for case in cases
+    if fits(*case)
+}
+overview(gradients_of, "PyTorch")
+
+# %% tags=["solution"]
+for case, table in gradients_of.items():
+    table.expect("family", at_least=0.95, times="PyTorch")
+    table.expect("family", ceiling=0.6 if case[1] > 32768 else 0.8)
+
+# %% [markdown] tags=["solution"]
+# The same picture with half as much again to move. There is no exponential here and no
+# maximum; what bounds the long rows is the waiting, not the arithmetic.
+
+# %% [markdown]
+# ## The same in Triton
+#
+# In Triton (chapter 5) a program handles a row as if it were one value, and the
+# compiler deals it out to registers: exercise 4 in six lines. It takes all columns at
+# once, padded to a power of 2. That is one read, as long as the row fits.
+
+# %%
+has_triton = weft.device.find().capability >= (8, 0)
+
+if weft.on_gpu("Triton's machine code needs one") and has_triton:
+    import triton
+    import triton.language as tl
+
+    @triton.jit
+    def triton_softmax(x, out, cols, WIDTH: tl.constexpr):
+        col = tl.arange(0, WIDTH)
+        at = tl.program_id(0).to(tl.int64) * cols + col
+        v = tl.load(x + at, mask=col < cols, other=-float("inf"))
+        e = tl.exp(v - tl.max(v, 0))
+        tl.store(out + at, e / tl.sum(e, 0), mask=col < cols)
+
+# %% [markdown]
+# How fast is it, on a row that a warp, a block, and several blocks of the family hold?
+
+# %%
+guess = {"Triton": None}
+
+
+def triton_candidates(rows, cols):
+    def build():
+        import torch
+
+        x = torch.randn(rows, cols, device="cuda")
+        out = torch.empty_like(x)
+        d_x, d_out = as_words(x), as_words(out)
+        candidates = {
+            "copy": lambda: out.copy_(x),
+            "torch.softmax": lambda: torch.softmax(x, 1),
+            "family": lambda: softmax(d_x, d_out),
+        }
+        if has_triton:
+            width = triton.next_power_of_2(cols)
+            warps = min(max(width // 1024, 4), 32)
+            candidates["Triton"] = lambda: triton_softmax[(rows,)](
+                x, out, cols, WIDTH=width, num_warps=warps
+            )
+            candidates["Triton"]()
+            aim = torch.softmax(x, 1)
+            assert (out - aim).norm() < 1e-5 * aim.norm()
+        return candidates
+
+    return build
+
+
+in_triton = {
+    cols: bench.compare(
+        f"Triton, {rows} x {cols} float32",
+        triton_candidates(rows, cols),
+        baseline="torch.softmax",
+        bytes=2 * 4 * rows * cols,
+        ceiling="copy",
+        guess=guess,
+    )
+    for rows, cols in ((32768, 1024), (8192, 8192), (1024, 131072))
+}
+in_triton[1024]
+
+# %%
+in_triton[8192]
+
+# %%
+in_triton[131072]
+
+# %% tags=["solution"]
+in_triton[131072].expect("family", at_least=1.0, times="Triton")
+
+# %% [markdown] tags=["solution"]
+# For rows that fit into a block's registers the two are alike, and Triton's is a
+# quarter of an hour's work. For the long row the program has more values than
+# registers. They spill to memory, and the one read becomes several.
+
+# %% [markdown]
+# ## If you want more
+#
+# - `log_softmax`: $x - m - \log s$. Which of the passes change? And the cross-entropy
+#   loss, which needs one element of each row: how many bytes move then?
+# - A mask or a scale, applied as the scores are read, costs no trip to memory. Add
+#   both.
+# - Rows of 131,072 in pieces of 32 KB, or of 128 KB (`FORWARD`, `long`): predict first
+#   which way the time goes, and why.
+# - Where a row fits into the shared memory of a **cluster** (chapter 8), its blocks can
+#   meet there instead of in L2. What would that save?
+# - Softmax of columns, `torch.softmax(x, 0)`: who should hold what, so that requests
+#   are coalesced?
+#
+# ## What you learned
+#
+# 1. Take the maximum off first. The pair (maximum, sum) of pieces merges in any order,
+#    so one pass finds both.
+# 2. A softmax is a copy with some arithmetic: read once, keep the row in registers,
+#    write once.
+# 3. Who holds a row depends on its length: a warp, a block, several blocks. The same
+#    kernel, with another place to merge.
+# 4. Blocks can meet through words that are stored and loaded whole, if they all are, or
+#    soon will be, on the GPU.
+# 5. Time in which a block neither loads nor stores has to be filled by the other blocks
+#    of its SM, or it shows.
+
+# %%
+quiz()

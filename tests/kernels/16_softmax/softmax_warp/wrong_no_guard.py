@@ -1,0 +1,28 @@
+# verdict: out-of-bounds
+# There are 32 values.
+@cuda.jit
+def softmax_warp(x, out):
+    """Write the softmax of each row of x into out, a warp a row."""
+    values = cuda.local.array(32, float32)
+    row = cuda.blockIdx.x * cuda.blockDim.y + cuda.threadIdx.y
+    lane = cuda.threadIdx.x
+
+    if row >= x.shape[0]:
+        return
+
+    top = LOWEST
+    for i in range(32):
+        values[i] = x[row, lane + 32 * i]  # <- here
+        top = max(top, values[i])
+    top = warp_max(top)
+
+    total = float32(0)
+    for i in range(32):
+        values[i] = math.exp(values[i] - top)
+        total += values[i]
+    total = warp_sum(total)
+
+    for i in range(32):
+        col = lane + 32 * i
+        if col < x.shape[1]:
+            out[row, col] = values[i] / total
