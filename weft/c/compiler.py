@@ -1,0 +1,109 @@
+"""Calling the C compiler, and reading what it complains of."""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+NAMES = ("gcc", "cc", "clang")
+
+# Mistakes that a C compiler may let pass with a warning. GCC 14 made errors of the
+# first four; the others are as wrong.
+ERRORS = (
+    *("implicit-function-declaration", "implicit-int", "int-conversion"),
+    *("incompatible-pointer-types", "return-type", "uninitialized", "pointer-arith"),
+    *("sizeof-pointer-div", "sizeof-pointer-memaccess", "sizeof-array-argument"),
+    *("return-local-addr", "return-stack-address", "free-nonheap-object"),
+)
+FLAGS = (
+    *("-std=c17", "-g", "-O0", "-fno-omit-frame-pointer", "-Wall", "-Wextra"),
+    "-Wno-unused-parameter",
+)
+SANITIZE = ("-fsanitize=address,undefined", "-fno-sanitize-recover=all")
+SECONDS = 60  # for one call of the compiler, on a busy machine
+
+_complaint = re.compile(
+    r"^(?P<file>[^:\n]+):(?P<line>\d+):(?:(?P<column>\d+):)? "
+    r"(?P<level>fatal error|error|warning): (?P<text>.*?)(?: \[-W[^\]]*\])?$",
+    re.MULTILINE,
+)
+
+
+@dataclass(frozen=True)
+class Complaint:
+    """An error or a warning of the compiler, and where it stands."""
+
+    file: str
+    line: int
+    error: bool
+    text: str
+
+
+def find() -> str | None:
+    """Return the C compiler's path, None if there is none."""
+    return next(filter(None, map(shutil.which, NAMES)), None)
+
+
+@cache
+def strict(program: str) -> tuple[str, ...]:
+    """The options that make errors of ERRORS, as far as this compiler knows them."""
+    options = [f"-Werror={name}" for name in ERRORS]
+    run = subprocess.run(
+        [program, *FLAGS, *options, "-fsyntax-only", "-x", "c", os.devnull],
+        env=english(),
+        capture_output=True,
+        text=True,
+        timeout=SECONDS,
+    )
+    unknown = set(re.findall(r"'-Werror=([\w-]+)'", run.stderr))
+    return tuple(f"-Werror={name}" for name in ERRORS if name not in unknown)
+
+
+def install() -> str:
+    """What to type where there is no compiler."""
+    if sys.platform == "darwin":
+        return "xcode-select --install"
+    return "sudo apt install gcc"
+
+
+def english() -> dict[str, str]:
+    """The environment, with messages in English and plain quotation marks."""
+    return os.environ | {"LC_ALL": "C", "LANGUAGE": "C"}
+
+
+def complaints(said: str) -> list[Complaint]:
+    """What the compiler wrote, errors and warnings, in its order."""
+    return [
+        Complaint(
+            Path(found["file"]).name,
+            int(found["line"]),
+            found["level"] != "warning",
+            found["text"],
+        )
+        for found in _complaint.finditer(said)
+    ]
+
+
+def call(folder: Path, *arguments: str) -> tuple[bool, str]:
+    """Run the compiler in `folder`; return whether it succeeded, and what it said.
+
+    Raises FileNotFoundError where there is none.
+    """
+    program = find()
+    if program is None:
+        raise FileNotFoundError("no C compiler")
+    run = subprocess.run(
+        [program, *FLAGS, *strict(program), *arguments],
+        cwd=folder,
+        env=english(),
+        capture_output=True,
+        text=True,
+        errors="replace",
+        stdin=subprocess.DEVNULL,
+        timeout=SECONDS,
+    )
+    return run.returncode == 0, run.stderr

@@ -1,0 +1,383 @@
+"""The sanitizers' reports, read: what happened, in which line, and to whose memory."""
+
+import re
+from dataclasses import dataclass
+
+from weft.c import running
+from weft.c.running import Ran
+from weft.c.source import Source
+from weft.checking.verdict import Verdict
+from weft.simulator.faults import Place
+
+_frame = re.compile(r"^\s+#\d+ 0x[0-9a-f]+ (?:in )?(\S+) (\S+?):(\d+)(?::\d+)?\s*$")
+_found = re.compile(r"ERROR: (?:Address|Leak)Sanitizer:? ([\w-]+)")
+_runtime = re.compile(r"^(\S+?):(\d+):\d+: runtime error: (.*)$", re.MULTILINE)
+_access = re.compile(r"^(READ|WRITE) of size (\d+)", re.MULTILINE)
+_region = re.compile(
+    r"is located (\d+) bytes (to the right of|after|to the left of|before|inside of) "
+    r"(\d+)-byte region \[(0x[0-9a-f]+),"
+)
+_array = re.compile(r"^weft: array (\w+) (0x[0-9a-f]+)$", re.MULTILINE)
+_local = re.compile(
+    r"'(\w+)' \(line (\d+)\) <== Memory access at offset \d+ (\w+)(?: this variable)?"
+)
+
+
+@dataclass(frozen=True)
+class Stacks:
+    """The learner's lines in the stacks of a report, innermost first."""
+
+    access: list[int]
+    allocated: list[int]
+    freed: list[int]
+
+
+def verdict(source: Source, ran: Ran) -> Verdict | None:
+    """What a run says against the source; None if the sanitizers have no complaint."""
+    said = ran.said
+    if "weft: out of time" in said or ran.late:
+        return _endless(source, said)
+    if match := _runtime.search(said):
+        return _undefined(source, said, match)
+    if "hard rss limit exhausted" in said or "allocation-size-too-big" in said:
+        return _verdict(
+            source,
+            "memory",
+            "The program asked for more than a gigabyte.",
+            "Either a size went wrong (a `size_t` that went below zero is enormous), "
+            "or a loop allocates and never stops. Which line asks, and for how much?",
+            [(source.place(n), "") for n in source.containing("alloc(")],
+        )
+    if match := _found.search(said):
+        return _reported(source, match[1], said)
+    if not ran.complete:
+        return _ended(source, ran.status)
+    return None
+
+
+def _verdict(
+    source: Source,
+    kind: str,
+    message: str,
+    why: str,
+    places: list[tuple[Place, str]],
+) -> Verdict:
+    return Verdict(source.name, kind, message, why, places)
+
+
+def stacks(source: Source, said: str) -> Stacks:
+    """Sort the frames of a report by the stack that they belong to."""
+    found: dict[str, list[int]] = {"access": [], "allocated": [], "freed": []}
+    now = "access"
+    for line in said.splitlines():
+        if re.search(r"(previously )?allocated (by|from)", line):
+            now = "allocated"
+        elif re.match(r"freed by", line):
+            now = "freed"
+        elif line.startswith(("Address 0x", "SUMMARY")):
+            break
+        match = _frame.match(line)
+        if match and match[2].rsplit("/", 1)[-1] == source.file:
+            found[now].append(int(match[3]))
+    return Stacks(found["access"], found["allocated"], found["freed"])
+
+
+def _reported(source: Source, kind: str, said: str) -> Verdict:
+    at = stacks(source, said)
+    access = _access.search(said)
+    verb = {"READ": "reads", "WRITE": "writes"}[access[1]] if access else "uses"
+    size = int(access[2]) if access else 0
+    note = f"{verb} {_bytes(size)}" if size else ""
+    first = [(source.place(n), note) for n in at.access[:1]]
+    made = [(source.place(n), "allocated here") for n in at.allocated[:1]]
+    gone = [(source.place(n), "freed here") for n in at.freed[:1]]
+
+    if kind == "heap-buffer-overflow":
+        return _verdict(source, kind, *_outside(said, verb, size), first + made)
+    if kind.startswith(("stack-buffer", "dynamic-stack")):
+        return _on_stack(source, said, verb, size, first)
+    if kind == "global-buffer-overflow":
+        return _verdict(
+            source,
+            kind,
+            f"{verb.capitalize()} {_bytes(size)} beside a global array.",
+            "Its first index is 0 and its last is one less than its length. Which "
+            "index was it?",
+            first,
+        )
+    if kind == "heap-use-after-free":
+        return _verdict(
+            source,
+            "use-after-free",
+            f"The line {verb} {_bytes(size)} of a block that has been given back.",
+            "After `free(p)` the block belongs to whoever asks next; `p` still holds "
+            "the address, and nothing stops you. Which of the two lines has to come "
+            "first?",
+            first + gone + made,
+        )
+    if kind.startswith(("stack-use-after", "stack-underflow")):
+        return _verdict(
+            source,
+            "dead-variable",
+            f"Somebody {verb} a local variable of a call, or of a block in braces, "
+            "that has ended.",
+            "A local variable lives on the stack until the `}` of its block. An "
+            "address may leave the function; the variable does not. What lives longer?",
+            first or _returns(source),
+        )
+    if kind == "attempting":
+        double = "double-free" in said
+        return _verdict(
+            source,
+            "double-free" if double else "bad-free",
+            "The block has been freed before."
+            if double
+            else "`free` is given an address that `malloc` never gave.",
+            "Each block is freed once, by the address that `malloc` returned for it: "
+            "not by one further in, and not a variable. Who owns this block?",
+            [(source.place(n), "frees it") for n in at.access[:1]] + gone + made,
+        )
+    if kind == "detected":
+        return leak(source, said)
+    if kind == "stack-overflow":
+        return _verdict(
+            source,
+            "recursion",
+            "The stack is full: a call within a call within a call, or a local array "
+            "of some megabytes.",
+            "Each call takes room on the stack until it returns. When does the "
+            "innermost call stop calling?",
+            [(source.place(n), "") for n in at.access[:1]],
+        )
+    if kind == "SEGV":
+        return _segv(source, said, at)
+    if kind == "negative-size-param":
+        return _verdict(
+            source,
+            "heap-buffer-overflow",
+            "A function that copies memory was given a negative number of bytes.",
+            "As a `size_t` that is an enormous one. How was the number computed?",
+            first,
+        )
+    return _verdict(
+        source,
+        "undefined",
+        f"The address sanitizer reports {kind}.",
+        "Look at the line, and at every address in it: where does it come from?",
+        first + made,
+    )
+
+
+def _outside(said: str, verb: str, size: int) -> tuple[str, str]:
+    """What was touched beside a block of the heap, and why that is."""
+    region = _region.search(said)
+    if region is None:
+        return (
+            f"It {verb} {_bytes(size)} outside every block.",
+            "Which index did the line use?",
+        )
+    off, side, length = int(region[1]), region[2], int(region[3])
+    names = {int(a, 16): n for n, a in _array.findall(said)}
+    name = names.get(int(region[4], 16))
+    block = f"`{name}`" if name else "a block"
+    if side in ("to the left of", "before"):
+        where = f"{_bytes(off)} before the first byte of {block}"
+        why = (
+            "There is no counting from the end in C: an index below 0 is an address in "
+            "front of the array. How far down does the loop go?"
+        )
+    else:
+        where = f"{_bytes(off)} behind the end of {block}"
+        why = (
+            "An array does not know its length, so nothing stops the loop but its "
+            "condition. What is the largest index that belongs to it?"
+        )
+        if name and size and off % size == 0:
+            index, last = (length + off) // size, length // size - 1
+            where = f"`{name}[{index}]`, if it is counted in steps of {_bytes(size)}"
+            what = f"ends with `{name}[{last}]`" if last >= 0 else "is empty"
+            where += f"; `{name}` {what}"
+        if off >= length > 0:
+            why = (
+                "That is far beyond. A pointer's step is already the size of what it "
+                "points to: `p + 1` is the next element. Is it multiplied by `sizeof` "
+                "once more, or is an index computed with the wrong length?"
+            )
+        elif not name:
+            why = (
+                "The block is as many bytes as were asked for, and no more. How many "
+                "elements should it hold, and how large is one: `sizeof` of what?"
+            )
+    length_of = f"{block} has {_bytes(length)}"
+    return f"The line {verb} {_bytes(size)}: {where}. {length_of.capitalize()}.", why
+
+
+def _on_stack(
+    source: Source, said: str, verb: str, size: int, first: list[tuple[Place, str]]
+) -> Verdict:
+    local = _local.search(said)
+    places = list(first)
+    what = "a local variable"
+    if local:
+        what = f"`{local[1]}`"
+        if int(local[2]) in source.containing(local[1]):
+            places.append((source.place(int(local[2])), f"{what} is declared here"))
+    return _verdict(
+        source,
+        "stack-buffer-overflow",
+        f"The line {verb} {_bytes(size)} beside {what}, on the stack.",
+        "A local array has the length that it was declared with, and its neighbours "
+        "are other variables, or the address to which the function returns. How long "
+        "would it have to be, for every case?",
+        places,
+    )
+
+
+def _segv(source: Source, said: str, at: Stacks) -> Verdict:
+    address = re.search(r"SEGV on unknown address (0x[0-9a-f]+)?", said)
+    places = [(source.place(n), "") for n in at.access[:1]] or _returns(source)
+    if address and address[1] and int(address[1], 16) < 4096:
+        return _null(source, places)
+    return _verdict(
+        source,
+        "wild-pointer",
+        "The line follows a pointer to a place where this program has no memory.",
+        "Either the pointer was never given a value, or one was computed that leads "
+        "far away. A pointer is as good as the last assignment to it: which was that?",
+        places,
+    )
+
+
+def _null(source: Source, places: list[tuple[Place, str]]) -> Verdict:
+    return _verdict(
+        source,
+        "null",
+        "The address is 0, or a few bytes from it: the null pointer.",
+        "`NULL` says that there is nothing to lead to. A function that finds or "
+        "allocates returns it when it cannot, and memory set to zero holds it. Where "
+        "does this pointer come from?",
+        places,
+    )
+
+
+def _undefined(source: Source, said: str, match: re.Match[str]) -> Verdict:
+    text = match[3]
+    line = int(match[2])
+    places = [(source.place(line), "")]
+    if match[1].rsplit("/", 1)[-1] != source.file:
+        mine = stacks(source, said).access
+        places = [(source.place(n), "") for n in mine[:1]] or _returns(source)
+    if "null pointer" in text:
+        return _null(source, places)
+    if "signed integer overflow" in text or "cannot be represented in type" in text:
+        shown = text.split(": ", 1)[-1].replace("'", "`")
+        return _verdict(
+            source,
+            "signed-overflow",
+            f"{shown[:1].upper()}{shown[1:]}.",
+            "A signed number that leaves its range is undefined in C: the compiler may "
+            "assume that it never happens. Python's integers grow instead. Which type "
+            "is large enough?",
+            places,
+        )
+    if "pointer index expression" in text or "addition of unsigned offset" in text:
+        return _verdict(
+            source,
+            "index-wrapped",
+            "An index has gone round: the address computed from it is beyond the end "
+            "of memory.",
+            "A `size_t` is never negative. 0 minus 1 is the largest number there is, "
+            "so `i >= 0` is always true. How can a loop that counts down stop at 0?",
+            places,
+        )
+    if "misaligned" in text:
+        found = re.search(r"type '(?:const )?([\w ]+?)', which requires (\d+)", text)
+        kind, step = (found[1], found[2]) if found else ("this type", "more")
+        return _verdict(
+            source,
+            "unaligned",
+            f"Here is {_article(kind)} `{kind}` at an address that is no multiple of "
+            f"{step}.",
+            "Numbers lie at multiples of their own size, and a pointer that was "
+            "computed in bytes and then cast may point in between. Some processors, "
+            "and every GPU, refuse. How many bytes does each step make?",
+            places,
+        )
+    return _verdict(
+        source,
+        "undefined",
+        f"The sanitizer says: {text}.",
+        "The C standard says nothing about what happens then, so anything may. Which "
+        "value in this line is out of its range?",
+        places,
+    )
+
+
+def leak(source: Source, said: str) -> Verdict:
+    """The verdict on blocks that nobody freed, from LeakSanitizer's report."""
+    pattern = (
+        r"leak of (\d+) byte\(s\) in (\d+) object\(s\) allocated from:\n"
+        r"((?:\s+#.*\n?)+)"
+    )
+    places: dict[int, tuple[int, int]] = {}
+    for size, count, stack in re.findall(pattern, said):
+        for line in stacks(source, stack).access[:1]:
+            old = places.get(line, (0, 0))
+            places[line] = old[0] + int(size), old[1] + int(count)
+    total = sum(size for size, _ in places.values())
+    blocks = sum(count for _, count in places.values())
+    return _verdict(
+        source,
+        "leak",
+        f"{blocks} block{'s' * (blocks != 1)} of {_bytes(total)} altogether "
+        f"{'are' if blocks != 1 else 'is'} still allocated when the program ends, and "
+        "no pointer leads there any more.",
+        "C has no garbage collector: what `malloc` gave stays until `free` gets its "
+        "address. Who has that address last, and does it free every block, not only "
+        "the one with the pointers to the others?",
+        [
+            (source.place(n), f"{count} not freed")
+            for n, (_, count) in sorted(places.items())
+        ],
+    )
+
+
+def _endless(source: Source, said: str) -> Verdict:
+    at = stacks(source, said).access[:1]
+    return _verdict(
+        source,
+        "endless-loop",
+        "The program was stopped: it did not end by itself.",
+        "What makes the loop's condition false, and does it change in every lap? An "
+        "unsigned number such as a `size_t` is never below 0.",
+        [(source.place(n), "here when it was stopped") for n in at],
+    )
+
+
+def _ended(source: Source, status: int) -> Verdict:
+    how = f"signal {-status}" if status < 0 else f"status {status}"
+    return _verdict(
+        source,
+        "ended",
+        f"The program ended with {how}, before the function had returned.",
+        "Does it call `exit` or `abort`, or print without end?",
+        [(source.place(n), "") for n in source.containing("exit(")],
+    )
+
+
+def _returns(source: Source) -> list[tuple[Place, str]]:
+    return [(source.place(n), "") for n in source.containing("return ")]
+
+
+def _bytes(count: int) -> str:
+    return f"{count:,} byte{'s' * (count != 1)}"
+
+
+def _article(word: str) -> str:
+    return "an" if word[:1] in "aeiou" else "a"
+
+
+def unwritten(value: object) -> bool:
+    """Whether `value` is made of the byte that fills memory nobody wrote."""
+    data = getattr(value, "tobytes", bytes)()
+    return len(data) > 0 and set(data) == {running.FILL}

@@ -1,0 +1,104 @@
+"""Running a learner's program: apart from the notebook, watched, and not for ever."""
+
+import os
+import shutil
+import signal
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from weft.c import compiler, driver
+
+SECONDS = 30  # of the clock; the program itself ends after CPU_SECONDS of work
+ATTEMPTS = 5
+ASAN = {
+    "detect_leaks": "1",
+    "detect_stack_use_after_return": "1",
+    "malloc_fill_byte": "190",
+    "max_malloc_fill_size": "1048576",
+    "hard_rss_limit_mb": "1024",
+    "allocator_may_return_null": "1",
+    "abort_on_error": "0",
+}
+FILL = 190  # the byte in memory that nobody wrote
+NO_LEAKS = (
+    "LeakSanitizer has encountered a fatal error",
+    "detect_leaks is not supported",
+)
+
+
+@dataclass(frozen=True)
+class Ran:
+    """How a run ended: what the sanitizers said, what came out, what was printed."""
+
+    status: int
+    said: str
+    results: list[np.ndarray[Any, Any]]
+    complete: bool
+    printed: str
+    late: bool
+    leaks_seen: bool = True
+
+
+def run(program: Path, data: bytes) -> Ran:
+    """Run `program` on one case.
+
+    A sanitizer may fail before the learner's code has begun: at some addresses it
+    cannot start, and where a debugger watches it cannot look for leaks. Neither is the
+    learner's fault; the first is tried again, the second done without.
+    """
+    ran = _run(program, data, "1")
+    for _ in range(ATTEMPTS):
+        if "weft: begun" in ran.said:
+            break
+        ran = _run(program, data, "1")
+    if any(words in ran.said for words in NO_LEAKS):
+        ran = _run(program, data, "0")
+    return ran
+
+
+def _run(program: Path, data: bytes, leaks: str) -> Ran:
+    folder = program.parent
+    given, out = folder / "case.in", folder / "case.out"
+    given.write_bytes(data)
+    out.unlink(missing_ok=True)
+    options = ":".join(f"{k}={v}" for k, v in (ASAN | {"detect_leaks": leaks}).items())
+    env = compiler.english() | {
+        "ASAN_OPTIONS": options,
+        "UBSAN_OPTIONS": "print_stacktrace=1",
+    }
+    if symbolizer := shutil.which("llvm-symbolizer"):
+        env["ASAN_SYMBOLIZER_PATH"] = symbolizer
+    said, printed = folder / "said", folder / "printed"
+    with said.open("wb") as errors, printed.open("wb") as output:
+        process = subprocess.Popen(
+            [str(program), str(given), str(out)],
+            cwd=folder,
+            env=env,
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=errors,
+            start_new_session=True,
+        )
+        late = False
+        try:
+            process.wait(SECONDS)
+        except subprocess.TimeoutExpired:
+            late = True
+        finally:
+            if process.poll() is None:
+                os.killpg(process.pid, signal.SIGKILL)
+                process.wait()
+    results, complete = driver.unpacked(out.read_bytes() if out.exists() else b"")
+    return Ran(
+        process.returncode,
+        said.read_text(errors="replace"),
+        results,
+        complete,
+        printed.read_text(errors="replace")[:2000],
+        late,
+        leaks == "1",
+    )

@@ -1,0 +1,104 @@
+"""The folder in which a notebook's C files lie, and a terminal to work there."""
+
+import atexit
+import os
+import re
+import shutil
+import subprocess
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from weft.c import compiler
+from weft.c.source import Source, read
+
+PACKAGES = {"g++": "g++", "gdb": "gdb", "make": "make", "gcc": "gcc", "nm": "binutils"}
+SECONDS = 120
+_folder: list[Path] = []
+
+
+def folder() -> Path:
+    """Return the folder of this session's files; it goes when the session ends."""
+    if not _folder:
+        _folder.append(Path(tempfile.mkdtemp(prefix="weft-")))
+        atexit.register(shutil.rmtree, _folder[0], True)
+    return _folder[0]
+
+
+def save(source: Source) -> str:
+    """Write a source into the folder; return what the compiler has to say on it."""
+    (folder() / source.file).write_text(source.text)
+    if source.file.endswith(".c") and not source.is_stub and compiler.find():
+        return compiler.call(folder(), "-S", "-o", os.devnull, source.file)[1].rstrip()
+    return ""
+
+
+def terminal(*commands: str) -> None:
+    """Run commands in the folder, and print each with what it says.
+
+    A command whose program is not on this machine is left out, with a word on how to
+    get it.
+    """
+    for command in commands:
+        program = command.split()[0]
+        print(f"$ {command}")
+        if not program.startswith("./") and shutil.which(program) is None:
+            print(f"Skipped: there is no {program} here. {how_to_get(program)}")
+            return
+        try:
+            run = subprocess.run(
+                command,
+                shell=True,
+                cwd=folder(),
+                env=compiler.english(),
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                text=True,
+                errors="replace",
+                timeout=SECONDS,
+            )
+        except subprocess.TimeoutExpired:
+            print(f"[no end after {SECONDS} s: stopped]")
+            return
+        print(_anonymous(run.stdout), end="")
+        if run.returncode < 0 or run.returncode > 128:
+            print(f"[ended by signal {abs(run.returncode) % 128}]")
+
+
+def how_to_get(program: str) -> str:
+    """One sentence on how to install a program."""
+    if program == "nvcc":
+        return "It comes with the CUDA toolkit; the next cells do not need it."
+    if package := PACKAGES.get(program):
+        return f"To get it: sudo apt install {package}"
+    return ""
+
+
+def _anonymous(text: str) -> str:
+    """Leave this machine's folder out of what a program prints."""
+    return re.sub(rf"(/private)?{re.escape(str(folder()))}/?", "", text)
+
+
+def cell(language: str, magic: str, body: str) -> tuple[Source, str]:
+    """Make and save the source of a cell; return it, and the compiler's words."""
+    source = read(magic, language, body)
+    return source, save(source)
+
+
+def register(shell: Any) -> None:
+    """Give a notebook the magics `%%c` and `%%makefile`."""
+
+    def c(line: str, body: str) -> None:
+        keep(*cell("c", line, body))
+
+    def makefile(line: str, body: str) -> None:
+        keep(*cell("makefile", line, body))
+
+    def keep(source: Source, said: str) -> None:
+        if source.name.isidentifier():
+            shell.user_ns[source.name] = source
+        print(said or f"saved as {source.file}")
+
+    for magic in (c, makefile):
+        shell.register_magic_function(magic, "cell", magic.__name__)
