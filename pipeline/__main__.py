@@ -88,15 +88,17 @@ def _notebook(root: Path, stem: str) -> str:
 
 
 def _execute(root: Path, stems: list[str], options: argparse.Namespace) -> int:
+    from . import notebook
     from .execute import execute, require_gpu
 
-    if not options.simulator:
+    def on_gpu(stem: str) -> bool:
+        return not notebook.runs_on(notebook.read_script(notebook.script(root, stem)))
+
+    if not options.simulator and any(map(on_gpu, stems)):
         require_gpu(root)
     out = (options.out or root).resolve()
 
     def run(stem: str) -> str:
-        from . import notebook
-
         needs = notebook.needs(notebook.read_script(notebook.script(root, stem)))
         if options.simulator and needs:
             return f"skipped, needs {needs['needs']}"

@@ -23,7 +23,20 @@ from . import PipelineError, notebook
 
 CELL_TIMEOUT = 300  # seconds
 ANSI = re.compile(r"\x1b\[[0-9;]*m")
-PROBE = """
+PROBES = {
+    "cpu": """
+def _stamp():
+    from datetime import date
+    from weft.bench import results
+    from weft.device import cpu
+
+    return {
+        "device": cpu.name(),
+        "versions": results.versions() | cpu.versions(),
+        "date": date.today().isoformat(),
+    }
+""",
+    "gpu": """
 def _stamp():
     from datetime import date
     from weft import device
@@ -38,7 +51,8 @@ def _stamp():
         "versions": results.versions(),
         "date": date.today().isoformat(),
     }
-"""
+""",
+}
 
 
 def environment(root: Path, **extra: str) -> dict[str, str]:
@@ -98,7 +112,8 @@ def execute(
 
     complaints = list(_take_stderr(nb))
     if not simulator:
-        stamp |= {"seconds": seconds, "digest": digest, **notebook.needs(nb)}
+        stamp |= {"seconds": seconds, "digest": digest}
+        stamp |= notebook.needs(nb) | notebook.runs_on(nb)
         _scrub(nb, root)
         notebook.write(notebook.canonical(nb, stamp), notebook.solution(out, stem))
     return seconds, complaints
@@ -127,12 +142,15 @@ def _run(
             raise PipelineError(_failure(root, stem, nb, index, error)) from None
         if "WEFT_RESULTS" not in env:
             return {}
-        return _stamp(client)
+        return _stamp(client, notebook.runs_on(nb).get("runs_on", "gpu"))
 
 
-def _stamp(client: NotebookClient) -> dict:
+def _stamp(client: NotebookClient, where: str) -> dict:
     message = client.kc.execute(
-        PROBE, silent=True, store_history=False, user_expressions={"stamp": "_stamp()"}
+        PROBES[where],
+        silent=True,
+        store_history=False,
+        user_expressions={"stamp": "_stamp()"},
     )
     reply = client.wait_for_reply(message)
     value = reply["content"]["user_expressions"]["stamp"]

@@ -10,10 +10,12 @@ from .edited import edited, lab_digest
 
 STUB = "# your code here\npass"
 ANSWER = re.compile(
-    r"^([ \t]*)# BEGIN SOLUTION\n(.*?)^[ \t]*# END SOLUTION[ \t]*(?:\n|\Z)", re.M | re.S
+    r"^([ \t]*)(#|//) BEGIN SOLUTION\n(.*?)^[ \t]*\2 END SOLUTION[ \t]*(?:\n|\Z)",
+    re.M | re.S,
 )
-WAS = re.compile(r"^[ \t]*# was:(?: (.*))?$", re.M)
+WAS = re.compile(r"^[ \t]*(?:#|//) was:(?: (.*))?$", re.M)
 COLAB = {"accelerator": "GPU", "colab": {"gpuType": "T4", "provenance": []}}
+COLAB_CPU = {"colab": {"provenance": []}}
 
 
 def derive(root: Path, stem: str) -> NotebookNode:
@@ -36,7 +38,7 @@ def derive(root: Path, stem: str) -> NotebookNode:
     if [cell.source for cell in nb.cells] != [cell.source for cell in source.cells]:
         raise PipelineError(f"{path.name} is behind {stem}.py: make notebooks first")
 
-    needs = notebook.needs(nb)
+    needs = notebook.needs(nb) | notebook.runs_on(nb)
     for cell in nb.cells:
         if cell.cell_type == "code":
             cell.source = undo(cell.source)
@@ -48,18 +50,22 @@ def derive(root: Path, stem: str) -> NotebookNode:
     ):
         nb, _ = step.preprocess(nb, {})
     stamp = {"lab": stem, "digest": lab_digest(nb.cells), **needs}
-    return notebook.canonical(nb, stamp, **COLAB)
+    return notebook.canonical(nb, stamp, **(COLAB_CPU if "runs_on" in needs else COLAB))
 
 
 def undo(source: str) -> str:
     """Put back what an answer mends: the text of its lines `# was: ...`.
 
     A line `# was:` alone says that the answer only adds something. Answers without
-    such lines stay, for a stub to replace them.
+    such lines stay, for a stub to replace them; in another language than Python, under
+    a magic, they become a comment right away.
     """
+    foreign = source.startswith("%%")
 
     def before(answer: re.Match[str]) -> str:
-        lines = WAS.findall(answer[2])
+        lines = WAS.findall(answer[3])
+        if not lines and foreign:
+            return f"{answer[1]}{answer[2]} your code here\n"
         if not lines:
             return answer[0]
         return "".join(f"{answer[1]}{line}\n" for line in lines if line)

@@ -19,7 +19,7 @@ KERNELSPEC = {
     "name": "python3",
 }
 LANGUAGE = {"name": "python", "pygments_lexer": "ipython3"}
-MARKER = re.compile(r"\s*# (BEGIN|END) SOLUTION")
+MARKER = re.compile(r"\s*(?:# )?(?:#|//) (BEGIN|END) SOLUTION")
 NEEDS = re.compile(r"(gpu|sm_\d{2,3}): \S.*")
 
 
@@ -58,7 +58,14 @@ def read_script(path: Path) -> NotebookNode:
         raise PipelineError(f"{path} does not exist: it is the notebook's one source")
     text = path.read_text(encoding="utf-8")
     _check_markers(path, text)
-    return jupytext.reads(text, fmt="py:percent")
+    nb = jupytext.reads(text, fmt="py:percent")
+    for cell in nb.cells:
+        # A cell of another language, `# %% language="c" magic_args="swap"`, whose lines
+        # are comments in the script, is one of a magic in the notebook.
+        if language := cell.metadata.pop("language", None):
+            name = cell.metadata.pop("magic_args", "")
+            cell.source = f"%%{language} {name}".rstrip() + f"\n{cell.source}"
+    return nb
 
 
 def _check_markers(path: Path, text: str) -> None:
@@ -111,6 +118,20 @@ def needs(nb: NotebookNode) -> dict[str, str]:
             "that completes 'no GPU here, and …'"
         )
     return {"needs": value}
+
+
+def runs_on(nb: NotebookNode) -> dict[str, str]:
+    """Return {"runs_on": "cpu"} for a notebook that has no use for a GPU; mostly {}.
+
+    A script says it in its header, under jupyter: weft: runs_on: cpu. Its stamp then
+    names the CPU, and its lab asks Colab for no GPU.
+    """
+    value = nb.metadata.get("weft", {}).get("runs_on")
+    if value is None:
+        return {}
+    if value != "cpu":
+        raise PipelineError(f"runs_on: {value!r}; write 'cpu', or leave it out")
+    return {"runs_on": value}
 
 
 def digest(nb: NotebookNode) -> str:
@@ -229,4 +250,5 @@ def build(root: Path, stem: str) -> NotebookNode:
         keep_outputs(nb, old)
         stamp = dict(old.metadata.get("weft", {}))
     stamp.pop("needs", None)
-    return canonical(nb, stamp | needs(nb))
+    stamp.pop("runs_on", None)
+    return canonical(nb, stamp | needs(nb) | runs_on(nb))

@@ -1,8 +1,9 @@
 """The checks are checked: wrong kernels are refused for the right reason.
 
 tests/kernels/<lab>/<exercise>/wrong_*.py and right_*.py hold what a learner might have
-typed into the starter cell. The first line gives the verdict the lab's own check must
-reach; it must name every line marked `# <- here`.
+typed into the starter cell; wrong_*.c and wrong_*.mk what stands under `%%c` and
+`%%makefile`. The first line gives the verdict the lab's own check must reach; it must
+name every line marked `# <- here`, in C `// <- here`.
 """
 
 import ast
@@ -16,16 +17,27 @@ import pytest
 from IPython.core.inputtransformer2 import TransformerManager
 
 from pipeline import notebook
+from verification.corpus import HERE, TYPED
+from weft.c import cell as foreign
 from weft.device import toolkit
 
 ROOT = Path(__file__).parents[1]
 KERNELS = ROOT / "tests" / "kernels"
-FILES = sorted(p for p in KERNELS.glob("*/*/*.py") if p.parts[-3] != "corpus")
+FILES = sorted(
+    p
+    for p in KERNELS.glob("*/*/*")
+    if p.suffix in TYPED and p.parts[-3] != "corpus" and p.parent.name != "__pycache__"
+)
+MAGICS = {".c": "c", ".mk": "makefile"}
 LABS = notebook.stems(ROOT)
 
 
 def run(source: str, name: str, scope: dict[str, Any]) -> Any:
     """Run a cell as a notebook does; give the value of its last expression."""
+    if magic := re.match(r"%%(c|makefile) (.*)\n", source):
+        written, _ = foreign(magic[1], magic[2], source[magic.end() :])
+        scope[written.name] = written
+        return None
     text = TransformerManager().transform_cell(source)
     linecache.cache[name] = (len(text), None, text.splitlines(keepends=True), name)
     body = ast.parse(text)
@@ -72,8 +84,11 @@ def test_verdict(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("weft.lesson.record", lambda *_: None)
     lab, exercise = path.parts[-3:-1]
     source = path.read_text(encoding="utf-8")
-    expected = re.match(r"# verdict: ([\w-]+)\n", source)
+    expected = re.match(r"(?:#|//) verdict: ([\w-]+)\n", source)
     assert expected, "the first line must be `# verdict: <kind>`"
+    marked = {n for n, text in enumerate(source.splitlines(), 1) if HERE.search(text)}
+    if path.suffix in MAGICS:  # the magic stands in the cell's first line
+        source = f"%%{MAGICS[path.suffix]} {exercise}\n" + source.split("\n", 1)[1]
     assert exercise in checks(lab), f"{lab} has no check of {exercise}"
     if expected[1] == "float64" and toolkit.find().missing:
         pytest.skip("float64 is found by a compiler, and there is none")
@@ -81,7 +96,6 @@ def test_verdict(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     run(source, f"<{label(path)}>", scope)
     verdict = run(checks(lab)[exercise], "<check>", scope)
     assert verdict.kind == expected[1], f"\n{verdict!r}"
-    marked = {n for n, text in enumerate(source.splitlines(), 1) if "# <- here" in text}
     assert marked <= {place.line for place, _ in verdict.places}, f"\n{verdict!r}"
 
 
@@ -89,10 +103,13 @@ def test_verdict(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_every_exercise_has_wrong_and_right_kernels(lab: str) -> None:
     for exercise in checks(lab):
         folder = KERNELS / lab / exercise
-        assert len(list(folder.glob("wrong_*.py"))) >= 3, f"{folder}: 3 wrong ones"
-        assert list(folder.glob("right_*.py")), f"{folder}: one differently written"
-        for path in folder.glob("*.py"):
-            passes = path.read_text(encoding="utf-8").startswith("# verdict: pass\n")
+        typed = [p for p in folder.iterdir() if p.suffix in TYPED]
+        wrong = [p for p in typed if p.name.startswith("wrong_")]
+        assert len(wrong) >= 3, f"{folder}: 3 wrong ones"
+        assert len(typed) > len(wrong), f"{folder}: one differently written"
+        for path in typed:
+            head = path.read_text(encoding="utf-8").partition("\n")[0]
+            passes = head.endswith(" verdict: pass")
             assert passes == path.name.startswith("right_"), path
 
 

@@ -58,6 +58,13 @@ def checked(cell) -> str | None:
     return None
 
 
+def written(cell) -> set[str]:
+    """What a cell defines: functions and classes, or, in C, the name behind `%%c`."""
+    if magic := re.match(r"%%(?:c|makefile) (\w+)\n", cell.source):
+        return {magic[1]}
+    return {node.name for node in tree(cell).body if hasattr(node, "name")}
+
+
 def exercises(stem: str) -> list[str]:
     return [exercise.name for exercise in syllabus.load(stem).exercises]
 
@@ -121,8 +128,8 @@ def test_every_exercise_is_written_checked_and_hinted(stem):
         starters = [
             cell
             for cell in code(source(stem))
-            if "# BEGIN SOLUTION" in cell.source
-            and name in [getattr(node, "name", None) for node in tree(cell).body]
+            if re.search("^ *(#|//) BEGIN SOLUTION", cell.source, re.M)
+            and name in written(cell)
         ]
         assert len(starters) == 1, f"{name} needs one starter cell"
         position = code(source(stem)).index(starters[0])
@@ -164,12 +171,15 @@ IDIOM = re.compile(
     r"if [\w ]+ < [\w.]+(size|shape\[\d\])( and [\w ]+ < [\w.]+shape\[\d\])*"
     r"( and \w+\[\w+\] == \w+)?:$|"
     r"for \w+ in range\(cuda\.grid\(1\), \w+\.size, cuda\.gridsize\(1\)\):$|"
-    r"\w+ = cuda\.(shared|local)\.array\("
+    r"\w+ = cuda\.(shared|local)\.array\(|"
+    r"for \(size_t \w+ = 0; \w+ < [\w>-]+; \w+\+\+\)( \{)?$"
 )
 
 
 def answers(text: str) -> list[list[str]]:
-    found = re.findall(r"# BEGIN SOLUTION\n(.*?)# END SOLUTION", text, re.S)
+    found = re.findall(
+        r"(?:#|//) BEGIN SOLUTION\n(.*?)(?:#|//) END SOLUTION", text, re.S
+    )
     return [
         [" ".join(line.split()) for line in block.splitlines() if line.strip()]
         for block in found
@@ -179,13 +189,16 @@ def answers(text: str) -> list[list[str]]:
 def test_stamp_and_results_belong_to_this_code(stem):
     stamp = executed(stem).metadata.weft
     digest = notebook.digest(source(stem))
-    assert stamp.get("digest") == digest, f"run it on a GPU: make execute LAB={stem}"
-    assert stamp.keys() - {"needs"} == {
-        *("device", "capability", "driver", "cuda", "versions"),
-        *("date", "seconds", "digest"),
+    on_cpu = "runs_on" in stamp
+    where = "here" if on_cpu else "on a GPU"
+    assert stamp.get("digest") == digest, f"run it {where}: make execute LAB={stem}"
+    gpu = set() if on_cpu else {"capability", "driver", "cuda"}
+    assert stamp.keys() - {"needs", "runs_on"} == gpu | {
+        *("device", "versions", "date", "seconds", "digest"),
     }
     assert stamp.device, "it ran in the simulator"
     assert {"python", "numba", "numpy"} <= stamp.versions.keys()
+    assert "gcc" in stamp.versions or not on_cpu
     for path in (ROOT / "results").glob(f"{stem}.*.json"):
         assert json.loads(path.read_text())["digest"] == digest, path.name
 
@@ -263,11 +276,10 @@ def test_every_starter_tells_the_learner_to_begin(stem):
 def mended(stem: str) -> set[str]:
     """Exercises whose starter runs, and is wrong on purpose: tagged `broken`."""
     return {
-        node.name
+        name
         for cell in code(lab(stem))
         if "broken" in cell.metadata.get("tags", [])
-        for node in tree(cell).body
-        if isinstance(node, ast.FunctionDef)
+        for name in written(cell)
     }
 
 

@@ -3,7 +3,8 @@
 tests/kernels/corpus/<class>/{wrong,right}_<what>.py begins with `# verdict: <kind>` and
 a line on what the learner was thinking. Lines that the verdict must name end in
 `# <- here`. The last statement, `CHECK = dict(...)`, holds the arguments of
-`weft.check`. The kernels of the labs have the same two lines at their heads.
+`weft.check`. The kernels of the labs have the same two lines at their heads; in C they
+begin with `//`.
 """
 
 import ast
@@ -16,8 +17,9 @@ from typing import Any
 ROOT = Path(__file__).resolve().parents[1]
 KERNELS = ROOT / "tests" / "kernels"
 
-HEAD = re.compile(r"# verdict: ([\w-]+)\n# (.+)\n")
-HERE = re.compile(r"\s*# <- here$")
+HEAD = re.compile(r"(?:#|//) verdict: ([\w-]+)\n(?:#|//) (.+)\n")
+HERE = re.compile(r"\s*(?:#|//) <- here\s*$")
+TYPED = {".py", ".c", ".mk"}  # what learners type: Python, C, a Makefile
 
 GIVEN = """\
 import math
@@ -100,5 +102,5 @@ def corpus(kernels: Path = KERNELS) -> list[Kernel]:
 
 
 def of_labs(kernels: Path = KERNELS) -> list[Kernel]:
-    paths = sorted(kernels.glob("[0-9]*/*/*.py"))
+    paths = sorted(p for p in kernels.glob("[0-9]*/*/*") if p.suffix in TYPED)
     return [read(path, kernels) for path in paths]

@@ -6,7 +6,7 @@ from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.transforms import SphinxTransform
 
-MARKS = re.compile(r"^[ \t]*# (?:BEGIN|END) SOLUTION[ \t]*(?:\n|\Z)", re.M)
+MARKS = re.compile(r"^[ \t]*(?:#|//) (?:BEGIN|END) SOLUTION[ \t]*(?:\n|\Z)", re.M)
 
 
 class HideMarks(SphinxTransform):

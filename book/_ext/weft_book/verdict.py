@@ -13,7 +13,11 @@ from nbclient.exceptions import CellExecutionError
 from nbformat import NotebookNode
 from sphinx.application import Sphinx
 
+from verification.corpus import HERE
+
 from .page import WeftDirective
+
+MAGICS = {".c": "c", ".mk": "makefile"}
 
 
 class VerdictError(Exception):
@@ -23,9 +27,9 @@ class VerdictError(Exception):
 def as_typed(text: str) -> str:
     """Return a cell of tests/kernels without what is written there for the tests."""
     lines = text.splitlines()
-    while lines and (lines[0].startswith("#") or not lines[0].strip()):
+    while lines and (lines[0].startswith(("# ", "//")) or not lines[0].strip()):
         lines.pop(0)
-    return "\n".join(re.sub(r"\s*# <- here\s*$", "", line) for line in lines).rstrip()
+    return "\n".join(HERE.sub("", line) for line in lines).rstrip()
 
 
 def judging_cells(lab: NotebookNode, exercise: str, typed: str) -> list[NotebookNode]:
@@ -78,11 +82,17 @@ class VerdictDirective(WeftDirective):
             return self.warn("write `lab | exercise | kernel`")
         lab, exercise, kernel = parts
         path = root / "tests" / "kernels" / lab / exercise / f"{kernel}.py"
+        for suffix in MAGICS:
+            if path.with_suffix(suffix).is_file():
+                path = path.with_suffix(suffix)
         self.env.note_dependency(str(path))
         self.env.note_dependency(str(root / "labs" / f"{lab}.ipynb"))
         if not path.is_file():
             return self.warn(f"there is no {path.relative_to(root)}")
         typed = as_typed(path.read_text(encoding="utf8"))
+        magic = MAGICS.get(path.suffix, "")
+        if magic:
+            typed = f"%%{magic} {exercise}\n{typed}"
         try:
             html = judge(root, lab, exercise, typed)
         except VerdictError as error:
@@ -91,7 +101,7 @@ class VerdictDirective(WeftDirective):
         wanted = self.options.get("kind")
         if wanted and kinds[:1] != [wanted]:
             return self.warn(f"the check says {kinds[:1]}, not {wanted!r}")
-        code = nodes.literal_block(typed, typed, language="python")
+        code = nodes.literal_block(typed, typed, language=magic or "python")
         self.set_source_info(code)
         shown = self.html(f'<div class="weft-shown">{html}</div>')
         return [nodes.container("", code, *shown, classes=["weft-exchange"])]
