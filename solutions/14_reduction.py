@@ -24,6 +24,7 @@ except ModuleNotFoundError:  # on Colab: fetch the course first
     import weft
 
 import itertools
+import os
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -95,6 +96,7 @@ def read_tiles(x, out):
 
 
 # %%
+os.environ.setdefault("CUPY_ACCELERATORS", "cub")
 try:
     import cupy
 
@@ -124,6 +126,7 @@ N = 1 << 28
 if weft.GPU:
     import torch
 
+    torch.manual_seed(14)
     many = torch.rand(1 << 30, device="cuda")  # all 2^30 come later
     x = many[:N]
     out = torch.zeros(1, device="cuda")
@@ -486,22 +489,24 @@ one_each.expect("torch.sum", at_least=2.5, times="shuffle")
 
 # %% [markdown] tags=["solution"]
 # The predictions that count. NVIDIA's profiler says how many instructions a warp really
-# executes: 213 in `interleaved`, 94 in `packed`, 88 in `sequential`, 70 in `shuffle`,
+# executes: 213 in `interleaved`, 94 in `packed`, 88 in `sequential`, 65 in `shuffle`,
 # where thirty would do. At 1045 billion a second 213 × 8.4 million take 1.7 ms: this
-# kernel is as slow as its instructions. More than half of them are `t % (2 * step)`, a
+# kernel is as slow as its instructions. A good third of them are `t % (2 * step)`, a
 # division by a number that the compiler does not know: with `t & (2 * step - 1)` in
-# its place the kernel is half as fast again (further down). The rest are lanes that
-# watch.
+# its place the kernel is half as fast again (further down). Most of the rest are there
+# because warps come along of which most lanes only watch.
 #
 # `packed` against `sequential`: nearly the same instructions, and the bank conflicts on
 # top cost a few per cent. Conflicts there are many, but each step has half the lanes of
 # the one before, and the warps of seven other blocks fill the gaps.
 #
-# And `shuffle`? Seventy instructions would take 0.56 ms, it takes longer. Another sum:
+# And `shuffle`? 65 instructions would take 0.52 ms; it takes longer. Another sum:
 # 2^20 blocks, of which 8 fit on an SM at a time, are 993 rounds; divide, and a block
-# lives for about 0.9 µs. Most of that it waits, once, for one float32 a thread (chapter
-# 13 measured how long a load takes). Fewer instructions will not help any more. A
-# longer life will: **let a thread load more than one element.**
+# lives for about 0.9 µs. A third of that is one load from memory (chapter 13). Then
+# come ten shuffles, each of which waits for the one before it, and a barrier. In all
+# that time the block has asked for 1 KB, and 8 KB under way on each SM are too few, as
+# they were in chapter 13. Fewer instructions will not help any more. Asking for more
+# will: **let a thread load more than one element.**
 
 # %% [markdown]
 # ## 4 · The whole grid
@@ -592,13 +597,14 @@ check(
 # ## Measure: the ladder
 #
 # By hand: 2^28 float32 are 1.07 GB, and the first table says how long reading them
-# takes. `sum_grid` executes nine instructions for 32 elements, of the thirty it has.
+# takes. Count the instructions of a lap: how many for each 32 elements, of the thirty?
 #
 # `out` has to be 0 first, and that is a launch of its own: it is in the times below.
 #
-# How near does `grid` come to the ceiling? Two rows are for comparison: the same kernel
-# with ordinary loads of 4 bytes, and the same kernel in CUDA C++, compiled by NVRTC
-# (chapter 5). How much is `load4` worth? How much is C++?
+# How near does `grid` come to the ceiling? Three rows are for comparison: the same
+# kernel with ordinary loads of 4 bytes; the same kernel in CUDA C++, compiled by NVRTC
+# (chapter 5); and that again with one word changed, the type of `step`. How much is
+# `load4` worth? How much is C++?
 
 # %%
 guess = {"grid": None, "loads of 4 bytes": None, "CUDA C++": None}
@@ -615,11 +621,10 @@ extern "C" __global__ void sum_grid(const float4* x, float* out, int fours)
 {
     __shared__ float sums[32];
     int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
+    int step = gridDim.x * blockDim.x;
     float value = 0;
 
-    #pragma unroll 4
-    for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < fours;
-         i += gridDim.x * blockDim.x) {
+    for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < fours; i += step) {
         float4 v = x[i];
         value += (v.x + v.y) + (v.z + v.w);
     }
@@ -649,8 +654,8 @@ def sum_narrow(x, out):
         cuda.atomic.add(out, 0, mine)
 
 
-def in_cpp(grid, block):
-    """Return a function that launches the CUDA C++ twin of sum_grid on x."""
+def in_cpp(source, grid, block):
+    """Return a function that launches the sum_grid of a C++ source on x."""
     import cuda.core as core
 
     if not hasattr(core, "Program"):  # older versions keep it elsewhere
@@ -660,7 +665,7 @@ def in_cpp(grid, block):
     gpu.set_current()
     stream = gpu.default_stream
     options = core.ProgramOptions(arch=weft.device.find().sm)
-    program = core.Program(SUM_CPP, code_type="c++", options=options)
+    program = core.Program(source, code_type="c++", options=options)
     twin = program.compile("cubin").get_kernel("sum_grid")
     config = core.LaunchConfig(grid=grid, block=block)
     pointers = x.data_ptr(), out.data_ptr()
@@ -690,7 +695,10 @@ ladder = bench.compare(
         "shuffle": lambda: sum_all(sum_shuffle),
         "loads of 4 bytes": from_zero(lambda: sum_narrow[full](d_x, d_out)),
         "grid": from_zero(lambda: sum_grid[full](d_x, d_out)),
-        "CUDA C++": from_zero(in_cpp(*full)),
+        "CUDA C++": from_zero(in_cpp(SUM_CPP, *full)),
+        "C++, unsigned step": from_zero(
+            in_cpp(SUM_CPP.replace("int step", "unsigned step"), *full)
+        ),
         **readers(),
     },
     baseline="torch.sum",
@@ -708,11 +716,16 @@ ladder.expect("grid", at_least=0.97, times="CUDA C++")
 ladder.expect("grid", ceiling=0.95)
 
 # %% [markdown] tags=["solution"]
-# Python and C++ are as fast as each other: the same machine code, in essence, for the
-# loop, and memory to wait for. `load4` is worth a lot less than chapter 13 may have led
-# you to expect; loads of 4 bytes, too, come in fours under way, because the compiler
-# unrolls that loop as well. But they cost four times as many instructions for the same
-# bytes, and there the thirty are not far.
+# Python and C++ are as fast as each other: the same few instructions for the loop, and
+# memory to wait for. An *unsigned* `step` makes C++ slower than Python. Unsigned
+# numbers wrap round, by the rules of the language, so the compiler may not conclude
+# from the address of one lap to that of the next. `gridDim.x` is unsigned:
+# `i += gridDim.x * blockDim.x`, as one writes it, is the slow one.
+#
+# `load4` is worth a lot less than chapter 13 may have led you to expect. Loads of 4
+# bytes, too, come in fours under way, because the compiler unrolls that loop as well.
+# But they take 19 instructions for 32 elements in place of 3.4, says the profiler, and
+# there the thirty are not far.
 #
 # ### Where have the first rungs gone?
 #
@@ -1208,9 +1221,9 @@ if weft.GPU:
 # Half of the sum lost, or the seventh digit in doubt: the same numbers in the same
 # format. With *u* = 6e-8, the error of one by one is at most (n - 1) *u*, that of a
 # tree at most log2(n) *u*, for positive numbers. Rounding goes up and down at random,
-# so what comes out is mostly far less than the bound. The last digit that float32 has
-# at this size is worth 8 to 16, some 6e-8 of the sum: a result as good as the format
-# allows may be off by half of that.
+# so what comes out is mostly far less than the bound. Neighbouring float32 are 8 or 16
+# apart at this size, 6e-8 or 12e-8 of the sum. An error below that means: one of the
+# two neighbours of the exact sum.
 #
 # A GPU adds in trees because it is parallel, and is more accurate for it.
 
@@ -1235,7 +1248,7 @@ def small_and_large(n):
     """Return what sums n elements, each call those of another piece of many."""
 
     def build():
-        pieces = list(many.split(n)[: max(1, (1 << 28) // n)])
+        pieces = list(many.split(n)[: max(4, (1 << 28) // n)])
         tensors = itertools.cycle(pieces)
         views = itertools.cycle([cuda.as_cuda_array(p) for p in pieces])
         grid, block = shape_for(n)
@@ -1306,10 +1319,11 @@ sizes[20].expect("last block", at_least=1.2)
 sizes[28].expect("last block", at_least=1.0)
 
 # %% [markdown] tags=["solution"]
-# Up to a million elements the time hardly grows: it is the launch, two trips to memory
-# and the fences. `torch.sum` spends two entries of the graph on a sum of more than one
-# block, since it sets its counters to 0 each time, where yours leaves them at 0. From
-# 2^24 on, all three are on their way to the same limit.
+# Up to a million elements the time hardly grows: it is the launch, two trips to memory,
+# and either fences and a counter or a second launch, which cost the same. `torch.sum`
+# spends two entries of the graph on a sum of more than one block, since it sets its
+# counter to 0 each time, where yours is at 0 again. From 2^26 on, all are on their way
+# to the same limit.
 
 # %% [markdown] tags=["solution"]
 # And the tree? At 2^18 elements, in 64 blocks of 256 threads, from the cache:
