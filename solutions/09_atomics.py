@@ -250,10 +250,10 @@ spread.expect("2^20", at_least=1.5, times="2^24")
 # 4. Barrier.
 # 5. They add the bins to `out`, together.
 #
-# A block may have fewer threads than there are bins, or more. The loop
-# `for b in range(t, BINS, cuda.blockDim.x)` deals the bins out in either case. The check
-# tries several launches, and counts the atomic operations on global memory: a block
-# needs 256 of them, however many pixels it has.
+# A block may have fewer threads than there are bins, or more. The loop `for b in
+# range(t, BINS, cuda.blockDim.x)` deals the bins out in either case. The check tries
+# several launches, and counts the atomic operations on global memory: a block needs 256
+# of them, however many pixels it has.
 #
 # ```python
 # histogram_shared(x, out)    # uint8 (n,) -> int32 (256,), starts at 0; any launch
@@ -608,10 +608,10 @@ check(
 # %% [markdown]
 # ## Measure: what the copies are worth
 #
-# `torch.bincount` takes weights too. It keeps one copy of the bins for each block, as you
-# did in exercise 3. How many times as fast are your 32 copies, on random pixels? And on
-# the dark image? The third row is `histogram_shared` on the same pixels, without the
-# weights: one copy, but what is added is always 1. For which of the three does it
+# `torch.bincount` takes weights too. It keeps one copy of the bins for each block, as
+# you did in exercise 3. How many times as fast are your 32 copies, on random pixels?
+# And on the dark image? The third row is `histogram_shared` on the same pixels, without
+# the weights: one copy, but what is added is always 1. For which of the three does it
 # matter which image it is?
 
 # %%
@@ -666,9 +666,9 @@ if len(even) and len(dark):
 # %% [markdown] tags=["solution"]
 # The copies make the time nearly independent of the image. Are they alone the reason?
 # `torch.bincount` is a kernel of other people, with other details. So once more with
-# everything else equal: the weighted histogram with a single copy a block, beside yours.
-# The second pair of rows is the *unweighted* histogram, one copy and 32. What do the
-# copies do for that?
+# everything else equal: the weighted histogram with a single copy a block, beside
+# yours. The second pair of rows is the *unweighted* histogram, one copy and 32. What do
+# the copies do for that?
 
 # %% tags=["solution"]
 guess = {"weighted, 32 copies": 1}
@@ -857,9 +857,9 @@ check(
 #
 # The largest of 2^24 floats, with your kernel launched in two ways: one thread for each
 # element, and few threads that each find the largest of some 60 elements first. Beside
-# it `atomic.max`, Numba's own, called once for each element. The floats are random; then
-# they are ascending, so that each is larger than all before it. How many times as fast
-# are few threads, in both cases? Guess, then run.
+# it `atomic.max`, Numba's own, called once for each element. The floats are random;
+# then they are ascending, so that each is larger than all before it. How many times as
+# fast are few threads, in both cases? Guess, then run.
 
 # %%
 guess = {"few threads": None}
@@ -926,8 +926,8 @@ swaps["ascending"].expect("few threads", at_least=10)
 # all: threads run in no particular order, and whoever comes after a larger element need
 # not swap either.) Few threads have few questions, though these queue as well.
 #
-# How long would 2^24 swaps take if *none* could be avoided? `swap each` does a `cas` for
-# every element: its first guess is minus infinity, and never right. `yours` is your
+# How long would 2^24 swaps take if *none* could be avoided? `swap each` does a `cas`
+# for every element: its first guess is minus infinity, and never right. `yours` is your
 # kernel with few threads.
 
 # %% tags=["solution"]
@@ -1098,9 +1098,9 @@ assert lockstep(32, release_inside=True) == 32
 # %% [markdown]
 # ## If you want more
 #
-# - Was it the copies? Write exercise 5 with one copy for each block, and exercise 3 with
-#   a copy for each lane, and measure both beside yours, on both images. Guess first.
-#   (The solution has the tables.)
+# - Was it the copies? Write exercise 5 with one copy for each block, and exercise 3
+#   with a copy for each lane, and measure both beside yours, on both images. Guess
+#   first. (The solution has the tables.)
 # - Sixteen pixels a lap: view the bytes as float32, load with
 #   `weft.intrinsics.load4`, get the bits with `libdevice.float_as_int`. Predict the
 #   time first; which of the two limits of `histogram_words` does it touch?
@@ -1108,7 +1108,8 @@ assert lockstep(32, release_inside=True) == 32
 #   dark image. Shared memory is 32 KB at the end: what does that cost?
 # - Clear the copies the other way, thread by bin with an inner loop over the copies, in
 #   the order `(k + t) % COPIES`. The check passes. Compare the time and
-#   `histogram_weighted.get_regs_per_thread()` with before. (The compiler unrolls the loop. How many blocks still fit on an SM?)
+#   `histogram_weighted.get_regs_per_thread()` with before. (The compiler unrolls the
+#   loop. How many blocks still fit on an SM?)
 # - A colour image has three bytes a pixel. Make three histograms in one pass.
 # - The *place* of the largest element: put value and index into one `uint64` so that
 #   a single `cuda.atomic.max` carries both.

@@ -507,8 +507,8 @@ check(
 # ## 8 · Gathering
 #
 # `out[i]` is element number `index[i]` of `x`. Some entries of `index` mean "none":
-# whoever wrote the table put the length of `x` there, or a very large number. For those,
-# `out[i]` is 0.
+# whoever wrote the table put the length of `x` there, or a very large number. For
+# those, `out[i]` is 0.
 #
 # **Seen:** the launch goes well, and so does the next one, of another kernel. Then the
 # result of that other kernel is copied back, and the copy fails, with an error that
@@ -895,9 +895,9 @@ waiting.expect("no look", at_least=1.1, times="synchronise")
 # ## If you want more
 #
 # - Put the last two letters to work: write a kernel with bug **l** (`x[i] * 0.1` will
-#   do; with `0.5` the compiler sees that float32 gives the same) and one with bug **d**,
-#   and check each, the first with `limits={"float64": 0}`. Which one is slow, which one
-#   wrong?
+#   do; with `0.5` the compiler sees that float32 gives the same) and one with bug
+#   **d**, and check each, the first with `limits={"float64": 0}`. Which one is slow,
+#   which one wrong?
 # - Break `block_max` in another way: put the new barrier inside the `if`, and predict
 #   the verdict. Then take the last barrier of the kernel away. Why is `check` content
 #   now, and would you be?
