@@ -61,6 +61,7 @@ PAGES = {
     "book/12_global_memory": ["latency", "warp_access"],
     "book/13_shared_memory": ["warp_access", "barrier", "banks", "occupancy"],
     "book/14_reduction": ["tree"],
+    "book/16_softmax": ["occupancy"],
     "solutions/05_first_kernel": ["trace", "trace"],
     "solutions/13_shared_memory": ["trace", "trace"],
 }
