@@ -9,14 +9,14 @@ from typing import Any
 
 import numpy as np
 
-from weft import lesson
 from weft.c import compiler, driver, makefile, reports, running, words
 from weft.c.source import Source
 from weft.checking import extra_case
 from weft.checking.compare import difference
 from weft.checking.exercise import as_tuple, copies, widened
+from weft.checking.outcome import settled
 from weft.checking.simulated import Failed
-from weft.checking.verdict import CheckFailed, Verdict
+from weft.checking.verdict import Verdict
 
 
 def check(
@@ -47,24 +47,19 @@ def check(
     Nothing of the learner's runs in this process. Returns a Verdict, true if all is
     well. Where the environment has WEFT_STRICT=1, a failure raises CheckFailed.
     """
-    try:
+
+    def judge() -> Verdict:
         if not isinstance(source, Source):
             raise Failed(_not_a_source(source))
         if source.is_stub:
             raise Failed(_begin(source))
         if source.language == "makefile":
-            verdict = makefile.judge(source, files or {}, steps)
-        elif spec is None or inputs is None or not sizes:
+            return makefile.judge(source, files or {}, steps)
+        if spec is None or inputs is None or not sizes:
             raise ValueError(f"check({source.name}, ...): spec, inputs and sizes")
-        else:
-            verdict = _verdict(source, prototype, spec, inputs, sizes, call, tolerance)
-    except Failed as failed:
-        verdict = failed.verdict
-    if verdict:
-        lesson.record(lesson.current(), verdict.name)
-    elif os.environ.get("WEFT_STRICT") == "1":
-        raise CheckFailed(f"\n{verdict!r}")
-    return verdict
+        return _verdict(source, prototype, spec, inputs, sizes, call, tolerance)
+
+    return settled(judge)
 
 
 def _verdict(
@@ -118,7 +113,7 @@ def compiled(
 ) -> list[compiler.Complaint]:
     """Make `program` in `folder`; return the warnings. Raises Failed."""
     (folder / source.file).write_text(source.text)
-    fine, said = compiler.call(folder, "-S", "-o", os.devnull, source.file)
+    fine, said = compiler.diagnose(folder, source.file)
     found = compiler.complaints(said)
     if not fine:
         raise Failed(words.refused(source, found, said))

@@ -4,16 +4,16 @@ It runs the kernel in the simulator on small sizes, compiles it, runs it on the 
 full size, counts what its accesses cost, and stops at the first stage that fails.
 """
 
-import os
 from collections.abc import Callable, Iterable, Sequence
 from types import FunctionType
 from typing import Any
 
 import numpy as np
 
-from weft import compiling, lesson
+from weft import compiling
 from weft.checking import compiled, cost, extra_case, full_size, functions, simulated
 from weft.checking.exercise import Exercise, is_kernel
+from weft.checking.outcome import settled
 from weft.checking.simulated import Failed
 from weft.checking.verdict import CheckFailed, Verdict
 from weft.lesson import missing
@@ -63,8 +63,8 @@ def check(
     Returns a Verdict, true if all is well. Where the environment has WEFT_STRICT=1, a
     failure raises CheckFailed. Raises ValueError if the exercise itself is wrong.
     """
-    try:
-        verdict = _verdict(
+    return settled(
+        lambda: _verdict(
             function,
             spec,
             inputs,
@@ -78,13 +78,7 @@ def check(
             unseen,
             because,
         )
-    except Failed as failed:
-        verdict = failed.verdict
-    if verdict:
-        lesson.record(lesson.current(), verdict.name)
-    elif os.environ.get("WEFT_STRICT") == "1":
-        raise CheckFailed(f"\n{verdict!r}")
-    return verdict
+    )
 
 
 def _verdict(

@@ -10,17 +10,16 @@ too early, a copy that cannot overlap. No GPU is needed, and no luck.
 `timeline` draws what overlapped: on a GPU as events measured it, else in the model.
 """
 
-import os
 from collections.abc import Callable, Sequence
 from types import FunctionType
 from typing import Any
 
 import numpy as np
 
-from weft import lesson
-from weft.checking import CheckFailed, Verdict, extra_case
+from weft.checking import Verdict, extra_case
 from weft.checking.compare import difference
 from weft.checking.exercise import as_tuple, copies, is_kernel, widened
+from weft.checking.outcome import settled
 from weft.checking.simulated import Failed, begin, has_stub, raised_at, returns
 from weft.lesson import missing
 from weft.simulator.faults import Fault, LaunchError
@@ -63,7 +62,8 @@ def check(
     failure raises CheckFailed. Raises ValueError if the exercise itself is wrong.
     """
     name = getattr(function, "__name__", repr(function))
-    try:
+
+    def judge() -> Verdict:
         _is_function(function, name)
         if timer:
             facts = _timed(function, name, timer)
@@ -72,14 +72,9 @@ def check(
         else:
             exercise = (spec, inputs, given, result, tolerance)
             facts = _ran(function, name, exercise, list(sizes), limits or {})
-        verdict = Verdict(name, "pass", facts=facts)
-    except Failed as failed:
-        verdict = failed.verdict
-    if verdict:
-        lesson.record(lesson.current(), verdict.name)
-    elif os.environ.get("WEFT_STRICT") == "1":
-        raise CheckFailed(f"\n{verdict!r}")
-    return verdict
+        return Verdict(name, "pass", facts=facts)
+
+    return settled(judge)
 
 
 def _is_function(function: Any, name: str) -> None:
