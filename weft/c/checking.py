@@ -1,7 +1,6 @@
 """`check` for C: compile, run under the sanitizers, compare, and say what is wrong."""
 
 import inspect
-import os
 import tempfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
