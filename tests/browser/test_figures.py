@@ -49,6 +49,7 @@ SHOWN: list[tuple[str, dict[str, Any]]] = [
     ("tiling", {"held": 2, "step": 3}),
     ("tree", {}),
     ("tree", {"tree": "packed", "step": 3}),
+    ("scan", {"method": "tree", "step": 7}),
     ("streams", {"streams": 4, "pieces": 8}),
     ("trace", {"code": [[7, "    out[i] = x[j]"]], "accesses": [ACCESS]}),
 ]
