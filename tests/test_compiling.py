@@ -431,8 +431,12 @@ def test_lines_of_float64_in_ptx() -> None:
         add.f64 	%fd2, %fd1, 0d0;
         """
     )
-    found = worker.float64_lines(ptx, {"/tmp/kernel.py"})
-    assert found == {("/tmp/kernel.py", 8), ("/tmp/kernel.py", 9)}
+    kernel, files = "/tmp/kernel.py", {"/tmp/kernel.py"}
+    both = {(kernel, 8), (kernel, 9)}
+    assert worker.float64_lines(ptx, files, {(kernel, 8)}) == both
+    assert worker.float64_lines(ptx, files, set()) == {(kernel, 9)}  # 8 only converts
+    converts = ptx.replace("max.f64", "max.f32")
+    assert worker.float64_lines(converts, files, set()) == {(kernel, 8)}
 
 
 # The real thing
@@ -489,6 +493,22 @@ def test_float64_is_found_where_it_is_computed() -> None:
     lines = {line for _, line in outcome_of(leaks, X, np.int32(2), X).doubles}
     wanted = {line_of(leaks, t) for t in ("0.1", "0.0", "x[i] / n", "out[i]")}
     assert lines == wanted
+
+
+@TOOLKIT
+def test_a_conversion_is_not_blamed_on_a_line_that_it_was_lifted_to() -> None:
+    @cuda.jit
+    def leaks(x, out):
+        i = cuda.grid(1)
+
+        if i < x.size:
+            y = 1.0
+            for _ in range(20):
+                y = (2.0 * y + x[i] / (y * y)) / 3.0
+            out[i] = y
+
+    lines = {line for _, line in outcome_of(leaks, X, X).doubles}
+    assert lines == {line_of(leaks, "2.0 * y")}
 
 
 @TOOLKIT

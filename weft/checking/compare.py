@@ -27,7 +27,8 @@ class Difference:
         if self.size > 1:
             verb = "is" if self.wrong == 1 else "are"
             share = f"; {self.wrong:,} of {self.size:,} elements {verb} wrong"
-        return f"{where} is {show(self.got)} and should be {show(self.wanted)}{share}."
+        got, wanted = apart(self.got, self.wanted)
+        return f"{where} is {got} and should be {wanted}{share}."
 
 
 def close(got: Array, wanted: Array, tolerance: float) -> Array:
@@ -107,10 +108,16 @@ def same(a: Array, b: Array, tolerance: float) -> bool:
     return bool(close(a, b, tolerance).all())
 
 
-def show(value: Any) -> str:
-    """Write a number briefly: 4 significant digits."""
+def apart(got: Any, wanted: Any) -> tuple[str, str]:
+    """Write two numbers with as many digits as it takes to tell them apart."""
+    pairs = [(show(got, digits), show(wanted, digits)) for digits in (4, 5, 6, 8, 12)]
+    return next((pair for pair in pairs if pair[0] != pair[1]), pairs[0])
+
+
+def show(value: Any, digits: int = 4) -> str:
+    """Write a number briefly: with so many significant digits."""
     if isinstance(value, (bool, np.bool_)):
         return str(bool(value))
     if isinstance(value, (int, np.integer)):
         return str(int(value))
-    return f"{value:.4g}"
+    return f"{value:.{digits}g}"

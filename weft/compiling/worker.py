@@ -4,6 +4,7 @@ Started as a script by `weft.compiling`. Jobs come on its standard input, answer
 its standard output, both pickled behind their length; it ends when its input does.
 """
 
+import dis
 import importlib
 import marshal
 import os
@@ -113,6 +114,11 @@ class Compiler:
             return {"skipped": "a value that the kernel names cannot be sent"}
         kernel = functions[0]
         own = {fn.__code__.co_filename: fn for fn in functions}
+        working = {
+            (fn.__code__.co_filename, line)
+            for fn in functions
+            for line in working_lines(fn.__code__)
+        }
         doubles: set[tuple[str, int]] = set()
         for capability in self.capabilities:
             try:
@@ -124,7 +130,7 @@ class Compiler:
                     "message": str(error),
                     "place": place,
                 }
-            doubles |= float64_lines(ptx, set(own))
+            doubles |= float64_lines(ptx, set(own), working)
         return {"capabilities": self.capabilities, "doubles": sorted(doubles)}
 
     def unpack(self, parcels: list[Job]) -> list[types.FunctionType]:
@@ -212,14 +218,30 @@ def spot(value: Any, files: set[str]) -> tuple[str, int] | None:
         return None
 
 
-def float64_lines(ptx: str, files: set[str]) -> set[tuple[str, int]]:
+def working_lines(code: types.CodeType) -> set[int]:
+    """The lines with an operator, an element or a number with a point in them."""
+    found, line = set(), 0
+    for step in dis.get_instructions(code):
+        line = (step.positions and step.positions.lineno) or line
+        if step.opname.startswith(("BINARY", "UNARY", "COMPARE", "INPLACE")) or (
+            isinstance(step.argval, float)
+        ):
+            found.add(line)
+    return found
+
+
+def float64_lines(
+    ptx: str, files: set[str], working: set[tuple[str, int]]
+) -> set[tuple[str, int]]:
     """The lines of `files` that compute in double precision.
 
     PTX says with `.loc` from which line the instructions behind it come, for what was
-    inlined also into which line.
+    inlined also into which line. The compiler lifts a conversion to lines that have no
+    part in it, the `def` even: alone it counts only on the lines `working`.
     """
     named = dict(re.findall(r'^\s*\.file\s+(\d+)\s+"(.*?)"', ptx, re.M))
     found: set[tuple[str, int]] = set()
+    moved: set[tuple[str, int]] = set()
     here: tuple[str, int] | None = None
     for text in ptx.splitlines():
         if ".loc" in text and (spots := re.findall(r"(\d+) (\d+) \d+", text)):
@@ -228,9 +250,11 @@ def float64_lines(ptx: str, files: set[str]) -> set[tuple[str, int]]:
             here = next(
                 (at for at in known if at[1] and known_file(at[0], files)), None
             )
-        elif re.match(r"\s*(@\S+\s+)?[a-z][\w.]*\.f64", text) and here:
-            found.add((known_file(here[0], files), here[1]))
-    return found
+        elif (step := re.match(r"\s*(?:@\S+\s+)?([a-z]\w*)[\w.]*\.f64", text)) and here:
+            only_moves = step[1] in {"cvt", "mov", "ld", "st", "selp"}
+            at = known_file(here[0], files), here[1]
+            (moved if only_moves and at not in working else found).add(at)
+    return found or moved
 
 
 def known_file(path: str, files: set[str]) -> str:
