@@ -19,7 +19,7 @@ KERNELSPEC = {
     "name": "python3",
 }
 LANGUAGE = {"name": "python", "pygments_lexer": "ipython3"}
-MARKER = re.compile(r"\s*(?:# )?(?:#|//) (BEGIN|END) SOLUTION")
+MARKER = re.compile(r"\s*(?:#\s+)?(?:#|//) (BEGIN|END) SOLUTION")
 NEEDS = re.compile(r"(gpu|sm_\d{2,3}): \S.*")
 
 

@@ -1,6 +1,7 @@
 """`check` for C: compile, run under the sanitizers, compare, and say what is wrong."""
 
 import inspect
+import re
 import tempfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -16,6 +17,7 @@ from weft.checking.exercise import as_tuple, copies, widened
 from weft.checking.outcome import settled
 from weft.checking.simulated import Failed
 from weft.checking.verdict import Verdict
+from weft.simulator.faults import Place
 
 
 def check(
@@ -87,7 +89,7 @@ def _verdict(
             ran = running.run(folder / "program", driver.packed(case))
             leaks_seen &= ran.leaks_seen
             printed = printed or ran.printed.strip()
-            found = _judged(source, spec, case, ran, tolerance)
+            found = _judged(source, prototype, spec, case, ran, tolerance)
             if found is not None:
                 found.when = _label(size, seed != 0)
                 found.facts += [f"It printed: {printed[:200]}"] if printed else []
@@ -135,6 +137,7 @@ def _case(inputs: Callable[..., Any], size: Any, seed: int) -> tuple[Any, ...]:
 
 def _judged(
     source: Source,
+    prototype: str,
     spec: Callable[..., Any],
     case: tuple[Any, ...],
     ran: running.Ran,
@@ -161,6 +164,10 @@ def _judged(
                 f"{_element(which, wrong.index)} was never written.",
                 "`malloc` gives memory as it is, full of what was there before. Which "
                 "function gives it cleared, or which loop has to clear it?",
+                [
+                    (source.place(n), "allocated here, not cleared")
+                    for n in source.containing("malloc(")
+                ],
             )
         text = wrong.sentence(which)
         return Verdict(
@@ -168,8 +175,28 @@ def _judged(
             "wrong-value",
             text[:1].upper() + text[1:],
             wrong.hint or "Follow this one value by hand, line by line: who writes it?",
+            _writing(source, prototype),
         )
     return leak
+
+
+def _writing(source: Source, prototype: str) -> list[tuple[Place, str]]:
+    """The lines from which a result comes: they return it, or write through a pointer.
+
+    A line that gives a pointer parameter itself another value comes first: nobody
+    outside the function notices.
+    """
+    pointers = re.findall(r"\*(\w+)\s*[,)]", prototype)
+    own = [
+        (source.place(n), f"gives the function's own copy of `{name}` another address")
+        for n, line in enumerate(source.lines, 1)
+        for name in pointers
+        if re.match(rf"\s*{name}\s*=[^=]", line)
+    ]
+    through = r"\s*(\*\w+|\w+\[.*\]|\w+->.+)\s*[-+*/]?=[^=]"
+    pattern = through if prototype.startswith("void ") else r"\s*return\b"
+    lines = [n for n, line in enumerate(source.lines, 1) if re.match(pattern, line)]
+    return own or [(source.place(n), "") for n in lines[:4]]
 
 
 def _element(name: str, index: tuple[int, ...]) -> str:

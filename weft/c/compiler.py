@@ -107,3 +107,8 @@ def call(folder: Path, *arguments: str) -> tuple[bool, str]:
         timeout=SECONDS,
     )
     return run.returncode == 0, run.stderr
+
+
+def diagnose(folder: Path, file: str) -> tuple[bool, str]:
+    """Compile one file for the sake of what the compiler says of it."""
+    return call(folder, "-S", "-o", os.devnull, file)

@@ -85,6 +85,7 @@ def _step(source: Source, folder: Path, given: set[str], step: Step) -> None:
         raise Failed(_stopped(source, said, step))
     after = {p.name: p.stat().st_mtime for p in folder.iterdir() if p.is_file()}
     remade = {n for n, seen in after.items() if before.get(n) != seen} - given
+    remade = {n for n in remade if not n.endswith(".d")}  # a compiler's own rules
     for name in step.makes:
         if name not in after:
             raise Failed(_not_made(source, name, said, step))
@@ -190,7 +191,7 @@ def _not_made(source: Source, name: str, said: str, step: Step) -> Verdict:
         "`make` alone makes the target of the first rule, and whatever that needs. "
         "Which rule comes first, and does its recipe make the file that it is named "
         "after?",
-        _rule(source, name) or _first_rule(source),
+        _first_rule(source) + _rule(source, name),
         when=step.when,
     )
 
@@ -212,7 +213,7 @@ def _out_of_date(source: Source, name: str, step: Step) -> Verdict:
         "not-rebuilt",
         f"{cause}, and `{name}` was not made again.",
         why,
-        _rule(source, name),
+        _rule(source, name) or [(source.place(n), "") for n in _asking(source, name)],
         when=step.when,
     )
 

@@ -93,7 +93,8 @@ def _reported(source: Source, kind: str, said: str) -> Verdict:
     gone = [(source.place(n), "freed here") for n in at.freed[:1]]
 
     if kind == "heap-buffer-overflow":
-        return _verdict(source, kind, *_outside(said, verb, size), first + made)
+        line = first[0][0].text if first else ""
+        return _verdict(source, kind, *_outside(said, verb, size, line), first + made)
     if kind.startswith(("stack-buffer", "dynamic-stack")):
         return _on_stack(source, said, verb, size, first)
     if kind == "global-buffer-overflow":
@@ -168,7 +169,7 @@ def _reported(source: Source, kind: str, said: str) -> Verdict:
     )
 
 
-def _outside(said: str, verb: str, size: int) -> tuple[str, str]:
+def _outside(said: str, verb: str, size: int, line: str) -> tuple[str, str]:
     """What was touched beside a block of the heap, and why that is."""
     region = _region.search(said)
     if region is None:
@@ -194,14 +195,19 @@ def _outside(said: str, verb: str, size: int) -> tuple[str, str]:
         )
         if name and size and off % size == 0:
             index, last = (length + off) // size, length // size - 1
-            where = f"`{name}[{index}]`, if it is counted in steps of {_bytes(size)}"
+            steps = "" if size in (1, 2, 4, 8) else f", in steps of {_bytes(size)}"
+            where = f"`{name}[{index}]`{steps}"
             what = f"ends with `{name}[{last}]`" if last >= 0 else "is empty"
             where += f"; `{name}` {what}"
-        if off >= length > 0:
+        if re.search(r"[+*\[] *\(?sizeof|sizeof *\(?[\w *]+\)? *\*", line):
             why = (
-                "That is far beyond. A pointer's step is already the size of what it "
-                "points to: `p + 1` is the next element. Is it multiplied by `sizeof` "
-                "once more, or is an index computed with the wrong length?"
+                "A pointer's step is already the size of what it points to: `p + 1` is "
+                "the next element, not the next byte. What does `sizeof` do here then?"
+            )
+        elif off >= length > 0:
+            why = (
+                "That is far beyond. With which length, and in which order, is the "
+                "index computed?"
             )
         elif not name:
             why = (

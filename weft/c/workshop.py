@@ -1,7 +1,6 @@
 """The folder in which a notebook's C files lie, and a terminal to work there."""
 
 import atexit
-import os
 import re
 import shutil
 import subprocess
@@ -29,7 +28,7 @@ def save(source: Source) -> str:
     """Write a source into the folder; return what the compiler has to say on it."""
     (folder() / source.file).write_text(source.text)
     if source.file.endswith(".c") and not source.is_stub and compiler.find():
-        return compiler.call(folder(), "-S", "-o", os.devnull, source.file)[1].rstrip()
+        return compiler.diagnose(folder(), source.file)[1].rstrip()
     return ""
 
 

@@ -1,0 +1,15 @@
+# verdict: not-removed
+# A rule is a rule.
+CFLAGS = -Wall -O2
+
+report: main.o stats.o
+    $(CC) main.o stats.o -o report
+
+main.o: main.c stats.h
+    $(CC) $(CFLAGS) -c main.c
+
+stats.o: stats.c stats.h
+    $(CC) $(CFLAGS) -c stats.c
+
+clean:  # <- here
+    rm -f report main.o stats.o

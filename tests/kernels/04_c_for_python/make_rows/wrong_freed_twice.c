@@ -1,0 +1,21 @@
+// verdict: double-free
+// Free it twice, to be safe.
+#include <stdlib.h>
+
+float **make_rows(size_t rows, size_t cols)
+{
+    float **x = malloc(rows * sizeof(float *));
+
+    for (size_t i = 0; i < rows; i++) {
+        x[i] = calloc(cols, sizeof(float));
+    }
+    return x;
+}
+
+void free_rows(float **x, size_t rows)
+{
+    for (size_t i = 0; i < rows; i++) {
+        free(x[0]);  // <- here
+    }
+    free(x);
+}

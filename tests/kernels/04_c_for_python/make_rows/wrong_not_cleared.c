@@ -1,0 +1,21 @@
+// verdict: unset
+// New memory is zero.
+#include <stdlib.h>
+
+float **make_rows(size_t rows, size_t cols)
+{
+    float **x = malloc(rows * sizeof(float *));
+
+    for (size_t i = 0; i < rows; i++) {
+        x[i] = malloc(cols * sizeof(float));  // <- here
+    }
+    return x;
+}
+
+void free_rows(float **x, size_t rows)
+{
+    for (size_t i = 0; i < rows; i++) {
+        free(x[i]);
+    }
+    free(x);
+}

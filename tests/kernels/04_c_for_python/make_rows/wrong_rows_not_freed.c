@@ -1,0 +1,18 @@
+// verdict: leak
+// Free the table, and all of it is free.
+#include <stdlib.h>
+
+float **make_rows(size_t rows, size_t cols)
+{
+    float **x = malloc(rows * sizeof(float *));
+
+    for (size_t i = 0; i < rows; i++) {
+        x[i] = calloc(cols, sizeof(float));  // <- here
+    }
+    return x;
+}
+
+void free_rows(float **x, size_t rows)
+{
+    free(x);
+}

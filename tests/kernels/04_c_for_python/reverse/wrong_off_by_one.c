@@ -1,0 +1,17 @@
+// verdict: heap-buffer-overflow
+// The partner of element i is element count - i.
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+void reverse(void *base, size_t count, size_t size)
+{
+    unsigned char *x = base;
+    for (size_t i = 0; i < count / 2; i++) {
+        for (size_t k = 0; k < size; k++) {
+            unsigned char kept = x[i * size + k];
+            x[i * size + k] = x[(count - i) * size + k];  // <- here
+            x[(count - i) * size + k] = kept;
+        }
+    }
+}

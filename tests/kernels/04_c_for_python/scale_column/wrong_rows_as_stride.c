@@ -1,0 +1,15 @@
+// verdict: wrong-value
+// Over so many rows, each of so many rows.
+#include <stddef.h>
+
+struct matrix {
+    float *data;
+    size_t rows, cols;
+};
+
+void scale_column(struct matrix *m, size_t col, float factor)
+{
+    for (size_t row = 0; row < m->rows; row++) {
+        m->data[row * m->rows + col] *= factor;  // <- here
+    }
+}

@@ -1,0 +1,12 @@
+// verdict: heap-buffer-overflow
+// A float has four bytes, so each step is four bytes.
+#include <stddef.h>
+
+double sum_every(const float *x, size_t n, size_t step)
+{
+    double total = 0;
+    for (size_t i = 0; i < n; i += step) {
+        total += *(x + i * sizeof(float));  // <- here
+    }
+    return total;
+}
