@@ -925,6 +925,96 @@ def test_a_launch_far_too_large_is_refused_at_once() -> None:
     assert launch_verdict(lambda n: (1_000_000, 256)).kind == "launch"
 
 
+def test_a_size_that_is_right_is_named_where_another_has_no_stores() -> None:
+    @cuda.jit
+    def whole_fours(x, out):
+        for i in range(cuda.grid(1), x.size // 4, cuda.gridsize(1)):
+            store4(out, 4 * i, *load4(x, 4 * i))
+
+    verdict = check(
+        whole_fours,
+        spec=lambda x: x,
+        inputs=lambda rng, n: rng.random(n, np.float32),
+        sizes=[64, 1],
+        launch=lambda n: (1, 32),
+    )
+    assert verdict.message == "Nothing is written to out."
+    assert verdict.why.startswith("With size 64 it is right.")
+
+
+def test_an_output_that_is_as_it_was() -> None:
+    @cuda.jit
+    def nobody_adds(x, out):
+        if cuda.grid(1) > x.size:
+            cuda.atomic.add(out, 0, x[0])
+
+    verdict = check(
+        nobody_adds,
+        spec=lambda x: x.sum(keepdims=True),
+        inputs=lambda rng, n: rng.random(n, np.float32),
+        out=lambda x: np.zeros(1, np.float32),
+        sizes=[64],
+        launch=lambda n: (1, n),
+    )
+    assert verdict.kind == "wrong-value"
+    assert "No thread has stored to it" in verdict.why
+
+
+def test_wide_accesses_are_no_waste_of_sectors() -> None:
+    @cuda.jit
+    def fours(x, out):
+        i = 4 * cuda.grid(1)
+        if i < x.size:
+            store4(out, i, *load4(x, i))
+
+    @cuda.jit
+    def apart(x, out):
+        i = 4 * cuda.grid(1)
+        for k in range(4):
+            if i < x.size:
+                out[i + k] = x[i + k]
+
+    options: dict[str, Any] = {
+        "spec": lambda x: x,
+        "inputs": lambda rng, n: rng.random(n, np.float32),
+        "sizes": [128],
+        "launch": lambda n: (1, 32),
+        "limits": {"sectors": 4},
+    }
+    assert check(fours, **options)
+    assert check(apart, **options).kind == "sectors"
+
+
+def test_a_kernel_that_counts_on_the_order_of_the_blocks() -> None:
+    @cuda.jit
+    def highest_adds_up(x, parts, count, out):
+        b = cuda.blockIdx.x
+        if cuda.threadIdx.x == 0:
+            parts[b] = x[b]
+            cuda.threadfence()
+            cuda.atomic.add(count, 0, 1)
+            cuda.threadfence()
+            if b == cuda.gridDim.x - 1:
+                total = float32(0)
+                for k in range(cuda.gridDim.x):
+                    total += parts[k]
+                out[0] = total
+
+    verdict = check(
+        highest_adds_up,
+        spec=lambda x: (x, np.array([x.size], np.int32), x.sum(keepdims=True)),
+        inputs=lambda rng, n: rng.random(n, np.float32),
+        out=lambda x: (np.zeros_like(x), np.zeros(1, np.int32), np.zeros(1, x.dtype)),
+        sizes=[2, 8],
+        launch=lambda n: (n, 32),
+    )
+    assert verdict.kind == "race"
+    assert verdict.why.startswith("Where block 0 is run first, it is right")
+    assert "a `cuda.threadfence()` stands between them" in verdict.why
+    assert verdict.when.endswith("the last block first")
+    assert verdict.topic == "lost-update"
+
+
 def test_where_the_stores_went_instead() -> None:
     @cuda.jit
     def add(a, b, out):

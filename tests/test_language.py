@@ -63,6 +63,7 @@ def run(body: str, folder: Path) -> Any:
         ("out[0] = sum(v for v in (1, 2))", "cannot make a list"),
         ("d = {}\n    out[0] = 1", "cannot make a dict"),
         ("a, *b = (1, 2, 3)\n    out[0] = a", "cannot unpack with `*`"),
+        ("a = (1, *x)\n    out[0] = a[0]", "cannot unpack with `*`"),
         ("s = f'{x[0]}'\n    out[0] = 1", "cannot make strings"),
         ("out._data[0] = 1", "`out._data` cannot be used"),
         ("yield 1", "no `yield`"),

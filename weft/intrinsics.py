@@ -87,7 +87,8 @@ def _first(call: str, x: Any, index: Any) -> tuple[Any, ...]:
         raise TypeError(wrong)
     at = index if isinstance(index, tuple) else (index,)
     if len(at) != x.ndim:
-        raise TypeError(f"{call}: the index must be {type_of_index}; got {index!r}")
+        needed = "(row, column) for a matrix" if x.ndim == 2 else "an integer"
+        raise TypeError(f"{call}: the index must be {needed}; got {index!r}")
     element = at[0] * x.shape[1] + at[1] if x.ndim == 2 else at[0]
     if element % 4:
         where = f"{getattr(x, '_name', 'x')}[{', '.join(str(int(k)) for k in at)}]"
@@ -466,6 +467,8 @@ TWIN: dict[str, Callable[..., Any]] = {
     "bf16_max": _bf16_max,
     "exp2": _exp2,
 }
+for _name, _twin in TWIN.items():  # what Python calls it in an error
+    _twin.__qualname__ = _name
 _config: Any = numba.config
 _here: dict[str, Any] = TWIN if _config.ENABLE_CUDASIM else _build()
 

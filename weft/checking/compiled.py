@@ -40,13 +40,24 @@ def run(exercise: Exercise) -> tuple[list[str], Verdict | None]:
         "compiles for compute capability "
         + " and ".join(f"{major}.{minor}" for major, minor in outcome.capabilities)
     ]
-    places = [place_of(exercise, at) for at in outcome.doubles]
+    inner = source_function(exercise.kernel)
+    file = inner.__code__.co_filename if inner else ""
+    own = sorted(at for at in outcome.doubles if at[0] == file)
+    # The compiler counts what it has moved to the beginning as the `def`'s.
+    body = [at for at in own if not place_of(exercise, at).text.startswith("def ")]
+    others = [at for at in outcome.doubles if at[0] != file]
+    places = [place_of(exercise, at) for at in (body or own) + others]
     if not places or any(is_double(arg) for arg in args):
         return facts, None
+    if len(places) == 1:
+        where = f"line {places[0].line}: `{places[0].text}`"
+    elif len(body) > 1:
+        where = f"lines {listed([line for _, line in body])}"
+    else:
+        where = f"line {(body or own or others)[0][1]}"
     facts.append(
-        f"computes in float64 on line {places[0].line}: `{places[0].text}`"
-        if len(places) == 1
-        else f"computes in float64 on lines {listed([p.line for p in places])}"
+        f"computes in float64 on {where}"
+        + ", and in a function that is called" * (len(places) > 1 and bool(others))
     )
     limit = exercise.limits.get("float64")
     leak = None if limit is None or len(places) <= limit else float64(exercise, places)
@@ -74,8 +85,9 @@ def float64(exercise: Exercise, places: list[Place]) -> Verdict:
         f"No argument is a float64, and yet the kernel computes in it on "
         f"{len(places)} line{plural}.",
         "A GPU has between 2 and 64 times as many units for float32. A number such as "
-        "`0.1` is a float64 to Numba, and so is the quotient of two integers: whatever "
-        "meets one of them becomes a float64 too. Where does the first come from?",
+        "`0.1` is a float64 to Numba, and so is the quotient of two integers, or the "
+        "sum of an integer and a float32: whatever meets one of them becomes a float64 "
+        "too. Where does the first come from?",
         [(place, "computed in float64") for place in places],
     )
 

@@ -22,11 +22,13 @@ def run(exercise: Exercise, last: Trace) -> list[str]:
     last = last if size == exercise.sizes[-1] else trace(exercise, size)
     lines = count(last)
     facts = []
-    plain = (n for n in lines if not n.shared and not n.atomic)
+    plain = [n for n in lines if not n.shared and not n.atomic]
     worst = max(plain, key=_per_request, default=None)
     if "sectors" in exercise.limits and worst:
-        if worst.per_request > exercise.limits["sectors"]:
-            raise Failed(too_many_sectors(exercise, worst))
+        spread = [n for n in plain if n.per_request > exercise.limits["sectors"]]
+        spread = [n for n in spread if n.sectors > n.ideal]  # not merely wide
+        if spread:
+            raise Failed(too_many_sectors(exercise, max(spread, key=_per_request)))
         facts.append(f"global memory: {worst.per_request:.3g} sectors per request")
     worst = max((n for n in lines if n.shared), key=_per_request, default=None)
     if "bank_conflicts" in exercise.limits:
@@ -37,8 +39,6 @@ def run(exercise: Exercise, last: Trace) -> list[str]:
             if worst
             else "shared memory: not used"
         )
-    if "loads" in exercise.limits:
-        facts.append(loads(exercise, last))
     if "atomics" in exercise.limits:
         facts.append(atomics(exercise, lines))
     name = exercise.kernel.__name__  # rather in the kernel than in what it calls
@@ -59,6 +59,8 @@ def run(exercise: Exercise, last: Trace) -> list[str]:
                 raise Failed(too_narrow(exercise, max(mine, key=_narrow), width))
             verb = "stores" if store else "loads"
             facts.append(f"global memory: a lane {verb} {width:.3g} bytes at a time")
+    if "loads" in exercise.limits:  # after their width: wider ones are fewer
+        facts.append(loads(exercise, last))
     return facts
 
 
@@ -146,7 +148,7 @@ def too_narrow(exercise: Exercise, line: Line, width: float) -> Verdict:
         exercise.name,
         "narrow",
         f"A lane {verb} {width:.3g} bytes at a time, on average; this kernel can move "
-        f"{limit:.3g}.",
+        f"{limit:.3g}{' or more' * (limit % 4 > 0)}.",
         "Each of these accesses is an instruction and a request of its own. Which of a "
         "thread's elements lie next to each other, and which call takes four at once?",
         [(line.place, f"{each} a lane")],

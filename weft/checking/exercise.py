@@ -42,6 +42,12 @@ class Exercise:
         """Whether the learner wrote the launch, not the kernel."""
         return self.written_by_learner is not self.kernel
 
+    @property
+    def first_size(self) -> tuple[Any, ...]:
+        """What stage 1 runs first."""
+        size = self.sizes[0]
+        return size if isinstance(size, tuple) else (size,)
+
     def case(self, size: Any, seed: int = SEED) -> "Case":
         """Make the data for one size: seeded, so that every run sees the same."""
         parts = size if isinstance(size, tuple) else (size,)

@@ -9,7 +9,7 @@ from weft.checking.verdict import Verdict
 from weft.sanitizer import Access, Race, Unwritten, races, unwritten
 from weft.simulator.faults import Place, axes, named
 from weft.simulator.limits import configuration
-from weft.simulator.trace import ATOMIC, READ, WRITE, Trace
+from weft.simulator.trace import ATOMIC, GLOBAL, READ, WRITE, Trace
 
 _VERBS = {READ: "read", WRITE: "written", ATOMIC: "changed atomically"}
 
@@ -103,7 +103,7 @@ def _race(kernel: str, trace: Trace, race: Race, config: Any, when: str) -> Verd
                 f"{second[0].upper() + second[1:]} may read {element} before {first} "
                 "has written it."
             )
-        question = _question(race)
+        question = _question(trace, race)
     elif ATOMIC in (one.operation, two.operation):
         headline = f"race on {race.space} memory"
         message = (
@@ -166,6 +166,8 @@ def _topic(race: Race) -> str:
     if race.lost_update:
         return "lost-update"
     stores = race.first.operation == race.second.operation == WRITE
+    if race.space == "global" and race.within == "grid" and not stores:
+        return "lost-update"  # the page on races between blocks
     return "stores-race" if stores and race.space == "global" else "race"
 
 
@@ -175,6 +177,8 @@ def _missed(trace: Trace, race: Race) -> tuple[Place, frozenset[int]] | None:
     for block, place, came in trace.partial:
         if (
             race.within != "grid"
+            and place.function
+            in (race.first.place.function, race.second.place.function)
             and block == race.first.block
             and len(ours & came) == 1
         ):
@@ -196,11 +200,21 @@ def _same_elements(trace: Trace, one: Access, two: Access) -> int:
     return len(found[0]) if found[0] == found[1] else 0
 
 
-def _question(race: Race) -> str:
+def _question(trace: Trace, race: Race) -> str:
+    first, second = race.first, race.second
     if race.within == "warp":
         return "The lanes of a warp need not run in step. What makes them wait?"
     if race.within == "grid":
-        return "Blocks do not wait for each other within a launch."
+        question = "Blocks do not wait for each other within a launch."
+        atomic = (trace.operation == ATOMIC) & (trace.space == GLOBAL)
+        if all(
+            (atomic & (trace.block == b)).any() for b in (first.block, second.block)
+        ):
+            question += (
+                " An atomic operation tells of an earlier store only if a "
+                "`cuda.threadfence()` stands between them."
+            )
+        return question
     return "What makes every thread of a block wait?"
 
 

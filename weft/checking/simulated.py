@@ -46,7 +46,9 @@ def run(exercise: Exercise) -> tuple[list[str], Trace]:
     return [fact, *left_early(done.trace)], done.trace
 
 
-def run_case(exercise: Exercise, case: Case, config: Any) -> "Done":
+def run_case(
+    exercise: Exercise, case: Case, config: Any, backwards: bool = False
+) -> "Done":
     """Run one case and look at all it did. Raises `Failed`."""
     if exercise.checks_launch:
         excessive(exercise, case, config)
@@ -57,7 +59,7 @@ def run_case(exercise: Exercise, case: Case, config: Any) -> "Done":
             raise Failed(found)
 
     try:
-        done = traced(exercise, case, config, look)
+        done = traced(exercise, case, config, look, backwards)
     except Fault as fault:
         helpers = device_functions(exercise.kernel)
         if any(has_stub(helper) for helper in helpers.values()):
@@ -78,7 +80,8 @@ def run_case(exercise: Exercise, case: Case, config: Any) -> "Done":
 def run_unseen(exercise: Exercise) -> int:
     """Run a size that the exercise does not list; give how many results it has.
 
-    0 where the exercise wants none, or its data or launch cannot be had in this size.
+    The last block is run first: a GPU promises no order. 0 where the exercise wants
+    none, or its data or launch cannot be had in this size.
     """
     seed = extra_case.seed(exercise.written_by_learner)
     size = extra_case.size(exercise.sizes, seed) if exercise.unseen else None
@@ -92,7 +95,18 @@ def run_unseen(exercise: Exercise) -> int:
         raise
     except Exception:
         return 0
-    return sum(o.size for o in run_case(exercise, case, config).outputs)
+    try:
+        done = run_case(exercise, case, config, backwards=True)
+    except Failed as failed:
+        run_case(exercise, case, config)  # may have a word that is nearer to hand
+        verdict = failed.verdict
+        verdict.when += ", the last block first"
+        verdict.why = (
+            "Where block 0 is run first, it is right; but blocks come in any order. "
+            + verdict.why
+        ).strip()
+        raise
+    return sum(o.size for o in done.outputs)
 
 
 def left_early(trace: Trace) -> list[str]:
@@ -131,8 +145,9 @@ def traced(
     case: Case,
     config: Any,
     look: Callable[[Trace], None] | None = None,
+    backwards: bool = False,
 ) -> Done:
-    """Run one case under a trace; `look` as in `record`. Raises `Fault`."""
+    """Run one case under a trace; the last two as in `record`. Raises `Fault`."""
     outputs = fresh(exercise, case)
     count = len(case.inputs)
     names = parameter_names(exercise.kernel)[count:]
@@ -144,6 +159,7 @@ def traced(
         watched=frozenset(range(count, count + len(outputs))),
         fresh=frozenset(names if exercise.out is None else ()),
         look=look,
+        backwards=backwards,
     )
     return Done(accesses, outputs, launch)
 
@@ -254,6 +270,12 @@ def unwritten(
     if not stores.size:
         message = f"Nothing is written to {name}."
         why = ""
+        if case.size != exercise.first_size:
+            first = " × ".join(f"{s:,}" for s in exercise.first_size)
+            why = (
+                f"With size {first} it is right. Which line should write here, and "
+                "does any thread come to it?"
+            )
         if rebound:
             why = (
                 f"`{name} = ...` gives the name to something else. `{name}[i] = ...` "
@@ -400,6 +422,9 @@ def wrong_value(
         if stored > 1:
             verdict.why += f" {stored:,} threads have stored to this element."
             verdict.why = verdict.why.strip()
+    elif not done.launch.written[name][wrong.index]:
+        verdict.why += " No thread has stored to it: it is what it was at the start."
+        verdict.why = verdict.why.strip()
     return verdict
 
 

@@ -101,6 +101,9 @@ def refuse(
     local = {_stored(n) for n in ast.walk(definition)}
     local |= {a.arg for a in ast.walk(definition.args) if isinstance(a, ast.arg)}
     fine = {id(n) for n in ast.walk(definition) for n in _constant_lists(n)}
+    # A call with a tuple, `store4(out, i, *four)`, is compiled.
+    calls = [n for n in ast.walk(definition) if isinstance(n, ast.Call)]
+    fine |= {id(a) for n in calls for a in n.args if isinstance(a, ast.Starred)}
     words: list[tuple[Any, str, str]] = [
         (n, *_STATEMENTS[type(n)])
         for statement in definition.body

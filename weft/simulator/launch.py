@@ -73,17 +73,19 @@ def record(
     watched: frozenset[int] = frozenset(),
     fresh: frozenset[str] = frozenset(),
     look: Callable[[Trace], None] | None = None,
+    backwards: bool = False,
 ) -> tuple[Trace, Launch]:
     """Run `kernel[config](*args)` as `simulate` does, and write down its accesses.
 
     `fresh` are the names of parameters whose arrays hold nothing before the launch.
-    `look` is called with the trace so far, now and then where it gets long.
+    `look` is called with the trace so far, now and then where it gets long. With
+    `backwards` the last block is run first.
     """
     runs: list[TracedRun] = []
 
     def make(*given: Any) -> TracedRun:
         run = TracedRun(*given)
-        run.fresh, run.look = fresh, look
+        run.fresh, run.look, run.backwards = fresh, look, backwards
         runs.append(run)
         return run
 

@@ -122,9 +122,11 @@ class Run:
 
     `dynamic_shared` is in bytes. `execute` runs it to its end or raises `Fault`.
     `patience` is how many iterations of `while` loops may pass with no thread ending.
+    `backwards` begins with the last block: nothing promises that block 0 is first.
     """
 
     patience = 2_000_000
+    backwards = False
 
     def __init__(
         self, fn: FunctionType, grid: Dim, block: Dim, dynamic_shared: int = 0
@@ -219,7 +221,7 @@ class Run:
     # Running
 
     def execute(self, args: tuple[Any, ...]) -> None:
-        """Run all blocks in order. Raises `Fault`."""
+        """Run all blocks, one after the other. Raises `Fault`."""
         try:
             self._execute(args)
         finally:
@@ -230,7 +232,9 @@ class Run:
     def _execute(self, args: tuple[Any, ...]) -> None:
         gx, gy, gz = self.grid
         alive: list[Block] = []
-        for number in range(gx * gy * gz):
+        blocks = gx * gy * gz
+        for done in range(blocks):
+            number = blocks - 1 - done if self.backwards else done
             at = Dim3(number % gx, number // gx % gy, number // (gx * gy))
             block = Block(self, at, number)
             self._idle_steps = 0  # that there is one more is progress
@@ -238,9 +242,9 @@ class Run:
                 thread.reply = args
             self._resume(block.threads)
             alive.append(block)
-            alive = self._advance(alive, more=number + 1 < gx * gy * gz)
+            alive = self._advance(alive, more=done + 1 < blocks)
         while alive:
-            self._release_grid(alive, gx * gy * gz)
+            self._release_grid(alive, blocks)
             alive = self._advance(alive, more=False)
 
     def _resume(self, threads: list[Thread]) -> None:
