@@ -12,6 +12,7 @@ ROOT = Path(__file__).parents[1]
 RECORDINGS = ROOT / "book" / "recordings"
 FOLDER = RECORDINGS / "10_debugging"
 PROFILES = RECORDINGS / "11_profiling"
+C = RECORDINGS / "04_c_for_python"
 VARIANTS = {"mirror_once", "raises"}  # broken in another way, on purpose
 
 
@@ -105,3 +106,17 @@ def test_recordings_name_no_folders(folder):
         assert text.startswith("$ ") or path.stem == "tools", path.name
         assert "# NVIDIA" in text, path.name
         assert not any(f in text for f in ("/tmp/", "/root/", "/home/")), path.name
+
+
+def test_the_c_that_was_timed_is_that_of_the_lab():
+    cells = notebook.read_script(notebook.script(ROOT, "04_c_for_python")).cells
+    (lab,) = [c.source for c in cells if c.source.startswith("%%c sums\n")]
+    assert lab.split("\n", 1)[1].strip() == (C / "sums.c").read_text().strip()
+
+
+def test_recordings_of_c_name_the_processor_and_no_folders():
+    for path in C.glob("*.txt"):
+        text = path.read_text(encoding="utf-8")
+        assert text.startswith("$ "), path.name
+        assert re.search(r"^# .+, \d{4}-\d\d-\d\d\n# gcc \d", text, re.M), path.name
+        assert not re.search(r"/(tmp|root|home|work)/", text), path.name
