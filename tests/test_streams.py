@@ -318,6 +318,42 @@ def test_an_event_says_when_it_has_happened():
     assert answers == (False, True)
 
 
+def test_asking_an_event_takes_time():
+    def run(d_x, s):
+        double[2, 32, s](d_x, d_x)
+        event = cuda.event()
+        event.record(s)
+        asked = 0
+        while not event.query():
+            asked += 1
+        return asked
+
+    machine, asked = watch(run, "device", "stream")
+    assert asked > 1
+    assert [w.what for w in machine.waits] == ["an event"]
+
+
+def test_a_loop_that_looks_at_the_clock_ends():
+    def run():
+        begun = time.perf_counter()
+        while time.perf_counter() < begun + 1e-4:
+            pass
+
+    watch(run)
+
+
+def test_what_was_never_written_is_found_where_it_is_read():
+    def run(x, out):
+        d_x, d_out = cuda.device_array_like(x), cuda.device_array_like(x)
+        double[2, 32](d_x, d_out)
+        d_out.copy_to_host(out)
+
+    machine, _ = watch(run, "pinned", "pinned")
+    assert [(o.kind, str(region)) for o, region in machine.blanks] == [
+        ("kernel", "a device array")
+    ]
+
+
 def test_where_is_the_line_of_the_helper_that_did_it():
     machine, _ = watch(helped, "pinned", "device", "stream")
     assert machine.operations[0].place.text.startswith("d_x.copy_to_device")

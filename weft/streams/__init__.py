@@ -122,6 +122,12 @@ def _ran(
         bench = Bench(watched)
         args = given(bench, *copies(case))
         code = function.__code__
+        names = code.co_varnames[: code.co_argcount]
+        before = {
+            parameter: plain(arg).copy()
+            for parameter, arg in zip(names, args, strict=False)
+            if isinstance(arg, np.ndarray) and parameter != result
+        }
         for arg, parameter in zip(args, code.co_varnames, strict=False):
             bench.name(arg, parameter)
         back = _call(watched, function, name, args, when)
@@ -137,7 +143,13 @@ def _ran(
             verdict = wording.conflict(name, machine.conflicts[0])
             verdict.when = when
             raise Failed(verdict)
+        for parameter, held in before.items():
+            now = plain(args[names.index(parameter)])
+            if not np.array_equal(now, held, equal_nan=now.dtype.kind in "fc"):
+                raise Failed(_overwritten(name, parameter, when))
         wanted = np.asarray(spec(*(widened(a) for a in copies(case))))
+        if (blank := _blank(name, got, machine, when)) is not None:
+            raise Failed(blank)
         _right(function, name, got, wanted, result or "result", tolerance, when)
         if not any(o.kind == "kernel" for o in machine.operations):
             raise Failed(_no_kernel(name, when))
@@ -198,6 +210,39 @@ def _no_kernel(name: str, when: str) -> Verdict:
     )
 
 
+def _overwritten(name: str, parameter: str, when: str) -> Verdict:
+    return Verdict(
+        name,
+        "input-written",
+        f"{name} writes into {parameter}, which is an input.",
+        "Whoever called it still needs the data. Results belong in an array of their "
+        "own.",
+        when=when,
+    )
+
+
+def _blank(
+    name: str, got: np.ndarray[Any, Any], machine: Machine, when: str
+) -> Verdict | None:
+    """A result that is missing since something was read that nobody had written."""
+    if got.dtype.kind != "f" or not np.isnan(got).any():
+        return None
+    for made, region in machine.blanks:
+        if made.place.line:
+            return Verdict(
+                name,
+                "uninitialised",
+                f"{wording.capital(made.what)} reads {region}, and nothing has been "
+                "written there.",
+                "An array made by `device_array` or `device_array_like` holds whatever "
+                "lay there before. What should have brought the data? And are the "
+                "arguments in their places?",
+                [(made.place, f"reads {region}")],
+                when=when,
+            )
+    return None
+
+
 def _no_parameter(name: str, result: str) -> Verdict:
     return Verdict(
         name,
@@ -220,6 +265,7 @@ def _results(
                 "Whoever called it is on the host, and asked for a NumPy array there.",
                 returns(function),
                 when=when,
+                headline="the result stays on the device",
             )
         )
     if not isinstance(back, np.ndarray):
@@ -293,13 +339,18 @@ def _limits(
         for o in machine.operations
         for r in {"copy in": o.writes, "copy out": o.reads}.get(o.kind, ())
     )
-    needed = sum(a.nbytes for a in case if isinstance(a, np.ndarray)) + got.nbytes
+    arrays = [a for a in case if isinstance(a, np.ndarray)]
+    widest = max((a.itemsize for a in arrays), default=got.itemsize)
+    back = got.size * min(got.itemsize, widest)  # no wider than what went in
+    needed = sum(a.nbytes for a in arrays) + back
     if moved > limits.get("traffic", np.inf) * needed:
-        raise Failed(wording.traffic(name, machine, moved, needed))
+        wide = str(got.dtype) if got.itemsize > widest else ""
+        raise Failed(wording.traffic(name, machine, moved, needed, wide))
     if "traffic" in limits:
         facts.append(f"{moved:,} bytes over the bus, no more than there must be")
     factor = machine.one_by_one / machine.end
-    if factor < limits.get("overlap", 0):
+    pageable = any(o.pageable for o in machine.operations)
+    if "overlap" in limits and (pageable or factor < limits["overlap"]):
         raise Failed(wording.serial(name, machine, limits["overlap"]))
     if "overlap" in limits:
         facts.append(

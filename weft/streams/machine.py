@@ -25,6 +25,8 @@ HOST = "the host"
 DEFAULT = "the default stream"
 MS_PER_BYTE = 1 / 64  # on the bus; a kernel takes as long for two bytes that it touches
 ASKING = 0.01  # ms of the host for each thing it asks for
+LOOKING = 0.001  # ms of the host for each look at its clock
+PINNING = 16  # how many copies of it making pinned memory takes as long as
 
 
 @dataclass(eq=False)
@@ -34,6 +36,7 @@ class Buffer:
     name: str
     memory: Memory
     data: np.ndarray[Any, Any]
+    blank: bool = False  # nothing was in it when it was made
 
     def holds(self, array: np.ndarray[Any, Any]) -> bool:
         low, high = np.lib.array_utils.byte_bounds(self.data)
@@ -131,8 +134,8 @@ class Wait:
     after: int
 
 
-class NotReady(RuntimeError):
-    """Asked for the time of an event that has not happened yet."""
+class CudaAPIError(RuntimeError):
+    """What Numba raises where the driver refuses a call."""
 
 
 class Machine:
@@ -148,6 +151,10 @@ class Machine:
         self.conflicts: list[Conflict] = []
         self.waits: list[Wait] = []
         self.implicit: list[tuple[str, Place]] = []  # host arrays given to kernels
+        self.strays: list[tuple[Place, str]] = []  # events in the default stream
+        self.pins: list[Place] = []  # where pinned memory was made
+        self.blanks: list[tuple[Operation, Region]] = []  # read, and never written
+        self.waited = 0  # how often the host has waited, for whatever
         self._busy: dict[str, list[tuple[float, float]]] = {}
 
     @property
@@ -166,7 +173,9 @@ class Machine:
         """Memory in which nothing has been written yet."""
         data = np.empty(shape, dtype)
         poison(data, "global")
-        return self.buffer(name, memory, data)
+        made = self.buffer(name, memory, data)
+        made.blank = True
+        return made
 
     def region(self, array: np.ndarray[Any, Any]) -> Region | None:
         """Where an array lies; None for memory that nobody keeps book of."""
@@ -253,6 +262,7 @@ class Machine:
         self.waits.append(Wait("everything", self.where(), len(self.operations)))
 
     def wait_until(self, mark: Mark, what: str = "") -> None:
+        self.waited += 1
         self.host.learns(mark.clock)
         self.host.end = max(self.now, mark.end)
         if what:
@@ -287,11 +297,19 @@ class Machine:
             kind, what, worker.name, reads, writes, place, clock, count, start, end
         )
         made.pageable = pageable
+        self.blanks += [
+            (made, region)
+            for region in reads
+            if region.buffer.blank and not self._written(region)
+        ]
         for other in self.operations:
             if not made.sees(other):
                 self._compare(other, made)
         self.operations.append(made)
         return made
+
+    def _written(self, region: Region) -> bool:
+        return any(region.meets(w) for o in self.operations for w in o.writes)
 
     def _compare(self, first: Operation, later: Operation) -> None:
         pairs = (

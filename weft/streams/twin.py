@@ -24,10 +24,13 @@ from weft.simulator.limits import configuration
 from weft.simulator.trace import GLOBAL, READ
 
 from .machine import (
+    ASKING,
+    LOOKING,
     MS_PER_BYTE,
+    PINNING,
+    CudaAPIError,
     Machine,
     Mark,
-    NotReady,
     Region,
     Worker,
 )
@@ -137,15 +140,24 @@ class Event:
     def __init__(self, machine: Machine, timing: bool = True) -> None:
         self._machine, self._timing = machine, timing
         self._mark: Mark | None = None  # None before it is recorded
+        self._waited = 0  # how often the host had waited when it was
+        self._asked = False  # for it, in vain
 
     def record(self, stream: Any = 0) -> None:
-        made = self._machine.mark(of(self._machine, stream))
-        self._mark = Mark(made.clock, max(made.end, self._machine.now))
+        machine, worker = self._machine, of(self._machine, stream)
+        made = machine.mark(worker)
+        self._mark = Mark(made.clock, max(made.end, machine.now))
+        self._waited, self._asked = machine.waited, False
+        if worker is machine.default:
+            machine.strays.append((machine.where(), "recorded"))
 
     def wait(self, stream: Any = 0) -> None:
         """Waiting for an event that was not recorded waits for nothing, as in CUDA."""
+        machine, worker = self._machine, of(self._machine, stream)
         if self._mark is not None:
-            self._machine.hold(of(self._machine, stream), self._mark)
+            machine.hold(worker, self._mark)
+        if worker is machine.default:
+            machine.strays.append((machine.where(), "waited for"))
 
     def synchronize(self) -> None:
         if self._mark is not None:
@@ -155,8 +167,11 @@ class Event:
         if self._mark is None:
             return True
         done = self._mark.end <= self._machine.now
-        if done:
-            self._machine.wait_until(self._mark)
+        if done:  # who has asked before has waited
+            self._machine.wait_until(self._mark, "an event" * self._asked)
+        else:
+            self._machine.host.end += ASKING
+            self._asked = True
         return done
 
     def elapsed_time(self, later: "Event") -> float:
@@ -164,11 +179,13 @@ class Event:
 
     def _happened(self) -> float:
         if self._mark is None:
-            raise NotReady("CUDA_ERROR_INVALID_HANDLE: an event was never recorded")
+            raise CudaAPIError("CUDA_ERROR_INVALID_HANDLE: an event was never recorded")
         if not self._timing:
-            raise NotReady("CUDA_ERROR_INVALID_HANDLE: made with timing=False")
-        if self._mark.end > self._machine.now:
-            raise NotReady(
+            raise CudaAPIError("CUDA_ERROR_INVALID_HANDLE: made with timing=False")
+        waited = self._machine.waited > self._waited
+        late = self._mark.end - self._machine.now
+        if late > 0 or (late == 0 and not waited):  # idle: it may just be over, or not
+            raise CudaAPIError(
                 "CUDA_ERROR_NOT_READY: an event has not happened yet, and the host has "
                 "not waited for it"
             )
@@ -421,6 +438,10 @@ class Cuda:
     def pinned_array(self, shape: Any, dtype: Any = np.float64) -> HostArray:
         name = self._name("a pinned array")
         buffer = self._machine.empty(name, "pinned", shape, dtype)
+        place = self._machine.where()
+        if place.line:  # made by the function, and not for it
+            self._machine.pins.append(place)
+            self._machine.host.end += buffer.data.nbytes * MS_PER_BYTE * PINNING
         return host_array(self._machine, buffer.data)
 
     def pinned_array_like(self, ary: Any) -> HostArray:
@@ -464,10 +485,11 @@ class Time:
         self._machine = machine
 
     def perf_counter(self) -> float:
+        self._machine.host.end += LOOKING
         return self._machine.now / 1e3
 
     def perf_counter_ns(self) -> int:
-        return round(self._machine.now * 1e6)
+        return round(self.perf_counter() * 1e9)
 
     time = monotonic = perf_counter
     time_ns = monotonic_ns = perf_counter_ns

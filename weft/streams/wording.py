@@ -83,6 +83,16 @@ def serial(name: str, machine: Machine, wanted: float) -> Verdict:
             "Such a copy keeps the host: what comes next is queued when it is done.",
             notes((pageable[0], "pageable: the host waits here")),
         )
+    if machine.pins:
+        times = len(machine.pins)
+        return Verdict(
+            name,
+            "no-overlap",
+            message,
+            "Making pinned memory takes the host as long as many copies of it. Make it "
+            "once, and use it again.",
+            [(machine.pins[0], f"made here, {times} time{'s' * (times > 1)} in all")],
+        )
     defaults = [o for o in work if o.worker == DEFAULT]
     if defaults and streamed:
         return Verdict(
@@ -92,6 +102,17 @@ def serial(name: str, machine: Machine, wanted: float) -> Verdict:
             "The default stream begins when all other streams have finished, and they "
             "wait for it in turn.",
             notes((defaults[0], "in the default stream")),
+        )
+    if machine.strays and streamed:
+        place, done = machine.strays[0]
+        return Verdict(
+            name,
+            "no-overlap",
+            message,
+            f"Without a stream in its brackets an event is {done} in the default "
+            "stream, which begins when all other streams have finished. They wait for "
+            "it in turn.",
+            [(place, f"{done} in the default stream")],
         )
     if len(used) == 1:
         only = used.pop()
@@ -125,6 +146,19 @@ def serial(name: str, machine: Machine, wanted: float) -> Verdict:
             "and a stream does one thing after the other.",
             notes((kernel, f"comes after {copies} copies")),
         )
+    for before, after in (("copy in", "kernel"), ("kernel", "copy out")):
+        early = [o for o in work if o.kind == before]
+        late = min((o for o in work if o.kind == after), key=lambda o: o.start)
+        if len(early) > 1 and late.start >= max(o.end for o in early):
+            these = "copies to the device" if before == "copy in" else "kernels"
+            return Verdict(
+                name,
+                "no-overlap",
+                message,
+                f"{capital(late.what)} comes after all {len(early)} {these}. Which of "
+                "them does it need?",
+                notes((late, f"comes after {len(early)} {these}")),
+            )
     return Verdict(
         name,
         "no-overlap",
@@ -133,8 +167,10 @@ def serial(name: str, machine: Machine, wanted: float) -> Verdict:
     )
 
 
-def traffic(name: str, machine: Machine, moved: int, needed: int) -> Verdict:
-    """Word copies that nobody needed."""
+def traffic(
+    name: str, machine: Machine, moved: int, needed: int, wide: str = ""
+) -> Verdict:
+    """Word copies that nobody needed; wide: the type, if it is wider than the data."""
     copies = [o for o in machine.operations if o.kind in ("copy in", "copy out")]
     message = f"{moved:,} bytes cross the bus where {needed:,} would do."
     if machine.implicit:
@@ -152,7 +188,10 @@ def traffic(name: str, machine: Machine, moved: int, needed: int) -> Verdict:
         name,
         "traffic",
         message,
-        "Which of these copies brings something that is used there?",
+        f"The result comes back in {wide}, wider than the data that went in. "
+        "`cuda.device_array(shape)` makes float64 where no other type is named."
+        if wide
+        else "Which of these copies brings something that is used there?",
         listed,
     )
 
@@ -168,6 +207,11 @@ def clock(name: str, got: float, ms: float, before: float, machine: Machine) -> 
         )
     elif abs(got * 1e3 - ms) < 0.1 * ms or abs(got - ms * 1e3) < 100 * ms:
         why = "Seconds or milliseconds? perf_counter counts the first."
+    elif got < 0:
+        why = (
+            "Less than nothing: `a.elapsed_time(b)` counts from `a` to `b`, and `b` "
+            "came first."
+        )
     elif got < 0.5 * ms and not waited:
         why = "A launch returns at once. Nothing has waited for the kernel."
     elif got < 0.5 * ms:
