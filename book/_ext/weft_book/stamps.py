@@ -35,7 +35,7 @@ def stamps_html(root: Path, stamps: dict[str, Stamp]) -> str:
     """Return one row per executed notebook."""
     columns = [
         ("name", "notebook"),
-        ("gpu", "GPU"),
+        ("gpu", "machine"),
         ("driver", "driver"),
         ("cuda", "CUDA"),
         ("date", "run on"),
