@@ -23,6 +23,7 @@ except ModuleNotFoundError:  # on Colab: fetch the course first
     import weft
 
 import functools
+import logging
 import math
 import time
 import warnings
@@ -589,9 +590,9 @@ rungs[4096]
 
 # %% tags=["solution"]
 for table in rungs.values():
-    table.expect("one read", at_least=1.1, times="three passes")
-    table.expect("one read", at_least=0.95, times="torch.softmax")
-    table.expect("one read", ceiling=0.8)
+    table.expect("one read", at_least=1.5, times="three passes")
+    table.expect("one read", ceiling=0.75)
+rungs[4096].expect("one read", at_least=1.2)
 
 # %% [markdown] tags=["solution"]
 # One read and one write, and the kernel is about as fast as the copy. What is left to
@@ -1267,7 +1268,7 @@ for rows, cols in ((5, 40), (3, 1040), (2, 33_104)):
 # Beside a copy and `torch.softmax` stands `torch.compile`, with all its tuning
 # (`mode="max-autotune-no-cudagraphs"`, `dynamic=False`); it compiles a kernel for each
 # shape, and that is not in the time. Trying many variants takes it long, so it is left
-# out of the shapes that remain when 36 seconds have gone into compiling. All calls find
+# out of the shapes that remain when 30 seconds have gone into compiling. All calls find
 # a cold L2 cache. Where a time is below 50 µs, it holds the start of the kernel, for
 # the copy as well.
 #
@@ -1287,7 +1288,7 @@ SHAPES = [
     (128, 262144),
 ]
 HALF = weft.device.find().capability >= (8, 0)
-PATIENCE = {"forward": 36, "backward": 6}  # s of compiling
+PATIENCE = {"forward": 30, "backward": 4}  # s of compiling
 spent = {"forward": 0.0, "backward": 0.0}
 
 
@@ -1298,6 +1299,7 @@ def tuned(what, function, *args):
     import torch
 
     begun = time.perf_counter()
+    torch._logging.set_logs(all=logging.ERROR)
     torch._dynamo.reset()  # or it keeps count of shapes, and gives up at eight
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -1396,10 +1398,10 @@ forward.get((1024, 131072, False))
 
 # %% tags=["solution"]
 for case, table in forward.items():
-    table.expect("family", at_least=1.0, times="torch.softmax")
+    table.expect("family", at_least=0.95, times="torch.softmax")
     if any(row.name == "torch.compile" for row in table):
-        table.expect("family", at_least=0.9, times="torch.compile")
-    table.expect("family", ceiling=0.75 if case[1] > 32768 else 0.9)
+        table.expect("family", at_least=0.85, times="torch.compile")
+    table.expect("family", ceiling=0.7 if case[1] > 32768 else 0.85)
 
 # %% [markdown] tags=["solution"]
 # Where a warp or a block holds the row, the family is as fast as a copy, give or take a
@@ -1456,7 +1458,7 @@ tickets.expect("with ticket", at_least=0.7)
 #
 # Three arrays move. The ceiling is a copy that moves as many bytes. PyTorch's own
 # backward of softmax is `torch._softmax_backward_data`; `torch.compile` gets the
-# formula, for as many shapes as 6 seconds allow.
+# formula, for as many shapes as 4 seconds allow.
 
 # %%
 guess = {"family": None}
@@ -1590,7 +1592,7 @@ in_triton[8192]
 in_triton[131072]
 
 # %% tags=["solution"]
-in_triton[131072].expect("family", at_least=1.0, times="Triton")
+in_triton[131072].expect("family", at_least=0.9, times="Triton")
 
 # %% [markdown] tags=["solution"]
 # For rows that fit into a block's registers the two are alike, and Triton's is a
