@@ -91,7 +91,7 @@ def _verdict(
             printed = printed or ran.printed.strip()
             found = _judged(source, prototype, spec, case, ran, tolerance)
             if found is not None:
-                found.when = _label(size, seed != 0)
+                found.when = _label(size, seed != 0, size in sizes)
                 found.facts += [f"It printed: {printed[:200]}"] if printed else []
                 return found
     facts = [
@@ -204,10 +204,11 @@ def _element(name: str, index: tuple[int, ...]) -> str:
     return text[:1].upper() + text[1:]
 
 
-def _label(size: Any, unseen: bool) -> str:
+def _label(size: Any, unseen: bool, listed: bool) -> str:
     parts = size if isinstance(size, tuple) else (size,)
     text = "size " + " × ".join(f"{p:,}" for p in parts)
-    return text + ", which the check does not list" * unseen
+    other = ", on other data" if listed else ", which the check does not list"
+    return text + other * unseen
 
 
 def _begin(source: Source) -> Verdict:

@@ -89,8 +89,9 @@ _MEANINGS = (
     ),
     (
         r"uninitialized|uninitialised",
-        "A local variable holds whatever lay in its memory before. If it is a pointer, "
-        "it leads anywhere. What should it be before it is used?",
+        "A local variable, and a block fresh from `malloc`, hold whatever lay in their "
+        "memory before; a pointer of that kind leads anywhere. What should it be "
+        "before it is used?",
     ),
     (
         r"control reaches end|no return statement|should return a value"
@@ -171,4 +172,5 @@ def other_function(source: Source, prototype: str) -> Verdict:
 
 def _sentence(text: str) -> str:
     text = re.sub(r"'([^']+)'", r"`\1`", text.strip())
+    text = re.sub(r"`\*(\w+?)_\d+[^`]*`", r"what `\1` leads to", text)
     return text if text.endswith((".", "?")) else text + "."
