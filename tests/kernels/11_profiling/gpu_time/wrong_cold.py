@@ -1,0 +1,13 @@
+# verdict: wrong-value
+# "A median does not mind one that is slow."
+def gpu_time(gpu):
+    """Return the median ms that the GPU needs for gpu.launch(), of 20."""
+    times = []
+    for _ in range(20):
+        start, end = gpu.event(), gpu.event()
+        start.record()
+        gpu.launch()
+        end.record()
+        end.synchronize()
+        times.append(start.elapsed_time(end))
+    return statistics.median(times)  # <- here
