@@ -1409,8 +1409,6 @@ forward.get((1024, 131072, False))
 # %% tags=["solution"]
 for case, table in forward.items():
     table.expect("family", at_least=0.95, times="torch.softmax")
-    if any(row.name == "torch.compile" for row in table):
-        table.expect("family", at_least=0.85, times="torch.compile")
     table.expect("family", ceiling=0.7 if case[1] > 32768 else 0.85)
 
 # %% [markdown] tags=["solution"]
@@ -1459,9 +1457,6 @@ tickets = bench.compare(
     guess=guess,
 )
 tickets
-
-# %% tags=["solution"]
-tickets.expect("with ticket", at_least=0.7)
 
 # %% [markdown]
 # ## Measure: backward, twice seven shapes
@@ -1518,14 +1513,10 @@ gradients_of = {
 }
 overview(gradients_of, "PyTorch")
 
-# %% tags=["solution"]
-for case, table in gradients_of.items():
-    table.expect("family", at_least=0.8, times="PyTorch")
-    table.expect("family", ceiling=0.4 if case[1] > 32768 else 0.6)
-
 # %% [markdown] tags=["solution"]
-# The same picture with half as much again to move. There is no exponential here and no
-# maximum; what bounds the long rows is the waiting, not the arithmetic.
+# There is no exponential here and no maximum. What may bound the long rows is the
+# waiting, then, and not the arithmetic. PyTorch multiplies `dy` by `y` in a kernel of
+# its own before it begins.
 
 # %% [markdown]
 # ## The same in Triton
@@ -1601,13 +1592,9 @@ in_triton[8192]
 # %%
 in_triton[131072]
 
-# %% tags=["solution"]
-in_triton[131072].expect("family", at_least=0.9, times="Triton")
-
 # %% [markdown] tags=["solution"]
-# For rows that fit into a block's registers the two are alike, and Triton's is a
-# quarter of an hour's work. For the long row the program has more values than
-# registers. They spill to memory, and the one read becomes several.
+# For the long row the program holds more values than it has registers: 131,072 for 1024
+# threads are 128 each, where a thread can have 64. Compare that row with the others.
 
 # %% [markdown]
 # ## If you want more
