@@ -15,9 +15,9 @@ def argmax_rows(x, out):
             top, place = better(top, place, four[j], int32(col + j))
 
     for delta in (16, 8, 4, 2, 1):
-        other = cuda.shfl_down_sync(FULL, top, delta)  # <- here
+        other = cuda.shfl_down_sync(FULL, top, delta)
         if other > top:
-            place = cuda.shfl_down_sync(FULL, place, delta)
+            place = cuda.shfl_down_sync(FULL, place, delta)  # <- here
             top = other
 
     if lane == 0:

