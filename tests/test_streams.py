@@ -16,7 +16,7 @@ import pytest
 import weft  # noqa: F401  before Numba
 from weft.errors import LearnerError
 from weft.streams import check, timeline
-from weft.streams.machine import HOST, Machine, Mark, Worker
+from weft.streams.machine import HOST, CudaAPIError, Machine, Mark, Worker
 from weft.streams.timeline import Bar, Timeline, apart
 from weft.streams.twin import Bench, DeviceArray, HostArray, Watched, plain
 
@@ -331,6 +331,32 @@ def test_asking_an_event_takes_time():
     machine, asked = watch(run, "device", "stream")
     assert asked > 1
     assert [w.what for w in machine.waits] == ["an event"]
+
+
+def test_a_stray_event_is_named():
+    def run(s):
+        event = cuda.event()
+        event.record()
+        event.wait(s)
+
+    machine, _ = watch(run, "stream")
+    assert [done for _, done in machine.strays] == ["recorded"]
+
+
+def test_an_event_on_an_idle_gpu_is_not_over_at_once():
+    def run(wait):
+        first, last = cuda.event(), cuda.event()
+        first.record()
+        cuda.synchronize()
+        last.record()
+        if wait:
+            last.synchronize()
+        return first.elapsed_time(last)
+
+    watched = Watched(run)
+    with pytest.raises(CudaAPIError, match="NOT_READY"):
+        watched.call(False)
+    assert watched.call(True) >= 0
 
 
 def test_a_loop_that_looks_at_the_clock_ends():
