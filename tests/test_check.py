@@ -11,6 +11,7 @@ import weft
 from numba import cuda, float32, int32  # isort: skip
 from weft import compiling
 from weft.checking import CheckFailed, check, full_size
+from weft.checking.compare import apart
 from weft.checking.exercise import Exercise
 from weft.checking.simulated import Failed
 from weft.checking.verdict import Verdict
@@ -1034,3 +1035,9 @@ def test_where_the_stores_went_instead() -> None:
     verdict = on_vectors(rebound)
     assert verdict.message == "Nothing is written to out."
     assert "gives the name to something else" in verdict.why
+
+
+def test_two_numbers_are_shown_so_that_they_differ() -> None:
+    assert apart(0.351347, 0.351312) == ("0.35135", "0.35131")
+    assert apart(2.0, 3.0) == ("2", "3")
+    assert apart(7, 8) == ("7", "8")
