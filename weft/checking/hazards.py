@@ -11,6 +11,7 @@ from weft.simulator.faults import Place, axes, named
 from weft.simulator.limits import configuration
 from weft.simulator.trace import ATOMIC, GLOBAL, READ, WRITE, Trace
 
+ORDER = "The simulator always runs threads in the same order; a GPU does not. "
 _VERBS = {READ: "read", WRITE: "written", ATOMIC: "changed atomically"}
 
 
@@ -152,8 +153,7 @@ def _race(kernel: str, trace: Trace, race: Race, config: Any, when: str) -> Verd
         kernel,
         "race",
         message,
-        "The simulator always runs threads in the same order; a GPU does not. "
-        + question,
+        ORDER + question,
         [(one.place, notes[0]), (two.place, notes[1])],
         when=when,
         headline=headline,

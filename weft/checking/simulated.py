@@ -103,7 +103,7 @@ def run_unseen(exercise: Exercise) -> int:
         verdict.when += ", the last block first"
         verdict.why = (
             "Where block 0 is run first, it is right; but blocks come in any order. "
-            + verdict.why
+            + verdict.why.removeprefix(hazards.ORDER)
         ).strip()
         raise
     return sum(o.size for o in done.outputs)
