@@ -112,7 +112,7 @@ def test_endless_loops_and_endless_output_are_stopped():
     loop = f"double twice(double x)\n{{\n{body}}}\n"
     verdict = judged(loop)
     assert verdict.kind == "endless-loop"
-    assert verdict.line in (4, 5)
+    assert verdict.line == 4
     text = (
         '#include <stdio.h>\ndouble twice(double x)\n{\n    for (;;) puts("on");\n}\n'
     )

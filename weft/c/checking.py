@@ -174,7 +174,9 @@ def _judged(
             source.name,
             "wrong-value",
             text[:1].upper() + text[1:],
-            wrong.hint or "Follow this one value by hand, line by line: who writes it?",
+            f"{wrong.hint} Which line does that?"
+            if wrong.hint
+            else "Follow this one value by hand, line by line: who writes it?",
             _writing(source, prototype),
         )
     return leak

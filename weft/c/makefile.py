@@ -35,9 +35,10 @@ class Step:
 
     @property
     def when(self) -> str:
-        return f"{self.command}, after a change of {self.touch}" * bool(self.touch) or (
-            self.command
-        )
+        if self.touch in self.command.split():
+            return f"{self.command}, beside a file called {self.touch}"
+        changed = f", after a change of {self.touch}" if self.touch else ""
+        return self.command + changed
 
 
 def judge(source: Source, files: dict[str, str], steps: Sequence[Step]) -> Verdict:

@@ -120,8 +120,8 @@ def _reported(source: Source, kind: str, said: str) -> Verdict:
         return _verdict(
             source,
             "dead-variable",
-            f"Somebody {verb} a local variable of a call, or of a block in braces, "
-            "that has ended.",
+            f"{'The line' if first else 'The caller'} {verb} a local variable of a "
+            "call, or of a block in braces, that has ended.",
             "A local variable lives on the stack until the `}` of its block. An "
             "address may leave the function; the variable does not. What lives longer?",
             first or _returns(source),
@@ -148,7 +148,8 @@ def _reported(source: Source, kind: str, said: str) -> Verdict:
             "of some megabytes.",
             "Each call takes room on the stack until it returns. When does the "
             "innermost call stop calling?",
-            [(source.place(n), "") for n in at.access[:1]],
+            # The innermost call may be anywhere in its first lines; its caller is not.
+            [(source.place(n), "") for n in at.access[1:2] or at.access],
         )
     if kind == "SEGV":
         return _segv(source, said, at)
@@ -171,51 +172,49 @@ def _reported(source: Source, kind: str, said: str) -> Verdict:
 
 def _outside(said: str, verb: str, size: int, line: str) -> tuple[str, str]:
     """What was touched beside a block of the heap, and why that is."""
+    touched = f"The line {verb} {_bytes(size)}"
     region = _region.search(said)
     if region is None:
-        return (
-            f"It {verb} {_bytes(size)} outside every block.",
-            "Which index did the line use?",
-        )
+        return f"{touched} outside every block.", "Which index did the line use?"
     off, side, length = int(region[1]), region[2], int(region[3])
     names = {int(a, 16): n for n, a in _array.findall(said)}
     name = names.get(int(region[4], 16))
-    block = f"`{name}`" if name else "a block"
+    block = f"`{name}`" if name else f"a block of {_bytes(length)}"
     if side in ("to the left of", "before"):
-        where = f"{_bytes(off)} before the first byte of {block}"
-        why = (
+        return (
+            f"{touched}, {_bytes(off)} before the first byte of {block}.",
             "There is no counting from the end in C: an index below 0 is an address in "
-            "front of the array. How far down does the loop go?"
+            "front of the array. How far down does the loop go?",
         )
-    else:
-        where = f"{_bytes(off)} behind the end of {block}"
+    message = f"{touched}, {_bytes(off)} behind the end of {block}."
+    why = (
+        "An array does not know its length, so nothing stops the loop but its "
+        "condition. What is the largest index that belongs to it?"
+    )
+    if name and size and off % size == 0:
+        steps = "" if size in (1, 2, 4, 8) else f", in steps of {_bytes(size)}"
+        index, last = (length + off) // size, length // size - 1
+        ends = f"and ends with `{name}[{last}]`" if last >= 0 else "and is empty"
+        message = (
+            f"{touched} at `{name}[{index}]`{steps}; `{name}` has {_bytes(length)} "
+            f"{ends}."
+        )
+    if re.search(r"[+*\[] *\(?sizeof|sizeof *\(?[\w *]+\)? *\*", line):
         why = (
-            "An array does not know its length, so nothing stops the loop but its "
-            "condition. What is the largest index that belongs to it?"
+            "A pointer's step is already the size of what it points to: `p + 1` is the "
+            "next element, not the next byte. What does `sizeof` do here then?"
         )
-        if name and size and off % size == 0:
-            index, last = (length + off) // size, length // size - 1
-            steps = "" if size in (1, 2, 4, 8) else f", in steps of {_bytes(size)}"
-            where = f"`{name}[{index}]`{steps}"
-            what = f"ends with `{name}[{last}]`" if last >= 0 else "is empty"
-            where += f"; `{name}` {what}"
-        if re.search(r"[+*\[] *\(?sizeof|sizeof *\(?[\w *]+\)? *\*", line):
-            why = (
-                "A pointer's step is already the size of what it points to: `p + 1` is "
-                "the next element, not the next byte. What does `sizeof` do here then?"
-            )
-        elif off >= length > 0:
-            why = (
-                "That is far beyond. With which length, and in which order, is the "
-                "index computed?"
-            )
-        elif not name:
-            why = (
-                "The block is as many bytes as were asked for, and no more. How many "
-                "elements should it hold, and how large is one: `sizeof` of what?"
-            )
-    length_of = f"{block} has {_bytes(length)}"
-    return f"The line {verb} {_bytes(size)}: {where}. {length_of.capitalize()}.", why
+    elif off >= length > 0:
+        why = (
+            "That is far beyond. With which length, and in which order, is the index "
+            "computed?"
+        )
+    elif not name:
+        why = (
+            "The block is as many bytes as were asked for, and no more. How many "
+            "elements should it hold, and how large is one: `sizeof` of what?"
+        )
+    return message, why
 
 
 def _on_stack(
@@ -350,14 +349,32 @@ def leak(source: Source, said: str) -> Verdict:
 
 def _endless(source: Source, said: str) -> Verdict:
     at = stacks(source, said).access[:1]
+    loops = [loop for n in at for loop in _loops(source, n)] or at
     return _verdict(
         source,
         "endless-loop",
         "The program was stopped: it did not end by itself.",
         "What makes the loop's condition false, and does it change in every lap? An "
         "unsigned number such as a `size_t` is never below 0.",
-        [(source.place(n), "here when it was stopped") for n in at],
+        [(source.place(n), "it was stopped in here") for n in loops],
     )
+
+
+def _loops(source: Source, line: int) -> list[int]:
+    """The heads of the loops round a line, the outermost first, by indentation.
+
+    In which line of a loop a program is stopped is chance; in which loop is not.
+    """
+    heads: list[int] = []
+    depth = 1 << 16
+    for number in range(line, 0, -1):
+        text = source.lines[number - 1]
+        indent = len(text) - len(text.lstrip())
+        if text.strip() and indent < depth:
+            depth = indent
+            if re.match(r"\s*(\}\s*)?(for|while|do)\b", text):
+                heads.insert(0, number)
+    return heads
 
 
 def _ended(source: Source, status: int) -> Verdict:

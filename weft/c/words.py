@@ -48,6 +48,11 @@ _MEANINGS = (
         "above end with a semicolon, or is a `*` missing or too many?",
     ),
     (
+        r"invalid operands to binary",
+        "One side is an address and the other a number. Which number lies at the "
+        "address, and how do you get at it?",
+    ),
+    (
         r"invalid type argument of unary '\*'|indirection requires pointer"
         r"|subscripted value",
         "Only a pointer can be followed, with `*p` or `p[i]`. What type has this "
