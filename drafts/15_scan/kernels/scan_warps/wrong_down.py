@@ -1,0 +1,15 @@
+# verdict: wrong-value
+# Down is where the smaller lanes are.
+@cuda.jit
+def scan_warps(x, out):
+    """Write the running sums of each 32 neighbours of x into out."""
+    i = cuda.grid(1)
+    value = x[i] if i < x.size else float32(0)
+
+    for delta in (1, 2, 4, 8, 16):
+        left = cuda.shfl_down_sync(FULL, value, delta)
+        if cuda.laneid >= delta:
+            value += left
+
+    if i < x.size:
+        out[i] = value

@@ -1,0 +1,13 @@
+# verdict: wrong-value
+# Where there is no neighbour, the shuffle gives 0.
+@cuda.jit
+def scan_warps(x, out):
+    """Write the running sums of each 32 neighbours of x into out."""
+    i = cuda.grid(1)
+    value = x[i] if i < x.size else float32(0)
+
+    for delta in (1, 2, 4, 8, 16):
+        value += cuda.shfl_up_sync(FULL, value, delta)
+
+    if i < x.size:
+        out[i] = value

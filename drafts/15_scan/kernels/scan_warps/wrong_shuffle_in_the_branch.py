@@ -1,0 +1,14 @@
+# verdict: warp
+# Lanes below delta have nothing to add.
+@cuda.jit
+def scan_warps(x, out):
+    """Write the running sums of each 32 neighbours of x into out."""
+    i = cuda.grid(1)
+    value = x[i] if i < x.size else float32(0)
+
+    for delta in (1, 2, 4, 8, 16):
+        if cuda.laneid >= delta:
+            value += cuda.shfl_up_sync(FULL, value, delta)  # <- here
+
+    if i < x.size:
+        out[i] = value

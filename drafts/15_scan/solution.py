@@ -1,0 +1,1657 @@
+# %% [markdown]
+# # 15 · Scan
+#
+# [Open in
+# Colab](https://colab.research.google.com/github/warp-and-weft/warp-and-weft/blob/main/labs/15_scan.ipynb)
+#
+# **When you are through, you can**
+#
+# - compute running sums with shuffles, in shared memory, and over a whole array;
+# - count the steps, the additions and the barriers of Hillis and Steele's scan and of
+#   Blelloch's, and say which of these numbers decides on a GPU;
+# - say from its bytes how fast a scan in three kernels can be at best;
+# - scan 2^28 numbers in one pass, with blocks that look back at their predecessors;
+# - keep some elements of an array, in order, several times as fast as PyTorch.
+#
+# **You need** about 110 minutes. No GPU: the exercises run in the simulator, and the
+# measurements then show the rows of the reference GPU. With a GPU: compute
+# capability 7.5 or higher and 6 GB of its memory.
+
+# %%
+try:
+    import weft
+except ModuleNotFoundError:  # on Colab: fetch the course first
+    # %pip install -q git+https://github.com/warp-and-weft/warp-and-weft
+    import weft
+
+import numpy as np
+from numba import cuda, float32, int32, uint32, uint64
+from numba.cuda import libdevice
+
+from weft import bench, check, hint, quiz
+from weft.intrinsics import load4, load4_cs, peek, poke, store4, store4_cs
+
+weft.lab("15_scan")
+
+# %% [markdown]
+# ## A loop that seems to have an order
+#
+# ```python
+# total = 0
+# for i in range(n):
+#     total += x[i]
+#     out[i] = total
+# ```
+#
+# Each step needs the one before it. The result is called a **scan** of x, or its
+# running sums: `out[i]` is the sum of `x[0]` to `x[i]`. That is the **inclusive** scan;
+# the **exclusive** one leaves `x[i]` itself out.
+#
+# It looks like a loop that cannot be shared out, and it is behind half of all parallel
+# programs. Wherever each of many threads produces a few results, or none, an exclusive
+# scan of how many tells each thread where to write.
+#
+# By hand: 2^28 float32 are read and written, 2.15 GB. A copy moves the same bytes. How
+# close to the copy does PyTorch's `torch.cumsum` come? For a vector it calls **CUB**,
+# NVIDIA's library of such algorithms. Write down how many times as fast the copy is,
+# then run.
+
+# %%
+guess = {"copy": None}
+
+N = 1 << 28
+if weft.GPU:
+    import torch
+
+    x = torch.rand(N, device="cuda") - 0.5
+    out, same = torch.empty_like(x), torch.empty_like(x)
+    d_x, d_out, d_same = map(cuda.as_cuda_array, (x, out, same))
+
+
+def libraries():
+    return {
+        "copy": lambda: same.copy_(x),
+        "torch.cumsum": lambda: torch.cumsum(x, 0, out=same),
+    }
+
+
+ceilings = bench.compare(
+    "libraries, 2^28 float32",
+    libraries,
+    baseline="torch.cumsum",
+    bytes=8 * N,
+    ceiling="copy",
+    guess=guess,
+)
+ceilings
+
+# %% tags=["solution"]
+ceilings.expect("copy", at_least=1.3)
+
+# %% [markdown] tags=["solution"]
+# There is room. By the end of this lab a kernel of yours fills most of it.
+
+# %% [markdown]
+# ## 1 · Five steps
+#
+# First of all 32 numbers, in the registers of one warp. Let each lane add what its left
+# neighbour has: now lane `k` holds the sum of two, its own number and the one before.
+# Then add what the lane two places to the left holds, which is a sum of two as well:
+# now it is a sum of four. Then four places, eight, sixteen. Five steps, and each lane
+# has the sum of everything up to its own number.
+#
+# | lane | 0 | 1 | 2 | 3 | 4 | 5 |
+# | --- | --- | --- | --- | --- | --- | --- |
+# | x | 3 | 1 | 4 | 1 | 5 | 9 |
+# | after step 1 | 3 | 4 | 5 | 5 | 6 | 14 |
+# | after step 2 | 3 | 4 | 8 | 9 | 11 | 19 |
+# | after step 4 | 3 | 4 | 8 | 9 | 14 | 23 |
+#
+# The method is Hillis and Steele's. `cuda.shfl_up_sync(FULL, value, delta)` gives lane
+# `k` the value of lane `k - delta`. A lane that has no such neighbour gets its own
+# value back, and must not add it.
+#
+# ```python
+# scan_warps(x, out)    # (n,) -> (n,)  float32; a scan for each 32 neighbours
+# ```
+#
+# Stuck? `hint("scan_warps")`; there are three hints.
+
+# %% tags=["given"]
+FULL = 0xFFFFFFFF  # all 32 lanes
+
+
+def running(x, length):
+    """Say slowly what a scan of each `length` neighbours is."""
+    pieces = [x[k : k + length] for k in range(0, x.size, length)]
+    return np.concatenate([np.cumsum(piece) for piece in pieces])
+
+
+# %%
+@cuda.jit
+def scan_warps(x, out):
+    """Write the running sums of each 32 neighbours of x into out."""
+    i = cuda.grid(1)
+    value = x[i] if i < x.size else float32(0)
+
+    # about 7 lines
+    # BEGIN SOLUTION
+    for delta in (1, 2, 4, 8, 16):
+        left = cuda.shfl_up_sync(FULL, value, delta)
+        if cuda.laneid >= delta:
+            value += left
+
+    if i < x.size:
+        out[i] = value
+    # END SOLUTION
+
+
+# %%
+check(
+    scan_warps,
+    spec=lambda x: running(x, 32),
+    inputs=lambda rng, n: (rng.random(n, np.float32),),
+    sizes=[64, 1, 50, 200],
+    launch=lambda n: (-(-n // 64), 64),
+    full=(1 << 20) + 5,
+    limits={"loads": 1},
+)
+
+# %% [markdown] tags=["solution"]
+# The shuffle is for all lanes, and only the addition has a condition. With the `if`
+# round both, the lanes below `delta` would not come to the shuffle that names them.
+#
+# 31 + 30 + 28 + 24 + 16 = 129 additions, where a loop makes 31. Nobody minds: a warp
+# adds in all 32 lanes or in none, so what counts is that there are five steps.
+
+# %% [markdown]
+# ## 2 · Eight steps, two barriers each
+#
+# The same for 256 numbers in shared memory: steps of 1, 2, 4, … 128. Thread `t` adds
+# `tile[t - step]` to `tile[t]`.
+#
+# In a warp, a shuffle reads all lanes before any of them goes on. Here nothing does
+# that for you. Thread 40 reads cell 39, which thread 39 is about to change, perhaps has
+# changed already. So each step has two halves: everybody **reads**, into a register;
+# then everybody **writes**. And between halves stands a barrier, also between the
+# second half of one step and the first of the next.
+#
+# ```python
+# scan_steps(x, out)    # (n,) -> (n,)  float32; blocks of 256
+# ```
+#
+# Stuck? `hint("scan_steps")`.
+
+# %% tags=["given"]
+BLOCK = 256
+
+
+# %%
+@cuda.jit
+def scan_steps(x, out):
+    """Write the running sums of each BLOCK neighbours of x into out."""
+    tile = cuda.shared.array(BLOCK, float32)
+    t = cuda.threadIdx.x
+    i = cuda.grid(1)
+
+    tile[t] = x[i] if i < x.size else float32(0)
+    cuda.syncthreads()
+
+    # about 10 lines
+    # BEGIN SOLUTION
+    step = 1
+    while step < BLOCK:
+        left = tile[t - step] if t >= step else float32(0)
+        cuda.syncthreads()
+        tile[t] += left
+        cuda.syncthreads()
+        step *= 2
+
+    if i < x.size:
+        out[i] = tile[t]
+    # END SOLUTION
+
+
+# %%
+check(
+    scan_steps,
+    spec=lambda x: running(x, BLOCK),
+    inputs=lambda rng, n: (rng.random(n, np.float32),),
+    sizes=[256, 1, 300],
+    launch=lambda n: (-(-n // BLOCK), BLOCK),
+    full=(1 << 20) + 5,
+)
+
+# %% [markdown] tags=["solution"]
+# Sixteen barriers. Two tiles that take turns need only one a step: read from the one,
+# write into the other. (That is **double buffering**; two cells a thread.)
+
+# %% [markdown]
+# ## 3 · Fewer additions
+#
+# Hillis and Steele's scan of 256 numbers makes 8 × 256 - 255 = 1793 additions; a loop
+# makes 255. On a machine with fewer processors than numbers that is seven times the
+# work. Blelloch's scan makes about twice 255, in a tree, up and down:
+#
+# - **up**: the tree of chapter 14. With a gap of 1, 2, 4, … each right-hand end of a
+#   pair gets the pair's sum. In the end the last cell holds the sum of all;
+# - the last cell is set to **0**;
+# - **down**, with the gap going 128, 64, … 1: at each pair, the right-hand end holds
+#   what lies *before the whole pair*. The left end gets that, and the right end gets
+#   that plus what the left end held, the left half's sum.
+#
+# | cell | 0 | 1 | 2 | 3 |
+# | --- | --- | --- | --- | --- |
+# | x | 3 | 1 | 4 | 1 |
+# | up, gap 1 | 3 | **4** | 4 | **5** |
+# | up, gap 2 | 3 | 4 | 4 | **9** |
+# | last to 0 | 3 | 4 | 4 | **0** |
+# | down, gap 2 | 3 | **0** | 4 | **4** |
+# | down, gap 1 | **0** | **3** | **4** | **8** |
+#
+# What comes out is the exclusive scan. The way up is there, write the way down. After
+# the loop that is given, `gap` is BLOCK.
+#
+# ```python
+# scan_tree(x, out)    # (n,) -> (n,)  float32, exclusive; blocks of 256
+# ```
+#
+# Stuck? `hint("scan_tree")`.
+
+# %%
+@cuda.jit
+def scan_tree(x, out):
+    """Write the exclusive sums of each BLOCK neighbours of x into out."""
+    tile = cuda.shared.array(BLOCK, float32)
+    t = cuda.threadIdx.x
+    i = cuda.grid(1)
+
+    tile[t] = x[i] if i < x.size else float32(0)
+    cuda.syncthreads()
+
+    gap = 1
+    while gap < BLOCK:
+        end = 2 * gap * (t + 1) - 1
+        if end < BLOCK:
+            tile[end] += tile[end - gap]
+        cuda.syncthreads()
+        gap *= 2
+
+    # about 14 lines
+    # BEGIN SOLUTION
+    if t == 0:
+        tile[BLOCK - 1] = float32(0)
+    cuda.syncthreads()
+
+    while gap > 1:
+        gap //= 2
+        right = 2 * gap * (t + 1) - 1
+        if right < BLOCK:
+            half = tile[right - gap]
+            tile[right - gap] = tile[right]
+            tile[right] += half
+        cuda.syncthreads()
+
+    if i < x.size:
+        out[i] = tile[t]
+    # END SOLUTION
+
+
+# %%
+check(
+    scan_tree,
+    spec=lambda x: running(x, BLOCK) - x,
+    inputs=lambda rng, n: (rng.random(n, np.float32),),
+    sizes=[256, 1, 300],
+    launch=lambda n: (-(-n // BLOCK), BLOCK),
+    full=(1 << 20) + 5,
+)
+
+# %% [markdown] tags=["solution"]
+# A seventh of the additions, and twice the steps. Which of the two matters, the
+# measurement after the next exercise says.
+
+# %% [markdown]
+# ## 4 · Lanes, warps, blocks
+#
+# A scan is made of scans. Cut the array into pieces; scan each piece; scan the pieces'
+# sums; and add to each piece what lies before it. That is how to get from four numbers
+# to a thread, from a thread to a warp, from there to a block, and to a whole array:
+#
+# 1. a thread has four neighbours, `a, b, c, d`, and scans them in registers;
+# 2. the warp scans the threads' sums, with `warp_scan`, which is exercise 1 as a
+#    function. (What it returns includes the lane's own sum.)
+# 3. the last lane of each warp puts the warp's sum into `sums`, and warp 0 scans those;
+# 4. and what all *blocks* before this one add up to is given: `ends[b]` is the sum of
+#    everything up to the end of block `b`, for all `b`.
+#
+# So each of the four numbers gets, on top: the block before, the warps before, the
+# lanes before. A block takes `4 * blockDim.x` elements, and n is a multiple of that.
+#
+# ```python
+# scan_tiles(x, ends, out)    # (n,), (blocks,) -> (n,)  float32
+# ```
+#
+# Stuck? `hint("scan_tiles")`.
+
+# %% tags=["given"]
+@cuda.jit(device=True)
+def warp_scan(mine):
+    """Return the sum of mine over this lane and all lanes below it."""
+    for far in (1, 2, 4, 8, 16):
+        other = cuda.shfl_up_sync(FULL, mine, far)
+        mine = mine + other if cuda.laneid >= far else mine
+    return mine
+
+
+# %%
+@cuda.jit
+def scan_tiles(x, ends, out):
+    """Write the running sums of x; ends has those at the ends of blocks."""
+    sums = cuda.shared.array(32, float32)
+    warp, lane = cuda.threadIdx.x // 32, cuda.threadIdx.x % 32
+    warps = cuda.blockDim.x // 32
+    a, b, c, d = load4(x, 4 * cuda.grid(1))
+
+    # about 16 lines
+    # BEGIN SOLUTION
+    b += a
+    c += b
+    d += c
+    upto = warp_scan(d)
+    if lane == 31:
+        sums[warp] = upto
+    cuda.syncthreads()
+
+    if warp == 0:
+        sums[lane] = warp_scan(sums[lane] if lane < warps else float32(0))
+    cuda.syncthreads()
+
+    before = upto - d
+    if warp > 0:
+        before += sums[warp - 1]
+    if cuda.blockIdx.x > 0:
+        before += ends[cuda.blockIdx.x - 1]
+    at = 4 * cuda.grid(1)
+    store4(out, at, before + a, before + b, before + c, before + d)
+    # END SOLUTION
+
+
+# %%
+def tiles_on_top(x, ends):
+    """Say slowly what scan_tiles does, in blocks of 96 threads."""
+    before = np.append(np.zeros_like(ends[:1]), ends[:-1])
+    return running(x, 4 * 96) + np.repeat(before, 4 * 96)
+
+
+check(
+    scan_tiles,
+    spec=tiles_on_top,
+    inputs=lambda rng, n: (
+        rng.random(4 * 96 * n, np.float32),
+        rng.random(n, np.float32) * 100,
+    ),
+    sizes=[1, 3],
+    launch=lambda n: (n, 96),
+    full=5000,
+    limits={"sectors": 16, "load_bytes": 11, "store_bytes": 16},
+)
+
+# %% [markdown] tags=["solution"]
+# `upto - d` is what the lanes before have. In integers that is exact. In floats it
+# rounds, and where `d` is far larger than what lies before it, little is left of that;
+# `shfl_up_sync(FULL, upto, 1)` with a 0 for lane 0 has no such weakness, and the fast
+# kernel below uses it.
+
+# %% [markdown]
+# ## Measure: inside a block
+#
+# Four scans of 2^28 elements in which each block looks only at its own, so that nothing
+# but the inside of a block is compared. All move the bytes of a copy. The first three
+# have a thread for each element and blocks of 256:
+#
+# - `steps`: eight steps, and for 256 elements 64 visits of a warp to an addition;
+# - `tree`: sixteen steps, and 24 visits, which touch cells 2, 4, 8, … apart;
+# - `warps`: five shuffles, a barrier, five shuffles, a barrier;
+# - `fours`: your `scan_tiles`, four elements a thread.
+#
+# An SM of an H200 issues four instructions in a cycle of 1.98 GHz, and the copy's time
+# leaves room for 62 instructions for each 32 elements. A step in shared memory takes
+# ten or more, barriers included. Which come first? How many times `steps`?
+
+# %%
+guess = {"tree": None, "warps": None, "fours": None}
+
+
+@cuda.jit
+def copy_kernel(x, out):
+    """Copy x into out, an element a thread."""
+    k = cuda.grid(1)
+    if k < x.size:
+        out[k] = x[k]
+
+
+@cuda.jit
+def scan_shuffled(x, out):
+    """Scan each BLOCK neighbours: lanes, then warps."""
+    cells = cuda.shared.array(32, float32)
+    k = cuda.grid(1)
+    me, my_warp = cuda.threadIdx.x % 32, cuda.threadIdx.x // 32
+    mine = warp_scan(x[k] if k < x.size else float32(0))
+    if me == 31:
+        cells[my_warp] = mine
+    cuda.syncthreads()
+    if my_warp == 0:
+        cells[me] = warp_scan(cells[me] if me < 8 else float32(0))
+    cuda.syncthreads()
+    if k < x.size:
+        out[k] = mine + cells[my_warp - 1] if my_warp else mine
+
+
+def inside():
+    each = N // BLOCK, BLOCK
+    four = N // (4 * BLOCK), BLOCK
+    zeros = cuda.as_cuda_array(torch.zeros(four[0], device="cuda"))
+    return {
+        "copy": lambda: same.copy_(x),
+        "steps": lambda: scan_steps[each](d_x, d_out),
+        "tree": lambda: scan_tree[each](d_x, d_out),
+        "warps": lambda: scan_shuffled[each](d_x, d_out),
+        "fours": lambda: scan_tiles[four](d_x, zeros, d_out),
+        "copy kernel": lambda: copy_kernel[each](d_x, d_out),
+    }
+
+
+blocks = bench.compare(
+    "2^28 float32, each block its own",
+    inside,
+    baseline="steps",
+    bytes=8 * N,
+    ceiling="copy",
+    guess=guess,
+)
+blocks
+
+# %% tags=["solution"]
+blocks.expect("warps", at_least=1.1)
+blocks.expect("steps", at_least=1.4, times="tree")
+blocks.expect("fours", at_least=1.4, times="warps")
+
+# %% [markdown] tags=["solution"]
+# Blelloch's scan, with the fewest additions, takes twice as long as Hillis and
+# Steele's. It has twice the steps, each of its steps computes places by multiplication,
+# and its cells lie 2, 4, 8, … apart, in the same banks. Shuffles are faster than
+# either.
+#
+# And none of the three comes near the copy. Look at `copy kernel`, which scans nothing:
+# one element a thread is too little work for a thread's life, as in chapters 13 and 14.
+# `fours` does more for each thread and is close to the copy. Inside a block, then, the
+# problem is solved. It remains that blocks do not know of each other.
+
+# %% [markdown]
+# ## Measure: a whole array, in several launches
+#
+# Blocks cannot wait for one another, but launches do. So: a kernel adds up each tile,
+# the sums are scanned, and `scan_tiles` does the rest. The sums of 2^28 elements in
+# tiles of 2048 are 131,072 numbers, too many for one block, so they are treated in the
+# same way: 64 sums of sums, which one block can scan. Five launches, of which the three
+# small ones hardly count.
+#
+# The other way round is older: scan each tile, and afterwards add to each tile what
+# lies before it. (`add_ends` does that.)
+#
+# By hand. The first way reads x, reads x again and writes `out`: 12 bytes an element,
+# where the copy moves 8. The second reads and writes, and reads and writes: 16 bytes.
+# What fraction of the copy's speed can they reach at best?
+
+# %%
+guess = {"scan, then add": None, "add up, then scan": None}
+WIDE = 512  # threads
+TILE = 4 * WIDE
+
+
+@cuda.jit
+def sum_tiles(x, out):
+    """Write the sum of each TILE neighbours of x into out."""
+    cells = cuda.shared.array(32, float32)
+    me, my_warp = cuda.threadIdx.x % 32, cuda.threadIdx.x // 32
+    p, q, r, s = load4(x, 4 * cuda.grid(1))
+    mine = warp_scan((p + q) + (r + s))
+    if me == 31:
+        cells[my_warp] = mine
+    cuda.syncthreads()
+    if my_warp == 0:
+        mine = warp_scan(cells[me] if me < WIDE // 32 else float32(0))
+        if me == 31:
+            out[cuda.blockIdx.x] = mine
+
+
+@cuda.jit
+def last_of_tiles(x, out):
+    """Write the last of each TILE neighbours of x into out."""
+    k = cuda.grid(1)
+    if k < out.size:
+        out[k] = x[TILE * (k + 1) - 1]
+
+
+@cuda.jit
+def add_ends(ends, out):
+    """Add to each TILE of out what lies before it."""
+    first = ends[cuda.blockIdx.x - 1] if cuda.blockIdx.x > 0 else float32(0)
+    p, q, r, s = load4(out, 4 * cuda.grid(1))
+    store4(out, 4 * cuda.grid(1), first + p, first + q, first + r, first + s)
+
+
+def several():
+    tiles = N // TILE
+    few = tiles // TILE
+    zeros, sums, ends, top, top_ends = (
+        cuda.as_cuda_array(torch.zeros(size, device="cuda"))
+        for size in (tiles, tiles, tiles, TILE, TILE)
+    )
+
+    def scan_sums():
+        sum_tiles[few, WIDE](sums, top)
+        scan_tiles[1, WIDE](top, zeros, top_ends)
+        scan_tiles[few, WIDE](sums, top_ends, ends)
+
+    def add_up_then_scan():
+        sum_tiles[tiles, WIDE](d_x, sums)
+        scan_sums()
+        scan_tiles[tiles, WIDE](d_x, ends, d_out)
+
+    def scan_then_add():
+        scan_tiles[tiles, WIDE](d_x, zeros, d_out)
+        last_of_tiles[tiles // 256, 256](d_out, sums)
+        scan_sums()
+        add_ends[tiles, WIDE](ends, d_out)
+
+    return {
+        "scan, then add": scan_then_add,
+        "add up, then scan": add_up_then_scan,
+    }
+
+
+launches = bench.compare(
+    "2^28 float32, several launches",
+    lambda: libraries() | several(),
+    baseline="torch.cumsum",
+    bytes=8 * N,
+    ceiling="copy",
+    guess=guess,
+)
+launches
+
+# %% tags=["solution"]
+launches.expect("add up, then scan", at_least=1.1, times="scan, then add")
+if weft.GPU:
+    exact = torch.cumsum(x.double(), 0)
+
+    def error(launch):
+        """Return the largest error of a scan, beside the largest sum."""
+        out.fill_(float("nan"))
+        launch()
+        return float((out - exact).abs().max() / exact.abs().max())
+
+    for name, launch in several().items():
+        assert error(launch) < 1e-4, name
+
+# %% [markdown] tags=["solution"]
+# Bytes predict it: one half and two thirds of the copy are the most, and both ways come
+# within a fifth of that. `torch.cumsum`, which reads x once, is hardly faster than the
+# better of the two. So reading once cannot be all that there is to it.
+
+# %% [markdown]
+# ## 5 · Keep some, in order
+#
+# **Stream compaction**: copy those elements that are to be kept to the front of `out`,
+# in order. Each thread has one element, and has to know how many are kept before it.
+# That is an exclusive scan of zeros and ones, in the three parts that you know:
+#
+# - before my lane: `cuda.ballot_sync` and `popc`, as in chapter 8. A vote is a scan of
+#   32 bits in two instructions;
+# - before my warp: each warp's count into shared memory, and a scan of the counts by
+#   warp 0 (`warp_scan` takes integers, too);
+# - before my block: `ends[b]` is how many elements are kept up to the end of block `b`.
+#
+# Keep what is greater than 0. The grid covers x, the last block may stick out.
+#
+# ```python
+# keep_positive(x, ends, out)    # float32 (n,), int32 (blocks,) -> float32 (n,)
+# ```
+#
+# Stuck? `hint("keep_positive")`.
+
+# %%
+@cuda.jit
+def keep_positive(x, ends, out):
+    """Move the positive elements of x to the front of out, in order."""
+    counts = cuda.shared.array(32, int32)
+    warp, lane = cuda.threadIdx.x // 32, cuda.threadIdx.x % 32
+    warps = cuda.blockDim.x // 32
+    i = cuda.grid(1)
+    value = x[i] if i < x.size else float32(0)
+    keep = value > float32(0)
+
+    # about 16 lines
+    # BEGIN SOLUTION
+    votes = cuda.ballot_sync(FULL, keep)
+    if lane == 0:
+        counts[warp] = cuda.popc(votes)
+    cuda.syncthreads()
+
+    if warp == 0:
+        counts[lane] = warp_scan(counts[lane] if lane < warps else int32(0))
+    cuda.syncthreads()
+
+    place = cuda.popc(votes & cuda.lanemask_lt())
+    if warp > 0:
+        place += counts[warp - 1]
+    if cuda.blockIdx.x > 0:
+        place += ends[cuda.blockIdx.x - 1]
+    if keep:
+        out[place] = value
+    # END SOLUTION
+
+
+# %%
+def ends_of(x, width):
+    """Return how many elements are kept up to the end of each block."""
+    blocks = [x[k : k + width] for k in range(0, x.size, width)]
+    return np.cumsum([np.count_nonzero(b > 0) for b in blocks], dtype=np.int32)
+
+
+def signs(rng, n):
+    numbers = rng.standard_normal(n).astype(np.float32)
+    return numbers, ends_of(numbers, 96)
+
+
+check(
+    keep_positive,
+    spec=lambda x, ends: np.pad(x[x > 0], (0, x.size - (x > 0).sum())),
+    inputs=signs,
+    out=lambda x, ends: np.zeros_like(x),
+    sizes=[96, 1, 250, 400],
+    launch=lambda n: (-(-n // 96), 96),
+    full=(1 << 20) + 5,
+    limits={"loads": 2},
+)
+
+# %% [markdown] tags=["solution"]
+# The store is the only part that is not for everyone. Its lanes write next to one
+# another, since kept elements are neighbours in `out`: a request is coalesced, however
+# few or many are kept.
+#
+# A sort by one bit is the same kernel twice, and a sort by 32 bits is 32 of those:
+# radix sort. Scan is what it consists of.
+
+# %% [markdown]
+# ## Measure: how many times PyTorch?
+#
+# PyTorch has `x[mask]` and `torch.masked_select(x, mask)`, with the mask there or made
+# on the spot. The first two below have it for free; yours has to compare.
+#
+# Yours is three launches: count in each block, scan the counts, move. For the scan of
+# a million counts we take `torch.cumsum`; it is a thousandth of the elements. By hand:
+# about 4 + 4 + 2 bytes an element. `copy` here copies three quarters of x, that is,
+# moves the 6 bytes an element that must be moved, if half of them are kept.
+
+# %%
+guess = {"torch, x[x > 0]": None, "three kernels": None}
+WIDER = 1024
+
+
+@cuda.jit
+def count_positive(x, found):
+    """Write how many elements of each block are positive into found."""
+    k = cuda.grid(1)
+    n = cuda.syncthreads_count(int32(k < x.size and x[k] > float32(0)))
+    if cuda.threadIdx.x == 0:
+        found[cuda.blockIdx.x] = n
+
+
+def selections():
+    mask = x > 0
+    most = N // 4 * 3
+    return {
+        "copy": lambda: same[:most].copy_(x[:most]),
+        "torch.masked_select": lambda: torch.masked_select(x, mask),
+        "torch, x[mask]": lambda: x[mask],
+        "torch, x[x > 0]": lambda: x[x > 0],
+    }
+
+
+def three_kernels():
+    grid = N // WIDER, WIDER
+    found = torch.empty(grid[0], dtype=torch.int32, device="cuda")
+    upto = torch.empty_like(found)
+    d_found, d_upto = map(cuda.as_cuda_array, (found, upto))
+
+    def run():
+        count_positive[grid](d_x, d_found)
+        torch.cumsum(found, 0, dtype=torch.int32, out=upto)
+        keep_positive[grid](d_x, d_upto, d_out)
+
+    return run
+
+
+kept = bench.compare(
+    "2^28 float32, keep half",
+    lambda: selections() | {"three kernels": three_kernels()},
+    baseline="torch.masked_select",
+    bytes=6 * N,
+    ceiling="copy",
+    guess=guess,
+)
+kept
+
+# %% tags=["solution"]
+if weft.GPU:
+    out.fill_(float("nan"))
+    three_kernels()()
+    right = x[x > 0]
+    assert torch.equal(out[: right.numel()], right)
+
+# %% [markdown] tags=["solution"]
+# Slower than PyTorch. The bytes are not at fault: 10 an element would allow three times
+# the speed. A thread that handles one element waits for its element, at a barrier, for
+# the scan of the counts, at another barrier and for `ends`, and has 4 bytes under way
+# all the while. Chapters 13 and 14 had the cure. It comes at the end of this lab,
+# together with a way to read x once.
+#
+# PyTorch itself first counts what the mask keeps and waits for the number on the host,
+# to allocate the result. Then it makes a list of indices, 8 bytes each, and gathers.
+
+# %% [markdown]
+# ## 6 · Look back
+#
+# Each of these reads x twice, because a block must know the sum of everything before
+# it, and that is known only when everything has been read. Once would do, if a block
+# kept its elements in registers until it *learned* that sum. From whom? From the block
+# before it. Merrill and Garland's **decoupled look-back** makes that fast.
+#
+# Each tile has a word of 64 bits in `words`, with a flag in the upper half and a
+# float32 in the lower:
+#
+# | flag | the number is |
+# | --- | --- |
+# | 0 | nothing yet |
+# | `SUM` | the sum of this tile alone |
+# | `ALL` | the sum of everything up to the end of this tile |
+#
+# A block that has added up its tile publishes that at once, as `SUM`. Then it looks
+# back. It adds up the words of the tiles before, nearest first, until it meets an
+# `ALL`. That one ends the search: nothing before it matters. Then it publishes its own
+# `ALL`. Nobody waits for a chain of additions, because an `ALL` may be far away as long
+# as the words in between are `SUM`.
+#
+# One warp does it, **32 words at a time**: lane 0 looks at the tile just before, lane 1
+# at the one before that, and so on. If a lane finds nothing yet, it looks again. When
+# all 32 have something, `ballot_sync` says which have an `ALL`; the nearest is the
+# lowest bit, `cuda.ffs(votes) - 1`. The lanes up to that one count. If there is none,
+# all 32 count, and the warp goes on 32 tiles further back.
+#
+# Five things are given.
+#
+# - `peek(words, k)` and `poke(words, k, word)` load and store such that other blocks
+#   see it. A word is written as a whole, so flag and number arrive together.
+# - `pack(flag, value)`, `flag_of(word)`, `value_of(word)`; `warp_total(value)` adds up
+#   a warp's values and gives the result to all lanes.
+# - 32 words come before those of the tiles, and hold `ALL` and 0. So tile `k` has word
+#   `32 + k`, and there is always something to look back at.
+# - A block takes its tile by a **ticket**, an atomic counter, not by `blockIdx`. Tiles
+#   are so handed out in the order in which blocks *start*, and a block waits only for
+#   blocks that are running. (Else, all SMs might be full of blocks that wait for one
+#   that has no room.)
+# - `load_tile`, `scan_fours`, `store_tile`: a thread has four fours, 128 elements
+#   apart, so that each of its requests is coalesced.
+#
+# As it stands, each tile is scanned for itself. Write the look-back: for warp 0,
+# `total` is the tile's sum; find out what comes `before` the tile, in all lanes, and
+# publish both words.
+#
+# ```python
+# scan_once(x, out, words, ticket)    # (n,) -> (n,) float32, uint64, int32
+# ```
+#
+# In the check 40 tiles are done or under way when your blocks start. Stuck?
+# `hint("scan_once")`.
+
+# %% tags=["given"]
+SUM, ALL = 1, 2
+ITEMS = 16  # elements a thread
+
+
+@cuda.jit(device=True)
+def pack(flag, value):
+    """Return a word with the flag in its upper half, the float in its lower."""
+    low = uint64(uint32(libdevice.float_as_int(value)))
+    return (uint64(flag) << uint64(32)) | low
+
+
+@cuda.jit(device=True)
+def flag_of(word):
+    return int32(word >> uint64(32))
+
+
+@cuda.jit(device=True)
+def value_of(word):
+    return libdevice.int_as_float(int32(uint32(word & uint64(0xFFFFFFFF))))
+
+
+@cuda.jit(device=True)
+def warp_total(mine):
+    """Return the sum of a warp's values, in all lanes."""
+    for bit in (1, 2, 4, 8, 16):
+        mine += cuda.shfl_xor_sync(FULL, mine, bit)
+    return mine
+
+
+@cuda.jit(device=True)
+def take(ticket):
+    """Return the next tile, or the next of a list of tiles, if there is one."""
+    number = cuda.atomic.add(ticket, 0, 1)
+    return number if ticket.size == 1 else ticket[1 + number]
+
+
+@cuda.jit(device=True)
+def start_of(tile, fours):
+    """Return this thread's first element of a tile."""
+    me, width = int32(cuda.threadIdx.x), int32(cuda.blockDim.x)
+    return int32(4 * fours) * (tile * width + (me & ~31)) + int32(4) * (me & 31)
+
+
+@cuda.jit(device=True)
+def load_tile(x, tile, v):
+    """Load this thread's fours of a tile, which lie 128 elements apart."""
+    fours = v.size // 4
+    at = start_of(tile, fours)
+    for j in range(fours):
+        p, q, r, s = load4(x, at + int32(128 * j))
+        v[4 * j], v[4 * j + 1], v[4 * j + 2], v[4 * j + 3] = p, q, r, s
+
+
+@cuda.jit(device=True)
+def scan_fours(v, shift):
+    """Scan each four; shift[j] becomes what lies before four j in the warp.
+
+    Returns the sum of all elements of the warp.
+    """
+    for j in range(shift.size):
+        for k in range(1, 4):
+            v[4 * j + k] += v[4 * j + k - 1]
+        shift[j] = v[4 * j + 3]
+
+    me = int32(cuda.threadIdx.x) & int32(31)
+    for k in range(5):  # all fours at once: none waits for another
+        far = int32(1 << k)
+        for j in range(shift.size):
+            other = cuda.shfl_up_sync(FULL, shift[j], far)
+            shift[j] += other if me >= far else float32(0)
+    mine = float32(0)
+    for j in range(shift.size):
+        lower = cuda.shfl_up_sync(FULL, shift[j], 1)
+        whole = cuda.shfl_sync(FULL, shift[j], 31)
+        shift[j] = mine + (lower if me > 0 else float32(0))
+        mine += whole
+    return mine
+
+
+@cuda.jit(device=True)
+def store_tile(out, tile, v, shift, first):
+    """Store this thread's fours, with first and shift added."""
+    at = start_of(tile, shift.size)
+    for j in range(shift.size):
+        up = first + shift[j]
+        p, q = v[4 * j] + up, v[4 * j + 1] + up
+        r, s = v[4 * j + 2] + up, v[4 * j + 3] + up
+        store4(out, at + int32(128 * j), p, q, r, s)
+
+
+# %% tags=["broken"]
+@cuda.jit
+def scan_once(x, out, words, ticket):
+    """Write the running sums of x, reading it once."""
+    sums = cuda.shared.array(32, float32)
+    turn = cuda.shared.array(1, int32)
+    v = cuda.local.array(16, float32)
+    shift = cuda.local.array(4, float32)
+    t = int32(cuda.threadIdx.x)
+    warp, lane = t >> int32(5), t & int32(31)
+
+    if t == 0:
+        turn[0] = take(ticket)
+    cuda.syncthreads()
+    tile = turn[0]
+
+    load_tile(x, tile, v)
+    mine = scan_fours(v, shift)
+    if lane == 0:
+        sums[warp] = mine
+    cuda.syncthreads()
+
+    if warp == 0:
+        mine = sums[lane] if lane < cuda.blockDim.x // 32 else float32(0)
+        upto = warp_scan(mine)
+        total = cuda.shfl_sync(FULL, upto, 31)
+        before = float32(0)
+
+        # about 15 lines
+        # BEGIN SOLUTION
+        # was:
+        here = 32 + tile
+        if lane == 0:
+            poke(words, here, pack(SUM, total))
+
+        back = here - 1 - lane
+        votes = 0
+        while votes == 0:
+            word = peek(words, back)
+            while flag_of(word) == 0:
+                word = peek(words, back)
+            votes = cuda.ballot_sync(FULL, flag_of(word) == ALL)
+            counts = votes == 0 or lane < cuda.ffs(votes)
+            before += warp_total(value_of(word) if counts else float32(0))
+            back -= 32
+
+        if lane == 0:
+            poke(words, here, pack(ALL, before + total))
+        # END SOLUTION
+
+        sums[lane] = before + upto - mine
+    cuda.syncthreads()
+
+    store_tile(out, tile, v, shift, sums[warp])
+
+
+# %%
+EARLIER = 40  # tiles that other blocks have taken; two of them have an ALL
+
+
+def word_of(flag, value):
+    bits = np.float32(value).view(np.uint32)
+    return np.uint64(flag << 32) | np.uint64(bits)
+
+
+def words_after(x, done):
+    """Return the words when the tiles below `done` have their ALL."""
+    tiles = x.reshape(-1, 64 * ITEMS).sum(axis=1)
+    ends = np.cumsum(tiles)
+    shown = [word_of(ALL, 0)] * 32
+    for k in range(len(tiles)):
+        if k < done or k in (2, 5):
+            shown.append(word_of(ALL, ends[k]))
+        else:
+            shown.append(word_of(SUM if k < EARLIER else 0, tiles[k]))
+    return np.array(shown, np.uint64)
+
+
+def turns_of(x):
+    """Return which tile is next, and next: 41, 40, 43, 42, ..."""
+    tiles = x.size // (64 * ITEMS)
+    return [k ^ 1 if k ^ 1 < tiles else k for k in range(EARLIER, tiles)]
+
+
+def underway(x):
+    """What is in memory when the blocks of the check start."""
+    words = words_after(x, 0)
+    words[32 + EARLIER :] = 0
+    done = np.full_like(x, np.nan)
+    done[: EARLIER * 64 * ITEMS] = np.cumsum(x)[: EARLIER * 64 * ITEMS]
+    return done, words, np.array([0, *turns_of(x)], np.int32)
+
+
+def finished(x):
+    """What is there when they have ended."""
+    words = words_after(x, 0)
+    after = words_after(x, len(words))
+    words[32 + EARLIER :] = after[32 + EARLIER :]
+    turns = turns_of(x)
+    return np.cumsum(x), words, np.array([len(turns), *turns], np.int32)
+
+
+check(
+    scan_once,
+    spec=finished,
+    inputs=lambda rng, n: (
+        rng.integers(-9, 10, (EARLIER + n) * 64 * ITEMS).astype(np.float32),
+    ),
+    out=underway,
+    sizes=[2, 3],
+    launch=lambda n: (n, 64),
+    full=2000,
+)
+
+# %% [markdown] tags=["solution"]
+# The loop is the whole of it. In the inner one a lane waits for its own word; the vote
+# brings the warp together again. `cuda.ffs` counts from 1, so `lane < ffs(votes)` are
+# the lanes up to the nearest `ALL`, itself included.
+#
+# Flag and number travel in one word, so no fence is needed: a word is there or not.
+# With a number of 64 bits the flag would have to follow it, behind a fence.
+#
+# The check gives the tiles out in another order (41, 40, 43, 42), so that blocks do
+# have to wait, and the simulator lets a block that spins wait for the next one to run.
+
+# %% [markdown]
+# ## Measure: one pass
+#
+# By hand: 8 bytes an element, as for the copy. That is the most; now the least. From
+# the moment when its first element is asked for until the last is stored, a block
+# occupies its place on an SM, and holds 16 × 4 bytes for each thread. Chapter 13: rate
+# = bytes held / time held. With three blocks of 512 threads an SM holds 98 KB. If
+# loading takes 2 µs and the wait for all predecessors 4 µs more, at what rate does an
+# SM read? And 132 of them? The copy reads at half of its rate; how does that compare?
+#
+# Guess `one pass`, beside `torch.cumsum`.
+
+# %%
+guess = {"one pass": None}
+
+
+@cuda.jit
+def reset(words, ticket):
+    """Forget all tiles; 32 words before them hold ALL and 0."""
+    k = cuda.grid(1)
+    if k < words.size:
+        words[k] = pack(ALL if k < 32 else 0, float32(0))
+    if k == 0:
+        ticket[0] = 0
+
+
+def in_one_pass(kernel, items=ITEMS, block=512, more=(), args=(), to=None):
+    """Return a function that scans x with kernel, from a fresh start."""
+    tiles = N // (items * block)
+    words = cuda.device_array(32 + tiles, np.uint64)
+    ticket = cuda.device_array(1, np.int32)
+    target = d_out if to is None else to
+
+    def run():
+        reset[-(-words.size // 256), 256](words, ticket)
+        launch = kernel[tiles + sum(more), block]
+        launch(d_x, target, words, ticket, *args)
+
+    return run
+
+
+passes = bench.compare(
+    "2^28 float32",
+    lambda: libraries() | several() | {"one pass": in_one_pass(scan_once)},
+    baseline="torch.cumsum",
+    bytes=8 * N,
+    ceiling="copy",
+    guess=guess,
+)
+passes
+
+# %% tags=["solution"]
+if weft.GPU:
+    assert error(in_one_pass(scan_once)) < 1e-4
+
+# %% [markdown] tags=["solution"]
+# About as fast as `torch.cumsum`, which is this algorithm in CUDA C++, and far from the
+# copy. Turn the formula round: time held = bytes held / rate. The table's rate, halved
+# and shared out over 132 SMs, is some 10 bytes a nanosecond, so the 98 KB of an SM are
+# held for about 10 µs. A load takes one or two of those. The others are a ticket, a
+# barrier, a word on its way to L2, and looks at other words, each as long as a trip to
+# L2, until the slowest of all blocks before has published its sum.
+
+# %% [markdown] tags=["solution"]
+# ## What each idea is worth
+#
+# Take ideas out, one at a time: the warp that looks back (one lane, one word at a
+# time), the fours that lie 128 elements apart (16 neighbours a thread, in four requests
+# of which each touches 32 sectors for half of their bytes). And put something in:
+# eight fours a thread, so that an SM holds more.
+
+# %% tags=["solution"]
+@cuda.jit(device=True)
+def alone(words, here):
+    """Return what comes before a tile; lane 0 looks, one word at a time."""
+    before, k, found = float32(0), here, 0
+    if cuda.laneid == 0:
+        while found != ALL:
+            k -= 1
+            word = peek(words, k)
+            while flag_of(word) == 0:
+                word = peek(words, k)
+            before += value_of(word)
+            found = flag_of(word)
+    return cuda.shfl_sync(FULL, before, 0)
+
+
+def looking(value_of, total_of, nothing):
+    """Return the look-back of exercise 6 as a device function."""
+
+    @cuda.jit(device=True)
+    def look_back(words, here):
+        """Return what comes before a tile, and the tile's own sum."""
+        k, votes = here - cuda.laneid, 0
+        before = own = nothing(0)
+        while votes == 0:
+            word = peek(words, k)
+            while flag_of(word) == 0:
+                word = peek(words, k)
+            votes = cuda.ballot_sync(FULL, flag_of(word) == ALL)
+            value = value_of(word)
+            if k == here:
+                own, value = value, nothing(0)
+            elif votes != 0 and cuda.laneid >= cuda.ffs(votes):
+                value = nothing(0)
+            before += total_of(value)
+            k -= 32
+        return before, cuda.shfl_sync(FULL, own, 0)
+
+    return look_back
+
+
+look_back = looking(value_of, warp_total, float32)
+
+
+@cuda.jit(device=True)
+def together(words, here):
+    return look_back(words, here)[0]
+
+
+@cuda.jit(device=True)
+def load_neighbours(x, tile, v):
+    """Load this thread's elements of a tile, which lie next to each other."""
+    t, width = int32(cuda.threadIdx.x), int32(cuda.blockDim.x)
+    at = int32(v.size) * (tile * width + t)
+    for j in range(v.size // 4):
+        p, q, r, s = load4(x, at + int32(4 * j))
+        v[4 * j], v[4 * j + 1], v[4 * j + 2], v[4 * j + 3] = p, q, r, s
+
+
+@cuda.jit(device=True)
+def scan_neighbours(v, shift):
+    """Scan the elements of the warp; return their sum."""
+    for k in range(1, v.size):
+        v[k] += v[k - 1]
+    upto = warp_scan(v[v.size - 1])
+    lower = cuda.shfl_up_sync(FULL, upto, 1)
+    for j in range(shift.size):
+        shift[j] = lower if cuda.laneid > 0 else float32(0)
+    return cuda.shfl_sync(FULL, upto, 31)
+
+
+@cuda.jit(device=True)
+def store_neighbours(out, tile, v, shift, first):
+    """Store this thread's elements of a tile, next to each other."""
+    t, width = int32(cuda.threadIdx.x), int32(cuda.blockDim.x)
+    at = int32(v.size) * (tile * width + t)
+    for j in range(v.size // 4):
+        up = first + shift[j]
+        p, q = v[4 * j] + up, v[4 * j + 1] + up
+        r, s = v[4 * j + 2] + up, v[4 * j + 3] + up
+        store4(out, at + int32(4 * j), p, q, r, s)
+
+
+def once_with(fours, find, parts=(load_tile, scan_fours, store_tile)):
+    """Return scan_once with so many fours a thread, and with other parts."""
+    items = 4 * fours
+    load, scan, store = parts
+
+    @cuda.jit
+    def kernel(x, out, words, ticket):
+        sums = cuda.shared.array(32, float32)
+        turn = cuda.shared.array(1, int32)
+        v = cuda.local.array(items, float32)
+        shift = cuda.local.array(fours, float32)
+        t = int32(cuda.threadIdx.x)
+        warp, lane = t >> int32(5), t & int32(31)
+
+        if t == 0:
+            turn[0] = take(ticket)
+        cuda.syncthreads()
+        tile = turn[0]
+
+        load(x, tile, v)
+        mine = scan(v, shift)
+        if lane == 0:
+            sums[warp] = mine
+        cuda.syncthreads()
+
+        if warp == 0:
+            mine = sums[lane] if lane < cuda.blockDim.x // 32 else float32(0)
+            upto = warp_scan(mine)
+            total = cuda.shfl_sync(FULL, upto, 31)
+            if lane == 0:
+                poke(words, 32 + tile, pack(SUM, total))
+            before = find(words, 32 + tile)
+            if lane == 0:
+                poke(words, 32 + tile, pack(ALL, before + total))
+            sums[lane] = before + upto - mine
+        cuda.syncthreads()
+
+        store(out, tile, v, shift, sums[warp])
+
+    return kernel
+
+
+neighbours = load_neighbours, scan_neighbours, store_neighbours
+once_alone = once_with(4, alone)
+once_near = once_with(4, together, neighbours)
+once_eight = once_with(8, together)
+once_sixteen = once_with(16, together)
+
+without = bench.compare(
+    "one pass, other ideas",
+    lambda: {
+        "copy": lambda: same.copy_(x),
+        "one pass": in_one_pass(scan_once),
+        "one lane looks": in_one_pass(once_alone),
+        "neighbours": in_one_pass(once_near),
+        "eight fours": in_one_pass(once_eight, items=32, block=256),
+        "sixteen fours": in_one_pass(once_sixteen, items=64, block=128),
+    },
+    baseline="one pass",
+    bytes=8 * N,
+    ceiling="copy",
+)
+without.expect("one pass", at_least=1.0, times="neighbours")
+without
+
+# %% [markdown] tags=["solution"]
+# Neighbours in one thread cost most: a request then touches 32 sectors for half of
+# their bytes, and the other half has to be fetched again, from L1 if it is still there.
+# One lane that looks at one word after the other pays a trip to L2 for each.
+#
+# More elements a thread hide more of the wait, because an SM holds more bytes: 98 KB
+# with four fours, 128 KB with eight. But the registers are used up. An SM has 256 KB of
+# them, and a thread needs some for itself.
+#
+# ## Look back later
+#
+# The other way is not to wait. Let a block add up a tile, publish the sum, and *forget
+# the elements*. Some hundred tiles later a block comes back to it. By then all sums
+# that it needs have long been there, and so the look-back finds something wherever it
+# looks. The elements have to be read again, but not from memory: the L2 cache of an
+# H200 holds 60 MB, and the few megabytes that were read last are in it.
+#
+# So a block has two tiles. It adds up the one that its ticket says, and finishes the
+# one
+# `wait` tiles before it. Nothing in it waits for anything but loads. Both sets of loads
+# are asked for before the look-back begins.
+#
+# For the caches, two hints. The second load is the last of this data, and what is
+# stored will not be read soon: `load4_cs` and `store4_cs` say so (chapter 12), and L2
+# gives up those lines first, and not those that are still to be read again.
+
+# %% tags=["solution"]
+@cuda.jit(device=True)
+def sum_fours(v):
+    """Return the sum of a warp's elements, in all lanes."""
+    mine = float32(0)
+    for j in range(v.size // 4):
+        mine += (v[4 * j] + v[4 * j + 1]) + (v[4 * j + 2] + v[4 * j + 3])
+    return warp_total(mine)
+
+
+@cuda.jit(device=True)
+def load_last(x, tile, v):
+    """load_tile, with the hint that nobody will read this again."""
+    fours = v.size // 4
+    at = start_of(tile, fours)
+    for j in range(fours):
+        p, q, r, s = load4_cs(x, at + int32(128 * j))
+        v[4 * j], v[4 * j + 1], v[4 * j + 2], v[4 * j + 3] = p, q, r, s
+
+
+@cuda.jit(device=True)
+def store_away(out, tile, v, shift, first):
+    """store_tile, with the hint that nobody will read this soon."""
+    at = start_of(tile, shift.size)
+    for j in range(shift.size):
+        up = first + shift[j]
+        p, q = v[4 * j] + up, v[4 * j + 1] + up
+        r, s = v[4 * j + 2] + up, v[4 * j + 3] + up
+        store4_cs(out, at + int32(128 * j), p, q, r, s)
+
+
+def later_with(load_again, store):
+    """Return a scan that looks back later, with these two functions."""
+
+    @cuda.jit
+    def kernel(x, out, words, ticket, tiles, wait):
+        """Add up a tile; scan and store the one `wait` tiles before it."""
+        sums = cuda.shared.array(32, float32)
+        news = cuda.shared.array(32, float32)
+        turn = cuda.shared.array(1, int32)
+        first = cuda.shared.array(1, float32)
+        u = cuda.local.array(16, float32)
+        v = cuda.local.array(16, float32)
+        shift = cuda.local.array(4, float32)
+        t = int32(cuda.threadIdx.x)
+        warp, lane = t >> int32(5), t & int32(31)
+
+        if t == 0:
+            turn[0] = take(ticket)
+        cuda.syncthreads()
+        new = turn[0]
+        old = int32(new - wait)
+
+        if new < tiles:
+            load_tile(x, new, u)
+        if old >= 0:
+            load_again(x, old, v)  # it was read a while ago, and is in L2
+            if warp == 0:
+                before, own = look_back(words, 32 + old)
+                if lane == 0:
+                    poke(words, 32 + old, pack(ALL, before + own))
+                    first[0] = before
+
+        if new < tiles:
+            mine = sum_fours(u)
+            if lane == 0:
+                news[warp] = mine
+        if old >= 0:
+            mine = scan_fours(v, shift)
+            if lane == 0:
+                sums[warp] = mine
+        cuda.syncthreads()
+
+        if new < tiles and warp == 0:
+            inside = lane < cuda.blockDim.x // 32
+            total = warp_total(news[lane] if inside else float32(0))
+            if lane == 0:
+                poke(words, 32 + new, pack(SUM, total))
+        if old >= 0:
+            mine = warp_total(sums[lane] if lane < warp else float32(0))
+            store(out, old, v, shift, first[0] + mine)
+
+    return kernel
+
+
+scan_later = later_with(load_last, store_away)
+scan_later_plain = later_with(load_tile, store_tile)
+
+
+def in_two_readings(kernel, block, megabytes, more=()):
+    """Return a function that runs kernel with so much between two readings."""
+    tiles = N // (ITEMS * block)
+    wait = megabytes * (1 << 20) // (4 * ITEMS * block)
+    args = tiles, wait, *more
+    return in_one_pass(kernel, block=block, more=(wait,), args=args)
+
+
+# %% [markdown] tags=["solution"]
+# How much later? At least so many tiles as are under way at a time, or their sums are
+# not there yet: 132 SMs with 4 blocks, of 16 KB each, are 8.7 MB. At most so many as
+# the L2 cache keeps, next to what is being written. Measure.
+
+# %% tags=["solution"]
+waits = {
+    f"{block} threads, {megabytes} MB": (block, megabytes)
+    for block in (256, 512)
+    for megabytes in (6, 9, 10, 12, 14, 16, 24, 48)
+}
+when = bench.compare(
+    "2^28 float32, how much later",
+    lambda: {
+        name: in_two_readings(scan_later, *shape)
+        for name, shape in waits.items()
+    },
+    baseline="256 threads, 48 MB",
+    bytes=8 * N,
+)
+best = min(when, key=lambda row: row.ms).name if len(when) else list(waits)[3]
+print(f"best: {best}")
+when
+
+# %% tags=["solution"]
+later = bench.compare(
+    "2^28 float32, the ladder",
+    lambda: libraries()
+    | several()
+    | {
+        "one pass": in_one_pass(scan_once),
+        "sixteen fours": in_one_pass(once_sixteen, items=64, block=128),
+        "looking back later": in_two_readings(scan_later, *waits[best]),
+        "without hints": in_two_readings(scan_later_plain, *waits[best]),
+    },
+    baseline="torch.cumsum",
+    bytes=8 * N,
+    ceiling="copy",
+)
+later.expect("looking back later", at_least=1.05)
+if weft.GPU:
+    assert error(in_two_readings(scan_later, *waits[best])) < 1e-4
+later
+
+# %% [markdown] tags=["solution"]
+# Too early, and blocks wait for sums that others are just adding up. Too late, and the
+# tile has left the cache, so that x is read twice from memory after all. In between
+# lies the fastest scan of this lab. It moves 12 bytes an element as far as L2, and 8
+# from there to memory and back.
+
+# %% [markdown] tags=["solution"]
+# The same for compaction: count a tile, and move the one that came `wait` tiles before.
+# What is kept goes into shared memory first, at its place within the tile, and from
+# there to `out` in one piece, so that all stores but the last are whole.
+
+# %% tags=["solution"]
+@cuda.jit(device=True)
+def pack_count(flag, count):
+    return (uint64(flag) << uint64(32)) | uint64(uint32(count))
+
+
+@cuda.jit(device=True)
+def count_of(word):
+    return int32(uint32(word & uint64(0xFFFFFFFF)))
+
+
+@cuda.jit(device=True)
+def warp_count(mine):
+    """Return the sum of a warp's integers, in all lanes."""
+    for bit in (1, 2, 4, 8, 16):
+        mine = int32(mine + cuda.shfl_xor_sync(FULL, mine, bit))
+    return mine
+
+
+look_back_count = looking(count_of, warp_count, int32)
+
+
+@cuda.jit(device=True)
+def positives(v, j):
+    """Return how many of four j are positive."""
+    n = int32(0)
+    for k in range(4):
+        n = int32(n + (v[4 * j + k] > float32(0)))
+    return n
+
+
+@cuda.jit
+def keep_later(x, out, words, ticket, tiles, wait, count):
+    """Count a tile; move what is kept of the one `wait` tiles before it."""
+    box = cuda.shared.array(8192, float32)
+    counts = cuda.shared.array(32, int32)
+    news = cuda.shared.array(32, int32)
+    turn = cuda.shared.array(2, int32)
+    u = cuda.local.array(16, float32)
+    v = cuda.local.array(16, float32)
+    place = cuda.local.array(4, int32)
+    t = int32(cuda.threadIdx.x)
+    warp, lane = t >> int32(5), t & int32(31)
+    warps = int32(cuda.blockDim.x) >> int32(5)
+
+    if t == 0:
+        turn[0] = take(ticket)
+    cuda.syncthreads()
+    new = turn[0]
+    old = int32(new - wait)
+
+    if new < tiles:
+        load_tile(x, new, u)
+    if old >= 0:
+        load_last(x, old, v)
+        if warp == 0:
+            before, own = look_back_count(words, 32 + old)
+            if lane == 0:
+                poke(words, 32 + old, pack_count(ALL, before + own))
+                turn[1] = before
+                if old == tiles - 1:
+                    count[0] = before + own
+
+    if new < tiles:
+        mine = int32(0)
+        for j in range(4):
+            mine = int32(mine + positives(u, j))
+        mine = warp_count(mine)
+        if lane == 0:
+            news[warp] = mine
+    if old >= 0:
+        mine = int32(0)  # scan the numbers of the fours, as in scan_fours
+        for j in range(4):
+            place[j] = positives(v, j)
+        for k in range(5):
+            far = int32(1 << k)
+            for j in range(4):
+                other = cuda.shfl_up_sync(FULL, place[j], far)
+                place[j] = int32(place[j] + (other if lane >= far else int32(0)))
+        for j in range(4):
+            whole = cuda.shfl_sync(FULL, place[j], 31)
+            place[j] = int32(mine + place[j] - positives(v, j))
+            mine = int32(mine + whole)
+        if lane == 0:
+            counts[warp] = mine
+    cuda.syncthreads()
+
+    if new < tiles and warp == 0:
+        total = warp_count(news[lane] if lane < warps else int32(0))
+        if lane == 0:
+            poke(words, 32 + new, pack_count(SUM, total))
+    if old >= 0:
+        lower = warp_count(counts[lane] if lane < warp else int32(0))
+        total = warp_count(counts[lane] if lane < warps else int32(0))
+        for j in range(4):
+            to = int32(lower + place[j])
+            for k in range(4):
+                if v[4 * j + k] > float32(0):
+                    box[to] = v[4 * j + k]
+                    to = int32(to + 1)
+        cuda.syncthreads()
+
+        for k in range(t, total, cuda.blockDim.x):
+            out[turn[1] + k] = box[k]
+
+
+count = None
+if weft.GPU:
+    count = torch.zeros(1, dtype=torch.int32, device="cuda")
+    d_count = cuda.as_cuda_array(count)
+
+
+def keeping_later(block, megabytes):
+    return in_two_readings(keep_later, block, megabytes, (d_count,))
+
+
+# %% tags=["solution"]
+keep_waits = {
+    f"{block} threads, {megabytes} MB": (block, megabytes)
+    for block in (256, 512)
+    for megabytes in (9, 12, 14, 16, 20, 24, 48)
+}
+keep_when = bench.compare(
+    "2^28 float32, keep half, how much later",
+    lambda: {
+        name: keeping_later(*shape) for name, shape in keep_waits.items()
+    },
+    baseline="256 threads, 48 MB",
+    bytes=6 * N,
+)
+keep_best = list(keep_waits)[2]
+if len(keep_when):
+    keep_best = min(keep_when, key=lambda row: row.ms).name
+print(f"best: {keep_best}")
+keep_when
+
+# %% tags=["solution"]
+keeping = bench.compare(
+    "2^28 float32, keep half, the ladder",
+    lambda: selections()
+    | {
+        "three kernels": three_kernels(),
+        "looking back later": keeping_later(*keep_waits[keep_best]),
+    },
+    baseline="torch.masked_select",
+    bytes=6 * N,
+    ceiling="copy",
+)
+keeping.expect("looking back later", at_least=1.5)
+if weft.GPU:
+    out.fill_(float("nan"))
+    keeping_later(*keep_waits[keep_best])()
+    assert int(count) == right.numel()
+    assert torch.equal(out[: right.numel()], right)
+keeping
+
+# %% [markdown] tags=["solution"]
+# The same two readings, and sixteen elements a thread. That the counts are integers
+# matters: there may be more than 2^24 of them (chapter 14).
+
+# %% [markdown]
+# ## Look: does it repeat?
+#
+# Scan the same array twenty times. How many different results do these give:
+# `torch.cumsum`, the several launches, one pass? What differs between two runs of the
+# same kernel on the same data?
+
+# %%
+def different(launch, times=20):
+    """Return how many different results a scan into out has."""
+    seen = set()
+    for _ in range(times):
+        launch()
+        seen.add(int(out.view(torch.int32).sum(dtype=torch.int64)))
+    return len(seen)
+
+
+if weft.on_gpu("the simulator runs blocks in the same order every time"):
+    ways = several() | {
+        "one pass": in_one_pass(scan_once),
+        "torch.cumsum": lambda: torch.cumsum(x, 0, out=out),
+    }
+    for name, launch in ways.items():
+        print(f"{name:18} {different(launch):3} of 20 different")
+
+# %% tags=["solution"]
+if weft.GPU:
+    assert different(several()["add up, then scan"]) == 1
+    assert different(in_one_pass(scan_once)) > 1
+
+# %% [markdown] tags=["solution"]
+# Which words show `ALL` when a block looks is a matter of the moment, and with it how
+# the sum before a tile is put together: from one number, or from that of a tile further
+# back and some more. Additions in another order round differently. The launches always
+# add in the same order. CUB's documentation says the same of its scan, and PyTorch
+# lists
+# `cumsum` of floats on a GPU among the operations that may differ from run to run.
+#
+# With integers all orders give the same.
+
+# %% [markdown]
+# ## If you want more
+#
+# - An exclusive scan in one pass: what changes in `store_tile`?
+# - Integers: `load4` takes int32. Is the result of one pass the same every time now?
+# - Sort by one bit, in order: those with a 0 to the front, those with a 1 behind them.
+#   Then by 32 bits, one after the other, and compare with `torch.sort`.
+# - A segmented scan: a second array marks where sums begin again. What is the pair, and
+#   how do two pairs combine?
+# - A linear recurrence, `y[i] = a[i] * y[i - 1] + b[i]`, is a scan of pairs as well.
+#   Which operation on `(a, b)` and `(c, d)` is it? (State-space models run on this.)
+# - `unique` of a sorted array is a compaction. What is `keep`?
+#
+# ## What you learned
+#
+# 1. A scan takes log2(n) steps, and gives each thread its place in a common result.
+# 2. Inside a block steps and barriers count, not additions: shuffles first, then a scan
+#    of the warps' sums.
+# 3. Over blocks it is bytes that count: 16 for each float32, or 12, or 8.
+# 4. Look-back lets a block learn what lies before it while it holds its elements. What
+#    it costs is that it holds them: an SM needs enough of them to keep memory busy.
+# 5. Compaction is a scan of zeros and ones. A ballot and `popc` are the first 32 of it.
+
+# %%
+quiz()
