@@ -119,8 +119,8 @@ def too_many_atomics(exercise: Exercise, line: Line, done: int) -> Verdict:
         "atomics",
         f"This launch makes {done:,} atomic operations on global memory; "
         f"{exercise.limits['atomics']:,} would do.",
-        "There they meet those of all other blocks, and wait for them. What can a thread, "
-        "or the threads of a block, put together first, where no other comes?",
+        "There they meet those of all other blocks, and wait for them. What can a "
+        "thread, or the threads of a block, put together first, where no other comes?",
         [(line.place, f"{line.lanes:,} atomic operations on {line.array}")],
     )
 
