@@ -333,6 +333,28 @@ def test_asking_an_event_takes_time():
     assert [w.what for w in machine.waits] == ["an event"]
 
 
+def test_asarray_copies_to_the_host():
+    def run(x):
+        d_x = cuda.to_device(x)
+        return np.asarray(d_x), np.asarray(d_x, np.float64)
+
+    machine, (same, wide) = watch(run, "pinned")
+    assert same.sum() == wide.sum() == N * (N - 1) / 2
+    assert [o.kind for o in machine.operations] == ["copy in", "copy out", "copy out"]
+
+
+@pytest.mark.parametrize(
+    ("ask", "words"),
+    [
+        (lambda x, d: d.__setitem__(slice(None), x), "copy_to_device only"),
+        (lambda x, d: cuda.managed_array(N), "has no cuda.managed_array"),
+    ],
+)
+def test_what_the_model_lacks_is_said(ask, words):
+    with pytest.raises((NotImplementedError, AttributeError), match=words):
+        watch(ask, "pinned", "device")
+
+
 def test_a_stray_event_is_named():
     def run(s):
         event = cuda.event()

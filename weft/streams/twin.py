@@ -211,6 +211,17 @@ class DeviceArray:
             raise TypeError("one element of a device array: copy_to_host() brings it")
         return DeviceArray(self._machine, found, self.stream)
 
+    def __setitem__(self, key: Any, value: Any) -> None:
+        raise NotImplementedError(
+            "the model in which host code is checked copies by copy_to_device only: "
+            "d[lo:hi].copy_to_device(x[lo:hi], stream=s)"
+        )
+
+    def __array__(self, dtype: Any = None, copy: Any = None) -> np.ndarray[Any, Any]:
+        """What np.asarray asks for; as in Numba, a copy to the host."""
+        found: np.ndarray[Any, Any] = plain(self.copy_to_host())
+        return found if dtype is None else found.astype(dtype)
+
     def reshape(self, *shape: Any) -> "DeviceArray":
         return DeviceArray(self._machine, self._data.reshape(*shape), self.stream)
 
@@ -470,7 +481,9 @@ class Cuda:
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_") or not hasattr(self._real, name):
-            raise AttributeError(f"cuda has no {name}")
+            raise AttributeError(
+                f"the model in which host code is checked has no cuda.{name}"
+            )
         if callable(getattr(self._real, name)):
             raise NotImplementedError(
                 f"the model in which host code is checked has no cuda.{name}"
