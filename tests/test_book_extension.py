@@ -346,6 +346,8 @@ def test_a_shown_kernel_is_as_a_learner_typed_it() -> None:
         "def f(x):\n    # mine\n    x[0] = 1  # <- here\n"
     )
     assert typed == "@cuda.jit\ndef f(x):\n    # mine\n    x[0] = 1"
+    typed = verdict.as_typed("// verdict: leak\n// It is C.\n#include <a.h>\n")
+    assert typed == "#include <a.h>"
 
 
 def test_a_verdict_needs_a_kernel_and_its_check(render: Render) -> None:

@@ -243,6 +243,65 @@ def test_needs_come_from_the_header(course):
         notebook.build(course, STEM)
 
 
+HOST = """\
+# ---
+# jupyter:
+#   weft:
+#     runs_on: cpu
+# ---
+
+"""
+IN_C = """
+
+# %% language="c" magic_args="twice"
+# int twice(int x)
+# {
+#     // BEGIN SOLUTION
+#     return 2 * x;
+#     // END SOLUTION
+# }
+"""
+
+
+def test_a_cell_of_another_language(course):
+    edit(course, SCRIPT, SCRIPT + IN_C)
+    nb = rebuild(course)
+    assert nb.cells[-1].source.startswith(
+        "%%c twice\nint twice(int x)\n{\n    // BEGIN"
+    )
+    assert nb.cells[-1].metadata == {}
+    lab = labs.derive(course, STEM).cells[-1].source
+    assert lab == "%%c twice\nint twice(int x)\n{\n    // your code here\n}"
+    edit(course, "#     // END SOLUTION\n", "")
+    with pytest.raises(PipelineError, match="never ends"):
+        notebook.build(course, STEM)
+
+
+def test_a_notebook_without_a_gpu_runs_and_is_stamped(course, pipeline):
+    edit(course, SCRIPT, HOST + SCRIPT)
+    path = course / "weft" / "device.py"
+    text = path.read_text().replace('reason=""', 'reason="No driver."')
+    path.unlink()
+    (course / "weft" / "device").mkdir()
+    (course / "weft" / "device" / "__init__.py").write_text(text)
+    (course / "weft" / "device" / "cpu.py").write_text(
+        "def name():\n    return 'Imagined CPU'\n\n\n"
+        "def versions():\n    return {'gcc': '12'}\n"
+    )
+    status, _, errors = pipeline("execute")
+    assert status == 0, errors
+    stamp = notebook.read(notebook.solution(course, STEM)).metadata.weft
+    assert stamp.device == "Imagined CPU"
+    assert stamp.versions == {"numpy": "2.4.6", "gcc": "12"}
+    assert stamp.runs_on == "cpu"
+    assert "driver" not in stamp
+    lab = labs.derive(course, STEM)
+    assert "accelerator" not in lab.metadata
+    edit(course, "runs_on: cpu", "runs_on: tpu")
+    with pytest.raises(PipelineError, match="write 'cpu'"):
+        notebook.build(course, STEM)
+
+
 def test_stems(course):
     assert notebook.stems(course) == [STEM]
     for name in ("42", STEM, f"solutions/{STEM}.py"):
