@@ -1508,7 +1508,8 @@ def keep_later(x, out, words, ticket, tiles, wait, count):
             far = int32(1 << k)
             for j in range(4):
                 other = cuda.shfl_up_sync(FULL, place[j], far)
-                place[j] = int32(place[j] + (other if lane >= far else int32(0)))
+                more = other if lane >= far else int32(0)
+                place[j] = int32(place[j] + more)
         for j in range(4):
             whole = cuda.shfl_sync(FULL, place[j], 31)
             place[j] = int32(mine + place[j] - positives(v, j))
