@@ -124,7 +124,8 @@ def files_fetched(book: Book, pages: dict[Path, Page]) -> Iterator[tuple[Path, P
     for path, page in pages.items():
         for address in page.fetched:
             parts = urlsplit(address)
-            if not parts.netloc and parts.scheme != "data":
+            within = not parts.path and parts.fragment  # a part of an inline drawing
+            if not parts.netloc and parts.scheme != "data" and not within:
                 yield path, (path.parent / unquote(parts.path)).resolve()
 
 
