@@ -612,8 +612,8 @@ check(
 
 # %% [markdown] tags=["solution"]
 # Nothing in the loop waits. The host queues one piece after the other, a third to half
-# of a millisecond each, and waits once, at the end. Within a piece the stream keeps the order; between pieces
-# there is none to keep, since they share no data.
+# of a millisecond each, and waits once, at the end. Within a piece the stream keeps the
+# order; between pieces there is none to keep, since they share no data.
 #
 # Whoever leaves the `stream` out of a launch gets the **default stream**. It begins
 # when all other streams are idle, and they wait for it: nothing overlaps any more.
