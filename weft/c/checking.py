@@ -84,6 +84,7 @@ def _verdict(
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         warnings = compiled(source, folder, prototype, names, made[0], call)
+        told = [f"line {c.line}, the compiler warns: {c.text}" for c in warnings]
         leaks_seen, printed = True, ""
         for (size, seed), case in zip(cases, made, strict=True):
             ran = running.run(folder / "program", driver.packed(case))
@@ -93,6 +94,7 @@ def _verdict(
             if found is not None:
                 found.when = _label(size, seed != 0, size in sizes)
                 found.facts += [f"It printed: {printed[:200]}"] if printed else []
+                found.facts += told
                 return found
     facts = [
         f"right on {len(cases)} cases, under the address sanitizer and the one for "
@@ -100,8 +102,7 @@ def _verdict(
     ]
     if not leaks_seen:
         facts.append("leaks could not be looked for on this machine")
-    facts += [f"line {c.line}, the compiler warns: {c.text}" for c in warnings]
-    return Verdict(source.name, "pass", facts=facts)
+    return Verdict(source.name, "pass", facts=facts + told)
 
 
 def compiled(

@@ -9,6 +9,11 @@ from weft.checking.verdict import Verdict
 # (pattern of the compiler's message, what it means). GCC's wording, then Clang's.
 _MEANINGS = (
     (
+        r"before '&' token",
+        "`&` in a declaration makes a reference, and that is C++. In C, a parameter "
+        "that leads to a variable is a pointer. How is it declared?",
+    ),
+    (
         r"expected .?;|expected '?[,=].*or ';'|expected ';'",
         "A statement or a declaration ends with a semicolon, and the compiler notices "
         "only when it meets what comes next. Is one missing here, or in the line "
@@ -115,6 +120,11 @@ _MEANINGS = (
         "variable, `*p`, `a[i]`, `p->field`. What is it here?",
     ),
     (
+        r"expected (expression|identifier|primary)",
+        "At this place the compiler waits for a value or a name, and something else "
+        "stands there. Is a sign missing, too many, or in the wrong place?",
+    ),
+    (
         r"too (few|many) arguments",
         "C counts arguments when it compiles. What does the function's first line ask "
         "for?",
@@ -164,10 +174,11 @@ def refused(source: Source, found: list[Complaint], said: str) -> Verdict:
 def other_function(source: Source, prototype: str) -> Verdict:
     """The verdict on a source that compiles, but not with what calls it."""
     there = [n for n in source.containing(source.name + "(") if n > 1]
+    missing = f" There is no `{source.name}` in the cell." if not there else ""
     return Verdict(
         source.name,
         "compile",
-        f"The check calls a function that is declared as `{prototype}`.",
+        f"The check calls a function that is declared as `{prototype}`.{missing}",
         "The name, the types of the parameters and the type of the result are a "
         "contract with whoever calls. In what does yours differ?",
         [(source.place(n), "") for n in there[:1]],
