@@ -286,6 +286,20 @@ def test_an_endless_loop_ends(threads: int) -> None:
     assert fault.places[0].line == line_of(kernel, "while")
 
 
+def test_an_endless_loop_ends_though_all_meet_in_it() -> None:
+    @cuda.jit
+    def kernel(x):
+        step = 0
+        while step < 64:
+            cuda.syncthreads()
+            step *= 2
+
+    fault = fault_of(kernel, (1, 64), np.zeros(1))
+    assert fault.kind == "endless-loop"
+    assert "no thread comes to its end" in fault.message
+    assert fault.places[0].line == line_of(kernel, "while")
+
+
 def test_a_range_without_end() -> None:
     @cuda.jit
     def kernel(x):

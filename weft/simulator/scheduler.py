@@ -27,6 +27,7 @@ from .namespace import Cuda, Dim3
 from .warps import OPERATIONS, AbsentLane, Call, bits, lanes_in
 
 LONGEST_LOOP = 10_000_000  # iterations of one thread's `for` loops
+LAPS = 2  # see Run.patience
 TURN = 64  # iterations after which a `while` lets others run
 POLL = 3  # iterations that looking in vain at what others store counts besides
 
@@ -121,7 +122,8 @@ class Run:
     """A launch of `fn` over `grid` blocks of `block` threads.
 
     `dynamic_shared` is in bytes. `execute` runs it to its end or raises `Fault`.
-    `patience` is how many iterations of `while` loops may pass with no thread ending.
+    `patience` is how many iterations of `while` loops may pass with no thread getting
+    past a barrier; LAPS times as many, with none ending.
     `backwards` begins with the last block: nothing promises that block 0 is first.
     """
 
@@ -151,7 +153,7 @@ class Run:
         self.context = contextvars.copy_context()
         self.context.run(np.seterr, all="ignore")  # a GPU raises nothing
         self.fresh: frozenset[str] = frozenset()  # arrays that nobody wrote before
-        self._idle_steps = 0
+        self._idle_steps = self._endless_steps = 0
         self._names: dict[tuple[CodeType, int], str] = {}
         self._starts: dict[int, tuple[CodeType, int]] = {}
 
@@ -237,7 +239,7 @@ class Run:
             number = blocks - 1 - done if self.backwards else done
             at = Dim3(number % gx, number // gx % gy, number // (gx * gy))
             block = Block(self, at, number)
-            self._idle_steps = 0  # that there is one more is progress
+            self._idle_steps = self._endless_steps = 0  # one more block is progress
             for thread in block.threads:
                 thread.reply = args
             self._resume(block.threads)
@@ -267,7 +269,7 @@ class Run:
                 raise self._exception(error) from None
             if thread.over:
                 self._idle.append(thread.glet)
-                self._idle_steps = 0
+                self._idle_steps = self._endless_steps = 0
                 if result is not None:
                     self._refuse_result(result)
 
@@ -362,11 +364,13 @@ class Run:
         thread = self.current
         thread.steps += 1
         self._idle_steps += 1
-        if self._idle_steps > self.patience:
+        self._endless_steps += 1
+        stuck = self._idle_steps > self.patience
+        if stuck or self._endless_steps > LAPS * self.patience:
             self.fault(
                 "endless-loop",
                 f"the loop has run {thread.steps:,} times in this thread, and no "
-                "thread gets any further",
+                f"thread {'gets any further' if stuck else 'comes to its end'}",
                 "Is there something that ends it, in every thread?",
             )
         if thread.steps % TURN == 0:

@@ -1,0 +1,21 @@
+# verdict: endless-loop
+# The first distance is 0, and doubled it stays 0.
+@cuda.jit
+def sum_interleaved(x, out):
+    """Write the sum of each BLOCK neighbours of x into out."""
+    tile = cuda.shared.array(BLOCK, float32)
+    t = cuda.threadIdx.x
+    i = cuda.grid(1)
+
+    tile[t] = x[i] if i < x.size else float32(0)
+    cuda.syncthreads()
+
+    step = 0
+    while step < BLOCK:  # <- here
+        if t % (2 * step + 1) == 0:
+            tile[t] += tile[t + step]
+        cuda.syncthreads()
+        step *= 2
+
+    if t == 0:
+        out[cuda.blockIdx.x] = tile[0]
