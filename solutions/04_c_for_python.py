@@ -563,6 +563,7 @@ if library.exists():
 # report: main.o stats.o
 #     $(CC) main.o stats.o -o report
 #
+# # about 7 lines
 # # BEGIN SOLUTION
 # main.o: main.c stats.h
 #     $(CC) $(CFLAGS) -c main.c

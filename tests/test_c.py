@@ -94,8 +94,11 @@ def test_right_and_wrong():
 
 
 def test_the_starter_says_where_to_begin():
-    verdict = judged("double twice(double x)\n{\n    // your code here\n}\n")
-    assert verdict.kind == "begin"
+    asked = "    // about 1 line\n    // your code here\n"
+    starter = "double twice(double x)\n{\n" + asked
+    assert judged(starter + "}\n").kind == "begin"
+    assert judged(starter + "\n    return x;\n}\n").kind == "begin"
+    assert judged(starter + "    return 2 * x;\n}\n"), "who keeps the comment"
     assert check("double twice").kind == "type"
 
 

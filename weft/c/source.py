@@ -1,12 +1,15 @@
 """What a `%%c` or `%%makefile` cell holds: its text, by the lines of the cell."""
 
 import hashlib
+import re
 from dataclasses import dataclass
 from pathlib import Path
 
 from weft.simulator.faults import Place
 
 STUB = "your code here"
+ABOUT = re.compile(r"(//|#) about \d+ lines?\b")
+RETURNS = re.compile(r"(\}|return \w+;)?")
 SUFFIXES = {"c": ".c", "makefile": ".mk"}
 
 
@@ -37,8 +40,16 @@ class Source:
 
     @property
     def is_stub(self) -> bool:
-        """Whether the starter's comment is still there."""
-        return STUB in self.text
+        """Whether a starter's comment still stands where it stood, with no code by it.
+
+        It stands below `// about 3 lines`, and behind it the function ends or returns.
+        """
+        lines = [line.strip() for line in self.lines if line.strip()]
+        for at in [n for n, line in enumerate(lines) if STUB in line]:
+            behind = lines[at + 1] if at + 1 < len(lines) else ""
+            if ABOUT.match(lines[at - 1]) and RETURNS.fullmatch(behind):
+                return True
+        return False
 
     @property
     def seed(self) -> int:
