@@ -74,6 +74,14 @@ def scope_of(lab: str) -> dict[str, Any]:
     return scope
 
 
+def cell_of(path: Path) -> str:
+    """The cell as a learner would have typed it, magic and all."""
+    source = path.read_text(encoding="utf-8")
+    if path.suffix not in MAGICS:
+        return source
+    return f"%%{MAGICS[path.suffix]} {path.parts[-2]}\n" + source.split("\n", 1)[1]
+
+
 def label(path: Path) -> str:
     return "/".join(path.with_suffix("").relative_to(KERNELS).parts)
 
@@ -87,13 +95,11 @@ def test_verdict(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     expected = re.match(r"(?:#|//) verdict: ([\w-]+)\n", source)
     assert expected, "the first line must be `# verdict: <kind>`"
     marked = {n for n, text in enumerate(source.splitlines(), 1) if HERE.search(text)}
-    if path.suffix in MAGICS:  # the magic stands in the cell's first line
-        source = f"%%{MAGICS[path.suffix]} {exercise}\n" + source.split("\n", 1)[1]
     assert exercise in checks(lab), f"{lab} has no check of {exercise}"
     if expected[1] == "float64" and toolkit.find().missing:
         pytest.skip("float64 is found by a compiler, and there is none")
     scope = scope_of(lab)
-    run(source, f"<{label(path)}>", scope)
+    run(cell_of(path), f"<{label(path)}>", scope)
     verdict = run(checks(lab)[exercise], "<check>", scope)
     assert verdict.kind == expected[1], f"\n{verdict!r}"
     assert marked <= {place.line for place, _ in verdict.places}, f"\n{verdict!r}"

@@ -9,7 +9,6 @@ learner would wait for on an idle machine, so it is asserted there, and only the
 
 import os
 import re
-import time
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +16,7 @@ import pytest
 
 import weft
 
-from test_kernels import FILES, LABS, cells, checks, run, scope_of  # isort: skip
+from test_kernels import FILES, LABS, cell_of, cells, checks, run, scope_of  # isort: skip
 
 ROOT = Path(__file__).parents[1]
 QUIET = 0.1  # of a core in use by other programs
@@ -69,18 +68,23 @@ def test_every_check_of_a_lab_takes_less_than_two_seconds(
     typed = {exercise: [solution(lab, exercise)] for exercise in checks(lab)}
     for path in FILES:
         if path.parts[-3] == lab and path.name.startswith("right_"):
-            typed[path.parts[-2]].append(path.read_text(encoding="utf-8"))
+            typed[path.parts[-2]].append(cell_of(path))
     took = []
     for exercise, kernels in typed.items():
         for number, source in enumerate(kernels):
             scope = scope_of(lab)
             run(source, f"<{lab}/{exercise} {number}>", scope)
-            start = time.process_time()
+            start = processor_time()
             assert run(checks(lab)[exercise], "<check>", scope)
-            took.append((time.process_time() - start, exercise, number))
+            took.append((processor_time() - start, exercise, number))
     took.sort(reverse=True)
     print(*(f"{seconds:.2f} s {exercise}" for seconds, exercise, _ in took[:5]))
     assert not took or took[0][0] < SECONDS, took[:5]
+
+
+def processor_time() -> float:
+    """Seconds of this process and of the programs that it has waited for."""
+    return sum(os.times()[:4])
 
 
 def solution(lab: str, exercise: str) -> str:
@@ -88,7 +92,11 @@ def solution(lab: str, exercise: str) -> str:
     found = [
         cell.source
         for cell in cells(lab)
-        if re.search(rf"^(?:def )?{exercise}(?:\(| =)", cell.source, re.MULTILINE)
+        if re.search(
+            rf"^(?:(?:def )?{exercise}(?:\(| =)|%%\w+ {exercise}$)",
+            cell.source,
+            re.MULTILINE,
+        )
     ]
     assert found, f"{lab} does not define {exercise}"
     return str(found[0])
