@@ -2,7 +2,7 @@
 
 python record.py, on a machine with gcc, gdb and NumPy; none of it needs a GPU. A
 recording begins with lines that say what made it. The folder's name and the number of
-the process are cut; nothing else is changed.
+the process are cut; nothing else is changed. NumPy gets one thread, like the loops.
 """
 
 import datetime
