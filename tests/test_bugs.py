@@ -15,7 +15,15 @@ import pytest
 import weft  # noqa: F401  before Numba
 from weft import compiling
 from weft.checking import full_size
-from weft.checking.verdict import BOOK, HEADLINES, PAGES, READ_ON, Verdict
+from weft.checking.verdict import (
+    BOOK,
+    C_CHAPTER,
+    HEADLINES,
+    IN_C,
+    PAGES,
+    READ_ON,
+    Verdict,
+)
 from weft.device import toolkit
 
 ROOT = Path(__file__).parents[1]
@@ -134,8 +142,19 @@ def test_every_kind_of_verdict_has_a_page_that_exists() -> None:
     assert READ_ON.keys() - HEADLINES.keys() == topics
     without = {"begin", "stale", "wrong-value", "exception", "shape"}
     without |= {"answer", "atomics"}
-    without |= {"traffic", "clock"}
-    assert HEADLINES.keys() - READ_ON.keys() == without
+    without |= {"traffic", "clock", "no-compiler", "ended"}
+    assert HEADLINES.keys() - READ_ON.keys() - IN_C.keys() == without
+
+
+def test_what_goes_wrong_in_c_is_in_its_chapter() -> None:
+    chapter = (ROOT / "book" / "04_c_for_python.md").read_text(encoding="utf-8")
+    assert chapter.startswith(f"# {C_CHAPTER}\n")
+    for kind, heading in IN_C.items():
+        assert kind in HEADLINES
+        assert re.search(rf"^###? {re.escape(heading)}$", chapter, re.MULTILINE)
+    shown = Verdict("swap", "double-free", "Message.")
+    assert "book: C for Python people, “Stack and heap”" in repr(shown)
+    assert f"{BOOK}/04_c_for_python.html#stack-and-heap" in shown._repr_html_()
 
 
 def test_the_index_lists_them_all() -> None:

@@ -1,6 +1,7 @@
 """What `check` says: one verdict, worded for the learner, in text and in HTML."""
 
 import html
+import re
 import textwrap
 from dataclasses import dataclass, field
 
@@ -42,6 +43,32 @@ READ_ON = {kind: kind for kind in PAGES} | {
     "reuse": "order",
     "early-read": "order",
     "pageable": "no-overlap",
+}
+
+# What goes wrong in C is explained in its chapter: under which heading.
+C_CHAPTER = "C for Python people"
+IN_C = {
+    "compile": "Text, compiler, program",
+    "index-wrapped": "Types",
+    "unset": "Types",
+    "null": "Addresses",
+    "wild-pointer": "Addresses",
+    **dict.fromkeys(
+        ("heap-buffer-overflow", "stack-buffer-overflow", "global-buffer-overflow"),
+        "Arrays are addresses",
+    ),
+    "unaligned": "Structs",
+    **dict.fromkeys(
+        ("use-after-free", "dead-variable", "double-free", "bad-free", "leak"),
+        "Stack and heap",
+    ),
+    "recursion": "Stack and heap",
+    "memory": "Stack and heap",
+    "signed-overflow": "What the language does not promise",
+    "undefined": "What the language does not promise",
+    **dict.fromkeys(
+        ("make-error", "not-made", "not-rebuilt", "rebuilt", "not-removed"), "make"
+    ),
 }
 
 HEADLINES = {
@@ -163,8 +190,19 @@ class Verdict:
         return READ_ON.get(self.topic) or READ_ON.get(self.kind, "")
 
     @property
+    def where(self) -> tuple[str, str, str]:
+        """What to read on: the part of the book, a title in it, its address; or ''."""
+        if self.page:
+            return "Bugs", PAGES[self.page], f"{BOOK}/bugs/{self.page}.html"
+        if heading := IN_C.get(self.kind, ""):
+            anchor = re.sub(r"[^a-z]+", "-", heading.lower())
+            return C_CHAPTER, heading, f"{BOOK}/04_c_for_python.html#{anchor}"
+        return "", "", ""
+
+    @property
     def read_on(self) -> str:
-        return f"book: Bugs, “{PAGES[self.page]}”" if self.page else ""
+        part, title, _ = self.where
+        return f"book: {part}, “{title}”" if part else ""
 
     def __repr__(self) -> str:
         parts = [self.title]
@@ -212,11 +250,11 @@ class Verdict:
             facts = "".join(f"<li>{markup.inline(fact)}</li>" for fact in self.facts)
             style = "margin:.3em 0;padding-left:1.2em"
             parts.append(f'<ul style="{style}">{facts}</ul>')
-        if self.page:
-            link = f'<a href="{BOOK}/bugs/{self.page}.html">“{PAGES[self.page]}”</a>'
+        part, title, address = self.where
+        if part:
             parts.append(
                 '<p style="margin:.4em 0"><span aria-hidden="true">→ </span>'
-                f"book: Bugs, {link}</p>"
+                f'book: {part}, <a href="{address}">“{title}”</a></p>'
             )
         return (
             f'<div class="weft-verdict" data-kind="{self.kind}" role="status" '
