@@ -13,10 +13,9 @@ import numpy as np
 from weft import compiling
 from weft.checking import compiled, cost, extra_case, full_size, functions, simulated
 from weft.checking.exercise import Exercise, is_kernel
-from weft.checking.outcome import settled
+from weft.checking.outcome import refuse_stale, settled
 from weft.checking.simulated import Failed
 from weft.checking.verdict import CheckFailed, Verdict
-from weft.lesson import missing
 
 __all__ = ["CheckFailed", "Verdict", "check"]
 
@@ -96,8 +95,7 @@ def _verdict(
     because: Callable[..., str] | None,
 ) -> Verdict:
     name = getattr(function, "__name__", repr(function))
-    if missing.is_stale(name):
-        raise Failed(_stale(name))
+    refuse_stale(name)
     if kernel is not None:
         launch = function
     elif launch is None:
@@ -160,16 +158,6 @@ def _check_function(
         cases.append(extra)
     facts = functions.run(function, spec, cases, tolerance, because)
     return Verdict(name, "pass", facts=facts)
-
-
-def _stale(name: str) -> Verdict:
-    return Verdict(
-        name,
-        "stale",
-        f"The cell that defines {name} ended in an error, so {name} is still what it "
-        "was before.",
-        "Mend that cell and run it until it ends without one; then run this check.",
-    )
 
 
 def _not_a_kernel(function: Any, name: str) -> Verdict:

@@ -1,4 +1,4 @@
-"""What every check does with its verdict: note a pass, be strict where asked to be."""
+"""What every check does besides judging: before it, and with its verdict."""
 
 import os
 from collections.abc import Callable
@@ -6,8 +6,9 @@ from collections.abc import Callable
 from weft import lesson
 from weft.checking.simulated import Failed
 from weft.checking.verdict import CheckFailed, Verdict
+from weft.lesson import missing
 
-__all__ = ["settled"]
+__all__ = ["refuse_stale", "settled"]
 
 
 def settled(judge: Callable[[], Verdict]) -> Verdict:
@@ -25,3 +26,18 @@ def settled(judge: Callable[[], Verdict]) -> Verdict:
     elif os.environ.get("WEFT_STRICT") == "1":
         raise CheckFailed(f"\n{verdict!r}")
     return verdict
+
+
+def refuse_stale(name: str) -> None:
+    """Raise Failed where the cell that defines `name` ended in an error."""
+    if not missing.is_stale(name):
+        return
+    raise Failed(
+        Verdict(
+            name,
+            "stale",
+            f"The cell that defines {name} ended in an error, so {name} is still what "
+            "it was before.",
+            "Mend that cell and run it until it ends without one; then run this check.",
+        )
+    )

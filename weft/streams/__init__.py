@@ -19,9 +19,8 @@ import numpy as np
 from weft.checking import Verdict, extra_case
 from weft.checking.compare import difference
 from weft.checking.exercise import as_tuple, copies, is_kernel, widened
-from weft.checking.outcome import settled
+from weft.checking.outcome import refuse_stale, settled
 from weft.checking.simulated import Failed, begin, has_stub, raised_at, returns
-from weft.lesson import missing
 from weft.simulator.faults import Fault, LaunchError
 
 from . import wording
@@ -78,17 +77,7 @@ def check(
 
 
 def _is_function(function: Any, name: str) -> None:
-    if missing.is_stale(name):
-        raise Failed(
-            Verdict(
-                name,
-                "stale",
-                f"The cell that defines {name} ended in an error, so {name} is still "
-                "what it was before.",
-                "Mend that cell and run it until it ends without one; then run this "
-                "check.",
-            )
-        )
+    refuse_stale(name)
     if not isinstance(function, FunctionType):
         made = "a kernel" if is_kernel(function) else f"a {type(function).__name__}"
         raise Failed(
@@ -100,6 +89,20 @@ def _is_function(function: Any, name: str) -> None:
                 "@cuda.jit.",
             )
         )
+
+
+def _another(
+    function: FunctionType, name: str, got: Any, wanted: str, when: str
+) -> Verdict:
+    """Refuse a result that is none, or of another type than `wanted`."""
+    told = "nothing" if got is None else f"a {type(got).__name__}"
+    return Verdict(
+        name,
+        "wrong-value" if got is None else "type",
+        f"{name} returns {told}{wanted}.",
+        places=returns(function),
+        when=when,
+    )
 
 
 def _ran(
@@ -269,16 +272,8 @@ def _results(
             )
         )
     if not isinstance(back, np.ndarray):
-        told = "nothing" if back is None else f"a {type(back).__name__}"
-        raise Failed(
-            Verdict(
-                name,
-                "wrong-value" if back is None else "type",
-                f"{name} returns {told}, and a NumPy array is wanted.",
-                places=returns(function),
-                when=when,
-            )
-        )
+        wanted = ", and a NumPy array is wanted"
+        raise Failed(_another(function, name, back, wanted, when))
     data: np.ndarray[Any, Any] = plain(back)
     machine.touch(machine.region(data), writes=False)
     return data
@@ -387,16 +382,8 @@ def _timed(
                 )
             )
         if not isinstance(got, int | float | np.number):
-            told = "nothing" if got is None else f"a {type(got).__name__}"
-            raise Failed(
-                Verdict(
-                    name,
-                    "wrong-value" if got is None else "type",
-                    f"{name} returns {told}; a number of milliseconds is wanted.",
-                    places=returns(function),
-                    when=when,
-                )
-            )
+            wanted = "; a number of milliseconds is wanted"
+            raise Failed(_another(function, name, got, wanted, when))
         calls = len(machine.operations) - asked
         if abs(float(got) * calls - ms * calls) > 0.05 * ms:
             raise Failed(wording.clock(name, float(got), ms, before, machine))
