@@ -17,7 +17,7 @@ import pytest
 from IPython.core.inputtransformer2 import TransformerManager
 
 from pipeline import notebook
-from verification.corpus import HERE, TYPED
+from verification.corpus import HERE, MAGICS, TYPED, under_magic
 from weft.c import cell as foreign
 from weft.device import toolkit
 
@@ -28,7 +28,6 @@ FILES = sorted(
     for p in KERNELS.glob("*/*/*")
     if p.suffix in TYPED and p.parts[-3] != "corpus" and p.parent.name != "__pycache__"
 )
-MAGICS = {".c": "c", ".mk": "makefile"}
 LABS = notebook.stems(ROOT)
 
 
@@ -77,9 +76,9 @@ def scope_of(lab: str) -> dict[str, Any]:
 def cell_of(path: Path) -> str:
     """The cell as a learner would have typed it, magic and all."""
     source = path.read_text(encoding="utf-8")
-    if path.suffix not in MAGICS:
-        return source
-    return f"%%{MAGICS[path.suffix]} {path.parts[-2]}\n" + source.split("\n", 1)[1]
+    if path.suffix in MAGICS:  # the magic takes the place of the first line
+        source = source.split("\n", 1)[1]
+    return under_magic(path, source)
 
 
 def label(path: Path) -> str:

@@ -19,7 +19,8 @@ KERNELS = ROOT / "tests" / "kernels"
 
 HEAD = re.compile(r"(?:#|//) verdict: ([\w-]+)\n(?:#|//) (.+)\n")
 HERE = re.compile(r"\s*(?:#|//) <- here\s*$")
-TYPED = {".py", ".c", ".mk"}  # what learners type: Python, C, a Makefile
+MAGICS = {".c": "c", ".mk": "makefile"}  # of cells in another language than Python
+TYPED = {".py", *MAGICS}  # what learners type
 
 GIVEN = """\
 import math
@@ -27,6 +28,12 @@ import numpy as np
 from numba import cuda, float32, float64, int32, int64
 from weft.intrinsics import load4, store4
 """
+
+
+def under_magic(path: Path, text: str) -> str:
+    """What stands in a learner's cell: in another language, its magic comes first."""
+    magic = MAGICS.get(path.suffix)
+    return f"%%{magic} {path.parent.name}\n{text}" if magic else text
 
 
 @dataclass(frozen=True)

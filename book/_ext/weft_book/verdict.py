@@ -13,11 +13,9 @@ from nbclient.exceptions import CellExecutionError
 from nbformat import NotebookNode
 from sphinx.application import Sphinx
 
-from verification.corpus import HERE
+from verification.corpus import HERE, MAGICS, under_magic
 
 from .page import WeftDirective
-
-MAGICS = {".c": "c", ".mk": "makefile"}
 
 
 class VerdictError(Exception):
@@ -89,10 +87,7 @@ class VerdictDirective(WeftDirective):
         self.env.note_dependency(str(root / "labs" / f"{lab}.ipynb"))
         if not path.is_file():
             return self.warn(f"there is no {path.relative_to(root)}")
-        typed = as_typed(path.read_text(encoding="utf8"))
-        magic = MAGICS.get(path.suffix, "")
-        if magic:
-            typed = f"%%{magic} {exercise}\n{typed}"
+        typed = under_magic(path, as_typed(path.read_text(encoding="utf8")))
         try:
             html = judge(root, lab, exercise, typed)
         except VerdictError as error:
@@ -101,7 +96,9 @@ class VerdictDirective(WeftDirective):
         wanted = self.options.get("kind")
         if wanted and kinds[:1] != [wanted]:
             return self.warn(f"the check says {kinds[:1]}, not {wanted!r}")
-        code = nodes.literal_block(typed, typed, language=magic or "python")
+        code = nodes.literal_block(
+            typed, typed, language=MAGICS.get(path.suffix, "python")
+        )
         self.set_source_info(code)
         shown = self.html(f'<div class="weft-shown">{html}</div>')
         return [nodes.container("", code, *shown, classes=["weft-exchange"])]
