@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from weft.c import compiler
+from weft.c import compiler, running
 from weft.c.source import Source
 from weft.checking.simulated import Failed
 from weft.checking.verdict import Verdict
@@ -122,17 +122,7 @@ def _make(folder: Path, command: str) -> tuple[int, str]:
     """Run make; return its status and what it said."""
     keep = {k: v for k, v in compiler.english().items() if not k.startswith("MAKE")}
     try:
-        run = subprocess.run(
-            command.split(),
-            cwd=folder,
-            env=keep,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            errors="replace",
-            timeout=SECONDS,
-        )
+        run = running.heard(command.split(), folder, keep, SECONDS)
     except subprocess.TimeoutExpired:
         return 1, f"no end after {SECONDS} s"
     return run.returncode, run.stdout

@@ -1,4 +1,4 @@
-"""Running a learner's program: apart from the notebook, watched, and not for ever."""
+"""Running programs: apart from the notebook, watched, and not for ever."""
 
 import os
 import shutil
@@ -58,6 +58,27 @@ def run(program: Path, data: bytes) -> Ran:
     if any(words in ran.said for words in NO_LEAKS):
         ran = _run(program, data, "0")
     return ran
+
+
+def heard(
+    command: str | list[str], folder: Path, env: dict[str, str], seconds: float
+) -> subprocess.CompletedProcess[str]:
+    """Run a command in `folder`; its two outputs come as one. A text is for the shell.
+
+    Raises subprocess.TimeoutExpired after so many seconds.
+    """
+    return subprocess.run(
+        command,
+        shell=isinstance(command, str),
+        cwd=folder,
+        env=env,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        errors="replace",
+        timeout=seconds,
+    )
 
 
 def _run(program: Path, data: bytes, leaks: str) -> Ran:

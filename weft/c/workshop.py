@@ -8,7 +8,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from weft.c import compiler
+from weft.c import compiler, running
 from weft.c.source import Source, read
 
 PACKAGES = {"g++": "g++", "gdb": "gdb", "make": "make", "gcc": "gcc", "nm": "binutils"}
@@ -45,18 +45,7 @@ def terminal(*commands: str) -> None:
             print(f"Skipped: there is no {program} here. {how_to_get(program)}")
             return
         try:
-            run = subprocess.run(
-                command,
-                shell=True,
-                cwd=folder(),
-                env=compiler.english(),
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.STDOUT,
-                text=True,
-                errors="replace",
-                timeout=SECONDS,
-            )
+            run = running.heard(command, folder(), compiler.english(), SECONDS)
         except subprocess.TimeoutExpired:
             print(f"[no end after {SECONDS} s: stopped]")
             return
