@@ -52,7 +52,7 @@ def run(exercise: Exercise, last: Trace) -> list[str]:
             raise Failed(too_few_lanes(exercise, fewest))
         facts.append(f"warps: {fewest.lanes_per_request:.3g} lanes per request")
     for store, limit in ((False, "load_bytes"), (True, "store_bytes")):
-        mine = [n for n in lines if not n.shared and not n.atomic and n.store == store]
+        mine = [n for n in plain if n.store == store]
         if limit in exercise.limits and mine:
             width = sum(n.bytes for n in mine) / sum(n.lanes for n in mine)
             if width < exercise.limits[limit]:
