@@ -442,6 +442,30 @@ def test_a_wrong_answer_is_given_its_reason() -> None:
     assert verdict("yellow")
 
 
+@pytest.mark.parametrize(
+    ("answer", "kind", "why"),
+    [
+        (6.0, "pass", ""),
+        (6.0 + 1e-9, "pass", ""),
+        (5.0, "wrong-value", "That is the sum."),
+        (7, "wrong-value", ""),
+        (None, "wrong-value", "A function gives its result back with `return`."),
+        ([6.0, 5.0], "shape", ""),
+    ],
+)
+def test_a_wrong_number_is_given_its_reason(answer: Any, kind: str, why: str) -> None:
+    def times(a: float, b: float) -> Any:
+        return answer
+
+    found = check(
+        times,
+        spec=lambda a, b: a * b,
+        inputs=[(2.0, 3.0)],
+        because=lambda a, b, answer: "That is the sum." if answer == a + b else "",
+    )
+    assert (found.kind, found.why) == (kind, why)
+
+
 # Costs
 
 
@@ -596,6 +620,36 @@ def test_a_thread_that_loads_too_much_is_named() -> None:
     assert refused.block == (0, 0)
     assert verdict(one_for_all, 24)
     assert "8 loads a thread at most" in repr(verdict(pieces, 8))
+
+
+def test_a_thread_that_loads_too_much_of_shared_memory_is_named() -> None:
+    @cuda.jit
+    def all_by_one(x, out):
+        tile = cuda.shared.array(64, float32)
+        t = cuda.threadIdx.x
+        tile[t] = x[t]
+        cuda.syncthreads()
+        total = float32(0)
+        for k in range(t + 1):
+            total += tile[k]
+        out[t] = total
+
+    def verdict(most: int) -> Verdict:
+        return check(
+            all_by_one,
+            spec=np.cumsum,
+            inputs=lambda rng, n: rng.random(n, np.float32),
+            sizes=[64],
+            launch=lambda n: (1, n),
+            limits={"loads": 1, "shared_loads": most},
+        )
+
+    refused = verdict(20)
+    assert refused.kind == "loads"
+    assert "loads 64 elements from shared memory" in refused.message
+    assert refused.places[0][0].text == "total += tile[k]"
+    assert refused.thread == (63, 0, 0) or refused.thread == (63,)
+    assert "shared memory: 64 loads a thread at most" in repr(verdict(64))
 
 
 def test_a_kernel_may_load_nothing() -> None:

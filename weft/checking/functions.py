@@ -20,7 +20,8 @@ def run(
 ) -> list[str]:
     """Compare `function` with `spec` on every case. Raises `Failed`.
 
-    because: `(*arguments, answer)` → why this answer is wrong; answers are texts.
+    because: `(*arguments, answer)` → why this answer is wrong, "" if nobody knows. A
+    text that is wrong is not told what would be right; a number is.
     """
     count = 0
     name = function.__name__
@@ -41,12 +42,23 @@ def run(
             ) from None
         if got is None and has_stub(function):
             raise Failed(begin(name))
-        if because is None:
-            compare(name, call, function, got, wanted, tolerance)
-        elif got != wanted:
-            raise Failed(wrong_answer(name, call, function, got, because(*args, got)))
+        if because is not None and isinstance(wanted, str):
+            if got != wanted:
+                why = because(*args, got)
+                raise Failed(wrong_answer(name, call, function, got, why))
+        else:
+            try:
+                compare(name, call, function, got, wanted, tolerance)
+            except Failed as failed:
+                if because is not None and is_number(got):
+                    failed.verdict.why = because(*args, got) or failed.verdict.why
+                raise
         count += 1
     return [f"right on {count} case{'s' * (count != 1)}"]
+
+
+def is_number(value: Any) -> bool:
+    return isinstance(value, int | float | np.number) and not isinstance(value, bool)
 
 
 def wrong_answer(
