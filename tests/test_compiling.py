@@ -265,6 +265,21 @@ def test_float64_is_a_remark_and_with_a_limit_a_failure(
     assert verdict(monkeypatch, leak, float64=1)
 
 
+def test_local_memory_is_a_remark_and_with_a_limit_a_failure(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    spilt = Outcome(BOTH, local=[(FILE, FIRST + 2), (FILE, FIRST + 4)], local_bytes=64)
+    passed = verdict(monkeypatch, spilt)
+    assert passed
+    assert "local memory: 64 bytes a thread" in passed.facts
+    failed = verdict(monkeypatch, spilt, local=0)
+    assert failed.kind == "local"
+    assert "64 bytes of each thread" in failed.message
+    assert failed.line == FIRST + 4  # the one with an index
+    assert verdict(monkeypatch, spilt, local=64)
+    assert verdict(monkeypatch, Outcome(BOTH), local=0)
+
+
 def test_what_numba_refuses_is_worded(monkeypatch: pytest.MonkeyPatch) -> None:
     refused = Outcome(
         error="TypingError",
@@ -493,6 +508,31 @@ def test_float64_is_found_where_it_is_computed() -> None:
     lines = {line for _, line in outcome_of(leaks, X, np.int32(2), X).doubles}
     wanted = {line_of(leaks, t) for t in ("0.1", "0.0", "x[i] / n", "out[i]")}
     assert lines == wanted
+
+
+@TOOLKIT
+def test_an_array_with_an_unknown_index_lies_in_local_memory() -> None:
+    @cuda.jit
+    def unknown(x, n, out):
+        kept = cuda.local.array(8, float32)
+        for k in range(n):
+            kept[k] = x[k]
+        for k in range(n):
+            out[k] = kept[n - 1 - k]
+
+    @cuda.jit
+    def known(x, n, out):
+        kept = cuda.local.array(8, float32)
+        for k in range(8):
+            kept[k] = x[k] if k < n else float32(0)
+        for k in range(8):
+            if k < n:
+                out[k] = kept[7 - k]
+
+    outcome = outcome_of(unknown, X, np.int32(2), X)
+    assert outcome.local_bytes == 32
+    assert (__file__, line_of(unknown, "kept[k] = x[k]")) in outcome.local
+    assert outcome_of(known, X, np.int32(2), X).local_bytes == 0
 
 
 @TOOLKIT

@@ -22,8 +22,8 @@ from weft.simulator.faults import Place
 def run(exercise: Exercise) -> tuple[list[str], Verdict | None]:
     """Compile the kernel for arguments like those of the first size.
 
-    Gives facts, and the verdict on float64 if the exercise allows less of it than there
-    is. Raises `Failed` for what Numba refuses.
+    Gives facts, and the verdict on local memory or float64 if the exercise allows less
+    of it than there is. Raises `Failed` for what Numba refuses.
     """
     if exercise.checks_launch:
         return [], None
@@ -40,6 +40,11 @@ def run(exercise: Exercise) -> tuple[list[str], Verdict | None]:
         "compiles for compute capability "
         + " and ".join(f"{major}.{minor}" for major, minor in outcome.capabilities)
     ]
+    slow = None
+    if outcome.local_bytes:
+        facts.append(f"local memory: {outcome.local_bytes} bytes a thread")
+    if outcome.local_bytes > exercise.limits.get("local", outcome.local_bytes):
+        slow = in_local_memory(exercise, outcome)
     inner = source_function(exercise.kernel)
     file = inner.__code__.co_filename if inner else ""
     own = sorted(at for at in outcome.doubles if at[0] == file)
@@ -48,7 +53,7 @@ def run(exercise: Exercise) -> tuple[list[str], Verdict | None]:
     others = [at for at in outcome.doubles if at[0] != file]
     places = [place_of(exercise, at) for at in (body or own) + others]
     if not places or any(is_double(arg) for arg in args):
-        return facts, None
+        return facts, slow
     if len(places) == 1:
         where = f"line {places[0].line}: `{places[0].text}`"
     elif len(body) > 1:
@@ -61,7 +66,7 @@ def run(exercise: Exercise) -> tuple[list[str], Verdict | None]:
     )
     limit = exercise.limits.get("float64")
     leak = None if limit is None or len(places) <= limit else float64(exercise, places)
-    return facts, leak
+    return facts, slow if leak is None else leak
 
 
 def refused(exercise: Exercise, outcome: Outcome) -> Verdict:
@@ -89,6 +94,24 @@ def float64(exercise: Exercise, places: list[Place]) -> Verdict:
         "sum of an integer and a float32: whatever meets one of them becomes a float64 "
         "too. Where does the first come from?",
         [(place, "computed in float64") for place in places],
+    )
+
+
+def in_local_memory(exercise: Exercise, outcome: Outcome) -> Verdict:
+    places = [place_of(exercise, at) for at in outcome.local]
+    # A name in brackets tells more than the loop or the function round it.
+    places.sort(key=lambda place: "[" not in place.text)
+    return Verdict(
+        exercise.name,
+        "local",
+        f"The compiler puts {outcome.local_bytes} bytes of each thread into local "
+        f"memory; {exercise.limits['local']:g} would do. What looks like registers is "
+        "stored to memory and loaded again.",
+        "Registers have no address: an array can only lie in them if the compiler "
+        "knows each index as a number. It does where a loop runs to a constant, so "
+        "that it can be unrolled. Which index here depends on something that is not "
+        "known before the kernel runs?",
+        [(place, "in local memory") for place in places[:2]],
     )
 
 

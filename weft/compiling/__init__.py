@@ -32,12 +32,15 @@ class Outcome:
     """What became of a kernel.
 
     Compiled: `capabilities` says for which, `doubles` which lines (file, number)
-    compute in float64. Refused: `error` and `message` are Numba's, `place` where it
+    compute in float64, `local` which access local memory, of which a thread takes
+    `local_bytes`. Refused: `error` and `message` are Numba's, `place` where it
     happened. Neither: `skipped` says why.
     """
 
     capabilities: list[tuple[int, int]] = field(default_factory=list)
     doubles: list[tuple[str, int]] = field(default_factory=list)
+    local: list[tuple[str, int]] = field(default_factory=list)
+    local_bytes: int = 0
     error: str = ""
     message: str = ""
     place: tuple[str, int] | None = None

@@ -13,6 +13,7 @@ import re
 import struct
 import sys
 import types
+from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, Any
 
@@ -120,6 +121,8 @@ class Compiler:
             for line in working_lines(fn.__code__)
         }
         doubles: set[tuple[str, int]] = set()
+        local: set[tuple[str, int]] = set()
+        local_bytes = 0
         for capability in self.capabilities:
             try:
                 ptx = self.ptx(kernel, signature, capability, job["fastmath"])
@@ -131,7 +134,14 @@ class Compiler:
                     "place": place,
                 }
             doubles |= float64_lines(ptx, set(own), working)
-        return {"capabilities": self.capabilities, "doubles": sorted(doubles)}
+            local |= local_lines(ptx, set(own))
+            local_bytes = max(local_bytes, bytes_of_local(ptx))
+        return {
+            "capabilities": self.capabilities,
+            "doubles": sorted(doubles),
+            "local": sorted(local),
+            "local_bytes": local_bytes,
+        }
 
     def unpack(self, parcels: list[Job]) -> list[types.FunctionType]:
         """The functions of a job. Those that are device functions call as such."""
@@ -239,22 +249,51 @@ def float64_lines(
     inlined also into which line. The compiler lifts a conversion to lines that have no
     part in it, the `def` even: alone it counts only on the lines `working`.
     """
-    named = dict(re.findall(r'^\s*\.file\s+(\d+)\s+"(.*?)"', ptx, re.M))
     found: set[tuple[str, int]] = set()
     moved: set[tuple[str, int]] = set()
+    for text, at in instructions(ptx, files):
+        if step := re.match(r"\s*(?:@\S+\s+)?([a-z]\w*)[\w.]*\.f64", text):
+            only_moves = step[1] in {"cvt", "mov", "ld", "st", "selp"}
+            (moved if only_moves and at not in working else found).add(at)
+    return found or moved
+
+
+def local_lines(ptx: str, files: set[str]) -> set[tuple[str, int]]:
+    """The lines of `files` that load from local memory or store to it."""
+    return {
+        at
+        for text, at in instructions(ptx, files)
+        if re.match(r"\s*(?:@\S+\s+)?(?:ld|st)\.local", text)
+    }
+
+
+def bytes_of_local(ptx: str) -> int:
+    """How many bytes of local memory a thread's arrays and variables take.
+
+    What a shortage of registers adds is decided later, by ptxas.
+    """
+    pieces = re.findall(r"^\s*\.local\b.*?\.b8\s+\w+\[(\d+)\]", ptx, re.M)
+    return sum(map(int, pieces))
+
+
+def instructions(ptx: str, files: set[str]) -> Iterator[tuple[str, tuple[str, int]]]:
+    """Each line of PTX that belongs to a line of `files`, with that file and line."""
+    named = dict(re.findall(r'^\s*\.file\s+(\d+)\s+"(.*?)"', ptx, re.M))
     here: tuple[str, int] | None = None
     for text in ptx.splitlines():
         if ".loc" in text and (spots := re.findall(r"(\d+) (\d+) \d+", text)):
             known = [(named.get(f, ""), int(line)) for f, line in spots]
             # Line 0 is the compiler's own: the start of a loop, say.
             here = next(
-                (at for at in known if at[1] and known_file(at[0], files)), None
+                (
+                    (known_file(f, files), line)
+                    for f, line in known
+                    if line and known_file(f, files)
+                ),
+                None,
             )
-        elif (step := re.match(r"\s*(?:@\S+\s+)?([a-z]\w*)[\w.]*\.f64", text)) and here:
-            only_moves = step[1] in {"cvt", "mov", "ld", "st", "selp"}
-            at = known_file(here[0], files), here[1]
-            (moved if only_moves and at not in working else found).add(at)
-    return found or moved
+        elif here:
+            yield text, here
 
 
 def known_file(path: str, files: set[str]) -> str:
