@@ -8,7 +8,22 @@ from weft.checking.simulated import Failed, trace
 from weft.checking.verdict import Verdict
 from weft.counters import Line, count
 from weft.simulator.columns import Columns
-from weft.simulator.trace import GLOBAL, READ, Trace
+from weft.simulator.trace import GLOBAL, READ, SHARED, Trace
+
+MEMORY = {  # name: space, limit, what to think about
+    "global": (
+        GLOBAL,
+        "loads",
+        "A load takes hundreds of nanoseconds. Which of these values did the thread "
+        "have in a variable before, and which could another thread have loaded?",
+    ),
+    "shared": (
+        SHARED,
+        "shared_loads",
+        "The other threads of the block have been through most of these cells as well. "
+        "What have they worked out that this one could take from them?",
+    ),
+}
 
 
 def run(exercise: Exercise, last: Trace) -> list[str]:
@@ -61,6 +76,8 @@ def run(exercise: Exercise, last: Trace) -> list[str]:
             facts.append(f"global memory: a lane {verb} {width:.3g} bytes at a time")
     if "loads" in exercise.limits:  # after their width: wider ones are fewer
         facts.append(loads(exercise, last))
+    if "shared_loads" in exercise.limits:
+        facts.append(loads(exercise, last, "shared"))
     return facts
 
 
@@ -73,20 +90,24 @@ def _per_request(line: Line) -> float:
     return line.per_request
 
 
-def loads(exercise: Exercise, last: Trace) -> str:
-    """Count the loads from global memory of the thread that makes most of them."""
-    rows = np.flatnonzero((last.space == GLOBAL) & (last.operation == READ))
+def loads(exercise: Exercise, last: Trace, memory: str = "global") -> str:
+    """Count the loads from a memory of the thread that makes most of them."""
+    space, limit, _ = MEMORY[memory]
+    rows = np.flatnonzero((last.space == space) & (last.operation == READ))
     number = last.of_views("number")[last.view[rows]]
     _, each, counts = np.unique(number, return_inverse=True, return_counts=True)
     most = int(counts.max(initial=0))
-    if most > exercise.limits["loads"]:
+    if most > exercise.limits[limit]:
         mine = rows[each == np.argmax(counts)]
-        raise Failed(too_many_loads(exercise, last, mine))
-    return f"global memory: {most} load{'s' * (most != 1)} a thread at most"
+        raise Failed(too_many_loads(exercise, last, mine, memory))
+    return f"{memory} memory: {most} load{'s' * (most != 1)} a thread at most"
 
 
-def too_many_loads(exercise: Exercise, last: Trace, mine: Columns) -> Verdict:
+def too_many_loads(
+    exercise: Exercise, last: Trace, mine: Columns, memory: str
+) -> Verdict:
     """Refuse the thread whose loads are the rows `mine`."""
+    _, limit, why = MEMORY[memory]
     sites, times = np.unique(last.site[mine], return_counts=True)
     site = sites[np.argmax(times)]
     array = last.arrays[int(last.array[mine[last.site[mine] == site][0]])]
@@ -94,10 +115,9 @@ def too_many_loads(exercise: Exercise, last: Trace, mine: Columns) -> Verdict:
     return Verdict(
         exercise.name,
         "loads",
-        f"One thread loads {len(mine):,} elements from global memory, one after the "
-        f"other; {exercise.limits['loads']:g} would do.",
-        "A load takes hundreds of nanoseconds. Which of these values did the thread "
-        "have in a variable before, and which could another thread have loaded?",
+        f"One thread loads {len(mine):,} elements from {memory} memory, one after the "
+        f"other; {exercise.limits[limit]:g} would do.",
+        why,
         [(last.places[int(site)], note)],
         unravel(int(last.thread[mine[0]]), last.block_size),
         unravel(int(last.block[mine[0]]), last.grid_size),
