@@ -58,7 +58,7 @@ def checks(lab: str) -> dict[str, str]:
     """The exercises of a lab, with the source of the cell that checks each."""
     found = {}
     for cell in cells(lab):
-        match = re.search(r"^check\(\s*(\w+)", cell.source, re.MULTILINE)
+        match = re.search(r"^(?:streams\.)?check\(\s*(\w+)", cell.source, re.MULTILINE)
         if match:
             found[match[1]] = cell.source
     return found

@@ -34,7 +34,7 @@ def judging_cells(lab: NotebookNode, exercise: str, typed: str) -> list[Notebook
     """Return the code cells that judge `typed`: setup, what is given, it, its check."""
     code = [cell for cell in lab.cells if cell.cell_type == "code"]
     given = [cell for cell in code if "given" in cell.metadata.get("tags", [])]
-    asks = re.compile(rf"^\s*check\(\s*{exercise}\b", re.M)
+    asks = re.compile(rf"^\s*(?:streams\.)?check\(\s*{exercise}\b", re.M)
     checks = [cell for cell in code if asks.search(cell.source)]
     if not checks:
         raise VerdictError(f"the lab has no check({exercise}, ...)")
