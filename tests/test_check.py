@@ -447,6 +447,7 @@ def test_a_wrong_answer_is_given_its_reason() -> None:
     [
         (6.0, "pass", ""),
         (6.0 + 1e-9, "pass", ""),
+        (6, "pass", ""),
         (5.0, "wrong-value", "That is the sum."),
         (7, "wrong-value", ""),
         (None, "wrong-value", "A function gives its result back with `return`."),

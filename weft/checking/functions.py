@@ -110,6 +110,8 @@ def compare(
                 returns(function),
             )
         )
+    if aim.dtype.kind == "f" and found.dtype.kind in "iu":
+        found = found.astype(aim.dtype)  # so that the tolerance counts for it as well
     wrong = difference(found, aim, tolerance)
     if wrong:
         text = (
