@@ -1,5 +1,7 @@
 """Verdicts: what each mistake is called, where it is, and how it is worded."""
 
+import functools
+import linecache
 import math
 from typing import Any
 
@@ -418,6 +420,28 @@ def test_plain_functions() -> None:
     assert ceil_verdict(stub).kind == "begin"
     assert ceil_verdict(lambda n, t: [n, t]).kind == "shape"
     assert ceil_verdict(lambda n, t: undefined).kind == "exception"  # noqa: F821
+
+
+def test_a_wrapped_function_is_quoted_as_the_learner_wrote_it() -> None:
+    def wrapped(function: Any) -> Any:
+        @functools.wraps(function)
+        def run(*parts: int) -> Any:
+            return function(*parts)
+
+        return run
+
+    @wrapped
+    def floor(n, t):
+        return n // t
+
+    @wrapped
+    def fails(n, t):
+        return undefined  # noqa: F821
+
+    for function, text in ((floor, "return n // t"), (fails, "return undefined")):
+        ((place, _),) = ceil_verdict(function).places
+        assert place.text.startswith(text)
+        assert linecache.getline(__file__, place.line).strip() == place.text
 
 
 def test_a_wrong_answer_is_given_its_reason() -> None:

@@ -1,5 +1,6 @@
 """An exercise, as the arguments of `check` describe it."""
 
+import inspect
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from types import FunctionType
@@ -100,8 +101,15 @@ def widened(value: Any) -> Any:
 
 
 def source_function(value: Any) -> FunctionType | None:
-    """The Python function behind a kernel or a plain function, if there is one."""
-    return value if isinstance(value, FunctionType) else python_function(value)
+    """The Python function behind a kernel or a plain function, if there is one.
+
+    Of a function that `functools.wraps` put round another it is the inner one, which
+    is what the learner wrote.
+    """
+    if isinstance(value, FunctionType):
+        inner: FunctionType = inspect.unwrap(value)
+        return inner
+    return python_function(value)
 
 
 def is_kernel(value: Any) -> bool:
