@@ -1,5 +1,6 @@
 """Verdicts: what each mistake is called, where it is, and how it is worded."""
 
+import ctypes
 import functools
 import linecache
 import math
@@ -419,6 +420,7 @@ def test_plain_functions() -> None:
     assert "returns nothing" in ceil_verdict(nothing).message
     assert ceil_verdict(stub).kind == "begin"
     assert ceil_verdict(lambda n, t: [n, t]).kind == "shape"
+    assert ceil_verdict(lambda n, t: ctypes.c_int(-(-n // t))).kind == "shape"
     assert ceil_verdict(lambda n, t: undefined).kind == "exception"  # noqa: F821
 
 
