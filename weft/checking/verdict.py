@@ -78,7 +78,7 @@ HEADLINES = {
     "negative-index": "a negative index",
     "misaligned": "off the 16-byte boundary",
     "wrong-value": "a wrong value",
-    "answer": "not what the numbers say",
+    "answer": "not the right answer",
     "unwritten": "part of the output is never written",
     "launch": "a launch that does not fit",
     "race": "a race",
