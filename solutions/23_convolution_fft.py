@@ -1,0 +1,1582 @@
+# %% [markdown]
+# # 23 · Convolution and FFT
+#
+# [Open in Colab](https://colab.research.google.com/github/warp-and-weft/warp-and-weft/blob/main/labs/23_convolution_fft.ipynb)
+#
+# **When you are through, you can**
+#
+# - say of each index in a convolution where it comes from: full, valid or same, flipped
+#   or not;
+# - stage a tile with its halo, and say what it saves and what it does not;
+# - derive both gradients of a convolution, and check them by finite differences;
+# - compute a Fourier transform by hand, by a sum, and in ten passes through shared
+#   memory;
+# - say, from bytes and operations, when a filter is better applied directly, as a
+#   matrix product, or by FFT, and measure it beside cuDNN and cuFFT.
+#
+# **You need** about 120 minutes. No GPU: the exercises run in the simulator, and the
+# measurements then show the rows of the reference GPU. With a GPU: compute
+# capability 7.5 or higher and 6 GB of its memory.
+
+# %%
+try:
+    import weft
+except ModuleNotFoundError:  # on Colab: fetch the course first
+    # %pip install -q git+https://github.com/warp-and-weft/warp-and-weft
+    import weft
+
+import cmath
+
+import matplotlib.pyplot as plt
+import numpy as np
+from numba import complex64, cuda, float32, int32, uint32
+from numpy.lib.stride_tricks import sliding_window_view
+
+from weft import bench, check, explore, hint, quiz
+from weft.intrinsics import load4, store4
+
+weft.lab("23_convolution_fft")
+if weft.GPU:
+    import torch
+    import torch.nn.functional as F
+
+    # float32 throughout; cuDNN tries its algorithms and takes the fastest
+    torch.backends.cuda.matmul.allow_tf32 = False
+    torch.backends.cudnn.allow_tf32 = False
+    torch.backends.cudnn.benchmark = True
+    torch.manual_seed(23)
+
+# %% [markdown]
+# ## Look: three numbers and a filter
+#
+# A filter *w* slides along a signal *x*, and at each place the products of what lies on
+# top of each other are added up. That is all. What remains to be agreed on is *which*
+# places, and in which *direction* the filter lies.
+#
+# For x = [1, 2, 3, 4] and w = [1, 0, -2], work out by hand, before you run the cell:
+#
+# - **cross-correlation**, the filter as it is, at the places where it lies on x with
+#   all its length (**valid**): two results;
+# - **convolution**, the filter turned round, at the same places;
+# - convolution at all places where the two overlap at all (**full**): six results;
+# - of those the four in the middle, as many as x has (**same**).
+
+# %%
+x4, w3 = [1, 2, 3, 4], [1, 0, -2]
+print("correlation, valid", np.correlate(x4, w3, "valid"))
+print("convolution, valid", np.convolve(x4, w3, "valid"))
+print("convolution, full ", np.convolve(x4, w3, "full"))
+print("convolution, same ", np.convolve(x4, w3, "same"))
+
+# %% [markdown] tags=["solution"]
+# n = 4 and k = 3: *valid* has n - k + 1 results, *full* n + k - 1, *same* n. The first
+# result of the correlation is 1·1 + 2·0 + 3·(-2) = -5; with the filter turned round it
+# is 1·(-2) + 2·0 + 3·1 = 1.
+#
+# What neural networks call a convolution, `torch.nn.Conv2d` included, is the
+# cross-correlation. For weights that are learned it makes no difference which. For a
+# filter that somebody wrote down it does, and so it does for the algebra: convolution
+# commutes and has a theorem about Fourier transforms; correlation has the same theorem
+# with a complex conjugate in it.
+
+# %% [markdown]
+# What the checks use: random data, a launch, and the definitions in NumPy.
+
+
+# %% tags=["given"]
+def image_and_filter(rng, h, w, kh, kw):
+    """Random numbers: an image and a filter."""
+    return (
+        rng.standard_normal((h, w), np.float32),
+        rng.standard_normal((kh, kw), np.float32),
+    )
+
+
+def blocks_of(height, width):
+    """Blocks of 8 x 32 threads that cover height x width results."""
+    return (-(-width // 32), -(-height // 8)), (32, 8)
+
+
+def slide(x, w):
+    """Valid cross-correlation, in NumPy."""
+    return np.einsum("ijpq,pq->ij", sliding_window_view(x, w.shape), w)
+
+
+def turned_round(x, w, above, beside):
+    """Valid convolution of x, in a frame of zeros, with w, in NumPy."""
+    framed = np.pad(x, ((above, above), (beside, beside)))
+    return slide(framed, w[::-1, ::-1])
+
+
+# %% [markdown]
+# ## 1 · Slide
+#
+# An image x of (h, w) and a filter of (kh, kw): the valid cross-correlation has
+# (h - kh + 1, w - kw + 1) results, and result (`row`, `col`) is
+#
+#     sum over p, q of   x[row + p, col + q] * w[p, q]
+#
+# One thread computes one result, so the guard is about `out`. Add up in a float32
+# variable, not in `out`: `out` begins as whatever was in memory.
+#
+# ```python
+# correlate(x, w, out)    # (h, w), (kh, kw) -> (h - kh + 1, w - kw + 1)  float32
+# ```
+#
+# Stuck? `hint("correlate")`; there are three hints.
+
+
+# %%
+@cuda.jit
+def correlate(x, w, out):
+    """Write the valid cross-correlation of x with w into out."""
+    col, row = cuda.grid(2)
+
+    # about 6 lines
+    # BEGIN SOLUTION
+    if row < out.shape[0] and col < out.shape[1]:
+        value = float32(0)
+        for p in range(w.shape[0]):
+            for q in range(w.shape[1]):
+                value += x[row + p, col + q] * w[p, q]
+        out[row, col] = value
+    # END SOLUTION
+
+
+# %%
+check(
+    correlate,
+    spec=lambda x, w: slide(x, w),
+    inputs=image_and_filter,
+    sizes=[(13, 40, 3, 2), (5, 4, 5, 4), (20, 9, 1, 5)],
+    launch=lambda h, w, kh, kw: blocks_of(h - kh + 1, w - kw + 1),
+    full=(1000, 1203, 7, 4),
+)
+
+# %% [markdown] tags=["solution"]
+# The guard is about the results, and then x needs none: the last result reads up to
+# row h - 1 and column w - 1 of x, exactly.
+
+# %% [markdown]
+# ## 2 · The same size, turned round
+#
+# Now a true convolution, and as many results as there are pixels: the filter, turned
+# round both ways, is centred on each pixel, and what lies outside of the image counts
+# as 0. For filters of odd height and width, with `ph = kh // 2` and `pw = kw // 2`,
+#
+#     out[row, col] = sum over p, q of   x[row + ph - p, col + pw - q] * w[p, q]
+#
+# Beyond the edges there is no zero to read, so the kernel has to look. In Python, and
+# in Numba, index -1 is the last element, and nobody complains.
+#
+# ```python
+# convolve_same(x, w, out)    # (h, w), (kh, kw) -> (h, w)  float32
+# ```
+#
+# Stuck? `hint("convolve_same")`.
+
+
+# %%
+@cuda.jit
+def convolve_same(x, w, out):
+    """Write the convolution of x with w into out: same size, zeros outside."""
+    col, row = cuda.grid(2)
+
+    # about 9 lines
+    # BEGIN SOLUTION
+    if row < out.shape[0] and col < out.shape[1]:
+        value = float32(0)
+        for p in range(w.shape[0]):
+            for q in range(w.shape[1]):
+                i = row + w.shape[0] // 2 - p
+                j = col + w.shape[1] // 2 - q
+                if 0 <= i < x.shape[0] and 0 <= j < x.shape[1]:
+                    value += x[i, j] * w[p, q]
+        out[row, col] = value
+    # END SOLUTION
+
+
+# %%
+check(
+    convolve_same,
+    spec=lambda x, w: turned_round(x, w, w.shape[0] // 2, w.shape[1] // 2),
+    inputs=lambda rng, h, w, kh, kw: image_and_filter(
+        rng, h, w, 2 * kh + 1, 2 * kw + 1
+    ),
+    sizes=[(9, 35, 1, 2), (4, 3, 2, 3), (11, 10, 2, 0)],
+    launch=lambda h, w, kh, kw: blocks_of(h, w),
+    full=(1001, 1203, 3, 2),
+)
+
+# %% [markdown] tags=["solution"]
+# A frame of zeros round x, made once, would save the four comparisons. Here they are
+# hidden behind the loads, mostly; in the tile of the next exercise the zeros are put in
+# place once for all of a block's threads.
+
+# %% [markdown]
+# ## 3 · A tile with its halo
+#
+# A filter of 5 × 5 makes 25 loads of x for each result, and the neighbouring thread
+# makes nearly the same ones. So let a block fetch what it needs, once.
+#
+# 8 × 32 results need the same 8 × 32 elements of x *and* those that the filter reaches
+# beyond them: 4 more rows and 4 more columns, the **halo**. That is a tile of 12 × 36 =
+# 432 elements for 256 threads, so some threads fetch two. And some tiles hang over the
+# edge of the image.
+#
+# ```
+#          left          + 32 + 4
+#     top  ┌───────────────┬───┐
+#          │ what the      │ h │
+#          │ threads have  │ a │
+#      + 8 ├───────────────┘ l │
+#      + 4 │      h a l o    o │
+#          └───────────────────┘
+# ```
+#
+# The filter has been put into shared memory for you. The check counts: with two
+# elements of x a thread, and one of w, three loads from global memory are enough. Up
+# to five may pass.
+#
+# ```python
+# correlate_tiled(x, w, out)    # (h, w), (5, 5) -> (h - 4, w - 4)  float32
+# ```
+#
+# Stuck? `hint("correlate_tiled")`.
+
+# %% tags=["given"]
+K = 5  # the filter is 5 x 5
+HIGH, WIDE = 8, 32  # results of a block, and its threads
+TALL, BROAD = HIGH + K - 1, WIDE + K - 1  # its tile of x
+
+
+# %%
+@cuda.jit
+def correlate_tiled(x, w, out):
+    """Write the valid cross-correlation of x with a 5 x 5 filter into out."""
+    tile = cuda.shared.array((TALL, BROAD), float32)
+    taps = cuda.shared.array((K, K), float32)
+    tx, ty = cuda.threadIdx.x, cuda.threadIdx.y
+    top, left = cuda.blockIdx.y * HIGH, cuda.blockIdx.x * WIDE
+
+    if ty < K and tx < K:
+        taps[ty, tx] = w[ty, tx]
+
+    # about 13 lines
+    # BEGIN SOLUTION
+    for i in range(ty, TALL, HIGH):
+        for j in range(tx, BROAD, WIDE):
+            if top + i < x.shape[0] and left + j < x.shape[1]:
+                tile[i, j] = x[top + i, left + j]
+    cuda.syncthreads()
+
+    row, col = top + ty, left + tx
+    if row < out.shape[0] and col < out.shape[1]:
+        value = float32(0)
+        for p in range(K):
+            for q in range(K):
+                value += tile[ty + p, tx + q] * taps[p, q]
+        out[row, col] = value
+    # END SOLUTION
+
+
+# %%
+check(
+    correlate_tiled,
+    spec=lambda x, w: slide(x, w),
+    inputs=lambda rng, h, w: image_and_filter(rng, h, w, K, K),
+    sizes=[(12, 36), (5, 5), (19, 47)],
+    launch=lambda h, w: blocks_of(h - K + 1, w - K + 1),
+    full=(1000, 1203),
+    limits={"loads": 5, "bank_conflicts": 0, "sectors": 8},
+)
+
+# %% [markdown] tags=["solution"]
+# Two nested loops in steps of the block visit every cell of the tile once, for any size
+# of tile and block. A tile cell beyond the image stays unwritten, and no result that
+# counts reads it. The barrier stands where all threads come by, also those that have no
+# result.
+#
+# Loads from global memory: 25 a result before, 432 / 256 = 1.7 now. Loads from *shared*
+# memory: still 25.
+
+# %% [markdown]
+# Look at what the warps of your kernel ask for. Which line has the most requests now?
+
+# %%
+explore(correlate_tiled)[1, (WIDE, HIGH)](
+    np.ones((TALL, BROAD), np.float32),
+    np.ones((K, K), np.float32),
+    np.zeros((HIGH, WIDE), np.float32),
+)
+
+# %% [markdown]
+# ## Measure: what does the tile save?
+#
+# An image of 8192 × 8192, 268 MB, and 5 × 5 taps. By hand, at 4.3 TB/s and 60 TFLOP/s:
+# how long does it take to read the image and write the result, and how long are the
+# 2 · 25 · 8188² operations? And the loads: an SM serves one request of a warp in a
+# clock cycle, from the L1 cache or from shared memory alike. There are 25 requests for
+# x, and 25 for w, for each 32 results. 132 SMs at 1.98 GHz: how long?
+#
+# `rows`, below, is the next idea, the one of chapter 19: let a thread compute eight
+# results, one below the other. It keeps eight elements of x in **registers**, goes down
+# its column, and with each *one* element and *one* tap that it loads it does eight
+# multiplications. The filter comes column by column, and its size is fixed when the
+# kernel is made, for the sake of the shared array.
+
+# %% tags=["given"]
+ROWS = 8  # results of a thread
+
+
+def make_rows(k):
+    """Return a kernel for k x k taps; blocks of 128, 32 x 32 results."""
+    side = 31 + k
+    cells = side * side
+
+    @cuda.jit
+    def rows(x, taps, out):  # taps: (k * k,), column by column
+        tile = cuda.shared.array(cells, float32)
+        sums = cuda.local.array(ROWS, float32)
+        v = cuda.local.array(ROWS, float32)
+        t = uint32(cuda.threadIdx.x)
+        tx, ty = t % 32, t // 32
+        top, left = 32 * cuda.blockIdx.y, 32 * cuda.blockIdx.x
+
+        for cell in range(t, cells, 128):
+            i, j = int32(top + cell // side), int32(left + cell % side)
+            if i < x.shape[0] and j < x.shape[1]:
+                tile[cell] = x[i, j]
+        cuda.syncthreads()
+
+        for r in range(ROWS):
+            sums[r] = float32(0)
+        n = uint32(0)
+        for q in range(k):
+            at = uint32(ROWS * side * ty + tx + q)
+            for r in range(ROWS - 1):
+                v[r] = tile[at + r * side]
+            at += uint32((ROWS - 1) * side)
+            for _ in range(k):
+                v[ROWS - 1] = tile[at]
+                tap = taps[n]
+                at, n = uint32(at + side), uint32(n + 1)
+                for r in range(ROWS):
+                    sums[r] += v[r] * tap
+                for r in range(ROWS - 1):
+                    v[r] = v[r + 1]
+
+        for r in range(ROWS):
+            row, col = top + ROWS * ty + r, left + tx
+            if row < out.shape[0] and col < out.shape[1]:
+                out[row, col] = sums[r]
+
+    return rows
+
+
+# %%
+guess = {"correlate": None, "correlate_tiled": None, "rows": None}
+
+
+def filters(size, k):
+    """Return what correlates a size x size image with k x k taps."""
+
+    def build():
+        m = size - k + 1
+        x = torch.randn(size, size, device="cuda")
+        w = torch.randn(k, k, device="cuda") / k
+        out = torch.empty(m, m, device="cuda")
+        down = w.T.contiguous().view(-1)
+        d_x, d_w, d_down, d_out = map(cuda.as_cuda_array, (x, w, down, out))
+        rows, across = make_rows(k), -(-m // 32)
+        x4, w4 = x[None, None], w[None, None]
+
+        def by_fft():
+            spectrum = torch.fft.rfft2(w, (size, size)).conj()
+            product = torch.fft.rfft2(x).mul_(spectrum)
+            return torch.fft.irfft2(product, (size, size))[:m, :m]
+
+        found = {
+            "cuDNN": lambda: F.conv2d(x4, w4),
+            "correlate": lambda: correlate[blocks_of(m, m)](d_x, d_w, d_out),
+            "rows": lambda: rows[(across, across), 128](d_x, d_down, d_out),
+            "FFT": by_fft,
+        }
+        wanted = F.conv2d(x4[..., : k + 63, : k + 63].double(), w4.double())
+        for name, way in found.items():
+            got = way()
+            corner = (out if got is None else got.view(m, m))[:64, :64]
+            off = torch.linalg.vector_norm(corner - wanted[0, 0])
+            assert off < 1e-5 * torch.linalg.vector_norm(wanted), name
+
+        if k == K:
+            found["correlate_tiled"] = lambda: correlate_tiled[blocks_of(m, m)](
+                d_x, d_w, d_out
+            )
+            found["copy"] = lambda: out.copy_(x[:m, :m])
+        return found
+
+    return build
+
+
+five = bench.compare(
+    "5 x 5 taps, image 8192 x 8192",
+    filters(8192, K),
+    baseline="cuDNN",
+    flops=2 * K * K * (8192 - K + 1) ** 2,
+    guess=guess,
+)
+five
+
+# %% [markdown] tags=["solution"]
+# TODO discuss
+
+# %% [markdown]
+# ## 4 · Backwards
+#
+# A network is trained by gradients: given dL/dy for each result y of a layer, what are
+# dL/dx and dL/dw? For y = correlate(x, w),
+#
+#     y[i, j] = sum over p, q of   x[i + p, j + q] * w[p, q]
+#
+# tap w[p, q] multiplies x[i + p, j + q] in *every* result, so
+#
+#     dw[p, q] = sum over i, j of   x[i + p, j + q] * dy[i, j]
+#
+# which is a valid correlation again, of x with dy. And element x[a, b] is in those
+# results for which i + p = a and j + q = b, so
+#
+#     dx[a, b] = sum over p, q of   dy[a - p, b - q] * w[p, q]
+#
+# as far as there is such a dy: outside it counts as 0. The minus signs say that this is
+# a convolution, and the size of dx, larger than dy, that it is the *full* one. This is
+# the exercise. (`dw` is given: a block for each tap, a sum as in chapter 14.)
+#
+# ```python
+# grad_data(dy, w, dx)    # (h, w), (kh, kw) -> (h + kh - 1, w + kw - 1)  float32
+# ```
+#
+# Stuck? `hint("grad_data")`.
+
+
+# %% tags=["given"]
+@cuda.jit
+def grad_weights(x, dy, dw):
+    """Write the sum of x[i + p, j + q] * dy[i, j] into dw[p, q]; a block each."""
+    parts = cuda.shared.array(8, float32)
+    q, p = cuda.blockIdx.x, cuda.blockIdx.y
+    me = cuda.threadIdx.x
+
+    mine = float32(0)
+    for cell in range(me, dy.size, 256):
+        i, j = cell // dy.shape[1], cell % dy.shape[1]
+        mine += x[i + p, j + q] * dy[i, j]
+
+    for delta in (16, 8, 4, 2, 1):
+        mine += cuda.shfl_down_sync(0xFFFFFFFF, mine, delta)
+    if me % 32 == 0:
+        parts[me // 32] = mine
+    cuda.syncthreads()
+    if me == 0:
+        whole = float32(0)
+        for k in range(8):
+            whole += parts[k]
+        dw[p, q] = whole
+
+
+# %%
+@cuda.jit
+def grad_data(dy, w, dx):
+    """Write the full convolution of dy with w into dx."""
+    col, row = cuda.grid(2)
+
+    # about 8 lines
+    # BEGIN SOLUTION
+    if row < dx.shape[0] and col < dx.shape[1]:
+        value = float32(0)
+        for p in range(w.shape[0]):
+            for q in range(w.shape[1]):
+                i, j = row - p, col - q
+                if 0 <= i < dy.shape[0] and 0 <= j < dy.shape[1]:
+                    value += dy[i, j] * w[p, q]
+        dx[row, col] = value
+    # END SOLUTION
+
+
+# %%
+check(
+    grad_data,
+    spec=lambda dy, w: turned_round(dy, w, w.shape[0] - 1, w.shape[1] - 1),
+    inputs=image_and_filter,
+    sizes=[(7, 33, 3, 2), (1, 2, 5, 4), (8, 9, 1, 3)],
+    launch=lambda h, w, kh, kw: blocks_of(h + kh - 1, w + kw - 1),
+    full=(1000, 1203, 4, 5),
+)
+
+# %% [markdown]
+# A formula for a gradient is checked by **finite differences**: change one number by a
+# little, ε to either side, and see what the loss does. Take L = ½ Σ y², for which
+# dL/dy = y. In float64, from the definition, for every element of x and every tap. Once
+# your kernels are right, both lines should say something near 1e-7.
+
+# %%
+rng = np.random.default_rng(23)
+x = rng.standard_normal((9, 8), np.float32)
+w = rng.standard_normal((3, 2), np.float32)
+
+
+def loss(x, w):
+    return 0.5 * (slide(x, w) ** 2).sum()
+
+
+def by_differences(of, at, eps=1e-4):
+    """Return the gradient of `of` at an array, one element after the other."""
+    found = np.empty(at.shape)
+    for place in np.ndindex(*at.shape):
+        step = np.zeros(at.shape)
+        step[place] = eps
+        found[place] = (of(at + step) - of(at - step)) / (2 * eps)
+    return found
+
+
+def relative(got, wanted):
+    """Return the error of an array, relative to its size."""
+    return np.linalg.norm(got - wanted) / np.linalg.norm(wanted)
+
+
+x64, w64 = x.astype(np.float64), w.astype(np.float64)
+dy = slide(x64, w64).astype(np.float32)
+dx, dw = np.zeros_like(x), np.zeros_like(w)
+grad_data[blocks_of(*dx.shape)](dy, w, dx)
+grad_weights[(2, 3), 256](x, dy, dw)
+
+dx_error = relative(dx, by_differences(lambda a: loss(a, w64), x64))
+dw_error = relative(dw, by_differences(lambda a: loss(x64, a), w64))
+print(f"dx: {dx_error:.0e}\ndw: {dw_error:.0e}")
+
+# %% tags=["solution"]
+assert max(dx_error, dw_error) < 1e-5
+
+# %% [markdown]
+# ## Measure: a layer of a network
+#
+# Here there are images by the dozen, *channels*, and a filter for each pair of an input
+# and an output channel. x is (n, c, h, w), the weights (f, c, 3, 3), and
+#
+#     y[n, f, i, j] = sum over c, p, q of
+#                         x[n, c, i + p - 1, j + q - 1] * w[f, c, p, q]
+#
+# with a frame of zeros. Take a layer of a ResNet: 32 images, 64 channels in, 64 out, 56
+# × 56 pixels. By hand: how many operations, how many bytes of x, w and y? How long for
+# either at 60 TFLOP/s and 4.3 TB/s?
+#
+# Five ways.
+#
+# - `direct`: a thread for each y, as in exercise 1.
+# - **im2col** and a matrix product. For each pixel the 9 × 64 numbers under the filter
+#   become a column of a matrix; then the layer is *one* product of (64, 576) by
+#   (576, pixels), and cuBLAS does it. Nine copies of x have to be written and read.
+# - `layer_tiled`: what im2col does, without ever writing the matrix. A block takes 4 ×
+#   32 pixels and all 64 filters; a thread takes 4 pixels and 8 filters, 32 sums in
+#   registers, as the matrix products of chapter 19 do.
+# - FFT: 64 × 64 points, a product for each pair of channels and each frequency.
+# - cuDNN, with all its algorithms to choose from, by trying them first.
+#
+# Which order do you expect?
+
+
+# %% tags=["given"]
+@cuda.jit
+def layer_direct(x, w, out):
+    """A thread for each result; 3 x 3 taps, zeros outside."""
+    cell = cuda.grid(1)
+    f, n = cuda.blockIdx.y, cuda.blockIdx.z
+    height, width = x.shape[2], x.shape[3]
+
+    if cell < height * width:
+        row, col = cell // width, cell % width
+        total = float32(0)
+        for c in range(x.shape[1]):
+            for p in range(3):
+                for q in range(3):
+                    i, j = row + p - 1, col + q - 1
+                    if 0 <= i < height and 0 <= j < width:
+                        total += x[n, c, i, j] * w[f, c, p, q]
+        out[n, f, row, col] = total
+
+
+@cuda.jit
+def im2col(x, cols):
+    """(n, c, h, w) -> (n, 9 c, h w): what each tap sees, zeros outside."""
+    cell = cuda.grid(1)
+    tap, n = cuda.blockIdx.y, cuda.blockIdx.z
+    height, width = x.shape[2], x.shape[3]
+
+    if cell < height * width:
+        i = cell // width + tap // 3 % 3 - 1
+        j = cell % width + tap % 3 - 1
+        seen = float32(0)
+        if 0 <= i < height and 0 <= j < width:
+            seen = x[n, tap // 9, i, j]
+        cols[n, tap, cell] = seen
+
+
+# %% tags=["given"]
+DEEP = 8  # channels at a time
+TAPS = 9 * DEEP
+
+
+@cuda.jit(device=True)
+def add_products(sums, a, b, c, d, taps, tap, f):
+    """Add four pixels times eight filters' taps to 4 x 8 sums."""
+    for half in range(2):
+        w = load4(taps, (tap, f + 4 * half))
+        for g in range(4):
+            sums[0, 4 * half + g] += a * w[g]
+            sums[1, 4 * half + g] += b * w[g]
+            sums[2, 4 * half + g] += c * w[g]
+            sums[3, 4 * half + g] += d * w[g]
+
+
+@cuda.jit
+def layer_tiled(x, w, out):
+    """3 x 3 taps, 64 filters: w is (9 c, 64). Blocks of 256, 4 x 32 pixels."""
+    tile = cuda.shared.array((DEEP, 6, 36), float32)
+    taps = cuda.shared.array((TAPS, 64), float32)
+    sums = cuda.local.array((4, 8), float32)
+    t = uint32(cuda.threadIdx.x)
+    tx, ty, f = 4 * (t % 8), t // 8 % 4, 8 * (t // 32)
+    top, left = int32(4 * cuda.blockIdx.y), int32(32 * cuda.blockIdx.x)
+    height, width, n = int32(x.shape[2]), int32(x.shape[3]), cuda.blockIdx.z
+
+    for k in range(4):
+        for g in range(8):
+            sums[k, g] = float32(0)
+
+    for first in range(0, x.shape[1], DEEP):
+        for cell in range(t, DEEP * 6 * 36, 256):
+            c, a, b = cell // 216, cell // 36 % 6, cell % 36
+            i, j = int32(top + a - 1), int32(left + b - 1)
+            seen = float32(0)
+            if 0 <= i < height and 0 <= j < width:
+                seen = x[n, first + c, i, j]
+            tile[c, a, b] = seen
+        for four in range(t, 16 * TAPS, 256):
+            at = four // 16, 4 * (four % 16)
+            a, b, c, d = load4(w, (9 * first + at[0], at[1]))
+            store4(taps, at, a, b, c, d)
+        cuda.syncthreads()
+
+        for c in range(DEEP):
+            for p in range(3):
+                a, b, c4, d = load4(tile[c, ty + p], tx)
+                e, g, _, _ = load4(tile[c, ty + p], tx + 4)
+                tap = 9 * c + 3 * p
+                add_products(sums, a, b, c4, d, taps, tap, f)
+                add_products(sums, b, c4, d, e, taps, tap + 1, f)
+                add_products(sums, c4, d, e, g, taps, tap + 2, f)
+        cuda.syncthreads()
+
+    for g in range(8):
+        for k in range(4):
+            if top + ty < height and left + tx + k < width:
+                out[n, f + g, top + ty, left + tx + k] = sums[k, g]
+
+
+# %%
+guess = {"direct": None, "im2col, matmul": None, "layer_tiled": None, "FFT": None}
+
+
+def layer_ways():
+    n, c, f, s = 32, 64, 64, 56
+    x = torch.randn(n, c, s, s, device="cuda")
+    w = torch.randn(f, c, 3, 3, device="cuda") / 24
+    out = torch.empty(n, f, s, s, device="cuda")
+    cols = torch.empty(n, 9 * c, s * s, device="cuda")
+    flat = w.view(f, 9 * c)
+    d_x, d_w, d_out, d_cols, d_taps = map(
+        cuda.as_cuda_array, (x, w, out, cols, flat.T.contiguous())
+    )
+    last = torch.channels_last
+    x_last, w_last = x.to(memory_format=last), w.to(memory_format=last)
+    spectra = torch.fft.rfft2(w, (64, 64)).conj()
+
+    def by_matrix():
+        im2col[(-(-s * s // 256), 9 * c, n), 256](d_x, d_cols)
+        return torch.matmul(flat, cols)
+
+    def by_fft():
+        seen = torch.fft.rfft2(F.pad(x, (1, 1, 1, 1)), (64, 64))
+        product = torch.einsum("ncij,fcij->nfij", seen, spectra)
+        return torch.fft.irfft2(product, (64, 64))[..., :s, :s]
+
+    def direct():
+        layer_direct[(-(-s * s // 128), f, n), 128](d_x, d_w, d_out)
+        return out
+
+    def tiled():
+        layer_tiled[(2, 14, n), 256](d_x, d_taps, d_out)
+        return out
+
+    ways = {
+        "cuDNN": lambda: F.conv2d(x, w, padding=1),
+        "cuDNN, channels last": lambda: F.conv2d(x_last, w_last, padding=1),
+        "direct": direct,
+        "im2col, matmul": by_matrix,
+        "layer_tiled": tiled,
+        "FFT": by_fft,
+    }
+    wanted = F.conv2d(x[:1].double(), w.double(), padding=1)
+    for name, way in ways.items():
+        got = way().reshape(n, f, s, s)[:1]
+        error = torch.linalg.vector_norm(got - wanted)
+        assert error < 1e-5 * torch.linalg.vector_norm(wanted), name
+    return ways
+
+
+layer = bench.compare(
+    "32 x 64 x 56 x 56, 64 filters of 3 x 3",
+    layer_ways,
+    baseline="cuDNN",
+    flops=2 * 32 * 64 * 64 * 9 * 56**2,
+    guess=guess,
+)
+layer
+
+# %% [markdown] tags=["solution"]
+# TODO discuss
+
+# %% [markdown]
+# ## 5 · A transform by hand
+#
+# The **discrete Fourier transform** of n numbers asks how much of each frequency is in
+# them. With the n-th root of unity w = exp(-2πi / n), which is one n-th of a turn,
+# clockwise,
+#
+#     X[k] = sum over j of   x[j] * w^(j k)          k = 0 ... n - 1
+#
+# For n = 4 the root is w = -i, and its powers are 1, -i, -1, i, over and over. So
+#
+#     X[0] = x0 +   x1 + x2 +   x3        X[1] = x0 - i x1 - x2 + i x3
+#     X[2] = x0 -   x1 + x2 -   x3        X[3] = x0 + i x1 - x2 - i x3
+#
+# By hand, on paper: the transforms of [1, 1, 1, 1], of [1, -1, 1, -1], of [1, 0, 0, 0]
+# and of [1, 0, -1, 0]. Then write the sum as a Python function, for lists of any
+# length, and compare. `cmath.exp` and `cmath.pi` are there; `1j` is Python's i.
+#
+# ```python
+# dft([1, 1, 1, 1])    # a list of n complex numbers
+# ```
+#
+# Stuck? `hint("dft")`.
+
+
+# %%
+def dft(x):
+    """Return the discrete Fourier transform of a list of numbers."""
+    # about 6 lines
+    # BEGIN SOLUTION
+    n = len(x)
+    root = cmath.exp(-2j * cmath.pi / n)
+    return [sum(x[j] * root ** (j * k % n) for j in range(n)) for k in range(n)]
+    # END SOLUTION
+
+
+# %%
+def lists_to_transform(rng):
+    """What you did by hand, and some that nobody would."""
+    by_hand = [[1, 1, 1, 1], [1, -1, 1, -1], [1, 0, 0, 0], [1, 0, -1, 0]]
+    more = [rng.standard_normal(n).tolist() for n in (1, 3, 8, 30)]
+    turning = np.exp(2j * np.pi * rng.random(5)).tolist()
+    return [(x,) for x in [*by_hand, *more, turning]]
+
+
+check(dft, spec=np.fft.fft, inputs=lists_to_transform)
+
+# %% tags=["solution"]
+for signal in ([1, 1, 1, 1], [1, -1, 1, -1], [1, 0, 0, 0], [1, 0, -1, 0]):
+    print(signal, "->", np.round(dft(signal), 12) + 0)
+
+# %% [markdown] tags=["solution"]
+# [4, 0, 0, 0]: a constant is all frequency 0. [0, 0, 4, 0]: up and down at every step
+# is frequency 2, the highest there is with four points. [1, 1, 1, 1]: one impulse has
+# every frequency in equal parts. [0, 2, 0, 2]: a cosine that turns once is frequency 1,
+# and frequency 3, which is -1 counted from the other end.
+#
+# n² multiplications. Doubling n makes it four times as long, and that is what the next
+# exercise is about.
+
+# %% [markdown]
+# ## The idea of the FFT
+#
+# Split the sum into even and odd places. Each half is a transform of half the size:
+#
+#     X[k]         = E[k] + w^k O[k]
+#     X[k + n / 2] = E[k] - w^k O[k]          since w^(n / 2) = -1
+#
+# Two transforms of n / 2 and n / 2 such **butterflies**. The halves split again, and
+# after log2(n) levels there is nothing left to split: 10 levels of 512 butterflies for
+# 1,024 points, 51,200 operations in place of 8 million. The factors w^k are called
+# **twiddles**.
+#
+# There are many ways to lay this out. Stockham's has no bit reversal: it goes through
+# the levels from small to large, and each level writes its results where the *next* one
+# wants to read. With `s` the size of the transforms that are ready (1, 2, 4, ... n/2),
+# butterfly `t` (0 ... n/2 - 1) does this:
+#
+#     k = t % s                                  its place within a transform
+#     a, b = z[t],  z[t + n/2] * w^(k * (n / 2 / s))
+#     z'[2 * t - k]     = a + b
+#     z'[2 * t - k + s] = a - b
+#
+# The reads are always the same, `t` and `t + n/2`: neighbouring lanes, neighbouring
+# elements. In NumPy, where `z'` is a new array each time:
+
+
+# %%
+def stockham(x):
+    """Transform a vector whose length is a power of two."""
+    n, z = len(x), np.array(x, np.complex128)
+    t = np.arange(n // 2)
+    s = 1
+    while s < n:
+        k = t % s
+        a, b = z[t], z[t + n // 2] * np.exp(-1j * np.pi * k / s)
+        z = np.empty_like(z)
+        z[2 * t - k], z[2 * t - k + s] = a + b, a - b
+        s *= 2
+    return z
+
+
+signal = np.random.default_rng(1).standard_normal(64)
+print(np.abs(stockham(signal) - np.fft.fft(signal)).max())
+
+# %% [markdown]
+# ## 6 · Ten passes in shared memory
+#
+# A block of 512 threads transforms a row of 1,024 complex numbers. It lies in `z`, in
+# shared memory, from the first pass to the last; a thread does one butterfly a pass.
+#
+# There is one `z`, not two. Between the reading and the writing of a pass, and between
+# the writing and the reading of the next, all threads have to wait: think about who
+# would be hurt otherwise. `table[m]` is w^m, for m below 1,024, and `times(a, b)`
+# multiplies two complex64. (`a * b` would do as well.)
+#
+# ```python
+# fft_shared(x, table, out)    # (rows, 1024) complex64; a block of 512 a row
+# ```
+#
+# Stuck? `hint("fft_shared")`.
+
+# %% tags=["given"]
+POINTS, HALF = 1024, 512
+
+
+def roots(n):
+    """The n-th roots of unity: w^0, w^1, ... w^(n - 1), clockwise."""
+    return np.exp(-2j * np.pi * np.arange(n) / n).astype(np.complex64)
+
+
+def rows_to_transform(rng, rows):
+    """Random complex rows, and the table of roots."""
+    parts = rng.standard_normal((2, rows, POINTS), np.float32)
+    return parts[0] + 1j * parts[1], roots(POINTS)
+
+
+@cuda.jit(device=True)
+def times(z, w):
+    """Return the product of two complex numbers."""
+    return complex(z.real * w.real - z.imag * w.imag, z.real * w.imag + z.imag * w.real)
+
+
+# %%
+@cuda.jit
+def fft_shared(x, table, out):
+    """Transform each row of x into the same row of out."""
+    z = cuda.shared.array(POINTS, complex64)
+    row, t = cuda.blockIdx.x, cuda.threadIdx.x
+    z[t] = x[row, t]
+    z[t + HALF] = x[row, t + HALF]
+    cuda.syncthreads()
+
+    # about 12 lines
+    # BEGIN SOLUTION
+    s = 1
+    while s < POINTS:
+        k = t % s
+        a = z[t]
+        b = times(z[t + HALF], table[k * (HALF // s)])
+        cuda.syncthreads()
+
+        z[2 * t - k] = a + b
+        z[2 * t - k + s] = a - b
+        cuda.syncthreads()
+        s *= 2
+
+    out[row, t] = z[t]
+    out[row, t + HALF] = z[t + HALF]
+    # END SOLUTION
+
+
+# %%
+check(
+    fft_shared,
+    spec=lambda x, table: np.fft.fft(x.astype(np.complex128)),
+    inputs=rows_to_transform,
+    sizes=[1, 2],
+    launch=lambda rows: (rows, HALF),
+    full=1000,
+    limits={"loads": 14},
+)
+
+# %% [markdown] tags=["solution"]
+# Without the first barrier a fast warp writes its results over numbers that a slow one
+# has still to read. Without the second, it reads what has not been written yet. With
+# two arrays, one to read and one to write, one barrier a pass would be enough, for
+# twice the shared memory.
+
+# %% [markdown]
+# ## More points a thread
+#
+# Every pass goes through shared memory, with two barriers. But a thread that holds four
+# points can do two levels at once, in registers: a **radix-4** butterfly, which is the
+# four-point transform that you did by hand. Times -i costs nothing, it exchanges the
+# parts. Eight points make three levels, sixteen make four. So 1,024 points take
+#
+# | points in a thread | passes | trips through shared memory |
+# | --- | --- | --- |
+# | 2 | 2 · 2 · 2 · 2 · 2 · 2 · 2 · 2 · 2 · 2 | 9 |
+# | 4 | 4 · 4 · 4 · 4 · 4 | 4 |
+# | 16 | 8 · 16 · 8 | 2 |
+#
+# The general pass of radix R is the one above with R in place of 2: read `z[t + r n/R]`
+# for r = 0 ... R-1, multiply by the twiddles, transform the R numbers, write to
+# `R (t - k) + k + r s`.
+#
+# The second cell is the fastest one of this lab. Sixteen points a thread are two
+# *neighbouring* butterflies of radix 8, so that a thread loads two complex numbers, 16
+# bytes, at a time. Real and imaginary parts lie in shared arrays of their own, with
+# gaps that keep the lanes in 32 different banks. The twiddles are powers of one number.
+
+
+# %% tags=["given"]
+@cuda.jit(device=True)
+def turned(z):
+    """Return -i z, a quarter of a turn."""
+    return complex(z.imag, -z.real)
+
+
+@cuda.jit(device=True)
+def dft4(a, b, c, d):
+    """Transform four numbers."""
+    p, q, r, s = a + c, a - c, b + d, turned(b - d)
+    return p + r, q + s, p - r, q - s
+
+
+@cuda.jit(device=True)
+def twiddle(v, first, count, w):
+    """Multiply v[first + r] by w^r, for r below count."""
+    power = cuda.local.array(16, complex64)
+    power[1] = w
+    for r in range(2, count):
+        power[r] = times(power[r // 2], power[r - r // 2])
+    for r in range(1, count):
+        v[first + r] = times(v[first + r], power[r])
+
+
+@cuda.jit
+def fft_radix4(x, table, out):
+    """Four points a thread, five passes; blocks of 256."""
+    re = cuda.shared.array(POINTS, float32)
+    im = cuda.shared.array(POINTS, float32)
+    v = cuda.local.array(4, complex64)
+    row, t = cuda.blockIdx.x, uint32(cuda.threadIdx.x)
+
+    for r in range(4):
+        v[r] = x[row, t + 256 * r]
+    v[0], v[1], v[2], v[3] = dft4(v[0], v[1], v[2], v[3])
+    for level in range(4):
+        s = uint32(1 << 2 * level)
+        at = 4 * t - 3 * (t & uint32(s - 1))
+        if level > 0:
+            cuda.syncthreads()
+        for r in range(4):
+            re[at + r * s], im[at + r * s] = v[r].real, v[r].imag
+        cuda.syncthreads()
+
+        for r in range(4):
+            v[r] = complex(re[t + 256 * r], im[t + 256 * r])
+        k = t & uint32(4 * s - 1)
+        twiddle(v, 0, 4, table[k * (64 >> 2 * level)])
+        v[0], v[1], v[2], v[3] = dft4(v[0], v[1], v[2], v[3])
+    for r in range(4):
+        out[row, t + 256 * r] = v[r]
+
+
+# %% tags=["given"]
+ROOT_HALF = np.float32(0.5**0.5)
+COS, SIN = np.float32(np.cos(np.pi / 8)), np.float32(np.sin(np.pi / 8))
+GAPPED = POINTS + 64
+
+
+@cuda.jit(device=True)
+def eighth(z):
+    """Return z times (1 - i) / sqrt(2), an eighth of a turn."""
+    return complex(ROOT_HALF * (z.real + z.imag), ROOT_HALF * (z.imag - z.real))
+
+
+@cuda.jit(device=True)
+def dft8(v, k):
+    """Transform v[k] ... v[k + 7] in place."""
+    a, b, c, d = dft4(v[k], v[k + 2], v[k + 4], v[k + 6])
+    e, f, g, h = dft4(v[k + 1], v[k + 3], v[k + 5], v[k + 7])
+    f, g, h = eighth(f), turned(g), turned(eighth(h))
+    v[k], v[k + 1], v[k + 2], v[k + 3] = a + e, b + f, c + g, d + h
+    v[k + 4], v[k + 5], v[k + 6], v[k + 7] = a - e, b - f, c - g, d - h
+
+
+@cuda.jit(device=True)
+def dft16(v):
+    """Transform v[0] ... v[15] in place."""
+    for r in range(4):
+        v[r], v[r + 4], v[r + 8], v[r + 12] = dft4(v[r], v[r + 4], v[r + 8], v[r + 12])
+    once, thrice = complex(COS, -SIN), complex(SIN, -COS)  # sixteenths of a turn
+    v[5], v[6], v[7] = times(v[5], once), eighth(v[6]), times(v[7], thrice)
+    v[9], v[10], v[11] = eighth(v[9]), turned(v[10]), turned(eighth(v[11]))
+    v[13], v[14] = times(v[13], thrice), turned(eighth(v[14]))
+    v[15] = turned(turned(times(v[15], once)))
+    p, q = dft4(v[0], v[1], v[2], v[3]), dft4(v[4], v[5], v[6], v[7])
+    r, s = dft4(v[8], v[9], v[10], v[11]), dft4(v[12], v[13], v[14], v[15])
+    for k in range(4):
+        v[4 * k], v[4 * k + 1], v[4 * k + 2], v[4 * k + 3] = p[k], q[k], r[k], s[k]
+
+
+@cuda.jit(device=True)
+def transform(v, re, im, table, t):
+    """Transform 1,024 points by 64 threads.
+
+    v: points 2 t + 128 r and 2 t + 1 + 128 r, r < 8; so it is before and after.
+    """
+    dft8(v, 0)
+    dft8(v, 8)
+    at = 16 * t + t // 2  # a gap of 1 after every 32
+    for r in range(16):
+        re[at + r], im[at + r] = v[r].real, v[r].imag
+    cuda.syncthreads()
+
+    at = t + t // 32
+    for r in range(16):
+        v[r] = complex(re[at + 66 * r], im[at + 66 * r])
+    cuda.syncthreads()
+    k = t % 8
+    twiddle(v, 0, 16, table[8 * k])
+    dft16(v)
+    at = 136 * (t // 8) + k  # a gap of 8 after every 128
+    for r in range(16):
+        re[at + 8 * r], im[at + 8 * r] = v[r].real, v[r].imag
+    cuda.syncthreads()
+
+    for r in range(8):
+        at = 2 * t + 136 * r
+        v[r], v[8 + r] = complex(re[at], im[at]), complex(re[at + 1], im[at + 1])
+    twiddle(v, 0, 8, table[2 * t])
+    twiddle(v, 8, 8, table[2 * t + 1])
+    dft8(v, 0)
+    dft8(v, 8)
+
+
+@cuda.jit
+def fft_registers(x, table, out):
+    """Sixteen points a thread, 8 x 16 x 8; x and out are float32 (rows, 2048)."""
+    re = cuda.shared.array(GAPPED, float32)
+    im = cuda.shared.array(GAPPED, float32)
+    v = cuda.local.array(16, complex64)
+    row, t = cuda.blockIdx.x, uint32(cuda.threadIdx.x)
+
+    for r in range(8):
+        a, b, c, d = load4(x, (row, 4 * t + 256 * r))
+        v[r], v[8 + r] = complex(a, b), complex(c, d)
+    transform(v, re, im, table, t)
+    for r in range(8):
+        a, b = v[r], v[8 + r]
+        at = row, 4 * t + 256 * r
+        store4(out, at, a.real, a.imag, b.real, b.imag)
+
+
+# %% [markdown]
+# ## Measure: the FFT ladder
+#
+# 65,536 rows of 1,024 complex64, 537 MB, read once and written once. Predict each rung,
+# as a multiple of cuFFT's speed (that is what `torch.fft` calls):
+#
+# - `sum`: the definition, a thread for each X[k], 8 · 1024 operations each;
+# - `ten launches`: each pass of exercise 6 as a kernel of its own, from global memory
+#   to global memory;
+# - `fft_shared`, yours; `radix 4`; `registers`, and the same with 8 bytes at a time
+#   (`pairs apart`), as Numba compiles a load of a complex64.
+#
+# The ceiling is a copy of the same bytes. Where on this scale will cuFFT be?
+
+
+# %% tags=["given"]
+@cuda.jit
+def dft_sum(x, table, out):
+    """The definition: out[row, k] is the sum of x[row, j] table[j k % n]."""
+    k, row = cuda.grid(2)
+    n = int32(x.shape[1])
+    if k < n:
+        total = complex64(0)
+        m = int32(0)
+        for j in range(n):
+            total += times(x[row, j], table[m])
+            m += k
+            if m >= n:
+                m -= n
+        out[row, k] = total
+
+
+@cuda.jit
+def one_pass(x, table, out, s):
+    """One pass of radix 2, from global memory to global memory."""
+    t, row = cuda.grid(2)
+    half = x.shape[1] // 2
+    k = t & (s - 1)
+    a = x[row, t]
+    b = times(x[row, t + half], table[k * (half // s)])
+    out[row, 2 * t - k] = a + b
+    out[row, 2 * t - k + s] = a - b
+
+
+@cuda.jit
+def fft_apart(x, table, out):
+    """fft_registers on complex64 arrays, one element at a time."""
+    re = cuda.shared.array(GAPPED, float32)
+    im = cuda.shared.array(GAPPED, float32)
+    v = cuda.local.array(16, complex64)
+    row, t = cuda.blockIdx.x, uint32(cuda.threadIdx.x)
+    for r in range(8):
+        at = 2 * t + 128 * r
+        v[r], v[8 + r] = x[row, at], x[row, at + 1]
+    transform(v, re, im, table, t)
+    for r in range(8):
+        at = 2 * t + 128 * r
+        out[row, at], out[row, at + 1] = v[r], v[8 + r]
+
+
+# %%
+guess = {
+    "sum": None,
+    "ten launches": None,
+    "fft_shared": None,
+    "radix 4": None,
+    "pairs apart": None,
+    "registers": None,
+}
+
+
+def parts(z):
+    """Return a complex tensor's memory as float32: real, imaginary, real, ..."""
+    return torch.view_as_real(z).flatten(-2)
+
+
+def error_of(got, wanted):
+    """Return the error of a tensor, relative to its size."""
+    off = torch.linalg.vector_norm(got - wanted)
+    return (off / torch.linalg.vector_norm(wanted)).item()
+
+
+def transforms(rows, found=None):
+    """Return what transforms rows of 1,024; their errors go into `found`."""
+
+    def build():
+        x = torch.randn(rows, POINTS, dtype=torch.complex64, device="cuda")
+        out, spare = torch.empty_like(x), torch.empty_like(x)
+        d_x, d_out, d_spare = map(cuda.as_cuda_array, (x, out, spare))
+        p_x, p_out = (cuda.as_cuda_array(parts(z)) for z in (x, out))
+        table = cuda.to_device(roots(POINTS))
+
+        def ten():
+            source = d_x
+            for level in range(10):
+                target = d_out if level % 2 else d_spare
+                launch = one_pass[(4, rows), 128]
+                launch(source, table, target, 1 << level)
+                source = target
+
+        def on(kernel, threads):
+            return lambda: kernel[rows, threads](d_x, table, d_out)
+
+        ways = {
+            "torch.fft": lambda: torch.fft.fft(x),
+            "sum": lambda: dft_sum[(8, rows), 128](d_x, table, d_out),
+            "ten launches": ten,
+            "fft_shared": on(fft_shared, HALF),
+            "radix 4": on(fft_radix4, 256),
+            "pairs apart": on(fft_apart, 64),
+            "registers": lambda: fft_registers[rows, 64](p_x, table, p_out),
+            "copy": lambda: out.copy_(x),
+        }
+        if found is not None:
+            wanted = torch.fft.fft(x[:1000].to(torch.complex128))
+            for name in [n for n in ways if n != "copy"]:
+                got = ways[name]()
+                got = out if got is None else got
+                found[name] = error_of(got[:1000], wanted)
+        return ways
+
+    return build
+
+
+errors = {}
+ladder = bench.compare(
+    "65536 x 1024 complex64",
+    transforms(1 << 16, errors),
+    baseline="torch.fft",
+    bytes=2 * 8 * POINTS << 16,
+    ceiling="copy",
+    guess=guess,
+)
+ladder
+
+# %% [markdown] tags=["solution"]
+# TODO discuss
+
+# %% [markdown]
+# And how accurate are they? Relative errors, against float64. A sum of 1,024 products
+# and a tree of ten levels: which is better?
+
+# %%
+for name, error in errors.items():
+    print(f"{name:14} {error:.1e}")
+
+# %% tags=["solution"]
+if errors:
+    assert max(errors.values()) < 1e-6
+    from weft.bench import results
+
+    results.record(
+        "23_convolution_fft",
+        [
+            {
+                "case": "relative error of 1024 points",
+                "name": name,
+                "value": float(f"{error * 1e9:.3g}"),
+                "unit": "× 10⁻⁹",
+            }
+            for name, error in errors.items()
+        ],
+    )
+
+# %% [markdown] tags=["solution"]
+# TODO discuss
+
+# %% [markdown]
+# ## Measure: a million points
+#
+# 2^20 points do not fit into one SM. But the rule that split a sum into even and odd
+# places splits it into 1,024 × 1,024 as well. Write the million as a matrix, row by row
+# (element j is in row j // 1024). Then
+#
+# 1. transform every *column*;
+# 2. multiply element (r, c) by w^(r c), with w the 2^20-th root;
+# 3. transform every *row*;
+# 4. read the result column by column.
+#
+# In NumPy that is three lines, below, for 32 × 32. On the GPU it is two kernels around
+# `transform`, with steps 2 and 4 on their way. Each reads and writes everything once:
+# so two copies' time is what we can hope for. Both have to go down columns, once to
+# read and write, once to write; a block takes four neighbouring columns, so that it has
+# 32 bytes, a sector, of each row.
+
+
+# %%
+def four_steps(x, n):
+    """Transform n * n points as a matrix of n x n."""
+    z = np.fft.fft(x.reshape(n, n), axis=0)
+    z *= np.exp(-2j * np.pi * np.outer(np.arange(n), np.arange(n)) / n**2)
+    return np.fft.fft(z, axis=1).T.ravel()
+
+
+signal = np.random.default_rng(2).standard_normal(1024)
+print(np.abs(four_steps(signal, 32) - np.fft.fft(signal)).max())
+
+# %% tags=["given"]
+SIDE = 4  # columns, or rows, of a block of 256
+
+
+@cuda.jit
+def columns(x, table, fine, out):
+    """Steps 1 and 2; (batch, 1024, 1024). fine[m] is w^m, table[m] is w^(1024 m)."""
+    re = cuda.shared.array((SIDE, GAPPED), float32)
+    im = cuda.shared.array((SIDE, GAPPED), float32)
+    v = cuda.local.array(16, complex64)
+    c, t = uint32(cuda.threadIdx.x % SIDE), uint32(cuda.threadIdx.x // SIDE)
+    col, b = uint32(SIDE * cuda.blockIdx.x + c), cuda.blockIdx.y
+
+    for r in range(8):
+        at = 2 * t + 128 * r
+        v[r], v[8 + r] = x[b, at, col], x[b, at + 1, col]
+    transform(v, re[c], im[c], table, t)
+    m, step = uint32(2 * t * col), uint32(128 * col)
+    w = times(table[m // 1024], fine[m % 1024])
+    w_step = times(table[step // 1024], fine[step % 1024])
+    for r in range(8):
+        at = 2 * t + 128 * r
+        out[b, at, col] = times(v[r], w)
+        out[b, at + 1, col] = times(v[8 + r], times(w, fine[col]))
+        w = times(w, w_step)
+
+
+@cuda.jit
+def rows_to_columns(x, table, out):
+    """Steps 3 and 4; (batch, 1024, 1024)."""
+    re = cuda.shared.array((SIDE, GAPPED), float32)
+    im = cuda.shared.array((SIDE, GAPPED), float32)
+    v = cuda.local.array(16, complex64)
+    c, t = uint32(cuda.threadIdx.x % SIDE), uint32(cuda.threadIdx.x // SIDE)
+    row, b = uint32(SIDE * cuda.blockIdx.x + c), cuda.blockIdx.y
+
+    for r in range(8):
+        at = 2 * t + 128 * r
+        v[r], v[8 + r] = x[b, row, at], x[b, row, at + 1]
+    transform(v, re[c], im[c], table, t)
+    for r in range(8):
+        at = 2 * t + 128 * r
+        out[b, at, row], out[b, at + 1, row] = v[r], v[8 + r]
+
+
+# %%
+guess = {"two kernels": None}
+
+
+def millions():
+    count, n = 64, 1 << 20
+    x = torch.randn(count, n, dtype=torch.complex64, device="cuda")
+    half, out = torch.empty_like(x), torch.empty_like(x)
+    d_x, d_half, d_out = (
+        cuda.as_cuda_array(z.view(count, POINTS, POINTS)) for z in (x, half, out)
+    )
+    turn = np.exp(-2j * np.pi * np.arange(POINTS) / n)
+    table = cuda.to_device(roots(POINTS))
+    fine = cuda.to_device(turn.astype(np.complex64))
+    shape = (POINTS // SIDE, count), 256
+
+    def two():
+        columns[shape](d_x, table, fine, d_half)
+        rows_to_columns[shape](d_half, table, d_out)
+
+    two()
+    wanted = torch.fft.fft(x[:1].to(torch.complex128))
+    assert error_of(out[:1], wanted) < 1e-6
+    return {
+        "torch.fft": lambda: torch.fft.fft(x),
+        "two kernels": two,
+        "copy": lambda: out.copy_(x),
+    }
+
+
+large = bench.compare(
+    "64 x 2^20 complex64",
+    millions,
+    baseline="torch.fft",
+    bytes=2 * 8 * 64 << 20,
+    ceiling="copy",
+    guess=guess,
+)
+large
+
+# %% [markdown] tags=["solution"]
+# TODO discuss
+
+# %% [markdown]
+# ## Filters by FFT
+#
+# The **convolution theorem**: transform both, multiply, transform back, and you have
+# their convolution. Not quite the one of exercise 2: the transform takes everything as
+# going round in circles, so what leaves at the end comes in again at the start. For the
+# valid results that is no harm, as those never reach over an end.
+#
+# `by_fft`, above, uses this for whole images: with the complex conjugate, as it is a
+# correlation. Its work hardly depends on the size of the filter. The direct kernels'
+# work grows as k². So there is a k from which on the FFT is faster. For a 4096 × 4096
+# image, count: the FFT's operations are about 2.5 n log2(n) for a real transform of n =
+# 2^24 points, three times; a direct kernel needs 2 k² n. Where do they meet? And where
+# will they meet on the clock, if the FFT runs at a few TFLOP/s and `rows` at 30?
+
+# %%
+guess = {"rows": None, "FFT": None}
+widths = (3, 5, 7, 11, 15, 23, 31, 47, 63)
+by_width = {
+    k: bench.compare(
+        f"{k} x {k} taps, image 4096 x 4096",
+        filters(4096, k),
+        baseline="cuDNN",
+        flops=2 * k * k * (4096 - k + 1) ** 2,
+        guess=guess if k in (7, 31) else None,
+    )
+    for k in widths
+}
+by_width[7]
+
+# %%
+by_width[31]
+
+# %%
+if all(len(table) for table in by_width.values()):
+    _, axes = plt.subplots(figsize=(7, 4), dpi=72)
+    marks = {"cuDNN": "s--", "correlate": "^:", "rows": "o-", "FFT": "d-."}
+    for name, mark in marks.items():
+        shown = [by_width[k][name].ms for k in widths]
+        axes.loglog(widths, shown, mark, label=name)
+    axes.set_xticks(widths, [str(k) for k in widths])
+    axes.minorticks_off()
+    axes.set_xlabel("taps across, k")
+    axes.set_ylabel("ms")
+    axes.grid(alpha=0.3)
+    axes.legend()
+    plt.show()
+
+# %% [markdown] tags=["solution"]
+# TODO discuss
+
+# %% [markdown]
+# ## A filter that never leaves the SM
+#
+# Last, a long signal: 2^26 complex samples, as a radio delivers them, and a filter of
+# 257 taps. With library calls: cut the signal into pieces of 1,024 that overlap by 256,
+# transform, multiply, transform back, throw away of each piece the 256 results that
+# have gone round in circles. This is called **overlap-save**. Each call reads and
+# writes everything.
+#
+# But `transform` leaves its results in registers. So one kernel can do all of it. The
+# inverse transform is the transform of the conjugate, conjugated; the 1 / 1024 is in
+# the filter's spectrum already. By hand: it reads 1,024 samples for 768 results. What
+# is that in bytes, beside a copy, and in operations?
+
+
+# %% tags=["given"]
+@cuda.jit
+def filter_fused(x, spectrum, table, out, taps):
+    """Convolve x, valid; all arrays float32 pairs, taps odd, up to 513.
+
+    spectrum: of the taps, over 1,024 points, divided by 1,024.
+    """
+    re = cuda.shared.array(GAPPED, float32)
+    im = cuda.shared.array(GAPPED, float32)
+    v = cuda.local.array(16, complex64)
+    t = uint32(cuda.threadIdx.x)
+    lost = int32(2 * (taps - 1))  # floats at the start of a piece
+    first = int32(cuda.blockIdx.x) * int32(2 * POINTS - lost)
+
+    for r in range(8):
+        at = first + int32(4 * t + 256 * r)
+        v[r], v[8 + r] = complex64(0), complex64(0)
+        if at < x.size:
+            a, b, c, d = load4(x, at)
+            v[r], v[8 + r] = complex(a, b), complex(c, d)
+    transform(v, re, im, table, t)
+    cuda.syncthreads()
+
+    for r in range(8):
+        a, b, c, d = load4(spectrum, 4 * t + 256 * r)
+        y, z = times(v[r], complex(a, b)), times(v[8 + r], complex(c, d))
+        v[r], v[8 + r] = complex(y.real, -y.imag), complex(z.real, -z.imag)
+    transform(v, re, im, table, t)
+    for r in range(8):
+        at = int32(4 * t + 256 * r)
+        to = first + at - lost
+        if at >= lost and to < out.size:
+            y, z = v[r], v[8 + r]
+            store4(out, to, y.real, -y.imag, z.real, -z.imag)
+
+
+# %%
+guess = {"filter_fused": None}
+
+
+def long_filters():
+    n, taps = 1 << 26, 257
+    kept, m = POINTS - taps + 1, n - taps + 1
+    pieces = -(-m // kept)
+    x = torch.randn(n, dtype=torch.complex64, device="cuda")
+    h = torch.randn(taps, device="cuda") / 16
+    out = torch.empty(m, dtype=torch.complex64, device="cuda")
+    spectrum = torch.fft.fft(h.to(torch.complex64), POINTS)
+    d_x, d_out, d_spectrum = (
+        cuda.as_cuda_array(parts(z)) for z in (x, out, spectrum / POINTS)
+    )
+    table = cuda.to_device(roots(POINTS))
+    longer = torch.zeros(pieces * kept + taps - 1, dtype=x.dtype, device="cuda")
+    longer[:n] = x
+    planes = torch.view_as_real(x).T.contiguous()[:, None]
+    flipped = h.flip(0)[None, None]
+    whole = torch.fft.fft(h.to(torch.complex64), n)
+
+    def in_pieces():
+        seen = torch.fft.fft(longer.unfold(0, POINTS, kept))
+        kept_only = torch.fft.ifft(seen.mul_(spectrum))[:, taps - 1 :]
+        return kept_only.reshape(-1)[:m]
+
+    def all_at_once():
+        return torch.fft.ifft(torch.fft.fft(x).mul_(whole))[taps - 1 :]
+
+    def fused():
+        filter_fused[pieces, 64](d_x, d_spectrum, table, d_out, taps)
+        return out
+
+    for part in (slice(1 << 20), slice(-(1 << 20), None)):
+        wanted = torch.complex(*F.conv1d(planes, flipped)[:, 0, part])
+        for way in (in_pieces, all_at_once, fused):
+            assert error_of(way()[part], wanted) < 3e-6, way.__name__
+    return {
+        "torch.fft, in pieces": in_pieces,
+        "torch.fft, all at once": all_at_once,
+        "F.conv1d": lambda: F.conv1d(planes, flipped),
+        "filter_fused": fused,
+        "copy": lambda: out.copy_(x[:m]),
+    }
+
+
+long = bench.compare(
+    "2^26 complex64, 257 taps",
+    long_filters,
+    baseline="torch.fft, in pieces",
+    bytes=2 * 8 << 26,
+    ceiling="copy",
+    guess=guess,
+)
+long
+
+# %% [markdown] tags=["solution"]
+# TODO discuss
+
+# %% [markdown]
+# ## If you want more
+#
+# - Stride and dilation: in `correlate`, one factor each. What does a stride of 2 do to
+#   the tile?
+# - A **separable** filter, an outer product of a column and a row: two passes of k in
+#   place of one of k². How large must k be until it pays?
+# - Winograd's F(2, 3): four multiplications in place of six for two results of a filter
+#   of 3. cuDNN has it. Count the additions.
+# - `cuda.const.array_like(w)`: a filter that is known when the kernel is compiled. How
+#   much faster is `rows` with it?
+# - The transform of a *real* signal by one of half the length. Derive it; then use
+#   `fft_registers` for 2,048 real points.
+# - 2,048 and 512 points by the pattern of `transform`. Which radices, which gaps?
+# - The inverse transform in `columns` and `rows_to_columns`: which signs change?
+#
+# ## What you learned
+#
+# 1. Valid, same and full differ in where the filter may lie, correlation and
+#    convolution in which way round. Backwards, each becomes the other.
+# 2. A halo tile saves loads from global memory. What makes a convolution fast is what
+#    the registers of a thread share: pixels and filters, as in a matrix product.
+# 3. An FFT is the definition with its sums shared: n log n. Its cost on a GPU is trips:
+#    to global memory first, through shared memory second.
+# 4. Many points a thread, few passes, wide loads: 1,024 points at the speed of a copy.
+# 5. Small filters directly, many channels as a matrix product, large filters by FFT;
+#    and what is fused stays on the chip.
+
+# %%
+quiz()

@@ -1,0 +1,13 @@
+# verdict: out-of-bounds
+# Row and column have to be inside: or.
+@cuda.jit
+def correlate(x, w, out):
+    """Write the valid cross-correlation of x with w into out."""
+    col, row = cuda.grid(2)
+
+    if row < out.shape[0] or col < out.shape[1]:
+        value = float32(0)
+        for p in range(w.shape[0]):
+            for q in range(w.shape[1]):
+                value += x[row + p, col + q] * w[p, q]  # <- here
+        out[row, col] = value

@@ -1,0 +1,12 @@
+# verdict: out-of-bounds
+# The loops end where the filter ends.
+@cuda.jit
+def correlate(x, w, out):
+    """Write the valid cross-correlation of x with w into out."""
+    col, row = cuda.grid(2)
+
+    value = float32(0)
+    for p in range(w.shape[0]):
+        for q in range(w.shape[1]):
+            value += x[row + p, col + q] * w[p, q]  # <- here
+    out[row, col] = value

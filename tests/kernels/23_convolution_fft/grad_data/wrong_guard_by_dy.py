@@ -1,0 +1,15 @@
+# verdict: unwritten
+# A thread for each gradient that comes in.
+@cuda.jit
+def grad_data(dy, w, dx):
+    """Write the full convolution of dy with w into dx."""
+    col, row = cuda.grid(2)
+
+    if row < dy.shape[0] and col < dy.shape[1]:
+        value = float32(0)
+        for p in range(w.shape[0]):
+            for q in range(w.shape[1]):
+                i, j = row - p, col - q
+                if 0 <= i < dy.shape[0] and 0 <= j < dy.shape[1]:
+                    value += dy[i, j] * w[p, q]
+        dx[row, col] = value
