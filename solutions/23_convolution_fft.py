@@ -462,7 +462,7 @@ five
 # %% tags=["given"]
 @cuda.jit
 def grad_weights(x, dy, dw):
-    """Write the sum of x[i + p, j + q] * dy[i, j] into dw[p, q]; a block each."""
+    """dw[p, q] is the sum of x[i + p, j + q] * dy[i, j]; a block each."""
     parts = cuda.shared.array(8, float32)
     q, p = cuda.blockIdx.x, cuda.blockIdx.y
     me = cuda.threadIdx.x
@@ -684,7 +684,12 @@ def layer_tiled(x, w, out):
 
 
 # %%
-guess = {"direct": None, "im2col, matmul": None, "layer_tiled": None, "FFT": None}
+guess = {
+    "direct": None,
+    "im2col, matmul": None,
+    "layer_tiled": None,
+    "FFT": None,
+}
 
 
 def layer_ways():
@@ -886,7 +891,9 @@ def rows_to_transform(rng, rows):
 @cuda.jit(device=True)
 def times(z, w):
     """Return the product of two complex numbers."""
-    return complex(z.real * w.real - z.imag * w.imag, z.real * w.imag + z.imag * w.real)
+    return complex(
+        z.real * w.real - z.imag * w.imag, z.real * w.imag + z.imag * w.real
+    )
 
 
 # %%
@@ -1039,8 +1046,13 @@ def dft8(v, k):
 def dft16(v):
     """Transform v[0] ... v[15] in place."""
     for r in range(4):
-        v[r], v[r + 4], v[r + 8], v[r + 12] = dft4(v[r], v[r + 4], v[r + 8], v[r + 12])
-    once, thrice = complex(COS, -SIN), complex(SIN, -COS)  # sixteenths of a turn
+        v[r], v[r + 4], v[r + 8], v[r + 12] = dft4(
+            v[r], v[r + 4], v[r + 8], v[r + 12]
+        )
+    once, thrice = (
+        complex(COS, -SIN),
+        complex(SIN, -COS),
+    )  # sixteenths of a turn
     v[5], v[6], v[7] = times(v[5], once), eighth(v[6]), times(v[7], thrice)
     v[9], v[10], v[11] = eighth(v[9]), turned(v[10]), turned(eighth(v[11]))
     v[13], v[14] = times(v[13], thrice), turned(eighth(v[14]))
@@ -1048,7 +1060,12 @@ def dft16(v):
     p, q = dft4(v[0], v[1], v[2], v[3]), dft4(v[4], v[5], v[6], v[7])
     r, s = dft4(v[8], v[9], v[10], v[11]), dft4(v[12], v[13], v[14], v[15])
     for k in range(4):
-        v[4 * k], v[4 * k + 1], v[4 * k + 2], v[4 * k + 3] = p[k], q[k], r[k], s[k]
+        v[4 * k], v[4 * k + 1], v[4 * k + 2], v[4 * k + 3] = (
+            p[k],
+            q[k],
+            r[k],
+            s[k],
+        )
 
 
 @cuda.jit(device=True)
@@ -1078,7 +1095,10 @@ def transform(v, re, im, table, t):
 
     for r in range(8):
         at = 2 * t + 136 * r
-        v[r], v[8 + r] = complex(re[at], im[at]), complex(re[at + 1], im[at + 1])
+        v[r], v[8 + r] = (
+            complex(re[at], im[at]),
+            complex(re[at + 1], im[at + 1]),
+        )
     twiddle(v, 0, 8, table[2 * t])
     twiddle(v, 8, 8, table[2 * t + 1])
     dft8(v, 0)
@@ -1087,7 +1107,7 @@ def transform(v, re, im, table, t):
 
 @cuda.jit
 def fft_registers(x, table, out):
-    """Sixteen points a thread, 8 x 16 x 8; x and out are float32 (rows, 2048)."""
+    """Sixteen points a thread, 8 x 16 x 8; x, out: float32 (rows, 2048)."""
     re = cuda.shared.array(GAPPED, float32)
     im = cuda.shared.array(GAPPED, float32)
     v = cuda.local.array(16, complex64)
@@ -1175,7 +1195,7 @@ guess = {
 
 
 def parts(z):
-    """Return a complex tensor's memory as float32: real, imaginary, real, ..."""
+    """Return a complex tensor as float32: real, imaginary, real, ..."""
     return torch.view_as_real(z).flatten(-2)
 
 
@@ -1306,7 +1326,7 @@ SIDE = 4  # columns, or rows, of a block of 256
 
 @cuda.jit
 def columns(x, table, fine, out):
-    """Steps 1 and 2; (batch, 1024, 1024). fine[m] is w^m, table[m] is w^(1024 m)."""
+    """Steps 1, 2; (batch, 1024, 1024). fine[m]: w^m, table[m]: w^(1024 m)."""
     re = cuda.shared.array((SIDE, GAPPED), float32)
     im = cuda.shared.array((SIDE, GAPPED), float32)
     v = cuda.local.array(16, complex64)
@@ -1354,7 +1374,8 @@ def millions():
     x = torch.randn(count, n, dtype=torch.complex64, device="cuda")
     half, out = torch.empty_like(x), torch.empty_like(x)
     d_x, d_half, d_out = (
-        cuda.as_cuda_array(z.view(count, POINTS, POINTS)) for z in (x, half, out)
+        cuda.as_cuda_array(z.view(count, POINTS, POINTS))
+        for z in (x, half, out)
     )
     turn = np.exp(-2j * np.pi * np.arange(POINTS) / n)
     table = cuda.to_device(roots(POINTS))
