@@ -1,0 +1,16 @@
+# verdict: out-of-bounds
+# One of the two indices must be inside.
+@cuda.jit
+def gemm_naive(alpha, a, b, beta, c):
+    """Write alpha * a @ b + beta * c into c, (m, n); a is (m, k)."""
+    row, col = cuda.grid(2)
+
+    if row < c.shape[0] or col < c.shape[1]:
+        total = float32(0)
+        for i in range(a.shape[1]):
+            total += a[row, i] * b[i, col]  # <- here
+
+        total *= alpha
+        if beta != 0:
+            total += beta * c[row, col]
+        c[row, col] = total

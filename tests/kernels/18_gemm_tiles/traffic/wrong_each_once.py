@@ -1,0 +1,6 @@
+# verdict: wrong-value
+# Three matrices, of which two are read.
+def traffic(m, n, k, tile):
+    """Return the bytes of a and b that blocks of tile x tile elements load."""
+    down, across = -(-m // tile), -(-n // tile)
+    return 4 * (m * k + k * n)  # <- here

@@ -1,0 +1,6 @@
+# verdict: wrong-value
+# How many are loaded.
+def traffic(m, n, k, tile):
+    """Return the bytes of a and b that blocks of tile x tile elements load."""
+    down, across = -(-m // tile), -(-n // tile)
+    return across * m * k + down * k * n  # <- here

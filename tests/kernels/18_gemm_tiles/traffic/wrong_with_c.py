@@ -1,0 +1,6 @@
+# verdict: wrong-value
+# The bytes of all three matrices.
+def traffic(m, n, k, tile):
+    """Return the bytes of a and b that blocks of tile x tile elements load."""
+    down, across = -(-m // tile), -(-n // tile)
+    return 4 * (across * m * k + down * k * n + m * n)  # <- here
