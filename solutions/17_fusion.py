@@ -1,0 +1,1822 @@
+# %% [markdown]
+# # 17 · Fusion
+#
+# [Open in Colab](https://colab.research.google.com/github/warp-and-weft/warp-and-weft/blob/main/labs/17_fusion.ipynb)
+#
+# **When you are through, you can**
+#
+# - say of a chain of operations how many launches and how many bytes it takes, and how
+#   many would do;
+# - fuse it by hand, and say what fusing cannot save;
+# - make random numbers that need no memory: the same mask forward and backward;
+# - write RMSNorm and LayerNorm, forward and backward, that read everything once;
+# - see from a compiled kernel whether its values are in registers, and mend it if not;
+# - trade registers for occupancy, and know when it is a bad trade.
+#
+# **You need** about 110 minutes. No GPU: the exercises run in the simulator, and the
+# measurements then show the rows of the reference GPU. With a GPU: compute
+# capability 7.5 or higher and 6 GB of its memory.
+
+# %%
+try:
+    import weft
+except ModuleNotFoundError:  # on Colab: fetch the course first
+    # %pip install -q git+https://github.com/warp-and-weft/warp-and-weft
+    import weft
+
+import functools
+import logging
+import math
+import warnings
+
+import numpy as np
+from numba import cuda, float32, int32, uint32, uint64
+
+from weft import bench, check, explore, hint, quiz
+from weft.intrinsics import exp2, load4, store4
+
+weft.lab("17_fusion")
+
+# %% [markdown]
+# ## Look: three words of PyTorch
+#
+# A layer of a language model ends, in training, with
+#
+# ```python
+# y = F.dropout(F.gelu(x + bias), 0.1)
+# ```
+#
+# Three operations, three kernels. Each reads what the one before has written. Below are
+# the arrays of the size of `x` that each of them reads and writes, at 4 bytes an
+# element. Dropout also writes a mask of one byte an element, for the backward pass. The
+# bias is small; leave it out.
+#
+# For 16,384 × 4096 float32: how many bytes move? And how many would have to, if one
+# kernel did everything, and a mask were not needed?
+
+# %%
+SIZE = 16384 * 4096
+steps = {  # bytes read and written, an element
+    "x + bias": (4, 4),
+    "gelu": (4, 4),
+    "dropout": (4, 4 + 1),
+}
+
+for name, (read, written) in steps.items():
+    print(f"{name:9} {read * SIZE / 1e6:6.0f} MB in {written * SIZE / 1e6:6.0f} out")
+together = sum(map(sum, steps.values())) * SIZE
+print(f"together  {together / 1e6:6.0f} MB")
+
+# %% tags=["solution"]
+least = (4 + 4) * SIZE
+print(f"at least  {least / 1e6:6.0f} MB, {together / least:.2f} times less")
+assert together > 3 * least
+
+# %% [markdown] tags=["solution"]
+# Read `x`, write `y`: everything else need never leave the registers. A kernel that
+# does so should be three times as fast as the three of PyTorch, without doing a thing
+# better. That is **fusion**: not a trick to compute faster, but a way to move less.
+#
+# There is a second thing to save, the launches. Let us see what one costs.
+
+# %% [markdown]
+# ## Measure: a hundred small kernels
+#
+# A kernel that adds 1 to each element of an array, a hundred times in a row. Four ways
+# to run the hundred:
+#
+# - **Numba**: a hundred launches, in a loop;
+# - **PyTorch**: a hundred times `x.add_(1)`;
+# - **graph**: the hundred launches of Numba, recorded once as a CUDA graph (chapter 11)
+#   and then replayed as a whole;
+# - **one kernel**: a single launch; each thread adds 1 a hundred times, in a register.
+#
+# What is timed is what your program waits for, the host included. First for 1,024
+# elements, then for 2^22. With 100 launches of Numba as 1.0: how fast are the others?
+
+# %%
+guess = {"PyTorch": None, "graph": None, "one kernel": None}
+guess_large = {"PyTorch": None, "graph": None, "one kernel": None}
+
+
+@cuda.jit
+def add_one(x):
+    """Add 1 to each element of x."""
+    i = cuda.grid(1)
+
+    if i < x.size:
+        x[i] += float32(1)
+
+
+@cuda.jit
+def add_ones(x, times):
+    """Add 1 to each element of x, many times."""
+    i = cuda.grid(1)
+
+    if i < x.size:
+        value = x[i]
+        for _ in range(times):
+            value += float32(1)
+        x[i] = value
+
+
+def graph_of(launches):
+    """Return the function that replays all these launches as one graph."""
+    launches()  # compiles
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        launches()
+    return graph.replay
+
+
+def chain(size):
+    def build():
+        x = torch.zeros(size, device="cuda")
+        d_x = cuda.as_cuda_array(x)
+        grid = size // 128, 128
+
+        def numba():
+            stream = bench.stream()
+            for _ in range(100):
+                add_one[*grid, stream](d_x)
+
+        def pytorch():
+            for _ in range(100):
+                x.add_(1)
+
+        return {
+            "Numba": numba,
+            "PyTorch": pytorch,
+            "graph": graph_of(numba),
+            "one kernel": lambda: add_ones[grid](d_x, 100),
+        }
+
+    return build
+
+
+if weft.GPU:
+    import torch
+    import torch.nn.functional as F
+
+short_chain = bench.compare(
+    "100 kernels, 1024 elements",
+    chain(1 << 10),
+    baseline="Numba",
+    host=True,
+    guess=guess,
+)
+short_chain
+
+# %%
+long_chain = bench.compare(
+    "100 kernels, 2^22 elements",
+    chain(1 << 22),
+    baseline="Numba",
+    host=True,
+    guess=guess_large,
+)
+long_chain
+
+# %%
+if len(short_chain):
+    for row in short_chain:
+        print(f"{row.name:10} {row.ms * 1e3 / 100:6.2f} us for each kernel")
+
+# %% [markdown] tags=["solution"]
+# For 1,024 elements all that counts is the launch. Python takes 20 µs or so to launch a
+# kernel of Numba: it looks at the types of the arguments, finds the compiled kernel,
+# packs the arguments and calls the driver. PyTorch does the same in C++. A graph does
+# it *before*: what is replayed are finished commands, and the GPU goes from one to the
+# next in about a microsecond.
+#
+# That microsecond is left, as each kernel has to wait until the one before has written
+# its results to where the next can read them. The one kernel does away with that too.
+#
+# A graph takes out the *launches*, fusion takes out the *bytes* as well. With 2^22
+# elements, 34 MB in and out for each kernel, the graph saves less, and the one kernel
+# all the more.
+
+# %% [markdown]
+# ## 1 · One pass
+#
+# **GELU** multiplies a number by the share of a bell curve that lies below it:
+#
+# $$\mathrm{gelu}(z) = z \, \Phi(z) = \frac z 2 \left( 1 +
+#    \mathrm{erf} \frac z {\sqrt 2} \right)$$
+#
+# The device function below computes it. Write the kernel that adds a bias to each
+# column and takes the GELU of the sum, in **one pass**: nothing but `x` and `bias` is
+# read, nothing but `out` is written.
+#
+# A thread takes four neighbours of a row, with `load4` and `store4` (chapter 12). The
+# columns are a multiple of 4; the grid's second axis is the row.
+#
+# ```python
+# bias_gelu(x, bias, out)    # (rows, cols), (cols,) -> (rows, cols)  float32
+# ```
+#
+# Stuck? `hint("bias_gelu")`; there are three hints.
+
+# %% tags=["given"]
+HALF = np.float32(0.5)
+ROOT_HALF = np.float32(math.sqrt(0.5))
+
+
+@cuda.jit(device=True)
+def gelu(z):
+    """Return the GELU of one float32."""
+    return HALF * z * (float32(1) + math.erf(z * ROOT_HALF))
+
+
+erf = np.vectorize(math.erf, otypes=[np.float64])  # NumPy has none
+
+
+def gelu_of(z):
+    """Return the GELU of an array, as NumPy computes it."""
+    return (z / 2 * (1 + erf(z / math.sqrt(2)))).astype(z.dtype)
+
+
+# %%
+@cuda.jit
+def bias_gelu(x, bias, out):
+    """Write the GELU of x + bias into out, four columns a thread."""
+    row, col = cuda.blockIdx.y, 4 * cuda.grid(1)
+
+    # about 5 lines
+    # BEGIN SOLUTION
+    if col < x.shape[1]:
+        a, b, c, d = load4(x, (row, col))
+        e, f, g, h = load4(bias, col)
+        a, b, c, d = gelu(a + e), gelu(b + f), gelu(c + g), gelu(d + h)
+        store4(out, (row, col), a, b, c, d)
+    # END SOLUTION
+
+
+# %%
+def biased(rng, rows, cols):
+    """Return a matrix and a bias for each of its columns."""
+    x = rng.normal(0, 2, (rows, 4 * cols)).astype(np.float32)
+    return x, rng.normal(0, 2, 4 * cols).astype(np.float32)
+
+
+check(
+    bias_gelu,
+    spec=lambda x, bias: gelu_of(x + bias),
+    inputs=biased,
+    sizes=[(1, 1), (3, 70), (5, 33)],
+    launch=lambda rows, cols: ((-(-cols // 32), rows), 32),
+    full=(100, 999),
+    limits={"loads": 2, "load_bytes": 16, "store_bytes": 16, "float64": 0},
+)
+
+# %% [markdown] tags=["solution"]
+# The same GELU in two kernels would read and write twice as much. Nothing else about
+# this kernel is new: it is chapter 12's copy, with some arithmetic on the way.
+#
+# The bias is read by every row. It has 16 KB, and comes from a cache.
+
+# %% [markdown]
+# ## Measure: two kernels, one kernel
+#
+# 16,384 × 4096 again. By hand: 268 MB in, 268 MB out, if all goes well. A copy of the
+# same array is the ceiling. Two kernels of Numba, one for the bias and one for the
+# GELU, move twice as much. The kernel *one pass* is yours with loads of 4 bytes; and
+# `torch.compile` fuses as well, in Triton. How fast are they, with PyTorch's two
+# kernels as 1.0?
+#
+# And is there time for the arithmetic? While memory delivers and takes 32 elements, 256
+# bytes, the SMs have time for about 60 instructions of a warp (chapter 14 had 30, for
+# reading alone). A GELU takes about 20.
+
+# %%
+guess = {
+    "two kernels": None,
+    "one pass": None,
+    "one pass, 16 bytes": None,
+    "torch.compile": None,
+}
+ROWS, COLS = 16384, 4096
+
+
+@cuda.jit
+def add_bias(x, bias, out):
+    """Write x + bias into out."""
+    row, col = cuda.blockIdx.y, cuda.grid(1)
+
+    if col < x.shape[1]:
+        out[row, col] = x[row, col] + bias[col]
+
+
+@cuda.jit
+def gelu_each(x, out):
+    """Write the GELU of x into out."""
+    row, col = cuda.blockIdx.y, cuda.grid(1)
+
+    if col < x.shape[1]:
+        out[row, col] = gelu(x[row, col])
+
+
+@cuda.jit
+def bias_gelu_each(x, bias, out):
+    """Write the GELU of x + bias into out, a column a thread."""
+    row, col = cuda.blockIdx.y, cuda.grid(1)
+
+    if col < x.shape[1]:
+        out[row, col] = gelu(x[row, col] + bias[col])
+
+
+@functools.cache
+def compiled(function):
+    """Return what torch.compile makes of a function of tensors, tuned."""
+    from torch._functorch import config
+
+    config.donated_buffer = False  # or one could go back only once
+    torch._logging.set_logs(all=logging.ERROR)
+    warnings.filterwarnings("ignore", module="torch")
+    mode = "max-autotune-no-cudagraphs"
+    return torch.compile(function, mode=mode, dynamic=False)
+
+
+def near(got, wanted, tolerance=1e-5):
+    """Assert that a tensor is what it should be, but for rounding."""
+    assert (got - wanted).norm() < tolerance * wanted.norm()
+
+
+def gelu_candidates():
+    torch.manual_seed(17)
+    x, bias = (torch.randn(*shape, device="cuda") for shape in ((ROWS, COLS), COLS))
+    out, between = torch.empty_like(x), torch.empty_like(x)
+    d_x, d_bias, d_out, d_between = map(
+        cuda.as_cuda_array, (x, bias, out, between)
+    )
+    each, fours = (COLS // 256, ROWS), (COLS // 1024, ROWS)
+
+    def two():
+        add_bias[each, 256](d_x, d_bias, d_between)
+        gelu_each[each, 256](d_between, d_out)
+
+    bias_gelu[fours, 256](d_x, d_bias, d_out)
+    near(out, F.gelu(x + bias))
+    torch_made = compiled(lambda x, bias: F.gelu(x + bias))
+    return {
+        "copy": lambda: out.copy_(x),
+        "PyTorch": lambda: F.gelu(x + bias),
+        "torch.compile": lambda: torch_made(x, bias),
+        "two kernels": two,
+        "one pass": lambda: bias_gelu_each[each, 256](d_x, d_bias, d_out),
+        "one pass, 16 bytes": lambda: bias_gelu[fours, 256](d_x, d_bias, d_out),
+    }
+
+
+one_pass = bench.compare(
+    "bias and GELU, 16384 x 4096 float32",
+    gelu_candidates,
+    baseline="PyTorch",
+    bytes=2 * 4 * SIZE,
+    ceiling="copy",
+    guess=guess,
+)
+one_pass
+
+# %% [markdown]
+# ## 2 · A mask that nobody stores
+#
+# **Dropout** sets a random tenth of the elements to 0 and multiplies the others by
+# 1 / 0.9. In the backward pass the gradients of the same elements are set to 0, so the
+# usual way is to keep the mask.
+#
+# The other way is to *make it again*. A **counter-based** random generator is a
+# function: it scrambles a number, the counter, and whoever asks for the same counter
+# gets the same random number. There is no state to carry on from one number to the
+# next, so any thread can compute any of them, in any order, twice.
+#
+# **Philox** is the one that PyTorch, JAX and NumPy know. It takes four 32-bit counters
+# and a key, and goes over them ten times; a round multiplies two of the numbers, which
+# gives 64 bits each, and puts the upper halves, the lower halves and the key together
+# crosswise. Out come four random 32-bit numbers.
+#
+# `random4(k, state)` below gives four of them for counter `k`. `state` has two numbers,
+# a seed and the number of the training step.
+#
+# Four random numbers for four neighbours: **four number `k`**, which begins at element
+# `4 * k`, uses counter `k`, no matter which thread comes by. An element is kept if its
+# random number is at least `CUT`, a tenth of 2^32, and is then multiplied by `SCALE`.
+#
+# Write the kernel as a grid-stride loop over fours; any grid and any block have to give
+# the same mask.
+#
+# ```python
+# dropout(x, state, out)    # (4 n,), (2,) uint32 -> (4 n,)  float32
+# ```
+#
+# Stuck? `hint("dropout")`.
+
+# %% tags=["given"]
+ROUNDS = 10
+MULTIPLY = np.uint64(0xD2511F53), np.uint64(0xCD9E8D57)
+WEYL = np.uint64(0x9E3779B9), np.uint64(0xBB67AE85)
+LOWER = np.uint64(0xFFFFFFFF)
+NONE = np.uint32(0)
+
+
+@cuda.jit(device=True)
+def philox(a, b, c, d, key, key2):
+    """Return four random uint32 for the counters a, b, c, d and a key."""
+    for _ in range(ROUNDS):
+        p, q = MULTIPLY[0] * uint64(a), MULTIPLY[1] * uint64(c)
+        a = uint32((q >> uint64(32)) ^ uint64(b) ^ uint64(key))
+        c = uint32((p >> uint64(32)) ^ uint64(d) ^ uint64(key2))
+        b, d = uint32(q & LOWER), uint32(p & LOWER)
+        key = uint32((uint64(key) + WEYL[0]) & LOWER)
+        key2 = uint32((uint64(key2) + WEYL[1]) & LOWER)
+    return a, b, c, d
+
+
+@cuda.jit(device=True)
+def random4(k, state):
+    """Return four random uint32 that belong to counter k."""
+    return philox(uint32(k), state[1], NONE, NONE, state[0], NONE)
+
+
+def philox_numpy(counters, keys):
+    """Return 4 random uint32 for each of n counters; (4, n), (2,) -> (n, 4)."""
+    a, b, c, d = (np.asarray(part, np.uint64) for part in counters)
+    key, key2 = (np.uint64(part) for part in keys)
+    for _ in range(ROUNDS):
+        p, q = MULTIPLY[0] * a, MULTIPLY[1] * c
+        a, c = q >> np.uint64(32) ^ b ^ key, p >> np.uint64(32) ^ d ^ key2
+        b, d = q & LOWER, p & LOWER
+        key, key2 = key + WEYL[0] & LOWER, key2 + WEYL[1] & LOWER
+    return np.stack([a, b, c, d], axis=-1).astype(np.uint32)
+
+
+def numbers(count, state):
+    """Return the random numbers of `count` elements, four a counter."""
+    k = np.arange(-(-count // 4))
+    step, nothing = np.full_like(k, state[1]), np.zeros_like(k)
+    return philox_numpy((k, step, nothing, nothing), (state[0], 0)).ravel()[:count]
+
+
+DROPPED = 0.1
+CUT = np.uint32(DROPPED * 2**32)
+SCALE = np.float32(1 / (1 - DROPPED))
+
+
+@cuda.jit(device=True)
+def keep(random, value):
+    """Return value, scaled, or 0 if its random number is below CUT."""
+    return value * SCALE if random >= CUT else float32(0)
+
+
+# %% [markdown]
+# Philox comes with **known answers**: what it must make of certain counters. Whoever
+# writes a generator and does not compare has written something else. (The authors'
+# answers are for counters of all 0, of all 1 bits, and of digits of pi.)
+# `philox_numpy` is the same generator in NumPy, with which the check compares.
+
+# %%
+@cuda.jit
+def one_philox(counters, keys, out):
+    """Write what Philox makes of four counters and two keys; one thread."""
+    out[0], out[1], out[2], out[3] = philox(
+        counters[0], counters[1], counters[2], counters[3], keys[0], keys[1]
+    )
+
+
+ONES = 0xFFFFFFFF
+PI = 0x243F6A88, 0x85A308D3, 0x13198A2E, 0x03707344, 0xA4093822, 0x299F31D0
+answers = {
+    (0,) * 6: "6627e8d5 e169c58d bc57ac4c 9b00dbd8",
+    (ONES,) * 6: "408f276d 41c83b0e a20bc7c6 6d5451fd",
+    PI: "d16cfe09 94fdcceb 5001e420 24126ea1",
+}
+for given, answer in answers.items():
+    found = np.zeros(4, np.uint32)
+    one_philox[1, 1](np.uint32(given[:4]), np.uint32(given[4:]), found)
+    theirs = philox_numpy([[n] for n in given[:4]], given[4:])[0]
+    print(" ".join(f"{n:08x}" for n in found), "  wanted:", answer)
+    assert list(found) == list(theirs) == [int(n, 16) for n in answer.split()]
+
+
+# %%
+@cuda.jit
+def dropout(x, state, out):
+    """Write x into out, scaled, a tenth of it dropped; four at a time."""
+    # about 5 lines
+    # BEGIN SOLUTION
+    for k in range(cuda.grid(1), x.size // 4, cuda.gridsize(1)):
+        a, b, c, d = load4(x, 4 * k)
+        p, q, r, s = random4(k, state)
+        store4(out, 4 * k, keep(p, a), keep(q, b), keep(r, c), keep(s, d))
+    # END SOLUTION
+
+
+# %%
+def dropped(x, state):
+    """Return x with what dropout makes of it, by NumPy."""
+    return np.where(numbers(x.size, state) >= CUT, x * SCALE, 0)
+
+
+check(
+    dropout,
+    spec=dropped,
+    inputs=lambda rng, n: (
+        rng.normal(0, 1, 4 * n).astype(np.float32),
+        rng.integers(0, 1 << 32, 2, dtype=np.uint32),
+    ),
+    sizes=[1, 32, 75, 200],
+    launch=lambda n: (2, 32),
+    full=100_001,
+    limits={"load_bytes": 8, "store_bytes": 16, "float64": 0},
+)
+
+# %% [markdown] tags=["solution"]
+# Dropout multiplies each element by 0 or `SCALE`. So its backward pass multiplies each
+# gradient by the same factor: it is **the same kernel**, with the gradient in place of
+# `x` and the same state. Nothing has to be kept but two numbers.
+
+# %%
+x = np.random.default_rng(17).random(4000, np.float32) + 1
+state = np.uint32([17, 1])
+forward, backward, later = (np.empty_like(x) for _ in range(3))
+
+# %% tags=["solution"]
+dropout[4, 32](x, state, forward)
+dropout[3, 64](-x, state, backward)
+dropout[4, 32](x, state + np.uint32([0, 1]), later)
+
+print(f"dropped: {np.mean(forward == 0):.1%}")
+print(f"the same ones going back: {np.all((forward == 0) == (backward == 0))}")
+print(f"the same ones a step later: {np.mean((forward == 0) == (later == 0)):.1%}")
+assert np.array_equal(backward, -forward)
+
+# %% [markdown]
+# ## Read: everything at once
+#
+# The whole layer, and its backward pass with respect to `x`, in a kernel each. Back
+# from `dy` it goes through dropout, then through GELU, whose slope is
+# $\Phi(z) + z \, \varphi(z)$ with $z = x + \text{bias}$. That needs `x`, which is
+# there anyway as the input, so nothing else is kept.
+
+# %% tags=["given"]
+DENSITY = np.float32(1 / math.sqrt(2 * math.pi))
+POWER = np.float32(-0.5 * math.log2(math.e))
+
+
+@cuda.jit(device=True)
+def slope(z):
+    """Return the derivative of GELU."""
+    share = HALF * (float32(1) + math.erf(z * ROOT_HALF))
+    return share + z * DENSITY * exp2(POWER * z * z)
+
+
+@cuda.jit
+def layer(x, bias, state, out):
+    """Write dropout of GELU of x + bias into out."""
+    row, first = int32(cuda.blockIdx.y), int32(4 * cuda.grid(1))
+
+    if first < x.shape[1]:
+        here = load4(x, (row, first))
+        more = load4(bias, first)
+        lots = random4((row * x.shape[1] + first) // 4, state)
+
+        store4(
+            out,
+            (row, first),
+            keep(lots[0], gelu(here[0] + more[0])),
+            keep(lots[1], gelu(here[1] + more[1])),
+            keep(lots[2], gelu(here[2] + more[2])),
+            keep(lots[3], gelu(here[3] + more[3])),
+        )
+
+
+@cuda.jit
+def layer_backward(x, bias, dy, state, dx):
+    """Write the gradient of the layer's input into dx."""
+    row, first = int32(cuda.blockIdx.y), int32(4 * cuda.grid(1))
+
+    if first < x.shape[1]:
+        here = load4(x, (row, first))
+        more = load4(bias, first)
+        back = load4(dy, (row, first))
+        lots = random4((row * x.shape[1] + first) // 4, state)
+
+        store4(
+            dx,
+            (row, first),
+            keep(lots[0], back[0] * slope(here[0] + more[0])),
+            keep(lots[1], back[1] * slope(here[1] + more[1])),
+            keep(lots[2], back[2] * slope(here[2] + more[2])),
+            keep(lots[3], back[3] * slope(here[3] + more[3])),
+        )
+
+
+# %% [markdown]
+# Is it right? A gradient can be tested without a formula: change `x` a little, and see
+# how much the output changes.
+
+# %%
+rng = np.random.default_rng(17)
+x, bias = biased(rng, 5, 16)
+dy = rng.normal(0, 1, x.shape).astype(np.float32)
+out, dx = np.empty_like(x), np.empty_like(x)
+layer[(1, 5), 32](x, bias, state, out)
+layer_backward[(1, 5), 32](x, bias, dy, state, dx)
+
+mask = (numbers(x.size, state) >= CUT).reshape(x.shape) * SCALE
+wide = x.astype(np.float64) + bias
+slopes = (gelu_of(wide + 1e-4) - gelu_of(wide - 1e-4)) / 2e-4
+print(f"forward   {np.abs(out - gelu_of(wide) * mask).max():.0e}")
+print(f"backward  {np.abs(dx - dy * slopes * mask).max():.0e}")
+assert np.allclose(out, gelu_of(wide) * mask, atol=1e-5)
+assert np.allclose(dx, dy * slopes * mask, atol=1e-5)
+
+# %% [markdown]
+# ## Measure: the layer, forward and backward
+#
+# By hand, an element: PyTorch's three kernels move 25 bytes forward; yours 8. Backward
+# PyTorch goes through dropout (reads gradient and mask, writes the gradient), then
+# through GELU (reads the gradient and `x + bias`, which it kept; writes). How many is
+# that? Yours reads `x` and `dy` and writes `dx`.
+#
+# Philox costs about 25 instructions for each 32 elements. With the GELU that is most of
+# the 60 that there is time for. Does it show?
+#
+# Both sides in training mode, with respect to `x` alone. The baseline forward includes
+# what autograd does on the host only if that takes longer than the GPU.
+
+# %%
+guess = {"torch.compile": None, "one kernel": None}
+
+
+def layer_arrays():
+    """Return x, bias, dy, an output and the state, all on the GPU."""
+    torch.manual_seed(17)
+    x, dy = (torch.randn(ROWS, COLS, device="cuda") for _ in "xy")
+    bias = torch.randn(COLS, device="cuda")
+    state = torch.tensor([17, 1], dtype=torch.int32, device="cuda")
+    return x, bias, dy, torch.empty_like(x), state.view(torch.uint32)
+
+
+def in_torch(x, bias):
+    return F.dropout(F.gelu(x + bias), DROPPED)
+
+
+FOURS = (COLS // 1024, ROWS), 256
+
+
+def layer_candidates():
+    x, bias, _, out, state = layer_arrays()
+    args = list(map(cuda.as_cuda_array, (x, bias, state, out)))
+    layer[FOURS](*args)
+    whole = F.gelu(x + bias) * float(SCALE)
+    near(out, torch.where(out == 0, 0, whole))
+    assert abs((out == 0).float().mean().item() - DROPPED) < 1e-4
+
+    x.requires_grad_()
+    torch_made = compiled(in_torch)
+    return {
+        "copy": lambda: out.copy_(x.detach()),
+        "PyTorch": lambda: in_torch(x, bias),
+        "torch.compile": lambda: torch_made(x, bias),
+        "one kernel": lambda: layer[FOURS](*args),
+    }
+
+
+layer_table = bench.compare(
+    "bias, GELU, dropout, 16384 x 4096 float32",
+    layer_candidates,
+    baseline="PyTorch",
+    bytes=2 * 4 * SIZE,
+    ceiling="copy",
+    guess=guess,
+)
+layer_table
+
+# %%
+guess = {"torch.compile": None, "one kernel": None}
+
+
+def copies(arrays):
+    """Return a copy that moves as many bytes as that many arrays."""
+    source = torch.empty(arrays * SIZE // 2, device="cuda")
+    target = torch.empty_like(source)
+    return lambda: target.copy_(source)
+
+
+def layer_back_candidates():
+    x, bias, dy, dx, state = layer_arrays()
+    args = list(map(cuda.as_cuda_array, (x, bias, dy, state, dx)))
+    x.requires_grad_()
+    torch_made = compiled(in_torch)
+    y, compiled_y = in_torch(x, bias), torch_made(x, bias)
+
+    def back(y):
+        return torch.autograd.grad(y, x, dy, retain_graph=True)
+
+    return {
+        "copy": copies(3),
+        "PyTorch": lambda: back(y),
+        "torch.compile": lambda: back(compiled_y),
+        "one kernel": lambda: layer_backward[FOURS](*args),
+    }
+
+
+back_table = bench.compare(
+    "the layer backward, 16384 x 4096 float32",
+    layer_back_candidates,
+    baseline="PyTorch",
+    bytes=3 * 4 * SIZE,
+    ceiling="copy",
+    guess=guess,
+)
+back_table
+
+# %% [markdown]
+# ## Watch out: what a graph freezes
+#
+# A graph holds the *arguments* of its launches: addresses of arrays, and the values of
+# numbers. Suppose the training step of this layer is replayed as a graph. Which of
+# these gives a new mask at each replay?
+#
+# - the step is a number, an argument of the launch, and your program counts it up;
+# - the step is in `state`, in the GPU's memory, and a kernel of the graph counts it up.
+
+# %%
+@cuda.jit
+def dropout_step(x, step, out):
+    """Like dropout, with the step as a number."""
+    for k in range(cuda.grid(1), x.size // 4, cuda.gridsize(1)):
+        four = load4(x, 4 * k)
+        lots = philox(uint32(k), uint32(step), NONE, NONE, uint32(17), NONE)
+        p, q = keep(lots[0], four[0]), keep(lots[1], four[1])
+        r, s = keep(lots[2], four[2]), keep(lots[3], four[3])
+        store4(out, 4 * k, p, q, r, s)
+
+
+@cuda.jit
+def tick(state):
+    """Count the step up."""
+    state[1] += uint32(1)
+
+
+if weft.on_gpu("there are no graphs to replay"):
+    ones = torch.ones(4096, device="cuda")
+    out = torch.empty_like(ones)
+    state = torch.tensor([17, 1], dtype=torch.int32, device="cuda")
+    d_ones, d_out = map(cuda.as_cuda_array, (ones, out))
+    d_state = cuda.as_cuda_array(state.view(torch.uint32))
+    step = 1
+
+    def as_number():
+        dropout_step[8, 128, bench.stream()](d_ones, step, d_out)
+
+    def in_memory():
+        dropout[8, 128, bench.stream()](d_ones, d_state, d_out)
+        tick[1, 1, bench.stream()](d_state)
+
+    for name, launches in {"number": as_number, "memory": in_memory}.items():
+        replay = graph_of(launches)
+        masks = []
+        for _ in range(3):
+            step += 1  # what the next step of the training would do
+            replay()
+            masks.append(out == 0)
+        same = torch.equal(masks[0], masks[1]) and torch.equal(masks[1], masks[2])
+        print(f"the step as a {name}: {'the same mask' if same else 'new masks'}")
+        assert same == (name == "number")
+
+# %% [markdown] tags=["solution"]
+# The number was copied when the graph was recorded. Every replay drops the same
+# elements, nothing fails, and the network trains a little worse: a bug that no test of
+# shapes finds. Whatever changes from replay to replay has to be read from memory.
+# PyTorch's own dropout does so: while a graph is recorded, its kernels get the
+# *address* of the counter.
+
+# %% [markdown]
+# ## 3 · A norm, read once
+#
+# So far each element stood alone. A **norm** looks at a row first. RMSNorm, which most
+# language models use, divides each element by the root of the row's mean square, and
+# multiplies each column by a weight:
+#
+# $$y_j = x_j \, r \, w_j, \qquad r = \frac 1 {\sqrt{\frac 1 n \sum_k x_k^2 +
+#    \varepsilon}}$$
+#
+# The sum needs the whole row before the first element can be written. As in chapter 16:
+# a block holds a row, each thread keeps its part in **registers**, and everything is
+# read once.
+#
+# A thread has up to `PIECES` = 4 pieces of four columns. Piece `k` begins at column
+# `first + k * width`, where `width` is four times the number of threads; a row has at
+# most `4 * width` columns, a multiple of 4. Some threads have fewer pieces, or none.
+#
+# `values` are 16 registers: number `4 * k + j` is for element `j` of piece `k`.
+# `block_sum(value, turn)` adds up over the block and gives the sum to every thread; two
+# calls in a row need different turns, 0 and 1, as their shared cells must differ.
+#
+# Loops over `range(PIECES)` and `range(4)`, and indices that are made of the loop's
+# numbers: then the compiler knows which register is meant.
+#
+# The backward pass will want $r$ again: one thread of the block writes it to
+# `rstd[row]`.
+#
+# ```python
+# rms_norm(x, weight, out, rstd)    # (rows, cols), (cols,) -> (rows, cols), (rows,)
+# ```
+#
+# Stuck? `hint("rms_norm")`.
+
+# %% tags=["given"]
+FULL = 0xFFFFFFFF
+PIECES, VALUES = 4, 16  # of a thread: pieces of 16 bytes, elements
+EPS = np.float32(1e-5)
+
+
+@cuda.jit(device=True)
+def warp_sum(value):
+    """Return the sum of a warp's values, in all its lanes."""
+    for step in (16, 8, 4, 2, 1):
+        value += cuda.shfl_xor_sync(FULL, value, step)
+    return value
+
+
+@cuda.jit(device=True)
+def block_sum(value, turn):
+    """Return the sum of a block's values, in all threads; turn: 0 or 1."""
+    cells = cuda.shared.array((2, 32), float32)
+    me = cuda.threadIdx.x
+    mine = warp_sum(value)
+    if me % 32 == 0:
+        cells[turn, me // 32] = mine
+    cuda.syncthreads()
+    inside = me % 32 < cuda.blockDim.x // 32
+    return warp_sum(cells[turn, me % 32] if inside else float32(0))
+
+
+def norm_of(x, gamma, beta):
+    """Return the LayerNorm of each row, its mean and 1 / deviation."""
+    mean = x.mean(axis=1)
+    rstd = 1 / np.sqrt(x.var(axis=1) + EPS)
+    centred = (x - mean[:, None]) * rstd[:, None]
+    return centred * gamma + beta, mean, rstd
+
+
+# %%
+@cuda.jit
+def rms_norm(x, weight, out, rstd):
+    """Write the RMSNorm of each row of x into out; a block a row."""
+    values = cuda.local.array(VALUES, float32)
+    row, first = cuda.blockIdx.x, 4 * cuda.threadIdx.x
+    cols, width = x.shape[1], 4 * cuda.blockDim.x
+
+    # about 19 lines
+    # BEGIN SOLUTION
+    total = float32(0)
+    for k in range(PIECES):
+        col = first + k * width
+        if col < cols:
+            four = load4(x, (row, col))
+            for j in range(4):
+                values[4 * k + j] = four[j]
+                total += four[j] * four[j]
+
+    mean = block_sum(total, 0) / float32(cols)
+    r = float32(1) / math.sqrt(mean + EPS)
+    if first == 0:
+        rstd[row] = r
+
+    for k in range(PIECES):
+        col = first + k * width
+        if col < cols:
+            w = load4(weight, col)
+            a, b = values[4 * k] * r * w[0], values[4 * k + 1] * r * w[1]
+            c, d = values[4 * k + 2] * r * w[2], values[4 * k + 3] * r * w[3]
+            store4(out, (row, col), a, b, c, d)
+    # END SOLUTION
+
+
+# %%
+def rms_of(x, weight):
+    """Return the RMSNorm of each row and its r, as NumPy computes it."""
+    rstd = 1 / np.sqrt((x**2).mean(axis=1) + EPS)
+    return x * rstd[:, None] * weight, rstd
+
+
+check(
+    rms_norm,
+    spec=rms_of,
+    inputs=lambda rng, rows, cols: (
+        rng.normal(0, 0.01, (rows, 4 * cols)).astype(np.float32),
+        rng.normal(0, 1, 4 * cols).astype(np.float32),
+    ),
+    sizes=[(1, 1), (3, 70), (2, 256)],
+    launch=lambda rows, cols: (rows, 64),
+    full=(3000, 255),
+    limits={
+        "sectors": 16,
+        "loads": 8,
+        "load_bytes": 16,
+        "store_bytes": 15,
+        "float64": 0,
+    },
+)
+
+# %% [markdown] tags=["solution"]
+# The elements of this check are small, so that an `EPS` left out would show.
+#
+# `/ float32(cols)`, with the conversion: an int64 and a float32 would make a float64 of
+# it, and of everything after it.
+
+# %% [markdown]
+# ## 4 · Where is your array?
+#
+# **LayerNorm** takes off the row's mean first, divides by the standard deviation, and
+# has a weight and a bias for each column, $\gamma$ and $\beta$:
+#
+# $$y_j = \hat x_j \gamma_j + \beta_j, \qquad
+#    \hat x_j = (x_j - \mu) \, r, \qquad
+#    r = \frac 1 {\sqrt{\frac 1 n \sum_k (x_k - \mu)^2 + \varepsilon}}$$
+#
+# Two sums, the second of which needs the first. With the row in registers that costs no
+# second read. For the backward pass the kernel leaves the two numbers of each row
+# behind, $\mu$ in `mean` and $r$ in `rstd`: 8 bytes a row, instead of $\hat x$.
+#
+# A colleague has written it, and it is right: run the check. It loads each element
+# once, four at a time. And it is slow, since its array is not in registers.
+#
+# **Registers have no address.** `values[i]` can be a register only if the compiler
+# knows `i` when it compiles. If it does not, it puts the array into **local memory**.
+# The name is misleading: that is a piece of the GPU's ordinary memory that belongs to
+# one thread, cached like the rest. The check compiles your kernel and looks.
+#
+# Find the indices that depend on something that is known only at run time, and mend
+# them. Exercise 3 has the pattern.
+#
+# ```python
+# layer_norm(x, gamma, beta, out, mean, rstd)
+#     # (rows, cols), (cols,), (cols,) -> (rows, cols), (rows,), (rows,)
+# ```
+#
+# Stuck? `hint("layer_norm")`.
+
+# %% tags=["broken"]
+@cuda.jit
+def layer_norm(x, gamma, beta, out, mean, rstd):
+    """Write the LayerNorm of each row of x into out; a block a row."""
+    values = cuda.local.array(VALUES, float32)
+    row, first = cuda.blockIdx.x, 4 * cuda.threadIdx.x
+    cols, width = x.shape[1], 4 * cuda.blockDim.x
+
+    # BEGIN SOLUTION
+    # was: count = 0
+    total = float32(0)
+    # was: for col in range(first, cols, width):
+    # was:     four = load4(x, (row, col))
+    # was:     for j in range(4):
+    # was:         values[count] = four[j]
+    # was:         total += four[j]
+    # was:         count += 1
+    for k in range(PIECES):
+        col = first + k * width
+        if col < cols:
+            four = load4(x, (row, col))
+            for j in range(4):
+                values[4 * k + j] = four[j]
+                total += four[j]
+    # END SOLUTION
+    mu = block_sum(total, 0) / float32(cols)
+
+    # BEGIN SOLUTION
+    total = float32(0)
+    # was: for i in range(count):
+    # was:     total += (values[i] - mu) * (values[i] - mu)
+    for k in range(PIECES):
+        if first + k * width < cols:
+            for j in range(4):
+                total += (values[4 * k + j] - mu) * (values[4 * k + j] - mu)
+    # END SOLUTION
+    r = float32(1) / math.sqrt(block_sum(total, 1) / float32(cols) + EPS)
+    if first == 0:
+        mean[row], rstd[row] = mu, r
+
+    # BEGIN SOLUTION
+    # was: i = 0
+    # was: for col in range(first, cols, width):
+    # was:     g, b = load4(gamma, col), load4(beta, col)
+    # was:     p = (values[i] - mu) * r * g[0] + b[0]
+    # was:     q = (values[i + 1] - mu) * r * g[1] + b[1]
+    # was:     s = (values[i + 2] - mu) * r * g[2] + b[2]
+    # was:     t = (values[i + 3] - mu) * r * g[3] + b[3]
+    # was:     store4(out, (row, col), p, q, s, t)
+    # was:     i += 4
+    for k in range(PIECES):
+        col = first + k * width
+        if col < cols:
+            g, b = load4(gamma, col), load4(beta, col)
+            p = (values[4 * k] - mu) * r * g[0] + b[0]
+            q = (values[4 * k + 1] - mu) * r * g[1] + b[1]
+            s = (values[4 * k + 2] - mu) * r * g[2] + b[2]
+            t = (values[4 * k + 3] - mu) * r * g[3] + b[3]
+            store4(out, (row, col), p, q, s, t)
+    # END SOLUTION
+
+
+# %%
+def shifted(rng, rows, cols):
+    """Return rows far from 0, and a weight and a bias for each column."""
+    x = rng.normal(100, 1, (rows, 4 * cols)).astype(np.float32)
+    gamma, beta = rng.normal(0, 1, (2, 4 * cols)).astype(np.float32)
+    return x, gamma, beta
+
+
+check(
+    layer_norm,
+    spec=norm_of,
+    inputs=shifted,
+    sizes=[(1, 2), (3, 70), (2, 256)],
+    launch=lambda rows, cols: (rows, 64),
+    full=(3000, 255),
+    tolerance=1e-4,
+    limits={"loads": 12, "load_bytes": 16, "local": 0, "float64": 0},
+)
+
+# %% [markdown] tags=["solution"]
+# `count` grew in a loop whose length depends on `x.shape[1]`, so which element it meant
+# was not known before the launch. A loop over `range(PIECES)` has four laps, always.
+# The compiler unrolls it, and `4 * k + j` becomes sixteen numbers. What depends on the
+# shape is now a condition, and conditions do no harm.
+#
+# The rows of this check lie at 100 with a deviation of 1, and the tolerance is 1e-4.
+# The mean of the squares less the square of the mean, which needs one sum less, would
+# take 10,000 from 10,001 and lose four digits. With the row in registers there is no
+# need for it.
+
+# %% [markdown]
+# ## Measure: registers
+#
+# What became of a kernel, it can say itself, once it has been compiled for a GPU:
+#
+# - `kernel.get_regs_per_thread()`: registers of a thread, for each signature;
+# - `kernel.get_local_mem_per_thread()`: bytes of local memory of a thread.
+#
+# And you can tell the compiler to make do with fewer: `@cuda.jit(max_registers=32)`.
+# What does not fit is then **spilled**: stored to local memory, and loaded when it is
+# needed. Why would anybody want that? An SM has 65,536 registers. The fewer a thread
+# has, the more threads are there at a time: the **occupancy** is the share of the most
+# that an SM can hold, 2048 threads, that are.
+#
+# Below are LayerNorms of 16,384 rows of 4096 with 256 threads a row: yours, the one
+# with the unknown index, and yours with at most 40, 32, 24 and 16 registers. For which
+# do you expect spills? Which is the fastest? The ceiling is a copy; `F.layer_norm` is
+# 1.0.
+
+# %%
+guess = {"yours": None, "unknown index": None, "at most 24": None}
+
+
+@cuda.jit
+def norm_unknown(x, gamma, beta, out, mean, rstd):
+    """layer_norm with indices that are not known to the compiler."""
+    kept = cuda.local.array(VALUES, float32)
+    row, begin = cuda.blockIdx.x, 4 * cuda.threadIdx.x
+    n, step = x.shape[1], 4 * cuda.blockDim.x
+
+    filled, total = 0, float32(0)
+    for col in range(begin, n, step):
+        four = load4(x, (row, col))
+        for j in range(4):
+            kept[filled] = four[j]
+            total += four[j]
+            filled += 1
+    middle = block_sum(total, 0) / float32(n)
+
+    total = float32(0)
+    for i in range(filled):
+        total += (kept[i] - middle) * (kept[i] - middle)
+    r = float32(1) / math.sqrt(block_sum(total, 1) / float32(n) + EPS)
+    if begin == 0:
+        mean[row], rstd[row] = middle, r
+
+    i = 0
+    for col in range(begin, n, step):
+        g, b = load4(gamma, col), load4(beta, col)
+        p = (kept[i] - middle) * r * g[0] + b[0]
+        q = (kept[i + 1] - middle) * r * g[1] + b[1]
+        s = (kept[i + 2] - middle) * r * g[2] + b[2]
+        t = (kept[i + 3] - middle) * r * g[3] + b[3]
+        store4(out, (row, col), p, q, s, t)
+        i += 4
+
+
+def capped(kernel, registers):
+    """Return the kernel, compiled with at most so many registers."""
+    return cuda.jit(max_registers=registers)(kernel.py_func)
+
+
+def of_compiler(kernel):
+    """Return registers and bytes of local memory of a thread."""
+    (registers,) = kernel.get_regs_per_thread().values()
+    (local,) = kernel.get_local_mem_per_thread().values()
+    return registers, local
+
+
+def note(case, kernels, threads):
+    """Print what the compiler made of kernels, and record it."""
+    from weft.bench import results
+    from weft.device.occupancy import occupancy
+
+    capability = weft.device.find().capability
+    rows = []
+    print("                registers   local memory   blocks an SM   occupancy")
+    for name, kernel in kernels.items():
+        registers, local = of_compiler(kernel)
+        fits = occupancy(capability, threads, registers)
+        print(
+            f"{name:14}{registers:9}{local:13} B{fits.blocks:12}{fits.share:14.0%}"
+        )
+        for what, value in {
+            "registers": registers,
+            "local memory": local,
+            "blocks": fits.blocks,
+            "occupancy": round(100 * fits.share),
+        }.items():
+            unit = {"local memory": "B", "occupancy": "%"}.get(what, "")
+            key = {"case": f"{case}, {what}", "name": name}
+            rows.append({**key, "value": value, "unit": unit})
+    results.record("17_fusion", rows)
+
+
+def norm_arrays(rows, cols):
+    """Return x, gamma, beta, out, mean and rstd on the GPU."""
+    torch.manual_seed(17)
+    x = torch.randn(rows, cols, device="cuda") + 1
+    gamma, beta = torch.randn(2, cols, device="cuda")
+    mean, rstd = torch.empty(2, rows, device="cuda")
+    return x, gamma, beta, torch.empty_like(x), mean, rstd
+
+
+norm_kernels = {}
+
+
+def register_candidates():
+    arrays = norm_arrays(ROWS, COLS)
+    x, gamma, beta, out = arrays[:4]
+    args = list(map(cuda.as_cuda_array, arrays))
+    norm_kernels.update({"yours": layer_norm, "unknown index": norm_unknown})
+    for most in (40, 32, 24, 16):
+        norm_kernels[f"at most {most}"] = capped(layer_norm, most)
+
+    for kernel in norm_kernels.values():
+        kernel[ROWS, 256](*args)
+        near(out, F.layer_norm(x, (COLS,), gamma, beta))
+    return {
+        "copy": lambda: out.copy_(x),
+        "F.layer_norm": lambda: F.layer_norm(x, (COLS,), gamma, beta),
+    } | {
+        name: lambda kernel=kernel: kernel[ROWS, 256](*args)
+        for name, kernel in norm_kernels.items()
+    }
+
+
+registers_table = bench.compare(
+    "LayerNorm, registers, 16384 x 4096 float32",
+    register_candidates,
+    baseline="F.layer_norm",
+    bytes=2 * 4 * SIZE,
+    ceiling="copy",
+    guess=guess,
+)
+registers_table
+
+# %%
+if weft.on_gpu("the compiler's last step needs one"):
+    note("LayerNorm", norm_kernels, 256)
+
+# %% [markdown]
+# ## 5 · Backward: the rows
+#
+# From above comes `dy`. What goes on below is, with $g_j = dy_j \gamma_j$ and the
+# averages of a row,
+#
+# $$dx_j = r \left( g_j - \overline{g} - \hat x_j \, \overline{g \hat x} \right),
+#    \qquad \hat x_j = (x_j - \mu) \, r$$
+#
+# Two sums over the row again, but neither needs the other. `mean` and `rstd` come from
+# the forward pass. Everything is read once; `xs` and `gs` are for $\hat x$ and $g$.
+#
+# ```python
+# layer_norm_backward(x, dy, gamma, mean, rstd, dx)
+#     # (rows, cols), (rows, cols), (cols,), (rows,), (rows,) -> (rows, cols)
+# ```
+#
+# Stuck? `hint("layer_norm_backward")`.
+
+# %% tags=["given"]
+def going_back(rng, rows, cols):
+    """Return what the backward pass of LayerNorm gets."""
+    x = rng.normal(3, 2, (rows, 4 * cols)).astype(np.float32)
+    dy = rng.normal(0.5, 1, x.shape).astype(np.float32)
+    gamma = rng.normal(1, 1, 4 * cols).astype(np.float32)
+    _, mean, rstd = norm_of(x, gamma, gamma)
+    return x, dy, gamma, mean, rstd
+
+
+# %%
+@cuda.jit
+def layer_norm_backward(x, dy, gamma, mean, rstd, dx):
+    """Write the gradient of LayerNorm's input into dx; a block a row."""
+    xs = cuda.local.array(VALUES, float32)
+    gs = cuda.local.array(VALUES, float32)
+    row, first = cuda.blockIdx.x, 4 * cuda.threadIdx.x
+    cols, width = x.shape[1], 4 * cuda.blockDim.x
+    mu, r = mean[row], rstd[row]
+
+    # about 25 lines
+    # BEGIN SOLUTION
+    sum_g, sum_gx = float32(0), float32(0)
+    for k in range(PIECES):
+        col = first + k * width
+        if col < cols:
+            four, back = load4(x, (row, col)), load4(dy, (row, col))
+            weight = load4(gamma, col)
+            for j in range(4):
+                xs[4 * k + j] = (four[j] - mu) * r
+                gs[4 * k + j] = back[j] * weight[j]
+                sum_g += gs[4 * k + j]
+                sum_gx += gs[4 * k + j] * xs[4 * k + j]
+
+    a = block_sum(sum_g, 0) / float32(cols)
+    b = block_sum(sum_gx, 1) / float32(cols)
+
+    for k in range(PIECES):
+        col = first + k * width
+        if col < cols:
+            i = 4 * k
+            p = r * (gs[i] - a - xs[i] * b)
+            q = r * (gs[i + 1] - a - xs[i + 1] * b)
+            s = r * (gs[i + 2] - a - xs[i + 2] * b)
+            t = r * (gs[i + 3] - a - xs[i + 3] * b)
+            store4(dx, (row, col), p, q, s, t)
+    # END SOLUTION
+
+
+# %%
+def norm_gradient(x, dy, gamma, mean, rstd):
+    """Return the gradient of LayerNorm's input, by NumPy."""
+    mean, rstd = mean[:, None], rstd[:, None]
+    hat, g = (x - mean) * rstd, dy * gamma
+    along = (g * hat).mean(axis=1, keepdims=True)
+    return rstd * (g - g.mean(axis=1, keepdims=True) - hat * along)
+
+
+check(
+    layer_norm_backward,
+    spec=norm_gradient,
+    inputs=going_back,
+    sizes=[(1, 2), (3, 70), (2, 256)],
+    launch=lambda rows, cols: (rows, 64),
+    full=(3000, 255),
+    tolerance=1e-4,
+    limits={"loads": 14, "load_bytes": 14, "local": 0, "float64": 0},
+)
+
+# %% [markdown] tags=["solution"]
+# The two sums could share a barrier, since neither waits for the other: `block_sum` of
+# two values. The fused kernel below does so.
+
+# %% [markdown]
+# ## 6 · Backward: the columns
+#
+# $\gamma$ and $\beta$ have gradients too, and these go the other way, **down the
+# columns**, through all rows:
+#
+# $$d\gamma_j = \sum_{\text{rows}} dy_j \, \hat x_j, \qquad
+#    d\beta_j = \sum_{\text{rows}} dy_j$$
+#
+# 16,384 rows and 8192 sums. A thread for each column would have 4096 threads, and an
+# H200 wants a quarter of a million. Atomic additions, one for each element, are 134
+# million, all to the same 32 KB.
+#
+# So, as in chapter 14, in **two stages**. The rows are dealt out to `gridDim.y` groups:
+# group `p` takes the rows p, p + gridDim.y, p + 2 gridDim.y and so on. A thread belongs
+# to one group and to four neighbouring columns. It goes down its rows and adds into
+# eight registers, and at the end stores what it has into row `p` of `dgammas` and of
+# `dbetas`. A second, small kernel adds up these rows.
+#
+# Write the first stage. No atomics; four loads a row.
+#
+# ```python
+# column_parts(x, dy, mean, rstd, dgammas, dbetas)
+#     # (rows, cols), (rows, cols), (rows,), (rows,)
+#     #     -> (groups, cols), (groups, cols)
+# ```
+#
+# Stuck? `hint("column_parts")`.
+
+# %%
+@cuda.jit
+def column_parts(x, dy, mean, rstd, dgammas, dbetas):
+    """Add up, for each column, the rows of group blockIdx.y."""
+    group, col = cuda.blockIdx.y, 4 * cuda.grid(1)
+
+    # about 14 lines
+    # BEGIN SOLUTION
+    if col < x.shape[1]:
+        a = b = c = d = float32(0)
+        e = f = g = h = float32(0)
+        for row in range(group, x.shape[0], cuda.gridDim.y):
+            four, back = load4(x, (row, col)), load4(dy, (row, col))
+            mu, r = mean[row], rstd[row]
+            a += back[0] * (four[0] - mu) * r
+            b += back[1] * (four[1] - mu) * r
+            c += back[2] * (four[2] - mu) * r
+            d += back[3] * (four[3] - mu) * r
+            e, f = e + back[0], f + back[1]
+            g, h = g + back[2], h + back[3]
+        store4(dgammas, (group, col), a, b, c, d)
+        store4(dbetas, (group, col), e, f, g, h)
+    # END SOLUTION
+
+
+# %%
+GROUPS = 3
+
+
+def parts_of(x, dy, mean, rstd):
+    """Return the sums of each group of rows, by NumPy."""
+    products = dy * (x - mean[:, None]) * rstd[:, None]
+    return tuple(
+        np.stack([terms[p::GROUPS].sum(axis=0) for p in range(GROUPS)])
+        for terms in (products, dy)
+    )
+
+
+def without_gamma(rng, rows, cols):
+    x, dy, _, mean, rstd = going_back(rng, rows, cols)
+    return x, dy, mean, rstd
+
+
+check(
+    column_parts,
+    spec=parts_of,
+    inputs=without_gamma,
+    sizes=[(3, 1), (10, 40), (8, 33)],
+    launch=lambda rows, cols: ((-(-cols // 32), GROUPS), 32),
+    full=(999, 500),
+    tolerance=1e-4,
+    limits={"atomics": 0, "load_bytes": 9, "store_bytes": 16, "float64": 0},
+)
+
+# %% [markdown]
+# Each thread goes down the columns, and that could be the worst of all ways to read a
+# matrix. Is it? Have a look at what a *warp* reads in one step.
+
+# %%
+few = without_gamma(np.random.default_rng(17), 4, 32)
+explore(column_parts)[(1, 2), 32](*few, *np.zeros((2, 2, 128), np.float32))
+
+# %% [markdown] tags=["solution"]
+# 32 lanes, 512 bytes in a row: 16 sectors of 32 bytes, all of them wanted. A thread
+# walks down; its warp walks with it, side by side. `mean` and `rstd` are the same for
+# all lanes: one sector.
+
+# %% [markdown]
+# ## Read: both at once
+#
+# `layer_norm_backward` and `column_parts` both read `x` and `dy`: five arrays move,
+# where three would do. Can one kernel do both?
+#
+# The trouble is that rows belong together in one and columns in the other. The way out:
+# a block takes *many* rows, one after the other. Within a row, a thread always has the
+# same columns; so it can keep sums of these columns in registers, from row to row,
+# until the block has no more rows. Then it stores them, a row of `dgammas` and `dbetas`
+# for each *block*.
+#
+# A block now lives long, and must not wait between two rows: so it asks for the next
+# row (`ahead`) before it adds up this one. The two sums share a barrier, and `turn`
+# changes from row to row, so that one barrier a row is enough.
+#
+# All this lives in registers: $\hat x$ and $g$ of this row, `x` and `dy` of the next,
+# two sums and $\gamma$ for each column. With `p` elements a thread that is 7 *p*.
+#
+# The cell makes kernels: for LayerNorm and for RMSNorm (`centred` or not), and for rows
+# of `4 * pieces * threads` columns.
+
+# %% tags=["given"]
+@cuda.jit(device=True, inline=True)
+def fetch(x, row, first, pieces, threads, v):
+    """Load a thread's part of a row into v."""
+    for k in range(pieces):
+        four = load4(x, (row, first + 4 * threads * k))
+        for j in range(4):
+            v[4 * k + j] = four[j]
+
+
+def norm_backward(centred, pieces, threads, **options):
+    """Make the backward pass of a norm; one row after the other."""
+    count, warps = 4 * pieces, threads // 32
+
+    @cuda.jit(**options)
+    def kernel(x, dy, gamma, mean, rstd, dx, dgammas, dbetas):
+        cells = cuda.shared.array((2, 2, 32), float32)
+        v, w = cuda.local.array(count, float32), cuda.local.array(count, float32)
+        v2, w2 = cuda.local.array(count, float32), cuda.local.array(count, float32)
+        dg, db = cuda.local.array(count, float32), cuda.local.array(count, float32)
+        gs = cuda.local.array(count, float32)
+        me = int32(cuda.threadIdx.x)
+        first, lane = 4 * me, me % 32
+        rows, step = int32(x.shape[0]), int32(cuda.gridDim.x)
+        share = float32(1) / float32(x.shape[1])
+        for k in range(pieces):
+            four = load4(gamma, first + 4 * threads * k)
+            for j in range(4):
+                gs[4 * k + j] = four[j]
+                dg[4 * k + j] = db[4 * k + j] = float32(0)
+
+        row, turn = int32(cuda.blockIdx.x), int32(0)
+        fetch(x, row, first, pieces, threads, v2)
+        fetch(dy, row, first, pieces, threads, w2)
+        mu2, r2 = mean[row], rstd[row]
+        while row < rows:
+            for i in range(count):
+                v[i], w[i] = v2[i], w2[i]
+            mu, r = mu2, r2
+            ahead = row + step
+            if ahead < rows:
+                fetch(x, ahead, first, pieces, threads, v2)
+                fetch(dy, ahead, first, pieces, threads, w2)
+                mu2, r2 = mean[ahead], rstd[ahead]
+
+            a = b = float32(0)
+            for i in range(count):
+                if centred:
+                    v[i] -= mu
+                v[i] *= r
+                dg[i] += w[i] * v[i]
+                if centred:
+                    db[i] += w[i]
+                w[i] *= gs[i]
+                a += w[i]
+                b += w[i] * v[i]
+            b = warp_sum(b)
+            if centred:
+                a = warp_sum(a)
+            if lane == 0:
+                cells[turn, 0, me // 32] = b
+                if centred:
+                    cells[turn, 1, me // 32] = a
+            cuda.syncthreads()
+            b = share * warp_sum(
+                cells[turn, 0, lane] if lane < warps else float32(0)
+            )
+            a = float32(0)
+            if centred:
+                a = share * warp_sum(
+                    cells[turn, 1, lane] if lane < warps else float32(0)
+                )
+            turn = int32(1) - turn
+
+            for k in range(pieces):
+                i = 4 * k
+                p = r * (w[i] - a - v[i] * b)
+                q = r * (w[i + 1] - a - v[i + 1] * b)
+                s = r * (w[i + 2] - a - v[i + 2] * b)
+                t = r * (w[i + 3] - a - v[i + 3] * b)
+                store4(dx, (row, first + 4 * threads * k), p, q, s, t)
+            row = ahead
+
+        for k in range(pieces):
+            i, at = 4 * k, (int32(cuda.blockIdx.x), first + 4 * threads * k)
+            store4(dgammas, at, dg[i], dg[i + 1], dg[i + 2], dg[i + 3])
+            if centred:
+                store4(dbetas, at, db[i], db[i + 1], db[i + 2], db[i + 3])
+
+    return kernel
+
+
+@cuda.jit
+def add_parts(dgammas, dbetas, dgamma, dbeta):
+    """Add up the rows of both; blocks of (32, 16), 32 columns each."""
+    cells = cuda.shared.array((16, 32), float32)
+    x, y = cuda.threadIdx.x, cuda.threadIdx.y
+    col = 32 * cuda.blockIdx.x + x
+    parts, out = dgammas, dgamma
+    if cuda.blockIdx.y == 1:
+        parts, out = dbetas, dbeta
+
+    total = float32(0)
+    if col < parts.shape[1]:
+        for part in range(y, parts.shape[0], 16):
+            total += parts[part, col]
+    cells[y, x] = total
+    cuda.syncthreads()
+
+    if y == 0 and col < parts.shape[1]:
+        for k in range(1, 16):
+            total += cells[k, x]
+        out[col] = total
+
+
+# %% [markdown]
+# Is it right, for both norms? Against NumPy, with three blocks for eight rows.
+
+# %%
+x, dy, gamma, mean, rstd = going_back(np.random.default_rng(17), 8, 64)
+rms = (1 / np.sqrt((x**2).mean(axis=1) + EPS)).astype(np.float32)
+for name, centred, mu, r in (
+    ("LayerNorm", True, mean, rstd),
+    ("RMSNorm", False, 0 * mean, rms),
+):
+    dx, (dgammas, dbetas) = np.empty_like(x), np.zeros((2, 3, 256), np.float32)
+    dgamma, dbeta = np.zeros((2, 256), np.float32)
+    norm_backward(centred, 1, 64)[3, 64](x, dy, gamma, mu, r, dx, dgammas, dbetas)
+    add_parts[(8, 2), (32, 16)](dgammas, dbetas, dgamma, dbeta)
+
+    hat, g = (x - mu[:, None]) * r[:, None], dy * gamma
+    wanted = norm_gradient(x, dy, gamma, mu, r)
+    if not centred:
+        wanted = r[:, None] * (g - hat * (g * hat).mean(axis=1, keepdims=True))
+    assert np.allclose(dx, wanted, atol=1e-5)
+    assert np.allclose(dgamma, (dy * hat).sum(axis=0), atol=1e-4)
+    assert np.allclose(dbeta, dy.sum(axis=0) * centred, atol=1e-4)
+    print(f"{name}: dx is off by {np.abs(dx - wanted).max():.0e}")
+
+# %% [markdown]
+# ## Measure: LayerNorm, backward
+#
+# By hand, for 16,384 × 4096: *rows, then columns* are your two kernels and the one that
+# adds up the parts; five arrays, 1.34 GB. *Both at once* moves three arrays, 0.81 GB,
+# which is also what the copy moves. PyTorch's own backward has a kernel for the rows
+# and others for the columns. What will the table say, with PyTorch as 1.0?
+
+# %%
+guess = {"rows, then columns": None, "both at once": None, "torch.compile": None}
+sms = weft.device.find().sms or 132
+HOW = {  # columns -> pieces, threads, blocks on each SM, most registers
+    1024: (1, 256, 5, None),
+    4096: (2, 512, 2, 64),
+    8192: (2, 1024, 1, 64),
+}
+
+
+def layer_in_torch(x, gamma, beta):
+    return F.layer_norm(x, gamma.shape, gamma, beta, float(EPS))
+
+
+def rms_in_torch(x, gamma, beta):
+    return F.rms_norm(x, gamma.shape, gamma, float(EPS))
+
+
+def fused_backward(centred, cols, *arrays):
+    """Return the launch of both kernels, and the first of them."""
+    pieces, threads, each, most = HOW[cols]
+    options = {"max_registers": most} if most else {}
+    kernel = norm_backward(centred, pieces, threads, **options)
+    blocks = each * sms
+    parts = torch.empty(2, blocks, cols, device="cuda")
+    sums = torch.empty(2, cols, device="cuda")
+    d_parts = [cuda.as_cuda_array(p) for p in (*parts, *sums)]
+    args = [*map(cuda.as_cuda_array, arrays), *d_parts[:2]]
+
+    def launch():
+        kernel[blocks, threads](*args)
+        add_parts[(cols // 32, 1 + centred), (32, 16)](*d_parts)
+
+    launch()
+    return launch, kernel, sums
+
+
+def backward_arrays(rows, cols, centred):
+    """Return torch's gradients as a function of y, and what ours take."""
+    x, gamma, beta, dx, mean, rstd = norm_arrays(rows, cols)
+    dy = torch.randn_like(x)
+    wide = x.double()
+    mean.copy_(wide.mean(1) if centred else torch.zeros_like(mean))
+    square = (wide - mean.double()[:, None]).square().mean(1)
+    rstd.copy_(torch.rsqrt(square + float(EPS)))
+
+    leaves = [t.requires_grad_() for t in (x, gamma, beta)][: 2 + centred]
+
+    def back(y):
+        return torch.autograd.grad(y, leaves, dy, retain_graph=True)
+
+    return back, (x, gamma, beta), (x, dy, gamma, mean, rstd, dx)
+
+
+def backward_candidates():
+    back, given, arrays = backward_arrays(ROWS, COLS, True)
+    arrays = [t.detach() for t in arrays]
+    x, dy, gamma, mean, rstd, dx = map(cuda.as_cuda_array, arrays)
+    y, compiled_y = layer_in_torch(*given), compiled(layer_in_torch)(*given)
+    parts = torch.empty(2, 264, COLS, device="cuda")
+    sums = torch.empty(2, COLS, device="cuda")
+    d_parts = [cuda.as_cuda_array(p) for p in (*parts, *sums)]
+
+    def apart():
+        layer_norm_backward[ROWS, 256](x, dy, gamma, mean, rstd, dx)
+        column_parts[(8, 264), 128](x, dy, mean, rstd, *d_parts[:2])
+        add_parts[(COLS // 32, 2), (32, 16)](*d_parts)
+
+    aims = back(y)
+    both, _, totals = fused_backward(True, COLS, *arrays)
+    for found in (totals, sums):
+        near(arrays[-1], aims[0], 1e-4)
+        near(found[0], aims[1], 1e-4)
+        near(found[1], aims[2], 1e-4)
+        apart()
+    return {
+        "copy": copies(3),
+        "PyTorch": lambda: back(y),
+        "torch.compile": lambda: back(compiled_y),
+        "rows, then columns": apart,
+        "both at once": both,
+    }
+
+
+backward_table = bench.compare(
+    "LayerNorm backward, 16384 x 4096 float32",
+    backward_candidates,
+    baseline="PyTorch",
+    bytes=3 * 4 * SIZE,
+    ceiling="copy",
+    guess=guess,
+)
+backward_table
+
+# %% [markdown]
+# ## Measure: how many registers are best?
+#
+# *Both at once* with 512 threads and 8 columns a thread. Left alone, the compiler takes
+# 72 registers. 512 × 72 is 36,864, more than half of the 65,536 that an SM has: one
+# block fits. With at most 64 there is room for two. With 40, for three.
+#
+# More threads mean more bytes under way while others wait at their barrier. But what
+# does not fit is spilled. Which of the three is the fastest?
+
+# %%
+guess = {"at most 64": None, "at most 40": None}
+back_kernels = {}
+
+
+def capped_candidates():
+    _, _, arrays = backward_arrays(ROWS, COLS, True)
+    arrays = [t.detach() for t in arrays]
+    candidates = {"copy": copies(3)}
+    for name, each, most in (
+        ("as it comes", 1, None),
+        ("at most 64", 2, 64),
+        ("at most 40", 3, 40),
+    ):
+        HOW[COLS], usual = (2, 512, each, most), HOW[COLS]
+        candidates[name], kernel, _ = fused_backward(True, COLS, *arrays)
+        HOW[COLS], back_kernels[name] = usual, kernel
+    return candidates
+
+
+capped_table = bench.compare(
+    "LayerNorm backward, registers, 16384 x 4096 float32",
+    capped_candidates,
+    baseline="as it comes",
+    bytes=3 * 4 * SIZE,
+    ceiling="copy",
+    guess=guess,
+)
+capped_table
+
+# %%
+if weft.on_gpu("the compiler's last step needs one"):
+    note("LayerNorm backward", back_kernels, 512)
+
+# %% [markdown]
+# ## Measure: three shapes, four kernels
+#
+# Rows of 1024, 4096 and 8192, all with 2^25 or 2^26 elements: LayerNorm and RMSNorm,
+# forward and backward, in training mode, so that all keep what the backward pass needs.
+# Forward are your kernels, with a sixteenth of the columns as threads. Beside them a
+# copy of as many bytes, PyTorch, and for 4096 columns `torch.compile`.
+#
+# Guess one number: how many times as fast as PyTorch are you, on the average?
+
+# %%
+guess = {"yours": None}
+SHAPES = ((32768, 1024), (16384, 4096), (8192, 8192))
+
+
+def forward_candidates(rows, cols, centred):
+    def build():
+        arrays = norm_arrays(rows, cols)
+        x, gamma, beta, out = arrays[:4]
+        args = list(map(cuda.as_cuda_array, arrays))
+        if not centred:
+            args = [args[0], args[1], args[3], args[5]]
+        kernel = layer_norm if centred else rms_norm
+        kernel[rows, cols // 16](*args)
+        torch_norm = layer_in_torch if centred else rms_in_torch
+        near(out, torch_norm(x, gamma, beta))
+
+        given = [t.requires_grad_() for t in (x, gamma, beta)]
+        candidates = {
+            "copy": lambda: out.copy_(x.detach()),
+            "PyTorch": lambda: torch_norm(*given),
+            "yours": lambda: kernel[rows, cols // 16](*args),
+        }
+        if cols == COLS:
+            torch_made = compiled(torch_norm)
+            candidates["torch.compile"] = lambda: torch_made(*given)
+        return candidates
+
+    return build
+
+
+def back_candidates(rows, cols, centred):
+    def build():
+        back, given, arrays = backward_arrays(rows, cols, centred)
+        arrays = [t.detach() for t in arrays]
+        torch_norm = layer_in_torch if centred else rms_in_torch
+        y = torch_norm(*given)
+        yours, _, sums = fused_backward(centred, cols, *arrays)
+        for found, aim in zip((arrays[-1], *sums), back(y), strict=False):
+            near(found, aim, 1e-4)
+
+        source = torch.empty(3 * rows * cols // 2, device="cuda")
+        target = torch.empty_like(source)
+        candidates = {
+            "copy": lambda: target.copy_(source),
+            "PyTorch": lambda: back(y),
+            "yours": yours,
+        }
+        if cols == COLS:
+            compiled_y = compiled(torch_norm)(*given)
+            candidates["torch.compile"] = lambda: back(compiled_y)
+        return candidates
+
+    return build
+
+
+def overview(tables):
+    """Print a line for each table: yours beside the others."""
+    heads = f"{'copy':>11}{'of copy':>9}{'x PyTorch':>11}{'x compile':>11}"
+    print(f"{'':34}{heads}")
+    for name, table in tables.items():
+        ms = {row.name: row.ms for row in table}
+        if not ms:
+            continue
+        others = [ms.get(n, math.nan) for n in ("PyTorch", "torch.compile")]
+        against = "".join(
+            f"{other / ms['yours']:11.2f}" if other == other else f"{'-':>11}"
+            for other in others
+        )
+        share = ms["copy"] / ms["yours"]
+        print(f"{name:34}{ms['copy'] * 1e3:8.1f} us{share:9.1%}{against}")
+
+
+tables = {}
+for centred in (True, False):
+    for way, make in (("", forward_candidates), (" backward", back_candidates)):
+        for rows, cols in SHAPES:
+            kind = "LayerNorm" if centred else "RMSNorm"
+            name = f"{kind}{way}, {rows} x {cols}"
+            tables[name] = bench.compare(
+                f"{name} float32",
+                make(rows, cols, centred),
+                baseline="PyTorch",
+                bytes=(3 if way else 2) * 4 * rows * cols,
+                ceiling="copy",
+                guess=guess,
+            )
+overview(tables)
+
+# %%
+tables["LayerNorm backward, 8192 x 8192"]
+
+# %% [markdown]
+# ## If you want more
+#
+# - The gradient of `bias` in the layer: column sums of `dx`. Fuse them into
+#   `layer_backward` as *both at once* does. What has to change in its grid?
+# - `y = x + dropout(...)` and then LayerNorm: fuse a residual connection into the norm.
+#   By hand: how many bytes does that save?
+# - In bfloat16 (chapter 16: `bf16_low`, `bf16_pair`) half of the bytes move. How many
+#   instructions are left for 32 elements? Which of these kernels are then no longer
+#   limited by memory?
+# - Fewer rounds of Philox: seven are still said to pass all tests. What do they save?
+# - Rows of 16,384 columns: `norm_backward` has not registers enough. Put the sums of
+#   the columns into shared memory, four cells of its own for each thread and piece.
+# - A row does not fit into a block (chapter 16)? Welford's or Chan's way merges pairs
+#   of mean and squares, as `merge` does maximum and sum.
+#
+# ## What you learned
+#
+# 1. A chain of small operations waits for launches, a chain of large ones for memory. A
+#    graph takes out the first, fusion both.
+# 2. A graph freezes its arguments. What changes from replay to replay lives in memory.
+# 3. A random number can be a function of a place and a step. Then a mask need not be
+#    kept, and any launch makes the same one.
+# 4. Registers have no address: indices that the compiler does not know, and registers
+#    that it does not have, end in local memory. Ask the kernel, not your feeling.
+# 5. Rows in one direction, columns in the other: a block that takes many rows keeps its
+#    columns' sums in registers, and one read does for both.
+
+# %%
+quiz()

@@ -1,0 +1,15 @@
+# verdict: pass
+# GELU written out, with numbers that stay float32.
+@cuda.jit
+def bias_gelu(x, bias, out):
+    """Write the GELU of x + bias into out, four columns a thread."""
+    row, col = cuda.blockIdx.y, 4 * cuda.grid(1)
+
+    if col < x.shape[1]:
+        v = load4(x, (row, col))
+        w = load4(bias, col)
+        kept = cuda.local.array(4, float32)
+        for j in range(4):
+            z = v[j] + w[j]
+            kept[j] = z * (HALF + HALF * math.erf(z * ROOT_HALF))
+        store4(out, (row, col), kept[0], kept[1], kept[2], kept[3])

@@ -1,0 +1,10 @@
+# verdict: out-of-bounds
+# The grid fits the matrix.
+@cuda.jit
+def bias_gelu(x, bias, out):
+    """Write the GELU of x + bias into out, four columns a thread."""
+    row, col = cuda.blockIdx.y, 4 * cuda.grid(1)
+
+    a, b, c, d = load4(x, (row, col))  # <- here
+    e, f, g, h = load4(bias, col)
+    store4(out, (row, col), gelu(a + e), gelu(b + f), gelu(c + g), gelu(d + h))

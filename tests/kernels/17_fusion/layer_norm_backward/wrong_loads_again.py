@@ -1,0 +1,36 @@
+# verdict: loads
+# The second loop loads what it needs.
+@cuda.jit
+def layer_norm_backward(x, dy, gamma, mean, rstd, dx):
+    """Write the gradient of LayerNorm's input into dx; a block a row."""
+    xs = cuda.local.array(VALUES, float32)
+    gs = cuda.local.array(VALUES, float32)
+    row, first = cuda.blockIdx.x, 4 * cuda.threadIdx.x
+    cols, width = x.shape[1], 4 * cuda.blockDim.x
+    mu, r = mean[row], rstd[row]
+
+    sum_g, sum_gx = float32(0), float32(0)
+    for k in range(PIECES):
+        col = first + k * width
+        if col < cols:
+            four, back = load4(x, (row, col)), load4(dy, (row, col))
+            weight = load4(gamma, col)
+            for j in range(4):
+                xs[4 * k + j] = (four[j] - mu) * r
+                gs[4 * k + j] = back[j] * weight[j]
+                sum_g += gs[4 * k + j]
+                sum_gx += gs[4 * k + j] * xs[4 * k + j]
+
+    a = block_sum(sum_g, 0) / float32(cols)
+    b = block_sum(sum_gx, 1) / float32(cols)
+
+    for k in range(PIECES):
+        col = first + k * width
+        if col < cols:
+            four, back = load4(x, (row, col)), load4(dy, (row, col))
+            w = load4(gamma, col)
+            p = r * (back[0] * w[0] - a - (four[0] - mu) * r * b)
+            q = r * (back[1] * w[1] - a - (four[1] - mu) * r * b)
+            s = r * (back[2] * w[2] - a - (four[2] - mu) * r * b)
+            t = r * (back[3] * w[3] - a - (four[3] - mu) * r * b)
+            store4(dx, (row, col), p, q, s, t)
