@@ -77,7 +77,7 @@ def main() -> None:
         record("nvcc.txt", "nvcc --version")
         record("ptx.txt", "nvcc -arch=sm_90 -ptx add.cu -o add.ptx && cat add.ptx")
         run("nvcc -arch=sm_90 -cubin add.cu -o add.cubin", folder)
-        record("sass.txt", "cuobjdump -sass add.cubin")
+        record("sass.txt", r"cuobjdump -sass add.cubin | grep -o '/\*0.*;'")
         record("usage.txt", "cuobjdump -res-usage add.cubin")
         run(
             "nvcc -gencode arch=compute_80,code=sm_80 "
