@@ -357,10 +357,11 @@ def make_rows(k):
             for r in range(ROWS - 1):
                 v[r] = tile[at + r * side]
             at += uint32((ROWS - 1) * side)
-            for _ in range(k):
+            p = uint32(0)
+            while p < uint32(k):  # leaner than range(k), which counts in int64
                 v[ROWS - 1] = tile[at]
                 tap = taps[n]
-                at, n = uint32(at + side), uint32(n + 1)
+                at, n, p = uint32(at + side), uint32(n + 1), uint32(p + 1)
                 for r in range(ROWS):
                     sums[r] += v[r] * tap
                 for r in range(ROWS - 1):
@@ -396,11 +397,17 @@ def filters(size, k):
             product = torch.fft.rfft2(x).mul_(spectrum)
             return torch.fft.irfft2(product, (size, size))[:m, :m]
 
+        def by_fft_again():
+            product = torch.fft.rfft2(x).mul_(ready)
+            return torch.fft.irfft2(product, (size, size))[:m, :m]
+
+        ready = torch.fft.rfft2(w, (size, size)).conj()
         found = {
             "cuDNN": lambda: F.conv2d(x4, w4),
             "correlate": lambda: correlate[blocks_of(m, m)](d_x, d_w, d_out),
             "rows": lambda: rows[(across, across), 128](d_x, d_down, d_out),
             "FFT": by_fft,
+            "FFT, filter ready": by_fft_again,
         }
         wanted = F.conv2d(x4[..., : k + 63, : k + 63].double(), w4.double())
         for name, way in found.items():
@@ -427,6 +434,9 @@ five = bench.compare(
     guess=guess,
 )
 five
+
+# %% tags=["solution"]
+five.expect("rows", at_least=1.5)
 
 # %% [markdown] tags=["solution"]
 # TODO discuss
@@ -608,17 +618,19 @@ def layer_direct(x, w, out):
 @cuda.jit
 def im2col(x, cols):
     """(n, c, h, w) -> (n, 9 c, h w): what each tap sees, zeros outside."""
-    cell = cuda.grid(1)
-    tap, n = cuda.blockIdx.y, cuda.blockIdx.z
-    height, width = x.shape[2], x.shape[3]
+    cell = int32(cuda.grid(1))
+    c, n = cuda.blockIdx.y, cuda.blockIdx.z
+    height, width = int32(x.shape[2]), int32(x.shape[3])
 
     if cell < height * width:
-        i = cell // width + tap // 3 % 3 - 1
-        j = cell % width + tap % 3 - 1
-        seen = float32(0)
-        if 0 <= i < height and 0 <= j < width:
-            seen = x[n, tap // 9, i, j]
-        cols[n, tap, cell] = seen
+        row, col = cell // width, cell % width
+        for p in range(3):
+            for q in range(3):
+                i, j = row + p - 1, col + q - 1
+                seen = float32(0)
+                if 0 <= i < height and 0 <= j < width:
+                    seen = x[n, c, i, j]
+                cols[n, 9 * c + 3 * p + q, cell] = seen
 
 
 # %% tags=["given"]
@@ -627,40 +639,44 @@ TAPS = 9 * DEEP
 
 
 @cuda.jit(device=True)
-def add_products(sums, a, b, c, d, taps, tap, f):
-    """Add four pixels times eight filters' taps to 4 x 8 sums."""
+def add_products(sums, v, q, taps, tap, f):
+    """Add pixels v[q] ... v[q + 7] times eight filters' taps to the sums."""
     for half in range(2):
         w = load4(taps, (tap, f + 4 * half))
-        for g in range(4):
-            sums[0, 4 * half + g] += a * w[g]
-            sums[1, 4 * half + g] += b * w[g]
-            sums[2, 4 * half + g] += c * w[g]
-            sums[3, 4 * half + g] += d * w[g]
+        for k in range(8):
+            for g in range(4):
+                sums[k, 4 * half + g] += v[q + k] * w[g]
 
 
 @cuda.jit
 def layer_tiled(x, w, out):
-    """3 x 3 taps, 64 filters: w is (9 c, 64). Blocks of 256, 4 x 32 pixels."""
-    tile = cuda.shared.array((DEEP, 6, 36), float32)
+    """3 x 3 taps, 64 filters: w is (9 c, 64), out is (64 n h, w).
+
+    Blocks of 256 threads and 8 x 32 pixels; w is a multiple of 4.
+    """
+    tile = cuda.shared.array((DEEP, 10, 36), float32)
     taps = cuda.shared.array((TAPS, 64), float32)
-    sums = cuda.local.array((4, 8), float32)
+    sums = cuda.local.array((8, 8), float32)
+    v = cuda.local.array(12, float32)
     t = uint32(cuda.threadIdx.x)
-    tx, ty, f = 4 * (t % 8), t // 8 % 4, 8 * (t // 32)
-    top, left = int32(4 * cuda.blockIdx.y), int32(32 * cuda.blockIdx.x)
+    tx, ty, f = 8 * (t % 4), t // 4 % 8, 8 * (t // 32)
+    top, left = int32(8 * cuda.blockIdx.y), int32(32 * cuda.blockIdx.x)
     height, width, n = int32(x.shape[2]), int32(x.shape[3]), cuda.blockIdx.z
 
-    for k in range(4):
+    for k in range(8):
         for g in range(8):
             sums[k, g] = float32(0)
 
     for first in range(0, x.shape[1], DEEP):
-        for cell in range(t, DEEP * 6 * 36, 256):
-            c, a, b = cell // 216, cell // 36 % 6, cell % 36
+        for cell in range(t, 360, 256):
+            a, b = cell // 36, cell % 36
             i, j = int32(top + a - 1), int32(left + b - 1)
-            seen = float32(0)
-            if 0 <= i < height and 0 <= j < width:
-                seen = x[n, first + c, i, j]
-            tile[c, a, b] = seen
+            inside = 0 <= i < height and 0 <= j < width
+            for c in range(DEEP):
+                seen = float32(0)
+                if inside:
+                    seen = x[n, first + c, i, j]
+                tile[c, a, b] = seen
         for four in range(t, 16 * TAPS, 256):
             at = four // 16, 4 * (four % 16)
             a, b, c, d = load4(w, (9 * first + at[0], at[1]))
@@ -669,18 +685,24 @@ def layer_tiled(x, w, out):
 
         for c in range(DEEP):
             for p in range(3):
-                a, b, c4, d = load4(tile[c, ty + p], tx)
-                e, g, _, _ = load4(tile[c, ty + p], tx + 4)
+                for k in range(3):
+                    v[4 * k], v[4 * k + 1], v[4 * k + 2], v[4 * k + 3] = load4(
+                        tile[c, ty + p], tx + 4 * k
+                    )
                 tap = 9 * c + 3 * p
-                add_products(sums, a, b, c4, d, taps, tap, f)
-                add_products(sums, b, c4, d, e, taps, tap + 1, f)
-                add_products(sums, c4, d, e, g, taps, tap + 2, f)
+                add_products(sums, v, 0, taps, tap, f)
+                add_products(sums, v, 1, taps, tap + 1, f)
+                add_products(sums, v, 2, taps, tap + 2, f)
         cuda.syncthreads()
 
+    row = int32(top + ty)
     for g in range(8):
-        for k in range(4):
-            if top + ty < height and left + tx + k < width:
-                out[n, f + g, top + ty, left + tx + k] = sums[k, g]
+        to = (64 * n + f + g) * height + row
+        for k in range(0, 8, 4):
+            if row < height and left + tx + k < width:
+                a, b = sums[k, g], sums[k + 1, g]
+                c4, d = sums[k + 2, g], sums[k + 3, g]
+                store4(out, (to, left + tx + k), a, b, c4, d)
 
 
 # %%
@@ -702,12 +724,13 @@ def layer_ways():
     d_x, d_w, d_out, d_cols, d_taps = map(
         cuda.as_cuda_array, (x, w, out, cols, flat.T.contiguous())
     )
+    d_flat = cuda.as_cuda_array(out.view(-1, s))
     last = torch.channels_last
     x_last, w_last = x.to(memory_format=last), w.to(memory_format=last)
     spectra = torch.fft.rfft2(w, (64, 64)).conj()
 
     def by_matrix():
-        im2col[(-(-s * s // 256), 9 * c, n), 256](d_x, d_cols)
+        im2col[(-(-s * s // 256), c, n), 256](d_x, d_cols)
         return torch.matmul(flat, cols)
 
     def by_fft():
@@ -720,7 +743,7 @@ def layer_ways():
         return out
 
     def tiled():
-        layer_tiled[(2, 14, n), 256](d_x, d_taps, d_out)
+        layer_tiled[(2, 7, n), 256](d_x, d_taps, d_flat)
         return out
 
     ways = {
@@ -747,6 +770,10 @@ layer = bench.compare(
     guess=guess,
 )
 layer
+
+# %% tags=["solution"]
+layer.expect("layer_tiled", at_least=0.5)
+layer.expect("layer_tiled", at_least=3, times="direct")
 
 # %% [markdown] tags=["solution"]
 # TODO discuss
@@ -1069,18 +1096,16 @@ def dft16(v):
 
 
 @cuda.jit(device=True)
-def transform(v, re, im, table, t):
-    """Transform 1,024 points by 64 threads.
+def put(v, k, re, im, j):
+    """Write what butterfly j of the first pass gave, v[k] ... v[k + 7]."""
+    at = 8 * j + j // 4  # a gap of 1 after every 32
+    for r in range(8):
+        re[at + r], im[at + r] = v[k + r].real, v[k + r].imag
 
-    v: points 2 t + 128 r and 2 t + 1 + 128 r, r < 8; so it is before and after.
-    """
-    dft8(v, 0)
-    dft8(v, 8)
-    at = 16 * t + t // 2  # a gap of 1 after every 32
-    for r in range(16):
-        re[at + r], im[at + r] = v[r].real, v[r].imag
-    cuda.syncthreads()
 
+@cuda.jit(device=True)
+def middle(v, re, im, table, t):
+    """The second pass, radix 16, from shared memory to shared memory."""
     at = t + t // 32
     for r in range(16):
         v[r] = complex(re[at + 66 * r], im[at + 66 * r])
@@ -1091,18 +1116,32 @@ def transform(v, re, im, table, t):
     at = 136 * (t // 8) + k  # a gap of 8 after every 128
     for r in range(16):
         re[at + 8 * r], im[at + 8 * r] = v[r].real, v[r].imag
-    cuda.syncthreads()
 
+
+@cuda.jit(device=True)
+def take(v, k, re, im, table, j):
+    """The third pass: butterfly j, into v[k] ... v[k + 7]."""
     for r in range(8):
-        at = 2 * t + 136 * r
-        v[r], v[8 + r] = (
-            complex(re[at], im[at]),
-            complex(re[at + 1], im[at + 1]),
-        )
-    twiddle(v, 0, 8, table[2 * t])
-    twiddle(v, 8, 8, table[2 * t + 1])
+        v[k + r] = complex(re[j + 136 * r], im[j + 136 * r])
+    twiddle(v, k, 8, table[j])
+    dft8(v, k)
+
+
+@cuda.jit(device=True)
+def transform(v, re, im, table, t):
+    """Transform 1,024 points by 64 threads.
+
+    v: points 2 t + 128 r and 2 t + 1 + 128 r, r < 8; before and after.
+    """
     dft8(v, 0)
     dft8(v, 8)
+    put(v, 0, re, im, 2 * t)
+    put(v, 8, re, im, 2 * t + 1)
+    cuda.syncthreads()
+    middle(v, re, im, table, t)
+    cuda.syncthreads()
+    take(v, 0, re, im, table, 2 * t)
+    take(v, 8, re, im, table, 2 * t + 1)
 
 
 @cuda.jit
@@ -1142,7 +1181,7 @@ def fft_registers(x, table, out):
 @cuda.jit
 def dft_sum(x, table, out):
     """The definition: out[row, k] is the sum of x[row, j] table[j k % n]."""
-    k, row = cuda.grid(2)
+    row, k = cuda.blockIdx.x, int32(128 * cuda.blockIdx.y + cuda.threadIdx.x)
     n = int32(x.shape[1])
     if k < n:
         total = complex64(0)
@@ -1158,7 +1197,7 @@ def dft_sum(x, table, out):
 @cuda.jit
 def one_pass(x, table, out, s):
     """One pass of radix 2, from global memory to global memory."""
-    t, row = cuda.grid(2)
+    row, t = cuda.blockIdx.x, 128 * cuda.blockIdx.y + cuda.threadIdx.x
     half = x.shape[1] // 2
     k = t & (s - 1)
     a = x[row, t]
@@ -1219,7 +1258,7 @@ def transforms(rows, found=None):
             source = d_x
             for level in range(10):
                 target = d_out if level % 2 else d_spare
-                launch = one_pass[(4, rows), 128]
+                launch = one_pass[(rows, 4), 128]
                 launch(source, table, target, 1 << level)
                 source = target
 
@@ -1228,7 +1267,7 @@ def transforms(rows, found=None):
 
         ways = {
             "torch.fft": lambda: torch.fft.fft(x),
-            "sum": lambda: dft_sum[(8, rows), 128](d_x, table, d_out),
+            "sum": lambda: dft_sum[(rows, 8), 128](d_x, table, d_out),
             "ten launches": ten,
             "fft_shared": on(fft_shared, HALF),
             "radix 4": on(fft_radix4, 256),
@@ -1257,6 +1296,12 @@ ladder = bench.compare(
     guess=guess,
 )
 ladder
+
+# %% tags=["solution"]
+ladder.expect("registers", at_least=0.8)
+ladder.expect("registers", at_least=1.2, times="pairs apart")
+ladder.expect("radix 4", at_least=1.5, times="fft_shared")
+ladder.expect("fft_shared", at_least=5, times="sum")
 
 # %% [markdown] tags=["solution"]
 # TODO discuss
@@ -1324,45 +1369,84 @@ print(np.abs(four_steps(signal, 32) - np.fft.fft(signal)).max())
 SIDE = 4  # columns, or rows, of a block of 256
 
 
-@cuda.jit
-def columns(x, table, fine, out):
-    """Steps 1, 2; (batch, 1024, 1024). fine[m]: w^m, table[m]: w^(1024 m)."""
-    re = cuda.shared.array((SIDE, GAPPED), float32)
-    im = cuda.shared.array((SIDE, GAPPED), float32)
-    v = cuda.local.array(16, complex64)
-    c, t = uint32(cuda.threadIdx.x % SIDE), uint32(cuda.threadIdx.x // SIDE)
-    col, b = uint32(SIDE * cuda.blockIdx.x + c), cuda.blockIdx.y
-
-    for r in range(8):
-        at = 2 * t + 128 * r
-        v[r], v[8 + r] = x[b, at, col], x[b, at + 1, col]
-    transform(v, re[c], im[c], table, t)
-    m, step = uint32(2 * t * col), uint32(128 * col)
+@cuda.jit(device=True)
+def turn(v, first, col, j, table, fine):
+    """Multiply v[first + r] by w^(col k), with k = j + 128 r."""
+    m, step = col * j, 128 * col
     w = times(table[m // 1024], fine[m % 1024])
     w_step = times(table[step // 1024], fine[step % 1024])
     for r in range(8):
-        at = 2 * t + 128 * r
-        out[b, at, col] = times(v[r], w)
-        out[b, at + 1, col] = times(v[8 + r], times(w, fine[col]))
+        v[first + r] = times(v[first + r], w)
         w = times(w, w_step)
 
 
 @cuda.jit
-def rows_to_columns(x, table, out):
-    """Steps 3 and 4; (batch, 1024, 1024)."""
+def columns(x, table, fine, out):
+    """Steps 1 and 2; float32 (batch * 1024, 2048), a matrix after the other.
+
+    w is the 2^20-th root of unity, fine[m] is w^m, table[m] is w^(1024 m).
+    """
     re = cuda.shared.array((SIDE, GAPPED), float32)
     im = cuda.shared.array((SIDE, GAPPED), float32)
     v = cuda.local.array(16, complex64)
-    c, t = uint32(cuda.threadIdx.x % SIDE), uint32(cuda.threadIdx.x // SIDE)
-    row, b = uint32(SIDE * cuda.blockIdx.x + c), cuda.blockIdx.y
+    me = uint32(cuda.threadIdx.x)
+    pair, j = (
+        2 * (me % (SIDE // 2)),
+        me // (SIDE // 2),
+    )  # two columns, butterfly j
+    c, t = me % SIDE, me // SIDE
+    col = uint32(SIDE * cuda.blockIdx.x + pair)
+    top = uint32(1024 * cuda.blockIdx.y + j)
 
     for r in range(8):
-        at = 2 * t + 128 * r
-        v[r], v[8 + r] = x[b, row, at], x[b, row, at + 1]
-    transform(v, re[c], im[c], table, t)
+        a, b, c4, d = load4(x, (top + 128 * r, 2 * col))
+        v[r], v[8 + r] = complex(a, b), complex(c4, d)
+    dft8(v, 0)
+    dft8(v, 8)
+    put(v, 0, re[pair], im[pair], j)
+    put(v, 8, re[pair + 1], im[pair + 1], j)
+    cuda.syncthreads()
+    middle(v, re[c], im[c], table, t)
+    cuda.syncthreads()
+    take(v, 0, re[pair], im[pair], table, j)
+    take(v, 8, re[pair + 1], im[pair + 1], table, j)
+
+    turn(v, 0, col, j, table, fine)
+    turn(v, 8, col + 1, j, table, fine)
     for r in range(8):
-        at = 2 * t + 128 * r
-        out[b, at, row], out[b, at + 1, row] = v[r], v[8 + r]
+        y, z = v[r], v[8 + r]
+        at = top + 128 * r, 2 * col
+        store4(out, at, y.real, y.imag, z.real, z.imag)
+
+
+@cuda.jit
+def rows_to_columns(x, table, out):
+    """Steps 3 and 4; float32 (batch * 1024, 2048)."""
+    re = cuda.shared.array((SIDE, GAPPED), float32)
+    im = cuda.shared.array((SIDE, GAPPED), float32)
+    v = cuda.local.array(16, complex64)
+    me = uint32(cuda.threadIdx.x)
+    pair, j = 2 * (me % (SIDE // 2)), me // (SIDE // 2)
+    c, t = me // 64, me % 64  # a row for each pair of warps
+    row = uint32(SIDE * cuda.blockIdx.x)
+    top = uint32(1024 * cuda.blockIdx.y)
+
+    for r in range(8):
+        a, b, c4, d = load4(x, (top + row + c, 4 * t + 256 * r))
+        v[r], v[8 + r] = complex(a, b), complex(c4, d)
+    dft8(v, 0)
+    dft8(v, 8)
+    put(v, 0, re[c], im[c], 2 * t)
+    put(v, 8, re[c], im[c], 2 * t + 1)
+    cuda.syncthreads()
+    middle(v, re[c], im[c], table, t)
+    cuda.syncthreads()
+    take(v, 0, re[pair], im[pair], table, j)
+    take(v, 8, re[pair + 1], im[pair + 1], table, j)
+    for r in range(8):
+        y, z = v[r], v[8 + r]
+        at = top + j + 128 * r, 2 * (row + pair)
+        store4(out, at, y.real, y.imag, z.real, z.imag)
 
 
 # %%
@@ -1374,12 +1458,12 @@ def millions():
     x = torch.randn(count, n, dtype=torch.complex64, device="cuda")
     half, out = torch.empty_like(x), torch.empty_like(x)
     d_x, d_half, d_out = (
-        cuda.as_cuda_array(z.view(count, POINTS, POINTS))
+        cuda.as_cuda_array(parts(z).view(-1, 2 * POINTS))
         for z in (x, half, out)
     )
-    turn = np.exp(-2j * np.pi * np.arange(POINTS) / n)
+    little = np.exp(-2j * np.pi * np.arange(POINTS) / n)
     table = cuda.to_device(roots(POINTS))
-    fine = cuda.to_device(turn.astype(np.complex64))
+    fine = cuda.to_device(little.astype(np.complex64))
     shape = (POINTS // SIDE, count), 256
 
     def two():
@@ -1406,6 +1490,9 @@ large = bench.compare(
 )
 large
 
+# %% tags=["solution"]
+large.expect("two kernels", at_least=0.45)
+
 # %% [markdown] tags=["solution"]
 # TODO discuss
 
@@ -1419,20 +1506,20 @@ large
 #
 # `by_fft`, above, uses this for whole images: with the complex conjugate, as it is a
 # correlation. Its work hardly depends on the size of the filter. The direct kernels'
-# work grows as k². So there is a k from which on the FFT is faster. For a 4096 × 4096
-# image, count: the FFT's operations are about 2.5 n log2(n) for a real transform of n =
-# 2^24 points, three times; a direct kernel needs 2 k² n. Where do they meet? And where
-# will they meet on the clock, if the FFT runs at a few TFLOP/s and `rows` at 30?
+# work grows as k². So there is a k from which on the FFT is faster. For an image of
+# 2048 × 2048, count: a real transform of n = 2^22 points takes about 2.5 n log2(n)
+# operations, and there are three of them; a direct kernel takes 2 k² n. Where do they
+# meet? And on the clock, where the FFTs wait for memory and `rows` does not?
 
 # %%
 guess = {"rows": None, "FFT": None}
-widths = (3, 5, 7, 11, 15, 23, 31, 47, 63)
+widths = (3, 7, 11, 15, 23, 31, 47, 63)
 by_width = {
     k: bench.compare(
-        f"{k} x {k} taps, image 4096 x 4096",
-        filters(4096, k),
+        f"{k} x {k} taps, image 2048 x 2048",
+        filters(2048, k),
         baseline="cuDNN",
-        flops=2 * k * k * (4096 - k + 1) ** 2,
+        flops=2 * k * k * (2048 - k + 1) ** 2,
         guess=guess if k in (7, 31) else None,
     )
     for k in widths
@@ -1441,6 +1528,10 @@ by_width[7]
 
 # %%
 by_width[31]
+
+# %% tags=["solution"]
+by_width[7].expect("rows", at_least=1.5, times="FFT")
+by_width[31].expect("FFT", at_least=1.3, times="rows")
 
 # %%
 if all(len(table) for table in by_width.values()):
@@ -1567,6 +1658,9 @@ long = bench.compare(
     guess=guess,
 )
 long
+
+# %% tags=["solution"]
+long.expect("filter_fused", at_least=2.5)
 
 # %% [markdown] tags=["solution"]
 # TODO discuss
