@@ -15,6 +15,7 @@ from sphinx.util.docutils import docutils_namespace, patch_docutils
 
 sys.path.insert(0, str(ROOT / "book" / "_ext"))
 from weft_book import cloth, lessons, results, verdict
+from weft_book.citing import letters
 from weft_book.drawing import inline_svg
 
 Render = Callable[..., tuple[str, list[str]]]
@@ -366,3 +367,9 @@ def test_a_verdict_needs_a_kernel_and_its_check(render: Render) -> None:
     assert sources == ["import weft", "tile = 3", "def add(x): typed", "check("]
     with pytest.raises(verdict.VerdictError, match="no check"):
         verdict.judging_cells(lab, "ad", "typed")
+
+
+def test_sources_are_counted_in_letters() -> None:
+    assert [letters(n) for n in (0, 25, 26, 27, 51, 52, 701, 702)] == [
+        *("a", "z", "aa", "ab", "az", "ba", "zz", "aaa")
+    ]

@@ -17,6 +17,7 @@ if str(ROOT) not in sys.path:  # the book words its numbers with weft's own code
 from . import (  # noqa: E402
     agreement,
     answers,
+    citing,
     drawing,
     kills,
     lessons,
@@ -32,6 +33,7 @@ from . import (  # noqa: E402
 MODULES = (
     agreement,
     answers,
+    citing,
     drawing,
     kills,
     lessons,
