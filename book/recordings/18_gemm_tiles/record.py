@@ -16,7 +16,8 @@ from pathlib import Path
 
 HERE = Path(__file__).parent
 N = 4096
-NAMES = "naive", "coalesced", "unsigned", "tiles 16", "tiles 32", "C++", "C++ 32"
+NAMES = "naive", "coalesced", "unsigned", "tiles of 16", "tiles of 32", "C++", "C++, 32"
+SHOWN = (0, 1, 2, 5), (3, 4, 6)  # side by side
 L1 = "l1tex__t_{}_pipe_lsu_mem_global_op_ld{}.sum"
 PASSES = "l1tex__data_pipe_lsu_wavefronts"
 STALL = "smsp__average_warps_issue_stalled_{}_per_issue_active.ratio"
@@ -24,8 +25,7 @@ COUNTED = {  # what the table calls it → ncu's name; of these a step's share
     "instructions": "smsp__inst_executed.sum",
     "passes": f"{PASSES}.sum",
     "  of loads from shared memory": f"{PASSES}_mem_shared_op_ld.sum",
-    "requests to global memory": L1.format("requests", ""),
-    "sectors of those": L1.format("sectors", ""),
+    "sectors of global memory": L1.format("sectors", ""),
 }
 BYTES = {
     "read from L2, GB": ("lts__t_sectors_op_read.sum", 32),
@@ -36,15 +36,11 @@ SHARES = {
     "instructions, % of the rate": "sm__inst_issued.avg.pct_of_peak_sustained_elapsed",
 }
 HIT = L1.format("sectors", "_lookup_hit")
+ALL = "smsp__average_warp_latency_per_inst_issued.ratio"
 WAITS = {
-    "a warp's cycles per instruction": (
-        "smsp__average_warp_latency_per_inst_issued.ratio"
-    ),
-    "  for global memory": STALL.format("long_scoreboard"),
-    "  for room in its queue": STALL.format("lg_throttle"),
-    "  for shared memory": STALL.format("short_scoreboard"),
-    "  for room in that queue": STALL.format("mio_throttle"),
-    "  at a barrier": STALL.format("barrier"),
+    "  until a load has come": ("long_scoreboard", "short_scoreboard"),
+    "  until a queue has room": ("lg_throttle", "mio_throttle"),
+    "  at a barrier": ("barrier",),
 }
 
 
@@ -73,7 +69,7 @@ def table(rows: list[dict[str, str]]) -> str:
     lines.append(("duration, ms", *(f"{t:.4g}" for t in time)))
     for label, metric in COUNTED.items():
         lines.append((label, *(f"{number(r, metric) / steps:.2f}" for r in rows)))
-    sectors = COUNTED["sectors of those"]
+    sectors = COUNTED["sectors of global memory"]
     hits = [100 * number(r, HIT) / number(r, sectors) for r in rows]
     lines.append(("  found in L1, %", *(f"{h:.0f}" for h in hits)))
     for label, (metric, size) in BYTES.items():
@@ -81,9 +77,21 @@ def table(rows: list[dict[str, str]]) -> str:
         lines.append((label, *(f"{v:.3g}" for v in values)))
     for label, metric in SHARES.items():
         lines.append((label, *(f"{number(r, metric):.0f}" for r in rows)))
-    for label, metric in WAITS.items():
-        lines.append((label, *(f"{number(r, metric):.1f}" for r in rows)))
-    return "\n".join(f"{r[0]:32}" + "".join(f"{v:>10}" for v in r[1:]) for r in lines)
+    lines.append(
+        ("cycles from one instruction", *(f"{number(r, ALL):.1f}" for r in rows))
+    )
+    lines.append(("  of a warp to its next; of those", *("" for _ in rows)))
+    for label, stalls in WAITS.items():
+        waits = (sum(number(r, STALL.format(s)) for s in stalls) for r in rows)
+        lines.append((label, *(f"{w:.1f}" for w in waits)))
+    blocks = (
+        "\n".join(
+            f"{line[0]:33}" + "".join(f"{line[1:][i]:>12}" for i in shown)
+            for line in lines
+        )
+        for shown in SHOWN
+    )
+    return "\n\n".join(blocks)
 
 
 def main() -> None:
@@ -97,7 +105,8 @@ def main() -> None:
         *(metric for metric, _ in BYTES.values()),
         *SHARES.values(),
         HIT,
-        *WAITS.values(),
+        ALL,
+        *(STALL.format(s) for stalls in WAITS.values() for s in stalls),
     ]
     kernels = "regex:gemm_|direct|tiled|ragged"
     said = run(
