@@ -139,6 +139,59 @@ def test_a_power_of_two():
     assert np.isnan(power(np.float32(np.nan)))
 
 
+def tile_and_source():
+    tile = np.zeros(8, np.float32).view(type("Shared", (np.ndarray,), {}))
+    tile._space = "shared"
+    return tile, np.arange(1, 9, dtype=np.float32)
+
+
+def clear(x, index):
+    x[index] = np.nan
+
+
+def test_a_copy_arrives_when_it_is_waited_for():
+    tile, x = tile_and_source()
+    mine = intrinsics.Copies(clear)
+    mine.copy(tile, 0, x, 3, True)
+    mine.commit()
+    mine.copy4(tile, 4, x, 0, True)
+    mine.commit()
+    assert np.isnan(tile[[0, 4, 5, 6, 7]]).all()
+    mine.wait(1)
+    assert tile[0] == 4
+    assert np.isnan(tile[4:]).all()
+    mine.wait(0)
+    assert tile[4:].tolist() == [1, 2, 3, 4]
+
+
+def test_a_copy_from_outside_brings_zeros():
+    tile, x = tile_and_source()
+    tile[:] = 5
+    mine = intrinsics.Copies(clear)
+    mine.copy(tile, 0, x, 99, False)
+    mine.copy4(tile, 4, x, 98, False)
+    mine.wait(0)
+    assert np.isnan(tile[0])  # no group was made
+    mine.commit()
+    mine.wait(0)
+    assert tile.tolist() == [0, 5, 5, 5, 0, 0, 0, 0]
+
+
+def test_what_cannot_be_copied_is_refused():
+    tile, x = tile_and_source()
+    mine = intrinsics.Copies(clear)
+    with pytest.raises(TypeError, match="its first argument is not"):
+        mine.copy(x, 0, x, 0, True)
+    with pytest.raises(TypeError, match="its third argument is shared"):
+        mine.copy(tile, 0, tile, 0, True)
+    with pytest.raises(TypeError, match="int32 does not become float32"):
+        mine.copy(tile, 0, x.view(np.int32), 0, True)
+    with pytest.raises(ValueError, match="copy4_async` begins at"):
+        mine.copy4(tile, 2, x, 0, True)
+    with pytest.raises(TypeError, match="is a kernel's"):
+        TWINS["commit_group"]()
+
+
 COMPILE = """
 import importlib.util, sys
 spec = importlib.util.spec_from_file_location("intrinsics", sys.argv[1])
@@ -197,6 +250,22 @@ def packed(x, out):
 
 bf16_max, bf16_pair = module.bf16_max, module.bf16_pair
 bf16_low, bf16_high, exp2 = module.bf16_low, module.bf16_high, module.exp2
+def copied(x, out):
+    tile = cuda.shared.array(64, float32)
+    t = cuda.threadIdx.x
+    module.copy4_async(tile, 4 * t, x, 4 * t, 4 * t < x.size)
+    module.commit_group()
+    module.copy_async(tile, t, x, t, True)
+    module.commit_group()
+    module.wait_group(1)
+    out[t] = tile[t]
+
+array = types.Array(float32, 1, "C")
+ptx, _ = cuda.compile_ptx(copied, void(array, array), cc=(8, 0))
+for line in ("cp.async.cg.shared.global", "cp.async.ca.shared.global",
+             "cp.async.commit_group", "cp.async.wait_group 1"):
+    assert line in ptx, ptx
+
 words = types.Array(int32, 1, "C")
 ptx, _ = cuda.compile_ptx(packed, void(words, words), cc=(8, 0))
 wanted = "ld.global.v4.u32", "max.bf16x2", "cvt.rn.bf16x2.f32", "prmt.b32", "ex2.app"

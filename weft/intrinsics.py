@@ -30,6 +30,14 @@ and "max.bf16x2"; compute capability 8.0 or higher).
 `exp2(x)` is 2 to the power of a float32 in one instruction, right to about 22 bits,
 and 0 where the result would be below 2 to the power of -126 (PTX ISA,
 "ex2.approx.ftz.f32").
+
+`copy_async(tile, i, x, j, inside)` and `copy4_async` start a copy of one element, or of
+four, from global memory to shared memory, past the registers; where `inside` is false,
+`x` is not read and zeros arrive. `commit_group()` makes a group of the copies that the
+thread has started since the last, `wait_group(n)` waits until all but its last n groups
+have arrived: for this thread, so that a barrier has to follow before others look. Until
+then nobody may touch the cells (PTX ISA, "cp.async" with `ignore-src`; compute
+capability 8.0 or higher).
 """
 
 from collections.abc import Callable
@@ -46,6 +54,9 @@ __all__ = [
     "bf16_low",
     "bf16_max",
     "bf16_pair",
+    "commit_group",
+    "copy4_async",
+    "copy_async",
     "exp2",
     "load4",
     "load4_cs",
@@ -54,6 +65,7 @@ __all__ = [
     "poke",
     "store4",
     "store4_cs",
+    "wait_group",
 ]
 
 
@@ -197,6 +209,69 @@ def _peek(x: Any, index: Any) -> Any:
 def _poke(x: Any, index: Any, value: Any) -> None:
     _word("poke", x, index)
     x[index] = value
+
+
+class Copies:
+    """The asynchronous copies that one thread has under way.
+
+    A copy clears its cells at once and fills them when it is waited for: who reads too
+    early finds nothing there, and who still reads what was there collides with it.
+    """
+
+    def __init__(self, clear: Callable[[Any, Any], None]) -> None:
+        self._clear = clear
+        self._started: list[tuple[Any, Any, Any]] = []
+        self._groups: list[list[tuple[Any, Any, Any]]] = []
+
+    def copy(self, tile: Any, i: Any, x: Any, j: Any, inside: Any) -> None:
+        """Start a copy of one element."""
+        _may_copy("copy_async", tile, x)
+        self._clear(tile, i)
+        self._started.append((tile, i, x[j] if inside else x.dtype.type(0)))
+
+    def copy4(self, tile: Any, i: Any, x: Any, j: Any, inside: Any) -> None:
+        """Start a copy of four elements."""
+        _may_copy("copy4_async", tile, x)
+        _first("copy4_async", tile, i)
+        zero = x.dtype.type(0)
+        four = _read("copy4_async", x, j) if inside else (zero, zero, zero, zero)
+        *row, col = i if isinstance(i, tuple) else (i,)
+        with _together(tile):
+            for n in range(4):
+                self._clear(tile, (*row, col + n) if row else col + n)
+        self._started.append((tile, i, four))
+
+    def commit(self) -> None:
+        """Make a group of what was started."""
+        self._groups.append(self._started)
+        self._started = []
+
+    def wait(self, n: Any) -> None:
+        """Fill the cells of all groups but the last n."""
+        done = len(self._groups) - int(n)
+        for tile, i, value in (c for g in self._groups[: max(done, 0)] for c in g):
+            if isinstance(value, tuple):
+                _write("copy4_async", tile, i, *value)
+            else:
+                tile[i] = value
+        del self._groups[: max(done, 0)]
+
+
+def _may_copy(call: str, tile: Any, x: Any) -> None:
+    """Raise TypeError unless `call` can copy from `x` to `tile`."""
+    wrong = _refuse(call, tile) or _refuse(call, x)
+    if not wrong and tile.dtype != x.dtype:
+        wrong = f"{call} copies bytes: {x.dtype} does not become {tile.dtype}"
+    if not wrong and not _shared(tile):
+        wrong = f"{call} copies to shared memory, which its first argument is not"
+    if not wrong and _shared(x):
+        wrong = f"{call} copies from global memory; its third argument is shared"
+    if wrong:
+        raise TypeError(wrong)
+
+
+def _outside(*_: Any) -> None:
+    raise TypeError("an asynchronous copy is a kernel's")
 
 
 def _bits(value: Any) -> int:
@@ -410,6 +485,68 @@ def _build() -> dict[str, Any]:
 
         return types.void(x, index, x.dtype), codegen
 
+    def copier(call: str, size: int, cache: str) -> Any:
+        def copy_async(
+            typingctx: Any, tile: Any, i: Any, x: Any, j: Any, inside: Any
+        ) -> Any:
+            """Start a copy from `x[j]`, in global memory, to `tile[i]`, in shared.
+
+            `copy4_async` copies four elements, whose first ones must lie on boundaries
+            of 16 bytes. Where `inside` is false, zeros arrive and `x` is not read.
+            """
+            check(call, tile, i)
+            check(call, x, j)
+            if tile.dtype != x.dtype:
+                raise TypingError(f"{call}: {x.dtype} does not become {tile.dtype}")
+
+            def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+                kinds = signature.args
+                to = pointer(context, builder, kinds[:2], args[:2])
+                shared = ir.PointerType(to.type.pointee, 3)
+                to = builder.ptrtoint(builder.addrspacecast(to, shared), lane)
+                source = pointer(context, builder, kinds[2:4], args[2:4])
+                source = builder.ptrtoint(source, address)
+                inside = context.cast(builder, args[4], kinds[4], types.int32)
+                text = (
+                    "{ .reg .pred p; setp.eq.b32 p, $2, 0; cp.async."
+                    f"{cache}.shared.global [$0], [$1], {size}, p; }}"
+                )
+                letters = "r,l,r,~{memory}"
+                assembly(builder, ir.VoidType(), text, letters, [to, source, inside])
+                return context.get_dummy_value()
+
+            return types.void(tile, i, x, j, types.boolean), codegen
+
+        copy_async.__name__ = copy_async.__qualname__ = call
+        return intrinsic(copy_async)
+
+    def order(builder: Any, context: Any, text: str) -> Any:
+        assembly(builder, ir.VoidType(), text, "~{memory}", [])
+        return context.get_dummy_value()
+
+    @intrinsic
+    def commit_group(typingctx: Any) -> Any:
+        """Make a group of the copies that this thread has started."""
+
+        def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+            return order(builder, context, "cp.async.commit_group;")
+
+        return types.void(), codegen
+
+    def wait_group(typingctx: Any, n: Any) -> Any:
+        """Wait until all of this thread's groups but the last n have arrived.
+
+        n: a number that is known when the kernel is compiled.
+        """
+        if not isinstance(n, types.IntegerLiteral):
+            raise TypingError("wait_group: write a number, or the name of a constant")
+
+        def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+            number = n.literal_value
+            return order(builder, context, f"cp.async.wait_group {number};")
+
+        return types.void(n), codegen
+
     def plain(call: str, text: str, result: Any, kinds: str, *takes: Any) -> Any:
         """Make a function of numbers from one piece of PTX."""
         number, stays = letters(result)[0], "prmt" in text
@@ -449,10 +586,15 @@ def _build() -> dict[str, Any]:
         "store4_cs": store("store4_cs", "cs"),
         "peek": peek,
         "poke": poke,
+        "copy_async": copier("copy_async", 4, "ca"),
+        "copy4_async": copier("copy4_async", 16, "cg"),
+        "commit_group": commit_group,
+        "wait_group": intrinsic(wait_group),
     } | dict(zip(names, pairs, strict=True))
 
 
-# What a kernel calls in the simulator, which makes `peek` and `poke` known to others.
+# What a kernel calls in the simulator, which makes `peek` and `poke` known to others
+# and gives each thread `Copies` of its own.
 TWIN: dict[str, Callable[..., Any]] = {
     "load4": _load4,
     "load4_cs": _load4_cs,
@@ -461,6 +603,10 @@ TWIN: dict[str, Callable[..., Any]] = {
     "store4_cs": _store4_cs,
     "peek": _peek,
     "poke": _poke,
+    "copy_async": lambda *_: _outside(),
+    "copy4_async": lambda *_: _outside(),
+    "commit_group": lambda *_: _outside(),
+    "wait_group": lambda *_: _outside(),
     "bf16_pair": _bf16_pair,
     "bf16_low": _bf16_low,
     "bf16_high": _bf16_high,
@@ -484,3 +630,7 @@ bf16_low: Any = _here["bf16_low"]
 bf16_high: Any = _here["bf16_high"]
 bf16_max: Any = _here["bf16_max"]
 exp2: Any = _here["exp2"]
+copy_async: Any = _here["copy_async"]
+copy4_async: Any = _here["copy4_async"]
+commit_group: Any = _here["commit_group"]
+wait_group: Any = _here["wait_group"]

@@ -49,6 +49,13 @@ class Cuda:
         self.fp16 = Half()
         relaxed = Relaxed(run)
         self._intrinsics = {"peek": relaxed.peek, "poke": relaxed.poke}
+        under_way = UnderWay(run)
+        self._intrinsics |= {
+            "copy_async": lambda *args: under_way.mine.copy(*args),
+            "copy4_async": lambda *args: under_way.mine.copy4(*args),
+            "commit_group": lambda: under_way.mine.commit(),
+            "wait_group": lambda n: under_way.mine.wait(n),
+        }
 
     def grid(self, ndim: int) -> Any:
         return self._positions(ndim, "grid", self._run.current.position)
@@ -402,6 +409,29 @@ class Relaxed:
     def poke(self, x: Any, index: Any, value: Any) -> None:
         with self._run.relaxed("poke"):
             intrinsics.TWIN["poke"](x, index, value)
+
+
+class UnderWay:
+    """The asynchronous copies of `weft.intrinsics`, of each thread its own."""
+
+    def __init__(self, run: "Run") -> None:
+        self._run = run
+        self._of: dict[Any, intrinsics.Copies] = {}
+
+    @property
+    def mine(self) -> intrinsics.Copies:
+        """Those of the current thread."""
+        thread = self._run.current
+        if thread not in self._of:
+            self._of[thread] = intrinsics.Copies(_clear)
+        return self._of[thread]
+
+
+def _clear(x: Any, index: Any) -> None:
+    """Leave in `x[index]` what nobody has written."""
+    nothing = np.empty(1, x.dtype)
+    poison(nothing, "shared")
+    x[index] = nothing[0]
 
 
 class Half:
