@@ -1,0 +1,175 @@
+"""One kernel, many constants: what a template is in C++.
+
+    large = specialise(gemm, unroll=("kk",), BM=128, BN=128, TM=8, TN=8)
+
+A kernel names the sizes of its tiles, which are numbers when it is compiled. In CUDA
+C++ they would be template parameters, and `#pragma unroll` would stand before a loop
+whose body is to be written out. Numba has neither: `specialise` compiles the kernel,
+and the device functions that it calls, anew with other values for the names. Loops over
+the variables in `unroll` are written out before Numba sees them: LLVM, which decides
+for itself, leaves a loop alone whose body written out would be long, and an array
+indexed by the loop's variable is then no longer in registers.
+"""
+
+import ast
+import copy
+import inspect
+import textwrap
+import types
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import numba
+from numba import cuda
+
+from weft.simulator.binding import python_function
+
+__all__ = ["specialise", "written_out"]
+
+_jit: Any = cuda.jit
+
+
+def specialise(
+    kernel: Any,
+    unroll: Iterable[str] = (),
+    max_registers: int | None = None,
+    **constants: Any,
+) -> Any:
+    """Return `kernel` compiled anew, with other values for global names.
+
+    kernel: made by `@cuda.jit`. unroll: the variables of loops over `range` to write
+    out, in the kernel and in the device functions that it calls, which are inlined.
+    max_registers: of a thread, as for `cuda.jit`. Raises ValueError for a constant
+    whose name none of the functions uses.
+    """
+    function = python_function(kernel)
+    if function is None:
+        raise ValueError(f"{kernel!r} is no kernel; @cuda.jit makes one")
+    used: set[str] = set()
+    made = _specialised(function, set(unroll), constants, used)
+    unknown = sorted(set(constants) - used)
+    if unknown:
+        raise ValueError(f"{function.__name__} does not use {', '.join(unknown)}")
+    options = {} if max_registers is None else {"max_registers": max_registers}
+    return _jit(**options)(made)
+
+
+def _specialised(
+    function: types.FunctionType,
+    unroll: set[str],
+    constants: dict[str, Any],
+    used: set[str],
+) -> types.FunctionType:
+    """Return the function with constants filled in, and so what it calls."""
+    scope = function.__globals__ | constants
+    names = _names(function.__code__)
+    used |= names & constants.keys()
+    for name in names & scope.keys():
+        inner = python_function(scope[name])
+        if inner is not None:
+            made = _specialised(inner, unroll, constants, used)
+            scope[name] = _jit(device=True, forceinline=True)(made)
+    config: Any = numba.config
+    if unroll & set(function.__code__.co_varnames) and not config.ENABLE_CUDASIM:
+        return written_out(function, unroll, scope)
+    return types.FunctionType(
+        function.__code__,
+        scope,
+        function.__name__,
+        function.__defaults__,
+        function.__closure__,
+    )
+
+
+def _names(code: types.CodeType) -> set[str]:
+    """The global names that a function or one inside it uses."""
+    inner = (c for c in code.co_consts if isinstance(c, types.CodeType))
+    return set(code.co_names).union(*(_names(c) for c in inner))
+
+
+def written_out(
+    function: types.FunctionType, unroll: Iterable[str], scope: dict[str, Any]
+) -> types.FunctionType:
+    """Return the function with its loops over `unroll` written out.
+
+    scope: the globals it will have; the integers among them may stand in the `range` of
+    such a loop, and decide an `if` in its body. Lines keep their numbers.
+    """
+    lines, first = inspect.getsourcelines(function)
+    tree = ast.parse(textwrap.dedent("".join(lines)))
+    definition = tree.body[0]
+    assert isinstance(definition, ast.FunctionDef)
+    definition.decorator_list = []
+    numbers = {n: v for n, v in scope.items() if type(v) is int}
+    tree = ast.fix_missing_locations(_Unroll(set(unroll), numbers).visit(tree))
+    ast.increment_lineno(tree, first - 1)
+    made = dict(scope)
+    exec(compile(tree, function.__code__.co_filename, "exec"), made)
+    scope |= {function.__name__: made[function.__name__]}
+    result: types.FunctionType = made[function.__name__]
+    return result
+
+
+class _Unroll(ast.NodeTransformer):
+    """Writes loops out, with the turn's number for their variable."""
+
+    def __init__(self, unroll: set[str], numbers: Mapping[str, int]) -> None:
+        self._unroll, self._numbers = unroll, numbers
+
+    def _value(self, node: ast.expr) -> int | None:
+        """The number that an expression of known numbers has, None for others."""
+        try:
+            code = compile(ast.Expression(node), "", "eval")
+            value = eval(code, {"__builtins__": {}}, dict(self._numbers))
+        except Exception:
+            return None
+        return value if isinstance(value, int) else None
+
+    def visit_For(self, node: ast.For) -> Any:
+        call, target = node.iter, node.target
+        if (
+            isinstance(call, ast.Call)
+            and isinstance(call.func, ast.Name)
+            and call.func.id == "range"
+            and isinstance(target, ast.Name)
+            and target.id in self._unroll
+        ):
+            limits = [self._value(a) for a in call.args]
+            if None in limits:
+                raise ValueError(
+                    f"the loop over {target.id} in line {node.lineno} cannot be "
+                    "written out: its limits are no constants"
+                )
+            body: list[ast.stmt] = []
+            for turn in range(*limits):  # type: ignore[arg-type]
+                inner = _Unroll(self._unroll, {**self._numbers, target.id: turn})
+                for statement in node.body:
+                    filled = _Fill(target.id, turn).visit(copy.deepcopy(statement))
+                    made = inner.visit(filled)
+                    body += made if isinstance(made, list) else [made]
+            return body
+        self.generic_visit(node)
+        return node
+
+    def visit_If(self, node: ast.If) -> Any:
+        value = self._value(node.test)
+        if value is None:
+            self.generic_visit(node)
+            return node
+        body: list[ast.stmt] = []
+        for statement in node.body if value else node.orelse:
+            made = self.visit(statement)
+            body += made if isinstance(made, list) else [made]
+        return body or ast.copy_location(ast.Pass(), node)
+
+
+class _Fill(ast.NodeTransformer):
+    """Puts a number in the place of a name."""
+
+    def __init__(self, name: str, number: int) -> None:
+        self._name, self._number = name, number
+
+    def visit_Name(self, node: ast.Name) -> Any:
+        if node.id == self._name and isinstance(node.ctx, ast.Load):
+            return ast.copy_location(ast.Constant(self._number), node)
+        return node
