@@ -38,8 +38,8 @@ SHARES = {
 HIT = L1.format("sectors", "_lookup_hit")
 ALL = "smsp__average_warp_latency_per_inst_issued.ratio"
 WAITS = {
-    "  until a load has come": ("long_scoreboard", "short_scoreboard"),
-    "  until a queue has room": ("lg_throttle", "mio_throttle"),
+    "  waiting for a load": ("long_scoreboard", "short_scoreboard"),
+    "  for room in a queue": ("lg_throttle", "mio_throttle"),
     "  at a barrier": ("barrier",),
 }
 
@@ -77,10 +77,8 @@ def table(rows: list[dict[str, str]]) -> str:
         lines.append((label, *(f"{v:.3g}" for v in values)))
     for label, metric in SHARES.items():
         lines.append((label, *(f"{number(r, metric):.0f}" for r in rows)))
-    lines.append(
-        ("cycles from one instruction", *(f"{number(r, ALL):.1f}" for r in rows))
-    )
-    lines.append(("  of a warp to its next; of those", *("" for _ in rows)))
+    wait = "cycles of a warp per instruction"
+    lines.append((wait, *(f"{number(r, ALL):.1f}" for r in rows)))
     for label, stalls in WAITS.items():
         waits = (sum(number(r, STALL.format(s)) for s in stalls) for r in rows)
         lines.append((label, *(f"{w:.1f}" for w in waits)))
