@@ -84,7 +84,7 @@ def table(rows: list[dict[str, str]]) -> str:
         lines.append((label, *(f"{w:.1f}" for w in waits)))
     blocks = (
         "\n".join(
-            f"{line[0]:33}" + "".join(f"{line[1:][i]:>12}" for i in shown)
+            f"{line[0]:32}" + "".join(f"{line[1:][i]:>12}" for i in shown)
             for line in lines
         )
         for shown in SHOWN
