@@ -151,6 +151,7 @@ check(
     sizes=[(13, 40, 3, 2), (5, 4, 5, 4), (20, 9, 1, 5)],
     launch=lambda h, w, kh, kw: blocks_of(h - kh + 1, w - kw + 1),
     full=(1000, 1203, 7, 4),
+    limits={"loads": 12},
 )
 
 # %% [markdown] tags=["solution"]
@@ -206,6 +207,7 @@ check(
     sizes=[(9, 35, 1, 2), (4, 3, 2, 3), (11, 10, 2, 0)],
     launch=lambda h, w, kh, kw: blocks_of(h, w),
     full=(1001, 1203, 3, 2),
+    limits={"loads": 12},
 )
 
 # %% [markdown] tags=["solution"]
@@ -521,6 +523,7 @@ check(
     sizes=[(7, 33, 3, 2), (1, 2, 5, 4), (8, 9, 1, 3)],
     launch=lambda h, w, kh, kw: blocks_of(h + kh - 1, w + kw - 1),
     full=(1000, 1203, 4, 5),
+    limits={"loads": 8},
 )
 
 # %% [markdown]
