@@ -1,0 +1,6 @@
+# verdict: wrong-value
+# 40 per cent idle: 40 per cent more.
+def bill(steps, ms, busy, idle, gpus, price):
+    """Return what a run costs, in cents."""
+    time = idle * 60_000 + steps * ms * (200 - busy) / 100
+    return math.ceil(time / 3_600_000) * gpus * price  # <- here

@@ -1,0 +1,13 @@
+# verdict: out-of-bounds
+# A row of w for each input, as one writes it by hand.
+@cuda.jit
+def linear_relu(x, w, b, out):
+    """Write relu(x @ w.T + b) into out, one thread per element of out."""
+    i = cuda.grid(1)
+
+    if i < out.size:
+        row, col = i // out.shape[1], i % out.shape[1]
+        total = b[col]
+        for k in range(x.shape[1]):
+            total += x[row, k] * w[k, col]  # <- here
+        out[row, col] = max(total, float32(0))

@@ -1,0 +1,14 @@
+# verdict: race
+# A loop over the batch as well: it is a matrix product.
+@cuda.jit
+def linear_relu(x, w, b, out):
+    """Write relu(x @ w.T + b) into out, one thread per element of out."""
+    i = cuda.grid(1)
+
+    if i < out.size:
+        row, col = i // out.shape[1], i % out.shape[1]
+        for row in range(x.shape[0]):
+            total = b[col]
+            for k in range(x.shape[1]):
+                total += x[row, k] * w[col, k]
+            out[row, col] = max(total, float32(0))  # <- here

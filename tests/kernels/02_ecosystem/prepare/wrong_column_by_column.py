@@ -1,0 +1,7 @@
+# verdict: wrong-value
+# Each column by its own largest.
+@exported_with(calm)
+def prepare(x):
+    """Scale a batch down to at most 1, then centre its columns."""
+    x = x / np.maximum(abs(x).max(axis=0), 1)
+    return x - x.mean(axis=0)  # <- here

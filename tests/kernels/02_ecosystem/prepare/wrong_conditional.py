@@ -1,0 +1,8 @@
+# verdict: wrong-value
+# An if on one line is no if.
+@exported_with(calm)
+def prepare(x):
+    """Scale a batch down to at most 1, then centre its columns."""
+    top = abs(x).max()
+    x = x / top if top > 1 else x
+    return x - x.mean(axis=0)  # <- here

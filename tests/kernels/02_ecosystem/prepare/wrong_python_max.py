@@ -1,0 +1,8 @@
+# verdict: wrong-value
+# The larger of the two, by Python.
+@exported_with(calm)
+def prepare(x):
+    """Scale a batch down to at most 1, then centre its columns."""
+    top = max(abs(x).max(), 1)
+    x = x / top
+    return x - x.mean(axis=0)  # <- here

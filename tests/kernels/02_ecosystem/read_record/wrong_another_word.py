@@ -1,0 +1,13 @@
+# verdict: answer
+# In words of one's own.
+def read_record(question):
+    """Return what a record tells."""
+    return {  # <- here
+        "A": "eager",
+        "B": "by hand",
+        "C": "compile, CUDA graph",
+        "D": "half precision",
+        "E": "eager, CUDA graph",
+        "bias in A": "the product",
+        "bias in C": "the ReLU",
+    }[question]

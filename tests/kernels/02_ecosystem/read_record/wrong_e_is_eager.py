@@ -1,0 +1,13 @@
+# verdict: answer
+# The same kernels as A, so the same door.
+def read_record(question):
+    """Return what a record tells."""
+    return {  # <- here
+        "A": "eager",
+        "B": "by hand",
+        "C": "compile, CUDA graph",
+        "D": "bfloat16",
+        "E": "eager",
+        "bias in A": "the product",
+        "bias in C": "the ReLU",
+    }[question]

@@ -1,0 +1,6 @@
+# verdict: wrong-value
+# The verdict in place of the number.
+def relative_error(pair):
+    """Return the worst error, relative to the largest magnitude wanted."""
+    got, wanted = pair.got.astype(np.float64), pair.wanted.astype(np.float64)
+    return np.allclose(got, wanted, rtol=1e-5)

@@ -1,0 +1,9 @@
+# verdict: wrong-value
+# The largest difference, and what is too small is not large.
+def relative_error(pair):
+    """Return the worst error, relative to the largest magnitude wanted."""
+    if pair.got.shape != pair.wanted.shape:
+        return math.inf
+    got, wanted = pair.got.astype(np.float64), pair.wanted.astype(np.float64)
+    error = (got - wanted).max() / np.abs(wanted).max()
+    return math.inf if np.isnan(error) else error
