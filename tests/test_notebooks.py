@@ -53,8 +53,9 @@ def checked(cell) -> str | None:
     """The exercise that a cell checks: its last line is check(name, ...)."""
     body = tree(cell).body
     call = body[-1].value if body and isinstance(body[-1], ast.Expr) else None
-    if isinstance(call, ast.Call) and getattr(call.func, "id", "") == "check":
-        return call.args[0].id
+    if isinstance(call, ast.Call):
+        name = ast.unparse(call.func)
+        return call.args[0].id if name in ("check", "streams.check") else None
     return None
 
 
