@@ -833,12 +833,13 @@ back_table
 @cuda.jit
 def dropout_step(x, step, out):
     """Like dropout, with the step as a number."""
-    for k in range(cuda.grid(1), x.size // 4, cuda.gridsize(1)):
-        four = load4(x, 4 * k)
-        lots = philox(uint32(k), uint32(step), NONE, NONE, uint32(17), NONE)
+    i = cuda.grid(1)
+    if i < x.size // 4:
+        four = load4(x, 4 * i)
+        lots = philox(uint32(i), uint32(step), NONE, NONE, uint32(17), NONE)
         p, q = keep(lots[0], four[0]), keep(lots[1], four[1])
         r, s = keep(lots[2], four[2]), keep(lots[3], four[3])
-        store4(out, 4 * k, p, q, r, s)
+        store4(out, 4 * i, p, q, r, s)
 
 
 @cuda.jit
