@@ -110,12 +110,18 @@ def in_c(name):
 has_c = (folder() / "libsgemm.so").exists()
 
 # %% [markdown]
-# How many operations a second does each reach? Python on matrices of 96 × 96, C and
-# NumPy on 512 × 512; the rate is what is comparable. A core of a CPU runs at about 3
-# billion cycles a second. Guess first: how many times as fast as Python is `dot`, how
-# many times is `rows`?
+# How many operations a second does each reach, all on one core? Python on matrices of
+# 96 × 96, C on 512 × 512; the rate is what is comparable. The last row is PyTorch's
+# product on the CPU, by a BLAS. A core runs at about 3 billion cycles a second. Guess
+# first: how many times as fast as Python is `dot`, how many times is `rows`?
 
 # %%
+if weft.GPU:
+    import torch
+
+    torch.set_num_threads(1)  # on the CPU, like the others
+
+
 def on_the_cpu(n, python=False):
     """Return what there is to time on n x n matrices."""
     rng = np.random.default_rng(18)
@@ -130,11 +136,12 @@ def on_the_cpu(n, python=False):
         todo[f"C, {name}"] = lambda call=call: call(n, n, n, p, q, r)
         todo[f"C, {name}"]()
         assert np.allclose(r, p @ q, rtol=1e-3)
-    return todo | {"NumPy": lambda: np.matmul(p, q, out=r)}
+    x, y, z = map(torch.from_numpy, (p, q, r))
+    return todo | {"a library": lambda: torch.mm(x, y, out=z)}
 
 
 slow = bench.compare(
-    "96 x 96 x 96 on the CPU",
+    "96 x 96 x 96 on one core",
     lambda: on_the_cpu(96, python=True),
     flops=2 * 96**3,
     host=True,
@@ -143,7 +150,7 @@ slow
 
 # %%
 cpu = bench.compare(
-    "512 x 512 x 512 on the CPU",
+    "512 x 512 x 512 on one core",
     lambda: on_the_cpu(512),
     flops=2 * 512**3,
     host=True,
@@ -155,8 +162,9 @@ cpu
 # so each step touches another cache line and uses 4 bytes of it. Its additions form a
 # chain besides, each waiting for the last. `rows` walks along rows of `b` and `c`:
 # neighbours in memory, no chain, and the compiler does 8 or 16 at a time. **The same
-# arithmetic in another order**: keep an eye on that. NumPy hands over to a BLAS, which
-# uses all cores and does what this chapter and the next are about: it works in tiles.
+# arithmetic in another order**: keep an eye on that. The library, on the same core, is
+# faster by another factor. It does what this chapter and the next are about: it works
+# in tiles.
 
 # %% [markdown]
 # ## By hand: what could a GPU do?
@@ -453,7 +461,6 @@ one, zero = np.float32(1), np.float32(0)
 
 if weft.on_gpu("the matrices live in its memory"):
     import cuda.core as core
-    import torch
 
     if not hasattr(core, "Program"):  # older versions keep it elsewhere
         import cuda.core.experimental as core
