@@ -962,16 +962,16 @@ def rms_norm(x, weight, out, rstd):
 
     # about 19 lines
     # BEGIN SOLUTION
-    total = float32(0)
+    squares = float32(0)
     for k in range(PIECES):
         col = first + k * width
         if col < cols:
             four = load4(x, (row, col))
             for j in range(4):
                 values[4 * k + j] = four[j]
-                total += four[j] * four[j]
+                squares += four[j] * four[j]
 
-    mean = block_sum(total, 0) / float32(cols)
+    mean = block_sum(squares, 0) / float32(cols)
     r = float32(1) / math.sqrt(mean + EPS)
     if first == 0:
         rstd[row] = r
@@ -1058,14 +1058,14 @@ def layer_norm(x, gamma, beta, out, mean, rstd):
     row, first = cuda.blockIdx.x, 4 * cuda.threadIdx.x
     cols, width = x.shape[1], 4 * cuda.blockDim.x
 
+    total = float32(0)
     # BEGIN SOLUTION
     # was: count = 0
-    total = float32(0)
     # was: for col in range(first, cols, width):
-    # was:     four = load4(x, (row, col))
-    # was:     for j in range(4):
-    # was:         values[count] = four[j]
-    # was:         total += four[j]
+    # was:     piece = load4(x, (row, col))
+    # was:     for n in range(4):
+    # was:         values[count] = piece[n]
+    # was:         total += piece[n]
     # was:         count += 1
     for k in range(PIECES):
         col = first + k * width
@@ -1077,8 +1077,8 @@ def layer_norm(x, gamma, beta, out, mean, rstd):
     # END SOLUTION
     mu = block_sum(total, 0) / float32(cols)
 
-    # BEGIN SOLUTION
     total = float32(0)
+    # BEGIN SOLUTION
     # was: for i in range(count):
     # was:     total += (values[i] - mu) * (values[i] - mu)
     for k in range(PIECES):
@@ -1093,12 +1093,12 @@ def layer_norm(x, gamma, beta, out, mean, rstd):
     # BEGIN SOLUTION
     # was: i = 0
     # was: for col in range(first, cols, width):
-    # was:     g, b = load4(gamma, col), load4(beta, col)
-    # was:     p = (values[i] - mu) * r * g[0] + b[0]
-    # was:     q = (values[i + 1] - mu) * r * g[1] + b[1]
-    # was:     s = (values[i + 2] - mu) * r * g[2] + b[2]
-    # was:     t = (values[i + 3] - mu) * r * g[3] + b[3]
-    # was:     store4(out, (row, col), p, q, s, t)
+    # was:     w, v = load4(gamma, col), load4(beta, col)
+    # was:     c = (values[i] - mu) * r * w[0] + v[0]
+    # was:     d = (values[i + 1] - mu) * r * w[1] + v[1]
+    # was:     e = (values[i + 2] - mu) * r * w[2] + v[2]
+    # was:     f = (values[i + 3] - mu) * r * w[3] + v[3]
+    # was:     store4(out, (row, col), c, d, e, f)
     # was:     i += 4
     for k in range(PIECES):
         col = first + k * width
@@ -1169,32 +1169,32 @@ def norm_unknown(x, gamma, beta, out, mean, rstd):
     """layer_norm with indices that are not known to the compiler."""
     kept = cuda.local.array(VALUES, float32)
     row, begin = cuda.blockIdx.x, 4 * cuda.threadIdx.x
-    n, step = x.shape[1], 4 * cuda.blockDim.x
+    size, step = x.shape[1], 4 * cuda.blockDim.x
 
     filled, total = 0, float32(0)
-    for col in range(begin, n, step):
-        four = load4(x, (row, col))
-        for j in range(4):
-            kept[filled] = four[j]
-            total += four[j]
+    for col in range(begin, size, step):
+        piece = load4(x, (row, col))
+        for n in range(4):
+            kept[filled] = piece[n]
+            total += piece[n]
             filled += 1
-    middle = block_sum(total, 0) / float32(n)
+    middle = block_sum(total, 0) / float32(size)
 
     total = float32(0)
     for i in range(filled):
         total += (kept[i] - middle) * (kept[i] - middle)
-    r = float32(1) / math.sqrt(block_sum(total, 1) / float32(n) + EPS)
+    r = float32(1) / math.sqrt(block_sum(total, 1) / float32(size) + EPS)
     if begin == 0:
         mean[row], rstd[row] = middle, r
 
     i = 0
-    for col in range(begin, n, step):
-        g, b = load4(gamma, col), load4(beta, col)
-        p = (kept[i] - middle) * r * g[0] + b[0]
-        q = (kept[i + 1] - middle) * r * g[1] + b[1]
-        s = (kept[i + 2] - middle) * r * g[2] + b[2]
-        t = (kept[i + 3] - middle) * r * g[3] + b[3]
-        store4(out, (row, col), p, q, s, t)
+    for col in range(begin, size, step):
+        w, v = load4(gamma, col), load4(beta, col)
+        c = (kept[i] - middle) * r * w[0] + v[0]
+        d = (kept[i + 1] - middle) * r * w[1] + v[1]
+        e = (kept[i + 2] - middle) * r * w[2] + v[2]
+        f = (kept[i + 3] - middle) * r * w[3] + v[3]
+        store4(out, (row, col), c, d, e, f)
         i += 4
 
 
@@ -1415,11 +1415,11 @@ def column_parts(x, dy, mean, rstd, dgammas, dbetas):
         e = f = g = h = float32(0)
         for row in range(group, x.shape[0], cuda.gridDim.y):
             four, back = load4(x, (row, col)), load4(dy, (row, col))
-            mu, r = mean[row], rstd[row]
-            a += back[0] * (four[0] - mu) * r
-            b += back[1] * (four[1] - mu) * r
-            c += back[2] * (four[2] - mu) * r
-            d += back[3] * (four[3] - mu) * r
+            middle, r = mean[row], rstd[row]
+            a += back[0] * (four[0] - middle) * r
+            b += back[1] * (four[1] - middle) * r
+            c += back[2] * (four[2] - middle) * r
+            d += back[3] * (four[3] - middle) * r
             e, f = e + back[0], f + back[1]
             g, h = g + back[2], h + back[3]
         store4(dgammas, (group, col), a, b, c, d)
@@ -1500,8 +1500,8 @@ def fetch(x, row, first, pieces, threads, v):
     """Load a thread's part of a row into v."""
     for k in range(pieces):
         four = load4(x, (row, first + 4 * threads * k))
-        for j in range(4):
-            v[4 * k + j] = four[j]
+        for n in range(4):
+            v[4 * k + n] = four[n]
 
 
 def norm_backward(centred, pieces, threads, ahead=False, **options):
@@ -1524,9 +1524,9 @@ def norm_backward(centred, pieces, threads, ahead=False, **options):
         share = float32(1) / float32(x.shape[1])
         for k in range(pieces):
             four = load4(gamma, first + 4 * threads * k)
-            for j in range(4):
-                gs[4 * k + j] = four[j]
-                dg[4 * k + j] = db[4 * k + j] = float32(0)
+            for n in range(4):
+                gs[4 * k + n] = four[n]
+                dg[4 * k + n] = db[4 * k + n] = float32(0)
 
         row, turn = int32(cuda.blockIdx.x), int32(0)
         mu2, r2 = mean[row], rstd[row]
