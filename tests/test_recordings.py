@@ -13,6 +13,7 @@ RECORDINGS = ROOT / "book" / "recordings"
 FOLDER = RECORDINGS / "10_debugging"
 PROFILES = RECORDINGS / "11_profiling"
 C = RECORDINGS / "04_c_for_python"
+DOORS = RECORDINGS / "02_ecosystem" / "doors.txt"
 VARIANTS = {"mirror_once", "raises"}  # broken in another way, on purpose
 
 
@@ -120,3 +121,11 @@ def test_recordings_of_c_name_the_processor_and_no_folders():
         assert text.startswith("$ "), path.name
         assert re.search(r"^# .+, \d{4}-\d\d-\d\d\n# gcc \d", text, re.M), path.name
         assert not re.search(r"/(tmp|root|home|work)/", text), path.name
+
+
+def test_records_of_doors_are_those_that_the_lab_shows():
+    recorded = DOORS.read_text(encoding="utf-8").split("\n\n", 1)[1]
+    cells = notebook.read_script(notebook.script(ROOT, "02_ecosystem")).cells
+    (shown,) = [c.source for c in cells if c.source.startswith("## 3 · Read a record")]
+    lines = [n for n in shown.splitlines() if n.startswith("    ")]
+    assert lines == [f"    {n}" for n in recorded.splitlines() if n]
