@@ -132,6 +132,15 @@ def test_pairs_of_bfloat16():
     assert (low(most), high(most)) == (1, -4)
 
 
+def test_both_halves_of_a_product():
+    product = TWINS["mul_wide"]
+    most = np.uint32(0xFFFFFFFF)
+    assert product(most, most) == (0xFFFFFFFE, 1)
+    assert product(np.uint32(3), np.uint32(5)) == (0, 15)
+    assert product(np.uint32(1 << 31), np.uint32(6)) == (3, 0)
+    assert all(half.dtype == np.uint32 for half in product(most, np.uint32(2)))
+
+
 def test_a_power_of_two():
     power = TWINS["exp2"]
     assert (power(np.float32(3)), power(np.float32(-np.inf))) == (8, 0)
@@ -265,6 +274,15 @@ ptx, _ = cuda.compile_ptx(copied, void(array, array), cc=(8, 0))
 for line in ("cp.async.cg.shared.global", "cp.async.ca.shared.global",
              "cp.async.commit_group", "cp.async.wait_group 1"):
     assert line in ptx, ptx
+
+def product(x, out):
+    upper, lower = mul_wide(x[0], x[1])
+    out[0] = upper ^ lower
+
+mul_wide, numbers = module.mul_wide, types.Array(types.uint32, 1, "C")
+ptx, _ = cuda.compile_ptx(product, void(numbers, numbers), cc=(8, 0))
+assert ptx.count("mul.wide.u32") == 1, ptx
+assert "mul.lo" not in ptx, ptx
 
 words = types.Array(int32, 1, "C")
 ptx, _ = cuda.compile_ptx(packed, void(words, words), cc=(8, 0))

@@ -31,6 +31,9 @@ and "max.bf16x2"; compute capability 8.0 or higher).
 and 0 where the result would be below 2 to the power of -126 (PTX ISA,
 "ex2.approx.ftz.f32").
 
+`mul_wide(a, b)` is the product of two uint32, all 64 bits of it, as two uint32: the
+upper half and the lower (PTX ISA, "mul.wide.u32").
+
 `copy_async(tile, i, x, j, inside)` and `copy4_async` start a copy of one element, or of
 four, from global memory to shared memory, past the registers; where `inside` is false,
 `x` is not read and zeros arrive. `commit_group()` makes a group of the copies that the
@@ -61,6 +64,7 @@ __all__ = [
     "load4",
     "load4_cs",
     "load4_nc",
+    "mul_wide",
     "peek",
     "poke",
     "store4",
@@ -308,6 +312,11 @@ def _bf16_high(word: Any) -> Any:
 def _bf16_max(a: Any, b: Any) -> Any:
     low = np.fmax(_bf16_low(a), _bf16_low(b))
     return _bf16_pair(low, np.fmax(_bf16_high(a), _bf16_high(b)))
+
+
+def _mul_wide(a: Any, b: Any) -> tuple[Any, Any]:
+    product = _bits(a) * _bits(b)
+    return np.uint32(product >> 32), np.uint32(product & 0xFFFFFFFF)
 
 
 def _exp2(x: Any) -> Any:
@@ -565,6 +574,20 @@ def _build() -> dict[str, Any]:
         function.__doc__ = f"See `weft.intrinsics`: {text}"
         return intrinsic(function)
 
+    @intrinsic
+    def mul_wide(typingctx: Any, a: Any, b: Any) -> Any:
+        """Return the upper and the lower half of the product of two uint32."""
+        word = types.uint32
+
+        def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+            text = "{ .reg .u64 t; mul.wide.u32 t, $2, $3; mov.b64 {$1, $0}, t; }"
+            halves = ir.LiteralStructType([lane, lane])
+            got = assembly(builder, halves, text, "=r,=r,r,r", args, False)
+            parts = [builder.extract_value(got, k) for k in range(2)]
+            return context.make_tuple(builder, signature.return_type, parts)
+
+        return types.UniTuple(word, 2)(word, word), codegen
+
     i, f = types.int32, types.float32
     # A word is unpacked anew each time it is asked for: the assembly stays where it
     # is, and so the compiler does not keep two registers for what one can hold.
@@ -584,6 +607,7 @@ def _build() -> dict[str, Any]:
         "load4_nc": load("load4_nc", "nc"),
         "store4": store("store4"),
         "store4_cs": store("store4_cs", "cs"),
+        "mul_wide": mul_wide,
         "peek": peek,
         "poke": poke,
         "copy_async": copier("copy_async", 4, "ca"),
@@ -601,6 +625,7 @@ TWIN: dict[str, Callable[..., Any]] = {
     "load4_nc": _load4_nc,
     "store4": _store4,
     "store4_cs": _store4_cs,
+    "mul_wide": _mul_wide,
     "peek": _peek,
     "poke": _poke,
     "copy_async": lambda *_: _outside(),
@@ -623,6 +648,7 @@ load4_cs: Any = _here["load4_cs"]
 load4_nc: Any = _here["load4_nc"]
 store4: Any = _here["store4"]
 store4_cs: Any = _here["store4_cs"]
+mul_wide: Any = _here["mul_wide"]
 peek: Any = _here["peek"]
 poke: Any = _here["poke"]
 bf16_pair: Any = _here["bf16_pair"]
