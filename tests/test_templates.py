@@ -44,8 +44,9 @@ def test_constants_reach_the_kernel_and_what_it_calls():
     assert launched(fill) == [102] * 3  # as it was
 
 
-def test_a_name_that_nothing_uses_is_refused():
-    with pytest.raises(ValueError, match="fill does not use WIDTH"):
+def test_an_unknown_name_is_refused():
+    assert launched(specialise(fill, LAST=1)) == [102] * 3
+    with pytest.raises(ValueError, match="fill knows no global name WIDTH"):
         specialise(fill, WIDTH=3)
     with pytest.raises(ValueError, match="is no kernel"):
         specialise(launched, TILE=3)
@@ -84,4 +85,4 @@ def test_a_loop_without_constant_limits_is_refused():
 
     with pytest.raises(ValueError, match="over kk in line 2 cannot be written out"):
         written_out(open_ended, {"kk"}, globals())
-    assert ast.parse(inspect.getsource(test_a_name_that_nothing_uses_is_refused))
+    assert ast.parse(inspect.getsource(test_an_unknown_name_is_refused))

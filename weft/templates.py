@@ -40,16 +40,16 @@ def specialise(
     kernel: made by `@cuda.jit`. unroll: the variables of loops over `range` to write
     out, in the kernel and in the device functions that it calls, which are inlined.
     max_registers: of a thread, as for `cuda.jit`. Raises ValueError for a constant
-    whose name none of the functions uses.
+    whose name none of the functions could use, as it has no value now.
     """
     function = python_function(kernel)
     if function is None:
         raise ValueError(f"{kernel!r} is no kernel; @cuda.jit makes one")
-    used: set[str] = set()
-    made = _specialised(function, set(unroll), constants, used)
-    unknown = sorted(set(constants) - used)
+    unknown = sorted(constants.keys() - function.__globals__.keys())
     if unknown:
-        raise ValueError(f"{function.__name__} does not use {', '.join(unknown)}")
+        names = ", ".join(unknown)
+        raise ValueError(f"{function.__name__} knows no global name {names}")
+    made = _specialised(function, set(unroll), constants)
     options = {} if max_registers is None else {"max_registers": max_registers}
     return _jit(**options)(made)
 
@@ -58,16 +58,14 @@ def _specialised(
     function: types.FunctionType,
     unroll: set[str],
     constants: dict[str, Any],
-    used: set[str],
 ) -> types.FunctionType:
     """Return the function with constants filled in, and so what it calls."""
     scope = function.__globals__ | constants
     names = _names(function.__code__)
-    used |= names & constants.keys()
     for name in names & scope.keys():
         inner = python_function(scope[name])
         if inner is not None:
-            made = _specialised(inner, unroll, constants, used)
+            made = _specialised(inner, unroll, constants)
             scope[name] = _jit(device=True, forceinline=True)(made)
     config: Any = numba.config
     if unroll & set(function.__code__.co_varnames) and not config.ENABLE_CUDASIM:
