@@ -519,8 +519,9 @@ direct.expect("cuBLAS", at_least=5, times="unsigned")
 
 # %% [markdown] tags=["solution"]
 # The first bound is met almost exactly: `naive` is limited by its passes and by nothing
-# else, and what it waits for is a unit that hands 31 lanes what they could have had
-# together. `coalesced` has left that behind, and its 36.5 instructions are in the way;
+# else. It waits for a unit that serves its lanes one by one, from a cache that has
+# nearly everything. `coalesced` has left that behind, and its 36.5 instructions are in
+# the way;
 # most of them are integer arithmetic, of which an SM does half as much in a cycle as of
 # additions in float32, so it stays away from its bound. `unsigned` computes the same
 # sums with a fifth of the instructions, and C++ is about there too: its indices are
