@@ -480,7 +480,22 @@ five.expect("rows", at_least=2)
 five.expect("correlate_tiled", at_least=1.5, times="correlate")
 
 # %% [markdown] tags=["solution"]
-# TODO discuss
+# Not bytes (0.13 ms), not multiplications (0.05 ms), and not requests either (0.40 ms).
+# The profiler counts what a warp executes for each tap: 51 instructions in `correlate`,
+# of which one is the multiplication. The rest is the index of two matrices whose widths
+# the compiler does not know, in 64 bits, with a test for every index whether it is
+# negative. 2.1 million warps, 25 taps, 51 instructions, at 1045 billion a second: 2.5
+# ms. The rest is waiting.
+#
+# In the tile the compiler knows all widths, and a tap takes 19 instructions. **That is
+# what the tile was good for here.** The bytes that it saves came from L1 before, whose
+# requests cost no more than those of shared memory: `correlate_lean` has no tile, takes
+# five instructions a tap, and shows what is left of the difference.
+#
+# `rows` takes seven for a tap and *one result*, also counting the tile that it fills,
+# with less than a quarter of the requests. On an H200 a large L1 does much of what a
+# tile did on GPUs without one. What no cache does is to hand a value to eight
+# multiplications.
 
 # %% [markdown]
 # ## 4 · Backwards
@@ -822,7 +837,18 @@ layer.expect("im2col, matmul", at_least=0.65)
 layer.expect("layer_tiled", at_least=3, times="direct")
 
 # %% [markdown] tags=["solution"]
-# TODO discuss
+# Two ways are within a tenth of cuDNN. Which algorithm did cuDNN choose? The profiler
+# says `sm80_xmma_fprop_implicit_gemm_f32f32…_tilesize256x64x8…_ffma`: a matrix product
+# without the matrix, 256 pixels by 64 filters, 8 numbers deep. It is what `layer_tiled`
+# does, and cuBLAS after `im2col`.
+#
+# None of them comes near 67 TFLOP/s. For `layer_tiled`: 56 columns fill seven eighths
+# of two tiles of 32, and 448 blocks on 264 places (two on each SM) are 1.7 rounds, for
+# which it pays two. A layer is as large as it is.
+#
+# The FFT must transform 64 × 64 images to 64 × 64 frequencies, and multiply matrices of
+# complex numbers in between. For 3 × 3 taps that is too much; it would be the same for
+# 7 × 7.
 
 # %% [markdown]
 # ## 5 · A transform by hand
@@ -1351,7 +1377,23 @@ ladder.expect("radix 4", at_least=1.5, times="fft_shared")
 ladder.expect("fft_shared", at_least=5, times="sum")
 
 # %% [markdown] tags=["solution"]
-# TODO discuss
+# Count trips. `ten launches` makes ten round trips to memory and takes eleven copies'
+# time. `fft_shared` makes one, and takes five copies' time. Why? The profiler counts
+# 7,552 instructions for each row of 1,024 points, all warps together. 65,536 rows at
+# 1045 billion a second: 0.47 ms. It counts 4,929 cycles in which the L1 and shared
+# memory of an SM are busy: 496 rows for each SM, at 1.98 GHz: 1.24 ms. There it is.
+# Only a third of them are for `z`; most are for `table`, in which the lanes of a warp
+# look up places that are far apart.
+#
+# Radix 4: 4,048 instructions, 1,756 cycles, 0.44 ms. `registers`: 1,548 and 489, 0.12
+# ms; now the memory is the limit, and the kernel is within a few per cent of the copy.
+#
+# `pairs apart` has the same arithmetic and takes nearly twice as long. A complex64 is
+# moved in two pieces of 4 bytes, and two neighbours in four: each request then touches
+# 16 sectors and uses a quarter of each, and each sector is written four times.
+#
+# And the definition? 8 ms' worth of multiplications, and more than 20 times as long: it
+# looks up a million twiddles a row.
 
 # %% [markdown]
 # And how accurate are they? Relative errors, against float64. A sum of 1,024 products
@@ -1380,7 +1422,9 @@ if errors:
     )
 
 # %% [markdown] tags=["solution"]
-# TODO discuss
+# The error of a sum grows with its length, that of the tree with its levels. Among the
+# fast ones those are best that look up every twiddle; powers cost a little. The
+# error of cuFFT is of the same size.
 
 # %% [markdown]
 # ## Measure: a million points
@@ -1541,7 +1585,10 @@ large
 large.expect("two kernels", at_least=0.65)
 
 # %% [markdown] tags=["solution"]
-# TODO discuss
+# Within an eighth of cuFFT. What does cuFFT do? Two kernels as well, says the profiler,
+# `regular_fft_factor<1024, EPT<16>, 8, …>`, in blocks of 8 × 64 threads: the same two
+# steps, for *eight* neighbouring columns, which are 64 bytes of each row. Eight columns
+# take 70 KB of shared memory; a shared array of fixed size may have 48.
 
 # %% [markdown]
 # ## Filters by FFT
@@ -1596,7 +1643,13 @@ if all(len(table) for table in by_width.values()):
     plt.show()
 
 # %% [markdown] tags=["solution"]
-# TODO discuss
+# `rows` and the FFT meet between 15 and 23 taps across; the FFT's line is flat. It
+# passes cuDNN at 7. A filter of 63 × 63 takes the FFT 0.1 ms, and dividing the direct
+# algorithm's operations by that gives 300 TFLOP/s, on a GPU that can do 67: they were
+# not done.
+#
+# The operations would meet at 7 taps. But `rows` runs at a third of the peak, and the
+# FFTs at far less, since every pass over the image is a trip to memory.
 
 # %% [markdown]
 # ## A filter that never leaves the SM
@@ -1710,7 +1763,14 @@ long
 long.expect("filter_fused", at_least=2.5)
 
 # %% [markdown] tags=["solution"]
-# TODO discuss
+# Four times as fast as three calls, with the same transforms in it: what is gone is
+# their trips to memory. Its bytes, 1.17 copies, would allow a quarter more still. Two
+# transforms and a product are about 3,500 instructions a piece, and 87,382 pieces at
+# 1045 billion a second make 0.29 ms: here arithmetic and memory take equally long, and
+# do not overlap perfectly.
+#
+# Direct convolution in the time domain, `F.conv1d`, does 69 billion operations. The
+# transforms do 9 billion.
 
 # %% [markdown]
 # ## If you want more
