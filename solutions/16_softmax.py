@@ -961,7 +961,7 @@ def arithmetic(half):
 def many_kernel(half, pieces, threads, whole, ticket=False):
     kind, nothing = (int32, PAIR_OF_NOTHING) if half else (float32, NOTHING)
     count, warps = 4 * pieces, threads // 32
-    sure = pieces if whole else pieces - 2  # pieces that end before the part does
+    sure = pieces if whole else pieces - 2  # so many are all in the part
     larger, top_of, weight_of, share_of = arithmetic(half)
 
     @cuda.jit(**TIGHT)
@@ -1053,22 +1053,22 @@ PLACES = 3 * (weft.device.find().sms or 132)  # blocks of 256 threads at a time
 def cut(rows, units, most):
     """Return how many blocks share a row, which has so many units of 16 bytes.
 
-    most: pieces a thread can hold. A round takes as long as a part is, and a fifth
-    of the longest on top for what blocks do besides loading and storing.
+    most: pieces a thread can hold. A round takes as long as a part is, and a
+    fifth of the longest on top for what else blocks do.
     """
 
     def time(blocks):
         rounds = -(-rows * blocks // PLACES)
         return rounds * (units / blocks + 0.2 * 256 * most)
 
-    fewest = -(-units // (256 * most))
+    fewest = -(-units // (256 * most))  # a guard takes registers: a piece less
     finer = range(-(-units // (256 * (most - 1) - 8)), 2 * fewest + 1)
     whole = [fewest] if units == 256 * most * fewest else []
-    return min([*whole, *finer], key=time)  # a guard takes registers: a piece less
+    return min([*whole, *finer], key=time)
 
 
 def plan(table, rows, words, half, most):
-    """Return how to compute rows of that many words: kind, pieces, threads, blocks."""
+    """Return how to compute such rows: kind, pieces, threads, blocks a row."""
     for span, (pieces, threads) in table[half].items():
         if words <= span:
             if threads == 32:
@@ -1319,8 +1319,8 @@ for rows, cols in ((5, 40), (3, 1040), (1, 33_104)):
 # Seven shapes, in float32 and in bfloat16, from many short rows to few long ones.
 # Beside a copy and `torch.softmax` stands `torch.compile` with `dynamic=False`, so that
 # it makes a kernel for each shape. At 1024 columns its default is its fastest; beyond
-# that it gets all its tuning (`mode="max-autotune-no-cudagraphs"`). Its compiling is not
-# in the time. It takes a minute in all, so shapes that remain after 100 seconds go
+# that it gets all its tuning (`mode="max-autotune-no-cudagraphs"`). Compiling is not in
+# the time. It takes a minute in all, so shapes that remain after 100 seconds go
 # without.
 #
 # The L2 cache is cleared before each call. Where a copy takes less than about 50 µs,
@@ -1416,6 +1416,9 @@ def forward_candidates(rows, cols, half):
             out = torch.empty_like(x)
             return x, out, as_words(x), as_words(out)
 
+        def theirs(x):
+            return torch.softmax(x, 1)
+
         sets = sets_of((rows, cols, half), 2, make)
         x, out, d_x, d_out = sets[0]
         softmax(d_x, d_out)
@@ -1428,8 +1431,7 @@ def forward_candidates(rows, cols, half):
             "family": lambda x, out, d_x, d_out: softmax(d_x, d_out),
         }
         mode = "default" if cols <= 1024 else "max-autotune-no-cudagraphs"
-        theirs = compiled("forward", lambda x: torch.softmax(x, 1), x, mode=mode)
-        for name, call in theirs.items():
+        for name, call in compiled("forward", theirs, x, mode=mode).items():
             calls[name] = lambda x, *_, call=call: call(x)
         return {name: taking_turns(sets, call) for name, call in calls.items()}
 
