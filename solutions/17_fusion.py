@@ -398,7 +398,7 @@ one_pass.expect("one pass", at_least=1.3, times="two kernels")
 # gets the same random number. There is no state to carry on from one number to the
 # next, so any thread can compute any of them, in any order, twice.
 #
-# **Philox** is the one that PyTorch, JAX and NumPy know. It takes four 32-bit counters
+# **Philox** is the one that PyTorch uses on a GPU. It takes four 32-bit counters
 # and a key, and goes over them ten times; a round multiplies two of the numbers, which
 # gives 64 bits each (`mul_wide`: the upper and the lower half), and puts the halves and
 # the key together crosswise. Out come four random 32-bit numbers.
@@ -1778,7 +1778,7 @@ def backward_candidates():
 
 
 backward_table = bench.compare(
-    "LayerNorm backward, 16384 x 4096 float32",
+    "LayerNorm backward, rungs, 16384 x 4096 float32",
     backward_candidates,
     baseline="PyTorch",
     bytes=3 * 4 * SIZE,
