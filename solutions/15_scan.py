@@ -605,8 +605,8 @@ if weft.GPU:
 
 # %% [markdown] tags=["solution"]
 # Bytes predict it: one half and two thirds of the copy are the most, and both ways come
-# within a fifth of that. `torch.cumsum`, which reads x once, is hardly faster than the
-# better of the two. So reading once cannot be all that there is to it.
+# within a fifth of that. `torch.cumsum`, which reads x once, is only a tenth faster
+# than the better of the two. So reading once cannot be all that there is to it.
 
 # %% [markdown]
 # ## 5 · Keep some, in order
@@ -1053,7 +1053,7 @@ check(
 # By hand: 8 bytes an element, as for the copy. That is the most; now the least. From
 # the moment when its first element is asked for until the last is stored, a block
 # occupies its place on an SM, and holds 16 × 4 bytes for each thread. Chapter 13: rate
-# = bytes held / time held. With three blocks of 512 threads an SM holds 98 KB. If
+# = bytes held / time held. With three blocks of 512 threads an SM holds 96 KB. If
 # loading takes 2 µs and the wait for all predecessors 4 µs more, at what rate does an
 # SM read? And 132 of them? The copy reads at half of its rate; how does that compare?
 #
@@ -1104,10 +1104,11 @@ if weft.GPU:
 # %% [markdown] tags=["solution"]
 # About as fast as `torch.cumsum`, which is this algorithm in CUDA C++, and far from the
 # copy. Turn the formula round: time held = bytes held / rate. The table's rate, halved
-# and shared out over 132 SMs, is some 10 bytes a nanosecond, so the 98 KB of an SM are
-# held for about 10 µs. A load takes one or two of those. The others are a ticket, a
-# barrier, a word on its way to L2, and looks at other words, each as long as a trip to
-# L2, until the slowest of all blocks before has published its sum.
+# and shared out over 132 SMs, is some 10 bytes a nanosecond, so the 96 KB of an SM are
+# held for nearly 10 µs. A load that is alone takes a third of one (chapter 12). The
+# rest is a ticket, loads that are not alone, a barrier, a word on its way to L2, and
+# looks at other words, each as long as a trip to L2, until the slowest of all blocks
+# before has published its sum.
 
 # %% [markdown] tags=["solution"]
 # ## What each idea is worth
@@ -1269,9 +1270,9 @@ without
 # their bytes, and the other half has to be fetched again, from L1 if it is still there.
 # One lane that looks at one word after the other pays a trip to L2 for each.
 #
-# More elements a thread hide more of the wait, because an SM holds more bytes: 98 KB
-# with four fours, 128 KB with eight. But the registers are used up. An SM has 256 KB of
-# them, and a thread needs some for itself.
+# More elements a thread hide more of the wait, because an SM holds more bytes: 96 KB
+# with four fours, 128 KB with eight, 160 KB with sixteen. But then the registers are
+# used up. An SM has 256 KB of them, and a thread needs some for itself.
 #
 # ## Look back later
 #
