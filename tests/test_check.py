@@ -424,6 +424,23 @@ def test_plain_functions() -> None:
     assert ceil_verdict(lambda n, t: undefined).kind == "exception"  # noqa: F821
 
 
+def test_of_several_returns_the_one_that_was_taken_is_quoted() -> None:
+    def early(n, t):
+        if n == 1:
+            return 1
+        return n // t
+
+    def used_up(left):
+        if left.pop() > 1:
+            return 0
+        return 1
+
+    ((place, _),) = ceil_verdict(early).places
+    assert place.text == "return n // t"
+    verdict = check(used_up, spec=lambda left: 2, inputs=[([1, 1],)], unseen=False)
+    assert [place.text for place, _ in verdict.places] == ["return 1"]
+
+
 def test_a_wrapped_function_is_quoted_as_the_learner_wrote_it() -> None:
     def wrapped(function: Any) -> Any:
         @functools.wraps(function)

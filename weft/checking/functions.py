@@ -1,15 +1,25 @@
 """Checking a plain Python function by the values it returns."""
 
 import ctypes
+import sys
 from collections.abc import Callable, Iterable
+from types import FrameType
 from typing import Any
 
 import numpy as np
 
 from weft.checking.compare import difference, show
-from weft.checking.exercise import as_tuple, copies, widened
-from weft.checking.simulated import Failed, begin, has_stub, raised_at, returns
+from weft.checking.exercise import as_tuple, copies, source_function, widened
+from weft.checking.simulated import (
+    Failed,
+    begin,
+    has_stub,
+    raised_at,
+    returns,
+    source,
+)
 from weft.checking.verdict import Verdict
+from weft.simulator import Place
 
 
 def run(
@@ -43,19 +53,44 @@ def run(
             ) from None
         if got is None and has_stub(function):
             raise Failed(begin(name))
-        if because is not None and isinstance(wanted, str):
-            if got != wanted:
+        try:
+            if because is None or not isinstance(wanted, str):
+                compare(name, call, function, got, wanted, tolerance)
+            elif got != wanted:
                 why = because(*args, got)
                 raise Failed(wrong_answer(name, call, function, got, why))
-        else:
-            try:
-                compare(name, call, function, got, wanted, tolerance)
-            except Failed as failed:
-                if because is not None and is_number(got):
-                    failed.verdict.why = because(*args, got) or failed.verdict.why
-                raise
+        except Failed as failed:
+            if because is not None and is_number(got):
+                failed.verdict.why = because(*args, got) or failed.verdict.why
+            if failed.verdict.places:
+                failed.verdict.places = ended(function, copies(args))
+            raise
         count += 1
     return [f"right on {count} case{'s' * (count != 1)}"]
+
+
+def ended(function: Callable[..., Any], args: Any) -> list[tuple[Place, str]]:
+    """The place of the `return` that a call ends with: call it again and watch."""
+    inner = source_function(function)
+    lines: list[int] = []
+
+    def watch(frame: FrameType, event: str, _: Any) -> None:
+        if event == "return" and inner and frame.f_code is inner.__code__:
+            lines.append(frame.f_lineno)
+
+    before = sys.getprofile()
+    sys.setprofile(watch)
+    try:
+        function(*args)
+    except Exception:  # the first call used up what it was given
+        lines.clear()
+    finally:
+        sys.setprofile(before)
+    if inner and lines:
+        text = source(function).splitlines()[lines[-1] - inner.__code__.co_firstlineno]
+        if text.lstrip().startswith("return"):
+            return [(Place(inner.__name__, lines[-1], text.strip()), "")]
+    return returns(function)
 
 
 def is_number(value: Any) -> bool:
