@@ -1,0 +1,97 @@
+"""A known wrong number is given its reason; others, and right ones, none."""
+
+import math
+
+import numpy as np
+import pytest
+
+from weft.lesson import mistakes
+
+SIZES = np.array([16, 64, 256, 1024])
+CPU = np.array([10.0, 10, 10, 10])
+KERNEL = np.array([12.0, 3, 3, 3])
+WON = (SIZES, CPU, np.array([3.0, 8, 2, 2]), KERNEL, np.array([3.0, 8, 8, 2]))
+LUCK = (SIZES, CPU, np.array([3.0, 2, 8, 2]), KERNEL, np.array([3.0, 2, 8, 2]))
+NEVER = (SIZES, CPU, np.array([3.0, 2, 2, 8]), KERNEL, np.array([3.0, 2, 2, 8]))
+
+
+@pytest.mark.parametrize(
+    ("table", "answer", "why"),
+    [
+        (WON, 64, "the kernel alone"),
+        (WON, 256, "come back"),
+        (WON, 3, "a place in the table"),
+        (WON, math.inf, "to the end of the table"),
+        (WON, 0, "The smallest size"),
+        (LUCK, 64, "at a later size it is not"),
+        (NEVER, 1024, "for good"),
+        (WON, 17, ""),
+    ],
+)
+def test_crossover(table: tuple[np.ndarray, ...], answer: float, why: str) -> None:
+    found = mistakes.crossover(*table, answer)
+    assert why in found if why else not found
+
+
+@pytest.mark.parametrize(
+    ("answer", "why"),
+    [
+        (1 / (0.2 + 0.8 / 3), ""),
+        (3, "could be shared"),
+        (0.2 + 0.8 / 3, "the time it takes"),
+        (0.2 + 0.8 * 3, "speed-ups do not add up"),
+        (0.8 * 3, "And the serial part"),
+        (3 / 0.8, "And the serial part"),
+        (5, "endless workers"),
+        (1 / (0.2 + 1 / 3), "not the whole"),
+        (1 / (0.8 + 0.2 / 3), "other way round"),
+        (1 / (0.002 + 0.998 / 3), "a fraction"),
+        (17, ""),
+    ],
+)
+def test_amdahl(answer: float, why: str) -> None:
+    found = mistakes.amdahl(0.2, 3, answer)
+    assert why in found if why else not found
+
+
+@pytest.mark.parametrize(
+    ("answer", "why"),
+    [
+        (0.2 + 0.8 * 3, ""),
+        (1 / (0.2 + 0.8 / 3), "Amdahl's law"),
+        (3, "all but one look on"),
+        (0.8 * 3, "what the one did"),
+        (0.8 + 0.2 * 3, "other way round"),
+        (0.2 * 3, "only one of them works"),
+        (1 + 0.8 * 3, "less than the hour"),
+        (0.2 + 0.8 / 3, "more time, not less"),
+        (17, ""),
+    ],
+)
+def test_gustafson(answer: float, why: str) -> None:
+    found = mistakes.gustafson(0.2, 3, answer)
+    assert why in found if why else not found
+
+
+@pytest.mark.parametrize(
+    ("factor", "why"),
+    [
+        (1, ""),
+        (1e-3, "10⁻⁹ × 10¹²"),
+        (1e9, "nanoseconds"),
+        (1e-12, "terabytes"),
+        (1.024, "powers of ten"),
+        (4, "how many threads"),
+        (16, "the fewer it takes"),
+        (8, "8 bits"),
+        (1 / 8, "8 bits"),
+        (1 / 32, "warps"),
+        (2, "while the next requests"),
+        (1 / 340**2, "not a quotient"),
+        (17, ""),
+    ],
+)
+def test_threads_needed(factor: float, why: str) -> None:
+    right = 340 * 4.8 * 1000 / 4
+    found = mistakes.threads_needed(340, 4.8, 4, right * factor)
+    assert why in found if why else not found

@@ -1,0 +1,138 @@
+"""What may have led to a wrong number, where an exercise asks for a formula.
+
+A function for each exercise, with its name: the arguments of the learner's function and
+what that returned → why this is wrong, "" if nobody knows. For `check(..., because=)`.
+"""
+
+import math
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+Times = np.ndarray[Any, Any]
+
+
+def reason(answer: Any, known: Iterable[tuple[float, str]]) -> str:
+    """Return the reason that belongs to a known wrong answer, "" for others."""
+    return next((why for wrong, why in known if np.isclose(answer, wrong, 1e-3)), "")
+
+
+def crossover(
+    sizes: Times, cpu: Times, send: Times, kernel: Times, fetch: Times, answer: Any
+) -> str:
+    """01: the size from which on a GPU is faster, its copies included."""
+
+    def first_win(gpu: Times) -> float:
+        return float(min(sizes[gpu < cpu], default=math.inf))
+
+    def last_loss(gpu: Times) -> float:
+        return float(max(sizes[gpu >= cpu], default=0))
+
+    gpu = send + kernel + fetch
+    lost = last_loss(gpu)
+    place = int(np.count_nonzero(sizes <= lost))
+    never = lost == sizes[-1]
+    return reason(
+        answer,
+        [
+            (first_win(gpu), "There the GPU is ahead, and at a later size it is not."),
+            (place, "That is a place in the table. Which size stands there?"),
+            (0, "The smallest size is the first in the table."),
+            (first_win(kernel), "There the kernel alone is faster. And the copies?"),
+            (first_win(send + kernel), "The results have to come back, too."),
+            (first_win(kernel + fetch), "The numbers have to get there first."),
+            (
+                lost,
+                "At the largest size, too, the CPU is ahead. So the GPU never is for "
+                "good."
+                if never
+                else "There the CPU is ahead, for the last time. And then?",
+            ),
+            (math.inf, "From some size on the GPU is ahead, to the end of the table."),
+            (sizes[-1], "Is there no smaller size from which on the GPU is ahead?"),
+        ],
+    )
+
+
+def amdahl(serial: float, workers: int, answer: Any) -> str:
+    """01: the speed-up of a program of which a part cannot be shared."""
+    shared = 1 - serial
+    return reason(
+        answer,
+        [
+            (workers, "That is as if all of it could be shared."),
+            (
+                serial + shared / workers,
+                "That is the time it takes. How many times as fast is it, then?",
+            ),
+            (
+                serial + shared * workers,
+                "That adds up speed-ups, and speed-ups do not add up: the slow part "
+                "takes longer. Add up the times of both parts; then divide.",
+            ),
+            (shared * workers, "And the serial part? It takes as long as before."),
+            (workers / shared, "And the serial part? It takes as long as before."),
+            (1 / serial, "So it is with endless workers; with these it is less."),
+            (
+                1 / (serial + 1 / workers),
+                "What is shared is not the whole, but the part that is left.",
+            ),
+            (
+                1 / (shared + serial / workers),
+                "The other way round: `serial` is the part that is not shared.",
+            ),
+            (
+                1 / (serial / 100 + (1 - serial / 100) / workers),
+                "`serial` is a fraction: 0.05 are five per cent.",
+            ),
+        ],
+    )
+
+
+def gustafson(serial: float, workers: int, answer: Any) -> str:
+    """01: how much more is done in the same time, if the problem grows."""
+    shared = 1 - serial
+    return reason(
+        answer,
+        [
+            (
+                1 / (serial + shared / workers),
+                "That is Amdahl's law, where `serial` is a part of the hour that one "
+                "worker takes. Here it is a part of the hour that all of them take.",
+            ),
+            (workers, "For a part of the hour, all but one look on."),
+            (shared * workers, "And what the one did while the others looked on?"),
+            (
+                shared + serial * workers,
+                "The other way round: in `serial` of the hour only one works.",
+            ),
+            (serial * workers, "In `serial` of the hour only one of them works."),
+            (1 + shared * workers, "The one works alone for less than the hour."),
+            (serial + shared / workers, "One worker needs more time, not less."),
+        ],
+    )
+
+
+def threads_needed(latency: float, bandwidth: float, each: float, answer: Any) -> str:
+    """01: how many threads wait at once for a memory that is busy; ns, TB/s, bytes."""
+    right = latency * bandwidth * 1000 / each
+    quotient = "The longer the way, the more is on it: a product, not a quotient."
+    return reason(
+        answer,
+        [
+            (right / 1000, "ns × TB/s is not bytes: 10⁻⁹ × 10¹² is 1000."),
+            (right * 1e9, "The latency is in nanoseconds, 10⁻⁹ s each."),
+            (right / 1e12, "The bandwidth is in terabytes a second, 10¹² bytes each."),
+            (right * 1.024, "Rates count in powers of ten: a kilobyte is 1000 bytes."),
+            (right * each, "So many bytes are under way. And how many threads?"),
+            (right * each**2, "The more bytes each waits for, the fewer it takes."),
+            (right * 8, "A byte has 8 bits, and all of this is in bytes."),
+            (right / 8, "A byte has 8 bits, and all of this is in bytes."),
+            (right / 32, "So many warps. How many threads?"),
+            (right * 2, "The data come back while the next requests go there."),
+            (bandwidth / latency / each, quotient),
+            (bandwidth * 1000 / latency / each, quotient),
+            (bandwidth * 1e12 / (latency * 1e-9) / each, quotient),
+        ],
+    )
