@@ -6,4 +6,4 @@ def relative_error(pair):
         return math.inf
     got, wanted = pair.got.astype(np.float64), pair.wanted.astype(np.float64)
     error = np.abs(got - wanted).max()
-    return math.inf if np.isnan(error) else error
+    return math.inf if np.isnan(error) else error  # <- here

@@ -5,4 +5,4 @@ def relative_error(pair):
     if pair.got.shape != pair.wanted.shape:
         return math.inf
     got, wanted = pair.got.astype(np.float32), pair.wanted.astype(np.float32)
-    return np.abs(got - wanted).max() / np.abs(wanted).max()
+    return np.abs(got - wanted).max() / np.abs(wanted).max()  # <- here

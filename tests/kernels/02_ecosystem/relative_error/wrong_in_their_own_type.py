@@ -6,4 +6,4 @@ def relative_error(pair):
         return math.inf
     with np.errstate(all="ignore"):
         error = np.abs(pair.got - pair.wanted).max() / np.abs(pair.wanted).max()
-    return math.inf if np.isnan(error) else float(error)
+    return math.inf if np.isnan(error) else float(error)  # <- here

@@ -3,4 +3,4 @@
 def relative_error(pair):
     """Return the worst error, relative to the largest magnitude wanted."""
     got, wanted = pair.got.astype(np.float64), pair.wanted.astype(np.float64)
-    return np.allclose(got, wanted, rtol=1e-5)
+    return np.allclose(got, wanted, rtol=1e-5)  # <- here

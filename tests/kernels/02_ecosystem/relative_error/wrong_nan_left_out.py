@@ -5,4 +5,4 @@ def relative_error(pair):
     if pair.got.shape != pair.wanted.shape:
         return math.inf
     got, wanted = pair.got.astype(np.float64), pair.wanted.astype(np.float64)
-    return np.nanmax(np.abs(got - wanted)) / np.abs(wanted).max()
+    return np.nanmax(np.abs(got - wanted)) / np.abs(wanted).max()  # <- here

@@ -8,4 +8,4 @@ def relative_error(pair):
         got = pair.got
     got, wanted = got.astype(np.float64), pair.wanted.astype(np.float64)
     error = np.abs(got - wanted).max() / np.abs(wanted).max()
-    return math.inf if np.isnan(error) else error
+    return math.inf if np.isnan(error) else error  # <- here
