@@ -155,8 +155,8 @@ check(
 )
 
 # %% [markdown] tags=["solution"]
-# A matrix product and two small things round it, in one kernel: the sum stays in a
-# register while it grows, the bias is where it starts, and the ReLU happens on the way
+# A matrix product and two small things round it, in one kernel: the sum stays with its
+# thread while it grows, the bias is where it starts, and the ReLU happens on the way
 # to memory. That is **fusion**, and it came without effort because you wrote the whole
 # kernel. PyTorch's `relu(linear(x))` writes the sums to memory first, and reads them
 # back for the ReLU.
