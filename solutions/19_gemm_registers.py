@@ -1,0 +1,1217 @@
+# %% [markdown]
+# # 19 · GEMM in registers
+#
+# [Open in Colab](https://colab.research.google.com/github/warp-and-weft/warp-and-weft/blob/main/labs/19_gemm_registers.ipynb)
+#
+# **When you are through, you can**
+#
+# - keep a tile of results in the registers of each thread, in one dimension and in two,
+#   and say what that saves;
+# - load 128 bits at a time and turn a tile over without bank conflicts;
+# - count, for any choice of tiles, threads, shared memory, registers and busy SMs, and
+#   choose parameters by it;
+# - read a kernel that keeps copies, fragments and multiply-adds under way at once, and
+#   find its inner loop in the machine code;
+# - let a tuner of one page search, and put SGEMM in Python beside cuBLAS.
+#
+# **You need** about 120 minutes. No GPU: the exercises run in the simulator, and the
+# measurements then show the rows of the reference GPU. With a GPU: compute
+# capability 8.0 or higher and 2 GB of its memory.
+
+# %%
+try:
+    import weft
+except ModuleNotFoundError:  # on Colab: fetch the course first
+    # %pip install -q git+https://github.com/warp-and-weft/warp-and-weft
+    import weft
+
+import itertools
+import re
+
+import numpy as np
+from numba import cuda, float32, int32, int64
+
+from weft import bench, check, hint, quiz
+from weft.intrinsics import (
+    commit_group,
+    copy4_async,
+    copy_async,
+    load4,
+    store4,
+    wait_group,
+)
+from weft.templates import specialise
+
+weft.lab("19_gemm_registers")
+
+# %% [markdown]
+# ## Where chapter 18 ended
+#
+# The task is the same: `c = alpha * a @ b + beta * c`, row-major, float32, **any m, n
+# and k**, and `c` is not read where beta is 0. The best kernel so far computes one
+# element of `c` in each thread, from tiles of 32 × 32 in shared memory. It reaches
+# about a sixth of cuBLAS. Why?
+#
+# Look at its innermost line, `total += ta[ty, i] * tb[i, tx]`. For each multiply-add a
+# warp loads two operands from shared memory. An SM multiplies and adds for four warps
+# in a cycle, and its shared memory serves **one** request of a warp in a cycle. So it
+# takes two cycles to load what a quarter of a cycle uses up. Eight times too slow, and
+# no tile size changes that: tiles spare global memory, not shared memory.
+#
+# There is one memory that gives each thread three operands in every cycle: its
+# registers. So what is loaded from shared memory has to be used more than once *after*
+# it was loaded. In the arithmetic of a row and a column:
+#
+# | results of a thread | loads a step | multiply-adds a step | loads per multiply-add |
+# | --- | ---: | ---: | ---: |
+# | 1 | 2 | 1 | 2 |
+# | a column of 8 | 9 | 8 | 1.125 |
+# | 8 × 8 | 16 | 64 | 0.25 |
+# | 8 × 8, four at a time | 4 | 64 | 0.0625 |
+#
+# That is this chapter, up to its middle. A **register tile** is the piece of `c` whose
+# sums a thread keeps in registers.
+
+# %% tags=["given"]
+def operands(rng, m, n, k, beta):
+    """Return alpha, a, b and beta."""
+    a = rng.random((m, k), np.float32) - np.float32(0.3)
+    b = rng.random((k, n), np.float32) - np.float32(0.2)
+    return np.float32(1.5), a, b, np.float32(beta)
+
+
+def before(alpha, a, b, beta):
+    """Return what is in c at first: NaN if beta is 0, as nobody may look."""
+    c = np.full((len(a), b.shape[1]), np.nan, np.float32)
+    if beta:
+        c[:] = np.arange(c.size).reshape(c.shape) % 7 - 3
+    return c
+
+
+def gemm(alpha, a, b, beta):
+    """Return what should be in c afterwards."""
+    product = alpha * (a @ b)
+    return product + beta * before(alpha, a, b, beta) if beta else product
+
+
+# %% [markdown]
+# ## 1 · A column for each thread
+#
+# A block computes a tile of `c` of **BM × BN**, and walks along k in strides of **BK**.
+# Each thread keeps **TM** results, one below the other, in one column. So an element of
+# `tb` that it has loaded is used TM times.
+#
+# Here BM = BN = 32, BK = 8, TM = 4, small numbers so that a simulator is quick about
+# it; on a GPU the same kernel is compiled with larger ones. Use the names. A block has
+# BM × BN / TM = 256 threads, and each of the two tiles in shared memory has 256
+# elements too: one for each thread to load.
+#
+# - Thread `t` loads element `t` of `ta` and element `t` of `tb`, counted along the
+#   rows; zeros for what lies outside.
+# - Its results are in column `t % BN` of the block's tile, in the TM rows from
+#   `t // BN * TM` on.
+# - `sums` is an array of its own for each thread. If all its indices are known when the
+#   kernel is compiled, as in a loop `for j in range(TM)`, it lives in registers.
+#
+# ```python
+# gemm_1d(alpha, a, b, beta, c)   # (m, k), (k, n), in place (m, n); 256 threads
+# ```
+#
+# `cuda.threadIdx.x` is put into an `int32`, the block's first row and column too: what
+# that is good for we shall measure. Stuck? `hint("gemm_1d")`; there are three hints.
+
+# %% tags=["given"]
+BM, BN, BK = 32, 32, 8  # the block's tile of c, and its stride along k
+TM, TN = 4, 4  # the thread's
+
+
+def tiles(m, n, k, beta):
+    """Return the grid for a c of (m, n)."""
+    return -(-n // BN), -(-m // BM)
+
+
+# %%
+@cuda.jit
+def gemm_1d(alpha, a, b, beta, c):
+    """Write alpha * a @ b + beta * c into c, TM rows of a column a thread."""
+    ta = cuda.shared.array((BM, BK), float32)
+    tb = cuda.shared.array((BK, BN), float32)
+    sums = cuda.local.array(TM, float32)
+    m, n, k = int32(c.shape[0]), int32(c.shape[1]), int32(a.shape[1])
+    row0 = int32(cuda.blockIdx.y) * int32(BM)
+    col0 = int32(cuda.blockIdx.x) * int32(BN)
+    t = int32(cuda.threadIdx.x)
+
+    # about 25 lines
+    # BEGIN SOLUTION
+    row, col = t // int32(BN) * int32(TM), t % int32(BN)
+    ra, ka = t // int32(BK), t % int32(BK)  # what this thread loads
+    rb, cb = t // int32(BN), t % int32(BN)
+
+    for j in range(TM):
+        sums[j] = float32(0)
+
+    for start in range(int32(0), k, int32(BK)):
+        ta[ra, ka] = float32(0)
+        if row0 + ra < m and start + ka < k:
+            ta[ra, ka] = a[row0 + ra, start + ka]
+        tb[rb, cb] = float32(0)
+        if start + rb < k and col0 + cb < n:
+            tb[rb, cb] = b[start + rb, col0 + cb]
+        cuda.syncthreads()
+
+        for i in range(int32(BK)):
+            value = tb[i, col]
+            for j in range(TM):
+                sums[j] += ta[row + int32(j), i] * value
+        cuda.syncthreads()
+
+    for j in range(TM):
+        r, s = row0 + row + int32(j), col0 + col
+        if r < m and s < n:
+            total = alpha * sums[j]
+            if beta != 0:
+                total += beta * c[r, s]
+            c[r, s] = total
+    # END SOLUTION
+
+
+# %%
+check(
+    gemm_1d,
+    spec=gemm,
+    inputs=operands,
+    out=before,
+    sizes=[(32, 32, 16, 1), (1, 1, 1, 0), (37, 20, 11, 2)],
+    launch=lambda *size: (tiles(*size), BM * BN // TM),
+    full=(1000, 129, 127, 2),
+    limits={"bank_conflicts": 0, "loads": 9, "float64": 0, "local": 0},
+)
+
+# %% [markdown] tags=["solution"]
+# `value` is loaded once and used TM times. The other operand, `ta[row + j, i]`, is the
+# same word for all lanes of a warp, which takes one pass; but it is loaded for each
+# multiply-add. For a warp that is TM + 1 loads for TM multiply-adds: half of what it
+# was, and no less than half, however large TM is.
+
+# %% [markdown]
+# ## 2 · A square for each thread
+#
+# Now TM × TN results. In each step a thread loads TM elements of a column of `ta` and
+# TN elements of a row of `tb`, and multiplies all with all: **an outer product in
+# registers**. Loads grow with TM + TN, multiply-adds with TM × TN.
+#
+# A block has BM × BN / (TM × TN) = 64 threads, called `THREADS`, and its tiles still
+# have 256 elements, so each thread loads several. Which results are a thread's? Not a
+# compact square: if thread `x` had the columns from 4 `x` on, neighbouring lanes would
+# want words 4 apart. With **strides** they want neighbours. Let `x = t % (BN // TN)`
+# and `y = t // (BN // TN)`. The thread's columns are `x`, `x + BN // TN`,
+# `x + 2 * (BN // TN)` and so on, TN of them; its rows `y`, `y + BM // TM` and so on.
+#
+# Guards by now are routine: `load(x, row, col)` gives the element, or 0 outside;
+# `put(c, row, col, total, alpha, beta)` does the end of exercise 1, guard and all.
+#
+# ```python
+# gemm_2d(alpha, a, b, beta, c)   # 64 threads
+# ```
+#
+# Stuck? `hint("gemm_2d")`.
+
+# %% tags=["given"]
+THREADS = BM * BN // (TM * TN)
+kept = {"float64": 0, "local": 0}  # in registers, and in float32
+
+
+@cuda.jit(device=True)
+def load(x, row, col):
+    """Return x[row, col], 0 outside."""
+    if row < x.shape[0] and col < x.shape[1]:
+        return x[row, col]
+    return float32(0)
+
+
+@cuda.jit(device=True)
+def put(c, row, col, total, alpha, beta):
+    """Write alpha * total + beta * c into one element of c, if it is there."""
+    if row < c.shape[0] and col < c.shape[1]:
+        total = alpha * total
+        if beta != 0:
+            total += beta * c[row, col]
+        c[row, col] = total
+
+
+# %%
+@cuda.jit
+def gemm_2d(alpha, a, b, beta, c):
+    """Write alpha * a @ b + beta * c into c, TM x TN elements a thread."""
+    ta = cuda.shared.array((BM, BK), float32)
+    tb = cuda.shared.array((BK, BN), float32)
+    sums = cuda.local.array((TM, TN), float32)
+    fa = cuda.local.array(TM, float32)
+    fb = cuda.local.array(TN, float32)
+    row0 = int32(cuda.blockIdx.y) * int32(BM)
+    col0 = int32(cuda.blockIdx.x) * int32(BN)
+    t = int32(cuda.threadIdx.x)
+
+    # about 27 lines
+    # BEGIN SOLUTION
+    x, y = t % int32(BN // TN), t // int32(BN // TN)
+    for i in range(TM):
+        for j in range(TN):
+            sums[i, j] = float32(0)
+
+    for start in range(int32(0), int32(a.shape[1]), int32(BK)):
+        for cell in range(t, int32(BM * BK), int32(THREADS)):
+            r, s = cell // int32(BK), cell % int32(BK)
+            ta[r, s] = load(a, row0 + r, start + s)
+        for cell in range(t, int32(BK * BN), int32(THREADS)):
+            r, s = cell // int32(BN), cell % int32(BN)
+            tb[r, s] = load(b, start + r, col0 + s)
+        cuda.syncthreads()
+
+        for p in range(int32(BK)):
+            for i in range(TM):
+                fa[i] = ta[y + int32(i * (BM // TM)), p]
+            for j in range(TN):
+                fb[j] = tb[p, x + int32(j * (BN // TN))]
+            for i in range(TM):
+                for j in range(TN):
+                    sums[i, j] += fa[i] * fb[j]
+        cuda.syncthreads()
+
+    for i in range(TM):
+        for j in range(TN):
+            r = row0 + y + int32(i * (BM // TM))
+            s = col0 + x + int32(j * (BN // TN))
+            put(c, r, s, sums[i, j], alpha, beta)
+    # END SOLUTION
+
+
+# %%
+check(
+    gemm_2d,
+    spec=gemm,
+    inputs=operands,
+    out=before,
+    sizes=[(32, 32, 16, 1), (1, 1, 1, 0), (37, 20, 11, 2)],
+    launch=lambda *size: (tiles(*size), THREADS),
+    full=(1000, 129, 127, 2),
+    limits={"bank_conflicts": 0, "loads": 40} | kept,
+)
+
+# %% [markdown] tags=["solution"]
+# The two fragments `fa` and `fb` are what the kernel is named after: they are loaded
+# once and used TN and TM times. With 8 × 8 a thread needs 64 registers for the sums and
+# 16 for the fragments, and an SM has room for 65,536 registers: two or three blocks of
+# 256 threads. That is few warps. But 64 multiply-adds that do not depend on each other
+# hide more latency than many warps do.
+
+# %% [markdown]
+# ## 3 · Four at a time
+#
+# Sixteen loads of 32 bits for 64 multiply-adds are still many instructions: each also
+# needs a slot, and the SM issues four a cycle. `load4` moves 128 bits in one. For that
+# the four numbers must lie together, in global memory and in shared memory.
+#
+# In **global memory** they do: four neighbours of a row. Only where does a row begin?
+# At element `row * width`, and where the width is no multiple of 4, most rows do not
+# begin on a boundary of 16 bytes. Then a 128-bit load is an error, and the way out is
+# the plain way: four loads of one element. The function `four` below decides by the
+# shape, which is the same for all threads.
+#
+# In **shared memory** the row of `tb` is fine. But `fa` is a *column* of `ta`. So turn
+# the tile of `a` over while storing it: `ta` is (BK, BM) now, and its rows are what the
+# columns were. A thread that has loaded four neighbours of a row of `a` stores them one
+# below the other. Which banks do the lanes of a warp meet then? 64 threads load the 256
+# elements: thread `t` has row `t // 2` of the tile of `a`, and columns `4 * (t % 2)` to
+# `4 * (t % 2) + 3`. In the first of its four stores lane `t` goes to row `4 * (t % 2)`
+# of `ta`, column `t // 2`: word `4 * (t % 2) * WIDTH + t // 2`. With `WIDTH` = 32 even
+# and odd lanes collide. **Choose WIDTH** such that they do not; rows must still begin
+# on a boundary of 16 bytes. The check allows no conflict.
+#
+# The thread's rows and columns come in fours now: with `x` and `y` as before, columns
+# `4 * x` to `4 * x + 3`, then the same `4 * (BN // TN)` further on, up to TN of them;
+# rows likewise, from `4 * y` on. `put4` writes four neighbours of a row of `c`.
+#
+# ```python
+# gemm_wide(alpha, a, b, beta, c)   # 64 threads; BM * BK == BK * BN == 4 * THREADS
+# ```
+#
+# `alignment=16` makes an array begin on a boundary of 16 bytes. Stuck?
+# `hint("gemm_wide")`.
+
+# %% tags=["given"]
+@cuda.jit(device=True)
+def four(x, row, col):
+    """Return x[row, col : col + 4], zeros outside; col is a multiple of 4."""
+    if x.shape[1] % 4 == 0:  # then a row ends with a whole four
+        if row < x.shape[0] and col < x.shape[1]:
+            return load4(x, (row, col))
+        return float32(0), float32(0), float32(0), float32(0)
+    return (
+        load(x, row, col),
+        load(x, row, col + int32(1)),
+        load(x, row, col + int32(2)),
+        load(x, row, col + int32(3)),
+    )
+
+
+@cuda.jit(device=True)
+def put4(c, row, col, p, q, r, s, alpha, beta):
+    """Write alpha * (p, q, r, s) + beta * c into c[row, col : col + 4]."""
+    if c.shape[1] % 4 == 0:
+        if row < c.shape[0] and col < c.shape[1]:
+            p, q, r, s = alpha * p, alpha * q, alpha * r, alpha * s
+            if beta != 0:
+                old = load4(c, (row, col))
+                p += beta * old[0]
+                q += beta * old[1]
+                r += beta * old[2]
+                s += beta * old[3]
+            store4(c, (row, col), p, q, r, s)
+    else:
+        put(c, row, col, p, alpha, beta)
+        put(c, row, col + int32(1), q, alpha, beta)
+        put(c, row, col + int32(2), r, alpha, beta)
+        put(c, row, col + int32(3), s, alpha, beta)
+
+
+# %%
+# BEGIN SOLUTION
+# was: WIDTH = 32  # choose: 36? 40? 33?
+WIDTH = 36
+# END SOLUTION
+
+
+@cuda.jit
+def gemm_wide(alpha, a, b, beta, c):
+    """Write alpha * a @ b + beta * c into c, loading four at a time."""
+    ta = cuda.shared.array((BK, WIDTH), float32, alignment=16)  # turned
+    tb = cuda.shared.array((BK, BN), float32, alignment=16)
+    sums = cuda.local.array((TM, TN), float32)
+    fa = cuda.local.array(TM, float32)
+    fb = cuda.local.array(TN, float32)
+    row0 = int32(cuda.blockIdx.y) * int32(BM)
+    col0 = int32(cuda.blockIdx.x) * int32(BN)
+    t = int32(cuda.threadIdx.x)
+
+    # about 33 lines
+    # BEGIN SOLUTION
+    x, y = t % int32(BN // TN), t // int32(BN // TN)
+    ra, ka = t // int32(BK // 4), t % int32(BK // 4) * int32(4)
+    kb, cb = t // int32(BN // 4), t % int32(BN // 4) * int32(4)
+    for i in range(TM):
+        for j in range(TN):
+            sums[i, j] = float32(0)
+
+    for start in range(int32(0), int32(a.shape[1]), int32(BK)):
+        p = four(a, row0 + ra, start + ka)
+        q = four(b, start + kb, col0 + cb)
+        for i in range(4):
+            ta[ka + int32(i), ra] = p[i]
+        store4(tb, (kb, cb), q[0], q[1], q[2], q[3])
+        cuda.syncthreads()
+
+        for p in range(int32(BK)):
+            for i in range(0, TM, 4):
+                v = load4(ta, (p, int32(4) * y + int32(i * (BM // TM))))
+                for e in range(4):
+                    fa[i + e] = v[e]
+            for j in range(0, TN, 4):
+                v = load4(tb, (p, int32(4) * x + int32(j * (BN // TN))))
+                for e in range(4):
+                    fb[j + e] = v[e]
+            for i in range(TM):
+                for j in range(TN):
+                    sums[i, j] += fa[i] * fb[j]
+        cuda.syncthreads()
+
+    for u in range(TM):
+        r = row0 + int32(4) * y + int32(u // 4 * 4 * (BM // TM) + u % 4)
+        for j in range(0, TN, 4):
+            s = col0 + int32(4) * x + int32(j * (BN // TN))
+            d, e = sums[u, j], sums[u, j + 1]
+            f, g = sums[u, j + 2], sums[u, j + 3]
+            put4(c, r, s, d, e, f, g, alpha, beta)
+    # END SOLUTION
+
+
+# %%
+check(
+    gemm_wide,
+    spec=gemm,
+    inputs=operands,
+    out=before,
+    sizes=[(1, 1, 1, 0), (37, 22, 11, 2), (35, 36, 12, 1)],
+    launch=lambda *size: (tiles(*size), THREADS),
+    full=(1000, 132, 127, 2),
+    limits={"bank_conflicts": 0, "load_bytes": 16, "store_bytes": 16} | kept,
+)
+
+# %% [markdown] tags=["solution"]
+# Of `4 * WIDTH`, what counts is the remainder by 32. With 36 it is 16: the sixteen odd
+# lanes begin 16 banks after the sixteen even ones, and fill what those leave free. 33
+# would do for the stores, but then only every fourth row begins on a boundary of 16
+# bytes. (With BK = 16, four lanes share a row, and they would have to be 8 banks apart:
+# a remainder that no multiple of 4 has as a WIDTH. Then one swizzles, as chapter 13
+# says, or uses a BK of 8.)
+
+# %% [markdown]
+# ## Read: nobody waits
+#
+# In `gemm_wide` each stride has two barriers, and between them nothing but waiting for
+# global memory: the loads begin when the multiplication has ended. The kernel below
+# does the same work with everything **under way at once**. Read it; you will choose its
+# parameters.
+#
+# 1. **Copies without registers.** `copy_async` and `copy4_async` start a copy from
+#    global to shared memory and go on; the data never pass through a register. So a
+#    thread can copy `a` turned over, element by element, without loads to wait for.
+#    `commit_group` closes a group of copies, `wait_group(n)` waits until all but the
+#    last `n` groups have arrived. There are STAGES pairs of tiles, used in turns: while
+#    one is being multiplied, the next ones are being filled.
+# 2. **Fragments in turns.** `fa` and `fb` exist twice. While the multiply-adds of step
+#    `kk` run on one pair, the loads of step `kk + 1` fill the other. One barrier per
+#    stride is left, in its last step.
+# 3. **Written-out loops.** `kk % 2` must be a constant, or `fa` is not in registers.
+#    The loop over `kk` has a thousand multiply-adds in its body; LLVM leaves it a loop.
+#    `specialise(..., unroll=("kk",))` writes it out before Numba sees it.
+# 4. **Warp tiles.** A warp computes a piece of WM × WN, its 32 threads arranged in
+#    WM / TM rows and WN / TN columns. The squarer the piece, the fewer different words
+#    a warp wants. `place` says who is where.
+# 5. **Edges without branches.** Rows and columns beyond the edge of `c` copy the last
+#    one instead; their results are never stored. Only along k zeros have to arrive,
+#    and the last argument of a copy says whether to read.
+#
+# `b` has to have a width that is a multiple of 4, for its copies are of 128 bits. Where
+# n is none, `widen` first copies `b` into a wider matrix; the kernel takes n from `c`.
+# That moves k × n elements once more, for a product that moves each many times.
+
+# %% tags=["given"]
+WM, WN = 16, 32  # the warp's tile
+STAGES, WAIT = 3, 1  # pairs of tiles; groups of copies under way
+DEPTH, LAST = 24, 16  # rows of all pairs; the first row of the last pair
+PAIRS, SNAKE = 1, 1  # see below
+
+
+@cuda.jit(device=True)
+def place():
+    """Return this thread's first row and column in the block's tile."""
+    t = int32(cuda.threadIdx.x)
+    warp, lane = t // int32(32), t % int32(32)
+    across = int32(WN // TN)  # lanes side by side
+
+    if PAIRS:  # lanes 0 and 1 one below the other, then the next two columns
+        y = lane // (int32(2) * across) * int32(2) + lane % int32(2)
+        x = lane // int32(2) % across
+    else:  # row by row
+        y, x = lane // across, lane % across
+
+    row = warp // int32(BN // WN) * int32(WM) + int32(4) * y
+    col = warp % int32(BN // WN) * int32(WN) + int32(4) * x
+    return row, col
+
+
+@cuda.jit(device=True)
+def fetch(ta, tb, at, a, b, row0, col0, start):
+    """Start copying columns of a, rows of b from start on, to row `at` on."""
+    t = int32(cuda.threadIdx.x)
+    m, n, k = int32(a.shape[0]), int32(b.shape[1]), int32(a.shape[1])
+
+    i, row = t % int32(BK), t // int32(BK)
+    for step in range(0, BM, THREADS // BK):
+        r = row + int32(step)
+        there = min(row0 + r, m - int32(1)), start + i
+        copy_async(ta, (at + i, r), a, there, start + i < k)
+
+    i, col = t // int32(BN // 4), t % int32(BN // 4) * int32(4)
+    for step in range(0, BK, 4 * THREADS // BN):
+        j = i + int32(step)
+        there = start + j, min(col0 + col, n - int32(4))
+        copy4_async(tb, (at + j, col), b, there, start + j < k)
+    commit_group()
+
+
+@cuda.jit(device=True)
+def fragments(fa, fb, turn, ta, tb, at, row, col):
+    """Load this thread's part of row `at` of both tiles into registers."""
+    for y in range(0, TM, 4):
+        found = load4(ta, (at, row + int32(y * (WM // TM))))
+        for z in range(4):
+            fa[turn, y + z] = found[z]
+    for x in range(0, TN, 4):
+        found = load4(tb, (at, col + int32(x * (WN // TN))))
+        for z in range(4):
+            fb[turn, x + z] = found[z]
+
+
+@cuda.jit(device=True)
+def multiply(sums, fa, fb, turn):
+    """Add the products of one step, column by column."""
+    for x in range(TN):
+        for z in range(TM):
+            y = TM - 1 - z if SNAKE and x % 2 else z  # down one, up the next
+            sums[y, x] += fa[turn, y] * fb[turn, x]
+
+
+@cuda.jit
+def gemm_pipeline(alpha, a, b, beta, c):
+    """Write alpha * a @ b + beta * c into c, with everything under way."""
+    ta = cuda.shared.array((DEPTH, WIDTH), float32, alignment=16)
+    tb = cuda.shared.array((DEPTH, BN), float32, alignment=16)
+    sums = cuda.local.array((TM, TN), float32)
+    fa = cuda.local.array((2, TM), float32)
+    fb = cuda.local.array((2, TN), float32)
+    row0 = int32(cuda.blockIdx.y) * int32(BM)
+    col0 = int32(cuda.blockIdx.x) * int32(BN)
+    row, col = place()
+    k = int32(a.shape[1])
+
+    for y in range(TM):
+        for x in range(TN):
+            sums[y, x] = float32(0)
+
+    for s in range(STAGES - 1):  # fill all pairs of tiles but one
+        fetch(ta, tb, int32(s * BK), a, b, row0, col0, int32(s * BK))
+    wait_group(WAIT)
+    cuda.syncthreads()
+    fragments(fa, fb, 0, ta, tb, int32(0), row, col)
+
+    read, write, start = int32(0), int32(LAST), int32(0)
+    while start < k:
+        for kk in range(BK):  # written out
+            if kk == BK - 1:  # the next fragments are those of the next tiles
+                wait_group(WAIT)
+                cuda.syncthreads()
+                read = read + int32(BK) if read < LAST else int32(0)
+            following = read + int32((kk + 1) % BK)
+            fragments(fa, fb, (kk + 1) % 2, ta, tb, following, row, col)
+
+            if kk == 0:  # the pair that was read last is free
+                fetch(ta, tb, write, a, b, row0, col0, start + int32(LAST))
+                write = write + int32(BK) if write < LAST else int32(0)
+
+            multiply(sums, fa, fb, kk % 2)
+        start += int32(BK)
+
+    for q in range(TM):
+        r = row0 + row + int32(q // 4 * 4 * (WM // TM) + q % 4)
+        for x in range(0, TN, 4):
+            s = col0 + col + int32(x * (WN // TN))
+            e, f = sums[q, x], sums[q, x + 1]
+            g, h = sums[q, x + 2], sums[q, x + 3]
+            put4(c, r, s, e, f, g, h, alpha, beta)
+
+
+@cuda.jit
+def widen(b, out):
+    """Copy b into out, which has as many rows and more columns."""
+    col, row = cuda.grid(2)
+    if row < out.shape[0] and col < out.shape[1]:
+        out[row, col] = load(b, row, col)
+
+
+# %% [markdown]
+# Is it right, and does it wait where it has to? The simulator lets a copy arrive only
+# when it is waited for, and empties its place at once. Ragged in all directions:
+
+# %% tags=["given"]
+def tuned(BM, BN, TM, TN, WM, WN, BK=8, STAGES=3, PAIRS=1, SNAKE=1):
+    """Return all constants of gemm_pipeline that follow from a choice."""
+    chosen = dict(locals())
+    return chosen | {
+        "THREADS": BM * BN // (TM * TN),
+        "WIDTH": BM + 4,  # of ta
+        "DEPTH": STAGES * BK,
+        "LAST": (STAGES - 1) * BK,
+        "WAIT": STAGES - 2,
+    }
+
+
+def sized(BM, BN, TM, TN, WM, WN):
+    """Return a choice of the sizes of block, thread and warp."""
+    return dict(locals())
+
+
+WRITE_OUT = ("kk", "s", "q", "u")  # loops
+
+
+def pipeline(registers=None, **choice):
+    """Return gemm_pipeline compiled with these parameters."""
+    return specialise(
+        gemm_pipeline,
+        unroll=WRITE_OUT,
+        max_registers=registers,
+        **tuned(**choice),
+    )
+
+
+# %%
+def largest_error(kernel, BM, BN, threads, m, n, k, beta=1):
+    """Run a kernel once on a ragged product and return its largest error."""
+    alpha, a, b, beta = operands(np.random.default_rng(19), m, n, k, beta)
+    c = before(alpha, a, b, beta)
+    right = gemm(alpha, a, b, beta)
+    b = np.pad(b, ((0, 0), (0, -n % 4)))
+    grid = -(-n // BN), -(-m // BM)
+    d_a, d_b, d_c = map(cuda.to_device, (a, b, c))
+    kernel[grid, threads](alpha, d_a, d_b, beta, d_c)
+    return np.abs(d_c.copy_to_host() - right).max()
+
+
+small = pipeline(**sized(32, 32, 4, 4, 16, 32))
+for shape in [(35, 36, 19), (5, 33, 3), (1, 1, 1)]:
+    error = largest_error(small, 32, 32, 64, *shape)
+    print(shape, f"{error:.0e}")
+    assert error < 1e-5
+
+# %% [markdown]
+# ## Measure: the ladder
+#
+# 4096 × 4096 × 4096, 137 GFLOP. From rung to rung only what its name says is changed.
+#
+# - `tiles of 32`: where chapter 18 ended.
+# - `a column of 8`: your `gemm_1d`, compiled for 64 × 64 results a block.
+# - `8 x 8, int64`: your `gemm_2d` for 128 × 128, with `int64` in the place of every
+#   `int32`. What do indices of 32 bits bring?
+# - `8 x 8`: the same with `int32`.
+# - `by fours, no padding`, `by fours`: your `gemm_wide`, with WIDTH = 128 and 132.
+# - `pipelined`: `gemm_pipeline`, still with 8 × 8 and 128 × 128. A warp is 2 × 16
+#   lanes, a piece of 16 × 128.
+# - `warp tiles`: pieces of 64 × 32, 8 × 4 lanes.
+# - `pairs`: the lanes in pairs, one below the other.
+# - `8 x 16`: blocks of 128 × 256, threads of 8 × 16, so a third of the registers for
+#   fragments is spared for each result.
+# - `serpentine`: in `multiply`, columns down and up in turns.
+#
+# Write down the speeds that you expect, beside cuBLAS with TF32 off. By hand first: how
+# many of the loads from shared memory does each rung spare? A step has 64 multiply-adds
+# a thread, which keep the arithmetic units of an SM busy for 16 cycles per warp.
+
+# %% tags=["given"]
+TILE = 32
+
+
+@cuda.jit
+def gemm_tiles(alpha, a, b, beta, c):
+    """Write alpha * a @ b + beta * c into c, as chapter 18 did."""
+    ta = cuda.shared.array((TILE, TILE), float32)
+    tb = cuda.shared.array((TILE, TILE), float32)
+    tx, ty = cuda.threadIdx.x, cuda.threadIdx.y
+    col, row = cuda.grid(2)
+    total = float32(0)
+
+    for start in range(0, a.shape[1], TILE):
+        ta[ty, tx] = load(a, row, start + tx)
+        tb[ty, tx] = load(b, start + ty, col)
+        cuda.syncthreads()
+
+        for i in range(TILE):
+            total += ta[ty, i] * tb[i, tx]
+        cuda.syncthreads()
+
+    put(c, row, col, total, alpha, beta)
+
+
+# %%
+one, zero = np.float32(1), np.float32(0)
+
+if weft.on_gpu("the matrices live in its memory"):
+    import torch
+
+    torch.set_float32_matmul_precision("highest")  # float32, no TF32
+    torch.manual_seed(19)
+
+
+def matrices(m, n, k):
+    """Return a, b, c on the GPU, and b as gemm_pipeline wants it."""
+    a = torch.rand(m, k, device="cuda") - 0.5
+    b = torch.rand(k, n, device="cuda") - 0.5
+    wide = torch.zeros(k, -(-n // 4) * 4, device="cuda") if n % 4 else b
+    return a, b, torch.empty(m, n, device="cuda"), wide
+
+
+def launch(kernel, BM, BN, threads, a, b, c, wide=None):
+    """Return a function that launches a kernel; wide: a place for a wider b."""
+    grid = -(-c.shape[1] // BN), -(-c.shape[0] // BM)
+    d_a, d_b, d_c = map(cuda.as_cuda_array, (a, b, c))
+    if wide is None or wide is b:
+        return lambda: kernel[grid, threads](one, d_a, d_b, zero, d_c)
+
+    d_wide = cuda.as_cuda_array(wide)
+    cells = -(-wide.shape[1] // 32), -(-wide.shape[0] // 8)
+
+    def run():
+        widen[cells, (32, 8)](d_b, d_wide)
+        kernel[grid, threads](one, d_a, d_wide, zero, d_c)
+
+    return run
+
+
+made = {}  # kernels by their parameters: compiling takes seconds
+
+
+def with_choice(choice, a, b, c, wide=None):
+    """Return a function that launches gemm_pipeline with these parameters."""
+    key = tuple(sorted(choice.items()))
+    if key not in made:
+        made[key] = pipeline(**choice)
+    BM, BN = choice["BM"], choice["BN"]
+    threads = BM * BN // (choice["TM"] * choice["TN"])
+    return launch(made[key], BM, BN, threads, a, b, c, wide)
+
+
+# %%
+guess = {
+    "tiles of 32": None,
+    "a column of 8": None,
+    "8 x 8": None,
+    "by fours": None,
+    "pipelined": None,
+    "serpentine": None,
+}
+
+edge = 4096
+eights = {"BM": 128, "BN": 128, "BK": 8, "TM": 8, "TN": 8}
+capped = {"registers": 128, "SNAKE": 0}
+strips = sized(128, 128, 8, 8, 16, 128) | capped | {"PAIRS": 0}
+pieces = sized(128, 128, 8, 8, 64, 32) | capped
+large = sized(128, 256, 8, 16, 64, 64)
+
+
+def rungs():
+    a, b, c, _ = matrices(edge, edge, edge)
+    column = specialise(gemm_1d, BM=64, BN=64, BK=8, TM=8)
+    long = specialise(gemm_2d, **eights, THREADS=256, int32=int64)
+    short = specialise(gemm_2d, **eights, THREADS=256)
+    colliding = specialise(gemm_wide, **eights, WIDTH=128, unroll=WRITE_OUT)
+    padded = specialise(gemm_wide, **eights, WIDTH=132, unroll=WRITE_OUT)
+    on = a, b, c
+    return {
+        "cuBLAS": lambda: torch.mm(a, b, out=c),
+        "tiles of 32": launch(gemm_tiles, 32, 32, (32, 32), *on),
+        "a column of 8": launch(column, 64, 64, 512, *on),
+        "8 x 8, int64": launch(long, 128, 128, 256, *on),
+        "8 x 8": launch(short, 128, 128, 256, *on),
+        "by fours, no padding": launch(colliding, 128, 128, 256, *on),
+        "by fours": launch(padded, 128, 128, 256, *on),
+        "pipelined": with_choice(strips, *on),
+        "warp tiles": with_choice(dict(pieces, PAIRS=0), *on),
+        "pairs": with_choice(pieces, *on),
+        "8 x 16": with_choice(dict(large, SNAKE=0), *on),
+        "serpentine": with_choice(large, *on),
+    }
+
+
+ladder = bench.compare(
+    "4096 x 4096 x 4096 float32",
+    rungs,
+    baseline="cuBLAS",
+    flops=2 * edge**3,
+    guess=guess,
+)
+ladder
+
+# %% [markdown] tags=["solution"]
+# DISCUSS
+
+# %% [markdown]
+# ## Look: the inner loop
+#
+# What does the GPU execute? Numba shows the machine code, SASS, of what it has
+# compiled, if NVIDIA's `nvdisasm` is installed. The inner loop is the longest stretch
+# of code between a label and a branch back to it. Of its instructions only FFMA, the
+# multiply-adds, are the work. How large is their share? Is anything in local memory?
+# And how many of them are marked `.reuse`: they leave an operand where the next one
+# finds it, so that it need not be read from the registers again?
+
+# %% tags=["given"]
+def inner_loop(sass):
+    """Count the instructions of the loop with most FFMAs, and `.reuse`."""
+    lines, labels, found, reuse = sass.splitlines(), {}, {}, 0
+    for number, line in enumerate(lines):
+        if label := re.match(r"\s*(\.L_x_\d+):", line):
+            labels[label[1]] = number
+        back = re.search(r"\bBRA\b.*(\.L_x_\d+)", line)
+        if back and back[1] in labels:
+            body = lines[labels[back[1]] : number + 1]
+            names = re.findall(
+                r"\*/\s+(?:@!?U?P\w+\s+)?([A-Z]\w+)", " ; ".join(body)
+            )
+            count = {name: names.count(name) for name in dict.fromkeys(names)}
+            if count.get("FFMA", 0) > found.get("FFMA", 0):
+                found = count
+                reuse = sum("FFMA" in x and ".reuse" in x for x in body)
+    return found, reuse
+
+
+# %%
+def show_loop(name, kernel):
+    """Print what the inner loop of a kernel consists of, and return it."""
+    try:
+        sass = next(iter(kernel.inspect_sass().values()))
+    except RuntimeError as error:  # no nvdisasm
+        print(error)
+        return {}
+    loop, reuse = inner_loop(sass)
+    total = sum(loop.values())
+    most = sorted(loop.items(), key=lambda item: -item[1])[:5]
+    (registers,) = kernel.get_regs_per_thread().values()
+    (local,) = kernel.get_local_mem_per_thread().values()
+    print(
+        f"{name:12} {registers} registers, {local} bytes local; "
+        f"FFMA {loop.get('FFMA', 0) / total:.0%} of {total}, "
+        f"{reuse} of them with .reuse; "
+        + ", ".join(f"{n} {count}" for n, count in most)
+    )
+    return {
+        "instructions": total,
+        "FFMA": loop["FFMA"],
+        "LDS": loop.get("LDS", 0),
+        "FFMA with .reuse": reuse,
+        "registers": registers,
+        "local bytes": local,
+    }
+
+
+if weft.on_gpu("there is no machine code without a compiler and a GPU"):
+    by_name = {"pipelined": strips}
+    by_name |= {"8 x 16": dict(large, SNAKE=0), "serpentine": large}
+    loops = {
+        name: show_loop(name, made[tuple(sorted(choice.items()))])
+        for name, choice in by_name.items()
+    }
+
+# %% tags=["solution"]
+if weft.GPU and loops["serpentine"]:
+    from weft.bench import results
+
+    case = {"case": "the inner loop", "unit": ""}
+    rows = [
+        case | {"name": f"{name}: {what}", "value": value}
+        for name, loop in loops.items()
+        for what, value in loop.items()
+    ]
+    results.record("19_gemm_registers", rows)
+
+# %% [markdown] tags=["solution"]
+# DISCUSS SASS
+
+# %% [markdown]
+# ## 4 · What a choice costs
+#
+# `gemm_pipeline` has a dozen parameters. Most combinations are impossible, and most of
+# the others are bad, which one can see without a GPU. Four numbers:
+#
+# - **threads** of a block: BM × BN results, TM × TN for each;
+# - **bytes** of shared memory: `stages` pairs of tiles, BK rows of BM + 4 floats in
+#   `ta`, BK rows of BN floats in `tb`; a block may declare 49,152;
+# - **registers** of a thread that hold floats: the sums, and two pairs of fragments.
+#   Add about 60 for addresses; 255 is the most there is;
+# - **loads**: 128-bit loads from shared memory for each multiply-add.
+#
+# ```python
+# needs(BM, BN, TM, TN, BK, stages)   # -> threads, bytes, registers, loads
+# ```
+#
+# Stuck? `hint("needs")`.
+
+# %%
+def needs(BM, BN, TM, TN, BK, stages):
+    """Return threads, shared bytes, registers for floats, loads per FFMA."""
+    # about 5 lines
+    # BEGIN SOLUTION
+    threads = BM * BN // (TM * TN)
+    shared = 4 * stages * BK * (BM + 4 + BN)
+    registers = TM * TN + 2 * (TM + TN)
+    loads = (TM + TN) / 4 / (TM * TN)
+    return threads, shared, registers, loads
+    # END SOLUTION
+
+
+# %% tags=["given"]
+def needed(BM, BN, TM, TN, BK, stages):
+    """Count what the arrays of gemm_pipeline hold."""
+    threads = len([(i, j) for i in range(0, BM, TM) for j in range(0, BN, TN)])
+    tile_a, tile_b = np.empty((BK, BM + 4)), np.empty((BK, BN))
+    arrays = np.empty((TM, TN)), np.empty((2, TM)), np.empty((2, TN))
+    loads = len(range(0, TM, 4)) + len(range(0, TN, 4))
+    shared = stages * (tile_a.size + tile_b.size) * np.float32().nbytes
+    return threads, shared, sum(x.size for x in arrays), loads / (TM * TN)
+
+
+# %%
+check(
+    needs,
+    spec=needed,
+    inputs=[
+        (128, 128, 8, 8, 8, 3),
+        (128, 256, 8, 16, 8, 3),
+        (64, 128, 8, 8, 16, 2),
+        (64, 32, 4, 8, 8, 4),
+    ],
+)
+
+# %% [markdown]
+# ## 5 · Do the tiles fill the machine?
+#
+# 4096 × 4096 results in tiles of 128 × 256 are 512 blocks. An H200 runs 132 of them at
+# a time, one per SM: 3 full waves, and a fourth with 116. And 4095 × 4097 results? 33
+# rows of blocks and 17 columns of them, the last column for a single column of
+# results.
+#
+# Write the share of the machine's time that is spent on results that are wanted, if
+# every wave takes the time of a full one and every block that of a full one. `slots` is
+# how many blocks run at a time.
+#
+# ```python
+# busy(m, n, BM, BN, slots)   # five integers -> a share, 0 to 1
+# ```
+#
+# Stuck? `hint("busy")`.
+
+# %%
+def busy(m, n, BM, BN, slots):
+    """Return which share of the work in all waves is wanted."""
+    # about 4 lines
+    # BEGIN SOLUTION
+    blocks = -(-m // BM) * -(-n // BN)
+    waves = -(-blocks // slots)
+    return m * n / (waves * slots * BM * BN)
+    # END SOLUTION
+
+
+# %% tags=["given"]
+def shared_out(m, n, BM, BN, slots):
+    """Deal out the blocks, wave by wave, and count the results."""
+    blocks = [(r, s) for r in range(0, m, BM) for s in range(0, n, BN)]
+    waves = [blocks[i : i + slots] for i in range(0, len(blocks), slots)]
+    wanted = sum(min(BM, m - r) * min(BN, n - s) for r, s in blocks)
+    return wanted / (len(waves) * slots * BM * BN)
+
+
+def why_not(m, n, BM, BN, slots, answer):
+    """Say what an answer that is wrong has counted."""
+    whole = len(range(0, m, BM)) * len(range(0, n, BN))
+    if abs(answer - m * n / (whole * BM * BN)) < 1e-6:
+        return "That is the edges alone. What do the SMs do in the last wave?"
+    if abs(answer - whole / (-(-whole // slots) * slots)) < 1e-6:
+        return "That is the waves alone. Blocks at the edge have fewer results."
+    if answer > 1:
+        return "A share is at most 1. Round waves and blocks up, not down."
+    return "How many blocks, how many waves, how many results are wanted?"
+
+
+# %%
+check(
+    busy,
+    spec=shared_out,
+    inputs=[
+        (4096, 4096, 128, 256, 132),
+        (1000, 129, 64, 128, 8),
+        (4095, 4097, 128, 256, 132),
+        (256, 256, 64, 64, 16),
+        (64, 128, 64, 128, 4),
+    ],
+    because=why_not,
+)
+
+# %% [markdown]
+# ## Tune
+#
+# A tuner is a loop: leave out what cannot work, compile the rest, time each on each
+# shape, keep the fastest. It needs no cleverness if the list is short, and your two
+# functions keep it short. The two that are left out below are an example of each.
+#
+# Which of the choices will win at 1024 × 1024? Which at 8192 × 8192?
+
+# %%
+narrow = sized(64, 128, 8, 8, 64, 32)
+choices = {
+    "128 x 256, 8 x 16": large,
+    "256 x 128, 16 x 8": sized(256, 128, 16, 8, 64, 64),
+    "128 x 128, 8 x 16": sized(128, 128, 8, 16, 64, 64),
+    "64 x 128, 8 x 8": dict(narrow, STAGES=4),
+    "64 x 128, 8 x 8, BK 16": dict(narrow, BK=16, STAGES=2),
+    "64 x 64, 8 x 8": dict(sized(64, 64, 8, 8, 64, 32), STAGES=4),
+    "256 x 256, 16 x 16": sized(256, 256, 16, 16, 64, 128),
+    "128 x 256, BK 16": dict(large, BK=16),
+}
+
+
+def possible(choice):
+    """Say whether a choice fits; None if `needs` is not there yet."""
+    sizes = [choice[name] for name in ("BM", "BN", "TM", "TN")]
+    found = needs(*sizes, choice.get("BK", 8), choice.get("STAGES", 3))
+    if found is None:
+        return None
+    threads, shared, registers, _ = found
+    return threads <= 1024 and shared <= 49152 and registers <= 195
+
+
+for name, choice in choices.items():
+    share = busy(1024, 1024, choice["BM"], choice["BN"], 132)
+    text = "" if share is None else f"busy at 1024 x 1024: {share:.0%}"
+    print(f"{name:24} possible: {possible(choice)!s:6} {text}")
+
+# %%
+squares = [(n, n, n) for n in (1024, 2048, 4096, 8192)]
+ragged = [(4095, 4097, 4093), (2047, 3001, 1999)]
+ragged += [(1000, 3000, 2049), (3333, 777, 5555)]
+
+
+def search(shapes, choices):
+    """Return the TFLOP/s of each choice on each shape."""
+    found = {}
+    for m, n, k in shapes:
+        a, b, c, wide = matrices(m, n, k)
+        for name, choice in choices.items():
+            time = bench.time(with_choice(choice, a, b, c, wide)).ms
+            found[(m, n, k), name] = 2 * m * n * k / time / 1e9
+    return found
+
+
+best = {}  # shape: the fastest choice
+if weft.on_gpu("it is a GPU's times that a tuner compares"):
+    fitting = {n: x for n, x in choices.items() if possible(x) is not False}
+    if possible(large) is None:  # exercise 4 is open: these are known to fit
+        fitting = dict(list(choices.items())[:6])
+    rates = search(squares + ragged, fitting)
+    for shape in squares + ragged:
+        best[shape] = max(fitting, key=lambda name: rates[shape, name])
+        line = "  ".join(f"{rates[shape, name]:5.1f}" for name in fitting)
+        print(f"{'x'.join(map(str, shape)):15} {line}  {best[shape]}")
+
+# %% [markdown] tags=["solution"]
+# DISCUSS TUNING
+
+# %% [markdown]
+# ## Measure: beside cuBLAS
+#
+# Your tuned kernel on all eight shapes. In two of the ragged ones n is no multiple of
+# 4, in one m and k are not: there the time includes copying `b` into a wider matrix.
+
+# %%
+def beside(shape):
+    """Compare the tuned kernel with cuBLAS on one shape."""
+    m, n, k = shape
+
+    def build():
+        a, b, c, wide = matrices(m, n, k)
+        tuned_one = with_choice(choices[best[shape]], a, b, c, wide)
+        return {"cuBLAS": lambda: torch.mm(a, b, out=c), "tuned": tuned_one}
+
+    return bench.compare(
+        f"{m} x {n} x {k}, tuned",
+        build,
+        baseline="cuBLAS",
+        flops=2 * m * n * k,
+    )
+
+
+results_by_shape = {shape: beside(shape) for shape in squares + ragged}
+for shape, table in results_by_shape.items():
+    if len(table) and table["tuned"].measured:
+        rates = [table[name].rate / 1e12 for name in ("cuBLAS", "tuned")]
+        share = table["tuned"].ratio
+        text = "cuBLAS {:5.1f}, tuned {:5.1f} TFLOP/s".format(*rates)
+        print(f"{'x'.join(map(str, shape)):15} {text}: {share:.1%}")
+
+# %%
+results_by_shape[4096, 4096, 4096]
+
+# %%
+results_by_shape[1024, 1024, 1024]
+
+# %% tags=["solution"]
+for shape in squares:
+    least = 0.9 if shape[0] >= 4096 else 0.85
+    results_by_shape[shape].expect("tuned", at_least=least)
+
+# %% [markdown] tags=["solution"]
+# DISCUSS FINAL
+
+# %% [markdown]
+# ## Look: is it right?
+#
+# Every combination of 1, 31, 127, 129 and 1000 for m, n and k, with beta 0 and 2, for a
+# wide and a narrow tile; then the eight shapes above. Errors are relative, in the norm,
+# against float64, for numbers between 0 and 1: with both signs, a sum can nearly
+# vanish, and then no float32 sum is near it in relative terms.
+
+# %%
+def relative_error(choice, m, n, k, beta=0):
+    """Return the error of gemm_pipeline on random matrices."""
+    a, b = torch.rand(m, k, device="cuda"), torch.rand(k, n, device="cuda")
+    c = torch.full((m, n), float(beta) if beta else np.nan, device="cuda")
+    right = 1.5 * (a.double() @ b.double())
+    if beta:
+        right += beta * c.double()
+    wide = torch.zeros(k, -(-n // 4) * 4, device="cuda")
+    wide[:, :n] = b
+
+    with_choice(choice, a, wide, c)  # compiles
+    kernel = made[tuple(sorted(choice.items()))]
+    threads = choice["BM"] * choice["BN"] // (choice["TM"] * choice["TN"])
+    grid = -(-n // choice["BN"]), -(-m // choice["BM"])
+    on = map(cuda.as_cuda_array, (a, wide, c))
+    d_a, d_b, d_c = on
+    kernel[grid, threads](np.float32(1.5), d_a, d_b, np.float32(beta), d_c)
+    return ((c - right).norm() / right.norm()).item()
+
+
+if weft.on_gpu("the shapes are too large for the simulator"):
+    sides = 1, 31, 127, 129, 1000
+    worst = max(
+        relative_error(choice, m, n, k, beta)
+        for choice in (large, choices["64 x 128, 8 x 8"])
+        for m, n, k in itertools.product(sides, repeat=3)
+        for beta in (0, 2)
+    )
+    print(f"small and ragged: {worst:.1e} at most")
+    greatest = max(relative_error(choices[best[s]], *s) for s in best)
+    print(f"the eight shapes: {greatest:.1e} at most")
+    assert max(worst, greatest) < 1e-5
+
+# %% tags=["solution"]
+if weft.GPU:
+    from weft.bench import results
+
+    case = {"case": "relative error", "unit": "× 10⁻⁷"}
+    rows = [
+        case | {"name": name, "value": float(f"{error * 1e7:.3g}")}
+        for name, error in {"ragged": worst, "tuned": greatest}.items()
+    ]
+    results.record("19_gemm_registers", rows)
+
+# %% [markdown]
+# ## If you want more
+#
+# - Add choices to the tuner. What does `SNAKE=0` cost each of them? `STAGES=2`? Are
+#   there pieces for a warp that are better than 64 × 64?
+# - Few, large k: 256 × 256 × 65,536. Eight tiles of 64 × 128 for 132 SMs. Split k
+#   between blocks, let each write its part, and let the last one add them up (chapter
+#   14). What does `busy` say before and after?
+# - The operand `a` is copied by single elements, since its tile is turned over. Load it
+#   with `four` instead, keep it in registers for a step, and store it with the padding
+#   of exercise 3. Which is faster, and what became of the registers?
+# - Blocks run from left to right. Let eight rows of blocks go down together, so that
+#   those that run at the same time share more of `a` and `b` in the L2 cache. Predict
+#   by how much the traffic from memory falls; measure whether the time does.
+# - Write the tuner's list by program: all powers of 2 that `needs` lets through. How
+#   many are there, and how long would the search take?
+#
+# ## What you learned
+#
+# 1. Tiles in shared memory spare global memory; tiles in registers spare shared memory.
+#    TM + TN loads serve TM × TN multiply-adds.
+# 2. Indices of 32 bits, 128-bit loads and a padding that suits them: fewer instructions
+#    for the same numbers.
+# 3. Under way at once: copies that pass no register, fragments in turns, one barrier a
+#    stride. Written-out loops, because registers have no addresses.
+# 4. At the end, most instructions are multiply-adds, and what is left is in which order
+#    they read the registers.
+# 5. No tile is best for all shapes: count waves and edges, then let a tuner decide.
+
+# %%
+quiz()
