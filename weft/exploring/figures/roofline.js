@@ -86,7 +86,7 @@ function draw(state, width) {
   const memory = `${state.memory} ${short(bandwidth)}B/s`;
   const arithmetic = `${state.arithmetic} ${short(peak)}FLOP/s`;
   const slope = (Math.atan2(y(peak) - y(bandwidth), x(ridge) - x(1)) * 180) / Math.PI;
-  const on = x(1 / 3);
+  const on = x(state.at);
   const out = [
     below,
     beside,
@@ -137,6 +137,7 @@ export default figure({
     memory: "memory:",
     arithmetic: "arithmetic:",
     intensity: 1 / 12,
+    at: 1 / 3, // where the name of the memory stands, FLOP per byte
     kernels: [],
   },
   controls: [
