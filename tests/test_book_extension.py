@@ -132,6 +132,19 @@ def test_a_rate_has_the_prefix_that_suits_it(
     assert results.rate_text(value, unit) == text
 
 
+@pytest.mark.parametrize(
+    ("value", "unit", "text"),
+    [
+        (24.0, "", "24"),
+        (56.0, "B", "56\N{NO-BREAK SPACE}B"),
+        (75, "%", "75\N{NO-BREAK SPACE}%"),
+        (0, "B", "0\N{NO-BREAK SPACE}B"),
+    ],
+)
+def test_a_count_has_no_decimals(value: float, unit: str, text: str) -> None:
+    assert results.rate_text(value, unit) == text
+
+
 def test_small_and_large_numbers_stay_readable() -> None:
     row = results.Row(**ROWS[1])
     assert results.text_of(row, "ms") == "32.1\N{NO-BREAK SPACE}µs"

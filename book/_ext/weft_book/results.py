@@ -9,6 +9,7 @@ from typing import Any
 from weft import units
 
 FIELDS = ("ms", "rate", "ratio", "ceiling")
+COUNTED = ("", "B", "%")  # units of what is counted, not timed
 PREFIXES = {"": 1, "k": 1e3, "M": 1e6, "G": 1e9, "T": 1e12}
 NBSP = "\N{NO-BREAK SPACE}"
 
@@ -106,8 +107,13 @@ def time_text(ms: float) -> str:
 
 
 def rate_text(value: float, unit: str) -> str:
-    """Word a rate in the prefix that suits its size: 0.02 TB/s is 20.0 GB/s."""
+    """Word a rate in the prefix that suits its size: 0.02 TB/s is 20.0 GB/s.
+
+    A count stays as it is: 24 registers are not 24.0.
+    """
     match = re.fullmatch(r"([TGMk]?)(B|FLOP)/s", unit)
+    if unit in COUNTED and float(value).is_integer():
+        return f"{value:.0f}{NBSP}{unit}".rstrip()
     if match is None:
         return f"{units.digits(value)}{NBSP}{unit}"
     return units.rate(value * PREFIXES[match[1]], match[2]).replace(" ", NBSP)
