@@ -52,12 +52,14 @@ def check(
         "loads": most loads from global memory by one thread, "atomics": most atomic
         operations on global memory by the whole launch,
         "load_bytes", "store_bytes": fewest bytes a lane moves at a time on average, in
-        global memory, "float64": most lines that compute in it without need, "size":
-        size to count on}.
+        global memory, "float64": most lines that compute in it without need, "local":
+        most bytes of local memory that the compiler gives a thread, "size": size to
+        count on}.
     unseen: also run a size that is not listed, between those that are, with data that
         belong to the learner's source; for a function, arguments likewise.
-    because: for a function that answers questions, `(*arguments, answer)` → why this
-        answer is wrong. `weft.lesson.answers` gives it, with spec and inputs.
+    because: for a function that answers questions or returns a number, `(*arguments,
+        answer)` → why this answer is wrong, "" if nobody knows. For questions
+        `weft.lesson.answers` gives it, with spec and inputs.
 
     Returns a Verdict, true if all is well. Where the environment has WEFT_STRICT=1, a
     failure raises CheckFailed. Raises ValueError if the exercise itself is wrong.
