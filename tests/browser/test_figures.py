@@ -49,6 +49,7 @@ SHOWN: list[tuple[str, dict[str, Any]]] = [
     ("tiling", {"held": 2, "step": 3}),
     ("tree", {}),
     ("tree", {"tree": "packed", "step": 3}),
+    ("scan", {"method": "tree", "step": 7}),
     ("streams", {"streams": 4, "pieces": 8}),
     ("trace", {"code": [[7, "    out[i] = x[j]"]], "accesses": [ACCESS]}),
 ]
@@ -62,8 +63,11 @@ PAGES = {
     "book/12_global_memory": ["latency", "warp_access"],
     "book/13_shared_memory": ["warp_access", "barrier", "banks", "occupancy"],
     "book/14_reduction": ["tree"],
+    "book/15_scan": ["scan"],
+    "book/23_convolution_fft": ["roofline"],
     "solutions/05_first_kernel": ["trace", "trace"],
     "solutions/13_shared_memory": ["trace", "trace"],
+    "solutions/23_convolution_fft": ["trace"],
 }
 
 
