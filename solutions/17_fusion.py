@@ -544,7 +544,7 @@ check(
     sizes=[1, 32, 75, 200],
     launch=lambda n: (2, 32),
     full=100_001,
-    limits={"load_bytes": 8, "store_bytes": 16, "float64": 0},
+    limits={"load_bytes": 8, "store_bytes": 16, "loads": 12, "float64": 0},
 )
 
 # %% [markdown] tags=["solution"]
@@ -1486,7 +1486,13 @@ check(
     launch=lambda rows, cols: ((-(-cols // 32), GROUPS), 32),
     full=(999, 500),
     tolerance=1e-4,
-    limits={"atomics": 0, "load_bytes": 9, "store_bytes": 16, "float64": 0},
+    limits={
+        "atomics": 0,
+        "load_bytes": 9,
+        "store_bytes": 16,
+        "loads": 12,
+        "float64": 0,
+    },
 )
 
 # %% [markdown]
