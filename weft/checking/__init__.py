@@ -49,8 +49,8 @@ def check(
     tolerance: relative, against the spec in double precision.
     limits: {"sectors": most per global request, "bank_conflicts": most extra passes per
         shared request, "lanes": fewest lanes of a warp per request on average,
-        "loads": most loads from global memory by one thread, "atomics": most atomic
-        operations on global memory by the whole launch,
+        "loads", "shared_loads": most loads from global and from shared memory by one
+        thread, "atomics": most atomic operations on global memory by the whole launch,
         "load_bytes", "store_bytes": fewest bytes a lane moves at a time on average, in
         global memory, "float64": most lines that compute in it without need, "local":
         most bytes of local memory that the compiler gives a thread, "size": size to
