@@ -1,0 +1,22 @@
+# verdict: loads
+# One thread of a group goes through all of its columns.
+@cuda.jit
+def column_parts(x, dy, mean, rstd, dgammas, dbetas):
+    """Add up, for each column, the rows of group blockIdx.y."""
+    group, col = cuda.blockIdx.y, 4 * cuda.grid(1)
+
+    if col == 0:
+        for first in range(0, x.shape[1], 4):
+            a = b = c = d = float32(0)
+            e = f = g = h = float32(0)
+            for row in range(group, x.shape[0], cuda.gridDim.y):
+                four, back = load4(x, (row, first)), load4(dy, (row, first))
+                mu, r = mean[row], rstd[row]
+                a += back[0] * (four[0] - mu) * r
+                b += back[1] * (four[1] - mu) * r
+                c += back[2] * (four[2] - mu) * r
+                d += back[3] * (four[3] - mu) * r
+                e, f = e + back[0], f + back[1]
+                g, h = g + back[2], h + back[3]
+            store4(dgammas, (group, first), a, b, c, d)
+            store4(dbetas, (group, first), e, f, g, h)
