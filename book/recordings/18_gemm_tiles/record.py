@@ -25,7 +25,8 @@ COUNTED = {  # what the table calls it → ncu's name; of these a step's share
     "instructions": "smsp__inst_executed.sum",
     "passes": f"{PASSES}.sum",
     "  of loads from shared memory": f"{PASSES}_mem_shared_op_ld.sum",
-    "sectors of global memory": L1.format("sectors", ""),
+    "requests to global memory": L1.format("requests", ""),
+    "sectors of those": L1.format("sectors", ""),
 }
 BYTES = {
     "read from L2, GB": ("lts__t_sectors_op_read.sum", 32),
@@ -36,11 +37,15 @@ SHARES = {
     "instructions, % of the rate": "sm__inst_issued.avg.pct_of_peak_sustained_elapsed",
 }
 HIT = L1.format("sectors", "_lookup_hit")
-ALL = "smsp__average_warp_latency_per_inst_issued.ratio"
 WAITS = {
-    "  waiting for a load": ("long_scoreboard", "short_scoreboard"),
-    "  for room in a queue": ("lg_throttle", "mio_throttle"),
-    "  at a barrier": ("barrier",),
+    "a warp's cycles per instruction": (
+        "smsp__average_warp_latency_per_inst_issued.ratio"
+    ),
+    "  for global memory": STALL.format("long_scoreboard"),
+    "  for room in its queue": STALL.format("lg_throttle"),
+    "  for shared memory": STALL.format("short_scoreboard"),
+    "  for room in that queue": STALL.format("mio_throttle"),
+    "  at a barrier": STALL.format("barrier"),
 }
 
 
@@ -69,7 +74,7 @@ def table(rows: list[dict[str, str]]) -> str:
     lines.append(("duration, ms", *(f"{t:.4g}" for t in time)))
     for label, metric in COUNTED.items():
         lines.append((label, *(f"{number(r, metric) / steps:.2f}" for r in rows)))
-    sectors = COUNTED["sectors of global memory"]
+    sectors = COUNTED["sectors of those"]
     hits = [100 * number(r, HIT) / number(r, sectors) for r in rows]
     lines.append(("  found in L1, %", *(f"{h:.0f}" for h in hits)))
     for label, (metric, size) in BYTES.items():
@@ -77,11 +82,8 @@ def table(rows: list[dict[str, str]]) -> str:
         lines.append((label, *(f"{v:.3g}" for v in values)))
     for label, metric in SHARES.items():
         lines.append((label, *(f"{number(r, metric):.0f}" for r in rows)))
-    wait = "cycles of a warp per instruction"
-    lines.append((wait, *(f"{number(r, ALL):.1f}" for r in rows)))
-    for label, stalls in WAITS.items():
-        waits = (sum(number(r, STALL.format(s)) for s in stalls) for r in rows)
-        lines.append((label, *(f"{w:.1f}" for w in waits)))
+    for label, metric in WAITS.items():
+        lines.append((label, *(f"{number(r, metric):.1f}" for r in rows)))
     blocks = (
         "\n".join(
             f"{line[0]:32}" + "".join(f"{line[1:][i]:>12}" for i in shown)
@@ -103,8 +105,7 @@ def main() -> None:
         *(metric for metric, _ in BYTES.values()),
         *SHARES.values(),
         HIT,
-        ALL,
-        *(STALL.format(s) for stalls in WAITS.values() for s in stalls),
+        *WAITS.values(),
     ]
     kernels = "regex:gemm_|direct|tiled|ragged"
     said = run(
