@@ -1,0 +1,906 @@
+# %% [markdown]
+# # 01 · Why GPUs
+#
+# [Open in Colab](https://colab.research.google.com/github/warp-and-weft/warp-and-weft/blob/main/labs/01_why_gpus.ipynb)
+#
+# **When you are through, you can**
+#
+# - say which of two processors will finish first, and why, before you time it;
+# - write the host's side of a GPU program: send, launch, fetch;
+# - find the size from which on a GPU pays, its copies included;
+# - compute what more workers can do for a program, and what they cannot;
+# - compute how many threads it takes to keep a memory busy.
+#
+# **You need** about 60 minutes, and lab 00. No GPU: the exercises run in the
+# simulator, and the measurements then show the rows of the reference GPU. With a GPU:
+# compute capability 7.5 or higher, 3 GB of its memory and 6 GB of the host's.
+
+# %%
+try:
+    import weft
+except ModuleNotFoundError:  # on Colab: fetch the course first
+    # %pip install -q git+https://github.com/warp-and-weft/warp-and-weft
+    import weft
+
+import math
+import os
+from time import perf_counter
+
+import matplotlib.pyplot as plt
+import numba
+import numpy as np
+from numba import cuda, float32, njit, prange
+
+from weft import bench, check, hint, quiz, streams
+from weft.device import cpu
+from weft.lesson import mistakes
+
+weft.lab("01_why_gpus")
+
+# %% [markdown]
+# ## Two processors
+#
+# Your machine has one for certain, and perhaps two: the **CPU**, which runs this
+# notebook, and a **GPU**. A CPU runs a few threads, each as fast as can be. A GPU runs
+# many thousands of them, and none is in a hurry. In this lab they race.
+
+# %%
+if hasattr(os, "sched_getaffinity"):
+    THREADS = len(os.sched_getaffinity(0))  # those that we may use
+else:
+    THREADS = os.cpu_count()
+
+print("CPU:", cpu.name(), "with", THREADS, "threads")
+print("GPU:", weft.device.find().name or "none here")
+
+
+def shown(value, digits=2):
+    """Write a number for a table; "?" where an exercise is still open."""
+    return "?" if value is None else f"{value:,.{digits}f}"
+
+# %% [markdown]
+# ## 1 · One number for each thread
+#
+# Take a number. If it is even, halve it; if it is odd, triple it and add one. Go on
+# until you come to 1, and count the steps. From 6 it goes 3, 10, 5, 16, 8, 4, 2, 1: 8
+# steps. From 27 it takes 111. Nobody knows a short cut: to know where step 50 leads,
+# you have to take the 49 before it.
+#
+# Here is the function that counts, once as Python, once compiled for the CPU and once
+# for the GPU. Its text is the same for all three. (`n >> 1` is the half of `n`, and
+# `n & 1` is 1 for odd numbers.)
+
+# %% tags=["given"]
+def steps(n):
+    """Count the steps that lead from n to 1."""
+    count = 0
+    while n != 1:
+        n = 3 * n + 1 if n & 1 else n >> 1
+        count += 1
+    return count
+
+
+steps_cpu = njit(steps)
+steps_gpu = cuda.jit(device=True)(steps)
+
+# %% [markdown]
+# One number is a matter of one thing after the other. But *many* numbers have nothing
+# to do with each other. So let each thread take one. As in lab 00, index and guard are
+# there; put in the line that does the work. In a kernel you may call `steps_gpu` like
+# any function.
+#
+# ```python
+# count_steps(numbers, out)    # (n,) -> (n,)  int64
+# ```
+#
+# Stuck? `hint("count_steps")` in a cell of its own; there are three hints.
+
+# %%
+@cuda.jit
+def count_steps(numbers, out):
+    """Write how many steps lead from each of the numbers to 1 into out."""
+    i = cuda.grid(1)
+
+    if i < out.size:
+        # about 1 line
+        # BEGIN SOLUTION
+        out[i] = steps_gpu(numbers[i])
+        # END SOLUTION
+
+
+# %%
+check(
+    count_steps,
+    spec=lambda numbers: np.vectorize(steps)(numbers),
+    inputs=lambda rng, n: (rng.integers(1, 1000, n),),
+    sizes=[32, 1, 50],
+    launch=lambda n: (-(-n // 32), 32),
+    full=1 << 12,
+    limits={"loads": 2},
+)
+
+# %% [markdown] tags=["solution"]
+# Thread `i` does not count the steps of `i` but those of the number that it finds in
+# its place, `numbers[i]`. And the result goes to the same place of `out`.
+#
+# Threads are not equally long at work: the one with 27 takes 111 steps while its
+# neighbour with 28 takes 18. On a GPU 32 threads go together, so that the
+# neighbour waits. Chapter 8 looks at what that costs.
+
+# %% [markdown]
+# ## Measure: one after the other
+#
+# A thousand numbers, from 1,047,577 to 1,048,576, by **one** thread: first one of the
+# CPU, then one of the GPU. The program is the same, and neither has help. Which is
+# faster, and how many times? Write down your guess (10 means that the GPU is ten times
+# as fast, 0.1 the opposite), then run the cell.
+
+# %%
+@njit
+def in_turn_cpu(numbers, out):
+    for i in range(numbers.size):
+        out[i] = steps_cpu(numbers[i])
+
+
+@cuda.jit
+def in_turn_gpu(numbers, out):
+    for i in range(numbers.size):
+        n = numbers[i]
+        out[i] = steps_gpu(n)
+
+
+guess = {"one thread of the GPU": None}
+
+
+def one_thread_each():
+    numbers = np.arange(1_047_577, 1_048_577)
+    out = np.empty_like(numbers)
+    d_numbers = cuda.to_device(numbers)
+    d_out = cuda.device_array_like(numbers)
+    return {
+        "one thread of the CPU": lambda: in_turn_cpu(numbers, out),
+        "one thread of the GPU": lambda: in_turn_gpu[1, 1](d_numbers, d_out),
+    }
+
+
+alone = bench.compare(
+    "1,000 numbers by one thread",
+    one_thread_each,
+    baseline="one thread of the CPU",
+    guess=guess,
+    host=True,
+)
+alone
+
+# %% tags=["solution"]
+alone.expect("one thread of the CPU", at_least=5, times="one thread of the GPU")
+
+# %% [markdown] tags=["solution"]
+# The CPU, by far. Each step needs the result of the one before, so all that counts is
+# how soon a result is there: **latency**. A CPU has a higher clock, needs fewer cycles
+# for an addition, and guesses which way a loop will go. All of that is there to make
+# one thread fast, and a GPU has little of it.
+
+# %% [markdown]
+# ## Measure: all at once
+#
+# Now the numbers from 1 to 1,048,576, with everything that each processor has. The CPU
+# deals them out to as many threads as suit it best. That need not be all: often two
+# share a core, and if the rest of the machine has no room, the slowest thread holds up
+# the others. So the cell tries it out. The GPU gets a thread for each number, with your
+# kernel: once with the numbers in its memory already, and once with both copies
+# counted, the numbers to the GPU and the results back.
+#
+# How many times as fast as *many* threads of the CPU is the GPU? (If exercise 1 is
+# still open, this times a kernel that does nothing, quickly.)
+
+# %%
+@njit(parallel=True)
+def shared_out_cpu(numbers, out):
+    for i in prange(numbers.size):
+        out[i] = steps_cpu(numbers[i])
+
+
+def seconds(count):
+    """Return how long `count` threads of the CPU need for 2^18 numbers."""
+    numba.set_num_threads(count)
+    numbers = np.arange(1, 1 << 18)
+    out = np.empty_like(numbers)
+    times = []
+    for _ in range(9):
+        start = perf_counter()
+        shared_out_cpu(numbers, out)
+        times.append(perf_counter() - start)
+    return np.median(times)
+
+
+if weft.GPU:
+    import torch
+
+    counts = [THREADS - 2, THREADS // 2, THREADS // 4]
+    best = min({max(count, 1) for count in counts}, key=seconds)
+    print(f"The CPU is fastest with {best} of its {THREADS} threads.")
+    numba.set_num_threads(best)
+    torch.set_num_threads(best)
+
+
+def pinned(x):
+    """Return x as a tensor in memory that the GPU can copy from directly."""
+    return torch.from_numpy(x).pin_memory()
+
+
+guess = {"GPU": None, "GPU and copies": None}
+
+
+def everybody():
+    numbers = np.arange(1, (1 << 20) + 1)
+    out = np.empty_like(numbers)
+    near, back = pinned(numbers), pinned(out)
+    far, found = near.cuda(), near.cuda()
+    d_far, d_found = cuda.as_cuda_array(far), cuda.as_cuda_array(found)
+
+    def kernel():
+        count_steps[numbers.size // 128, 128](d_far, d_found)
+
+    def all_of_it():
+        far.copy_(near, non_blocking=True)
+        kernel()
+        back.copy_(found)
+
+    return {
+        "CPU, 1 thread": lambda: in_turn_cpu(numbers, out),
+        "CPU, many threads": lambda: shared_out_cpu(numbers, out),
+        "GPU": kernel,
+        "GPU and copies": all_of_it,
+    }
+
+
+crowd = bench.compare(
+    "2^20 numbers by many threads",
+    everybody,
+    baseline="CPU, many threads",
+    guess=guess,
+    host=True,
+)
+crowd
+
+# %% tags=["solution"]
+crowd.expect("GPU", at_least=15)
+crowd.expect("GPU and copies", at_least=4)
+
+# %% [markdown] tags=["solution"]
+# The same lines, and the other way round. No thread of the GPU has become any
+# faster; there are so many of them that it does not matter. What counts here is how
+# many results come out in a second: **throughput**.
+
+# %% [markdown]
+# ## 2 · The shape of a program
+#
+# A GPU has a memory of its own, and a kernel works on what lies there. The CPU's side,
+# the **host**, is in charge. Every program of this course has the same shape:
+#
+# 1. make room on the **device**, as the GPU is called here;
+# 2. **send** the data: `d_x.copy_to_device(x)`;
+# 3. **launch** the kernel: `kernel[blocks, threads](d_x, d_out)`;
+# 4. **fetch** the results: `d_out.copy_to_host(out)`.
+#
+# Below, `to_fahrenheit` is a kernel that is complete, and the room is made: `d_` marks
+# arrays on the device. Write the other three. For each temperature there has to be a
+# thread, in blocks of 32; `blocks` says how many blocks that makes.
+#
+# The check watches what lies where, and names the line that comes too early.
+#
+# ```python
+# converted(celsius)    # NumPy array (n,) float32 -> a new NumPy array (n,)
+# ```
+#
+# Stuck? `hint("converted")`.
+
+# %% tags=["given"]
+@cuda.jit
+def to_fahrenheit(celsius, out):
+    """Write each temperature in degrees Fahrenheit into out."""
+    i = cuda.grid(1)
+
+    if i < out.size:
+        out[i] = float32(1.8) * celsius[i] + float32(32)
+
+
+# %%
+def converted(celsius):
+    """Return the temperatures in degrees Fahrenheit, worked out by the GPU."""
+    blocks = math.ceil(celsius.size / 32)
+    out = np.zeros_like(celsius)
+    d_celsius = cuda.device_array_like(celsius)
+    d_out = cuda.device_array_like(celsius)
+
+    # about 3 lines: send, launch, fetch
+    # BEGIN SOLUTION
+    d_celsius.copy_to_device(celsius)
+    to_fahrenheit[blocks, 32](d_celsius, d_out)
+    d_out.copy_to_host(out)
+    # END SOLUTION
+
+    return out
+
+
+# %%
+streams.check(
+    converted,
+    spec=lambda celsius: 1.8 * celsius + 32,
+    inputs=lambda rng, n: (rng.uniform(-40, 40, n).astype(np.float32),),
+    given=lambda bench, celsius: (bench.pageable(celsius),),
+    sizes=[64, 1, 50],
+    limits={"traffic": 1},
+)
+
+# %% [markdown] tags=["solution"]
+# `d_celsius` and `d_out` are made with whatever lay in that memory before. Without the
+# first copy the kernel converts rubbish; with the last copy too early, rubbish is what
+# comes back. Neither is an error that anybody would report: that is why the order is
+# the first thing to look at when a GPU program gives wrong numbers.
+#
+# In CUDA C++ the lines are `cudaMalloc`, `cudaMemcpy`, `kernel<<<blocks, threads>>>`
+# and `cudaMemcpy` again. The chapter shows both side by side.
+
+# %% [markdown]
+# ## 3 · Where the GPU begins to win
+#
+# A launch and two copies have a price, and for a few numbers they are all that there
+# is. So somewhere there is a **crossover**: the size from which on the GPU is faster.
+#
+# You get a table of measurements as arrays: the `sizes`, from small to large, and for
+# each size the milliseconds of the CPU, and of the three parts of the GPU's work:
+# `send`, `kernel` and `fetch`. Return the smallest size at which the GPU is faster and
+# stays so for all larger ones. If it is still behind at the last one, return
+# `math.inf`.
+#
+# Measurements jump about. That the GPU is ahead once does not mean that it stays there.
+#
+# ```python
+# crossover(sizes, cpu, send, kernel, fetch)    # arrays (m,) -> a size
+# ```
+#
+# Stuck? `hint("crossover")`.
+
+# %%
+def crossover(sizes, cpu, send, kernel, fetch):
+    """Return the size from which on the GPU is faster; math.inf for never."""
+    # about 6 lines
+    # BEGIN SOLUTION
+    found = math.inf
+    for k in range(len(sizes) - 1, -1, -1):
+        if send[k] + kernel[k] + fetch[k] >= cpu[k]:
+            break
+        found = sizes[k]
+    return found
+    # END SOLUTION
+
+
+# %% tags=["given"]
+PARTS = {  # of the CPU's time: send, kernel, fetch
+    "w": (0.2, 0.3, 0.2),  # the GPU is ahead
+    "k": (0.3, 1.2, 0.3),  # it is behind, as its kernel is slow
+    "c": (0.8, 0.3, 0.8),  # as both copies are
+    "s": (0.8, 0.3, 0.2),  # as one of them is
+    "f": (0.2, 0.3, 0.8),
+}
+
+
+def races(rng):
+    """Make tables of times for four sizes, a letter of PARTS for each."""
+    tables = []
+    for letters in ("kkww", "kcfw", "kcsw", "kwsw", "wwww", "kkwk"):
+        sizes = 2 ** np.sort(rng.choice(np.arange(4, 14), 4, replace=False))
+        cpu = np.round(sizes * rng.uniform(0.8, 1.2, 4) / 4)
+        parts = np.array([PARTS[letter] for letter in letters]).T
+        tables.append((sizes, cpu, *np.round(cpu * parts, 1)))
+    return tables
+
+
+# %%
+check(
+    crossover,
+    spec=lambda sizes, cpu, *gpu: min(
+        sizes[sizes > max(sizes[cpu <= sum(gpu)], default=0)], default=math.inf
+    ),
+    inputs=races,
+    because=mistakes.crossover,
+)
+
+# %% [markdown] tags=["solution"]
+# From the largest size downwards, for as long as the GPU is ahead: so a lucky win among
+# the losses is not counted. And all three parts are on the GPU's side of the scales.
+
+# %% [markdown]
+# ## Measure: three crossovers
+#
+# Three tasks, of which you find out from which size on a GPU pays:
+#
+# - **steps**: your kernel, for the numbers from 1 to n;
+# - **saxpy**: `y = 2.5 * x + y` for n float32, two operations for three numbers moved;
+# - **matmul**: the product of two n × n matrices, 2n³ operations for 3n² numbers.
+#
+# For the last two, both sides are PyTorch's, on many threads of the CPU and on the GPU:
+# libraries on which people have worked for years. For `steps`, the CPU may use one
+# thread or many, whichever is faster.
+#
+# Before you run the cells: which of the three needs the largest size to pay? For which
+# of them does it never, if the data come from the host and the result goes back there?
+
+# %%
+def racing_steps(n):
+    """Return what takes part in the race over the numbers from 1 to n."""
+
+    def build():
+        numbers = np.arange(1, n + 1)
+        out = np.empty_like(numbers)
+        near, back = pinned(numbers), pinned(out)
+        far, found = near.cuda(), near.cuda()
+        d_far, d_found = cuda.as_cuda_array(far), cuda.as_cuda_array(found)
+        grid = -(-n // 128), 128
+        cpus = {"CPU, many threads": lambda: shared_out_cpu(numbers, out)}
+        if n <= 1 << 12:
+            cpus["CPU, 1 thread"] = lambda: in_turn_cpu(numbers, out)
+        return cpus | {
+            "send": lambda: far.copy_(near, non_blocking=True),
+            "kernel": lambda: count_steps[grid](d_far, d_found),
+            "fetch": lambda: back.copy_(found),
+        }
+
+    return build
+
+
+def racing_saxpy(n):
+    """Return what takes part in the race over y = 2.5 * x + y, n elements."""
+
+    def build():
+        x, y = (torch.rand(n).pin_memory() for _ in "xy")
+        d_x, d_y = x.cuda(), y.cuda()
+
+        def send():
+            d_x.copy_(x, non_blocking=True)
+            d_y.copy_(y, non_blocking=True)
+
+        return {
+            "CPU, many threads": lambda: torch.add(y, x, alpha=2.5, out=y),
+            "send": send,
+            "kernel": lambda: torch.add(d_y, d_x, alpha=2.5, out=d_y),
+            "fetch": lambda: y.copy_(d_y),
+        }
+
+    return build
+
+
+def racing_matmul(n):
+    """Return what takes part in the race over a product of n x n matrices."""
+
+    def build():
+        a, b, c = (torch.rand(n, n).pin_memory() for _ in "abc")
+        d_a, d_b, d_c = a.cuda(), b.cuda(), c.cuda()
+
+        def send():
+            d_a.copy_(a, non_blocking=True)
+            d_b.copy_(b, non_blocking=True)
+
+        return {
+            "CPU, many threads": lambda: torch.matmul(a, b, out=c),
+            "send": send,
+            "kernel": lambda: torch.matmul(d_a, d_b, out=d_c),
+            "fetch": lambda: c.copy_(d_c),
+        }
+
+    return build
+
+
+def race(title, racing, sizes):
+    """Time a task at all sizes: size -> table."""
+    return {
+        n: bench.compare(title.format(n), racing(n), host=True) for n in sizes
+    }
+
+
+tables = {
+    "steps": race(
+        "steps of {:,} numbers",
+        racing_steps,
+        [1, 1 << 10, 1 << 12, 1 << 14, 1 << 16],
+    ),
+    "saxpy": race(
+        "saxpy of {:,} elements",
+        racing_saxpy,
+        [1 << 10, 1 << 16, 1 << 20, 1 << 26],
+    ),
+    "matmul": race(
+        "product of {0} x {0} matrices",
+        racing_matmul,
+        [128, 256, 512, 1024, 4096],
+    ),
+}
+
+# %% [markdown]
+# Your function on the tables: first with everything, then as if the data lived on the
+# GPU and stayed there, with nothing to send and nothing to fetch.
+
+# %%
+def as_arrays(by_size):
+    """Return sizes, and the ms of CPU, send, kernel and fetch, as arrays."""
+    rows = [
+        {row.name: row.ms for row in table} for table in by_size.values()
+    ]
+    cpus = [min(v for k, v in r.items() if "CPU" in k) for r in rows]
+    parts = ([r[k] for r in rows] for k in ("send", "kernel", "fetch"))
+    return tuple(map(np.array, (list(by_size), cpus, *parts)))
+
+
+measured = {
+    task: as_arrays(by_size)
+    for task, by_size in tables.items()
+    if all(len(table) for table in by_size.values())
+}
+for task, (sizes, cpu_ms, send, kernel, fetch) in measured.items():
+    nothing = np.zeros_like(send)
+    whole = crossover(sizes, cpu_ms, send, kernel, fetch)
+    there = crossover(sizes, cpu_ms, nothing, kernel, nothing)
+    print(
+        f"{task:7} with copies: {shown(whole, 0):>6}"
+        f"   data already there: {shown(there, 0):>6}"
+    )
+
+# %%
+figure, panels = plt.subplots(1, 3, figsize=(10, 3.4), sharey=True)
+for axes, task in zip(panels, measured, strict=False):
+    sizes, cpu_ms, send, kernel, fetch = measured[task]
+    axes.loglog(sizes, cpu_ms, "s-", label="CPU")
+    axes.loglog(sizes, send + kernel + fetch, "o-", label="GPU and copies")
+    axes.loglog(sizes, kernel, "^:", label="GPU")
+    axes.set_title(task)
+    axes.set_xlabel("size")
+    axes.grid(alpha=0.3)
+    axes.legend()
+panels[0].set_ylabel("ms")
+plt.show()
+
+# %% tags=["solution"]
+tables["saxpy"][1 << 26].expect("CPU, many threads", at_least=1.1, times="send")
+tables["saxpy"][1 << 26].expect("kernel", at_least=8, times="CPU, many threads")
+tables["matmul"][4096].expect("kernel", at_least=8, times="CPU, many threads")
+
+# %% [markdown] tags=["solution"]
+# What decides is the **work for each byte that is copied**.
+#
+# - saxpy does two operations for 12 bytes over the bus. The CPU's own memory is faster
+#   than the bus, so that by the time the data have arrived, the CPU would be done. No
+#   size changes that: both sides grow alike. If the data live on the GPU, it wins.
+# - A product does n / 6 operations for each byte that crosses the bus. At 128 that is
+#   too little, at 4096 it is plenty: the copies still take longer than the product, and
+#   the CPU takes ten times as long as both.
+# - For a number of 8 bytes there are about a hundred steps, and 8 bytes come back. What
+#   sets this crossover is the price of a launch, of which Python has the larger part.
+
+# %% [markdown]
+# ## 4 · Amdahl's law
+#
+# A program takes one worker an hour. A part of it, the fraction `serial` of that hour,
+# only one worker at a time can do; the rest can be shared out evenly. With `workers`,
+# how many times as fast is the program?
+#
+# Draw it first: two boxes one after the other, as long as the two parts take. Which of
+# the boxes gets shorter, and how long is the whole then? The speed-up is the old time
+# divided by the new one.
+#
+# The check knows no formula: it lets the workers work, and looks at the clock.
+#
+# ```python
+# amdahl(serial, workers)    # fraction from 0 to 1, int -> speed-up
+# ```
+#
+# Stuck? `hint("amdahl")`.
+
+# %%
+def amdahl(serial, workers):
+    """Return how many times as fast `workers` are as one."""
+    # about 2 lines
+    # BEGIN SOLUTION
+    hours = serial + (1 - serial) / workers
+    return 1 / hours
+    # END SOLUTION
+
+
+# %% tags=["given"]
+def ticks(alone, shared, workers):
+    """Return how long it takes: a step a tick, `shared` ones by all workers."""
+    return alone + math.ceil(shared / workers)
+
+
+def by_the_clock(serial, workers):
+    """Share out a million steps for each worker, and compare two times."""
+    alone, shared = serial * 1e6 * workers, (1 - serial) * 1e6 * workers
+    return ticks(alone, shared, 1) / ticks(alone, shared, workers)
+
+
+# %%
+check(
+    amdahl,
+    spec=by_the_clock,
+    inputs=lambda rng: [
+        (0.2, 3),
+        (0.05, 16),
+        (0.01, 16896),
+        (round(rng.uniform(0.1, 0.4), 2), int(rng.integers(3, 100))),
+    ],
+    tolerance=1e-4,
+    because=mistakes.amdahl,
+)
+
+# %% [markdown]
+# Now to the race. What the GPU's arithmetic units can share is the kernel; the copies
+# take as long as they take. So with the copies as the serial part, how much faster
+# would the whole become on a GPU with ten times the units? With a million times?
+
+# %%
+for task, (_, _, send, kernel, fetch) in measured.items():
+    copies = (send + fetch)[-1] / (send + kernel + fetch)[-1]
+    print(
+        f"{task:7} copies {copies:4.0%}"
+        f"   10 times the units: {shown(amdahl(copies, 10))}"
+        f"   a million times: {shown(amdahl(copies, 10**6))}"
+    )
+
+# %% [markdown] tags=["solution"]
+# `amdahl(0.05, …)` comes near 20 and never passes it: a twentieth that nobody can share
+# is a twentieth that stays. That is the law which Gene Amdahl gave in 1967, as an
+# argument that computers with many processors would not be worth the trouble.
+#
+# For saxpy nearly all of the time is copies, so that a better GPU is of no use; a
+# better bus would be. For the other two, more than half is.
+
+# %% [markdown]
+# ## 5 · Gustafson's law
+#
+# In 1988 John Gustafson had a machine with 1,024 processors, and programs that ran
+# more than 1,000 times as fast on it. He had not broken Amdahl's law. He had asked
+# another question. Nobody buys a thousand processors to have the same small problem
+# done in a blink; one takes a larger problem.
+#
+# So now it is the *time* that stays the same. With `workers`, a program takes an hour.
+# For the fraction `serial` of that hour one of them works and the others look on; for
+# the rest of the hour all of them work. How many hours would **one** worker need for
+# the same work?
+#
+# ```python
+# gustafson(serial, workers)    # fraction from 0 to 1, int -> speed-up
+# ```
+#
+# Stuck? `hint("gustafson")`.
+
+# %%
+def gustafson(serial, workers):
+    """Return how many hours one needs for an hour's work of `workers`."""
+    # about 1 line
+    # BEGIN SOLUTION
+    return serial + (1 - serial) * workers
+    # END SOLUTION
+
+
+# %% tags=["given"]
+def in_an_hour(serial, workers):
+    """Let workers work for a million ticks, and then one do the same work."""
+    alone = serial * 1e6
+    shared = (1 - serial) * 1e6 * workers
+    return ticks(alone, shared, 1) / ticks(alone, shared, workers)
+
+
+# %%
+check(
+    gustafson,
+    spec=in_an_hour,
+    inputs=lambda rng: [
+        (0.2, 3),
+        (0.05, 16),
+        (0.01, 1024),
+        (round(rng.uniform(0.1, 0.4), 2), int(rng.integers(3, 100))),
+    ],
+    tolerance=1e-4,
+    because=mistakes.gustafson,
+)
+
+# %%
+print("5 % serial      Amdahl   Gustafson")
+for workers in (1, 4, 16, 64, 256, 1024):
+    fixed = shown(amdahl(0.05, workers))
+    scaled = shown(gustafson(0.05, workers))
+    print(f"{workers:4} workers {fixed:>9} {scaled:>11}")
+
+# %% [markdown] tags=["solution"]
+# The same five per cent, and at 1,024 workers a factor of 50 lies between the two. They
+# do not contradict each other: it is five per cent of different hours. If your problem
+# has one size, ask Amdahl. If it grows with the machine, as data and models and images
+# do, ask Gustafson.
+
+# %% [markdown]
+# ## Measure: how far, how wide
+#
+# Two more races, now between memories. In the first, each of a million loads has to
+# wait for the one before it: memory holds links, and `link[i]` says where to go next.
+# That is **latency**. (A million, so read the milliseconds as nanoseconds for one
+# load.) In the second, many threads add up 2^28 float32, so that loads need not wait
+# for each other. That is **bandwidth**.
+#
+# Which of the two does the CPU win? Guess both.
+
+# %%
+@njit
+def chase_cpu(link, count, out):
+    i = out[0]  # where the last run ended: there, nothing is cached yet
+    for _ in range(count):
+        i = link[i]
+    out[0] = i
+
+
+@cuda.jit
+def chase_gpu(link, count, out):
+    i = out[0]  # where the last run ended: there, nothing is cached yet
+    for _ in range(count):
+        i = link[i]
+    out[0] = i
+
+
+def links(size):
+    """Return links through all of `size` bytes, 128 bytes apart, shuffled."""
+    order = 32 * np.random.default_rng(1).permutation(size // 128)
+    link = np.zeros(size // 4, np.uint32)
+    link[order] = np.roll(order, -1)
+    return link
+
+
+guess = {"GPU, 1 GB": None}
+guess_sum = {"GPU": None}
+
+
+def chases():
+    rungs = {}
+    for name, size in {"16 KB": 1 << 14, "1 GB": 1 << 30}.items():
+        cpu = links(size), 1_000_000, np.zeros(1, np.uint32)
+        gpu = cuda.to_device(cpu[0]), 1_000_000, cuda.to_device(cpu[2])
+        rungs[f"CPU, {name}"] = lambda args=cpu: chase_cpu(*args)
+        rungs[f"GPU, {name}"] = lambda args=gpu: chase_gpu[1, 1](*args)
+    return rungs
+
+
+def sums():
+    x = torch.ones(1 << 28)
+    d_x = x.cuda()
+    return {
+        "CPU, many threads": lambda: torch.sum(x),
+        "GPU": lambda: torch.sum(d_x),
+    }
+
+
+far_off = bench.compare(
+    "a million loads, one after the other",
+    chases,
+    baseline="CPU, 1 GB",
+    guess=guess,
+    host=True,
+)
+far_off
+
+# %%
+wide = bench.compare(
+    "sum of 2^28 float32",
+    sums,
+    baseline="CPU, many threads",
+    bytes=4 * (1 << 28),
+    guess=guess_sum,
+    host=True,
+)
+wide
+
+# %% tags=["solution"]
+far_off.expect("CPU, 1 GB", at_least=1.2, times="GPU, 1 GB")
+wide.expect("GPU", at_least=10)
+
+# %% [markdown] tags=["solution"]
+# The way to a GPU's memory is several times as long as the way to a CPU's, and many
+# times as wide. That is no accident and no flaw. It is what the next exercise is about.
+
+# %% [markdown]
+# ## 6 · Little's law
+#
+# A load from the memory of an H200 takes some 340 ns, and the memory can deliver 4.8 TB
+# a second. To get all of it, new loads have to be sent while others are still on their
+# way. How many threads have to wait at once, if each waits for `each` bytes?
+#
+# Think of a pipe. What is in it is what flows in per second, times the seconds that it
+# takes to flow through: **under way = latency × bandwidth**. (That is John Little's
+# law, of 1961, and it holds for queues of people as well.)
+#
+# Mind the units: the latency comes in nanoseconds, 10⁻⁹ s, and the bandwidth in TB/s,
+# 10¹² bytes a second.
+#
+# ```python
+# threads_needed(latency, bandwidth, each)    # ns, TB/s, bytes -> threads
+# ```
+#
+# Stuck? `hint("threads_needed")`.
+
+# %%
+def threads_needed(latency, bandwidth, each):
+    """Return how many threads have to wait at once for a busy memory."""
+    # about 2 lines
+    # BEGIN SOLUTION
+    under_way = latency * 1e-9 * bandwidth * 1e12  # bytes
+    return under_way / each
+    # END SOLUTION
+
+
+# %% tags=["given"]
+def one_by_one(latency, bandwidth, each):
+    """Start a thread whenever memory has time for one; count to the answer."""
+    pause = each / (bandwidth * 1e12) * 1e9  # ns between two threads
+    return float(len(np.arange(0, latency, pause)))
+
+
+# %%
+check(
+    threads_needed,
+    spec=one_by_one,
+    inputs=lambda rng: [
+        (340, 4.8, 4),
+        (100, 0.3, 64),
+        (340, 4.8, 16),
+        (int(rng.integers(200, 900)), round(rng.uniform(1, 8), 1), 12),
+    ],
+    tolerance=0.01,
+    because=mistakes.threads_needed,
+)
+
+# %% [markdown]
+# For your own GPU: how many threads does it hold at once, and how many would it need?
+
+# %%
+gpu = weft.device.find()
+if weft.on_gpu("how many threads it holds, only a GPU can say"):
+    holds = gpu.sms * cuda.get_current_device().MAX_THREADS_PER_MULTIPROCESSOR
+    print(f"{gpu.name} holds {holds:,} threads at once")
+if len(far_off) and len(wide):
+    ns, tb = far_off["GPU, 1 GB"].ms, wide["GPU"].rate / 1e12
+    print(f"{ns:.0f} ns, {tb:.2f} TB/s as measured")
+    for each in (4, 8, 16):
+        needed = threads_needed(ns, tb, each)
+        print(f"{each:2} bytes each: {shown(needed, 0):>9} threads needed")
+
+# %% [markdown] tags=["solution"]
+# So that is what the thousands of threads are for. A GPU does not shorten the wait; it
+# has something else to do meanwhile. An H200 holds 270,336 threads. With 4 bytes each,
+# that is not enough for its memory even if all of them do nothing but wait; with 16
+# bytes each, four in ten suffice. Chapters 5 and 12 measure just that.
+#
+# A CPU needs some 20 KB under way, not 1.6 MB. A few cores with a dozen loads each can
+# do that, and caches see to it that most loads are short.
+
+# %% [markdown]
+# ## If you want more
+#
+# - In `in_turn_gpu`, launch 2, 4, 8, … threads instead of one, each with its share of
+#   the thousand numbers. How many does it take to catch up with one thread of the CPU?
+# - Find the crossover of `steps` more exactly, by bisection between two sizes.
+# - Add a fourth race: sorting, `np.sort` against `torch.sort`. Where do you expect the
+#   crossover, with copies and without?
+# - Amdahl's law with two serial parts, before and after the shared one: does the order
+#   matter?
+#
+# ## What you learned
+#
+# 1. A CPU is built for latency: one thing, soon. A GPU is built for throughput: many
+#    things, each in its own time.
+# 2. Make room, send, launch, fetch. Each of them has a price.
+# 3. Whether a GPU pays is a matter of size, and of how much is done with each byte that
+#    is copied.
+# 4. What cannot be shared sets the limit (Amdahl), unless the problem grows with the
+#    machine (Gustafson).
+# 5. Latency × bandwidth is under way. That is why a GPU needs so many threads.
+
+# %%
+quiz()

@@ -1,0 +1,14 @@
+# verdict: uninitialised
+# The output first, as in an assignment.
+def converted(celsius):
+    """Return the temperatures in degrees Fahrenheit, worked out by the GPU."""
+    blocks = math.ceil(celsius.size / 32)
+    out = np.zeros_like(celsius)
+    d_celsius = cuda.device_array_like(celsius)
+    d_out = cuda.device_array_like(celsius)
+
+    d_celsius.copy_to_device(celsius)
+    to_fahrenheit[blocks, 32](d_out, d_celsius)  # <- here
+    d_out.copy_to_host(out)
+
+    return out

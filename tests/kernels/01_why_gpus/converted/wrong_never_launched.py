@@ -1,0 +1,13 @@
+# verdict: uninitialised
+# Send, fetch.
+def converted(celsius):
+    """Return the temperatures in degrees Fahrenheit, worked out by the GPU."""
+    blocks = math.ceil(celsius.size / 32)
+    out = np.zeros_like(celsius)
+    d_celsius = cuda.device_array_like(celsius)
+    d_out = cuda.device_array_like(celsius)
+
+    d_celsius.copy_to_device(celsius)
+    d_out.copy_to_host(out)  # <- here
+
+    return out

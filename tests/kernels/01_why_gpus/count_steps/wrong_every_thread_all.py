@@ -1,0 +1,10 @@
+# verdict: race
+# A loop over all of them, as in NumPy.
+@cuda.jit
+def count_steps(numbers, out):
+    """Write how many steps lead from each of the numbers to 1 into out."""
+    i = cuda.grid(1)
+
+    if i < out.size:
+        for k in range(out.size):
+            out[k] = steps_gpu(numbers[k])  # <- here

@@ -1,0 +1,9 @@
+# verdict: unwritten
+# The result goes to the front of out.
+@cuda.jit
+def count_steps(numbers, out):
+    """Write how many steps lead from each of the numbers to 1 into out."""
+    i = cuda.grid(1)
+
+    if i < out.size:
+        out[0] = steps_gpu(numbers[i])

@@ -1,0 +1,5 @@
+# verdict: wrong-value
+# A byte is eight bits.
+def threads_needed(latency, bandwidth, each):
+    """Return how many threads have to wait at once for a busy memory."""
+    return latency * bandwidth * 1000 * 8 / each  # <- here
