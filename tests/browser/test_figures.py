@@ -56,6 +56,7 @@ SHOWN: list[tuple[str, dict[str, Any]]] = [
 PAGES = {
     "book/index": ["warp_access", "banks"],
     "book/03_setup": ["roofline"],
+    "book/01_why_gpus": ["latency"],
     "book/05_first_kernel": ["grid_index", "roofline"],
     "book/06_grids_2d": ["tiling"],
     "book/07_host_device": ["streams"],
