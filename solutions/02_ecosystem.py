@@ -588,9 +588,10 @@ large.expect("eager", at_least=3, times="by hand")
 large.expect("compile, CUDA graph", at_least=0.7)
 
 # %% [markdown] tags=["solution"]
-# The doors of PyTorch have become the same door. The host queues its launches while the
-# GPU is at work, and its time no longer shows; what is left are the same three products
-# of cuBLAS, at three quarters of what float32 can do here. The CPU takes 60 to 80 times as long.
+# The doors of PyTorch have become the same door. The host queues its launches while
+# the GPU is at work, and its time no longer shows; what is left are the same three
+# products of cuBLAS, at three quarters of what float32 can do here. The CPU takes 60
+# to 80 times as long.
 #
 # What makes a difference now is the *format*. TF32 and bfloat16 send the products to
 # the tensor cores, chapter 21's subject. They are several times as fast, and not the
@@ -766,10 +767,10 @@ if weft.on_gpu("there are no kernels to record"):
 
 # %% [markdown] tags=["solution"]
 # On the H200 it is the third layer, with one per cent of the arithmetic: a product
-# with 10 columns, four entries in the record and half of the time. Nobody has tuned a
-# kernel for that shape. The large layer is cut into tiles of 32 × 32, which makes 32
-# blocks, for 132 SMs. So the 40 µs are neither bytes nor arithmetic. Most of the GPU
-# waits for a few blocks that add up long sums.
+# with 10 columns, four entries in the record and nearly half of the time. Nobody has
+# tuned a kernel for that shape. The large layer is cut into tiles of 32 × 32, which
+# makes 32 blocks, for 132 SMs. So the 40 µs are neither bytes nor arithmetic. Most of
+# the GPU waits for a few blocks that add up long sums.
 
 # %% [markdown]
 # ## 4 · What an exporter sees
