@@ -1116,7 +1116,7 @@ if weft.GPU:
 # Take ideas out, one at a time: the warp that looks back (one lane, one word at a
 # time), the fours that lie 128 elements apart (16 neighbours a thread, in four requests
 # of which each touches 32 sectors for half of their bytes). And put something in:
-# eight fours a thread, so that an SM holds more.
+# eight and sixteen fours a thread, so that an SM holds more.
 
 # %% tags=["solution"]
 @cuda.jit(device=True)
