@@ -680,8 +680,8 @@ for shape in [(35, 36, 19), (5, 33, 3), (1, 1, 1)]:
 #   lanes, a piece of 16 × 128.
 # - `warp tiles`: pieces of 64 × 32, 8 × 4 lanes.
 # - `pairs`: the lanes in pairs, one below the other.
-# - `8 x 16`: blocks of 128 × 256, threads of 8 × 16, so a third of the registers for
-#   fragments is spared for each result.
+# - `8 x 16`: blocks of 128 × 256, threads of 8 × 16, and so a quarter fewer loads for
+#   each multiply-add.
 # - `serpentine`: in `multiply`, columns down and up in turns.
 #
 # Write down the speeds that you expect, beside cuBLAS with TF32 off. By hand first: how
@@ -956,7 +956,7 @@ check(
 # ## 5 · Do the tiles fill the machine?
 #
 # 4096 × 4096 results in tiles of 128 × 256 are 512 blocks. An H200 runs 132 of them at
-# a time, one per SM: 3 full waves, and a fourth with 116. And 4095 × 4097 results? 33
+# a time, one per SM: 3 full waves, and a fourth with 116. And 4095 × 4097 results? 32
 # rows of blocks and 17 columns of them, the last column for a single column of
 # results.
 #
