@@ -782,8 +782,7 @@ def merge_warp(m, s):
 
 # %% [markdown]
 # The two kinds that you know. `x` and `out` are matrices of float32, or of int32 with
-# two bfloat16 in each. A block of the first kind is one warp, so that it makes room for
-# the next as soon as it has stored its row.
+# two bfloat16 in each.
 
 # %% tags=["given"]
 def warp_kernel(half, pieces, threads, whole):
@@ -794,10 +793,13 @@ def warp_kernel(half, pieces, threads, whole):
     @cuda.jit
     def kernel(x, out):
         v = cuda.local.array(count, float32)
-        row, me = int32(cuda.blockIdx.x), int32(cuda.threadIdx.x)
-        load(x, row, 4 * me, v)
+        row = int32(cuda.blockIdx.x * cuda.blockDim.y + cuda.threadIdx.y)
+        first = int32(4 * cuda.threadIdx.x)
+        if row >= x.shape[0]:
+            return
+        load(x, row, first, v)
         _, s = weigh(v)
-        store(out, row, 4 * me, v, float32(1) / s)
+        store(out, row, first, v, float32(1) / s)
 
     return kernel
 
@@ -829,8 +831,8 @@ def block_kernel(half, pieces, threads, whole):
 
 # %% [markdown]
 # **Rows that no block can hold.** An SM has 256 KB of registers, a row of 262,144
-# float32 has 1 MB. So several blocks hold a row, up to 64 KB each, and have to meet.
-# Each publishes the pair of its part; then it waits for the pairs of the others.
+# float32 has 1 MB. So several blocks hold a row, 64 KB each, and have to meet. Each
+# publishes the pair of its piece; then it waits for the pairs of the others.
 #
 # Chapter 14 said that blocks must not wait for one another, because the one that is
 # waited for may not have begun. Here it is safe on one condition: that blocks *begin*
@@ -884,16 +886,6 @@ def piece_number(left, ticket):
         mine[0] = int32(cuda.atomic.inc(left, last, uint32(cuda.gridDim.x - 1)))
     cuda.syncthreads()
     return mine[0]
-
-
-@cuda.jit(device=True, inline=True)
-def part_of_row(words, blocks, piece):
-    """Return where a block's part begins, and where it ends."""
-    lines = int32((words + 31) // 32)  # of 128 bytes, dealt out evenly
-    each, more = int32(lines // blocks), int32(lines % blocks)
-    begin = piece * each + min(piece, more)
-    end = begin + each + (int32(1) if piece < more else int32(0))
-    return int32(32) * begin, min(int32(32) * end, int32(words))
 
 
 @cuda.jit(device=True)
@@ -961,7 +953,6 @@ def arithmetic(half):
 def many_kernel(half, pieces, threads, whole, ticket=False):
     kind, nothing = (int32, PAIR_OF_NOTHING) if half else (float32, NOTHING)
     count, warps = 4 * pieces, threads // 32
-    sure = pieces if whole else pieces - 2  # so many are all in the part
     larger, top_of, weight_of, share_of = arithmetic(half)
 
     @cuda.jit(**TIGHT)
@@ -973,14 +964,11 @@ def many_kernel(half, pieces, threads, whole, ticket=False):
         me, blocks = int32(cuda.threadIdx.x), int32(slots.shape[1])
         number = piece_number(left, ticket)
         row, piece = number // blocks, number % blocks
-        begin, end = piece * int32(count * threads), int32(0)
-        if not whole:
-            begin, end = part_of_row(x.shape[1], blocks, piece)
-        first = begin + 4 * me
+        first = piece * int32(count * threads) + 4 * me
 
         for k in range(pieces):
             at = first + 4 * threads * k
-            if k < sure or at < end:
+            if whole or at < x.shape[1]:
                 four = load4(x, (row, at))
                 for j in range(4):
                     w[4 * k + j] = four[j]
@@ -1015,7 +1003,7 @@ def many_kernel(half, pieces, threads, whole, ticket=False):
         m, r = both[0], both[1]
         for k in range(pieces):
             at = first + 4 * threads * k
-            if k < sure or at < end:
+            if whole or at < x.shape[1]:
                 p = share_of(w[4 * k], m, r)
                 q = share_of(w[4 * k + 1], m, r)
                 t = share_of(w[4 * k + 2], m, r)
@@ -1027,12 +1015,8 @@ def many_kernel(half, pieces, threads, whole, ticket=False):
 
 # %% [markdown]
 # And who chooses. A row of up to 1024 elements: a warp. Up to 32,768: a block, with as
-# many threads and pieces as were fastest when we tried. Beyond: several blocks.
-#
-# How many? An SM has room for 3 of them, an H200 for 396. 128 rows in 16 parts of 64 KB
-# are 2048 blocks: 5 rounds and a sixth with 68 blocks in it, which takes as long as the
-# others. In 18 parts they are 2304: 6 rounds as well, all but full, and shorter ones.
-# `cut` weighs that up.
+# many threads and pieces as were fastest when we tried. Beyond: pieces of 64 KB, as
+# many blocks as it takes.
 
 # %% tags=["given"]
 FORWARD = {  # words of 4 bytes a row -> pieces and threads
@@ -1043,41 +1027,18 @@ FORWARD = {  # words of 4 bytes a row -> pieces and threads
 }
 BACKWARD = {
     False: {1024: (8, 32), 4096: (4, 256), 8192: (4, 512), 16384: (4, 1024)},
-    True: {512: (4, 32), 2048: (2, 256), 4096: (2, 512), 8192: (4, 512)},
+    True: {512: (4, 32), 2048: (2, 256), 4096: (2, 512), 8192: (2, 1024)},
 }
 
 
-PLACES = 3 * (weft.device.find().sms or 132)  # blocks of 256 threads at a time
-
-
-def cut(rows, units, most):
-    """Return how many blocks share a row, which has so many units of 16 bytes.
-
-    most: pieces a thread can hold. A round takes as long as a part is, and a
-    fifth of the longest on top for what else blocks do.
-    """
-
-    def time(blocks):
-        rounds = -(-rows * blocks // PLACES)
-        return rounds * (units / blocks + 0.2 * 256 * most)
-
-    fewest = -(-units // (256 * most))  # a guard takes registers: a piece less
-    finer = range(-(-units // (256 * (most - 1) - 8)), 2 * fewest + 1)
-    whole = [fewest] if units == 256 * most * fewest else []
-    return min([*whole, *finer], key=time)
-
-
-def plan(table, rows, words, half, most):
-    """Return how to compute such rows: kind, pieces, threads, blocks a row."""
+def plan(table, words, half, long):
+    """Return how to compute rows of that many words: kind, pieces, threads."""
     for span, (pieces, threads) in table[half].items():
         if words <= span:
             if threads == 32:
-                return "warp", -(-words // 128), 32, 1
-            return "block", pieces, threads, 1
-    units = words // 4
-    blocks = cut(rows, units, most)
-    part = 8 * -(-words // (32 * blocks))  # whole lines of 128 bytes
-    return "many", -(-part // 256), 256, blocks
+                return "warp", -(-words // 128), 32
+            return "block", pieces, threads
+    return "many", long, 256
 
 
 @functools.cache
@@ -1093,19 +1054,24 @@ def meeting_place(rows, blocks):
     return words, cuda.to_device(np.zeros(rows + 1, np.uint32))
 
 
-def launch(makers, table, most, ticket, *arrays):
+def launch(makers, table, long, ticket, *arrays):
     rows, words = arrays[0].shape
     half = arrays[0].dtype == np.int32
     if words % 4:
         raise ValueError(f"rows of {4 * words} bytes; a multiple of 16, please")
-    kind, pieces, threads, blocks = plan(table, rows, words, half, most)
-    how = half, pieces, threads, words == 4 * pieces * threads * blocks
+    kind, pieces, threads = plan(table, words, half, long)
+    span = 4 * pieces * threads
+    how = half, pieces, threads, words % span == 0
     if kind == "many":
+        blocks = -(-words // span)
         kernel = kernel_for(makers[kind], *how, ticket)
-        arrays += meeting_place(rows, blocks)
+        place = meeting_place(rows, blocks)
+        kernel[rows * blocks, threads, bench.stream()](*arrays, *place)
+    elif kind == "block":
+        kernel_for(makers[kind], *how)[rows, threads, bench.stream()](*arrays)
     else:
-        kernel = kernel_for(makers[kind], *how)
-    kernel[rows * blocks, threads, bench.stream()](*arrays)
+        grid = -(-rows // 4)
+        kernel_for(makers[kind], *how)[grid, (32, 4), bench.stream()](*arrays)
 
 
 def softmax(x, out, ticket=False):
@@ -1152,20 +1118,17 @@ def products(half):
     return add_product, gradient
 
 
-def gradients(half, pieces, width, sure):
-    """Make functions that load parts of y and dy, and that store dx.
-
-    The first `sure` pieces end before the part does, the others may not.
-    """
+def gradients(half, pieces, width, whole):
+    """Make functions that load parts of y and dy, and that store dx."""
     kind = int32 if half else float32
     add_product, gradient = products(half)
 
     @cuda.jit(device=True, inline=True)
-    def load(y, dy, row, first, end, v, w):
+    def load(y, dy, row, first, v, w):
         s = float32(0)
         for k in range(pieces):
             at = first + 4 * width * k
-            if k < sure or at < end:
+            if whole or at < y.shape[1]:
                 four, more = load4(y, (row, at)), load4(dy, (row, at))
                 for j in range(4):
                     v[4 * k + j], w[4 * k + j] = four[j], more[j]
@@ -1177,10 +1140,10 @@ def gradients(half, pieces, width, sure):
         return warp_sum(s)
 
     @cuda.jit(device=True, inline=True)
-    def store(dx, row, first, end, v, w, s):
+    def store(dx, row, first, v, w, s):
         for k in range(pieces):
             at = first + 4 * width * k
-            if k < sure or at < end:
+            if whole or at < dx.shape[1]:
                 p = gradient(v[4 * k], w[4 * k], s)
                 q = gradient(v[4 * k + 1], w[4 * k + 1], s)
                 t = gradient(v[4 * k + 2], w[4 * k + 2], s)
@@ -1192,38 +1155,39 @@ def gradients(half, pieces, width, sure):
 
 def warp_backward(half, pieces, threads, whole):
     kind, count = int32 if half else float32, 4 * pieces
-    load, store = gradients(half, pieces, 32, pieces if whole else 0)
+    load, store = gradients(half, pieces, 32, whole)
 
     @cuda.jit
     def kernel(y, dy, dx):
         v, w = cuda.local.array(count, kind), cuda.local.array(count, kind)
-        row, me = int32(cuda.blockIdx.x), int32(cuda.threadIdx.x)
-        s = load(y, dy, row, 4 * me, y.shape[1], v, w)
-        store(dx, row, 4 * me, y.shape[1], v, w, s)
+        row = int32(cuda.blockIdx.x * cuda.blockDim.y + cuda.threadIdx.y)
+        first = int32(4 * cuda.threadIdx.x)
+        if row >= y.shape[0]:
+            return
+        s = load(y, dy, row, first, v, w)
+        store(dx, row, first, v, w, s)
 
     return kernel
 
 
 def block_backward(half, pieces, threads, whole):
     kind, count = int32 if half else float32, 4 * pieces
-    sure = pieces if whole else 0
-    load, store = gradients(half, pieces, threads, sure)
+    load, store = gradients(half, pieces, threads, whole)
 
     @cuda.jit
     def kernel(y, dy, dx):
         v, w = cuda.local.array(count, kind), cuda.local.array(count, kind)
         row, me = int32(cuda.blockIdx.x), int32(cuda.threadIdx.x)
-        s = load(y, dy, row, 4 * me, y.shape[1], v, w)
+        s = load(y, dy, row, 4 * me, v, w)
         s = block_sum(s if me % 32 == 0 else float32(0))
-        store(dx, row, 4 * me, y.shape[1], v, w, s)
+        store(dx, row, 4 * me, v, w, s)
 
     return kernel
 
 
 def many_backward(half, pieces, threads, whole, ticket=False):
     kind, count = int32 if half else float32, 4 * pieces
-    sure = pieces if whole else pieces - 2
-    load, store = gradients(half, pieces, threads, sure)
+    load, store = gradients(half, pieces, threads, whole)
 
     @cuda.jit(**TIGHT)
     def kernel(y, dy, dx, slots, left):
@@ -1232,11 +1196,8 @@ def many_backward(half, pieces, threads, whole, ticket=False):
         me, blocks = int32(cuda.threadIdx.x), int32(slots.shape[1])
         number = piece_number(left, ticket)
         row, piece = number // blocks, number % blocks
-        begin, end = piece * int32(count * threads), int32(0)
-        if not whole:
-            begin, end = part_of_row(y.shape[1], blocks, piece)
-        first = begin + 4 * me
-        s = load(y, dy, row, first, end, v, w)
+        first = piece * int32(count * threads) + 4 * me
+        s = load(y, dy, row, first, v, w)
         s = block_sum(s if me % 32 == 0 else float32(0))
         if me < 32:
             _, s = meet(slots, row, piece, blocks, float32(1), s)
@@ -1245,7 +1206,7 @@ def many_backward(half, pieces, threads, whole, ticket=False):
         cuda.syncthreads()
         if me == 32:
             leave(slots, left, row, blocks)
-        store(dx, row, first, end, v, w, whole_row[0])
+        store(dx, row, first, v, w, whole_row[0])
 
     return kernel
 
@@ -1307,7 +1268,7 @@ def largest_error(rows, cols, half):
     return worst
 
 
-for rows, cols in ((5, 40), (3, 1040), (1, 33_104)):
+for rows, cols in ((5, 40), (3, 1040), (2, 33_104)):
     full, half = (largest_error(rows, cols, half) for half in (False, True))
     print(f"{rows} x {cols:6}: float32 {full:.0e}, bfloat16 {half:.0e}")
     assert full < 1e-4
@@ -1317,11 +1278,10 @@ for rows, cols in ((5, 40), (3, 1040), (1, 33_104)):
 # ## Measure: seven shapes, twice
 #
 # Seven shapes, in float32 and in bfloat16, from many short rows to few long ones.
-# Beside a copy and `torch.softmax` stands `torch.compile` with `dynamic=False`, so that
-# it makes a kernel for each shape. At 1024 columns its default is its fastest; beyond
-# that it gets all its tuning (`mode="max-autotune-no-cudagraphs"`). Compiling is not in
-# the time. It takes a minute in all, so shapes that remain after 100 seconds go
-# without.
+# Beside a copy and `torch.softmax` stands `torch.compile`, with all its tuning
+# (`mode="max-autotune-no-cudagraphs"`, `dynamic=False`); it makes a kernel for each
+# shape, and compiling is not in the time. Trying many variants takes it long, so it is
+# left out of the shapes that remain when 15 seconds have gone into compiling.
 #
 # The L2 cache is cleared before each call. Where a copy takes less than about 50 µs,
 # calls are timed as CUDA graphs instead, and take turns with so many arrays that none
@@ -1343,17 +1303,14 @@ SHAPES = [
     (128, 262144),
 ]
 HALF = weft.device.find().capability >= (8, 0)
-PATIENCE = {"forward": 100, "backward": 30}  # s of compiling
+PATIENCE = {"forward": 15, "backward": 4}  # s of compiling
 spent = {"forward": 0.0, "backward": 0.0}
 
 
-def compiled(what, function, *args, mode="default"):
-    """Return what torch.compile makes of function, while there is patience.
-
-    A dict of one entry, or of none.
-    """
+def tuned(what, function, *args):
+    """Return what torch.compile makes of function, while there is patience."""
     if spent[what] > PATIENCE[what]:
-        return {}
+        return []
     import torch
 
     begun = time.perf_counter()
@@ -1361,11 +1318,14 @@ def compiled(what, function, *args, mode="default"):
     torch._dynamo.reset()  # or it keeps count of shapes, and gives up at eight
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        faster = torch.compile(function, mode=mode, dynamic=False)
-        faster(*args)
+        compiled = torch.compile(
+            function, mode="max-autotune-no-cudagraphs", dynamic=False
+        )
+        compiled(*args)
     torch.cuda.synchronize()
     spent[what] += time.perf_counter() - begun
-    return {"torch.compile": faster}
+    print(f"compiled {tuple(args[0].shape)}: {spent[what]:.1f} s")
+    return [("torch.compile", compiled)]
 
 
 def as_words(tensor):
@@ -1416,9 +1376,6 @@ def forward_candidates(rows, cols, half):
             out = torch.empty_like(x)
             return x, out, as_words(x), as_words(out)
 
-        def theirs(x):
-            return torch.softmax(x, 1)
-
         sets = sets_of((rows, cols, half), 2, make)
         x, out, d_x, d_out = sets[0]
         softmax(d_x, d_out)
@@ -1430,8 +1387,7 @@ def forward_candidates(rows, cols, half):
             "torch.softmax": lambda x, *_: torch.softmax(x, 1),
             "family": lambda x, out, d_x, d_out: softmax(d_x, d_out),
         }
-        mode = "default" if cols <= 1024 else "max-autotune-no-cudagraphs"
-        for name, call in compiled("forward", theirs, x, mode=mode).items():
+        for name, call in tuned("forward", lambda x: torch.softmax(x, 1), x):
             calls[name] = lambda x, *_, call=call: call(x)
         return {name: taking_turns(sets, call) for name, call in calls.items()}
 
@@ -1493,17 +1449,10 @@ overview(forward, "torch.softmax")
 # %%
 forward.get((1024, 131072, False))
 
-# %% tags=["solution"]
-for case, table in forward.items():
-    long = case[1] > 32768
-    table.expect("family", ceiling=0.6 if long else 0.85)
-    table.expect("family", at_least=0.9 if case[1] == 1024 else 1.1)
-    if long and any(row.name == "torch.compile" for row in table):
-        table.expect("family", at_least=1.1, times="torch.compile")
-
 # %% [markdown] tags=["solution"]
-# Where a warp or a block holds the row, the family is as fast as a copy, give or take a
-# few per cent, and nobody can be much faster: the bytes are the same.
+# Where a warp or a block holds the row, the family is within about 3 % of the copy, and
+# nobody can be much faster: the bytes are the same. `torch.compile` gets there as well
+# at 8192 × 8192 in float32.
 #
 # The long rows stay behind the copy, bfloat16 more so. Each block loads 64 KB, then
 # computes, then waits for its neighbours, then stores. While it computes and waits it
@@ -1512,7 +1461,7 @@ for case, table in forward.items():
 # the first of which all wait at the same time, and the last of which is not full. In
 # bfloat16 the same time for arithmetic stands beside half of the bytes.
 #
-# The libraries lose more: they read such a row two or three times.
+# The libraries lose more. They go through such a row two or three times.
 
 # %% [markdown]
 # What does the ticket cost, that makes the long rows safe on any GPU? A guess, with the
@@ -1548,15 +1497,12 @@ tickets = bench.compare(
 )
 tickets
 
-# %% tags=["solution"]
-tickets.expect("with ticket", at_least=0.8)
-
 # %% [markdown]
 # ## Measure: backward, twice seven shapes
 #
 # Three arrays move. The ceiling is a copy that moves as many bytes. PyTorch's own
 # backward of softmax is `torch._softmax_backward_data`; `torch.compile` gets the
-# formula, and its default mode: tuning gained it 3 % at most where we tried.
+# formula, for as many shapes as 4 seconds allow.
 
 # %%
 guess = {"family": None}
@@ -1594,7 +1540,7 @@ def backward_candidates(rows, cols, half):
             "PyTorch": lambda y, dy, *_: theirs(dy, y, 1, kind),
             "family": lambda *args: backward(*args[5:]),
         }
-        for name, call in compiled("backward", formula, y, dy).items():
+        for name, call in tuned("backward", formula, y, dy):
             calls[name] = lambda y, dy, *_, call=call: call(y, dy)
         return {name: taking_turns(sets, call) for name, call in calls.items()}
 
@@ -1616,15 +1562,11 @@ gradients_of = {
 }
 overview(gradients_of, "PyTorch")
 
-# %% tags=["solution"]
-for case, table in gradients_of.items():
-    table.expect("family", ceiling=0.55 if case[1] > 32768 else 0.8)
-    table.expect("family", at_least=1.3)
-
 # %% [markdown] tags=["solution"]
 # There is no exponential here and no maximum. What may bound the long rows is the
 # waiting, then, and not the arithmetic. PyTorch multiplies `dy` by `y` in a kernel of
-# its own before it begins.
+# its own before it begins. At 8192 × 8192 `torch.compile` is 2 % ahead of the family,
+# and of the copy, which moves as many bytes but writes more of them.
 
 # %% [markdown]
 # ## The same in Triton
@@ -1700,11 +1642,6 @@ in_triton[8192]
 # %%
 in_triton[131072]
 
-# %% tags=["solution"]
-for cols in (1024, 8192):
-    in_triton[cols].expect("Triton", ceiling=0.75)
-in_triton[131072].expect("family", at_least=2.5, times="Triton")
-
 # %% [markdown] tags=["solution"]
 # For the long row the program holds more values than it has registers: 131,072 for 1024
 # threads are 128 each, where a thread can have 64. Compare that row with the others.
@@ -1716,8 +1653,8 @@ in_triton[131072].expect("family", at_least=2.5, times="Triton")
 #   loss, which needs one element of each row: how many bytes move then?
 # - A mask or a scale, applied as the scores are read, costs no trip to memory. Add
 #   both.
-# - Rows of 131,072 with 8 pieces a thread, or with 32 (the 16 in `softmax`): predict
-#   first which way the time goes, and why.
+# - Rows of 131,072 in pieces of 32 KB, or of 128 KB (`FORWARD`, `long`): predict first
+#   which way the time goes, and why.
 # - Where a row fits into the shared memory of a **cluster** (chapter 8), its blocks can
 #   meet there instead of in L2. What would that save?
 # - Softmax of columns, `torch.softmax(x, 0)`: who should hold what, so that requests
