@@ -185,7 +185,7 @@ chains[32].expect("one kernel", at_least=15)
 chains[1024].expect("graph", at_least=6)
 
 # %% [markdown] tags=["solution"]
-# For 1,024 elements all that counts is the launch. Python takes 20 µs or so to launch a
+# For 32 elements all that counts is the launch. Python takes nearly 20 µs to launch a
 # kernel of Numba: it looks at the types of the arguments, finds the compiled kernel,
 # packs the arguments and calls the driver. PyTorch does the same in C++. A graph does
 # it *before*: what is replayed are finished commands, and the GPU goes from one to the
@@ -385,6 +385,11 @@ one_pass
 one_pass.expect("one pass, 16 bytes", at_least=1.6)
 one_pass.expect("one pass, 16 bytes", ceiling=0.85)
 one_pass.expect("one pass", at_least=1.3, times="two kernels")
+
+# %% [markdown] tags=["solution"]
+# The two kernels move twice the bytes of the one, and take nearly twice as long. With
+# 16 bytes to a load the one comes near the copy, and so does what `torch.compile`
+# makes: for a chain of operations on elements, you can leave fusing to the compiler.
 
 # %% [markdown]
 # ## 2 · A mask that nobody stores
@@ -847,6 +852,14 @@ layer_table.expect("one kernel", at_least=2)
 layer_table.expect("fewer instructions", at_least=2)
 back_table.expect("fewer instructions", at_least=1.2)
 
+# %% [markdown] tags=["solution"]
+# Backward PyTorch moves 4 + 1 + 4 for dropout, 4 + 4 + 4 for GELU: 21 bytes against 12.
+#
+# `layer` stays behind the copy forward, and less so backward, where there is half as
+# much time again for about the same arithmetic. With fewer instructions it gets nearer.
+# Where a kernel is limited by memory, saving instructions would have brought nothing:
+# count first.
+
 # %% [markdown]
 # ## Watch out: what a graph freezes
 #
@@ -1061,12 +1074,15 @@ check(
 # behind, $\mu$ in `mean` and $r$ in `rstd`: 8 bytes a row, instead of $\hat x$.
 #
 # A colleague has written it, and it is right: run the check. It loads each element
-# once, four at a time. And it is slow, since its array is not in registers.
+# once, four at a time. And it is slow, because of its array.
 #
 # **Registers have no address.** `values[i]` can be a register only if the compiler
-# knows `i` when it compiles. If it does not, it puts the array into **local memory**.
-# The name is misleading: that is a piece of the GPU's ordinary memory that belongs to
-# one thread, cached like the rest. The check compiles your kernel and looks.
+# knows `i` when it compiles. If it does not, the array gets an address, in **local
+# memory**. The name is misleading: that is a piece of the GPU's ordinary memory that
+# belongs to one thread, cached like the rest. For a small array the last step of
+# compilation may still find a way out, and compare the index with each number in turn.
+# That needs no memory, but a lot of instructions. The check compiles your kernel to
+# PTX, the step before, and looks for an array with an address.
 #
 # Find the indices that depend on something that is known only at run time, and mend
 # them. Exercise 3 has the pattern.
@@ -1313,6 +1329,22 @@ if weft.on_gpu("the compiler's last step needs one"):
 # %% tags=["solution"]
 registers_table.expect("yours", at_least=1.05)
 registers_table.expect("yours", at_least=1.15, times="at most 24")
+
+# %% [markdown] tags=["solution"]
+# With at most 32 registers all 2048 threads of an SM are there, and the kernel is
+# slower. There were enough loads under way before; now each thread stores and loads
+# what it spilled as well, and that is traffic on top. With 24 not even a block more
+# fits, and five times as much is spilled.
+#
+# And the unknown index? No local memory, says the kernel, and yet it takes twice as
+# long as yours. In PTX the array has its 64 bytes; the last step, ptxas, has turned it
+# into registers after all. It pays with comparisons: more than twice the instructions,
+# 56 registers, and loads that come one after the other, since each lap of the loop has
+# to find out which registers are meant. We also compiled it for 32 elements: there, and
+# on capability 10.0 for 16 already, the array is really in memory.
+#
+# What decides is not how many threads there are, but how many bytes are under way, and
+# whether something else is in the way.
 
 # %% [markdown]
 # ## 5 · Backward: the rows
@@ -1796,6 +1828,11 @@ backward_table
 # %% tags=["solution"]
 backward_table.expect("both at once", at_least=1.5)
 
+# %% [markdown] tags=["solution"]
+# Three arrays instead of five. Nobody fuses this for you without being told: rows in
+# one direction and columns in the other are two reductions, and a compiler that works
+# on one loop nest at a time has to read the data for each.
+
 # %% [markdown]
 # ## Measure: how many registers are best?
 #
@@ -1859,6 +1896,15 @@ if weft.on_gpu("the compiler's last step needs one"):
 
 # %% tags=["solution"]
 variants_table.expect("two blocks", at_least=1.8, times="three blocks, ahead")
+
+# %% [markdown] tags=["solution"]
+# Two blocks take turns; one block that asks ahead takes turns with itself. Either is
+# enough. The large block has as many threads as the two, but they all wait at the same
+# barrier, so that nobody loads meanwhile; asking ahead mends that.
+#
+# Both together would be better still, if registers were free. They are not: 24 bytes of
+# spills for each thread, in a loop that runs for every row, cost more than asking ahead
+# brings. And at 40 registers the kernel does hardly anything but spill.
 
 # %% [markdown]
 # ## Measure: three shapes, four kernels
@@ -1991,8 +2037,8 @@ for name, table in tables.items():
 # 2. A graph freezes its arguments. What changes from replay to replay lives in memory.
 # 3. A random number can be a function of a place and a step. Then a mask need not be
 #    kept, and any launch makes the same one.
-# 4. Registers have no address: indices that the compiler does not know, and registers
-#    that it does not have, end in local memory. Ask the kernel, not your feeling.
+# 4. Registers have no address: an index that the compiler does not know costs memory or
+#    comparisons, and registers that it does not have are spilled. Ask the kernel.
 # 5. Rows in one direction, columns in the other: a block that takes many rows keeps its
 #    columns' sums in registers, and one read does for both.
 

@@ -53,8 +53,7 @@ def check(
         thread, "atomics": most atomic operations on global memory by the whole launch,
         "load_bytes", "store_bytes": fewest bytes a lane moves at a time on average, in
         global memory, "float64": most lines that compute in it without need, "local":
-        most bytes of local memory that the compiler gives a thread, "size": size to
-        count on}.
+        most bytes of local memory that a thread has in PTX, "size": size to count on}.
     unseen: also run a size that is not listed, between those that are, with data that
         belong to the learner's source; for a function, arguments likewise.
     because: for a function that answers questions or returns a number, `(*arguments,

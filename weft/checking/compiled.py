@@ -42,7 +42,7 @@ def run(exercise: Exercise) -> tuple[list[str], Verdict | None]:
     ]
     slow = None
     if outcome.local_bytes:
-        facts.append(f"local memory: {outcome.local_bytes} bytes a thread")
+        facts.append(f"local memory in PTX: {outcome.local_bytes} bytes a thread")
     if outcome.local_bytes > exercise.limits.get("local", outcome.local_bytes):
         slow = in_local_memory(exercise, outcome)
     inner = source_function(exercise.kernel)
@@ -104,14 +104,15 @@ def in_local_memory(exercise: Exercise, outcome: Outcome) -> Verdict:
     return Verdict(
         exercise.name,
         "local",
-        f"The compiler puts {outcome.local_bytes} bytes of each thread into local "
-        f"memory; {exercise.limits['local']:g} would do. What looks like registers is "
+        f"{outcome.local_bytes} bytes of each thread need an address, in local memory; "
+        f"{exercise.limits['local']:g} would do. What looks like registers may be "
         "stored to memory and loaded again.",
-        "Registers have no address: an array can only lie in them if the compiler "
-        "knows each index as a number. It does where a loop runs to a constant, so "
-        "that it can be unrolled. Which index here depends on something that is not "
-        "known before the kernel runs?",
-        [(place, "in local memory") for place in places[:2]],
+        "Registers have no address: an array can only lie in them as it is if the "
+        "compiler knows each index as a number. It does where a loop runs to a "
+        "constant, so that it can be unrolled. Otherwise the last step of compilation "
+        "leaves the array in memory, or looks for the register by comparing: slow "
+        "either way. Which index here is not known before the kernel runs?",
+        [(place, "an index of the run") for place in places[:2]],
     )
 
 

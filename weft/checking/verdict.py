@@ -95,7 +95,7 @@ HEADLINES = {
     "loads": "right, but one thread loads too much",
     "atomics": "right, but too many atomics in global memory",
     "float64": "right, but it computes in float64",
-    "local": "right, but its array lies in memory",
+    "local": "right, but its array needs an address",
     "hang": "the GPU does not come back",
     "context": "the launch broke the CUDA context",
     "order": "two streams, and no order",

@@ -1,5 +1,5 @@
 # verdict: pass
-# A loop over columns that counts along. Right, and in local memory.
+# A loop over columns that counts along. Right, and slow.
 @cuda.jit
 def rms_norm(x, weight, out, rstd):
     """Write the RMSNorm of each row of x into out; a block a row."""
