@@ -66,6 +66,7 @@ PAGES = {
     "book/13_shared_memory": ["warp_access", "barrier", "banks", "occupancy"],
     "book/14_reduction": ["tree"],
     "book/15_scan": ["scan"],
+    "book/16_softmax": ["occupancy"],
     "book/18_gemm_tiles": ["roofline", "tiling", "roofline"],
     "book/23_convolution_fft": ["roofline"],
     "solutions/05_first_kernel": ["trace", "trace"],
