@@ -813,7 +813,40 @@ ladder = bench.compare(
 ladder
 
 # %% [markdown] tags=["solution"]
-# DISCUSS
+# Some of these predictions go wrong, and each time an item was missing from the bill.
+#
+# **A column**: half the loads, and a ninth more speed. In the machine code each
+# multiply-add of this loop comes with several instructions for the address of its
+# operand, `ta[row + j, i]`. Instructions are what it now runs out of.
+#
+# **A square**: a quarter of a load for each multiply-add, and no gain at all. The bill
+# had passes and instructions on it, and nothing about *waiting*. With 8 × 8 a thread
+# brings four elements of `a` and four of `b` in each stride, each behind a guard with a
+# branch. The compiler does not move a load over the branch before it, so the eight wait
+# for memory one after the other. A load takes about 0.35 µs (chapter 13), eight take
+# 2.8; the 1024 blocks run in 8 waves of 132, each of 512 strides: 8 × 512 × 2.8 µs =
+# 11 ms, of 18. And with so many registers there is one block on an SM, so that nobody
+# else works meanwhile. **64 bits or 32** for an index make no difference to something
+# that waits.
+#
+# **By fours**: more than four times as fast. A quarter of the loads from shared memory,
+# but above all two waits a stride in the place of eight, and two blocks on an SM.
+# **Without padding** it is as fast. The colliding stores are 4 extra passes for each
+# warp in a stride, beside about a hundred for the loads of fragments. That the check
+# insists on the padding is a matter of principle, and here principle is worth nothing.
+#
+# **Pipelined**: 30 per cent. Nobody waits for global memory any more.
+#
+# **Warp tiles** and **pairs**: nothing to speak of. Count passes: a 128-bit request
+# takes 4, or 2 where lanes in pairs agree (the book's page has the rule). As 2 × 16
+# lanes, `ta` takes 2 × 2 and `tb` 2 × 4 in a step, 12 together; as 8 × 4 lanes, row by
+# row, 12 again, though there are fewer different numbers; in pairs 8. The step's
+# multiply-adds take 16 cycles. There was room before, and there is more now.
+#
+# **8 × 16**: the last large step. 1024 multiply-adds in a stride share the same
+# overhead that 512 had to carry.
+#
+# **Serpentine**: slightly slower, in this version. See the inner loop.
 
 # %% [markdown]
 # ## Look: the inner loop
@@ -895,7 +928,23 @@ if weft.GPU and loops["serpentine"]:
     results.record("19_gemm_registers", rows)
 
 # %% [markdown] tags=["solution"]
-# DISCUSS SASS
+# 88 of 100 instructions of the loop are multiply-adds, and in the larger kernels nothing
+# is in local memory. The kernel with 8 × 8 spills a few words: it is held to 128
+# registers, so that two blocks fit on an SM.
+#
+# A multiply-add reads three registers, of which a cycle delivers two, from two banks.
+# `.reuse` keeps an operand for the next instruction, and the serpentine, which changes
+# one operand only from each product to the next, has more of them. That it is slower all
+# the same shows that the mark is not the whole story: which registers the assembler
+# gives to the sums decides which operands collide, and it decides anew with each change
+# of the source. While this lab was written, versions of this kernel that differed in
+# such accidents were between 92 and 99 per cent as fast as cuBLAS, some of them with the
+# serpentine ahead. So it is a parameter, like the others: let a tuner decide.
+#
+# And the ceiling? 88 per cent of the slots, times 97 per cent for the waves of blocks:
+# 57 of 67 TFLOP/s, if every cycle issued. The profiler says that cuBLAS's schedulers
+# issue nothing in a tenth of the cycles, and those of an earlier version of this kernel
+# in a sixth: warps are held at dispatch more often than the library's.
 
 # %% [markdown]
 # ## 4 · What a choice costs
@@ -1083,7 +1132,12 @@ if weft.on_gpu("it is a GPU's times that a tuner compares"):
         print(f"{'x'.join(map(str, shape)):15} {line}  {best[shape]}")
 
 # %% [markdown] tags=["solution"]
-# DISCUSS TUNING
+# 1024 × 1024 is decided by `busy`: a large tile leaves most SMs without a block, and is
+# slower by a factor of three. At 8192 all of them are busy whatever the tile, and the
+# largest wins, for it loads least. In between they are close, and the edges decide:
+# 4095 × 4097 costs the tile of 128 × 256 a fifth wave, as you computed.
+#
+# The search took seconds for each choice, most of them for compiling.
 
 # %% [markdown]
 # ## Measure: beside cuBLAS
@@ -1129,7 +1183,11 @@ for shape in squares:
     results_by_shape[shape].expect("tuned", at_least=least)
 
 # %% [markdown] tags=["solution"]
-# DISCUSS FINAL
+# Within a few per cent of the library on large squares, faster where there are few
+# tiles, and never below nine tenths. (The small ones are timed with a cold cache, for
+# both.) What is missing at 2048 to 8192 is a few per cent of issue slots. At
+# 3333 × 777 × 5555 seven columns of tiles cover 896 columns for 777, and 371 blocks are
+# a wave that is not quite full; to split k would help there.
 
 # %% [markdown]
 # ## Look: is it right?
