@@ -189,14 +189,15 @@ chains[1024].expect("graph", at_least=6)
 # kernel of Numba: it looks at the types of the arguments, finds the compiled kernel,
 # packs the arguments and calls the driver. PyTorch does the same in C++. A graph does
 # it *before*: what is replayed are finished commands, and the GPU goes from one to the
-# next in about a microsecond.
+# next in less than a microsecond.
 #
-# That microsecond is left, as each kernel has to wait until the one before has written
+# That rest is left, as each kernel has to wait until the one before has written
 # its results to where the next can read them. The one kernel does away with that too.
 #
 # A graph takes out the *launches*, fusion takes out the *bytes* as well. With 2^22
-# elements, 34 MB in and out for each kernel, the graph saves less, and the one kernel
-# all the more.
+# elements, 34 MB in and out for each kernel, the graph saves hardly anything, and the
+# one kernel nearly all. (PyTorch's kernel is ahead of this one there: its threads take
+# several elements each, as in chapter 12.)
 
 # %% [markdown]
 # ## 1 · One pass
@@ -1904,7 +1905,7 @@ variants_table.expect("two blocks", at_least=1.8, times="three blocks, ahead")
 #
 # Both together would be better still, if registers were free. They are not: 24 bytes of
 # spills for each thread, in a loop that runs for every row, cost more than asking ahead
-# brings. And at 40 registers the kernel does hardly anything but spill.
+# brings. At 40 registers the spills take more than the rest of the kernel.
 
 # %% [markdown]
 # ## Measure: three shapes, four kernels

@@ -67,11 +67,13 @@ PAGES = {
     "book/14_reduction": ["tree"],
     "book/15_scan": ["scan"],
     "book/16_softmax": ["occupancy"],
+    "book/17_fusion": ["occupancy"],
     "book/18_gemm_tiles": ["roofline", "tiling", "roofline"],
     "book/19_gemm_registers": ["roofline"],
     "book/23_convolution_fft": ["roofline"],
     "solutions/05_first_kernel": ["trace", "trace"],
     "solutions/13_shared_memory": ["trace", "trace"],
+    "solutions/17_fusion": ["trace"],
     "solutions/23_convolution_fft": ["trace"],
 }
 
