@@ -641,7 +641,7 @@ assert max(dx_error, dw_error) < 1e-5
 #
 # with a frame of zeros. Take a layer of a ResNet: 32 images, 64 channels in, 64 out, 56
 # × 56 pixels. By hand: how many operations, how many bytes of x, w and y? How long for
-# either at 60 TFLOP/s and 4.3 TB/s?
+# either at 67 TFLOP/s and 4.2 TB/s?
 #
 # Five ways.
 #
@@ -649,8 +649,8 @@ assert max(dx_error, dw_error) < 1e-5
 # - **im2col** and a matrix product. For each pixel the 9 × 64 numbers under the filter
 #   become a column of a matrix; then the layer is *one* product of (64, 576) by
 #   (576, pixels), and cuBLAS does it. Nine copies of x have to be written and read.
-# - `layer_tiled`: what im2col does, without ever writing the matrix. A block takes 4 ×
-#   32 pixels and all 64 filters; a thread takes 4 pixels and 8 filters, 32 sums in
+# - `layer_tiled`: what im2col does, without ever writing the matrix. A block takes 8 ×
+#   32 pixels and all 64 filters; a thread takes 8 pixels and 8 filters, 64 sums in
 #   registers, as the matrix products of chapter 19 do.
 # - FFT: 64 × 64 points, a product for each pair of channels and each frequency.
 # - cuDNN, with all its algorithms to choose from, by trying them first.
@@ -1246,8 +1246,8 @@ def fft_registers(x, table, out):
 # - `sum`: the definition, a thread for each X[k], 8 · 1024 operations each;
 # - `ten launches`: each pass of exercise 6 as a kernel of its own, from global memory
 #   to global memory;
-# - `fft_shared`, yours; `radix 4`; `registers`, and the same with 8 bytes at a time
-#   (`pairs apart`), as Numba compiles a load of a complex64.
+# - `fft_shared`, yours; `radix 4`; `registers`; and the same with one complex64 at a
+#   time (`pairs apart`), which Numba turns into two loads of 4 bytes.
 #
 # The ceiling is a copy of the same bytes. Where on this scale will cuFFT be?
 
