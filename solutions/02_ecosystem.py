@@ -650,9 +650,9 @@ layer.expect("eager, TF32", at_least=3)
 # Inductor's kernels are two per cent ahead of eager's, and are two as well: a product
 # and a small one. The ReLU takes 15 µs of the 375, so fusing it completely would save
 # four per cent at most. Your kernel does fuse it, takes a hundred times as long as
-# cuBLAS, and computes the same. In float32 the Triton kernel, some twenty lines, reaches
-# half of cuBLAS; allow it TF32, and it is level with PyTorch's TF32. That is Triton's
-# case: its compiler knows tensor cores, and you did not have to.
+# cuBLAS, and computes the same. In float32 the Triton kernel, some twenty lines,
+# reaches half of cuBLAS; allow it TF32, and it is level with PyTorch's TF32. That is
+# Triton's case: its compiler knows tensor cores, and you did not have to.
 
 # %% [markdown]
 # ## 3 · Read a record
