@@ -1263,12 +1263,12 @@ if weft.GPU:
 #
 # 1. Tiles in shared memory spare global memory; tiles in registers spare shared memory.
 #    TM + TN loads serve TM × TN multiply-adds.
-# 2. Indices of 32 bits, 128-bit loads and a padding that suits them: fewer instructions
-#    for the same numbers.
-# 3. Under way at once: copies that pass no register, fragments in turns, one barrier a
-#    stride. Written-out loops, because registers have no addresses.
-# 4. At the end, most instructions are multiply-adds, and what is left is in which order
-#    they read the registers.
+# 2. Many registers, few warps; and few warps cannot hide what is waited for. Load in one
+#    go, 128 bits at a time.
+# 3. Better, wait for nothing: copies that pass no register, fragments in turns, one
+#    barrier a stride. Written-out loops, because registers have no addresses.
+# 4. Draw up the bill before you pay: some famous rungs were worth nothing here, and a
+#    count said so. What is left at the end is in how the assembler assigns registers.
 # 5. No tile is best for all shapes: count waves and edges, then let a tuner decide.
 
 # %%
