@@ -1340,9 +1340,9 @@ registers_table.expect("yours", at_least=1.15, times="at most 24")
 # And the unknown index? No local memory, says the kernel, and yet it takes twice as
 # long as yours. In PTX the array has its 64 bytes; the last step, ptxas, has turned it
 # into registers after all. It pays with comparisons: more than twice the instructions,
-# 56 registers, and loads that come one after the other, since each lap of the loop has
-# to find out which registers are meant. We also compiled it for 32 elements: there, and
-# on capability 10.0 for 16 already, the array is really in memory.
+# and 56 registers. And the loop has stayed a loop, with one load a lap, where yours has
+# four in a row. We also compiled it for 32 elements: there, and on capability 10.0 for
+# 16 already, the array is really in memory.
 #
 # What decides is not how many threads there are, but how many bytes are under way, and
 # whether something else is in the way.
