@@ -928,18 +928,18 @@ if weft.GPU and loops["serpentine"]:
     results.record("19_gemm_registers", rows)
 
 # %% [markdown] tags=["solution"]
-# 88 of 100 instructions of the loop are multiply-adds, and in the larger kernels nothing
-# is in local memory. The kernel with 8 × 8 spills a few words: it is held to 128
-# registers, so that two blocks fit on an SM.
+# 88 of 100 instructions of the loop are multiply-adds, and in the larger kernels
+# nothing is in local memory. The kernel with 8 × 8 spills a few words: it is held to
+# 128 registers, so that two blocks fit on an SM.
 #
 # A multiply-add reads three registers, of which a cycle delivers two, from two banks.
 # `.reuse` keeps an operand for the next instruction, and the serpentine, which changes
-# one operand only from each product to the next, has more of them. That it is slower all
-# the same shows that the mark is not the whole story: which registers the assembler
+# one operand only from each product to the next, has more of them. That it is slower
+# all the same shows that the mark is not the whole story: which registers the assembler
 # gives to the sums decides which operands collide, and it decides anew with each change
 # of the source. While this lab was written, versions of this kernel that differed in
-# such accidents were between 92 and 99 per cent as fast as cuBLAS, some of them with the
-# serpentine ahead. So it is a parameter, like the others: let a tuner decide.
+# such accidents were between 92 and 99 per cent as fast as cuBLAS, some of them with
+# the serpentine ahead. So it is a parameter, like the others: let a tuner decide.
 #
 # And the ceiling? 88 per cent of the slots, times 97 per cent for the waves of blocks:
 # 57 of 67 TFLOP/s, if every cycle issued. The profiler says that cuBLAS's schedulers
@@ -1263,8 +1263,8 @@ if weft.GPU:
 #
 # 1. Tiles in shared memory spare global memory; tiles in registers spare shared memory.
 #    TM + TN loads serve TM × TN multiply-adds.
-# 2. Many registers, few warps; and few warps cannot hide what is waited for. Load in one
-#    go, 128 bits at a time.
+# 2. Many registers, few warps; and few warps cannot hide what is waited for. Load in
+#    one go, 128 bits at a time.
 # 3. Better, wait for nothing: copies that pass no register, fragments in turns, one
 #    barrier a stride. Written-out loops, because registers have no addresses.
 # 4. Draw up the bill before you pay: some famous rungs were worth nothing here, and a
