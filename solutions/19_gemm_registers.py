@@ -932,14 +932,15 @@ if weft.GPU and loops["serpentine"]:
 # nothing is in local memory. The kernel with 8 × 8 spills a few words: it is held to
 # 128 registers, so that two blocks fit on an SM.
 #
-# A multiply-add reads three registers, of which a cycle delivers two, from two banks.
-# `.reuse` keeps an operand for the next instruction, and the serpentine, which changes
-# one operand only from each product to the next, has more of them. That it is slower
-# all the same shows that the mark is not the whole story: which registers the assembler
-# gives to the sums decides which operands collide, and it decides anew with each change
-# of the source. While this lab was written, versions of this kernel that differed in
-# such accidents were between 92 and 99 per cent as fast as cuBLAS, some of them with
-# the serpentine ahead. So it is a parameter, like the others: let a tuner decide.
+# A multiply-add reads three registers. On Volta these were found to lie in two banks,
+# which makes three from one of them slow. `.reuse` keeps an operand for the next
+# instruction, and the serpentine, which changes one operand only from each product to
+# the next, has more of them. That it is slower all the same shows that the mark is not
+# the whole story: which registers the assembler gives to the sums decides which
+# operands collide, and it decides anew with each change of the source. While this lab
+# was written, versions of this kernel that differed in such accidents were between 92
+# and 99 per cent as fast as cuBLAS, some of them with the serpentine ahead. So it is a
+# parameter, like the others: let a tuner decide.
 #
 # And the ceiling? 88 per cent of the slots, times 97 per cent for the waves of blocks:
 # 57 of 67 TFLOP/s, if every cycle issued. The profiler says that cuBLAS's schedulers
