@@ -98,6 +98,13 @@ def verdict(kind: str, patch: Callable[..., None]) -> Verdict:
         line = 1 + example[: example.index("* 0.1")].count("\n")
         found = compiling.Outcome([(7, 5), (10, 0)], [(name, line)])
         patch("weft.compiling.compile_kernel", lambda *_: found)
+    elif kind == "local" and toolkit.find().missing:
+        at = [
+            1 + example[: example.index(n)].count("\n") for n in ("four[j]", "four[(")
+        ]
+        where = [(name, line) for line in at]
+        found = compiling.Outcome([(7, 5), (10, 0)], local=where, local_bytes=16)
+        patch("weft.compiling.compile_kernel", lambda *_: found)
     result: Verdict = run(example, name, scope)
     return result
 

@@ -112,7 +112,7 @@ def in_local_memory(exercise: Exercise, outcome: Outcome) -> Verdict:
         "constant, so that it can be unrolled. Otherwise the last step of compilation "
         "leaves the array in memory, or looks for the register by comparing: slow "
         "either way. Which index here is not known before the kernel runs?",
-        [(place, "an index of the run") for place in places[:2]],
+        [(place, "in local memory") for place in places[:2]],
     )
 
 

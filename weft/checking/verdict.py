@@ -30,6 +30,7 @@ PAGES = {
     "divergence": "Warps that diverge",
     "loads": "A thread that loads too much",
     "float64": "float64 by accident",
+    "local": "An array without registers",
     "hang": "A GPU that does not come back",
     "order": "Host code in no order",
     "no-overlap": "Streams that do not overlap",
