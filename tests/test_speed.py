@@ -89,14 +89,12 @@ def processor_time() -> float:
 
 def solution(lab: str, exercise: str) -> str:
     """The cell of a lab's solution that defines what an exercise asks for."""
+    forms = (rf"def {exercise}\(", rf"{exercise} =", rf"%%\w+ {exercise}$")
     found = [
         cell.source
+        for form in forms  # a function of that name rather than a value
         for cell in cells(lab)
-        if re.search(
-            rf"^(?:(?:def )?{exercise}(?:\(| =)|%%\w+ {exercise}$)",
-            cell.source,
-            re.MULTILINE,
-        )
+        if re.search(f"^{form}", cell.source, re.MULTILINE)
     ]
     assert found, f"{lab} does not define {exercise}"
     return str(found[0])
