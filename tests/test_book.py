@@ -78,10 +78,10 @@ def test_builds_without_a_warning(book: Book) -> None:
     assert book.status == 0, book.said
 
 
-def test_builds_within_a_minute(book: Book) -> None:
+def test_builds_within_two_minutes(book: Book) -> None:
     seconds = re.search(r"pages in (\d+) s", book.said)
     assert seconds, book.said
-    assert int(seconds[1]) < 60
+    assert int(seconds[1]) < 120
 
 
 def test_has_every_page_of_the_contents(book: Book) -> None:
