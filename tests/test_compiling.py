@@ -450,6 +450,8 @@ def test_lines_of_float64_in_ptx() -> None:
     both = {(kernel, 8), (kernel, 9)}
     assert worker.float64_lines(ptx, files, {(kernel, 8)}) == both
     assert worker.float64_lines(ptx, files, set()) == {(kernel, 9)}  # 8 only converts
+    copies = ptx.replace("cvt.f64.f32 \t%fd1, %f1", "mov.f64 \t%fd1, %fd3")
+    assert worker.float64_lines(copies, files, {(kernel, 8)}) == {(kernel, 9)}
     converts = ptx.replace("max.f64", "max.f32")
     assert worker.float64_lines(converts, files, set()) == {(kernel, 8)}
 

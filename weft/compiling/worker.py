@@ -247,14 +247,15 @@ def float64_lines(
 
     PTX says with `.loc` from which line the instructions behind it come, for what was
     inlined also into which line. The compiler lifts a conversion to lines that have no
-    part in it, the `def` even: alone it counts only on the lines `working`.
+    part in it, the `def` even: alone it counts only on the lines `working`. A copy from
+    register to register, as where branches meet again, is no computing on any line.
     """
     found: set[tuple[str, int]] = set()
     moved: set[tuple[str, int]] = set()
     for text, at in instructions(ptx, files):
         if step := re.match(r"\s*(?:@\S+\s+)?([a-z]\w*)[\w.]*\.f64", text):
-            only_moves = step[1] in {"cvt", "mov", "ld", "st", "selp"}
-            (moved if only_moves and at not in working else found).add(at)
+            only_moves = step[1] in {"cvt", "ld", "st", "selp"} and at not in working
+            (moved if only_moves or step[1] == "mov" else found).add(at)
     return found or moved
 
 
