@@ -1084,6 +1084,38 @@ def test_wide_accesses_are_no_waste_of_sectors() -> None:
     assert check(apart, **options).kind == "sectors"
 
 
+def test_a_second_load_in_other_laps_is_no_waste_of_sectors() -> None:
+    @cuda.jit
+    def strided(x, out):
+        top = float32(-1)
+        for i in range(cuda.grid(1), x.size, cuda.gridsize(1)):
+            if x[i] > top:
+                top = x[i]
+        out[cuda.grid(1)] = top
+
+    @cuda.jit
+    def in_pieces(x, out):
+        top = float32(-1)
+        part = x.size // cuda.gridsize(1)
+        for i in range(cuda.grid(1) * part, (cuda.grid(1) + 1) * part):
+            if x[i] > top:
+                top = x[i]
+        out[cuda.grid(1)] = top
+
+    def highest(by_thread: Any) -> dict[str, Any]:
+        return {
+            "spec": by_thread,
+            "inputs": lambda rng, n: rng.random(n, np.float32),
+            "sizes": [1024],
+            "launch": lambda n: (1, 32),
+            "limits": {"sectors": 4},
+        }
+
+    assert check(strided, **highest(lambda x: x.reshape(-1, 32).max(axis=0)))
+    verdict = check(in_pieces, **highest(lambda x: x.reshape(32, -1).max(axis=1)))
+    assert verdict.kind == "sectors"
+
+
 def test_a_kernel_that_counts_on_the_order_of_the_blocks() -> None:
     @cuda.jit
     def highest_adds_up(x, parts, count, out):

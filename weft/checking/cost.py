@@ -8,6 +8,7 @@ from weft.checking.simulated import Failed, trace
 from weft.checking.verdict import Verdict
 from weft.counters import Line, count
 from weft.simulator.columns import Columns
+from weft.simulator.faults import Place
 from weft.simulator.trace import GLOBAL, READ, SHARED, Trace
 
 MEMORY = {  # name: space, limit, what to think about
@@ -42,6 +43,8 @@ def run(exercise: Exercise, last: Trace) -> list[str]:
     if "sectors" in exercise.limits and worst:
         spread = [n for n in plain if n.per_request > exercise.limits["sectors"]]
         spread = [n for n in spread if n.sectors > n.ideal]  # not merely wide
+        near = {n.place for n in plain if not n.store and n not in spread}
+        spread = [n for n in spread if not again(last, n, near)]
         if spread:
             raise Failed(too_many_sectors(exercise, max(spread, key=_per_request)))
         facts.append(f"global memory: {worst.per_request:.3g} sectors per request")
@@ -79,6 +82,24 @@ def run(exercise: Exercise, last: Trace) -> list[str]:
     if "shared_loads" in exercise.limits:
         facts.append(loads(exercise, last, "shared"))
     return facts
+
+
+def again(last: Trace, line: Line, near: set[Place]) -> bool:
+    """Whether a divergent line loads what its threads load on the lines `near` as well.
+
+    Such as `if x[i] > top: top = x[i]` in a loop: lanes that come to the second load in
+    different laps are taken for one request, and the value is in a register anyway.
+    """
+    if line.store or not line.divergent:
+        return False
+    rows = (last.space == GLOBAL) & (last.operation == READ)
+    rows = np.flatnonzero(rows & (np.array(last.arrays)[last.array] == line.array))
+    address = last.address[rows] - last.address[rows].min()
+    thread = last.of_views("number")[last.view[rows]].astype(np.int64)
+    what = thread * (int(address.max()) + 1) + address
+    here = np.array([place == line.place for place in last.places])[last.site[rows]]
+    there = np.array([place in near for place in last.places])[last.site[rows]]
+    return bool(np.isin(what[here], what[there]).all())
 
 
 def _narrow(line: Line) -> tuple[float, int]:

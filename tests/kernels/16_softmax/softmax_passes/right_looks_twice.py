@@ -1,0 +1,21 @@
+# verdict: pass
+# Lanes come to the second load in different laps: one place in memory all the same.
+@cuda.jit
+def softmax_passes(x, out):
+    """Write the softmax of each row of x into out, in three passes."""
+    row, t = cuda.blockIdx.x, cuda.threadIdx.x
+    cols, width = x.shape[1], cuda.blockDim.x
+
+    top = LOWEST
+    for col in range(t, cols, width):
+        if x[row, col] > top:
+            top = x[row, col]
+    top = block_max(top)
+
+    total = float32(0)
+    for col in range(t, cols, width):
+        total += math.exp(x[row, col] - top)
+    total = block_sum(total)
+
+    for col in range(t, cols, width):
+        out[row, col] = math.exp(x[row, col] - top) / total
