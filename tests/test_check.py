@@ -417,6 +417,11 @@ def test_plain_functions() -> None:
     assert ceil_verdict(floor).kind == "wrong-value"
     assert "floor(1, 256) returns 0 and should return 1" in ceil_verdict(floor).message
     assert ceil_verdict(real).kind == "type"
+    assert "Numba" not in repr(ceil_verdict(real))  # it is plain Python
+    text = ceil_verdict(lambda n, t: "never")
+    assert "which is a text and not a number" in text.message
+    endless = ceil_verdict(lambda n, t: math.inf)
+    assert "returns inf and should return" in endless.message
     assert "returns nothing" in ceil_verdict(nothing).message
     assert ceil_verdict(stub).kind == "begin"
     assert ceil_verdict(lambda n, t: [n, t]).kind == "shape"

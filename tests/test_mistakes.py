@@ -13,6 +13,7 @@ KERNEL = np.array([12.0, 3, 3, 3])
 WON = (SIZES, CPU, np.array([3.0, 8, 2, 2]), KERNEL, np.array([3.0, 8, 8, 2]))
 LUCK = (SIZES, CPU, np.array([3.0, 2, 8, 2]), KERNEL, np.array([3.0, 2, 8, 2]))
 NEVER = (SIZES, CPU, np.array([3.0, 2, 2, 8]), KERNEL, np.array([3.0, 2, 2, 8]))
+ALWAYS = (SIZES, CPU, np.full(4, 2.0), np.full(4, 3.0), np.full(4, 2.0))
 
 
 @pytest.mark.parametrize(
@@ -25,6 +26,7 @@ NEVER = (SIZES, CPU, np.array([3.0, 2, 2, 8]), KERNEL, np.array([3.0, 2, 2, 8]))
         (WON, 0, "The smallest size"),
         (LUCK, 64, "at a later size it is not"),
         (NEVER, 1024, "for good"),
+        (ALWAYS, 64, "the first size as well"),
         (WON, 17, ""),
     ],
 )
@@ -46,6 +48,9 @@ def test_crossover(table: tuple[np.ndarray, ...], answer: float, why: str) -> No
         (1 / (0.2 + 1 / 3), "not the whole"),
         (1 / (0.8 + 0.2 / 3), "other way round"),
         (1 / (0.002 + 0.998 / 3), "a fraction"),
+        (1 / 0.2 + 0.8 / 3, "the whole sum"),
+        (1 / (0.2 + 1 - 0.2 / 3), "all of `1 - serial`"),
+        (2, "behind the point"),
         (17, ""),
     ],
 )
@@ -65,6 +70,7 @@ def test_amdahl(answer: float, why: str) -> None:
         (0.2 * 3, "only one of them works"),
         (1 + 0.8 * 3, "less than the hour"),
         (0.2 + 0.8 / 3, "more time, not less"),
+        (0.2 + 0.8 * 2, "the one included"),
         (17, ""),
     ],
 )
@@ -80,7 +86,9 @@ def test_gustafson(answer: float, why: str) -> None:
         (1e-3, "10⁻⁹ × 10¹²"),
         (1e9, "nanoseconds"),
         (1e-12, "terabytes"),
+        (1e3, "nanoseconds"),
         (1.024, "powers of ten"),
+        (1.024**4, "powers of ten"),
         (4, "how many threads"),
         (16, "the fewer it takes"),
         (8, "8 bits"),
@@ -95,3 +103,14 @@ def test_threads_needed(factor: float, why: str) -> None:
     right = 340 * 4.8 * 1000 / 4
     found = mistakes.threads_needed(340, 4.8, 4, right * factor)
     assert why in found if why else not found
+
+
+@pytest.mark.parametrize(
+    ("answer", "why"),
+    [
+        (340 * 4.8 * 1000 / 64, "For an H200"),
+        (100 * 0.3 * 1000 / 4, "Not every load"),
+    ],
+)
+def test_numbers_that_are_written_into_the_answer(answer: float, why: str) -> None:
+    assert why in mistakes.threads_needed(100, 0.3, 64, answer)

@@ -286,6 +286,23 @@ def test_an_endless_loop_ends(threads: int) -> None:
     assert fault.places[0].line == line_of(kernel, "while")
 
 
+def test_an_endless_loop_of_a_device_function_names_its_caller() -> None:
+    @cuda.jit(device=True)
+    def halved(n):
+        while n != 1:
+            n = n >> 1
+        return n
+
+    @cuda.jit
+    def kernel(x):
+        x[0] = halved(0)
+
+    fault = fault_of(kernel, (1, 32), np.zeros(1))
+    assert fault.kind == "endless-loop"
+    lines = [line_of(halved, "while"), line_of(kernel, "halved(0)")]
+    assert [p.line for p in fault.places] == lines
+
+
 def test_an_endless_loop_ends_though_all_meet_in_it() -> None:
     @cuda.jit
     def kernel(x):

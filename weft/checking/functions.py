@@ -137,7 +137,18 @@ def compare(
                 places=returns(function),
             )
         )
-    if aim.dtype.kind in "iu" and found.dtype.kind == "f":
+    if aim.dtype.kind in "biuf" and found.dtype.kind in "SU":
+        raise Failed(
+            Verdict(
+                name,
+                "type",
+                f"{call} returns {brief(got)}, which is a text and not a number.",
+                places=returns(function),
+                headline="a text instead of a number",
+                topic="returned",
+            )
+        )
+    if aim.dtype.kind in "iu" and found.dtype.kind == "f" and np.isfinite(found).all():
         raise Failed(
             Verdict(
                 name,
@@ -145,6 +156,8 @@ def compare(
                 f"{call} returns {brief(got)}, which is a float and not an integer.",
                 "`/` always gives a float, and so do NumPy's `ceil` and `floor`.",
                 returns(function),
+                headline="a float instead of an integer",
+                topic="returned",
             )
         )
     if aim.dtype.kind == "f" and found.dtype.kind in "iu":

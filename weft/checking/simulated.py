@@ -13,6 +13,7 @@ from weft.checking.compare import Difference, difference
 from weft.checking.exercise import Case, Exercise, is_kernel, source_function
 from weft.checking.verdict import Verdict
 from weft.simulator import Fault, LaunchError, Place, record
+from weft.simulator.faults import CALLED_WITH
 from weft.simulator.launch import Launch
 from weft.simulator.limits import configuration
 from weft.simulator.memory import poison
@@ -430,6 +431,8 @@ def wrong_value(
 
 def from_fault(exercise: Exercise, fault: Fault, when: str) -> Verdict:
     notes = [""] * len(fault.places)
+    if fault.kind in CALLED_WITH:
+        notes[1:] = ["called here"] * (len(notes) - 1)
     return Verdict(
         exercise.name,
         fault.kind,

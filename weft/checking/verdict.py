@@ -44,6 +44,7 @@ READ_ON = {kind: kind for kind in PAGES} | {
     "reuse": "order",
     "early-read": "order",
     "pageable": "no-overlap",
+    "returned": "",  # by a plain function, which nobody compiles
 }
 
 # What goes wrong in C is explained in its chapter: under which heading.
@@ -189,7 +190,7 @@ class Verdict:
     @property
     def page(self) -> str:
         """The page of the book on this kind of mistake, '' if there is none."""
-        return READ_ON.get(self.topic) or READ_ON.get(self.kind, "")
+        return READ_ON.get(self.topic or self.kind, "")
 
     @property
     def where(self) -> tuple[str, str, str]:

@@ -21,6 +21,10 @@ class Place:
     expression: str = ""
 
 
+# Faults of a device function that its arguments may have led to.
+CALLED_WITH = ("endless-loop", "type")
+
+
 @dataclass
 class Fault(Exception):
     """A bug in a kernel, found while it ran in the simulator.

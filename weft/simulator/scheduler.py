@@ -20,7 +20,7 @@ from greenlet import getcurrent, greenlet
 
 from ..intrinsics import Misaligned
 from .binding import Bound
-from .faults import Fault, Place, axes, named, place
+from .faults import CALLED_WITH, Fault, Place, axes, frame_place, named, place
 from .limits import WARP, Dim
 from .memory import Array, poison, wrap
 from .namespace import Cuda, Dim3
@@ -472,13 +472,19 @@ class Run:
     # Faults
 
     def fault(self, kind: str, message: str, why: str = "") -> NoReturn:
-        """Raise a `Fault` at the line where the current thread is."""
+        """Raise a `Fault` at the line where the current thread is.
+
+        An endless loop, and a type that Numba refuses, may come from what a device
+        function was given: then the lines that called it follow.
+        """
         frame: FrameType | None = sys._getframe(1)
-        while frame is not None and frame.f_code not in self.lines:
-            frame = frame.f_back
         places = []
-        if frame is not None:
-            places = [place(frame.f_code, frame.f_lasti, self.lines[frame.f_code])]
+        while frame is not None:
+            if lines := self.lines.get(frame.f_code):
+                places.append(frame_place(frame, lines))
+            frame = frame.f_back
+        if kind not in CALLED_WITH:
+            del places[1:]
         self._fault_at(kind, message, why, places)
 
     def _fault_at(

@@ -1,0 +1,10 @@
+# verdict: type
+# A word where the table has no answer.
+def crossover(sizes, cpu, send, kernel, fetch):
+    """Return the size from which on the GPU is faster; math.inf for never."""
+    found = "never"
+    for k in range(len(sizes) - 1, -1, -1):
+        if send[k] + kernel[k] + fetch[k] >= cpu[k]:
+            break
+        found = sizes[k]
+    return found  # <- here
