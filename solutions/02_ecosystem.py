@@ -906,7 +906,8 @@ prepare.graph
 #
 # Mend the function, so that its graph does what the Python did, for any batch. Whatever
 # the decision depends on has to be an *operation* on arrays, which the graph can hold.
-# The check exports with `calm`, and runs the graph on other batches.
+# The line with the `@` exports with `calm`: leave it where it is. The check runs the
+# graph on other batches.
 #
 # ```python
 # prepare(x)    # (m, 3) -> (m, 3), for any m
