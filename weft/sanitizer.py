@@ -71,8 +71,9 @@ class Unwritten:
 def races(trace: Trace) -> Race | None:
     """The first race of a trace, None if there is none.
 
-    Of the races between the same two lines, one between two warps is preferred: it
-    says that the whole block must wait, and not only a warp.
+    One in shared memory comes before two stores to the same global element: those
+    often follow from it. Of the races between the same two lines, one between two
+    warps is preferred: it says that the whole block must wait, and not only a warp.
     """
     guesses = _guesses(trace)
     found = (_unordered(trace, rows, guesses) for rows in _candidates(trace))
@@ -80,6 +81,11 @@ def races(trace: Trace) -> Race | None:
     if not pairs:
         return None
     first = min(pairs, key=max)
+    if all(trace.space[row] == GLOBAL for row in first) and all(
+        trace.operation[row] == WRITE for row in first
+    ):
+        inside = [pair for pair in pairs if trace.space[pair[0]] == SHARED]
+        first = min(inside, key=max, default=first)
     lines = {int(trace.site[row]) for row in first}
     alike = [p for p in pairs if {int(trace.site[row]) for row in p} == lines]
     warp = trace.warp

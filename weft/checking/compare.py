@@ -94,6 +94,7 @@ def pattern(got: Array, wanted: Array, right: Array, first: Any, tol: float) -> 
     if (
         right.any()
         and got.ndim == 1
+        and got.size > 2
         and right[: right.argmin()].all()
         and (not right[right.argmin() :].any())
     ):

@@ -184,6 +184,8 @@ def brief(value: Any) -> str:
         if value.size <= 4:
             return f"{value.tolist()}"
         return f"array of shape {value.shape}"
+    if isinstance(value, str) and len(lines := value.strip().splitlines()) > 1:
+        return f'"{" ".join(lines[0].split())} …" ({len(lines)} lines)'
     if isinstance(value, np.floating):
         return repr(float(value))
     return repr(value) if not isinstance(value, np.generic) else show(value)

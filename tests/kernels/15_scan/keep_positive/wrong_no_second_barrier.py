@@ -1,4 +1,4 @@
-# verdict: wrong-value
+# verdict: race
 # Warp 0 has scanned the counts.
 @cuda.jit
 def keep_positive(x, ends, out):
@@ -16,11 +16,11 @@ def keep_positive(x, ends, out):
     cuda.syncthreads()
 
     if warp == 0:
-        counts[lane] = warp_scan(counts[lane] if lane < warps else int32(0))
+        counts[lane] = warp_scan(counts[lane] if lane < warps else int32(0))  # <- here
 
     place = cuda.popc(votes & cuda.lanemask_lt())
     if warp > 0:
-        place += counts[warp - 1]
+        place += counts[warp - 1]  # <- here
     if cuda.blockIdx.x > 0:
         place += ends[cuda.blockIdx.x - 1]
     if keep:
