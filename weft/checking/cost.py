@@ -214,12 +214,15 @@ def bank_conflicts(exercise: Exercise, line: Line) -> Verdict:
     best = line.ideal / line.requests
     passes = best + line.per_request
     plural = "" if line.per_request == 1 else "s"
+    lanes = passes / best
+    up_to = f"up to {lanes:.2g} lanes" if lanes == int(lanes) else "some lanes"
+    mean = "" if passes == int(passes) else " on average"
     return Verdict(
         exercise.name,
         "bank-conflicts",
-        f"Each {verb} {line.array} by a warp takes {passes:.3g} passes where "
-        f"{'one' if best == 1 else f'{best:.3g}'} would do: up to {passes / best:.2g} "
-        "lanes want different words of the same bank.",
+        f"Each {verb} {line.array} by a warp takes {passes:.3g} passes{mean} where "
+        f"{'one' if best == 1 else f'{best:.3g}'} would do: {up_to} "
+        "want different words of the same bank.",
         "Word w of shared memory lies in bank w mod 32. Which banks do lanes 0, 1 and "
         "2 touch on this line?",
         [(line.place, f"{line.per_request:.3g} conflict{plural} per request")],
