@@ -515,6 +515,26 @@ def test_a_wrong_number_is_given_its_reason(answer: Any, kind: str, why: str) ->
     assert (found.kind, found.why) == (kind, why)
 
 
+def test_a_right_number_of_the_wrong_type_is_not_called_wrong() -> None:
+    def half(n: int) -> Any:
+        return n / 2
+
+    found = check(
+        half, spec=lambda n: n // 2, inputs=[6, 7], because=lambda n, answer: "Too few."
+    )
+    assert found.kind == "type"
+    assert "`/` always gives a float" in found.why
+
+
+def test_a_small_number_beside_a_large_one_counts() -> None:
+    def found(n: int) -> Any:
+        return 100_000 * n, 0
+
+    verdict = check(found, spec=lambda n: (100_000 * n, 1 / n), inputs=[4, 8])
+    assert verdict.kind == "wrong-value"
+    assert "result[1] is 0 and should be 0.25" in verdict.message
+
+
 # Costs
 
 
@@ -738,6 +758,34 @@ def test_conflicts_of_wide_accesses_are_counted_against_their_own_best() -> None
     )
     assert verdict.kind == "bank-conflicts"
     assert "takes 32 passes where 4 would do: up to 8 lanes" in verdict.message
+
+
+def test_passes_that_differ_are_an_average() -> None:
+    @cuda.jit
+    def strided(x, out):
+        tile = cuda.shared.array(64, float32)
+        t = cuda.threadIdx.x
+        tile[t] = x[t]
+        tile[t + 32] = x[t]
+        cuda.syncthreads()
+        total = float32(0)
+        for step in range(1, 3):
+            total += tile[step * t]
+        out[t] = total
+
+    verdict = check(
+        strided,
+        spec=lambda x: x + x[2 * np.arange(32) % 32],
+        inputs=lambda rng, n: rng.random(n, np.float32),
+        sizes=[32],
+        launch=lambda n: (1, n),
+        limits={"bank_conflicts": 0},
+        unseen=False,
+    )
+    assert verdict.kind == "bank-conflicts"
+    assert "takes 1.5 passes on average where one would do: some lanes" in (
+        verdict.message
+    )
 
 
 def test_narrow_accesses_are_named() -> None:

@@ -3,12 +3,13 @@
 import ctypes
 import sys
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from types import FrameType
 from typing import Any
 
 import numpy as np
 
-from weft.checking.compare import difference, show
+from weft.checking.compare import Array, Difference, difference, show
 from weft.checking.exercise import as_tuple, copies, source_function, widened
 from weft.checking.simulated import (
     Failed,
@@ -60,7 +61,8 @@ def run(
                 why = because(*args, got)
                 raise Failed(wrong_answer(name, call, function, got, why))
         except Failed as failed:
-            if because is not None and is_number(got):
+            explained = failed.verdict.kind != "type" or got != wanted
+            if because is not None and is_number(got) and explained:
                 failed.verdict.why = because(*args, got) or failed.verdict.why
             if failed.verdict.places:
                 failed.verdict.places = ended(function, copies(args))
@@ -163,6 +165,8 @@ def compare(
     if aim.dtype.kind == "f" and found.dtype.kind in "iu":
         found = found.astype(aim.dtype)  # so that the tolerance counts for it as well
     wrong = difference(found, aim, tolerance)
+    if wrong is None and isinstance(wanted, tuple) and aim.ndim == 1:
+        wrong = one_by_one(found, aim, tolerance)
     if wrong:
         text = (
             wrong.sentence("result")
@@ -176,6 +180,15 @@ def compare(
         raise Failed(
             Verdict(name, "wrong-value", message, wrong.hint, returns(function))
         )
+
+
+def one_by_one(found: Array, aim: Array, tolerance: float) -> Difference | None:
+    """How numbers of different kinds differ: a small one beside a large one counts."""
+    for index in np.flatnonzero(aim):
+        wrong = difference(found[index, None], aim[index, None], tolerance)
+        if wrong:
+            return replace(wrong, index=(int(index),))
+    return None
 
 
 def brief(value: Any) -> str:
