@@ -827,8 +827,10 @@ if weft.GPU:
 # scan_once(x, out, words, ticket)    # (n,) -> (n,) float32, uint64, int32
 # ```
 #
-# In the check 40 tiles are done or under way when your blocks start. Stuck?
-# `hint("scan_once")`.
+# In the check 40 tiles are done or under way when your blocks start. It sees what the
+# words hold in the end, which is `ALL`; whether your own `SUM` is right, or there at
+# all, it does not see. On a GPU that decides how long the others wait, and whether
+# what they add up is right. Stuck? `hint("scan_once")`.
 
 # %% tags=["given"]
 SUM, ALL = 1, 2
