@@ -92,6 +92,8 @@ def _step(source: Source, folder: Path, given: set[str], step: Step) -> None:
             raise Failed(_not_made(source, name, said, step))
         if name not in remade:
             raise Failed(_out_of_date(source, name, step))
+    for name in sorted(given - set(after)):
+        raise Failed(_lost(source, name, step))
     for name in sorted(remade - set(step.makes)):
         if name in before:
             raise Failed(_too_much(source, name, step))
@@ -157,6 +159,20 @@ def _stopped(source: Source, said: str, step: Step) -> Verdict:
         why = (
             "Each object file holds the functions of one source. All of them belong "
             "into the line that links. Which one is left out?"
+        )
+    elif bare := re.search(r"(?<!\$)\$([A-Za-z]\w+)", source.text):
+        name = bare[1]
+        why = (
+            f"To make, `${name}` is `$({name[0]})` with `{name[1:]}` behind it. How is "
+            "a variable written whose name has more than one letter?"
+        )
+    elif missing := re.search(r"cannot find (\S+\.o)\b", said):
+        name = missing[1]
+        message = f"The linker finds no `{name}`."
+        places = _rule(source, name) or places
+        why = (
+            f"Is `{name}` named behind the colon of what is linked, and does the "
+            "recipe of its own rule make a file of that name?"
         )
     elif "No such file" in said or "not found" in said:
         why = "Look at the spelling: which file does the recipe name, and is it there?"
@@ -237,6 +253,19 @@ def _left(source: Source, name: str, step: Step) -> Verdict:
         f"After `{step.command}`, `{name}` is still there.",
         why,
         _rule(source, target),
+        when=step.when,
+    )
+
+
+def _lost(source: Source, name: str, step: Step) -> Verdict:
+    return Verdict(
+        source.name,
+        "make-error",
+        f"After `{step.command}`, `{name}` is gone, and nothing can make it again.",
+        "What `make` made may go; what you wrote may not. Which names, or which "
+        "pattern, in the recipe fit this file as well?",
+        _rule(source, step.command.split()[-1]),
+        headline="a file that you wrote is removed",
         when=step.when,
     )
 

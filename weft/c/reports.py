@@ -211,8 +211,8 @@ def _outside(said: str, verb: str, size: int, line: str) -> tuple[str, str]:
         )
     elif not name:
         why = (
-            "The block is as many bytes as were asked for, and no more. How many "
-            "elements should it hold, and how large is one: `sizeof` of what?"
+            "The block is as many bytes as were asked for, and no more. Is it too "
+            "small (how many elements, `sizeof` of what?), or does a loop go too far?"
         )
     return message, why
 
@@ -338,8 +338,8 @@ def leak(source: Source, said: str) -> Verdict:
         f"{'are' if blocks != 1 else 'is'} still allocated when the program ends, and "
         "no pointer leads there any more.",
         "C has no garbage collector: what `malloc` gave stays until `free` gets its "
-        "address. Who has that address last, and does it free every block, not only "
-        "the one with the pointers to the others?",
+        "address. Who has that address last, and does it free every block, those "
+        "with the pointers as well as those that they lead to?",
         [
             (source.place(n), f"{count} not freed")
             for n, (_, count) in sorted(places.items())

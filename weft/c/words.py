@@ -9,6 +9,11 @@ from weft.checking.verdict import Verdict
 # (pattern of the compiler's message, what it means). GCC's wording, then Clang's.
 _MEANINGS = (
     (
+        r"invalid preprocessing directive",
+        "A line that begins with `#` is for the preprocessor, as `#include` is. How "
+        "does a comment begin in C?",
+    ),
+    (
         r"before '&' token",
         "`&` in a declaration makes a reference, and that is C++. In C, a parameter "
         "that leads to a variable is a pointer. How is it declared?",

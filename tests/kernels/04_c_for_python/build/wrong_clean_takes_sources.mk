@@ -1,0 +1,16 @@
+# verdict: make-error
+# The sources go, too.
+CFLAGS = -Wall -O2
+
+report: main.o stats.o
+    $(CC) main.o stats.o -o report
+
+main.o: main.c stats.h
+    $(CC) $(CFLAGS) -c main.c
+
+stats.o: stats.c stats.h
+    $(CC) $(CFLAGS) -c stats.c
+
+.PHONY: clean
+clean:  # <- here
+    rm -f report main.* stats.*

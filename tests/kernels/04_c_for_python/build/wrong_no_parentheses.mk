@@ -1,0 +1,16 @@
+# verdict: make-error
+# A variable as the shell writes it.
+CFLAGS = -Wall -O2
+
+report: main.o stats.o
+    $(CC) main.o stats.o -o report
+
+main.o: main.c stats.h
+    $CC $CFLAGS -c main.c  # <- here
+
+stats.o: stats.c stats.h
+    $(CC) $(CFLAGS) -c stats.c
+
+.PHONY: clean
+clean:
+    rm -f report main.o stats.o
