@@ -801,13 +801,14 @@ if weft.GPU:
 # ## What you learned
 #
 # 1. A variable is bytes in memory. `&` gives their address, `*` follows one, and a
-# function that is to change something of yours needs its address. 2. An array is the
-# address of its first element. The length comes beside it, and steps    are counted
-# in elements. 3. `p->field` is a field of the struct that `p` leads to. 4. The stack
-# ends with the call. The heap ends with `free`: once for each block, and    not
-# before its last use. 5. `void *` is an address without a type; whoever takes one
-# takes a size as well. 6. A `.cu` file is this, with `__global__` before the function
-# and a grid round it.
+#    function that is to change something of yours needs its address.
+# 2. An array is the address of its first element. The length comes beside it, and steps
+#    are counted in elements.
+# 3. `p->field` is a field of the struct that `p` leads to.
+# 4. The stack ends with the call. The heap ends with `free`: once for each block, and
+#    not before its last use.
+# 5. `void *` is an address without a type; whoever takes one takes a size as well.
+# 6. A `.cu` file is this, with `__global__` before the function and a grid round it.
 
 # %%
 quiz()
