@@ -1768,7 +1768,7 @@ long.expect("filter_fused", at_least=2.5)
 # %% [markdown] tags=["solution"]
 # Four times as fast as three calls, with the same transforms in it: what is gone is
 # their trips to memory. Its bytes, 1.17 copies, take 0.30 ms. The machine code of two
-# transforms and a product is 1,690 instructions, for each of two warps and 87,382
+# transforms and a product is 1,690 instructions, for each of two warps and 87,381
 # pieces: 0.28 ms at 1045 billion a second. Here arithmetic and memory take equally
 # long, and do not overlap perfectly.
 #
