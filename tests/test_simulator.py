@@ -326,6 +326,17 @@ def test_a_range_without_end() -> None:
     assert fault_of(kernel, (1, 1), np.zeros(1)).kind == "endless-loop"
 
 
+def test_an_array_in_a_kernel_has_no_methods() -> None:
+    @cuda.jit
+    def kernel(x):
+        x[0] = x.max()
+
+    fault = fault_of(kernel, (1, 1), np.zeros(4, np.float32))
+    assert fault.kind == "exception"
+    assert "an array has no `max`" in fault.message
+    assert "loop" in fault.why
+
+
 def test_an_exception_is_reported_with_its_line() -> None:
     @cuda.jit
     def kernel(x):

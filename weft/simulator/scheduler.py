@@ -526,6 +526,12 @@ class Run:
         kind, message, why = "exception", f"{type(error).__name__}: {error}", ""
         if isinstance(error, Misaligned):
             kind, message, why = "misaligned", error.message, error.why
+        if isinstance(error, AttributeError) and isinstance(error.obj, Array):
+            message = f"AttributeError: in a kernel an array has no `{error.name}`"
+            why = (
+                "Each thread names the elements it wants, one by one. What goes over "
+                "many of them is a loop."
+            )
         thread, block = self._names_of(self.current)
         return Fault(kind, message, why, thread, block, places[:1])
 

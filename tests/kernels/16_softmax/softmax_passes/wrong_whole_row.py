@@ -1,0 +1,17 @@
+# verdict: exception
+# An array in a kernel is its elements; it has no methods.
+@cuda.jit
+def softmax_passes(x, out):
+    """Write the softmax of each row of x into out, in three passes."""
+    row, t = cuda.blockIdx.x, cuda.threadIdx.x
+    cols, width = x.shape[1], cuda.blockDim.x
+
+    top = x[row].max()  # <- here
+
+    total = float32(0)
+    for col in range(t, cols, width):
+        total += math.exp(x[row, col] - top)
+    total = block_sum(total)
+
+    for col in range(t, cols, width):
+        out[row, col] = math.exp(x[row, col] - top) / total
