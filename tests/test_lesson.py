@@ -142,6 +142,16 @@ def test_an_author_is_told_of_a_faulty_question(lessons):
         syllabus.load("05_first_kernel")
 
 
+def test_an_exercise_may_name_the_size_that_is_not_listed(lessons):
+    path = lessons / "05_first_kernel.toml"
+    more = 'hints = ["One hint."]\nunseen = [3, 5]'
+    path.write_text(GOOD.replace('hints = ["One hint."]', more))
+    assert lesson.unseen("saxpy") == ()
+    lesson.lab("05_first_kernel")
+    assert lesson.unseen("saxpy") == (3, 5)
+    assert lesson.unseen("vector_add") == lesson.unseen("whatever") == ()
+
+
 def test_before_lab_an_exercise_is_looked_up_in_all():
     assert lesson.hint("scale").text == "One hint."
     with pytest.raises(LearnerError, match="several labs"):
@@ -214,6 +224,8 @@ def test_a_quiz_needs_a_lab():
         (', because = "NumPy wraps, `cuda` does not."', "", "has no `because`"),
         (QUIZ, "", "the quiz has 0 questions; it needs 3"),
         ("minutes = 60", "minutes = 60\nhours = 1", "unknown key `hours`"),
+        ('hints = ["One hint."]', 'hints = ["One hint."]\nunseen = [3.5]',
+         "exercise 2: unseen must be a list of whole numbers"),
     ],
 )  # fmt: skip
 def test_an_author_is_told_what_is_wrong_with_a_lesson(lessons, old, new, words):

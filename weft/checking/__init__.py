@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from weft import compiling
+from weft import compiling, lesson
 from weft.checking import compiled, cost, extra_case, full_size, functions, simulated
 from weft.checking.exercise import Exercise, is_kernel
 from weft.checking.outcome import refuse_stale, settled
@@ -119,6 +119,7 @@ def _verdict(
         tolerance,
         limits,
         unseen,
+        lesson.unseen(name),
     )
     if not exercise.checks_launch:
         compiling.warm_up()

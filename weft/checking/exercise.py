@@ -33,6 +33,7 @@ class Exercise:
     tolerance: float
     limits: dict[str, float]
     unseen: bool = True
+    lesson_size: tuple[int, ...] = ()  # to be run as the unseen one
 
     @property
     def name(self) -> str:

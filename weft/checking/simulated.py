@@ -85,8 +85,8 @@ def run_unseen(exercise: Exercise) -> int:
     none, or its data or launch cannot be had in this size.
     """
     seed = extra_case.seed(exercise.written_by_learner)
-    size = extra_case.size(exercise.sizes, seed) if exercise.unseen else None
-    if size is None:
+    size = exercise.lesson_size or extra_case.size(exercise.sizes, seed)
+    if size is None or not exercise.unseen:
         return 0
     try:
         case = exercise.case(size, seed)

@@ -21,6 +21,7 @@ __all__ = [
     "quiz",
     "quiz_html",
     "record",
+    "unseen",
 ]
 
 _current: str | None = None
@@ -177,6 +178,17 @@ def answers(exercise: str) -> dict[str, Any]:
         "because": because,
         "unseen": False,
     }
+
+
+def unseen(exercise: str) -> tuple[int, ...]:
+    """Return the size that the current lab's check of an exercise runs unlisted.
+
+    () where the lesson names none, the exercise is unknown, or no lab is named.
+    """
+    if _current is None:
+        return ()
+    found = [e for e in syllabus.load(_current).exercises if e.name == exercise]
+    return found[0].unseen if found else ()
 
 
 def quiz(lab: str | None = None) -> Quiz:

@@ -41,12 +41,15 @@ class Exercise:
     """One exercise: the name of its function, a title, its hints in order.
 
     questions: those that the function answers, where it is not a kernel to be written.
+    unseen: a size that its check runs besides those it lists, where one between them
+    would not tell a right kernel from a wrong one; () where it does.
     """
 
     name: str
     title: str
     hints: tuple[str, ...]
     questions: tuple[Question, ...] = ()
+    unseen: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -134,7 +137,7 @@ class _Reader:
         )
 
     def exercise(self, data: dict[str, Any], at: str) -> Exercise:
-        self.only(data, {"name", "title", "hints", "questions"}, at)
+        self.only(data, {"name", "title", "hints", "questions", "unseen"}, at)
         name = self.text(data, "name", at)
         if name and not name.isidentifier():
             self.wrong.append(f'{at}: "{name}" is not the name of a function')
@@ -152,7 +155,12 @@ class _Reader:
         questions = tuple(
             self.question(t, f"{at}, question {k}") for k, t in enumerate(asked, 1)
         )
-        return Exercise(name, self.text(data, "title", at), tuple(hints), questions)
+        unseen = data.get("unseen", [])
+        if not isinstance(unseen, list) or any(type(n) is not int for n in unseen):
+            self.wrong.append(f"{at}: unseen must be a list of whole numbers")
+            unseen = []
+        title = self.text(data, "title", at)
+        return Exercise(name, title, tuple(hints), questions, tuple(unseen))
 
     def question(self, data: dict[str, Any], at: str) -> Question:
         self.only(data, {"question", "choices"}, at)
