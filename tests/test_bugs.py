@@ -144,8 +144,8 @@ def test_a_page_is_short_and_titled(kind: str) -> None:
 
 def test_every_kind_of_verdict_has_a_page_that_exists() -> None:
     assert {p.stem for p in FOLDER.glob("*.md")} - {"index"} == PAGES.keys()
-    assert set(READ_ON.values()) == PAGES.keys()
-    topics = {"stores-race", "lost-update"}  # finer than a kind
+    assert set(READ_ON.values()) - {""} == PAGES.keys()
+    topics = {"stores-race", "lost-update", "returned"}  # finer than a kind
     assert READ_ON.keys() - HEADLINES.keys() == topics
     without = {"begin", "stale", "wrong-value", "exception", "shape"}
     without |= {"answer", "atomics"}
