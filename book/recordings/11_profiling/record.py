@@ -9,7 +9,6 @@ Nothing else is changed.
 
 import argparse
 import csv
-import datetime
 import re
 import subprocess
 import sys
@@ -17,10 +16,13 @@ import tempfile
 import textwrap
 import time
 from collections import Counter
-from importlib import metadata
 from pathlib import Path
 
 HERE = Path(__file__).parent
+sys.path.insert(0, str(HERE.parent))
+
+from profiled import facts  # noqa: E402
+
 BEFORE = "one_step", "speeds", "cube_roots", "column_sums"
 AFTER = "all_steps", "field_speeds", "cube_roots32", "piece_sums"
 SECTIONS = {  # section → the rows to keep
@@ -66,15 +68,6 @@ def run(*command: str) -> str:
         command, cwd=HERE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
     )
     return done.stdout
-
-
-def facts() -> str:
-    gpu = run("nvidia-smi", "--query-gpu=name,driver_version", "--format=csv,noheader")
-    name, driver = gpu.strip().splitlines()[0].split(", ")
-    ncu = re.search(r"Version (\S+)", run("ncu", "--version"))
-    packages = (f"{p} {metadata.version(p)}" for p in ("torch", "numba", "numba-cuda"))
-    versions = [f"driver {driver}", f"ncu {ncu[1] if ncu else '?'}", *packages]
-    return f"# {name}, {datetime.date.today()}\n# {', '.join(versions)}\n"
 
 
 def kernels(page: str) -> dict[str, str]:

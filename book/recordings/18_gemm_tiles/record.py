@@ -7,14 +7,15 @@ warp: 4096 cubed / 32 of them in a product.
 
 import argparse
 import csv
-import datetime
-import re
 import subprocess
 import sys
-from importlib import metadata
 from pathlib import Path
 
 HERE = Path(__file__).parent
+sys.path.insert(0, str(HERE.parent))
+
+from profiled import facts  # noqa: E402
+
 N = 4096
 NAMES = "naive", "coalesced", "unsigned", "tiles of 16", "tiles of 32", "C++", "C++, 32"
 SHOWN = (0, 1, 2, 5), (3, 4, 6)  # side by side
@@ -52,15 +53,6 @@ WAITS = {
 def run(*command: str) -> str:
     done = subprocess.run(command, cwd=HERE, stdout=subprocess.PIPE, text=True)
     return done.stdout
-
-
-def facts() -> str:
-    gpu = run("nvidia-smi", "--query-gpu=name,driver_version", "--format=csv,noheader")
-    name, driver = gpu.strip().splitlines()[0].split(", ")
-    ncu = re.search(r"Version (\S+)", run("ncu", "--version"))
-    packages = (f"{p} {metadata.version(p)}" for p in ("torch", "numba", "numba-cuda"))
-    versions = [f"driver {driver}", f"ncu {ncu[1] if ncu else '?'}", *packages]
-    return f"# {name}, {datetime.date.today()}\n# {', '.join(versions)}\n"
 
 
 def table(rows: list[dict[str, str]]) -> str:
