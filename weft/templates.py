@@ -103,7 +103,6 @@ def written_out(
     ast.increment_lineno(tree, first - 1)
     made = dict(scope)
     exec(compile(tree, function.__code__.co_filename, "exec"), made)
-    scope |= {function.__name__: made[function.__name__]}
     result: types.FunctionType = made[function.__name__]
     return result
 
@@ -123,6 +122,11 @@ class _Unroll(ast.NodeTransformer):
             return None
         return value if isinstance(value, int) else None
 
+    def all(self, statements: Iterable[ast.stmt]) -> list[ast.stmt]:
+        """Visit statements, each of which may become several."""
+        made = [self.visit(statement) for statement in statements]
+        return [n for m in made for n in (m if isinstance(m, list) else [m])]
+
     def visit_For(self, node: ast.For) -> Any:
         call, target = node.iter, node.target
         if (
@@ -141,10 +145,8 @@ class _Unroll(ast.NodeTransformer):
             body: list[ast.stmt] = []
             for turn in range(*limits):  # type: ignore[arg-type]
                 inner = _Unroll(self._unroll, {**self._numbers, target.id: turn})
-                for statement in node.body:
-                    filled = _Fill(target.id, turn).visit(copy.deepcopy(statement))
-                    made = inner.visit(filled)
-                    body += made if isinstance(made, list) else [made]
+                fill = _Fill(target.id, turn)
+                body += inner.all(fill.visit(copy.deepcopy(n)) for n in node.body)
             return body
         self.generic_visit(node)
         return node
@@ -154,10 +156,7 @@ class _Unroll(ast.NodeTransformer):
         if value is None:
             self.generic_visit(node)
             return node
-        body: list[ast.stmt] = []
-        for statement in node.body if value else node.orelse:
-            made = self.visit(statement)
-            body += made if isinstance(made, list) else [made]
+        body = self.all(node.body if value else node.orelse)
         return body or ast.copy_location(ast.Pass(), node)
 
 
