@@ -523,6 +523,34 @@ def test_wrong(function, kind):
     assert check(function, **EXERCISE).kind == kind
 
 
+def launched(blocks: int, threads: int, fetch: bool = True) -> Any:
+    def function(x, out, s, t):
+        d_x = cuda.to_device(x, stream=s)
+        double[blocks, threads, s](d_x, d_x)
+        if fetch:
+            d_x.copy_to_host(out, stream=s)
+        s.synchronize()
+        if not fetch:
+            out[:] = 2 * x
+
+    return function
+
+
+@pytest.mark.parametrize(
+    ("function", "message"),
+    [
+        (launched(4, 32), ""),
+        (launched(64, 16), "A block has 16 threads; 32 are wanted."),
+        (launched(4096, 32), "131,072 threads are launched for 64 elements."),
+        (launched(4, 32, False), "Nothing comes back from the device"),
+    ],
+)
+def test_what_is_launched_and_what_comes_back(function, message):
+    verdict = check(function, **EXERCISE, limits={"traffic": 1, "block": 32})
+    assert verdict.message.startswith(message)
+    assert bool(verdict) == (not message)
+
+
 def test_a_kernel_is_no_host_function():
     verdict = check(double, **EXERCISE)
     assert verdict.kind == "type"

@@ -52,8 +52,9 @@ def check(
         `pageable`, `device_like`, `stream`, and so on.
     result: the parameter that holds the results when the function has returned; "" for
         the value that it returns.
-    limits: {"traffic": most bytes over the bus, in those that must; "overlap": how many
-        times as fast as one thing after the other, in the model, on the last size}.
+    limits: {"traffic": most bytes over the bus, in those that must; "block": fewest
+        threads of a block; "overlap": how many times as fast as one thing after the
+        other, in the model, on the last size}.
     timer: for a function that times another, `work()`: how many ms this takes, and how
         many ms of other work are under way when the function is called.
 
@@ -338,11 +339,22 @@ def _limits(
     widest = max((a.itemsize for a in arrays), default=got.itemsize)
     back = got.size * min(got.itemsize, widest)  # no wider than what went in
     needed = sum(a.nbytes for a in arrays) + back
+    brought = sum(
+        r.stop - r.start
+        for o in machine.operations
+        if o.kind == "copy out"
+        for r in o.reads
+    )
+    if "traffic" in limits and brought < back:
+        raise Failed(wording.made_here(name, brought, back))
     if moved > limits.get("traffic", np.inf) * needed:
         wide = str(got.dtype) if got.itemsize > widest else ""
         raise Failed(wording.traffic(name, machine, moved, needed, wide))
     if "traffic" in limits:
         facts.append(f"{moved:,} bytes over the bus, no more than there must be")
+    for place, threads in machine.launches:
+        if threads < limits.get("block", 1):
+            raise Failed(wording.small_blocks(name, place, threads, limits["block"]))
     factor = machine.one_by_one / machine.end
     pageable = any(o.pageable for o in machine.operations)
     if "overlap" in limits and (pageable or factor < limits["overlap"]):

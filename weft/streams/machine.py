@@ -150,6 +150,7 @@ class Machine:
         self.operations: list[Operation] = []
         self.conflicts: list[Conflict] = []
         self.waits: list[Wait] = []
+        self.launches: list[tuple[Place, int]] = []  # and the threads of a block
         self.implicit: list[tuple[str, Place]] = []  # host arrays given to kernels
         self.strays: list[tuple[Place, str]] = []  # events in the default stream
         self.pins: list[Place] = []  # where pinned memory was made

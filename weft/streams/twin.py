@@ -6,6 +6,7 @@ itself stays as it is. So host code is judged in the same way with and without a
 
 import contextlib
 import linecache
+import math
 import re
 import sys
 import time
@@ -18,7 +19,7 @@ import numpy as np
 from weft.checking.exercise import is_kernel
 from weft.simulator import record
 from weft.simulator.binding import python_function
-from weft.simulator.faults import Place, frame_place
+from weft.simulator.faults import LaunchError, Place, frame_place
 from weft.simulator.launch import parameters
 from weft.simulator.limits import configuration
 from weft.simulator.trace import GLOBAL, READ
@@ -359,6 +360,16 @@ class Kernel:
                 given.append(arg._data)
             else:
                 given.append(plain(arg))
+        grid, block, _, _ = configuration(config)
+        threads, each = math.prod(grid) * math.prod(block), math.prod(block)
+        elements = max((np.size(value) for value in given), default=0)
+        if threads > 16 * max(elements, 4096):  # far too many to simulate
+            raise LaunchError(
+                f"{threads:,} threads are launched for {elements:,} elements",
+                "The guard keeps the others from doing harm, but the GPU still has to "
+                "start them.",
+            )
+        machine.launches.append((machine.where(), each))
         bare = (parts[0], parts[1], 0, *parts[3:])
         trace, _ = record(self._kernel, bare, tuple(given))
         reads, writes = self._touched(names, given, trace)

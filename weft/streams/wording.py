@@ -167,6 +167,31 @@ def serial(name: str, machine: Machine, wanted: float) -> Verdict:
     )
 
 
+def made_here(name: str, brought: int, needed: int) -> Verdict:
+    """Word a result that is right, and has not come from the device."""
+    come = f"{brought:,} bytes come" if brought else "Nothing comes"
+    return Verdict(
+        name,
+        "wrong-value",
+        f"{come} back from the device, and the result has {needed:,} bytes.",
+        "The values are right, but it is not the kernel that has made them.",
+        headline="not the device's result",
+    )
+
+
+def small_blocks(name: str, place: Place, threads: int, wanted: float) -> Verdict:
+    """Word a launch with fewer threads in a block than were asked for."""
+    return Verdict(
+        name,
+        "launch",
+        f"A block has {threads} thread{'s' * (threads != 1)}; {wanted:g} are wanted.",
+        "A GPU has 32 threads of a block go together. Where a block has fewer, the "
+        "other places stay empty.",
+        [(place, "launched here")],
+        headline="right, but in small blocks",
+    )
+
+
 def traffic(
     name: str, machine: Machine, moved: int, needed: int, wide: str = ""
 ) -> Verdict:
