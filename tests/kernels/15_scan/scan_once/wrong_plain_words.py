@@ -11,7 +11,7 @@ def scan_once(x, out, words, ticket):
     warp, lane = t >> int32(5), t & int32(31)
 
     if t == 0:
-        turn[0] = take(ticket)
+        turn[0] = take_turn(ticket, words)
     cuda.syncthreads()
     tile = turn[0]
 
@@ -29,12 +29,12 @@ def scan_once(x, out, words, ticket):
 
         here = 32 + tile
         if lane == 0:
-            words[here] = pack(SUM, total)
+            words[here] = pack(SUM, total)  # <- here
 
         back = here - 1 - lane
         votes = 0
         while votes == 0:
-            word = words[back]  # <- here
+            word = words[back]
             while flag_of(word) == 0:
                 word = words[back]
             votes = cuda.ballot_sync(FULL, flag_of(word) == ALL)

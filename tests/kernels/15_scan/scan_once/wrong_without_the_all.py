@@ -11,7 +11,7 @@ def scan_once(x, out, words, ticket):
     warp, lane = t >> int32(5), t & int32(31)
 
     if t == 0:
-        turn[0] = take(ticket)
+        turn[0] = take_turn(ticket, words)
     cuda.syncthreads()
     tile = turn[0]
 

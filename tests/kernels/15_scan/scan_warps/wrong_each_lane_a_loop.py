@@ -1,0 +1,13 @@
+# verdict: loads
+# Every lane adds up what lies before it.
+@cuda.jit
+def scan_warps(x, out):
+    """Write the running sums of each 32 neighbours of x into out."""
+    i = cuda.grid(1)
+    value = x[i] if i < x.size else float32(0)
+
+    for k in range(i - cuda.laneid, min(i, x.size)):
+        value += x[k]
+
+    if i < x.size:
+        out[i] = value

@@ -1,0 +1,16 @@
+# verdict: float64
+# A sum begins with 0.
+@cuda.jit
+def scan_warps(x, out):
+    """Write the running sums of each 32 neighbours of x into out."""
+    i = cuda.grid(1)
+    value = x[i] if i < x.size else float32(0)
+
+    value += 0.0  # <- here
+    for delta in (1, 2, 4, 8, 16):
+        left = cuda.shfl_up_sync(FULL, value, delta)
+        if cuda.laneid >= delta:
+            value += left
+
+    if i < x.size:
+        out[i] = value
