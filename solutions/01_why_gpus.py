@@ -116,7 +116,7 @@ check(
     sizes=[32, 1, 50],
     launch=lambda n: (-(-n // 32), 32),
     full=1 << 12,
-    limits={"loads": 2},
+    limits={"loads": 2, "float64": 0},
 )
 
 # %% [markdown] tags=["solution"]
@@ -330,8 +330,8 @@ streams.check(
     spec=lambda celsius: 1.8 * celsius + 32,
     inputs=lambda rng, n: (rng.uniform(-40, 40, n).astype(np.float32),),
     given=lambda bench, celsius: (bench.pageable(celsius),),
-    sizes=[64, 1, 50],
-    limits={"traffic": 1},
+    sizes=[64, 1, 50, 33_000],
+    limits={"traffic": 1, "block": 32},
 )
 
 # %% [markdown] tags=["solution"]
@@ -384,15 +384,18 @@ PARTS = {  # of the CPU's time: send, kernel, fetch
     "c": (0.8, 0.3, 0.8),  # as both copies are
     "s": (0.8, 0.3, 0.2),  # as one of them is
     "f": (0.2, 0.3, 0.8),
+    "t": (0.25, 0.5, 0.25),  # a tie
 }
 
 
 def races(rng):
-    """Make tables of times for four sizes, a letter of PARTS for each."""
+    """Make tables of times, for as many sizes as there are letters of PARTS."""
     tables = []
-    for letters in ("kkww", "kcfw", "kcsw", "kwsw", "wwww", "kkwk"):
-        sizes = 2 ** np.sort(rng.choice(np.arange(4, 14), 4, replace=False))
-        cpu = np.round(sizes * rng.uniform(0.8, 1.2, 4) / 4)
+    four = "kkww", "kcfw", "kcsw", "kwsw", "wwww", "kkwk"
+    for letters in (*four, "kkkww", "wtw"):
+        m = len(letters)
+        sizes = 2 ** np.sort(rng.choice(np.arange(4, 14), m, replace=False))
+        cpu = 4 * np.round(sizes * rng.uniform(0.8, 1.2, m) / 16)
         parts = np.array([PARTS[letter] for letter in letters]).T
         tables.append((sizes, cpu, *np.round(cpu * parts, 1)))
     return tables
@@ -554,6 +557,7 @@ for axes, task in zip(panels, measured, strict=False):
     axes.loglog(sizes, cpu_ms, "s-", label="CPU")
     axes.loglog(sizes, send + kernel + fetch, "o-", label="GPU and copies")
     axes.loglog(sizes, kernel, "^:", label="GPU")
+    axes.set_xscale("log", base=2)
     axes.set_title(task)
     axes.set_xlabel("size")
     axes.grid(alpha=0.3)

@@ -1,0 +1,14 @@
+# verdict: launch
+# Blocks of so many, and 32 of them.
+def converted(celsius):
+    """Return the temperatures in degrees Fahrenheit, worked out by the GPU."""
+    blocks = math.ceil(celsius.size / 32)
+    out = np.zeros_like(celsius)
+    d_celsius = cuda.device_array_like(celsius)
+    d_out = cuda.device_array_like(celsius)
+
+    d_celsius.copy_to_device(celsius)
+    to_fahrenheit[32, blocks](d_celsius, d_out)  # <- here
+    d_out.copy_to_host(out)
+
+    return out
