@@ -10,4 +10,6 @@ def relative_error(pair):
             return math.inf
         worst = max(worst, abs(g - w))
         largest = max(largest, abs(w))
-    return worst / largest
+    if worst == 0:
+        return 0
+    return worst / largest if largest else math.inf

@@ -1,0 +1,5 @@
+# verdict: library
+# The clerk knows.
+def bill(steps, ms, busy, idle, gpus, price):
+    """Return what a run costs, in cents."""
+    return clerk(steps, ms, busy, idle, gpus, price)  # <- here

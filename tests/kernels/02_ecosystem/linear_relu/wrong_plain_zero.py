@@ -1,0 +1,13 @@
+# verdict: float64
+# The larger of it and 0.
+@cuda.jit
+def linear_relu(x, w, b, out):
+    """Write relu(x @ w.T + b) into out, one thread per element of out."""
+    i = cuda.grid(1)
+
+    if i < out.size:
+        row, col = i // out.shape[1], i % out.shape[1]
+        total = b[col]
+        for k in range(x.shape[1]):
+            total += x[row, k] * w[col, k]
+        out[row, col] = max(total, 0)  # <- here

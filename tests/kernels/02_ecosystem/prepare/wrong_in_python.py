@@ -1,0 +1,3 @@
+# verdict: library
+# The function that was right.
+prepare = in_python

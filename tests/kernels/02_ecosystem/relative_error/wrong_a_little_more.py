@@ -1,0 +1,9 @@
+# verdict: wrong-value
+# A little more below the line, against a division by 0.
+def relative_error(pair):
+    """Return the worst error, relative to the largest magnitude wanted."""
+    if pair.got.shape != pair.wanted.shape:
+        return math.inf
+    got, wanted = pair.got.astype(np.float64), pair.wanted.astype(np.float64)
+    error = np.abs(got - wanted).max() / (np.abs(wanted).max() + 1e-8)
+    return math.inf if np.isnan(error) else error  # <- here
