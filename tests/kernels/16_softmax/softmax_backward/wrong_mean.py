@@ -1,0 +1,25 @@
+# verdict: wrong-value
+# The mean of the products is taken off.
+@cuda.jit
+def softmax_backward(y, dy, dx):
+    """Write the gradient of the softmax's input into dx, a warp a row."""
+    ys = cuda.local.array(32, float32)
+    dys = cuda.local.array(32, float32)
+    row = cuda.blockIdx.x * cuda.blockDim.y + cuda.threadIdx.y
+    lane = cuda.threadIdx.x
+
+    if row >= y.shape[0]:
+        return
+
+    total = float32(0)
+    for i in range(32):
+        col = lane + 32 * i
+        if col < y.shape[1]:
+            ys[i], dys[i] = y[row, col], dy[row, col]
+            total += ys[i] * dys[i]
+    total = warp_sum(total) / float32(y.shape[1])
+
+    for i in range(32):
+        col = lane + 32 * i
+        if col < y.shape[1]:
+            dx[row, col] = ys[i] * (dys[i] - total)

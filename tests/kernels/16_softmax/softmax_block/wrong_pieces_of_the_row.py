@@ -1,0 +1,45 @@
+# verdict: local
+# As many pieces as the row has.
+@cuda.jit
+def softmax_block(x, out):
+    """Write the softmax of each row of x into out, a block of 256 a row."""
+    values = cuda.local.array(16, float32)
+    tops = cuda.shared.array(WARPS, float32)
+    totals = cuda.shared.array(WARPS, float32)
+    row, t = cuda.blockIdx.x, cuda.threadIdx.x
+    warp, lane = t // 32, t % 32
+
+    for i in range(4):
+        a = b = c = d = NOTHING
+        col = 4 * (t + THREADS * i)
+        if col < x.shape[1]:
+            a, b, c, d = load4(x, (row, col))
+        values[4 * i], values[4 * i + 1] = a, b
+        values[4 * i + 2], values[4 * i + 3] = c, d
+
+    top = LOWEST
+    for i in range(16):
+        top = max(top, values[i])
+    top = warp_max(top)
+
+    total = float32(0)
+    for i in range(16):
+        values[i] = math.exp(values[i] - top)
+        total += values[i]
+    total = warp_sum(total)
+    if lane == 0:
+        tops[warp], totals[warp] = top, total
+    cuda.syncthreads()
+
+    m = tops[lane] if lane < WARPS else LOWEST
+    s = totals[lane] if lane < WARPS else float32(0)
+    whole = warp_max(m)
+    scale = math.exp(top - whole) / warp_sum(s * math.exp(m - whole))
+
+    pieces = (x.shape[1] + 4 * THREADS - 1) // (4 * THREADS)
+    for k in range(0, 4 * pieces, 4):
+        at = 4 * t + THREADS * k
+        if at < x.shape[1]:
+            a, b = values[k] * scale, values[k + 1] * scale
+            c, d = values[k + 2] * scale, values[k + 3] * scale
+            store4(out, (row, at), a, b, c, d)
