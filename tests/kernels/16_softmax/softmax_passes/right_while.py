@@ -18,7 +18,7 @@ def softmax_passes(x, out):
     while col < cols:
         total += math.exp(x[row, col] - top)
         col += width
-    scale = 1 / block_sum(total)
+    scale = float32(1) / block_sum(total)
 
     col = t
     while col < cols:
