@@ -721,6 +721,54 @@ def test_a_thread_that_loads_too_much_of_shared_memory_is_named() -> None:
     assert "shared memory: 64 loads a thread at most" in repr(verdict(64))
 
 
+def test_too_many_barriers_are_counted() -> None:
+    @cuda.jit
+    def careful(x, out):
+        tile = cuda.shared.array(64, float32)
+        t = cuda.threadIdx.x
+        tile[t] = x[t + 64 * cuda.blockIdx.x]
+        cuda.syncthreads()
+        total = float32(0)
+        for k in range(64):
+            total += tile[k]
+            cuda.syncthreads()
+        if t == 0:
+            out[cuda.blockIdx.x] = total
+
+    def verdict(most: int) -> Verdict:
+        return check(
+            careful,
+            spec=lambda x: x.reshape(-1, 64).sum(axis=1),
+            inputs=lambda rng, n: rng.random(n, np.float32),
+            sizes=[64, 192],
+            launch=lambda n: (n // 64, 64),
+            limits={"barriers": most},
+        )
+
+    refused = verdict(64)
+    assert refused.kind == "barriers"
+    assert "wait for each other 65 times; 64 times would do" in refused.message
+    assert refused.line == careful.py_func.__code__.co_firstlineno + 9
+    assert refused.places[0][1] == "64 barriers of a block"
+    assert "barriers: 65 in a block at most" in repr(verdict(65))
+
+
+def test_a_kernel_without_barriers_has_none() -> None:
+    @cuda.jit
+    def ones(out):
+        out[cuda.grid(1)] = float32(1)
+
+    verdict = check(
+        ones,
+        spec=lambda: np.ones(64, np.float32),
+        inputs=lambda rng: (),
+        sizes=[()],
+        launch=lambda: (2, 32),
+        limits={"barriers": 0},
+    )
+    assert "barriers: 0 in a block at most" in repr(verdict)
+
+
 def test_a_kernel_may_load_nothing() -> None:
     @cuda.jit
     def ones(out):

@@ -1,5 +1,10 @@
 """What the check of a plain Python function says."""
 
+from typing import Any
+
+import numpy as np
+import pytest
+
 from weft import check
 
 
@@ -32,3 +37,66 @@ def test_a_long_text_is_named_by_its_first_line() -> None:
     assert verdict.message == (
         'lines("ld.global.f32 %f1, [%rd8]; …" (2 lines)) returns 0 and should return 2.'
     )
+
+
+def counted(n: int) -> int:
+    return sum(1 for _ in range(n))
+
+
+@pytest.mark.parametrize("again", [lambda f: f, lambda f: lambda n: f(n)])
+def test_a_function_may_not_ask_its_spec(again: Any) -> None:
+    asked = again(counted)
+
+    def count(n):
+        return asked(n)
+
+    verdict = check(count, spec=counted, inputs=[(3,), (5,)])
+    assert verdict.kind == "library"
+    assert "has `counted` do the work" in verdict.message
+    assert verdict.places[0][0].text == "return asked(n)"
+
+
+def spectrum_by_inverse(x):
+    return np.conj(np.fft.ifft(np.conj(x))) * len(x)
+
+
+def spectrum_by_import(x):
+    from numpy.fft import fftn
+
+    return fftn(x)
+
+
+def spectrum(x):
+    places = np.arange(len(x))
+    return np.exp(-2j * np.pi * np.outer(places, places) / len(x)) @ x
+
+
+def spectrum_of(function: Any) -> Any:
+    return check(
+        function,
+        spec=np.fft.fft,
+        inputs=lambda rng: [(rng.random(8),), (rng.random(3),)],
+        without=("numpy.fft",),
+    )
+
+
+def test_what_a_library_has_ready_may_be_ruled_out() -> None:
+    assert spectrum_of(spectrum)
+    for function, called, line in (
+        (spectrum_by_inverse, "numpy.fft.ifft", 1),
+        (spectrum_by_import, "numpy.fft.fftn", 3),
+    ):
+        verdict = spectrum_of(function)
+        assert verdict.kind == "library"
+        assert f"`{called}`" in verdict.message
+        assert verdict.line == function.__code__.co_firstlineno + line
+    assert spectrum_of(np.fft.fft).kind == "library"
+
+
+def test_an_error_while_a_function_is_watched_is_its_own() -> None:
+    def endless(n):
+        return endless(n - 1)
+
+    verdict = check(endless, spec=counted, inputs=[(3,)], without=("numpy.fft",))
+    assert verdict.kind == "exception"
+    assert verdict.places[0][0].text == "return endless(n - 1)"

@@ -11,7 +11,15 @@ from typing import Any
 import numpy as np
 
 from weft import compiling, lesson
-from weft.checking import compiled, cost, extra_case, full_size, functions, simulated
+from weft.checking import (
+    compiled,
+    cost,
+    extra_case,
+    full_size,
+    functions,
+    otherwise,
+    simulated,
+)
 from weft.checking.exercise import Exercise, is_kernel
 from weft.checking.outcome import refuse_stale, settled
 from weft.checking.simulated import Failed
@@ -34,6 +42,8 @@ def check(
     limits: dict[str, Any] | None = None,
     unseen: bool = True,
     because: Callable[..., str] | None = None,
+    constants: Sequence[dict[str, Any]] = (),
+    without: tuple[str, ...] = (),
 ) -> Verdict:
     """Check a learner's function and say what is wrong with it.
 
@@ -50,15 +60,20 @@ def check(
     limits: {"sectors": most per global request, "bank_conflicts": most extra passes per
         shared request, "lanes": fewest lanes of a warp per request on average,
         "loads", "shared_loads": most loads from global and from shared memory by one
-        thread, "atomics": most atomic operations on global memory by the whole launch,
-        "load_bytes", "store_bytes": fewest bytes a lane moves at a time on average, in
-        global memory, "float64": most lines that compute in it without need, "local":
-        most bytes of local memory that a thread has in PTX, "size": size to count on}.
+        thread, "barriers": most that a block passes, "atomics": most atomic operations
+        on global memory by the whole launch, "load_bytes", "store_bytes": fewest bytes
+        a lane moves at a time on average, in global memory, "float64": most lines that
+        compute in it without need, "local": most bytes of local memory that a thread
+        has in PTX, "size": size to count on}.
     unseen: also run a size that is not listed, between those that are, with data that
         belong to the learner's source; for a function, arguments likewise.
     because: for a function that answers questions or returns a number, `(*arguments,
         answer)` → why this answer is wrong, "" if nobody knows. For questions
         `weft.lesson.answers` gives it, with spec and inputs.
+    constants: other values of global names that the kernel and its launch use, a dict
+        each time: with each of them the last size has to be right as well.
+    without: for a function, modules whose functions it may not call, such as
+        "numpy.fft". It may never call its spec.
 
     Returns a Verdict, true if all is well. Where the environment has WEFT_STRICT=1, a
     failure raises CheckFailed. Raises ValueError if the exercise itself is wrong.
@@ -77,6 +92,8 @@ def check(
             limits or {},
             unseen,
             because,
+            constants,
+            without,
         )
     )
 
@@ -94,13 +111,17 @@ def _verdict(
     limits: dict[str, Any],
     unseen: bool,
     because: Callable[..., str] | None,
+    constants: Sequence[dict[str, Any]],
+    without: tuple[str, ...],
 ) -> Verdict:
     name = getattr(function, "__name__", repr(function))
     refuse_stale(name)
     if kernel is not None:
         launch = function
     elif launch is None:
-        return _check_function(function, name, spec, inputs, tolerance, unseen, because)
+        return _check_function(
+            function, name, spec, inputs, tolerance, unseen, because, without
+        )
     else:
         kernel = function
         if not is_kernel(kernel):
@@ -120,6 +141,7 @@ def _verdict(
         limits,
         unseen,
         lesson.unseen(name),
+        constants,
     )
     if not exercise.checks_launch:
         compiling.warm_up()
@@ -129,6 +151,7 @@ def _verdict(
     if full is not None and _on_gpu():
         facts += full_size.run(exercise)
     facts += cost.run(exercise, trace)
+    facts += otherwise.run(exercise)
     if leak is not None:
         raise Failed(leak)
     return Verdict(name, "pass", facts=facts)
@@ -142,7 +165,10 @@ def _check_function(
     tolerance: float,
     more: bool,
     because: Callable[..., str] | None,
+    without: tuple[str, ...],
 ) -> Verdict:
+    if functions.belongs(function, without):
+        raise Failed(functions.of_another(name, name, f"{function.__module__}.{name}"))
     if not isinstance(function, FunctionType):
         raise Failed(
             Verdict(
@@ -158,7 +184,7 @@ def _check_function(
         cases += inputs(np.random.default_rng(seed))
     elif more and (extra := extra_case.arguments(cases, seed)) is not None:
         cases.append(extra)
-    facts = functions.run(function, spec, cases, tolerance, because)
+    facts = functions.run(function, spec, cases, tolerance, because, without)
     return Verdict(name, "pass", facts=facts)
 
 

@@ -1,5 +1,7 @@
 """Stage 3: what the accesses cost, counted from a trace."""
 
+from collections import Counter
+
 import numpy as np
 
 from weft.checking.exercise import Exercise
@@ -81,6 +83,8 @@ def run(exercise: Exercise, last: Trace) -> list[str]:
         facts.append(loads(exercise, last))
     if "shared_loads" in exercise.limits:
         facts.append(loads(exercise, last, "shared"))
+    if "barriers" in exercise.limits:
+        facts.append(barriers(exercise, last))
     return facts
 
 
@@ -142,6 +146,33 @@ def too_many_loads(
         [(last.places[int(site)], note)],
         unravel(int(last.thread[mine[0]]), last.block_size),
         unravel(int(last.block[mine[0]]), last.grid_size),
+    )
+
+
+def barriers(exercise: Exercise, last: Trace) -> str:
+    """Count the barriers that the block passes that passes most."""
+    each: Counter[int] = Counter()
+    for (block, _), times in last.barriers.items():
+        each[block] += times
+    ((block, most),) = each.most_common(1) or [(0, 0)]
+    if most > exercise.limits["barriers"]:
+        raise Failed(too_many_barriers(exercise, last, block, most))
+    return f"barriers: {most} in a block at most"
+
+
+def too_many_barriers(
+    exercise: Exercise, last: Trace, block: int, most: int
+) -> Verdict:
+    mine = {place: n for (b, place), n in last.barriers.items() if b == block}
+    worst = max(mine, key=mine.__getitem__)
+    return Verdict(
+        exercise.name,
+        "barriers",
+        f"The threads of a block wait for each other {most:,} times; "
+        f"{exercise.limits['barriers']:g} times would do.",
+        "At a barrier all warps of the block wait for the slowest. What has been "
+        "written since the barrier before, and which other thread reads it?",
+        [(worst, f"{mine[worst]:,} barriers of a block")],
     )
 
 

@@ -34,6 +34,7 @@ class Exercise:
     limits: dict[str, float]
     unseen: bool = True
     lesson_size: tuple[int, ...] = ()  # to be run as the unseen one
+    constants: Sequence[dict[str, Any]] = ()  # to be run with as well
 
     @property
     def name(self) -> str:

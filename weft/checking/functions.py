@@ -1,8 +1,9 @@
 """Checking a plain Python function by the values it returns."""
 
 import ctypes
+import inspect
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from types import FrameType
 from typing import Any
@@ -29,11 +30,13 @@ def run(
     cases: Iterable[Any],
     tolerance: float,
     because: Callable[..., str] | None = None,
+    without: tuple[str, ...] = (),
 ) -> list[str]:
     """Compare `function` with `spec` on every case. Raises `Failed`.
 
     because: `(*arguments, answer)` → why this answer is wrong, "" if nobody knows. A
-    text that is wrong is not told what would be right; a number is.
+    text that is wrong is not told what would be right; a number is. without: modules
+    whose functions it may not call.
     """
     count = 0
     name = function.__name__
@@ -42,7 +45,7 @@ def run(
         wanted = spec(*(widened(a) for a in copies(args)))
         call = f"{name}({', '.join(brief(a) for a in args)})"
         try:
-            got = function(*copies(args))
+            got, borrowed = watched(function, args, spec, without)
         except Exception as error:
             raise Failed(
                 Verdict(
@@ -54,6 +57,8 @@ def run(
             ) from None
         if got is None and has_stub(function):
             raise Failed(begin(name))
+        if borrowed:
+            raise Failed(of_another(name, call, *borrowed))
         try:
             if because is None or not isinstance(wanted, str):
                 compare(name, call, function, got, wanted, tolerance)
@@ -69,6 +74,81 @@ def run(
             raise
         count += 1
     return [f"right on {count} case{'s' * (count != 1)}"]
+
+
+Borrowed = tuple[str, list[tuple[Place, str]]]
+
+
+def watched(
+    function: Callable[..., Any],
+    args: Any,
+    spec: Callable[..., Any],
+    without: tuple[str, ...],
+) -> tuple[Any, Borrowed | None]:
+    """Call `function`; what it returns, and what it calls that does its work.
+
+    That is its spec, or a function of one of the modules `without`.
+    """
+    inner = source_function(function)
+    answer = getattr(inspect.unwrap(spec), "__code__", None)
+    if answer is None or inner is None or answer.co_name == "<lambda>":
+        answer = None  # nobody can call it by a name
+    if inner is None or not (answer or without):
+        return function(*copies(args)), None
+    found: list[Borrowed] = []
+    lines = source(function).splitlines()
+    begin_line = inner.__code__.co_firstlineno
+
+    def caller(frame: FrameType | None) -> list[tuple[Place, str]]:
+        """Where in the learner's function the call comes from."""
+        while frame is not None and frame.f_code is not inner.__code__:
+            frame = frame.f_back
+        if frame is None or not 0 <= frame.f_lineno - begin_line < len(lines):
+            return []
+        text = lines[frame.f_lineno - begin_line].strip()
+        return [(Place(inner.__name__, frame.f_lineno, text), "")]
+
+    def watch(frame: FrameType, event: str, called: Any) -> None:
+        if found or event not in ("call", "c_call"):
+            return
+        module, name = frame.f_globals.get("__name__", ""), frame.f_code.co_name
+        if event == "c_call":
+            module = called.__module__ or getattr(called.__self__, "__name__", "")
+            name = called.__name__
+        for each in without:
+            if f"{module}.".startswith(f"{each}.") and not name.startswith(("_", "<")):
+                found.append((f"{each}.{name}", caller(frame)))
+        if event == "call" and frame.f_code is answer and not found:
+            found.append((spec.__name__, caller(frame)))
+
+    before = sys.getprofile()
+    sys.setprofile(watch)
+    try:
+        got = function(*copies(args))
+    except Exception:  # may be for the watching, if the stack was nearly used up
+        sys.setprofile(before)
+        return function(*copies(args)), None
+    finally:
+        sys.setprofile(before)
+    return got, found[0] if found else None
+
+
+def belongs(function: Any, modules: tuple[str, ...]) -> bool:
+    """Whether a function is one of these modules'."""
+    module = f"{getattr(function, '__module__', '')}."
+    return any(module.startswith(f"{each}.") for each in modules)
+
+
+def of_another(
+    name: str, call: str, called: str, places: Sequence[tuple[Place, str]] = ()
+) -> Verdict:
+    return Verdict(
+        name,
+        "library",
+        f"{call} has `{called}` do the work.",
+        "What that function does is what this exercise asks you to write.",
+        list(places),
+    )
 
 
 def ended(function: Callable[..., Any], args: Any) -> list[tuple[Place, str]]:

@@ -9,6 +9,7 @@ import contextlib
 import struct
 import sys
 from array import array as numbers
+from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -132,7 +133,8 @@ class Trace:
     that is no matter of data ("known") and of relaxed loads and stores ("relaxed": READ
     and WRITE in `operation`), `flops` the floating-point operations of each line.
     `blocks` of `all_blocks` were written down. `partial` lists the barriers that a
-    block passed without some of its threads: block, place, and who came. `extents`
+    block passed without some of its threads: block, place, and who came. `barriers`
+    gives for block and place how often the block passed the barrier there. `extents`
     gives for each array where it begins, and its shape, () for one whose elements do
     not follow one another.
     """
@@ -158,6 +160,7 @@ class Trace:
     blocks: int
     all_blocks: int
     partial: list[tuple[int, Place, frozenset[int]]] = field(default_factory=list)
+    barriers: Counter[tuple[int, Place]] = field(default_factory=Counter)
     extents: list[tuple[int, tuple[int, ...]]] = field(default_factory=list)
 
     def of_views(self, name: str) -> Columns:
@@ -267,6 +270,7 @@ class TracedRun(Run):
         self._sample = sample(self._blocks)
         self._noted: set[int] = set()
         self._partial: list[tuple[int, tuple[CodeType, int], frozenset[int]]] = []
+        self._passed: Counter[tuple[int, tuple[CodeType, int]]] = Counter()
 
     # Arrays
 
@@ -411,6 +415,8 @@ class TracedRun(Run):
         if self._fenced:
             self._share_fences(threads)
         block = threads[0].block
+        if scope == "block":
+            self._passed[block.number, threads[0].waiting.site] += 1
         if scope == "block" and len(threads) < len(block.threads):
             came = frozenset(t.number for t in threads)
             self._partial.append((block.number, threads[0].waiting.site, came))
@@ -613,8 +619,16 @@ class TracedRun(Run):
                 (block, place(*site, self.lines[site[0]]), came)
                 for block, site, came in self._partial
             ],
+            barriers=self._barriers_passed(),
             extents=list(self._extents),
         )
+
+    def _barriers_passed(self) -> Counter[tuple[int, Place]]:
+        """How often each block has passed the barriers of each place."""
+        passed: Counter[tuple[int, Place]] = Counter()
+        for (block, site), times in self._passed.items():
+            passed[block, place(*site, self.lines[site[0]])] += times
+        return passed
 
     def _arithmetic(self, loads: Columns) -> dict[Place, int]:
         """How many floating-point operations each line has done."""
