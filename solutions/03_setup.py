@@ -54,24 +54,32 @@ weft.lab("03_setup")
 # number.value                                          # what stands there now
 # ```
 #
-# Here are three of its functions, played by toys.
+# Here are four of its functions, played by toys.
 
 
 # %% tags=["given"]
+SAID = {}  # function, arguments: its status, and what it leaves in the place
+
+
 class DriverFunction:
     """A function of the driver that answers from a list, or with a status."""
 
-    def __init__(self, name, answers=None, status=0):
-        self.name, self.answers, self.status = name, answers, status
+    def __init__(self, name, answers, status=0):
+        self.name = name
+        for arguments, answer in answers.items():
+            SAID[self, *arguments] = status, answer
 
     def __call__(self, where, *arguments):
-        place = getattr(where, "_obj", None)  # of ctypes.byref
-        if place is None:
-            place = getattr(where, "contents", None)  # of ctypes.pointer
-        if place is None:
-            raise TypeError(f"{self.name} wants a pointer to begin with")
-        place.value = -1 if self.status else self.answers[arguments]
-        return self.status
+        if isinstance(where, ctypes.Array):
+            place = ctypes.c_int.from_buffer(where)  # its first element
+        elif hasattr(where, "_obj"):  # of ctypes.byref
+            place = where._obj
+        else:  # of ctypes.pointer
+            place = getattr(where, "contents", None)
+        if not isinstance(place, (ctypes.c_int, ctypes.c_uint)):
+            raise TypeError(f"{self.name} wants a pointer to an int first")
+        status, place.value = SAID[self, *arguments]
+        return status
 
     def __repr__(self):
         return self.name
@@ -79,10 +87,38 @@ class DriverFunction:
 
 version = DriverFunction("cuDriverGetVersion", {(): 13000})
 attribute = DriverFunction(
-    "cuDeviceGetAttribute", {(16, 0): 132, (16, 1): 40, (75, 0): 9, (76, 0): 0}
+    "cuDeviceGetAttribute",
+    {(16, 0): 132, (16, 1): 40, (75, 0): 9, (76, 0): 0, (38, 0): 52428800},
 )
 count = DriverFunction("cuDeviceGetCount", {(): 2})
-no_gpu = DriverFunction("cuDeviceGetCount", status=100)
+no_gpu = DriverFunction("cuDeviceGetCount", {(): -1}, status=100)
+no_context = DriverFunction("cuCtxGetDevice", {(): 7}, status=201)
+
+
+def told(function, *arguments):
+    """Return what a function answers, or -status."""
+    status, answer = SAID[function, *arguments]
+    return -status or answer
+
+
+def why_not(function, *rest):
+    """Say why the last of `rest` is not what the function answers."""
+    *arguments, got = rest
+    status, left = SAID[function, *arguments]
+    if not status:
+        return (
+            "The status was 0: all went well. The answer is where the pointer "
+            "points."
+        )
+    if got == left:
+        return (
+            "That is what stood in the place. But the status was not 0, and "
+            "then nothing there is of use."
+        )
+    if got == status:
+        return "That is the status. Without a minus it looks like an answer."
+    return "The status was not 0. Which one it was, the caller wants to know."
+
 
 # %% [markdown]
 # Write the function through which you will ask all of them. It makes the place, calls
@@ -111,22 +147,19 @@ def ask(function, *arguments):
 # %%
 check(
     ask,
-    spec=lambda function, *arguments: (
-        -function.status if function.status else function.answers[arguments]
-    ),
+    spec=told,
     inputs=[
         (version,),
         (attribute, 16, 0),
         (attribute, 16, 1),
         (attribute, 75, 0),
         (attribute, 76, 0),
+        (attribute, 38, 0),
         (count,),
         (no_gpu,),
+        (no_context,),
     ],
-    because=lambda function, *_: (
-        f"{function} returned the status {function.status}; its answer is "
-        "where the pointer points."
-    ),
+    because=why_not,
 )
 
 # %% [markdown] tags=["solution"]
@@ -282,6 +315,15 @@ BUNDLES = {  # capability, images: the one used, and why
     ((10, 0), "sm_90a compute_90a"): ("no image", "both are for 9.0 alone"),
     ((10, 3), "sm_100 compute_100 sm_120"): ("sm_100", "the other is for 12.0"),
     ((12, 1), "sm_90 compute_120"): ("compute_120", "9.0 has another major"),
+    ((9, 0), "compute_90"): ("compute_90", "PTX of its own capability"),
+    ((9, 0), "compute_89"): ("compute_89", "PTX of any lower capability"),
+    ((9, 0), "sm_90 compute_80"): ("sm_90", "machine code before PTX"),
+    ((8, 6), "sm_80 compute_86"): ("sm_80", "sm_80 fits, and is machine code"),
+    ((8, 9), "sm_86 sm_80"): ("sm_86", "the higher, wherever it stands"),
+    ((12, 0), "compute_100 compute_90"): ("compute_100", "10.0 is above 9.0"),
+    ((8, 0), "compute_86"): ("no image", "8.6 is newer than 8.0"),
+    ((9, 0), "compute_90a"): ("compute_90a", "made for exactly this GPU"),
+    ((10, 3), "sm_100a compute_90"): ("compute_90", "10.0a is for 10.0 alone"),
 }
 
 
@@ -476,6 +518,32 @@ MIXED = """
     st.global.v2.f64  [%rd7], {%fd1, %fd1};
     atom.global.add.f32 %f2, [%rd8], %f1;
 """
+LINES = {  # an instruction: bytes loaded, bytes stored
+    "ld.global.b16     %rs1, [%rd5];": (2, 0),
+    "ld.global.v2.b32  {%r1, %r2}, [%rd5];": (8, 0),
+    "ld.global.nc.s64  %rd6, [%rd5];": (8, 0),
+    "ld.global.v4.u16  {%rs1, %rs2, %rs3, %rs4}, [%rd5];": (8, 0),
+    "ld.local.f64      %fd1, [%rd5];": (0, 0),
+    "st.global.s8      [%rd7], %rs1;": (0, 1),
+    "st.global.v2.u64  [%rd7], {%rd1, %rd2};": (0, 16),
+    "st.shared.b32     [%r4], %r1;": (0, 0),
+    "// ld.global.f32  %f1, [%rd5];": (0, 0),
+}
+MOVED = {PTX: (8, 4), IN_FOURS: (32, 16), MIXED: (1, 16)}
+
+
+def listings(rng):
+    """Return the three above and one more, drawn by lot."""
+    drawn = [list(LINES)[k] for k in rng.integers(len(LINES), size=20)]
+    text = "".join(f"    {line}\n" for line in drawn)
+    MOVED[text] = tuple(np.sum([LINES[line] for line in drawn], axis=0))
+    return [(ptx,) for ptx in (PTX, IN_FOURS, MIXED, text)]
+
+
+def counted(ptx):
+    """Return what a listing is known to move."""
+    return MOVED[ptx]
+
 
 # %% [markdown]
 # Write a function that counts the bytes that one thread loads from **global** memory
@@ -511,9 +579,8 @@ def global_bytes(ptx):
 # %%
 check(
     global_bytes,
-    spec=lambda ptx: {PTX: (8, 4), IN_FOURS: (32, 16), MIXED: (1, 16)}[ptx],
-    inputs=[(PTX,), (IN_FOURS,), (MIXED,)],
-    unseen=False,
+    spec=counted,
+    inputs=listings,
 )
 
 # %% [markdown] tags=["solution"]

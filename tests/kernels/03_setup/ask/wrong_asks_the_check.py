@@ -1,0 +1,5 @@
+# verdict: library
+# The check knows.
+def ask(function, *arguments):
+    """Return the number that a function of the driver answers, or -status."""
+    return told(function, *arguments)  # <- here

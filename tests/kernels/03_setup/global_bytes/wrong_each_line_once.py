@@ -1,0 +1,11 @@
+# verdict: wrong-value
+# A set of the lines, without the empty ones.
+def global_bytes(ptx):
+    """Return the bytes a thread loads from and stores to global memory."""
+    moved = {"ld": 0, "st": 0}
+    for line in {line.split("//")[0].strip() for line in ptx.splitlines()} - {""}:
+        kind, *rest = line.split()[0].split(".")
+        if kind in moved and rest[0] == "global":
+            values = int(rest[-2][1]) if rest[-2] in ("v2", "v4") else 1
+            moved[kind] += values * int(rest[-1][1:]) // 8
+    return moved["ld"], moved["st"]  # <- here

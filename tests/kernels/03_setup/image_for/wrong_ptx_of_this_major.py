@@ -1,0 +1,14 @@
+# verdict: answer
+# PTX has to have the same major version, too.
+def image_for(capability, images):
+    """Return the image that a GPU of this capability uses, or "no image"."""
+    code, ptx = [], []
+    for image in images:
+        kind, made_for, only = parts(image)
+        if (only and made_for != capability) or made_for > capability:
+            continue
+        if made_for[0] != capability[0]:
+            continue
+        (ptx if kind == "compute" else code).append((made_for, image))
+    found = code or ptx
+    return max(found)[1] if found else "no image"  # <- here
