@@ -1,0 +1,12 @@
+# verdict: race
+# A block has 32 threads.
+@cuda.jit
+def bias_gelu(x, bias, out):
+    """Write the GELU of x + bias into out, four columns a thread."""
+    row, col = cuda.blockIdx.y, 4 * (cuda.blockIdx.x * 32 + cuda.threadIdx.x)
+
+    if col < x.shape[1]:
+        a, b, c, d = load4(x, (row, col))
+        e, f, g, h = load4(bias, col)
+        a, b, c, d = gelu(a + e), gelu(b + f), gelu(c + g), gelu(d + h)
+        store4(out, (row, col), a, b, c, d)  # <- here

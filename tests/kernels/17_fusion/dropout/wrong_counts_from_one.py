@@ -1,0 +1,9 @@
+# verdict: wrong-value
+# The first four has counter 1.
+@cuda.jit
+def dropout(x, state, out):
+    """Write x into out, scaled, a tenth of it dropped; four at a time."""
+    for k in range(cuda.grid(1), x.size // 4, cuda.gridsize(1)):
+        a, b, c, d = load4(x, 4 * k)
+        p, q, r, s = random4(k + 1, state)
+        store4(out, 4 * k, keep(p, a), keep(q, b), keep(r, c), keep(s, d))

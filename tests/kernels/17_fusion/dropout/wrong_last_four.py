@@ -1,0 +1,9 @@
+# verdict: unwritten
+# Room for four more, to be on the safe side.
+@cuda.jit
+def dropout(x, state, out):
+    """Write x into out, scaled, a tenth of it dropped; four at a time."""
+    for k in range(cuda.grid(1), x.size // 4 - 1, cuda.gridsize(1)):
+        a, b, c, d = load4(x, 4 * k)
+        p, q, r, s = random4(k, state)
+        store4(out, 4 * k, keep(p, a), keep(q, b), keep(r, c), keep(s, d))
