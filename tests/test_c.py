@@ -249,6 +249,14 @@ def test_a_compilers_own_rules_are_no_matter():
     assert makefile.SECONDS > 10
 
 
+def test_an_error_that_a_source_asks_for_is_quoted():
+    written, _ = cell("makefile", "build", "a.o: a.c\n    $(CC) -c a.c\n")
+    source = '#error "compiled without $(CFLAGS)"\n'
+    verdict = check(written, files={"a.c": source}, steps=[Step("make")])
+    assert verdict.kind == "make-error"
+    assert verdict.message == "The compiler stops: compiled without $(CFLAGS)."
+
+
 def test_the_processor_has_a_name(tmp_path):
     info = tmp_path / "cpuinfo"
     info.write_text("processor\t: 0\nmodel name\t: Some(R) CPU @ 3 GHz\n")

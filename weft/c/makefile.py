@@ -174,6 +174,9 @@ def _stopped(source: Source, said: str, step: Step) -> Verdict:
             f"Is `{name}` named behind the colon of what is linked, and does the "
             "recipe of its own rule make a file of that name?"
         )
+    elif refused := re.search(r"#error \"?([^\"\n]*)", said):
+        message = f"The compiler stops: {refused[1]}."
+        why = "Which command has to hand over what is missing there?"
     elif "No such file" in said or "not found" in said:
         why = "Look at the spelling: which file does the recipe name, and is it there?"
     elif found and "recipe" not in message:
