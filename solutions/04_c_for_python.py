@@ -164,9 +164,9 @@ check(
     swap,
     "void swap(int *a, int *b)",
     spec=lambda x, y: (y, x),
-    inputs=lambda rng, n: (
-        np.int32(n - rng.integers(1, 5)),
-        np.int32(n - rng.integers(5, 9)),
+    inputs=lambda rng, n: tuple(
+        np.int32(n - rng.integers(least, least + 4))
+        for least in ((1, 5) if n % 2 else (5, 1))
     ),
     sizes=[10, 2**31 - 1],
     call="""
@@ -197,7 +197,8 @@ check(
 # NumPy's `x[::step]` is such a walk. Add up every `step`-th element of `x`, beginning
 # with the first; `n` is the length of `x`, and may be 0.
 #
-# `const` promises not to write to what `x` leads to. Add up in `double`.
+# `const` promises not to write to what `x` leads to. Add up in `double`: the check has
+# numbers that cancel, and a `float` would lose the rest.
 #
 # Stuck? `hint("sum_every")`.
 
@@ -218,14 +219,26 @@ check(
 #     return total;
 # }
 
+# %% tags=["given"]
+def numbers(rng, n, step):
+    """Return n numbers, of which the first and last to be added are large."""
+    x = rng.random(n, np.float32)
+    x[:1] += 2**26
+    x[::step][-1:] -= 2**26  # of double, the small digits are left
+    return x, step
+
+
 # %%
 check(
     sum_every,
     "double sum_every(const float *x, size_t n, size_t step)",
     spec=lambda x, step: x[::step].sum(),
-    inputs=lambda rng, n, step: (rng.random(n, np.float32), step),
+    inputs=numbers,
     sizes=[(8, 1), (9, 2), (100, 7), (0, 3)],
-    call="give(sum_every(x, x_size, step));",
+    call="""
+        sum_every(x, x_size, step);
+        give(sum_every(x, x_size, step));
+    """,
 )
 
 # %% [markdown] tags=["solution"]
@@ -247,7 +260,8 @@ check(
 # are in one block, row after row, so that element (`row`, `col`) is at
 # `row * cols + col`.
 #
-# Multiply one column of the matrix by a factor, in place.
+# Multiply one column of the matrix by a factor, in place. The struct itself stays as it
+# is.
 #
 # Stuck? `hint("scale_column")`.
 
@@ -273,19 +287,25 @@ check(
 check(
     scale_column,
     "void scale_column(struct matrix *m, size_t col, float factor)",
-    spec=lambda x, col, factor: np.where(
-        np.arange(x.shape[1]) == col, x * factor, x
+    spec=lambda x, col, factor: (
+        np.where(np.arange(x.shape[1]) == col, x * factor, x),
+        1,
     ),
     inputs=lambda rng, m, n: (
         rng.random((m, n), np.float32),
         int(rng.integers(n)),
-        np.float32(3),
+        np.float32(rng.uniform(2, 9)),
     ),
     sizes=[(4, 4), (3, 7), (9, 2), (1, 1)],
     call="""
         struct matrix m = {x, x_rows, x_cols};
         scale_column(&m, col, factor);
         give_all(x, x_rows * x_cols);
+
+        int same = m.data == x && m.rows == x_rows && m.cols == x_cols;
+        give(same);
+        if (!same)
+            printf("m itself is another than before the call");
     """,
 )
 
@@ -355,17 +375,32 @@ check(
     make_rows,
     "float **make_rows(size_t rows, size_t cols);\n"
     "void free_rows(float **x, size_t rows)",
-    spec=lambda rows, cols: tuple(np.zeros((rows, cols), np.float32)),
+    spec=lambda rows, cols: (*np.zeros((rows, cols), np.float32), 1),
     inputs=lambda rng, rows, cols: (rows, cols),
     sizes=[(3, 4), (5, 2), (2, 33), (1, 1)],
     call="""
+        float **other = make_rows(rows, cols);
+        for (size_t i = 0; i < rows; i++)
+            for (size_t j = 0; j < cols; j++)
+                other[i][j] = 1;
+
+        size_t __sanitizer_get_current_allocated_bytes(void);
+        size_t before = __sanitizer_get_current_allocated_bytes();
         float **x = make_rows(rows, cols);
+        size_t bytes = __sanitizer_get_current_allocated_bytes() - before;
+        size_t needed = rows * sizeof(float *) + rows * cols * sizeof(float);
+
         for (size_t i = 0; i < rows; i++) {
             give_all(x[i], cols);
             for (size_t j = 0; j < cols; j++)
                 x[i][j] = 1;
         }
+        int modest = bytes <= needed + needed / 2 + 16;
+        give(modest);
+        if (!modest)
+            printf("%zu bytes asked for, %zu needed", bytes, needed);
         free_rows(x, rows);
+        free_rows(other, rows);
     """,
 )
 
@@ -425,7 +460,7 @@ check(
     inputs=lambda rng, count, size: (
         rng.integers(0, 256, (count, size), np.uint8),
     ),
-    sizes=[(6, 4), (5, 8), (4, 24), (7, 1), (1, 3)],
+    sizes=[(6, 4), (5, 8), (4, 24), (7, 1), (9, 1000), (1, 3)],
     call="""
         reverse(x, x_rows, x_cols);
         give_all(x, x_rows * x_cols);
@@ -585,6 +620,9 @@ check(
     files={
         "stats.h": "double mean(const double *x, int n);\n",
         "stats.c": """
+            #ifndef __OPTIMIZE__
+            #error "compiled without $(CFLAGS)"
+            #endif
             #include "stats.h"
             double mean(const double *x, int n)
             {
@@ -594,6 +632,9 @@ check(
             }
             """,
         "main.c": """
+            #ifndef __OPTIMIZE__
+            #error "compiled without $(CFLAGS)"
+            #endif
             #include <stdio.h>
             #include "stats.h"
             int main(void)

@@ -1,0 +1,21 @@
+// verdict: pass
+// A NULL behind the last row, as in argv.
+#include <stdlib.h>
+
+float **make_rows(size_t rows, size_t cols)
+{
+    float **x = calloc(rows + 1, sizeof(float *));
+
+    for (size_t i = 0; i < rows; i++) {
+        x[i] = calloc(cols, sizeof(float));
+    }
+    return x;
+}
+
+void free_rows(float **x, size_t rows)
+{
+    for (size_t i = 0; i < rows; i++) {
+        free(x[i]);
+    }
+    free(x);
+}

@@ -1,0 +1,16 @@
+// verdict: wrong-value
+// A factor is a whole number.
+#include <stddef.h>
+
+struct matrix {
+    float *data;
+    size_t rows, cols;
+};
+
+void scale_column(struct matrix *m, size_t col, float factor)
+{
+    int times = factor;
+    for (size_t row = 0; row < m->rows; row++) {
+        m->data[row * m->cols + col] *= times;  // <- here
+    }
+}
