@@ -563,6 +563,10 @@ if library.exists():
 # NumPy's two operations are loops in C as well. The first writes a million squares to
 # memory, and the second reads them again; the C loop never stores them. To do in one
 # pass what would be two is called *fusion*, and chapter 17 is about it.
+#
+# NumPy may be ahead all the same. Its loops take several numbers with one instruction;
+# ours adds one after the other, in the order that we wrote, and each addition waits for
+# the one before.
 
 # %% [markdown]
 # ## 6 · A Makefile
