@@ -9,6 +9,7 @@ import bisect
 import contextlib
 import contextvars
 import dis
+import functools
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -109,6 +110,12 @@ class Block:
         self.warps = [
             self.threads[i : i + WARP] for i in range(0, len(self.threads), WARP)
         ]
+
+
+@functools.lru_cache(64)
+def instructions(code: CodeType) -> list[int]:
+    """Where the instructions of `code` begin."""
+    return [i.offset for i in dis.get_instructions(code)]
 
 
 class Pause:
@@ -216,7 +223,7 @@ class Run:
         code, lasti = site
         key = id(code) + lasti  # within a code object lie its bytes
         if key not in self._starts:
-            offsets = [i.offset for i in dis.get_instructions(code)]
+            offsets = instructions(code)
             self._starts[key] = code, offsets[bisect.bisect(offsets, lasti) - 1]
         return self._starts[key]
 

@@ -777,6 +777,19 @@ class Traced1(Traced):
 
     __slots__ = ()
 
+    def __getitem__(self, index: Any) -> Any:
+        run = self._run
+        site = run.site(sys._getframe(1))
+        try:
+            special = run.atomic or run.relaxing or self._whole
+            if index >= 0 and run.noting and not special:
+                found = self._data[index]
+                run.log.extend((site, self._number, index, 0))
+                return found
+        except (TypeError, ValueError, IndexError):
+            pass
+        return self._load(index, site)
+
     def __setitem__(self, index: Any, value: Any) -> None:
         run = self._run
         try:
@@ -797,6 +810,20 @@ class Traced2(Traced):
     """Two dimensions, likewise."""
 
     __slots__ = ()
+
+    def __getitem__(self, index: Any) -> Any:
+        run = self._run
+        site = run.site(sys._getframe(1))
+        try:
+            i, j = index
+            special = run.atomic or run.relaxing or self._whole
+            if i >= 0 <= j and run.noting and not special:
+                found = self._data[index]
+                run.log.extend((site, self._number, i, j))
+                return found
+        except (TypeError, ValueError, IndexError):
+            pass
+        return self._load(index, site)
 
     def __setitem__(self, index: Any, value: Any) -> None:
         run = self._run
