@@ -6,13 +6,14 @@ capability that they know; a line that computes in float64 for nothing is found 
 """
 
 import linecache
+import re
 from typing import Any
 
 import numpy as np
 
 from weft import compiling
 from weft.checking.exercise import Exercise, source_function
-from weft.checking.simulated import Failed, fresh
+from weft.checking.simulated import Failed, elsewhere, fresh, source
 from weft.checking.verdict import Verdict
 from weft.compiling import Outcome
 from weft.compiling.words import explain
@@ -77,7 +78,7 @@ def refused(exercise: Exercise, outcome: Outcome) -> Verdict:
         "type",
         message,
         why,
-        [(place, "")] if place else [],
+        [(place, elsewhere(exercise, place))] if place else [],
         headline="Numba cannot compile it for a GPU",
     )
 
@@ -93,7 +94,7 @@ def float64(exercise: Exercise, places: list[Place]) -> Verdict:
         "`0.1` is a float64 to Numba, and so is the quotient of two integers, or the "
         "sum of an integer and a float32: whatever meets one of them becomes a float64 "
         "too. Where does the first come from?",
-        [(place, "computed in float64") for place in places],
+        [(place, noted(exercise, "computed in float64", place)) for place in places],
     )
 
 
@@ -112,15 +113,31 @@ def in_local_memory(exercise: Exercise, outcome: Outcome) -> Verdict:
         "constant, so that it can be unrolled. Otherwise the last step of compilation "
         "leaves the array in memory, or looks for the register by comparing: slow "
         "either way. Which index here is not known before the kernel runs?",
-        [(place, "in local memory") for place in places[:2]],
+        [(place, noted(exercise, "in local memory", place)) for place in places[:2]],
     )
 
 
 def place_of(exercise: Exercise, at: tuple[str, int]) -> Place:
     filename, line = at
+    text = linecache.getline(filename, line).strip()
+    return Place(function_at(exercise, *at), line, text, file=filename)
+
+
+def function_at(exercise: Exercise, filename: str, line: int) -> str:
+    """The function to which a line belongs: the kernel, or one that it calls."""
     fn = source_function(exercise.kernel)
-    name = fn.__name__ if fn else exercise.name
-    return Place(name, line, linecache.getline(filename, line).strip())
+    if fn is not None and filename == fn.__code__.co_filename:
+        after = line - fn.__code__.co_firstlineno
+        if 0 <= after < len(source(fn).splitlines()):
+            return fn.__code__.co_name
+    for above in range(line, 0, -1):
+        if found := re.match(r"\s*def (\w+)", linecache.getline(filename, above)):
+            return found[1]
+    return exercise.name
+
+
+def noted(exercise: Exercise, note: str, place: Place) -> str:
+    return ", ".join(filter(None, (note, elsewhere(exercise, place))))
 
 
 def is_double(arg: Any) -> bool:

@@ -6,7 +6,7 @@ import numpy as np
 
 from weft.checking.exercise import Exercise
 from weft.checking.hazards import unravel
-from weft.checking.simulated import Failed, trace
+from weft.checking.simulated import Failed, add_calls, configure, trace
 from weft.checking.verdict import Verdict
 from weft.counters import Line, count
 from weft.simulator.columns import Columns
@@ -38,6 +38,22 @@ def run(exercise: Exercise, last: Trace) -> list[str]:
         return []
     size = exercise.limits.get("size", exercise.sizes[-1])
     last = last if size == exercise.sizes[-1] else trace(exercise, size)
+    try:
+        return counted(exercise, last)
+    except Failed as failed:
+        verdict, case = failed.verdict, exercise.case(size)
+        verdict.rows = [first_of(last, place) for place, _ in verdict.places]
+        add_calls(exercise, case, configure(exercise, case), verdict, False)
+        raise
+
+
+def first_of(last: Trace, place: Place) -> int:
+    """The first access of a line, by row."""
+    here = np.array([p == place for p in last.places])[last.site]
+    return int(np.argmax(here))
+
+
+def counted(exercise: Exercise, last: Trace) -> list[str]:
     lines = count(last)
     facts = []
     plain = [n for n in lines if not n.shared and not n.atomic]

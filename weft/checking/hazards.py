@@ -61,6 +61,15 @@ def certain(kernel: str, trace: Trace, config: Any, when: str) -> Verdict | None
     return _race(kernel, trace, race, config, when)
 
 
+def lines_of(places: list[Place], kernel: str) -> str:
+    """'line 3, 4 of `block_sum`': the lines, those of the kernel first."""
+    own = sorted({p.line for p in places if p.function == kernel})
+    others = sorted({(p.line, p.function) for p in places if p.function != kernel})
+    return "line " + ", ".join(
+        [*map(str, own), *(f"{line} of `{function}`" for line, function in others)]
+    )
+
+
 def unravel(rank: int, size: tuple[int, int, int]) -> tuple[int, ...]:
     """The index of the `rank`-th thread of a block, or block of a grid."""
     x, y = size[:2]
@@ -146,8 +155,8 @@ def _race(kernel: str, trace: Trace, race: Race, config: Any, when: str) -> Verd
         late = first if came else second
         notes[0 if came else 1] += ", which did not wait"
         question = (
-            f"The barrier on line {barrier[0].line} does not help: {late} never comes "
-            "to it. Which threads of the block do?"
+            f"The barrier on {lines_of([barrier[0]], kernel)} does not help: {late} "
+            "never comes to it. Which threads of the block do?"
         )
     return Verdict(
         kernel,
@@ -158,6 +167,7 @@ def _race(kernel: str, trace: Trace, race: Race, config: Any, when: str) -> Verd
         when=when,
         headline=headline,
         topic=_topic(race),
+        rows=[one.row, two.row],
     )
 
 
@@ -267,4 +277,5 @@ def _unwritten(
         unravel(access.block, grid),
         when,
         headline=f"{missing.space} memory is read before it is written",
+        rows=[access.row],
     )

@@ -12,8 +12,7 @@ from weft.checking import extra_case, hazards
 from weft.checking.compare import Difference, difference
 from weft.checking.exercise import Case, Exercise, is_kernel, source_function
 from weft.checking.verdict import Verdict
-from weft.simulator import Fault, LaunchError, Place, record
-from weft.simulator.faults import CALLED_WITH
+from weft.simulator import Fault, LaunchError, Place, calls, record
 from weft.simulator.launch import Launch
 from weft.simulator.limits import configuration
 from weft.simulator.memory import poison
@@ -51,6 +50,14 @@ def run_case(
     exercise: Exercise, case: Case, config: Any, backwards: bool = False
 ) -> "Done":
     """Run one case and look at all it did. Raises `Failed`."""
+    try:
+        return look_at(exercise, case, config, backwards)
+    except Failed as failed:
+        add_calls(exercise, case, config, failed.verdict, backwards)
+        raise
+
+
+def look_at(exercise: Exercise, case: Case, config: Any, backwards: bool) -> "Done":
     if exercise.checks_launch:
         excessive(exercise, case, config)
 
@@ -116,12 +123,11 @@ def left_early(trace: Trace) -> list[str]:
     GPUs have allowed it since compute capability 7.0: CUDA C++ Programming Guide,
     "Synchronization Functions" and "Compute Capability 7.x".
     """
-    lines = sorted({place.line for _, place, _ in trace.partial})
-    if not lines:
+    if not trace.partial:
         return []
-    which = ", ".join(map(str, lines))
+    which = hazards.lines_of([place for _, place, _ in trace.partial], trace.name)
     return [
-        f"note: not all threads of a block come to the barrier on line {which}; the "
+        f"note: not all threads of a block come to the barrier on {which}; the "
         "others have ended, or a GPU would wait for them. It is safer where all come"
     ]
 
@@ -415,6 +421,7 @@ def wrong_value(
     if row is not None:
         grid, block, _, _ = configuration(config)
         verdict.places = [(accesses.places[accesses.site[row]], "stored here")]
+        verdict.rows = [row]
         verdict.thread = hazards.unravel(int(accesses.thread[row]), block)
         verdict.block = hazards.unravel(int(accesses.block[row]), grid)
         stores = accesses.stores(name, byte)
@@ -430,19 +437,66 @@ def wrong_value(
 
 
 def from_fault(exercise: Exercise, fault: Fault, when: str) -> Verdict:
-    notes = [""] * len(fault.places)
-    if fault.kind in CALLED_WITH:
-        notes[1:] = ["called here"] * (len(notes) - 1)
     return Verdict(
         exercise.name,
         fault.kind,
         sentence(fault.message),
         fault.why,
-        list(zip(fault.places, notes, strict=True)),
+        [(place, "called here" * place.calls) for place in fault.places],
         fault.thread,
         fault.block,
         when,
     )
+
+
+def add_calls(
+    exercise: Exercise, case: Case, config: Any, verdict: Verdict, backwards: bool
+) -> None:
+    """Where a line of `verdict` is not the kernel's, say whose, and who called it.
+
+    Where that has not been written down, the case is run once more.
+    """
+    others = [
+        (p, row) for (p, _), row in zip(verdict.places, verdict.rows, strict=False)
+    ]
+    wanted = frozenset(row for p, row in others if elsewhere(exercise, p))
+    found: dict[int, list[Place]] = {}
+    if wanted:
+        given = (*case.inputs, *fresh(exercise, case))
+        readonly = frozenset(range(len(case.inputs)))
+        found = calls(
+            exercise.kernel,
+            config,
+            given,
+            wanted,
+            readonly=readonly,
+            backwards=backwards,
+        )
+    ways: list[list[Place]] = [[] for _ in verdict.places]
+    for k, (place, row) in enumerate(others):
+        at, *way = found.get(row, [place])
+        if (at.function, at.line) == (place.function, place.line):
+            ways[k] = way
+    places = []
+    for k, ((place, note), way) in enumerate(zip(verdict.places, ways, strict=True)):
+        places.append((place, note))
+        if way not in ways[k + 1 :]:  # one call for both comes after both
+            places += [(call, "called here") for call in way]
+    verdict.places = [
+        (place, ", ".join(filter(None, (note, elsewhere(exercise, place)))))
+        for place, note in places
+    ]
+
+
+def elsewhere(exercise: Exercise, place: Place) -> str:
+    """In which other function a line is, '' for one of the kernel's."""
+    inner = source_function(exercise.kernel)
+    if inner is None or not place.file:
+        return ""
+    code = inner.__code__
+    if place.file != code.co_filename:
+        return f"in `{place.function}`, of another cell"
+    return "" if place.function == code.co_name else f"in `{place.function}`"
 
 
 def sentence(text: str) -> str:

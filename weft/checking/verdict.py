@@ -154,6 +154,7 @@ class Verdict:
     `kind` names the outcome in one word, `message` says what happened, `why` explains.
     `places` are source lines, each with a note; `facts` what a passing kernel did.
     `headline` and `topic` (in READ_ON) say more exactly what `kind` says in general.
+    `rows` are the accesses in the trace that the first of the places belong to.
     """
 
     name: str
@@ -167,6 +168,7 @@ class Verdict:
     facts: list[str] = field(default_factory=list)
     headline: str = ""
     topic: str = ""
+    rows: list[int] = field(default_factory=list)
 
     def __bool__(self) -> bool:
         return self.kind == "pass"

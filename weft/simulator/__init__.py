@@ -6,6 +6,6 @@ Numba runs its own simulator.
 """
 
 from .faults import Fault, LaunchError, Place
-from .launch import Launch, record, simulate
+from .launch import Launch, calls, record, simulate
 
-__all__ = ["Fault", "Launch", "LaunchError", "Place", "record", "simulate"]
+__all__ = ["Fault", "Launch", "LaunchError", "Place", "calls", "record", "simulate"]

@@ -204,7 +204,7 @@ class Counted:
     notes: tuple[tuple[Place, int], ...] = ()
 
 
-_counted: dict[tuple[types.CodeType, bool], Counted] = {}
+_counted: dict[tuple[types.CodeType, str, bool], Counted] = {}
 _MOST_NOTES = 50_000  # in all functions of one launch
 
 
@@ -213,7 +213,7 @@ def counted(fn: types.FunctionType, noting: bool = False) -> Counted:
 
     Without source (a function made by `exec`) the code is returned as it is.
     """
-    key = fn.__code__, noting
+    key = fn.__code__, fn.__code__.co_filename, noting  # equal code of two cells
     if key not in _counted:
         _counted[key] = _count(fn, noting)
     return _counted[key]
@@ -257,19 +257,22 @@ def _count(fn: types.FunctionType, noting: bool) -> Counted:
         if c.co_name == fn.__name__
         and c.co_varnames[: c.co_argcount] == code.co_varnames[: code.co_argcount]
     )
-    places = [node_place(fn.__name__, node, lines) for node in notes.nodes]
+    file = fn.__code__.co_filename
+    places = [node_place(fn.__name__, node, lines, file) for node in notes.nodes]
     noted = tuple(zip(places, notes.flops, strict=True))
     return Counted(found, lines, notes.first, noted)
 
 
-def node_place(function: str, node: ast.expr, lines: dict[int, str]) -> Place:
+def node_place(
+    function: str, node: ast.expr, lines: dict[int, str], file: str
+) -> Place:
     """The source place of a node whose lines count as the learner's do."""
     full = lines.get(node.lineno, "")
     expression = ""
     if node.end_lineno == node.lineno:
         part = full.encode()[node.col_offset : node.end_col_offset]
         expression = part.decode(errors="replace")
-    return Place(function, node.lineno, full.strip(), expression)
+    return Place(function, node.lineno, full.strip(), expression, file)
 
 
 def refuse_computed_shapes(

@@ -1,6 +1,7 @@
 """What can go wrong in a simulated kernel, as one exception with a place."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from itertools import zip_longest
 from types import CodeType, FrameType
 
 from weft.tracebacks import called_at
@@ -12,17 +13,16 @@ class Place:
 
     `line` counts as the learner's editor does (1 is the first line of the cell or
     file), `text` is that line without its indentation, `expression` the part of it
-    that was being evaluated ('' where Python does not say).
+    that was being evaluated ('' where Python does not say). `file` is the cell or file.
+    A place that `calls` is the line that called the function of the place before it.
     """
 
     function: str
     line: int
     text: str = ""
     expression: str = ""
-
-
-# Faults of a device function that its arguments may have led to.
-CALLED_WITH = ("endless-loop", "type")
+    file: str = field(default="", compare=False)
+    calls: bool = field(default=False, compare=False)
 
 
 @dataclass
@@ -32,7 +32,7 @@ class Fault(Exception):
     `kind` is one of the verdict kinds of `weft.checking`; `message` says what happened
     in one sentence, `why` explains it. `thread` and `block` are indices (see `axes`),
     None where the fault belongs to no single thread. `places` lists the source lines
-    concerned, the most telling first.
+    concerned, the most telling first; each may be followed by the calls that led there.
     """
 
     kind: str
@@ -49,7 +49,10 @@ class Fault(Exception):
         parts = [self.message]
         if self.thread is not None:
             parts.append(f"thread {named(self.thread)}, block {named(self.block)}")
-        parts += [f"line {p.line}: {p.text}" for p in self.places]
+        for place, after in zip_longest(self.places, self.places[1:]):
+            inner = after is not None and after.calls
+            where = f" of `{place.function}`" if inner else ""
+            parts.append(f"line {place.line}{where}: {place.text}")
         if self.why:
             parts.append(self.why)
         return "\n  ".join(parts)
@@ -99,7 +102,14 @@ def place(code: CodeType, lasti: int, lines: dict[int, str]) -> Place:
     expression = ""
     if start is not None and end is not None and end_line == line:
         expression = full.encode()[start:end].decode(errors="replace")
-    return Place(code.co_name, line, full.strip(), expression)
+    return Place(code.co_name, line, full.strip(), expression, code.co_filename)
+
+
+def led_to(places: list[Place]) -> list[Place]:
+    """Mark the places after the first as calls, the nearest first; each once."""
+    return [
+        replace(place, calls=k > 0) for k, place in enumerate(dict.fromkeys(places))
+    ]
 
 
 def frame_place(frame: FrameType, lines: dict[int, str]) -> Place:

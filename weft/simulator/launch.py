@@ -1,5 +1,6 @@
 """Launching a kernel in the simulator: its arguments in, its writes out."""
 
+import contextlib
 import inspect
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -9,10 +10,10 @@ from typing import Any
 import numpy as np
 
 from .binding import python_function
-from .faults import Fault
+from .faults import Fault, Place
 from .limits import configuration
 from .scheduler import Run
-from .trace import Trace, TracedRun
+from .trace import CalledRun, Trace, TracedRun
 
 
 @dataclass
@@ -93,6 +94,33 @@ def record(
         kernel, config, args, readonly=readonly, watched=watched, make_run=make
     )
     return runs[0].trace(), launch
+
+
+def calls(
+    kernel: Any,
+    config: Any,
+    args: tuple[Any, ...],
+    rows: frozenset[int],
+    *,
+    readonly: frozenset[int] = frozenset(),
+    backwards: bool = False,
+) -> dict[int, list[Place]]:
+    """Run as `record` did, and say which calls led to some accesses of its trace.
+
+    Gives for each of `rows` where it was made, and the lines that called the function
+    there, the nearest first.
+    """
+    runs: list[CalledRun] = []
+
+    def make(*given: Any) -> CalledRun:
+        run = CalledRun(rows, *given)
+        run.backwards = backwards
+        runs.append(run)
+        return run
+
+    with contextlib.suppress(Fault):
+        simulate(kernel, config, args, readonly=readonly, make_run=make)
+    return runs[0].calls if runs else {}
 
 
 def parameters(fn: FunctionType, args: tuple[Any, ...]) -> list[str]:

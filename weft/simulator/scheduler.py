@@ -21,7 +21,7 @@ from greenlet import getcurrent, greenlet
 
 from ..intrinsics import Misaligned
 from .binding import Bound
-from .faults import CALLED_WITH, Fault, Place, axes, frame_place, named, place
+from .faults import Fault, Place, axes, frame_place, led_to, named, place
 from .limits import WARP, Dim
 from .memory import Array, poison, wrap
 from .namespace import Cuda, Dim3
@@ -437,7 +437,7 @@ class Run:
                 "barrier, at which the others wait",
                 "It lets them go on when all threads of all blocks have come; those "
                 "that have nothing to do must come as well.",
-                [self._site(live[0])],
+                self._stop(live[0]),
                 live[0],
             )
         self.met(live, "grid")
@@ -481,18 +481,19 @@ class Run:
     def fault(self, kind: str, message: str, why: str = "") -> NoReturn:
         """Raise a `Fault` at the line where the current thread is.
 
-        An endless loop, and a type that Numba refuses, may come from what a device
-        function was given: then the lines that called it follow.
+        After a line of a device function follow those that called it.
         """
-        frame: FrameType | None = sys._getframe(1)
-        places = []
+        self._fault_at(kind, message, why, self.places(sys._getframe(1)))
+
+    def places(self, frame: FrameType | None) -> list[Place]:
+        """Where the learner is, at or above `frame`, and the calls that led there."""
+        found = []
         while frame is not None:
-            if lines := self.lines.get(frame.f_code):
-                places.append(frame_place(frame, lines))
+            lines = self.lines.get(frame.f_code)
+            if lines and not frame.f_code.co_name.startswith("<"):
+                found.append(frame_place(frame, lines))
             frame = frame.f_back
-        if kind not in CALLED_WITH:
-            del places[1:]
-        self._fault_at(kind, message, why, places)
+        return led_to(found)
 
     def _fault_at(
         self,
@@ -540,27 +541,36 @@ class Run:
                 "many of them is a loop."
             )
         thread, block = self._names_of(self.current)
-        return Fault(kind, message, why, thread, block, places[:1])
+        return Fault(kind, message, why, thread, block, led_to(places))
 
     def _site(self, thread: Thread) -> Place:
         code, lasti = thread.waiting.site
         return place(code, lasti, self.lines.get(code, {}))
 
+    def _stop(self, thread: Thread) -> list[Place]:
+        """Where `thread` waits, and the calls that led there."""
+        return [self._site(thread), *self.places(thread.glet.gr_frame)[1:]]
+
+    def _line(self, thread: Thread) -> str:
+        """'line 7', or 'line 7 of `block_sum`': where `thread` waits."""
+        at = self._site(thread)
+        own = at.function == self.call.__name__
+        return f"line {at.line}" + ("" if own else f" of `{at.function}`")
+
     def _mixed_barriers(self, live: list[Thread]) -> NoReturn:
         first = live[0]
         other = next(t for t in live if t.waiting.site != first.waiting.site)
         here = [t for t in live if t.waiting.site == first.waiting.site]
-        places = [self._site(first), self._site(other)]
-        places.sort(key=lambda p: p.line)
+        stops = sorted((self._stop(t) for t in (first, other)), key=lambda s: s[0].line)
         self._fault_at(
             "barrier",
             f"{listed(here, self.block)} of the block wait{'s' * (len(here) == 1)} at "
-            f"the barrier on line {self._site(first).line}, but thread "
+            f"the barrier on {self._line(first)}, but thread "
             f"{named(axes(other.index, self.block))} waits "
-            f"at the one on line {self._site(other).line}",
+            f"at the one on {self._line(other)}",
             "A barrier lets a block go on when all its threads have reached the same "
             "one. Threads that took different branches never meet.",
-            places,
+            [*stops[0], *stops[1]],
             first,
         )
 
@@ -574,7 +584,7 @@ class Run:
             f"in this {reader.waiting.name}",
             "What it would get is undefined: lane "
             f"{absent.source} is not in the mask, or has already returned.",
-            [self._site(reader)],
+            self._stop(reader),
             reader,
         )
 
@@ -604,11 +614,11 @@ class Run:
             )
         ]
         other = missing[0]
-        places = [self._site(thread)]
+        places = self._stop(thread)
         elsewhere = ""
         if not isinstance(other.waiting, Pause):
-            places.append(self._site(other))
-            elsewhere = f"; lane {other.lane} waits on line {places[1].line}"
+            places += self._stop(other)
+            elsewhere = f"; lane {other.lane} waits on {self._line(other)}"
         self._fault_at(
             "warp",
             f"a {call.name} with the mask 0x{call.mask:08x} waits for lane"

@@ -10,7 +10,7 @@ import struct
 import sys
 from array import array as numbers
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from types import CodeType, FrameType
@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from .columns import Columns
-from .faults import Place, place
+from .faults import Fault, Place, place
 from .limits import WARP, Dim
 from .memory import Array, Record
 from .noting import LOAD, SUMS
@@ -235,7 +235,7 @@ class TracedRun(Run):
     look: Callable[[Trace], None] | None = None
 
     def __init__(self, *args: Any) -> None:
-        self.log: list[int] = []
+        self.log = self.new_log()
         self._packed: list[Columns] = []
         self._kept = 0
         self._next_look = _LOOK
@@ -271,6 +271,9 @@ class TracedRun(Run):
         self._noted: set[int] = set()
         self._partial: list[tuple[int, tuple[CodeType, int], frozenset[int]]] = []
         self._passed: Counter[tuple[int, tuple[CodeType, int]]] = Counter()
+
+    def new_log(self) -> list[int]:
+        return []
 
     # Arrays
 
@@ -655,6 +658,42 @@ class TracedRun(Run):
                 code, at = self._instructions[_MOST_SITES - 1 - number]
                 places.append(place(code, at, self.lines[code]))
         return places, renamed
+
+
+class CalledRun(TracedRun):
+    """A launch run again, to learn which calls led to the accesses `wanted`, by row.
+
+    `calls` has for each row the place of the access and of the calls. The run ends
+    with `Enough` when it has all of them.
+    """
+
+    def __init__(self, wanted: frozenset[int], *args: Any) -> None:
+        self.wanted = wanted
+        self.calls: dict[int, list[Place]] = {}
+        super().__init__(*args)
+
+    def new_log(self) -> list[int]:
+        return _Log(self)
+
+
+class _Log(list[int]):
+    """A log that looks who writes into it."""
+
+    def __init__(self, run: CalledRun) -> None:
+        super().__init__()
+        self._run = run
+
+    def extend(self, entry: Iterable[int]) -> None:
+        run = self._run
+        if run.rows in run.wanted:
+            run.calls[run.rows] = run.places(sys._getframe(1))
+            if len(run.calls) == len(run.wanted):
+                raise Enough("seen", "the run has shown what was asked for")
+        super().extend(entry)
+
+
+class Enough(Fault):
+    """Ends a `CalledRun`."""
 
 
 def sample(blocks: int, most: int = MOST_BLOCKS) -> frozenset[int]:

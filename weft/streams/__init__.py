@@ -177,7 +177,9 @@ def _call(
             Verdict(name, "launch", f"{fault.message}.", fault.why, places, when=when)
         ) from None
     except Fault as fault:
-        places = [(p, "in the kernel") for p in fault.places]
+        places = [
+            (p, "called here" if p.calls else "in the kernel") for p in fault.places
+        ]
         places += [(p, "launched here") for p, _ in raised_at(fault, function)]
         raise Failed(
             Verdict(
