@@ -61,6 +61,27 @@ def certain(kernel: str, trace: Trace, config: Any, when: str) -> Verdict | None
     return _race(kernel, trace, race, config, when)
 
 
+def misled(kernel: str, trace: Trace, config: Any, when: str) -> Verdict | None:
+    """What may have led to a wrong index: an integer of a block read too early.
+
+    None if none has been.
+    """
+
+    def index(access: Access) -> bool:
+        dtype = trace.dtypes[int(trace.array[access.row])]
+        return access.operation == READ and dtype.kind in "iu"
+
+    race = races(trace)
+    if race is not None and race.space == "shared":
+        if index(race.first) or index(race.second):
+            return _race(kernel, trace, race, config, when)
+        return None
+    missing = unwritten(trace)
+    if missing is not None and missing.space == "shared" and index(missing.access):
+        return _unwritten(kernel, trace, missing, config, when)
+    return None
+
+
 def lines_of(places: list[Place], kernel: str) -> str:
     """'line 3, 4 of `block_sum`': the lines, those of the kernel first."""
     own = sorted({p.line for p in places if p.function == kernel})

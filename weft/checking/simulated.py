@@ -66,8 +66,16 @@ def look_at(exercise: Exercise, case: Case, config: Any, backwards: bool) -> "Do
         if found is not None:
             raise Failed(found)
 
+    def failed(trace: Trace, fault: Fault) -> None:
+        """Name the read that was too early before the index that came of it."""
+        if fault.kind not in ("out-of-bounds", "negative-index"):
+            return
+        found = hazards.misled(exercise.name, trace, config, case.label)
+        if found is not None:
+            raise Failed(found)
+
     try:
-        done = traced(exercise, case, config, look, backwards)
+        done = traced(exercise, case, config, look, backwards, failed)
     except Fault as fault:
         helpers = device_functions(exercise.kernel)
         if any(has_stub(helper) for helper in helpers.values()):
@@ -153,8 +161,9 @@ def traced(
     config: Any,
     look: Callable[[Trace], None] | None = None,
     backwards: bool = False,
+    failed: Callable[[Trace, Fault], None] | None = None,
 ) -> Done:
-    """Run one case under a trace; the last two as in `record`. Raises `Fault`."""
+    """Run one case under a trace; the last three as in `record`. Raises `Fault`."""
     outputs = fresh(exercise, case)
     count = len(case.inputs)
     names = parameter_names(exercise.kernel)[count:]
@@ -167,6 +176,7 @@ def traced(
         fresh=frozenset(names if exercise.out is None else ()),
         look=look,
         backwards=backwards,
+        failed=failed,
     )
     return Done(accesses, outputs, launch)
 

@@ -75,12 +75,14 @@ def record(
     fresh: frozenset[str] = frozenset(),
     look: Callable[[Trace], None] | None = None,
     backwards: bool = False,
+    failed: Callable[[Trace, Fault], None] | None = None,
 ) -> tuple[Trace, Launch]:
     """Run `kernel[config](*args)` as `simulate` does, and write down its accesses.
 
     `fresh` are the names of parameters whose arrays hold nothing before the launch.
     `look` is called with the trace so far, now and then where it gets long. With
-    `backwards` the last block is run first.
+    `backwards` the last block is run first. `failed` is called with the trace so far
+    and the fault that ends it, before that is raised.
     """
     runs: list[TracedRun] = []
 
@@ -90,9 +92,14 @@ def record(
         runs.append(run)
         return run
 
-    launch = simulate(
-        kernel, config, args, readonly=readonly, watched=watched, make_run=make
-    )
+    try:
+        launch = simulate(
+            kernel, config, args, readonly=readonly, watched=watched, make_run=make
+        )
+    except Fault as fault:
+        if failed is not None and runs:
+            failed(runs[0].trace(so_far=True), fault)
+        raise
     return runs[0].trace(), launch
 
 
