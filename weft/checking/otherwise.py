@@ -22,7 +22,7 @@ from weft.checking.simulated import Failed, configure, run_case
 from weft.checking.verdict import Verdict
 from weft.simulator import Place
 
-TRIES = 12  # of names in the place of numbers
+TRIES = 8  # of names in the place of numbers
 LINES = 6  # that a verdict shows
 
 Constants = Mapping[str, Any]
@@ -179,8 +179,9 @@ def worded(
     )
     if not blamed:
         why = (
-            "The measurements compile this kernel with other sizes. Which of its "
-            "numbers follows from one of these names, and is not computed from it?"
+            "The measurements compile this kernel with other sizes, and something in "
+            "it fits the old ones alone: an index, or a number that should follow "
+            "from one of these names and is not computed from it."
         )
     notes: dict[int, list[str]] = {}
     shown = blamed or [n for n in numbers if n.bound] or numbers
@@ -204,7 +205,7 @@ def worded(
         "constants",
         f"With {listed(constants)} it goes wrong: {found.message}",
         why,
-        places[:LINES] or found.places,
+        places[:LINES] if blamed else (found.places + places)[:LINES],
         when=found.when,
     )
 
