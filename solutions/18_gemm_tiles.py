@@ -227,7 +227,7 @@ show_bound("the ideal", 0, 1)
 # `c`. The scalars are float32 as well: a Python `1.0` would be a float64 to Numba, and
 # so would be all that meets it, which is why the launches below say `np.float32(1)`.
 #
-# The sizes of the check are m × n × k × beta.
+# The sizes of the check are m × n × k × beta, where 2 stands for a beta of -2.
 #
 # Stuck? `hint("gemm_naive")`; there are three hints.
 
@@ -253,10 +253,10 @@ def gemm_naive(alpha, a, b, beta, c):
 
 # %% tags=["given"]
 def operands(rng, m, n, k, beta):
-    """Return alpha, a, b and beta."""
+    """Return alpha, a, b and beta; 2 stands for -2."""
     a = rng.random((m, k), np.float32) - np.float32(0.3)
     b = rng.random((k, n), np.float32) - np.float32(0.2)
-    return np.float32(1.5), a, b, np.float32(beta)
+    return np.float32(1.5), a, b, np.float32(beta if beta < 2 else -beta)
 
 
 def before(alpha, a, b, beta):
@@ -687,7 +687,8 @@ for tile in (1, 16, 32, 64, 128):
 # 4. all wait again: nobody may load the next tiles while somebody still reads these.
 #
 # In this exercise 16 divides m, n and k. The check counts a thread's loads from global
-# memory, two for each stop, and allows neither scattered requests nor bank conflicts.
+# memory, two for each stop, and a block's barriers, likewise two. It allows neither
+# scattered requests nor bank conflicts.
 #
 # ```python
 # gemm_tiled(alpha, a, b, beta, c)    # blocks of TILE x TILE threads
@@ -741,7 +742,8 @@ check(
     sizes=[(16, 16, 16, 1), (32, 16, 32, 0), (16, 32, 32, 2)],
     launch=launch_tiles,
     full=(1024, 512, 768, 0),
-    limits={"sectors": 4, "bank_conflicts": 0, "loads": 5, "float64": 0},
+    limits={"sectors": 4, "bank_conflicts": 0, "loads": 5, "float64": 0}
+    | {"barriers": 5},
 )
 
 # %% [markdown] tags=["solution"]
@@ -768,7 +770,8 @@ check(
 # ```
 #
 # Begin with a copy of `gemm_tiled`. Write `TILE` wherever you mean it, and not 16: the
-# measurement below compiles the kernel once more, with 32.
+# measurement below compiles the kernel once more, with 32, and the check runs it with 8
+# and 32 as well.
 #
 # Stuck? `hint("gemm_ragged")`.
 
@@ -812,7 +815,9 @@ check(
     sizes=[(16, 16, 16, 1), (1, 1, 1, 0), (17, 20, 18, 2), (5, 24, 24, 1)],
     launch=launch_tiles,
     full=(1000, 129, 127, 2),
-    limits={"sectors": 4, "bank_conflicts": 0, "loads": 5, "float64": 0},
+    limits={"sectors": 4, "bank_conflicts": 0, "loads": 5, "float64": 0}
+    | {"barriers": 5},
+    constants=[{"TILE": 8}, {"TILE": 32}],
 )
 
 # %% [markdown] tags=["solution"]
@@ -853,8 +858,6 @@ show_bound("C++, of 32", 52 / 32, 3.0)
 def with_tile(kernel, tile):
     """Return a kernel compiled anew, with another TILE."""
     function = kernel.py_func
-    if "TILE" not in function.__code__.co_names:
-        raise ValueError(f"{function.__name__} has a size that is not TILE")
     scope = function.__globals__ | {"TILE": tile}
     return cuda.jit(types.FunctionType(function.__code__, scope))
 
@@ -1039,7 +1042,8 @@ check(
     sizes=[(16, 16, 16, 1), (1, 1, 1, 0), (17, 20, 18, 2), (5, 24, 24, 1)],
     launch=launch_tiles,
     full=(129, 1000, 127, 0),
-    limits={"sectors": 4, "bank_conflicts": 0, "loads": 5, "float64": 0},
+    limits={"sectors": 4, "bank_conflicts": 0, "loads": 5, "float64": 0}
+    | {"barriers": 5},
 )
 
 # %% [markdown] tags=["solution"]

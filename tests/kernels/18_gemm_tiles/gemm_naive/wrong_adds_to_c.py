@@ -1,0 +1,16 @@
+# verdict: wrong-value
+# Add each product to c, atomically; then nothing can get lost.
+@cuda.jit
+def gemm_naive(alpha, a, b, beta, c):
+    """Write alpha * a @ b + beta * c into c, (m, n); a is (m, k)."""
+    row, col = cuda.grid(2)
+
+    if row < c.shape[0] and col < c.shape[1]:
+        total = float32(0)
+        for i in range(a.shape[1]):
+            cuda.atomic.add(c, (row, col), alpha * a[row, i] * b[i, col])
+
+        total *= alpha
+        if beta != 0:
+            total += beta * c[row, col]
+        c[row, col] = total

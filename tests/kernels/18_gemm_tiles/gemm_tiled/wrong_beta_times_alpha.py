@@ -1,0 +1,24 @@
+# verdict: wrong-value
+# Alpha scales what is there in the end.
+@cuda.jit
+def gemm_tiled(alpha, a, b, beta, c):
+    """Write alpha * a @ b + beta * c into c; TILE divides all sizes."""
+    ta = cuda.shared.array((TILE, TILE), float32)
+    tb = cuda.shared.array((TILE, TILE), float32)
+    tx, ty = cuda.threadIdx.x, cuda.threadIdx.y
+    col, row = cuda.grid(2)
+
+    total = float32(0)
+    for start in range(0, a.shape[1], TILE):
+        ta[ty, tx] = a[row, start + tx]
+        tb[ty, tx] = b[start + ty, col]
+        cuda.syncthreads()
+
+        for i in range(TILE):
+            total += ta[ty, i] * tb[i, tx]
+        cuda.syncthreads()
+
+    if beta != 0:
+        total += beta * c[row, col]
+    total *= alpha
+    c[row, col] = total  # <- here
