@@ -74,10 +74,10 @@ weft.lab("19_gemm_registers")
 
 # %% tags=["given"]
 def operands(rng, m, n, k, beta):
-    """Return alpha, a, b and beta."""
+    """Return alpha, a, b and beta; 2 stands for -2."""
     a = rng.random((m, k), np.float32) - np.float32(0.3)
     b = rng.random((k, n), np.float32) - np.float32(0.2)
-    return np.float32(1.5), a, b, np.float32(beta)
+    return np.float32(1.5), a, b, np.float32(beta if beta < 2 else -beta)
 
 
 def before(alpha, a, b, beta):
@@ -102,7 +102,8 @@ def gemm(alpha, a, b, beta):
 # `tb` that it has loaded is used TM times.
 #
 # Here BM = BN = 32, BK = 8, TM = 4, small numbers so that a simulator is quick about
-# it; on a GPU the same kernel is compiled with larger ones. Use the names. A block has
+# it; on a GPU the same kernel is compiled with larger ones. Use the names: the check
+# runs it with other numbers as well, here and in the next two exercises. A block has
 # BM × BN / TM = 256 threads, and each of the two tiles in shared memory has 256
 # elements too: one for each thread to load.
 #
@@ -118,11 +119,14 @@ def gemm(alpha, a, b, beta):
 # ```
 #
 # `cuda.threadIdx.x` is put into an `int32`, the block's first row and column too: what
-# that is good for we shall measure. Stuck? `hint("gemm_1d")`; there are three hints.
+# that is good for we shall measure. The check counts a thread's loads from shared
+# memory, TM + 1 a step, and a block's barriers. Stuck? `hint("gemm_1d")`; there are
+# three hints.
 
 # %% tags=["given"]
 BM, BN, BK = 32, 32, 8  # the block's tile of c, and its stride along k
 TM, TN = 4, 4  # the thread's
+kept = {"float64": 0, "local": 0}  # in registers, and in float32
 
 
 def tiles(m, n, k, beta):
@@ -185,7 +189,10 @@ check(
     sizes=[(32, 32, 16, 1), (1, 1, 1, 0), (37, 20, 11, 2)],
     launch=lambda *size: (tiles(*size), BM * BN // TM),
     full=(1000, 129, 127, 2),
-    limits={"bank_conflicts": 0, "loads": 9, "float64": 0, "local": 0},
+    limits={"bank_conflicts": 0, "loads": 9, "barriers": 5}
+    | {"shared_loads": 96}
+    | kept,
+    constants=[{"BM": 64, "BN": 64, "BK": 4, "TM": 16}],
 )
 
 # %% [markdown] tags=["solution"]
@@ -219,7 +226,6 @@ check(
 
 # %% tags=["given"]
 THREADS = BM * BN // (TM * TN)
-kept = {"float64": 0, "local": 0}  # in registers, and in float32
 
 
 @cuda.jit(device=True)
@@ -296,7 +302,12 @@ check(
     sizes=[(32, 32, 16, 1), (1, 1, 1, 0), (37, 20, 11, 2)],
     launch=lambda *size: (tiles(*size), THREADS),
     full=(1000, 129, 127, 2),
-    limits={"bank_conflicts": 0, "loads": 40} | kept,
+    limits={"bank_conflicts": 0, "loads": 40, "barriers": 5}
+    | {"shared_loads": 144}
+    | kept,
+    constants=[
+        {"BM": 128, "BN": 16, "BK": 16, "TM": 8, "TN": 16, "THREADS": 16}
+    ],
 )
 
 # %% [markdown] tags=["solution"]
@@ -445,7 +456,12 @@ check(
     sizes=[(1, 1, 1, 0), (37, 22, 11, 2), (35, 36, 12, 1)],
     launch=lambda *size: (tiles(*size), THREADS),
     full=(1000, 132, 127, 2),
-    limits={"bank_conflicts": 0, "load_bytes": 16, "store_bytes": 16} | kept,
+    limits={"bank_conflicts": 0, "load_bytes": 16, "store_bytes": 16}
+    | {"shared_loads": 40, "barriers": 5}
+    | kept,
+    constants=[
+        {"BM": 64, "BN": 64, "BK": 4, "TM": 8, "TN": 8, "WIDTH": 68}
+    ],
 )
 
 # %% [markdown] tags=["solution"]

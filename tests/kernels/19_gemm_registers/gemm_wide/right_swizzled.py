@@ -32,7 +32,9 @@ def gemm_wide(alpha, a, b, beta, c):
 
         for p in range(int32(BK)):
             for i in range(0, TM, 4):
-                at = (int32(4) * y + int32(i * (BM // TM))) ^ (p // int32(4) * int32(16))
+                at = (int32(4) * y + int32(i * (BM // TM))) ^ (
+                    p // int32(4) * int32(16)
+                )
                 v = load4(ta, (p, at))
                 for e in range(4):
                     fa[i + e] = v[e]

@@ -1,0 +1,7 @@
+# verdict: wrong-value
+# What stands still.
+def busy(m, n, BM, BN, slots):
+    """Return which share of the work in all waves is wanted."""
+    blocks = -(-m // BM) * -(-n // BN)
+    waves = -(-blocks // slots)
+    return 1 - m * n / (waves * slots * BM * BN)
