@@ -1,0 +1,9 @@
+# verdict: shape
+# The upper half mirrors the lower.
+def dft(x):
+    """Return the discrete Fourier transform of a list of numbers."""
+    n = len(x)
+    root = cmath.exp(-2j * cmath.pi / n)
+    return [
+        sum(x[j] * root ** (j * k % n) for j in range(n)) for k in range(n // 2 + 1)
+    ]

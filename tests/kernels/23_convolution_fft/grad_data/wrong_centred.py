@@ -1,0 +1,15 @@
+# verdict: wrong-value
+# As in exercise 2.
+@cuda.jit
+def grad_data(dy, w, dx):
+    """Write the full convolution of dy with w into dx."""
+    col, row = cuda.grid(2)
+
+    if row < dx.shape[0] and col < dx.shape[1]:
+        value = float32(0)
+        for p in range(w.shape[0]):
+            for q in range(w.shape[1]):
+                i, j = row - p + w.shape[0] // 2, col - q + w.shape[1] // 2
+                if 0 <= i < dy.shape[0] and 0 <= j < dy.shape[1]:
+                    value += dy[i, j] * w[p, q]
+        dx[row, col] = value

@@ -1,0 +1,15 @@
+# verdict: wrong-value
+# Where the whole filter fits.
+@cuda.jit
+def grad_data(dy, w, dx):
+    """Write the full convolution of dy with w into dx."""
+    col, row = cuda.grid(2)
+
+    if row < dx.shape[0] and col < dx.shape[1]:
+        value = float32(0)
+        for p in range(w.shape[0]):
+            for q in range(w.shape[1]):
+                i, j = row - p, col - q
+                if i >= 0 and j >= 0 and i + p < dy.shape[0] and j + q < dy.shape[1]:
+                    value += dy[i, j] * w[p, q]
+        dx[row, col] = value
