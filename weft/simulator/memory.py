@@ -140,6 +140,11 @@ class Array:
                 f"{'s' * (self._data.ndim != 1)}, and {len(parts)} indices were given",
             )
         for axis, part in enumerate(parts):
+            if isinstance(part, (int, np.integer)):
+                size = self._data.shape[axis]
+                if not 0 <= part < size:
+                    self._refuse(parts, axis, int(part), size, verb)
+                continue
             if part is ... or part is None or isinstance(part, (slice, str)):
                 if part is ...:
                     break

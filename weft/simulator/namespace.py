@@ -330,7 +330,7 @@ class Atomic:
         parts = index if isinstance(index, tuple) else (index,)
         if name not in ("exch", "cas") and all(type(part) is int for part in parts):
             kinds.add("known")
-        with self._run.atomically(kinds), np.errstate(all="ignore"):
+        with self._run.atomically(kinds):
             old = array[index]
             if isinstance(old, Array):
                 self._run.fault("type", "an atomic operation needs one element")
