@@ -95,7 +95,7 @@ def shares(x):
 
 
 def scores(rng, rows, cols):
-    """Return scores, a fifth of them -inf, all of row 2; odd rows far below 0."""
+    """Return scores, some -inf, all of row 2 so; odd rows are far below 0."""
     x = rng.normal(0, 40, (rows, cols)).astype(np.float32)
     x[rng.random(x.shape) < 0.2] = -np.inf
     x[:, cols // 2] = 3
