@@ -315,8 +315,13 @@ def test_odd_entries_do_not_break_the_board(tmp_path):
     assert lesson.progress().summary().startswith("1 of 4")
 
 
-def test_inline_text_escapes_html_and_marks_code():
-    assert markup.inline("`a<b>` & *c*") == "<code>a&lt;b&gt;</code> &amp; *c*"
+def test_inline_text_escapes_html_and_marks_code_and_emphasis():
+    assert markup.inline("`a<b>` & *c*") == "<code>a&lt;b&gt;</code> &amp; <em>c</em>"
+
+
+@pytest.mark.parametrize("text", ["2 * 3 * 4", "a*b*c", "`*a` and `*b`", "**", "* *"])
+def test_not_every_asterisk_is_emphasis(text):
+    assert "<em>" not in markup.inline(text)
 
 
 def test_the_real_lessons_are_valid(monkeypatch):

@@ -13,11 +13,15 @@ MUTED = "opacity:.72"
 RULE = "1px solid color-mix(in srgb, currentColor 25%, transparent)"
 
 _code = re.compile(r"`([^`]+)`")
+_emphasis = re.compile(r"(?<![\w*])\*(?=[^\s*])([^*]*[^\s*])\*(?![\w*])")
 
 
 def inline(text: str) -> str:
-    """Return `text` escaped for HTML, with `code` between backticks as code."""
-    return _code.sub(r"<code>\1</code>", html.escape(text))
+    """Return `text` escaped for HTML, with `code` as code and *this* as emphasis."""
+    parts = _code.split(html.escape(text))  # every second one is code
+    parts[::2] = [_emphasis.sub(r"<em>\1</em>", part) for part in parts[::2]]
+    parts[1::2] = [f"<code>{part}</code>" for part in parts[1::2]]
+    return "".join(parts)
 
 
 def plain(text: str) -> str:
