@@ -17,7 +17,7 @@ PAGES = {
     "unwritten": "An output left unwritten",
     "launch": "A launch that does not fit",
     "race": "A race in shared memory",
-    "lost-update": "A race between blocks",
+    "lost-update": "A race that no barrier cures",
     "barrier": "A barrier that not all reach",
     "warp": "A warp operation without its lanes",
     "uninitialised": "Memory that nobody wrote",
