@@ -13,8 +13,8 @@ import weft
 
 from numba import cuda, float32, int32  # isort: skip
 from weft import compiling
-from weft.checking import CheckFailed, check, full_size
-from weft.checking.compare import apart
+from weft.checking import CheckFailed, check, cost, full_size
+from weft.checking.compare import apart, difference
 from weft.checking.exercise import Exercise
 from weft.checking.simulated import Failed
 from weft.checking.verdict import Verdict
@@ -1272,3 +1272,18 @@ def test_two_numbers_are_shown_so_that_they_differ() -> None:
     assert apart(0.351347, 0.351312) == ("0.35135", "0.35131")
     assert apart(2.0, 3.0) == ("2", "3")
     assert apart(7, 8) == ("7", "8")
+
+
+def test_zero_is_shown_without_a_sign() -> None:
+    one = (np.array([k], np.float32) for k in (-0.0, 1.0))
+    found = difference(*one, 1e-5)
+    assert found is not None
+    assert found.sentence("out") == "out[0] is 0 and should be 1."
+
+
+@pytest.mark.parametrize(
+    ("number", "shown"),
+    [(1, "1 load"), (0, "0 loads"), (1024, "1,024 loads"), (2.5, "2.5 loads")],
+)
+def test_one_is_no_plural(number: float, shown: str) -> None:
+    assert cost.several(number, "load") == shown

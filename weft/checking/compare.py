@@ -121,4 +121,4 @@ def show(value: Any, digits: int = 4) -> str:
         return str(bool(value))
     if isinstance(value, (int, np.integer)):
         return str(int(value))
-    return f"{value:.{digits}g}"
+    return f"{value + 0.0:.{digits}g}"  # no -0

@@ -47,6 +47,12 @@ def run(exercise: Exercise, last: Trace) -> list[str]:
         raise
 
 
+def several(number: float, what: str) -> str:
+    """Write how many: `1 load`, `1,024 loads`, `2.5 sectors`."""
+    shown = f"{number:,}" if isinstance(number, int) else f"{number:.3g}"
+    return f"{shown} {what}{'s' * (shown != '1')}"
+
+
 def first_of(last: Trace, place: Place) -> int:
     """The first access of a line, by row."""
     here = np.array([p == place for p in last.places])[last.site]
@@ -65,13 +71,14 @@ def counted(exercise: Exercise, last: Trace) -> list[str]:
         spread = [n for n in spread if not again(last, n, near)]
         if spread:
             raise Failed(too_many_sectors(exercise, max(spread, key=_per_request)))
-        facts.append(f"global memory: {worst.per_request:.3g} sectors per request")
+        moved = several(worst.per_request, "sector")
+        facts.append(f"global memory: {moved} per request")
     worst = max((n for n in lines if n.shared), key=_per_request, default=None)
     if "bank_conflicts" in exercise.limits:
         if worst and worst.per_request > exercise.limits["bank_conflicts"]:
             raise Failed(bank_conflicts(exercise, worst))
         facts.append(
-            f"shared memory: {worst.per_request:.3g} bank conflicts per request"
+            f"shared memory: {several(worst.per_request, 'bank conflict')} per request"
             if worst
             else "shared memory: not used"
         )
@@ -86,7 +93,8 @@ def counted(exercise: Exercise, last: Trace) -> list[str]:
     if "lanes" in exercise.limits and fewest:
         if fewest.lanes_per_request < exercise.limits["lanes"]:
             raise Failed(too_few_lanes(exercise, fewest))
-        facts.append(f"warps: {fewest.lanes_per_request:.3g} lanes per request")
+        took = several(fewest.lanes_per_request, "lane")
+        facts.append(f"warps: {took} per request")
     for store, limit in ((False, "load_bytes"), (True, "store_bytes")):
         mine = [n for n in plain if n.store == store]
         if limit in exercise.limits and mine:
@@ -141,7 +149,7 @@ def loads(exercise: Exercise, last: Trace, memory: str = "global") -> str:
     if most > exercise.limits[limit]:
         mine = rows[each == np.argmax(counts)]
         raise Failed(too_many_loads(exercise, last, mine, memory))
-    return f"{memory} memory: {most} load{'s' * (most != 1)} a thread at most"
+    return f"{memory} memory: {several(most, 'load')} a thread at most"
 
 
 def too_many_loads(
@@ -152,12 +160,12 @@ def too_many_loads(
     sites, times = np.unique(last.site[mine], return_counts=True)
     site = sites[np.argmax(times)]
     array = last.arrays[int(last.array[mine[last.site[mine] == site][0]])]
-    note = f"{int(times.max()):,} loads of {array} by a thread"
+    note = f"{several(int(times.max()), 'load')} of {array} by a thread"
     return Verdict(
         exercise.name,
         "loads",
-        f"One thread loads {len(mine):,} elements from {memory} memory, one after the "
-        f"other; {exercise.limits[limit]:g} would do.",
+        f"One thread loads {several(len(mine), 'element')} from {memory} memory, one "
+        f"after the other; {exercise.limits[limit]:g} would do.",
         why,
         [(last.places[int(site)], note)],
         unravel(int(last.thread[mine[0]]), last.block_size),
@@ -185,10 +193,10 @@ def too_many_barriers(
         exercise.name,
         "barriers",
         f"The threads of a block wait for each other {most:,} times; "
-        f"{exercise.limits['barriers']:g} times would do.",
+        f"{several(exercise.limits['barriers'], 'time')} would do.",
         "At a barrier all warps of the block wait for the slowest. What has been "
         "written since the barrier before, and which other thread reads it?",
-        [(worst, f"{mine[worst]:,} barriers of a block")],
+        [(worst, f"{several(mine[worst], 'barrier')} of a block")],
     )
 
 
@@ -198,25 +206,24 @@ def atomics(exercise: Exercise, lines: list[Line]) -> str:
     done = sum(n.lanes for n in mine)
     if done > exercise.limits["atomics"]:
         raise Failed(too_many_atomics(exercise, max(mine, key=lambda n: n.lanes), done))
-    return f"global memory: {done:,} atomic operation{'s' * (done != 1)}"
+    return f"global memory: {several(done, 'atomic operation')}"
 
 
 def too_many_atomics(exercise: Exercise, line: Line, done: int) -> Verdict:
     return Verdict(
         exercise.name,
         "atomics",
-        f"This launch makes {done:,} atomic operations on global memory; "
+        f"This launch makes {several(done, 'atomic operation')} on global memory; "
         f"{exercise.limits['atomics']:,} would do.",
         "There they meet those of all other blocks, and wait for them. What can a "
         "thread, or the threads of a block, put together first, where no other comes?",
-        [(line.place, f"{line.lanes:,} atomic operations on {line.array}")],
+        [(line.place, f"{several(line.lanes, 'atomic operation')} on {line.array}")],
     )
 
 
 def too_few_lanes(exercise: Exercise, line: Line) -> Verdict:
     verb = "stores to" if line.store else "loads from"
     lanes = f"{line.lanes_per_request:.3g}"
-    plural = "s" * (line.lanes_per_request != 1)
     return Verdict(
         exercise.name,
         "divergence",
@@ -224,7 +231,7 @@ def too_few_lanes(exercise: Exercise, line: Line) -> Verdict:
         "average; the others wait for their turn elsewhere.",
         "Some lanes of the warp have taken another branch. What does the branch depend "
         "on, and is that the same for all 32 lanes?",
-        [(line.place, f"{lanes} lane{plural} per request")],
+        [(line.place, f"{several(line.lanes_per_request, 'lane')} per request")],
     )
 
 
@@ -248,11 +255,12 @@ def too_many_sectors(exercise: Exercise, line: Line) -> Verdict:
     return Verdict(
         exercise.name,
         "sectors",
-        f"Each {verb} {line.array} by a warp moves {line.per_request:.3g} sectors "
-        f"of 32 bytes; {line.ideal / line.requests:.3g} would hold the same data.",
+        f"Each {verb} {line.array} by a warp moves "
+        f"{several(line.per_request, 'sector')} of 32 bytes; "
+        f"{line.ideal / line.requests:.3g} would hold the same data.",
         "Neighbouring lanes of the warp want addresses that are far apart. Which index "
         "changes from one lane to the next?",
-        [(line.place, f"{line.per_request:.3g} sectors per request")],
+        [(line.place, f"{several(line.per_request, 'sector')} per request")],
     )
 
 
@@ -260,7 +268,6 @@ def bank_conflicts(exercise: Exercise, line: Line) -> Verdict:
     verb = "store to" if line.store else "load from"
     best = line.ideal / line.requests
     passes = best + line.per_request
-    plural = "" if line.per_request == 1 else "s"
     lanes = passes / best
     up_to = f"up to {lanes:.2g} lanes" if lanes == int(lanes) else "some lanes"
     mean = "" if passes == int(passes) else " on average"
@@ -272,5 +279,5 @@ def bank_conflicts(exercise: Exercise, line: Line) -> Verdict:
         "want different words of the same bank.",
         "Word w of shared memory lies in bank w mod 32. Which banks do lanes 0, 1 and "
         "2 touch on this line?",
-        [(line.place, f"{line.per_request:.3g} conflict{plural} per request")],
+        [(line.place, f"{several(line.per_request, 'conflict')} per request")],
     )
