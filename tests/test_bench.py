@@ -4,13 +4,14 @@ import contextlib
 import itertools
 import json
 import math
+import re
 import warnings
 from types import SimpleNamespace
 
 import pytest
 
 from weft import bench, device, lesson, timing, units
-from weft.bench import results
+from weft.bench import builds, results
 from weft.device import Device
 from weft.errors import LearnerError
 from weft.timing import Sample
@@ -563,3 +564,58 @@ def test_expect_without_any_rows_says_that_nothing_was_checked(capsys):
     table = bench.Table("a case", (), "bytes", "", "", "No GPU here.", False)
     table.expect("any", at_least=2, times="other")
     assert "Not checked" in capsys.readouterr().out
+
+
+class Compiled:
+    """A Numba kernel's reports, as far as `bench.compiled` asks for them."""
+
+    def __init__(self, registers: int, local: int, shared: int) -> None:
+        self.reports = registers, local, shared
+
+    def get_regs_per_thread(self):
+        return {"first": 1, "last": self.reports[0]}
+
+    def get_local_mem_per_thread(self):
+        return {"first": 1, "last": self.reports[1]}
+
+    def get_shared_mem_per_block(self):
+        return {"first": 1, "last": self.reports[2]}
+
+
+def test_what_was_compiled_is_printed_and_recorded(gpu, place, monkeypatch, capsys):
+    monkeypatch.setenv("WEFT_RESULTS", str(place))
+    bench.compiled("softmax", lambda: {"ours": (Compiled(64, 8, 45_128), 256)})
+    out = capsys.readouterr().out
+    assert "registers  local memory  shared memory  blocks an SM  occupancy" in out
+    assert re.search(r"ours\s+64\s+8 B\s+45128 B\s+4\s+50%", out)
+    (written,) = place.glob("13_shared_memory.*.json")
+    rows = json.loads(written.read_text())["rows"]
+    assert {row["case"]: row["value"] for row in rows} == {
+        "softmax, registers": 64,
+        "softmax, local memory": 8,
+        "softmax, shared memory": 45_128,
+        "softmax, blocks": 4,
+        "softmax, occupancy": 50,
+    }
+    assert builds.lines(builds.from_rows("softmax", rows))[1] in out
+
+
+def test_without_a_gpu_the_reference_gpus_builds_are_shown(no_gpu, monkeypatch, capsys):
+    made = {"ours": builds.Build(64, 8, 45_128, 4, 0.5)}
+    data = {"device": {"name": "a GPU"}, "rows": builds.rows_of("softmax", made)}
+    monkeypatch.setattr(results, "reference", lambda lab: data)
+    bench.compiled("softmax", lambda: pytest.fail("nothing was compiled here"))
+    out = capsys.readouterr().out
+    assert "On a GPU:" in out
+    assert builds.lines(made)[1] in out
+    bench.compiled("another", dict)
+    assert "no such numbers" in capsys.readouterr().out
+
+
+def test_a_kernel_that_was_never_launched_has_no_build():
+    class Never(Compiled):
+        def get_regs_per_thread(self):
+            return {}
+
+    with pytest.raises(ValueError, match="launch it first"):
+        builds.build_of(Never(0, 0, 0), 32, (9, 0))

@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from weft import device, lesson, timing, units
-from weft.bench import ladder, results
+from weft.bench import builds, ladder, results
 from weft.errors import LearnerError
 from weft.timing import CandidateError, Timing
 
@@ -27,6 +27,7 @@ __all__ = [
     "Table",
     "Timing",
     "compare",
+    "compiled",
     "reference",
     "stream",
     "time",
@@ -249,6 +250,32 @@ def compare(
     if lab is not None:
         results.record(lab, _as_results(table))
     return table
+
+
+def compiled(case: str, kernels: Callable[[], Mapping[str, tuple[Any, int]]]) -> None:
+    """Print what the compiler made of kernels, and record it as `compare` does.
+
+    case: what they have in common, the key of the results; kernels: a function that
+    returns name → (a kernel that has run, threads of its blocks), called only where
+    there is a GPU. Without one, prints the reference GPU's numbers.
+    """
+    lab, gpu = lesson.current(), device.find()
+    if gpu.usable:
+        made = {
+            name: builds.build_of(kernel, threads, gpu.capability)
+            for name, (kernel, threads) in kernels().items()
+        }
+        if lab is not None:
+            results.record(lab, builds.rows_of(case, made))
+    else:
+        data = results.reference(lab) if lab is not None else None
+        made = builds.from_rows(case, data["rows"]) if data is not None else {}
+        if not made:
+            print("There is no GPU here, and the reference GPU has no such numbers.")
+            return
+        assert data is not None
+        print(f"There is no GPU here. On {data['device']['name']}:")
+    print("\n".join(builds.lines(made)))
 
 
 def reference(lab: str, case: str, gpu: str = "") -> Table | None:
