@@ -14,7 +14,7 @@ from sphinx.application import Sphinx
 from sphinx.util.docutils import docutils_namespace, patch_docutils
 
 sys.path.insert(0, str(ROOT / "book" / "_ext"))
-from weft_book import cloth, lessons, results, verdict
+from weft_book import cloth, curve, lessons, results, verdict
 from weft_book.citing import letters
 from weft_book.drawing import inline_svg
 
@@ -50,6 +50,8 @@ ROWS = [
         "ratio": 14.8,
         "ceiling": 0.94,
     },
+    {"case": "2^4 float32", "name": "mine", "ms": 1.0, "value": 250.0, "unit": "GB/s"},
+    {"case": "2^5 float32", "name": "mine", "ms": 1.0, "value": 4.5, "unit": "TB/s"},
     {"case": "no ceiling", "name": "slow", "ms": 4.0},
     {"case": "no ceiling", "name": "fast", "ms": 1.0},
 ]
@@ -218,7 +220,7 @@ def test_all_results_are_shown_by_lab(render: Render) -> None:
     assert warnings == []
     assert "13 · demo" in html
     assert "132 SMs" in html
-    assert html.count("weft-ladder") == 2
+    assert html.count("weft-ladder") == len({row["case"] for row in ROWS})
 
 
 def test_cloth_reaches_as_far_as_the_share() -> None:
@@ -235,6 +237,72 @@ def test_cloth_alternates() -> None:
     whole_odd = {x for x, _, _, height in odd if height == cloth.HEIGHT}
     assert whole_even & whole_odd == set()
     assert len(whole_even | whole_odd) == cloth.THREADS
+
+
+CURVE = """```{curve} 13_demo
+:case: {} float32
+:sizes: 2^4, 2^5
+:rows: mine
+:axis: elements
+:alt: A line that <rises>.
+It rises.
+```"""
+
+
+def test_a_curve_is_drawn_in_one_unit(render: Render) -> None:
+    html, warnings = render(CURVE)
+    assert warnings == []
+    points = re.search(r'<polyline points="([^"]+)"', html)
+    assert points is not None
+    low, high = (float(point.split(",")[1]) for point in points[1].split())
+    floor, top = curve.HEIGHT - curve.BOTTOM, curve.TOP
+    assert high == pytest.approx(floor - (floor - top) * 4.5 / 5, abs=0.1)
+    assert low == pytest.approx(floor - (floor - top) * 0.25 / 5, abs=0.1)
+    assert ">TB/s</text>" in html
+    assert 'aria-label="A line that &lt;rises&gt;."' in html
+    assert "It rises." in html
+    assert "NVIDIA H200" in html
+    assert "<script" not in html
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "words"),
+    [
+        (":alt: A line that <rises>.", "", "say in :alt:"),
+        ("{} float32", "2^4 float32", "with {} for the size"),
+        ("2^4, 2^5", "2^4", "two :sizes:"),
+        ("2^4, 2^5", "2^4, 2^6", "no case '2^6 float32'"),
+        (":rows: mine", ":rows: mine, yours", "no 'yours'"),
+        (":rows: mine", ":rows: a, b, c, d", "at most 3 :rows:"),
+    ],
+)
+def test_a_curve_that_cannot_be_drawn_is_a_warning(
+    render: Render, old: str, new: str, words: str
+) -> None:
+    html, warnings = render(CURVE.replace(old, new))
+    assert len(warnings) == 1
+    assert words in warnings[0]
+    assert "<polyline" not in html
+
+
+def test_a_rate_is_what_a_curve_needs(render: Render) -> None:
+    text = CURVE.replace("{} float32", "{} ceiling").replace("2^4, 2^5", "no, no")
+    _, warnings = render(text.replace(":rows: mine", ":rows: slow"))
+    assert len(warnings) == 1
+    assert "has no rate" in warnings[0]
+
+
+@pytest.mark.parametrize("most", [0.04, 0.9, 1.0, 4.7, 9.99, 10.0, 37.0, 640.0])
+def test_the_numbers_of_an_axis_are_few_and_reach_the_top(most: float) -> None:
+    numbers = curve.ticks(most)
+    assert numbers[0] == 0
+    assert numbers[-2] < most <= numbers[-1]
+    assert len(numbers) <= curve.TICKS + 1
+
+
+def test_names_of_lines_that_end_together_stay_apart() -> None:
+    placed = curve.apart({"a": 30.0, "b": 31.0, "c": 29.0, "d": 200.0}, 18)
+    assert placed == {"c": 29.0, "a": 47.0, "b": 65.0, "d": 200.0}
 
 
 SVG = """<?xml version="1.0"?>

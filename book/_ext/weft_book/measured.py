@@ -1,4 +1,4 @@
-"""Numbers that were measured: a role, ladders of bars, the page of all results."""
+"""Numbers that were measured: a role, ladders, curves, the page of all results."""
 
 from html import escape
 from pathlib import Path
@@ -12,7 +12,7 @@ from sphinx.util.docutils import SphinxRole
 
 from weft.bench.results import REFERENCE
 
-from . import cloth, results
+from . import cloth, curve, results
 from .lessons import lesson_title
 from .page import WeftDirective, table
 from .results import MissingResult, Results, Row
@@ -187,6 +187,57 @@ class ClothDirective(WeftDirective):
         )
 
 
+class CurveDirective(WeftDirective):
+    """{curve} lab draws the rates of some rows over the sizes of several cases.
+
+    In :case:, {} stands for a size. The content is the caption.
+    """
+
+    required_arguments = 1
+    has_content = True
+    option_spec: ClassVar = {
+        "case": directives.unchanged_required,
+        "sizes": directives.unchanged_required,
+        "rows": directives.unchanged_required,
+        "axis": directives.unchanged,
+        "alt": directives.unchanged_required,
+    }
+
+    def run(self) -> list[nodes.Node]:
+        path = results.path_of(Path(self.env.srcdir), self.arguments[0], REFERENCE)
+        self.env.note_dependency(str(path))
+        case, alt = self.options.get("case", ""), self.options.get("alt", "")
+        sizes, names = (
+            [part.strip() for part in self.options.get(option, "").split(",")]
+            for option in ("sizes", "rows")
+        )
+        if not alt:
+            return self.warn("say in :alt: what is seen")
+        if "{}" not in case or len(sizes) < 2:
+            return self.warn("give a :case: with {} for the size, and two :sizes:")
+        if len(names) > len(curve.STYLES):
+            return self.warn(f"at most {len(curve.STYLES)} :rows: can be told apart")
+        try:
+            measured = results.read(path)
+            lines, unit = curve.rates(measured, case, sizes, names)
+        except MissingResult as missing:
+            return self.warn(missing)
+        svg = curve.picture(lines, sizes, unit, self.options.get("axis", ""), alt)
+        figure = nodes.figure(classes=["weft-drawing", "weft-curve"])
+        figure += self.html(svg)
+        facts = joined([*machine_facts(measured)[:1], measured.date[:10]])
+        caption = nodes.caption()
+        if self.content:
+            text = " ".join(self.content)
+            inlines, messages = self.state.inline_text(text, self.lineno)
+            caption += [*inlines, nodes.Text(" ")]
+            figure += messages
+        caption += self.html(f'<span class="weft-facts">{facts}</span>')
+        figure += caption
+        self.set_source_info(figure)
+        return [figure]
+
+
 class AllResultsDirective(WeftDirective):
     """{all-results} shows every row of every file in results/, a section a lab."""
 
@@ -217,4 +268,5 @@ def setup(app: Sphinx) -> None:
     app.add_role("measured", MeasuredRole())
     app.add_directive("ladder", LadderDirective)
     app.add_directive("cloth", ClothDirective)
+    app.add_directive("curve", CurveDirective)
     app.add_directive("all-results", AllResultsDirective)
