@@ -225,8 +225,9 @@ if len(fetches[64]):
 # 128 bytes, stride 32 moves twice as much and takes two thirds longer. Where neighbours
 # are wanted, at 8, the setting changes nothing.
 #
-# What is left at stride 32 are the same bytes, and some more time: memory chips work in
-# *pages*, and fewer bytes of each are wanted.
+# What is left is a stride of 32. With 32 bytes it moves what a stride of 16 moves and
+# takes nearly twice as long: there an access costs, not a byte. *Pages* of the memory
+# chips would explain it; no counter shows them.
 #
 # And lanes that *are* neighbours, but do not begin on a boundary? `x[i + 1]` touches 5
 # sectors in place of 4. Predicted from sectors: 8 / 9 of a copy.
@@ -684,8 +685,8 @@ for f in (4, 8) if len(fields) else ():
 # %% [markdown] tags=["solution"]
 # A warp reads 4 sectors and writes 4 in columns, 16 and 16 in structs of 4, 32 and 32
 # in structs of 8. Four and eight times as many, and, near enough, four and eight times
-# as long. (Nothing is read on account of the partial write: the sector is in L2
-# already.)
+# as long. (For structs of 4 nothing is read on account of the partial write: the sector
+# is in L2 already. For structs of 8 the profiler counts 13 per cent more bytes read.)
 #
 # A kernel that needs *all* fields pays nothing for structs, if it loads them whole. So
 # the layout is a question of which fields are used together: x, y, z by one kernel and
@@ -824,8 +825,78 @@ gathered.expect("sorted", at_least=1.5, times="random")
 # a copy. Random: 4 + 64 + 4, nine times a copy's 8, and the profiler agrees that 64
 # bytes come from memory for each element. The time is more than that, and a fetch of 32
 # bytes, which halves them, does not change it. Here bytes no longer predict the time,
-# only the least time. What is left to blame are the *pages* of the memory chips: each
-# place lies in another, which has to be opened first.
+# only the least time.
+#
+# What takes the rest? The translation of addresses, perhaps, or the way from L2 to the
+# SMs. Gather as many elements out of smaller tables and out of a larger one: a table of
+# 16 MB is in L2, and one of 4 GiB has four times as many addresses. Then gather
+# *pieces* of neighbours out of 1 GiB, the more of them the shorter they are.
+
+# %% tags=["solution"]
+@cuda.jit
+def gather_pieces(x, idx, log, out):
+    """gather, with one index for 2^log neighbours."""
+    i = cuda.blockIdx.x * 1024 + cuda.threadIdx.x
+    j, k, m = i + 256, i + 512, i + 768
+    rest = (1 << log) - 1
+    a = x[(idx[i >> log] << log) + (i & rest)]
+    b = x[(idx[j >> log] << log) + (j & rest)]
+    c = x[(idx[k >> log] << log) + (k & rest)]
+    d = x[(idx[m >> log] << log) + (m & rest)]
+    out[i], out[j], out[k], out[m] = a, b, c, d
+
+
+def random_places(places, count):
+    """Return so many random numbers below places, on the GPU."""
+    some = torch.randint(places, (count,), dtype=torch.int32, device="cuda")
+    return cuda.as_cuda_array(some)
+
+
+def out_of_tables():
+    sizes = {"16 MB": 22, "128 MB": 25, "1 GiB": 28, "4 GiB": 30}
+
+    def rung(log):
+        table = cuda.as_cuda_array(big[: 1 << log])
+        places = random_places(1 << log, few)
+        return lambda: gather[grid](table, places, d_small)
+
+    return {name: rung(log) for name, log in sizes.items()}
+
+
+def out_of_pieces():
+    table = cuda.as_cuda_array(big[: 1 << 28])
+    sizes = {"4 bytes": 0, "32 bytes": 3, "128 bytes": 5, "1 KB": 8}
+
+    def rung(log):
+        places = random_places(1 << 28 - log, few >> log)
+        return lambda: gather_pieces[grid](table, places, log, d_small)
+
+    return {name: rung(log) for name, log in sizes.items()}
+
+
+by_table = bench.compare(
+    "2^25 out of a table", out_of_tables, baseline="1 GiB"
+)
+by_table
+
+# %% tags=["solution"]
+pieces = bench.compare(
+    "2^25 in pieces, out of 1 GiB", out_of_pieces, baseline="4 bytes"
+)
+pieces
+
+# %% tags=["solution"]
+by_table.expect("4 GiB", at_least=0.9)
+pieces.expect("32 bytes", at_least=4)
+if weft.device.find().l2 > 1 << 25 or not weft.GPU:  # smaller ones hold less
+    by_table.expect("16 MB", at_least=2.5)
+
+# %% [markdown] tags=["solution"]
+# From 1 GiB to 4 the time hardly changes, so it is not the translation of addresses.
+# Out of L2 the same requests take a quarter of it, so it is not the way from there to
+# the SMs. And an eighth of the accesses, each of 32 bytes, take a sixth of the time:
+# what costs is the access. That leaves the *pages* of the memory chips. Each place lies
+# in another, which has to be opened first.
 #
 # Sorting the indices brings the neighbours together again. One place in 8 is wanted, so
 # most bytes still go to waste, but the pages are gone through in order. And random rows
