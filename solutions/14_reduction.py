@@ -553,7 +553,8 @@ starts
 starts.expect("a load", at_least=0.9)
 starts.expect("nothing", at_least=1.15, times="shuffle")
 if len(starts):
-    print(f"blocks a nanosecond: {(N // BLOCK) / starts['nothing'].ms / 1e6:.2f}")
+    rate = N // BLOCK / starts["nothing"].ms / 1e6
+    print(f"blocks started in a nanosecond: {rate:.2f}")
 
 # %% [markdown] tags=["solution"]
 # Blocks are a limit of their own. An H200 starts some 1.65 of them in a nanosecond, so
