@@ -103,7 +103,7 @@ def picture(
     alt: str,
 ) -> str:
     """Return the SVG. lines: name → a rate in `unit` for each size; three at most."""
-    right = WIDTH - max(len(name) for name in lines) * LETTER - 26
+    right = WIDTH - max(len(name) for name in lines) * LETTER - 30
     low = HEIGHT - BOTTOM
     scale = ticks(max(max(rates) for rates in lines.values()))
 
@@ -133,10 +133,10 @@ def picture(
     names = apart({name: y(rates[-1]) for name, rates in lines.items()}, LINE)
     for number, (name, rates) in reversed(list(enumerate(lines.items()))):
         parts.append(line(number, [(x(k), y(rate)) for k, rate in enumerate(rates)]))
-        sign = mark(STYLES[number][0], right + 14, names[name])
+        sign = mark(STYLES[number][0], right + 18, names[name])
         parts.append(
             f'<g class="line-{number}">{sign}</g>'
-            f'<text class="name" x="{right + 24:.1f}" y="{names[name] + 5:.1f}">'
+            f'<text class="name" x="{right + 28:.1f}" y="{names[name] + 5:.1f}">'
             f"{escape(name)}</text>"
         )
     return (
