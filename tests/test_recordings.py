@@ -1,8 +1,12 @@
 """The recordings show what the labs ask about: the same kernels, line for line."""
 
 import ast
+import dis
+import importlib.util
 import re
+import sys
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
@@ -15,6 +19,10 @@ PROFILES = RECORDINGS / "11_profiling"
 C = RECORDINGS / "04_c_for_python"
 DOORS = RECORDINGS / "02_ecosystem" / "doors.txt"
 VARIANTS = {"mirror_once", "raises"}  # broken in another way, on purpose
+
+sys.path.insert(0, str(RECORDINGS))
+
+import profiled  # noqa: E402
 
 
 def functions(text: str) -> dict[str, ast.FunctionDef]:
@@ -129,3 +137,106 @@ def test_records_of_doors_are_those_that_the_lab_shows():
     (shown,) = [c.source for c in cells if c.source.startswith("## 3 · Read a record")]
     lines = [n for n in shown.splitlines() if n.startswith("    ")]
     assert lines == [f"    {n}" for n in recorded.splitlines() if n]
+
+
+COUNTED = (
+    *("12_global_memory", "14_reduction", "15_scan"),
+    *("16_softmax", "17_fusion", "23_convolution_fft"),
+)
+RAW = """\
+# NVIDIA H200, 2026-11-22
+==PROF== Connected to process 1175 (/usr/bin/python3.12)
+launch: read 1
+==PROF== Disconnected from process 1175
+"ID","Kernel Name","Block Size","Grid Size","dram__bytes_read.sum","warps.sum"
+"","","","","byte","warp"
+"0","watched::mark[v1,cw51cXT](Array<int, 1, C>)","(1, 1, 1)","(1, 1, 1)","0","1"
+"1","lab12::strided_read[v2,cw51](x)","(256, 1, 1)","(4,096, 1, 1)","134,265,088","512"
+"""
+
+
+def part(folder: str, name: str) -> ModuleType:
+    """Import one of the two scripts of a folder; their names are the same in all."""
+    path = RECORDINGS / folder / f"{name}.py"
+    spec = importlib.util.spec_from_file_location(f"{name}_{folder}", path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_a_page_of_ncu_is_read():
+    row = profiled.only(profiled.found(RAW))["read 1"]
+    assert profiled.number(row, "dram__bytes_read.sum", "warps.sum") == 134_265_600
+    lines = {"read, MB": profiled.value("dram__bytes_read.sum", over=1e6, digits=1)}
+    lines["a warp"] = profiled.value("dram__bytes_read.sum", over="warps.sum")
+    shown = profiled.table({"read 1": row}, ["read 1"], lines).splitlines()
+    assert [n.split() for n in shown] == [
+        *(["read", "1"], ["read,", "MB", "134.3"], ["a", "warp", "262,236"]),
+    ]
+    assert {len(n) for n in shown} == {profiled.WIDTH}
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ('"134,265,088"', '"n/a"', "dram__bytes_read.sum is 'n/a'"),
+        ("launch: read 1\n", "", "0 launches, 1 marks"),
+        ('"0","watched::mark', '"0","watched::other', "in front of the first mark"),
+        (RAW[RAW.index('"ID"') :], "==ERROR== no such metric", "no such metric"),
+        ('"1","lab12::strided_read', '"1","mark', "2 marks"),
+        (RAW[RAW.index('"1","lab12') :], "", "one kernel expected"),
+    ],
+)
+def test_what_ncu_did_not_count_is_not_written(old, new, said):
+    assert old in RAW
+
+    def read_bytes(text):
+        row = profiled.only(profiled.found(text))["read 1"]
+        return profiled.number(row, "dram__bytes_read.sum")
+
+    with pytest.raises(ValueError, match=said):
+        read_bytes(RAW.replace(old, new))
+
+
+def test_a_table_that_does_not_fit_is_refused():
+    row = profiled.only(profiled.found(RAW))["read 1"]
+    lines = {"bytes": profiled.value("dram__bytes_read.sum")}
+    with pytest.raises(ValueError, match="no room"):
+        profiled.table({"read 1": row}, ["read 1"], lines, each=11)
+
+
+@pytest.mark.parametrize("folder", COUNTED)
+def test_counters_are_written_in_tables(folder, monkeypatch):
+    record = part(folder, "record")
+    row = dict.fromkeys(record.METRICS, "1,234.5")
+    row |= {"Kernel Name": "void f<1024, EPT<16>>(T1)", "Block Size": "(8, 64, 1)"}
+    every = type("Every", (dict,), {"__missing__": lambda *_: row})()
+    alone = type("Every", (dict,), {"__missing__": lambda *_: [row]})()
+    monkeypatch.setattr(record, "only", lambda *_: every)
+    text = record.write(alone)
+    assert all(len(line) <= profiled.WIDTH for line in text.splitlines())
+    assert not any(line.endswith(" ") for line in text.splitlines())
+
+
+@pytest.mark.parametrize("folder", COUNTED)
+def test_counted_kernels_are_the_labs_and_nothing_is_timed(folder):
+    path = ROOT / "solutions" / f"{folder}.py"
+    source, wanted = path.read_text(encoding="utf-8"), part(folder, "programs").WANTED
+    parts = profiled.statements(source, str(path), wanted)
+    steps = (step for code in parts for step in dis.get_instructions(code))
+    run = {step.argval for step in steps if step.opname == "LOAD_NAME"}
+    assert not run & {"check", "bench", "compare", "quiz", "hint"}
+    with pytest.raises(ValueError, match="defines no nothing_of_this_name"):
+        profiled.statements(source, str(path), ["nothing_of_this_name"])
+
+
+@pytest.mark.parametrize(
+    "path", sorted(RECORDINGS.glob("*/counters.txt")), ids=lambda p: p.parent.name
+)
+def test_counters_say_what_made_them_and_are_shown(path):
+    text = path.read_text(encoding="utf-8")
+    assert text.startswith("$ ncu ")
+    assert "\n# NVIDIA" in text
+    assert not re.search(r"/(tmp|root|home|work)/", text)
+    if path.parent.name in COUNTED:
+        assert max(map(len, text.splitlines())) <= profiled.WIDTH
