@@ -257,7 +257,9 @@ def record(
     head = ""
     for line in text.splitlines():
         if line.startswith("# "):
-            lines = textwrap.wrap(line, WIDTH, subsequent_indent="#   ")
+            lines = textwrap.wrap(
+                line, WIDTH, subsequent_indent="#   ", break_on_hyphens=False
+            )
             head += "".join(f"{part}\n" for part in lines)
     tables = write(found(text))
     given.out.mkdir(parents=True, exist_ok=True)
