@@ -14,6 +14,7 @@ WANTED = (  # of the lab
     *("layer", "lean_layer", "layer_norm", "norm_unknown", "capped", "norm_arrays"),
     *("fused_backward", "HOW"),
 )
+AHEAD = "no", "registers", "shared"  # where the next row's x arrives
 
 
 def forward(of: Any, rows: int, cols: int) -> dict[str, Callable[[], Any]]:
@@ -45,16 +46,16 @@ def backward(of: Any, elements: int) -> dict[str, Callable[[], Any]]:
 
     array = cuda.as_cuda_array
     found: dict[str, Callable[[], Any]] = {}
-    for cols in (4096, 8192):
+    for name, cols, how in (
+        ("4096", 4096, of.HOW[4096]),
+        *((f"8192, {ahead}", 8192, (4, 512, ahead, 1)) for ahead in AHEAD),
+    ):
         rows = elements // cols
         arrays = of.norm_arrays(rows, cols)
         of.layer_norm[rows, cols // 16](*map(array, arrays))  # for mean and rstd
         x, gamma, _, dx, mean, rstd = arrays
-        dy = torch.randn_like(x)
-        given = x, dy, gamma, mean, rstd, dx
-        for kind, centred in (("LayerNorm", True), ("RMSNorm", False)):
-            launch, *_ = of.fused_backward(of.HOW[cols], centred, cols, *given)
-            found[f"{kind}, {cols}"] = launch
+        given = x, torch.randn_like(x), gamma, mean, rstd, dx
+        found[f"backward, {name}"], *_ = of.fused_backward(how, True, cols, *given)
     source, target = torch.zeros(2, 3 * elements // 2, device="cuda")
     a, b = array(source), array(target)
     found["copy"] = lambda: of.copy4[a.size // 512, 128](a, b)
