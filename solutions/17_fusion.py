@@ -93,7 +93,7 @@ assert together > 3 * least
 # - **one kernel**: a single launch; each thread adds 1 a hundred times, in a register.
 #
 # What is timed is what your program waits for, the host included. First for 1,024
-# elements, then for 2^22. With 100 launches of Numba as 1.0: how fast are the others?
+# elements, then for 2^26. With 100 launches of Numba as 1.0: how fast are the others?
 
 # %%
 guess = {"PyTorch": None, "graph": None, "one kernel": None}
@@ -110,13 +110,13 @@ def add_one(x):
 
 
 @cuda.jit
-def add_ones(x, times):
-    """Add 1 to each element of x, many times."""
+def add_ones(x):
+    """Add 1 to each element of x, a hundred times."""
     i = cuda.grid(1)
 
     if i < x.size:
         value = x[i]
-        for _ in range(times):
+        for _ in range(100):
             value += float32(1)
         x[i] = value
 
@@ -134,7 +134,7 @@ def chain(size):
     def build():
         x = torch.zeros(size, device="cuda")
         d_x = cuda.as_cuda_array(x)
-        grid = -(-size // 128), min(size, 128)
+        grid = -(-size // 512), min(size, 512)
 
         def numba():
             stream = bench.stream()
@@ -149,7 +149,7 @@ def chain(size):
             "Numba": numba,
             "PyTorch": pytorch,
             "graph": graph_of(numba),
-            "one kernel": lambda: add_ones[grid](d_x, 100),
+            "one kernel": lambda: add_ones[grid](d_x),
         }
 
     return build
@@ -165,19 +165,19 @@ chains = {
         chain(size),
         baseline="Numba",
         host=True,
-        guess=guess if size < 1 << 22 else guess_large,
+        guess=guess if size < 1 << 26 else guess_large,
     )
-    for size in (32, 1 << 10, 1 << 22)
+    for size in (32, 1 << 10, 1 << 26)
 }
 chains[32]
 
 # %%
-chains[1 << 22]
+chains[1 << 26]
 
 # %%
 for size, table in chains.items():
     per_kernel = [f"{r.name} {r.ms * 10:.2f} us" for r in table]
-    print(f"{size:9,} elements, for each kernel: {', '.join(per_kernel)}")
+    print(f"{size:10,} elements, for each kernel: {', '.join(per_kernel)}")
 
 # %% tags=["solution"]
 chains[32].expect("graph", at_least=8)
@@ -191,13 +191,15 @@ chains[1024].expect("graph", at_least=6)
 # it *before*: what is replayed are finished commands, and the GPU goes from one to the
 # next in less than a microsecond.
 #
+chains[1 << 26].expect("one kernel", at_least=20, times="graph")
+chains[1 << 26].expect("one kernel", at_least=20, times="PyTorch")
 # That rest is left, as each kernel has to wait until the one before has written
 # its results to where the next can read them. The one kernel does away with that too.
 #
-# A graph takes out the *launches*, fusion takes out the *bytes* as well. With 2^22
-# elements, 34 MB in and out for each kernel, the graph saves hardly anything, and the
+# A graph takes out the *launches*, fusion takes out the *bytes* as well. With 2^26
+# elements, 0.5 GB in and out for each kernel, the graph saves hardly anything, and the
 # one kernel nearly all. (PyTorch's kernel is ahead of this one there: its threads take
-# several elements each, as in chapter 12.)
+# several elements each, as in chapter 12, so it has fewer blocks to start.)
 
 # %% [markdown]
 # ## 1 · One pass
