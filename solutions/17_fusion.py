@@ -705,8 +705,8 @@ layer, layer_backward = layer_kernels(gelu, slope)
 
 # %% [markdown]
 # **Is there time for that?** While memory delivers and takes 32 elements, the SMs have
-# time for about 60 instructions of a warp. The machine code of `layer` has 215 for four
-# elements a thread, so 54: the GELU is more than half of it, Philox a third. Nearly all
+# time for about 60 instructions of a warp. The machine code of `layer` has 219 for four
+# elements a thread, so 55: the GELU is more than half of it, Philox a third. Nearly all
 # the time there is, and no SM issues an instruction in each and every cycle.
 #
 # So fusion has turned a kernel that waits for memory into one that waits for
@@ -1398,10 +1398,10 @@ registers_table.expect("yours", at_least=1.15, times="at most 24")
 #
 # And the unknown index? No local memory, says the kernel, and yet it takes twice as
 # long as yours. In PTX the array has its 64 bytes; the last step, ptxas, has turned it
-# into registers after all. It pays with comparisons: more than twice the instructions,
-# and 56 registers. And the loop has stayed a loop, with one load a lap, where yours has
-# four in a row. We also compiled it for 32 elements: there, and on capability 10.0 for
-# 16 already, the array is really in memory.
+# into registers after all. It pays with comparisons, and 56 registers: a warp executes
+# 1689 instructions instead of 546, and to issue those is most of its time. We also
+# compiled it for 32 elements: there, and on capability 10.0 for 16 already, the array
+# is really in memory.
 #
 # What decides is not how many threads there are, but how many bytes are under way, and
 # whether something else is in the way.
