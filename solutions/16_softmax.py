@@ -1009,9 +1009,11 @@ def cut(rows, words, span, places, layers):
         for k in range(1, layers):
             length = -(-units // -(-whole * layers // k))
             pieces = -(-units // length)
-            cuts += [block, row, pieces]
             some = max(1, round(places / layers / pieces))
-            block, row = block + some * pieces, row + some
+            some = min(some, rows - row - 1)  # one row is left for the rest
+            if some > 0:
+                cuts += [block, row, pieces]
+                block, row = block + some * pieces, row + some
     return (*cuts, block, row, whole)
 
 
@@ -1548,7 +1550,7 @@ def largest_error(rows, cols, half, how):
 
 
 small = 1, 1, 32, 64, 4  # long rows' kernels, with 1 KB to a block
-sizes = [(5, 40, None), (3, 1040, None), (5, 2000, small)]
+sizes = [(5, 40, None), (3, 1040, None), (5, 2000, small), (2, 3000, small)]
 if weft.GPU:
     sizes += [(5, 33_104, None)]
 for rows, cols, how in sizes:
