@@ -1742,18 +1742,13 @@ for (_, cols, _), table in forward.items():
 forward.get((1024, 131072, False))
 
 # %% [markdown] tags=["solution"]
-# Where a warp or a block holds the row, the family is within about 3 % of the copy, and
+# Where a warp or a block holds the row, the family is within about 4 % of the copy, and
 # nobody can be much faster: the bytes are the same. `torch.compile` gets there as well
-# at 8192 × 8192 in float32.
+# in float32, at 1024, 8192 and 16,384 columns, and stays behind in bfloat16.
 #
-# The long rows stay behind the copy, bfloat16 more so. Each block loads 64 KB, then
-# computes, then waits for its neighbours, then stores. While it computes and waits it
-# asks memory for nothing, and only the two other blocks on the SM can fill the gap. At
-# 128 rows there are 2048 blocks (1024 in bfloat16) for 396 places: three to six rounds,
-# the first of which all wait at the same time, and the last of which is not full. In
-# bfloat16 the same time for arithmetic stands beside half of the bytes.
-#
-# The libraries lose more. They go through such a row two or three times.
+# On the long rows the libraries lose much more: they go through such a row two or three
+# times. The family loses 5 to 10 %, and a fifth at 128 rows in bfloat16. That matrix is
+# over in two rounds of blocks, and a beginning and an end is most of what it has.
 
 # %% [markdown]
 # ## Measure: what a long row needs
@@ -1815,6 +1810,12 @@ long_rows[1024]
 
 # %%
 long_rows[128]
+
+# %% [markdown] tags=["solution"]
+# For 1024 rows two microseconds a round were a fair guess: *registers* loses 59 µs in
+# 25 rounds, *both stores* 24 µs in 13, *out of step* 14 µs in all. For 128 rows there
+# are six, three and three rounds. The ticket is one more trip to L2 before a block
+# knows what to load. Out of step, other blocks fill that time as well.
 
 # %% tags=["solution"]
 for table in long_rows.values():
@@ -1914,10 +1915,12 @@ for (_, cols, _), table in gradients_of.items():
 bench.compiled("long rows", long_kernels)
 
 # %% [markdown] tags=["solution"]
-# There is no exponential here and no maximum. What may bound the long rows is the
-# waiting, then, and not the arithmetic. PyTorch multiplies `dy` by `y` in a kernel of
-# its own before it begins. At 8192 × 8192 `torch.compile` is 2 % ahead of the family,
-# and of the copy, which moves as many bytes but writes more of them.
+# There is no exponential here and no maximum, and for 1024 long rows the family comes
+# nearer to the copy than forward. PyTorch multiplies `dy` by `y` in a kernel of its own
+# before it begins. `torch.compile` is ahead of the family by up to 7 % on the ten
+# shapes whose rows one block can hold, and far behind it on the others. At 8192 × 8192
+# in float32 both are ahead of the copy, which moves as many bytes but writes more of
+# them.
 
 # %% [markdown]
 # ## The same in Triton
