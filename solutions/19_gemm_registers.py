@@ -314,9 +314,10 @@ check(
 # %% [markdown] tags=["solution"]
 # The two fragments `fa` and `fb` are what the kernel is named after: they are loaded
 # once and used TN and TM times. With 8 × 8 a thread needs 64 registers for the sums and
-# 16 for the fragments, and an SM has room for 65,536 registers: two or three blocks of
-# 256 threads. That is few warps. But 64 multiply-adds that do not depend on each other
-# hide more latency than many warps do.
+# 16 for the fragments. With addresses it is 177, as compiled for the ladder below, and
+# an SM, with room for 65,536, holds one block of 256 threads. That is few warps. But 64
+# multiply-adds that do not depend on each other hide latency as well, their own at
+# least.
 
 # %% [markdown]
 # ## 3 · Four at a time
@@ -831,37 +832,45 @@ ladder
 
 # %% [markdown] tags=["solution"]
 # Some of these predictions go wrong, and each time an item was missing from the bill.
+# The counts that follow are the profiler's, for one multiply-add of a warp.
 #
-# **A column**: half the loads, and a ninth more speed. In the machine code each
-# multiply-add of this loop comes with several instructions for the address of its
-# operand, `ta[row + j, i]`. Instructions are what it now runs out of.
+# **A column**: nearly half the loads, three quarters of their passes, and a ninth more
+# speed. A multiply-add now comes with 6.6 instructions in the place of 4.1, for the
+# address of each operand `ta[row + j, i]` is computed. Instructions are what it now
+# runs out of, with 86 per cent of the slots used.
 #
-# **A square**: a quarter of a load for each multiply-add, and no gain at all. The bill
-# had passes and instructions on it, and nothing about *waiting*. With 8 × 8 a thread
+# **A square**: a quarter of a load for each multiply-add, and slower. The bill had
+# passes and instructions on it, and nothing about *waiting*. With 8 × 8 a thread
 # brings four elements of `a` and four of `b` in each stride, each behind a guard with a
 # branch. The compiler does not move a load over the branch before it, so the eight wait
 # for memory one after the other. A load takes about 0.35 µs (chapter 13), eight take
 # 2.8; the 1024 blocks run in 8 waves of 132, each of 512 strides: 8 × 512 × 2.8 µs =
-# 11 ms, of 18. And with so many registers there is one block on an SM, so that nobody
-# else works meanwhile. **64 bits or 32** for an index make no difference to something
-# that waits.
+# 11 ms, of 18. That is somewhat too much: the profiler has 2.6 of a warp's 5.8 cycles
+# for it, 8 ms. And with so many registers there is one block on an SM, so that nobody
+# else works meanwhile. **32 bits** for an index save 40 registers and 2 instructions in
+# 100. That makes no difference to something that waits.
 #
-# **By fours**: more than four times as fast. A quarter of the loads from shared memory,
-# but above all two waits a stride in the place of eight, and two blocks on an SM.
-# **Without padding** it is as fast. The colliding stores are 4 extra passes for each
-# warp in a stride, beside about a hundred for the loads of fragments. That the check
-# insists on the padding is a matter of principle, and here principle is worth nothing.
+# **By fours**: more than four times as fast. Half the instructions, three quarters of
+# the passes of loads, but above all two waits a stride in the place of eight, and two
+# blocks on an SM. A warp waited for global memory 7.7 cycles, and now 1.0. **Without
+# padding** it is as fast, to a per cent or two. The colliding stores are 4 extra passes
+# for each warp in a stride, beside 96 for the loads of fragments. That the check
+# insists on the padding is a matter of principle, and here principle is worth next to
+# nothing.
 #
-# **Pipelined**: 30 per cent. Nobody waits for global memory any more.
+# **Pipelined**: 30 per cent. Nobody waits for global memory any more: it is 0.1 of 4.8
+# cycles.
 #
 # **Warp tiles** and **pairs**: nothing to speak of. Count passes: a 128-bit request
 # takes 4, or 2 where lanes in pairs agree (the book's page has the rule). As 2 × 16
 # lanes, `ta` takes 2 × 2 and `tb` 2 × 4 in a step, 12 together; as 8 × 4 lanes, row by
-# row, 12 again, though there are fewer different numbers; in pairs 8. The step's
-# multiply-adds take 16 cycles. There was room before, and there is more now.
+# row, 12 again, though there are fewer different numbers; in pairs 8. The profiler
+# counts the same. The step's multiply-adds take 16 cycles. There was room before, and
+# there is more now. Of the issue slots 78 per cent are used before and after.
 #
 # **8 × 16**: the last large step. 1024 multiply-adds in a stride share the same
-# overhead that 512 had to carry.
+# overhead that 512 had to carry: 1.14 instructions for each in the place of 1.24, and
+# 84 per cent of the slots used in the place of 78.
 #
 # **Serpentine**: slightly slower, in this version. See the inner loop.
 
@@ -954,16 +963,19 @@ if weft.GPU and loops["serpentine"]:
 # which makes three from one of them slow. `.reuse` keeps an operand for the next
 # instruction, and the serpentine, which changes one operand only from each product to
 # the next, has more of them. That it is slower all the same shows that the mark is not
-# the whole story: which registers the assembler gives to the sums decides which
-# operands collide, and it decides anew with each change of the source. While this lab
-# was written, versions of this kernel that differed in such accidents were between 92
-# and 99 per cent as fast as cuBLAS, some of them with the serpentine ahead. So it is a
-# parameter, like the others: let a tuner decide.
+# the whole story. The profiler's counts are nearly the same for both, with 83 issue
+# slots used of 100 in the place of 84. Which registers it gives to the sums, and so
+# which operands collide, the assembler decides anew with each change of the source.
+# While this lab was written, versions of this kernel that differed in such accidents
+# were between 92 and 99 per cent as fast as cuBLAS, some of them with the serpentine
+# ahead. So it is a parameter, like the others: let a tuner decide.
 #
 # And the ceiling? 88 per cent of the slots, times 97 per cent for the waves of blocks:
-# 57 of 67 TFLOP/s, if every cycle issued. The profiler says that cuBLAS's schedulers
-# issue nothing in a tenth of the cycles, and those of an earlier version of this kernel
-# in a sixth: warps are held at dispatch more often than the library's.
+# 57 of 67 TFLOP/s, if every cycle issued. The profiler counts 84 slots used of 100, and
+# 1.138 instructions for each multiply-add: 0.84 / 1.138 × 66.9 = 49.4 TFLOP/s, which is
+# what was measured. cuBLAS uses 87 slots, with 1.131 instructions. So its schedulers
+# issue nothing in an eighth of the cycles, ours in a sixth; and its warps are held at
+# dispatch for 0.1 cycles of 2.2, ours for 0.2 of 2.3.
 
 # %% [markdown]
 # ## 4 · What a choice costs
@@ -1164,10 +1176,11 @@ if weft.GPU:
 # %% [markdown] tags=["solution"]
 # 1024 × 1024 is decided by `busy`: a large tile leaves most SMs without a block, and is
 # slower by a factor of three. At 8192 all of them are busy whatever the tile, and the
-# largest wins, for it loads least. In between they are close, and the edges decide:
-# 4095 × 4097 costs the tile of 128 × 256 a fifth wave, as you computed.
+# largest wins, for it loads least. In between they are within a few per cent. At ragged
+# shapes the edges decide: 4095 × 4097 costs the tile of 128 × 256 a fifth wave, as you
+# computed.
 #
-# The search takes seconds for each choice, most of them for compiling.
+# The search took 34 s for six choices and eight shapes, compiling included.
 
 # %% [markdown]
 # ## Measure: beside cuBLAS
@@ -1215,7 +1228,7 @@ for shape in squares:
 # %% [markdown] tags=["solution"]
 # Within a few per cent of the library on large squares, faster where there are few
 # tiles, and never below nine tenths. (The small ones are timed with a cold cache, for
-# both.) What is missing at 2048 to 8192 is a few per cent of issue slots. At
+# both.) What is missing at 4096 is a few per cent of the issue slots. At
 # 3333 × 777 × 5555 seven columns of tiles cover 896 columns for 777, and 371 blocks are
 # a wave that is not quite full; to split k would help there.
 
@@ -1275,7 +1288,7 @@ if weft.GPU:
 # %% [markdown]
 # ## If you want more
 #
-# - Add choices to the tuner. What does `SNAKE=0` cost each of them? `STAGES=2`? Are
+# - Add choices to the tuner. What does `SNAKE=0` do to each of them? `STAGES=2`? Are
 #   there pieces for a warp that are better than 64 × 64?
 # - Few, large k: 256 × 256 × 65,536. Eight tiles of 64 × 128 for 132 SMs. Split k
 #   between blocks, let each write its part, and let the last one add them up (chapter
@@ -1298,7 +1311,8 @@ if weft.GPU:
 # 3. Better, wait for nothing: copies that pass no register, fragments in turns, one
 #    barrier a stride. Written-out loops, because registers have no addresses.
 # 4. Draw up the bill before you pay: some famous rungs were worth nothing here, and a
-#    count said so. What is left at the end is in how the assembler assigns registers.
+#    count said so. What is left at the end is issue slots: 84 of 100 used, where the
+#    library uses 87.
 # 5. No tile is best for all shapes: count waves and edges, then let a tuner decide.
 
 # %%
