@@ -484,7 +484,7 @@ five.expect("correlate_tiled", at_least=1.5, times="correlate")
 # The profiler counts what a warp executes for each tap: 51 instructions in `correlate`,
 # of which one is the multiplication. The rest is the index of two matrices whose widths
 # the compiler does not know, in 64 bits, with a test for every index whether it is
-# negative. 2.1 million warps, 25 taps, 51 instructions, at 1045 billion a second: 2.5
+# negative. 2.1 million warps, 25 taps, 51 instructions, at 1045 billion a second: 2.6
 # ms. The rest is waiting.
 #
 # In the tile the compiler knows all widths, and a tap takes 19 instructions. **That is
@@ -1394,7 +1394,7 @@ ladder.expect("fft_shared", at_least=5, times="sum")
 # Only a third of them are for `z`; most are for `table`, in which the lanes of a warp
 # look up places that are far apart.
 #
-# Radix 4: 4,048 instructions, 1,756 cycles, 0.44 ms. `registers`: 1,548 and 489, 0.12
+# Radix 4: 4,048 instructions, 1,760 cycles, 0.44 ms. `registers`: 1,548 and 495, 0.12
 # ms; now the memory is the limit, and the kernel is within a few per cent of the copy.
 #
 # `pairs apart` has the same arithmetic and takes nearly twice as long. A complex64 is
