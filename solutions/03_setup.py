@@ -759,7 +759,7 @@ multiplied = bench.compare(
 multiplied
 
 # %% [markdown] tags=["solution"]
-# A copy reaches 86 per cent of what the wires could carry: the memory has to be
+# A copy reaches 87 per cent of what the wires could carry: the memory has to be
 # refreshed, and has to turn round between reading and writing. cuBLAS reaches 77 per
 # cent of the float32 peak; chapter 19 goes after the same rate, and meets what is in
 # the way.
