@@ -302,7 +302,7 @@ for s in (1, 2, 4, 8) if len(writes) else ():
 # %% [markdown] tags=["solution"]
 # Memory with error correction cannot write 4 bytes alone. Whoever writes a part of a
 # sector causes the sector to be read, changed in L2, and written back: 64 bytes of
-# traffic for each 4. So counted, the strides up to 8 are within a few per cent of the
+# traffic for each 4. So counted, the strides up to 8 are within seven per cent of the
 # prediction. A sector that is written *whole*, even by several lanes or several
 # requests soon after one another, is not read.
 
@@ -686,7 +686,7 @@ for f in (4, 8) if len(fields) else ():
 # A warp reads 4 sectors and writes 4 in columns, 16 and 16 in structs of 4, 32 and 32
 # in structs of 8. Four and eight times as many, and, near enough, four and eight times
 # as long. (For structs of 4 nothing is read on account of the partial write: the sector
-# is in L2 already. For structs of 8 the profiler counts 13 per cent more bytes read.)
+# is in L2 already. For structs of 8 the profiler counts 14 per cent more bytes read.)
 #
 # A kernel that needs *all* fields pays nothing for structs, if it loads them whole. So
 # the layout is a question of which fields are used together: x, y, z by one kernel and
