@@ -310,7 +310,7 @@ check(
 )
 
 # %% [markdown] tags=["solution"]
-# A seventh of the additions, and twice the steps. Which of the two matters, the
+# Less than a third of the additions, and twice the steps. Which of the two matters, the
 # measurement after the next exercise says.
 
 # %% [markdown]
@@ -558,7 +558,7 @@ if weft.GPU:
 trees_padded
 
 # %% [markdown] tags=["solution"]
-# Seven per cent: the conflicts are not what is wrong. Shuffles are faster than either.
+# Eight per cent: the conflicts are not what is wrong. Shuffles are faster than either.
 #
 # And none of the three comes near the copy. Look at `copy kernel`, which scans nothing:
 # one element a thread is too little work for a thread's life, as in chapters 13 and 14.
@@ -836,10 +836,10 @@ if weft.GPU:
     assert torch.equal(out[: right.numel()], right)
 
 # %% [markdown] tags=["solution"]
-# Slower than PyTorch. The bytes are not at fault: 10 an element would allow three times
-# the speed. A thread that handles one element waits for its element, at a barrier, for
-# the scan of the counts, at another barrier and for `ends`, and has 4 bytes under way
-# all the while. Chapters 13 and 14 had the cure. It comes at the end of this lab,
+# Slower than PyTorch. The bytes are not at fault: 10 an element would allow more than
+# three times the speed. A thread that handles one element waits for its element, at a
+# barrier, for the scan of the counts, at another barrier and for `ends`, and has 4
+# bytes under way all the while. Chapters 13 and 14 had the cure. It comes at the end of this lab,
 # together with a way to read x once.
 #
 # PyTorch itself first counts what the mask keeps and waits for the number on the host,
