@@ -607,6 +607,20 @@ def _() -> None:
     equal(out[:, 4], t - 2**30)
 
 
+@feature("a ballot meets a uint32, on either side")
+def ballot_and_uint32():
+    @cuda.jit
+    def kernel(out):
+        t = cuda.grid(1)
+        below = (uint32(1) << uint32(t)) - uint32(1)
+        votes = cuda.ballot_sync(FULL, t >= 0)
+        out[t] = cuda.popc(votes & below) + 100 * cuda.popc(below & votes)
+
+    out = np.zeros(32, np.int64)
+    kernel[1, 32](out)
+    assert out.tolist() == [101 * t for t in range(32)]
+
+
 @feature("ballots in divergent groups")
 def _() -> None:
     @cuda.jit

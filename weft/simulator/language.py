@@ -182,6 +182,17 @@ class Refused:
     __hash__ = object.__hash__
 
 
+class RefusedImport(Refused):
+    """`__import__`, except for C code: NumPy imports as it raises some errors.
+
+    It does so by the builtins of whoever called it, which are a kernel's here, and
+    gives all five arguments (`PyImport_Import`).
+    """
+
+    def __call__(self, *args: Any) -> Any:
+        return builtins.__import__(*args) if len(args) == 5 else self._refuse()
+
+
 def usable(value: Any) -> bool:
     """Whether a kernel may use a value from outside as it is."""
     if isinstance(value, tuple):
@@ -234,7 +245,8 @@ def builtins_of_a_kernel(fault: Any) -> dict[str, Any]:
         if name in _BUILTINS or usable(value):
             known[name] = value
         elif callable(value):
-            known[name] = Refused(
+            refused = RefusedImport if value is builtins.__import__ else Refused
+            known[name] = refused(
                 fault,
                 f"`{name}` cannot be used in a kernel",
                 "Numba does not compile it for a GPU.",

@@ -11,7 +11,7 @@ import numpy as np
 from .. import intrinsics
 from .limits import STATIC_SHARED
 from .memory import Array, as_dtype, poison, wrap
-from .warps import FULL, Call
+from .warps import FULL, Call, Mask
 
 if TYPE_CHECKING:
     from .scheduler import Run
@@ -128,11 +128,11 @@ class Cuda:
     def eq_sync(self, mask: int, predicate: Any) -> bool:
         return bool(self._warp("eq_sync", mask, predicate))
 
-    def ballot_sync(self, mask: int, predicate: Any) -> int:
-        return int(self._warp("ballot_sync", mask, predicate))
+    def ballot_sync(self, mask: int, predicate: Any) -> Mask:
+        return Mask(self._warp("ballot_sync", mask, predicate))
 
-    def match_any_sync(self, mask: int, value: Any) -> int:
-        return int(self._warp("match_any_sync", mask, value))
+    def match_any_sync(self, mask: int, value: Any) -> Mask:
+        return Mask(self._warp("match_any_sync", mask, value))
 
     def match_all_sync(self, mask: int, value: Any) -> Any:
         return self._warp("match_all_sync", mask, value)
@@ -328,7 +328,8 @@ class Atomic:
         if array.dtype.kind in "iu" and array.dtype.itemsize == 4 and value == 1:
             kinds.add("one")
         parts = index if isinstance(index, tuple) else (index,)
-        if name not in ("exch", "cas") and all(type(part) is int for part in parts):
+        counted = all(type(part) in (int, Mask) for part in parts)
+        if counted and name not in ("exch", "cas"):
             kinds.add("known")
         with self._run.atomically(kinds):
             old = array[index]

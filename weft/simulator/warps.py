@@ -58,9 +58,29 @@ def _vote(calls: Lanes, decide: Callable[[list[bool]], Any]) -> Replies:
     return dict.fromkeys(calls, answer)
 
 
-def _signed(mask: int) -> int:
+class Mask(int):
+    """Lanes, as the int32 that Numba makes of them: negative if lane 31 is one.
+
+    Numba widens it where it meets a uint32. NumPy would refuse a negative int there.
+    """
+
+    __array_ufunc__ = None  # a NumPy number leaves the operation to this class
+
+    def __and__(self, other: Any) -> int:
+        return int(self) & int(other)
+
+    def __or__(self, other: Any) -> int:
+        return int(self) | int(other)
+
+    def __xor__(self, other: Any) -> int:
+        return int(self) ^ int(other)
+
+    __rand__, __ror__, __rxor__ = __and__, __or__, __xor__
+
+
+def _signed(mask: int) -> Mask:
     """`mask` as the int32 that Numba makes of it: negative if it names lane 31."""
-    return mask - (mask >> 31 << 32)
+    return Mask(mask - (mask >> 31 << 32))
 
 
 def _ballot(calls: Lanes) -> Replies:
