@@ -92,8 +92,9 @@ def float64(exercise: Exercise, places: list[Place]) -> Verdict:
         f"{len(places)} line{plural}.",
         "A GPU has between 2 and 64 times as many units for float32. A number such as "
         "`0.1` is a float64 to Numba, and so is the quotient of two integers, or the "
-        "sum of an integer and a float32: whatever meets one of them becomes a float64 "
-        "too. Where does the first come from?",
+        "sum of an integer and a float32, or a choice between them: whatever meets one "
+        "of them becomes a float64 too. So does a uint64 that meets an int64, and the "
+        "product of two uint32 is a uint64. Where does the first come from?",
         [(place, noted(exercise, "computed in float64", place)) for place in places],
     )
 
