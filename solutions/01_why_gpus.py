@@ -87,7 +87,7 @@ steps_gpu = cuda.jit(device=True)(steps)
 # One number is a matter of one thing after the other. But *many* numbers have nothing
 # to do with each other. So let each thread take one. As in lab 00, index and guard are
 # there; put in the line that does the work. In a kernel you may call `steps_gpu` like
-# any function.
+# any function. (On their way the numbers may exceed 2^31: leave them int64.)
 #
 # ```python
 # count_steps(numbers, out)    # (n,) -> (n,)  int64
@@ -112,7 +112,7 @@ def count_steps(numbers, out):
 check(
     count_steps,
     spec=lambda numbers: np.vectorize(steps)(numbers),
-    inputs=lambda rng, n: (rng.integers(1, 1000, n),),
+    inputs=lambda rng, n: (np.append(rng.integers(1, 1000, n - 1), 113_383),),
     sizes=[32, 1, 50],
     launch=lambda n: (-(-n // 32), 32),
     full=1 << 12,
