@@ -771,7 +771,8 @@ check(
 #
 # Begin with a copy of `gemm_tiled`. Write `TILE` wherever you mean it, and not 16: the
 # measurement below compiles the kernel once more, with 32, and the check runs it with 8
-# and 32 as well.
+# and 32 as well. Work out inside the kernel what follows from it, as `TILE * TILE`: a
+# name that is worked out before keeps its old value.
 #
 # Stuck? `hint("gemm_ragged")`.
 

@@ -104,7 +104,9 @@ def gemm(alpha, a, b, beta):
 #
 # Here BM = BN = 32, BK = 8, TM = 4, small numbers so that a simulator is quick about
 # it; on a GPU the same kernel is compiled with larger ones. Use the names: the check
-# runs it with other numbers as well, here and in the next two exercises. A block has
+# runs it with other numbers as well, here and in the next two exercises. (And work out
+# inside the kernel what follows from them, as `BN // TN`: a name that is worked out
+# before keeps its old value.) A block has
 # BM × BN / TM = 256 threads, and each of the two tiles in shared memory has 256
 # elements too: one for each thread to load.
 #
@@ -336,10 +338,11 @@ check(
 # the tile of `a` over while storing it: `ta` is (BK, BM) now, and its rows are what the
 # columns were. A thread that has loaded four neighbours of a row of `a` stores them one
 # below the other. Which banks do the lanes of a warp meet then? 64 threads load the 256
-# elements: thread `t` has row `t // 2` of the tile of `a`, and columns `4 * (t % 2)` to
-# `4 * (t % 2) + 3`. In the first of its four stores lane `t` goes to row `4 * (t % 2)`
-# of `ta`, column `t // 2`: word `4 * (t % 2) * WIDTH + t // 2`. With `WIDTH` = 32 even
-# and odd lanes collide. **Choose WIDTH** such that they do not; rows must still begin
+# elements: thread `t` has row `t // (BK // 4)` of the tile of `a`, which with BK = 8 is
+# `t // 2`, and from column `4 * (t % 2)` on four elements. In the first of its four
+# stores lane `t` goes to row `4 * (t % 2)` of `ta`, column `t // 2`: word
+# `4 * (t % 2) * WIDTH + t // 2`. With `WIDTH` = 32 even and odd lanes collide. **Choose
+# WIDTH** such that they do not; rows must still begin
 # on a boundary of 16 bytes. The check allows no conflict.
 #
 # The thread's rows and columns come in fours now: with `x` and `y` as before, columns
