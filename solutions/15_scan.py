@@ -1,8 +1,7 @@
 # %% [markdown]
 # # 15 · Scan
 #
-# [Open in
-# Colab](https://colab.research.google.com/github/warp-and-weft/warp-and-weft/blob/main/labs/15_scan.ipynb)
+# [Open in Colab](https://colab.research.google.com/github/warp-and-weft/warp-and-weft/blob/main/labs/15_scan.ipynb)
 #
 # **When you are through, you can**
 #
@@ -839,8 +838,8 @@ if weft.GPU:
 # Slower than PyTorch. The bytes are not at fault: 10 an element would allow more than
 # three times the speed. A thread that handles one element waits for its element, at a
 # barrier, for the scan of the counts, at another barrier and for `ends`, and has 4
-# bytes under way all the while. Chapters 13 and 14 had the cure. It comes at the end of this lab,
-# together with a way to read x once.
+# bytes under way all the while. Chapters 13 and 14 had the cure. It comes at the end of
+# this lab, together with a way to read x once.
 #
 # PyTorch itself first counts what the mask keeps and waits for the number on the host,
 # to allocate the result. Then it makes a list of indices, 8 bytes each, and gathers.

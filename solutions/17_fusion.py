@@ -790,8 +790,8 @@ assert off < 5e-7
 # %% [markdown]
 # That is rounding: from 4 to 8, neighbouring float32 are 4.8e-7 apart.
 #
-# Are the kernels right? A gradient can be tested without a formula: change `x` a little,
-# and see how much the output changes.
+# Are the kernels right? A gradient can be tested without a formula: change `x` a
+# little, and see how much the output changes.
 
 # %%
 rng = np.random.default_rng(17)
@@ -1923,8 +1923,8 @@ backward_table.expect("both at once", ceiling=0.88)
 
 # %% [markdown] tags=["solution"]
 # Three arrays instead of five. Rows in one direction and columns in the other are two
-# reductions, and PyTorch's own kernels read the data for each. `torch.compile` must have
-# fused them, as you did: five arrays take 0.32 ms at the speed of the copy.
+# reductions, and PyTorch's own kernels read the data for each. `torch.compile` must
+# have fused them, as you did: five arrays take 0.32 ms at the speed of the copy.
 
 # %% [markdown]
 # ## Measure: how many registers are best?
@@ -2064,9 +2064,9 @@ if WIDE == "shared":
 # %% [markdown] tags=["solution"]
 # A load occupies the register that it will arrive in for as long as it is under way. A
 # copy to shared memory needs an address, and nothing else. Asking ahead for both arrays
-# in registers takes all 128. Nothing is spilled, and it brings nearly as much; but there
-# is no room for one more number. With `x` in shared memory as many bytes are under way,
-# and a thread has registers to spare.
+# in registers takes all 128. Nothing is spilled, and it brings nearly as much; but
+# there is no room for one more number. With `x` in shared memory as many bytes are
+# under way, and a thread has registers to spare.
 
 # %% [markdown]
 # ## Measure: three shapes, four kernels
