@@ -207,6 +207,15 @@ def test_the_time_of_queueing_is_hidden_behind_the_eviction(monkeypatch, host):
     assert not measured.host_bound
 
 
+def test_a_pause_of_the_host_at_the_start_spoils_nothing(monkeypatch):
+    torch = FakeTorch(monkeypatch)
+    pauses = itertools.chain([0.0] * 5, [1.0], itertools.repeat(0.0))  # the first timed
+    plain = torch.queue
+    torch.queue = lambda ms, host: plain(ms, host + (next(pauses) if ms > 0.03 else 0))
+    measured = bench.time(torch.kernel(0.1), stopwatch=timing.EventStopwatch())
+    assert measured.ms == pytest.approx(0.01)
+
+
 def test_a_queue_too_slow_to_hide_is_noticed(monkeypatch):
     torch = FakeTorch(monkeypatch)
     measured = bench.time(torch.kernel(5.0), stopwatch=timing.EventStopwatch())
