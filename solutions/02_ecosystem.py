@@ -547,8 +547,8 @@ small.expect("compile, CUDA graph", at_least=1.2)
 # Nobody comes near two microseconds, and the table splits in two. Both graphs take 40
 # to 50 µs, and that is what the kernels take. Everything else is the host: PyTorch's
 # way from `nn.Linear` to a launch, eight operators in all, costs more than the GPU's
-# work. The GPU stands idle for two thirds of the time and more, and the CPU beside it,
-# with eight threads, is only a few times slower.
+# work. The GPU stands idle for half of the time and more, and the CPU beside it, with
+# eight threads, is only a few times slower.
 #
 # `torch.compile` is *slower* than eager here. Each call first checks that nothing has
 # changed since the graph was made, then runs a Python function that Inductor wrote. Its
@@ -611,15 +611,14 @@ large.expect("eager", at_least=3, times="by hand")
 large.expect("compile, CUDA graph", at_least=0.7)
 
 # %% [markdown] tags=["solution"]
-# The doors of PyTorch have nearly become the same door. The host queues its launches
-# while the GPU is at work; what is left are the same three products of cuBLAS, at about
-# three quarters of what float32 can do here. (Of the host's time only the way to the
-# first kernel shows, as the clock waits for the GPU after every few calls;
-# `torch.compile` has the longest.) The CPU takes almost a hundred times as long.
+# The doors of PyTorch have become the same door. The host queues its launches while
+# the GPU is at work, and its time no longer shows; what is left are the same three
+# products of cuBLAS, at three quarters of what float32 can do here. The CPU takes 60
+# to 80 times as long.
 #
 # What makes a difference now is the *format*. TF32 and bfloat16 send the products to
-# the tensor cores, chapter 21's subject. They are three to four times as fast, and not
-# the same: your `relative_error` said so. Whether 5e-4 matters is a question about the
+# the tensor cores, chapter 21's subject. They are several times as fast, and not the
+# same: your `relative_error` said so. Whether 5e-4 matters is a question about the
 # model, and not about the GPU.
 
 # %% [markdown]
@@ -672,7 +671,7 @@ layer.expect("eager, TF32", at_least=3)
 
 # %% [markdown] tags=["solution"]
 # Inductor's kernels are two per cent ahead of eager's, and are two as well: a product
-# and a small one. The ReLU takes 15 µs of the 376, so fusing it completely would save
+# and a small one. The ReLU takes 15 µs of the 375, so fusing it completely would save
 # four per cent at most. Your kernel does fuse it, takes a hundred times as long as
 # cuBLAS, and computes the same. In float32 the Triton kernel, some twenty lines,
 # reaches half of cuBLAS; allow it TF32, and it is level with PyTorch's TF32. That is
@@ -792,7 +791,7 @@ if weft.on_gpu("there are no kernels to record"):
 
 # %% [markdown] tags=["solution"]
 # On the H200 it is the third layer, with one per cent of the arithmetic: a product
-# with 10 columns, four entries in the record and about half of the time. Nobody has
+# with 10 columns, four entries in the record and nearly half of the time. Nobody has
 # tuned a kernel for that shape. The large layer is cut into tiles of 32 × 32, which
 # makes 32 blocks, for 132 SMs. So the 40 µs are neither bytes nor arithmetic. Most of
 # the GPU waits for a few blocks that add up long sums.
