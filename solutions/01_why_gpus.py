@@ -578,7 +578,7 @@ tables["matmul"][4096].expect("kernel", at_least=8, times="CPU, many threads")
 #   size changes that: both sides grow alike. If the data live on the GPU, it wins.
 # - A product does n / 6 operations for each byte that crosses the bus. At 128 that is
 #   too little, at 4096 it is plenty: the copies still take longer than the product, and
-#   the CPU takes seven times as long as both.
+#   the CPU takes nearly nine times as long as both.
 # - For a number of 8 bytes there are about a hundred steps, and 8 bytes come back. What
 #   sets this crossover is the price of a launch, of which Python has the larger part.
 
