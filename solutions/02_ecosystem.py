@@ -613,8 +613,8 @@ large.expect("compile, CUDA graph", at_least=0.7)
 # %% [markdown] tags=["solution"]
 # The doors of PyTorch have become the same door. The host queues its launches while
 # the GPU is at work, and its time no longer shows; what is left are the same three
-# products of cuBLAS, at three quarters of what float32 can do here. The CPU takes 60
-# to 80 times as long.
+# products of cuBLAS, at three quarters of what float32 can do here. The CPU takes
+# some 60 times as long.
 #
 # What makes a difference now is the *format*. TF32 and bfloat16 send the products to
 # the tensor cores, chapter 21's subject. They are several times as fast, and not the
