@@ -5,6 +5,8 @@ from dataclasses import dataclass
 from types import CodeType
 from typing import Any
 
+import numpy as np
+
 FULL = 0xFFFFFFFF
 
 
@@ -64,7 +66,11 @@ class Mask(int):
     Numba widens it where it meets a uint32. NumPy would refuse a negative int there.
     """
 
-    __array_ufunc__ = None  # a NumPy number leaves the operation to this class
+    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **more: Any) -> Any:
+        """Let NumPy compute with a plain integer, or bit by bit in int64."""
+        bits = ufunc in (np.bitwise_and, np.bitwise_or, np.bitwise_xor)
+        plain = [np.int64(v) if bits else int(v) if v is self else v for v in inputs]
+        return getattr(ufunc, method)(*plain, **more)
 
     def __and__(self, other: Any) -> int:
         return int(self) & int(other)
