@@ -66,11 +66,11 @@ class Mask(int):
     Numba widens it where it meets a uint32. NumPy would refuse a negative int there.
     """
 
-    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **more: Any) -> Any:
+    def __array_ufunc__(self, ufunc: Any, how: str, *values: Any, **more: Any) -> Any:
         """Let NumPy compute with a plain integer, or bit by bit in int64."""
         bits = ufunc in (np.bitwise_and, np.bitwise_or, np.bitwise_xor)
-        plain = [np.int64(v) if bits else int(v) if v is self else v for v in inputs]
-        return getattr(ufunc, method)(*plain, **more)
+        plain = [np.int64(v) if bits else int(v) if v is self else v for v in values]
+        return getattr(ufunc, how)(*plain, **more)
 
     def __and__(self, other: Any) -> int:
         return int(self) & int(other)
