@@ -7,14 +7,13 @@ warp: 4096 cubed / 32 of them in a product.
 
 import argparse
 import csv
-import subprocess
 import sys
 from pathlib import Path
 
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE.parent))
 
-from profiled import facts  # noqa: E402
+from profiled import facts, number, said  # noqa: E402
 
 N = 4096
 NAMES = (
@@ -61,17 +60,8 @@ EACH = {
 }
 
 
-def run(*command: str) -> str:
-    done = subprocess.run(command, cwd=HERE, stdout=subprocess.PIPE, text=True)
-    return done.stdout
-
-
 def table(rows: list[dict[str, str]]) -> str:
     steps = N**3 / 32
-
-    def number(row: dict[str, str], *metrics: str) -> float:
-        return sum(float(row[metric].replace(",", "")) for metric in metrics)
-
     lines = [("", *NAMES)]
     time = [number(r, "gpu__time_duration.sum") / 1e6 for r in rows]
     lines.append(("duration, ms", *(f"{t:.4g}" for t in time)))
@@ -97,12 +87,13 @@ def main() -> None:
     metrics = ["gpu__time_duration.sum"]
     metrics += [m for group in COUNTED.values() for m in group]
     metrics += [metric for metric, _ in EACH.values()]
-    said = run(
+    text = said(
         *("ncu", "--clock-control", "none", "--csv", "--page", "raw", "-k"),
         *("regex:gemm", "--print-units", "base", "--metrics", ",".join(metrics)),
         *(sys.executable, "programs.py", str(N)),
+        at=HERE,
     )
-    lines = [line for line in said.splitlines() if line.startswith('"')]
+    lines = [line for line in text.splitlines() if line.startswith('"')]
     _, *rows = csv.DictReader(lines)
     assert len(rows) == len(NAMES), [r["Kernel Name"] for r in rows]
     head = "$ ncu --clock-control none --metrics … python3 programs.py\n"
