@@ -610,7 +610,7 @@ def test_what_was_compiled_is_printed_and_recorded(gpu, place, monkeypatch, caps
 
 
 def test_without_a_gpu_the_reference_gpus_builds_are_shown(no_gpu, monkeypatch, capsys):
-    made = {"ours": builds.Build(64, 8, 45_128, 4, 0.5)}
+    made = {"ours": builds.Build(64, 8, 45_128, 4, 50)}
     data = {"device": {"name": "a GPU"}, "rows": builds.rows_of("softmax", made)}
     monkeypatch.setattr(results, "reference", lambda lab: data)
     bench.compiled("softmax", lambda: pytest.fail("nothing was compiled here"))

@@ -5,21 +5,28 @@ from typing import Any, NamedTuple
 
 from weft.device.occupancy import occupancy
 
-UNITS = {"local memory": "B", "shared memory": "B", "occupancy": "%"}
+UNITS = {  # of what results say of a build, in the order of its fields
+    "registers": "",
+    "local memory": "B",
+    "shared memory": "B",
+    "blocks": "",
+    "occupancy": "%",
+}
 
 
 class Build(NamedTuple):
     """A kernel as it was compiled last, for blocks of so many threads.
 
     registers, local: of a thread, local in bytes; shared: bytes of a block, without
-    what is given at the launch; blocks: how many an SM holds; share: of its warps.
+    what is given at the launch; blocks: how many an SM holds; occupancy: which part of
+    its warps those are, in %.
     """
 
     registers: int
     local: int
     shared: int
     blocks: int
-    share: float
+    occupancy: int
 
 
 def build_of(kernel: Any, threads: int, capability: tuple[int, int]) -> Build:
@@ -39,26 +46,15 @@ def build_of(kernel: Any, threads: int, capability: tuple[int, int]) -> Build:
         raise ValueError("the kernel has not been compiled: launch it first")
     registers, local, shared = (values[-1] for values in counts)
     fits = occupancy(capability, threads, registers, shared)
-    return Build(registers, local, shared, fits.blocks, fits.share)
+    return Build(registers, local, shared, fits.blocks, round(100 * fits.share))
 
 
 def rows_of(case: str, builds: Mapping[str, Build]) -> list[dict[str, Any]]:
     """Return results' rows: a case for each number, `"<case>, registers"` and so on."""
     return [
-        {
-            "case": f"{case}, {what}",
-            "name": name,
-            "value": value,
-            "unit": UNITS.get(what, ""),
-        }
+        {"case": f"{case}, {what}", "name": name, "value": value, "unit": unit}
         for name, build in builds.items()
-        for what, value in (
-            ("registers", build.registers),
-            ("local memory", build.local),
-            ("shared memory", build.shared),
-            ("blocks", build.blocks),
-            ("occupancy", round(100 * build.share)),
-        )
+        for (what, unit), value in zip(UNITS.items(), build, strict=True)
     ]
 
 
@@ -70,15 +66,9 @@ def from_rows(case: str, rows: list[dict[str, Any]]) -> dict[str, Build]:
         if start == case:
             found.setdefault(row["name"], {})[what] = row["value"]
     return {
-        name: Build(
-            int(values["registers"]),
-            int(values["local memory"]),
-            int(values["shared memory"]),
-            int(values["blocks"]),
-            values["occupancy"] / 100,
-        )
+        name: Build(*(int(values[what]) for what in UNITS))
         for name, values in found.items()
-        if len(values) == 5
+        if values.keys() == UNITS.keys()
     }
 
 
@@ -94,7 +84,7 @@ def lines(builds: Mapping[str, Build]) -> list[str]:
             f"{build.local} B",
             f"{build.shared} B",
             str(build.blocks),
-            f"{build.share:.0%}",
+            f"{build.occupancy}%",
         )
         table.append(name.ljust(width) + "".join(map(str.rjust, cells, wide)))
     return table
