@@ -13,7 +13,7 @@ import numpy as np
 
 from weft import compiling
 from weft.checking.exercise import Exercise, source_function
-from weft.checking.simulated import Failed, elsewhere, fresh, source
+from weft.checking.simulated import Failed, elsewhere, fresh, noted, source
 from weft.checking.verdict import Verdict
 from weft.compiling import Outcome
 from weft.compiling.words import explain
@@ -135,10 +135,6 @@ def function_at(exercise: Exercise, filename: str, line: int) -> str:
         if found := re.match(r"\s*def (\w+)", linecache.getline(filename, above)):
             return found[1]
     return exercise.name
-
-
-def noted(exercise: Exercise, note: str, place: Place) -> str:
-    return ", ".join(filter(None, (note, elsewhere(exercise, place))))
 
 
 def is_double(arg: Any) -> bool:

@@ -492,10 +492,7 @@ def add_calls(
         places.append((place, note))
         if way not in ways[k + 1 :]:  # one call for both comes after both
             places += [(call, "called here") for call in way]
-    verdict.places = [
-        (place, ", ".join(filter(None, (note, elsewhere(exercise, place)))))
-        for place, note in places
-    ]
+    verdict.places = [(place, noted(exercise, note, place)) for place, note in places]
 
 
 def elsewhere(exercise: Exercise, place: Place) -> str:
@@ -507,6 +504,11 @@ def elsewhere(exercise: Exercise, place: Place) -> str:
     if place.file != code.co_filename:
         return f"in `{place.function}`, of another cell"
     return "" if place.function == code.co_name else f"in `{place.function}`"
+
+
+def noted(exercise: Exercise, note: str, place: Place) -> str:
+    """A note on a line, and in which other function the line is."""
+    return ", ".join(filter(None, (note, elsewhere(exercise, place))))
 
 
 def sentence(text: str) -> str:
