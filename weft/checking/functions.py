@@ -91,7 +91,7 @@ def watched(
     """
     inner = source_function(function)
     answer = getattr(inspect.unwrap(spec), "__code__", None)
-    if answer is None or inner is None or answer.co_name == "<lambda>":
+    if answer is not None and answer.co_name == "<lambda>":
         answer = None  # nobody can call it by a name
     if inner is None or not (answer or without):
         return function(*copies(args)), None
@@ -116,7 +116,7 @@ def watched(
             module = called.__module__ or getattr(called.__self__, "__name__", "")
             name = called.__name__
         for each in without:
-            if f"{module}.".startswith(f"{each}.") and not name.startswith(("_", "<")):
+            if within(module, each) and not name.startswith(("_", "<")):
                 found.append((f"{each}.{name}", caller(frame)))
         if event == "call" and frame.f_code is answer and not found:
             found.append((spec.__name__, caller(frame)))
@@ -135,8 +135,13 @@ def watched(
 
 def belongs(function: Any, modules: tuple[str, ...]) -> bool:
     """Whether a function is one of these modules'."""
-    module = f"{getattr(function, '__module__', '')}."
-    return any(module.startswith(f"{each}.") for each in modules)
+    module = str(getattr(function, "__module__", ""))
+    return any(within(module, each) for each in modules)
+
+
+def within(module: str, package: str) -> bool:
+    """Whether a module is a package, or lies in it."""
+    return f"{module}.".startswith(f"{package}.")
 
 
 def of_another(
