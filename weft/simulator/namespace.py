@@ -129,10 +129,12 @@ class Cuda:
         return bool(self._warp("eq_sync", mask, predicate))
 
     def ballot_sync(self, mask: int, predicate: Any) -> Mask:
-        return Mask(self._warp("ballot_sync", mask, predicate))
+        lanes: Mask = self._warp("ballot_sync", mask, predicate)
+        return lanes
 
     def match_any_sync(self, mask: int, value: Any) -> Mask:
-        return Mask(self._warp("match_any_sync", mask, value))
+        lanes: Mask = self._warp("match_any_sync", mask, value)
+        return lanes
 
     def match_all_sync(self, mask: int, value: Any) -> Any:
         return self._warp("match_all_sync", mask, value)
