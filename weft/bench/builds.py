@@ -63,7 +63,7 @@ def from_rows(case: str, rows: list[dict[str, Any]]) -> dict[str, Build]:
     found: dict[str, dict[str, float]] = {}
     for row in rows:
         start, _, what = row["case"].rpartition(", ")
-        if start == case:
+        if start == case and what in UNITS:
             found.setdefault(row["name"], {})[what] = row["value"]
     return {
         name: Build(*(int(values[what]) for what in UNITS))
