@@ -16,8 +16,7 @@ from weft import compiling
 from weft.checking import CheckFailed, check, cost, full_size
 from weft.checking.compare import apart, difference
 from weft.checking.exercise import Exercise
-from weft.checking.simulated import Failed
-from weft.checking.verdict import Verdict
+from weft.checking.verdict import Failed, Verdict
 from weft.intrinsics import load4, store4
 from weft.simulator import Place
 

@@ -23,7 +23,7 @@ from verification import measure, patterns, reports
 from verification.corpus import ROOT, Kernel, corpus
 from verification.launch import exercise_of
 from weft import check
-from weft.checking import simulated
+from weft.checking.traced import fresh
 from weft.counters import count
 from weft.simulator import Fault, record
 from weft.simulator.trace import Trace
@@ -86,7 +86,7 @@ def trace_of(kernel: Kernel) -> Trace | None:
     """The trace of the launch that was measured; None if it does not end well."""
     exercise = exercise_of(kernel)
     case = exercise.case(exercise.sizes[-1])
-    outputs = simulated.fresh(exercise, case)
+    outputs = fresh(exercise, case)
     try:
         config = exercise.launch(*case.size)
         return record(exercise.kernel, config, (*case.inputs, *outputs))[0]

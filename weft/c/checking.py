@@ -15,8 +15,7 @@ from weft.checking import extra_case
 from weft.checking.compare import difference
 from weft.checking.exercise import as_tuple, copies, widened
 from weft.checking.outcome import settled
-from weft.checking.simulated import Failed
-from weft.checking.verdict import Verdict
+from weft.checking.verdict import Failed, Verdict
 from weft.simulator.faults import Place
 
 

@@ -12,8 +12,7 @@ from pathlib import Path
 
 from weft.c import compiler, running
 from weft.c.source import Source
-from weft.checking.simulated import Failed
-from weft.checking.verdict import Verdict
+from weft.checking.verdict import Failed, Verdict
 from weft.simulator.faults import Place
 
 SECONDS = 60

@@ -22,8 +22,7 @@ from weft.checking import (
 )
 from weft.checking.exercise import Exercise, is_kernel
 from weft.checking.outcome import refuse_stale, settled
-from weft.checking.simulated import Failed
-from weft.checking.verdict import CheckFailed, Verdict
+from weft.checking.verdict import CheckFailed, Failed, Verdict
 
 __all__ = ["CheckFailed", "Verdict", "check"]
 

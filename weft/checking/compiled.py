@@ -12,9 +12,11 @@ from typing import Any
 import numpy as np
 
 from weft import compiling
+from weft.checking.callers import elsewhere, noted
 from weft.checking.exercise import Exercise, source_function
-from weft.checking.simulated import Failed, elsewhere, fresh, noted, source
-from weft.checking.verdict import Verdict
+from weft.checking.source import source
+from weft.checking.traced import fresh
+from weft.checking.verdict import Failed, Verdict
 from weft.compiling import Outcome
 from weft.compiling.words import explain
 from weft.simulator.faults import Place

@@ -4,10 +4,12 @@ from collections import Counter
 
 import numpy as np
 
+from weft.checking.callers import add_calls
+from weft.checking.chosen_launch import configure
 from weft.checking.exercise import Exercise
 from weft.checking.hazards import unravel
-from weft.checking.simulated import Failed, add_calls, configure, trace
-from weft.checking.verdict import Verdict
+from weft.checking.traced import traced
+from weft.checking.verdict import Failed, Verdict
 from weft.counters import Line, count
 from weft.simulator.columns import Columns
 from weft.simulator.faults import Place
@@ -37,7 +39,9 @@ def run(exercise: Exercise, last: Trace) -> list[str]:
     if not exercise.limits:
         return []
     size = exercise.limits.get("size", exercise.sizes[-1])
-    last = last if size == exercise.sizes[-1] else trace(exercise, size)
+    if size != exercise.sizes[-1]:
+        case = exercise.case(size)
+        last = traced(exercise, case, configure(exercise, case)).trace
     try:
         return counted(exercise, last)
     except Failed as failed:

@@ -9,10 +9,12 @@ from typing import Any
 
 import numpy as np
 
+from weft.checking.chosen_launch import configure
 from weft.checking.compare import difference
 from weft.checking.exercise import Case, Exercise
-from weft.checking.simulated import Failed, configure, fresh, sentence
-from weft.checking.verdict import Verdict
+from weft.checking.faults import sentence
+from weft.checking.traced import fresh
+from weft.checking.verdict import Failed, Verdict
 
 PATIENCE = 20.0  # seconds that a launch may take
 

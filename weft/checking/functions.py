@@ -12,15 +12,9 @@ import numpy as np
 
 from weft.checking.compare import Array, Difference, difference, show
 from weft.checking.exercise import as_tuple, copies, source_function, widened
-from weft.checking.simulated import (
-    Failed,
-    begin,
-    has_stub,
-    raised_at,
-    returns,
-    source,
-)
-from weft.checking.verdict import Verdict
+from weft.checking.source import raised_at, returns, source
+from weft.checking.starter import begin, has_stub
+from weft.checking.verdict import Failed, Verdict
 from weft.simulator import Place
 
 

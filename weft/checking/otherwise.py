@@ -17,9 +17,10 @@ from dataclasses import dataclass, replace
 from types import FunctionType
 from typing import Any
 
+from weft.checking.chosen_launch import configure
 from weft.checking.exercise import Exercise, source_function
-from weft.checking.simulated import Failed, configure, run_case
-from weft.checking.verdict import Verdict
+from weft.checking.simulated import run_case
+from weft.checking.verdict import Failed, Verdict
 from weft.simulator import Place
 
 TRIES = 8  # of names in the place of numbers

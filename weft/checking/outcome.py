@@ -4,8 +4,7 @@ import os
 from collections.abc import Callable
 
 from weft import lesson
-from weft.checking.simulated import Failed
-from weft.checking.verdict import CheckFailed, Verdict
+from weft.checking.verdict import CheckFailed, Failed, Verdict
 from weft.lesson import missing
 
 __all__ = ["refuse_stale", "settled"]

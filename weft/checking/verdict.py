@@ -147,6 +147,14 @@ class CheckFailed(AssertionError):
     """Raised instead of shown where a failing check must stop a run (WEFT_STRICT=1)."""
 
 
+class Failed(Exception):
+    """Ends a check with a verdict."""
+
+    def __init__(self, verdict: "Verdict") -> None:
+        super().__init__(verdict.kind)
+        self.verdict = verdict
+
+
 @dataclass(repr=False)
 class Verdict:
     """The outcome of a check; true if it passed.

@@ -20,7 +20,9 @@ from weft.checking import Verdict, extra_case
 from weft.checking.compare import difference
 from weft.checking.exercise import as_tuple, copies, is_kernel, widened
 from weft.checking.outcome import refuse_stale, settled
-from weft.checking.simulated import Failed, begin, has_stub, raised_at, returns
+from weft.checking.source import raised_at, returns
+from weft.checking.starter import begin, has_stub
+from weft.checking.verdict import Failed
 from weft.simulator.faults import Fault, LaunchError
 
 from . import wording

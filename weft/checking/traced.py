@@ -1,0 +1,58 @@
+"""One launch in the simulator, under a trace, and what it leaves behind."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from weft.checking.exercise import Case, Exercise
+from weft.checking.source import parameter_names
+from weft.simulator import Fault, record
+from weft.simulator.launch import Launch
+from weft.simulator.memory import poison
+from weft.simulator.trace import Trace
+
+
+@dataclass(frozen=True)
+class Done:
+    """What a launch left behind."""
+
+    trace: Trace
+    outputs: tuple[np.ndarray[Any, Any], ...]
+    launch: Launch
+
+
+def traced(
+    exercise: Exercise,
+    case: Case,
+    config: Any,
+    look: Callable[[Trace], None] | None = None,
+    backwards: bool = False,
+    failed: Callable[[Trace, Fault], None] | None = None,
+) -> Done:
+    """Run one case under a trace; the last three as in `record`. Raises `Fault`."""
+    outputs = fresh(exercise, case)
+    count = len(case.inputs)
+    names = parameter_names(exercise.kernel)[count:]
+    accesses, launch = record(
+        exercise.kernel,
+        config,
+        (*case.inputs, *outputs),
+        readonly=frozenset(range(count)),
+        watched=frozenset(range(count, count + len(outputs))),
+        fresh=frozenset(names if exercise.out is None else ()),
+        look=look,
+        backwards=backwards,
+        failed=failed,
+    )
+    return Done(accesses, outputs, launch)
+
+
+def fresh(exercise: Exercise, case: Case) -> tuple[np.ndarray[Any, Any], ...]:
+    """The outputs before the launch: poisoned, unless the exercise says otherwise."""
+    outputs = tuple(o.copy() for o in case.outputs)
+    if exercise.out is None:
+        for output in outputs:
+            poison(output, "global")
+    return outputs
