@@ -231,7 +231,7 @@ def test_two_shared_arrays_of_one_name() -> None:
 
 
 def test_a_long_trace_stops_between_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("weft.simulator.trace.MOST_ACCESSES", 100)
+    monkeypatch.setattr("weft.simulator.traced_run.MOST_ACCESSES", 100)
 
     @cuda.jit
     def kernel(out):

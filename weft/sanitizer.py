@@ -4,7 +4,7 @@ Two accesses race if they touch the same bytes, come from two threads, one of th
 least writes, not both are atomic (relaxed loads and stores count as such), and nothing
 orders them: no barrier of the block or the grid, no warp-synchronous operation whose
 mask names both lanes, no atomic handed from one to the other behind a fence. That is
-decided from what each thread could know of the others (see `trace.View`), so it does
+decided from what each thread could know of the others (see `views.View`), so it does
 not depend on the order in which the simulator happened to run them.
 
 Source: L. Lamport, "Time, Clocks, and the Ordering of Events in a Distributed System",
@@ -18,16 +18,8 @@ import numpy as np
 from weft.simulator import columns
 from weft.simulator.columns import Columns
 from weft.simulator.faults import Place
-from weft.simulator.trace import (
-    ATOMIC,
-    GLOBAL,
-    LOCAL,
-    READ,
-    SHARED,
-    WRITE,
-    Trace,
-    View,
-)
+from weft.simulator.trace import ATOMIC, GLOBAL, LOCAL, READ, SHARED, WRITE, Trace
+from weft.simulator.views import View
 
 _SPACE_NAMES = {GLOBAL: "global", SHARED: "shared", LOCAL: "local"}
 

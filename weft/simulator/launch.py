@@ -10,10 +10,12 @@ from typing import Any
 import numpy as np
 
 from .binding import python_function
+from .called_run import CalledRun
 from .faults import Fault, Place
 from .limits import configuration
 from .scheduler import Run
-from .trace import CalledRun, Trace, TracedRun
+from .trace import Trace
+from .traced_run import TracedRun
 
 
 @dataclass

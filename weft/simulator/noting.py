@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 LOAD, SUMS = "__weft_load__", "__weft_sums__"
-_OPERATION = 3  # bits for the operation, below the number of its place
+OPERATION = 3  # bits for the operation, below the number of its place
 
 _SHAPES = {"shape", "strides"}
 _TWO = {"fma"}  # functions that multiply and add
@@ -30,7 +30,7 @@ class Notes:
 
     def add(self, node: ast.expr, function: str, *args: ast.expr, flops: int) -> Any:
         """The call of `function` that stands for `node` from now on."""
-        site = ast.Constant(self.first + len(self.nodes) << _OPERATION)
+        site = ast.Constant(self.first + len(self.nodes) << OPERATION)
         call = ast.Call(ast.Name(function, ast.Load()), [*args, site], [])
         for new in (call, call.func, site):
             ast.copy_location(new, node)

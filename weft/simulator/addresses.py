@@ -1,0 +1,101 @@
+"""Where the arrays of a traced launch lie: a number for each, and an address."""
+
+from typing import Any
+
+import numpy as np
+
+SPACES = "global", "shared", "local", "constant"
+_ALIGNMENT = 256  # bytes: where a GPU's allocator puts an array
+
+
+class Addresses:
+    """The arrays that a launch has touched, numbered as they come.
+
+    Lists with one entry an array: `arrays` (space and name), `dtypes`, `fresh` (whether
+    nobody wrote to it before), `extents` (see `Trace.extents`). `bases` gives for space
+    and name where the array begins.
+    """
+
+    def __init__(self) -> None:
+        self.arrays: list[tuple[str, str]] = []
+        self.dtypes: list[np.dtype[Any]] = []
+        self.fresh: list[bool] = []
+        self.extents: list[tuple[int, tuple[int, ...]]] = []
+        self.bases: dict[tuple[str, str], int] = {}
+        self._ids: dict[tuple[str, str, int], int] = {}
+        self._retyped: dict[tuple[int, np.dtype[Any]], int] = {}
+        self._regions: list[tuple[int, int, int]] = []
+        self._regions_of: dict[tuple[str, Any], int] = {}
+        self._ends = dict.fromkeys(SPACES, 0)
+
+    def add(
+        self,
+        data: np.ndarray[Any, Any],
+        name: str,
+        space: str,
+        site: Any,
+        fresh: frozenset[str],
+    ) -> tuple[int, int]:
+        """Number an array; gives with its number the address of NumPy's address 0.
+
+        `site` is what made it, None if the host did; `fresh` are the names of those of
+        the host's that nobody wrote to.
+        """
+        root = data
+        while isinstance(root.base, np.ndarray):
+            root = root.base
+        low, high = np.lib.array_utils.byte_bounds(root)
+        base = self._base(space, name if site is None else site, low, high)
+        key = space, name, base
+        if key not in self._ids:
+            self._ids[key] = len(self.arrays)
+            self.arrays.append((space, name))
+            self.dtypes.append(data.dtype)
+            self.fresh.append(space != "global" or name in fresh)
+            begin = base - low + pointer(data)
+            self.extents.append((begin, data.shape if data.flags.c_contiguous else ()))
+            self.bases.setdefault((space, name), begin)
+        return self._ids[key], base - low
+
+    def field(self, array: int, dtype: np.dtype[Any]) -> int:
+        """Number the fields with `dtype` of the records of an array."""
+        space, name = self.arrays[array]
+        self.arrays.append((space, name))
+        self.dtypes.append(dtype)
+        self.fresh.append(self.fresh[array])
+        self.extents.append((0, ()))
+        return len(self.arrays) - 1
+
+    def retyped(self, array: int, dtype: np.dtype[Any]) -> int:
+        """The number of an array seen as another type, by `view`."""
+        if dtype == self.dtypes[array]:
+            return array
+        if (array, dtype) not in self._retyped:
+            self._retyped[array, dtype] = self.field(array, dtype)
+        return self._retyped[array, dtype]
+
+    def _base(self, space: str, key: Any, low: int, high: int) -> int:
+        """The address at which the memory from `low` to `high` begins in its space.
+
+        Global arrays share memory where the host's do, those of a block or a thread
+        where the same call made them.
+        """
+        if space == "global":
+            for start, end, base in self._regions:
+                if start < high and low < end:
+                    return base + low - start
+        elif (space, key) in self._regions_of:
+            return self._regions_of[space, key]
+        step = _ALIGNMENT if space == "global" else 16
+        base = -(-self._ends[space] // step) * step
+        self._ends[space] = base + max(high - low, 1)
+        if space == "global":
+            self._regions.append((low, high, base))
+        else:
+            self._regions_of[space, key] = base
+        return base
+
+
+def pointer(data: np.ndarray[Any, Any]) -> int:
+    """Where the host has the first element of `data`."""
+    return int(data.__array_interface__["data"][0])
