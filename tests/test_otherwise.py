@@ -1,5 +1,7 @@
 """A kernel that should work with other constants is run with them."""
 
+import inspect
+from types import FunctionType
 from typing import Any
 
 import numpy as np
@@ -7,11 +9,16 @@ import pytest
 
 import weft  # noqa: F401  before Numba
 
-from numba import cuda, float32  # isort: skip
+from numba import cuda, float32, int32  # isort: skip
 from weft import check
+from weft.checking.beforehand import worked_out
+from weft.checking.standins import numbers_in
 from weft.checking.verdict import Verdict
+from weft.intrinsics import load4
 
 ACROSS, DEEP = 32, 4  # threads of a block; rows of a tile
+HALF, FULL = ACROSS // 2, int(4 * DEEP)
+QUARTER = HALF // 2
 
 
 @pytest.fixture(autouse=True)
@@ -20,7 +27,7 @@ def _a_learner(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("weft.lesson.record", lambda *_: None)
 
 
-def verdict(kernel: Any, *constants: dict[str, Any]) -> Verdict:
+def verdict(kernel: Any, *constants: dict[str, Any], **more: Any) -> Verdict:
     return check(
         kernel,
         spec=lambda x: x.sum(axis=1),
@@ -28,6 +35,7 @@ def verdict(kernel: Any, *constants: dict[str, Any]) -> Verdict:
         sizes=[(2, 5), (3, 70)],
         launch=lambda rows, cols: (rows, ACROSS),
         constants=constants,
+        **more,
     )
 
 
@@ -164,3 +172,123 @@ def test_of_several_numbers_those_that_matter() -> None:
         "part = cuda.shared.array((4, 8), float32)",
         "total += part[k % 4, k // 4]",
     }
+
+
+@cuda.jit
+def before(x, out):
+    part = cuda.shared.array(ACROSS, float32)
+    row, t = cuda.blockIdx.x, cuda.threadIdx.x
+    mine = float32(0)
+    for col in range(t, x.shape[1], ACROSS):
+        mine += x[row, col]
+    part[t] = mine
+    cuda.syncthreads()
+    if t < HALF:
+        part[t] += part[t + HALF]
+    cuda.syncthreads()
+    if t < QUARTER:
+        part[t] += part[t + QUARTER]
+    cuda.syncthreads()
+    if t == 0:
+        total = float32(0)
+        for k in range(QUARTER):
+            total += part[k]
+        out[row] = total
+
+
+def test_a_name_worked_out_before_the_kernel_is_named() -> None:
+    found = verdict(before, {"ACROSS": 8})
+    assert found.kind == "constants"
+    assert "`HALF` and `QUARTER` were worked out when the cell ran" in found.why
+    assert "inside the kernel" in found.why
+    assert [(place.text, note) for place, note in found.places] == [
+        ("if t < HALF:", "HALF is still 16"),
+        ("if t < QUARTER:", "QUARTER is still 8"),
+    ]
+    assert HALF == 16
+
+
+def test_names_in_the_cells_of_a_notebook() -> None:
+    scope = dict(named.py_func.__globals__)
+    scope["In"] = ["%matplotlib inline", "THIRD = ACROSS // 3", "print(ACROSS)"]
+    scope["THIRD"] = 10
+
+    def kernel():
+        return THIRD  # noqa: F821
+
+    known = FunctionType(kernel.__code__, scope)
+    assert worked_out(known, {"ACROSS": 9}) == {"THIRD": 3}
+    assert worked_out(known, {"DEEP": 9}) == {}
+    scope["THIRD"] = 11  # was given another value since
+    assert worked_out(known, {"ACROSS": 9}) == {}
+
+
+@cuda.jit
+def doubled(x, out):
+    part = cuda.shared.array((ACROSS, DEEP), float32)
+    row, t = cuda.blockIdx.x, cuda.threadIdx.x
+    part[t, 0] = float32(0)
+    for col in range(t, x.shape[1], ACROSS):
+        part[t, 0] += x[row, col]
+    cuda.syncthreads()
+    if t == 0:
+        total = float32(0)
+        for k in range(ACROSS):
+            total += part[k, 0]
+        out[row] = total
+
+
+def test_limits_may_hold_with_other_constants() -> None:
+    assert verdict(doubled, {"DEEP": 1}, limits={"otherwise": {"bank_conflicts": 0}})
+    limits = {"bank_conflicts": 3, "otherwise": {"bank_conflicts": 3}}
+    assert verdict(doubled, {"DEEP": 3}, limits=limits)
+    found = verdict(doubled, {"DEEP": 3}, {"DEEP": 8}, limits=limits)
+    assert found.kind == "bank-conflicts"
+    assert found.message.startswith("With DEEP = 8: ")
+    assert found.places[0][0].text.startswith("part[t, 0]")
+
+
+@cuda.jit
+def fours(x, out):
+    sums = cuda.local.array(4, float32)
+    row, t = cuda.blockIdx.x, cuda.threadIdx.x
+    for k in range(4):
+        sums[k] = float32(0)
+    for col in range(int32(4) * t, x.shape[1], 4 * ACROSS):
+        four = load4(x, (row, col))
+        for e in range(4):
+            sums[t % DEEP] += four[e]
+    for k in range(4):
+        if sums[k] != 0:
+            cuda.atomic.add(out, row, sums[k])
+
+
+def test_the_four_of_a_wide_load_is_no_candidate() -> None:
+    function = fours.py_func
+    found = numbers_in(function, {"DEEP": 4})
+    lines = inspect.getsource(function).splitlines()
+    assert {lines[number.line].strip() for number in found} == {
+        "sums = cuda.local.array(4, float32)",
+        "for k in range(4):",
+    }
+
+
+def test_candidates_are_called_so() -> None:
+    found = verdict(unsure, {"DEEP": 8})
+    assert found.kind == "constants"
+    assert "may be it, or may not" in found.why
+    notes = [note for place, note in found.places if "range(4)" in place.text]
+    assert notes == ["4 here: for DEEP, or for something else?"]
+
+
+@cuda.jit
+def unsure(x, out):
+    row, t = cuda.blockIdx.x, cuda.threadIdx.x
+    if t == 0:
+        total = float32(0)
+        for k in range(2 + 2):
+            for col in range(k, x.shape[1], DEEP):
+                total += x[row, col]
+        for _ in range(4):
+            total += float32(0)
+        out[row] = total

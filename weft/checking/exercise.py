@@ -31,7 +31,7 @@ class Exercise:
     full: Any
     out: Callable[..., Any] | None
     tolerance: float
-    limits: dict[str, float]
+    limits: dict[str, Any]
     unseen: bool = True
     lesson_size: tuple[int, ...] = ()  # to be run as the unseen one
     constants: Sequence[dict[str, Any]] = ()  # to be run with as well

@@ -1,15 +1,12 @@
 """The kernel once more, with other values for the constants that it names.
 
 Who times a kernel compiles it with `TILE = 32`, where the exercise has 16. It should
-be right then as well, and is not if 16 stands in it as a number. So it is run in the
-simulator with other values. Which number is to blame is found by trying: with a name
-in its place the kernel works.
+be right then as well, and is not if 16 stands in it as a number, or in a name that was
+worked out beforehand. So it is run in the simulator with other values.
 """
 
 import ast
 import inspect
-import itertools
-import linecache
 import textwrap
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -17,25 +14,44 @@ from dataclasses import dataclass, replace
 from types import FunctionType
 from typing import Any
 
+from weft.checking import cost
+from weft.checking.beforehand import worked_out
 from weft.checking.chosen_launch import configure
 from weft.checking.exercise import Exercise, source_function
 from weft.checking.simulated import run_case
+from weft.checking.standins import Number, culprits, mended, numbers_in
 from weft.checking.verdict import Failed, Verdict
 from weft.simulator import Place
 
-TRIES = 8  # of names in the place of numbers
 LINES = 6  # that a verdict shows
 
+NUMBER = (
+    "The measurements compile this kernel with other sizes. Then a name has another "
+    "value, and a number has not. Which name does the number stand for?"
+)
+SOMETHING = (
+    "The measurements compile this kernel with other sizes, and something in it fits "
+    "the old ones alone: an index, or a number that should follow from one of these "
+    "names and is not computed from it."
+)
+CANDIDATES = " What is asked about or still has its old value may be it, or may not."
+
 Constants = Mapping[str, Any]
+Places = list[tuple[Place, str]]
 
 
 def run(exercise: Exercise) -> list[str]:
-    """Run the last size with each of the exercise's constants. Raises `Failed`."""
+    """Run the last size with each of the exercise's constants. Raises `Failed`.
+
+    Most limits fit the given constants alone. Those that hold with the others too are
+    an entry of their own, `otherwise`.
+    """
     function = source_function(exercise.kernel)
     if not exercise.constants or function is None:
         return []
+    held = replace(exercise, limits=exercise.limits.get("otherwise", {}))
     for constants in exercise.constants:
-        run_with(exercise, constants, function)
+        run_with(held, constants, function)
     seen = " and with ".join(map(listed, exercise.constants))
     return [f"right with {seen} as well"]
 
@@ -46,16 +62,56 @@ def run_with(exercise: Exercise, constants: Constants, function: FunctionType) -
     if unknown:
         raise ValueError(f"check({exercise.name}, ...): no constant {unknown[0]}")
     old = {n: scope[n] for n, value in constants.items() if scope[n] != value}
+    stale = worked_out(function, constants)
     with changed(scope, constants):
-        found = attempt(exercise)
-        if found is None:
+        first = attempt(exercise)
+        if first.wrong is None:
             return
-        numbers = numbers_in(function, old)
+
+        def works(other: Exercise) -> bool:
+            then = attempt(other)
+            return then.wrong is None or (then.right and not first.right)
+
+        with changed(scope, stale):
+            cured = bool(stale) and works(exercise)
+        numbers = [] if cured else numbers_in(function, old)
         blamed = culprits(
             numbers,
-            lambda chosen: attempt(mended(exercise, function, chosen)) is None,
+            constants,
+            lambda chosen: works(with_kernel(exercise, mended(function, chosen))),
         )
-    raise Failed(worded(exercise, constants, found, function, numbers, blamed))
+    if first.right and not cured and not blamed:
+        first.wrong.message = f"With {listed(constants)}: {first.wrong.message}"
+        raise Failed(first.wrong)
+    verdict = first.wrong
+    verdict.message = f"With {listed(constants)} it goes wrong: {verdict.message}"
+    early = uses(function, {n: f"{n} is still {scope[n]}" for n in stale})
+    if cured:
+        why = too_early({name: scope[name] for name in stale})
+        places = early
+    elif blamed:
+        why = NUMBER
+        places = lines_of(function, blamed, lambda n: stands(n, constants))
+    else:
+        why = SOMETHING
+        likely = [n for n in numbers if n.bounds] or numbers
+        places = verdict.places + early + lines_of(function, likely, asked)
+        if early or likely:
+            why += CANDIDATES
+    raise Failed(
+        Verdict(
+            exercise.name,
+            "constants",
+            verdict.message,
+            why,
+            places[:LINES],
+            when=verdict.when,
+        )
+    )
+
+
+def with_kernel(exercise: Exercise, kernel: Any) -> Exercise:
+    return replace(exercise, kernel=kernel, written_by_learner=kernel)
 
 
 @contextmanager
@@ -69,146 +125,80 @@ def changed(scope: dict[str, Any], constants: Constants) -> Iterator[None]:
         scope.update(old)
 
 
-def attempt(exercise: Exercise) -> Verdict | None:
-    """Run the last size; what is wrong with it, None if nothing is."""
+@dataclass(frozen=True)
+class Attempt:
+    """What is wrong with a run, None if nothing is; `right` if only its cost."""
+
+    wrong: Verdict | None
+    right: bool
+
+
+def attempt(exercise: Exercise) -> Attempt:
+    """Run the last size, and count what it costs."""
     case = exercise.case(exercise.sizes[-1])
     try:
-        run_case(exercise, case, configure(exercise, case))
+        done = run_case(exercise, case, configure(exercise, case))
     except Failed as failed:
-        return failed.verdict
-    return None
-
-
-@dataclass(frozen=True)
-class Number:
-    """A number in a kernel, and the names whose value it was."""
-
-    line: int  # from the function's first, which is 0
-    column: int
-    value: int
-    names: tuple[str, ...]
-    bound: bool  # of a loop, or a side of an array
-
-
-def numbers_in(function: FunctionType, old: Constants) -> list[Number]:
-    """The numbers in the source of `function` that are values of `old`.
-
-    Those that bound a loop or an array come first, for there one looks first.
-    """
+        return Attempt(failed.verdict, right=False)
     try:
-        tree = ast.parse(textwrap.dedent(inspect.getsource(function)))
-    except (OSError, SyntaxError, TypeError):
-        return []
-    found, bounds = [], set(map(id, bounds_in(tree)))
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Constant) and type(node.value) is int:
-            value, at = node.value, (node.lineno - 1, node.col_offset)
-            names = tuple(name for name in old if old[name] == value)
-            if names:
-                found.append(Number(*at, value, names, id(node) in bounds))
-    return sorted(found, key=lambda n: (not n.bound, n.line, n.column))
+        cost.run(exercise, done.trace)
+    except Failed as failed:
+        return Attempt(failed.verdict, right=True)
+    return Attempt(None, right=True)
 
 
-def bounds_in(tree: ast.AST) -> Iterator[ast.AST]:
-    """What stands in the `range` of a loop, but for its step, and in shapes."""
-    for node in ast.walk(tree):
-        match node:
-            case ast.Call(func=ast.Name("range"), args=args):
-                parts = args[:2]
-            case ast.Call(func=ast.Attribute(attr="array"), args=[shape, *_]):
-                parts = [shape]
-            case _:
-                continue
-        for part in parts:
-            yield from ast.walk(part)
-
-
-def culprits(
-    numbers: Sequence[Number], works: Callable[[Mapping[Number, str]], bool]
-) -> list[Number]:
-    """Of the numbers those that have to be names, [] if that does not help."""
-    alone = [{number: name} for number in numbers for name in number.names]
-    for one in alone[:TRIES]:
-        if works(one):
-            return list(one)
-    values = sorted({n.value: n.names for n in numbers}.items())
-    ways = itertools.product(*(names for _, names in values))
-    for names in itertools.islice(ways, TRIES // 4 if len(numbers) > 1 else 0):
-        name_of = dict(zip((value for value, _ in values), names, strict=True))
-        chosen = {n: name_of[n.value] for n in numbers}
-        if works(chosen):
-            for number in numbers[:TRIES]:
-                fewer = {n: name for n, name in chosen.items() if n is not number}
-                chosen = fewer if works(fewer) else chosen
-            return list(chosen)
-    return []
-
-
-def mended(
-    exercise: Exercise, function: FunctionType, chosen: Mapping[Number, str]
-) -> Exercise:
-    """The exercise with a kernel that has names in the place of some numbers."""
-    lines = textwrap.dedent(inspect.getsource(function)).splitlines(keepends=True)
-    for number in sorted(chosen, key=lambda n: (n.line, n.column), reverse=True):
-        text = lines[number.line].encode()
-        end = number.column
-        while text[end : end + 1].isalnum() or text[end : end + 1] == b"_":
-            end += 1  # such as 16, 0x10 or 1_6
-        name = chosen[number].encode()
-        lines[number.line] = (text[: number.column] + name + text[end:]).decode()
-    file = f"<{function.__name__}, mended>"
-    source = "".join(lines)
-    linecache.cache[file] = (len(source), None, lines, file)
-    scope = dict(function.__globals__)
-    exec(compile(source, file, "exec"), scope)
-    kernel = scope[function.__name__]
-    return replace(exercise, kernel=kernel, written_by_learner=kernel)
-
-
-def worded(
-    exercise: Exercise,
-    constants: Constants,
-    found: Verdict,
-    function: FunctionType,
-    numbers: Sequence[Number],
-    blamed: Sequence[Number],
-) -> Verdict:
-    """Word what goes wrong with other constants, and which number is to blame."""
-    why = (
-        "The measurements compile this kernel with other sizes. Then a name has "
-        "another value, and a number has not. Which name does the number stand for?"
+def too_early(stale: Constants) -> str:
+    """A word on names that were worked out before the kernel is compiled."""
+    names = " and ".join(f"`{name}`" for name in stale)
+    was, still, it = "was", "is", "it"
+    if len(stale) > 1:
+        was, still, it = "were", "are", "them"
+    return (
+        f"{names} {was} worked out when the cell ran, from names that have other "
+        f"values in this run, and {still} what {it if still == 'is' else 'they'} {was} "
+        f"then. Work {it} out inside the kernel."
     )
-    if not blamed:
-        why = (
-            "The measurements compile this kernel with other sizes, and something in "
-            "it fits the old ones alone: an index, or a number that should follow "
-            "from one of these names and is not computed from it."
-        )
+
+
+def uses(function: FunctionType, notes: Mapping[str, str]) -> Places:
+    """The first line of a function that has each of these names, with its note."""
+    found: dict[str, int] = {}
+    tree = ast.parse(textwrap.dedent(inspect.getsource(function)))
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Name) and node.id in notes:
+            line = min(found.get(node.id, node.lineno), node.lineno)
+            found[node.id] = line
+    return [place(function, line - 1, notes[name]) for name, line in found.items()]
+
+
+def lines_of(
+    function: FunctionType, numbers: Sequence[Number], note: Callable[[Number], str]
+) -> Places:
+    """The lines that numbers are on, each with what is to be said of its numbers."""
     notes: dict[int, list[str]] = {}
-    shown = blamed or [n for n in numbers if n.bound] or numbers
-    for number in sorted(shown, key=lambda n: (n.line, n.column)):
-        said = f"{number.value} here"
-        if blamed:
-            was = (f"{name} was {constants[name]}" for name in number.names)
-            said += f"; {' and '.join(was)} in this run"
-        notes.setdefault(number.line, []).append(said)
-    text = inspect.getsource(function).splitlines() if notes else []
-    first = function.__code__.co_firstlineno
-    places = [
-        (
-            Place(function.__name__, first + line, text[line].strip()),
-            ", ".join(dict.fromkeys(said)),
-        )
+    for number in sorted(numbers, key=lambda n: (n.line, n.column)):
+        notes.setdefault(number.line, []).append(note(number))
+    return [
+        place(function, line, ", ".join(dict.fromkeys(said)))
         for line, said in notes.items()
     ]
-    return Verdict(
-        exercise.name,
-        "constants",
-        f"With {listed(constants)} it goes wrong: {found.message}",
-        why,
-        places[:LINES] if blamed else (found.places + places)[:LINES],
-        when=found.when,
-    )
+
+
+def place(function: FunctionType, line: int, note: str) -> tuple[Place, str]:
+    """A line of a function, counted from its first, which is 0."""
+    text = inspect.getsource(function).splitlines()[line].strip()
+    at = function.__code__.co_firstlineno + line
+    return Place(function.__name__, at, text), note
+
+
+def stands(number: Number, constants: Constants) -> str:
+    was = (f"{name} was {constants[name]}" for name in number.names)
+    return f"{number.value} here; {' and '.join(was)} in this run"
+
+
+def asked(number: Number) -> str:
+    names = " or ".join(number.names)
+    return f"{number.value} here: for {names}, or for something else?"
 
 
 def listed(constants: Constants) -> str:
