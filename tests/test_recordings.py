@@ -23,6 +23,7 @@ VARIANTS = {"mirror_once", "raises"}  # broken in another way, on purpose
 sys.path.insert(0, str(RECORDINGS))
 
 import profiled  # noqa: E402
+import shell  # noqa: E402
 
 
 def functions(text: str) -> dict[str, ast.FunctionDef]:
@@ -129,6 +130,16 @@ def test_recordings_of_c_name_the_processor_and_no_folders():
         assert text.startswith("$ "), path.name
         assert re.search(r"^# .+, \d{4}-\d\d-\d\d\n# gcc \d", text, re.M), path.name
         assert not re.search(r"/(tmp|root|home|work)/", text), path.name
+
+
+def test_a_recorder_runs_its_programs_elsewhere_and_cuts_the_name(tmp_path):
+    (tmp_path / "say.c").write_text("int x;\n")
+    (tmp_path / "say.txt").write_text("what it said before\n")
+    with shell.copied(tmp_path, ".c") as folder:
+        assert [path.name for path in folder.iterdir()] == ["say.c"]
+        assert shell.run("ls $PWD/*; echo $LC_ALL $N", folder, N="1") == "say.c\nC 1\n"
+        assert "No such file" in shell.run("cat gone", folder)
+    assert not folder.exists()
 
 
 def test_records_of_doors_are_those_that_the_lab_shows():

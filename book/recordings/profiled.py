@@ -34,8 +34,12 @@ Row = dict[str, str]  # of one kernel: metric → what ncu says
 Found = dict[str, list[Row]]  # name of a launch → its kernels
 
 
-def said(*command: str, at: Path | None = None) -> str:
-    done = subprocess.run(command, cwd=at, stdout=subprocess.PIPE, text=True)
+def said(*command: str, at: Path | None = None, errors: bool = False) -> str:
+    """Run a command in a folder; return what it says, with its `errors` if so asked."""
+    stderr = subprocess.STDOUT if errors else None
+    done = subprocess.run(
+        command, cwd=at, stdout=subprocess.PIPE, stderr=stderr, text=True
+    )
     return done.stdout
 
 

@@ -6,31 +6,19 @@ that takes a PyTorch without CUDA. A recording begins with lines that say what m
 """
 
 import datetime
-import os
 import re
-import subprocess
 import sys
-import tempfile
+from functools import partial
 from pathlib import Path
 
-HERE = Path(__file__).parent
-PROGRAMS = (".cu", ".c", ".py")
+HERE = Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent))
+
+import shell  # noqa: E402
+
 TORCH = "python3 -c \"import torch; torch.zeros(1, device='cuda')\""
 
-
-def run(command: str, folder: Path, **extra: str) -> str:
-    """Run a command in `folder`; return all that it says."""
-    done = subprocess.run(
-        command,
-        shell=True,
-        cwd=folder,
-        env=os.environ | {"LC_ALL": "C", "CUDA_CACHE_DISABLE": "1"} | extra,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-    )
-    return done.stdout.replace(f"{folder}/", "")
+run = partial(shell.run, CUDA_CACHE_DISABLE="1")
 
 
 def asked(command: str, pattern: str, folder: Path) -> str:
@@ -58,11 +46,7 @@ def last(text: str) -> str:
 
 def main() -> None:
     gpu = "--cpu" not in sys.argv
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        for path in HERE.iterdir():
-            if path.suffix in PROGRAMS and path.name != "record.py":
-                (folder / path.name).write_text(path.read_text())
+    with shell.copied(HERE, ".cu", ".c", ".py") as folder:
         about = facts(folder, gpu)
 
         def record(file: str, command: str, text: str | None = None) -> None:

@@ -6,32 +6,21 @@ the process are cut; nothing else is changed. NumPy gets one thread, like the lo
 """
 
 import datetime
-import os
 import re
-import subprocess
 import sys
-import tempfile
 from pathlib import Path
 
-HERE = Path(__file__).parent
-sys.path.insert(0, str(HERE.parents[2]))
+HERE = Path(__file__).resolve().parent
+sys.path[:0] = [str(HERE.parent), str(HERE.parents[2])]
+
+import shell  # noqa: E402
 
 from weft.device import cpu  # noqa: E402
 
 
 def run(command: str, folder: Path) -> str:
-    """Run a command in `folder`; return all that it says."""
-    done = subprocess.run(
-        command,
-        shell=True,
-        cwd=folder,
-        env=os.environ | {"LC_ALL": "C", "OMP_NUM_THREADS": "1"},
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-    )
-    text = done.stdout.replace(f"{folder}/", "")
+    """Return what a command says, without the number of its process."""
+    text = shell.run(command, folder, OMP_NUM_THREADS="1")
     return re.sub(r"==\d+==", "==1234==", re.sub(r"\(process \d+\)", "", text))
 
 
@@ -44,11 +33,7 @@ def facts(folder: Path) -> str:
 
 
 def main() -> None:
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        for path in HERE.iterdir():
-            if path.suffix in (".c", ".gdb", ".py") and path.name != "record.py":
-                (folder / path.name).write_text(path.read_text())
+    with shell.copied(HERE, ".c", ".gdb", ".py") as folder:
         about = facts(folder)
 
         def record(file: str, *commands: str, show: str = "") -> None:

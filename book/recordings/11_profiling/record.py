@@ -16,12 +16,13 @@ import tempfile
 import textwrap
 import time
 from collections import Counter
+from functools import partial
 from pathlib import Path
 
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE.parent))
 
-from profiled import facts  # noqa: E402
+from profiled import facts, said  # noqa: E402
 
 BEFORE = "one_step", "speeds", "cube_roots", "column_sums"
 AFTER = "all_steps", "field_speeds", "cube_roots32", "piece_sums"
@@ -62,12 +63,7 @@ STALL = "smsp__average_warps_issue_stalled_long_scoreboard_per_issue_active.rati
 ALL = "smsp__average_warp_latency_per_inst_issued.ratio"  # cycles of a warp per issue
 SMI = "utilization.gpu,utilization.memory,power.draw,clocks.sm"
 
-
-def run(*command: str) -> str:
-    done = subprocess.run(
-        command, cwd=HERE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
-    )
-    return done.stdout
+run = partial(said, at=HERE, errors=True)
 
 
 def kernels(page: str) -> dict[str, str]:
