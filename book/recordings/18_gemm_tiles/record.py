@@ -5,20 +5,22 @@ with the right to read counters. A step is 32 multiply-adds, one for each lane o
 warp: 4096 cubed / 32 of them in a product.
 """
 
-import argparse
-import csv
-import subprocess
 import sys
 from pathlib import Path
 
-HERE = Path(__file__).parent
+HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent))
 
-from profiled import facts  # noqa: E402
+from profiled import Found, Line, number, only, record, table, value  # noqa: E402
 
-N = 4096
-NAMES = "naive", "coalesced", "unsigned", "tiles of 16", "tiles of 32", "C++", "C++, 32"
-SHOWN = (0, 1, 2, 5), (3, 4, 6)  # side by side
+STEPS = 4096**3 / 32
+DIRECT = "naive", "coalesced", "unsigned", "C++"
+TILES = {  # name in the lab → in the table
+    "tiles of 16": "tiles of 16",
+    "tiles of 32": "tiles of 32",
+    "C++, tiles of 32": "C++, 32",
+}
+TIME = "gpu__time_duration.sum"
 L1 = "l1tex__t_{}_pipe_lsu_mem_global_op_ld{}.sum"
 PASSES = "l1tex__data_pipe_lsu_wavefronts"
 STALL = "smsp__average_warps_issue_stalled_{}_per_issue_active.ratio"
@@ -29,15 +31,15 @@ COUNTED = {  # what the table calls it → ncu's name; of these a step's share
     "requests to global memory": L1.format("requests", ""),
     "sectors of those": L1.format("sectors", ""),
 }
-BYTES = {
-    "read from L2, GB": ("lts__t_sectors_op_read.sum", 32),
-    "read from memory, GB": ("dram__sectors_read.sum", 32),
+HIT = L1.format("sectors", "_lookup_hit")
+BYTES = {  # sectors of 32 bytes
+    "read from L2, GB": "lts__t_sectors_op_read.sum",
+    "read from memory, GB": "dram__sectors_read.sum",
 }
 SHARES = {
     "passes, % of the SM's rate": f"{PASSES}.avg.pct_of_peak_sustained_elapsed",
     "instructions, % of the rate": "sm__inst_issued.avg.pct_of_peak_sustained_elapsed",
 }
-HIT = L1.format("sectors", "_lookup_hit")
 WAITS = {
     "a warp's cycles per instruction": (
         "smsp__average_warp_latency_per_inst_issued.ratio"
@@ -48,69 +50,37 @@ WAITS = {
     "  for room in that queue": STALL.format("mio_throttle"),
     "  at a barrier": STALL.format("barrier"),
 }
+METRICS = (
+    *(TIME, *COUNTED.values(), HIT, *BYTES.values()),
+    *(*SHARES.values(), *WAITS.values()),
+)
 
 
-def run(*command: str) -> str:
-    done = subprocess.run(command, cwd=HERE, stdout=subprocess.PIPE, text=True)
-    return done.stdout
+def found_in_l1(row: dict[str, str]) -> str:
+    return f"{100 * number(row, HIT) / number(row, COUNTED['sectors of those']):.0f}"
 
 
-def table(rows: list[dict[str, str]]) -> str:
-    steps = N**3 / 32
-
-    def number(row: dict[str, str], metric: str) -> float:
-        return float(row[metric].replace(",", ""))
-
-    lines = [("", *NAMES)]
-    time = [number(r, "gpu__time_duration.sum") / 1e6 for r in rows]
-    lines.append(("duration, ms", *(f"{t:.4g}" for t in time)))
-    for label, metric in COUNTED.items():
-        lines.append((label, *(f"{number(r, metric) / steps:.2f}" for r in rows)))
-    sectors = COUNTED["sectors of those"]
-    hits = [100 * number(r, HIT) / number(r, sectors) for r in rows]
-    lines.append(("  found in L1, %", *(f"{h:.0f}" for h in hits)))
-    for label, (metric, size) in BYTES.items():
-        values = (number(r, metric) * size / 1e9 for r in rows)
-        lines.append((label, *(f"{v:.3g}" for v in values)))
-    for label, metric in SHARES.items():
-        lines.append((label, *(f"{number(r, metric):.0f}" for r in rows)))
-    for label, metric in WAITS.items():
-        lines.append((label, *(f"{number(r, metric):.1f}" for r in rows)))
-    blocks = (
-        "\n".join(
-            f"{line[0]:32}" + "".join(f"{line[1:][i]:>12}" for i in shown)
-            for line in lines
-        )
-        for shown in SHOWN
-    )
-    return "\n\n".join(blocks)
+def lines() -> dict[str, Line]:
+    """Return the lines of the tables, in their order."""
+    return {
+        "duration, ms": lambda row: f"{number(row, TIME) / 1e6:.4g}",
+        **{k: value(metric, over=STEPS, digits=2) for k, metric in COUNTED.items()},
+        "  found in L1, %": found_in_l1,
+        **{
+            k: lambda row, metric=metric: f"{number(row, metric) * 32 / 1e9:.3g}"
+            for k, metric in BYTES.items()
+        },
+        **{k: value(metric) for k, metric in SHARES.items()},
+        **{k: value(metric, digits=1) for k, metric in WAITS.items()},
+    }
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--out", type=Path, default=HERE)
-    out = parser.parse_args().out.resolve()
-    out.mkdir(parents=True, exist_ok=True)
-    metrics = [
-        "gpu__time_duration.sum",
-        *COUNTED.values(),
-        *(metric for metric, _ in BYTES.values()),
-        *SHARES.values(),
-        HIT,
-        *WAITS.values(),
-    ]
-    kernels = "regex:gemm_|direct|tiled|ragged"
-    said = run(
-        *("ncu", "--clock-control", "none", "--csv", "--page", "raw", "-k", kernels),
-        *("--print-units", "base", "--metrics", ",".join(metrics)),
-        *(sys.executable, "programs.py", str(N)),
-    )
-    lines = [line for line in said.splitlines() if line.startswith('"')]
-    _, *rows = csv.DictReader(lines)
-    assert len(rows) == len(NAMES), [r["Kernel Name"] for r in rows]
-    head = "$ ncu --clock-control none --metrics … python3 programs.py\n"
-    (out / "counters.txt").write_text(head + facts() + table(rows) + "\n")
+def write(kernels: Found) -> str:
+    rows = only(kernels)
+    direct = table(rows, DIRECT, lines())
+    tiles = table(rows, list(TILES), lines(), heads=list(TILES.values()), each=12)
+    return f"{direct}\n{tiles}"
 
 
 if __name__ == "__main__":
-    main()
+    record(__doc__, HERE, METRICS, write)

@@ -5,23 +5,36 @@ with the right to read counters. A step is 32 multiply-adds, one for each lane o
 warp: 4096 cubed / 32 of them in a product.
 """
 
-import argparse
-import csv
 import sys
 from pathlib import Path
 
-HERE = Path(__file__).parent
+HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent))
 
-from profiled import facts, number, said  # noqa: E402
+from profiled import Found, Line, number, only, record, table, value  # noqa: E402
 
-N = 4096
-NAMES = (
-    *("cuBLAS", "tiles of 32", "column of 8", "8x8, int64"),
-    *("8x8", "unpadded", "by fours", "pipelined"),
-    *("warp tiles", "pairs", "8x16", "serpentine"),
+STEPS = 4096**3 / 32
+GROUPS = (  # side by side: name in the lab → in the table
+    {
+        "tiles of 32": "tiles, 32",
+        "a column of 8": "column, 8",
+        "8 x 8, int64": "8x8, int64",
+        "8 x 8": "8x8",
+    },
+    {
+        "by fours, no padding": "unpadded",
+        "by fours": "by fours",
+        "pipelined": "pipelined",
+        "warp tiles": "warp tiles",
+    },
+    {
+        "pairs": "pairs",
+        "8 x 16": "8x16",
+        "serpentine": "serpentine",
+        "cuBLAS": "cuBLAS",
+    },
 )
-SHOWN = (1, 2, 3, 4), (5, 6, 7, 8), (9, 10, 11, 0)  # side by side
+TIME = "gpu__time_duration.sum"
 PASSES = "l1tex__data_pipe_lsu_wavefronts"
 CONFLICTS = "l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_{}.sum"
 LOCAL = "l1tex__t_requests_pipe_lsu_mem_local_op_{}.sum"
@@ -58,47 +71,28 @@ EACH = {
     "  at dispatch": (STALL.format("dispatch_stall"), 1),
     "  for its turn": (STALL.format("not_selected"), 1),
 }
+METRICS = (
+    *(TIME, *(metric for group in COUNTED.values() for metric in group)),
+    *(metric for metric, _ in EACH.values()),
+)
 
 
-def table(rows: list[dict[str, str]]) -> str:
-    steps = N**3 / 32
-    lines = [("", *NAMES)]
-    time = [number(r, "gpu__time_duration.sum") / 1e6 for r in rows]
-    lines.append(("duration, ms", *(f"{t:.4g}" for t in time)))
-    for label, metrics in COUNTED.items():
-        lines.append((label, *(f"{number(r, *metrics) / steps:.3f}" for r in rows)))
-    for label, (metric, digits) in EACH.items():
-        lines.append((label, *(f"{number(r, metric):.{digits}f}" for r in rows)))
-    blocks = (
-        "\n".join(
-            f"{line[0]:32}" + "".join(f"{line[1:][i]:>12}" for i in shown)
-            for line in lines
-        )
-        for shown in SHOWN
+def lines() -> dict[str, Line]:
+    """Return the lines of the tables, in their order."""
+    return {
+        "duration, ms": lambda row: f"{number(row, TIME) / 1e6:.4g}",
+        **{k: value(*group, over=STEPS, digits=3) for k, group in COUNTED.items()},
+        **{k: value(metric, digits=digits) for k, (metric, digits) in EACH.items()},
+    }
+
+
+def write(kernels: Found) -> str:
+    rows = only(kernels)
+    return "\n".join(
+        table(rows, list(group), lines(), heads=list(group.values()))
+        for group in GROUPS
     )
-    return "\n\n".join(blocks)
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--out", type=Path, default=HERE)
-    out = parser.parse_args().out.resolve()
-    out.mkdir(parents=True, exist_ok=True)
-    metrics = ["gpu__time_duration.sum"]
-    metrics += [m for group in COUNTED.values() for m in group]
-    metrics += [metric for metric, _ in EACH.values()]
-    text = said(
-        *("ncu", "--clock-control", "none", "--csv", "--page", "raw", "-k"),
-        *("regex:gemm", "--print-units", "base", "--metrics", ",".join(metrics)),
-        *(sys.executable, "programs.py", str(N)),
-        at=HERE,
-    )
-    lines = [line for line in text.splitlines() if line.startswith('"')]
-    _, *rows = csv.DictReader(lines)
-    assert len(rows) == len(NAMES), [r["Kernel Name"] for r in rows]
-    head = "$ ncu --clock-control none --metrics … python3 programs.py\n"
-    (out / "counters.txt").write_text(head + facts() + table(rows) + "\n")
 
 
 if __name__ == "__main__":
-    main()
+    record(__doc__, HERE, METRICS, write)
