@@ -148,7 +148,7 @@ def test_every_kind_of_verdict_has_a_page_that_exists() -> None:
     topics = {"stores-race", "lost-update", "returned"}  # finer than a kind
     assert READ_ON.keys() - HEADLINES.keys() == topics
     without = {"begin", "stale", "wrong-value", "exception", "shape"}
-    without |= {"answer", "atomics", "library"}
+    without |= {"answer", "atomics", "flops", "library"}
     without |= {"traffic", "clock", "no-compiler", "ended"}
     assert HEADLINES.keys() - READ_ON.keys() - IN_C.keys() == without
 

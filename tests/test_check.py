@@ -17,7 +17,7 @@ from weft.checking import CheckFailed, check, cost, full_size
 from weft.checking.compare import apart, difference
 from weft.checking.exercise import Exercise
 from weft.checking.verdict import Failed, Verdict
-from weft.intrinsics import load4, store4
+from weft.intrinsics import load4, peek, store4
 from weft.simulator import Place
 
 
@@ -717,7 +717,107 @@ def test_a_thread_that_loads_too_much_of_shared_memory_is_named() -> None:
     assert "loads 64 elements from shared memory" in refused.message
     assert refused.places[0][0].text == "total += tile[k]"
     assert refused.thread == (63,)
+    assert "other threads of the block" in refused.why
     assert "shared memory: 64 loads a thread at most" in repr(verdict(64))
+
+
+def test_cells_that_a_thread_loads_again_are_what_it_could_keep() -> None:
+    @cuda.jit
+    def products(x, out):
+        tile = cuda.shared.array(8, float32)
+        t = cuda.threadIdx.x
+        tile[t] = x[t]
+        cuda.syncthreads()
+        for k in range(8):
+            out[t, k] = tile[t] * tile[k]
+
+    refused = check(
+        products,
+        spec=lambda x: np.outer(x, x),
+        inputs=lambda rng, n: rng.random(n, np.float32),
+        sizes=[8],
+        launch=lambda n: (1, n),
+        limits={"shared_loads": 8},
+        unseen=False,
+    )
+    assert refused.kind == "loads"
+    assert "loads 16 elements from shared memory" in refused.message
+    assert "the same cells again: 8 loads in all" in refused.why
+
+
+def test_a_thread_that_looks_at_words_one_by_one_is_named() -> None:
+    def verdict(kernel: Any, limits: dict[str, int]) -> Verdict:
+        return check(
+            kernel,
+            spec=lambda words: words.sum(keepdims=True),
+            inputs=lambda rng, n: rng.integers(1, 9, n).astype(np.int32),
+            out=lambda words: np.zeros(1, np.int32),
+            sizes=[64],
+            launch=lambda n: (1, 32),
+            limits=limits,
+            unseen=False,
+        )
+
+    @cuda.jit
+    def alone(words, out):
+        if cuda.threadIdx.x == 0:
+            for k in range(words.size):
+                while peek(words, k) == 0:
+                    pass
+                out[0] += peek(words, k)
+
+    refused = verdict(alone, {"peeks": 8, "loads": 64})
+    assert refused.kind == "loads"
+    assert "looks at 64 words, one after the other; 8 would do" in refused.message
+    assert refused.line == alone.py_func.__code__.co_firstlineno + 4
+    assert refused.thread == (0,)
+
+    @cuda.jit
+    def together(words, out):
+        mine = int32(0)
+        for k in range(cuda.threadIdx.x, words.size, 32):
+            while peek(words, k) == 0:
+                pass
+            mine += peek(words, k)
+        cuda.atomic.add(out, 0, mine)
+
+    passed = repr(verdict(together, {"peeks": 8, "loads": 0}))
+    assert "peek: 2 words a thread at most" in passed
+    assert "global memory: 0 loads a thread at most" in passed
+
+
+def test_too_much_arithmetic_is_counted_for_a_block() -> None:
+    @cuda.jit
+    def steps(x, out):
+        tile = cuda.shared.array(64, float32)
+        t = cuda.threadIdx.x
+        tile[t] = x[cuda.grid(1)]
+        cuda.syncthreads()
+        step = 1
+        while step < 64:
+            left = tile[t - step] if t >= step else float32(0)
+            cuda.syncthreads()
+            if t >= step:
+                tile[t] += left
+            cuda.syncthreads()
+            step *= 2
+        out[cuda.grid(1)] = tile[t]
+
+    def verdict(most: int) -> Verdict:
+        return check(
+            steps,
+            spec=lambda x: x.reshape(-1, 64).cumsum(axis=1).ravel(),
+            inputs=lambda rng, n: rng.random(n, np.float32),
+            sizes=[64, 192],
+            launch=lambda n: (n // 64, 64),
+            limits={"flops": most},
+        )
+
+    refused = verdict(126)  # of a tree
+    assert refused.kind == "flops"
+    assert "make 321 operations on floats; 126 would do" in refused.message
+    assert refused.places[0][0].text == "tile[t] += left"
+    assert "arithmetic: 321 operations on floats in a block" in repr(verdict(321))
 
 
 def test_too_many_barriers_are_counted() -> None:
@@ -749,6 +849,7 @@ def test_too_many_barriers_are_counted() -> None:
     assert "wait for each other 65 times; 64 times would do" in refused.message
     assert refused.line == careful.py_func.__code__.co_firstlineno + 9
     assert refused.places[0][1] == "64 barriers of a block"
+    assert [note for _, note in refused.places[1:]] == ["1 barrier of a block"]
     assert "barriers: 65 in a block at most" in repr(verdict(65))
 
 

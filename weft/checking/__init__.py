@@ -59,11 +59,14 @@ def check(
     limits: {"sectors": most per global request, "bank_conflicts": most extra passes per
         shared request, "lanes": fewest lanes of a warp per request on average,
         "loads", "shared_loads": most loads from global and from shared memory by one
-        thread, "barriers": most that a block passes, "atomics": most atomic operations
-        on global memory by the whole launch, "load_bytes", "store_bytes": fewest bytes
-        a lane moves at a time on average, in global memory, "float64": most lines that
-        compute in it without need, "local": most bytes of local memory that a thread
-        has in PTX, "size": size to count on}.
+        thread, without those of `peek`, "peeks": most different words that one thread
+        looks at with `peek`, "barriers": most that a block passes, "flops": most
+        floating-point operations of a block on average, "atomics": most atomic
+        operations on global memory by the whole launch, "load_bytes", "store_bytes":
+        fewest bytes a lane moves at a time on average, in global memory, "float64":
+        most lines that compute in it without need, "local": most bytes of local memory
+        that a thread has in PTX, "size": size to count on, "otherwise": a dict of the
+        limits that hold with other `constants`}.
     unseen: also run a size that is not listed, between those that are, with data that
         belong to the learner's source; for a function, arguments likewise.
     because: for a function that answers questions or returns a number, `(*arguments,

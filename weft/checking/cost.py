@@ -15,6 +15,8 @@ from weft.simulator.columns import Columns
 from weft.simulator.faults import Place
 from weft.simulator.trace import GLOBAL, READ, SHARED, Trace
 
+LINES = 4  # that a verdict shows
+
 MEMORY = {  # name: space, limit, what to think about
     "global": (
         GLOBAL,
@@ -25,8 +27,9 @@ MEMORY = {  # name: space, limit, what to think about
     "shared": (
         SHARED,
         "shared_loads",
-        "The other threads of the block have been through most of these cells as well. "
-        "What have they worked out that this one could take from them?",
+        "Each is an instruction, and somebody waits for it. Which of these cells are "
+        "neighbours, so that one load takes four? What have other threads of the block "
+        "loaded or worked out that this one could take from them?",
     ),
 }
 
@@ -111,8 +114,12 @@ def counted(exercise: Exercise, last: Trace) -> list[str]:
         facts.append(loads(exercise, last))
     if "shared_loads" in exercise.limits:
         facts.append(loads(exercise, last, "shared"))
+    if "peeks" in exercise.limits:
+        facts.append(peeks(exercise, last))
     if "barriers" in exercise.limits:
         facts.append(barriers(exercise, last))
+    if "flops" in exercise.limits:
+        facts.append(flops(exercise, last))
     return facts
 
 
@@ -144,9 +151,13 @@ def _per_request(line: Line) -> float:
 
 
 def loads(exercise: Exercise, last: Trace, memory: str = "global") -> str:
-    """Count the loads from a memory of the thread that makes most of them."""
+    """Count the loads from a memory of the thread that makes most of them.
+
+    Without those of `peek`: how often a thread looks depends on when others store.
+    """
     space, limit, _ = MEMORY[memory]
     rows = np.flatnonzero((last.space == space) & (last.operation == READ))
+    rows = np.setdiff1d(rows, last.atomics["relaxed"], assume_unique=True)
     number = last.of_views("number")[last.view[rows]]
     _, each, counts = np.unique(number, return_inverse=True, return_counts=True)
     most = int(counts.max(initial=0))
@@ -161,17 +172,60 @@ def too_many_loads(
 ) -> Verdict:
     """Refuse the thread whose loads are the rows `mine`."""
     _, limit, why = MEMORY[memory]
-    sites, times = np.unique(last.site[mine], return_counts=True)
-    site = sites[np.argmax(times)]
-    array = last.arrays[int(last.array[mine[last.site[mine] == site][0]])]
-    note = f"{several(int(times.max()), 'load')} of {array} by a thread"
+    cells = {*zip(last.epoch[mine].tolist(), last.address[mine].tolist(), strict=True)}
+    if memory == "shared" and len(cells) <= exercise.limits[limit]:
+        why = (
+            "With no barrier in between, it loads the same cells again: "
+            f"{several(len(mine) - len(cells), 'load')} in all. Which of these values "
+            "could it keep in a variable?"
+        )
+    site, array, times = busiest(last, mine)
+    note = f"{several(times, 'load')} of {array} by a thread"
     return Verdict(
         exercise.name,
         "loads",
         f"One thread loads {several(len(mine), 'element')} from {memory} memory, one "
         f"after the other; {exercise.limits[limit]:g} would do.",
         why,
-        [(last.places[int(site)], note)],
+        [(site, note)],
+        unravel(int(last.thread[mine[0]]), last.block_size),
+        unravel(int(last.block[mine[0]]), last.grid_size),
+    )
+
+
+def busiest(last: Trace, mine: Columns) -> tuple[Place, str, int]:
+    """The line that makes most of the accesses `mine`, to which array, how many."""
+    sites, times = np.unique(last.site[mine], return_counts=True)
+    site = sites[np.argmax(times)]
+    array = last.arrays[int(last.array[mine[last.site[mine] == site][0]])]
+    return last.places[int(site)], array, int(times.max())
+
+
+def peeks(exercise: Exercise, last: Trace) -> str:
+    """Count the words, each of them once, of the thread that peeks at most."""
+    rows = last.atomics["relaxed"]
+    rows = rows[last.operation[rows] == READ]
+    number = last.of_views("number")[last.view[rows]].astype(np.int64)
+    _, first = np.unique((number, last.address[rows]), axis=1, return_index=True)
+    rows, number = rows[first], number[first]
+    _, each, counts = np.unique(number, return_inverse=True, return_counts=True)
+    most = int(counts.max(initial=0))
+    if most > exercise.limits["peeks"]:
+        raise Failed(too_many_peeks(exercise, last, rows[each == np.argmax(counts)]))
+    return f"peek: {several(most, 'word')} a thread at most"
+
+
+def too_many_peeks(exercise: Exercise, last: Trace, mine: Columns) -> Verdict:
+    """Refuse the thread that first looks at words in the rows `mine`."""
+    site, array, times = busiest(last, mine)
+    return Verdict(
+        exercise.name,
+        "loads",
+        f"One thread looks at {several(len(mine), 'word')}, one after the other; "
+        f"{exercise.limits['peeks']:g} would do.",
+        "Each look is a trip to the L2 cache and back, and the next begins when that "
+        "is over. Which of these words could other lanes look at in the same time?",
+        [(site, f"{several(times, 'element')} of {array} by a thread")],
         unravel(int(last.thread[mine[0]]), last.block_size),
         unravel(int(last.block[mine[0]]), last.grid_size),
     )
@@ -191,8 +245,8 @@ def barriers(exercise: Exercise, last: Trace) -> str:
 def too_many_barriers(
     exercise: Exercise, last: Trace, block: int, most: int
 ) -> Verdict:
-    mine = {place: n for (b, place), n in last.barriers.items() if b == block}
-    worst = max(mine, key=mine.__getitem__)
+    mine = [(place, n) for (b, place), n in last.barriers.items() if b == block]
+    mine.sort(key=lambda each: -each[1])
     return Verdict(
         exercise.name,
         "barriers",
@@ -200,7 +254,29 @@ def too_many_barriers(
         f"{several(exercise.limits['barriers'], 'time')} would do.",
         "At a barrier all warps of the block wait for the slowest. What has been "
         "written since the barrier before, and which other thread reads it?",
-        [(worst, f"{several(mine[worst], 'barrier')} of a block")],
+        [(place, f"{several(n, 'barrier')} of a block") for place, n in mine[:LINES]],
+    )
+
+
+def flops(exercise: Exercise, last: Trace) -> str:
+    """Count the floating-point operations of a block, on average."""
+    each = round(sum(last.flops.values()) / last.blocks)
+    if each > exercise.limits["flops"]:
+        raise Failed(too_many_flops(exercise, last, each))
+    return f"arithmetic: {several(each, 'operation')} on floats in a block"
+
+
+def too_many_flops(exercise: Exercise, last: Trace, each: int) -> Verdict:
+    worst = max(last.flops, key=last.flops.__getitem__)
+    mine = round(last.flops[worst] / last.blocks)
+    return Verdict(
+        exercise.name,
+        "flops",
+        f"The threads of a block make {several(each, 'operation')} on floats; "
+        f"{exercise.limits['flops']:,} would do.",
+        "The same result can be had with fewer. What does a thread work out that "
+        "another works out as well, or that follows from less?",
+        [(worst, f"{several(mine, 'operation')} in a block")],
     )
 
 

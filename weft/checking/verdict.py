@@ -98,6 +98,7 @@ HEADLINES = {
     "divergence": "right, but its warps diverge",
     "loads": "right, but one thread loads too much",
     "barriers": "right, but too many barriers",
+    "flops": "right, but with too much arithmetic",
     "constants": "right, but with these sizes alone",
     "library": "the work of another function",
     "atomics": "right, but too many atomics in global memory",
