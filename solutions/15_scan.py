@@ -173,7 +173,8 @@ check(
 # that for you. Thread 40 reads cell 39, which thread 39 is about to change, perhaps has
 # changed already. So each step has two halves: everybody **reads**, into a register;
 # then everybody **writes**. And between halves stands a barrier, also between the
-# second half of one step and the first of the next.
+# second half of one step and the first of the next. With the one that is given that
+# makes 17 barriers, and the check accepts no more.
 #
 # ```python
 # scan_steps(x, out)    # (n,) -> (n,)  float32; blocks of 256
@@ -219,7 +220,7 @@ check(
     sizes=[256, 1, 300],
     launch=lambda n: (-(-n // BLOCK), BLOCK),
     full=(1 << 20) + 5,
-    limits={"shared_loads": 40, "float64": 0},
+    limits={"shared_loads": 40, "barriers": 17, "float64": 0},
 )
 
 # %% [markdown] tags=["solution"]
@@ -250,7 +251,8 @@ check(
 # | down, gap 1 | **0** | **3** | **4** | **8** |
 #
 # What comes out is the exclusive scan. The way up is there, write the way down. After
-# the loop that is given, `gap` is BLOCK.
+# the loop that is given, `gap` is BLOCK. Up and down make 255 additions each. The check
+# counts them, and refuses a kernel that makes more than 800 in a block.
 #
 # ```python
 # scan_tree(x, out)    # (n,) -> (n,)  float32, exclusive; blocks of 256
@@ -305,7 +307,7 @@ check(
     sizes=[256, 1, 300],
     launch=lambda n: (-(-n // BLOCK), BLOCK),
     full=(1 << 20) + 5,
-    limits={"loads": 1, "shared_loads": 60, "float64": 0},
+    limits={"loads": 1, "shared_loads": 60, "flops": 800, "float64": 0},
 )
 
 # %% [markdown] tags=["solution"]
@@ -899,7 +901,10 @@ if weft.GPU:
 # In the check 40 tiles are done or under way when your blocks start. They take tiles
 # 41, 42 and 40, in this order, and each begins when the one before has published a
 # word. So tile 42 has to do with the `SUM` of tile 41, and a block that does not
-# publish before it looks is waited for without end. Stuck? `hint("scan_once")`.
+# publish before it looks is waited for without end. The nearest `ALL` is that of tile
+# 5. A warp is there in two laps, and the check lets no thread look at more than 8
+# different words: a lane that goes back alone would look at 37. Stuck?
+# `hint("scan_once")`.
 
 # %% tags=["given"]
 SUM, ALL = 1, 2
@@ -1118,7 +1123,7 @@ check(
     sizes=[2, 3],
     launch=lambda n: (n, 64),
     full=2000,
-    limits={"loads": 1000, "float64": 0},  # words are looked at again and again
+    limits={"loads": 8, "peeks": 8, "float64": 0},
 )
 
 # %% [markdown] tags=["solution"]

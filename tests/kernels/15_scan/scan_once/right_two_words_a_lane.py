@@ -1,5 +1,5 @@
 # verdict: pass
-# Lane 0 looks, one word at a time, and tells the others.
+# A lane has two words, as far as there are any: 64 in a lap.
 @cuda.jit
 def scan_once(x, out, words, ticket):
     """Write the running sums of x, reading it once."""
@@ -30,16 +30,27 @@ def scan_once(x, out, words, ticket):
         here = 32 + tile
         if lane == 0:
             poke(words, here, pack(SUM, total))
-            back, flag = here, 0
-            while flag != ALL:
-                back -= 1
-                word = peek(words, back)
-                while flag_of(word) == 0:
-                    word = peek(words, back)
-                before += value_of(word)
-                flag = flag_of(word)
+
+        back, found = here - 1 - lane, False
+        while not found:
+            near = peek(words, back)
+            far = peek(words, max(back - 32, 31 - lane))
+            while flag_of(near) == 0 or flag_of(far) == 0:
+                near = peek(words, back)
+                far = peek(words, max(back - 32, 31 - lane))
+            votes = cuda.ballot_sync(FULL, flag_of(near) == ALL)
+            more = cuda.ballot_sync(FULL, flag_of(far) == ALL)
+            seen = float32(0)
+            if votes == 0 or lane < cuda.ffs(votes):
+                seen += value_of(near)
+            if votes == 0 and (more == 0 or lane < cuda.ffs(more)):
+                seen += value_of(far)
+            before += warp_total(seen)
+            found = votes != 0 or more != 0
+            back -= 64
+
+        if lane == 0:
             poke(words, here, pack(ALL, before + total))
-        before = cuda.shfl_sync(FULL, before, 0)
 
         sums[lane] = before + upto - mine
     cuda.syncthreads()

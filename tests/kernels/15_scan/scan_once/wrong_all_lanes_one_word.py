@@ -1,0 +1,49 @@
+# verdict: loads
+# All lanes go back together: no vote, no total.
+@cuda.jit
+def scan_once(x, out, words, ticket):
+    """Write the running sums of x, reading it once."""
+    sums = cuda.shared.array(32, float32)
+    turn = cuda.shared.array(1, int32)
+    v = cuda.local.array(16, float32)
+    shift = cuda.local.array(4, float32)
+    t = int32(cuda.threadIdx.x)
+    warp, lane = t >> int32(5), t & int32(31)
+
+    if t == 0:
+        turn[0] = take_turn(ticket, words)
+    cuda.syncthreads()
+    tile = turn[0]
+
+    load_tile(x, tile, v)
+    mine = scan_fours(v, shift)
+    if lane == 0:
+        sums[warp] = mine
+    cuda.syncthreads()
+
+    if warp == 0:
+        mine = sums[lane] if lane < cuda.blockDim.x // 32 else float32(0)
+        upto = warp_scan(mine)
+        total = cuda.shfl_sync(FULL, upto, 31)
+        before = float32(0)
+
+        here = 32 + tile
+        if lane == 0:
+            poke(words, here, pack(SUM, total))
+
+        back, flag = here, 0
+        while flag != ALL:
+            back -= 1
+            word = peek(words, back)  # <- here
+            while flag_of(word) == 0:
+                word = peek(words, back)
+            flag = flag_of(word)
+            before += value_of(word)
+
+        if lane == 0:
+            poke(words, here, pack(ALL, before + total))
+
+        sums[lane] = before + upto - mine
+    cuda.syncthreads()
+
+    store_tile(out, tile, v, shift, sums[warp])

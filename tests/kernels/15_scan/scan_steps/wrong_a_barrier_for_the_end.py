@@ -1,0 +1,23 @@
+# verdict: barriers
+# All must be through before anybody stores.
+@cuda.jit
+def scan_steps(x, out):
+    """Write the running sums of each BLOCK neighbours of x into out."""
+    tile = cuda.shared.array(BLOCK, float32)
+    t = cuda.threadIdx.x
+    i = cuda.grid(1)
+
+    tile[t] = x[i] if i < x.size else float32(0)
+    cuda.syncthreads()
+
+    step = 1
+    while step < BLOCK:
+        left = tile[t - step] if t >= step else float32(0)
+        cuda.syncthreads()
+        tile[t] += left
+        cuda.syncthreads()
+        step *= 2
+    cuda.syncthreads()
+
+    if i < x.size:
+        out[i] = tile[t]

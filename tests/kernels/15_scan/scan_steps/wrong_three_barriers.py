@@ -1,0 +1,24 @@
+# verdict: barriers
+# A barrier wherever something has been done.
+@cuda.jit
+def scan_steps(x, out):
+    """Write the running sums of each BLOCK neighbours of x into out."""
+    tile = cuda.shared.array(BLOCK, float32)
+    t = cuda.threadIdx.x
+    i = cuda.grid(1)
+
+    tile[t] = x[i] if i < x.size else float32(0)
+    cuda.syncthreads()
+
+    step = 1
+    while step < BLOCK:
+        left = tile[t - step] if t >= step else float32(0)
+        cuda.syncthreads()  # <- here
+        mine = tile[t] + left
+        cuda.syncthreads()
+        tile[t] = mine
+        cuda.syncthreads()
+        step *= 2
+
+    if i < x.size:
+        out[i] = tile[t]

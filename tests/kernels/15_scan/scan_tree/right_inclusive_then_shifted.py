@@ -1,0 +1,30 @@
+# verdict: pass
+# Brent and Kung: the way down adds only, and the result is shifted.
+@cuda.jit
+def scan_tree(x, out):
+    """Write the exclusive sums of each BLOCK neighbours of x into out."""
+    tile = cuda.shared.array(BLOCK, float32)
+    t = cuda.threadIdx.x
+    i = cuda.grid(1)
+
+    tile[t] = x[i] if i < x.size else float32(0)
+    cuda.syncthreads()
+
+    gap = 1
+    while gap < BLOCK:
+        end = 2 * gap * (t + 1) - 1
+        if end < BLOCK:
+            tile[end] += tile[end - gap]
+        cuda.syncthreads()
+        gap *= 2
+
+    gap = BLOCK // 4
+    while gap > 0:
+        half = 2 * gap * (t + 1) - 1
+        if half + gap < BLOCK:
+            tile[half + gap] += tile[half]
+        cuda.syncthreads()
+        gap //= 2
+
+    if i < x.size:
+        out[i] = tile[t - 1] if t > 0 else float32(0)
