@@ -6,7 +6,7 @@ import importlib.util
 import re
 import sys
 from pathlib import Path
-from types import ModuleType
+from types import CodeType, ModuleType
 
 import pytest
 
@@ -240,6 +240,31 @@ def test_counted_kernels_are_the_labs_and_nothing_is_timed(folder):
     assert not run & {"check", "bench", "compare", "quiz", "hint"}
     with pytest.raises(ValueError, match="defines no nothing_of_this_name"):
         profiled.statements(source, str(path), ["nothing_of_this_name"])
+
+
+def constants(code: CodeType) -> set[object]:
+    """The constants of a code object, of those in it, and of their tuples."""
+    found = set()
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            found |= constants(constant)
+        else:
+            found |= set(constant if isinstance(constant, tuple) else [constant])
+    return found
+
+
+@pytest.mark.parametrize("folder", ["18_gemm_tiles", "19_gemm_registers"])
+def test_a_counted_rung_has_its_name_in_the_lab(folder, monkeypatch):
+    record, asked = part(folder, "record"), set()
+    row = dict.fromkeys(record.METRICS, "1") | {"Kernel Name": "gemm"}
+    named = type("Named", (dict,), {"__missing__": lambda _, n: asked.add(n) or row})()
+    monkeypatch.setattr(record, "only", lambda *_: named)
+    record.write({})
+    path = ROOT / "solutions" / f"{folder}.py"
+    source = path.read_text(encoding="utf-8")
+    parts = profiled.statements(source, str(path), ["rungs"])
+    assert len(asked) >= 7
+    assert asked <= set().union(*map(constants, parts))
 
 
 @pytest.mark.parametrize(
