@@ -415,6 +415,10 @@ ARRAY = "array(float32, 1d, C)"
             no_match("<built-in function sqrt>", f"sqrt({ARRAY})"),
             "`sqrt` does not take an array of float32.",
         ),
+        (
+            'Cannot cast UniTuple(int64 x 1) to int64: %".27" = insertvalue [1 x i64]',
+            "A tuple cannot become an int64.",
+        ),
         ("module 'numba.cuda.core.ir' has no attribute 'x'", "Numba cannot compile"),
         ("", "Numba cannot compile this for a GPU."),
     ],
@@ -450,6 +454,8 @@ def test_lines_of_float64_in_ptx() -> None:
     both = {(kernel, 8), (kernel, 9)}
     assert worker.float64_lines(ptx, files, {(kernel, 8)}) == both
     assert worker.float64_lines(ptx, files, set()) == {(kernel, 9)}  # 8 only converts
+    signs = ptx.replace("cvt.f64.f32 \t%fd1, %f1", "abs.f64 \t%fd1, %fd3")
+    assert worker.float64_lines(signs, files, set()) == {(kernel, 9)}
     copies = ptx.replace("cvt.f64.f32 \t%fd1, %f1", "mov.f64 \t%fd1, %fd3")
     assert worker.float64_lines(copies, files, {(kernel, 8)}) == {(kernel, 9)}
     converts = ptx.replace("max.f64", "max.f32")
@@ -561,6 +567,11 @@ def test_a_conversion_is_not_blamed_on_a_line_that_it_was_lifted_to() -> None:
         ("s = [x[0]]\n    out[0] = s[0]", "s = [x[0]]", "A kernel cannot make a list."),
         ("out[x[0]] = 1", "out[x[0]] = 1", "An array of float32 is indexed with a"),
         ("out[0] = x", "out[0] = x", "An element of an array of float32 cannot"),
+        (
+            "cuda.atomic.add(out, (0,), x[0])",
+            "cuda.atomic.add",
+            "A tuple cannot become an int64.",
+        ),
         ("out[0] = nowhere", "out[0] = nowhere", "`nowhere` is not defined."),
         ("out[0] = math.sine(x[0])", "math.sine", "There is no `math.sine`."),
         ("out[0] = LIST[0]", "LIST[0]", "A list from outside cannot be used"),

@@ -298,6 +298,13 @@ _RULES: tuple[tuple[str, Callable[[re.Match[str]], Words]], ...] = (
     ),
     (r"unsupported NumPy function 'numpy\.(\w+)'", _numpy),
     (
+        r"Cannot cast (\w*Tuple\(.*?\)) to (\w+)",
+        lambda found: (
+            f"A tuple cannot become {kind_of(found[2])}.",
+            "An index into an array with one dimension is a number: `i`, not `(i,)`.",
+        ),
+    ),
+    (
         r"RequireLiteralValue|must be a constant|RequireConstValue",
         _says(
             "Something here must be known when the kernel is compiled, and is not.",

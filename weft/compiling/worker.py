@@ -240,21 +240,25 @@ def working_lines(code: types.CodeType) -> set[int]:
     return found
 
 
+_LIFTED = {"abs", "cvt", "ld", "neg", "selp", "st"}
+
+
 def float64_lines(
     ptx: str, files: set[str], working: set[tuple[str, int]]
 ) -> set[tuple[str, int]]:
     """The lines of `files` that compute in double precision.
 
     PTX says with `.loc` from which line the instructions behind it come, for what was
-    inlined also into which line. The compiler lifts a conversion to lines that have no
-    part in it, the `def` even: alone it counts only on the lines `working`. A copy from
-    register to register, as where branches meet again, is no computing on any line.
+    inlined also into which line. The compiler lifts a conversion or a sign to lines
+    that have no part in it, the `def` even: alone it counts only on the lines
+    `working`. A copy from register to register, as where branches meet again, is no
+    computing on any line.
     """
     found: set[tuple[str, int]] = set()
     moved: set[tuple[str, int]] = set()
     for text, at in instructions(ptx, files):
         if step := re.match(r"\s*(?:@\S+\s+)?([a-z]\w*)[\w.]*\.f64", text):
-            only_moves = step[1] in {"cvt", "ld", "st", "selp"} and at not in working
+            only_moves = step[1] in _LIFTED and at not in working
             (moved if only_moves or step[1] == "mov" else found).add(at)
     return found or moved
 
