@@ -4,8 +4,9 @@ A thread that reads `x[i], x[i + 1], x[i + 2], x[i + 3]` issues four 32-bit load
 `load4(x, i)` issues one of 128 bits: a quarter of the instructions and of the
 requests for the same bytes. The address must be a multiple of 16 bytes, so `i`
 must be a multiple of 4 and the array must begin on such an address (every array
-that PyTorch or Numba allocates does; a slice such as `x[1:]` does not). The elements
-are float32, int32 or uint32.
+that PyTorch or Numba allocates does; a slice such as `x[1:]` does not). So does an
+array of a kernel that is declared with `alignment=16`, or is the only shared one. The
+elements are float32, int32 or uint32.
 
 On a GPU the two functions are Numba intrinsics (LLVM `load <4 x float>, align 16`,
 which becomes PTX `ld.global.v4`: PTX ISA, "Vectors" and "ld"). In the simulator they
@@ -120,6 +121,16 @@ def _first(call: str, x: Any, index: Any) -> tuple[Any, ...]:
             f"`{call}` begins at {where}; {int(element)} is not a multiple of 4",
             "It moves 16 bytes at once, and those must begin on a boundary of 16 "
             f"bytes: at every fourth {x.dtype}.{row} On a GPU this is the error "
+            "`misaligned address`, which ends the program.",
+        )
+    if getattr(x, "_loose", False):
+        made = f"cuda.{x._space}.array(..., alignment=16)"
+        raise Misaligned(
+            f"`{call}` is given {x._name}, which need not begin on a boundary of 16 "
+            "bytes",
+            f"It moves 16 bytes at once, and those must begin on one. Beside other "
+            f"arrays {x._name} begins at any boundary of {x.dtype.itemsize} bytes, "
+            f"unless it is made by `{made}`. On a GPU this may be the error "
             "`misaligned address`, which ends the program.",
         )
     return at

@@ -54,11 +54,13 @@ class Array:
     `name` is what the kernel calls it, `space` the memory it lives in. `fault` raises
     a `Fault` at the place where the kernel is. `written`, if given, is a Boolean array
     of the same shape in which every store leaves a mark; `readonly` refuses stores.
+    `_loose` says that nothing makes it begin on a boundary of 16 bytes.
     """
 
     __slots__ = (
         "_data",
         "_fault",
+        "_loose",
         "_n0",
         "_n1",
         "_name",
@@ -82,6 +84,7 @@ class Array:
         self._fault = fault
         self._written = written
         self._readonly = readonly
+        self._loose = False
         self._n0 = data.shape[0]
         self._n1 = data.shape[1] if data.ndim > 1 else 0
 
@@ -195,8 +198,11 @@ class Array:
     def _view(
         self, data: np.ndarray[Any, Any], written: np.ndarray[Any, Any] | None
     ) -> "Array":
-        kind = flat_class(data.ndim)
-        return kind(data, self._name, self._space, self._fault, written, self._readonly)
+        view = flat_class(data.ndim)(
+            data, self._name, self._space, self._fault, written, self._readonly
+        )
+        view._loose = self._loose
+        return view
 
     def field(self, name: str) -> "Array":
         """One field of all records."""

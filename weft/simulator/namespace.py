@@ -1,9 +1,11 @@
 """`cuda` as a running kernel sees it."""
 
 import difflib
+import dis
 import math
 import sys
-from types import SimpleNamespace
+from functools import cache
+from types import CodeType, SimpleNamespace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -257,7 +259,11 @@ class Shared:
                         f"cuda.shared.array has {STATIC_SHARED} bytes (48 KiB) to give "
                         "to a block.",
                     )
-            block.shared[site] = run.array(data, name, "shared", made_by)
+            made = run.array(data, name, "shared", made_by)
+            # The only array of a block begins where its memory does.
+            alone = not block.shared and not several(frame.f_code)
+            made._loose = not (alone or made_by == "dynamic" or aligned(alignment))
+            block.shared[site] = made
         return block.shared[site]
 
 
@@ -273,7 +279,21 @@ class Local:
         poison(data, "local")
         site = self._run.instruction((frame.f_code, frame.f_lasti))
         name = self._run.name_of(site, "local array")
-        return self._run.array(data, name, "local", site)
+        made = self._run.array(data, name, "local", site)
+        made._loose = not aligned(alignment)
+        return made
+
+
+def aligned(alignment: int | None) -> bool:
+    """Whether an array that is declared so begins on a boundary of 16 bytes."""
+    return bool(alignment) and int(alignment or 0) % 16 == 0
+
+
+@cache
+def several(code: CodeType) -> bool:
+    """Whether a function makes more than one shared array."""
+    made = [i for i in dis.get_instructions(code) if i.argval == "shared"]
+    return len(made) > 1
 
 
 def _shape(run: "Run", shape: Any, where: str) -> tuple[int, ...]:
@@ -314,7 +334,12 @@ class Atomic:
 
     def _change(self, array: Any, index: Any, new: Any, value: Any = None) -> Any:
         if not isinstance(array, Array):
-            self._run.fault("type", "cuda.atomic works on an element of an array")
+            self._run.fault(
+                "type",
+                "`cuda.atomic` works on an element of an array",
+                "It takes the array and the index apart: `cuda.atomic.add(out, 0, 1)` "
+                "for `out[0] += 1`.",
+            )
         name = sys._getframe(1).f_code.co_name
         holds = _ATOMIC_KINDS.get(name, "iuf")
         if array.dtype.kind not in holds or array.dtype.itemsize not in (4, 8):

@@ -133,6 +133,7 @@ class Traced(Array):
         view = traced_class(data)(
             data, self._name, self._space, self._fault, written, self._readonly
         )
+        view._loose = self._loose
         view.attach(self._run, self._id if number is None else number, self._base)
         return view
 
