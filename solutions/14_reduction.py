@@ -188,6 +188,9 @@ reading.expect("reading alone", at_least=1.0)
 # This step is called **interleaved**: those who add stand among those who do not. The
 # loading is there. Elements beyond the end count as 0, which changes no sum.
 #
+# Thread 0 alone could add all of them, in 255 steps. So the check counts how often a
+# thread reads the tile, and allows 24 times: three in each step.
+#
 # ```python
 # sum_interleaved(x, out)    # (n,) -> (blocks,)  float32; blocks of 256
 # ```
@@ -231,6 +234,7 @@ check(
     sizes=[256, 1, 700],
     launch=lambda n: (-(-n // BLOCK), BLOCK),
     full=(1 << 20) + 5,
+    limits={"shared_loads": 24},
 )
 
 # %% [markdown] tags=["solution"]
@@ -348,7 +352,7 @@ check(
     sizes=[256, 768, 1, 700],
     launch=lambda n: (-(-n // BLOCK), BLOCK),
     full=1 << 20,
-    limits={"bank_conflicts": 0},
+    limits={"bank_conflicts": 0, "shared_loads": 24},
 )
 
 # %% [markdown] tags=["solution"]
@@ -581,7 +585,9 @@ if len(starts):
 # them, the first threads of the grid add one by one.
 #
 # `block_sum` below is exercise 3 as a function: its result is in thread 0 of the block.
-# Each block adds that to `out[0]`, atomically: `cuda.atomic.add(out, 0, value)`.
+# Each block adds that to `out[0]`, atomically: `cuda.atomic.add(out, 0, value)`. The
+# check counts the atomics, and also the loads of each thread: all of them have to share
+# the work.
 #
 # ```python
 # sum_grid(x, out)    # (n,) -> (1,)  float32, starts at 0; any grid, any block
@@ -638,9 +644,9 @@ check(
     inputs=lambda rng, n: (rng.random(n, np.float32),),
     out=lambda x: np.zeros(1, np.float32),
     sizes=[1, 7, 4000, 3001],
-    launch=lambda n: (2, 96),
+    launch=lambda n: (2, 96) if n < 4000 else (5, 64),
     full=(1 << 24) + 3,
-    limits={"sectors": 16, "load_bytes": 15, "atomics": 6},
+    limits={"sectors": 16, "load_bytes": 15, "atomics": 6, "loads": 8},
 )
 
 # %% [markdown] tags=["solution"]
@@ -1426,9 +1432,9 @@ small
 # - Of equal values, the one further left wins. So the combination does not depend on
 #   the order, and any tree gives the same result. (For sums we had no such luck.)
 #
-# A block takes a row. Rows have a multiple of 4 columns, and a thread takes four
-# neighbours at a time: `load4(x, (row, col))`. Loops over a tuple, `for j in range(4)`
-# with `four[j]`, are fine.
+# A block, of any number of warps, takes a row. Rows have a multiple of 4 columns, and a
+# thread takes four neighbours at a time: `load4(x, (row, col))`. Loops over a tuple,
+# `for j in range(4)` with `four[j]`, are fine.
 #
 # ```python
 # argmax_rows(x, out)    # float32 (m, n) -> int32 (m,); a block for each row
@@ -1502,7 +1508,7 @@ check(
     inputs=lambda rng, m, n: (tied(rng, m, n),),
     out=lambda x: np.full(len(x), -1, np.int32),
     sizes=[(1, 1), (3, 20), (2, 90), (2, 250)],
-    launch=lambda m, n: (m, 96),
+    launch=lambda m, n: (m, 64 if n < 99 else 96),
     full=(300, 5000),
     limits={"sectors": 16, "load_bytes": 16, "loads": 6},
 )
