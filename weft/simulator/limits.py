@@ -22,7 +22,7 @@ def configuration(config: Any) -> tuple[Dim, Dim, Any, int]:
 
     Raises `LaunchError` when a real GPU would refuse it.
     """
-    if not isinstance(config, tuple) or not 2 <= len(config) <= 4:
+    if not isinstance(config, (tuple, list)) or not 2 <= len(config) <= 4:
         raise LaunchError(
             f"a launch needs kernel[grid, block], got kernel[{config!r}]",
             "The first number is how many blocks, the second how many threads each "
@@ -44,6 +44,12 @@ def configuration(config: Any) -> tuple[Dim, Dim, Any, int]:
                     f"{name} of {got} along {axis}; the limit there is {limit}"
                 )
     stream = config[2] if len(config) > 2 else 0
+    if stream and isinstance(stream, (int, float, str, tuple, list)):
+        raise LaunchError(
+            f"the third value of a launch is its stream, and {stream!r} is none",
+            "Grid and block are two values; where they have more than one dimension, "
+            "each is a pair or a triple: kernel[(x, y), (x, y)].",
+        )
     shared = config[3] if len(config) > 3 else 0
     try:
         shared = operator.index(shared or 0)
