@@ -53,6 +53,13 @@ def simulate(
         raise Fault(
             "type", f"{kernel!r} is not a kernel", "Decorate it with @cuda.jit."
         )
+    if _for_kernels_only(kernel):
+        raise Fault(
+            "type",
+            f"`{fn.__name__}` is a device function",
+            "Only a kernel can call it. What the host launches is marked `@cuda.jit`, "
+            "without `device=True`.",
+        )
     grid, block, _, shared = configuration(config)
     names = parameters(fn, args)
     run = make_run(fn, grid, block, shared)
@@ -65,6 +72,12 @@ def simulate(
         given.append(argument(run, arg, name, marks, position in readonly))
     run.execute(tuple(given))
     return launch
+
+
+def _for_kernels_only(kernel: Any) -> bool:
+    """Whether it is marked `device=True`, which Numba does not launch."""
+    options = getattr(kernel, "targetoptions", {})  # Numba's simulator has none
+    return bool(getattr(kernel, "_device", False) or options.get("device"))
 
 
 def record(
