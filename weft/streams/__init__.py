@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from weft import lesson
 from weft.checking import Verdict, extra_case
 from weft.checking.compare import difference
 from weft.checking.exercise import as_tuple, copies, is_kernel, widened
@@ -117,7 +118,8 @@ def _ran(
 ) -> list[str]:
     spec, inputs, given, result, tolerance = exercise
     seed = extra_case.seed(function)
-    extra = extra_case.size(sizes, seed)
+    named = lesson.unseen(name)
+    extra = named[0] if named else extra_case.size(sizes, seed)
     last = None
     for size in sizes if extra is None else [*sizes[:-1], extra, sizes[-1]]:
         case = as_tuple(inputs(np.random.default_rng([seed % 2**32, size]), size))

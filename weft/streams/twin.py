@@ -432,6 +432,9 @@ class Cuda:
     def event(self, timing: bool = True) -> Event:
         return Event(self._machine, timing)
 
+    def event_elapsed_time(self, evtstart: Event, evtend: Event) -> float:
+        return evtstart.elapsed_time(evtend)
+
     def synchronize(self) -> None:
         self._machine.wait_for_all()
 
