@@ -20,6 +20,7 @@ import numpy as np
 from greenlet import getcurrent, greenlet
 
 from ..intrinsics import Misaligned
+from .advice import advice
 from .binding import Bound
 from .faults import Fault, Place, axes, frame_place, led_to, named, place
 from .limits import WARP, Dim
@@ -31,6 +32,9 @@ LONGEST_LOOP = 10_000_000  # iterations of one thread's `for` loops
 LAPS = 2  # see Run.patience
 TURN = 64  # iterations after which a `while` lets others run
 POLL = 3  # iterations that looking in vain at what others store counts besides
+FUNCTIONS = frozenset(
+    name for name, value in vars(Cuda).items() if callable(value) and name[0] != "_"
+) - {"twin_of"}
 
 
 @dataclass(slots=True, eq=False)
@@ -531,7 +535,8 @@ class Run:
             if code in self.lines:
                 places.insert(0, place(code, trace.tb_lasti, self.lines[code]))
             trace = trace.tb_next
-        kind, message, why = "exception", f"{type(error).__name__}: {error}", ""
+        kind, message = "exception", f"{type(error).__name__}: {error}"
+        why = advice(error, places[0].text, FUNCTIONS) if places else ""
         if isinstance(error, Misaligned):
             kind, message, why = "misaligned", error.message, error.why
         if isinstance(error, AttributeError) and isinstance(error.obj, Array):
@@ -578,13 +583,23 @@ class Run:
         self, warp: list[Thread], group: list[Thread], absent: AbsentLane
     ) -> NoReturn:
         reader = next(t for t in group if t.lane == absent.lane)
+        mask = reader.waiting.mask
+        if mask >> absent.source & 1:
+            why = (
+                f"the mask names lane {absent.source}, but it never came here: an `if` "
+                "led it past this line, or a `return`, to the end of the kernel."
+            )
+        else:
+            why = f"the mask 0x{mask:08x} does not name lane {absent.source}."
+        apart = [t for t in group if t.waiting.site != reader.waiting.site]
+        if apart:
+            why += f" Some lanes have come to {self._line(apart[0])} instead."
         self._fault_at(
             "warp",
             f"lane {absent.lane} reads from lane {absent.source}, which takes no part "
             f"in this {reader.waiting.name}",
-            "What it would get is undefined: lane "
-            f"{absent.source} is not in the mask, or has already returned.",
-            self._stop(reader),
+            f"What it would get is undefined: {why}",
+            [*self._stop(reader), *(self._stop(apart[0]) if apart else [])],
             reader,
         )
 

@@ -1,0 +1,10 @@
+# verdict: exception
+# Only the sum needs the guard; the store is what all threads do.
+@cuda.jit
+def vector_add(a, b, out):
+    """Write a + b into out, one thread per element."""
+    i = cuda.grid(1)
+
+    if i < out.size:
+        total = a[i] + b[i]
+    out[i] = total  # <- here

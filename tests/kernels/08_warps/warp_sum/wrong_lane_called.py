@@ -1,0 +1,12 @@
+# verdict: exception
+# What cuda has is a function: grid(1), laneid().
+@cuda.jit
+def warp_sum(x, out):
+    """Write the sum of each 32 neighbours of x into out."""
+    i = cuda.grid(1)
+    value = x[i]
+
+    for delta in (16, 8, 4, 2, 1):
+        value += cuda.shfl_down_sync(FULL, value, delta)
+    if cuda.laneid() == 0:  # <- here
+        out[i // 32] = value

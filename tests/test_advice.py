@@ -1,0 +1,49 @@
+"""What a verdict adds to Python's own words about a learner's line."""
+
+import pytest
+
+from weft.simulator.advice import advice
+
+FUNCTIONS = frozenset({"grid", "gridsize", "lanemask_lt", "shfl_down_sync"})
+
+
+@pytest.mark.parametrize(
+    ("error", "line", "told"),
+    [
+        (TypeError("'<' not supported"), "if i < out.shape:", "`out.size` is one"),
+        (TypeError("'tuple' and 'int'"), "if i < out.size:", "One side is a tuple"),
+        (TypeError("'tuple' and 'int'"), "if cuda.grid(2) < n:", "a pair"),
+        (TypeError("'Dim3'"), "i = cuda.blockIdx * 64", "`cuda.blockIdx.x`"),
+        (TypeError("'method'"), "range(0, n, cuda.gridsize)", "`cuda.gridsize` is a f"),
+        (TypeError("'int' object is not callable"), "cuda.laneid() == 0", "no brack"),
+        (
+            TypeError("'int' object is not callable"),
+            "cuda.blockIdx.x()",
+            "`cuda.blockIdx.x` is a number",
+        ),
+        (
+            NameError("name 'shfl_down_sync' is not defined", name="shfl_down_sync"),
+            "value += shfl_down_sync(FULL, value, 1)",
+            "`cuda.shfl_down_sync`",
+        ),
+        (NameError("", name="laneid"), "if laneid == 0:", "`cuda.laneid`"),
+        (UnboundLocalError("", name="s"), "out[i] = s", "passed over"),
+        (IndexError("invalid index to scalar variable."), "alpha[i]", "no elements"),
+    ],
+)
+def test_the_word_fits_the_line(error: Exception, line: str, told: str) -> None:
+    assert told in advice(error, line, FUNCTIONS)
+
+
+@pytest.mark.parametrize(
+    ("error", "line"),
+    [
+        (TypeError("missing 1 required positional argument"), "f(cuda.grid(1))"),
+        (TypeError("'float' object is not callable"), "value(3)"),
+        (TypeError("unsupported operand"), "x.shape[0] + None"),
+        (NameError("name 'c' is not defined", name="c"), "a[i] + c[i]"),
+        (ZeroDivisionError("division by zero"), "i // cuda.gridsize"),
+    ],
+)
+def test_nothing_is_said_where_nothing_is_known(error: Exception, line: str) -> None:
+    assert advice(error, line, FUNCTIONS) == ""

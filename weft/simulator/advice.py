@@ -1,0 +1,64 @@
+"""A word on what Python says about a learner's line, where Python's own says little."""
+
+import re
+
+DIMENSIONS = ("threadIdx", "blockIdx", "blockDim", "gridDim")
+NUMBERS = ("laneid", "warpsize")
+CUDA = r"cuda\.([A-Za-z_]\w*)"
+
+
+def advice(error: Exception, text: str, functions: frozenset[str]) -> str:
+    """Say what to look at on the line `text`, '' where nothing is known.
+
+    `functions` are those of `cuda` in a kernel.
+
+    >>> advice(TypeError("'<' not supported"), "if i < out.shape:", frozenset())
+    '`out.shape` holds a number for each dimension; `out.size` is one number.'
+    """
+    if isinstance(error, NameError):
+        return _unknown(error, functions)
+    if isinstance(error, IndexError) and "scalar variable" in str(error):
+        return "What stands before the brackets is a number, and has no elements."
+    if not isinstance(error, TypeError):
+        return ""
+    for name in re.findall(rf"{CUDA}(?![\w.(])", text):
+        if name in DIMENSIONS:
+            return f"`cuda.{name}` has three parts: `cuda.{name}.x`, `.y` and `.z`."
+        if name in functions:
+            return f"`cuda.{name}` is a function: it takes round brackets."
+    if "not callable" in str(error):
+        return _not_callable(text)
+    if shape := re.search(r"(\w+)\.shape(?!\s*[\[\w])", text):
+        of = shape[1]
+        return (
+            f"`{of}.shape` holds a number for each dimension; `{of}.size` is one "
+            "number."
+        )
+    if "'tuple'" in str(error) and "cuda.grid" in text:
+        return "`cuda.grid(1)` is one number, `cuda.grid(2)` a pair."
+    if "'tuple'" in str(error):
+        return (
+            "One side is a tuple. `cuda.grid(2)` and `cuda.gridsize(2)` give one, "
+            "and so does a shape; with 1 in the brackets the first two give a number."
+        )
+    return ""
+
+
+def _unknown(error: NameError, functions: frozenset[str]) -> str:
+    if isinstance(error, UnboundLocalError):
+        return (
+            "This thread has passed over every line that gives it a value. On a GPU "
+            "it would go on with whatever it finds there."
+        )
+    if error.name in functions | {*NUMBERS, *DIMENSIONS}:
+        return f"It belongs to `cuda`: `cuda.{error.name}`."
+    return ""
+
+
+def _not_callable(text: str) -> str:
+    for name, axis in re.findall(rf"{CUDA}(\.[xyz])?\(", text):
+        if name in NUMBERS or (name in DIMENSIONS and axis):
+            return f"`cuda.{name}{axis}` is a number: it takes no brackets."
+        if name in DIMENSIONS:
+            return f"`cuda.{name}` has three parts: `cuda.{name}.x`, `.y` and `.z`."
+    return ""
