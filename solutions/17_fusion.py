@@ -1020,7 +1020,7 @@ if weft.on_gpu("there are no graphs to replay"):
 # calls in a row need different turns, 0 and 1, as their shared cells must differ.
 #
 # Loops over `range(PIECES)` and `range(4)`, and indices that are made of the loop's
-# numbers: then the compiler knows which register is meant.
+# numbers: then the compiler knows which register is meant, and the check asks it.
 #
 # The backward pass will want $r$ again: one thread of the block writes it to
 # `rstd[row]`.
@@ -1122,6 +1122,7 @@ check(
         "loads": 8,
         "load_bytes": 16,
         "store_bytes": 15,
+        "local": 0,
         "float64": 0,
     },
 )

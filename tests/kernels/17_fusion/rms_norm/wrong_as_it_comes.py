@@ -1,5 +1,5 @@
-# verdict: pass
-# A loop over columns that counts along. Right, and slow.
+# verdict: local
+# A loop over columns, and an index that counts along.
 @cuda.jit
 def rms_norm(x, weight, out, rstd):
     """Write the RMSNorm of each row of x into out; a block a row."""
@@ -11,7 +11,7 @@ def rms_norm(x, weight, out, rstd):
     for col in range(first, cols, width):
         four = load4(x, (row, col))
         for j in range(4):
-            values[i + j] = four[j]
+            values[i + j] = four[j]  # <- here
             total += four[j] * four[j]
         i += 4
 
