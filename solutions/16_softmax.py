@@ -543,6 +543,7 @@ check(
         "loads": 4,
         "load_bytes": 16,
         "store_bytes": 16,
+        "barriers": 1,
         "local": 0,
         "float64": 0,
     },

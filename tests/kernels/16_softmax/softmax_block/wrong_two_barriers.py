@@ -1,4 +1,4 @@
-# verdict: pass
+# verdict: barriers
 # First the maximum of the block, then its sum.
 @cuda.jit
 def softmax_block(x, out):
