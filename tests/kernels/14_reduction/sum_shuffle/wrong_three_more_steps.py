@@ -1,0 +1,21 @@
+# verdict: wrong-value
+# A block of 256 has 8 sums, and those take three steps.
+@cuda.jit
+def sum_shuffle(x, out):
+    """Write the sum of each block's elements of x into out."""
+    sums = cuda.shared.array(32, float32)
+    warp, lane = cuda.threadIdx.x // 32, cuda.threadIdx.x % 32
+    i = cuda.grid(1)
+    value = x[i] if i < x.size else float32(0)
+
+    value = warp_sum(value)
+    if lane == 0:
+        sums[warp] = value
+    cuda.syncthreads()
+
+    if warp == 0:
+        value = sums[lane] if lane < cuda.blockDim.x // 32 else float32(0)
+        for delta in (4, 2, 1):
+            value += cuda.shfl_down_sync(FULL, value, delta)
+        if lane == 0:
+            out[cuda.blockIdx.x] = value  # <- here
