@@ -265,6 +265,26 @@ def test_float64_is_a_remark_and_with_a_limit_a_failure(
     assert verdict(monkeypatch, leak, float64=1)
 
 
+def test_lines_of_a_given_helper_are_not_shown_beside_the_learners(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    cell = tmp_path / "cell.py"
+    cell.write_text(
+        "def given(x):\n    return x + x\n\ndef scan_warps(x):\n    x *= x\n"
+    )
+    mine, given, solved = (FILE, FIRST + 4), (str(cell), 2), (str(cell), 5)
+    monkeypatch.setattr("weft.lesson._current", "15_scan")
+    failed = verdict(monkeypatch, Outcome(BOTH, [mine, given]), float64=0)
+    assert [place.line for place, _ in failed.places] == [FIRST + 4]
+    assert "on 1 line, and so does `given`, of another cell." in failed.message
+    failed = verdict(monkeypatch, Outcome(BOTH, [mine, given, solved]), float64=0)
+    assert [place.text for place, _ in failed.places][1:] == ["x *= x"]
+    assert failed.places[1][1].endswith("in `scan_warps`, of another cell")
+    alone = verdict(monkeypatch, Outcome(BOTH, [given]), float64=0)
+    assert [place.text for place, _ in alone.places] == ["return x + x"]
+    assert "on 1 line." in alone.message
+
+
 def test_local_memory_is_a_remark_and_with_a_limit_a_failure(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

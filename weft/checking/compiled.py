@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from weft import compiling
+from weft import compiling, lesson
 from weft.checking.callers import elsewhere, noted
 from weft.checking.exercise import Exercise, source_function
 from weft.checking.source import source
@@ -19,6 +19,7 @@ from weft.checking.traced import fresh
 from weft.checking.verdict import Failed, Verdict
 from weft.compiling import Outcome
 from weft.compiling.words import explain
+from weft.lesson import syllabus
 from weft.simulator.faults import Place
 
 
@@ -86,19 +87,34 @@ def refused(exercise: Exercise, outcome: Outcome) -> Verdict:
 
 
 def float64(exercise: Exercise, places: list[Place]) -> Verdict:
-    plural = "s" * (len(places) > 1)
+    mine = [place for place in places if is_learners(exercise, place)] or places
+    plural = "s" * (len(mine) > 1)
+    others = dict.fromkeys(f"`{p.function}`" for p in places if p not in mine)
+    do = "does" if len(others) == 1 else "do"
+    also = f", and so {do} {' and '.join(others)}, of another cell" * bool(others)
     return Verdict(
         exercise.name,
         "float64",
         f"No argument is a float64, and yet the kernel computes in it on "
-        f"{len(places)} line{plural}.",
+        f"{len(mine)} line{plural}{also}.",
         "A GPU has between 2 and 64 times as many units for float32. A number such as "
         "`0.1` is a float64 to Numba, and so is the quotient of two integers, or the "
         "sum of an integer and a float32, or a choice between them: whatever meets one "
         "of them becomes a float64 too. So does a uint64 that meets an int64, and the "
         "product of two uint32 is a uint64. Where does the first come from?",
-        [(place, noted(exercise, "computed in float64", place)) for place in places],
+        [(place, noted(exercise, "computed in float64", place)) for place in mine],
     )
+
+
+def is_learners(exercise: Exercise, place: Place) -> bool:
+    """Whether a line is in the learner's cell, or in another exercise of the lab."""
+    inner = source_function(exercise.kernel)
+    if inner is None or place.file == inner.__code__.co_filename:
+        return True
+    lab = lesson.current()
+    return lab is not None and place.function in {
+        one.name for one in syllabus.load(lab).exercises
+    }
 
 
 def in_local_memory(exercise: Exercise, outcome: Outcome) -> Verdict:
