@@ -37,8 +37,8 @@ weft.lab("10_debugging")
 # Ten kernels, each with one bug, each bug of another kind. For each of them:
 #
 # 1. read what the kernel should do and what was seen, then read the kernel;
-# 2. write your **diagnosis** into the cell below it. A letter will do. Without one,
-#    there is no verdict;
+# 2. write your **diagnosis** into the cell below it. A letter will do, in quotes:
+#    `"a"`. Without one, there is no verdict;
 # 3. run the check and read the verdict. It shows the bug and does not mark your
 #    diagnosis: were you right? The third hint of each kernel begins with the letter;
 # 4. mend the kernel, a line or two, and check again.

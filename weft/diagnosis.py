@@ -34,8 +34,8 @@ def check(function: Any, diagnosis: str | None, **exercise: Any) -> Verdict:
             getattr(function, "__name__", repr(function)),
             "suspect",
             "Write your diagnosis into the cell above, run that cell, then this one.",
-            "A letter of the list will do, or a few words. Changing the kernel can "
-            "wait until you have seen the verdict.",
+            'A letter of the list will do, or a few words, in quotes: "a". Changing '
+            "the kernel can wait until you have seen the verdict.",
             headline="what do you suspect?",
         )
     verdict = checking.check(function, **exercise)
