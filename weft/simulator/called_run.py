@@ -36,7 +36,7 @@ class _Watched(list[int]):
         run = self._run
         row = run.log.rows
         if row in run.wanted:
-            run.calls[row] = run.places(sys._getframe(1))
+            run.calls[row] = run.where.places(sys._getframe(1))
             if len(run.calls) == len(run.wanted):
                 raise Enough("seen", "the run has shown what was asked for")
         super().extend(entry)

@@ -5,7 +5,7 @@ message, for whoever then has an atomic operation on the same address.
 """
 
 from .limits import WARP
-from .scheduler import Thread
+from .threads import Thread
 from .views import Known, View
 
 EVERYONE = -1

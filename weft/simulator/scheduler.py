@@ -12,7 +12,6 @@ import dis
 import functools
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass
 from types import CodeType, FrameType, FunctionType, TracebackType
 from typing import Any, NoReturn
 
@@ -22,11 +21,14 @@ from greenlet import getcurrent, greenlet
 from ..intrinsics import Misaligned
 from .advice import advice
 from .binding import Bound
-from .faults import Fault, Place, axes, frame_place, led_to, named, place
-from .limits import WARP, Dim
-from .memory import Array, poison, wrap
+from .faults import Fault, Place, led_to, place
+from .limits import Dim
+from .memory import Array, wrap
 from .namespace import Cuda, Dim3
+from .stuck import absent_lane, deadlock, gone_from_the_grid, mixed_barriers
+from .threads import PAUSE, Barrier, Block, Thread
 from .warps import OPERATIONS, AbsentLane, Call, bits, lanes_in
+from .whereabouts import Whereabouts
 
 LONGEST_LOOP = 10_000_000  # iterations of one thread's `for` loops
 LAPS = 2  # see Run.patience
@@ -37,96 +39,10 @@ FUNCTIONS = frozenset(
 ) - {"twin_of"}
 
 
-@dataclass(slots=True, eq=False)
-class Barrier:
-    """A wait at a block-wide or grid-wide barrier; threads alike share one."""
-
-    name: str
-    value: bool
-    site: tuple[CodeType, int]
-
-
-class Thread:
-    """One CUDA thread. `waiting` says what for; None while it can run."""
-
-    __slots__ = (
-        "block",
-        "glet",
-        "index",
-        "lane",
-        "number",
-        "over",
-        "polled",
-        "position",
-        "reply",
-        "steps",
-        "swapped",
-        "waiting",
-        "warp",
-    )
-
-    def __init__(self, block: "Block", index: Dim3, rank: int, run: "Run") -> None:
-        self.block = block
-        self.index = index
-        self.lane = rank % WARP
-        self.warp = rank // WARP
-        self.number = rank
-        size, at = run.block, block.index
-        self.position = (
-            at.x * size.x + index.x,
-            at.y * size.y + index.y,
-            at.z * size.z + index.z,
-        )
-        self.glet: Any = None
-        self.over = False
-        self.polled: Any = None
-        self.waiting: Any = None
-        self.reply: Any = None
-        self.steps = 0
-        self.swapped = False
-
-
-class Block:
-    """One block: its threads and its shared memory."""
-
-    __slots__ = (
-        "dynamic",
-        "index",
-        "live",
-        "number",
-        "shared",
-        "static_bytes",
-        "threads",
-        "warps",
-    )
-
-    def __init__(self, run: "Run", index: Dim3, number: int) -> None:
-        self.index = index
-        self.number = number
-        self.shared: dict[tuple[CodeType, int], Array] = {}
-        self.static_bytes = 0
-        self.dynamic = np.empty(run.dynamic_shared // 4 + 1, np.float32)
-        poison(self.dynamic, "shared")
-        self.threads = [
-            Thread(self, at, rank, run) for rank, at in enumerate(run.indices)
-        ]
-        self.live = self.threads
-        self.warps = [
-            self.threads[i : i + WARP] for i in range(0, len(self.threads), WARP)
-        ]
-
-
 @functools.lru_cache(64)
 def instructions(code: CodeType) -> list[int]:
     """Where the instructions of `code` begin."""
     return [i.offset for i in dis.get_instructions(code)]
-
-
-class Pause:
-    """A thread's turn is over; it wants to go on."""
-
-
-PAUSE = Pause()
 
 
 class Run:
@@ -152,6 +68,7 @@ class Run:
         )
         self.call = self.bound.call
         self.lines = self.bound.lines
+        self.where = Whereabouts(self.call.__name__, self.lines, self.grid, self.block)
         self.current: Thread = None  # type: ignore[assignment]
         sx, sy, sz = self.block
         self.indices = [
@@ -249,7 +166,7 @@ class Run:
         for done in range(blocks):
             number = blocks - 1 - done if self.backwards else done
             at = Dim3(number % gx, number // gx % gy, number // (gx * gy))
-            block = Block(self, at, number)
+            block = Block(at, number, self.block, self.indices, self.dynamic_shared)
             self._idle_steps = self._endless_steps = 0  # one more block is progress
             for thread in block.threads:
                 thread.reply = args
@@ -317,7 +234,8 @@ class Run:
                 ready = [t for b in alive for t in b.live if t.waiting is PAUSE]
                 spins += 1
                 if not ready or (more and spins > 8):
-                    self._refuse_deadlock(alive)
+                    if (fault := deadlock(self.where, alive)) is not None:
+                        raise fault
                     return alive
             self._resume(ready)
 
@@ -417,10 +335,10 @@ class Run:
     ) -> list[Thread]:
         if first.name == "grid":
             if any(t.waiting.name != "grid" for t in others):
-                self._mixed_barriers(live)
+                raise mixed_barriers(self.where, live)
             return []
         if any(t.waiting.site != first.site for t in others):
-            self._mixed_barriers(live)
+            raise mixed_barriers(self.where, live)
         if first.name != "syncthreads":
             values = [t.waiting.value for t in live]
             decide: Any = {"count": sum, "and": all, "or": any}[first.name]
@@ -435,15 +353,7 @@ class Run:
         live = [t for b in alive for t in b.live]
         gone = blocks * len(alive[0].threads) - len(live)
         if gone:
-            self._fault_at(
-                "barrier",
-                f"{gone} of the launch's threads have returned before the grid's "
-                "barrier, at which the others wait",
-                "It lets them go on when all threads of all blocks have come; those "
-                "that have nothing to do must come as well.",
-                self._stop(live[0]),
-                live[0],
-            )
+            raise gone_from_the_grid(self.where, live, gone)
         self.met(live, "grid")
         self._resume(live)
 
@@ -472,7 +382,7 @@ class Run:
             try:
                 replies = OPERATIONS[call.name](arguments)
             except AbsentLane as absent:
-                self._absent_lane(warp, group, absent)
+                raise absent_lane(self.where, group, absent) from None
             for thread in group:
                 thread.reply = replies[thread.lane]
             if call.name == "syncwarp":  # the others order no memory
@@ -487,40 +397,17 @@ class Run:
 
         After a line of a device function follow those that called it.
         """
-        self._fault_at(kind, message, why, self.places(sys._getframe(1)))
-
-    def places(self, frame: FrameType | None) -> list[Place]:
-        """Where the learner is, at or above `frame`, and the calls that led there."""
-        found = []
-        while frame is not None:
-            lines = self.lines.get(frame.f_code)
-            if lines and not frame.f_code.co_name.startswith("<"):
-                found.append(frame_place(frame, lines))
-            frame = frame.f_back
-        return led_to(found)
-
-    def _fault_at(
-        self,
-        kind: str,
-        message: str,
-        why: str,
-        places: list[Place],
-        thread: Thread | None = None,
-    ) -> NoReturn:
-        thread = thread or self.current
-        raise Fault(kind, message, why, *self._names_of(thread), places)
-
-    def _names_of(self, thread: Thread) -> tuple[tuple[int, ...], tuple[int, ...]]:
-        """The indices of a thread and of its block, as a learner writes them."""
-        return axes(thread.index, self.block), axes(thread.block.index, self.grid)
+        places = self.where.places(sys._getframe(1))
+        raise self.where.fault(kind, message, why, places, self.current)
 
     def _refuse_result(self, result: Any) -> NoReturn:
         code = self.call.__code__
-        self._fault_at(
+        raise self.where.fault(
             "exception",
             f"the kernel returns {getattr(result, 'item', lambda: result)()!r}",
             "A kernel returns nothing: its results go into an output array.",
             [place(code, returning(code), self.lines[code])],
+            self.current,
         )
 
     def _refuse(self, message: str, why: str) -> NoReturn:
@@ -545,105 +432,7 @@ class Run:
                 "Each thread names the elements it wants, one by one. What goes over "
                 "many of them is a loop."
             )
-        thread, block = self._names_of(self.current)
-        return Fault(kind, message, why, thread, block, led_to(places))
-
-    def _site(self, thread: Thread) -> Place:
-        code, lasti = thread.waiting.site
-        return place(code, lasti, self.lines.get(code, {}))
-
-    def _stop(self, thread: Thread) -> list[Place]:
-        """Where `thread` waits, and the calls that led there."""
-        return [self._site(thread), *self.places(thread.glet.gr_frame)[1:]]
-
-    def _line(self, thread: Thread) -> str:
-        """'line 7', or 'line 7 of `block_sum`': where `thread` waits."""
-        at = self._site(thread)
-        own = at.function == self.call.__name__
-        return f"line {at.line}" + ("" if own else f" of `{at.function}`")
-
-    def _mixed_barriers(self, live: list[Thread]) -> NoReturn:
-        first = live[0]
-        other = next(t for t in live if t.waiting.site != first.waiting.site)
-        here = [t for t in live if t.waiting.site == first.waiting.site]
-        stops = sorted((self._stop(t) for t in (first, other)), key=lambda s: s[0].line)
-        self._fault_at(
-            "barrier",
-            f"{listed(here, self.block)} of the block wait{'s' * (len(here) == 1)} at "
-            f"the barrier on {self._line(first)}, but thread "
-            f"{named(axes(other.index, self.block))} waits "
-            f"at the one on {self._line(other)}",
-            "A barrier lets a block go on when all its threads have reached the same "
-            "one. Threads that took different branches never meet.",
-            [*stops[0], *stops[1]],
-            first,
-        )
-
-    def _absent_lane(
-        self, warp: list[Thread], group: list[Thread], absent: AbsentLane
-    ) -> NoReturn:
-        reader = next(t for t in group if t.lane == absent.lane)
-        mask = reader.waiting.mask
-        if mask >> absent.source & 1:
-            why = (
-                f"the mask names lane {absent.source}, but it never came here: an `if` "
-                "led it past this line, or a `return`, to the end of the kernel."
-            )
-        else:
-            why = f"the mask 0x{mask:08x} does not name lane {absent.source}."
-        apart = [t for t in group if t.waiting.site != reader.waiting.site]
-        if apart:
-            why += f" Some lanes have come to {self._line(apart[0])} instead."
-        self._fault_at(
-            "warp",
-            f"lane {absent.lane} reads from lane {absent.source}, which takes no part "
-            f"in this {reader.waiting.name}",
-            f"What it would get is undefined: {why}",
-            [*self._stop(reader), *(self._stop(apart[0]) if apart else [])],
-            reader,
-        )
-
-    def _refuse_deadlock(self, alive: list[Block]) -> None:
-        """Raise if a block can never go on, whatever other blocks do."""
-        for block in alive:
-            live = block.live
-            stuck = [t for t in live if type(t.waiting) is Call]
-            if any(t.waiting is PAUSE for t in live):
-                continue
-            if stuck:
-                self._stuck_warp(stuck[0], block)
-            if live and any(t.waiting.name != "grid" for t in live):
-                self._mixed_barriers(live)
-
-    def _stuck_warp(self, thread: Thread, block: Block) -> NoReturn:
-        call: Call = thread.waiting
-        warp = block.warps[thread.warp]
-        missing = [
-            t
-            for t in warp
-            if not t.over
-            and call.mask >> t.lane & 1
-            and not (
-                type(t.waiting) is Call
-                and (t.waiting.name, t.waiting.mask) == (call.name, call.mask)
-            )
-        ]
-        other = missing[0]
-        places = self._stop(thread)
-        elsewhere = ""
-        if not isinstance(other.waiting, Pause):
-            places += self._stop(other)
-            elsewhere = f"; lane {other.lane} waits on {self._line(other)}"
-        self._fault_at(
-            "warp",
-            f"a {call.name} with the mask 0x{call.mask:08x} waits for lane"
-            f"{'s' * (len(missing) > 1)} {ranges([t.lane for t in missing])}, which "
-            f"never come{'s' * (len(missing) == 1)}{elsewhere}",
-            "Every lane the mask names must reach the same operation, with the same "
-            "mask.",
-            places,
-            thread,
-        )
+        return self.where.fault(kind, message, why, led_to(places), self.current)
 
 
 def returning(code: CodeType) -> int:
@@ -656,28 +445,3 @@ def returning(code: CodeType) -> int:
             return step.offset
         given = step.argval if step.opname == "LOAD_CONST" else step
     return 0
-
-
-def listed(threads: list[Thread], block: tuple[int, ...]) -> str:
-    """Name threads of a block briefly: 'threads 0–31', 'thread (3, 7)'."""
-    indices = [axes(t.index, block) for t in threads]
-    if len(indices) == 1:
-        return f"thread {named(indices[0])}"
-    if len(indices[0]) == 1:
-        return f"threads {ranges([at[0] for at in indices])}"
-    return f"{len(indices)} threads, {named(indices[0])} among them,"
-
-
-def ranges(numbers: list[int]) -> str:
-    """Write sorted numbers as ranges.
-
-    >>> ranges([0, 1, 2, 5, 7, 8])
-    '0–2, 5, 7–8'
-    """
-    runs: list[list[int]] = []
-    for number in numbers:
-        if runs and runs[-1][1] == number - 1:
-            runs[-1][1] = number
-        else:
-            runs.append([number, number])
-    return ", ".join(str(a) if a == b else f"{a}–{b}" for a, b in runs)

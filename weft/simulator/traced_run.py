@@ -16,7 +16,8 @@ from .knowledge import Knowledge
 from .log import MOST_SITES, Log
 from .memory import Array
 from .noting import LOAD, OPERATION, SUMS
-from .scheduler import Run, Thread
+from .scheduler import Run
+from .threads import Thread
 from .trace import Trace
 from .traced_arrays import loader, traced_class
 
