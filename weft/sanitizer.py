@@ -193,35 +193,38 @@ def _unordered(
     views = trace.views
     relaxed = set(trace.atomics["relaxed"].tolist())
     write: int | None = None
-    others: list[int] = []  # reads and atomics since the last write, one a thread
+    others: list[int] = []  # reads and atomics since the last write
+    changes: list[int] = []  # those that are no reads
+    reads: list[int] = []  # those that are plain reads
+    firm: list[int] = []  # of these, the ones that are no guesses
 
     for row in rows.tolist():
         view, operation = views[trace.view[row]], int(trace.operation[row])
+        guess, loose = trace.site[row] in guesses, row in relaxed
         rivals = [] if write is None else [write]
-        if row in relaxed:
+        if loose:
             if operation == WRITE:
-                reads = [r for r in others if trace.operation[r] == READ]
-                rivals += [r for r in reads if r not in relaxed]
+                rivals += reads
         elif operation == READ:
-            if trace.site[row] not in guesses:
-                rivals += [r for r in others if trace.operation[r] != READ]
+            if not guess:
+                rivals += changes
         elif operation == ATOMIC:
-            rivals += [
-                r
-                for r in others
-                if trace.operation[r] == READ
-                and trace.site[r] not in guesses
-                and r not in relaxed
-            ]
+            rivals += firm
         else:
             rivals += others
         for rival in rivals:
             if not view.sees(rival, views[trace.view[rival]]):
                 return rival, row
-        if operation == WRITE and row not in relaxed:
-            write, others = row, []
-        else:
-            others.append(row)
+        if operation == WRITE and not loose:
+            write, others, changes, reads, firm = row, [], [], [], []
+            continue
+        others.append(row)
+        if operation != READ:
+            changes.append(row)
+        elif not loose:
+            reads.append(row)
+            if not guess:
+                firm.append(row)
     return None
 
 
