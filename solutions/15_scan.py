@@ -1412,7 +1412,7 @@ def scan_rounds(rounds):
 
     @cuda.jit
     def kernel(x, out, words, ticket, tiles):
-        box = cuda.shared.array(cells, float32)
+        box = cuda.shared.array(cells, float32, alignment=16)
         sums = cuda.shared.array(32, float32)
         turn = cuda.shared.array(1, int32)
         first = cuda.shared.array(1, float32)
