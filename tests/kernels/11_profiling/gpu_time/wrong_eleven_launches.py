@@ -1,0 +1,14 @@
+# verdict: wrong-value
+# An odd number has a middle, and eleven is plenty.
+def gpu_time(gpu):
+    """Return the median ms that the GPU needs for gpu.launch(), of 20."""
+    gpu.launch()
+    times = []
+    for _ in range(11):
+        start, end = gpu.event(), gpu.event()
+        start.record()
+        gpu.launch()
+        end.record()
+        end.synchronize()
+        times.append(start.elapsed_time(end))
+    return statistics.median(times)  # <- here

@@ -1,0 +1,14 @@
+# verdict: wrong-value
+# The median is the one in the middle of the list.
+def gpu_time(gpu):
+    """Return the median ms that the GPU needs for gpu.launch(), of 20."""
+    gpu.launch()
+    times = []
+    for _ in range(20):
+        start, end = gpu.event(), gpu.event()
+        start.record()
+        gpu.launch()
+        end.record()
+        end.synchronize()
+        times.append(start.elapsed_time(end))
+    return times[9]  # <- here
