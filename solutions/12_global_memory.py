@@ -52,7 +52,8 @@ weft.lab("12_global_memory")
 #
 # Mend the kernel: the same eight elements for each thread in number, but such that in
 # every step of the loop neighbouring threads take neighbouring elements. A block
-# still looks after `blockDim.x * PIECE` elements in a row.
+# still looks after `blockDim.x * PIECE` elements in a row; the check tries blocks of 64
+# and of 96. It allows `PIECE` loads a thread.
 #
 # ```python
 # copy_pieces(x, out)    # (n,) -> (n,)  float32
@@ -88,9 +89,9 @@ check(
     spec=lambda x: x,
     inputs=lambda rng, n: (rng.random(n, np.float32),),
     sizes=[1024, 1, 1000, 4096],
-    launch=lambda n: (-(-n // (64 * PIECE)), 64),
+    launch=lambda n: (-(-n // (64 * PIECE)), 64) if n != 1000 else (2, 96),
     full=1 << 24,
-    limits={"sectors": 4},
+    limits={"sectors": 4, "loads": PIECE},
 )
 
 # %% [markdown] tags=["solution"]
@@ -323,6 +324,8 @@ for s in (1, 2, 4, 8) if len(writes) else ():
 # - the `x.size % 4` elements that are left over, at most three, one by one. Some
 #   threads take one each.
 #
+# Each element is loaded by one thread, once; the check counts the loads of a thread.
+#
 # ```python
 # copy4(x, out)    # (n,) -> (n,)  float32; any launch
 # ```
@@ -353,9 +356,9 @@ check(
     spec=lambda x: x,
     inputs=lambda rng, n: (rng.random(n, np.float32),),
     sizes=[512, 1, 3, 1030, 2048],
-    launch=lambda n: (2, 64),
+    launch=lambda n: (2, 64) if n > 512 else (3, 32),
     full=(1 << 24) + 3,
-    limits={"sectors": 16, "load_bytes": 16, "store_bytes": 16},
+    limits={"sectors": 16, "load_bytes": 16, "store_bytes": 16, "loads": 5},
 )
 
 # %% [markdown] tags=["solution"]
@@ -618,10 +621,10 @@ check(
     to_columns,
     spec=lambda p: p.T,
     inputs=lambda rng, n: (rng.random((n, 4), np.float32),),
-    sizes=[64, 1, 100, 256],
+    sizes=[64, 1, 100, 512],
     launch=lambda n: (-(-n // 64), 64),
     full=1 << 22,
-    limits={"sectors": 16, "load_bytes": 16},
+    limits={"sectors": 16, "load_bytes": 16, "loads": 4},
 )
 
 # %% [markdown] tags=["solution"]
@@ -708,6 +711,8 @@ for f in (4, 8) if len(fields) else ():
 # ```
 #
 # The launch is in one dimension, a thread for each element of `out`, in blocks of 64.
+# A thread needs two loads, an index and an element; the check allows 3.
+#
 # Stuck? `hint("gather_rows")`.
 
 # %%
@@ -735,7 +740,7 @@ check(
     sizes=[(8, 4), (5, 1), (40, 7), (100, 32)],
     launch=lambda m, n: (-(-n // 2), 64),
     full=(1 << 18, 1 << 16),
-    limits={"sectors": 4},
+    limits={"sectors": 4, "loads": 3},
 )
 
 # %% [markdown] tags=["solution"]

@@ -1,0 +1,14 @@
+# verdict: unwritten
+# Two blocks of 64 are 128 threads.
+@cuda.jit
+def copy4(x, out):
+    """Copy x into out, four elements at a time."""
+    fours = x.size // 4  # how many groups of four
+
+    for i in range(cuda.grid(1), fours, 128):
+        a, b, c, d = load4(x, 4 * i)
+        store4(out, 4 * i, a, b, c, d)  # <- here
+
+    i = 4 * fours + cuda.grid(1)
+    if i < x.size:
+        out[i] = x[i]

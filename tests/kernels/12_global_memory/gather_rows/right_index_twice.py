@@ -1,0 +1,10 @@
+# verdict: pass
+# Look at the index before it is used.
+@cuda.jit
+def gather_rows(table, idx, out):
+    """Copy row idx[i] of table (m, 32) to row i of out (n, 32)."""
+    t = cuda.grid(1)
+
+    row, col = t // 32, t % 32
+    if row < idx.size and idx[row] < table.shape[0]:
+        out[row, col] = table[idx[row], col]

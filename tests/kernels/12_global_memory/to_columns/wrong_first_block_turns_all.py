@@ -1,0 +1,11 @@
+# verdict: loads
+# One block will do, with a loop.
+@cuda.jit
+def to_columns(p, out):
+    """Turn an array of structs p (n, 4) into columns out (4, n)."""
+    i = cuda.threadIdx.x
+
+    if cuda.blockIdx.x == 0:
+        for k in range(i, p.shape[0], cuda.blockDim.x):
+            x, y, z, m = load4(p, (k, 0))  # <- here
+            out[0, k], out[1, k], out[2, k], out[3, k] = x, y, z, m
