@@ -141,7 +141,8 @@ naive.expect("copy", at_least=3, times="torch")
 #
 # Try the two on something small. Turn each stretch of 64 elements round, by a block
 # of 64 threads: every thread puts one element into the tile (that part is there) and
-# takes another one out. The last stretch may be shorter; `count` is its length.
+# takes another one out, no more. The last stretch may be shorter; `count` is its
+# length.
 #
 # ```python
 # reverse_blocks(x, out)    # (n,) -> (n,)  float32
@@ -184,6 +185,7 @@ check(
     sizes=[64, 1, 100, 250],
     launch=lambda n: (-(-n // BLOCK), BLOCK),
     full=1 << 24,
+    limits={"shared_loads": 1},
 )
 
 # %% [markdown] tags=["solution"]
@@ -216,7 +218,8 @@ check(
 # transpose_tiled(x, out)    # (m, n) -> (n, m)  float32
 # ```
 #
-# Shapes are ragged; the check sees to it that each request of a warp is coalesced.
+# Shapes are ragged; the check sees to it that each request of a warp is coalesced, and
+# that no thread loads more than 2 elements of `x` (one will do).
 #
 # Stuck? `hint("transpose_tiled")`.
 
@@ -253,7 +256,7 @@ check(
     sizes=[(32, 32), (5, 40), (33, 66), (64, 96)],
     launch=lambda m, n: ((-(-n // TILE), -(-m // TILE)), (TILE, TILE)),
     full=(4100, 2050),
-    limits={"sectors": 4},
+    limits={"sectors": 4, "loads": 2},
 )
 
 # %% [markdown] tags=["solution"]
@@ -338,7 +341,7 @@ check(
     sizes=[(32, 32), (5, 40), (33, 66), (64, 96)],
     launch=lambda m, n: ((-(-n // TILE), -(-m // TILE)), (TILE, TILE)),
     full=(4100, 2050),
-    limits={"sectors": 4, "bank_conflicts": 0},
+    limits={"sectors": 4, "bank_conflicts": 0, "loads": 2},
 )
 
 # %% [markdown] tags=["solution"]
@@ -554,7 +557,7 @@ check(
     sizes=[(32, 32), (5, 40), (33, 66), (64, 96)],
     launch=lambda m, n: ((-(-n // TILE), -(-m // TILE)), (TILE, ROWS)),
     full=(4100, 2050),
-    limits={"sectors": 4, "bank_conflicts": 0},
+    limits={"sectors": 4, "bank_conflicts": 0, "barriers": 1, "loads": 4},
 )
 
 # %% [markdown] tags=["solution"]
@@ -627,7 +630,7 @@ check(
     sizes=[(32, 32), (5, 40), (33, 66), (64, 96)],
     launch=lambda m, n: ((-(-n // TILE), -(-m // TILE)), (TILE, TILE)),
     full=(4100, 2050),
-    limits={"sectors": 4, "bank_conflicts": 0},
+    limits={"sectors": 4, "bank_conflicts": 0, "loads": 2},
 )
 
 # %% [markdown] tags=["solution"]
@@ -710,7 +713,13 @@ check(
     sizes=[(64, 64), (64, 192), (128, 64)],
     launch=lambda m, n: ((m // WIDE, n // WIDE), (16, 16)),
     full=(4096, 2048),
-    limits={"sectors": 16, "bank_conflicts": 0},
+    limits={
+        "sectors": 16,
+        "bank_conflicts": 0,
+        "load_bytes": 16,
+        "store_bytes": 16,
+        "loads": 4,
+    },
 )
 
 # %% [markdown] tags=["solution"]
