@@ -1109,20 +1109,20 @@ def arithmetic(half):
         def share_of(w, a, r):
             return exp2(w * LOG2E - a) * r
 
-    return larger, top_of, weight_of, share_of
-
-
-def many_kernel(half, held, kept, threads, registers, ticket=False):
-    kind, nothing = (int32, PAIR_OF_NOTHING) if half else (float32, NOTHING)
-    count, cells, warps = 4 * held, 4 * max(kept, 1) * threads, threads // 32
-    larger, top_of, weight_of, share_of = arithmetic(half)
-    apart = 4 * threads
-
     @cuda.jit(device=True, inline=True)
     def share(out, row, at, four, a, r):
         p, q = share_of(four[0], a, r), share_of(four[1], a, r)
         t, u = share_of(four[2], a, r), share_of(four[3], a, r)
         store4(out, (row, at), p, q, t, u)
+
+    return larger, top_of, weight_of, share
+
+
+def many_kernel(half, held, kept, threads, registers, ticket=False):
+    kind, nothing = (int32, PAIR_OF_NOTHING) if half else (float32, NOTHING)
+    count, cells, warps = 4 * held, 4 * max(kept, 1) * threads, threads // 32
+    larger, top_of, weight_of, share = arithmetic(half)
+    apart = 4 * threads
 
     @cuda.jit(**({"max_registers": registers} if weft.GPU else {}))
     def kernel(x, out, slots, turns, cuts):
@@ -1204,22 +1204,136 @@ def many_kernel(half, held, kept, threads, registers, ticket=False):
 
 
 # %% [markdown]
+# **Blocks that stay.** A matrix of few long rows is over after two or three rounds of
+# blocks, which is too few for them to get out of step. For it there is a fourth kind:
+# as many blocks as the GPU holds at a time, and they stay. Those that share a row are a
+# **team**; it takes every so many rows. All of them are there from the beginning, so it
+# does not matter in which order they begin.
+#
+# A block does not wait for its team either. It publishes the pair of its piece of a
+# row, goes on to its next row and to the one after, and only **two rows later** looks
+# for the pairs of the others; by then they are there. Four rows are on their way at any
+# time: one is being loaded into shared memory, one is there and is weighed, and two are
+# in registers, `v` and `w`, until their pairs have met. `side` says which half of the
+# tile is whose.
+#
+# A piece is weighed in one pass, two fours at a time, online, as in exercise 2.
+
+# %% tags=["given"]
+def team_kernel(half, fours, threads, registers):
+    kind, nothing = (int32, PAIR_OF_NOTHING) if half else (float32, NOTHING)
+    count, apart, warps = 4 * fours, 4 * threads, threads // 32
+    cells = fours * apart
+    larger, top_of, weight_of, share = arithmetic(half)
+
+    @cuda.jit(device=True, inline=True)
+    def fetch(tile, side, x, row, at, end):
+        to = int32(4 * cuda.threadIdx.x)
+        while at < end:
+            copy4_async(tile, (side, to), x, (row, at), True)
+            at, to = int32(at + apart), int32(to + apart)
+        commit_group()
+
+    @cuda.jit(**({"max_registers": registers} if weft.GPU else {}))
+    def kernel(x, out, slots, turns, number):
+        tile = cuda.shared.array((2, cells), kind, alignment=16)
+        peaks = cuda.shared.array((2, warps), float32)
+        sums = cuda.shared.array((2, warps), float32)
+        both = cuda.shared.array((2, 2), float32)
+        ended = cuda.shared.array(1, uint32)
+        v, w = cuda.local.array(count, kind), cuda.local.array(count, kind)
+        u = cuda.local.array(8, kind)
+        me, rows = int32(cuda.threadIdx.x), int32(x.shape[0])
+        teams, side = int32(number), int32(0)
+        size = int32(cuda.gridDim.x // teams)
+        first = int32(cuda.blockIdx.x // size)
+        piece = int32(cuda.blockIdx.x % size)
+        at = int32(4 * me + piece * int32(cells))
+        end = int32((piece + 1) * int32(cells))
+        turn = uint32(1 - peek(turns, 0))
+        for k in range(count):
+            v[k] = nothing
+
+        fetch(tile, side, x, first, at, end)
+        cuda.syncthreads()
+        if me == 0:
+            ended[0] = cuda.atomic.inc(turns, 1, uint32(cuda.gridDim.x - 1))
+        done = int32(first - 2 * teams)
+        while done < rows:
+            row = int32(done + 2 * teams)
+            if row < rows:
+                wait_group(0)
+                if row + teams < rows:
+                    fetch(tile, int32(1 - side), x, int32(row + teams), at, end)
+                a, s = LOWEST, float32(0)
+                for k in range(0, fours, 2):
+                    most = kind(nothing)
+                    for i in range(2):
+                        four = load4(tile, (side, 4 * me + apart * (k + i)))
+                        for j in range(4):
+                            u[4 * i + j] = four[j]
+                            most = larger(most, four[j])
+                    peak = max(a, top_of(most) * LOG2E)
+                    s *= exp2(a - peak)
+                    for i in range(8):
+                        s += weight_of(u[i], peak)
+                    a = peak
+                a, s = merge_powers(a, s)
+                if me % 32 == 0:
+                    peaks[side, me // 32], sums[side, me // 32] = a, s
+            if me >= threads - 32 and done >= 0:
+                a, s = meet(slots, done, size, turn)
+                if me == threads - 32:
+                    both[side, 0], both[side, 1] = a, float32(1) / s
+            cuda.syncthreads()
+
+            if me < 32 and row < rows:
+                a, s = LOWEST, float32(0)
+                if me < warps:
+                    a, s = peaks[side, me], sums[side, me]
+                a, s = merge_powers(a, s)
+                if me == 0:
+                    publish(slots, row, piece, a, s, turn)
+            if done >= 0:
+                a, r = both[side, 0], both[side, 1]
+                for k in range(fours):
+                    i, here = 4 * k, at + apart * k
+                    four = w[i], w[i + 1], w[i + 2], w[i + 3]
+                    share(out, done, here, four, a, r)
+            for k in range(count):
+                w[k] = v[k]
+            if row < rows:
+                for k in range(fours):
+                    four = load4(tile, (side, 4 * me + apart * k))
+                    for j in range(4):
+                        v[4 * k + j] = four[j]
+            side = int32(1 - side)
+            done = int32(done + teams)
+        if me == 0 and ended[0] == uint32(cuda.gridDim.x - 1):
+            poke(turns, 0, turn)
+
+    return kernel
+
+
+# %% [markdown]
 # And who chooses. A row of up to 2 KB: a warp. Up to 32,768 elements: a block, with as
 # many threads and pieces as were fastest when we tried. Beyond: as many blocks as it
 # takes, of 256 threads with 19 fours each (float32) or 16 (bfloat16), up to 76 or 64 KB
-# a block. At 64 registers a thread four of them share an SM. GPUs before Ampere have no
-# `copy4_async`: there a block has registers alone.
+# a block. At 64 registers a thread four of them share an SM. If they were through in
+# less than five rounds, teams: blocks of 128 threads with 8 fours each, 16 KB of a row.
+# GPUs before Ampere have no `copy4_async`: there a block has registers alone, and there
+# are no teams.
 
 # %% tags=["given"]
 FORWARD = {  # words of 4 bytes a row -> pieces and threads
-    False: {512: (4, 32), 1024: (4, 128), 4096: (8, 128), 8192: (2, 1024)}
+    False: {512: (4, 32), 1024: (4, 64), 4096: (8, 128), 8192: (2, 1024)}
     | {16384: (8, 512), 32768: (8, 1024)},
     True: {512: (4, 32), 2048: (4, 128), 4096: (2, 512), 8192: (4, 512)}
     | {16384: (4, 1024)},
 }
 BACKWARD = {
     False: {1024: (8, 32), 4096: (4, 256), 8192: (4, 512), 16384: (4, 1024)},
-    True: {512: (4, 32), 2048: (2, 256), 4096: (2, 512), 8192: (2, 1024)},
+    True: {512: (4, 32), 2048: (2, 256), 4096: (2, 512), 8192: (4, 512)},
 }
 # beyond: fours held and kept, threads, registers, blocks on an SM
 LONG = {False: (8, 11, 256, 64, 4), True: (8, 8, 256, 64, 4)}
@@ -1227,6 +1341,8 @@ LONG_BACKWARD = dict.fromkeys((False, True), (4, 5, 256, 64, 4))
 if weft.GPU and weft.device.find().capability < (8, 0):
     LONG[False] = 14, 0, 256, 80, 3
     LONG_BACKWARD[False] = 7, 0, 256, 80, 3
+TEAM = 8, 128, 128, 4  # fours, threads, registers, blocks on an SM
+FEW = 5  # rounds
 SMS = weft.device.find().sms or 1
 
 
@@ -1272,6 +1388,28 @@ def launch_many(make, how, in_step, ticket, *arrays):
     kernel[grid, threads, bench.stream()](*arrays, *place, cuts)
 
 
+def launch_teams(how, places, x, out):
+    """Launch a kernel whose blocks stay, as many as there are places."""
+    rows, words = x.shape
+    half = x.dtype == np.int32
+    fours, threads, registers, _ = how
+    size = words // (4 * fours * threads)
+    number = min(rows, places // size)
+    place = meeting_place(rows, size, team_kernel, half, how, number)
+    kernel = kernel_for(team_kernel, half, fours, threads, registers)
+    kernel[size * number, threads, bench.stream()](x, out, *place, number)
+
+
+def suits_teams(x):
+    """Whether rows that several blocks hold are few, and fill their pieces."""
+    rows, words = x.shape
+    held, kept, threads, _, layers = LONG[x.dtype == np.int32]
+    rounds = rows * words / (4 * (held + kept) * threads * layers * SMS)
+    piece, places = 4 * TEAM[0] * TEAM[1], SMS * TEAM[3]
+    fits = words % piece == 0 and words // piece <= places
+    return kept > 0 and fits and rounds < FEW
+
+
 def launch(makers, table, long, ticket, *arrays):
     rows, words = arrays[0].shape
     half = arrays[0].dtype == np.int32
@@ -1297,13 +1435,17 @@ def softmax(x, out, ticket=False):
     if x.shape[1] % 4 and x.dtype == np.float32:
         softmax_online[x.shape[0], 256](x, out)  # rows begin anywhere
         return
+    kind, *_ = plan(FORWARD, x.shape[1], x.dtype == np.int32)
+    if kind == "many" and not ticket and suits_teams(x):
+        launch_teams(TEAM, SMS * TEAM[3], x, out)
+        return
     makers = {"warp": warp_kernel, "block": block_kernel, "many": many_kernel}
     launch(makers, FORWARD, LONG, ticket, x, out)
 
 
 # %% [markdown]
-# The backward pass in the same three kinds. `many` meets with a sum alone; it sends the
-# pair (1, sum), for which merging is adding.
+# The backward pass, in the first three kinds. `many` meets with a sum alone; it sends
+# the pair (1, sum), for which merging is adding.
 
 # %% tags=["given"]
 def products(half):
@@ -1512,12 +1654,16 @@ def from_pairs(words):
 def largest_error(rows, cols, half, how):
     """Return how far forward and backward are from what they should be.
 
-    how: of the kernels of long rows; None lets the family choose.
+    how: of the kernels of long rows; None lets the family choose. Four
+    numbers are for teams, forward.
     """
 
     def both(x, y, dy, dx):
         if how is None:
             softmax(x, y)
+            backward(y, dy, dx)
+        elif len(how) == 4:
+            launch_teams(how, 8, x, y)
             backward(y, dy, dx)
         else:
             launch_many(many_kernel, how, False, False, x, y)
@@ -1551,7 +1697,9 @@ def largest_error(rows, cols, half, how):
 
 
 small = 1, 1, 32, 64, 4  # long rows' kernels, with 1 KB to a block
+team = 2, 64, 64, 4  # 2 KB
 sizes = [(5, 40, None), (3, 1040, None), (5, 2000, small), (2, 3000, small)]
+sizes += [(5, 2048, team)]
 if weft.GPU:
     sizes += [(5, 33_104, None)]
 for rows, cols, how in sizes:
@@ -1756,72 +1904,104 @@ forward.get((1024, 131072, False))
 #
 # The kernel of long rows in steps: pieces in *registers* alone, 40 KB a block; then in
 # registers and shared memory, *both stores*, 76 KB; then *out of step*, the first rows
-# cut finer, which is the family; and the family *with ticket*. Four blocks share an SM.
+# cut finer; the same *with ticket*; and last the *teams*, whose blocks stay. Four
+# blocks share an SM.
 #
 # By hand: four blocks of 40 KB on 132 SMs hold 21.6 MB, a 25th of the 537 MB of a
 # matrix of 1024 × 131,072. So 25 times memory has nothing to do, for as long as it
 # takes to compute a pair and to meet. At two microseconds each that is 50 µs, beside
 # 257 µs for the copy. With 76 KB it is 13 times. And out of step? Guess how fast the
-# three are, with *registers* as 1.0:
+# four are, with *registers* as 1.0:
 
 # %%
-guess = {"both stores": None, "out of step": None, "with ticket": None}
+guess = {"both stores": None, "out of step": None}
+guess |= {"with ticket": None, "teams": None}
 
 
-def long_candidates(rows, cols):
+def long_candidates(rows, cols, half):
     def build():
         import torch
 
-        x = torch.randn(rows, cols, device="cuda")
-        out = torch.empty_like(x)
-        d_x, d_out = as_words(x), as_words(out)
-        aim = torch.softmax(x, 1)
-        alone = (10, 0, *LONG[False][2:])
+        kind = torch.bfloat16 if half else torch.float32
 
-        def in_step(how):
-            launch_many(many_kernel, how, True, False, d_x, d_out)
-            assert (out - aim).norm() < 1e-5 * aim.norm()
-            return lambda: launch_many(
-                many_kernel, how, True, False, d_x, d_out
+        def make():
+            x = torch.randn(rows, cols, device="cuda").to(kind)
+            out = torch.empty_like(x)
+            return x, out, as_words(x), as_words(out)
+
+        def many(how, in_step=False, ticket=False):
+            return lambda x, out, *words: launch_many(
+                many_kernel, how, in_step, ticket, *words
             )
 
-        return {
-            "copy": lambda: out.copy_(x),
-            "registers": in_step(alone),
-            "both stores": in_step(LONG[False]),
-            "out of step": lambda: softmax(d_x, d_out),
-            "with ticket": lambda: softmax(d_x, d_out, ticket=True),
-        }
+        def teams(x, out, *words):
+            launch_teams(TEAM, SMS * TEAM[3], *words)
+
+        sets = sets_of((rows, cols, half), 2, make)
+        calls = {"copy": lambda x, out, *_: out.copy_(x)}
+        if not half:
+            calls["registers"] = many((10, 0, *LONG[False][2:]), in_step=True)
+            calls["both stores"] = many(LONG[False], in_step=True)
+        calls["out of step"] = many(LONG[half])
+        if not half:
+            calls["with ticket"] = many(LONG[False], ticket=True)
+        if LONG[half][1]:
+            calls["teams"] = teams
+
+        x, out, *_ = sets[0]
+        aim, near = torch.softmax(x, 1), 1e-2 if half else 1e-5
+        for name, call in calls.items():
+            call(*sets[0])
+            off = (out - aim).float().norm() / aim.float().norm()
+            assert name == "copy" or off < near, name
+        return {name: taking_turns(sets, call) for name, call in calls.items()}
 
     return build
 
 
 long_rows = {
-    rows: bench.compare(
-        f"long rows, {rows} x {cols} float32",
-        long_candidates(rows, cols),
-        baseline="registers",
-        bytes=2 * 4 * rows * cols,
+    (rows, half): bench.compare(
+        f"long rows, {name_of(rows, cols, half)}",
+        long_candidates(rows, cols, half),
+        baseline="out of step" if half else "registers",
+        bytes=2 * rows * cols * (2 if half else 4),
         ceiling="copy",
         guess=guess,
+        graph=is_short((rows, cols, half), 2),
     )
-    for rows, cols in ((1024, 131072), (128, 262144))
+    for rows, cols, half in (
+        (1024, 131072, False),
+        (128, 262144, False),
+        (128, 262144, True),
+    )
+    if fits(rows, cols, half)
 }
-long_rows[1024]
+long_rows.get((1024, False))
 
 # %%
-long_rows[128]
+long_rows.get((128, False))
+
+# %%
+long_rows.get((128, True))
 
 # %% [markdown] tags=["solution"]
 # For 1024 rows two microseconds a round were a fair guess: *registers* loses 59 µs in
 # 25 rounds, *both stores* 24 µs in 13, *out of step* 14 µs in all. For 128 rows there
 # are six, three and three rounds. The ticket is one more trip to L2 before a block
 # knows what to load. Out of step, other blocks fill that time as well.
+#
+# Teams have no rounds. Before their first row nothing is stored and after their last
+# nothing is loaded, but in between nobody waits for anybody. For that they pay in each
+# of their rows, with three registers moved and one barrier for every 16 KB. So they win
+# where the rounds are few, and with 1024 rows they stay behind.
 
 # %% tags=["solution"]
-for table in long_rows.values():
-    table.expect("out of step", at_least=1.05)
-    table.expect("out of step", ceiling=0.85)
+for (_, half), table in long_rows.items():
+    if half:
+        table.expect("teams", at_least=1.05)
+    else:
+        table.expect("out of step", at_least=1.05)
+        table.expect("out of step", ceiling=0.85)
 
 # %% tags=["given"]
 def long_kernels():
@@ -1835,6 +2015,8 @@ def long_kernels():
             *parts, _ = how[half]
             kernel = kernel_for(make, half, *parts, False)
             found[f"{kind}, {back}"] = kernel, parts[2]
+        kernel = kernel_for(team_kernel, half, *TEAM[:3])
+        found[f"{kind}, teams"] = kernel, TEAM[1]
     return found
 
 
