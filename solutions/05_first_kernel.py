@@ -85,7 +85,8 @@ check(
 # `i` adds element `i`.
 #
 # Blocks come whole. With 1000 elements and blocks of 128 there are 1024 threads, and
-# the last 24 have no element. They must notice and do nothing.
+# the last 24 have no element. They must notice and do nothing. The others share the
+# work: a single thread that adds all elements is right, and refused.
 #
 # ```python
 # vector_add(a, b, out)    # (n,), (n,) -> (n,)  float32
@@ -119,6 +120,7 @@ check(
     sizes=[128, 1000, 1],
     launch=lambda n: (-(-n // 128), 128),
     full=1 << 24,
+    limits={"loads": 4, "size": 1000},
 )
 
 # %% [markdown] tags=["solution"]
@@ -159,6 +161,8 @@ explore(vector_add)[2, 64](ones, ones, np.zeros_like(ones))
 # In Python `x[-1]` is the last element. Resist: a kernel's index counts from the
 # start of the array, and CUDA C++ has no other kind.
 #
+# The check launches blocks of 64 threads, and for 500 elements blocks of 96.
+#
 # Stuck? `hint("reverse")`.
 
 # %%
@@ -180,7 +184,7 @@ check(
     spec=lambda x: x[::-1],
     inputs=lambda rng, n: (rng.random(n, np.float32),),
     sizes=[64, 500, 1],
-    launch=lambda n: (-(-n // 64), 64),
+    launch=lambda n: (6, 96) if n == 500 else (-(-n // 64), 64),
     full=1 << 24,
 )
 
@@ -299,9 +303,10 @@ check(
 # come back for more: with `T` threads in the whole grid, thread `i` takes the elements
 # `i`, `i + T`, `i + 2T`, … up to the end. `cuda.gridsize(1)` is `T`.
 #
-# The check launches 128 threads and asks for up to 1000 elements. The kernel is one
-# of the oldest in numerical computing, *a times x plus y*, and it updates `y` in
-# place. An element that two threads take is updated twice.
+# The check launches 128 threads, or 96, and asks for up to 1000 elements: at most
+# eight for each thread. The kernel is one of the oldest in numerical computing, *a
+# times x plus y*, and it updates `y` in place. An element that two threads take is
+# updated twice.
 #
 # ```python
 # saxpy(alpha, x, y)    # float32, (n,), (n,) -> y changed in place
@@ -321,14 +326,20 @@ def saxpy(alpha, x, y):
 
 
 # %%
+def y_before(alpha, x):
+    """Return what y holds when the kernel begins; it might be anything."""
+    return x[::-1].copy()
+
+
 check(
     saxpy,
-    spec=lambda alpha, x: alpha * x + 1,
+    spec=lambda alpha, x: alpha * x + y_before(alpha, x),
     inputs=lambda rng, n: (np.float32(2.5), rng.random(n, np.float32)),
-    out=lambda alpha, x: np.ones_like(x),
+    out=y_before,
     sizes=[128, 300, 1000, 1],
-    launch=lambda n: (2, 64),
+    launch=lambda n: (3, 32) if n == 300 else (2, 64),
     full=1 << 20,
+    limits={"loads": 16, "size": 1000},
 )
 
 # %% [markdown] tags=["solution"]
