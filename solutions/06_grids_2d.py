@@ -176,9 +176,9 @@ for grid, block in [
 # %% [markdown]
 # ## 2 · Colour to grey
 #
-# Now the kernel. Each thread takes a pixel, three numbers, and writes one: the eye
-# finds green brightest and blue darkest, so grey is a weighted sum. The image has three
-# indices, `x[row, col, channel]`, and the result two.
+# Now the kernel. Each thread takes one pixel, loads its three numbers, each once, and
+# writes one: the eye finds green brightest and blue darkest, so grey is a weighted sum.
+# The image has three indices, `x[row, col, channel]`, and the result two.
 #
 # ```python
 # grey(x, out)    # (rows, cols, 3) -> (rows, cols)  float32
@@ -214,6 +214,7 @@ check(
     sizes=[(8, 32), (1, 40), (13, 37)],
     launch=lambda rows, cols: ((-(-cols // 32), -(-rows // 8)), (32, 8)),
     full=(1080, 1921),
+    limits={"loads": 3},
 )
 
 # %% [markdown]
