@@ -77,7 +77,8 @@ def blocks(n):
 # 3. `d_out.copy_to_host()` brings the result back, as a new NumPy array.
 # 4. The memory on the device is given back when nothing refers to it any more.
 #
-# The check counts what crosses the bus: `x` once, the result once, nothing else.
+# The check counts what crosses the bus: `x` once, the result once, nothing else. And
+# it wants blocks of at least 32 threads, as `THREADS` gives them.
 #
 # ```python
 # cooled(x)    # NumPy array (n,) float32 -> a new NumPy array (n,)
@@ -104,7 +105,7 @@ check(
     inputs=lambda rng, n: (rng.uniform(0, 90, n).astype(np.float32),),
     given=lambda bench, x: (bench.pageable(x),),
     sizes=[64, 1, 300],
-    limits={"traffic": 1},
+    limits={"traffic": 1, "block": 32},
     tolerance=1e-4,
 )
 
