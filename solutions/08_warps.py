@@ -484,8 +484,9 @@ parity.expect("even_odd", at_least=1.6, times="obvious")
 # warp_sum(x, out)    # (n,) -> (n / 32,)  float32; n a multiple of 64
 # ```
 #
-# One element of `out` for each 32 of `x`, one thread for each element of `x`. A kernel
-# knows its lane: `cuda.laneid`, a number and not a call. Stuck? `hint("warp_sum")`.
+# One element of `out` for each 32 of `x`, one thread for each element of `x`, which it
+# loads once. No atomics (chapter 9): they add in memory. A kernel knows its lane:
+# `cuda.laneid`, a number and not a call. Stuck? `hint("warp_sum")`.
 
 # %% tags=["given"]
 FULL = 0xFFFFFFFF  # all 32 lanes
@@ -515,7 +516,7 @@ check(
     sizes=[64, 128, 640],
     launch=lambda n: (n // 64, 64),
     full=1 << 20,
-    limits={"loads": 1},
+    limits={"loads": 1, "atomics": 0},
 )
 
 # %% [markdown] tags=["solution"]
@@ -672,7 +673,7 @@ fours.expect("four_sum", ceiling=0.8)
 # Give *every* element the maximum of its group of 32 (a softmax wants that). For the
 # last group, that is the maximum of those that exist. `cuda.shfl_xor_sync(mask, value,
 # k)` gives each lane the value of lane `laneid ^ k`: with `k` = 16, 8, 4, 2, 1, all
-# lanes end up with the same.
+# lanes end up with the same. A lane loads its own element only; the check counts.
 #
 # ```python
 # warp_max(x, out)    # (n,) -> (n,)  float32
@@ -716,6 +717,7 @@ check(
     sizes=[64, 50, 1, 200],
     launch=lambda n: (-(-n // 64), 64),
     full=(1 << 20) + 5,
+    limits={"loads": 2},
 )
 
 # %% [markdown] tags=["solution"]
@@ -745,7 +747,8 @@ check(
 # | writes to | 0 | | | 1 | 2 | |
 #
 # Keep the positive elements of each group of 32, in order, at the front of the group's
-# place in `out`. What is behind them stays as it is (0). And count them.
+# place in `out`. What is behind them stays as it is (0). And count them: the votes
+# tell everyone how many there are, so the check allows no atomics here.
 #
 # ```python
 # warp_filter(x, out, counts)    # (n,) -> (n,), (groups,)  float32, int32
@@ -791,7 +794,7 @@ check(
     launch=lambda n: (-(-n // 64), 64),
     out=lambda x: (np.zeros_like(x), np.zeros(-(-x.size // 32), np.int32)),
     full=(1 << 20) + 5,
-    limits={"loads": 4},
+    limits={"loads": 4, "atomics": 0},
 )
 
 # %% [markdown] tags=["solution"]

@@ -1,0 +1,13 @@
+# verdict: atomics
+# The vote is for the places; each element that is kept counts itself.
+@cuda.jit
+def warp_filter(x, out, counts):
+    """Move the positive elements of each 32 to the front; count them."""
+    i = cuda.grid(1)
+    keep = i < x.size and x[i] > float32(0)
+
+    votes = cuda.ballot_sync(FULL, keep)
+    place = cuda.popc(votes & cuda.lanemask_lt())
+    if keep:
+        out[i - cuda.laneid + place] = x[i]
+        cuda.atomic.add(counts, i // 32, 1)  # <- here

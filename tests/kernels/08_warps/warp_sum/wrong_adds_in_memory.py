@@ -1,0 +1,13 @@
+# verdict: atomics
+# Lane 0 puts its value into out, and the others add theirs to it.
+@cuda.jit
+def warp_sum(x, out):
+    """Write the sum of each 32 neighbours of x into out."""
+    i = cuda.grid(1)
+    value = x[i]
+
+    if cuda.laneid == 0:
+        out[i // 32] = value
+    cuda.syncwarp()
+    if cuda.laneid > 0:
+        cuda.atomic.add(out, i // 32, value)  # <- here
