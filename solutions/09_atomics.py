@@ -37,7 +37,7 @@ weft.lab("09_atomics")
 # ## 1 · The update that got lost
 #
 # An image is a long array of bytes, its pixels. How many of them have a certain value,
-# `wanted`? Each thread looks at one pixel, and adds 1 to a common counter if it
+# `wanted`? Each thread looks at one pixel, once, and adds 1 to a common counter if it
 # matches.
 #
 # Write the obvious line for that first, `out[0] += 1`, behind a guard. Run the check
@@ -78,6 +78,7 @@ check(
     sizes=[64, 1, 1000],
     launch=lambda n: (-(-n // 128), 128),
     full=1 << 24,
+    limits={"loads": 1},
 )
 
 # %% [markdown] tags=["solution"]
@@ -253,7 +254,8 @@ spread.expect("2^20", at_least=1.5, times="2^24")
 # A block may have fewer threads than there are bins, or more. The loop `for b in
 # range(t, BINS, cuda.blockDim.x)` deals the bins out in either case. The check tries
 # several launches, and counts the atomic operations on global memory: a block needs 256
-# of them, however many pixels it has.
+# of them, however many pixels it has. It also counts what each thread loads from shared
+# memory: with 128 threads, 2 bins each in step 5.
 #
 # ```python
 # histogram_shared(x, out)    # uint8 (n,) -> int32 (256,), starts at 0; any launch
@@ -296,7 +298,7 @@ check(
     sizes=[256, 1, 1000],
     launch=lambda n: {256: (2, 96), 1: (1, 320)}.get(n, (3, 128)),
     full=1 << 24,
-    limits={"atomics": 3 * BINS},
+    limits={"atomics": 3 * BINS, "shared_loads": 6},
 )
 
 # %% [markdown] tags=["solution"]
