@@ -1,5 +1,6 @@
 """What the check of a plain Python function says."""
 
+import sys
 from typing import Any
 
 import numpy as np
@@ -100,3 +101,72 @@ def test_an_error_while_a_function_is_watched_is_its_own() -> None:
     verdict = check(endless, spec=counted, inputs=[(3,)], without=("numpy.fft",))
     assert verdict.kind == "exception"
     assert verdict.places[0][0].text == "return endless(n - 1)"
+
+
+def never_smaller(n):
+    blocks = 0
+    while n > 0:
+        blocks += 1
+    return blocks
+
+
+def on_one_line(n):
+    while True: pass  # fmt: skip # noqa: E701
+
+
+def outer_goes_on(n):
+    while n > 0:
+        for step in range(4):
+            n + step
+        n += 1
+    return n
+
+
+def inner_goes_on(n):
+    while n > 0:
+        n -= 1
+        while n < 4:
+            n -= 1
+    return n
+
+
+def caught(n):
+    while True:
+        try:
+            n += 1
+        except Exception:
+            return 0
+
+
+def through_a_helper(n):
+    return never_smaller(n)
+
+
+@pytest.mark.parametrize(
+    ("function", "line"),
+    [
+        (never_smaller, "while n > 0:"),
+        (on_one_line, "while True: pass  # fmt: skip # noqa: E701"),
+        (outer_goes_on, "while n > 0:"),
+        (inner_goes_on, "while n < 4:"),
+        (caught, "while True:"),
+        (through_a_helper, "while n > 0:"),
+    ],
+)
+@pytest.mark.parametrize("without", [(), ("numpy.fft",)])
+def test_a_loop_without_an_end_is_ended(function: Any, line: str, without: Any) -> None:
+    verdict = check(function, spec=counted, inputs=[(4,)], without=without)
+    assert verdict.kind == "endless-loop"
+    assert f"{function.__name__}(4) has run" in verdict.message
+    assert verdict.places[0][0].text == line
+    assert sys.gettrace() is None
+
+
+def test_a_long_loop_with_an_end_is_waited_for() -> None:
+    def count(n):
+        total = 0
+        for _ in range(n):
+            total += 1
+        return total
+
+    assert check(count, spec=lambda n: n, inputs=[(50_000,)])

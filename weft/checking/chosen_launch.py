@@ -6,6 +6,7 @@ import numpy as np
 
 from weft.checking.exercise import Case, Exercise
 from weft.checking.faults import from_fault
+from weft.checking.patience import Endless, endless, patiently
 from weft.checking.source import raised_at, returns
 from weft.checking.starter import begin, has_stub
 from weft.checking.traced import Done
@@ -17,11 +18,16 @@ from weft.simulator.trace import READ
 
 def configure(exercise: Exercise, case: Case) -> Any:
     """Ask for the launch configuration of a case."""
+    if not exercise.checks_launch:
+        return exercise.launch(*case.size)
+    size = ", ".join(map(str, case.size))
     try:
-        config = exercise.launch(*case.size)
+        config = patiently(exercise.launch, case.size)
+    except Endless as stopped:
+        raise endless(
+            exercise.name, f"{exercise.name}({size})", stopped.place
+        ) from None
     except Exception as error:
-        if not exercise.checks_launch:
-            raise
         raise Failed(
             Verdict(
                 exercise.name,
@@ -31,12 +37,9 @@ def configure(exercise: Exercise, case: Case) -> Any:
                 when=case.label,
             )
         ) from None
-    if not exercise.checks_launch:
-        return config
     if config is None and has_stub(exercise.written_by_learner):
         raise Failed(begin(exercise.name))
     if config is None:
-        size = ", ".join(map(str, case.size))
         raise Failed(
             Verdict(
                 exercise.name,

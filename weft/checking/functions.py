@@ -12,6 +12,7 @@ import numpy as np
 
 from weft.checking.compare import Array, Difference, difference, show
 from weft.checking.exercise import as_tuple, copies, source_function, widened
+from weft.checking.patience import Endless, endless, patiently
 from weft.checking.source import raised_at, returns, source
 from weft.checking.starter import begin, has_stub
 from weft.checking.verdict import Failed, Verdict
@@ -40,6 +41,8 @@ def run(
         call = f"{name}({', '.join(brief(a) for a in args)})"
         try:
             got, borrowed = watched(function, args, spec, without)
+        except Endless as stopped:
+            raise endless(name, call, stopped.place) from None
         except Exception as error:
             raise Failed(
                 Verdict(
@@ -88,7 +91,7 @@ def watched(
     if answer is not None and answer.co_name == "<lambda>":
         answer = None  # nobody can call it by a name
     if inner is None or not (answer or without):
-        return function(*copies(args)), None
+        return patiently(function, args), None
     found: list[Borrowed] = []
     lines = source(function).splitlines()
     begin_line = inner.__code__.co_firstlineno
@@ -118,10 +121,10 @@ def watched(
     before = sys.getprofile()
     sys.setprofile(watch)
     try:
-        got = function(*copies(args))
+        got = patiently(function, args)
     except Exception:  # may be for the watching, if the stack was nearly used up
         sys.setprofile(before)
-        return function(*copies(args)), None
+        return patiently(function, args), None
     finally:
         sys.setprofile(before)
     return got, found[0] if found else None
