@@ -29,9 +29,9 @@ class Endless(BaseException):
 def patiently(function: Callable[..., Any], args: tuple[Any, ...]) -> Any:
     """Call a learner's function on copies of `args`, and count the lines it runs.
 
-    Those of other functions of the learner's count as well. Raises `Endless` where they are more than MOST_LINES. It counts and takes no time,
-    so a slow machine changes nothing. A debugger that follows the lines already is
-    left alone: then nothing is counted.
+    Those of the learner's other functions count as well. Raises `Endless` where they
+    are more than MOST_LINES. No time is taken, so a slow machine changes nothing. A
+    debugger that follows the lines already is left alone: then nothing is counted.
     """
     inner = source_function(function)
     if inner is None or sys.gettrace() is not None:
