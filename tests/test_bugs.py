@@ -147,7 +147,7 @@ def test_every_kind_of_verdict_has_a_page_that_exists() -> None:
     assert set(READ_ON.values()) - {""} == PAGES.keys()
     topics = {"stores-race", "lost-update", "returned"}  # finer than a kind
     assert READ_ON.keys() - HEADLINES.keys() == topics
-    without = {"begin", "stale", "wrong-value", "exception", "shape"}
+    without = {"begin", "stale", "wrong-value", "exception", "shape", "arguments"}
     without |= {"answer", "atomics", "flops", "library"}
     without |= {"traffic", "clock", "no-compiler", "ended"}
     assert HEADLINES.keys() - READ_ON.keys() - IN_C.keys() == without

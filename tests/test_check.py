@@ -1387,3 +1387,62 @@ def test_zero_is_shown_without_a_sign() -> None:
 )
 def test_one_is_no_plural(number: float, shown: str) -> None:
     assert cost.several(number, "load") == shown
+
+
+@cuda.jit
+def names_of_its_own(a, b, out):
+    i = cuda.grid(1)
+    if i < out.size:
+        out[i] = b[i] - 2 * a[i]
+
+
+@cuda.jit
+def swapped_and_wrong(b, a, out):
+    i = cuda.grid(1)
+    if i < out.size:
+        out[i] = a[i] + b[i]
+
+
+@cuda.jit
+def swapped(b, a, out):
+    i = cuda.grid(1)
+    if i < out.size:
+        out[i] = b[i] - 2 * a[i]
+
+
+@cuda.jit
+def not_a_number(x, y, out):
+    for i in range(x):
+        out[i] = y[i]
+
+
+@pytest.mark.parametrize(
+    ("kernel", "kind"),
+    [
+        (names_of_its_own, "pass"),
+        (swapped_and_wrong, "wrong-value"),
+        (swapped, "arguments"),
+        (not_a_number, "exception"),
+    ],
+)
+def test_parameters_in_another_order(kernel: Any, kind: str) -> None:
+    def spec(a, b):
+        return b - 2 * a
+
+    def spec_by_other_names(b, a):
+        return a - 2 * b
+
+    own = kernel is names_of_its_own
+    verdict = check(
+        kernel,
+        spec=spec_by_other_names if own else spec,
+        inputs=lambda rng, n: (rng.random(n, np.float32), rng.random(n, np.float32)),
+        sizes=[40],
+        launch=lambda n: (2, 32),
+    )
+    assert verdict.kind == kind, verdict
+    if kind == "arguments":
+        assert "swapped(a, b, out)" in verdict.message
+        assert "are b, a, out." in verdict.message
+        assert verdict.places[0][0].text == "def swapped(b, a, out):"
+    assert "Traced" not in repr(verdict)

@@ -3,6 +3,7 @@
 from typing import Any
 
 from weft.checking import extra_case, hazards
+from weft.checking.arguments import reordered
 from weft.checking.callers import add_calls
 from weft.checking.chosen_launch import configure, excessive, wasteful
 from weft.checking.exercise import Case, Exercise
@@ -41,6 +42,9 @@ def run_case(
     try:
         return look_at(exercise, case, config, backwards)
     except Failed as failed:
+        verdict = reordered(exercise, case, config, failed.verdict)
+        if verdict is not None:
+            raise Failed(verdict) from None
         add_calls(exercise, case, config, failed.verdict, backwards)
         raise
 

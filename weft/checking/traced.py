@@ -30,18 +30,28 @@ def traced(
     look: Callable[[Trace], None] | None = None,
     backwards: bool = False,
     failed: Callable[[Trace, Fault], None] | None = None,
+    order: tuple[int, ...] | None = None,
 ) -> Done:
-    """Run one case under a trace; the last three as in `record`. Raises `Fault`."""
+    """Run one case under a trace. Raises `Fault`.
+
+    look, backwards, failed: as in `record`. order: which argument each parameter gets;
+    the outputs keep their order.
+    """
     outputs = fresh(exercise, case)
     count = len(case.inputs)
-    names = parameter_names(exercise.kernel)[count:]
+    given = (*case.inputs, *outputs)
+    order = order or tuple(range(len(given)))
+    results = [k for k, at in enumerate(order) if at >= count]
+    names = parameter_names(exercise.kernel)
     accesses, launch = record(
         exercise.kernel,
         config,
-        (*case.inputs, *outputs),
-        readonly=frozenset(range(count)),
-        watched=frozenset(range(count, count + len(outputs))),
-        fresh=frozenset(names if exercise.out is None else ()),
+        tuple(given[at] for at in order),
+        readonly=frozenset(range(len(given))).difference(results),
+        watched=frozenset(results),
+        fresh=frozenset(
+            names[k] for k in results if exercise.out is None and k < len(names)
+        ),
         look=look,
         backwards=backwards,
         failed=failed,

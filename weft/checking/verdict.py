@@ -88,6 +88,7 @@ HEADLINES = {
     "race": "a race",
     "uninitialised": "memory is read before it is written",
     "exception": "Python raised an error",
+    "arguments": "its arguments come in another order",
     "endless-loop": "a loop that does not end",
     "barrier": "a barrier that not all threads reach",
     "warp": "a warp operation that cannot work",

@@ -10,6 +10,7 @@ import contextlib
 import contextvars
 import dis
 import functools
+import re
 import sys
 from collections.abc import Iterator
 from types import CodeType, FrameType, FunctionType, TracebackType
@@ -422,7 +423,8 @@ class Run:
             if code in self.lines:
                 places.insert(0, place(code, trace.tb_lasti, self.lines[code]))
             trace = trace.tb_next
-        kind, message = "exception", f"{type(error).__name__}: {error}"
+        said = re.sub(r"'(Traced|Array)\d?'", "'array'", str(error))
+        kind, message = "exception", f"{type(error).__name__}: {said}"
         why = advice(error, places[0].text, FUNCTIONS) if places else ""
         if isinstance(error, Misaligned):
             kind, message, why = "misaligned", error.message, error.why
