@@ -54,3 +54,53 @@ def test_a_launch_that_is_not_handed_back() -> None:
     )
     assert verdict.kind == "launch"
     assert verdict.message == "launch_for(64) returns nothing."
+
+
+@cuda.jit
+def halve_all(x, out):
+    i = cuda.grid(1)
+    if i < out.size:
+        out[i] = x[i] // 2
+
+
+@pytest.mark.parametrize(
+    ("size", "config", "needed"),
+    [(1, (256, 1), 1), (1000, (200, 5), 0), (1000, (250, 5), 200), (3, (99, 2), 2)],
+)
+def test_idle_blocks_of_a_grid_with_many(size: Any, config: Any, needed: int) -> None:
+    def launch_for(n):
+        return config
+
+    verdict = check(
+        launch_for,
+        kernel=halve_all,
+        spec=lambda x: x // 2,
+        inputs=lambda rng, n: rng.integers(0, 9, n, np.int32),
+        sizes=[size],
+    )
+    assert bool(verdict) == (not needed), verdict
+    assert not needed or f"where {needed} would do" in verdict.message
+
+
+def test_idle_blocks_in_the_middle_of_the_grid() -> None:
+    @cuda.jit
+    def halve_pieces(x, out):
+        i = cuda.grid(1)
+        if cuda.blockIdx.x > 100:
+            i -= cuda.blockDim.x
+        if i < out.size and cuda.blockIdx.x != 100:
+            out[i] = x[i] // 2
+
+    def launch_for(n):
+        return 201, 5
+
+    verdict = check(
+        launch_for,
+        kernel=halve_pieces,
+        spec=lambda x: x // 2,
+        inputs=lambda rng, n: rng.integers(0, 9, n, np.int32),
+        sizes=[1000],
+        unseen=False,
+    )
+    assert "201 blocks of 5 threads" in verdict.message
+    assert "where 200 would do" in verdict.message

@@ -55,6 +55,7 @@ def traced(
         look=look,
         backwards=backwards,
         failed=failed,
+        every=exercise.checks_launch,  # to see which blocks have nothing to do
     )
     return Done(accesses, outputs, launch)
 

@@ -91,18 +91,22 @@ def record(
     look: Callable[[Trace], None] | None = None,
     backwards: bool = False,
     failed: Callable[[Trace, Fault], None] | None = None,
+    every: bool = False,
 ) -> tuple[Trace, Launch]:
     """Run `kernel[config](*args)` as `simulate` does, and write down its accesses.
 
     `fresh` are the names of parameters whose arrays hold nothing before the launch.
     `look` is called with the trace so far, now and then where it gets long. With
     `backwards` the last block is run first. `failed` is called with the trace so far
-    and the fault that ends it, before that is raised.
+    and the fault that ends it, before that is raised. `every` block is written down,
+    or of many a sample.
     """
     runs: list[TracedRun] = []
 
     def make(*given: Any) -> TracedRun:
         run = TracedRun(*given)
+        if every:
+            run.write_down_all()
         run.fresh, run.look, run.backwards = fresh, look, backwards
         runs.append(run)
         return run

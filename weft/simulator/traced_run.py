@@ -60,6 +60,10 @@ class TracedRun(Run):
         self._partial: list[tuple[int, tuple[CodeType, int], frozenset[int]]] = []
         self._passed: Counter[tuple[int, tuple[CodeType, int]]] = Counter()
 
+    def write_down_all(self) -> None:
+        """Write down every block, however many there are."""
+        self._sample = frozenset(range(self._blocks))
+
     def new_log(self) -> Log:
         return Log()
 
