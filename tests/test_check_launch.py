@@ -104,3 +104,20 @@ def test_idle_blocks_in_the_middle_of_the_grid() -> None:
     )
     assert "201 blocks of 5 threads" in verdict.message
     assert "where 200 would do" in verdict.message
+
+
+def test_threads_along_an_axis_that_the_kernel_does_not_count() -> None:
+    def launch_for(n):
+        return (-(-n // 32), 2), (32, 1)
+
+    verdict = check(
+        launch_for,
+        kernel=halve_all,
+        spec=lambda x: x // 2,
+        inputs=lambda rng, n: rng.integers(0, 9, n, np.int32),
+        sizes=[100],
+    )
+    assert verdict.kind == "launch"
+    assert verdict.places[0][0].text == "return (-(-n // 32), 2), (32, 1)"
+    assert "128 along x and 2 along y" in verdict.message
+    assert "both write to `out[0]`" in verdict.message

@@ -6,6 +6,7 @@ import numpy as np
 
 from weft.checking.exercise import Case, Exercise
 from weft.checking.faults import from_fault
+from weft.checking.outputs import size_of_launch
 from weft.checking.patience import Endless, endless, patiently
 from weft.checking.source import raised_at, returns
 from weft.checking.starter import begin, has_stub
@@ -89,7 +90,8 @@ def wasteful(exercise: Exercise, case: Case, config: Any, done: Done) -> None:
             Verdict(
                 exercise.name,
                 "launch",
-                f"{blocks:,} blocks of {threads:,} threads are launched where "
+                f"{blocks:,} blocks of {threads:,} thread{'s' * (threads > 1)} are "
+                f"launched where "
                 f"{needed:,} would do.",
                 "The guard keeps the others from doing harm, but the GPU still has to "
                 "start them.",
@@ -97,3 +99,24 @@ def wasteful(exercise: Exercise, case: Case, config: Any, done: Done) -> None:
                 when=case.label,
             )
         )
+
+
+def of_the_launch(exercise: Exercise, config: Any, verdict: Verdict) -> Verdict:
+    """What a race says of a launch: the kernel is given, and two threads do the same.
+
+    A verdict on a learner's own kernel stays what it is.
+    """
+    if not exercise.checks_launch:
+        return verdict
+    grid, block, _, _ = configuration(config)
+    launched = size_of_launch(grid, block)
+    return Verdict(
+        exercise.name,
+        "launch",
+        f"{launched[0].upper()}{launched[1:]}. {verdict.message}",
+        f"The kernel `{exercise.kernel.__name__}` is right where each of its threads "
+        "has an index of its own. Along how many axes does it count its threads, and "
+        "along how many are they launched?",
+        returns(exercise.written_by_learner),
+        when=verdict.when,
+    )

@@ -5,7 +5,12 @@ from typing import Any
 from weft.checking import extra_case, hazards
 from weft.checking.arguments import reordered
 from weft.checking.callers import add_calls
-from weft.checking.chosen_launch import configure, excessive, wasteful
+from weft.checking.chosen_launch import (
+    configure,
+    excessive,
+    of_the_launch,
+    wasteful,
+)
 from weft.checking.exercise import Case, Exercise
 from weft.checking.faults import from_fault, silent
 from weft.checking.outputs import judge
@@ -56,7 +61,7 @@ def look_at(exercise: Exercise, case: Case, config: Any, backwards: bool) -> Don
     def look(trace: Trace) -> None:
         found = hazards.certain(exercise.name, trace, config, case.label)
         if found is not None:
-            raise Failed(found)
+            raise Failed(of_the_launch(exercise, config, found))
 
     def failed(trace: Trace, fault: Fault) -> None:
         """Name the read that was too early before the index that came of it."""
@@ -78,12 +83,12 @@ def look_at(exercise: Exercise, case: Case, config: Any, backwards: bool) -> Don
         raise Failed(verdict) from None
     hazard = hazards.find(exercise.name, done.trace, config, case.label)
     if hazard is not None and not hazard.secondary:
-        raise Failed(hazard.verdict)
+        raise Failed(of_the_launch(exercise, config, hazard.verdict))
     judge(exercise, case, config, done)
     if exercise.checks_launch:
         wasteful(exercise, case, config, done)
     if hazard is not None:
-        raise Failed(hazard.verdict)
+        raise Failed(of_the_launch(exercise, config, hazard.verdict))
     return done
 
 
