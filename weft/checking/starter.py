@@ -17,7 +17,7 @@ def begin(name: str) -> Verdict:
     return Verdict(
         name,
         "begin",
-        f"The cell above still says `# {STUB}`. Write the body there, run the cell, "
-        "then run this one again.",
+        f"The cell above still says `# {STUB}`. Write the body there, under the name "
+        f"`{name}`, run the cell, then run this one again.",
         f'If you do not know how to begin, `hint("{name}")` gives a nudge.',
     )
