@@ -276,6 +276,7 @@ def test_the_starter_is_told_to_begin() -> None:
 
     verdict = on_vectors(add)
     assert verdict.kind == "begin"
+    assert "under the name `add`" in verdict.message
     assert 'hint("add")' in repr(verdict)
 
 
@@ -969,6 +970,25 @@ def test_narrow_accesses_are_named() -> None:
     assert "A lane loads 4 bytes at a time" in refused.message
     assert "A lane stores 4 bytes at a time" in verdict(half).message
     assert "a lane loads 16 bytes at a time" in repr(verdict(wide))
+
+
+def test_a_byte_alone_and_an_int_are_named_as_they_should_be() -> None:
+    @cuda.jit
+    def scalar(x, out):
+        i = cuda.grid(1)
+        out[i] = x[i]
+
+    refused = check(
+        scalar,
+        spec=lambda x: x,
+        inputs=lambda rng, n: rng.integers(0, 9, n, np.uint8),
+        sizes=[64],
+        launch=lambda n: (2, 32),
+        limits={"load_bytes": 4},
+    )
+    assert "A lane loads 1 byte at a time" in refused.message
+    plain = check(3, spec=lambda x: x, inputs=[(1,)])
+    assert plain.message == "3 is an int, not a plain function."
 
 
 def test_a_wrong_value_inside_a_wide_store_is_named() -> None:

@@ -55,6 +55,16 @@ def test_out_of_bounds_names_thread_block_line_and_expression() -> None:
     assert "x[13]" in fault.message
 
 
+def test_an_atomic_operation_out_of_bounds_is_named_as_one() -> None:
+    @cuda.jit
+    def kernel(out):
+        cuda.atomic.add(out, 6, 1)
+
+    fault = fault_of(kernel, (1, 1), np.zeros(5, np.int32))
+    assert fault.kind == "out-of-bounds"
+    assert fault.message.startswith("atomically changes out[6], but out has 5")
+
+
 def test_an_index_has_as_many_numbers_as_the_launch_has_dimensions() -> None:
     @cuda.jit
     def kernel(out):

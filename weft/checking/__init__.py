@@ -23,6 +23,7 @@ from weft.checking import (
 from weft.checking.exercise import Exercise, is_kernel
 from weft.checking.outcome import refuse_stale, settled
 from weft.checking.verdict import CheckFailed, Failed, Verdict
+from weft.simulator.faults import kind_of
 
 __all__ = ["CheckFailed", "Verdict", "check"]
 
@@ -176,7 +177,7 @@ def _check_function(
             Verdict(
                 name,
                 "type",
-                f"{name} is a {type(function).__name__}, not a plain function.",
+                f"{name} is {kind_of(function)}, not a plain function.",
                 "This exercise asks for a Python function, without @cuda.jit.",
             )
         )
@@ -209,7 +210,7 @@ def _not_a_kernel(function: Any, name: str) -> Verdict:
     return Verdict(
         name,
         "type",
-        f"{name} is a {type(function).__name__}, not a kernel.",
+        f"{name} is {kind_of(function)}, not a kernel.",
         "Did a later line give the name to something else? Run the cell that defines "
         "the kernel again.",
     )

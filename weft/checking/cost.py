@@ -109,7 +109,9 @@ def counted(exercise: Exercise, last: Trace) -> list[str]:
             if width < exercise.limits[limit]:
                 raise Failed(too_narrow(exercise, max(mine, key=_narrow), width))
             verb = "stores" if store else "loads"
-            facts.append(f"global memory: a lane {verb} {width:.3g} bytes at a time")
+            facts.append(
+                f"global memory: a lane {verb} {several(width, 'byte')} at a time"
+            )
     if "loads" in exercise.limits:  # after their width: wider ones are fewer
         facts.append(loads(exercise, last))
     if "shared_loads" in exercise.limits:
@@ -318,12 +320,12 @@ def too_few_lanes(exercise: Exercise, line: Line) -> Verdict:
 def too_narrow(exercise: Exercise, line: Line, width: float) -> Verdict:
     verb = "stores" if line.store else "loads"
     limit = exercise.limits["store_bytes" if line.store else "load_bytes"]
-    each = f"{line.bytes / line.lanes:.3g} bytes"
+    each = several(line.bytes / line.lanes, "byte")
     return Verdict(
         exercise.name,
         "narrow",
-        f"A lane {verb} {width:.3g} bytes at a time, on average; this kernel can move "
-        f"{limit:.3g}{' or more' * (limit % 4 > 0)}.",
+        f"A lane {verb} {several(width, 'byte')} at a time, on average; this kernel "
+        f"can move {limit:.3g}{' or more' * (limit % 4 > 0)}.",
         "Each of these accesses is an instruction and a request of its own. Which of a "
         "thread's elements lie next to each other, and which call takes four at once?",
         [(line.place, f"{each} a lane")],

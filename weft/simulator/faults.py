@@ -93,6 +93,16 @@ def named(index: tuple[int, ...] | None) -> str:
     return str(index[0]) if len(index) == 1 else f"({', '.join(map(str, index))})"
 
 
+def kind_of(value: object) -> str:
+    """The type of a value, with its article.
+
+    >>> kind_of(3), kind_of("three")
+    ('an int', 'a str')
+    """
+    name = type(value).__name__
+    return f"a{'n' * (name[0] in 'aeiouAEIOU')} {name}"
+
+
 def place(code: CodeType, lasti: int, lines: dict[int, str]) -> Place:
     """The source place of the instruction at byte offset `lasti` of `code`."""
     positions = list(code.co_positions())

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from .faults import Fault, Place
+from .faults import Fault, Place, kind_of
 
 _SIZES = (
     "What a thread keeps must have a size that is known when the kernel is compiled: "
@@ -233,7 +233,7 @@ def described(name: str, value: Any) -> tuple[str, str]:
             "A tuple can, and so can a NumPy array; both are constants to it.",
         )
     return (
-        f"`{name}`, a {kind}, cannot be used in a kernel",
+        f"`{name}`, {kind_of(value)}, cannot be used in a kernel",
         "A kernel takes numbers and arrays.",
     )
 

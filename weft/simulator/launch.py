@@ -11,7 +11,7 @@ import numpy as np
 
 from .binding import python_function
 from .called_run import CalledRun
-from .faults import Fault, Place
+from .faults import Fault, Place, kind_of
 from .limits import configuration
 from .scheduler import Run
 from .trace import Trace
@@ -179,7 +179,7 @@ def argument(
         return value
     raise Fault(
         "type",
-        f"the argument {name} is a {type(value).__name__}",
+        f"the argument {name} is {kind_of(value)}",
         "A kernel takes arrays and numbers.",
     )
 

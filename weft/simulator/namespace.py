@@ -358,6 +358,7 @@ class Atomic:
         counted = all(type(part) in (int, Mask) for part in parts)
         if counted and name not in ("exch", "cas"):
             kinds.add("known")
+        array._check(index, "atomically change")
         with self._run.atomically(kinds):
             old = array[index]
             if isinstance(old, Array):
