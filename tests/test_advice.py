@@ -1,8 +1,10 @@
 """What a verdict adds to Python's own words about a learner's line."""
 
+import ast
+
 import pytest
 
-from weft.simulator.advice import advice
+from weft.simulator.advice import advice, precedence
 
 FUNCTIONS = frozenset({"grid", "gridsize", "lanemask_lt", "shfl_down_sync"})
 
@@ -47,3 +49,22 @@ def test_the_word_fits_the_line(error: Exception, line: str, told: str) -> None:
 )
 def test_nothing_is_said_where_nothing_is_known(error: Exception, line: str) -> None:
     assert advice(error, line, FUNCTIONS) == ""
+
+
+@pytest.mark.parametrize(
+    ("test", "told"),
+    [
+        ("col < x.shape[1] & row < x.shape[0]", "works out `x.shape[1] & row` first"),
+        ("i < 0 | i >= n", "joined by `or`"),
+        ("ok and not (i < n & j < m)", "`n & j`"),
+        ("i < n and j < m", ""),
+        ("(i < n) & (j < m)", ""),
+        ("i & 1 == 0", ""),
+        ("0 <= i < n", ""),
+        ("0 <= i + 1 < n", ""),
+    ],
+)
+def test_a_condition_that_python_reads_otherwise(test: str, told: str) -> None:
+    word = precedence(ast.parse(test, mode="eval").body)
+    assert told in word
+    assert bool(word) == bool(told)

@@ -1466,3 +1466,56 @@ def test_parameters_in_another_order(kernel: Any, kind: str) -> None:
         assert "are b, a, out." in verdict.message
         assert verdict.places[0][0].text == "def swapped(b, a, out):"
     assert "Traced" not in repr(verdict)
+
+
+def test_what_keeps_threads_from_a_store_is_shown() -> None:
+    @cuda.jit
+    def misread_guard(x, out):
+        i = cuda.grid(1)
+        if i < 8 & i < out.size:
+            out[i] = x[i]
+
+    @cuda.jit
+    def lets_through(x, out):
+        i = cuda.grid(1)
+        if i >= out.size & i < 0:
+            return
+        out[i] = x[i]
+
+    @cuda.jit
+    def never(x, out):
+        i = cuda.grid(1)
+        if i > out.size:
+            cuda.atomic.add(out, i, x[i])
+
+    @cuda.jit
+    def ends_early(x, out):
+        i = cuda.grid(1)
+        if i >= out.size - 1:
+            return
+        out[i] = x[i]
+
+    def verdict(kernel: Any) -> Verdict:
+        return check(
+            kernel,
+            spec=lambda x: x,
+            inputs=lambda rng, n: rng.random(n, np.float32),
+            sizes=[40],
+            launch=lambda n: (2, 32),
+        )
+
+    def shown(found: Verdict) -> list[str]:
+        return [place.text for place, _ in found.places]
+
+    found = verdict(misread_guard)
+    assert found.kind == "unwritten"
+    assert shown(found) == ["if i < 8 & i < out.size:", "out[i] = x[i]"]
+    assert "`8 & i` first" in found.why
+    found = verdict(lets_through)
+    assert found.kind == "out-of-bounds"
+    assert shown(found) == ["out[i] = x[i]", "if i >= out.size & i < 0:"]
+    assert "`out.size & i` first" in found.why
+    found = verdict(never)
+    assert shown(found) == ["if i > out.size:", "cuda.atomic.add(out, i, x[i])"]
+    found = verdict(ends_early)
+    assert shown(found) == ["out[i] = x[i]", "if i >= out.size - 1:", "return"]

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from weft.checking import hazards
+from weft.checking import guards, hazards
 from weft.checking.compare import Difference, difference
 from weft.checking.exercise import Case, Exercise
 from weft.checking.source import line_with, returns
@@ -60,7 +60,8 @@ def unwritten(
         why = launched[0].upper() + launched[1:] + "."
         return Verdict(exercise.name, "launch", message, why, places, when=case.label)
     trace, stores = done.trace, done.trace.stores(name)
-    rebound = line_with(exercise.kernel, rf"{name}\s*=[^=]")
+    kernel = exercise.kernel
+    rebound = line_with(kernel, rf"{name}\s*=[^=]")
     if not stores.size:
         message = f"Nothing is written to {name}."
         why = ""
@@ -75,8 +76,13 @@ def unwritten(
                 f"`{name} = ...` gives the name to something else. `{name}[i] = ...` "
                 "writes into the array."
             )
+        noted, word = ([], "") if rebound else guards.never_reached(kernel, name)
+        if word:
+            why = word
+        elif noted and not why:
+            why = "Does any thread come to that line? What has to hold for it?"
         return Verdict(
-            exercise.name, "unwritten", message, why, rebound, when=case.label
+            exercise.name, "unwritten", message, why, rebound or noted, when=case.label
         )
     thread = trace.block[stores] * each + trace.thread[stores]
     pairs = np.unique(np.stack([trace.address[stores], thread]), axis=1)
@@ -93,6 +99,16 @@ def unwritten(
         )
     sites = np.unique(trace.site[stores])
     noted = [(trace.places[k], f"stores to {name}") for k in sites]
+    last = max((p.line for p, _ in noted if p.function == exercise.name), default=0)
+    ends = guards.ends_before(kernel, last)
+    if ends and trace.partial:
+        why = (
+            "Some threads end before the barrier. Has each of them nothing to write? "
+            "Put into a branch what they must not do, and let all of them come to the "
+            "stores."
+        )
+    if ends and times.max() == 1:
+        noted += guards.lines(kernel, ends)
     return Verdict(exercise.name, "unwritten", message, why, noted, when=case.label)
 
 

@@ -13,11 +13,12 @@ from weft.checking.chosen_launch import (
 )
 from weft.checking.exercise import Case, Exercise
 from weft.checking.faults import from_fault, silent
+from weft.checking.guards import misread
 from weft.checking.outputs import judge
 from weft.checking.source import device_functions
 from weft.checking.starter import begin, has_stub
 from weft.checking.traced import Done, traced
-from weft.checking.verdict import Failed
+from weft.checking.verdict import Failed, Verdict
 from weft.simulator import Fault
 from weft.simulator.limits import configuration
 from weft.simulator.trace import Trace
@@ -51,7 +52,19 @@ def run_case(
         if verdict is not None:
             raise Failed(verdict) from None
         add_calls(exercise, case, config, failed.verdict, backwards)
+        add_guard(exercise, failed.verdict)
         raise
+
+
+def add_guard(exercise: Exercise, verdict: Verdict) -> None:
+    """Show a guard that Python reads in another way than it looks, and say how."""
+    if verdict.kind not in ("out-of-bounds", "negative-index", "unwritten"):
+        return
+    places, word = misread(exercise.kernel, verdict.places)
+    if word and word not in verdict.why:
+        shown = {place.line for place, _ in verdict.places}
+        verdict.places += [each for each in places if each[0].line not in shown]
+        verdict.why = word
 
 
 def look_at(exercise: Exercise, case: Case, config: Any, backwards: bool) -> Done:

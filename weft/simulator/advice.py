@@ -1,5 +1,6 @@
 """A word on what Python says about a learner's line, where Python's own says little."""
 
+import ast
 import re
 
 DIMENSIONS = ("threadIdx", "blockIdx", "blockDim", "gridDim")
@@ -61,4 +62,28 @@ def _not_callable(text: str) -> str:
             return f"`cuda.{name}{axis}` is a number: it takes no brackets."
         if name in DIMENSIONS:
             return f"`cuda.{name}` has three parts: `cuda.{name}.x`, `.y` and `.z`."
+    return ""
+
+
+def precedence(test: ast.expr) -> str:
+    """Say how Python reads `a < b & c < d`, '' where a condition has no such thing.
+
+    >>> precedence(ast.parse("i < n & j < m", mode="eval").body).partition(",")[0]
+    '`&` comes before comparisons: Python works out `n & j` first'
+    """
+    for node in ast.walk(test):
+        if not isinstance(node, ast.Compare):
+            continue
+        for middle in node.comparators[:-1]:  # one side of two comparisons
+            if not isinstance(middle, ast.BinOp):
+                continue
+            if isinstance(middle.op, ast.BitAnd | ast.BitOr):
+                sign, word = "&", "and"
+                if isinstance(middle.op, ast.BitOr):
+                    sign, word = "|", "or"
+                return (
+                    f"`{sign}` comes before comparisons: Python works out "
+                    f"`{ast.unparse(middle)}` first, and compares with that. Two "
+                    f"conditions are joined by `{word}`."
+                )
     return ""

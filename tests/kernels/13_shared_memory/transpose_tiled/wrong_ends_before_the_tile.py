@@ -1,0 +1,18 @@
+# verdict: unwritten
+# Threads outside of x have nothing to do.
+@cuda.jit
+def transpose_tiled(x, out):
+    """Transpose x (m, n) into out (n, m) through a tile."""
+    tile = cuda.shared.array((TILE, TILE), float32)
+    tx, ty = cuda.threadIdx.x, cuda.threadIdx.y
+    col, row = cuda.grid(2)  # of x
+
+    if row >= x.shape[0] or col >= x.shape[1]:
+        return  # <- here
+    tile[ty, tx] = x[row, col]
+    cuda.syncthreads()
+
+    row = cuda.blockIdx.x * TILE + ty  # of out
+    col = cuda.blockIdx.y * TILE + tx
+    if row < out.shape[0] and col < out.shape[1]:
+        out[row, col] = tile[tx, ty]  # <- here
