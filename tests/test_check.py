@@ -1519,3 +1519,32 @@ def test_what_keeps_threads_from_a_store_is_shown() -> None:
     assert shown(found) == ["if i > 2 * out.size:", "cuda.atomic.add(out, i, x[i])"]
     found = verdict(ends_early)
     assert shown(found) == ["out[i] = x[i]", "if i >= out.size - 1:", "return"]
+
+
+def test_an_atomic_operation_may_be_ruled_out() -> None:
+    @cuda.jit
+    def largest(x, out):
+        i = cuda.grid(1)
+        if i < x.size:
+            cuda.atomic.max(out, 0, x[i])
+
+    def verdict(kind: Any, without: tuple[str, ...]) -> Verdict:
+        return check(
+            largest,
+            spec=lambda x: x.max(keepdims=True),
+            inputs=lambda rng, n: rng.integers(0, 99, n).astype(kind),
+            out=lambda x: np.zeros(1, x.dtype),
+            sizes=[40],
+            launch=lambda n: (2, 32),
+            without=without,
+        )
+
+    assert verdict(np.float32, ())
+    assert verdict(np.float32, ("cuda.atomic.cas",))
+    assert verdict(np.int32, ("cuda.atomic.max float32",))
+    for without in ("cuda.atomic.max", "cuda.atomic.max float32"):
+        found = verdict(np.float32, (without,))
+        assert found.kind == "library"
+        assert found.places[0][0].text == "cuda.atomic.max(out, 0, x[i])"
+    with pytest.raises(ValueError, match="no atomic operation"):
+        verdict(np.float32, ("numpy.max",))

@@ -22,6 +22,7 @@ from weft.checking import (
 )
 from weft.checking.exercise import Exercise, is_kernel
 from weft.checking.outcome import refuse_stale, settled
+from weft.checking.ready_made import ready_made
 from weft.checking.verdict import CheckFailed, Failed, Verdict
 from weft.simulator.faults import kind_of
 
@@ -76,7 +77,9 @@ def check(
     constants: other values of global names that the kernel and its launch use, a dict
         each time: with each of them the last size has to be right as well.
     without: for a function, modules whose functions it may not call, such as
-        "numpy.fft". It may never call its spec.
+        "numpy.fft". It may never call its spec. For a kernel, atomic operations that
+        it may not use, such as "cuda.atomic.max", or "cuda.atomic.max float32" for
+        arrays of that type alone.
 
     Returns a Verdict, true if all is well. Where the environment has WEFT_STRICT=1, a
     failure raises CheckFailed. Raises ValueError if the exercise itself is wrong.
@@ -149,6 +152,8 @@ def _verdict(
     if not exercise.checks_launch:
         compiling.warm_up()
     facts, trace = simulated.run(exercise)
+    if (found := ready_made(name, trace, without)) is not None:
+        raise Failed(found)
     more, leak = compiled.run(exercise)
     facts += more
     if full is not None and _on_gpu():
