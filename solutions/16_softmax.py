@@ -775,7 +775,7 @@ check(
 #
 # From here on you read. What follows is a softmax, and its backward pass, for float32
 # and for bfloat16 and for rows of any length: the kernels you have written, with the
-# number of pieces and threads as parameters, and a third kind for rows that no block
+# number of pieces and threads as parameters, and two more kinds for rows that no block
 # can hold.
 #
 # **Bfloat16.** It is the upper half of a float32: the same range, 8 bits of precision.
@@ -1891,13 +1891,14 @@ for (_, cols, _), table in forward.items():
 forward.get((1024, 131072, False))
 
 # %% [markdown] tags=["solution"]
-# Where a warp or a block holds the row, the family is within about 4 % of the copy, and
+# Where a warp or a block holds the row, the family is within about 3 % of the copy, and
 # nobody can be much faster: the bytes are the same. `torch.compile` gets there as well
-# in float32, at 1024, 8192 and 16,384 columns, and stays behind in bfloat16.
+# in float32, at 1024, 8192 and 16,384 columns. In bfloat16 it stays far behind, but for
+# 32,768 × 1024, where it is half a percent ahead.
 #
 # On the long rows the libraries lose much more: they go through such a row two or three
-# times. The family loses 5 to 10 %, and a fifth at 128 rows in bfloat16. That matrix is
-# over in two rounds of blocks, and a beginning and an end is most of what it has.
+# times. The family loses 5 to 11 %, most at 128 rows in bfloat16. That matrix has but
+# 67 MB, and a beginning and an end is much of what it has.
 
 # %% [markdown]
 # ## Measure: what a long row needs
@@ -1910,7 +1911,7 @@ forward.get((1024, 131072, False))
 # By hand: four blocks of 40 KB on 132 SMs hold 21.6 MB, a 25th of the 537 MB of a
 # matrix of 1024 × 131,072. So 25 times memory has nothing to do, for as long as it
 # takes to compute a pair and to meet. At two microseconds each that is 50 µs, beside
-# 257 µs for the copy. With 76 KB it is 13 times. And out of step? Guess how fast the
+# 260 µs for the copy. With 76 KB it is 13 times. And out of step? Guess how fast the
 # four are, with *registers* as 1.0:
 
 # %%
@@ -1985,14 +1986,14 @@ long_rows.get((128, False))
 long_rows.get((128, True))
 
 # %% [markdown] tags=["solution"]
-# For 1024 rows two microseconds a round were a fair guess: *registers* loses 59 µs in
-# 25 rounds, *both stores* 24 µs in 13, *out of step* 14 µs in all. For 128 rows there
-# are six, three and three rounds. The ticket is one more trip to L2 before a block
-# knows what to load. Out of step, other blocks fill that time as well.
+# For 1024 rows two microseconds a round were a fair guess: *registers* loses 61 µs in
+# 25 rounds, *both stores* 24 µs in 13, *out of step* 12 µs in all. For 128 rows there
+# are six, three and three rounds, and two in bfloat16. The ticket is one more trip to
+# L2 before a block knows what to load; out of step, others fill most of that time.
 #
 # Teams have no rounds. Before their first row nothing is stored and after their last
-# nothing is loaded, but in between nobody waits for anybody. For that they pay in each
-# of their rows, with three registers moved and one barrier for every 16 KB. So they win
+# nothing is loaded, but in between hardly anybody waits. For that they pay in each of
+# their rows: registers are moved, and a barrier is met for every 16 KB. So they win
 # where the rounds are few, and with 1024 rows they stay behind.
 
 # %% tags=["solution"]
@@ -2091,7 +2092,7 @@ for (_, cols, _), table in gradients_of.items():
     table.expect("family", ceiling=0.9 if cols <= 32768 else 0.8)
 
 # %% [markdown]
-# What the compiler made of the four kernels of long rows. The shared memory is what
+# What the compiler made of the kernels of long rows. The shared memory is what
 # they keep there; *local memory* would be registers that did not fit.
 
 # %%
@@ -2100,10 +2101,10 @@ bench.compiled("long rows", long_kernels)
 # %% [markdown] tags=["solution"]
 # There is no exponential here and no maximum, and for 1024 long rows the family comes
 # nearer to the copy than forward. PyTorch multiplies `dy` by `y` in a kernel of its own
-# before it begins. `torch.compile` is ahead of the family by up to 7 % on the ten
-# shapes whose rows one block can hold, and far behind it on the others. At 8192 × 8192
-# in float32 both are ahead of the copy, which moves as many bytes but writes more of
-# them.
+# before it begins. `torch.compile` is ahead of the family by up to 5 % on nine of the
+# ten shapes whose rows one block can hold, and far behind it on the long ones. At
+# 8192 × 8192 in float32 both are ahead of the copy, which moves as many bytes but
+# writes more of them.
 
 # %% [markdown]
 # ## The same in Triton
@@ -2197,6 +2198,8 @@ for table in in_triton.values():
 #   both.
 # - Rows of 131,072 in pieces of 32 KB, or with five blocks on an SM (`LONG`): predict
 #   first which way the time goes, and why.
+# - Teams for the backward pass: four fours of `y` and four of `dy`. On which of the
+#   four long shapes will they win?
 # - Where a row fits into the shared memory of a **cluster** (chapter 8), its blocks can
 #   meet there instead of in L2. What would that save?
 # - Softmax of columns, `torch.softmax(x, 0)`: who should hold what, so that requests
@@ -2212,8 +2215,8 @@ for table in in_triton.values():
 #    kernel, with another place to merge.
 # 4. Blocks can meet through words that are stored and loaded whole, if they all are, or
 #    soon will be, on the GPU.
-# 5. Time in which a block neither loads nor stores has to be filled by the other blocks
-#    of its SM, or it shows.
+# 5. Time in which a block neither loads nor stores has to be filled: by the other
+#    blocks of its SM, or by its own next rows, if it stays and looks later.
 
 # %%
 quiz()
