@@ -1207,8 +1207,10 @@ def many_kernel(half, held, kept, threads, registers, ticket=False):
 # **Blocks that stay.** A matrix of few long rows is over after two or three rounds of
 # blocks, which is too few for them to get out of step. For it there is a fourth kind:
 # as many blocks as the GPU holds at a time, and they stay. Those that share a row are a
-# **team**; it takes every so many rows. All of them are there from the beginning, so it
-# does not matter in which order they begin.
+# **team**; it takes every so many rows. Where four of them fit on an SM, all are there
+# from the beginning, and the order in which they begin does not matter. On SMs with 100
+# KB of shared memory two fit, and half of the teams come when the others are through:
+# then the condition is the one above, order, and room for a team.
 #
 # A block does not wait for its team either. It publishes the pair of its piece of a
 # row, goes on to its next row and to the one after, and only **two rows later** looks
