@@ -553,7 +553,7 @@ one.expect("2^26", at_least=1 / 1000, times="2^10")  # 65,536 times
 # %% [markdown] tags=["solution"]
 # Below some size the time stops falling. What is left is what the GPU needs to start
 # and end a grid: it fetches the launch, hands out the blocks, waits for memory once,
-# and reports the end. A thousand elements take as long as sixteen thousand.
+# and reports the end. A thousand elements take nearly as long as sixteen thousand.
 
 # %% [markdown]
 # ## Measure: many small launches
