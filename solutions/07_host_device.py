@@ -385,8 +385,8 @@ four.expect("copy", at_least=1.2, times="mapped")
 some.expect("mapped", at_least=10)
 
 # %% [markdown] tags=["solution"]
-# Read once, there is little between a copy and mapped memory: the same bytes cross the
-# same bus. Read four times, mapped memory crosses it four times. Managed memory pays
+# Read once, mapped memory costs no more than a copy: the same bytes cross the same
+# bus. Read four times, mapped memory crosses it four times. Managed memory pays
 # for its pages, which move in small groups when somebody stumbles over them. What it
 # buys is convenience, and arrays larger than the device's memory.
 #
@@ -442,7 +442,8 @@ check(milliseconds, timer=[(12.5, 0), (0.5, 0), (3, 8)])
 #
 # `time.perf_counter()` can do it too, with `cuda.synchronize()` before each look at
 # it: before the first, so that earlier work is over; before the second, so that yours
-# is. It then measures the launch as well, which the host does while the GPU waits.
+# is. It then measures the launch as well, which the host does while the GPU waits. So
+# do the events if the GPU was idle: it passes the first one before the launch is there.
 
 # %% [markdown]
 # ## Measure: a speed-up that is none
