@@ -615,7 +615,8 @@ check(
 # ## Measure: what did the launches cost?
 #
 # A graph of the 64 launches, and your kernel, beside the 64 launches. One launch costs
-# the host almost 30 µs, one kernel 1.2 µs on the GPU. How many times as fast are they?
+# the host 30 to 60 µs, by how busy it is, and one kernel the GPU 1.2. How many times as
+# fast are they?
 
 # %%
 guess = {"as a graph": None, "all_steps": None}
@@ -743,7 +744,7 @@ layout.expect("a row a field", at_least=1.5)
 # Close to the roof, a kernel cannot be made faster, only smaller. That the *layout*
 # decides is why libraries keep fields apart ("structure of arrays").
 #
-# It is a little less than 2.25, because the second kernel is not quite as near to the
+# It is less than 2.25, because the second kernel is not as near to the
 # roof: it is short, and each thread has three loads of 4 bytes under way.
 
 # %% [markdown]
