@@ -303,7 +303,7 @@ for s in (1, 2, 4, 8) if len(writes) else ():
 # %% [markdown] tags=["solution"]
 # Memory with error correction cannot write 4 bytes alone. Whoever writes a part of a
 # sector causes the sector to be read, changed in L2, and written back: 64 bytes of
-# traffic for each 4. So counted, the strides up to 8 are within seven per cent of the
+# traffic for each 4. So counted, the strides up to 8 are within eight per cent of the
 # prediction. A sector that is written *whole*, even by several lanes or several
 # requests soon after one another, is not read.
 
@@ -477,10 +477,10 @@ copies.expect("copy4", ceiling=0.95)
 # %% [markdown] tags=["solution"]
 # Coalescing is worth the most, but it does not bring a kernel to the copy's speed. One
 # element a thread is too little. What must be under way at every moment is rate ×
-# latency: half of a copy's 4.2 TB/s is read, and a load takes about 340 ns (you measure
-# that below), so 0.7 MB, 5.4 KB for each of 132 SMs. An SM holds 2048 threads, and if
-# each waits for 4 bytes those are 8 KB, but only while all of them wait. A thread also
-# has to be started, to compute its index, and to end.
+# latency: half of a copy's 4.2 TB/s is read, and a load takes about 350 ns (you measure
+# that below), so 0.7 MB, some 5.5 KB for each of 132 SMs. An SM holds 2048 threads, and
+# if each waits for 4 bytes those are 8 KB, but only while all of them wait. A thread
+# also has to be started, to compute its index, and to end.
 #
 # `four each` shows that it is not the *width* that matters here. Four scalar loads
 # before the first store are 16 bytes under way for each thread too, and just as fast.
@@ -898,10 +898,10 @@ if weft.device.find().l2 > 1 << 25 or not weft.GPU:  # smaller ones hold less
 
 # %% [markdown] tags=["solution"]
 # From 1 GiB to 4 the time hardly changes, so it is not the translation of addresses.
-# Out of L2 the same requests take a quarter of it, so it is not the way from there to
-# the SMs. And an eighth of the accesses, each of 32 bytes, take a sixth of the time:
-# what costs is the access. That leaves the *pages* of the memory chips. Each place lies
-# in another, which has to be opened first.
+# Out of L2 the same requests take less than a third of it, so it is not the way from
+# there to the SMs. And an eighth of the accesses, each of 32 bytes, take a sixth of the
+# time: what costs is the access. That leaves the *pages* of the memory chips. Each
+# place lies in another, which has to be opened first.
 #
 # Sorting the indices brings the neighbours together again. One place in 8 is wanted, so
 # most bytes still go to waste, but the pages are gone through in order. And random rows
@@ -1412,8 +1412,8 @@ looked.expect("global, own", at_least=2, times="constant, own")
 # 3. Coalesced is not enough: give a thread 16 bytes under way. 128-bit accesses do it
 #    with a quarter of the instructions.
 # 4. Use structs whole, or keep columns; make random accesses long.
-# 5. L1, L2 and memory differ in latency less than in rate. Constant memory is for what
-#    all lanes want at the same time.
+# 5. L1, L2 and memory differ in latency and in rate. Other warps hide a latency, nothing
+#    hides a rate. Constant memory is for what all lanes want at the same time.
 
 # %%
 quiz()
