@@ -676,8 +676,8 @@ if weft.GPU:
 
 # %% [markdown] tags=["solution"]
 # Bytes predict it: one half and two thirds of the copy are the most, and both ways come
-# within a fifth of that. `torch.cumsum`, which reads x once, is only a tenth faster
-# than the better of the two. So reading once cannot be all that there is to it.
+# within a fifth of that. `torch.cumsum`, which reads x once, is less than a tenth
+# faster than the better of the two. So reading once cannot be all that there is to it.
 
 # %% [markdown]
 # ## 5 · Keep some, in order
