@@ -195,11 +195,11 @@ chains[1 << 26].expect("one kernel", at_least=20, times="graph")
 chains[1 << 26].expect("one kernel", at_least=20, times="PyTorch")
 
 # %% [markdown] tags=["solution"]
-# For 32 elements all that counts is the launch. Python takes 20 to 25 µs to launch a
-# kernel of Numba: it looks at the types of the arguments, finds the compiled kernel,
-# packs the arguments and calls the driver. PyTorch does the same in C++. A graph does
-# it *before*: what is replayed are finished commands, and the GPU goes from one to the
-# next in less than a microsecond.
+# For 32 elements all that counts is the launch. Python takes 19 to 25 µs, from run
+# to run, to launch a kernel of Numba: it looks at the types of the arguments, finds
+# the compiled kernel, packs the arguments and calls the driver. PyTorch does the
+# same in C++. A graph does it *before*: what is replayed are finished commands, and
+# the GPU goes from one to the next in less than a microsecond.
 #
 # That rest is left, as each kernel has to wait until the one before has written
 # its results to where the next can read them. The one kernel does away with that too.
