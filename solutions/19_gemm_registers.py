@@ -847,16 +847,16 @@ ladder
 # passes and instructions on it, and nothing about *waiting*. With 8 × 8 a thread
 # brings four elements of `a` and four of `b` in each stride, each behind a guard with a
 # branch. The compiler does not move a load over the branch before it, so the eight wait
-# for memory one after the other. A load takes about 0.35 µs (chapter 13), eight take
-# 2.8; the 1024 blocks run in 8 waves of 132, each of 512 strides: 8 × 512 × 2.8 µs =
-# 11 ms, of 18. That is somewhat too much: the profiler has 2.6 of a warp's 5.8 cycles
-# for it, 8 ms. And with so many registers there is one block on an SM, so that nobody
+# for memory one after the other. A load takes about 0.36 µs (chapter 13), eight take
+# 2.9; the 1024 blocks run in 8 waves of 132, each of 512 strides: 8 × 512 × 2.9 µs =
+# 12 ms, of 18 to 19. That is too much: the profiler has 2.7 of a warp's 5.9 cycles for
+# it, 8.5 ms. And with so many registers there is one block on an SM, so that nobody
 # else works meanwhile. **32 bits** for an index save 40 registers and 2 instructions in
 # 100. That makes no difference to something that waits.
 #
 # **By fours**: more than four times as fast. Half the instructions, three quarters of
 # the passes of loads, but above all two waits a stride in the place of eight, and two
-# blocks on an SM. A warp waited for global memory 7.7 cycles, and now 1.0. **Without
+# blocks on an SM. A warp waited for global memory 8.0 cycles, and now 1.0. **Without
 # padding** it is as fast, to a per cent or two. The colliding stores are 4 extra passes
 # for each warp in a stride, beside 96 for the loads of fragments. That the check
 # insists on the padding is a matter of principle, and here principle is worth next to
@@ -870,11 +870,11 @@ ladder
 # lanes, `ta` takes 2 × 2 and `tb` 2 × 4 in a step, 12 together; as 8 × 4 lanes, row by
 # row, 12 again, though there are fewer different numbers; in pairs 8. The profiler
 # counts the same. The step's multiply-adds take 16 cycles. There was room before, and
-# there is more now. Of the issue slots 78 per cent are used before and after.
+# there is more now. Of the issue slots 77 or 78 per cent are used before and after.
 #
 # **8 × 16**: the last large step. 1024 multiply-adds in a stride share the same
 # overhead that 512 had to carry: 1.14 instructions for each in the place of 1.24, and
-# 84 per cent of the slots used in the place of 78.
+# 85 per cent of the slots used in the place of 78.
 #
 # **Serpentine**: slightly slower, in this version. See the inner loop.
 
@@ -963,23 +963,24 @@ if weft.GPU and loops["serpentine"]:
 # nothing is in local memory. The kernel with 8 × 8 spills a few words: it is held to
 # 128 registers, so that two blocks fit on an SM.
 #
-# A multiply-add reads three registers. On Volta these were found to lie in two banks,
-# which makes three from one of them slow. `.reuse` keeps an operand for the next
-# instruction, and the serpentine, which changes one operand only from each product to
-# the next, has more of them. That it is slower all the same shows that the mark is not
-# the whole story. The profiler's counts are nearly the same for both, with 83 issue
-# slots used of 100 in the place of 84. Which registers it gives to the sums, and so
-# which operands collide, the assembler decides anew with each change of the source.
-# While this lab was written, versions of this kernel that differed in such accidents
-# were between 92 and 99 per cent as fast as cuBLAS, some of them with the serpentine
-# ahead. So it is a parameter, like the others: let a tuner decide.
+# A multiply-add reads three registers. On Volta these were found to lie in two
+# banks, which makes three from one of them slow. `.reuse` keeps an operand for the
+# next instruction, and the serpentine, which changes one operand only from each
+# product to the next, has more of them. That it is slower all the same shows that
+# the mark is not the whole story. The profiler's counts are nearly the same for
+# both, with 83 issue slots used of 100 in the place of 85. Which registers it gives
+# to the sums, and so which operands collide, the assembler decides anew with each
+# change of the source. While this lab was written, versions of this kernel that
+# differed in such accidents were between 92 and 99 per cent as fast as cuBLAS, some
+# of them with the serpentine ahead. So it is a parameter, like the others: let a
+# tuner decide.
 #
-# And the ceiling? 88 per cent of the slots, times 97 per cent for the waves of blocks:
-# 57 of 67 TFLOP/s, if every cycle issued. The profiler counts 84 slots used of 100, and
-# 1.138 instructions for each multiply-add: 0.84 / 1.138 × 66.9 = 49.4 TFLOP/s, which is
-# what was measured. cuBLAS uses 87 slots, with 1.131 instructions. So its schedulers
-# issue nothing in an eighth of the cycles, ours in a sixth; and its warps are held at
-# dispatch for 0.1 cycles of 2.2, ours for 0.2 of 2.3.
+# And the ceiling? 88 per cent of the slots, times 97 per cent for the waves of
+# blocks: 57 of 67 TFLOP/s, if every cycle issued. The profiler counts 85 slots used
+# of 100, and 1.138 instructions for each multiply-add: 0.85 / 1.138 × 66.9 = 50.0
+# TFLOP/s, which is what was measured, to a per cent. cuBLAS uses 87 slots, with
+# 1.131 instructions. So its schedulers issue nothing in 13 of 100 cycles, ours in
+# 15; and its warps are held at dispatch for 0.1 cycles of 2.2, ours for 0.2 of 2.3.
 
 # %% [markdown]
 # ## 4 · What a choice costs
@@ -1184,7 +1185,8 @@ if weft.GPU:
 # shapes the edges decide: 4095 × 4097 costs the tile of 128 × 256 a fifth wave, as you
 # computed.
 #
-# The search took 34 s for six choices and eight shapes, compiling included.
+# The search takes about half a minute for six choices and eight shapes, compiling
+# included.
 
 # %% [markdown]
 # ## Measure: beside cuBLAS
@@ -1315,7 +1317,7 @@ if weft.GPU:
 # 3. Better, wait for nothing: copies that pass no register, fragments in turns, one
 #    barrier a stride. Written-out loops, because registers have no addresses.
 # 4. Draw up the bill before you pay: some famous rungs were worth nothing here, and a
-#    count said so. What is left at the end is issue slots: 84 of 100 used, where the
+#    count said so. What is left at the end is issue slots: 85 of 100 used, where the
 #    library uses 87.
 # 5. No tile is best for all shapes: count waves and edges, then let a tuner decide.
 
