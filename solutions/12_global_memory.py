@@ -1412,8 +1412,8 @@ looked.expect("global, own", at_least=2, times="constant, own")
 # 3. Coalesced is not enough: give a thread 16 bytes under way. 128-bit accesses do it
 #    with a quarter of the instructions.
 # 4. Use structs whole, or keep columns; make random accesses long.
-# 5. L1, L2 and memory differ in latency and in rate. Other warps hide a latency, nothing
-#    hides a rate. Constant memory is for what all lanes want at the same time.
+# 5. L1, L2 and memory differ in latency and in rate. Other warps hide a latency,
+#    nothing hides a rate. Constant memory is for what all lanes want at the same time.
 
 # %%
 quiz()
