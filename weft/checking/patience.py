@@ -15,7 +15,7 @@ from weft.checking.exercise import copies, source_function
 from weft.checking.verdict import Failed, Verdict
 from weft.simulator import Place
 
-MOST_LINES = 200_000  # of the learner's, that one call may run
+MOST_LINES = 1_000_000  # of the learner's, that one call may run
 
 
 class Endless(BaseException):
