@@ -1,10 +1,10 @@
-# verdict: input-written
+# verdict: arguments
 # The output is the first parameter, as in C.
 @cuda.jit
-def copy_the_wrong_way(out, x):
+def copy_the_wrong_way(out, x):  # <- here
     i = cuda.grid(1)
     if i < out.size:
-        out[i] = x[i]  # <- here
+        out[i] = x[i]
 
 
 CHECK = dict(
