@@ -1207,17 +1207,22 @@ def many_kernel(half, held, kept, threads, registers, ticket=False):
 # **Blocks that stay.** A matrix of few long rows is over after two or three rounds of
 # blocks, which is too few for them to get out of step. For it there is a fourth kind:
 # as many blocks as the GPU holds at a time, and they stay. Those that share a row are a
-# **team**; it takes every so many rows. Where four of them fit on an SM, all are there
-# from the beginning, and the order in which they begin does not matter. On SMs with 100
-# KB of shared memory two fit, and half of the teams come when the others are through:
-# then the condition is the one above, order, and room for a team.
+# **team**; of the rows it takes every `teams`-th. Where four blocks fit on an SM, all
+# are there from the beginning, and the order in which they begin does not matter. On
+# SMs with 100 KB of shared memory three fit, and the last quarter of the blocks come
+# when others are through: then the condition is the one above, order, and room for a
+# team.
 #
-# A block does not wait for its team either. It publishes the pair of its piece of a
-# row, goes on to its next row and to the one after, and only **two rows later** looks
-# for the pairs of the others; by then they are there. Four rows are on their way at any
-# time: one is being loaded into shared memory, one is there and is weighed, and two are
-# in registers, `v` and `w`, until their pairs have met. `side` says which half of the
-# tile is whose.
+# A block does not wait for its team at once, as in chapter 15. It publishes the pair of
+# its piece of a row, goes on to its next row and to the one after, and only **two rows
+# later** looks for the pairs of the others; by then they are usually there. Four rows
+# are on their way at any time: one is being loaded into shared memory, one is there and
+# is weighed, and two are in registers, `v` and `w`, until their pairs have met.
+#
+# `side` says which half of the tile, of `peaks`, `sums` and `both` belongs to a row.
+# One barrier a row is enough: whoever writes to a half has passed the barrier that
+# comes after the last reading of it. The tile needs none, as each thread reads what it
+# has copied itself, and copies again only where it has read.
 #
 # A piece is weighed in one pass, two fours at a time, online, as in exercise 2.
 
@@ -1322,9 +1327,9 @@ def team_kernel(half, fours, threads, registers):
 # many threads and pieces as were fastest when we tried. Beyond: as many blocks as it
 # takes, of 256 threads with 19 fours each (float32) or 16 (bfloat16), up to 76 or 64 KB
 # a block. At 64 registers a thread four of them share an SM. If they were through in
-# less than five rounds, teams: blocks of 128 threads with 8 fours each, 16 KB of a row.
-# GPUs before Ampere have no `copy4_async`: there a block has registers alone, and there
-# are no teams.
+# fewer than five rounds, and the row is whole pieces of 16 KB, teams: blocks of 128
+# threads with 8 fours each. GPUs before Ampere have no `copy4_async`: there a block has
+# registers alone, and there are no teams.
 
 # %% tags=["given"]
 FORWARD = {  # words of 4 bytes a row -> pieces and threads
@@ -1895,12 +1900,12 @@ forward.get((1024, 131072, False))
 # %% [markdown] tags=["solution"]
 # Where a warp or a block holds the row, the family is within about 3 % of the copy, and
 # nobody can be much faster: the bytes are the same. `torch.compile` gets there as well
-# in float32, at 1024, 8192 and 16,384 columns. In bfloat16 it stays far behind, but for
-# 32,768 × 1024, where it is half a percent ahead.
+# in float32, at 1024 and 8192 columns, and to 94 % at 16,384. In bfloat16 it stays far
+# behind, but for 32,768 × 1024, where it is half a percent ahead.
 #
 # On the long rows the libraries lose much more: they go through such a row two or three
-# times. The family loses 5 to 11 %, most at 128 rows in bfloat16. That matrix has but
-# 67 MB, and a beginning and an end is much of what it has.
+# times. The family loses 5 to 10 %, most at 128 rows in bfloat16. That matrix has but
+# 67 MB, and its beginning and its end are much of its time.
 
 # %% [markdown]
 # ## Measure: what a long row needs
@@ -1914,7 +1919,8 @@ forward.get((1024, 131072, False))
 # matrix of 1024 × 131,072. So 25 times memory has nothing to do, for as long as it
 # takes to compute a pair and to meet. At two microseconds each that is 50 µs, beside
 # 260 µs for the copy. With 76 KB it is 13 times. And out of step? Guess how fast the
-# four are, with *registers* as 1.0:
+# four are for 1024 rows, with *registers* as 1.0. (The third table, in bfloat16, has
+# the last kinds alone, and *out of step* is 1.0 there.)
 
 # %%
 guess = {"both stores": None, "out of step": None}
@@ -1993,10 +1999,11 @@ long_rows.get((128, True))
 # are six, three and three rounds, and two in bfloat16. The ticket is one more trip to
 # L2 before a block knows what to load; out of step, others fill most of that time.
 #
-# Teams have no rounds. Before their first row nothing is stored and after their last
-# nothing is loaded, but in between hardly anybody waits. For that they pay in each of
-# their rows: registers are moved, and a barrier is met for every 16 KB. So they win
-# where the rounds are few, and with 1024 rows they stay behind.
+# Teams have no rounds. In a block's first three steps nothing is stored and in its last
+# three nothing is loaded, but in between hardly anybody waits. For that they pay in
+# each of their rows: registers are moved, and a barrier is met for every 16 KB. So they
+# win where the rounds are few, by 13 % with two and by 2 % with three, and with 1024
+# rows they stay behind.
 
 # %% tags=["solution"]
 for (_, half), table in long_rows.items():
