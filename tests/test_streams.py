@@ -5,6 +5,7 @@ rules of the model itself, each as CUDA documents it.
 """
 
 import random
+import sys
 import time
 from collections.abc import Callable
 from itertools import pairwise
@@ -560,6 +561,44 @@ def test_a_kernel_is_no_host_function():
 def test_an_exercise_without_its_parts_is_refused():
     with pytest.raises(ValueError, match="sizes"):
         check(right, spec=lambda x: x)
+
+
+def waits_for_ever(x):
+    event = cuda.event()
+    while True:
+        event.record()
+
+
+def in_a_function_of_its_own(x):
+    return waits_for_ever(x)
+
+
+@pytest.mark.parametrize("function", [waits_for_ever, in_a_function_of_its_own])
+def test_a_loop_of_the_host_without_an_end_is_ended(function, monkeypatch):
+    monkeypatch.setattr("weft.checking.patience.MOST_LINES", 1000)
+    verdict = check(
+        function,
+        spec=lambda x: 2 * x,
+        inputs=lambda rng, n: (rng.random(n, np.float32),),
+        given=lambda bench, x: (bench.pageable(x),),
+        sizes=[64],
+    )
+    assert verdict.kind == "endless-loop"
+    assert verdict.places[0][0].text == "while True:"
+    assert verdict.when == "size 64"
+    assert sys.gettrace() is None
+
+
+def never_done(work):
+    while work() is None:
+        pass
+
+
+def test_a_function_that_times_is_ended_as_well(monkeypatch):
+    monkeypatch.setattr("weft.checking.patience.MOST_LINES", 1000)
+    verdict = check(never_done, timer=[(1, 0)])
+    assert verdict.kind == "endless-loop"
+    assert verdict.places[0][0].text == "while work() is None:"
 
 
 def test_the_function_itself_stays_as_it_is():

@@ -29,13 +29,25 @@ class Endless(BaseException):
 def patiently(function: Callable[..., Any], args: tuple[Any, ...]) -> Any:
     """Call a learner's function on copies of `args`, and count the lines it runs.
 
+    See `counted`. A function that the counting leaves no room on the stack is called
+    again, without it.
+    """
+    try:
+        return counted(function, copies(args))
+    except RecursionError:
+        return function(*copies(args))
+
+
+def counted(function: Callable[..., Any], args: tuple[Any, ...]) -> Any:
+    """Call a learner's function once, on `args`, and count the lines it runs.
+
     Those of the learner's other functions count as well. Raises `Endless` where they
     are more than MOST_LINES. No time is taken, so a slow machine changes nothing. A
     debugger that follows the lines already is left alone: then nothing is counted.
     """
     inner = source_function(function)
     if inner is None or sys.gettrace() is not None:
-        return function(*copies(args))
+        return function(*args)
     scope = inner.__globals__
     count = 0
     late: set[tuple[CodeType, int]] = set()  # lines run in the last half
@@ -57,10 +69,7 @@ def patiently(function: Callable[..., Any], args: tuple[Any, ...]) -> Any:
 
     sys.settrace(call)
     try:
-        return function(*copies(args))
-    except RecursionError:  # may be for the counting, if the stack was nearly used up
-        sys.settrace(None)
-        return function(*copies(args))
+        return function(*args)
     finally:
         sys.settrace(None)
 

@@ -21,6 +21,7 @@ from weft.checking import Verdict, extra_case
 from weft.checking.compare import difference
 from weft.checking.exercise import as_tuple, copies, is_kernel, widened
 from weft.checking.outcome import refuse_stale, settled
+from weft.checking.patience import Endless, counted, endless
 from weft.checking.source import raised_at, returns
 from weft.checking.starter import begin, has_stub
 from weft.checking.verdict import Failed
@@ -174,7 +175,11 @@ def _call(
     watched: Watched, function: FunctionType, name: str, args: Any, when: str
 ) -> Any:
     try:
-        return watched.call(*args)
+        return counted(watched.call, tuple(args))
+    except Endless as stopped:
+        failed = endless(name, name, stopped.place)
+        failed.verdict.when = when
+        raise failed from None
     except LaunchError as fault:
         places = raised_at(fault, function)
         raise Failed(
