@@ -13,7 +13,9 @@
 #
 # **You need** about 110 minutes. No GPU: the exercises run in the simulator, and the
 # measurements then show the rows of the reference GPU. With a GPU: compute
-# capability 7.5 or higher (8.0 for bfloat16) and 6 GB of its memory.
+# capability 7.5 or higher (8.0 for bfloat16), 6 GB of its memory and, from 8.0 on, 22
+# multiprocessors: on fewer, kernels whose blocks wait for each other would do so for
+# ever, and the first cell says so.
 
 # %%
 try:

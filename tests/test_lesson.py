@@ -63,6 +63,32 @@ def test_an_unknown_lab_lists_those_there_are():
         lesson.lab("07_nowhere")
 
 
+@pytest.mark.parametrize(
+    ("capability", "sms", "refused"),
+    [((8, 6), 20, True), ((8, 6), 22, False), ((7, 5), 14, False)],
+)
+def test_a_lab_refuses_a_gpu_on_which_it_would_hang(
+    lessons, monkeypatch, capability, sms, refused
+):
+    needs = "minutes = 60\ngpu = { sms = 22, from = [8, 0] }"
+    (lessons / "05_first_kernel.toml").write_text(GOOD.replace("minutes = 60", needs))
+    gpu = device.Device(True, name="RTX 3050", capability=capability, sms=sms)
+    monkeypatch.setattr(device, "find", lambda: gpu)
+    if not refused:
+        lesson.lab("05_first_kernel")
+        return
+    with pytest.raises(LearnerError, match=r"22 multip.*RTX 3050 has 20.*SIMULATOR=1"):
+        lesson.lab("05_first_kernel")
+
+
+def test_without_a_gpu_no_lab_needs_multiprocessors(lessons, monkeypatch, capsys):
+    monkeypatch.setattr(device, "find", lambda: device.Device(False, "no GPU"))
+    needs = "minutes = 60\ngpu = { sms = 22, from = [8, 0] }"
+    (lessons / "05_first_kernel.toml").write_text(GOOD.replace("minutes = 60", needs))
+    lesson.lab("05_first_kernel")
+    assert "Your first kernel" in capsys.readouterr().out
+
+
 def test_on_gpu_gives_its_reason(capsys, monkeypatch):
     monkeypatch.setattr(device, "find", lambda: device.Device(False, "no GPU"))
     assert not lesson.on_gpu("the simulator has no clock")
@@ -226,6 +252,7 @@ def test_a_quiz_needs_a_lab():
         ("minutes = 60", "minutes = 60\nhours = 1", "unknown key `hours`"),
         ('hints = ["One hint."]', 'hints = ["One hint."]\nunseen = [3.5]',
          "exercise 2: unseen must be a list of whole numbers"),
+        ("minutes = 60", "minutes = 60\ngpu = { sms = 22 }", "gpu must be like"),
     ],
 )  # fmt: skip
 def test_an_author_is_told_what_is_wrong_with_a_lesson(lessons, old, new, words):

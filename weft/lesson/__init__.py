@@ -32,10 +32,21 @@ def lab(name: str) -> None:
     """Say which lab this notebook is, and print its title and where kernels will run.
 
     name: the notebook's stem, such as `05_first_kernel`. Hints, quiz, progress and
-    reference results are looked up by it. Raises LearnerError for an unknown one.
+    reference results are looked up by it. Raises LearnerError for an unknown one, and
+    where the GPU has too few multiprocessors for kernels whose blocks wait for each
+    other.
     """
     global _current
     lesson = syllabus.load(name)
+    gpu = device.find()
+    if gpu.usable and gpu.capability >= lesson.sms_from and gpu.sms < lesson.sms:
+        raise LearnerError(
+            f"some kernels of this lab wait for each other's blocks, which takes a GPU "
+            f"of {lesson.sms} multiprocessors; the {gpu.name} has {gpu.sms}, and they "
+            "would wait for ever. Restart the kernel, run `%env WEFT_SIMULATOR=1` in a "
+            "cell above this one, and go on: the checks then run in the simulator, and "
+            "the measurements show the rows of the GPU that the book names."
+        )
     _current = name
     _shown.clear()
     missing.explain([exercise.name for exercise in lesson.exercises])

@@ -54,13 +54,19 @@ class Exercise:
 
 @dataclass(frozen=True)
 class Lesson:
-    """One lab: `name` is its stem, such as `05_first_kernel`."""
+    """One lab: `name` is its stem, such as `05_first_kernel`.
+
+    sms: multiprocessors that a GPU needs whose compute capability is `sms_from` or
+    higher, for kernels whose blocks wait for each other and have to fit; 0 for any.
+    """
 
     name: str
     title: str
     minutes: int
     exercises: tuple[Exercise, ...]
     quiz: tuple[Question, ...]
+    sms: int = 0
+    sms_from: tuple[int, int] = (0, 0)
 
     @property
     def label(self) -> str:
@@ -110,7 +116,7 @@ class _Reader:
         self.wrong: list[str] = []
 
     def lesson(self, name: str, data: dict[str, Any]) -> Lesson:
-        self.only(data, {"title", "minutes", "exercises", "quiz"}, "the file")
+        self.only(data, {"title", "minutes", "exercises", "quiz", "gpu"}, "the file")
         exercises = tuple(
             self.exercise(t, f"exercise {k}")
             for k, t in enumerate(self.tables(data, "exercises", "the file"), 1)
@@ -132,9 +138,21 @@ class _Reader:
         if not isinstance(minutes, int) or isinstance(minutes, bool) or minutes < 1:
             self.wrong.append(f"minutes must be a whole number, not {minutes!r}")
             minutes = 0
-        return Lesson(
-            name, self.text(data, "title", "the file"), minutes, exercises, quiz
+        title = self.text(data, "title", "the file")
+        return Lesson(name, title, minutes, exercises, quiz, *self.gpu(data))
+
+    def gpu(self, data: dict[str, Any]) -> tuple[int, tuple[int, int]]:
+        """How many SMs a GPU needs, and from which capability on."""
+        needs = data.get("gpu", {"sms": 0, "from": [0, 0]})
+        match needs:
+            case {"sms": int(sms), "from": [int(major), int(minor)]}:
+                self.only(needs, {"sms", "from"}, "gpu")
+                return sms, (major, minor)
+        self.wrong.append(
+            "gpu must be like { sms = 22, from = [8, 0] }: how many multiprocessors a "
+            "GPU needs, and from which compute capability on"
         )
+        return 0, (0, 0)
 
     def exercise(self, data: dict[str, Any], at: str) -> Exercise:
         self.only(data, {"name", "title", "hints", "questions", "unseen"}, at)
