@@ -73,7 +73,7 @@ def counted(exercise: Exercise, last: Trace) -> list[str]:
     worst = max(plain, key=_per_request, default=None)
     if "sectors" in exercise.limits and worst:
         spread = [n for n in plain if n.per_request > exercise.limits["sectors"]]
-        spread = [n for n in spread if n.sectors > n.ideal]  # not merely wide
+        spread = [n for n in spread if n.sectors > n.ideal + _astride(n)]
         near = {n.place for n in plain if not n.store and n not in spread}
         spread = [n for n in spread if not again(last, n, near)]
         if spread:
@@ -141,6 +141,14 @@ def again(last: Trace, line: Line, near: set[Place]) -> bool:
     here = np.array([place == line.place for place in last.places])[last.site[rows]]
     there = np.array([place in near for place in last.places])[last.site[rows]]
     return bool(np.isin(what[here], what[there]).all())
+
+
+def _astride(line: Line) -> int:
+    """How many sectors a line of whole fours may move beyond its ideal.
+
+    A request of 16 bytes a lane may begin and end in the middle of a sector.
+    """
+    return line.requests if line.bytes == 16 * line.lanes else 0
 
 
 def _narrow(line: Line) -> tuple[float, int]:
