@@ -304,9 +304,9 @@ check(
 # `i`, `i + T`, `i + 2T`, … up to the end. `cuda.gridsize(1)` is `T`.
 #
 # The check launches 128 threads, or 96, and asks for up to 1000 elements: at most
-# eight for each thread. The kernel is one of the oldest in numerical computing, *a
-# times x plus y*, and it updates `y` in place. An element that two threads take is
-# updated twice.
+# eight for each thread, which loads `x` and `y` once for each: 16 loads. The kernel is
+# one of the oldest in numerical computing, *a times x plus y*, and it updates `y` in
+# place. An element that two threads take is updated twice.
 #
 # ```python
 # saxpy(alpha, x, y)    # float32, (n,), (n,) -> y changed in place
