@@ -106,7 +106,8 @@ def gemm(alpha, a, b, beta):
 # it; on a GPU the same kernel is compiled with larger ones. Use the names: the check
 # runs it with other numbers as well, here and in the next two exercises. (And work out
 # inside the kernel what follows from them, as `BN // TN`: a name that is worked out
-# before keeps its old value.) A block has
+# before keeps its old value. A shape takes names alone: `(TM, TN)`, not their
+# product.) A block has
 # BM × BN / TM = 256 threads, and each of the two tiles in shared memory has 256
 # elements too: one for each thread to load.
 #
