@@ -973,7 +973,8 @@ print(np.abs(stockham(signal) - np.fft.fft(signal)).max())
 # There is one `z`, not two. Between the reading and the writing of a pass, and between
 # the writing and the reading of the next, all threads have to wait: think about who
 # would be hurt otherwise. `table[m]` is w^m, for m below 1,024, and `times(a, b)`
-# multiplies two complex64. (`a * b` would do as well.)
+# multiplies two complex64. (`a * b` would do as well.) The check counts a thread's
+# loads from global memory, two of `x` and one of `table` a pass, and the barriers.
 #
 # ```python
 # fft_shared(x, table, out)    # (rows, 1024) complex64; a block of 512 a row
