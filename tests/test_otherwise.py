@@ -200,12 +200,40 @@ def test_a_name_worked_out_before_the_kernel_is_named() -> None:
     found = verdict(before, {"ACROSS": 8})
     assert found.kind == "constants"
     assert "`HALF` and `QUARTER` were worked out when the cell ran" in found.why
-    assert "inside the kernel" in found.why
+    assert "Work them out inside the kernel" in found.why
+    assert "shape" not in found.why
     assert [(place.text, note) for place, note in found.places] == [
         ("if t < HALF:", "HALF is still 16"),
         ("if t < QUARTER:", "QUARTER is still 8"),
     ]
     assert HALF == 16
+
+
+ROWS = 2 * ACROSS
+
+
+@cuda.jit
+def before_in_a_shape(x, out):
+    part = cuda.shared.array(ROWS, float32)
+    t = cuda.threadIdx.x
+    part[t] = x[cuda.blockIdx.x, t] if t < x.shape[1] else float32(0)
+    part[ACROSS + t] = float32(0)
+    for col in range(t + ACROSS, x.shape[1], ACROSS):
+        part[ACROSS + t] += x[cuda.blockIdx.x, col]
+    cuda.syncthreads()
+    if t == 0:
+        total = float32(0)
+        for k in range(2 * ACROSS):
+            total += part[k]
+        out[cuda.blockIdx.x] = total
+
+
+def test_a_shape_worked_out_before_the_kernel_is_to_have_axes() -> None:
+    found = verdict(before_in_a_shape, {"ACROSS": 64})
+    assert found.kind == "constants"
+    assert "`ROWS` was worked out when the cell ran" in found.why
+    assert "several axes" in found.why
+    assert "Work it out" not in found.why
 
 
 def test_names_in_the_cells_of_a_notebook() -> None:

@@ -19,7 +19,14 @@ from weft.checking.beforehand import worked_out
 from weft.checking.chosen_launch import configure
 from weft.checking.exercise import Exercise, source_function
 from weft.checking.simulated import run_case
-from weft.checking.standins import Number, culprits, mended, numbers_in
+from weft.checking.standins import (
+    SHAPE,
+    Number,
+    bounds_in,
+    culprits,
+    mended,
+    numbers_in,
+)
 from weft.checking.verdict import Failed, Verdict
 from weft.simulator import Place
 
@@ -87,7 +94,7 @@ def run_with(exercise: Exercise, constants: Constants, function: FunctionType) -
     verdict.message = f"With {listed(constants)} it goes wrong: {verdict.message}"
     early = uses(function, {n: f"{n} is still {scope[n]}" for n in stale})
     if cured:
-        why = too_early({name: scope[name] for name in stale})
+        why = too_early({name: scope[name] for name in stale}, function)
         places = early
     elif blamed:
         why = NUMBER
@@ -147,17 +154,33 @@ def attempt(exercise: Exercise) -> Attempt:
     return Attempt(None, right=True)
 
 
-def too_early(stale: Constants) -> str:
-    """A word on names that were worked out before the kernel is compiled."""
+def too_early(stale: Constants, function: FunctionType) -> str:
+    """A word on names that were worked out before the kernel is compiled.
+
+    Numba must know a shape; it takes names there, and no sums or products of them.
+    """
     names = " and ".join(f"`{name}`" for name in stale)
     was, still, it = "was", "is", "it"
     if len(stale) > 1:
         was, still, it = "were", "are", "them"
+    cure = f"Work {it} out inside the kernel."
+    if stale.keys() & sides_in(function):
+        cure = (
+            "An array's shape cannot be worked out inside the kernel. But an array "
+            "may have several axes, and each of them one of the names that change."
+        )
     return (
         f"{names} {was} worked out when the cell ran, from names that have other "
         f"values in this run, and {still} what {it if still == 'is' else 'they'} {was} "
-        f"then. Work {it} out inside the kernel."
+        f"then. {cure}"
     )
+
+
+def sides_in(function: FunctionType) -> set[str]:
+    """The names that stand in the shapes of a function's arrays."""
+    tree = ast.parse(textwrap.dedent(inspect.getsource(function)))
+    sides = [node for node, what in bounds_in(tree) if what == SHAPE]
+    return {node.id for node in sides if isinstance(node, ast.Name)}
 
 
 def uses(function: FunctionType, notes: Mapping[str, str]) -> Places:
