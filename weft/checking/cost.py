@@ -189,18 +189,35 @@ def too_many_loads(
             f"{several(len(mine) - len(cells), 'load')} in all. Which of these values "
             "could it keep in a variable?"
         )
-    site, array, times = busiest(last, mine)
-    note = f"{several(times, 'load')} of {array} by a thread"
+    named = [busiest(last, mine)]
+    spare = needless(last, mine)
+    if len(mine) - len(spare) <= exercise.limits[limit]:  # name those lines as well
+        each = [
+            busiest(last, spare[last.site[spare] == s])
+            for s in np.unique(last.site[spare])
+        ]
+        named += [n for n in each if n[0] != named[0][0]][: LINES - 1]
+    notes = [(s, f"{several(n, 'load')} of {a} by a thread") for s, a, n in named]
     return Verdict(
         exercise.name,
         "loads",
         f"One thread loads {several(len(mine), 'element')} from {memory} memory, one "
         f"after the other; {exercise.limits[limit]:g} would do.",
         why,
-        [(site, note)],
+        notes,
         unravel(int(last.thread[mine[0]]), last.block_size),
         unravel(int(last.block[mine[0]]), last.grid_size),
     )
+
+
+def needless(last: Trace, mine: Columns) -> Columns:
+    """Those of a thread's loads `mine` whose cells it has loaded or stored before."""
+    number = last.of_views("number")[last.view]
+    rows = np.flatnonzero(
+        (number == number[mine[0]]) & (last.space == last.space[mine[0]])
+    )
+    _, first = np.unique(last.address[rows], return_index=True)
+    return np.setdiff1d(mine, rows[first], assume_unique=True)
 
 
 def busiest(last: Trace, mine: Columns) -> tuple[Place, str, int]:
