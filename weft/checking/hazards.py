@@ -153,7 +153,7 @@ def _race(kernel: str, trace: Trace, race: Race, config: Any, when: str) -> Verd
         message = (
             f"{lead} and {second} both write to "
             + (f"the same {many:,} elements of `{race.array}`" if many > 1 else same)
-            + ". Which value stays is chance."
+            + ". Which value stays is chance; if they are equal, one store is enough."
         )
         question = "Which thread should own this element?"
         if many > 1:
