@@ -10,8 +10,7 @@ from collections.abc import Iterator, Mapping
 from types import FunctionType
 from typing import Any
 
-from weft.checking.exercise import source_function
-from weft.checking.source import device_functions
+from weft.checking.source import global_names
 
 PURE = {"int", "min", "max", "abs", "round", "int32", "int64", "uint32", "float32"}
 
@@ -41,7 +40,7 @@ def worked_out(function: FunctionType, constants: Constants) -> dict[str, Any]:
         if same and other:
             names.add(name)
             now[name] = found[name] = worth
-    used = set(names_of(function, set()))
+    used = set(global_names(function))
     return {name: worth for name, worth in found.items() if name in used}
 
 
@@ -74,14 +73,3 @@ def is_pure(value: ast.expr) -> bool:
     """Whether an expression can be worked out again, and does nothing else."""
     called = [n.func for n in ast.walk(value) if isinstance(n, ast.Call)]
     return all(isinstance(f, ast.Name) and f.id in PURE for f in called)
-
-
-def names_of(kernel: Any, seen: set[Any]) -> Iterator[str]:
-    """The global names in a kernel, and in the functions that it calls."""
-    inner = source_function(kernel)
-    if inner is None or inner in seen:
-        return
-    seen.add(inner)
-    yield from inner.__code__.co_names
-    for helper in device_functions(inner).values():
-        yield from names_of(helper, seen)

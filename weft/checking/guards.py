@@ -1,11 +1,10 @@
 """The conditions that keep threads from a line of a kernel, found in its source."""
 
 import ast
-import textwrap
 from typing import Any
 
 from weft.checking.exercise import source_function
-from weft.checking.source import source
+from weft.checking.source import at_line, tree_of
 from weft.simulator import Place
 from weft.simulator.advice import precedence
 
@@ -16,13 +15,9 @@ Inside = tuple[ast.If, ...]  # round a statement, the outermost first
 def statements(kernel: Any) -> list[tuple[ast.stmt, Inside]]:
     """Every statement of a kernel but its definition, and the ifs that it is in."""
     inner = source_function(kernel)
-    try:
-        tree = ast.parse(textwrap.dedent(source(kernel)))
-    except SyntaxError:
+    body = tree_of(inner).body if inner else []
+    if not body or not isinstance(body[0], ast.FunctionDef):
         return []
-    if inner is None or not tree.body or not isinstance(tree.body[0], ast.FunctionDef):
-        return []
-    ast.increment_lineno(tree, inner.__code__.co_firstlineno - 1)
     found: list[tuple[ast.stmt, Inside]] = []
 
     def look(node: ast.AST, above: Inside) -> None:
@@ -32,22 +27,16 @@ def statements(kernel: Any) -> list[tuple[ast.stmt, Inside]]:
             inner = (*above, child) if isinstance(child, ast.If) else above
             look(child, inner)
 
-    look(tree.body[0], ())
+    look(body[0], ())
     return found
 
 
 def lines(kernel: Any, notes: dict[int, str]) -> Places:
     """These lines of a kernel, in order, each with its note."""
     inner = source_function(kernel)
-    written = source(kernel).splitlines()
     if inner is None:
         return []
-    begin = inner.__code__.co_firstlineno
-    return [
-        (Place(inner.__name__, line, written[line - begin].strip()), note)
-        for line, note in sorted(notes.items())
-        if 0 <= line - begin < len(written)
-    ]
+    return [(at_line(inner, line), note) for line, note in sorted(notes.items())]
 
 
 def never_reached(kernel: Any, name: str) -> tuple[Places, str]:

@@ -6,8 +6,6 @@ worked out beforehand. So it is run in the simulator with other values.
 """
 
 import ast
-import inspect
-import textwrap
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -19,6 +17,7 @@ from weft.checking.beforehand import worked_out
 from weft.checking.chosen_launch import configure
 from weft.checking.exercise import Exercise, source_function
 from weft.checking.simulated import run_case
+from weft.checking.source import at_line, tree_of
 from weft.checking.standins import (
     SHAPE,
     Number,
@@ -178,20 +177,18 @@ def too_early(stale: Constants, function: FunctionType) -> str:
 
 def sides_in(function: FunctionType) -> set[str]:
     """The names that stand in the shapes of a function's arrays."""
-    tree = ast.parse(textwrap.dedent(inspect.getsource(function)))
-    sides = [node for node, what in bounds_in(tree) if what == SHAPE]
+    sides = [node for node, what in bounds_in(tree_of(function)) if what == SHAPE]
     return {node.id for node in sides if isinstance(node, ast.Name)}
 
 
 def uses(function: FunctionType, notes: Mapping[str, str]) -> Places:
     """The first line of a function that has each of these names, with its note."""
     found: dict[str, int] = {}
-    tree = ast.parse(textwrap.dedent(inspect.getsource(function)))
-    for node in ast.walk(tree):
+    for node in ast.walk(tree_of(function)):
         if isinstance(node, ast.Name) and node.id in notes:
             line = min(found.get(node.id, node.lineno), node.lineno)
             found[node.id] = line
-    return [place(function, line - 1, notes[name]) for name, line in found.items()]
+    return [(at_line(function, line), notes[name]) for name, line in found.items()]
 
 
 def lines_of(
@@ -200,18 +197,12 @@ def lines_of(
     """The lines that numbers are on, each with what is to be said of its numbers."""
     notes: dict[int, list[str]] = {}
     for number in sorted(numbers, key=lambda n: (n.line, n.column)):
-        notes.setdefault(number.line, []).append(note(number))
+        line = function.__code__.co_firstlineno + number.line
+        notes.setdefault(line, []).append(note(number))
     return [
-        place(function, line, ", ".join(dict.fromkeys(said)))
+        (at_line(function, line), ", ".join(dict.fromkeys(said)))
         for line, said in notes.items()
     ]
-
-
-def place(function: FunctionType, line: int, note: str) -> tuple[Place, str]:
-    """A line of a function, counted from its first, which is 0."""
-    text = inspect.getsource(function).splitlines()[line].strip()
-    at = function.__code__.co_firstlineno + line
-    return Place(function.__name__, at, text), note
 
 
 def stands(number: Number, constants: Constants) -> str:

@@ -3,15 +3,14 @@
 import ast
 import dis
 import functools
-import inspect
 import linecache
 import sys
-import textwrap
 from collections.abc import Callable
 from types import CodeType, FrameType
 from typing import Any
 
 from weft.checking.exercise import copies, source_function
+from weft.checking.source import tree_of
 from weft.checking.verdict import Failed, Verdict
 from weft.simulator import Place
 
@@ -115,15 +114,9 @@ def place_of(code: CodeType, stopped: int, late: set[tuple[CodeType, int]]) -> P
 
 def loops_round(code: CodeType, stopped: int) -> list[ast.While | ast.For]:
     """The loops of a function that a line is in, the outermost first."""
-    try:
-        source, first = inspect.getsourcelines(code)
-        tree = ast.parse(textwrap.dedent("".join(source)))
-    except (OSError, SyntaxError):
-        return []
-    ast.increment_lineno(tree, first - 1)
     found = [
         node
-        for node in ast.walk(tree)
+        for node in ast.walk(tree_of(code))
         if isinstance(node, ast.While | ast.For)
         and node.lineno <= stopped <= (node.end_lineno or node.lineno)
     ]

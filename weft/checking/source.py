@@ -1,7 +1,11 @@
 """What stands in the source of a function that a learner wrote, and where."""
 
+import ast
 import inspect
 import re
+import textwrap
+from collections.abc import Iterator
+from types import CodeType, FunctionType
 from typing import Any
 
 from weft.checking.exercise import is_kernel, source_function
@@ -16,13 +20,34 @@ def source(function: Any) -> str:
         return ""
 
 
+def tree_of(function: FunctionType | CodeType) -> ast.Module:
+    """The source of a function as a tree; nothing is in it where there is no source.
+
+    Lines have the numbers that they have in its file, columns are from its `def`.
+    """
+    try:
+        lines, first = inspect.getsourcelines(function)
+        tree = ast.parse(textwrap.dedent("".join(lines)))
+    except (OSError, SyntaxError, TypeError):
+        return ast.Module([], [])
+    ast.increment_lineno(tree, first - 1)
+    return tree
+
+
+def at_line(function: FunctionType, number: int) -> Place:
+    """A line of a function, by its number in the file."""
+    lines = source(function).splitlines()
+    offset = number - function.__code__.co_firstlineno
+    text = lines[offset].strip() if 0 <= offset < len(lines) else ""
+    return Place(function.__name__, number, text)
+
+
 def line_with(function: Any, pattern: str) -> list[tuple[Place, str]]:
     """The place of the first line of `function` that begins like `pattern`."""
     inner = source_function(function)
     for offset, text in enumerate(source(function).splitlines()):
         if inner is not None and re.match(pattern, text.strip()):
-            line = inner.__code__.co_firstlineno + offset
-            return [(Place(inner.__name__, line, text.strip()), "")]
+            return [(at_line(inner, inner.__code__.co_firstlineno + offset), "")]
     return []
 
 
@@ -34,14 +59,11 @@ def returns(function: Any) -> list[tuple[Place, str]]:
 def raised_at(error: BaseException, function: Any) -> list[tuple[Place, str]]:
     """Where in `function` an exception came from."""
     inner = source_function(function)
-    lines = source(function).splitlines()
     trace = error.__traceback__
     found: list[tuple[Place, str]] = []
     while trace is not None and inner is not None:
         if trace.tb_frame.f_code is inner.__code__:
-            offset = trace.tb_lineno - inner.__code__.co_firstlineno
-            text = lines[offset].strip() if 0 <= offset < len(lines) else ""
-            found = [(Place(inner.__name__, trace.tb_lineno, text), "")]
+            found = [(at_line(inner, trace.tb_lineno), "")]
         trace = trace.tb_next
     return found
 
@@ -62,3 +84,15 @@ def device_functions(kernel: Any) -> dict[str, Any]:
         return {}
     named = {**seen.globals, **seen.nonlocals}
     return {name: f for name, f in named.items() if is_kernel(f)}
+
+
+def global_names(kernel: Any, seen: set[Any] | None = None) -> Iterator[str]:
+    """The global names in a kernel, and in the functions that it calls."""
+    inner = source_function(kernel)
+    seen = set() if seen is None else seen
+    if inner is None or inner in seen:
+        return
+    seen.add(inner)
+    yield from inner.__code__.co_names
+    for helper in device_functions(inner).values():
+        yield from global_names(helper, seen)

@@ -13,8 +13,7 @@ from dataclasses import dataclass
 from types import FunctionType
 from typing import Any
 
-from weft.checking.exercise import source_function
-from weft.checking.source import device_functions
+from weft.checking.source import global_names, tree_of
 
 ALONE, TOGETHER = 8, 12  # tries of one number, and of several
 WIDE = {"load4", "load4_cs", "load4_nc", "store4", "store4_cs", "copy4_async"}
@@ -47,12 +46,10 @@ def numbers_in(function: FunctionType, old: Constants) -> list[Number]:
     Those that bound a loop or an array come first, for there one looks first. The 4 of
     a kernel that moves four numbers at a time is not one of them.
     """
-    try:
-        tree = ast.parse(textwrap.dedent(inspect.getsource(function)))
-    except (OSError, SyntaxError, TypeError):
-        return []
+    tree, first = tree_of(function), function.__code__.co_firstlineno
     bounds = {id(node): what for node, what in bounds_in(tree)}
-    fours = set(map(id, operands(tree))) if is_wide(function) else None
+    is_wide = not WIDE.isdisjoint(global_names(function))
+    fours = set(map(id, operands(tree))) if is_wide else None
     found = []
     for node in ast.walk(tree):
         if not isinstance(node, ast.Constant) or type(node.value) is not int:
@@ -62,7 +59,7 @@ def numbers_in(function: FunctionType, old: Constants) -> list[Number]:
         if fours is not None and node.value == 4 and (not what or id(node) in fours):
             continue
         if names:
-            at = node.lineno - 1, node.col_offset
+            at = node.lineno - first, node.col_offset
             found.append(Number(*at, node.value, names, what))
     return sorted(found, key=lambda n: (not n.bounds, n.line, n.column))
 
@@ -114,15 +111,6 @@ def walks(loop: ast.For, variable: str, given: set[str]) -> bool:
                 if index == variable and name in given:
                     return True
     return False
-
-
-def is_wide(kernel: Any) -> bool:
-    """Whether a kernel, or a function that it calls, moves four numbers at a time."""
-    inner = source_function(kernel)
-    if inner is None:
-        return False
-    helpers = [f for f in device_functions(inner).values() if f is not kernel]
-    return bool(WIDE & set(inner.__code__.co_names)) or any(map(is_wide, helpers))
 
 
 def culprits(
