@@ -11,7 +11,7 @@ from weft.checking.patience import Endless, endless, patiently
 from weft.checking.source import raised_at, returns
 from weft.checking.starter import begin, has_stub
 from weft.checking.traced import Done
-from weft.checking.verdict import Failed, Verdict
+from weft.checking.verdict import Failed, Verdict, several
 from weft.simulator import LaunchError
 from weft.simulator.limits import configuration
 from weft.simulator.trace import READ
@@ -90,8 +90,7 @@ def wasteful(exercise: Exercise, case: Case, config: Any, done: Done) -> None:
             Verdict(
                 exercise.name,
                 "launch",
-                f"{blocks:,} blocks of {threads:,} thread{'s' * (threads > 1)} are "
-                f"launched where "
+                f"{blocks:,} blocks of {several(threads, 'thread')} are launched where "
                 f"{needed:,} would do.",
                 "The guard keeps the others from doing harm, but the GPU still has to "
                 "start them.",

@@ -9,7 +9,7 @@ from weft.checking.chosen_launch import configure
 from weft.checking.exercise import Exercise
 from weft.checking.hazards import unravel
 from weft.checking.traced import traced
-from weft.checking.verdict import Failed, Verdict
+from weft.checking.verdict import Failed, Verdict, several
 from weft.counters import Line, count
 from weft.simulator.columns import Columns
 from weft.simulator.faults import Place
@@ -52,12 +52,6 @@ def run(exercise: Exercise, last: Trace) -> list[str]:
         verdict.rows = [first_of(last, place) for place, _ in verdict.places]
         add_calls(exercise, case, configure(exercise, case), verdict, False)
         raise
-
-
-def several(number: float, what: str) -> str:
-    """Write how many: `1 load`, `1,024 loads`, `2.5 sectors`."""
-    shown = f"{number:,}" if isinstance(number, int) else f"{number:.3g}"
-    return f"{shown} {what}{'s' * (shown != '1')}"
 
 
 def first_of(last: Trace, place: Place) -> int:

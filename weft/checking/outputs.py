@@ -10,7 +10,7 @@ from weft.checking.exercise import Case, Exercise
 from weft.checking.source import line_with, returns
 from weft.checking.starter import begin, has_stub
 from weft.checking.traced import Done
-from weft.checking.verdict import Failed, Verdict
+from weft.checking.verdict import Failed, Verdict, several
 from weft.simulator.limits import configuration
 
 
@@ -116,9 +116,8 @@ def size_of_launch(grid: tuple[int, ...], block: tuple[int, ...]) -> str:
     """Say how many threads a launch has, and along which axes."""
     axes = max(n + 1 for n in range(3) if n == 0 or grid[n] > 1 or block[n] > 1)
     if axes == 1:
-        count = f"{grid[0]:,} block{'s' * (grid[0] > 1)}"
-        each = f"{block[0]:,} thread{'s' * (block[0] > 1)}"
-        threads = f"{grid[0] * block[0]:,} thread{'s' * (grid[0] * block[0] > 1)}"
+        count, each = several(grid[0], "block"), several(block[0], "thread")
+        threads = several(grid[0] * block[0], "thread")
         return f"the launch has {count} of {each}, {threads} in all"
     blocks, each = (" × ".join(f"{n:,}" for n in s[:axes]) for s in (grid, block))
     count = f"{blocks} blocks" if max(grid) > 1 else "1 block"

@@ -338,3 +338,9 @@ def _row(place: Place, note: str) -> str:
         f'<span style="white-space:pre-wrap;overflow-wrap:anywhere;{MONOSPACE}">'
         f"{text}</span>{below}"
     )
+
+
+def several(number: float, what: str) -> str:
+    """Write how many: `1 load`, `1,024 loads`, `2.5 sectors`."""
+    shown = f"{number:,}" if isinstance(number, int) else f"{number:.3g}"
+    return f"{shown} {what}{'s' * (shown != '1')}"
