@@ -170,14 +170,23 @@ class FakeTorch:
         monkeypatch.setattr(timing.clock, "perf_counter", lambda: self.now / 1e3)
 
     cuda = property(lambda self: self)
-    int8 = None
+    float32 = 4
+    l2 = 60 << 20
+    read = 0  # bytes, by the last eviction
 
     def get_device_properties(self, index):
-        return SimpleNamespace(L2_cache_size=60 << 20)
+        return SimpleNamespace(L2_cache_size=self.l2)
+
+    def zeros(self, shape, dtype, device):
+        return math.prod(shape) * dtype
 
     def empty(self, count, dtype, device):
-        assert count == 1 << 27
-        return SimpleNamespace(zero_=lambda: self.queue(0.04, host=0.006))
+        return count * dtype
+
+    def sum(self, source, dim, out):
+        assert out < source / 1000  # what it writes stays in L2, and is next to nothing
+        self.read = source
+        self.queue(0.04, host=0.006)
 
     def queue(self, ms, host):
         self.now += host
@@ -205,6 +214,24 @@ def test_the_time_of_queueing_is_hidden_behind_the_eviction(monkeypatch, host):
     assert measured.host == pytest.approx(host)
     assert measured.short
     assert not measured.host_bound
+
+
+@pytest.mark.parametrize(
+    ("l2", "read"),
+    [(60 << 20, timing.EVICT * (60 << 20)), (4 << 20, 1 << 27)],  # an H200, a T4
+)
+def test_the_cache_is_emptied_by_reading_several_times_its_size(monkeypatch, l2, read):
+    torch = FakeTorch(monkeypatch)
+    torch.l2 = l2
+    bench.time(torch.kernel(), stopwatch=timing.EventStopwatch())
+    assert read <= torch.read < 1.01 * read
+
+
+def test_an_experiment_may_empty_the_cache_in_another_way(monkeypatch):
+    torch = FakeTorch(monkeypatch)
+    watch = timing.EventStopwatch(lambda: torch.queue(0.1, host=0.006))
+    assert bench.time(torch.kernel(), stopwatch=watch).ms == pytest.approx(0.01)
+    assert torch.read == 0
 
 
 def test_a_pause_of_the_host_at_the_start_spoils_nothing(monkeypatch):
