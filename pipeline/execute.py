@@ -27,20 +27,19 @@ PROBES = {
     "cpu": """
 def _stamp():
     from datetime import date
-    from weft.bench import results
+    from weft import versions
     from weft.device import cpu
 
     return {
         "device": cpu.name(),
-        "versions": results.versions() | cpu.versions(),
+        "versions": versions.installed() | cpu.versions(),
         "date": date.today().isoformat(),
     }
 """,
     "gpu": """
 def _stamp():
     from datetime import date
-    from weft import device
-    from weft.bench import results
+    from weft import device, versions
 
     gpu = device.find()
     return {
@@ -48,7 +47,7 @@ def _stamp():
         "capability": "{}.{}".format(*gpu.capability),
         "driver": device.driver_version(),
         "cuda": "{}.{}".format(*gpu.cuda),
-        "versions": results.versions(),
+        "versions": versions.installed(),
         "date": date.today().isoformat(),
     }
 """,

@@ -52,7 +52,7 @@ def find():
 def driver_version():
     return "580.1"
 """
-RESULTS = "def versions():\n    return {'numpy': '2.4.6'}\n"
+VERSIONS = "def installed():\n    return {'numpy': '2.4.6'}\n"
 STAMP = {
     "device": "Imagined GPU",
     "capability": "8.6",
@@ -69,8 +69,7 @@ def course(tmp_path, monkeypatch):
         f"solutions/{STEM}.py": SCRIPT,
         "weft/__init__.py": WEFT,
         "weft/device.py": DEVICE,
-        "weft/bench/__init__.py": "",
-        "weft/bench/results.py": RESULTS,
+        "weft/versions.py": VERSIONS,
     }.items():
         path = tmp_path / name
         path.parent.mkdir(exist_ok=True)
