@@ -11,6 +11,7 @@ from . import PipelineError
 
 
 def main(arguments: list[str] | None = None) -> int:
+    """Run one verb and return the exit status: 0, 1 for a failure, 2 for a mistake."""
     parser = argparse.ArgumentParser(
         prog="python -m pipeline",
         description="One source per notebook: solutions/NN.py. The rest is derived.",

@@ -127,36 +127,40 @@ def execute(
     is not `root`, what there was until then is kept in `out`/failed.
     """
     nb = notebook.read_script(notebook.script(root, stem))
-    digest = notebook.digest(nb)
     with tempfile.TemporaryDirectory() as folder:
-        scratch = Path(folder)
-        claims, results = scratch / "claims.jsonl", scratch / "results"
-        env = environment(root, WEFT_DIGEST=digest, WEFT_CLAIMS=str(claims))
+        claims, results = Path(folder, "claims.jsonl"), Path(folder, "results")
+        results.mkdir()
+        given = {"WEFT_DIGEST": notebook.digest(nb), "WEFT_CLAIMS": str(claims)}
         if simulator:
-            env["WEFT_SIMULATOR"] = "1"
+            given["WEFT_SIMULATOR"] = "1"
         else:
-            results.mkdir()
-            env["WEFT_RESULTS"] = str(results)
+            given["WEFT_RESULTS"] = str(results)
 
         start = time.monotonic()
         try:
-            stamp = _run(nb, root, stem, env, timeout)
+            stamp = _run(nb, root, stem, environment(root, **given), timeout)
         except PipelineError:
             if not simulator and out != root:
                 _publish(results, out / "failed")
                 _keep(nb, out / "failed" / f"{stem}.ipynb")
             raise
         seconds = round(time.monotonic() - start, 1)
-
+        found = claimed(claims)
         complaints = tuple(_take_stderr(nb))
         if not simulator:
-            stamp |= {"seconds": seconds, "digest": digest}
-            stamp |= notebook.needs(nb) | notebook.runs_on(nb)
-            _scrub(nb, root)
             _publish(results, out / "results")
-            notebook.write(notebook.canonical(nb, stamp), notebook.solution(out, stem))
-        found = claimed(claims)
-        return Run(seconds, complaints, found["failed"], found["warned"])
+            _write(nb, root, notebook.solution(out, stem), stamp, seconds)
+    return Run(seconds, complaints, found["failed"], found["warned"])
+
+
+def _write(
+    nb: NotebookNode, root: Path, path: Path, stamp: dict, seconds: float
+) -> None:
+    """Write an executed notebook with its stamp and without this machine's paths."""
+    stamp = stamp | {"seconds": seconds, "digest": notebook.digest(nb)}
+    stamp |= notebook.needs(nb) | notebook.runs_on(nb)
+    _scrub(nb, root)
+    notebook.write(notebook.canonical(nb, stamp), path)
 
 
 def claimed(ledger: Path) -> dict[str, tuple[str, ...]]:

@@ -29,7 +29,6 @@ from typing import Any
 
 import weft  # noqa: F401  before Numba
 
-import numpy as np  # isort: skip
 from numba import cuda, float32  # isort: skip
 
 from verification import reports
@@ -256,7 +255,28 @@ def table(rows: list[Row]) -> str:
     return "\n".join([*lines, "(in % of what the kernel reads, or writes if it does)"])
 
 
+def write(
+    path: Path, gpu: device.Device, rows: list[Row], wrong: list[str], why: str
+) -> None:
+    """Write what was found as JSON."""
+    from weft import versions
+
+    contents = {
+        "device": gpu.name,
+        "driver": device.driver_version(),
+        "l2": gpu.l2,
+        "date": date.today().isoformat(),
+        "versions": versions.installed(),
+        "not counted": why,
+        "wrong": wrong,
+        "rows": [asdict(row) for row in rows],
+    }
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps(contents, indent=1) + "\n", encoding="utf-8")
+
+
 def main() -> int:
+    """Time, count, print; return 1 if the stopwatch is not clean, 2 without a GPU."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("out", type=Path, nargs="?", help="JSON to write")
     parser.add_argument("--launch", action="store_true", help="what ncu runs")
@@ -284,18 +304,7 @@ def main() -> int:
     complaints = "\n".join(f"✗ {text}" for text in wrong)
     print(complaints or "The stopwatch is clean and cold.")
     if options.out is not None:
-        contents = {
-            "device": gpu.name,
-            "driver": device.driver_version(),
-            "l2": gpu.l2,
-            "date": date.today().isoformat(),
-            "versions": {"torch": torch.__version__, "numpy": np.__version__},
-            "not counted": why,
-            "wrong": wrong,
-            "rows": [asdict(row) for row in rows],
-        }
-        options.out.parent.mkdir(parents=True, exist_ok=True)
-        options.out.write_text(json.dumps(contents, indent=1) + "\n")
+        write(options.out, gpu, rows, wrong, why)
     return 1 if wrong else 0
 
 

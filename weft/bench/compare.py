@@ -1,6 +1,7 @@
 """Time functions on the GPU, or show what the reference GPU made of them."""
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from weft import device, lesson, timing
@@ -36,7 +37,7 @@ def time(
                 f"there is no GPU to time on: {gpu.why}. `bench.compare` "
                 "shows the reference GPU's times instead"
             )
-        stopwatch = _stopwatch(host, graph)
+        stopwatch = Way(host, graph).watch()
     return timing.measure({"the function": function}, stopwatch)["the function"]
 
 
@@ -78,17 +79,10 @@ def compare(
     """
     if bytes is not None and flops is not None:
         raise LearnerError("give bytes= or flops=, not both: a rate is of one")
-    if host and graph:
-        raise LearnerError("give host= or graph=, not both: a graph has no host part")
     work, unit = (flops, "FLOP") if flops is not None else (bytes, "B")
-    asked = Comparison(
-        case,
-        work,
-        unit if work is not None else "",
-        baseline or "",
-        ceiling,
-        dict(guess or {}),
-    )
+    unit = unit if work is not None else ""
+    asked = Comparison(case, work, unit, baseline or "", ceiling, dict(guess or {}))
+    way = Way(host, graph, stopwatch)
     lab = lab or lesson.current()
     on_gpu = stopwatch is not None or device.find().usable
     built, names = _built(candidates, on_gpu)
@@ -96,34 +90,77 @@ def compare(
         check_candidates(built)
     if names is not None:
         asked.check(names)
-    if isinstance(ceiling, int | float) and not asked.unit:
+    if isinstance(ceiling, int | float) and not unit:
         raise LearnerError("a ceiling in bytes/s or flop/s needs bytes= or flops= too")
 
-    if not on_gpu:
+    if built is None or not on_gpu:
         return recorded.instead(asked, names, lab)
-    assert built is not None
-    watch = stopwatch or _stopwatch(host, graph)
-    rows = asked.rows(timing.measure(built, watch))
+    rows = asked.rows(timing.measure(built, way.watch()))
 
     def again() -> Rows:
         anew = candidates() if callable(candidates) else candidates
-        return asked.rows(timing.measure(anew, stopwatch or _stopwatch(host, graph)))
+        return asked.rows(timing.measure(anew, way.watch()))
 
-    by_host = host or getattr(watch, "host", True)
-    table = Table(
-        case,
+    table = _table(asked, rows, way, Measurements(lab, way.by_host, again))
+    if lab is not None:
+        results.record(lab, as_results(case, rows, unit, asked.baseline))
+    return table
+
+
+@dataclass(frozen=True)
+class Way:
+    """How to time: with the host's part, as a CUDA graph, by a stopwatch of one's own.
+
+    Raises LearnerError for two ways at once.
+    """
+
+    host: bool = False
+    graph: bool = False
+    stopwatch: timing.Stopwatch | None = None
+
+    def __post_init__(self) -> None:
+        if self.host and self.graph:
+            raise LearnerError(
+                "give host= or graph=, not both: a graph has no host part"
+            )
+
+    def watch(self) -> timing.Stopwatch:
+        """Return the stopwatch; a new one, unless it was given."""
+        if self.stopwatch is not None:
+            return self.stopwatch
+        if self.graph:
+            return timing.GraphStopwatch()
+        return timing.WallStopwatch() if self.host else timing.EventStopwatch()
+
+    @property
+    def by_host(self) -> bool:
+        """Return whether the host's time is part of what is measured."""
+        own = self.stopwatch is not None and getattr(self.stopwatch, "host", True)
+        return self.host or own
+
+    @property
+    def source(self) -> str:
+        """Return where a table's times come from, a sentence."""
+        name = device.find().name or "this machine"
+        how = ", the host included" if self.host else ""
+        return f"Measured here, on {name}{', as CUDA graphs' if self.graph else how}."
+
+
+def _table(
+    asked: Comparison, rows: Rows, way: Way, measurements: Measurements
+) -> Table:
+    """Return the table of what was measured here."""
+    return Table(
+        asked.case,
         rows,
         asked.unit,
         asked.baseline,
         asked.ceiling_name,
-        _source(host, graph),
+        way.source,
         True,
         asked.notes(rows),
-        Measurements(lab, by_host, again),
+        measurements,
     )
-    if lab is not None:
-        results.record(lab, as_results(case, rows, asked.unit, asked.baseline))
-    return table
 
 
 def stream() -> Any:
@@ -150,15 +187,3 @@ def _built(
         return None, None
     built = candidates()
     return built, list(built)
-
-
-def _stopwatch(host: bool, graph: bool) -> timing.Stopwatch:
-    if graph:
-        return timing.GraphStopwatch()
-    return timing.WallStopwatch() if host else timing.EventStopwatch()
-
-
-def _source(host: bool, graph: bool) -> str:
-    """Return where a table's times come from, a sentence."""
-    how = ", the host included" if host else ", as CUDA graphs" if graph else ""
-    return f"Measured here, on {device.find().name or 'this machine'}{how}."

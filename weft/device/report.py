@@ -215,6 +215,7 @@ def _python() -> Item:
 
 
 def _packages(gpu: Device, versions: Mapping[str, str]) -> list[Item]:
+    """Return a line for each package, with what to do about an unsuitable one."""
     items = []
     for package in PACKAGES:
         version = versions.get(package, "")
