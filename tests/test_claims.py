@@ -1,12 +1,14 @@
 """Claims about speed: what makes them hold, on which machine, and what if they fail."""
 
+import ast
 import itertools
 import json
 import math
+from pathlib import Path
 
 import pytest
 
-from weft import bench, device, lesson
+from weft import bench, device, lesson, timing
 from weft.bench import Row, Table, claims
 from weft.device import Device
 from weft.errors import LearnerError
@@ -17,6 +19,7 @@ H100 = Device(True, "", "", "NVIDIA H100", (9, 0), 132, 80 * 10**9, 50 << 20, (1
 LAB = "13_shared_memory"
 CASE = "8192 x 8192 float32"
 BYTES = 2 * 4 * 8192**2
+SOLUTIONS = sorted((Path(__file__).parents[1] / "solutions").glob("[0-9]*.py"))
 
 
 class Stopwatch:
@@ -238,6 +241,42 @@ def test_a_stopwatch_that_says_nothing_of_the_host_counts_as_the_hosts(recorded)
 
     table, _ = measured(Plain(), copy=0.125, torch=0.5, mine=0.45)
     table.expect("mine", at_least=1.3)
+
+
+@pytest.mark.parametrize(
+    ("options", "name", "least"),
+    [
+        ({}, "EventStopwatch", 0.85),
+        ({"graph": True}, "GraphStopwatch", 0.85),
+        ({"host": True}, "WallStopwatch", 0.5),
+    ],
+)
+def test_it_is_measured_again_in_the_same_way(
+    recorded, monkeypatch, options, name, least
+):
+    made = []
+    for kind in ("EventStopwatch", "GraphStopwatch", "WallStopwatch"):
+
+        class Fake(Stopwatch):
+            kind_ = kind
+            host = getattr(timing, kind).host
+
+            def __init__(self):
+                made.append(self.kind_)
+
+        monkeypatch.setattr(timing, kind, Fake)
+
+    def table(ms):
+        made.clear()
+        pair = {"torch": taking(0.5), "mine": taking(ms)}
+        return bench.compare(CASE, pair, baseline="torch", **options)
+
+    table(0.25 / least * 0.99).expect("mine", at_least=1.3)
+    assert made == [name]
+    slow = table(0.25 / least * 1.01)
+    with pytest.raises(AssertionError):
+        slow.expect("mine", at_least=1.3)
+    assert made == [name] * claims.MEASUREMENTS
 
 
 def test_what_the_lesson_says_is_shown_where_it_is_not_so(recorded, capsys):
@@ -477,6 +516,17 @@ def test_mistyped_words_are_errors(recorded):
     alone, _ = measured(mine=0.25)
     with pytest.raises(LearnerError, match="at least 2 times what"):
         alone.expect("mine", at_least=2)
+
+
+@pytest.mark.parametrize("path", SOLUTIONS, ids=lambda path: path.stem)
+def test_no_solution_asserts_a_time(path):
+    """A failing `assert` would end the notebook; claims are collected."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Assert):
+            attributes = {n.attr for n in ast.walk(node) if hasattr(n, "attr")}
+            names = {n.id for n in ast.walk(node) if isinstance(n, ast.Name)}
+            timed = attributes & {"ms", "rate", "ratio", "busy"} or names & {"ms"}
+            assert not timed, f"line {node.lineno}: claim it with expect()"
 
 
 def test_rows_may_be_made_by_hand():

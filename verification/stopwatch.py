@@ -163,7 +163,7 @@ def ncu(report: Path) -> list[str]:
     return [
         *("ncu", "--replay-mode", "application", "--cache-control", "none"),
         *("--clock-control", "none", "--kernel-name-base", "demangled"),
-        *("--kernel-name", "regex:timed_", "--csv", "--page", "raw"),
+        *("--kernel-name", "regex:.*timed_.*", "--csv", "--page", "raw"),
         *("--print-units", "base", "--log-file", str(report)),
         *("--metrics", ",".join(f"{metric}.sum" for metric in METRICS.values())),
         *(sys.executable, "-m", "verification.stopwatch", "--launch"),
