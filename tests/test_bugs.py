@@ -14,7 +14,6 @@ import pytest
 
 import weft  # noqa: F401  before Numba
 from weft import compiling
-from weft.checking import full_size
 from weft.checking.verdict import (
     BOOK,
     C_CHAPTER,
@@ -25,6 +24,7 @@ from weft.checking.verdict import (
     Verdict,
 )
 from weft.device import toolkit
+from weft.kernels import full_size
 
 ROOT = Path(__file__).parents[1]
 FOLDER = ROOT / "book" / "bugs"
@@ -91,9 +91,9 @@ def verdict(kind: str, patch: Callable[..., None]) -> Verdict:
     name = f"<{kind}>"
     if kind == "hang":  # which needs a GPU, and would lose it
         patch("numba.cuda", Device(scope["cuda"]))
-        patch("weft.checking._on_gpu", lambda: True)
-        patch("weft.checking.full_size.time", Clock)
-        patch("weft.checking.full_size.launch", lambda *_: None)
+        patch("weft.dispatch._on_gpu", lambda: True)
+        patch("weft.kernels.full_size.time", Clock)
+        patch("weft.kernels.full_size.launch", lambda *_: None)
     elif kind == "float64" and toolkit.find().missing:
         line = 1 + example[: example.index("* 0.1")].count("\n")
         found = compiling.Outcome([(7, 5), (10, 0)], [(name, line)])

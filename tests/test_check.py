@@ -13,12 +13,13 @@ import weft
 
 from numba import cuda, float32, int32  # isort: skip
 from weft import compiling
-from weft.checking import CheckFailed, check, cost, full_size
 from weft.checking.compare import apart, difference
 from weft.checking.exercise import Exercise
-from weft.checking.verdict import Failed, Verdict
+from weft.checking.verdict import CheckFailed, Failed, Verdict
+from weft.dispatch import check
 from weft.intrinsics import load4, peek, store4
-from weft.simulator import Place
+from weft.kernels import cost, full_size
+from weft.places import Place
 
 
 @pytest.fixture(autouse=True)

@@ -16,7 +16,7 @@ import weft  # noqa: F401  before Numba
 from numba import cuda, float32  # isort: skip
 from weft import check, compiling
 from weft.compiling import Outcome, words, worker
-from weft.compiling.parcel import Unpackable, pack
+from weft.compiling.packing import Unpackable, pack
 from weft.device import toolkit
 from weft.intrinsics import load4
 

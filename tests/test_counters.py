@@ -15,7 +15,7 @@ from numba import cuda, float32, float64, int32  # isort: skip
 from weft.counters import Line, count, total, work
 from weft.intrinsics import load4, store4
 from weft.simulator import record
-from weft.simulator.trace import Trace
+from weft.simulator.trace.trace import Trace
 
 
 def traced(kernel: Any, config: Any, *args: Any) -> Trace:
@@ -231,7 +231,7 @@ def test_two_shared_arrays_of_one_name() -> None:
 
 
 def test_a_long_trace_stops_between_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("weft.simulator.traced_run.MOST_ACCESSES", 100)
+    monkeypatch.setattr("weft.simulator.trace.traced_run.MOST_ACCESSES", 100)
 
     @cuda.jit
     def kernel(out):

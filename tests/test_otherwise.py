@@ -11,10 +11,10 @@ import weft  # noqa: F401  before Numba
 
 from numba import cuda, float32, int32  # isort: skip
 from weft import check
-from weft.checking.beforehand import worked_out
-from weft.checking.standins import numbers_in
 from weft.checking.verdict import Verdict
 from weft.intrinsics import load4
+from weft.kernels.derived_constants import worked_out
+from weft.kernels.literals import numbers_in
 
 ACROSS, DEEP = 32, 4  # threads of a block; rows of a tile
 HALF, FULL = ACROSS // 2, int(4 * DEEP)

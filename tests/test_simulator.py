@@ -18,7 +18,7 @@ import weft
 
 from numba import cuda, float32, int32  # isort: skip
 from weft.simulator import Fault, LaunchError, simulate
-from weft.simulator.scheduler import Run
+from weft.simulator.running.scheduler import Run
 
 ROOT = Path(__file__).parents[1]
 FULL = 0xFFFFFFFF

@@ -23,10 +23,10 @@ from verification import measure, patterns, reports
 from verification.corpus import ROOT, Kernel, corpus
 from verification.launch import exercise_of
 from weft import check
-from weft.checking.traced import fresh
 from weft.counters import count
+from weft.kernels.traced import fresh
 from weft.simulator import Fault, record
-from weft.simulator.trace import Trace
+from weft.simulator.trace.trace import Trace
 
 Totals = dict[str, int]
 

@@ -6,8 +6,8 @@ check(invert, diagnosis, spec=...)
 
 from typing import Any
 
-from weft import checking
-from weft.checking import Verdict
+from weft import dispatch
+from weft.checking.verdict import Verdict
 
 ASKED = "#4878a8"  # as a verdict that says where to begin
 WRONG = "#c8473c"
@@ -38,7 +38,7 @@ def check(function: Any, diagnosis: str | None, **exercise: Any) -> Verdict:
             "the kernel can wait until you have seen the verdict.",
             headline="what do you suspect?",
         )
-    verdict = checking.check(function, **exercise)
+    verdict = dispatch.check(function, **exercise)
     if not verdict:
         verdict.facts.append(f"Your diagnosis was: {diagnosis.strip()}")
     return verdict

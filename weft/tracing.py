@@ -15,10 +15,10 @@ import numpy as np
 
 from weft import counters, markup, units
 from weft.counters import Line, Work
+from weft.places import named
 from weft.simulator import Fault, LaunchError, record
-from weft.simulator import trace as simulated
-from weft.simulator.faults import named
 from weft.simulator.limits import configuration
+from weft.simulator.trace import trace as simulated
 
 __all__ = ["Trace", "Tracer", "trace"]
 
@@ -128,7 +128,7 @@ class Trace(simulated.Trace):
     @cached_property
     def hazard(self) -> Any:
         """The verdict on the first race or early read, None if there is none."""
-        from weft.checking import hazards  # the words are those of a check
+        from weft.kernels import hazards  # the words are those of a check
 
         found = hazards.find(self.name, self, (self.grid_size, self.block_size), "")
         return None if found is None else found.verdict

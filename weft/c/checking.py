@@ -11,12 +11,12 @@ import numpy as np
 
 from weft.c import compiler, driver, makefile, reports, running, words
 from weft.c.source import Source
-from weft.checking import extra_case
+from weft.checking import unseen_case
 from weft.checking.compare import difference
 from weft.checking.exercise import as_tuple, copies, widened
-from weft.checking.outcome import settled
+from weft.checking.settle import settled
 from weft.checking.verdict import Failed, Verdict
-from weft.simulator.faults import Place
+from weft.places import Place
 
 
 def check(
@@ -73,7 +73,7 @@ def _verdict(
 ) -> Verdict:
     if compiler.find() is None:
         raise Failed(no_compiler(source.name))
-    extra = extra_case.size(sizes, source.seed)
+    extra = unseen_case.size(sizes, source.seed)
     cases = [(size, 0) for size in sizes]
     if extra is not None:
         cases.insert(len(cases) - 1, (extra, source.seed))

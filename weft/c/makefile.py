@@ -13,7 +13,7 @@ from pathlib import Path
 from weft.c import compiler, running
 from weft.c.source import Source
 from weft.checking.verdict import Failed, Verdict
-from weft.simulator.faults import Place
+from weft.places import Place
 
 SECONDS = 60
 

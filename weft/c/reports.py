@@ -7,7 +7,7 @@ from weft.c import running
 from weft.c.running import Ran
 from weft.c.source import Source
 from weft.checking.verdict import Verdict
-from weft.simulator.faults import Place
+from weft.places import Place
 
 _frame = re.compile(r"^\s+#\d+ 0x[0-9a-f]+ (?:in )?(\S+) (\S+?):(\d+)(?::\d+)?\s*$")
 _found = re.compile(r"ERROR: (?:Address|Leak)Sanitizer:? ([\w-]+)")

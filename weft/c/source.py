@@ -5,7 +5,7 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-from weft.simulator.faults import Place
+from weft.places import Place
 
 STUB = "your code here"
 ABOUT = re.compile(r"(//|#) about \d+ lines?\b")

@@ -9,7 +9,7 @@ from types import CodeType, FunctionType
 from typing import Any
 
 from weft.checking.exercise import is_kernel, source_function
-from weft.simulator import Place
+from weft.places import Place
 
 
 def source(function: Any) -> str:

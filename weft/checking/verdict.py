@@ -6,7 +6,7 @@ import textwrap
 from dataclasses import dataclass, field
 
 from weft import markup
-from weft.simulator.faults import Place, named
+from weft.places import Place, named
 
 BOOK = "https://warp-and-weft.github.io/warp-and-weft/book"
 

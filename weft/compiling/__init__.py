@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from weft.compiling.parcel import Unpackable, pack
+from weft.compiling.packing import Unpackable, pack
 from weft.compiling.worker import read, write
 from weft.device import toolkit
 

@@ -17,20 +17,19 @@ from typing import Any
 import numpy as np
 
 from weft import lesson
-from weft.checking import Verdict, extra_case
+from weft.checking import unseen_case
 from weft.checking.compare import difference
 from weft.checking.exercise import as_tuple, copies, is_kernel, widened
-from weft.checking.outcome import refuse_stale, settled
-from weft.checking.patience import Endless, counted, endless
+from weft.checking.settle import refuse_stale, settled
 from weft.checking.source import raised_at, returns
 from weft.checking.starter import begin, has_stub
-from weft.checking.verdict import Failed
+from weft.checking.step_limit import Endless, counted, endless
+from weft.checking.verdict import Failed, Verdict
 from weft.simulator.faults import Fault, LaunchError
-
-from . import wording
-from .machine import ASKING, Machine
-from .timeline import Timeline, timeline
-from .twin import Bench, DeviceArray, Watched, plain
+from weft.streams import wording
+from weft.streams.machine import ASKING, Machine
+from weft.streams.timeline import Timeline, timeline
+from weft.streams.twin import Bench, DeviceArray, Watched, plain
 
 __all__ = ["Timeline", "check", "timeline"]
 
@@ -118,9 +117,9 @@ def _ran(
     limits: dict[str, float],
 ) -> list[str]:
     spec, inputs, given, result, tolerance = exercise
-    seed = extra_case.seed(function)
+    seed = unseen_case.seed(function)
     named = lesson.unseen(name)
-    extra = named[0] if named else extra_case.size(sizes, seed)
+    extra = named[0] if named else unseen_case.size(sizes, seed)
     last = None
     for size in sizes if extra is None else [*sizes[:-1], extra, sizes[-1]]:
         case = as_tuple(inputs(np.random.default_rng([seed % 2**32, size]), size))
@@ -380,7 +379,7 @@ def _limits(
 def _timed(
     function: FunctionType, name: str, cases: Sequence[tuple[float, float]]
 ) -> list[str]:
-    unseen = (1 + extra_case.seed(function) % 97 / 8, 0)
+    unseen = (1 + unseen_case.seed(function) % 97 / 8, 0)
     for ms, before in (*cases, unseen):
         watched = Watched(function)
         machine = watched.machine

@@ -14,8 +14,8 @@ from typing import Any, Literal
 
 import numpy as np
 
-from weft.simulator.faults import Place
-from weft.simulator.memory import poison
+from weft.places import Place
+from weft.simulator.memory.arrays import poison
 
 Kind = Literal["copy in", "kernel", "copy out", "host"]
 Memory = Literal["device", "pinned", "mapped"]

@@ -7,9 +7,8 @@ from typing import Any
 import numpy as np
 
 from weft.checking.exercise import is_kernel
-
-from .timeline import Bar
-from .twin import rebound
+from weft.streams.timeline import Bar
+from weft.streams.twin import rebound
 
 
 class _Notes:

@@ -16,8 +16,7 @@ import numpy as np
 
 from weft import markup
 from weft.errors import LearnerError
-
-from .twin import Bench, Watched
+from weft.streams.twin import Bench, Watched
 
 ENGINES = ("copy in", "kernel", "copy out")
 MARKS = "0123456789abcdefghijklmnopqrstuvwxyz"
@@ -143,7 +142,7 @@ def timeline(
     import weft
 
     if weft.GPU:
-        from .measured import measure
+        from weft.streams.measured import measure
 
         return Timeline(
             tuple(apart(measure(function, given, inputs))), "Measured here, by events."

@@ -17,14 +17,14 @@ from typing import Any
 import numpy as np
 
 from weft.checking.exercise import is_kernel
+from weft.places import Place, frame_place
 from weft.simulator import record
-from weft.simulator.binding import python_function
-from weft.simulator.faults import LaunchError, Place, frame_place
+from weft.simulator.faults import LaunchError
+from weft.simulator.language.binding import python_function
 from weft.simulator.launch import parameters
 from weft.simulator.limits import configuration
-from weft.simulator.trace import GLOBAL, READ
-
-from .machine import (
+from weft.simulator.trace.trace import GLOBAL, READ
+from weft.streams.machine import (
     ASKING,
     LOOKING,
     MS_PER_BYTE,

@@ -1,9 +1,8 @@
 """What is wrong with host code, in words: one verdict for each way to go wrong."""
 
 from weft.checking.verdict import Verdict
-from weft.simulator.faults import Place
-
-from .machine import DEFAULT, HOST, Conflict, Machine, Operation
+from weft.places import Place
+from weft.streams.machine import DEFAULT, HOST, Conflict, Machine, Operation
 
 Notes = list[tuple[Place, str]]
 
