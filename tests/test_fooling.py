@@ -15,8 +15,8 @@ import weft  # noqa: F401  before Numba
 from numba import cuda, float32, int32  # isort: skip
 from pipeline import notebook
 from weft import check
-from weft.checking import unseen_case
-from weft.checking.exercise import SEED
+from weft.checking.cases import SEED, unseen_size
+from weft.checking.source import seed as seed_of
 from weft.checking.verdict import Verdict
 
 ROOT = Path(__file__).parents[1]
@@ -359,7 +359,7 @@ def test_sizes_of_nought_and_one() -> None:
 )
 def test_the_unlisted_size_fits_the_listed_ones(sizes: Any, fits: Any) -> None:
     for number in (0, 1, 2**64 - 1, *(7**k for k in range(20))):
-        assert fits(unseen_case.size(sizes, number)), number
+        assert fits(unseen_size(sizes, number)), number
 
 
 def test_it_depends_on_the_source_alone() -> None:
@@ -369,7 +369,7 @@ def test_it_depends_on_the_source_alone() -> None:
     def two(n, t):
         return n // t + 0
 
-    assert unseen_case.seed(one) == unseen_case.seed(one) != unseen_case.seed(two)
+    assert seed_of(one) == seed_of(one) != seed_of(two)
 
 
 def literal_sizes(lab: str) -> list[tuple[str, list[Any], str]]:

@@ -64,3 +64,6 @@ def led_to(places: list[Place]) -> list[Place]:
 def frame_place(frame: FrameType, lines: dict[int, str]) -> Place:
     """The source place at which `frame` is now."""
     return place(frame.f_code, frame.f_lasti, lines)
+
+
+Note = tuple[Place, str]  # a line, and what to say of it

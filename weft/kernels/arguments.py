@@ -2,32 +2,31 @@
 
 import inspect
 
-from weft.checking.exercise import Case, Exercise
 from weft.checking.source import line_with, parameter_names
 from weft.checking.verdict import Failed, Verdict
+from weft.kernels.exercise import KernelCase, KernelExercise, Trial
 from weft.kernels.outputs import judge
 from weft.kernels.traced import traced
 from weft.simulator import Fault
 
 
-def reordered(
-    exercise: Exercise, case: Case, config: object, failed: Verdict
-) -> Verdict | None:
+def reordered(trial: Trial, failed: Verdict) -> Verdict | None:
     """A verdict on swapped parameters, if that is what led to the verdict `failed`.
 
     The spec's parameters have the names of the inputs, in order. Where the kernel has
     one of these names elsewhere, it is run once more, each argument going to its name.
     None where that is no better: then the names are the learner's own.
     """
+    exercise, case = trial.exercise, trial.case
     order = by_name(exercise, case)
     if order is None or failed.kind == "begin":
         return None
     try:
-        done = traced(exercise, case, config, order=order)
+        done = traced(trial, order=order)
     except Fault:
         return None
     try:
-        judge(exercise, case, config, done)
+        judge(trial, done)
     except Failed:
         if failed.kind not in ("type", "exception", "input-written"):
             return None
@@ -45,7 +44,7 @@ def reordered(
     )
 
 
-def by_name(exercise: Exercise, case: Case) -> tuple[int, ...] | None:
+def by_name(exercise: KernelExercise, case: KernelCase) -> tuple[int, ...] | None:
     """Which argument each parameter's name asks for; None if it is the one it gets."""
     names = parameter_names(exercise.kernel)
     count = len(case.inputs)

@@ -1,32 +1,29 @@
 """Whose line a verdict shows: the kernel's, or that of a function it calls."""
 
-from typing import Any
-
-from weft.checking.exercise import Case, Exercise, source_function
+from weft.checking.source import source_function
 from weft.checking.verdict import Verdict
-from weft.kernels.traced import fresh
-from weft.places import Place
+from weft.kernels.exercise import KernelExercise, Trial
+from weft.places import Note, Place
 from weft.simulator import calls
 
 
-def add_calls(
-    exercise: Exercise, case: Case, config: Any, verdict: Verdict, backwards: bool
-) -> None:
+def with_calls(trial: Trial, verdict: Verdict, backwards: bool = False) -> Verdict:
     """Where a line of `verdict` is not the kernel's, say whose, and who called it.
 
-    Where that has not been written down, the case is run once more.
+    Where that has not been written down, the trial is run once more.
     """
+    exercise = trial.exercise
     others = [
         (p, row) for (p, _), row in zip(verdict.places, verdict.rows, strict=False)
     ]
     wanted = frozenset(row for p, row in others if elsewhere(exercise, p))
     found: dict[int, list[Place]] = {}
     if wanted:
-        given = (*case.inputs, *fresh(exercise, case))
-        readonly = frozenset(range(len(case.inputs)))
+        given = (*trial.case.inputs, *trial.fresh())
+        readonly = frozenset(range(len(trial.case.inputs)))
         found = calls(
             exercise.kernel,
-            config,
+            trial.config,
             given,
             wanted,
             readonly=readonly,
@@ -37,15 +34,15 @@ def add_calls(
         at, *way = found.get(row, [place])
         if (at.function, at.line) == (place.function, place.line):
             ways[k] = way
-    places = []
+    places: list[Note] = []
     for k, ((place, note), way) in enumerate(zip(verdict.places, ways, strict=True)):
         places.append((place, note))
         if way not in ways[k + 1 :]:  # one call for both comes after both
             places += [(call, "called here") for call in way]
-    verdict.places = [(place, noted(exercise, note, place)) for place, note in places]
+    return verdict.but(places=[(p, noted(exercise, note, p)) for p, note in places])
 
 
-def elsewhere(exercise: Exercise, place: Place) -> str:
+def elsewhere(exercise: KernelExercise, place: Place) -> str:
     """In which other function a line is, '' for one of the kernel's."""
     inner = source_function(exercise.kernel)
     if inner is None or not place.file:
@@ -56,6 +53,6 @@ def elsewhere(exercise: Exercise, place: Place) -> str:
     return "" if place.function == code.co_name else f"in `{place.function}`"
 
 
-def noted(exercise: Exercise, note: str, place: Place) -> str:
+def noted(exercise: KernelExercise, note: str, place: Place) -> str:
     """A note on a line, and in which other function the line is."""
     return ", ".join(filter(None, (note, elsewhere(exercise, place))))

@@ -12,18 +12,17 @@ from typing import Any
 import numpy as np
 
 from weft import compiling, lesson
-from weft.checking.exercise import Exercise, source_function
-from weft.checking.source import source
+from weft.checking.source import source, source_function
 from weft.checking.verdict import Failed, Verdict
 from weft.compiling import Outcome
 from weft.compiling.words import explain
 from weft.kernels.call_chain import elsewhere, noted
-from weft.kernels.traced import fresh
+from weft.kernels.exercise import KernelExercise
 from weft.lesson import syllabus
 from weft.places import Place
 
 
-def run(exercise: Exercise) -> tuple[list[str], Verdict | None]:
+def run(exercise: KernelExercise) -> tuple[list[str], Verdict | None]:
     """Compile the kernel for arguments like those of the first size.
 
     Gives facts, and the verdict on local memory or float64 if the exercise allows less
@@ -32,7 +31,7 @@ def run(exercise: Exercise) -> tuple[list[str], Verdict | None]:
     if exercise.checks_launch:
         return [], None
     case = exercise.case(exercise.sizes[0])
-    args = (*case.inputs, *fresh(exercise, case))
+    args = (*case.inputs, *exercise.fresh(case))
     outcome = compiling.compile_kernel(exercise.kernel, args)
     if outcome.skipped:
         return [f"not compiled: {outcome.skipped}"], None
@@ -73,7 +72,7 @@ def run(exercise: Exercise) -> tuple[list[str], Verdict | None]:
     return facts, slow if leak is None else leak
 
 
-def refused(exercise: Exercise, outcome: Outcome) -> Verdict:
+def refused(exercise: KernelExercise, outcome: Outcome) -> Verdict:
     message, why = explain(outcome.error, outcome.message)
     place = None if outcome.place is None else place_of(exercise, outcome.place)
     return Verdict(
@@ -86,7 +85,7 @@ def refused(exercise: Exercise, outcome: Outcome) -> Verdict:
     )
 
 
-def float64(exercise: Exercise, places: list[Place]) -> Verdict:
+def float64(exercise: KernelExercise, places: list[Place]) -> Verdict:
     mine = [place for place in places if is_learners(exercise, place)] or places
     plural = "s" * (len(mine) > 1)
     others = dict.fromkeys(f"`{p.function}`" for p in places if p not in mine)
@@ -106,7 +105,7 @@ def float64(exercise: Exercise, places: list[Place]) -> Verdict:
     )
 
 
-def is_learners(exercise: Exercise, place: Place) -> bool:
+def is_learners(exercise: KernelExercise, place: Place) -> bool:
     """Whether a line is in the learner's cell, or in another exercise of the lab."""
     inner = source_function(exercise.kernel)
     if inner is None or place.file == inner.__code__.co_filename:
@@ -117,7 +116,7 @@ def is_learners(exercise: Exercise, place: Place) -> bool:
     }
 
 
-def in_local_memory(exercise: Exercise, outcome: Outcome) -> Verdict:
+def in_local_memory(exercise: KernelExercise, outcome: Outcome) -> Verdict:
     places = [place_of(exercise, at) for at in outcome.local]
     # A name in brackets tells more than the loop or the function round it.
     places.sort(key=lambda place: "[" not in place.text)
@@ -136,13 +135,13 @@ def in_local_memory(exercise: Exercise, outcome: Outcome) -> Verdict:
     )
 
 
-def place_of(exercise: Exercise, at: tuple[str, int]) -> Place:
+def place_of(exercise: KernelExercise, at: tuple[str, int]) -> Place:
     filename, line = at
     text = linecache.getline(filename, line).strip()
     return Place(function_at(exercise, *at), line, text, file=filename)
 
 
-def function_at(exercise: Exercise, filename: str, line: int) -> str:
+def function_at(exercise: KernelExercise, filename: str, line: int) -> str:
     """The function to which a line belongs: the kernel, or one that it calls."""
     fn = source_function(exercise.kernel)
     if fn is not None and filename == fn.__code__.co_filename:

@@ -1,19 +1,21 @@
 """Stage 3: what the accesses cost, counted from a trace."""
 
 from collections import Counter
+from collections.abc import Callable
 
 import numpy as np
 
-from weft.checking.exercise import Exercise
-from weft.checking.verdict import Failed, Verdict, several
+from weft.checking.verdict import Failed, Verdict
 from weft.counters import Line, count
-from weft.kernels.call_chain import add_calls
+from weft.kernels.call_chain import with_calls
+from weft.kernels.exercise import KernelExercise
 from weft.kernels.hazards import unravel
 from weft.kernels.launch_exercises import configure
 from weft.kernels.traced import traced
 from weft.places import Place
 from weft.simulator.trace.columns import Columns
 from weft.simulator.trace.trace import GLOBAL, READ, SHARED, Trace
+from weft.wording import several
 
 LINES = 4  # that a verdict shows
 
@@ -34,7 +36,7 @@ MEMORY = {  # name: space, limit, what to think about
 }
 
 
-def run(exercise: Exercise, last: Trace) -> list[str]:
+def run(exercise: KernelExercise, last: Trace) -> list[str]:
     """Hold the counters against the exercise's limits. Gives facts; raises `Failed`.
 
     `last` is the trace of the last size.
@@ -43,15 +45,14 @@ def run(exercise: Exercise, last: Trace) -> list[str]:
         return []
     size = exercise.limits.get("size", exercise.sizes[-1])
     if size != exercise.sizes[-1]:
-        case = exercise.case(size)
-        last = traced(exercise, case, configure(exercise, case)).trace
+        last = traced(configure(exercise, exercise.case(size))).trace
     try:
         return counted(exercise, last)
     except Failed as failed:
-        verdict, case = failed.verdict, exercise.case(size)
-        verdict.rows = [first_of(last, place) for place, _ in verdict.places]
-        add_calls(exercise, case, configure(exercise, case), verdict, False)
-        raise
+        places = failed.verdict.places
+        rows = [first_of(last, place) for place, _ in places]
+        trial = configure(exercise, exercise.case(size))
+        raise Failed(with_calls(trial, failed.verdict.but(rows=rows))) from None
 
 
 def first_of(last: Trace, place: Place) -> int:
@@ -60,63 +61,79 @@ def first_of(last: Trace, place: Place) -> int:
     return int(np.argmax(here))
 
 
-def counted(exercise: Exercise, last: Trace) -> list[str]:
+def counted(exercise: KernelExercise, last: Trace) -> list[str]:
+    """Hold each limit of the exercise against a trace. Raises `Failed`."""
     lines = count(last)
-    facts = []
+    facts = [
+        hold(exercise, last, lines)
+        for limit, hold in HELD.items()
+        if limit in exercise.limits
+    ]
+    return [fact for fact in facts if fact]
+
+
+def sectors(exercise: KernelExercise, last: Trace, lines: list[Line]) -> str:
+    """Count the sectors per request to global memory, of the worst line."""
     plain = [n for n in lines if not n.shared and not n.atomic]
-    worst = max(plain, key=_per_request, default=None)
-    if "sectors" in exercise.limits and worst:
-        spread = [n for n in plain if n.per_request > exercise.limits["sectors"]]
-        spread = [n for n in spread if n.sectors > n.ideal + _astride(n)]
-        near = {n.place for n in plain if not n.store and n not in spread}
-        spread = [n for n in spread if not again(last, n, near)]
-        if spread:
-            raise Failed(too_many_sectors(exercise, max(spread, key=_per_request)))
-        moved = several(worst.per_request, "sector")
-        facts.append(f"global memory: {moved} per request")
+    if not plain:
+        return ""
+    spread = [n for n in plain if n.per_request > exercise.limits["sectors"]]
+    spread = [n for n in spread if n.sectors > n.ideal + _astride(n)]
+    near = {n.place for n in plain if not n.store and n not in spread}
+    spread = [n for n in spread if not again(last, n, near)]
+    if spread:
+        raise Failed(too_many_sectors(exercise, max(spread, key=_per_request)))
+    worst = max(plain, key=_per_request)
+    return f"global memory: {several(worst.per_request, 'sector')} per request"
+
+
+def conflicts(exercise: KernelExercise, _: Trace, lines: list[Line]) -> str:
+    """Count the bank conflicts per request to shared memory, of the worst line."""
     worst = max((n for n in lines if n.shared), key=_per_request, default=None)
-    if "bank_conflicts" in exercise.limits:
-        if worst and worst.per_request > exercise.limits["bank_conflicts"]:
-            raise Failed(bank_conflicts(exercise, worst))
-        facts.append(
-            f"shared memory: {several(worst.per_request, 'bank conflict')} per request"
-            if worst
-            else "shared memory: not used"
-        )
-    if "atomics" in exercise.limits:
-        facts.append(atomics(exercise, lines))
+    if worst is None:
+        return "shared memory: not used"
+    if worst.per_request > exercise.limits["bank_conflicts"]:
+        raise Failed(bank_conflicts(exercise, worst))
+    return f"shared memory: {several(worst.per_request, 'bank conflict')} per request"
+
+
+def lanes(exercise: KernelExercise, _: Trace, lines: list[Line]) -> str:
+    """Count the lanes per request, of the line with the fewest."""
+    if not lines:
+        return ""
     name = exercise.kernel.__name__  # rather in the kernel than in what it calls
-    fewest = min(
-        lines,
-        key=lambda n: (n.lanes_per_request, n.place.function != name),
-        default=None,
-    )
-    if "lanes" in exercise.limits and fewest:
-        if fewest.lanes_per_request < exercise.limits["lanes"]:
-            raise Failed(too_few_lanes(exercise, fewest))
-        took = several(fewest.lanes_per_request, "lane")
-        facts.append(f"warps: {took} per request")
-    for store, limit in ((False, "load_bytes"), (True, "store_bytes")):
-        mine = [n for n in plain if n.store == store]
-        if limit in exercise.limits and mine:
-            width = sum(n.bytes for n in mine) / sum(n.lanes for n in mine)
-            if width < exercise.limits[limit]:
-                raise Failed(too_narrow(exercise, max(mine, key=_narrow), width))
-            verb = "stores" if store else "loads"
-            facts.append(
-                f"global memory: a lane {verb} {several(width, 'byte')} at a time"
-            )
-    if "loads" in exercise.limits:  # after their width: wider ones are fewer
-        facts.append(loads(exercise, last))
-    if "shared_loads" in exercise.limits:
-        facts.append(loads(exercise, last, "shared"))
-    if "peeks" in exercise.limits:
-        facts.append(peeks(exercise, last))
-    if "barriers" in exercise.limits:
-        facts.append(barriers(exercise, last))
-    if "flops" in exercise.limits:
-        facts.append(flops(exercise, last))
-    return facts
+    fewest = min(lines, key=lambda n: (n.lanes_per_request, n.place.function != name))
+    if fewest.lanes_per_request < exercise.limits["lanes"]:
+        raise Failed(too_few_lanes(exercise, fewest))
+    return f"warps: {several(fewest.lanes_per_request, 'lane')} per request"
+
+
+def load_bytes(exercise: KernelExercise, _: Trace, lines: list[Line]) -> str:
+    return width(exercise, lines, "load_bytes", store=False)
+
+
+def store_bytes(exercise: KernelExercise, _: Trace, lines: list[Line]) -> str:
+    return width(exercise, lines, "store_bytes", store=True)
+
+
+def width(exercise: KernelExercise, lines: list[Line], limit: str, store: bool) -> str:
+    """Count the bytes that a lane moves at a time in global memory, on average."""
+    mine = [n for n in lines if not n.shared and not n.atomic and n.store == store]
+    if not mine:
+        return ""
+    mean = sum(n.bytes for n in mine) / sum(n.lanes for n in mine)
+    if mean < exercise.limits[limit]:
+        raise Failed(too_narrow(exercise, max(mine, key=_narrow), mean))
+    verb = "stores" if store else "loads"
+    return f"global memory: a lane {verb} {several(mean, 'byte')} at a time"
+
+
+def global_loads(exercise: KernelExercise, last: Trace, _: list[Line]) -> str:
+    return loads(exercise, last, "global")
+
+
+def shared_loads(exercise: KernelExercise, last: Trace, _: list[Line]) -> str:
+    return loads(exercise, last, "shared")
 
 
 def again(last: Trace, line: Line, near: set[Place]) -> bool:
@@ -154,7 +171,7 @@ def _per_request(line: Line) -> float:
     return line.per_request
 
 
-def loads(exercise: Exercise, last: Trace, memory: str = "global") -> str:
+def loads(exercise: KernelExercise, last: Trace, memory: str) -> str:
     """Count the loads from a memory of the thread that makes most of them.
 
     Without those of `peek`: how often a thread looks depends on when others store.
@@ -172,7 +189,7 @@ def loads(exercise: Exercise, last: Trace, memory: str = "global") -> str:
 
 
 def too_many_loads(
-    exercise: Exercise, last: Trace, mine: Columns, memory: str
+    exercise: KernelExercise, last: Trace, mine: Columns, memory: str
 ) -> Verdict:
     """Refuse the thread whose loads are the rows `mine`."""
     _, limit, why = MEMORY[memory]
@@ -222,7 +239,7 @@ def busiest(last: Trace, mine: Columns) -> tuple[Place, str, int]:
     return last.places[int(site)], array, int(times.max())
 
 
-def peeks(exercise: Exercise, last: Trace) -> str:
+def peeks(exercise: KernelExercise, last: Trace, lines: list[Line]) -> str:
     """Count the words, each of them once, of the thread that peeks at most."""
     rows = last.atomics["relaxed"]
     rows = rows[last.operation[rows] == READ]
@@ -236,7 +253,7 @@ def peeks(exercise: Exercise, last: Trace) -> str:
     return f"peek: {several(most, 'word')} a thread at most"
 
 
-def too_many_peeks(exercise: Exercise, last: Trace, mine: Columns) -> Verdict:
+def too_many_peeks(exercise: KernelExercise, last: Trace, mine: Columns) -> Verdict:
     """Refuse the thread that first looks at words in the rows `mine`."""
     site, array, times = busiest(last, mine)
     return Verdict(
@@ -252,7 +269,7 @@ def too_many_peeks(exercise: Exercise, last: Trace, mine: Columns) -> Verdict:
     )
 
 
-def barriers(exercise: Exercise, last: Trace) -> str:
+def barriers(exercise: KernelExercise, last: Trace, lines: list[Line]) -> str:
     """Count the barriers that the block passes that passes most."""
     each: Counter[int] = Counter()
     for (block, _), times in last.barriers.items():
@@ -264,7 +281,7 @@ def barriers(exercise: Exercise, last: Trace) -> str:
 
 
 def too_many_barriers(
-    exercise: Exercise, last: Trace, block: int, most: int
+    exercise: KernelExercise, last: Trace, block: int, most: int
 ) -> Verdict:
     mine = [(place, n) for (b, place), n in last.barriers.items() if b == block]
     mine.sort(key=lambda each: -each[1])
@@ -279,7 +296,7 @@ def too_many_barriers(
     )
 
 
-def flops(exercise: Exercise, last: Trace) -> str:
+def flops(exercise: KernelExercise, last: Trace, lines: list[Line]) -> str:
     """Count the floating-point operations of a block, on average."""
     each = round(sum(last.flops.values()) / last.blocks)
     if each > exercise.limits["flops"]:
@@ -287,7 +304,7 @@ def flops(exercise: Exercise, last: Trace) -> str:
     return f"arithmetic: {several(each, 'operation')} on floats in a block"
 
 
-def too_many_flops(exercise: Exercise, last: Trace, each: int) -> Verdict:
+def too_many_flops(exercise: KernelExercise, last: Trace, each: int) -> Verdict:
     worst = max(last.flops, key=last.flops.__getitem__)
     mine = round(last.flops[worst] / last.blocks)
     return Verdict(
@@ -301,7 +318,7 @@ def too_many_flops(exercise: Exercise, last: Trace, each: int) -> Verdict:
     )
 
 
-def atomics(exercise: Exercise, lines: list[Line]) -> str:
+def atomics(exercise: KernelExercise, _: Trace, lines: list[Line]) -> str:
     """Count the atomic operations on global memory, one for each lane and call."""
     mine = [n for n in lines if n.atomic and not n.shared]
     done = sum(n.lanes for n in mine)
@@ -310,7 +327,7 @@ def atomics(exercise: Exercise, lines: list[Line]) -> str:
     return f"global memory: {several(done, 'atomic operation')}"
 
 
-def too_many_atomics(exercise: Exercise, line: Line, done: int) -> Verdict:
+def too_many_atomics(exercise: KernelExercise, line: Line, done: int) -> Verdict:
     return Verdict(
         exercise.name,
         "atomics",
@@ -322,7 +339,7 @@ def too_many_atomics(exercise: Exercise, line: Line, done: int) -> Verdict:
     )
 
 
-def too_few_lanes(exercise: Exercise, line: Line) -> Verdict:
+def too_few_lanes(exercise: KernelExercise, line: Line) -> Verdict:
     verb = "stores to" if line.store else "loads from"
     lanes = f"{line.lanes_per_request:.3g}"
     return Verdict(
@@ -336,7 +353,7 @@ def too_few_lanes(exercise: Exercise, line: Line) -> Verdict:
     )
 
 
-def too_narrow(exercise: Exercise, line: Line, width: float) -> Verdict:
+def too_narrow(exercise: KernelExercise, line: Line, width: float) -> Verdict:
     verb = "stores" if line.store else "loads"
     limit = exercise.limits["store_bytes" if line.store else "load_bytes"]
     each = several(line.bytes / line.lanes, "byte")
@@ -351,7 +368,7 @@ def too_narrow(exercise: Exercise, line: Line, width: float) -> Verdict:
     )
 
 
-def too_many_sectors(exercise: Exercise, line: Line) -> Verdict:
+def too_many_sectors(exercise: KernelExercise, line: Line) -> Verdict:
     verb = "store to" if line.store else "load from"
     return Verdict(
         exercise.name,
@@ -365,7 +382,7 @@ def too_many_sectors(exercise: Exercise, line: Line) -> Verdict:
     )
 
 
-def bank_conflicts(exercise: Exercise, line: Line) -> Verdict:
+def bank_conflicts(exercise: KernelExercise, line: Line) -> Verdict:
     verb = "store to" if line.store else "load from"
     best = line.ideal / line.requests
     passes = best + line.per_request
@@ -382,3 +399,22 @@ def bank_conflicts(exercise: Exercise, line: Line) -> Verdict:
         "2 touch on this line?",
         [(line.place, f"{several(line.per_request, 'conflict')} per request")],
     )
+
+
+Hold = Callable[[KernelExercise, Trace, list[Line]], str]
+
+# In the order in which they are held: the loads after their width, as wide ones are
+# fewer. Each gives a fact, "" for nothing to say, or raises `Failed`.
+HELD: dict[str, Hold] = {
+    "sectors": sectors,
+    "bank_conflicts": conflicts,
+    "atomics": atomics,
+    "lanes": lanes,
+    "load_bytes": load_bytes,
+    "store_bytes": store_bytes,
+    "loads": global_loads,
+    "shared_loads": shared_loads,
+    "peeks": peeks,
+    "barriers": barriers,
+    "flops": flops,
+}

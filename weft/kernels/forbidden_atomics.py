@@ -5,19 +5,21 @@ import re
 import numpy as np
 
 from weft.checking.verdict import Verdict
+from weft.kernels.exercise import KernelExercise
 from weft.simulator.trace.trace import ATOMIC, Trace
 
 
-def ready_made(name: str, trace: Trace, without: tuple[str, ...]) -> Verdict | None:
+def forbidden(exercise: KernelExercise, trace: Trace) -> Verdict | None:
     """A verdict on the first operation in `without` that a kernel uses, or None.
 
-    without: such as "cuda.atomic.max", or "cuda.atomic.max float32" for arrays of that
-    type alone. Raises ValueError for what is no atomic operation.
+    Raises ValueError where `without` names what is no atomic operation.
     """
-    for each in without:
+    for each in exercise.without:
         operation, _, dtype = each.partition(" ")
         if not re.fullmatch(r"cuda\.atomic\.\w+", operation):
-            raise ValueError(f"check({name}, ...): {each} is no atomic operation")
+            raise ValueError(
+                f"check({exercise.name}, ...): {each} is no atomic operation"
+            )
         call = re.compile(rf"\b{re.escape(operation.removeprefix('cuda.'))}\s*\(")
         rows = np.flatnonzero(trace.operation == ATOMIC)
         pairs = np.unique(np.stack([trace.site[rows], trace.array[rows]]), axis=1)
@@ -29,9 +31,9 @@ def ready_made(name: str, trace: Trace, without: tuple[str, ...]) -> Verdict | N
                 continue
             of = f" of {dtype}" if dtype else ""
             return Verdict(
-                name,
+                exercise.name,
                 "library",
-                f"`{operation}`{of} does the work of {name} here.",
+                f"`{operation}`{of} does the work of {exercise.name} here.",
                 "What that operation does is what this exercise asks you to write.",
                 [(place, "")],
             )

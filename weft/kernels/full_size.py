@@ -10,13 +10,12 @@ from typing import Any
 import numpy as np
 
 from weft.checking.compare import difference
-from weft.checking.exercise import Case, Exercise
 from weft.checking.verdict import Failed, Verdict
-from weft.kernels.faults import sentence
+from weft.kernels.exercise import KernelCase, KernelExercise, Trial
 from weft.kernels.launch_exercises import configure
-from weft.kernels.traced import fresh
+from weft.wording import sentence
 
-PATIENCE = 20.0  # seconds that a launch may take
+LONGEST = 20.0  # seconds that a launch may take
 
 RESTART = (
     "Restart the notebook's kernel (Kernel ▸ Restart Kernel), mend the line, and run "
@@ -24,16 +23,16 @@ RESTART = (
 )
 
 
-def run(exercise: Exercise) -> list[str]:
+def run(exercise: KernelExercise) -> list[str]:
     """Launch on the GPU and compare. Gives facts; raises `Failed`."""
     from numba import cuda
 
     case = exercise.case(exercise.full)
-    config = configure(exercise, case)
-    outputs = fresh(exercise, case)
+    trial = configure(exercise, case)
+    outputs = trial.fresh()
     try:
         given = [to_device(cuda, value) for value in (*case.inputs, *outputs)]
-        launch(exercise, config, given)
+        launch(trial, given)
         wait(cuda, exercise, case)
         results = [d.copy_to_host() for d in given[len(case.inputs) :]]
     except Failed:
@@ -57,26 +56,26 @@ def run(exercise: Exercise) -> list[str]:
     return [f"right on the GPU: {case.label}, relative error {worst:.1e}"]
 
 
-def launch(exercise: Exercise, config: Any, given: list[Any]) -> None:
-    exercise.kernel[config](*given)
+def launch(trial: Trial, given: list[Any]) -> None:
+    trial.exercise.kernel[trial.config](*given)
 
 
 def to_device(cuda: Any, value: Any) -> Any:
     return cuda.to_device(value) if isinstance(value, np.ndarray) else value
 
 
-def wait(cuda: Any, exercise: Exercise, case: Case) -> None:
+def wait(cuda: Any, exercise: KernelExercise, case: KernelCase) -> None:
     """Wait for the launch, but not for ever. Raises `Failed`, or what CUDA says."""
     done = cuda.event(timing=False)
     done.record()
-    until = time.monotonic() + PATIENCE
+    until = time.monotonic() + LONGEST
     while not done.query():
         if time.monotonic() > until:
             raise Failed(
                 Verdict(
                     exercise.name,
                     "hang",
-                    f"The kernel is still running after {PATIENCE:.0f} seconds.",
+                    f"The kernel is still running after {LONGEST:.0f} seconds.",
                     f"It ended in the simulator, on small sizes. {RESTART}",
                     when=f"{case.label}, on the GPU",
                 )
@@ -85,7 +84,7 @@ def wait(cuda: Any, exercise: Exercise, case: Case) -> None:
     cuda.synchronize()
 
 
-def explain(exercise: Exercise, case: Case, error: Exception) -> Verdict:
+def explain(exercise: KernelExercise, case: KernelCase, error: Exception) -> Verdict:
     """Word what Numba or CUDA raised."""
     text = str(error).strip().splitlines()
     when = f"{case.label}, on the GPU"

@@ -3,8 +3,7 @@
 import ast
 from typing import Any
 
-from weft.checking.exercise import source_function
-from weft.checking.source import at_line, tree_of
+from weft.checking.source import at_line, source_function, tree_of
 from weft.places import Place
 from weft.simulator.language.python_errors import precedence
 

@@ -1,15 +1,14 @@
 """Wording what the sanitizer found."""
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from weft.checking.verdict import Verdict
 from weft.places import Place, axes, named
 from weft.sanitizer import Access, Race, Unwritten, races, unwritten
-from weft.simulator.limits import configuration
 from weft.simulator.trace.trace import ATOMIC, GLOBAL, READ, WRITE, Trace
+from weft.wording import capital
 
 ORDER = "The simulator always runs threads in the same order; a GPU does not. "
 _VERBS = {READ: "read", WRITE: "written", ATOMIC: "changed atomically"}
@@ -28,24 +27,27 @@ class Hazard:
     secondary: bool
 
 
-def find(kernel: str, trace: Trace, config: Any, when: str) -> Hazard | None:
-    """The first hazard of a trace, None if it has none."""
+def find(trace: Trace, name: str, when: str) -> Hazard | None:
+    """The first hazard of a trace, None if it has none.
+
+    name: the exercise that the verdict is about; when: on what data.
+    """
     race = races(trace)
     stores = race is not None and race.second.operation == race.first.operation == WRITE
     secondary = (
         race is not None and race.space == "global" and (stores or race.lost_update)
     )
     if race is not None and not secondary:
-        return Hazard(_race(kernel, trace, race, config, when), False)
+        return Hazard(_race(trace, race, name, when), False)
     missing = unwritten(trace)
     if missing is not None:
-        return Hazard(_unwritten(kernel, trace, missing, config, when), False)
+        return Hazard(_unwritten(trace, missing, name, when), False)
     if race is not None:
-        return Hazard(_race(kernel, trace, race, config, when), True)
+        return Hazard(_race(trace, race, name, when), True)
     return None
 
 
-def certain(kernel: str, trace: Trace, config: Any, when: str) -> Verdict | None:
+def certain(trace: Trace, name: str, when: str) -> Verdict | None:
     """A race in a trace that is not at its end; None if there is none as yet.
 
     Whatever may follow, two plain accesses that nothing orders remain a race. Of lost
@@ -58,10 +60,10 @@ def certain(kernel: str, trace: Trace, config: Any, when: str) -> Verdict | None
         or ATOMIC in (race.first.operation, race.second.operation)
     ):
         return None
-    return _race(kernel, trace, race, config, when)
+    return _race(trace, race, name, when)
 
 
-def misled(kernel: str, trace: Trace, config: Any, when: str) -> Verdict | None:
+def misled(trace: Trace, name: str, when: str) -> Verdict | None:
     """What may have led to a wrong index: an integer of a block read too early.
 
     None if none has been.
@@ -74,11 +76,11 @@ def misled(kernel: str, trace: Trace, config: Any, when: str) -> Verdict | None:
     race = races(trace)
     if race is not None and race.space == "shared":
         if index(race.first) or index(race.second):
-            return _race(kernel, trace, race, config, when)
+            return _race(trace, race, name, when)
         return None
     missing = unwritten(trace)
     if missing is not None and missing.space == "shared" and index(missing.access):
-        return _unwritten(kernel, trace, missing, config, when)
+        return _unwritten(trace, missing, name, when)
     return None
 
 
@@ -97,74 +99,33 @@ def unravel(rank: int, size: tuple[int, int, int]) -> tuple[int, ...]:
     return axes((rank % x, rank // x % y, rank // (x * y)), size)
 
 
-def _race(kernel: str, trace: Trace, race: Race, config: Any, when: str) -> Verdict:
-    grid, block, _, _ = configuration(config)
+@dataclass(frozen=True)
+class _Words:
+    """What a verdict says of a race, and what it asks."""
 
-    def name(access: Access) -> str:
-        who = f"thread {named(unravel(access.thread, block))}"
-        if race.within == "grid":
-            who += f" of block {named(unravel(access.block, grid))}"
-        return who
+    headline: str
+    message: str
+    question: str
 
+
+def _race(trace: Trace, race: Race, name: str, when: str) -> Verdict:
+    """Word a race: the two accesses, the one that writes first, and a question."""
     one, two = race.first, race.second
-    barrier = _missed(trace, race)
     if one.operation == READ or (one.operation == ATOMIC and two.operation == WRITE):
-        one, two = two, one  # the one that writes comes first
-    first, second = name(one), name(two)
-    lead = first[0].upper() + first[1:]
-    known = trace.element(two.row)
-    element = f"`{known}`" if known else f"this element of `{race.array}`"
-    same = f"`{known}`" if known else f"the same element of `{race.array}`"
+        one, two = two, one
     if race.lost_update:
-        headline = f"updates of {race.space} memory get lost"
-        message = (
-            f"{lead} and {second} both read {same}, change it and write it back. If "
-            "both read before either writes, one of the two changes is gone."
-        )
-        question = "Which operations read, change and write in one go?"
+        words = _lost_update(trace, race, one, two)
     elif two.operation == READ:
-        headline = f"race on {race.space} memory"
-        if _has_been_read(trace, one, two):
-            message = (
-                f"{lead} may write the next value to {element} before {second} has "
-                "read the last one."
-            )
-        else:
-            message = (
-                f"{second[0].upper() + second[1:]} may read {element} before {first} "
-                "has written it."
-            )
-        question = _question(trace, race)
+        words = _write_and_read(trace, race, one, two)
     elif ATOMIC in (one.operation, two.operation):
-        headline = f"race on {race.space} memory"
-        message = (
-            f"An atomic operation on {element} does not wait for a plain access of "
-            "another thread, nor the other way round."
-        )
-        question = (
-            "Which of the two has to come first, and which barrier makes the other "
-            "wait?"
-            if race.within == "block" and one.place.line != two.place.line
-            else "Does every access to the element have to be atomic?"
-        )
+        words = _with_an_atomic(trace, race, one, two)
     else:
-        headline = f"race on {race.space} memory"
-        many = _same_elements(trace, one, two)
-        message = (
-            f"{lead} and {second} both write to "
-            + (f"the same {many:,} elements of `{race.array}`" if many > 1 else same)
-            + ". Which value stays is chance; if they are equal, one store is enough."
-        )
-        question = "Which thread should own this element?"
-        if many > 1:
-            question = (
-                "The body of a kernel runs once in every thread. Which of these "
-                "elements should be the work of one thread?"
-            )
+        words = _two_writes(trace, race, one, two)
     notes = [
-        f"{_VERBS[one.operation]} by {first}",
-        f"{_VERBS[two.operation]} by {second}",
+        f"{_VERBS[access.operation]} by {_who(trace, race, access)}"
+        for access in (one, two)
     ]
+    question, barrier = words.question, _missed(trace, race)
     if barrier is None:
         notes[1] += {
             "warp": ", nothing in between makes either wait",
@@ -173,22 +134,95 @@ def _race(kernel: str, trace: Trace, race: Race, config: Any, when: str) -> Verd
         }[race.within]
     else:
         came = two.thread in barrier[1]
-        late = first if came else second
         notes[0 if came else 1] += ", which did not wait"
+        late = _who(trace, race, one if came else two)
         question = (
-            f"The barrier on {lines_of([barrier[0]], kernel)} does not help: {late} "
-            "never comes to it. Which threads of the block do?"
+            f"The barrier on {lines_of([barrier[0]], trace.name)} does not help: "
+            f"{late} never comes to it. Which threads of the block do?"
         )
     return Verdict(
-        kernel,
+        name,
         "race",
-        message,
+        words.message,
         ORDER + question,
         [(one.place, notes[0]), (two.place, notes[1])],
         when=when,
-        headline=headline,
+        headline=words.headline,
         topic=_topic(race),
         rows=[one.row, two.row],
+    )
+
+
+def _who(trace: Trace, race: Race, access: Access) -> str:
+    """'thread 3', and of which block where the two are in different ones."""
+    who = f"thread {named(unravel(access.thread, trace.block_size))}"
+    if race.within == "grid":
+        who += f" of block {named(unravel(access.block, trace.grid_size))}"
+    return who
+
+
+def _element(trace: Trace, race: Race, access: Access, otherwise: str) -> str:
+    """The element as the learner writes it, or `otherwise` and the array."""
+    known = trace.element(access.row)
+    return f"`{known}`" if known else f"{otherwise} of `{race.array}`"
+
+
+def _lost_update(trace: Trace, race: Race, one: Access, two: Access) -> _Words:
+    lead, second = capital(_who(trace, race, one)), _who(trace, race, two)
+    same = _element(trace, race, two, "the same element")
+    return _Words(
+        f"updates of {race.space} memory get lost",
+        f"{lead} and {second} both read {same}, change it and write it back. If "
+        "both read before either writes, one of the two changes is gone.",
+        "Which operations read, change and write in one go?",
+    )
+
+
+def _write_and_read(trace: Trace, race: Race, one: Access, two: Access) -> _Words:
+    first, second = _who(trace, race, one), _who(trace, race, two)
+    element = _element(trace, race, two, "this element")
+    if _has_been_read(trace, one, two):
+        message = (
+            f"{capital(first)} may write the next value to {element} before {second} "
+            "has read the last one."
+        )
+    else:
+        message = f"{capital(second)} may read {element} before {first} has written it."
+    return _Words(f"race on {race.space} memory", message, _question(trace, race))
+
+
+def _with_an_atomic(trace: Trace, race: Race, one: Access, two: Access) -> _Words:
+    element = _element(trace, race, two, "this element")
+    question = "Does every access to the element have to be atomic?"
+    if race.within == "block" and one.place.line != two.place.line:
+        question = (
+            "Which of the two has to come first, and which barrier makes the other "
+            "wait?"
+        )
+    return _Words(
+        f"race on {race.space} memory",
+        f"An atomic operation on {element} does not wait for a plain access of "
+        "another thread, nor the other way round.",
+        question,
+    )
+
+
+def _two_writes(trace: Trace, race: Race, one: Access, two: Access) -> _Words:
+    lead, second = capital(_who(trace, race, one)), _who(trace, race, two)
+    many = _same_elements(trace, one, two)
+    what = _element(trace, race, two, "the same element")
+    question = "Which thread should own this element?"
+    if many > 1:
+        what = f"the same {many:,} elements of `{race.array}`"
+        question = (
+            "The body of a kernel runs once in every thread. Which of these "
+            "elements should be the work of one thread?"
+        )
+    return _Words(
+        f"race on {race.space} memory",
+        f"{lead} and {second} both write to {what}. Which value stays is chance; if "
+        "they are equal, one store is enough.",
+        question,
     )
 
 
@@ -273,10 +307,8 @@ def _has_been_read(trace: Trace, write: Access, read: Access) -> bool:
     return done(write, write.row) > done(read, read.row)
 
 
-def _unwritten(
-    kernel: str, trace: Trace, missing: Unwritten, config: Any, when: str
-) -> Verdict:
-    grid, block, _, _ = configuration(config)
+def _unwritten(trace: Trace, missing: Unwritten, name: str, when: str) -> Verdict:
+    """Word a read of memory that no thread has written."""
     access = missing.access
     known = trace.element(access.row)
     why = {
@@ -287,15 +319,15 @@ def _unwritten(
         "it.",
     }[missing.space]
     return Verdict(
-        kernel,
+        name,
         "uninitialised",
         f"`{known}` is read, and no thread has written it."
         if known
         else f"An element of `{missing.array}` is read that no thread has written.",
         why,
         [(access.place, "")],
-        unravel(access.thread, block),
-        unravel(access.block, grid),
+        unravel(access.thread, trace.block_size),
+        unravel(access.block, trace.grid_size),
         when,
         headline=f"{missing.space} memory is read before it is written",
         rows=[access.row],

@@ -4,30 +4,46 @@ from typing import Any
 
 import numpy as np
 
-from weft.checking.exercise import Case, Exercise
-from weft.checking.source import raised_at, returns
-from weft.checking.starter import begin, has_stub
-from weft.checking.step_limit import Endless, endless, patiently
-from weft.checking.verdict import Failed, Verdict, several
-from weft.kernels.faults import from_fault
+from weft.checking.source import begin, has_stub, raised_at, returns
+from weft.checking.step_limit import Endless, endless, limited
+from weft.checking.verdict import Failed, Verdict
+from weft.kernels.exercise import KernelCase, KernelExercise, Trial
 from weft.kernels.outputs import size_of_launch
-from weft.kernels.traced import Done
+from weft.kernels.traced import Done, from_fault
 from weft.simulator import LaunchError
 from weft.simulator.limits import configuration
 from weft.simulator.trace.trace import READ
+from weft.wording import capital, several
+
+IDLE = (
+    "The guard keeps the others from doing harm, but the GPU still has to start them."
+)
 
 
-def configure(exercise: Exercise, case: Case) -> Any:
-    """Ask for the launch configuration of a case."""
-    if not exercise.checks_launch:
-        return exercise.launch(*case.size)
-    size = ", ".join(map(str, case.size))
+def configure(exercise: KernelExercise, case: KernelCase) -> Trial:
+    """Ask for the launch of a case. Raises `Failed` for one that no GPU accepts."""
+    config = (
+        chosen(exercise, case)
+        if exercise.checks_launch
+        else exercise.launch(*case.size)
+    )
     try:
-        config = patiently(exercise.launch, case.size)
+        grid, block, stream, shared = configuration(config)
+    except LaunchError as fault:
+        verdict = from_fault(exercise.name, fault, case.label)
+        if exercise.checks_launch:
+            verdict = verdict.but(places=returns(exercise.written_by_learner))
+        raise Failed(verdict) from None
+    return Trial(exercise, case, grid, block, stream, shared)
+
+
+def chosen(exercise: KernelExercise, case: KernelCase) -> Any:
+    """The launch that the learner's function chooses. Raises `Failed`."""
+    call = f"{exercise.name}({', '.join(map(str, case.size))})"
+    try:
+        config = limited(exercise.launch, case.size)
     except Endless as stopped:
-        raise endless(
-            exercise.name, f"{exercise.name}({size})", stopped.place
-        ) from None
+        raise endless(exercise.name, call, stopped) from None
     except Exception as error:
         raise Failed(
             Verdict(
@@ -45,74 +61,61 @@ def configure(exercise: Exercise, case: Case) -> Any:
             Verdict(
                 exercise.name,
                 "launch",
-                f"{exercise.name}({size}) returns nothing.",
+                f"{call} returns nothing.",
                 "A function gives its result back with `return`: here the grid and "
                 "the block.",
             )
         )
-    try:
-        configuration(config)
-    except LaunchError as fault:
-        verdict = from_fault(exercise, fault, case.label)
-        verdict.places = returns(exercise.written_by_learner)
-        raise Failed(verdict) from None
     return config
 
 
-def excessive(exercise: Exercise, case: Case, config: Any) -> None:
-    """Refuse a launch far too large to simulate. Raises `Failed`."""
-    grid, block, _, _ = configuration(config)
+def too_large(grid: tuple[int, ...], block: tuple[int, ...], elements: int) -> str:
+    """Say that far too many threads are launched to simulate them; "" if they fit."""
     threads = int(np.prod(grid)) * int(np.prod(block))
-    elements = max(o.size for o in case.outputs)
-    if threads > 16 * max(elements, 4096):
-        raise Failed(
-            Verdict(
-                exercise.name,
-                "launch",
-                f"{threads:,} threads are launched for {elements:,} elements.",
-                "The guard keeps the others from doing harm, but the GPU still has to "
-                "start them.",
-                returns(exercise.written_by_learner),
-                when=case.label,
-            )
-        )
+    if threads <= 16 * max(elements, 4096):
+        return ""
+    return f"{threads:,} threads are launched for {elements:,} elements"
 
 
-def wasteful(exercise: Exercise, case: Case, config: Any, done: Done) -> None:
+def excessive(trial: Trial) -> None:
+    """Refuse a launch far too large to simulate. Raises `Failed`."""
+    elements = max(o.size for o in trial.case.outputs)
+    if message := too_large(trial.grid, trial.block, elements):
+        raise Failed(refused(trial, f"{message}."))
+
+
+def wasteful(trial: Trial, done: Done) -> None:
     """Refuse a launch with whole blocks that have nothing to do. Raises `Failed`."""
-    grid, block, _, _ = configuration(config)
-    threads = int(np.prod(block))
-    blocks = int(np.prod(grid))
+    threads, blocks = int(np.prod(trial.block)), int(np.prod(trial.grid))
     stored = np.unique(done.trace.block[done.trace.operation != READ]).size
     needed = blocks - (done.trace.blocks - stored)
     if blocks > max(needed, 1):
-        raise Failed(
-            Verdict(
-                exercise.name,
-                "launch",
-                f"{blocks:,} blocks of {several(threads, 'thread')} are launched where "
-                f"{needed:,} would do.",
-                "The guard keeps the others from doing harm, but the GPU still has to "
-                "start them.",
-                returns(exercise.written_by_learner),
-                when=case.label,
-            )
+        message = (
+            f"{blocks:,} blocks of {several(threads, 'thread')} are launched where "
+            f"{needed:,} would do."
         )
+        raise Failed(refused(trial, message))
 
 
-def of_the_launch(exercise: Exercise, config: Any, verdict: Verdict) -> Verdict:
+def refused(trial: Trial, message: str) -> Verdict:
+    """The verdict on threads that have nothing to do."""
+    places = returns(trial.exercise.written_by_learner)
+    return Verdict(trial.name, "launch", message, IDLE, places, when=trial.when)
+
+
+def of_the_launch(trial: Trial, verdict: Verdict) -> Verdict:
     """What a race says of a launch: the kernel is given, and two threads do the same.
 
     A verdict on a learner's own kernel stays what it is.
     """
+    exercise = trial.exercise
     if not exercise.checks_launch:
         return verdict
-    grid, block, _, _ = configuration(config)
-    launched = size_of_launch(grid, block)
+    launched = capital(size_of_launch(trial.grid, trial.block))
     return Verdict(
-        exercise.name,
+        trial.name,
         "launch",
-        f"{launched[0].upper()}{launched[1:]}. {verdict.message}",
+        f"{launched}. {verdict.message}",
         f"The kernel `{exercise.kernel.__name__}` is right where each of its threads "
         "has an index of its own. Along how many axes does it count its threads, and "
         "along how many are they launched?",

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from weft.checking.exercise import is_kernel
+from weft.checking.source import is_kernel
 from weft.streams.timeline import Bar
 from weft.streams.twin import rebound
 

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from weft import markup
+from weft import device, markup
 from weft.errors import LearnerError
 from weft.streams.twin import Bench, Watched
 
@@ -139,9 +139,7 @@ def timeline(
     """
     if not isinstance(function, FunctionType):
         raise LearnerError("a timeline is of a plain Python function, the host's side")
-    import weft
-
-    if weft.GPU:
+    if device.find().usable:
         from weft.streams.measured import measure
 
         return Timeline(

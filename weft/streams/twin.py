@@ -16,8 +16,9 @@ from typing import Any
 
 import numpy as np
 
-from weft.checking.exercise import is_kernel
-from weft.places import Place, frame_place
+from weft.checking.source import is_kernel
+from weft.kernels.launch_exercises import IDLE, too_large
+from weft.places import Note, Place, frame_place
 from weft.simulator import record
 from weft.simulator.faults import LaunchError
 from weft.simulator.language.binding import python_function
@@ -316,11 +317,14 @@ def of(machine: Machine, stream: Any) -> Worker:
     raise TypeError(f"{stream!r} is not a stream: cuda.stream() makes one")
 
 
+Look = Callable[[Any, list[Note]], None]
+
+
 class Kernel:
     """A kernel whose launches run in the simulator, and are noted."""
 
-    def __init__(self, machine: Machine, kernel: Any) -> None:
-        self._machine, self._kernel = machine, kernel
+    def __init__(self, machine: Machine, kernel: Any, look: Look | None) -> None:
+        self._machine, self._kernel, self._look = machine, kernel, look
         self.__name__ = kernel.__name__
 
     def __getitem__(self, config: Any) -> Callable[..., None]:
@@ -361,17 +365,15 @@ class Kernel:
             else:
                 given.append(plain(arg))
         grid, block, _, _ = configuration(config)
-        threads, each = math.prod(grid) * math.prod(block), math.prod(block)
-        elements = max((np.size(value) for value in given), default=0)
-        if threads > 16 * max(elements, 4096):  # far too many to simulate
-            raise LaunchError(
-                f"{threads:,} threads are launched for {elements:,} elements",
-                "The guard keeps the others from doing harm, but the GPU still has to "
-                "start them.",
-            )
-        machine.launches.append((machine.where(), each))
+        elements = max((int(np.size(value)) for value in given), default=0)
+        if message := too_large(grid, block, elements):
+            raise LaunchError(message, IDLE)
+        where = machine.where()
+        machine.launches.append((where, math.prod(block)))
         bare = (parts[0], parts[1], 0, *parts[3:])
         trace, _ = record(self._kernel, bare, tuple(given))
+        if self._look is not None:
+            self._look(trace, [(where, "launched here")])
         reads, writes = self._touched(names, given, trace)
         size = sum(r.stop - r.start for r in (*reads, *writes))
         what = f"the kernel {self.__name__}"
@@ -528,9 +530,11 @@ class Time:
 class Watched:
     """A function whose `cuda`, kernels and clocks are those of a machine."""
 
-    def __init__(self, function: FunctionType) -> None:
+    def __init__(self, function: FunctionType, look: Look | None = None) -> None:
+        """look: is shown the trace of each launch, and the line that made it."""
         from numba import cuda
 
+        self._look = look
         self.machine = Machine(self._where)
         self.cuda = Cuda(self.machine, cuda)
         self._clock = Time(self.machine)
@@ -553,7 +557,7 @@ class Watched:
         if isinstance(value, FunctionType) and value.__globals__ is self._given:
             return rebound(value, self._scope)
         if is_kernel(value):
-            return Kernel(self.machine, value)
+            return Kernel(self.machine, value, self._look)
         if name and name in vars(Time) and value is getattr(time, name, None):
             return getattr(self._clock, name)
         if name and name in vars(Cuda) and value is getattr(self._cuda, name, None):

@@ -1,10 +1,11 @@
 """What is wrong with host code, in words: one verdict for each way to go wrong."""
 
 from weft.checking.verdict import Verdict
-from weft.places import Place
+from weft.places import Note, Place
 from weft.streams.machine import DEFAULT, HOST, Conflict, Machine, Operation
+from weft.wording import capital
 
-Notes = list[tuple[Place, str]]
+Notes = list[Note]
 
 
 def conflict(name: str, found: Conflict) -> Verdict:
@@ -256,7 +257,3 @@ def notes(*pairs: tuple[Operation, str]) -> Notes:
     if len(set(lines)) == 1 and len(found) > 2:
         return found[:1]
     return found[:6]
-
-
-def capital(text: str) -> str:
-    return text[:1].upper() + text[1:]

@@ -13,8 +13,7 @@ from numba import cuda, float32, int32  # isort: skip
 from weft import check
 from weft.checking.verdict import Verdict
 from weft.intrinsics import load4
-from weft.kernels.derived_constants import worked_out
-from weft.kernels.literals import numbers_in
+from weft.kernels.constants import derived, numbers_in
 
 ACROSS, DEEP = 32, 4  # threads of a block; rows of a tile
 HALF, FULL = ACROSS // 2, int(4 * DEEP)
@@ -199,8 +198,8 @@ def before(x, out):
 def test_a_name_worked_out_before_the_kernel_is_named() -> None:
     found = verdict(before, {"ACROSS": 8})
     assert found.kind == "constants"
-    assert "`HALF` and `QUARTER` were worked out when the cell ran" in found.why
-    assert "Work them out inside the kernel" in found.why
+    assert "`HALF` and `QUARTER` were computed when the cell ran" in found.why
+    assert "Compute them inside the kernel" in found.why
     assert "shape" not in found.why
     assert [(place.text, note) for place, note in found.places] == [
         ("if t < HALF:", "HALF is still 16"),
@@ -231,9 +230,9 @@ def before_in_a_shape(x, out):
 def test_a_shape_worked_out_before_the_kernel_is_to_have_axes() -> None:
     found = verdict(before_in_a_shape, {"ACROSS": 64})
     assert found.kind == "constants"
-    assert "`ROWS` was worked out when the cell ran" in found.why
+    assert "`ROWS` was computed when the cell ran" in found.why
     assert "several axes" in found.why
-    assert "Work it out" not in found.why
+    assert "Compute it" not in found.why
 
 
 def test_names_in_the_cells_of_a_notebook() -> None:
@@ -245,10 +244,10 @@ def test_names_in_the_cells_of_a_notebook() -> None:
         return THIRD  # noqa: F821
 
     known = FunctionType(kernel.__code__, scope)
-    assert worked_out(known, {"ACROSS": 9}) == {"THIRD": 3}
-    assert worked_out(known, {"DEEP": 9}) == {}
+    assert derived(known, {"ACROSS": 9}) == {"THIRD": 3}
+    assert derived(known, {"DEEP": 9}) == {}
     scope["THIRD"] = 11  # was given another value since
-    assert worked_out(known, {"ACROSS": 9}) == {}
+    assert derived(known, {"ACROSS": 9}) == {}
 
 
 @cuda.jit
@@ -294,8 +293,8 @@ def fours(x, out):
 def test_the_four_of_a_wide_load_is_no_candidate() -> None:
     function = fours.py_func
     found = numbers_in(function, {"DEEP": 4})
-    lines = inspect.getsource(function).splitlines()
-    assert {lines[number.line].strip() for number in found} == {
+    lines, first = inspect.getsourcelines(function)
+    assert {lines[number.line - first].strip() for number in found} == {
         "sums = cuda.local.array(4, float32)",
         "for k in range(4):",
     }
@@ -306,7 +305,7 @@ def test_candidates_are_called_so() -> None:
     assert found.kind == "constants"
     assert "may be it, or may not" in found.why
     notes = [note for place, note in found.places if "range(4)" in place.text]
-    assert notes == ["4 here: for DEEP, or for something else?"]
+    assert notes == ["4 here; DEEP was 8 in this run"]
 
 
 @cuda.jit
