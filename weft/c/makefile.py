@@ -75,6 +75,7 @@ def judge(source: Source, files: Mapping[str, str], steps: Sequence[Step]) -> li
 
 
 def _step(source: Source, folder: Path, given: set[str], step: Step) -> None:
+    """Take one step, and look at what it made. Raises Failed."""
     before = _aged(folder, given, step.touch)
     status, said = _make(folder, step.command)
     if status:
@@ -202,6 +203,7 @@ def _not_made(source: Source, name: str, said: str, step: Step) -> Verdict:
 
 
 def _out_of_date(source: Source, name: str, step: Step) -> Verdict:
+    """The verdict on a file that should have been made again."""
     cause = f"{step.touch} is newer than `{name}`" if step.touch else "It is called for"
     why = (
         f"make looks at nothing but the names behind the colon and at the times of "

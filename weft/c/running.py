@@ -82,6 +82,7 @@ def heard(
 
 
 def _run(program: Path, data: bytes, leaks: str) -> Ran:
+    """Run a program apart, with limits on its time, memory and output."""
     folder = program.parent
     given, out = folder / "case.in", folder / "case.out"
     given.write_bytes(data)

@@ -290,6 +290,7 @@ class Machine:
         end: float,
         pageable: bool = False,
     ) -> Operation:
+        """Add an operation to those of its worker, and to the list of all."""
         worker.count += 1
         worker.learns({worker.name: worker.count})
         place = self.where()

@@ -69,6 +69,7 @@ class Run:
     """
 
     def __init__(self, exercise: HostExercise, case: Case, launches: Launches) -> None:
+        """Lay out the arguments, call the function, and keep what it leaves."""
         self.exercise, self.case, self.launches = exercise, case, launches
         function: FunctionType = exercise.written_by_learner
         self.function = function

@@ -90,6 +90,7 @@ class Timeline:
         return "\n".join([*lines, self._summary()])
 
     def _repr_html_(self) -> str:
+        """The picture: a lane per engine, a bar per copy or launch."""
         wide, tall, left = 640, 34, 74
         scale = (wide - left - 2) / (self.ms or 1)
         parts = []

@@ -233,6 +233,7 @@ class DeviceArray:
             yield DeviceArray(self._machine, part, stream or self.stream)
 
     def copy_to_device(self, ary: Any, stream: Any = 0) -> None:
+        """Queue a copy into this array, from the host or from the device."""
         machine, worker = self._machine, of(self._machine, stream or self.stream)
         here = machine.region(self._data)
         if isinstance(ary, DeviceArray):
@@ -272,6 +273,7 @@ class DeviceArray:
         self._data[...] = data
 
     def copy_to_host(self, ary: Any = None, stream: Any = 0) -> Any:
+        """Queue a copy of this array to the host; without `ary` into a new one."""
         machine, worker = self._machine, of(self._machine, stream or self.stream)
         if ary is None:
             ary = host_array(machine, np.empty(self.shape, self.dtype))
@@ -344,6 +346,7 @@ class Kernel:
         )
 
     def _launch(self, config: Any, args: tuple[Any, ...]) -> None:
+        """Simulate a launch, and queue it as an operation of its stream."""
         machine = self._machine
         parts = tuple(config)
         stream = parts[2] if len(parts) > 2 else 0
