@@ -166,7 +166,7 @@ strides
 for s in (1, 2, 4, 8) if len(strides) else ():
     counted, measured = expected[f"stride {s}"], strides[f"stride {s}"].ratio
     print(f"stride {s}: predicted {counted:.2f}, measured {measured:.2f}")
-    assert abs(measured / counted - 1) < 0.15
+    strides.expect(f"stride {s}", law=counted, within=0.15)
 strides.expect("stride 1", at_least=3.5, times="stride 8")
 strides.expect("stride 8", at_least=1.6, times="stride 16")
 
@@ -215,11 +215,12 @@ fetches[64]
 fetches[128]
 
 # %% tags=["solution"]
-if len(fetches[64]):
-    ms = {size: {row.name: row.ms for row in fetches[size]} for size in fetches}
-    assert ms[64]["stride 16"] > 1.3 * ms[32]["stride 16"]
-    assert ms[128]["stride 32"] > 1.3 * ms[64]["stride 32"]
-    assert 0.9 < ms[64]["stride 8"] / ms[32]["stride 8"] < 1.1
+less, usual, more = (fetches[size] for size in (32, 64, 128))
+less.expect("stride 16", at_least=1.3, times="stride 16", of=usual)
+usual.expect("stride 32", at_least=1.3, times="stride 32", of=more)
+usual.expect(
+    "stride 8", at_least=0.9, at_most=1.1, times="stride 8", of=less
+)
 
 # %% [markdown] tags=["solution"]
 # With 32 bytes, stride 16 moves half as much and takes little more than stride 8; with
@@ -298,7 +299,7 @@ for s in (1, 2, 4, 8) if len(writes) else ():
     counted = 8 / (4 + part * (2 if s > 1 else 1))
     measured = writes[f"stride {s}"].ratio
     print(f"stride {s}: predicted {counted:.2f}, measured {measured:.2f}")
-    assert abs(measured / counted - 1) < 0.15
+    writes.expect(f"stride {s}", law=counted, within=0.15)
 
 # %% [markdown] tags=["solution"]
 # Memory with error correction cannot write 4 bytes alone. Whoever writes a part of a
@@ -683,7 +684,7 @@ fields
 for f in (4, 8) if len(fields) else ():
     ratio = fields[f"struct of {f}"].ratio
     print(f"struct of {f}: predicted {1 / f:.3f}, measured {ratio:.3f}")
-    assert abs(ratio * f - 1) < 0.15
+    fields.expect(f"struct of {f}", law=1 / f, within=0.15)
 
 # %% [markdown] tags=["solution"]
 # A warp reads 4 sectors and writes 4 in columns, 16 and 16 in structs of 4, 32 and 32

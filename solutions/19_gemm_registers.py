@@ -1177,7 +1177,6 @@ if weft.GPU:
 
     case = {"case": "the search", "name": "all shapes", "unit": "s"}
     results.record("19_gemm_registers", [case | {"value": round(searched)}])
-    assert searched < 300
 
 # %% [markdown] tags=["solution"]
 # 1024 × 1024 is decided by `busy`: a large tile leaves most SMs without a block, and is

@@ -1,5 +1,6 @@
 """What `weft.device` says of machines that are not here: the driver is a fake."""
 
+import ast
 import ctypes
 import time
 from pathlib import Path
@@ -341,3 +342,12 @@ def test_the_timer_refuses_a_pytorch_without_cuda():
         pytest.skip("this PyTorch can use the GPU")
     with pytest.raises(LearnerError, match=r"pytorch\.org/get-started"):
         timing.EventStopwatch()
+
+
+def test_the_device_knows_nothing_of_benchmarks():
+    folder = Path(device.__file__).parent
+    for path in folder.glob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            names = [getattr(node, "module", None) or ""]
+            names += [f"{names[0]}.{n.name}" for n in getattr(node, "names", [])]
+            assert not any("weft.bench" in name for name in names), path.name
