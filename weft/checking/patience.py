@@ -9,6 +9,7 @@ from collections.abc import Callable
 from types import CodeType, FrameType
 from typing import Any
 
+from weft import effort
 from weft.checking.exercise import copies, source_function
 from weft.checking.source import tree_of
 from weft.checking.verdict import Failed, Verdict
@@ -71,6 +72,7 @@ def counted(function: Callable[..., Any], args: tuple[Any, ...]) -> Any:
         return function(*args)
     finally:
         sys.settrace(None)
+        effort.done["lines"] += count
 
 
 @functools.cache
