@@ -394,18 +394,14 @@ def literal_sizes(lab: str) -> list[tuple[str, list[Any], str]]:
     return found
 
 
-LISTED = [(lab, *found) for lab in notebook.stems(ROOT) for found in literal_sizes(lab)]
-
-
-@pytest.mark.parametrize(
-    ("lab", "name", "sizes", "launch"), LISTED, ids=[f"{x[0]}-{x[1]}" for x in LISTED]
-)
-def test_every_lab_checks_several_and_unequal_sizes(
-    lab: str, name: str, sizes: list[Any], launch: str
-) -> None:
-    assert len(sizes) >= 2, "one size alone may be right by chance"
-    if isinstance(sizes[0], tuple) and len(sizes[0]) > 1:
-        for a, b in itertools.combinations(range(len(sizes[0])), 2):
-            assert any(size[a] != size[b] for size in sizes), f"{a} and {b} are equal"
-    if "-(-" in launch and all(isinstance(size, int) for size in sizes):
-        assert any(size % 32 for size in sizes), "every size fills its warps"
+@pytest.mark.parametrize("lab", notebook.stems(ROOT))
+def test_every_lab_checks_several_and_unequal_sizes(lab: str) -> None:
+    for name, sizes, launch in literal_sizes(lab):
+        assert len(sizes) >= 2, f"{name}: one size alone may be right by chance"
+        if isinstance(sizes[0], tuple) and len(sizes[0]) > 1:
+            for a, b in itertools.combinations(range(len(sizes[0])), 2):
+                unequal = any(size[a] != size[b] for size in sizes)
+                assert unequal, f"{name}: {a} and {b} are equal"
+        if "-(-" in launch and all(isinstance(size, int) for size in sizes):
+            ragged = any(size % 32 for size in sizes)
+            assert ragged, f"{name}: every size fills its warps"

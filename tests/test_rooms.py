@@ -18,7 +18,7 @@ PACKAGE = ROOT / "weft"
 
 # From the ground up: a file imports its own floor's package and floors below it.
 FLOORS = [
-    {"errors", "wording", "units", "markup", "tracebacks", "store", "places"},
+    {"effort", "errors", "wording", "units", "markup", "tracebacks", "store", "places"},
     {"timing"},
     {"device"},
     {"intrinsics", "backend"},

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from types import CodeType, FrameType
 from typing import Any
 
+from weft import effort
 from weft.checking.cases import copies
 from weft.checking.source import source_function, tree_of
 from weft.checking.verdict import Failed, Verdict
@@ -69,6 +70,7 @@ def counted(
         return function(*args)
     finally:
         sys.settrace(None)
+        effort.done["lines"] += counter.count
 
 
 class _Counter:

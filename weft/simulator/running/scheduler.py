@@ -19,6 +19,7 @@ from typing import Any, NoReturn
 import numpy as np
 from greenlet import getcurrent, greenlet
 
+from weft import effort
 from weft.intrinsics import Misaligned
 from weft.places import Place, led_to, place
 from weft.simulator.faults import Fault
@@ -89,6 +90,7 @@ class Run:
         self.context.run(np.seterr, all="ignore")  # a GPU raises nothing
         self.fresh: frozenset[str] = frozenset()  # arrays that nobody wrote before
         self._idle_steps = self._endless_steps = 0
+        self._threads = self._turns = self._iterations = 0  # for `effort`
         self._names: dict[tuple[CodeType, int], str] = {}
         self._starts: dict[int, tuple[CodeType, int]] = {}
 
@@ -165,6 +167,16 @@ class Run:
             for worker in self._workers:  # or what it holds is never freed
                 if not worker.dead:
                     worker.throw()
+            effort.done.update(self.effort())
+
+    def effort(self) -> dict[str, int]:
+        """What the launch came to so far; see `weft.effort`."""
+        return {
+            "launches": 1,
+            "threads": self._threads,
+            "turns": self._turns,
+            "iterations": self._iterations,
+        }
 
     def _execute(self, args: tuple[Any, ...]) -> None:
         gx, gy, gz = self.grid
@@ -177,6 +189,7 @@ class Run:
             self._idle_steps = self._endless_steps = 0  # one more block is progress
             for thread in block.threads:
                 thread.reply = args
+            self._threads += len(block.threads)
             self._resume(block.threads)
             alive.append(block)
             alive = self._advance(alive, more=done + 1 < blocks)
@@ -187,6 +200,7 @@ class Run:
     def _resume(self, threads: list[Thread]) -> None:
         """Let `threads` run, each with its reply, until they wait or end."""
         cuda = self.cuda
+        self._turns += len(threads)
         for thread in threads:
             cuda.threadIdx = thread.index
             cuda.blockIdx = thread.block.index
@@ -204,6 +218,7 @@ class Run:
                 raise self._exception(error) from None
             if thread.over:
                 self._idle.append(thread.glet)
+                self._iterations += thread.steps
                 self._idle_steps = self._endless_steps = 0
                 if result is not None:
                     self._refuse_result(result)

@@ -99,6 +99,9 @@ class TracedRun(Run):
         finally:
             self.relaxing = ""
 
+    def effort(self) -> dict[str, int]:
+        return super().effort() | {"accesses": self.log.rows}
+
     # Synchronisation
 
     def started(self, thread: Thread) -> None:
