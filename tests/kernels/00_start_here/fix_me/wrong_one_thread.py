@@ -1,7 +1,7 @@
 # verdict: out-of-bounds
 # The verdict names index 50, so I send home the thread with that number.
 @cuda.jit
-def mend_me(x, out):
+def fix_me(x, out):
     """Write the square of x into out, one thread per element."""
     i = cuda.grid(1)
 

@@ -1,7 +1,7 @@
 # verdict: out-of-bounds
 # Threads beyond the size have to stop, so I stop those whose number is greater.
 @cuda.jit
-def mend_me(x, out):
+def fix_me(x, out):
     """Write the square of x into out, one thread per element."""
     i = cuda.grid(1)
 

@@ -2,7 +2,7 @@
 # The guard compares with the size; whether it lets in or keeps out I did not think
 # about.
 @cuda.jit
-def mend_me(x, out):
+def fix_me(x, out):
     """Write the square of x into out, one thread per element."""
     i = cuda.grid(1)
 

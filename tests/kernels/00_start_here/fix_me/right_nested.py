@@ -1,7 +1,7 @@
 # verdict: pass
 # The work goes inside the test.
 @cuda.jit
-def mend_me(x, out):
+def fix_me(x, out):
     """Write the square of x into out, one thread per element."""
     i = cuda.grid(1)
 

@@ -1,7 +1,7 @@
 # verdict: out-of-bounds
 # The kernel as it was given: 64 threads, 50 elements, no guard.
 @cuda.jit
-def mend_me(x, out):
+def fix_me(x, out):
     """Write the square of x into out, one thread per element."""
     i = cuda.grid(1)
 
