@@ -904,10 +904,10 @@ if weft.device.find().l2 > 1 << 25 or not weft.GPU:  # smaller ones hold less
 # time: what costs is the access. That leaves the *pages* of the memory chips: nearly
 # every place lies in another, which would have to be opened first. No counter shows it.
 #
-# Sorting the indices brings the neighbours together again. One place in 8 is wanted, so
-# most bytes still go to waste, but places on the same page follow each other. And random rows
-# of 128 bytes come at a fraction of what random elements cost. If an access has to be
-# random, make it long.
+# Sorting the indices brings the neighbours together again. Only one element in 8 is
+# needed, so most bytes still go to waste, but elements on the same page follow each
+# other. And random rows of 128 bytes come at a fraction of what random elements cost. If
+# an access has to be random, make it long.
 
 # %% [markdown]
 # ## 5 · How long a load takes
