@@ -3,17 +3,18 @@
 #
 # [Open in Colab](https://colab.research.google.com/github/warp-and-weft/warp-and-weft/blob/main/labs/00_start_here.ipynb)
 #
-# **When you are through, you can**
+# **After this lab, you can**
 #
-# - say what your machine will run of this course, and what it will not;
+# - say which parts of this course your machine can run;
 # - change a kernel, check it, and read the verdict;
-# - ask for a hint, make a prediction, and hold it against a measurement;
+# - ask for a hint, make a prediction, and compare it with a measurement;
 # - find your place on the progress board.
 #
-# **You need** 15 minutes. No GPU: without one, kernels run in a simulator.
+# **You need** 15 minutes. You do not need a GPU: without one, kernels run in a
+# simulator.
 #
-# Click the grey cell below and press Shift+Enter: it runs, and the next one is
-# selected. Work through every lab like this, from top to bottom.
+# Click the grey cell below and press Shift+Enter. The cell runs, and the next one is
+# selected. Work through every lab in this way, from top to bottom.
 
 # %%
 try:
@@ -33,12 +34,13 @@ weft.lab("00_start_here")
 # ## Your first edit
 #
 # A **kernel** is a function that a GPU runs many times at once. Each run is a
-# **thread**, and the only thing a thread knows that the others do not is its number.
-# `cuda.grid(1)` asks for it.
+# **thread**, and the only thing that one thread knows and the others do not is its
+# number. `cuda.grid(1)` returns that number.
 #
-# Here thread `i` looks after element `i`: it reads `x[i]` and must write twice that
-# into `out[i]`. Everything is there but the one line that does it. Put it where the
-# comment stands, in place of `pass`, and run the cell; then run the check below it.
+# Here thread `i` is responsible for element `i`: it reads `x[i]` and must write twice
+# that value to `out[i]`. Everything is there except the one line that does it. Write
+# that line where the comment is, in place of `pass`, and run the cell. Then run the
+# check below it.
 #
 # ```python
 # double(x, out)    # (n,) -> (n,)  float32
@@ -68,53 +70,53 @@ check(
 )
 
 # %% [markdown] tags=["solution"]
-# That was a kernel. A thread does one small thing to one element; there are as many
-# threads as elements. `2 * x[i]` is right as well. In later chapters you will see
-# why we wrote a sum: Numba computes `2 * x[i]` in 64 bits, because a bare `2` is a
-# 64-bit integer to it.
+# That was a kernel. Each thread does one small thing to one element, and there are as
+# many threads as elements, or a few more. `2 * x[i]` is right as well. Later chapters
+# show why we wrote a sum: to Numba a bare `2` is a 64-bit integer, so it computes
+# `2 * x[i]` in 64 bits.
 
 # %% [markdown]
 # ## What just happened
 #
-# `check` ran **your** kernel, compared every element with the `spec`, a line of NumPy
-# that says what is wanted, and gave a **verdict**. It runs in stages and stops at the
-# first one that fails:
+# `check` ran **your** kernel and compared every element with the `spec`, a line of
+# NumPy that says what the result should be. It then gave a **verdict**. A check runs in
+# stages, and stops at the first one that fails:
 #
-# 1. in the simulator, on small and awkward sizes, watching every read and write;
-# 2. on the GPU at full size, where there is a GPU;
-# 3. where a lab asks for it, what your memory accesses cost.
+# 1. in the simulator, on small and awkward sizes, inspecting every read and write;
+# 2. on the GPU at full size, if there is a GPU;
+# 3. in labs about speed, counting what your memory accesses cost.
 #
 # A verdict names the bug, the line and the thread. It does not give the answer away.
-# For that there are hints, several for each exercise, from a nudge to nearly the
-# answer. Ask for the first one now; the same call again gives the next.
+# For that there are hints, several for each exercise, from a nudge to almost the whole
+# answer. Ask for the first one now. The same call again gives you the next.
 
 # %%
 hint("double")
 
 # %% [markdown]
-# ## Read a verdict, then mend
+# ## Read a verdict, then fix the kernel
 #
-# This kernel squares each element. It has a bug, and it is one you will meet in the
-# wild. Run the cell and its check **before** you change anything, and read the
-# verdict from the top:
+# This kernel squares each element. It has a bug, one that you will meet again in real
+# code. Run the cell and its check **before** you change anything, and read the verdict
+# from the top:
 #
 # - the first line names the kernel and the kind of bug;
 # - then comes the source line, as you wrote it, and what happened there;
-# - then the thread, the index it asked for, and why that is wrong.
+# - the last line says which thread it was.
 #
-# Blocks of threads come whole: here 32 at a time. For 50 elements two blocks start,
-# so 64 threads, and 14 of them have no element. Mend the kernel where the comment
-# stands.
+# Blocks of threads come whole: 32 threads at a time in this check. For 50 elements it
+# starts two blocks, so there are 64 threads, and 14 of them have no element. Fix the
+# kernel where the comment is.
 #
 # ```python
-# mend_me(x, out)    # (n,) -> (n,)  float32
+# fix_me(x, out)    # (n,) -> (n,)  float32
 # ```
 #
-# Stuck? `hint("mend_me")` in a cell of its own.
+# Stuck? Run `hint("fix_me")` in a cell of its own.
 
 # %% tags=["broken"]
 @cuda.jit
-def mend_me(x, out):
+def fix_me(x, out):
     """Write the square of x into out, one thread per element."""
     i = cuda.grid(1)
 
@@ -129,7 +131,7 @@ def mend_me(x, out):
 
 # %%
 check(
-    mend_me,
+    fix_me,
     spec=lambda x: x * x,
     inputs=lambda rng, n: (rng.random(n, np.float32),),
     sizes=[32, 50],
@@ -138,16 +140,16 @@ check(
 )
 
 # %% [markdown] tags=["solution"]
-# The test is called a **guard**, and nearly every kernel has one. Returning early and
-# putting the work inside `if i < out.size:` come to the same. On a GPU the broken
-# kernel might well have seemed to work: the stray threads write into whatever memory
-# follows the array. That is why a check looks in the simulator first.
+# This test is called a **guard**, and nearly every kernel has one. You can return
+# early, or put the work inside `if i < out.size:`; both do the same. On a GPU the
+# broken kernel might well have seemed to work, because the stray threads write to
+# whatever memory follows the array. That is why a check looks in the simulator first.
 
 # %% [markdown]
 # ## A thread's number is data too
 #
-# Once more, with the whole body left to you: add to each element its own position.
-# Index, guard, work.
+# Here is one more kernel, with the whole body left to you. Add to each element its own
+# position. Follow the same three steps: index, guard, work.
 #
 # ```python
 # add_index(x, out)    # (n,) -> (n,)  int32
@@ -179,21 +181,21 @@ check(
 )
 
 # %% [markdown] tags=["solution"]
-# `cuda.threadIdx.x` would have passed for 32 elements: it counts within the
-# block, and there was only one. With 50 elements the second block starts again at 0.
-# Awkward sizes are in every check for this reason.
+# With 32 elements, `cuda.threadIdx.x` would have passed: it counts within the block,
+# and there was only one block. With 50 elements, the second block starts again at 0.
+# This is why every check uses awkward sizes.
 
 # %% [markdown]
 # ## Predict, then measure
 #
-# Labs end with a measurement, and before it you write down what you expect. A guess
-# you made yourself is the quickest way to notice that your picture of the machine is
-# wrong.
+# Labs end with measurements, and before each one you write down what you expect.
+# Nothing shows you faster that your picture of the machine is wrong than a guess of
+# your own.
 #
 # Your `double` reads 2^26 numbers and writes as many, 537 million bytes in all.
 # PyTorch's `torch.mul` does the same with a kernel that experts wrote. How fast is
-# yours beside it? 0.01 would be a hundredth of its speed, 1.0 just as fast. Put your
-# guess in place of `None`, then run the cell.
+# yours, compared with that? 0.01 would be a hundredth of its speed, 1.0 just as fast.
+# Put your guess in place of `None`, then run the cell.
 
 # %%
 guess = {"double": None}
@@ -226,24 +228,25 @@ table
 table.expect("double", at_least=0.35, times="torch.mul")
 
 # %% [markdown] tags=["solution"]
-# One line of Python, and the experts are not even twice as fast. Doubling a
-# number costs nothing beside fetching it from memory and putting it back, and both
-# kernels fetch the same bytes. What the library does better is to fetch several
-# elements per thread at once. Chapter 5 finds out where such a gap comes from; the
-# rest of the course closes it.
+# It is one line of Python, and the experts are not even twice as fast. Doubling a
+# number costs nothing compared with fetching it from memory and writing it back, and
+# both kernels move the same bytes. What the library does better is to fetch several
+# elements per thread at once. Chapter 5 finds out where such a gap comes from, and
+# chapter 12 closes it.
 
 # %% [markdown]
 # ## Your machine
 #
-# The doctor looks at what your labs will run on. Each line says what was found and
-# what it means for you; a line that needs something done says what to do.
+# The doctor looks at the machine that your labs will run on. Each line says what it
+# found and what that means for you. If you need to do something, the line says what.
 #
-# - **GPU**: with one, every part of every lab runs that its compute capability
+# - **GPU**: with one, you can run every part of every lab that its compute capability
 #   allows. Without one, the exercises run in the simulator, and measurements show the
 #   rows of the reference GPU, marked as such.
-# - **Driver and CUDA**: the driver decides which CUDA the installed packages may use.
-# - **Copy bandwidth and arithmetic rates**: the ceilings of *this* machine. Later
-#   labs compare your kernels with these and not with somebody else's GPU.
+# - **Driver and CUDA**: the driver decides which version of CUDA the installed packages
+#   can use.
+# - **Copy bandwidth and arithmetic rates**: the ceilings of *your* machine. Later labs
+#   compare your kernels with these, not with someone else's GPU.
 
 # %%
 weft.doctor()
@@ -251,8 +254,8 @@ weft.doctor()
 # %% [markdown]
 # ## Where you are
 #
-# Every pass of a check is recorded on your machine, and nowhere else. The board shows
-# all labs and their exercises.
+# Every check you pass is recorded on your machine, and nowhere else. The board shows
+# all the labs and their exercises.
 
 # %%
 weft.progress()
@@ -260,18 +263,20 @@ weft.progress()
 # %% [markdown]
 # ## If you want more
 #
-# - Break `double` on purpose: write to `out[i + 1]`, forget the guard, write `x[i]`
-#   instead of `out[i]`. Which verdict does each get?
+# - Break `double` on purpose: write to `out[i + 1]`, leave out the guard, write to
+#   `x[i]` instead of `out[i]`. Which verdict does each get?
 # - Put `print(i)` into `double`, launch it on a small array with
-#   `double[2, 4](x, out)`, and see in which order the threads come.
+#   `double[2, 4](x, out)`, and see in which order the threads run.
 #
 # ## What you learned
 #
-# 1. A kernel is run by many threads; `cuda.grid(1)` tells a thread its number.
+# 1. Many threads run the same kernel; `cuda.grid(1)` tells each thread its number.
 # 2. Index, guard, work: the guard stops threads that have no element.
-# 3. A verdict names bug, line and thread; `hint` helps without the answer.
+# 3. A verdict names the bug, the line and the thread; `hint` helps without giving the
+#    answer away.
 # 4. Predict before you measure.
-# 5. `weft.doctor()` says what this machine runs, `weft.progress()` where you are.
+# 5. `weft.doctor()` says what this machine can run, and `weft.progress()` where you
+#    are.
 
 # %%
 quiz()

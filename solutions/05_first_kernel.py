@@ -3,19 +3,20 @@
 #
 # [Open in Colab](https://colab.research.google.com/github/warp-and-weft/warp-and-weft/blob/main/labs/05_first_kernel.ipynb)
 #
-# **When you are through, you can**
+# **After this lab, you can**
 #
 # - compute how many blocks a launch needs, and write the launch;
-# - write a kernel in which each thread finds its element, by `cuda.grid` and by
-#   hand, and leaves alone what is not its own;
+# - write a kernel in which each thread finds its own element, with `cuda.grid` and by
+#   hand, and leaves the others alone;
 # - make a kernel independent of its launch with a grid-stride loop;
 # - read the same kernel in CUDA C++ and in Triton;
-# - work out from bytes the least time an elementwise kernel can take, and say when
-#   the launch, not the memory, sets it.
+# - work out the least time an elementwise kernel can take from the bytes it moves, and
+#   say when the launch sets the time instead.
 #
-# **You need** about 60 minutes. No GPU: the exercises run in the simulator, and the
-# measurements then show the rows of the reference GPU. With a GPU: compute
-# capability 7.5 or higher (8.0 for the Triton part) and 2 GB of its memory.
+# **You need** about 60 minutes. You do not need a GPU: the exercises run in the
+# simulator, and the measurements then show the reference GPU's rows. If you use a GPU,
+# it needs compute capability 7.5 or higher (8.0 for the Triton part) and 2 GB of
+# memory.
 
 # %%
 try:
@@ -35,10 +36,10 @@ weft.lab("05_first_kernel")
 # %% [markdown]
 # ## 1 · How many blocks
 #
-# A launch names two numbers: `kernel[blocks, threads](...)` starts `blocks` blocks
-# of `threads` threads each. You choose the threads, 128 say. The blocks follow:
-# enough of them that each of the `n` elements has a thread of its own, and not one
-# more.
+# A launch takes two numbers: `kernel[blocks, threads](...)` starts `blocks` blocks of
+# `threads` threads each. You choose the number of threads, 128 for example. The number
+# of blocks follows from it: enough for each of the `n` elements to have a thread of its
+# own, and not one more.
 #
 # | n | threads | blocks | idle threads |
 # | ---: | ---: | ---: | ---: |
@@ -46,12 +47,12 @@ weft.lab("05_first_kernel")
 # | 129 | 128 | 2 | 127 |
 # | 1000 | 256 | 4 | 24 |
 #
-# This one is ordinary Python that runs on the host, no kernel yet. The check's
-# `spec` says the same thing slowly: blocks begin at element 0, `threads`,
-# 2 × `threads`, and so on below `n`; count them.
+# This is ordinary Python that runs on the host, not yet a kernel. The check's `spec`
+# computes the same number the slow way: it counts the blocks, which begin at elements
+# 0, `threads`, 2 × `threads` and so on below `n`.
 #
-# Stuck? `hint("blocks_for")` in a cell of its own; there are three hints, and each
-# call gives the next.
+# Stuck? Run `hint("blocks_for")` in a cell of its own. There are three hints, and each
+# call gives you the next one.
 
 # %%
 def blocks_for(n, threads):
@@ -70,23 +71,24 @@ check(
 )
 
 # %% [markdown] tags=["solution"]
-# Adding `threads - 1` before the floor division lifts every remainder over the next
-# multiple and leaves exact multiples where they are. `-(-n // threads)` does the
-# same by rounding a negative number down. `n // threads` loses the last, partly
-# filled block, and `n // threads + 1` starts a block too many when `n` divides
-# evenly. `math.ceil(n / threads)` passes here; beyond 2^53 elements the float in the
-# middle can no longer hold `n`.
+# Adding `threads - 1` before the floor division carries every remainder over to the
+# next multiple, and leaves exact multiples where they are. `-(-n // threads)` does the
+# same by rounding a negative number down. `n // threads` loses the last, partly filled
+# block, and `n // threads + 1` starts one block too many whenever `n` divides evenly.
+# `math.ceil(n / threads)` passes here, but the float in the middle can no longer hold
+# `n` exactly beyond 2^53 elements.
 
 # %% [markdown]
 # ## 2 · One thread, one element
 #
-# Now the kernel. Every thread of the launch runs the same function; all that
-# differs is the number `cuda.grid(1)` gives it: 0, 1, 2, … over all blocks. Thread
-# `i` adds element `i`.
+# Now the kernel. Every thread of the launch runs the same function. The only difference
+# between them is the number that `cuda.grid(1)` returns: 0, 1, 2, … across all blocks.
+# Thread `i` adds element `i`.
 #
-# Blocks come whole. With 1000 elements and blocks of 128 there are 1024 threads, and
-# the last 24 have no element. They must notice and do nothing. The others share the
-# work: a single thread that adds all elements is right, and refused.
+# Blocks come whole. For 1000 elements and blocks of 128, there are 1024 threads, and
+# the last 24 have no element. They must notice this and do nothing. The rest share the
+# work: the check rejects a kernel in which a single thread adds all the elements, even
+# though its result is right.
 #
 # ```python
 # vector_add(a, b, out)    # (n,), (n,) -> (n,)  float32
@@ -124,19 +126,20 @@ check(
 )
 
 # %% [markdown] tags=["solution"]
-# Index, guard, work: most kernels of this course begin with these three. The guard
-# asks about the array, not about the launch, so it stays right for every launch that
-# has enough threads. Without it the last 24 threads would write past the end. On a
-# GPU nothing stops them: they overwrite whatever lies there, and the program fails
+# Index, guard, work: most kernels in this course begin with these three steps. The
+# guard asks about the array, not about the launch, so it stays right for every launch
+# that has enough threads. Without it, the last 24 threads would write past the end. On
+# a GPU nothing stops them. They overwrite whatever is there, and the program fails
 # later, somewhere else, or not at all. The simulator stops at the first such write.
 
 # %% [markdown]
 # ## Look at it
 #
 # The GPU runs threads 32 at a time, as a **warp**, and memory answers a warp in
-# **sectors** of 32 bytes. `explore` launches your kernel in the simulator and shows
-# which sectors each of its lines asks for. Here are 128 threads for 100 elements.
-# Before you move the slider to the last warp: how many of its 32 threads read anything?
+# **sectors** of 32 bytes. One load or store by a warp is a **request**. `explore`
+# launches your kernel in the simulator and shows which sectors each of its lines
+# requests. Here are 128 threads for 100 elements. Before you move the slider to the
+# last warp, make a guess: how many of its 32 threads read anything?
 
 # %%
 ones = np.ones(100, np.float32)
@@ -147,19 +150,19 @@ explore(vector_add)[2, 64](ones, ones, np.zeros_like(ones))
 #
 # `cuda.grid(1)` is arithmetic on three numbers that every thread is given:
 #
-# - `cuda.blockIdx.x`, which block it is in;
-# - `cuda.blockDim.x`, how many threads a block has;
-# - `cuda.threadIdx.x`, which thread of its block it is.
+# - `cuda.blockIdx.x`: which block it is in;
+# - `cuda.blockDim.x`: how many threads a block has;
+# - `cuda.threadIdx.x`: which thread of its block it is.
 #
-# Compute the index from them once, and use it to write `x` backwards: the first
-# element of `out` is the last of `x`.
+# Compute the index from them yourself this time, and use it to write `x` backwards: the
+# first element of `out` is the last element of `x`.
 #
 # ```python
 # reverse(x, out)    # (n,) -> (n,)  float32
 # ```
 #
-# In Python `x[-1]` is the last element. Resist: a kernel's index counts from the
-# start of the array, and CUDA C++ has no other kind.
+# In Python, `x[-1]` is the last element. Resist: an index in a kernel should count from
+# the start of the array, because in CUDA C++ a negative index reads memory before it.
 #
 # The check launches blocks of 64 threads, and for 500 elements blocks of 96.
 #
@@ -189,20 +192,20 @@ check(
 )
 
 # %% [markdown] tags=["solution"]
-# Skip the blocks before mine, then count within my own: `blockIdx.x * blockDim.x +
-# threadIdx.x`. The mirror of element `i` among `n` is `n - 1 - i`; with `n - i`
-# thread 0 asks for element `n`, which does not exist. Reading `x[i]` and writing to
-# `out[n - 1 - i]` is just as good. A thread may read any element it likes; what
-# matters is that no two threads write to the same place.
+# Skip the blocks before yours, then count within your own:
+# `blockIdx.x * blockDim.x + threadIdx.x`. The mirror image of element `i` among `n` is
+# `n - 1 - i`; with `n - i`, thread 0 would ask for element `n`, which does not exist.
+# Reading `x[i]` and writing to `out[n - 1 - i]` is just as good. A thread may read any
+# element it likes. What matters is that no two threads write to the same element.
 
 # %% [markdown]
-# ## 4 · Who does which work
+# ## 4 · Which thread does what
 #
-# One thread per element of what? Here are two inputs of `n` elements and one output
-# of `2n`, in which they take turns: `a[0], b[0], a[1], b[1], …`
+# One thread per element of what? Here are two inputs of `n` elements and one output of
+# `2n`, in which they alternate: `a[0], b[0], a[1], b[1], …`
 #
-# The check launches one thread per **pair**, so each thread moves two elements.
-# Work out what thread `i` reads, what it writes, and which array its guard asks.
+# The check launches one thread per **pair**, so each thread moves two elements. Work
+# out what thread `i` reads, what it writes, and which array its guard should ask about.
 #
 # ```python
 # interleave(a, b, out)    # (n,), (n,) -> (2 n,)  float32
@@ -238,22 +241,23 @@ check(
 )
 
 # %% [markdown] tags=["solution"]
-# The launch decides how many threads there are; the kernel decides what one of them
-# is worth. Here that is a pair, so the guard asks `a.size`. `i < out.size` would let
-# through twice as many threads as there are pairs. A thread per output element is
-# possible too: twice the threads, and each must ask whether its index is even.
+# The launch decides how many threads there are; the kernel decides how much one of them
+# does. Here that is a pair, so the guard compares with `a.size`. `i < out.size` would
+# let through twice as many threads as there are pairs. One thread per output element is
+# possible too, with twice the threads, each of which must ask whether its index is
+# even.
 
 # %% [markdown]
 # ## 5 · The launch
 #
-# Now the other side. The kernel is given, and has the guard it needs; you write the
-# function that launches it for any `n`. It returns two whole numbers, blocks and
+# Now the other side. The kernel is given and has the guard it needs. You write the
+# function that works out its launch for any `n`. It returns two integers, blocks and
 # threads per block, and four things can go wrong with them:
 #
 # - too few threads in all, so that elements are left out;
 # - whole blocks that have nothing to do;
 # - a block of more than 1024 threads, which no GPU accepts;
-# - something that is not a whole number.
+# - a number that is not an integer.
 #
 # ```python
 # launch_for(n) -> (blocks, threads)
@@ -291,22 +295,23 @@ check(
 )
 
 # %% [markdown] tags=["solution"]
-# Any number of threads from 1 to 1024 is right here, and a multiple of 32 is sensible,
-# since the hardware runs threads 32 at a time. What you must not do is fit the block
-# to the data: `(1, n)` passes for 255 elements, and then `n` grows. How much the
-# choice costs is what you measure below.
+# Any number of threads from 1 to 1024 is right here. A multiple of 32 is sensible,
+# since the hardware runs threads 32 at a time. What you must not do is fit the block to
+# the data: `(1, n)` works for 255 elements, and then `n` grows. You will measure below
+# how much the choice costs.
 
 # %% [markdown]
 # ## 6 · The grid-stride loop
 #
-# So far the launch had to fit the data. A kernel can take any launch if its threads
-# come back for more: with `T` threads in the whole grid, thread `i` takes the elements
-# `i`, `i + T`, `i + 2T`, … up to the end. `cuda.gridsize(1)` is `T`.
+# So far the launch had to fit the data. A kernel can work with any launch if its
+# threads come back for more. With `T` threads in the whole grid, thread `i` takes the
+# elements `i`, `i + T`, `i + 2T`, … up to the end. `cuda.gridsize(1)` is `T`.
 #
-# The check launches 128 threads, or 96, and asks for up to 1000 elements: at most
-# eight for each thread, which loads `x` and `y` once for each: 16 loads. The kernel is
-# one of the oldest in numerical computing, *a times x plus y*, and it updates `y` in
-# place. An element that two threads take is updated twice.
+# The kernel is one of the oldest in numerical computing, *a times x plus y*, and it
+# updates `y` in place. An element that two threads take is therefore updated twice.
+#
+# The check launches 128 threads, or 96, on up to 1000 elements. That makes at most
+# eight elements per thread, and one load of `x` and one of `y` for each: 16 loads.
 #
 # ```python
 # saxpy(alpha, x, y)    # float32, (n,), (n,) -> y changed in place
@@ -327,7 +332,7 @@ def saxpy(alpha, x, y):
 
 # %%
 def y_before(alpha, x):
-    """Return what y holds when the kernel begins; it might be anything."""
+    """Return what y holds before the launch; any values would do."""
     return x[::-1].copy()
 
 
@@ -343,21 +348,22 @@ check(
 )
 
 # %% [markdown] tags=["solution"]
-# The loop's end is the guard: a thread whose first element is past it does nothing at
-# all. Stepping by the whole grid rather than by one keeps neighbouring threads on
-# neighbouring elements in every lap, and the memory system rewards that (chapter 12).
-# The stride of a single block, `cuda.blockDim.x`, would give elements to the threads
-# of several blocks at once, and they would be updated several times.
+# The end of the loop is the guard: a thread whose first element is past the end does
+# nothing at all. Stepping by the whole grid rather than by one keeps neighbouring
+# threads on neighbouring elements in every lap, and the memory system rewards that
+# (chapter 12). If you step by a single block's size, `cuda.blockDim.x`, threads of
+# several blocks take the same element, and it is updated several times.
 #
-# Note what the loop bought: the result no longer depends on the launch. One block of
-# one thread would be right as well, and is a good way to debug.
+# Note what the loop has gained you: the result no longer depends on the launch. One
+# block of one thread would also be right, which makes it a good way to debug.
 
 # %% [markdown]
 # ## Look at the laps
 #
-# 512 elements, and blocks of 64 threads, as many as you choose: `choose` makes a
-# control. Before you move it: how many requests will `x` take in all with 1 block, with
-# 4, with 8? And by how far does a warp move on from one lap to the next?
+# Here are 512 elements and blocks of 64 threads. `choose` gives you a control for the
+# number of blocks. Before you move it, guess: how many requests will the loads of `x`
+# make in all with 1 block, with 4 and with 8? And how far does a warp move from one lap
+# to the next?
 
 # %%
 ones = np.ones(512, np.float32)
@@ -365,16 +371,18 @@ y = np.zeros_like(ones)
 explore(saxpy)[choose(1, 2, 4, 8), 64](np.float32(2.5), ones, y)
 
 # %% [markdown] tags=["solution"]
-# 16 requests in all cases: 512 elements are 16 times 32, whoever takes them. What
-# changes is who. A single block has two warps, each makes eight laps, and moves on by
-# the 64 threads of the grid. Eight blocks have a warp for each request, and one lap.
+# There are 16 requests in all cases: 512 elements are 16 times 32, whichever warps take
+# them. What changes is which warp makes them. A single block has two warps, each of
+# which makes eight laps and moves on by 64 elements, the number of threads in the grid.
+# Eight blocks have a warp for every request, and make one lap.
 
 # %% [markdown]
 # ## The same kernel in CUDA C++
 #
-# Most kernels in the world are written in CUDA C++. Here is yours. Compare it with
-# your Python line by line: the index is computed by hand as in exercise 3, and since
-# a pointer does not know how long its array is, `n` comes as an argument.
+# Most of the world's kernels are written in CUDA C++. Here is yours. Compare it with
+# your Python line by line. The index is computed by hand, as in exercise 3. A pointer
+# does not know how long its array is, so `n` is an extra argument. `extern "C"` keeps
+# the compiler from changing the kernel's name.
 
 # %%
 CUDA_CPP = """
@@ -389,16 +397,16 @@ void vector_add(const float* a, const float* b, float* out, int n)
 """
 
 # %% [markdown]
-# The vectors for it, and for all that follows, are PyTorch's and live on the GPU.
-# Numba takes them as they are; `cuda.as_cuda_array`, called once, spares it the
-# question what they are at every launch.
+# The vectors for it, and for everything that follows, are PyTorch tensors on the GPU.
+# Numba accepts them as they are, but it would inspect them again at every launch;
+# `cuda.as_cuda_array` does that once.
 
 # %%
 n = 1 << 26 if weft.GPU else 1 << 10
 threads = 256
 blocks = -(-n // threads)
 
-if weft.on_gpu("these vectors live in its memory"):
+if weft.on_gpu("the vectors live in GPU memory"):
     import torch
 
     a = torch.rand(n, device="cuda")
@@ -408,8 +416,8 @@ if weft.on_gpu("these vectors live in its memory"):
 
 # %% [markdown]
 # NVRTC, NVIDIA's compiler as a library, turns the text into machine code while the
-# notebook runs. `cuda.core`, which Numba brings along, makes it a matter of a few
-# lines.
+# notebook runs. `cuda.core`, which is installed with Numba, makes that a matter of a
+# few lines.
 
 # %%
 if weft.on_gpu("NVRTC's machine code needs one"):
@@ -437,12 +445,12 @@ if weft.on_gpu("NVRTC's machine code needs one"):
 # %% [markdown]
 # ## The same kernel in Triton
 #
-# Triton is Python too, and thinks in larger pieces. Its kernel is not one thread but a
-# **program**, which handles a whole block of elements as if it were one value; the
-# compiler deals the elements out to threads. The index becomes a range of indices,
-# the guard becomes a mask.
+# Triton is Python too, but it thinks in larger pieces. Its kernel is not one thread but
+# a **program**, which handles a whole block of elements as if it were one value; the
+# compiler distributes the elements over threads. The index becomes a range of indices,
+# and the guard becomes a mask.
 #
-# Triton needs compute capability 8.0; on a T4 the cell is passed over.
+# Triton needs compute capability 8.0. On a T4 this cell does nothing.
 
 # %%
 has_triton = weft.device.find().capability >= (8, 0)
@@ -470,35 +478,36 @@ if weft.on_gpu("Triton's machine code needs one") and has_triton:
 # %% [markdown]
 # ## Measure: one kernel, three languages
 #
-# First by hand. For each element, 4 bytes are read from `a`, 4 from `b`, and 4 are
-# written to `out`; with 2^26 elements that makes 3 × 4 × 2^26 = 805 million bytes.
-# One addition per 12 bytes is nothing: it is memory that sets the limit. Divide by
-# your GPU's copy bandwidth, which the doctor of chapter 0 measured, and you have the
-# least time possible.
+# First by hand. For each element, the kernel reads 4 bytes from `a` and 4 from `b`, and
+# writes 4 to `out`. For 2^26 elements that makes 3 × 4 × 2^26 = 805 million bytes. One
+# addition per 12 bytes is nothing, so memory sets the limit. Divide by your GPU's copy
+# bandwidth, which `weft.doctor()` measures, and you have the least time possible.
 #
-# How near does your `vector_add` come, beside `torch.add`? Does it matter in which
-# language the same lines are written? Put your guesses in place of `None` (1.0 is
-# PyTorch's speed, 0.5 half of it), then run the cell. The ceiling is a plain copy
-# that moves the same number of bytes.
+# How close does your `vector_add` come, compared with `torch.add`? Does it matter in
+# which language the same lines are written? Put your guesses in place of `None` (1.0 is
+# PyTorch's speed, 0.5 half of it), then run the cell. The ceiling is a plain copy that
+# moves the same number of bytes.
 #
-# If exercise 2 is still open, this times a kernel that does nothing, quickly.
+# If you have not solved exercise 2 yet, this times a kernel that does nothing, very
+# quickly.
 
 # %%
 guess = {"Numba": None, "CUDA C++": None}
 
 
 def languages():
-    source = torch.rand(3 * n // 2, device="cuda")  # n/2 more: a copy has no b
+    # Reading and writing 3n/2 elements moves 12 n bytes, as the addition does.
+    source = torch.rand(3 * n // 2, device="cuda")
     target = torch.empty_like(source)
-    rungs = {
+    rows = {
         "copy": lambda: target.copy_(source),
         "torch.add": lambda: torch.add(a, b, out=out),
         "Numba": lambda: vector_add[blocks, threads](d_a, d_b, d_out),
         "CUDA C++": lambda: cpp_add(),
     }
     if has_triton:
-        rungs["Triton"] = lambda: triton_add()
-    return rungs
+        rows["Triton"] = lambda: triton_add()
+    return rows
 
 
 large = bench.compare(
@@ -517,18 +526,20 @@ large.expect("CUDA C++", at_least=0.7, times="torch.add")
 large.expect("torch.add", at_least=1.05, times="CUDA C++")
 
 # %% [markdown] tags=["solution"]
-# A first kernel, and most of the way to the ceiling: nobody can be many times as fast,
-# because everybody has to move the same bytes. The language is not what separates the
-# rows. Yours and the CUDA C++ are the same kernel; Numba's machine code is a little
-# longer, with 64-bit indices and a test for negative ones. PyTorch and Triton give each
-# thread eight elements and fetch 16 bytes at a time, so more requests are under way
-# while a thread waits. The last goal below lets you try that.
+# This is a first kernel, and it is most of the way to the ceiling. No kernel can be
+# many times as fast, because all of them have to move the same bytes. Nor does the
+# language separate the rows. Yours and the CUDA C++ are the same kernel, though Numba's
+# machine code is a little longer, with 64-bit indices and a test for negative ones.
+# PyTorch and Triton handle eight elements per thread and fetch 16 bytes at a time, so
+# more bytes are in flight while a thread waits. The last stretch goal below lets you
+# try that.
 
 # %% [markdown]
-# ## Measure: ever less work
+# ## Measure: less and less work
 #
-# Your kernel again, one launch on fewer and fewer elements. From 2^26 to 2^10 there
-# are 65,536 times fewer. How many times as fast is the smallest?
+# This is your kernel again, one launch each on fewer and fewer elements. From 2^26 to
+# 2^10, the work shrinks by a factor of 65,536. How many times as fast is the smallest
+# launch?
 
 # %%
 guess = {"2^10": None}
@@ -551,17 +562,17 @@ one.expect("2^14", at_least=1 / 2, times="2^10")  # 16 times the work
 one.expect("2^26", at_least=1 / 1000, times="2^10")  # 65,536 times
 
 # %% [markdown] tags=["solution"]
-# Below some size the time stops falling. What is left is what the GPU needs to start
-# and end a grid: it fetches the launch, hands out the blocks, waits for memory once,
-# and reports the end. A thousand elements take nearly as long as sixteen thousand.
+# Below some size, the time stops falling. What remains is the launch overhead on the
+# GPU: it fetches the launch, distributes the blocks, waits for memory once, and reports
+# the end. A thousand elements take nearly as long as sixteen thousand.
 
 # %% [markdown]
 # ## Measure: many small launches
 #
-# That was the GPU's share of a launch. The host has one too: Python looks at the
-# arguments, finds the compiled kernel and calls the driver. With `host=True` the
-# stopwatch is the host's, and each row is one of many launches in a row, on 1,024
-# elements. Does the language matter now?
+# That was the GPU's share of a launch. The host has a share too: Python inspects the
+# arguments, finds the compiled kernel and calls the driver. With `host=True` the times
+# are taken on the host. Each row is the time per launch for many launches in a row, on
+# 1,024 elements. Does the language matter now?
 
 # %%
 guess = {"Numba": None, "CUDA C++": None}
@@ -573,14 +584,14 @@ def small_ones():
     d_x, d_y, d_z = (cuda.as_cuda_array(t) for t in (x, y, z))
     small = core.LaunchConfig(grid=few // threads, block=threads)
     pointers = x.data_ptr(), y.data_ptr(), z.data_ptr(), np.int32(few)
-    rungs = {
+    rows = {
         "torch.add": lambda: torch.add(x, y, out=z),
         "Numba": lambda: vector_add[few // threads, threads](d_x, d_y, d_z),
         "CUDA C++": lambda: core.launch(stream, small, cpp_kernel, *pointers),
     }
     if has_triton:
-        rungs["Triton"] = lambda: triton_add(few)
-    return rungs
+        rows["Triton"] = lambda: triton_add(few)
+    return rows
 
 
 many = bench.compare(
@@ -596,17 +607,17 @@ many
 many.expect("torch.add", at_least=1.5, times="Numba")
 
 # %% [markdown] tags=["solution"]
-# Now the language counts, or rather the way from Python to the driver: the host is
-# slow, and the GPU idles between two launches. One launch on a million elements would
-# do the same work at the price of one. Chapter 17 removes most of the cost where
-# launches cannot be joined.
+# Now the language matters, or rather the path from Python to the driver: the host is
+# slow, and the GPU is idle between two launches. One launch on a million elements would
+# do the same work for the price of one. Chapter 17 removes most of the cost where
+# launches cannot be merged.
 
 # %% [markdown]
 # ## Measure: threads per block
 #
-# 2^26 elements, one thread each; only the grouping changes. The hardware runs threads
-# in warps of 32, so a block of 1 thread still occupies a whole warp. How fast are
-# blocks of 1 and of 32 threads beside blocks of 256?
+# There are 2^26 elements, with one thread each; only the grouping changes. The hardware
+# runs threads in warps of 32, so even a block of 1 thread occupies a whole warp. How
+# fast are blocks of 1 and of 32 threads, compared with blocks of 256?
 
 # %%
 guess = {"1": None, "32": None}
@@ -631,18 +642,18 @@ grouped.expect("64", at_least=1.6, times="32")  # half as many
 
 # %% [markdown] tags=["solution"]
 # Blocks of 1 thread leave 31 of 32 lanes empty, and yet they are not 32 times slower
-# than blocks of 256 but far worse. Divide the number of blocks by the time, row by
-# row: for 1, 32, 64 and 128 threads you get nearly the same rate. These launches wait
-# for neither lanes nor memory but for the GPU to start blocks. From 256 threads on,
+# than blocks of 256 but far worse. Divide the number of blocks by the time, row by row:
+# for 1, 32, 64 and 128 threads you get nearly the same rate. These launches are waiting
+# neither for lanes nor for memory, but for the GPU to start blocks. From 256 threads up
 # there are few enough of them, and memory is the limit again.
 
 # %% [markdown]
 # ## Measure: how many threads fill a GPU
 #
 # A grid-stride loop gives the right result for any launch, so you can ask how many
-# blocks of 256 threads it takes to get the full speed. One block runs on one
-# multiprocessor (SM); the reference GPU has 132. How fast is one block, beside the
-# n / 256 blocks that give each element its thread?
+# blocks of 256 threads it takes to reach full speed. One block runs on one
+# multiprocessor (SM); the reference GPU has 132 of them. How fast is one block,
+# compared with the n / 256 blocks that give each element a thread of its own?
 
 # %%
 guess = {"1 block": None}
@@ -678,34 +689,36 @@ filled.expect("8 per SM", at_least=2, times="1 per SM")
 filled.expect("8 per SM", at_least=1.1, times="n / 256")
 
 # %% [markdown] tags=["solution"]
-# One block makes 2^26 / 256 = 262,144 laps. Divide its time by that, and you know how
-# long a thread waits for memory in each: some hundreds of nanoseconds. One block on
-# each SM waits just as long, 132 times side by side. Only more threads fill the wait,
-# and eight blocks of 256 are all that an SM of the reference GPU can hold.
+# One block makes 2^26 / 256 = 262,144 laps. Divide its time by that number, and you
+# know how long each lap waits for memory: a few hundred nanoseconds. One block on each
+# SM waits just as long, but 132 of them wait side by side. Only more threads fill the
+# wait, which is called **latency hiding**, and eight blocks of 256 are all that an SM
+# of the reference GPU can hold.
 #
-# They are also faster than one thread per element: the loop's set-up is paid once per
-# thread, and there are far fewer blocks to start.
+# They are also faster than one thread per element. The set-up of the loop is paid for
+# once per thread instead of once per element, and there are far fewer blocks to start.
+# Giving each thread more work in this way is called **thread coarsening**.
 
 # %% [markdown]
 # ## If you want more
 #
-# - Find the size at which the launch and the memory take equally long on your GPU:
-#   from the measured rates by hand first, then by measurement.
-# - Measure the languages with `float64`. Predict the time, and the ratios.
+# - Find the size at which the launch and the memory take equally long on your GPU.
+#   First compute it from the measured rates, then measure it.
+# - Measure the languages with `float64`. Predict the times and the ratios first.
 # - On a GPU, read the compiled kernel:
-#   `print(next(iter(vector_add.inspect_asm().values())))`. Find the guard and the
-#   three accesses to memory.
-# - Let each thread of `vector_add` take four elements, a whole grid apart: load all
-#   eight values first, then store the four sums. How near to `torch.add` do you come?
+#   `print(next(iter(vector_add.inspect_asm().values())))`. Find the guard and the three
+#   accesses to memory.
+# - Let each thread of `vector_add` take four elements, each a whole grid apart. Load
+#   all eight values first, then store the four sums. How close to `torch.add` do you
+#   come?
 #
 # ## What you learned
 #
-# 1. Blocks × threads must cover the elements; blocks come whole, so round up and
-#    guard.
+# 1. Blocks × threads must cover the elements. Blocks come whole, so round up and guard.
 # 2. `i = blockIdx.x * blockDim.x + threadIdx.x`, in every language that has threads.
 # 3. A grid-stride loop makes the result independent of the launch.
-# 4. An elementwise kernel is limited by its bytes, whatever the language.
-# 5. A launch has a price of its own, which small work never earns back.
+# 4. An elementwise kernel is limited by the bytes it moves, whatever the language.
+# 5. Every launch has a fixed cost, and a small piece of work never earns it back.
 
 # %%
 quiz()

@@ -829,9 +829,8 @@ gathered.expect("sorted", at_least=1.5, times="random")
 # %% [markdown] tags=["solution"]
 # Count as before, in bytes for each element. In order: 4 + 4 + 4, half as much again as
 # a copy. Random: 4 + 64 + 4, nine times a copy's 8, and the profiler agrees that 64
-# bytes come from memory for each element. The time is more than that, and a fetch of 32
-# bytes, which halves them, does not change it. Here bytes no longer predict the time,
-# only the least time.
+# bytes come from memory for each element. The time is more than that. Here bytes no
+# longer predict the time, only the least time.
 #
 # What takes the rest? The translation of addresses, perhaps, or the way from L2 to the
 # SMs. Gather as many elements out of smaller tables and out of a larger one: a table of
@@ -898,16 +897,17 @@ if weft.device.find().l2 > 1 << 25 or not weft.GPU:  # smaller ones hold less
     by_table.expect("16 MB", at_least=2.5)
 
 # %% [markdown] tags=["solution"]
-# From 1 GiB to 4 the time hardly changes, so it is not the translation of addresses.
+# From 1 GiB to 4 the time hardly changes, so it is probably not the translation of
+# addresses: the chase in part 5 shows nothing of it either.
 # Out of L2 the same requests take less than a third of it, so it is not the way from
 # there to the SMs. And an eighth of the accesses, each of 32 bytes, take a sixth of the
-# time: what costs is the access. That leaves the *pages* of the memory chips. Each
-# place lies in another, which has to be opened first.
+# time: what costs is the access. That leaves the *pages* of the memory chips: nearly
+# every place lies in another, which would have to be opened first. No counter shows it.
 #
-# Sorting the indices brings the neighbours together again. One place in 8 is wanted, so
-# most bytes still go to waste, but the pages are gone through in order. And random rows
-# of 128 bytes come at a fraction of what random elements cost. If an access has to be
-# random, make it long.
+# Sorting the indices brings the neighbours together again. Only one element in 8 is
+# needed, so most bytes still go to waste, but elements on the same page follow each
+# other. And random rows of 128 bytes come at a fraction of what random elements cost. If
+# an access has to be random, make it long.
 
 # %% [markdown]
 # ## 5 · How long a load takes

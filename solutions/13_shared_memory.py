@@ -3,17 +3,17 @@
 #
 # [Open in Colab](https://colab.research.google.com/github/warp-and-weft/warp-and-weft/blob/main/labs/13_shared_memory.ipynb)
 #
-# **When you are through, you can**
+# **After this lab, you can**
 #
-# - stage data in shared memory, and say where the barrier stands and why;
+# - exchange data through shared memory, and say where the barrier belongs and why;
 # - transpose a matrix of any shape with both its reads and its writes coalesced;
 # - count bank conflicts by hand, and remove them by padding and by swizzling;
-# - compute how many bytes must be on their way to keep the memory busy;
+# - compute how many bytes must be in flight to keep the memory busy;
 # - write, in Python, a transpose that runs at the speed of a copy.
 #
-# **You need** about 90 minutes. No GPU: the exercises run in the simulator, and the
-# measurements then show the rows of the reference GPU. With a GPU: compute
-# capability 7.5 or higher and 1 GB of its memory.
+# **You need** about 90 minutes. You do not need a GPU: the exercises run in the
+# simulator, and the measurements then show the reference GPU's rows. If you use a GPU,
+# it needs compute capability 7.5 or higher and 1 GB of memory.
 
 # %%
 try:
@@ -33,20 +33,20 @@ weft.lab("13_shared_memory")
 # %% [markdown]
 # ## A copy that is not quite a copy
 #
-# A transpose computes nothing. Every element is read once and written once, exactly
-# as in a copy, so it could be as fast as one. Here are the two obvious kernels. The
+# A transpose computes nothing. It reads every element once and writes it once, exactly
+# like a copy, so it could be as fast as one. Here are the two obvious kernels. The
 # first reads along rows and so must write down columns; the second does the reverse.
 #
-# Five words this lab leans on. A **warp** is 32 threads with consecutive
-# `threadIdx.x`, a **lane** a thread's place in it. One load or store of a warp is a
-# **request**. Memory answers in **sectors** of 32 bytes, so 32 lanes on 32
-# neighbouring float32 need four of them: the request is **coalesced**. A **rung** is
-# one kernel of a series that ends, it is hoped, at the speed of the copy.
+# This lab relies on four terms. A **warp** is 32 threads with consecutive
+# `threadIdx.x`, and a **lane** is a thread's position in its warp. One load or store by
+# a warp is a **request**. Memory answers in **sectors** of 32 bytes, so 32 lanes that
+# read 32 neighbouring float32 values need four of them; such a request is
+# **coalesced**.
 #
-# And two dimensions (chapter 6 takes its time over them): these kernels are launched
-# with `kernel[(blocks_x, blocks_y), (32, 32)]`. `cuda.grid(2)` gives x first. x is the
-# one that grows from lane to lane, so it should be the *column*, the last index of an
-# array: hence `col, row = cuda.grid(2)` and `x[row, col]`.
+# The kernels work in two dimensions, which chapter 6 introduces at leisure. They are
+# launched with `kernel[(blocks_x, blocks_y), (32, 32)]`, and `cuda.grid(2)` returns x
+# first. Because x grows from lane to lane, it should be the *column*, the last index of
+# an array. Hence `col, row = cuda.grid(2)` and `x[row, col]`.
 
 # %% tags=["given"]
 @cuda.jit
@@ -68,17 +68,17 @@ def naive_write(x, out):
 
 
 # %% [markdown]
-# By hand first. An 8192 × 8192 matrix of float32 has 268 MB; reading it and writing
-# it once moves 537 MB. That is what a copy moves. Now look at one warp:
+# First by hand. An 8192 × 8192 matrix of float32 has 268 MB; reading it and writing it
+# once moves 537 MB, as a copy does. Now look at one warp:
 #
-# - **along a row**, 32 lanes touch 32 × 4 = 128 bytes that lie together: 4 sectors
-#   of 32 bytes, all of them used;
-# - **down a column**, neighbouring lanes are a whole row apart, 32 KB: 32 sectors, of
-#   each of which 4 bytes are used.
+# - **along a row**, 32 lanes touch 32 × 4 = 128 consecutive bytes: 4 sectors of 32
+#   bytes, all of them used;
+# - **down a column**, neighbouring lanes are a whole row apart, 32 KB: 32 sectors, with
+#   4 bytes used of each.
 #
-# Either kernel does one of each. How fast are they, beside PyTorch's
-# `x.t().contiguous()` (1.0 is PyTorch's speed, 0.5 half of it)? Put your guesses in
-# place of `None`, then run.
+# Each kernel makes one request of each kind. How fast are the two, compared with
+# PyTorch's `x.t().contiguous()` (1.0 is PyTorch's speed, 0.5 half of it)? Put your
+# guesses in place of `None`, then run the cell.
 
 # %%
 guess = {"naive_read": None, "naive_write": None}
@@ -116,39 +116,41 @@ naive.expect("naive_write", at_least=2, times="naive_read")
 naive.expect("copy", at_least=3, times="torch")
 
 # %% [markdown] tags=["solution"]
-# The two move the same bytes, and one is a few times as fast as the other. A scattered
-# read fetches a sector of which 4 bytes are wanted now, but the other 28 stay in the
-# L1 cache for a moment, and the block's next warps find them there. A scattered write
-# goes to L2 in pieces of 4 bytes, each with an address of its own.
+# Both move the same bytes, and yet one is several times as fast as the other. The
+# likely reason is the cache. A scattered read fetches a sector of which 4 bytes are
+# needed now, but the other 28 stay in the L1 cache for a moment, and the block's next
+# warps find them there. A scattered write goes to L2 in pieces of 4 bytes, each with an
+# address of its own.
 #
-# PyTorch is no faster: for a transposed view it uses its general kernel for strided
-# copies, which reads down columns like `naive_write` and computes its addresses by
-# division besides. There is a lot of room up to the copy.
+# PyTorch is no faster. For a transposed view it uses its general kernel for strided
+# copies, which reads down columns like `naive_write` and also computes its addresses
+# with divisions. That leaves a lot of room up to the copy.
 
 # %% [markdown]
 # ## 1 · A tile and a barrier
 #
-# What we want: read along rows **and** write along rows. Somewhere in between, the
-# data has to change hands: a thread must write a value that another thread has read.
+# One of the two kernels is much faster than the other, for a reason that chapter 13
+# explains. But neither is close to the copy. What we want is to read along rows **and**
+# write along rows. Somewhere in between, the data has to change hands: a thread must
+# write a value that another thread has read.
 #
-# Threads of a block can hand values over in **shared memory**, a small and fast memory
-# that each block has to itself. `cuda.shared.array(shape, dtype)` makes an array in
-# it, one for the whole block. It starts out with garbage. (The simulator fills it with
-# NaN, so that garbage is noticed.)
+# The threads of a block can exchange values in **shared memory**, a small, fast memory
+# that each block has to itself. `cuda.shared.array(shape, dtype)` makes an array in it,
+# one for the whole block. It starts out with garbage. (The simulator fills it with NaN,
+# so that the garbage is noticed.)
 #
 # A **barrier**, `cuda.syncthreads()`, is a line that no thread of the block passes
-# before all of them have reached it.
+# until all of them have reached it.
 #
-# Try the two on something small. Turn each stretch of 64 elements round, by a block
-# of 64 threads: every thread puts one element into the tile (that part is there) and
-# takes another one out, no more. The last stretch may be shorter; `count` is its
-# length.
+# Try both on something small. Reverse each run of 64 elements with a block of 64
+# threads. Every thread stores one element in the tile (that part is given) and then
+# loads exactly one other. The last run may be shorter; `count` is its length.
 #
 # ```python
 # reverse_blocks(x, out)    # (n,) -> (n,)  float32
 # ```
 #
-# Stuck? `hint("reverse_blocks")`; there are three hints.
+# Stuck? Run `hint("reverse_blocks")`; there are three hints.
 
 # %% tags=["given"]
 BLOCK = 64
@@ -157,7 +159,7 @@ BLOCK = 64
 # %%
 @cuda.jit
 def reverse_blocks(x, out):
-    """Reverse each BLOCK elements of x, handing them over in shared memory."""
+    """Reverse each run of BLOCK elements of x through shared memory."""
     tile = cuda.shared.array(BLOCK, float32)
     t = cuda.threadIdx.x
     start = cuda.blockIdx.x * BLOCK
@@ -189,37 +191,42 @@ check(
 )
 
 # %% [markdown] tags=["solution"]
-# Thread 0 needs what thread 63 has loaded. Nothing says that thread 63 has done so by
-# then: it is in another warp, which may not have begun. The barrier makes it certain.
+# Thread 0 needs the element that thread 63 has loaded. Nothing guarantees that thread
+# 63 has done so by then: it is in another warp, which may not even have started. The
+# barrier guarantees it.
 #
-# The barrier stands **outside** the `if`. Every thread of the block has to come to it,
-# those without an element too; what happens otherwise is undefined, and "the GPU hangs"
-# and "it works on this one" are both common. So the kernel has two guards, one before
-# the barrier and one after it.
+# The barrier is **outside** the `if`. Every thread of the block that still has work to
+# do must reach it, including those that had nothing to load. If some do not, the
+# behaviour is undefined, and both "the GPU hangs" and "it works on this one" are
+# common. Only a thread that has ended is exempt. Here the threads with `t >= count`
+# have nothing left to do, so a barrier inside the `if` would pass the check with a
+# note, but it is a habit that fails in the next exercise. So write two guards, one
+# before the barrier and one after it.
 
 # %% [markdown]
 # ## 2 · Transpose through a tile
 #
-# The same handing over, in two dimensions. A block of 32 × 32 threads takes a tile of
-# 32 × 32 elements:
+# Now exchange values in two dimensions. A block of 32 × 32 threads takes a tile of 32 ×
+# 32 elements:
 #
-# 1. thread (`tx`, `ty`) reads `x` at the block's place, along rows, into the tile;
-# 2. barrier;
-# 3. the thread takes **another** element out of the tile, the mirrored one, and writes
-#    it to `out`, again along rows.
+# 1. thread (`tx`, `ty`) reads one element of the block's tile of `x`, along rows, and
+#    stores it in the shared tile;
+# 2. all threads wait at the barrier;
+# 3. the thread takes **another** element out of the shared tile, the mirrored one, and
+#    writes it to `out`, again along rows.
 #
-# `tx` is the fast index: threads of a warp have the same `ty` and `tx` from 0 to 31.
-# So `tx` must be the *column* in `x` when you read, and the *column* in `out` when you
-# write. The tile that was in block-row `blockIdx.y` and block-column `blockIdx.x` of
-# `x` belongs, as a whole, in block-row `blockIdx.x` and block-column `blockIdx.y` of
-# `out`.
+# `tx` is the fast index: the threads of a warp have the same `ty`, and `tx` from 0 to
+# 31. So `tx` must be part of the *column* of `x` when you read, and part of the
+# *column* of `out` when you write. The tile in block-row `blockIdx.y` and block-column
+# `blockIdx.x` of `x` belongs, as a whole, in block-row `blockIdx.x` and block-column
+# `blockIdx.y` of `out`.
 #
 # ```python
 # transpose_tiled(x, out)    # (m, n) -> (n, m)  float32
 # ```
 #
-# Shapes are ragged; the check sees to it that each request of a warp is coalesced, and
-# that no thread loads more than 2 elements of `x` (one will do).
+# The shapes are ragged. The check requires every request to be coalesced, and no thread
+# to load more than 2 elements of `x` (one is enough).
 #
 # Stuck? `hint("transpose_tiled")`.
 
@@ -260,30 +267,32 @@ check(
 )
 
 # %% [markdown] tags=["solution"]
-# Two moves make a transpose: the tile as a whole goes to its mirrored place (`blockIdx`
-# swapped), and the tile itself is turned over (`tile[tx, ty]`). `threadIdx` is *not*
-# swapped in the second half; that is the point, the lanes of a warp still run along a
-# row of `out`.
+# A transpose is two moves in one: the tile as a whole goes to its mirrored place
+# (`blockIdx` swapped), and the tile itself is transposed (`tile[tx, ty]`). `threadIdx`
+# is *not* swapped in the second half. That is the point: the lanes of a warp still run
+# along a row of `out`.
 #
-# The guards differ: the first asks `x`, the second `out`. Where the matrix ends in the
-# middle of a tile, a thread may have nothing to read but something to write.
+# The guards differ. The first asks about `x`, the second about `out`. Where the matrix
+# ends in the middle of a tile, a thread may have nothing to read but something to
+# write.
 #
-# The check counts sectors on a matrix of 64 × 96, whose rows begin on boundaries of 128
-# bytes. In one of odd width most requests straddle a boundary and take a fifth sector.
+# The check counts sectors on a matrix of 64 × 96, whose rows begin at multiples of 128
+# bytes. In a matrix of odd width, most requests straddle a boundary and take a fifth
+# sector.
 
 # %% [markdown]
 # ## 3 · Banks
 #
 # Both accesses to global memory are coalesced now. The column has not gone away,
-# though. It has moved into the tile: `tile[tx, ty]` goes down it.
+# though. It has moved into the tile: `tile[tx, ty]` reads down a column.
 #
-# Shared memory has 32 **banks**. Word `w` (4 bytes) lies in bank `w % 32`, and in one
-# pass each bank serves one word. 32 lanes that ask for words in 32 different banks are
-# served in one pass; if *k* of the words lie in one bank, it takes *k* passes. (Lanes
-# that ask for the very same word share it.)
+# Shared memory has 32 **banks**. Word `w` (4 bytes) is in bank `w % 32`, and in one
+# **pass** each bank delivers one word. If 32 lanes ask for words in 32 different banks,
+# they are served in one pass. If *k* of the words are in the same bank, it takes *k*
+# passes: a **bank conflict**. (Lanes that ask for the very same word share it.)
 #
 # In a tile of width 32, element (`row`, `col`) is word `32 * row + col`. Which banks
-# does a column fall into? Count the passes; then change `width`.
+# does a column fall into? Count the passes, then change `width`.
 
 # %%
 def passes(words):
@@ -298,19 +307,19 @@ for width in (32, 34, 36, 40):
     print(f"width {width}: a row takes {along} pass, a column {down}")
 
 # %% [markdown]
-# Find a width with which a column takes one pass as well. Then write the transpose
-# again with such a tile: the columns beyond 32 stay empty, they only move the rows
-# that follow. The check counts the conflicts of your kernel, that is, passes
-# beyond the first, and allows none.
+# Find a width for which a column, too, takes only one pass. Then write the transpose
+# again with such a tile. The columns beyond 32 stay empty; they only shift the rows
+# that follow. The check counts your kernel's conflicts, that is, its passes beyond the
+# first, and allows none.
 #
-# The compiler has to know the shape of a shared array. Write its width as a number, or
+# The compiler has to know the shape of a shared array. Write its width as a number or
 # as the name of a constant; a sum such as `TILE + 2` does not compile on a GPU.
 #
 # ```python
 # transpose_padded(x, out)    # (m, n) -> (n, m)  float32
 # ```
 #
-# Begin with a copy of your kernel from exercise 2. Stuck? `hint("transpose_padded")`.
+# Start from a copy of your kernel from exercise 2. Stuck? `hint("transpose_padded")`.
 
 # %%
 @cuda.jit
@@ -348,24 +357,25 @@ check(
 # In a tile of width 33, element (`row`, `col`) is word `33 * row + col`, in bank
 # `(row + col) % 32`. Along a row, `col` runs through 32 values, so the banks are all
 # different; down a column, `row` does. Any odd width would do. An even one leaves
-# conflicts: 34 gives two lanes to every second bank.
+# conflicts: with 34, two lanes share every second bank.
 #
-# The price is 32 words a tile, 3 per cent, and nothing in instructions.
+# The price is 32 words per tile, 3 per cent, and not a single instruction.
 
 # %% [markdown]
 # ## Look at it
 #
 # `explore` launches a kernel in the simulator and shows, line by line, what its warps
-# ask for. Here is the one of exercise 2, which passed its check: the access that costs
-# most comes first, and the picture shows where its 32 words lie. Put
-# `transpose_padded` in its place, say where the column will go, and run the cell again.
+# request. Here is the kernel from exercise 2, which passed its check. The most
+# expensive access comes first, and the picture shows where its 32 words are. Before you
+# put `transpose_padded` in its place and run the cell again, predict which banks the
+# column will fall into.
 
 # %%
 small = np.ones((TILE, TILE), np.float32)
 explore(transpose_tiled)[1, (TILE, TILE)](small, np.zeros_like(small))
 
 # %% [markdown] tags=["solution"]
-# Padded, the column is a diagonal across the banks:
+# With padding, the column becomes a diagonal across the banks:
 
 # %% tags=["solution"]
 explore(transpose_padded)[1, (TILE, TILE)](small, np.zeros_like(small))
@@ -373,17 +383,17 @@ explore(transpose_padded)[1, (TILE, TILE)](small, np.zeros_like(small))
 # %% [markdown]
 # ## Measure: what did the conflicts cost?
 #
-# By hand: 2^26 elements are 2^21 = 2.1 million requests to write into tiles, and as
-# many to read from them. With conflicts a request that reads takes 32 passes, so
-# together (1 + 32) × 2.1 million = 69 million passes. An H200 has 132 SMs, each of
-# which can do one pass in a clock cycle, at up to 1.98 GHz:
+# By hand: 2^26 elements are 2^21 = 2.1 million requests to store them in tiles, and as
+# many to load them again. With conflicts, each load takes 32 passes, so the total is (1
+# + 32) × 2.1 million = 69 million passes. An H200 has 132 SMs, each of which can do one
+# pass per clock cycle, at up to 1.98 GHz:
 #
 # 69 million / 132 / 1.98 GHz = **265 µs**
 #
-# Without conflicts it is 2 × 2.1 million passes: 16 µs. Compare that with what a copy
-# of the same bytes takes (the first table). How fast is either kernel, then, beside
-# PyTorch? One more: a kernel that merely **copies**, in the same style, one element
-# a thread, without a tile. How close to `copy_` does it get?
+# Without conflicts there are 2 × 2.1 million passes: 16 µs. Compare both with the time
+# of a copy in the first table. How fast are the two kernels, then, compared with
+# PyTorch? And one more: a kernel that merely **copies**, in the same style, one element
+# per thread, without a tile. How close to `copy_` does it get?
 
 # %%
 guess = {
@@ -396,7 +406,7 @@ guess = {
 
 @cuda.jit
 def copy_kernel(x, out):
-    """Copy x into out, one element a thread."""
+    """Copy x into out, one element per thread."""
     col, row = cuda.grid(2)
 
     if row < x.shape[0] and col < x.shape[1]:
@@ -427,26 +437,31 @@ one_tile.expect("copy kernel", at_least=1.3, times="padded")
 one_tile.expect("copy", at_least=1.3, times="copy kernel")
 
 # %% [markdown] tags=["solution"]
-# Padding pays, as the arithmetic said it must: with conflicts, shared memory alone
-# needs twice the time of the whole copy. Yet even without them the transpose is far
+# Padding pays off, as the calculation said it must: with conflicts, shared memory alone
+# needs twice as long as the whole copy. But even without them, the transpose is far
 # from the copy, and behind the naive kernel that writes along rows. Both accesses are
-# coalesced, no bank has a conflict; what is wrong?
+# coalesced, and no bank has a conflict. What is still wrong?
 #
-# The last row tells. A kernel with nothing to transpose, one element a thread, is also
-# far from `copy_`. Patterns are not the trouble any more. The trouble is one element
-# a thread.
+# The last row gives it away. A kernel with nothing to transpose, one element per
+# thread, is far from `copy_` too. So access patterns are no longer the problem. One
+# element per thread is.
 
 # %% [markdown]
 # ## Measure: how long does a load take?
 #
-# One thread, 1000 loads, each of which needs the result of the one before it for its
-# address. They cannot overlap, so a thousandth of the time is the **latency** of one
-# load from memory. In nanoseconds, what do you think? (An instruction takes a few.)
+# On the reference GPU, `padded` is still slower than `naive_write`, and even
+# `copy kernel`, which has nothing to transpose, is far from `copy`. So access patterns
+# are not the whole story. The next measurement leads to the rest of it.
+#
+# One thread makes 1000 loads, each of which needs the result of the one before it for
+# its address. They cannot overlap, so a thousandth of the time is the **latency** of
+# one load from memory. How many nanoseconds do you expect? (An instruction takes a
+# few.)
 
 # %%
 @cuda.jit
 def chase(link, end):
-    """Follow 1000 links, one after the other."""
+    """Follow 1000 links, each found by loading the one before."""
     i = int32(0)
     for _ in range(1000):
         i = link[i]
@@ -455,7 +470,7 @@ def chase(link, end):
 
 if weft.GPU:
     places = torch.arange(1 << 26, dtype=torch.int32, device="cuda")
-    link = (places + 65600) % (1 << 26)  # on to the next place, 262 KB away
+    link = (places + 65600) % (1 << 26)  # each link leads 262 KB further on
     end = torch.zeros(1, dtype=torch.int32, device="cuda")
     d_link, d_end = cuda.as_cuda_array(link), cuda.as_cuda_array(end)
 
@@ -466,53 +481,56 @@ latency = bench.compare(
 latency
 
 # %% [markdown]
-# Now **Little's law**: what is on its way = rate × time on the way. To read at a
-# certain rate, that many bytes must have been asked for and not have arrived yet.
+# Now apply **Little's law**: bytes in flight = rate × latency. To read at a certain
+# rate, a kernel must always have that many bytes requested but not yet delivered.
 #
-# How many bytes can a kernel have on their way? An SM of an H200 holds 2048 threads.
-# If each waits for one float32, that is 8 KB, and only while all of them wait: a
-# thread that computes an address, stands at a barrier, or writes asks for nothing.
+# How many bytes can a kernel have in flight? An SM of an H200 holds 2048 threads. If
+# each of them waits for one float32, that is 8 KB, but only while all of them wait. A
+# thread that is starting, computing an address, waiting at a barrier or storing has
+# nothing in flight. So compare the two numbers below with care: one float32 per thread
+# is enough only if most of the threads are waiting for memory at any moment.
 
 # %%
 seconds = latency["one thread"].ms / 1000 / 1000
 rate = naive["copy"].rate / 2  # half of a copy's bytes are read
 sms = weft.device.find().sms or 132
 
-print(f"one load takes       {seconds * 1e9:6.0f} ns")
-print(f"a copy reads         {rate / 1e12:6.2f} TB/s")
-print(f"so on their way are  {seconds * rate / sms / 1e3:6.1f} KB to each SM")
-print("one float32 a thread    8.2 KB, if all 2048 threads wait at once")
+print(f"one load takes        {seconds * 1e9:6.0f} ns")
+print(f"a copy reads          {rate / 1e12:6.2f} TB/s")
+print(f"so each SM must have  {seconds * rate / sms / 1e3:6.1f} KB in flight")
+print("one float32 per thread   8.2 KB, if all 2048 threads wait at once")
 
 # %% tags=["solution"]
 kept = one_tile["padded"].rate / 2 * seconds / sms
-print(f"padded keeps         {kept / 1e3:6.1f} KB on their way to each SM")
+print(f"padded keeps          {kept / 1e3:6.1f} KB in flight per SM")
 
 # %% [markdown] tags=["solution"]
-# 8 KB would do, if all 2048 threads were waiting for a load all of the time. From the
-# rate of `padded`, Little's law tells how many bytes really were on their way: a
-# fraction. A thread spends most of its life otherwise. It is started, computes a row
-# and a column in 64 bits, loads, stands at the barrier until the last of 1024 threads
-# is there, computes again, stores. Only two such blocks fit on an SM, so while one
-# stores there is a single other one that could load.
+# 8 KB would be enough if all 2048 threads were waiting for a load all the time. From
+# the rate of `padded`, Little's law tells us how many bytes really were in flight: a
+# fraction of that. A thread spends most of its life doing other things. It starts,
+# computes a row and a column in 64 bits, loads, waits at the barrier for the last of
+# 1024 threads, computes again, and stores. Only two such blocks fit on an SM, so while
+# one of them is storing, only one other is there to load.
 #
-# Two cures, and they go together. Let a thread ask for more before it waits; and let it
-# be worth its overhead by doing several elements.
+# There are two remedies, and they work together. Let each thread request more before it
+# waits. And give it several elements, so that its overhead is spread over more work,
+# which is called **thread coarsening**.
 
 # %% [markdown]
-# ## 4 · Four loads a thread
+# ## 4 · Four loads per thread
 #
-# A tile of 32 × 32 again, but only 32 × 8 threads. Each looks after four elements, 8
-# rows apart: rows `ty`, `ty + 8`, `ty + 16` and `ty + 24` of the tile. It loads four,
-# waits at the barrier once, and stores four.
+# The tile is 32 × 32 again, but now there are only 32 × 8 threads. Each handles four
+# elements, 8 rows apart: rows `ty`, `ty + 8`, `ty + 16` and `ty + 24` of the tile. It
+# loads all four, waits at the barrier once, and stores all four.
 #
-# For the four loads to be on their way together, the compiler has to be able to put
-# them one behind the other, with nothing between them. Two things help:
+# For the four loads to be in flight together, the compiler must be able to issue them
+# one after the other, with nothing in between. Two things help:
 #
 # - a loop whose length it knows: `for j in range(0, TILE, ROWS)`;
-# - no `if` round the load. At the edge, **clamp** the index instead: a thread that has
-#   nothing to read reads the last row, or the last column, once more, and that cell of
-#   the tile is never asked for. (The store keeps its guard: a load too many does no
-#   harm, a store too many might.)
+# - no `if` around the load. At the edge, **clamp** the index instead: a thread that has
+#   nothing to read reads the last row, or the last column, once more, into an element
+#   of the tile that is never used. (The store keeps its guard: one load too many does
+#   no harm, but one store too many could.)
 #
 # ```python
 # transpose_rows(x, out)    # (m, n) -> (n, m)  float32; block (32, 8)
@@ -522,13 +540,13 @@ print(f"padded keeps         {kept / 1e3:6.1f} KB on their way to each SM")
 
 # %% tags=["given"]
 ROWS = 8
-PADDED = TILE + 1  # a name, since a shape in a kernel cannot be a sum
+PADDED = TILE + 1  # a kernel takes a name for a shape, but no sum of names
 
 
 # %%
 @cuda.jit
 def transpose_rows(x, out):
-    """Transpose x (m, n) into out (n, m), four elements a thread."""
+    """Transpose x (m, n) into out (n, m), four elements per thread."""
     tile = cuda.shared.array((TILE, PADDED), float32)
     tx, ty = cuda.threadIdx.x, cuda.threadIdx.y
     top = cuda.blockIdx.y * TILE  # first row in x, first column in out
@@ -561,25 +579,27 @@ check(
 )
 
 # %% [markdown] tags=["solution"]
-# One barrier for the whole tile, not one per row: all four loads come before it, all
-# four stores after it. Eight blocks of 256 threads fit on an SM, 2048 threads as
-# before, but each has four loads on their way: 32 KB. And what a thread computes once
-# (`left`, `top`, the clamped column, most of the addresses) serves four elements.
+# There is one barrier for the whole tile, not one per row: all four loads come before
+# it, and all four stores after it. Eight blocks of 256 threads fit on an SM. That is
+# 2048 threads as before, but each now has four loads in flight: 32 KB. And whatever a
+# thread computes once (`left`, `top`, the clamped column, most of the addresses) now
+# serves four elements.
 #
-# With `if` round the load the kernel is right too, and slower. Machine code shows why:
-# each load is then followed by its store to the tile, which waits for it, before the
-# next load begins. Without the `if` there are four loads, and then four stores.
+# With an `if` around the load, the kernel is also right, but slower. The machine code
+# shows why: each load is then followed by its store to the tile, which waits for it,
+# before the next load is issued. Without the `if`, there are four loads and then four
+# stores.
 
 # %% [markdown]
 # ## 5 · Swizzle
 #
-# Padding has a weakness. With a width of 33, rows begin at words 0, 33, 66, …, and a
-# row's address is a multiple of 16 bytes only in every fourth of them. Accesses of 16
-# bytes, which you will want in the next exercise, need addresses that are.
+# Padding has a weakness. With a width of 33, rows begin at words 0, 33, 66, …, and only
+# every fourth row begins at a multiple of 16 bytes. Accesses of 16 bytes, which you
+# will want in the next exercise, need such addresses.
 #
-# The alternative is to leave the width at 32, and to **permute each row by its own
-# number**: element (`row`, `col`) is kept in column `col ^ row`, where `^` is the
-# bitwise exclusive or. For a tile of 4 × 4:
+# The alternative is to keep the width at 32 and **permute each row by its own number**:
+# element (`row`, `col`) is kept in column `col ^ row`, where `^` is the bitwise
+# exclusive or. For a tile of 4 × 4:
 #
 # | row | column 0 | 1 | 2 | 3 |
 # | --- | --- | --- | --- | --- |
@@ -588,10 +608,10 @@ check(
 # | 2 | c2 | c3 | c0 | c1 |
 # | 3 | d3 | d2 | d1 | d0 |
 #
-# Every row holds its own elements in another order. The elements 0, `a0 b0 c0 d0`, are
-# in four different columns now, and so are the elements 1. This is called a
-# **swizzle**. Since `(col ^ row) ^ row == col`, whoever knows the rule finds everything
-# again.
+# Every row holds its own elements in another order. The elements of column 0,
+# `a0 b0 c0 d0`, are now in four different columns, and so are those of column 1. This
+# is called a **swizzle**. Because `(col ^ row) ^ row == col`, the same rule finds every
+# element again.
 #
 # Write the transpose of exercise 2 once more, with a swizzled tile of width 32.
 #
@@ -634,39 +654,44 @@ check(
 )
 
 # %% [markdown] tags=["solution"]
-# Writing: the row `ty` is the same for a whole warp, and `tx ^ ty` runs through all 32
-# columns as `tx` does, in another order. Reading element (`tx`, `ty`): it is kept in
-# column `ty ^ tx`, which for a fixed `ty` takes each value once as well. Either way
-# the width is a multiple of 32, so the column is the bank.
+# On the way in, the row `ty` is the same for a whole warp, and `tx ^ ty` runs through
+# all 32 columns, as `tx` does, in another order. On the way out, element (`tx`, `ty`)
+# is kept in column `ty ^ tx`, which also takes each value once for a fixed `ty`. In
+# both cases the width is a multiple of 32, so the column is the bank.
 #
-# It costs one instruction, and no memory. It is the same idea that CuTe's layouts and
-# Hopper's copy engine offer ready-made; you will meet it there again, in chapters 20
-# and 22.
+# A swizzle costs one instruction and no memory. CuTe's layouts and Hopper's copy engine
+# offer the same idea ready-made, and you will meet it there again in chapters 20 and
+# 22.
 
 # %% [markdown]
-# ## 6 · Stretch: the fastest rung
+# ## 6 · Stretch: the fastest kernel
 #
-# Sixteen elements a thread, and nothing but 128-bit accesses. Think of the matrix as
-# made of small squares of 4 × 4. A block of 16 × 16 threads takes a tile of 16 × 16
-# squares, 64 × 64 elements, and each thread one square:
+# This kernel handles sixteen elements per thread, and makes nothing but 128-bit
+# accesses. Think of the matrix as made of small squares of 4 × 4. A block of 16 × 16
+# threads takes a tile of 16 × 16 squares, that is, 64 × 64 elements, and each thread
+# takes one square:
 #
-# 1. four `load4`, one for each row of its square. `load4(x, (row, col))` reads four
-#    floats in one instruction and returns them as a tuple;
-# 2. turn the square over. That needs no instruction: *column* `i` of the square is
-#    `a[i], b[i], c[i], d[i]`, and you name it so when you store it;
-# 3. put the square into the tile **already turned over**, at square-row `tx` and
-#    square-column `ty`, with four `store4(tile, (row, col), a, b, c, d)`;
-# 4. barrier; then take out square (`ty`, `tx`), four `load4`, and write it to `out`,
-#    four `store4`.
+# 1. It makes four `load4`, one for each row of its square (given).
+#    `load4(x, (row, col))` reads four floats in one instruction and returns them as a
+#    tuple.
+# 2. It transposes the square. That needs no instruction: *column* `i` of the square is
+#    `a[i], b[i], c[i], d[i]`, and naming the values in this order when you store them
+#    is enough.
+# 3. It puts the square into the tile **already transposed**, at square-row `tx` and
+#    square-column `ty`, with four `store4(tile, (row, col), a, b, c, d)`.
+# 4. After the barrier, it takes out square (`ty`, `tx`) with four `load4`, and writes
+#    it to `out` with four `store4`.
 #
 # The tile is 64 wide, so squares above one another fall into the same banks, and
-# padding by one would break the 16-byte boundaries. Swizzle the squares: the square in
-# square-row `r`, square-column `c` is kept in square-column `c ^ r`. For both steps
-# that is `tx ^ ty`, so the column is `swizzled` below.
+# padding by one word would break the 16-byte boundaries. So swizzle the squares: the
+# square in square-row `r` and square-column `c` is kept in square-column `c ^ r`. In
+# both step 3 and step 4 that is `tx ^ ty`, and its first column is the variable
+# `swizzled` below.
 #
 # Here `m` and `n` are multiples of 64, and all indices are `int32`, which saves
-# registers. Note which of `blockIdx.x` and `.y` is `top`: blocks that follow one
-# another go down `x`, so they *write* next to one another.
+# registers. Note which of `blockIdx.x` and `.y` is used for `top`: consecutive blocks
+# go down `x`, so they *write* next to one another. The check allows 16 sectors per
+# request, because 32 lanes × 16 bytes are 512 bytes.
 #
 # ```python
 # transpose_fast(x, out)    # (m, n) -> (n, m)  float32; block (16, 16)
@@ -681,7 +706,7 @@ WIDE = 64
 # %%
 @cuda.jit
 def transpose_fast(x, out):
-    """Transpose x (m, n) into out (n, m), a square of 4 x 4 a thread."""
+    """Transpose x (m, n) into out (n, m), a square of 4 x 4 per thread."""
     tile = cuda.shared.array((WIDE, WIDE), float32)
     tx, ty = int32(cuda.threadIdx.x), int32(cuda.threadIdx.y)
     top = int32(cuda.blockIdx.x * WIDE)
@@ -723,31 +748,31 @@ check(
 )
 
 # %% [markdown] tags=["solution"]
-# Line by line. The four loads are independent and come first, 64 bytes a thread. In one
-# of them, 16 threads with the same `ty` read 16 × 16 = 256 bytes in a row, and a warp
-# holds two such groups: 16 sectors, all used.
+# Take it line by line. The four loads are independent and come first, 64 bytes per
+# thread. In each of them, 16 threads with the same `ty` read 16 × 16 = 256 consecutive
+# bytes, and a warp has two such groups: 16 sectors, all used.
 #
-# The `store4` into the tile writes column `i` of the square as a row. Shared memory
-# delivers 128 bytes in a pass, so a request of 16 bytes a lane goes by quarters of a
-# warp: 8 lanes, `tx` = 0…7 or 8…15. Their rows are 4 × 64 words apart, so without the
-# swizzle all eight would want the same four banks. `tx ^ ty` is different for each of
-# the eight, even modulo 8, so between them they use all 32 banks. The loads after the
-# barrier run along `tx` and are as good.
+# Each `store4` into the tile writes a column `i` of the square as a row. Shared memory
+# delivers 128 bytes per pass, so a request of 16 bytes per lane is served a quarter of
+# a warp at a time: 8 lanes, with `tx` = 0…7 or 8…15. Their rows are 4 × 64 words apart,
+# so without the swizzle all eight would need the same four banks. `tx ^ ty` is
+# different for each of the eight, even modulo 8, so between them they use all 32 banks.
+# The loads after the barrier run along `tx` and are just as good.
 #
-# A loop over the elements of a tuple, `a[i]`, is fine in a kernel as long as the
-# compiler can unroll it: no trace of it is left in the machine code.
+# Indexing a tuple in a loop, `a[i]`, is fine in a kernel as long as the compiler can
+# unroll the loop: it leaves no trace in the machine code.
 #
-# Why not pad by 4, which keeps the boundaries? Then rows are 68 words apart, squares
-# 4 × 68 = 272, and 272 % 32 = 16: eight lanes fall on two groups of four banks, and it
-# takes four passes in place of one. No padding by a multiple of 4 does better, since
-# squares are four rows apart.
+# Why not pad by 4, which keeps the boundaries? Then rows are 68 words apart and squares
+# 4 × 68 = 272, and 272 % 32 = 16. The eight lanes fall on two groups of four banks, and
+# it takes four passes instead of one. No padding by a multiple of 4 does better,
+# because squares are four rows apart.
 
 # %% [markdown]
-# ## Measure: the ladder
+# ## Measure: every kernel so far
 #
-# All rungs in one table. How close to the copy does the last one come? Write your
-# guesses as multiples of PyTorch's speed. A kernel that you have not written yet does
-# nothing, quickly: leave it out of your conclusions.
+# Here are all the kernels in one table. How close to the copy does the last one come?
+# Write your guesses as multiples of PyTorch's speed. A kernel that you have not written
+# yet does nothing, very quickly, so leave it out of your conclusions.
 
 # %%
 guess = {"padded": None, "swizzled": None, "rows": None, "fast": None}
@@ -782,16 +807,17 @@ ladder.expect("fast", at_least=3, times="torch")
 ladder.expect("fast", ceiling=0.92)
 
 # %% [markdown] tags=["solution"]
-# Swizzled and padded are the same speed: both have no conflicts, and both have one
-# element a thread. What brings the transpose up to the copy is more bytes on their way
-# for each thread and fewer instructions for each byte, once the patterns are right.
+# `swizzled` and `padded` are about equally fast: neither has conflicts, and both handle
+# one element per thread. Once the access patterns are right, what takes the transpose
+# up to the copy is more bytes in flight per thread and fewer instructions per byte.
 
 # %% [markdown]
-# ## Measure: the shape that does not divide
+# ## Measure: a shape that does not divide
 #
-# 8191 × 8193: no tile is whole at the edges, and hardly a row begins on a boundary of
-# 128 bytes, or even of 16. `transpose_fast` cannot run. What a library does is to
-# choose: the fast kernel where the shape allows it, a general one elsewhere.
+# In a matrix of 8191 × 8193, no tile at the edge is whole, and hardly any row begins at
+# a multiple of 128 bytes, or even of 16. `transpose_fast` cannot run. Libraries choose
+# in such cases: the fast kernel where the shape allows it, and a general kernel
+# otherwise.
 
 # %%
 def transpose(x, out):
@@ -834,12 +860,12 @@ odd.expect("ours", at_least=1.5, times="torch")
 # ## What each idea is worth
 #
 # Take one idea at a time out of a good kernel, and measure. First out of `rows`: the
-# padding, the clamped loads.
+# padding, and the clamped loads.
 
 # %% tags=["solution"]
 @cuda.jit
 def rows_guarded(x, out):
-    """transpose_rows with a guard round each load."""
+    """transpose_rows with a guard around each load."""
     tile = cuda.shared.array((TILE, PADDED), float32)
     tx, ty = cuda.threadIdx.x, cuda.threadIdx.y
     top, left = cuda.blockIdx.y * TILE, cuda.blockIdx.x * TILE
@@ -892,15 +918,16 @@ without.expect("rows", at_least=1.4, times="no padding")
 without
 
 # %% [markdown] tags=["solution"]
-# Padding is worth more here than it was between `tiled` and `padded`: as long as
-# something else was slow, too, conflicts hid behind it. The same repair is worth
-# different amounts in different kernels, so measure again after each.
+# As a ratio, padding is worth more here than between `tiled` and `padded`. In time it
+# is worth less, because more of the conflicts overlap with waiting for global memory.
+# The same fix is worth different amounts in different kernels, so measure again after
+# each one.
 #
 # Now out of `fast`: the swizzle, and the order of the blocks.
 
 # %% tags=["solution"]
 def fast_without(swizzle, down):
-    """Return transpose_fast with an idea left out."""
+    """Return transpose_fast with one idea left out."""
 
     @cuda.jit
     def kernel(x, out):
@@ -954,40 +981,42 @@ fast_less
 
 # %% [markdown] tags=["solution"]
 # The order of the blocks is worth a few per cent. The swizzle is worth next to nothing,
-# and arithmetic says why. Without it, each of 2^19 `store4` requests takes 32 passes in
-# place of 4; with the loads that makes 36 × 2^19 = 19 million passes, at 132 a cycle
-# 72 µs. That is less than the copy takes. Shared memory works while global memory is
-# being waited for, and a conflict costs time only where shared memory is what
-# everything waits for, as in `tiled` with its 265 µs.
+# and a calculation shows why. Without it, each of 2^19 `store4` requests takes 32
+# passes instead of 4. Together with the loads that makes 36 × 2^19 = 19 million passes,
+# which at 132 per cycle take 72 µs. That is less than the copy takes, and shared memory
+# can work while the kernel waits for global memory. A conflict costs time only where
+# shared memory is what everything else waits for, as in `rows` without padding, where
+# the passes take 265 µs.
 #
-# We keep the swizzle: it is free, and on a GPU with more bandwidth per SM, or in a
-# kernel that uses its tile more than once, the 72 µs would show.
+# We keep the swizzle. It costs next to nothing, and the 72 µs would show on a GPU with
+# more bandwidth per SM, or in a kernel that uses its tile more than once.
 
 # %% [markdown]
 # ## If you want more
 #
-# - No shared memory at all: launch `naive_read` with blocks of 8 × 32 threads and
-#   measure. A warp then covers 4 rows and 8 columns. Why is it so much better than
-#   32 × 8? What has a sector to do with it?
-# - Turn squares of 4 × 4 over in registers and write them straight to `out`, with no
+# - Use no shared memory at all: launch `naive_read` with blocks of 8 × 32 threads and
+#   measure. A warp then covers 4 rows and 8 columns. Why is it so much better than 32 ×
+#   8? What has a sector to do with it?
+# - Transpose squares of 4 × 4 in registers and write them straight to `out`, with no
 #   tile. Predict the sectors per request first.
-# - Let `transpose_fast` take all shapes whose rows begin on 16-byte boundaries.
-# - Transpose in place, for a square matrix: a block takes two mirrored tiles.
-# - `float64`: which bank does element (`row`, `col`) fall into, how wide must the tile
-#   be, and what does `transpose_rows` reach?
+# - Let `transpose_fast` accept every shape whose rows begin at multiples of 16 bytes.
+# - Transpose a square matrix in place: a block takes two mirrored tiles.
+# - Use `float64`. Which bank does element (`row`, `col`) fall into, how wide must the
+#   tile be, and how fast is `transpose_rows`?
 #
 # ## What you learned
 #
-# 1. Shared memory lets threads of a block hand values over, so that both sides of a
-#    permutation can be coalesced.
-# 2. Between a write and another thread's read stands a barrier, and every thread of
-#    the block comes to it.
-# 3. 32 banks: a request takes as many passes as one bank has different words to serve.
-#    Pad the rows, or swizzle them where alignment matters.
-# 4. Bytes on their way = rate × latency. One float32 a thread is too little; give a
-#    thread several independent loads, without `if`, and wide ones.
-# 5. A conflict, like any cost, counts only if it is what everything waits for. Do the
-#    sum, measure, and measure again after each repair.
+# 1. Shared memory lets the threads of a block exchange values, so that a permutation
+#    can be coalesced on both sides.
+# 2. Between a write and another thread's read there must be a barrier, and every thread
+#    of the block must reach it.
+# 3. There are 32 banks, and a request takes as many passes as its busiest bank has
+#    different words to deliver. Pad the rows, or swizzle them where alignment matters.
+# 4. Bytes in flight = rate × latency. One float32 per thread is too little unless
+#    nearly all threads are waiting. Give each thread several independent loads, without
+#    an `if`, and wide ones.
+# 5. A conflict, like any cost, matters only if it is what everything else waits for.
+#    Calculate, measure, and measure again after each fix.
 
 # %%
 quiz()

@@ -505,9 +505,10 @@ one_each.expect("torch.sum", at_least=2.5, times="shuffle")
 # its place the kernel is half as fast again (further down). Most of the rest are there
 # because warps come along of which most lanes only watch.
 #
-# `packed` against `sequential`: nearly the same instructions, and the bank conflicts on
-# top cost a few per cent. Conflicts there are many, but each step has half the lanes of
-# the one before, and the warps of seven other blocks fill the gaps.
+# `packed` executes a few per cent more instructions than `sequential` and takes as many
+# per cent more time, so its bank conflicts may cost nothing. There are many conflicts,
+# but each step has half the lanes of the one before, and the warps of seven other blocks
+# fill the gaps.
 #
 # And `shuffle`? 65 instructions would take 0.52 ms; it takes longer. Fewer instructions
 # will not help any more. What would?

@@ -180,14 +180,14 @@ def test_numbers_are_those_of_the_counters(
             pattern = {"same": "one cell"}.get(case["pattern"], case["pattern"])
             choose(banks, "The warp reads", pattern)
             choose(banks, "The tile is", case["layout"])
-            choose(banks, "Bytes an element", str(case["size"]))
+            choose(banks, "Bytes per element", str(case["size"]))
             slide(banks, "which one", case["at"])
             seen = list(numbers(banks).values())
             assert seen[0] == str(case["passes"]), case["name"]
             assert seen[2] == str(case["conflicts"]), case["name"]
             continue
         choose(access, "Data", layouts[case["kind"]])
-        choose(access, "Bytes an element", str(case["size"]))
+        choose(access, "Bytes per element", str(case["size"]))
         if case["kind"] == "array":
             slide(access, "offset", case["offset"])
             slide(access, "stride", case["stride"])
@@ -265,14 +265,14 @@ def test_the_roofline_is_dragged(open_page: Callable, bench: Callable) -> None:
     url = bench("roof", [("roofline", {"intensity": 1})], "light")
     page = opened(open_page, url, 1).page
     figure = page.locator(".weft-figure")
-    assert "Memory is in the way" in figure.locator(".said").inner_text()
+    assert "Memory is the limit" in figure.locator(".said").inner_text()
     box = figure.locator("svg").bounding_box()
     page.mouse.move(box["x"] + box["width"] / 2, box["y"] + 150)
     page.mouse.down()
     page.mouse.move(box["x"] + 0.9 * box["width"], box["y"] + 150, steps=3)
     page.mouse.up()
-    assert "Arithmetic is in the way" in figure.locator(".said").inner_text()
-    assert numbers(figure)["of the arithmetic"] == "100 %"
+    assert "Arithmetic is the limit" in figure.locator(".said").inner_text()
+    assert numbers(figure)["of peak arithmetic"] == "100 %"
 
 
 @pytest.mark.parametrize("name", PAGES)

@@ -1,4 +1,4 @@
-// A tile in shared memory, as it is written and as it lies in the 32 banks.
+// A tile in shared memory, as a kernel indexes it and as it is laid out in the 32 banks.
 
 import { counted, figure, h, hatch, number, picture, rect, s, text } from "./figure.js";
 import {
@@ -77,7 +77,7 @@ function rowsOf({ size, layout, addresses }, words) {
   return hit.at(-1) < ROWS + 1 ? upTo(Math.max(hit.at(-1) + 1, 4)) : hit;
 }
 
-/** Under each bank, how many words it has to serve; the busiest are marked. */
+/** Under each bank, how many words it has to deliver; the busiest are marked. */
 function queues(x, y, side, parts) {
   const cell = side / BANKS;
   const most = Math.max(...parts.map((banks) => Math.max(...banks)));
@@ -133,18 +133,18 @@ export function draw(state, width) {
   const under = y + memory + 14;
   children.push(text(left, under, "bank 0", "soft"));
   children.push(text(left + side, under, "31", "soft end"));
-  children.push(text(left + side / 2, under, "words to serve", "soft mid"));
+  children.push(text(left + side / 2, under, "words to deliver", "soft mid"));
   children.push(...queues(left, under + 7, side, parts));
 
   const conflicts = taken - fewest;
   const said =
     conflicts > 0
-      ? `The busiest bank has ${counted(busiest, "word")} to serve` +
+      ? `The busiest bank has ${counted(busiest, "word")} to deliver` +
         `${parts.length > 1 ? ", in each part of the request" : ""}: ` +
-        `${counted(taken, "pass", "passes")}, where ${number(fewest)} would do.`
+        `${counted(taken, "pass", "passes")}, where ${number(fewest)} would be enough.`
       : new Set(addresses).size === 1
-        ? "All lanes want the same word. It is read once and given to all of them."
-        : `No bank is asked twice in a pass. ${fewest > 1 ? `${number(fewest)} passes are the fewest: a pass moves 128 bytes.` : "One pass serves the whole warp."}`;
+        ? "All lanes ask for the same word. It is read once and sent to all of them."
+        : `No bank is asked twice in a pass. ${fewest > 1 ? `A pass moves 128 bytes, so ${number(fewest)} passes are the minimum.` : "One pass serves the whole warp."}`;
   return {
     code: state.code ?? [
       h("span", {}, "Each lane reads "),
@@ -158,7 +158,7 @@ export function draw(state, width) {
     picture: picture(width, foot + 54, children),
     numbers: [
       [number(taken), taken === 1 ? "pass" : "passes", conflicts > 0 && "bad"],
-      [number(fewest), "would do"],
+      [number(fewest), "at best"],
       [number(conflicts), "conflicts", conflicts > 0 && "bad"],
     ],
     said,
@@ -193,7 +193,7 @@ export default figure({
     {
       kind: "choice",
       key: "size",
-      label: "Bytes an element",
+      label: "Bytes per element",
       options: [4, 8, 16].map((size) => [size, String(size)]),
     },
     {

@@ -142,24 +142,24 @@ function words(state, now) {
   const garbage = results.findIndex((r) => r === "garbage");
   if (garbage >= 0)
     return (
-      `Warp ${garbage} has read the half that warp ${1 - garbage} writes, and it was not ` +
-      "written yet. Garbage is in out."
+      `Warp ${garbage} has read the half of the tile that warp ${1 - garbage} writes, before it ` +
+      "was written. So out now holds garbage."
     );
   if (hazards.length)
     return (
-      "The result is right, by luck: nothing made the reader wait for the writer. A read " +
-      "and a write in the same epoch, by different warps, are a race in any order."
+      "The result is right, but only by luck: nothing made the reader wait for the writer. " +
+      "A read and a write by different warps in the same epoch are a race, in either order."
     );
   const waiting = waits.findIndex(Boolean);
   if (waiting >= 0)
     return `Warp ${waiting} has arrived at the barrier and waits there for warp ${1 - waiting}.`;
   if (now.at.every((line) => line === 3))
-    return "All writes lie in epoch 0, all reads in epoch 1. In whatever order you step, out is right.";
+    return "All writes are in epoch 0 and all reads in epoch 1, so out is right in whatever order you step.";
   if (now.epoch[0] > 0)
-    return "All have arrived: the barrier opens, and epoch 1 begins. The whole tile is written.";
+    return "Both warps have arrived, so the barrier opens and epoch 1 begins. The whole tile is written.";
   if (!events.length)
-    return "Block of 64 threads, two warps. Which warp goes first is not yours to decide on a GPU. Here it is.";
-  return "Each warp has written its own half, or will. It reads the other's half.";
+    return "A block of 64 threads is two warps. On a GPU you cannot decide which of them goes first. Here you can.";
+  return "Each warp writes its own half of the tile and reads the other's.";
 }
 
 function draw(state, width) {

@@ -1,4 +1,4 @@
-// A grid of blocks of threads over an array: who looks after which element.
+// A grid of blocks of threads over an array: which thread handles which element.
 
 import { counted, figure, h, hatch, picture, rect, s, text } from "./figure.js";
 import { WARP } from "./counting.js";
@@ -165,10 +165,10 @@ function draw(state, width) {
   const surplus = threads - covered;
   const missed = elements - covered;
   const who = `Lane ${lane} of warp ${warp} in its block.`;
-  let said = `${who} ${surplus ? `The guard sends ${counted(surplus, "thread")} home.` : "No thread is left over."}`;
+  let said = `${who} ${surplus ? `The guard stops ${counted(surplus, "thread")}.` : "No thread is left without an element."}`;
   if (surplus && !state.guard)
     said = `No guard: ${counted(surplus, "thread")} ${surplus === 1 ? "touches" : "touch"} memory outside the array.`;
-  if (missed) said += ` ${counted(missed, "element")} ${missed === 1 ? "has" : "have"} no thread, and nobody says so.`;
+  if (missed) said += ` ${counted(missed, "element")} ${missed === 1 ? "has" : "have"} no thread, and no error tells you.`;
   const tuple = (v) => (state.dims === 1 ? v[0] : `(${v.slice(0, state.dims).join(", ")})`);
   return {
     code: Array.from({ length: state.dims }, (_, axis) => sum(axis, state, shape)),
@@ -178,7 +178,7 @@ function draw(state, width) {
       [tuple(block), "threads each"],
       [threads, "threads"],
       [elements, "elements"],
-      [surplus, "too many", surplus && !state.guard && "bad"],
+      [surplus, "surplus", surplus && !state.guard && "bad"],
       ...(missed ? [[missed, "left out", "bad"]] : []),
     ],
     said,
@@ -231,7 +231,7 @@ export default figure({
     ...[2, 3].map((dims) => ({
       kind: "choice",
       key: "shape",
-      label: "Threads in a block",
+      label: "Threads per block",
       options: SHAPES[dims].map((shape, i) => [i, `(${shape.join(", ")})`]),
       when: (state) => state.dims === dims,
     })),
@@ -253,7 +253,7 @@ export default figure({
     {
       kind: "range",
       key: "threads",
-      label: "threads in a block",
+      label: "threads per block",
       min: 1,
       max: 16,
       when: (state) => state.dims === 1,
@@ -293,7 +293,7 @@ export default figure({
     const { block: b, inner } = thread(state.at, block);
     const [x, y, z] = state.at;
     return {
-      label: "the thread looked at; arrow keys move on",
+      label: "the chosen thread; use the arrow keys to move",
       words: `thread ${inner.slice(0, state.dims)} of block ${b.slice(0, state.dims)}`,
       now: x + all[0] * (y + all[1] * z),
       max: all[0] * all[1] * all[2] - 1,

@@ -56,10 +56,10 @@ function draw(state, width) {
   const all = limits.length > 1 ? `${limits.slice(0, -1).join(", ")} and ${limits.at(-1)}` : limits[0];
   const said =
     found.blocks === 0
-      ? `Such a block does not run at all: an SM has too few ${all === "warps" ? "warps" : all} for it.`
+      ? `A block like this cannot run at all: an SM has too few ${all === "warps" ? "warps" : all} for it.`
       : found.share === 1
         ? "Every warp slot is taken."
-        : `What keeps out the next block: ${all}. ${counted(found.has.warps - found.warps, "warp slot")} ${found.has.warps - found.warps === 1 ? "stays" : "stay"} empty.`;
+        : `What keeps the next block out: ${all}. ${counted(found.has.warps - found.warps, "warp slot")} ${found.has.warps - found.warps === 1 ? "stays" : "stay"} empty.`;
   return {
     picture: picture(width, y - 4, out),
     numbers: [
@@ -96,16 +96,16 @@ export default figure({
     {
       kind: "range",
       key: "threads",
-      label: "threads in a block",
+      label: "threads per block",
       min: 32,
       max: 1024,
       step: 32,
     },
-    { kind: "range", key: "registers", label: "registers a thread", min: 16, max: 255 },
+    { kind: "range", key: "registers", label: "registers per thread", min: 16, max: 255 },
     {
       kind: "range",
       key: "shared",
-      label: "shared memory a block",
+      label: "shared memory per block",
       max: most,
       text: (kilobytes) => `${kilobytes} KB`,
     },

@@ -1,4 +1,4 @@
-// Attainable arithmetic over arithmetic intensity: which of two ceilings is in the way.
+// Attainable arithmetic over arithmetic intensity: which of two ceilings is the limit.
 
 import { axisBottom, axisLeft, scaleLog, select } from "./d3.js";
 import { figure, number, picture, rect, s, text } from "./figure.js";
@@ -121,12 +121,12 @@ function draw(state, width) {
     numbers: [
       [per(intensity), "FLOP per byte"],
       [`${short(reach)}FLOP/s`, "at most"],
-      [`${per((100 * reach) / peak)} %`, "of the arithmetic", reach < peak / 2 && "bad"],
+      [`${per((100 * reach) / peak)} %`, "of peak arithmetic", reach < peak / 2 && "bad"],
     ],
     said:
       bound === "memory"
-        ? `Memory is in the way. Up to ${per(ridge)} FLOP per byte, each byte that is not moved makes the kernel faster.`
-        : `Arithmetic is in the way. From ${per(ridge)} FLOP per byte on, moving less does not help.`,
+        ? `Memory is the limit. Below ${per(ridge)} FLOP per byte, every byte that you avoid moving makes the kernel faster.`
+        : `Arithmetic is the limit. From ${per(ridge)} FLOP per byte up, moving fewer bytes does not help.`,
   };
 }
 

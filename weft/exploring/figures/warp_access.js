@@ -64,7 +64,7 @@ export function draw(state, width) {
   const children = [];
   for (let sector = 0; sector < 4; sector++) {
     const [x] = place(shown[0] * LINE + sector * SECTOR);
-    const label = wide ? `sector ${sector}` : sector ? "" : "4 sectors a line";
+    const label = wide ? `sector ${sector}` : sector ? "" : "4 sectors per line";
     children.push(text(x, 11, label, "soft"));
   }
   shown.forEach((line, i) => {
@@ -103,26 +103,29 @@ export function draw(state, width) {
   });
 
   const sectors = moved.size;
+  const crossed = lines(addresses, size);
   const bytes = sectors * SECTOR;
   const used = touched(addresses, size, 1).length;
   const share = used / bytes;
   const fewest = Math.ceil(used / SECTOR);
   const verdict =
-    sectors <= fewest
-      ? "Nothing is moved in vain."
-      : `${counted(fewest, "sector")} would do: ${number(100 - 100 * share, 1)} % of what ` +
-        "is moved is not used.";
+    sectors > fewest
+      ? `${counted(fewest, "sector")} would be enough: ${number(100 - 100 * share, 1)} % of ` +
+        "what is moved is not used."
+      : share < 1
+        ? "No other arrangement of these bytes needs fewer."
+        : "Every byte that is moved is used.";
   return {
     code: state.code ?? [h("span", {}, "Each lane reads "), h("code", {}, expression(state))],
     picture: picture(width, y, children),
     numbers: [
       [number(sectors), sectors === 1 ? "sector" : "sectors", sectors > fewest && "bad"],
-      [number(lines(addresses, size)), "lines"],
+      [number(crossed), crossed === 1 ? "line" : "lines"],
       [`${number(bytes)} B`, "moved", "is-moved"],
       [`${number(used)} B`, "used", "is-used"],
       [`${number(100 * share, 1)} %`, "used / moved", share < 1 && "bad"],
     ],
-    said: `A warp wants ${counted(used, "byte")} and moves ${counted(sectors, "sector")}. ${verdict}`,
+    said: `The warp asks for ${counted(used, "byte")}, and memory moves ${counted(sectors, "sector")}. ${verdict}`,
   };
 }
 
@@ -148,7 +151,7 @@ export default figure({
     {
       kind: "choice",
       key: "size",
-      label: "Bytes an element",
+      label: "Bytes per element",
       options: [1, 2, 4, 8, 16].map((size) => [size, String(size)]),
     },
     {

@@ -1,0 +1,12 @@
+# verdict: unwritten
+# The guard compares with the size; whether it lets in or keeps out I did not think
+# about.
+@cuda.jit
+def fix_me(x, out):
+    """Write the square of x into out, one thread per element."""
+    i = cuda.grid(1)
+
+    if i < out.size:
+        return
+
+    out[i] = x[i] * x[i]
