@@ -8,7 +8,9 @@
 Each measurement runs in a process of its own, as Numba's simulator can only be chosen
 once: the best of some runs for ours, one run of Numba's. There are two clocks.
 
-Processor time, on one core, is the same however busy the machine is. The plot is of it.
+Processor time, on one core, is nearly the same however busy the machine is. The plot is
+of it. What remains of the difference goes when it is divided by that of a yardstick, a
+fixed loop of Python which the same process runs before and after each launch.
 
 How long one waits is another matter. Numba runs a thread of the operating system for
 each CUDA thread, and Python lets one of them run at a time. On one core they take
@@ -43,7 +45,7 @@ def measure(which: str, kernel: str, size: int, rounds: int, pinned: bool) -> An
     """Run one kernel one way; give seconds of waiting and of the processor.
 
     size: of the matmul, or the number of threads of `loads`. "bytes" is by how much
-    the process grew at most.
+    the process grew at most, "relative" the processor time in yardsticks.
     """
     global cuda  # where Numba's simulator looks for it
     if pinned:
@@ -91,14 +93,31 @@ def measure(which: str, kernel: str, size: int, rounds: int, pinned: bool) -> An
         wanted = np.convolve(x, np.ones(rounds), "valid")[:size]
     launch = way(which)
     before = grown()
-    waited = worked = float("inf")
+    waited = worked = relative = float("inf")
+    length = yardstick()
     for _ in range(1 if which == "numba" else 5 if kernel == "matmul" else 3):
         start, start_work = time.perf_counter(), time.process_time()
         launch(run, config, given)
         waited = min(waited, time.perf_counter() - start)
-        worked = min(worked, time.process_time() - start_work)
+        spent = time.process_time() - start_work
+        earlier, length = length, yardstick()
+        worked = min(worked, spent)
+        relative = min(relative, 2 * spent / (earlier + length))
     np.testing.assert_allclose(out, wanted, rtol=1e-4)
-    return {"waited": waited, "worked": worked, "bytes": grown() - before}
+    return {
+        "waited": waited,
+        "worked": worked,
+        "relative": relative,
+        "bytes": grown() - before,
+    }
+
+
+def yardstick() -> float:
+    """Processor time of a fixed loop of Python: how fast this machine is just now."""
+    start, total = time.process_time(), 0
+    for k in range(1_000_000):
+        total += k & 7
+    return time.process_time() - start
 
 
 def grown() -> int:

@@ -3,6 +3,7 @@
 import argparse
 import os
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -10,6 +11,7 @@ from . import PipelineError
 
 
 def main(arguments: list[str] | None = None) -> int:
+    """Run one verb and return the exit status: 0, 1 for a failure, 2 for a mistake."""
     parser = argparse.ArgumentParser(
         prog="python -m pipeline",
         description="One source per notebook: solutions/NN.py. The rest is derived.",
@@ -88,31 +90,54 @@ def _notebook(root: Path, stem: str) -> str:
 
 
 def _execute(root: Path, stems: list[str], options: argparse.Namespace) -> int:
+    """Run every stem, also after one that failed; end with a line for each."""
     from . import notebook
-    from .execute import execute, require_gpu
+    from .execute import require_gpu
 
     def on_gpu(stem: str) -> bool:
         return not notebook.runs_on(notebook.read_script(notebook.script(root, stem)))
 
     if not options.simulator and any(map(on_gpu, stems)):
         require_gpu(root)
-    out = (options.out or root).resolve()
+    summary = {}
+    for stem in stems:
+        summary[stem] = _one(root, stem, options)
+    if len(stems) > 1:
+        width = max(map(len, stems))
+        print("\nseconds")
+        for stem, (seconds, text, _) in summary.items():
+            print(f"{seconds:7.1f}  {stem:{width}}  {text}")
+    return 1 if any(failed for _, _, failed in summary.values()) else 0
 
-    def run(stem: str) -> str:
+
+def _one(root: Path, stem: str, options: argparse.Namespace) -> tuple[float, str, bool]:
+    """Run one notebook; return (seconds, what became of it, whether it failed)."""
+    from . import notebook
+    from .execute import execute
+
+    start = time.monotonic()
+    try:
         needs = notebook.needs(notebook.read_script(notebook.script(root, stem)))
         if options.simulator and needs:
-            return f"skipped, needs {needs['needs']}"
-        seconds, complaints = execute(
-            root, stem, out, options.simulator, options.timeout
-        )
-        if complaints:
-            raise PipelineError(
-                f"ran in {seconds} s, but wrote to stderr, which is left out of the "
-                "notebook:\n  " + "\n  ".join(complaints)
-            )
-        return f"ran in {seconds} s"
+            text = f"skipped, needs {needs['needs']}"
+            print(f"{stem}: {text}", flush=True)
+            return 0.0, text, False
+        out = (options.out or root).resolve()
+        run = execute(root, stem, out, options.simulator, options.timeout)
+    except Exception as error:  # the other notebooks run all the same
+        name = "" if isinstance(error, PipelineError) else f"{type(error).__name__}: "
+        print(f"{stem}: {name}{error}", file=sys.stderr, flush=True)
+        return time.monotonic() - start, "did not run to its end", True
 
-    return _each(stems, run)
+    print(f"{stem}: ran in {run.seconds} s", flush=True)
+    for what, lines in (
+        ("wrote to stderr, which is left out of the notebook", run.complaints),
+        ("claims that do not hold", run.failed),
+        ("to look at", run.warned),
+    ):
+        if lines:
+            print(f"{stem}: {what}:", *lines, sep="\n  ", file=sys.stderr, flush=True)
+    return run.seconds, run.wrong or "ok", bool(run.wrong)
 
 
 def _stamp(root: Path, stem: str) -> str:

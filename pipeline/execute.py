@@ -1,12 +1,16 @@
 """Run solutions from top to bottom and stamp them with where and when that was."""
 
 import ast
+import json
 import os
 import re
+import shutil
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 from jupyter_client.kernelspec import KernelSpecManager
@@ -27,20 +31,19 @@ PROBES = {
     "cpu": """
 def _stamp():
     from datetime import date
-    from weft.bench import results
+    from weft import versions
     from weft.device import cpu
 
     return {
         "device": cpu.name(),
-        "versions": results.versions() | cpu.versions(),
+        "versions": versions.installed() | cpu.versions(),
         "date": date.today().isoformat(),
     }
 """,
     "gpu": """
 def _stamp():
     from datetime import date
-    from weft import device
-    from weft.bench import results
+    from weft import device, versions
 
     gpu = device.find()
     return {
@@ -48,7 +51,7 @@ def _stamp():
         "capability": "{}.{}".format(*gpu.capability),
         "driver": device.driver_version(),
         "cuda": "{}.{}".format(*gpu.cuda),
-        "versions": results.versions(),
+        "versions": versions.installed(),
         "date": date.today().isoformat(),
     }
 """,
@@ -57,7 +60,8 @@ def _stamp():
 
 def environment(root: Path, **extra: str) -> dict[str, str]:
     """Return the environment of a run whose checks must pass."""
-    env = {k: v for k, v in os.environ.items() if k != "WEFT_RESULTS"}
+    ours = ("WEFT_RESULTS", "WEFT_CLAIMS")
+    env = {k: v for k, v in os.environ.items() if k not in ours}
     paths = [str(root), *filter(None, [env.get("PYTHONPATH")])]
     return env | {
         "WEFT_STRICT": "1",
@@ -84,39 +88,104 @@ def require_gpu(root: Path) -> None:
         )
 
 
+@dataclass(frozen=True)
+class Run:
+    """What became of a notebook that ran to its end.
+
+    complaints: what it wrote to stderr; failed, warned: claims about speed or chance
+    that do not hold.
+    """
+
+    seconds: float
+    complaints: tuple[str, ...] = ()
+    failed: tuple[str, ...] = ()
+    warned: tuple[str, ...] = ()
+
+    @property
+    def wrong(self) -> str:
+        """Return what makes the run fail, in a few words; "" for nothing."""
+        found = []
+        if self.complaints:
+            found.append("wrote to stderr")
+        if count := len(self.failed):
+            found.append(f"{count} claim{'s' * (count > 1)} failed")
+        return ", ".join(found)
+
+
 def execute(
     root: Path,
     stem: str,
     out: Path,
     simulator: bool = False,
     timeout: int = CELL_TIMEOUT,
-) -> tuple[float, list[str]]:
-    """Run solutions/NN.py; return the seconds it took and its complaints on stderr.
+) -> Run:
+    """Run solutions/NN.py and return what became of it.
 
     The executed notebook goes to `out`/solutions, and what it measures to
-    `out`/results. In the simulator nothing is written. Raises PipelineError at the
-    first cell that fails.
+    `out`/results, also where claims fail. In the simulator nothing is written. Raises
+    PipelineError at the first cell that fails; nothing is replaced then, and if `out`
+    is not `root`, what there was until then is kept in `out`/failed.
     """
     nb = notebook.read_script(notebook.script(root, stem))
-    digest = notebook.digest(nb)
-    if simulator:
-        env = environment(root, WEFT_DIGEST=digest, WEFT_SIMULATOR="1")
-    else:
-        results = out / "results"
-        results.mkdir(parents=True, exist_ok=True)
-        env = environment(root, WEFT_DIGEST=digest, WEFT_RESULTS=str(results))
+    with tempfile.TemporaryDirectory() as folder:
+        claims, results = Path(folder, "claims.jsonl"), Path(folder, "results")
+        results.mkdir()
+        given = {"WEFT_DIGEST": notebook.digest(nb), "WEFT_CLAIMS": str(claims)}
+        if simulator:
+            given["WEFT_SIMULATOR"] = "1"
+        else:
+            given["WEFT_RESULTS"] = str(results)
 
-    start = time.monotonic()
-    stamp = _run(nb, root, stem, env, timeout)
-    seconds = round(time.monotonic() - start, 1)
+        start = time.monotonic()
+        try:
+            stamp = _run(nb, root, stem, environment(root, **given), timeout)
+        except PipelineError:
+            if not simulator and out != root:
+                _publish(results, out / "failed")
+                _keep(nb, out / "failed" / f"{stem}.ipynb")
+            raise
+        seconds = round(time.monotonic() - start, 1)
+        found = claimed(claims)
+        complaints = tuple(_take_stderr(nb))
+        if not simulator:
+            _publish(results, out / "results")
+            _write(nb, root, notebook.solution(out, stem), stamp, seconds)
+    return Run(seconds, complaints, found["failed"], found["warned"])
 
-    complaints = list(_take_stderr(nb))
-    if not simulator:
-        stamp |= {"seconds": seconds, "digest": digest}
-        stamp |= notebook.needs(nb) | notebook.runs_on(nb)
-        _scrub(nb, root)
-        notebook.write(notebook.canonical(nb, stamp), notebook.solution(out, stem))
-    return seconds, complaints
+
+def _write(
+    nb: NotebookNode, root: Path, path: Path, stamp: dict, seconds: float
+) -> None:
+    """Write an executed notebook with its stamp and without this machine's paths."""
+    stamp = stamp | {"seconds": seconds, "digest": notebook.digest(nb)}
+    stamp |= notebook.needs(nb) | notebook.runs_on(nb)
+    _scrub(nb, root)
+    notebook.write(notebook.canonical(nb, stamp), path)
+
+
+def claimed(ledger: Path) -> dict[str, tuple[str, ...]]:
+    """Return the claims that a run noted, by what became of them."""
+    lines = ledger.read_text(encoding="utf-8").splitlines() if ledger.exists() else []
+    entries = [json.loads(line) for line in lines]
+    return {
+        state: tuple(e["text"] for e in entries if e["state"] == state)
+        for state in ("failed", "warned")
+    }
+
+
+def _publish(folder: Path, target: Path) -> None:
+    """Put the files of a folder into another, each whole or not at all."""
+    target.mkdir(parents=True, exist_ok=True)
+    for file in folder.iterdir():
+        part = target / f"{file.name}.part"
+        shutil.copyfile(file, part)
+        part.replace(target / file.name)
+
+
+def _keep(nb: NotebookNode, path: Path) -> None:
+    """Write a notebook that failed, for its author to look at."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps(nb, indent=1) + "\n", encoding="utf-8")
 
 
 def _run(

@@ -69,6 +69,7 @@ def read_script(path: Path) -> NotebookNode:
 
 
 def _check_markers(path: Path, text: str) -> None:
+    """Raise PipelineError unless BEGIN and END SOLUTION pair up, with line and file."""
     opened, indent = 0, ""
     for number, line in enumerate(text.splitlines(), 1):
         here = f"{path.parent.name}/{path.name}:{number}"

@@ -613,7 +613,7 @@ summed.expect("warp_sum", at_least=1.5, times="torch")
 # The copy is still far away. Count instructions: 2^26 threads are 2^21 warps, each of
 # which computes an index, loads, shuffles five times, adds five times, and stores for
 # one lane: some 50 instructions, at 1045 billion a second 100 µs for the lot. So give a
-# lane more. With `load4` of chapter 13, a lane has four elements of a row, eight lanes
+# lane more. With `load4` of chapter 12, a lane has four elements of a row, eight lanes
 # have a row, and a warp has four rows. Three shuffles are enough for all four.
 
 # %% tags=["solution"]

@@ -126,8 +126,16 @@ if not weft.GPU:
 out = cuda.to_device(np.zeros(1, np.int32))
 count_matches[blocks, 256](d_pixels, 7, out)
 assert out.copy_to_host()[0] == right
+
+
+def nearly_all_lost():
+    out = cuda.to_device(np.zeros(1, np.int32))
+    count_plain[blocks, 256](d_pixels, 7, out)
+    return out.copy_to_host()[0] < right / 100
+
+
 if weft.GPU:
-    assert max(counted) < right / 100  # over 99 in 100 are lost
+    bench.sometimes("over 99 in 100 updates are lost", nearly_all_lost)
 
 # %% [markdown] tags=["solution"]
 # On the reference GPU fewer than one update in a hundred survives, and the number
@@ -369,10 +377,9 @@ even, dark = tables["random pixels"], tables["a dark image"]
 even.expect("shared", at_least=100, times="global")
 even.expect("shared", at_least=3)
 dark.expect("shared", at_least=50)
-if len(even) and len(dark):
-    assert dark["global"].ms > 1.5 * even["global"].ms
-    assert dark["shared"].ms < 1.2 * even["shared"].ms
-    assert dark["torch.bincount"].ms > 5 * even["torch.bincount"].ms
+even.expect("global", at_least=1.5, times="global", of=dark)
+dark.expect("shared", at_least=1 / 1.2, times="shared", of=even)
+even.expect("torch.bincount", at_least=5, times="torch.bincount", of=dark)
 
 # %% [markdown] tags=["solution"]
 # Sharing nothing with other blocks is worth a factor of over a hundred. And compare
@@ -660,10 +667,9 @@ weighted["a dark image"]
 # %% tags=["solution"]
 even, dark = weighted["random pixels"], weighted["a dark image"]
 dark.expect("weighted, 32 copies", at_least=3)
-if len(even) and len(dark):
-    row = "weighted, 32 copies"
-    assert dark[row].ms < 1.5 * even[row].ms
-    assert dark["torch.bincount"].ms > 3 * even["torch.bincount"].ms
+row = "weighted, 32 copies"
+dark.expect(row, at_least=1 / 1.5, times=row, of=even)
+even.expect("torch.bincount", at_least=3, times="torch.bincount", of=dark)
 
 # %% [markdown] tags=["solution"]
 # The copies make the time nearly independent of the image. Are they alone the reason?
@@ -1035,8 +1041,8 @@ if weft.on_gpu(
 # %% tags=["solution"]
 assert len({float(np.cumsum(v)[-1]) for v in orders}) > 1
 if weft.GPU:
-    assert len(set(floats)) > 1
-    assert len(set(whole)) == 1
+    bench.sometimes("sums differ", lambda: len(set(sums_of(values))) > 1)
+    bench.always("sums of integers agree", len(set(whole)) == 1)
 
 # %% [markdown] tags=["solution"]
 # The float sums differ from run to run, on the same machine with the same data. PyTorch

@@ -485,10 +485,9 @@ if len(copy) and len(product) and len(waited):
     near_roofs(waited, alone, WORK)
 
 # %% tags=["solution"]
-if len(waited) and len(alone):
-    assert alone["springs"].ms < 0.3 * waited["springs"].ms
-    assert alone["columns"].ms > 0.8 * waited["columns"].ms
-    assert alone["roots"].ms > 0.8 * waited["roots"].ms
+alone.expect("springs", at_least=1 / 0.3, times="springs", of=waited)
+for name in ("columns", "roots"):
+    waited.expect(name, at_least=0.8, times=name, of=alone)
 
 # %% [markdown]
 # ## 2 · Name the class

@@ -986,8 +986,8 @@ for width in (16, 17, 20, 24):
 # %% [markdown]
 # Try other widths, until you find one for which one of the two ways takes a single
 # pass throughout. The check allows no conflict at all. A shared array's shape is
-# written in numbers or names of constants: a sum such as `TILE + 1` does not compile on
-# a GPU.
+# written in numbers or names of constants: a sum with a name in it, such as `TILE + 1`,
+# does not compile for a GPU.
 #
 # ```python
 # gemm_transposed(alpha, a, b, beta, c)    # b is (n, k); TILE x TILE threads

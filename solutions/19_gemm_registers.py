@@ -856,8 +856,8 @@ ladder
 # 100. That makes no difference to something that waits.
 #
 # **By fours**: more than four times as fast. Half the instructions, three quarters of
-# the passes of loads, but above all two waits a stride in the place of eight, and two
-# blocks on an SM. A warp waited for global memory 8.0 cycles, and now 1.0. **Without
+# the passes of loads, and probably above all two waits a stride instead of eight, and
+# two blocks on an SM; no row tells the four apart. A warp waited for global memory 8.0 cycles, and now 1.0. **Without
 # padding** it is as fast, to a per cent or two. The colliding stores are 4 extra passes
 # for each warp in a stride, beside 96 for the loads of fragments. That the check
 # insists on the padding is a matter of principle, and here principle is worth next to
@@ -1177,7 +1177,6 @@ if weft.GPU:
 
     case = {"case": "the search", "name": "all shapes", "unit": "s"}
     results.record("19_gemm_registers", [case | {"value": round(searched)}])
-    assert searched < 300
 
 # %% [markdown] tags=["solution"]
 # 1024 × 1024 is decided by `busy`: a large tile leaves most SMs without a block, and is

@@ -491,8 +491,8 @@ five.expect("correlate_tiled", at_least=1.5, times="correlate")
 # most of what the tile was good for here.** The bytes that it saves came from L1, whose
 # requests cost no more than those of shared memory. `correlate_lean` has no tile; its
 # machine code is 110 instructions in a row for 25 taps, of which 75 are the loads and
-# the multiplications, and it is more than twice as fast as the tile. Now the requests
-# are near: 0.40 ms.
+# the multiplications, and it is more than twice as fast as the tile with its general
+# indices. Now the requests are near: 0.40 ms.
 #
 # `rows` has both, lean indices and a tile, and less than a quarter of the requests; it
 # takes seven instructions for a tap and *one result*, also counting the tile that it
@@ -1598,7 +1598,7 @@ large.expect("two kernels", at_least=0.65)
 # Within an eighth of cuFFT. What does cuFFT do? Two kernels as well, says the profiler,
 # `regular_fft_factor<1024, EPT<16>, 8, …>`, in blocks of 8 × 64 threads: the same two
 # steps, for *eight* neighbouring columns, which are 64 bytes of each row. Eight columns
-# take 70 KB of shared memory; a shared array of fixed size may have 48.
+# take 70 KB of shared memory, and Numba launches no kernel with more than 48 KB.
 
 # %% [markdown]
 # ## Filters by FFT

@@ -1,15 +1,22 @@
 """Run a notebook's code cells in IPython, without a kernel; print JSON about each.
 
 python run_cells.py NOTEBOOK REPORT: the report is a list with one object per cell that
-ran: {"cell", "error", "kind", "passed", "text", "seconds"}, the last of processor
-time. It ends with the first cell in error.
+ran: {"cell", "error", "kind", "passed", "text", "done", "cost"}; the last two say what
+it did and what that costs, see `budget`. It ends with the first cell in error.
 """
 
 import json
-import os
 import sys
+from collections import Counter
 
+from budget import cost, told
 from IPython.core.interactiveshell import InteractiveShell
+
+
+def done_so_far() -> Counter[str]:
+    """What `weft.effort` has counted, once a cell has imported it."""
+    effort = sys.modules.get("weft.effort")
+    return effort.done.copy() if effort else Counter()
 
 
 def run(path: str) -> list[dict]:
@@ -21,8 +28,9 @@ def run(path: str) -> list[dict]:
     for number, cell in enumerate(cells):
         if cell["cell_type"] != "code":
             continue
-        start = sum(os.times()[:4])
+        before = done_so_far()
         done = shell.run_cell("".join(cell["source"]), store_history=True)
+        effort = done_so_far() - before
         error = done.error_before_exec or done.error_in_exec
         verdict = done.result if hasattr(done.result, "kind") else None
         report.append(
@@ -32,7 +40,8 @@ def run(path: str) -> list[dict]:
                 "kind": getattr(verdict, "kind", None),
                 "passed": None if verdict is None else bool(verdict),
                 "text": "" if verdict is None else str(verdict),
-                "seconds": round(sum(os.times()[:4]) - start, 2),
+                "done": told(effort),
+                "cost": cost(effort),
             }
         )
         if error:

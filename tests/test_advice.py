@@ -4,7 +4,7 @@ import ast
 
 import pytest
 
-from weft.simulator.advice import advice, precedence
+from weft.simulator.language.python_errors import advice, precedence
 
 FUNCTIONS = frozenset({"grid", "gridsize", "lanemask_lt", "shfl_down_sync"})
 

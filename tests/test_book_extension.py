@@ -14,7 +14,7 @@ from sphinx.application import Sphinx
 from sphinx.util.docutils import docutils_namespace, patch_docutils
 
 sys.path.insert(0, str(ROOT / "book" / "_ext"))
-from weft_book import cloth, curve, lessons, results, verdict
+from weft_book import cloth, curve, gpus, lessons, results, verdict
 from weft_book.citing import letters
 from weft_book.drawing import inline_svg
 
@@ -221,6 +221,75 @@ def test_all_results_are_shown_by_lab(render: Render) -> None:
     assert "13 · demo" in html
     assert "132 SMs" in html
     assert html.count("weft-ladder") == len({row["case"] for row in ROWS})
+
+
+H100 = "results/13_demo.nvidia-h100-80gb-hbm3.json"
+
+
+def h100(rows: list[dict]) -> dict[str, str]:
+    """The results of another GPU: the same rows, twice as slow."""
+    slow = [row | {"ms": 2 * row["ms"]} for row in rows]
+    device = DEVICE | {"name": "NVIDIA H100 80GB HBM3"}
+    return {H100: json.dumps({"lab": "13_demo", "device": device, "rows": slow})}
+
+
+def test_a_ladder_lets_the_reader_choose_a_gpu(render: Render) -> None:
+    text = "```{ladder} 13_demo\n:case: 8 x 8 float32\n```\n"
+    html, warnings = render(text * 2, files=h100(ROWS))
+    assert warnings == []
+    values = re.findall(r'type="radio"[^>]* value="([^"]+)"( checked)?>', html)
+    two = [("nvidia-h200", " checked"), ("nvidia-h100-80gb-hbm3", "")]
+    assert values == two * 2
+    names = re.findall(r'name="([^"]+)" value', html)
+    assert len(set(names)) == 2
+    assert html.count("<label for=") == len(
+        set(re.findall(r'id="(weft-gpus[^"]+)', html))
+    )
+    first, second = html.split('<div class="weft-gpu">')[1:3]
+    assert "0.475" in first
+    assert "0.950" in second
+    assert "NVIDIA H100 80GB HBM3" in second
+
+
+def test_a_gpu_that_lacks_a_case_is_not_offered(render: Render) -> None:
+    text = "```{ladder} 13_demo\n:case: 8 x 8 float32\n```\n"
+    html, warnings = render(text, files=h100(ROWS[-1:]))
+    assert warnings == []
+    assert "radio" not in html
+    assert html.count("weft-ladder") == 1
+
+
+def test_a_certain_gpu_is_shown_alone(render: Render) -> None:
+    text = "```{ladder} 13_demo\n:case: no ceiling\n:gpu: nvidia-h100-80gb-hbm3\n```"
+    html, warnings = render(text, files=h100(ROWS))
+    assert warnings == []
+    assert "radio" not in html
+    assert "8.00" in html
+
+
+def test_all_results_let_the_reader_choose_too(render: Render) -> None:
+    html, warnings = render("```{all-results}\n```", files=h100(ROWS))
+    assert warnings == []
+    assert html.count("<section") == 2  # the page, the lab
+    assert html.count('type="radio"') == 2
+    cases = {row["case"] for row in ROWS}
+    assert html.count("weft-ladder") == 2 * len(cases)
+
+
+def test_numbers_in_sentences_stay_those_of_the_reference(render: Render) -> None:
+    html, _ = render(
+        "Takes {measured}`13_demo | 8 x 8 float32 | torch | ms`.", files=h100(ROWS)
+    )
+    assert "0.475" in html
+    assert "radio" not in html
+
+
+def test_more_gpus_than_the_style_knows_are_refused() -> None:
+    panels = [gpus.Panel(f"gpu-{k}", f"GPU {k}", "") for k in range(gpus.MOST + 1)]
+    with pytest.raises(ValueError, match=r"weft\.css"):
+        gpus.choice(panels, "g")
+    css = (ROOT / "book" / "_static" / "weft.css").read_text()
+    assert f".weft-gpu:nth-of-type({gpus.MOST})" in css
 
 
 def test_cloth_reaches_as_far_as_the_share() -> None:

@@ -14,17 +14,10 @@ import pytest
 
 import weft  # noqa: F401  before Numba
 from weft import compiling
-from weft.checking import full_size
-from weft.checking.verdict import (
-    BOOK,
-    C_CHAPTER,
-    HEADLINES,
-    IN_C,
-    PAGES,
-    READ_ON,
-    Verdict,
-)
+from weft.checking.kinds import BOOK, C_CHAPTER, KINDS, PAGES, TOPICS
+from weft.checking.verdict import Verdict
 from weft.device import toolkit
+from weft.kernels import full_size
 
 ROOT = Path(__file__).parents[1]
 FOLDER = ROOT / "book" / "bugs"
@@ -91,9 +84,9 @@ def verdict(kind: str, patch: Callable[..., None]) -> Verdict:
     name = f"<{kind}>"
     if kind == "hang":  # which needs a GPU, and would lose it
         patch("numba.cuda", Device(scope["cuda"]))
-        patch("weft.checking._on_gpu", lambda: True)
-        patch("weft.checking.full_size.time", Clock)
-        patch("weft.checking.full_size.launch", lambda *_: None)
+        patch("weft.kernels.room.on_gpu", lambda: True)
+        patch("weft.kernels.full_size.time", Clock)
+        patch("weft.kernels.full_size.launch", lambda *_: None)
     elif kind == "float64" and toolkit.find().missing:
         line = 1 + example[: example.index("* 0.1")].count("\n")
         found = compiling.Outcome([(7, 5), (10, 0)], [(name, line)])
@@ -144,20 +137,38 @@ def test_a_page_is_short_and_titled(kind: str) -> None:
 
 def test_every_kind_of_verdict_has_a_page_that_exists() -> None:
     assert {p.stem for p in FOLDER.glob("*.md")} - {"index"} == PAGES.keys()
-    assert set(READ_ON.values()) - {""} == PAGES.keys()
-    topics = {"stores-race", "lost-update", "returned"}  # finer than a kind
-    assert READ_ON.keys() - HEADLINES.keys() == topics
-    without = {"begin", "stale", "wrong-value", "exception", "shape", "arguments"}
-    without |= {"answer", "atomics", "flops", "library"}
+    sent_to = {kind.page for kind in KINDS.values()} | set(TOPICS.values())
+    assert sent_to - {""} == PAGES.keys()
+    without = {"pass", "begin", "suspect", "stale", "wrong-value", "exception", "shape"}
+    without |= {"arguments", "answer", "atomics", "flops", "library"}
     without |= {"traffic", "clock", "no-compiler", "ended"}
-    assert HEADLINES.keys() - READ_ON.keys() - IN_C.keys() == without
+    silent = {name for name, k in KINDS.items() if not k.page and not k.heading}
+    assert silent == without
+
+
+def test_a_verdict_of_no_kind_cannot_be_made() -> None:
+    with pytest.raises(ValueError, match="'sorry' is no kind of verdict"):
+        Verdict("k", "sorry")
+    with pytest.raises(ValueError, match="'sorry' is no topic"):
+        Verdict("k", "race", topic="sorry")
+
+
+def test_a_verdict_does_not_change_once_it_is_made() -> None:
+    found = Verdict("k", "race", "Message.")
+    with pytest.raises(AttributeError):
+        found.message = "Another."
+    other = found.but(message="Another.")
+    assert (found.message, other.message, other.kind) == (
+        "Message.",
+        "Another.",
+        "race",
+    )
 
 
 def test_what_goes_wrong_in_c_is_in_its_chapter() -> None:
     chapter = (ROOT / "book" / "04_c_for_python.md").read_text(encoding="utf-8")
     assert chapter.startswith(f"# {C_CHAPTER}\n")
-    for kind, heading in IN_C.items():
-        assert kind in HEADLINES
+    for heading in {kind.heading for kind in KINDS.values()} - {""}:
         assert re.search(rf"^###? {re.escape(heading)}$", chapter, re.MULTILINE)
     shown = Verdict("swap", "double-free", "Message.")
     assert "book: C for Python people, “Stack and heap”" in repr(shown)
@@ -197,7 +208,7 @@ def test_the_link_in_a_verdict_is_the_published_page() -> None:
 
 
 def test_full_size_is_patient() -> None:
-    assert full_size.PATIENCE == 20
+    assert full_size.LONGEST == 20
 
 
 if __name__ == "__main__":

@@ -99,7 +99,8 @@ def test_the_starter_says_where_to_begin():
     assert judged(starter + "}\n").kind == "begin"
     assert judged(starter + "\n    return x;\n}\n").kind == "begin"
     assert judged(starter + "    return 2 * x;\n}\n"), "who keeps the comment"
-    assert check("double twice").kind == "type"
+    found = check("double twice", spec=abs, inputs=lambda rng, n: (n,), sizes=[1])
+    assert found.kind == "type"
 
 
 def test_without_a_compiler_it_says_what_to_install(monkeypatch):

@@ -13,12 +13,14 @@ import weft
 
 from numba import cuda, float32, int32  # isort: skip
 from weft import compiling
-from weft.checking import CheckFailed, check, cost, full_size
 from weft.checking.compare import apart, difference
-from weft.checking.exercise import Exercise
-from weft.checking.verdict import Failed, Verdict
+from weft.checking.verdict import CheckFailed, Failed, Verdict
+from weft.dispatch import check
 from weft.intrinsics import load4, peek, store4
-from weft.simulator import Place
+from weft.kernels import full_size
+from weft.kernels.exercise import KernelExercise
+from weft.places import Place
+from weft.wording import several
 
 
 @pytest.fixture(autouse=True)
@@ -276,7 +278,7 @@ def test_the_starter_is_told_to_begin() -> None:
 
     verdict = on_vectors(add)
     assert verdict.kind == "begin"
-    assert "under the name `add`" in verdict.message
+    assert "Write the code for `add` there" in verdict.message
     assert 'hint("add")' in repr(verdict)
 
 
@@ -1047,20 +1049,16 @@ def at_full_size(monkeypatch: pytest.MonkeyPatch, device: Device) -> list[str]:
     import numba
 
     monkeypatch.setattr(numba, "cuda", device)
-    monkeypatch.setattr(full_size, "PATIENCE", 0.01)
+    monkeypatch.setattr(full_size, "LONGEST", 0.01)
     kernel = Kernel()
     return full_size.run(
-        Exercise(
-            kernel,
-            kernel,
-            lambda a, b: a + b,
-            vectors,
-            [1],
-            lambda n: (1, n),
-            100,
-            None,
-            1e-5,
-            {},
+        KernelExercise(
+            written_by_learner=kernel,
+            spec=lambda a, b: a + b,
+            inputs=vectors,
+            sizes=[1],
+            launch=lambda n: (1, n),
+            full=100,
         )
     )
 
@@ -1406,7 +1404,7 @@ def test_zero_is_shown_without_a_sign() -> None:
     [(1, "1 load"), (0, "0 loads"), (1024, "1,024 loads"), (2.5, "2.5 loads")],
 )
 def test_one_is_no_plural(number: float, shown: str) -> None:
-    assert cost.several(number, "load") == shown
+    assert several(number, "load") == shown
 
 
 @cuda.jit

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from weft.simulator import columns
+from weft.simulator.trace import columns
 
 SMALL = st.integers(-5, 5)
 LARGE = st.integers(-(2**61), 2**61)

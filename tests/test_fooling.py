@@ -15,8 +15,8 @@ import weft  # noqa: F401  before Numba
 from numba import cuda, float32, int32  # isort: skip
 from pipeline import notebook
 from weft import check
-from weft.checking import extra_case
-from weft.checking.exercise import SEED
+from weft.checking.cases import SEED, unseen_size
+from weft.checking.source import seed as seed_of
 from weft.checking.verdict import Verdict
 
 ROOT = Path(__file__).parents[1]
@@ -359,7 +359,7 @@ def test_sizes_of_nought_and_one() -> None:
 )
 def test_the_unlisted_size_fits_the_listed_ones(sizes: Any, fits: Any) -> None:
     for number in (0, 1, 2**64 - 1, *(7**k for k in range(20))):
-        assert fits(extra_case.size(sizes, number)), number
+        assert fits(unseen_size(sizes, number)), number
 
 
 def test_it_depends_on_the_source_alone() -> None:
@@ -369,7 +369,7 @@ def test_it_depends_on_the_source_alone() -> None:
     def two(n, t):
         return n // t + 0
 
-    assert extra_case.seed(one) == extra_case.seed(one) != extra_case.seed(two)
+    assert seed_of(one) == seed_of(one) != seed_of(two)
 
 
 def literal_sizes(lab: str) -> list[tuple[str, list[Any], str]]:
@@ -394,18 +394,14 @@ def literal_sizes(lab: str) -> list[tuple[str, list[Any], str]]:
     return found
 
 
-LISTED = [(lab, *found) for lab in notebook.stems(ROOT) for found in literal_sizes(lab)]
-
-
-@pytest.mark.parametrize(
-    ("lab", "name", "sizes", "launch"), LISTED, ids=[f"{x[0]}-{x[1]}" for x in LISTED]
-)
-def test_every_lab_checks_several_and_unequal_sizes(
-    lab: str, name: str, sizes: list[Any], launch: str
-) -> None:
-    assert len(sizes) >= 2, "one size alone may be right by chance"
-    if isinstance(sizes[0], tuple) and len(sizes[0]) > 1:
-        for a, b in itertools.combinations(range(len(sizes[0])), 2):
-            assert any(size[a] != size[b] for size in sizes), f"{a} and {b} are equal"
-    if "-(-" in launch and all(isinstance(size, int) for size in sizes):
-        assert any(size % 32 for size in sizes), "every size fills its warps"
+@pytest.mark.parametrize("lab", notebook.stems(ROOT))
+def test_every_lab_checks_several_and_unequal_sizes(lab: str) -> None:
+    for name, sizes, launch in literal_sizes(lab):
+        assert len(sizes) >= 2, f"{name}: one size alone may be right by chance"
+        if isinstance(sizes[0], tuple) and len(sizes[0]) > 1:
+            for a, b in itertools.combinations(range(len(sizes[0])), 2):
+                unequal = any(size[a] != size[b] for size in sizes)
+                assert unequal, f"{name}: {a} and {b} are equal"
+        if "-(-" in launch and all(isinstance(size, int) for size in sizes):
+            ragged = any(size % 32 for size in sizes)
+            assert ragged, f"{name}: every size fills its warps"

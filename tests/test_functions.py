@@ -170,3 +170,82 @@ def test_a_long_loop_with_an_end_is_waited_for() -> None:
         return total
 
     assert check(count, spec=lambda n: n, inputs=[(50_000,)])
+
+
+# Values that NumPy cannot hold as one array
+
+
+def test_trees_are_compared_leaf_by_leaf() -> None:
+    wanted = ((2, (2, 2)), (1, (4, 2)))
+
+    def layout(n):
+        return (2, (2, 2)), (1, (4, 2))
+
+    def other(n):
+        return (2, (2, 2)), (1, (2, 4))
+
+    def flat(n):
+        return (2, 2, 2), (1, 4, 2)
+
+    asked = {"spec": lambda n: wanted, "inputs": [(8,)], "unseen": False}
+    assert check(layout, **asked)
+    found = check(other, **asked)
+    assert found.kind == "wrong-value"
+    assert "result[1][1][0] is 2 and should be 4" in found.message
+    found = check(flat, **asked)
+    assert found.kind == "shape"
+    assert "nested in different ways" in found.why
+
+
+def test_tensors_that_require_grad_and_bf16_are_values() -> None:
+    torch = pytest.importorskip("torch")
+
+    def grad(x):
+        return torch.tensor([x, 2.0], requires_grad=True) * 2
+
+    def half(x):
+        return torch.tensor([x, 2.0], dtype=torch.bfloat16) * 2
+
+    asked = {"spec": lambda x: np.array([2 * x, 4.0]), "inputs": [(1.0,)]}
+    assert check(grad, **asked)
+    assert check(half, **asked)
+    assert check(lambda x: half(x) + 1, **asked).kind == "wrong-value"
+
+
+def test_an_exercise_may_say_what_counts_as_the_same() -> None:
+    def permuted(n):
+        return list(range(n))[::-1]
+
+    asked = {"spec": lambda n: list(range(n)), "inputs": [(3,)], "unseen": False}
+    assert check(permuted, **asked).kind == "wrong-value"
+    differ = {"same": lambda got, wanted: "" if sorted(got) == wanted else "No set."}
+    assert check(permuted, **asked, **differ)
+    found = check(lambda n: [0], **asked, **differ)
+    assert (found.kind, found.why) == ("answer", "No set.")
+
+
+# Long loops
+
+
+def test_a_long_loop_that_ends_is_not_called_endless() -> None:
+    def total(n):
+        s = 0
+        for i in range(n):
+            s += i
+        return s
+
+    asked = {"spec": lambda n: n * (n - 1) // 2, "inputs": [(600_000,)]}
+    assert check(total, **asked, unseen=False)
+
+
+def test_an_exercise_may_raise_the_number_of_lines() -> None:
+    def down(n):
+        while n:
+            n -= 1
+        return n
+
+    asked = {"spec": lambda n: 0, "inputs": [(2000,)], "unseen": False}
+    found = check(down, **asked, lines=1000)
+    assert found.kind == "endless-loop"
+    assert "1,000 lines" in found.message
+    assert check(down, **asked, lines=10_000)

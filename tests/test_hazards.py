@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import weft
-from weft.checking import hazards
+from weft.kernels import hazards
 
 from numba import cuda, float32, int32, uint8, uint32  # isort: skip
 

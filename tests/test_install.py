@@ -443,7 +443,9 @@ def index(tmp_path, monkeypatch):
 
     with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Quiet) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
-        monkeypatch.setenv("PIP_INDEX_URL", f"http://127.0.0.1:{server.server_port}/simple")
+        monkeypatch.setenv(
+            "PIP_INDEX_URL", f"http://127.0.0.1:{server.server_port}/simple"
+        )
         yield server
         server.shutdown()
 

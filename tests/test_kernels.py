@@ -5,24 +5,24 @@ typed into the starter cell; wrong_*.c and wrong_*.mk what stands under `%%c` an
 `%%makefile`. The first line gives the verdict the lab's own check must reach; it must
 name every line marked `# <- here`, in C `// <- here`.
 
-A check that passes takes less than two seconds of processor time, which stays nearly
-the same when other programs run.
+A check that passes stays within the budget of `budget.MOST`.
 """
 
 import ast
 import linecache
-import os
 import re
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 import pytest
+from budget import MOST, cost, told
 from IPython.core.inputtransformer2 import TransformerManager
 
-import weft
+import weft  # noqa: F401  before Numba
 from pipeline import notebook
 from verification.corpus import HERE, MAGICS, TYPED, under_magic
+from weft import effort
 from weft.c import cell as foreign
 from weft.device import toolkit
 
@@ -34,7 +34,6 @@ FILES = sorted(
     if p.suffix in TYPED and p.parts[-3] != "corpus" and p.parent.name != "__pycache__"
 )
 LABS = notebook.stems(ROOT)
-SECONDS = 2.0  # that a check may take
 
 
 def run(source: str, name: str, scope: dict[str, Any]) -> Any:
@@ -105,20 +104,12 @@ def test_verdict(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         pytest.skip(f"{expected[1]} is found by a compiler, and there is none")
     scope = scope_of(lab)
     run(cell_of(path), f"<{label(path)}>", scope)
-    verdict, spent = timed_check(lab, exercise, scope)
+    with effort.counted() as done:
+        verdict = run(checks(lab)[exercise], "<check>", scope)
     assert verdict.kind == expected[1], f"\n{verdict!r}"
     assert marked <= {place.line for place, _ in verdict.places}, f"\n{verdict!r}"
-    if verdict and not weft.GPU:
-        if spent >= SECONDS:  # a slow moment of the machine is no slow check
-            spent = min(spent, timed_check(lab, exercise, scope)[1])
-        assert spent < SECONDS
-
-
-def timed_check(lab: str, exercise: str, scope: dict[str, Any]) -> tuple[Any, float]:
-    """The verdict, and the processor time: of programs it has waited for as well."""
-    before = sum(os.times()[:4])
-    verdict = run(checks(lab)[exercise], "<check>", scope)
-    return verdict, sum(os.times()[:4]) - before
+    if verdict:
+        assert cost(done) <= MOST, f"this check does too much: {told(done)}"
 
 
 @pytest.mark.parametrize("lab", LABS)

@@ -1,6 +1,7 @@
 """The pipeline on small notebooks: what it keeps, what it drops, what it refuses."""
 
 import json
+import re
 from pathlib import Path
 
 import nbformat
@@ -52,7 +53,7 @@ def find():
 def driver_version():
     return "580.1"
 """
-RESULTS = "def versions():\n    return {'numpy': '2.4.6'}\n"
+VERSIONS = "def installed():\n    return {'numpy': '2.4.6'}\n"
 STAMP = {
     "device": "Imagined GPU",
     "capability": "8.6",
@@ -69,8 +70,7 @@ def course(tmp_path, monkeypatch):
         f"solutions/{STEM}.py": SCRIPT,
         "weft/__init__.py": WEFT,
         "weft/device.py": DEVICE,
-        "weft/bench/__init__.py": "",
-        "weft/bench/results.py": RESULTS,
+        "weft/versions.py": VERSIONS,
     }.items():
         path = tmp_path / name
         path.parent.mkdir(exist_ok=True)
@@ -354,6 +354,68 @@ def test_execute_elsewhere_leaves_the_course_alone(course, pipeline):
     assert (course / "away" / "results" / "r.json").read_text() == notebook.digest(nb)
 
 
+CLAIM = """\
+import json, os, pathlib
+pathlib.Path(os.environ["WEFT_RESULTS"], "r.json").write_text("{}")
+with open(os.environ["WEFT_CLAIMS"], "a") as file:
+    for state in ("failed", "warned", "differs"):
+        print(json.dumps({"state": state, "text": state + " here"}), file=file)
+print("and on")"""
+
+
+def test_a_claim_that_fails_stops_nothing_and_fails_the_run(course, pipeline):
+    edit(course, "double(21)", CLAIM)
+    status, output, errors = pipeline("execute")
+    assert status == 1
+    assert "ran in" in output
+    assert "claims that do not hold:\n  failed here\n" in errors
+    assert "to look at:\n  warned here\n" in errors
+    assert "differs" not in errors
+    nb = notebook.read(notebook.solution(course, STEM))
+    assert texts(nb)[2] == "and on\n"
+    assert nb.metadata.weft.digest == notebook.digest(nb)
+    assert (course / "results" / "r.json").read_text() == "{}"
+
+
+def test_a_warning_alone_fails_nothing(course, pipeline):
+    edit(course, "double(21)", CLAIM.replace('("failed", ', "("))
+    assert pipeline("execute")[0] == 0
+
+
+def test_one_that_fails_does_not_stop_the_others(course, pipeline):
+    (course / "solutions" / "43_next.py").write_text(SCRIPT)
+    edit(course, "double(21)", "print('until here')\n1 / 0")
+    status, output, errors = pipeline("execute", "42", "43", "--out", "away")
+    assert status == 1
+    assert "ZeroDivisionError" in errors
+    assert re.search(rf"\n +[\d.]+  {STEM}  did not run to its end\n", output)
+    assert re.search(r"\n +[\d.]+  43_next    ok\n", output)
+    assert (course / "away" / "solutions" / "43_next.ipynb").exists()
+    assert not (course / "away" / "solutions" / f"{STEM}.ipynb").exists()
+    kept = json.loads((course / "away" / "failed" / f"{STEM}.ipynb").read_text())
+    assert kept["cells"][3]["outputs"][0]["text"] == "until here\n"
+
+
+def test_a_run_that_breaks_off_leaves_the_record_as_it_was(course, pipeline):
+    record = course / "results" / "r.json"
+    record.parent.mkdir()
+    record.write_text("the record")
+    edit(course, "double(21)", CLAIM + "\n1 / 0")
+    assert pipeline("execute")[0] == 1
+    assert record.read_text() == "the record"
+
+
+def test_the_record_is_there_while_the_next_is_written(course, pipeline):
+    record = course / "results" / "r.json"
+    record.parent.mkdir()
+    record.write_text("the record")
+    edit(course, "double(21)", CLAIM + "\nprint(open('../results/r.json').read())")
+    pipeline("execute")
+    nb = notebook.read(notebook.solution(course, STEM))
+    assert "the record" in texts(nb)[2]
+    assert record.read_text() == "{}"
+
+
 def test_simulator_writes_nothing(course, pipeline):
     edit(course, "double(21)", 'import os\nassert "WEFT_RESULTS" not in os.environ')
     status, _, errors = pipeline("execute", "--simulator")
@@ -529,6 +591,21 @@ def test_nbval_runs_what_this_machine_can(course, pipeline):
     assert "1 failed, 2 passed, 3 skipped" in output
     assert "assert double(21) == 43" in output
     assert "the Imagined GPU is below sm_90, and wgmma exists from Hopper" in output
+
+
+def test_nbval_fails_the_cell_whose_claim_does_not_hold(course, pipeline):
+    conftest = Path(__file__).parents[1] / "solutions" / "conftest.py"
+    (course / "solutions" / "conftest.py").write_text(conftest.read_text())
+    body = CLAIM.replace(
+        CLAIM.splitlines()[1], "assert 'WEFT_RESULTS' not in os.environ"
+    )
+    edit(course, "double(21)", body + "\n\n# %%\nprint('the last cell')")
+    assert pipeline("notebooks")[0] == 0
+    status, output, _ = pipeline("nbval")
+    assert status == 1
+    assert "1 failed, 3 passed" in output
+    assert "failed here" in output
+    assert "to look at: warned here" in output
 
 
 def test_json_is_canonical(course):

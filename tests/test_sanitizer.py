@@ -15,8 +15,8 @@ from weft.intrinsics import peek, poke
 from weft.sanitizer import races, unwritten
 from weft.simulator import record
 from weft.simulator.faults import Fault
-from weft.simulator.trace import Trace
-from weft.simulator.traced_run import sample
+from weft.simulator.trace.trace import Trace
+from weft.simulator.trace.traced_run import sample
 
 
 def traced(kernel: Any, config: Any, *args: Any, fresh: tuple[str, ...] = ()) -> Trace:

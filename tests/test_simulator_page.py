@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import weft  # noqa: F401  before Numba
-from weft.simulator import traced_run
+from weft.simulator.trace import traced_run
 
 ROOT = Path(__file__).parents[1]
 PAGE = (ROOT / "book" / "simulator.md").read_text(encoding="utf-8")

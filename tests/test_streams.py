@@ -575,7 +575,7 @@ def in_a_function_of_its_own(x):
 
 @pytest.mark.parametrize("function", [waits_for_ever, in_a_function_of_its_own])
 def test_a_loop_of_the_host_without_an_end_is_ended(function, monkeypatch):
-    monkeypatch.setattr("weft.checking.patience.MOST_LINES", 1000)
+    monkeypatch.setattr("weft.checking.step_limit.MOST_LINES", 1000)
     verdict = check(
         function,
         spec=lambda x: 2 * x,
@@ -595,7 +595,7 @@ def never_done(work):
 
 
 def test_a_function_that_times_is_ended_as_well(monkeypatch):
-    monkeypatch.setattr("weft.checking.patience.MOST_LINES", 1000)
+    monkeypatch.setattr("weft.checking.step_limit.MOST_LINES", 1000)
     verdict = check(never_done, timer=[(1, 0)])
     assert verdict.kind == "endless-loop"
     assert verdict.places[0][0].text == "while work() is None:"

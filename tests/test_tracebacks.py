@@ -73,7 +73,7 @@ def test_python_shows_the_learners_frames_only(tmp_path: Path) -> None:
 
 
 def test_other_errors_keep_their_frames(tmp_path: Path) -> None:
-    said = python("from weft.checking import simulated\nsimulated.run(1)\n", tmp_path)
+    said = python("from weft.kernels import simulated\nsimulated.run(1)\n", tmp_path)
     assert "simulated.py" in said
 
 

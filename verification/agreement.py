@@ -23,10 +23,9 @@ from verification import measure, patterns, reports
 from verification.corpus import ROOT, Kernel, corpus
 from verification.launch import exercise_of
 from weft import check
-from weft.checking.traced import fresh
 from weft.counters import count
 from weft.simulator import Fault, record
-from weft.simulator.trace import Trace
+from weft.simulator.trace.trace import Trace
 
 Totals = dict[str, int]
 
@@ -86,7 +85,7 @@ def trace_of(kernel: Kernel) -> Trace | None:
     """The trace of the launch that was measured; None if it does not end well."""
     exercise = exercise_of(kernel)
     case = exercise.case(exercise.sizes[-1])
-    outputs = fresh(exercise, case)
+    outputs = exercise.fresh(case)
     try:
         config = exercise.launch(*case.size)
         return record(exercise.kernel, config, (*case.inputs, *outputs))[0]

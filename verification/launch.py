@@ -27,7 +27,9 @@ from numba import cuda  # isort: skip
 
 from verification.corpus import Kernel, corpus
 from weft.checking.compare import difference
-from weft.checking.exercise import Exercise
+from weft.checking.room import make
+from weft.kernels.exercise import KernelExercise
+from weft.kernels.room import ROOM
 
 PATIENCE = 6  # seconds that one launch may take, under a slow tool
 CONTEXT_LOST = 3  # exit status
@@ -42,23 +44,12 @@ def jit(function: Any = None, **options: Any) -> Any:
     return _jit(function, **{"lineinfo": True, "cache": True} | options)
 
 
-def exercise_of(kernel: Kernel) -> Exercise:
+def exercise_of(kernel: Kernel) -> KernelExercise:
     function, given = kernel.load()
-    return Exercise(
-        function,
-        function,
-        given["spec"],
-        given["inputs"],
-        given["sizes"],
-        given["launch"],
-        None,
-        given.get("out"),
-        given.get("tolerance", 1e-5),
-        given.get("limits", {}),
-    )
+    return make(ROOM, function, given)
 
 
-def launch(exercise: Exercise) -> bool:
+def launch(exercise: KernelExercise) -> bool:
     """Launch on the last size; whether the results are right. Raises what CUDA does."""
     case = exercise.case(exercise.sizes[-1])
     given = [cuda.to_device(v) if is_array(v) else v for v in case.inputs]

@@ -13,8 +13,8 @@ from weft import device, tracebacks
 
 if TYPE_CHECKING:
     from weft import bench
-    from weft.checking import check
     from weft.device import doctor
+    from weft.dispatch import check
     from weft.exploring import explore
     from weft.lesson import hint, lab, on_gpu, progress, quiz
     from weft.tracing import trace
@@ -60,7 +60,7 @@ tracebacks.install()
 
 _HOME = {
     "bench": "weft.bench",
-    "check": "weft.checking",
+    "check": "weft.dispatch",
     "doctor": "weft.device",
     "explore": "weft.exploring",
     "hint": "weft.lesson",

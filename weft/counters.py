@@ -16,11 +16,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from weft.simulator import columns
-from weft.simulator.columns import Columns, Flags
-from weft.simulator.faults import Place
+from weft.places import Place
 from weft.simulator.limits import WARP
-from weft.simulator.trace import ATOMIC, GLOBAL, LOCAL, READ, SHARED, Trace
+from weft.simulator.trace import columns
+from weft.simulator.trace.columns import Columns, Flags
+from weft.simulator.trace.trace import ATOMIC, GLOBAL, LOCAL, READ, SHARED, Trace
 
 SECTOR = 32  # bytes
 BANKS = 32

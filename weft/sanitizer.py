@@ -15,11 +15,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from weft.simulator import columns
-from weft.simulator.columns import Columns
-from weft.simulator.faults import Place
-from weft.simulator.trace import ATOMIC, GLOBAL, LOCAL, READ, SHARED, WRITE, Trace
-from weft.simulator.views import View
+from weft.places import Place
+from weft.simulator.trace import columns
+from weft.simulator.trace.clocks import View
+from weft.simulator.trace.columns import Columns
+from weft.simulator.trace.trace import ATOMIC, GLOBAL, LOCAL, READ, SHARED, WRITE, Trace
 
 _SPACE_NAMES = {GLOBAL: "global", SHARED: "shared", LOCAL: "local"}
 

@@ -22,7 +22,7 @@ from typing import Any
 import numba
 from numba import cuda
 
-from weft.simulator.binding import python_function
+from weft.simulator.language.binding import python_function
 
 __all__ = ["specialise", "written_out"]
 

@@ -7,9 +7,11 @@ Python's. (`WallStopwatch` times both together, `GraphStopwatch` many launches a
 CUDA graph.) Several functions are timed in turns: a clock that drifts then hits them
 all alike.
 
-The cache is filled by writing, as Triton's `do_bench` does it. What has not gone to
-memory by then goes there during the call, and takes some of its time, from all
-candidates alike: 8 µs of the 240 that a read of 1 GiB takes on an H200.
+The cache is filled by reading. Filled by writing, as Triton's `do_bench` fills it, it
+is full of data that have yet to go to memory, and they go there during the call: up to
+the size of L2 is written on the call's time. Reading has those writes done before the
+call begins. What the call itself leaves in L2 is not waited for either.
+`python -m verification.stopwatch` counts the bytes.
 """
 
 import math
@@ -32,6 +34,9 @@ WARM = (0.03, 0.3)  # s of warm-up at least (a GPU's clock needs that to rise), 
 STEADY = 0.02  # warm when two repetitions in a row differ by less than this
 MARGIN = 0.1  # ms that the GPU is kept busy for beyond twice the time of queueing
 COVER = 2.0  # ms that it is kept busy for, at most
+EVICT = 3  # times the size of L2 that is read to empty it: it is not strictly LRU
+READ_ROW = 8192  # floats that are added up to one
+LEAST_READ = 1 << 27  # bytes read, at least, which keep a GPU with a small L2 busy
 
 GRAPH_MS = 1.0  # of launches in a graph, so that starting it does not count
 GRAPH_LEAST = 20  # launches in a graph, at least
@@ -107,6 +112,21 @@ def _torch() -> Any:
     return torch
 
 
+def reader(
+    torch: Any, times: float = EVICT, least: int = LEAST_READ
+) -> Callable[[], object]:
+    """Return a function that queues reading `times` as many bytes as L2 holds.
+
+    least: bytes to read at least. What is written, sums of 8192 floats each, is one
+    byte for 8192 that are read.
+    """
+    l2 = torch.cuda.get_device_properties(0).L2_cache_size
+    rows = math.ceil(max(times * l2, least) / (4 * READ_ROW))
+    source = torch.zeros((rows, READ_ROW), dtype=torch.float32, device="cuda")
+    sums = torch.empty(rows, dtype=torch.float32, device="cuda")
+    return lambda: torch.sum(source, dim=1, out=sums)
+
+
 class EventStopwatch:
     """Times the GPU's part with CUDA events on PyTorch's current stream.
 
@@ -114,13 +134,13 @@ class EventStopwatch:
     PyTorch cannot use the GPU.
     """
 
-    def __init__(self) -> None:
+    host = False
+
+    def __init__(self, evict: Callable[[], object] | None = None) -> None:
+        """evict: what empties the cache, for experiments; by default `reader`."""
         torch = _torch()
         self._start, self._end = (torch.cuda.Event(enable_timing=True) for _ in "se")
-        l2 = torch.cuda.get_device_properties(0).L2_cache_size
-        # Twice L2 evicts it; at least 128 MiB keep the GPU busy while a launch queues.
-        evict = torch.empty(max(2 * l2, 1 << 27), dtype=torch.int8, device="cuda")
-        self._evict = evict.zero_
+        self._evict = evict or reader(torch)
         self._evict()  # loads the kernel
         cycles = []
         for _ in range(5):  # the least: a pause of the host would count as the GPU's
@@ -154,6 +174,8 @@ class WallStopwatch:
     use the GPU.
     """
 
+    host = True
+
     def __init__(self) -> None:
         self._wait = _torch().cuda.synchronize
         self._last: dict[Callable[[], object], float] = {}  # ms of one call
@@ -181,6 +203,8 @@ class GraphStopwatch:
     it. A function must launch on PyTorch's current stream, for kernels of Numba's
     `weft.bench.stream()`. Raises LearnerError where PyTorch cannot use the GPU.
     """
+
+    host = False
 
     def __init__(self) -> None:
         self._torch = _torch()

@@ -8,17 +8,16 @@ import html
 from collections.abc import Callable
 from dataclasses import fields
 from functools import cached_property
-from importlib import import_module
 from typing import Any
-
-import numpy as np
 
 from weft import counters, markup, units
 from weft.counters import Line, Work
+from weft.kernels import hazards
+from weft.kernels.launched import on_host
+from weft.places import named
 from weft.simulator import Fault, LaunchError, record
-from weft.simulator import trace as simulated
-from weft.simulator.faults import named
 from weft.simulator.limits import configuration
+from weft.simulator.trace import trace as simulated
 
 __all__ = ["Trace", "Tracer", "trace"]
 
@@ -47,7 +46,7 @@ class Tracer:
 
         def launch(*args: Any) -> Trace:
             back: list[Callable[[], Any]] = []
-            given = tuple(_on_host(arg, back) for arg in args)
+            given = tuple(on_host(arg, back) for arg in args)
             try:
                 found, _ = record(self._kernel, config, given)
             except Fault as fault:
@@ -65,43 +64,6 @@ class Tracer:
             "a trace needs a grid and a block",
             f"Write weft.trace({name})[grid, block](...), as for a launch.",
         )
-
-
-def _on_host(arg: Any, back: list[Callable[[], Any]]) -> Any:
-    """`arg` in the host's memory; `back` gets what copies the results back."""
-    if isinstance(arg, tuple):
-        return tuple(_on_host(part, back) for part in arg)
-    if type(arg).__name__ in ("In", "Out", "InOut") and hasattr(arg, "value"):
-        return _on_host(arg.value, back)
-    if isinstance(arg, np.ndarray) or hasattr(arg, "_ary"):
-        return arg
-    if type(arg).__module__.partition(".")[0] == "torch" and hasattr(arg, "numpy"):
-        return _tensor(arg, back)
-    if hasattr(arg, "__cuda_array_interface__"):
-        cuda: Any = import_module("numba.cuda")
-        device = cuda.as_cuda_array(arg)
-        host = device.copy_to_host()
-        back.append(lambda: device.copy_to_device(host))
-        return host
-    return arg
-
-
-def _tensor(arg: Any, back: list[Callable[[], Any]]) -> Any:
-    if arg.requires_grad:
-        return arg  # refused in the simulator's words
-    host = arg.cpu() if arg.is_cuda else arg
-    try:
-        array = host.numpy()
-    except TypeError:
-        raise Fault(
-            "type",
-            f"NumPy has no {str(arg.dtype).removeprefix('torch.')}, and the simulator "
-            "works with NumPy",
-            "Trace the kernel with float32.",
-        ) from None
-    if arg.is_cuda:
-        back.append(lambda: arg.copy_(host))
-    return array
 
 
 class Trace(simulated.Trace):
@@ -128,9 +90,7 @@ class Trace(simulated.Trace):
     @cached_property
     def hazard(self) -> Any:
         """The verdict on the first race or early read, None if there is none."""
-        from weft.checking import hazards  # the words are those of a check
-
-        found = hazards.find(self.name, self, (self.grid_size, self.block_size), "")
+        found = hazards.find(self, self.name, "")
         return None if found is None else found.verdict
 
     @property

@@ -1,8 +1,10 @@
 """What the compiler made of kernels: registers, local memory, blocks on an SM."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
+from weft import device, lesson
+from weft.bench import results
 from weft.device.occupancy import occupancy
 
 UNITS = {  # of what results say of a build, in the order of its fields
@@ -27,6 +29,32 @@ class Build(NamedTuple):
     shared: int
     blocks: int
     occupancy: int
+
+
+def compiled(case: str, kernels: Callable[[], Mapping[str, tuple[Any, int]]]) -> None:
+    """Print what the compiler made of kernels, and record it as `compare` does.
+
+    case: what they have in common, the key of the results; kernels: a function that
+    returns name → (a kernel that has run, threads of its blocks), called only where
+    there is a GPU. Without one, prints the reference GPU's numbers.
+    """
+    lab, gpu = lesson.current(), device.find()
+    if gpu.usable:
+        made = {
+            name: build_of(kernel, threads, gpu.capability)
+            for name, (kernel, threads) in kernels().items()
+        }
+        if lab is not None:
+            results.record(lab, rows_of(case, made))
+    else:
+        data = results.reference(lab) if lab is not None else None
+        made = from_rows(case, data["rows"]) if data is not None else {}
+        if not made:
+            print("There is no GPU here, and the reference GPU has no such numbers.")
+            return
+        assert data is not None
+        print(f"There is no GPU here. On {data['device']['name']}:")
+    print("\n".join(lines(made)))
 
 
 def build_of(kernel: Any, threads: int, capability: tuple[int, int]) -> Build:

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 from weft import markup, units
 
 if TYPE_CHECKING:
-    from weft.bench import Row, Table
+    from weft.bench.rows import Row
+    from weft.bench.table import Table
 
 
 def columns(table: "Table") -> list[tuple[str, "Callable[[Row], str]"]]:

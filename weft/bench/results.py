@@ -7,37 +7,19 @@ notebook's code, and rows: `case`, `name`, `ms`, `spread` (ms), `value` with its
 
 import json
 import os
-import platform
 import re
 from datetime import date
-from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-from weft import device, store
+from weft import device, store, versions
 
 REFERENCE = "nvidia-h200"  # preferred where several GPUs have results
-
-PACKAGES = ("numba", "numba-cuda", "numpy", "torch", "triton")
 
 
 def slug(gpu: str) -> str:
     """Return a GPU's name for a file name: `NVIDIA H200` → `nvidia-h200`."""
     return re.sub(r"[^a-z0-9]+", "-", gpu.lower()).strip("-")
-
-
-def version(package: str) -> str:
-    """Return the version of an installed package, "" if it is not installed."""
-    try:
-        return metadata.version(package)
-    except metadata.PackageNotFoundError:
-        return ""
-
-
-def versions() -> dict[str, str]:
-    """Return the versions that a measurement depends on."""
-    found = {p: version(p) for p in PACKAGES}
-    return {"python": platform.python_version()} | {p: v for p, v in found.items() if v}
 
 
 def folder() -> Path | None:
@@ -73,6 +55,19 @@ def reference(
     return None
 
 
+def reference_name(lab: str | None) -> str:
+    """Return the name of the GPU that a lab's pages speak of."""
+    data = reference(lab, gpu=REFERENCE) if lab is not None else None
+    name = (data or {}).get("device", {}).get("name")
+    return f"the {name}" if name else "the reference GPU"
+
+
+def of_case(data: dict[str, Any] | None, case: str) -> dict[str, dict[str, Any]]:
+    """Return the rows of one case of a results file, by name; {} without a file."""
+    rows = data["rows"] if data is not None else []
+    return {row["name"]: row for row in rows if row["case"] == case}
+
+
 def record(lab: str, rows: list[dict[str, Any]]) -> Path | None:
     """Merge rows into this GPU's results where `WEFT_RESULTS` names a folder.
 
@@ -99,7 +94,7 @@ def record(lab: str, rows: list[dict[str, Any]]) -> Path | None:
             "driver": device.driver_version(),
             "cuda": f"{gpu.cuda[0]}.{gpu.cuda[1]}",
         },
-        "versions": versions(),
+        "versions": versions.installed(),
         "date": date.today().isoformat(),
         "digest": digest,
         "rows": list(merged.values()),

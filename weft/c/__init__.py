@@ -13,12 +13,28 @@ Importing this registers the magics `%%c` and `%%makefile`.
 
 from typing import Any
 
-from weft.c.checking import check
 from weft.c.makefile import Step
+from weft.c.room import ROOM
 from weft.c.source import Source
 from weft.c.workshop import cell, folder, register, terminal
+from weft.checking.room import judge
+from weft.checking.verdict import Verdict
 
 __all__ = ["Source", "Step", "cell", "check", "folder", "terminal"]
+
+
+def check(source: Any, prototype: str = "", **exercise: Any) -> Verdict:
+    """Check a `%%c` cell, or a `%%makefile` cell, and say what is wrong with it.
+
+    prototype and exercise: the fields of `weft.c.exercise.CExercise`: spec, inputs,
+    sizes, call, tolerance; files and steps for a Makefile.
+
+    Nothing of the learner's runs in this process. Returns a Verdict, true if all is
+    well. Where the environment has WEFT_STRICT=1, a failure raises CheckFailed. Raises
+    ValueError if the exercise itself is wrong.
+    """
+    asked = {"prototype": prototype} if prototype else {}
+    return judge(ROOM, source, asked | exercise)
 
 
 def _notebook() -> Any:

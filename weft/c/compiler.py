@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
+from weft import effort
+
 NAMES = ("gcc", "cc", "clang")
 
 # Mistakes that a C compiler may let pass with a warning. GCC 14 made errors of the
@@ -96,6 +98,7 @@ def call(folder: Path, *arguments: str) -> tuple[bool, str]:
     program = find()
     if program is None:
         raise FileNotFoundError("no C compiler")
+    effort.done["programs"] += 1
     run = subprocess.run(
         [program, *FLAGS, *strict(program), *arguments],
         cwd=folder,

@@ -6,14 +6,14 @@ import shutil
 import subprocess
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from weft.c import compiler, running
 from weft.c.source import Source
 from weft.checking.verdict import Failed, Verdict
-from weft.simulator.faults import Place
+from weft.places import Place
 
 SECONDS = 60
 
@@ -40,7 +40,7 @@ class Step:
         return self.command + changed
 
 
-def judge(source: Source, files: dict[str, str], steps: Sequence[Step]) -> Verdict:
+def judge(source: Source, files: Mapping[str, str], steps: Sequence[Step]) -> list[str]:
     """Run the steps in a folder with `files` and the Makefile. Raises Failed."""
     if shutil.which("make") is None:
         raise Failed(
@@ -71,14 +71,11 @@ def judge(source: Source, files: dict[str, str], steps: Sequence[Step]) -> Verdi
         given = {"Makefile", *files}
         for step in steps:
             _step(source, folder, given, step)
-    return Verdict(
-        source.name,
-        "pass",
-        facts=[f"right in {len(steps)} calls: what changed is made again, no more"],
-    )
+    return [f"right in {len(steps)} calls: what changed is made again, no more"]
 
 
 def _step(source: Source, folder: Path, given: set[str], step: Step) -> None:
+    """Take one step, and look at what it made. Raises Failed."""
     before = _aged(folder, given, step.touch)
     status, said = _make(folder, step.command)
     if status:
@@ -206,6 +203,7 @@ def _not_made(source: Source, name: str, said: str, step: Step) -> Verdict:
 
 
 def _out_of_date(source: Source, name: str, step: Step) -> Verdict:
+    """The verdict on a file that should have been made again."""
     cause = f"{step.touch} is newer than `{name}`" if step.touch else "It is called for"
     why = (
         f"make looks at nothing but the names behind the colon and at the times of "

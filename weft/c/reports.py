@@ -1,13 +1,14 @@
 """The sanitizers' reports, read: what happened, in which line, and to whose memory."""
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from weft.c import running
 from weft.c.running import Ran
 from weft.c.source import Source
 from weft.checking.verdict import Verdict
-from weft.simulator.faults import Place
+from weft.places import Note
 
 _frame = re.compile(r"^\s+#\d+ 0x[0-9a-f]+ (?:in )?(\S+) (\S+?):(\d+)(?::\d+)?\s*$")
 _found = re.compile(r"ERROR: (?:Address|Leak)Sanitizer:? ([\w-]+)")
@@ -60,7 +61,7 @@ def _verdict(
     kind: str,
     message: str,
     why: str,
-    places: list[tuple[Place, str]],
+    places: list[Note],
 ) -> Verdict:
     return Verdict(source.name, kind, message, why, places)
 
@@ -82,92 +83,156 @@ def stacks(source: Source, said: str) -> Stacks:
     return Stacks(found["access"], found["allocated"], found["freed"])
 
 
+@dataclass(frozen=True)
+class Report:
+    """What the address sanitizer says of one access.
+
+    said: its report. verb: "reads", "writes" or "uses"; size: how many bytes, 0 where
+    it does not say. first, made, gone: the lines of the access, of the allocation and
+    of the `free`.
+    """
+
+    source: Source
+    said: str
+    stacks: Stacks
+    verb: str
+    size: int
+
+    @property
+    def first(self) -> list[Note]:
+        note = f"{self.verb} {_bytes(self.size)}" if self.size else ""
+        return [(self.source.place(n), note) for n in self.stacks.access[:1]]
+
+    @property
+    def made(self) -> list[Note]:
+        lines = self.stacks.allocated[:1]
+        return [(self.source.place(n), "allocated here") for n in lines]
+
+    @property
+    def gone(self) -> list[Note]:
+        return [(self.source.place(n), "freed here") for n in self.stacks.freed[:1]]
+
+
 def _reported(source: Source, kind: str, said: str) -> Verdict:
-    at = stacks(source, said)
+    """Word a report of the address sanitizer by its kind."""
     access = _access.search(said)
     verb = {"READ": "reads", "WRITE": "writes"}[access[1]] if access else "uses"
     size = int(access[2]) if access else 0
-    note = f"{verb} {_bytes(size)}" if size else ""
-    first = [(source.place(n), note) for n in at.access[:1]]
-    made = [(source.place(n), "allocated here") for n in at.allocated[:1]]
-    gone = [(source.place(n), "freed here") for n in at.freed[:1]]
-
-    if kind == "heap-buffer-overflow":
-        line = first[0][0].text if first else ""
-        return _verdict(source, kind, *_outside(said, verb, size, line), first + made)
-    if kind.startswith(("stack-buffer", "dynamic-stack")):
-        return _on_stack(source, said, verb, size, first)
-    if kind == "global-buffer-overflow":
-        return _verdict(
-            source,
-            kind,
-            f"{verb.capitalize()} {_bytes(size)} beside a global array.",
-            "Its first index is 0 and its last is one less than its length. Which "
-            "index was it?",
-            first,
-        )
-    if kind == "heap-use-after-free":
-        return _verdict(
-            source,
-            "use-after-free",
-            f"The line {verb} {_bytes(size)} of a block that has been given back.",
-            "After `free(p)` the block belongs to whoever asks next; `p` still holds "
-            "the address, and nothing stops you. Which of the two lines has to come "
-            "first?",
-            first + gone + made,
-        )
-    if kind.startswith(("stack-use-after", "stack-underflow")):
-        return _verdict(
-            source,
-            "dead-variable",
-            f"{'The line' if first else 'The caller'} {verb} a local variable of a "
-            "call, or of a block in braces, that has ended.",
-            "A local variable lives on the stack until the `}` of its block. An "
-            "address may leave the function; the variable does not. What lives longer?",
-            first or _returns(source),
-        )
-    if kind == "attempting":
-        double = "double-free" in said
-        return _verdict(
-            source,
-            "double-free" if double else "bad-free",
-            "The block has been freed before."
-            if double
-            else "`free` is given an address that `malloc` never gave.",
-            "Each block is freed once, by the address that `malloc` returned for it: "
-            "not by one further in, and not a variable. Who owns this block?",
-            [(source.place(n), "frees it") for n in at.access[:1]] + gone + made,
-        )
-    if kind == "detected":
-        return leak(source, said)
-    if kind == "stack-overflow":
-        return _verdict(
-            source,
-            "recursion",
-            "The stack is full: a call within a call within a call, or a local array "
-            "of some megabytes.",
-            "Each call takes room on the stack until it returns. When does the "
-            "innermost call stop calling?",
-            # The innermost call may be anywhere in its first lines; its caller is not.
-            [(source.place(n), "") for n in at.access[1:2] or at.access],
-        )
-    if kind == "SEGV":
-        return _segv(source, said, at)
-    if kind == "negative-size-param":
-        return _verdict(
-            source,
-            "heap-buffer-overflow",
-            "A function that copies memory was given a negative number of bytes.",
-            "As a `size_t` that is an enormous one. How was the number computed?",
-            first,
-        )
+    report = Report(source, said, stacks(source, said), verb, size)
+    for beginning, word in WORDED.items():
+        if kind.startswith(beginning):
+            return word(report)
     return _verdict(
         source,
         "undefined",
         f"The address sanitizer reports {kind}.",
         "Look at the line, and at every address in it: where does it come from?",
-        first + made,
+        report.first + report.made,
     )
+
+
+def _heap_overflow(report: Report) -> Verdict:
+    line = report.first[0][0].text if report.first else ""
+    words = _outside(report.said, report.verb, report.size, line)
+    places = report.first + report.made
+    return _verdict(report.source, "heap-buffer-overflow", *words, places)
+
+
+def _stack_overflow(report: Report) -> Verdict:
+    return _on_stack(report.source, report.said, report.verb, report.size, report.first)
+
+
+def _global_overflow(report: Report) -> Verdict:
+    return _verdict(
+        report.source,
+        "global-buffer-overflow",
+        f"{report.verb.capitalize()} {_bytes(report.size)} beside a global array.",
+        "Its first index is 0 and its last is one less than its length. Which "
+        "index was it?",
+        report.first,
+    )
+
+
+def _after_free(report: Report) -> Verdict:
+    return _verdict(
+        report.source,
+        "use-after-free",
+        f"The line {report.verb} {_bytes(report.size)} of a block that has been given "
+        "back.",
+        "After `free(p)` the block belongs to whoever asks next; `p` still holds "
+        "the address, and nothing stops you. Which of the two lines has to come "
+        "first?",
+        report.first + report.gone + report.made,
+    )
+
+
+def _dead_variable(report: Report) -> Verdict:
+    who = "The line" if report.first else "The caller"
+    return _verdict(
+        report.source,
+        "dead-variable",
+        f"{who} {report.verb} a local variable of a call, or of a block in braces, "
+        "that has ended.",
+        "A local variable lives on the stack until the `}` of its block. An "
+        "address may leave the function; the variable does not. What lives longer?",
+        report.first or _returns(report.source),
+    )
+
+
+def _bad_free(report: Report) -> Verdict:
+    double = "double-free" in report.said
+    frees = [(report.source.place(n), "frees it") for n in report.stacks.access[:1]]
+    return _verdict(
+        report.source,
+        "double-free" if double else "bad-free",
+        "The block has been freed before."
+        if double
+        else "`free` is given an address that `malloc` never gave.",
+        "Each block is freed once, by the address that `malloc` returned for it: "
+        "not by one further in, and not a variable. Who owns this block?",
+        frees + report.gone + report.made,
+    )
+
+
+def _full_stack(report: Report) -> Verdict:
+    at = report.stacks.access
+    return _verdict(
+        report.source,
+        "recursion",
+        "The stack is full: a call within a call within a call, or a local array "
+        "of some megabytes.",
+        "Each call takes room on the stack until it returns. When does the "
+        "innermost call stop calling?",
+        # The innermost call may be anywhere in its first lines; its caller is not.
+        [(report.source.place(n), "") for n in at[1:2] or at],
+    )
+
+
+def _negative_size(report: Report) -> Verdict:
+    return _verdict(
+        report.source,
+        "heap-buffer-overflow",
+        "A function that copies memory was given a negative number of bytes.",
+        "As a `size_t` that is an enormous one. How was the number computed?",
+        report.first,
+    )
+
+
+# By how the sanitizer's name for it begins.
+WORDED: dict[str, Callable[[Report], Verdict]] = {
+    "heap-buffer-overflow": _heap_overflow,
+    "stack-buffer": _stack_overflow,
+    "dynamic-stack": _stack_overflow,
+    "global-buffer-overflow": _global_overflow,
+    "heap-use-after-free": _after_free,
+    "stack-use-after": _dead_variable,
+    "stack-underflow": _dead_variable,
+    "attempting": _bad_free,
+    "detected": lambda report: leak(report.source, report.said),
+    "stack-overflow": _full_stack,
+    "SEGV": lambda report: _segv(report.source, report.said, report.stacks),
+    "negative-size-param": _negative_size,
+}
 
 
 def _outside(said: str, verb: str, size: int, line: str) -> tuple[str, str]:
@@ -218,7 +283,7 @@ def _outside(said: str, verb: str, size: int, line: str) -> tuple[str, str]:
 
 
 def _on_stack(
-    source: Source, said: str, verb: str, size: int, first: list[tuple[Place, str]]
+    source: Source, said: str, verb: str, size: int, first: list[Note]
 ) -> Verdict:
     local = _local.search(said)
     places = list(first)
@@ -253,7 +318,7 @@ def _segv(source: Source, said: str, at: Stacks) -> Verdict:
     )
 
 
-def _null(source: Source, places: list[tuple[Place, str]]) -> Verdict:
+def _null(source: Source, places: list[Note]) -> Verdict:
     return _verdict(
         source,
         "null",
@@ -266,6 +331,7 @@ def _null(source: Source, places: list[tuple[Place, str]]) -> Verdict:
 
 
 def _undefined(source: Source, said: str, match: re.Match[str]) -> Verdict:
+    """Word what the sanitizer for undefined behaviour says of a line."""
     text = match[3]
     line = int(match[2])
     places = [(source.place(line), "")]
@@ -388,7 +454,7 @@ def _ended(source: Source, status: int) -> Verdict:
     )
 
 
-def _returns(source: Source) -> list[tuple[Place, str]]:
+def _returns(source: Source) -> list[Note]:
     return [(source.place(n), "") for n in source.containing("return ")]
 
 

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from weft import effort
 from weft.c import compiler, driver
 
 SECONDS = 30  # of the clock; the program itself ends after CPU_SECONDS of work
@@ -67,6 +68,7 @@ def heard(
 
     Raises subprocess.TimeoutExpired after so many seconds.
     """
+    effort.done["programs"] += 1
     return subprocess.run(
         command,
         shell=isinstance(command, str),
@@ -82,6 +84,8 @@ def heard(
 
 
 def _run(program: Path, data: bytes, leaks: str) -> Ran:
+    """Run a program apart, with limits on its time, memory and output."""
+    effort.done["programs"] += 1
     folder = program.parent
     given, out = folder / "case.in", folder / "case.out"
     given.write_bytes(data)

@@ -5,9 +5,9 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-from weft.simulator.faults import Place
+from weft.checking.source import STUB
+from weft.places import Place
 
-STUB = "your code here"
 ABOUT = re.compile(r"(//|#) about \d+ lines?\b")
 RETURNS = re.compile(r"(\}|return \w+;)?")
 SUFFIXES = {"c": ".c", "makefile": ".mk"}
@@ -37,6 +37,11 @@ class Source:
     @property
     def lines(self) -> list[str]:
         return self.text.splitlines()
+
+    @property
+    def comment(self) -> str:
+        """What begins a comment in the cell's language."""
+        return "#" if self.language == "makefile" else "//"
 
     @property
     def is_stub(self) -> bool:

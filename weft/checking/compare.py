@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from weft.simulator.memory import poisoned_by
+from weft.simulator.memory.arrays import poisoned_by
 
 Array = np.ndarray[Any, Any]
 

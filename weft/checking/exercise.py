@@ -1,119 +1,90 @@
-"""An exercise, as the arguments of `check` describe it."""
+"""An exercise: what every kind has in common. Each room adds what is its own."""
 
-import inspect
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from types import FunctionType
-from typing import Any
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
 
 import numpy as np
 
-from weft.simulator.binding import python_function
+from weft import lesson
+from weft.checking.cases import (
+    SEED,
+    Case,
+    as_tuple,
+    copies,
+    unseen_size,
+    widened,
+)
 
-Arrays = tuple[Any, ...]
-SEED = 20_26
 
-
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Exercise:
-    """What to run, on what, and what is right.
+    """What the learner wrote, what it should do, and on which data that is tried.
 
-    `kernel` is called as `kernel(*inputs, *outputs)`. `written_by_learner` is the
-    function that a verdict is about: the kernel, or a function that chooses its launch.
+    written_by_learner: what the verdict is about. spec: NumPy function of the inputs;
+    it returns the output, or a tuple of outputs. inputs: `(rng, *size)` → the inputs.
+    sizes: an integer or a tuple each; counters use the last. tolerance: relative,
+    against the spec in double precision. limits: see `weft.checking.limits`. unseen:
+    also run a size that is not listed, with data that belong to the learner's source.
+
+    A subclass adds the arguments of its room. Raises ValueError where it is incomplete.
     """
 
+    needs: ClassVar[tuple[str, ...]] = ("spec", "inputs", "sizes")
+    unused: ClassVar[tuple[str, ...]] = ()  # of the fields below, in this room
+
     written_by_learner: Any
-    kernel: Any
-    spec: Callable[..., Any]
-    inputs: Callable[..., Any]
-    sizes: Sequence[Any]
-    launch: Callable[..., Any]
-    full: Any
-    out: Callable[..., Any] | None
-    tolerance: float
-    limits: dict[str, Any]
+    spec: Any = None
+    inputs: Any = None
+    sizes: Any = ()
+    tolerance: float = 1e-5
+    limits: Mapping[str, Any] = field(default_factory=dict)
     unseen: bool = True
-    lesson_size: tuple[int, ...] = ()  # to be run as the unseen one
-    constants: Sequence[dict[str, Any]] = ()  # to be run with as well
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "sizes", tuple(self.sizes))
+        for name in self.needs:
+            value = getattr(self, name)
+            if value is None or (isinstance(value, tuple) and not value):
+                raise ValueError(f"check({self.name}, ...): {name} is missing or empty")
 
     @property
     def name(self) -> str:
-        return str(self.written_by_learner.__name__)
+        """The exercise's name, as the lesson lists it."""
+        return str(
+            getattr(self.written_by_learner, "__name__", self.written_by_learner)
+        )
 
-    @property
-    def checks_launch(self) -> bool:
-        """Whether the learner wrote the launch, not the kernel."""
-        return self.written_by_learner is not self.kernel
-
-    @property
-    def first_size(self) -> tuple[Any, ...]:
-        """What stage 1 runs first."""
-        size = self.sizes[0]
-        return size if isinstance(size, tuple) else (size,)
-
-    def case(self, size: Any, seed: int = SEED) -> "Case":
+    def case(self, size: Any, seed: int = SEED) -> Case:
         """Make the data for one size: seeded, so that every run sees the same."""
-        parts = size if isinstance(size, tuple) else (size,)
+        parts = as_tuple(size)
         rng = np.random.default_rng([seed, *(int(p) for p in parts)])
         given = as_tuple(self.inputs(rng, *parts))
-        typed = as_tuple(self.spec(*copies(given)))
+        listed = seed == SEED
+        named = parts in map(as_tuple, self.sizes)
+        return Case(parts, given, self.expected(given), listed, named)
+
+    def expected(self, given: tuple[Any, ...]) -> tuple[Any, ...]:
+        """What the spec returns for these inputs, in double precision."""
         exact = as_tuple(self.spec(*(widened(x) for x in copies(given))))
-        if self.out is None:
-            outputs = tuple(np.empty_like(np.asarray(t)) for t in typed)
-        else:
-            outputs = tuple(np.array(o) for o in as_tuple(self.out(*copies(given))))
-        exact_arrays = tuple(map(np.asarray, exact))
-        return Case(parts, given, exact_arrays, outputs, seed == SEED)
+        return tuple(map(np.asarray, exact))
 
+    def unseen_case(self, seed: int) -> Any:
+        """The case that the exercise does not list.
 
-@dataclass(frozen=True)
-class Case:
-    """The data of one size: `outputs` is what the kernel will write into.
+        seed: a number that belongs to the learner's source. None where the exercise
+        wants no such case, or its data cannot be made in that size.
+        """
+        size = lesson.unseen(self.name) or unseen_size(self.sizes, seed)
+        if size is None or not self.unseen:
+            return None
+        try:
+            return self.case(size, seed)
+        except Exception:  # its inputs may want other sizes
+            return None
 
-    `listed` says that the exercise names the size.
-    """
-
-    size: tuple[Any, ...]
-    inputs: Arrays
-    expected: tuple[np.ndarray[Any, Any], ...]
-    outputs: tuple[np.ndarray[Any, Any], ...]
-    listed: bool = True
-
-    @property
-    def label(self) -> str:
-        if not self.size:
-            return "" if self.listed else "on other data"
-        written = "size " + " × ".join(f"{s:,}" for s in self.size)
-        return written if self.listed else f"{written}, which the check does not list"
-
-
-def as_tuple(value: Any) -> Arrays:
-    return value if isinstance(value, tuple) else (value,)
-
-
-def copies(values: Arrays) -> Arrays:
-    return tuple(v.copy() if isinstance(v, np.ndarray) else v for v in values)
-
-
-def widened(value: Any) -> Any:
-    """Give `value` in double precision, so that the spec's own rounding is no issue."""
-    if isinstance(value, np.ndarray) and value.dtype.kind == "f":
-        return value.astype(np.float64)
-    return float(value) if isinstance(value, np.floating) else value
-
-
-def source_function(value: Any) -> FunctionType | None:
-    """The Python function behind a kernel or a plain function, if there is one.
-
-    Of a function that `functools.wraps` put round another it is the inner one, which
-    is what the learner wrote.
-    """
-    if isinstance(value, FunctionType):
-        inner: FunctionType = inspect.unwrap(value)
-        return inner
-    return python_function(value)
-
-
-def is_kernel(value: Any) -> bool:
-    """Whether `@cuda.jit` made it; Numba's own `@jit` compiles for the CPU."""
-    return python_function(value) is not None and "cuda" in type(value).__module__
+    def cases(self, seed: int) -> Iterator[Any]:
+        """The listed cases, and after them the one that is not listed."""
+        yield from map(self.case, self.sizes)
+        if (unseen := self.unseen_case(seed)) is not None:
+            yield unseen

@@ -1,6 +1,7 @@
-"""What stands in the source of a function that a learner wrote, and where."""
+"""What a learner wrote, as text: its lines, its tree, whether it was begun."""
 
 import ast
+import hashlib
 import inspect
 import re
 import textwrap
@@ -8,16 +9,63 @@ from collections.abc import Iterator
 from types import CodeType, FunctionType
 from typing import Any
 
-from weft.checking.exercise import is_kernel, source_function
-from weft.simulator import Place
+from weft.checking.verdict import Verdict
+from weft.places import Note, Place
+from weft.simulator.language.binding import python_function
+
+STUB = "your code here"  # in the comment that a starter cell contains
+
+
+def source_function(value: Any) -> FunctionType | None:
+    """The Python function behind a kernel or a plain function, if there is one.
+
+    Of a function that `functools.wraps` put around another it is the inner one, which
+    is what the learner wrote.
+    """
+    if isinstance(value, FunctionType):
+        inner: FunctionType = inspect.unwrap(value)
+        return inner
+    return python_function(value)
+
+
+def is_kernel(value: Any) -> bool:
+    """Whether `@cuda.jit` made it; Numba's own `@jit` compiles for the CPU."""
+    return python_function(value) is not None and "cuda" in type(value).__module__
 
 
 def source(function: Any) -> str:
+    """The text of a function, "" where there is none."""
     inner = source_function(function)
     try:
         return inspect.getsource(inner) if inner else ""
     except (OSError, TypeError):
         return ""
+
+
+def seed(function: Any) -> int:
+    """A number that belongs to the source of `function`."""
+    inner = source_function(function)
+    text = source(function).encode() or (inner.__code__.co_code if inner else b"")
+    return int.from_bytes(hashlib.sha256(text).digest()[:8])
+
+
+def has_stub(function: Any) -> bool:
+    """Whether the function still holds the starter's comment."""
+    return STUB in source(function)
+
+
+def begin(name: str, comment: str = "#") -> Verdict:
+    """The verdict on a starter cell that has not been worked on yet.
+
+    comment: what begins a comment in the language of the cell.
+    """
+    return Verdict(
+        name,
+        "begin",
+        f"The cell above still says `{comment} {STUB}`. Write the code for `{name}` "
+        "there, run the cell, then run this one again.",
+        f'If you do not know how to begin, `hint("{name}")` gives a nudge.',
+    )
 
 
 def tree_of(function: FunctionType | CodeType) -> ast.Module:
@@ -42,7 +90,7 @@ def at_line(function: FunctionType, number: int) -> Place:
     return Place(function.__name__, number, text)
 
 
-def line_with(function: Any, pattern: str) -> list[tuple[Place, str]]:
+def line_with(function: Any, pattern: str) -> list[Note]:
     """The place of the first line of `function` that begins like `pattern`."""
     inner = source_function(function)
     for offset, text in enumerate(source(function).splitlines()):
@@ -51,16 +99,16 @@ def line_with(function: Any, pattern: str) -> list[tuple[Place, str]]:
     return []
 
 
-def returns(function: Any) -> list[tuple[Place, str]]:
+def returns(function: Any) -> list[Note]:
     """The place of the first `return` of a plain function."""
     return line_with(function, "return")
 
 
-def raised_at(error: BaseException, function: Any) -> list[tuple[Place, str]]:
+def raised_at(error: BaseException, function: Any) -> list[Note]:
     """Where in `function` an exception came from."""
     inner = source_function(function)
     trace = error.__traceback__
-    found: list[tuple[Place, str]] = []
+    found: list[Note] = []
     while trace is not None and inner is not None:
         if trace.tb_frame.f_code is inner.__code__:
             found = [(at_line(inner, trace.tb_lineno), "")]
@@ -68,8 +116,8 @@ def raised_at(error: BaseException, function: Any) -> list[tuple[Place, str]]:
     return found
 
 
-def parameter_names(kernel: Any) -> list[str]:
-    inner = source_function(kernel)
+def parameter_names(function: Any) -> list[str]:
+    inner = source_function(function)
     return list(inspect.signature(inner).parameters) if inner else []
 
 

@@ -16,7 +16,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from weft.compiling.parcel import Unpackable, pack
+from weft import effort
+from weft.compiling.packing import Unpackable, pack
 from weft.compiling.worker import read, write
 from weft.device import toolkit
 
@@ -149,6 +150,7 @@ def compile_kernel(kernel: Any, args: tuple[Any, ...]) -> Outcome:
         if _worker is None:
             return Outcome(skipped=_given_up)
         try:
+            effort.done["compilations"] += 1
             return Outcome(**_worker.ask(job))
         except Gone as gone:
             _worker.end()

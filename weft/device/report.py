@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from weft import device, markup, store, units
-from weft.bench import results
+from weft import versions as installed
 from weft.device import Device, toolkit
 from weft.errors import LearnerError
 
@@ -117,7 +117,7 @@ def examine(
 ) -> Report:
     """Examine this machine; the arguments after measure stand in for parts of it."""
     gpu = gpu or device.find()
-    found = {p: results.version(p) for p in PACKAGES} if versions is None else versions
+    found = {p: installed.of(p) for p in PACKAGES} if versions is None else versions
     items = [
         _kernels(gpu),
         _driver(gpu),
@@ -215,6 +215,7 @@ def _python() -> Item:
 
 
 def _packages(gpu: Device, versions: Mapping[str, str]) -> list[Item]:
+    """Return a line for each package, with what to do about an unsuitable one."""
     items = []
     for package in PACKAGES:
         version = versions.get(package, "")

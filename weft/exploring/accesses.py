@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from weft.counters import Line, count
-from weft.simulator.columns import Columns
-from weft.simulator.trace import GLOBAL, READ, SHARED, Trace
+from weft.simulator.trace.columns import Columns
+from weft.simulator.trace.trace import GLOBAL, READ, SHARED, Trace
 
 WARP = 32
 MOST_SHOWN = 64  # requests of one access; all are counted

@@ -5,7 +5,8 @@ accesses; `install` makes ordinary `kernel[grid, block](...)` launches do the sa
 Numba runs its own simulator.
 """
 
-from .faults import Fault, LaunchError, Place
-from .launch import Launch, calls, record, simulate
+from weft.places import Place
+from weft.simulator.faults import Fault, LaunchError
+from weft.simulator.launch import Launch, calls, record, simulate
 
 __all__ = ["Fault", "Launch", "LaunchError", "Place", "calls", "record", "simulate"]

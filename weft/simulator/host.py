@@ -8,9 +8,16 @@ attributes of the device.
 import time
 from typing import Any
 
-from .faults import Fault, LaunchError
-from .launch import host_array, simulate
-from .limits import MAX_BLOCK, MAX_GRID, MAX_THREADS, STATIC_SHARED, WARP, configuration
+from weft.simulator.faults import Fault, LaunchError
+from weft.simulator.launch import host_array, simulate
+from weft.simulator.limits import (
+    MAX_BLOCK,
+    MAX_GRID,
+    MAX_THREADS,
+    STATIC_SHARED,
+    WARP,
+    configuration,
+)
 
 CAPABILITY = (9, 0)
 

@@ -9,13 +9,14 @@ from typing import Any
 
 import numpy as np
 
-from .binding import python_function
-from .called_run import CalledRun
-from .faults import Fault, Place, kind_of
-from .limits import configuration
-from .scheduler import Run
-from .trace import Trace
-from .traced_run import TracedRun
+from weft.places import Place
+from weft.simulator.faults import Fault, kind_of
+from weft.simulator.language.binding import python_function
+from weft.simulator.limits import configuration
+from weft.simulator.running.scheduler import Run
+from weft.simulator.trace.called_run import CalledRun
+from weft.simulator.trace.trace import Trace
+from weft.simulator.trace.traced_run import TracedRun
 
 
 @dataclass

@@ -3,7 +3,7 @@
 import operator
 from typing import Any
 
-from .faults import LaunchError
+from weft.simulator.faults import LaunchError
 
 Dim = tuple[int, int, int]
 

@@ -14,8 +14,8 @@ from typing import Any, Literal
 
 import numpy as np
 
-from weft.simulator.faults import Place
-from weft.simulator.memory import poison
+from weft.places import Place
+from weft.simulator.memory.arrays import poison
 
 Kind = Literal["copy in", "kernel", "copy out", "host"]
 Memory = Literal["device", "pinned", "mapped"]
@@ -290,6 +290,7 @@ class Machine:
         end: float,
         pageable: bool = False,
     ) -> Operation:
+        """Add an operation to those of its worker, and to the list of all."""
         worker.count += 1
         worker.learns({worker.name: worker.count})
         place = self.where()

@@ -6,10 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from weft.checking.exercise import is_kernel
-
-from .timeline import Bar
-from .twin import rebound
+from weft.checking.source import is_kernel
+from weft.streams.timeline import Bar
+from weft.streams.twin import rebound
 
 
 class _Notes:

@@ -14,10 +14,9 @@ from typing import Any
 
 import numpy as np
 
-from weft import markup
+from weft import device, markup
 from weft.errors import LearnerError
-
-from .twin import Bench, Watched
+from weft.streams.twin import Bench, Watched
 
 ENGINES = ("copy in", "kernel", "copy out")
 MARKS = "0123456789abcdefghijklmnopqrstuvwxyz"
@@ -91,6 +90,7 @@ class Timeline:
         return "\n".join([*lines, self._summary()])
 
     def _repr_html_(self) -> str:
+        """The picture: a lane per engine, a bar per copy or launch."""
         wide, tall, left = 640, 34, 74
         scale = (wide - left - 2) / (self.ms or 1)
         parts = []
@@ -140,10 +140,8 @@ def timeline(
     """
     if not isinstance(function, FunctionType):
         raise LearnerError("a timeline is of a plain Python function, the host's side")
-    import weft
-
-    if weft.GPU:
-        from .measured import measure
+    if device.find().usable:
+        from weft.streams.measured import measure
 
         return Timeline(
             tuple(apart(measure(function, given, inputs))), "Measured here, by events."

@@ -16,15 +16,16 @@ from typing import Any
 
 import numpy as np
 
-from weft.checking.exercise import is_kernel
+from weft.checking.source import is_kernel
+from weft.kernels.launch_exercises import IDLE, too_large
+from weft.places import Note, Place, frame_place
 from weft.simulator import record
-from weft.simulator.binding import python_function
-from weft.simulator.faults import LaunchError, Place, frame_place
+from weft.simulator.faults import LaunchError
+from weft.simulator.language.binding import python_function
 from weft.simulator.launch import parameters
 from weft.simulator.limits import configuration
-from weft.simulator.trace import GLOBAL, READ
-
-from .machine import (
+from weft.simulator.trace.trace import GLOBAL, READ
+from weft.streams.machine import (
     ASKING,
     LOOKING,
     MS_PER_BYTE,
@@ -232,6 +233,7 @@ class DeviceArray:
             yield DeviceArray(self._machine, part, stream or self.stream)
 
     def copy_to_device(self, ary: Any, stream: Any = 0) -> None:
+        """Queue a copy into this array, from the host or from the device."""
         machine, worker = self._machine, of(self._machine, stream or self.stream)
         here = machine.region(self._data)
         if isinstance(ary, DeviceArray):
@@ -271,6 +273,7 @@ class DeviceArray:
         self._data[...] = data
 
     def copy_to_host(self, ary: Any = None, stream: Any = 0) -> Any:
+        """Queue a copy of this array to the host; without `ary` into a new one."""
         machine, worker = self._machine, of(self._machine, stream or self.stream)
         if ary is None:
             ary = host_array(machine, np.empty(self.shape, self.dtype))
@@ -316,11 +319,14 @@ def of(machine: Machine, stream: Any) -> Worker:
     raise TypeError(f"{stream!r} is not a stream: cuda.stream() makes one")
 
 
+Look = Callable[[Any, list[Note]], None]
+
+
 class Kernel:
     """A kernel whose launches run in the simulator, and are noted."""
 
-    def __init__(self, machine: Machine, kernel: Any) -> None:
-        self._machine, self._kernel = machine, kernel
+    def __init__(self, machine: Machine, kernel: Any, look: Look | None) -> None:
+        self._machine, self._kernel, self._look = machine, kernel, look
         self.__name__ = kernel.__name__
 
     def __getitem__(self, config: Any) -> Callable[..., None]:
@@ -340,6 +346,7 @@ class Kernel:
         )
 
     def _launch(self, config: Any, args: tuple[Any, ...]) -> None:
+        """Simulate a launch, and queue it as an operation of its stream."""
         machine = self._machine
         parts = tuple(config)
         stream = parts[2] if len(parts) > 2 else 0
@@ -361,17 +368,15 @@ class Kernel:
             else:
                 given.append(plain(arg))
         grid, block, _, _ = configuration(config)
-        threads, each = math.prod(grid) * math.prod(block), math.prod(block)
-        elements = max((np.size(value) for value in given), default=0)
-        if threads > 16 * max(elements, 4096):  # far too many to simulate
-            raise LaunchError(
-                f"{threads:,} threads are launched for {elements:,} elements",
-                "The guard keeps the others from doing harm, but the GPU still has to "
-                "start them.",
-            )
-        machine.launches.append((machine.where(), each))
+        elements = max((int(np.size(value)) for value in given), default=0)
+        if message := too_large(grid, block, elements):
+            raise LaunchError(message, IDLE)
+        where = machine.where()
+        machine.launches.append((where, math.prod(block)))
         bare = (parts[0], parts[1], 0, *parts[3:])
         trace, _ = record(self._kernel, bare, tuple(given))
+        if self._look is not None:
+            self._look(trace, [(where, "launched here")])
         reads, writes = self._touched(names, given, trace)
         size = sum(r.stop - r.start for r in (*reads, *writes))
         what = f"the kernel {self.__name__}"
@@ -528,9 +533,11 @@ class Time:
 class Watched:
     """A function whose `cuda`, kernels and clocks are those of a machine."""
 
-    def __init__(self, function: FunctionType) -> None:
+    def __init__(self, function: FunctionType, look: Look | None = None) -> None:
+        """look: is shown the trace of each launch, and the line that made it."""
         from numba import cuda
 
+        self._look = look
         self.machine = Machine(self._where)
         self.cuda = Cuda(self.machine, cuda)
         self._clock = Time(self.machine)
@@ -553,7 +560,7 @@ class Watched:
         if isinstance(value, FunctionType) and value.__globals__ is self._given:
             return rebound(value, self._scope)
         if is_kernel(value):
-            return Kernel(self.machine, value)
+            return Kernel(self.machine, value, self._look)
         if name and name in vars(Time) and value is getattr(time, name, None):
             return getattr(self._clock, name)
         if name and name in vars(Cuda) and value is getattr(self._cuda, name, None):

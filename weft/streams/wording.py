@@ -1,11 +1,13 @@
 """What is wrong with host code, in words: one verdict for each way to go wrong."""
 
+from collections.abc import Sequence
+
 from weft.checking.verdict import Verdict
-from weft.simulator.faults import Place
+from weft.places import Note, Place
+from weft.streams.machine import DEFAULT, HOST, Conflict, Machine, Operation
+from weft.wording import capital
 
-from .machine import DEFAULT, HOST, Conflict, Machine, Operation
-
-Notes = list[tuple[Place, str]]
+Notes = list[Note]
 
 
 def conflict(name: str, found: Conflict) -> Verdict:
@@ -39,6 +41,7 @@ def conflict(name: str, found: Conflict) -> Verdict:
 
 
 def _host(name: str, found: Conflict, region: str, places: Notes) -> Verdict:
+    """Word a conflict between the host and an operation in a stream."""
     first = found.first
     if found.later_writes:
         doing = "writing" if found.first_writes else "reading"
@@ -63,16 +66,12 @@ def _host(name: str, found: Conflict, region: str, places: Notes) -> Verdict:
     )
 
 
+Reason = tuple[str, Sequence[Note]]
+
+
 def serial(name: str, machine: Machine, wanted: float) -> Verdict:
     """Word host code that is right and lets too little overlap, and say why."""
-    factor = machine.one_by_one / machine.end
     work = [o for o in machine.operations if o.kind != "host"]
-    streamed = [o for o in work if o.worker != DEFAULT]
-    used = {o.worker for o in work}
-    message = (
-        f"In the model it is {factor:.2f} times as fast as one thing after the other; "
-        f"{wanted:g} times is possible."
-    )
     pageable = [o for o in work if o.pageable]
     if pageable:
         return Verdict(
@@ -83,88 +82,115 @@ def serial(name: str, machine: Machine, wanted: float) -> Verdict:
             "Such a copy keeps the host: what comes next is queued when it is done.",
             notes((pageable[0], "pageable: the host waits here")),
         )
-    if machine.pins:
-        times = len(machine.pins)
-        return Verdict(
-            name,
-            "no-overlap",
-            message,
-            "Making pinned memory takes the host as long as many copies of it. Make it "
-            "once, and use it again.",
-            [(machine.pins[0], f"made here, {times} time{'s' * (times > 1)} in all")],
-        )
+    factor = machine.one_by_one / machine.end
+    found = filter(None, (reason(machine, work) for reason in REASONS))
+    asked = f"{len(work)} copies and kernels: which has to wait for which, and why?"
+    why, places = next(found, (asked, []))
+    return Verdict(
+        name,
+        "no-overlap",
+        f"In the model it is {factor:.2f} times as fast as one thing after the other; "
+        f"{wanted:g} times is possible.",
+        why,
+        places,
+    )
+
+
+def _pinning(machine: Machine, work: list[Operation]) -> Reason | None:
+    if not machine.pins:
+        return None
+    times = len(machine.pins)
+    return (
+        "Making pinned memory takes the host as long as many copies of it. Make it "
+        "once, and use it again.",
+        [(machine.pins[0], f"made here, {times} time{'s' * (times > 1)} in all")],
+    )
+
+
+def _default_stream(machine: Machine, work: list[Operation]) -> Reason | None:
     defaults = [o for o in work if o.worker == DEFAULT]
-    if defaults and streamed:
-        return Verdict(
-            name,
-            "no-overlap",
-            message,
-            "The default stream begins when all other streams have finished, and they "
-            "wait for it in turn.",
-            notes((defaults[0], "in the default stream")),
-        )
-    if machine.strays and streamed:
-        place, done = machine.strays[0]
-        return Verdict(
-            name,
-            "no-overlap",
-            message,
-            f"Without a stream in its brackets an event is {done} in the default "
-            "stream, which begins when all other streams have finished. They wait for "
-            "it in turn.",
-            [(place, f"{done} in the default stream")],
-        )
-    if len(used) == 1:
-        only = used.pop()
-        return Verdict(
-            name,
-            "no-overlap",
-            message,
-            f"All copies and kernels are in {only}, and a stream does one thing after "
-            "the other.",
-            notes((work[0], f"in {only}")),
-        )
+    if not defaults or len(defaults) == len(work):
+        return None
+    return (
+        "The default stream begins when all other streams have finished, and they "
+        "wait for it in turn.",
+        notes((defaults[0], "in the default stream")),
+    )
+
+
+def _stray_event(machine: Machine, work: list[Operation]) -> Reason | None:
+    if not machine.strays or all(o.worker == DEFAULT for o in work):
+        return None
+    place, done = machine.strays[0]
+    return (
+        f"Without a stream in its brackets an event is {done} in the default "
+        "stream, which begins when all other streams have finished. They wait for "
+        "it in turn.",
+        [(place, f"{done} in the default stream")],
+    )
+
+
+def _one_stream(machine: Machine, work: list[Operation]) -> Reason | None:
+    used = {o.worker for o in work}
+    if len(used) != 1:
+        return None
+    only = used.pop()
+    return (
+        f"All copies and kernels are in {only}, and a stream does one thing after "
+        "the other.",
+        notes((work[0], f"in {only}")),
+    )
+
+
+def _waiting_host(machine: Machine, work: list[Operation]) -> Reason | None:
     last = max(k for k, o in enumerate(machine.operations) if o.kind != "host")
     waits = [w for w in machine.waits if w.after <= last]
-    if waits:
-        return Verdict(
-            name,
-            "no-overlap",
-            message,
-            "While the host waits it queues nothing, so what could overlap is asked "
-            "for too late.",
-            [(waits[0].place, f"the host waits for {waits[0].what}, and queues on")],
-        )
+    if not waits:
+        return None
+    return (
+        "While the host waits it queues nothing, so what could overlap is asked "
+        "for too late.",
+        [(waits[0].place, f"the host waits for {waits[0].what}, and queues on")],
+    )
+
+
+def _copies_first(machine: Machine, work: list[Operation]) -> Reason | None:
     kernel = next(o for o in work if o.kind == "kernel")
     copies = [o for o in work if o.worker == kernel.worker].index(kernel)
-    if copies > 1:
-        return Verdict(
-            name,
-            "no-overlap",
-            message,
-            f"In {kernel.worker}, {copies} copies are queued before the first kernel, "
-            "and a stream does one thing after the other.",
-            notes((kernel, f"comes after {copies} copies")),
-        )
+    if copies <= 1:
+        return None
+    return (
+        f"In {kernel.worker}, {copies} copies are queued before the first kernel, "
+        "and a stream does one thing after the other.",
+        notes((kernel, f"comes after {copies} copies")),
+    )
+
+
+def _all_before(machine: Machine, work: list[Operation]) -> Reason | None:
+    """One kind of work that begins only when all of another kind is done."""
     for before, after in (("copy in", "kernel"), ("kernel", "copy out")):
         early = [o for o in work if o.kind == before]
         late = min((o for o in work if o.kind == after), key=lambda o: o.start)
         if len(early) > 1 and late.start >= max(o.end for o in early):
             these = "copies to the device" if before == "copy in" else "kernels"
-            return Verdict(
-                name,
-                "no-overlap",
-                message,
+            return (
                 f"{capital(late.what)} comes after all {len(early)} {these}. Which of "
                 "them does it need?",
                 notes((late, f"comes after {len(early)} {these}")),
             )
-    return Verdict(
-        name,
-        "no-overlap",
-        message,
-        f"{len(work)} copies and kernels: which has to wait for which, and why?",
-    )
+    return None
+
+
+# Why too little overlaps, the most certain reason first.
+REASONS = (
+    _pinning,
+    _default_stream,
+    _stray_event,
+    _one_stream,
+    _waiting_host,
+    _copies_first,
+    _all_before,
+)
 
 
 def made_here(name: str, brought: int, needed: int) -> Verdict:
@@ -257,7 +283,3 @@ def notes(*pairs: tuple[Operation, str]) -> Notes:
     if len(set(lines)) == 1 and len(found) > 2:
         return found[:1]
     return found[:6]
-
-
-def capital(text: str) -> str:
-    return text[:1].upper() + text[1:]

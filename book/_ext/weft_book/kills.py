@@ -14,7 +14,7 @@ from docutils import nodes
 from sphinx.application import Sphinx
 
 from verification.corpus import Kernel, corpus, of_labs
-from weft.checking.verdict import HEADLINES
+from weft.checking.kinds import KINDS
 
 from .lessons import lesson_title
 from .page import WeftDirective, table
@@ -50,7 +50,7 @@ def rows(kernels: Iterable[Kernel], source: str) -> list[tuple[str, list[str]]]:
         if source:
             folder = "/".join(kernel.path.parts[-4:])
             name = f'<a href="{escape(source)}/{escape(folder)}">{name}</a>'
-        headline = HEADLINES.get(kernel.verdict, kernel.verdict)
+        headline = KINDS[kernel.verdict].headline
         verdict = f"✗ {headline}" if kernel.wrong else "✓ passes"
         lines = [f"<code>{escape(kernel.line(n))}</code>" for n in kernel.marked]
         cells = [name, escape(kernel.thinking), escape(verdict), "<br>".join(lines)]

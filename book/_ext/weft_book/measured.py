@@ -13,6 +13,7 @@ from sphinx.util.docutils import SphinxRole
 from weft.bench.results import REFERENCE
 
 from . import cloth, curve, results
+from .gpus import Panel, choice
 from .lessons import lesson_title
 from .page import WeftDirective, table
 from .results import MissingResult, Results, Row
@@ -137,23 +138,52 @@ def ladder(measured: Results, case: str, titled: bool = True) -> str:
     return table(columns, body, caption, kind="weft-ladder")
 
 
-class LadderDirective(WeftDirective):
-    """{ladder} lab, with :case:, draws the rows of one case as a table of bars."""
+class ResultsDirective(WeftDirective):
+    """A directive that shows what every GPU measured, for the reader to choose."""
+
+    def depend(self, *measured: Results) -> None:
+        """Have the page built again when these results change, or others appear."""
+        self.env.note_dependency(str(Path(self.env.srcdir) / "results"))
+        for one in measured:
+            self.env.note_dependency(str(one.path))
+
+    def choice(self, shown: list[tuple[Results, str]]) -> list[nodes.Node]:
+        """Return the HTML of each GPU's results, with buttons if there are several."""
+        panels = [
+            Panel(measured.gpu, measured.device.get("name", measured.gpu), html)
+            for measured, html in shown
+        ]
+        return self.html(choice(panels, f"weft-gpus-{self.env.new_serialno('weft')}"))
+
+
+class LadderDirective(ResultsDirective):
+    """{ladder} lab, with :case:, draws the rows of one case as a table of bars.
+
+    Other GPUs that measured the case are there to choose; :gpu: shows that one alone.
+    """
 
     required_arguments = 1
     option_spec: ClassVar = {"case": directives.unchanged, "gpu": directives.unchanged}
 
     def run(self) -> list[nodes.Node]:
-        lab = self.arguments[0]
+        lab, root = self.arguments[0], Path(self.env.srcdir)
         gpu = self.options.get("gpu", REFERENCE)
-        path = results.path_of(Path(self.env.srcdir), lab, gpu)
-        self.env.note_dependency(str(path))
         try:
-            measured = results.read(path)
-            cases = [self.options["case"]] if "case" in self.options else measured.cases
-            return self.html("".join(ladder(measured, case) for case in cases))
+            first = results.read(results.path_of(root, lab, gpu))
+            first.of_case(self.options.get("case", "".join(first.cases[:1])))
         except MissingResult as missing:
             return self.warn(missing)
+        known = [first] if "gpu" in self.options else results.read_lab(root, lab, gpu)
+        self.depend(*known)
+        shown = [(measured, self._of(measured)) for measured in known]
+        return self.choice([(measured, html) for measured, html in shown if html])
+
+    def _of(self, measured: Results) -> str:
+        """Return what one GPU measured of the case, or of all; "" for nothing."""
+        cases = [self.options["case"]] if "case" in self.options else measured.cases
+        return "".join(
+            ladder(measured, case) for case in cases if case in measured.cases
+        )
 
 
 class ClothDirective(WeftDirective):
@@ -238,12 +268,14 @@ class CurveDirective(WeftDirective):
         return [figure]
 
 
-class AllResultsDirective(WeftDirective):
+class AllResultsDirective(ResultsDirective):
     """{all-results} shows every row of every file in results/, a section a lab."""
 
     def run(self) -> list[nodes.Node]:
+        """Return a section for each lab; in it, what each GPU measured."""
         root = Path(self.env.srcdir)
         everything = results.read_all(root)
+        self.depend(*everything)
         if not everything:
             return self.warn("there is nothing in results/")
         sections: list[nodes.Node] = []
@@ -251,17 +283,19 @@ class AllResultsDirective(WeftDirective):
             title = lesson_title(root, lab)
             section = nodes.section(ids=[f"results-{lab.replace('_', '-')}"])
             section += nodes.title(title, title)
-            for measured in (one for one in everything if one.lab == lab):
-                self.env.note_dependency(str(measured.path))
-                html = [
-                    f'<p class="weft-machine">{joined(machine_facts(measured))}</p>'
-                ]
-                for case in measured.cases:
-                    html.append(f'<h3 class="weft-case">{escape(case)}</h3>')
-                    html.append(ladder(measured, case, titled=False))
-                section += self.html("".join(html))
+            known = results.read_lab(root, lab, REFERENCE)
+            section += self.choice([(measured, _whole(measured)) for measured in known])
             sections.append(section)
         return sections
+
+
+def _whole(measured: Results) -> str:
+    """Return everything that one GPU measured of a lab."""
+    html = [f'<p class="weft-machine">{joined(machine_facts(measured))}</p>']
+    for case in measured.cases:
+        html.append(f'<h3 class="weft-case">{escape(case)}</h3>')
+        html.append(ladder(measured, case, titled=False))
+    return "".join(html)
 
 
 def setup(app: Sphinx) -> None:

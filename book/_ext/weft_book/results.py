@@ -96,6 +96,12 @@ def read(path: Path) -> Results:
     )
 
 
+def read_lab(root: Path, lab: str, first: str) -> list[Results]:
+    """Read what every GPU measured of a lab, the GPU `first` before the others."""
+    found = [read(path) for path in sorted((root / "results").glob(f"{lab}.*.json"))]
+    return sorted(found, key=lambda measured: measured.gpu != first)
+
+
 def read_all(root: Path) -> list[Results]:
     """Read every file of results/, by lab and then by GPU."""
     labs = (root / "results").glob("[0-9][0-9]_*.*.json")

@@ -141,7 +141,8 @@ def main() -> None:
         cells = []
         for tool in TOOLS:
             text = jobs[program, tool].result()
-            match = re.search(r"SUMMARY: (\d+) (?:error|hazard)", text)
+            # racecheck: "2 hazards displayed (100 errors, 500 warnings)"
+            match = re.search(r"SUMMARY: (?:.*\()?(\d+) errors?\b", text)
             cells.append(f"{match[1] if match else 'no end':>12}")
         rows.append(f"{program:<12}" + "".join(cells))
     table = "\n".join(rows)

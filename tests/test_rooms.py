@@ -1,0 +1,139 @@
+"""The seam between the core and the kinds of exercise, and the way imports point."""
+
+import ast
+import importlib
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import weft  # noqa: F401  before Numba
+from weft import check, streams
+from weft.checking.limits import LIMITS, TORCH, validated
+from weft.dispatch import ROOMS, room_of
+
+ROOT = Path(__file__).parents[1]
+PACKAGE = ROOT / "weft"
+
+# From the ground up: a file imports its own floor's package and floors below it.
+FLOORS = [
+    {"effort", "errors", "wording", "units", "markup", "tracebacks", "store", "places"},
+    {"timing"},
+    {"device"},
+    {"intrinsics", "backend"},
+    {"simulator"},
+    {"sanitizer", "counters", "templates"},
+    {"compiling", "lesson"},
+    {"checking", "bench"},
+    {"kernels"},
+    {"functions", "streams", "c", "torch_ops", "triton_programs"},
+    {"dispatch", "tracing"},
+    {"diagnosis", "exploring"},
+    {""},  # weft/__init__.py
+]
+FLOOR = {name: height for height, names in enumerate(FLOORS) for name in names}
+
+
+def room(path: Path) -> str:
+    """The room of a file: the first part of its path in the package."""
+    part = path.relative_to(PACKAGE).parts[0].removesuffix(".py")
+    return "" if part == "__init__" else part
+
+
+def imported(path: Path) -> Iterator[str]:
+    """The rooms that a file imports, those inside functions included."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("weft"):
+            _, _, rest = (node.module or "").partition(".")
+            if rest:
+                yield rest.partition(".")[0]
+            else:
+                yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.Import):
+            for alias in node.names:
+                if alias.name.startswith("weft."):
+                    yield alias.name.split(".")[1]
+                elif alias.name == "weft":
+                    yield ""
+
+
+def test_every_room_has_a_floor() -> None:
+    rooms = {room(path) for path in PACKAGE.rglob("*.py")}
+    assert rooms <= FLOOR.keys(), "give the new room a floor in FLOORS"
+
+
+def test_imports_point_down() -> None:
+    upward = [
+        f"{path.relative_to(ROOT)} imports {other or 'weft'}"
+        for path in sorted(PACKAGE.rglob("*.py"))
+        if room(path)
+        for other in imported(path)
+        if other != room(path) and FLOOR.get(other, 0) >= FLOOR[room(path)]
+    ]
+    assert upward == []
+
+
+def functions() -> Iterator[tuple[str, int, ast.FunctionDef]]:
+    """Every function of the package: where it is, its lines, its tree."""
+    for path in sorted(PACKAGE.rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.FunctionDef):
+                where = f"{path.relative_to(ROOT)}:{node.lineno} {node.name}"
+                yield where, (node.end_lineno or 0) - node.lineno + 1, node
+
+
+def test_no_function_is_longer_than_80_lines() -> None:
+    assert [where for where, lines, _ in functions() if lines > 80] == []
+
+
+def test_a_function_of_20_lines_has_a_docstring() -> None:
+    long = [(where, node) for where, lines, node in functions() if lines >= 20]
+    assert [where for where, node in long if not ast.get_docstring(node)] == []
+
+
+# What an exercise may be given
+
+
+def twice(x):
+    return 2 * x
+
+
+def test_a_mistyped_argument_is_an_error() -> None:
+    with pytest.raises(ValueError, match="tolerence means nothing for a plain"):
+        check(twice, spec=twice, inputs=[(1,)], tolerence=1e-3)
+
+
+@pytest.mark.parametrize("name", ["sizes", "full", "out", "limits", "constants"])
+def test_what_a_plain_function_has_no_use_for_is_an_error(name: str) -> None:
+    with pytest.raises(ValueError, match=f"{name} means nothing for a plain function"):
+        check(twice, spec=lambda x: 2 * x, inputs=[(1,)], **{name: (1,)})
+
+
+def test_a_mistyped_limit_is_an_error() -> None:
+    with pytest.raises(ValueError, match='no limit; did you mean "sectors"'):
+        validated("add", "a kernel", {"sector": 4})
+    with pytest.raises(ValueError, match="is a limit of host code"):
+        validated("add", "a kernel", {"overlap": 2})
+    with pytest.raises(ValueError, match='"sector" is no limit'):
+        validated("add", "a kernel", {"otherwise": {"sector": 4}})
+    with pytest.raises(ValueError, match="overlp"):
+        streams.check(
+            twice,
+            spec=twice,
+            inputs=lambda rng, n: (np.ones(n),),
+            given=lambda bench, x: (x,),
+            sizes=[8],
+            limits={"overlp": 1.5},
+        )
+
+
+def test_every_limit_belongs_to_a_room() -> None:
+    rooms = ("kernels", "functions", "streams", "c")
+    known = {importlib.import_module(f"weft.{r}.room").ROOM.what for r in rooms}
+    assert {limit.room for limit in LIMITS.values()} - {TORCH} <= known
+
+
+def test_the_last_room_takes_everything() -> None:
+    assert room_of(object(), {}).what == "a plain function"
+    assert ROOMS[-1] == "weft.functions"

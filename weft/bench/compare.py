@@ -1,0 +1,189 @@
+"""Time functions on the GPU, or show what the reference GPU made of them."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from weft import device, lesson, timing
+from weft.bench import recorded, results
+from weft.bench.comparison import Candidate, Comparison, check_candidates
+from weft.bench.rows import Rows, as_results
+from weft.bench.table import Measurements, Table
+from weft.errors import LearnerError
+from weft.timing import Timing
+
+Candidates = Mapping[str, Candidate]
+
+
+def time(
+    function: Candidate,
+    *,
+    host: bool = False,
+    graph: bool = False,
+    stopwatch: timing.Stopwatch | None = None,
+) -> Timing:
+    """Time one function on the GPU: cold cache, median of 20 calls or more.
+
+    host, graph: time the host's part too, or a CUDA graph of many calls, both with a
+    warm cache, as `compare` does.
+    Raises LearnerError without a GPU or PyTorch, or for what is not a function,
+    CandidateError if the function fails.
+    """
+    check_candidates({"the function": function})
+    if stopwatch is None:
+        gpu = device.find()
+        if not gpu.usable:
+            raise LearnerError(
+                f"there is no GPU to time on: {gpu.why}. `bench.compare` "
+                "shows the reference GPU's times instead"
+            )
+        stopwatch = Way(host, graph).watch()
+    return timing.measure({"the function": function}, stopwatch)["the function"]
+
+
+def compare(
+    case: str,
+    candidates: Candidates | Callable[[], Candidates],
+    *,
+    baseline: str | None = None,
+    bytes: float | None = None,
+    flops: float | None = None,
+    ceiling: str | float | None = None,
+    guess: Mapping[str, float | None] | None = None,
+    host: bool = False,
+    graph: bool = False,
+    lab: str | None = None,
+    stopwatch: timing.Stopwatch | None = None,
+) -> Table:
+    """Time several functions in turns and return them as a table.
+
+    case: what is timed, shape and type; with a row's name the key of a result.
+    candidates: name → function without arguments that queues the work, as in
+    `{"mine": lambda: kernel[grid, block](x, out)}`; or a function that returns such a
+    dict, called only where there is a GPU, so that it can allocate GPU memory.
+    baseline: the name whose time the ratios refer to. bytes, flops: what one
+    call moves or computes, for the rate; at most one of them. ceiling: a name, or a
+    rate in bytes/s or flop/s. guess: name → predicted ratio, shown beside the measured
+    one; None for "not guessed yet". host: time what a program waits for, calls in
+    a loop with the host's part and a warm cache, rather than the GPU's part alone: for
+    training steps and launch costs. graph: time a CUDA graph of many launches, with a
+    warm cache: for kernels of a few µs. lab: whose results, by default those of the
+    current one. stopwatch: another way to time, of which `host` says whether the
+    host's time is part of it (it is, where it does not say).
+
+    On a GPU, writes the rows to results where `WEFT_RESULTS` is set. Without one,
+    shows the reference GPU's rows and calls nothing. The functions are kept, so that
+    a claim can have them measured again.
+    Raises LearnerError for a call that cannot work, CandidateError for a function
+    that fails.
+    """
+    if bytes is not None and flops is not None:
+        raise LearnerError("give bytes= or flops=, not both: a rate is of one")
+    work, unit = (flops, "FLOP") if flops is not None else (bytes, "B")
+    unit = unit if work is not None else ""
+    asked = Comparison(case, work, unit, baseline or "", ceiling, dict(guess or {}))
+    way = Way(host, graph, stopwatch)
+    lab = lab or lesson.current()
+    on_gpu = stopwatch is not None or device.find().usable
+    built, names = _built(candidates, on_gpu)
+    if built is not None:
+        check_candidates(built)
+    if names is not None:
+        asked.check(names)
+    if isinstance(ceiling, int | float) and not unit:
+        raise LearnerError("a ceiling in bytes/s or flop/s needs bytes= or flops= too")
+
+    if built is None or not on_gpu:
+        return recorded.instead(asked, names, lab)
+    rows = asked.rows(timing.measure(built, way.watch()))
+
+    def again() -> Rows:
+        anew = candidates() if callable(candidates) else candidates
+        return asked.rows(timing.measure(anew, way.watch()))
+
+    table = _table(asked, rows, way, Measurements(lab, way.by_host, again))
+    if lab is not None:
+        results.record(lab, as_results(case, rows, unit, asked.baseline))
+    return table
+
+
+@dataclass(frozen=True)
+class Way:
+    """How to time: with the host's part, as a CUDA graph, by a stopwatch of one's own.
+
+    Raises LearnerError for two ways at once.
+    """
+
+    host: bool = False
+    graph: bool = False
+    stopwatch: timing.Stopwatch | None = None
+
+    def __post_init__(self) -> None:
+        if self.host and self.graph:
+            raise LearnerError(
+                "give host= or graph=, not both: a graph has no host part"
+            )
+
+    def watch(self) -> timing.Stopwatch:
+        """Return the stopwatch; a new one, unless it was given."""
+        if self.stopwatch is not None:
+            return self.stopwatch
+        if self.graph:
+            return timing.GraphStopwatch()
+        return timing.WallStopwatch() if self.host else timing.EventStopwatch()
+
+    @property
+    def by_host(self) -> bool:
+        """Return whether the host's time is part of what is measured."""
+        own = self.stopwatch is not None and getattr(self.stopwatch, "host", True)
+        return self.host or own
+
+    @property
+    def source(self) -> str:
+        """Return where a table's times come from, a sentence."""
+        name = device.find().name or "this machine"
+        how = ", the host included" if self.host else ""
+        return f"Measured here, on {name}{', as CUDA graphs' if self.graph else how}."
+
+
+def _table(
+    asked: Comparison, rows: Rows, way: Way, measurements: Measurements
+) -> Table:
+    """Return the table of what was measured here."""
+    return Table(
+        asked.case,
+        rows,
+        asked.unit,
+        asked.baseline,
+        asked.ceiling_name,
+        way.source,
+        True,
+        asked.notes(rows),
+        measurements,
+    )
+
+
+def stream() -> Any:
+    """Return PyTorch's current stream for a launch: `kernel[grid, block, stream()]`.
+
+    What is timed with `graph=True` must be launched there. 0, the default stream,
+    without a GPU.
+    """
+    if not device.find().usable:
+        return 0
+    import torch
+    from numba import cuda
+
+    return cuda.external_stream(torch.cuda.current_stream().cuda_stream)
+
+
+def _built(
+    candidates: Candidates | Callable[[], Candidates], on_gpu: bool
+) -> tuple[Candidates | None, list[str] | None]:
+    """Return the candidates and their names; None for what is not known here."""
+    if not callable(candidates):
+        return candidates, list(candidates)
+    if not on_gpu:
+        return None, None
+    built = candidates()
+    return built, list(built)

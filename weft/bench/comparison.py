@@ -1,0 +1,129 @@
+"""What was asked of a comparison, and what follows from its times: rates and ratios."""
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from weft import units
+from weft.bench.rows import Row, Rows, remark
+from weft.errors import LearnerError
+from weft.timing import Timing
+
+Candidate = Callable[[], object]
+Guesses = Mapping[str, float | None]
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """A case, and how its rows are to be related to one another.
+
+    work: bytes or flop of one call, None for not given; unit: "B" or "FLOP", "" for
+    neither. baseline: the name whose time the ratios refer to, "" for none. ceiling: a
+    name, or a rate in bytes/s or flop/s. guess: name → predicted ratio, None for one
+    that is still open.
+    """
+
+    case: str
+    work: float | None = None
+    unit: str = ""
+    baseline: str = ""
+    ceiling: str | float | None = None
+    guess: Guesses = field(default_factory=dict)
+
+    @property
+    def ceiling_name(self) -> str:
+        """Return what the fractions refer to, as a table's head says it."""
+        if isinstance(self.ceiling, int | float):
+            return units.rate(float(self.ceiling), self.unit)
+        return self.ceiling or ""
+
+    def guess_of(self, name: str) -> float:
+        value = self.guess.get(name)
+        return math.nan if value is None else float(value)
+
+    def rows(self, times: Mapping[str, Timing]) -> Rows:
+        """Return a row for each time, with its rate, its ratio and its fraction."""
+        return tuple(self._row(name, times) for name in times)
+
+    def _row(self, name: str, times: Mapping[str, Timing]) -> Row:
+        t = times[name]
+        rate = self.work / t.ms * 1e3 if self.work is not None else math.nan
+        fraction = math.nan
+        if isinstance(self.ceiling, str):
+            fraction = times[self.ceiling].ms / t.ms
+        elif self.ceiling is not None:
+            fraction = rate / self.ceiling
+        ratio = times[self.baseline].ms / t.ms if self.baseline else math.nan
+        return Row(
+            name, t.ms, t.spread, rate, ratio, fraction, self.guess_of(name), remark(t)
+        )
+
+    def notes(self, rows: Rows) -> tuple[str, ...]:
+        """Return the remarks below a table."""
+        notes = []
+        for text in dict.fromkeys(r.remark for r in rows if r.remark):
+            concerned = ", ".join(r.name for r in rows if r.remark == text)
+            notes.append(f"{concerned}: {text}.")
+        open_guesses = [name for name, value in self.guess.items() if value is None]
+        if open_guesses:
+            names = ", ".join(open_guesses)
+            notes.append(f"Predict first: fill in your guess for {names}.")
+        return tuple(notes)
+
+    def check(self, names: list[str]) -> None:
+        """Raise LearnerError for a name that is not among the candidates."""
+        here = f"The names here: {', '.join(names)}"
+        if self.baseline and self.baseline not in names:
+            raise LearnerError(
+                f'the baseline "{self.baseline}" is not among them. {here}'
+            )
+        if isinstance(self.ceiling, str) and self.ceiling not in names:
+            raise LearnerError(
+                f'the ceiling "{self.ceiling}" is not among them. {here}'
+            )
+        for name, value in self.guess.items():
+            _check_guess(name, value, names)
+        if self.guess and not self.baseline:
+            raise LearnerError(
+                "a guess is a number of times the baseline: give baseline="
+            )
+
+
+def _check_guess(name: str, value: Any, names: list[str]) -> None:
+    """Raise LearnerError for a guess that cannot be one."""
+    if name not in names and value is None:
+        return  # a candidate that this GPU does not have
+    if name not in names:
+        here = f"The names here: {', '.join(names)}"
+        raise LearnerError(f'your guess for "{name}": no such name. {here}')
+    if value is not None and not (
+        isinstance(value, int | float) and math.isfinite(value) and value > 0
+    ):
+        raise LearnerError(
+            f'your guess for "{name}" is {value!r}; it must be a number above 0, '
+            "how many times as fast as the baseline you expect it to be"
+        )
+
+
+def check_candidates(candidates: Mapping[str, Any]) -> None:
+    """Raise LearnerError unless every candidate is something that can be called."""
+    if not candidates:
+        raise LearnerError(
+            'nothing to compare: give a dict such as {"mine": lambda: kernel[...](...)}'
+        )
+    for name, candidate in candidates.items():
+        if callable(candidate):
+            continue
+        write = f'"{name}": lambda: ...' if name != "the function" else "lambda: ..."
+        if candidate is None:
+            raise LearnerError(
+                f'"{name}" is None, not a function. Without `lambda:` Python ran '
+                "`kernel[grid, block](...)` once, before anything could be timed, and "
+                f"a launch returns None. Write {write}"
+            )
+        raise LearnerError(
+            f'"{name}" is a {type(candidate).__name__}, not a function. Without '
+            "`lambda:` Python ran the expression once and kept its result. "
+            f"Write {write}"
+        )

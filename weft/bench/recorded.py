@@ -1,0 +1,100 @@
+"""Tables of what was measured before: by the reference GPU, or by a certain one."""
+
+import math
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from weft.bench import results
+from weft.bench.comparison import Comparison
+from weft.bench.rows import Row, from_result, related
+from weft.bench.table import Table
+
+
+def reference(lab: str, case: str, gpu: str = "") -> Table | None:
+    """Return a case as the reference GPU measured it, or None; for the book.
+
+    gpu: the slug of a certain GPU, such as `nvidia-h200`.
+    """
+    data = results.reference(lab, gpu=gpu)
+    found = results.of_case(data, case)
+    if data is None or not found:
+        return None
+    return _table(data, Comparison(case), list(found))
+
+
+def instead(asked: Comparison, names: list[str] | None, lab: str | None) -> Table:
+    """Return the reference GPU's rows for what cannot be timed here, or empty rows.
+
+    names: the rows to show, in order; None for those that were recorded.
+    """
+    data = results.reference(lab) if lab is not None else None
+    found = results.of_case(data, asked.case)
+    if data is None or not found:
+        return _unknown(asked, names or [], _why(lab, data))
+    if names is None:
+        names = list(found)
+        asked.check(names)
+    table = _table(data, asked, names)
+    return replace(
+        table,
+        rows=related(table.rows, asked.baseline, asked.ceiling),
+        baseline=asked.baseline,
+        # A rate is the limit of the machine it was measured on: not of this one.
+        ceiling=asked.ceiling if isinstance(asked.ceiling, str) else table.ceiling,
+        source="No GPU here: these times are the reference GPU's. " + table.source,
+    )
+
+
+def _why(lab: str | None, data: Mapping[str, Any] | None) -> str:
+    """Return why there is nothing to show."""
+    if lab is None:
+        return 'Nothing says which lab this is: call weft.lab("...") first.'
+    if data is None:
+        return (
+            "This notebook has not been run on a GPU yet, so it has no times to show."
+        )
+    return "The reference GPU has no times for this case."
+
+
+def _unknown(asked: Comparison, names: list[str], why: str) -> Table:
+    """Return a table whose rows have no numbers."""
+    rows = tuple(Row(name, guess=asked.guess_of(name)) for name in names)
+    source = f"No GPU here. {why}"
+    return Table(
+        asked.case, rows, asked.unit, asked.baseline, asked.ceiling_name, source, False
+    )
+
+
+def _table(data: Mapping[str, Any], asked: Comparison, names: list[str]) -> Table:
+    """Return one case of a results file; names without a result get no numbers."""
+    found = {r["name"]: r for r in data["rows"] if r["case"] == asked.case}
+    rows = tuple(
+        from_result(name, found.get(name, {}), asked.guess_of(name)) for name in names
+    )
+    first = next(iter(found.values()))
+    unit = str(first.get("unit") or "")
+    absent = [r.name for r in rows if not r.measured]
+    notes = asked.notes(rows)
+    if absent:
+        notes += (f"Not timed on the reference GPU: {', '.join(absent)}.",)
+    return Table(
+        asked.case,
+        rows,
+        "" if not unit else "FLOP" if "FLOP" in unit else "B",
+        str(first.get("baseline") or ""),
+        "the ceiling" if any(math.isfinite(r.ceiling) for r in rows) else "",
+        f"Measured on {_machine(data)}.",
+        False,
+        notes,
+    )
+
+
+def _machine(data: Mapping[str, Any]) -> str:
+    """Return where and when: an NVIDIA H200 (driver 580.159.03, 2026-11-20)."""
+    machine = data.get("device", {})
+    when = [f"driver {machine['driver']}"] if machine.get("driver") else []
+    when += [str(data["date"])] if data.get("date") else []
+    name = machine.get("name", "unnamed GPU")
+    article = "an" if name[:1].upper() in "AEINO" else "a"
+    return f"{article} {name} ({', '.join(when)})"

@@ -1,0 +1,102 @@
+"""One candidate's measurement, as a row of a table and as a row of results."""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from weft import units
+from weft.timing import Timing
+
+
+@dataclass(frozen=True)
+class Row:
+    """One candidate's measurement; a value that is not known is NaN.
+
+    ms: the median time of a call; spread: its interquartile range, ms; rate: bytes/s or
+    flop/s; ratio: how many times as fast as the baseline; ceiling: fraction of the
+    ceiling's rate; guess: the ratio that the learner predicted. remark: what else went
+    into the time, "" for nothing.
+    """
+
+    name: str
+    ms: float = math.nan
+    spread: float = math.nan
+    rate: float = math.nan
+    ratio: float = math.nan
+    ceiling: float = math.nan
+    guess: float = math.nan
+    remark: str = ""
+
+    @property
+    def measured(self) -> bool:
+        return math.isfinite(self.ms)
+
+
+Rows = tuple[Row, ...]
+
+
+def remark(t: Timing) -> str:
+    """Return what went into a time besides the work, "" for nothing."""
+    if t.host_bound:
+        return "queued more slowly than the GPU runs it, so the time includes Python's"
+    if t.short:
+        return "so short that the time includes the launch, a few µs on the GPU"
+    return ""
+
+
+def from_result(name: str, result: Mapping[str, Any], guess: float = math.nan) -> Row:
+    """Return a row of a results file; an empty one has no numbers."""
+    ms = _number(result.get("ms"))
+    one = 1e12 if str(result.get("unit")).startswith("T") else 1e9
+    return Row(
+        name,
+        ms,
+        _number(result.get("spread")),
+        _number(result.get("value")) * one,
+        _number(result.get("ratio")),
+        _number(result.get("ceiling")),
+        guess,
+        remark(Timing(ms, 0, 0)),
+    )
+
+
+def as_results(case: str, rows: Rows, unit: str, baseline: str) -> list[dict[str, Any]]:
+    """Return rows as they are written to results: JSON values, rounded."""
+
+    def number(value: float, count: int = 5) -> float | None:
+        return float(f"{value:.{count}g}") if math.isfinite(value) else None
+
+    fastest = max((r.rate for r in rows), default=math.nan)
+    one, name = units.scale(fastest, unit)
+    return [
+        {
+            "case": case,
+            "name": r.name,
+            "ms": number(r.ms),
+            "spread": number(r.spread, 3),
+            "value": number(r.rate / one),
+            "unit": name if unit else None,
+            "baseline": baseline or None,
+            "ratio": number(r.ratio),
+            "ceiling": number(r.ceiling),
+        }
+        for r in rows
+    ]
+
+
+def related(rows: Rows, baseline: str, ceiling: str | float | None) -> Rows:
+    """Return rows with ratios, and fractions of a named row, computed anew."""
+    ms = {r.name: r.ms for r in rows}
+    return tuple(
+        replace(
+            r,
+            ratio=ms[baseline] / r.ms if baseline else math.nan,
+            ceiling=ms[ceiling] / r.ms if isinstance(ceiling, str) else r.ceiling,
+        )
+        for r in rows
+    )
+
+
+def _number(value: object) -> float:
+    return float(value) if isinstance(value, int | float) else math.nan

@@ -1,0 +1,202 @@
+"""The room of C: compile, run under the sanitizers, compare, say what is wrong."""
+
+import inspect
+import re
+import tempfile
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from weft.c import compiler, driver, makefile, reports, running, words
+from weft.c.exercise import CExercise
+from weft.c.source import Source
+from weft.checking.cases import Case
+from weft.checking.compare import difference
+from weft.checking.room import Facts
+from weft.checking.source import begin
+from weft.checking.verdict import Failed, Verdict
+from weft.places import Note
+from weft.wording import capital
+
+
+class C:
+    """Checks cells of C, and Makefiles; what the learner wrote runs apart."""
+
+    what = "a cell of C"
+    exercise = CExercise
+
+    def takes(self, thing: Any, asked: Mapping[str, Any]) -> bool:
+        return isinstance(thing, Source)
+
+    def stages(self, exercise: CExercise) -> Iterator[Facts]:
+        """Compile and run every case, or make what the Makefile is asked to make."""
+        source = exercise.written_by_learner
+        if not isinstance(source, Source):
+            raise Failed(not_a_source(source))
+        if source.is_stub:
+            raise Failed(begin(source.name, source.comment))
+        if source.language == "makefile":
+            yield makefile.judge(source, exercise.files, exercise.steps)
+        else:
+            yield run(exercise, source)
+
+
+ROOM = C()
+
+
+def run(exercise: CExercise, source: Source) -> Facts:
+    """Compile, and run every case. Gives facts; raises `Failed`."""
+    if compiler.find() is None:
+        raise Failed(no_compiler(source.name))
+    cases = list(exercise.cases(source.seed))
+    names = list(inspect.signature(exercise.spec).parameters)
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        warnings = compiled(exercise, source, folder, names, cases[0])
+        told = [f"line {c.line}, the compiler warns: {c.text}" for c in warnings]
+        leaks_seen, printed = True, ""
+        for case in cases:
+            ran = running.run(folder / "program", driver.packed(case.inputs))
+            leaks_seen &= ran.leaks_seen
+            printed = printed or ran.printed.strip()
+            found = judged(exercise, source, case, ran)
+            if found is not None:
+                said = [f"It printed: {printed[:200]}"] if printed else []
+                facts = [*found.facts, *said, *told]
+                raise Failed(found.but(when=case.label, facts=facts))
+    facts = [
+        f"right on {len(cases)} cases, under the address sanitizer and the one for "
+        "undefined behaviour"
+    ]
+    if not leaks_seen:
+        facts.append("leaks could not be looked for on this machine")
+    return facts + told
+
+
+def compiled(
+    exercise: CExercise, source: Source, folder: Path, names: list[str], case: Case
+) -> list[compiler.Complaint]:
+    """Make `program` in `folder`; return the warnings. Raises Failed."""
+    (folder / source.file).write_text(source.text)
+    fine, said = compiler.diagnose(folder, source.file)
+    found = compiler.complaints(said)
+    if not fine:
+        raise Failed(words.refused(source, found, said))
+    text = driver.program(
+        source.file, exercise.prototype, names, case.inputs, exercise.call
+    )
+    (folder / "program.c").write_text(text)
+    flags = ("-Wno-unused-result", *compiler.SANITIZE, "program.c", "-o", "program")
+    fine, said = compiler.call(folder, *flags, "-lm")
+    if not fine and _sanitizers_missing(said):
+        raise Failed(_no_sanitizers(source.name))
+    if not fine:
+        raise Failed(words.other_function(source, exercise.prototype))
+    return [c for c in found if not c.error and c.file == source.file]
+
+
+def judged(
+    exercise: CExercise, source: Source, case: Case, ran: running.Ran
+) -> Verdict | None:
+    """The verdict on one run; None if it is right."""
+    found = reports.verdict(source, ran)
+    leak = found if found is not None and found.kind == "leak" else None
+    if found is not None and leak is None:
+        return found
+    wanted = case.expected
+    for number, (got, right) in enumerate(zip(ran.results, wanted, strict=False), 1):
+        if got.size == right.size:
+            got = got.reshape(right.shape)
+        wrong = difference(got, right, exercise.tolerance)
+        if wrong is None:
+            continue
+        which = "the result" if len(wanted) == 1 else f"result {number}"
+        if reports.unwritten(wrong.got):
+            return never_written(source, _element(which, wrong.index))
+        hint = "Follow this one value by hand, line by line: who writes it?"
+        return Verdict(
+            source.name,
+            "wrong-value",
+            capital(wrong.sentence(which)),
+            f"{wrong.hint} Which line does that?" if wrong.hint else hint,
+            _writing(source, exercise.prototype),
+        )
+    return leak
+
+
+def never_written(source: Source, element: str) -> Verdict:
+    """The verdict on memory from `malloc` that nothing was stored to."""
+    return Verdict(
+        source.name,
+        "unset",
+        f"{element} was never written.",
+        "`malloc` gives memory as it is, full of what was there before. Which "
+        "function gives it cleared, or which loop has to clear it?",
+        [
+            (source.place(n), "allocated here, not cleared")
+            for n in source.containing("malloc(")
+        ],
+    )
+
+
+def _writing(source: Source, prototype: str) -> list[Note]:
+    """The lines from which a result comes: they return it, or write through a pointer.
+
+    A line that gives a pointer parameter itself another value comes first: nobody
+    outside the function notices.
+    """
+    pointers = re.findall(r"\*(\w+)\s*[,)]", prototype)
+    own = [
+        (source.place(n), f"gives the function's own copy of `{name}` another address")
+        for n, line in enumerate(source.lines, 1)
+        for name in pointers
+        if re.match(rf"\s*{name}\s*=[^=]", line)
+    ]
+    through = r"\s*(\*\w+|\w+\[.*\]|\w+->.+)\s*[-+*/]?=[^=]"
+    pattern = through if prototype.startswith("void ") else r"\s*return\b"
+    lines = [n for n, line in enumerate(source.lines, 1) if re.match(pattern, line)]
+    return own or [(source.place(n), "") for n in lines[:4]]
+
+
+def _element(name: str, index: tuple[int, ...]) -> str:
+    text = f"{name}[{', '.join(map(str, index))}]" if index else name
+    return capital(text)
+
+
+def not_a_source(value: Any) -> Verdict:
+    name = getattr(value, "__name__", None) or type(value).__name__
+    return Verdict(
+        str(name),
+        "type",
+        "This is not what a `%%c` cell gave.",
+        "The check looks at the text of such a cell. Did a later line give the name to "
+        "something else? Run the cell above again.",
+    )
+
+
+def no_compiler(name: str) -> Verdict:
+    """The verdict where nothing can be compiled: what to install."""
+    return Verdict(
+        name,
+        "no-compiler",
+        "There is no C compiler on this machine.",
+        f"Install one: `{compiler.install()}`. Then run this cell again; what you "
+        "wrote stays.",
+    )
+
+
+def _sanitizers_missing(said: str) -> bool:
+    return "sanitiz" in said.lower() and (
+        "unrecognized" in said or "cannot find" in said
+    )
+
+
+def _no_sanitizers(name: str) -> Verdict:
+    return Verdict(
+        name,
+        "no-compiler",
+        "This machine's compiler comes without the sanitizers.",
+        "On Debian and Ubuntu they come with gcc: `sudo apt install gcc`. On Alpine "
+        "there are none for gcc; take clang with compiler-rt.",
+        headline="no sanitizers",
+    )

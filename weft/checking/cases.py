@@ -1,0 +1,99 @@
+"""The data of a check: a case for each size, and one that the learner has not seen.
+
+A kernel that knows the sizes of its check, or their answers, is no kernel. So a check
+adds a size between the given ones. Which one, and with what data, follows from the
+learner's source: it is the same at every run, and another once the source has changed.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+Arrays = tuple[Any, ...]
+SEED = 20_26  # of the cases that an exercise lists
+
+
+@dataclass(frozen=True)
+class Case:
+    """The data of one size.
+
+    inputs: what the learner's code gets. expected: what the spec returns for them,
+    computed in double precision. listed: whether the exercise names the size.
+    """
+
+    size: tuple[Any, ...]
+    inputs: Arrays
+    expected: Arrays
+    listed: bool = True
+    named: bool = True  # whether the size is one of the exercise's
+
+    @property
+    def label(self) -> str:
+        """How a verdict names the case."""
+        written = "size " + " × ".join(f"{s:,}" for s in self.size)
+        if self.listed:
+            return written if self.size else ""
+        if self.named:
+            return f"{written}, on other data" if self.size else "on other data"
+        return f"{written}, which the check does not list"
+
+
+def as_tuple(value: Any) -> Arrays:
+    return value if isinstance(value, tuple) else (value,)
+
+
+def copies(values: Arrays) -> Arrays:
+    """The same values, the arrays among them copied."""
+    return tuple(v.copy() if isinstance(v, np.ndarray) else v for v in values)
+
+
+def widened(value: Any) -> Any:
+    """Give `value` in double precision, so that the spec's own rounding is no issue."""
+    if isinstance(value, np.ndarray) and value.dtype.kind == "f":
+        return value.astype(np.float64)
+    return float(value) if isinstance(value, np.floating) else value
+
+
+def unseen_size(sizes: Sequence[Any], number: int) -> Any:
+    """A size between the given ones, chosen by `number`.
+
+    It keeps what they have in common: a divisor of all of them, or that all are powers
+    of two. Where nothing else fits it is one of them; None where they are no integers.
+    """
+    rows = [as_tuple(s) for s in sizes]
+    if not all(isinstance(part, int) and part >= 0 for row in rows for part in row):
+        return None
+    low, *_, high = sorted(rows * 2, key=math.prod)
+    for step in range(16):
+        share = 0.25 + 0.5 * (((number >> 4 * step) + 5 * step) % 16) / 15
+        found = tuple(
+            _between(a, b, share, [row[axis] for row in rows])
+            for axis, (a, b) in enumerate(zip(low, high, strict=True))
+        )
+        if found not in rows:
+            return found if isinstance(sizes[0], tuple) else found[0]
+    return sizes[len(sizes) // 2]
+
+
+def _between(a: int, b: int, share: float, given: list[int]) -> int:
+    """An integer from `a` to `b`, `share` of the way, of the same kind as `given`."""
+    value = a + share * (b - a)
+    if len(set(given)) > 1 and all(g & (g - 1) == 0 for g in given if g):
+        return max(min(given), 1 << math.floor(math.log2(max(value, 1))))
+    step = math.gcd(*given) or 1
+    found = max(int(value) // step * step, min(given))
+    return found + 1 if step == 1 and found % 2 == 0 and found < max(given) else found
+
+
+def unseen_arguments(cases: Sequence[Any], number: int) -> Any:
+    """Arguments between those of the given cases, all integers; None for others."""
+    rows = [as_tuple(c) for c in cases]
+    if len({len(row) for row in rows}) != 1 or len(rows) < 2:
+        return None
+    if not all(type(part) is int for row in rows for part in row):
+        return None
+    found = unseen_size(rows, number)
+    return None if found in rows else found

@@ -1,0 +1,113 @@
+"""Answers that are borrowed: the learner's code calls its spec, or a library's work."""
+
+import inspect
+import sys
+from collections.abc import Callable, Sequence
+from types import FrameType
+from typing import Any
+
+from weft.checking.source import source, source_function
+from weft.checking.step_limit import limited
+from weft.checking.verdict import Verdict
+from weft.places import Note, Place
+
+Borrowed = tuple[str, list[Note]]
+
+
+def watched(
+    function: Callable[..., Any],
+    args: tuple[Any, ...],
+    spec: Callable[..., Any],
+    without: tuple[str, ...],
+    most_lines: int | None = None,
+) -> tuple[Any, Borrowed | None]:
+    """Call `function` on copies of `args`; what it returns, and who does its work.
+
+    That is its spec, or a function of one of the modules `without`: its name, and the
+    line that calls it. None for work of its own. Raises `Endless`, or what the
+    function raises.
+    """
+    watch = _Watch(function, spec, without)
+    if not watch.needed:
+        return limited(function, args, most_lines), None
+    before = sys.getprofile()
+    sys.setprofile(watch)
+    try:
+        got = limited(function, args, most_lines)
+    except Exception:  # may be due to the watching, if the stack was nearly used up
+        sys.setprofile(before)
+        return limited(function, args, most_lines), None
+    finally:
+        sys.setprofile(before)
+    return got, watch.found
+
+
+class _Watch:
+    """A profiler that notes the first call of what does the function's work."""
+
+    def __init__(
+        self, function: Any, spec: Callable[..., Any], without: tuple[str, ...]
+    ) -> None:
+        self.inner = source_function(function)
+        self.lines = source(function).splitlines()
+        self.answer = getattr(inspect.unwrap(spec), "__code__", None)
+        if self.answer is not None and self.answer.co_name == "<lambda>":
+            self.answer = None  # nobody can call it by a name
+        self.spec, self.without = spec, without
+        self.found: Borrowed | None = None
+
+    @property
+    def needed(self) -> bool:
+        return self.inner is not None and bool(self.answer or self.without)
+
+    def __call__(self, frame: FrameType, event: str, called: Any) -> None:
+        if self.found or event not in ("call", "c_call"):
+            return
+        module, name = frame.f_globals.get("__name__", ""), frame.f_code.co_name
+        if event == "c_call":
+            module = called.__module__ or getattr(called.__self__, "__name__", "")
+            name = called.__name__
+        for each in self.without:
+            if within(module, each) and not name.startswith(("_", "<")):
+                self.found = f"{each}.{name}", self.caller(frame)
+                return
+        if event == "call" and frame.f_code is self.answer:
+            self.found = self.spec.__name__, self.caller(frame)
+
+    def caller(self, frame: FrameType | None) -> list[Note]:
+        """Where in the learner's function the call comes from."""
+        assert self.inner is not None
+        code = self.inner.__code__
+        while frame is not None and frame.f_code is not code:
+            frame = frame.f_back
+        if frame is None:
+            return []
+        offset = frame.f_lineno - code.co_firstlineno
+        if not 0 <= offset < len(self.lines):
+            return []
+        text = self.lines[offset].strip()
+        return [(Place(self.inner.__name__, frame.f_lineno, text), "")]
+
+
+def belongs(function: Any, modules: tuple[str, ...]) -> bool:
+    """Whether a function is one of these modules'."""
+    module = str(getattr(function, "__module__", ""))
+    return any(within(module, each) for each in modules)
+
+
+def within(module: str, package: str) -> bool:
+    """Whether a module is a package, or is in it."""
+    return f"{module}.".startswith(f"{package}.")
+
+
+def of_another(
+    name: str, call: str, called: str, places: Sequence[Note] = ()
+) -> Verdict:
+    """The verdict on an answer that another function has computed."""
+    return Verdict(
+        name,
+        "library",
+        f"{call} has `{called}` do the work.",
+        "What that function does is what this exercise asks you to write.",
+        places,
+    )

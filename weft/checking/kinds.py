@@ -1,0 +1,155 @@
+"""The kinds of verdict: one table, from the kind to its headline and what to read.
+
+A verdict of another kind is refused where it is made. To add one, add a row here; if it
+needs a page, write `book/bugs/<page>.md` and add its title to `PAGES`.
+"""
+
+from dataclasses import dataclass
+
+BOOK = "https://warp-and-weft.github.io/warp-and-weft/book"
+C_CHAPTER = "C for Python people"
+
+PASSED, TO_DO, FAILED = "passed", "to do", "failed"
+
+
+@dataclass(frozen=True)
+class Kind:
+    """One way in which a check can end.
+
+    headline: what the title of the verdict says, unless the verdict is more exact.
+    page: the file in book/bugs that explains it, without its suffix; "" for none.
+    heading: where the chapter on C explains it. state: PASSED, TO_DO or FAILED.
+    """
+
+    headline: str
+    page: str = ""
+    heading: str = ""
+    state: str = FAILED
+
+
+# The pages of book/bugs: file and title.
+PAGES = {
+    "out-of-bounds": "Outside the array",
+    "misaligned": "Off the 16-byte boundary",
+    "unwritten": "An output left unwritten",
+    "launch": "A launch that does not fit",
+    "race": "A race in shared memory",
+    "lost-update": "A race that no barrier cures",
+    "barrier": "A barrier that not all reach",
+    "warp": "A warp operation without its lanes",
+    "uninitialised": "Memory that nobody wrote",
+    "input-written": "An input overwritten",
+    "endless-loop": "A loop that does not end",
+    "type": "Python that Numba does not compile",
+    "sectors": "Uncoalesced access",
+    "narrow": "Narrow accesses",
+    "bank-conflicts": "Bank conflicts",
+    "divergence": "Warps that diverge",
+    "loads": "A thread that loads too much",
+    "barriers": "Too many barriers",
+    "constants": "A number in the place of a name",
+    "float64": "float64 by accident",
+    "local": "An array without registers",
+    "hang": "A GPU that does not come back",
+    "order": "Host code in no order",
+    "no-overlap": "Streams that do not overlap",
+}
+
+KINDS = {
+    "pass": Kind("passed", state=PASSED),
+    "begin": Kind("yours to write", state=TO_DO),
+    "suspect": Kind("what do you suspect?", state=TO_DO),
+    "stale": Kind("not the one you see"),
+    # Values
+    "wrong-value": Kind("a wrong value"),
+    "answer": Kind("not the right answer"),
+    "shape": Kind("the shapes do not fit"),
+    "exception": Kind("Python raised an error"),
+    "endless-loop": Kind("a loop that does not end", "endless-loop"),
+    "library": Kind("the work of another function"),
+    # Kernels: what the simulator and the sanitizer find
+    "out-of-bounds": Kind("outside the array", "out-of-bounds"),
+    "negative-index": Kind("a negative index", "out-of-bounds"),
+    "misaligned": Kind("off the 16-byte boundary", "misaligned"),
+    "unwritten": Kind("part of the output is never written", "unwritten"),
+    "launch": Kind("a launch that does not fit", "launch"),
+    "race": Kind("a race", "race"),
+    "uninitialised": Kind("memory is read before it is written", "uninitialised"),
+    "arguments": Kind("its arguments come in another order"),
+    "barrier": Kind("a barrier that not all threads reach", "barrier"),
+    "warp": Kind("a warp operation that cannot work", "warp"),
+    "input-written": Kind("an input is overwritten", "input-written"),
+    # Kernels: what the compiler and the GPU find
+    "type": Kind("Numba would refuse it", "type"),
+    "float64": Kind("right, but it computes in float64", "float64"),
+    "local": Kind("right, but its array needs an address", "local"),
+    "hang": Kind("the GPU does not come back", "hang"),
+    "context": Kind("the launch broke the CUDA context", "hang"),
+    # Kernels: what the counters find
+    "sectors": Kind("right, but it moves too many sectors", "sectors"),
+    "narrow": Kind("right, but its accesses are narrow", "narrow"),
+    "bank-conflicts": Kind("right, but with bank conflicts", "bank-conflicts"),
+    "divergence": Kind("right, but its warps diverge", "divergence"),
+    "loads": Kind("right, but one thread loads too much", "loads"),
+    "barriers": Kind("right, but too many barriers", "barriers"),
+    "flops": Kind("right, but with too much arithmetic"),
+    "atomics": Kind("right, but too many atomics in global memory"),
+    "constants": Kind("right, but with these sizes alone", "constants"),
+    # Host code
+    "order": Kind("two streams, and no order", "order"),
+    "reuse": Kind("a buffer reused too early", "order"),
+    "early-read": Kind("results are read too early", "order"),
+    "no-overlap": Kind("right, but too little overlaps", "no-overlap"),
+    "pageable": Kind("right, but a pageable copy cannot overlap", "no-overlap"),
+    "traffic": Kind("right, but it copies too much"),
+    "clock": Kind("not the kernel's time"),
+    # C
+    "compile": Kind("the compiler refuses it", heading="Text, compiler, program"),
+    "no-compiler": Kind("no C compiler"),
+    "heap-buffer-overflow": Kind(
+        "outside its memory on the heap", heading="Arrays are addresses"
+    ),
+    "stack-buffer-overflow": Kind(
+        "outside a local variable", heading="Arrays are addresses"
+    ),
+    "global-buffer-overflow": Kind(
+        "outside a global variable", heading="Arrays are addresses"
+    ),
+    "use-after-free": Kind(
+        "memory is used after it was freed", heading="Stack and heap"
+    ),
+    "dead-variable": Kind(
+        "a local variable is used after its time", heading="Stack and heap"
+    ),
+    "double-free": Kind("freed twice", heading="Stack and heap"),
+    "bad-free": Kind("freed, but never allocated", heading="Stack and heap"),
+    "leak": Kind("right, but memory is never freed", heading="Stack and heap"),
+    "null": Kind("through a null pointer", heading="Addresses"),
+    "wild-pointer": Kind("a pointer that leads nowhere", heading="Addresses"),
+    "signed-overflow": Kind(
+        "a number too large for its type",
+        heading="What the language does not promise",
+    ),
+    "index-wrapped": Kind("an index below zero", heading="Types"),
+    "unaligned": Kind("off the boundary of its type", heading="Structs"),
+    "unset": Kind("memory that nobody wrote", heading="Types"),
+    "undefined": Kind(
+        "undefined behaviour", heading="What the language does not promise"
+    ),
+    "recursion": Kind("calls without end", heading="Stack and heap"),
+    "memory": Kind("more and more memory", heading="Stack and heap"),
+    "ended": Kind("the program ends before its time"),
+    "make-error": Kind("make stops with an error", heading="make"),
+    "not-made": Kind("not everything is made", heading="make"),
+    "not-rebuilt": Kind("something out of date stays", heading="make"),
+    "rebuilt": Kind("more is made than has changed", heading="make"),
+    "not-removed": Kind("not everything is removed", heading="make"),
+}
+
+# A verdict's topic sends to another page than its kind, or ("") to none.
+TOPICS = {
+    "lost-update": "lost-update",
+    "race": "race",
+    "stores-race": "lost-update",
+    "returned": "",  # by a plain function, which nobody compiles
+}

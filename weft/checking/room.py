@@ -1,0 +1,75 @@
+"""The seam: what a kind of exercise has to bring, and how every check goes.
+
+A room is a package that checks one kind of thing: kernels, plain functions, host code,
+C, Triton programs, operators of PyTorch. It says which things are its own, what an
+exercise of its kind consists of, and in which stages such a thing is judged. All else
+is done here: a stale cell, unknown arguments, the facts, the verdict, the progress.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import fields
+from difflib import get_close_matches
+from typing import Any, Protocol
+
+from weft.checking.exercise import Exercise
+from weft.checking.limits import validated
+from weft.checking.settle import refuse_stale, settled
+from weft.checking.verdict import Verdict
+
+Facts = list[str]
+
+
+class Room(Protocol):
+    """One kind of exercise.
+
+    what: the kind, for a sentence: "a kernel". exercise: its class, whose fields are
+    the arguments that `check` takes for this kind.
+    """
+
+    what: str
+    exercise: type[Any]
+
+    def takes(self, thing: Any, asked: Mapping[str, Any]) -> bool:
+        """Whether `thing` is checked here. asked: the arguments of the check."""
+
+    def stages(self, exercise: Any) -> Iterator[Facts]:
+        """Judge stage by stage; yield the facts of each, for a thing that passes.
+
+        Raises `Failed` at the first stage that the thing fails.
+        """
+
+
+def judge(room: Room, thing: Any, asked: Mapping[str, Any]) -> Verdict:
+    """Check `thing` in its room.
+
+    Raises ValueError where the exercise is wrong: an argument or a limit that the room
+    does not know. With WEFT_STRICT=1 a failure raises CheckFailed.
+    """
+    exercise = make(room, thing, asked)
+
+    def judged() -> Verdict:
+        refuse_stale(exercise.name)
+        facts = [fact for stage in room.stages(exercise) for fact in stage]
+        return Verdict(exercise.name, "pass", facts=facts)
+
+    return settled(judged)
+
+
+def make(room: Room, thing: Any, asked: Mapping[str, Any]) -> Any:
+    """Make the exercise. Raises ValueError for what the room does not know."""
+    name = str(getattr(thing, "__name__", thing))
+    known = {f.name for f in fields(room.exercise)} - {"written_by_learner"}
+    known -= set(room.exercise.unused)
+    for key in asked:
+        if key not in known:
+            close = get_close_matches(key, known, 1)
+            meant = f"did you mean {close[0]}? " if close else ""
+            raise ValueError(
+                f"check({name}, ...): {key} means nothing for {room.what}; {meant}"
+                f"It takes {', '.join(sorted(known))}."
+            )
+    limits = validated(name, room.what, asked.get("limits") or {})
+    exercise: Exercise = room.exercise(
+        **{**asked, "written_by_learner": thing, "limits": limits}
+    )
+    return exercise

@@ -1,0 +1,163 @@
+"""A plain Python function that does not come to its end: its lines are counted."""
+
+import ast
+import dis
+import functools
+import linecache
+import sys
+from collections.abc import Callable
+from types import CodeType, FrameType
+from typing import Any
+
+from weft import effort
+from weft.checking.cases import copies
+from weft.checking.source import source_function, tree_of
+from weft.checking.verdict import Failed, Verdict
+from weft.places import Place
+
+MOST_LINES = 3_000_000  # of the learner's, that one call may run
+BOUNDED = 20  # times as many where every loop that is running is a `for`
+
+
+class Endless(BaseException):
+    """Ends a function that has run too many lines; no `except Exception` keeps it."""
+
+    def __init__(self, place: Place, lines: int) -> None:
+        super().__init__(place)
+        self.place, self.lines = place, lines
+
+
+def limited(
+    function: Callable[..., Any], args: tuple[Any, ...], most: int | None = None
+) -> Any:
+    """Call a learner's function on copies of `args`, and count the lines it runs.
+
+    See `counted`. A function that the counting leaves no room on the stack is called
+    again, without it.
+    """
+    try:
+        return counted(function, copies(args), most)
+    except RecursionError:
+        return function(*copies(args))
+
+
+def counted(
+    function: Callable[..., Any], args: tuple[Any, ...], most: int | None = None
+) -> Any:
+    """Call a learner's function once, on `args`, and count the lines it runs.
+
+    Those of the learner's other functions count as well. Raises `Endless` where they
+    are more than `most`, by default MOST_LINES, and BOUNDED times as many where only
+    `for` loops are running: those end, as a rule. No time is taken, so a slow machine
+    changes nothing. A debugger that follows the lines already is left alone: then
+    nothing is counted.
+    """
+    inner = source_function(function)
+    if inner is None or sys.gettrace() is not None:
+        return function(*args)
+    scope = inner.__globals__
+    limit = MOST_LINES if most is None else most
+    counter = _Counter(limit)
+
+    def call(frame: FrameType, event: str, _: Any) -> Any:
+        if frame.f_globals is not scope:
+            return None
+        frame.f_trace_opcodes = circles(frame.f_code)
+        return counter.line(frame, event, _)
+
+    sys.settrace(call)
+    try:
+        return function(*args)
+    finally:
+        sys.settrace(None)
+        effort.done["lines"] += counter.count
+
+
+class _Counter:
+    """Counts lines, and decides when they are too many."""
+
+    def __init__(self, limit: int) -> None:
+        self.limit = self.first = limit
+        self.watch_from = limit // 2
+        self.count = 0
+        self.late: set[tuple[CodeType, int]] = set()  # lines run in the last half
+
+    def line(self, frame: FrameType, event: str, _: Any) -> Any:
+        self.count += 1
+        if self.count > self.watch_from:
+            self.late.add((frame.f_code, frame.f_lineno))
+            if self.count > self.limit:
+                self._decide(frame)
+        return self.line
+
+    def _decide(self, frame: FrameType) -> None:
+        """Raise `Endless`, or give loops over a fixed number of things more time."""
+        if self.limit == self.first and _only_for_loops(frame):
+            self.limit *= BOUNDED
+            self.watch_from = self.limit - self.first // 2
+            self.late.clear()
+            return
+        place = place_of(frame.f_code, frame.f_lineno, self.late)
+        raise Endless(place, self.limit)
+
+
+def _only_for_loops(frame: FrameType | None) -> bool:
+    """Whether each loop that is running, in each learner's frame, is a `for`."""
+    scope = frame.f_globals if frame else None
+    loops: list[ast.While | ast.For] = []
+    while frame is not None:
+        if frame.f_globals is scope:
+            loops += loops_around(frame.f_code, frame.f_lineno)
+        frame = frame.f_back
+    return bool(loops) and all(isinstance(loop, ast.For) for loop in loops)
+
+
+@functools.cache
+def circles(code: CodeType) -> bool:
+    """Whether an instruction jumps to itself: `while True: pass` runs no line again."""
+    return any(
+        step.opname.startswith("JUMP") and step.argval == step.offset
+        for step in dis.get_instructions(code)
+    )
+
+
+def endless(name: str, call: str, stopped: Endless, when: str = "") -> Failed:
+    """The verdict on a call that `limited` has ended."""
+    return Failed(
+        Verdict(
+            name,
+            "endless-loop",
+            f"{call} has run {stopped.lines:,} lines of Python and has not come to its "
+            "end.",
+            "What has to change for this loop to end, and does a line in it change it?",
+            [(stopped.place, "")],
+            when=when,
+        )
+    )
+
+
+def place_of(code: CodeType, stopped: int, late: set[tuple[CodeType, int]]) -> Place:
+    """The loop that goes on and on around the line `stopped`, or that line."""
+    lines = {n for found, n in late if found is code}
+    number = stopped
+    for loop in loops_around(code, stopped):
+        number = loop.lineno
+        first = loop.body[0]
+        again = number in lines
+        if not isinstance(first, ast.While | ast.For):  # its line is not the loop's own
+            again |= first.lineno in lines
+        if again:
+            break
+    text = linecache.getline(code.co_filename, number).strip()
+    return Place(code.co_name, number, text)
+
+
+def loops_around(code: CodeType, stopped: int) -> list[ast.While | ast.For]:
+    """The loops of a function that a line is in, the outermost first."""
+    found = [
+        node
+        for node in ast.walk(tree_of(code))
+        if isinstance(node, ast.While | ast.For)
+        and node.lineno <= stopped <= (node.end_lineno or node.lineno)
+    ]
+    return sorted(found, key=lambda node: node.lineno)

@@ -1,0 +1,141 @@
+"""Packing a kernel for another process: its code, and the values it names.
+
+Code objects travel as they are, values pickled one by one, modules and what belongs to
+Numba by name, so that the other process takes its own.
+"""
+
+import dis
+import marshal
+import pickle
+from collections.abc import Iterator
+from types import CodeType, FunctionType, ModuleType
+from typing import Any
+
+import numpy as np
+
+from weft import intrinsics
+from weft.simulator.language.binding import code_tree, python_function
+
+MOST_BYTES = 64 * 1024  # of an array that a kernel names: what constant memory holds
+
+Parcel = dict[str, Any]
+Item = tuple[Any, ...]
+
+
+class Unpackable(Exception):
+    """Something that a kernel names cannot be sent; the message says what."""
+
+
+def pack(kernel: Any, args: tuple[Any, ...]) -> Parcel:
+    """Pack `kernel` and the types of `args`. Raises `Unpackable`.
+
+    The first of the parcel's functions is the kernel, the others are those it calls.
+    """
+    fn = kernel if isinstance(kernel, FunctionType) else python_function(kernel)
+    if fn is None:
+        raise Unpackable(f"{kernel!r} is not a kernel")
+    packer = Packer()
+    packer.function(fn, False)
+    options = getattr(kernel, "targetoptions", None) or {}
+    return {
+        "functions": packer.functions,
+        "args": [described(arg) for arg in args],
+        "fastmath": bool(options.get("fastmath")),
+    }
+
+
+def described(arg: Any) -> Item:
+    """What Numba has to know of an argument to tell its type."""
+    if isinstance(arg, tuple):
+        return ("tuple", [described(part) for part in arg])
+    if isinstance(arg, np.ndarray):
+        layout = "C" if arg.flags.c_contiguous else "A"
+        if arg.flags.f_contiguous and not arg.flags.c_contiguous:
+            layout = "F"
+        return ("array", pickle.dumps(arg.dtype), max(arg.ndim, 1), layout)
+    return ("value", pickled(arg, "an argument"))
+
+
+class Packer:
+    """Packs functions, each once."""
+
+    def __init__(self) -> None:
+        self.functions: list[Parcel] = []
+        self._numbers: dict[FunctionType, int] = {}
+
+    def function(self, fn: FunctionType, compiled: bool) -> int:
+        """Pack `fn`; `compiled` says that it is a device function."""
+        if fn in self._numbers:
+            return self._numbers[fn]
+        number = self._numbers[fn] = len(self.functions)
+        cells = zip(fn.__code__.co_freevars, fn.__closure__ or (), strict=True)
+        free = {name: cell.cell_contents for name, cell in cells}
+        parcel: Parcel = {
+            "name": fn.__name__,
+            "code": marshal.dumps(fn.__code__),
+            "defaults": pickled(fn.__defaults__, f"a default of {fn.__name__}"),
+            "compiled": compiled,
+        }
+        self.functions.append(parcel)
+        known = sorted(names(fn.__code__) & fn.__globals__.keys())
+        named = {name: fn.__globals__[name] for name in known}
+        parcel["globals"] = {name: self._item(name, v) for name, v in named.items()}
+        parcel["free"] = {name: self._item(name, v) for name, v in free.items()}
+        return number
+
+    def _item(self, name: str, value: Any) -> Item:
+        inner = python_function(value)
+        if inner is not None:
+            return ("function", self.function(inner, True))
+        for own in intrinsics.__all__[1:]:
+            if value is getattr(intrinsics, own):
+                return ("attribute", "weft.intrinsics", own)
+        if isinstance(value, ModuleType):
+            return ("module", plain(value.__name__))
+        of_cuda = cuda_name(value)
+        if of_cuda:
+            return ("attribute", "numba.cuda", of_cuda)
+        if isinstance(value, FunctionType) and not numerical(value.__module__):
+            return ("function", self.function(value, False))
+        kind = value if isinstance(value, type) else type(value)
+        if kind.__module__ == "__main__":
+            raise Unpackable(f"`{name}` is of a class of yours, {kind.__name__}")
+        if isinstance(value, np.ndarray) and value.nbytes > MOST_BYTES:
+            raise Unpackable(f"the array `{name}` is too large to be a constant")
+        return ("value", pickled(value, f"`{name}`"))
+
+
+def numerical(module: str | None) -> bool:
+    return (module or "").partition(".")[0] in ("numpy", "numba", "math", "weft")
+
+
+def plain(module: str) -> str:
+    """A module's name where Numba compiles."""
+    return "numba.cuda" if module.startswith("numba.cuda.sim") else module
+
+
+def cuda_name(value: Any) -> str:
+    """The name under which `numba.cuda` holds `value`, '' if it does not."""
+    from numba import cuda
+
+    if not (type(value).__module__ + getattr(value, "__module__", "")).count("cuda"):
+        return ""
+    return next((n for n, v in vars(cuda).items() if v is value), "")
+
+
+def pickled(value: Any, what: str) -> bytes:
+    try:
+        return pickle.dumps(value)
+    except Exception:
+        raise Unpackable(f"{what}, a {type(value).__name__}, cannot be sent") from None
+
+
+def names(code: CodeType) -> set[str]:
+    """The global names that `code` looks up."""
+    return {name for inner in code_tree(code) for name in _looked_up(inner)}
+
+
+def _looked_up(code: CodeType) -> Iterator[str]:
+    for instruction in dis.get_instructions(code):
+        if instruction.opname in ("LOAD_GLOBAL", "LOAD_NAME"):
+            yield str(instruction.argval)

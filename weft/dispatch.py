@@ -1,0 +1,48 @@
+"""`check`, the one call a learner makes: it asks each room whether a thing is its."""
+
+from collections.abc import Callable
+from importlib import import_module
+from typing import Any
+
+from weft.checking.room import Room, judge
+from weft.checking.verdict import Verdict
+
+# The packages that check something, in the order in which they are asked. The last
+# one takes all that nobody else wants.
+ROOMS = ("weft.kernels", "weft.functions")
+
+
+def check(
+    function: Any,
+    spec: Callable[..., Any] | None = None,
+    inputs: Any = None,
+    **exercise: Any,
+) -> Verdict:
+    """Check what a learner wrote, and say what is wrong with it.
+
+    function: a kernel made by `@cuda.jit`, called as `kernel(*inputs, *outputs)`; a
+        function that chooses the launch of the kernel `kernel=`; a plain Python
+        function, whose return value is compared.
+    spec: NumPy function of the inputs; returns the output, or a tuple of outputs.
+    inputs: for a kernel, `(rng, *size)` → inputs; for a function, its argument tuples.
+    exercise: what else there is to say, as fields of the exercise's class: for kernels
+        `weft.kernels.exercise.KernelExercise` (sizes, launch, full, out, limits,
+        constants, without), for functions `weft.functions.exercise.FunctionExercise`
+        (because, without, same, lines), for all of them tolerance and unseen.
+
+    Returns a Verdict, true if all is well. Where the environment has WEFT_STRICT=1, a
+    failure raises CheckFailed. Raises ValueError if the exercise itself is wrong, as
+    with an argument or a limit that this kind of exercise does not know.
+    """
+    asked = {"spec": spec, "inputs": inputs, **exercise}
+    asked = {name: value for name, value in asked.items() if value is not None}
+    return judge(room_of(function, asked), function, asked)
+
+
+def room_of(thing: Any, asked: dict[str, Any]) -> Room:
+    """The room that checks `thing`."""
+    for package in ROOMS:
+        room: Room = import_module(f"{package}.room").ROOM
+        if room.takes(thing, asked):
+            return room
+    raise AssertionError("the last room takes everything")

@@ -1,0 +1,1 @@
+"""Exercises in plain Python: a function is judged by the values it returns."""

@@ -1,0 +1,51 @@
+"""An exercise in plain Python: a function that is judged by what it returns."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from weft.checking.cases import as_tuple, unseen_arguments
+from weft.checking.exercise import Exercise
+
+
+@dataclass(frozen=True, kw_only=True)
+class FunctionExercise(Exercise):
+    """A plain function, whose return value is compared with its spec's.
+
+    inputs: its argument tuples, or `(rng)` → argument tuples.
+    because: for a function that answers questions or returns a number, `(*arguments,
+        answer)` → why this answer is wrong, "" if nobody knows. A text that is wrong is
+        not told what would be right; a number is. For questions `weft.lesson.answers`
+        gives it, with spec and inputs.
+    without: modules whose functions it may not call, such as "numpy.fft". It may never
+        call its spec.
+    same: `(got, wanted)` → "" where they count as the same, or the reason why not; by
+        default they are compared as numbers, arrays or trees of them.
+    lines: how many lines of Python one call may run; see `weft.checking.step_limit`.
+    """
+
+    needs: ClassVar[tuple[str, ...]] = ("spec", "inputs")
+    unused: ClassVar[tuple[str, ...]] = ("sizes", "limits")
+
+    because: Any = None
+    without: tuple[str, ...] = ()
+    same: Any = None
+    lines: int | None = None
+
+    def argument_tuples(self, seed: int) -> Iterator[tuple[Any, ...]]:
+        """The arguments of each call, those that are not listed last.
+
+        seed: a number that belongs to the learner's source.
+        """
+        if callable(self.inputs):
+            yield from map(as_tuple, self.inputs(np.random.default_rng(0)))
+            if self.unseen:
+                yield from map(as_tuple, self.inputs(np.random.default_rng(seed)))
+            return
+        listed = list(self.inputs)
+        yield from map(as_tuple, listed)
+        extra = unseen_arguments(listed, seed) if self.unseen else None
+        if extra is not None:
+            yield as_tuple(extra)

@@ -1,0 +1,116 @@
+"""The room of plain functions: which things it takes, and its one stage."""
+
+from collections.abc import Iterator, Mapping
+from types import FunctionType
+from typing import Any
+
+from weft.checking.cases import copies, widened
+from weft.checking.gaming import belongs, of_another, watched
+from weft.checking.room import Facts
+from weft.checking.source import begin, has_stub, raised_at, seed
+from weft.checking.step_limit import Endless, endless
+from weft.checking.verdict import Failed, Verdict
+from weft.functions.exercise import FunctionExercise
+from weft.functions.values import brief, compare, ended, is_number, wrong_answer
+from weft.kernels.launched import Launches, faulted
+from weft.simulator import Fault
+from weft.simulator.faults import kind_of
+from weft.wording import several
+
+
+class Functions:
+    """Checks plain Python functions by their values, and the kernels they launch."""
+
+    what = "a plain function"
+    exercise = FunctionExercise
+
+    def takes(self, thing: Any, asked: Mapping[str, Any]) -> bool:
+        return True
+
+    def stages(self, exercise: FunctionExercise) -> Iterator[Facts]:
+        """Call the function on every case, and compare what it returns."""
+        function, name = exercise.written_by_learner, exercise.name
+        if belongs(function, exercise.without):
+            raise Failed(of_another(name, name, f"{function.__module__}.{name}"))
+        if not isinstance(function, FunctionType):
+            message = f"{name} is {kind_of(function)}, not a plain function."
+            why = "This exercise asks for a Python function, without @cuda.jit."
+            raise Failed(Verdict(name, "type", message, why))
+        launches = Launches(name)
+        count = 0
+        for args in exercise.argument_tuples(seed(function)):
+            judge(exercise, args, launches)
+            count += 1
+        yield [f"right on {several(count, 'case')}", *launches.facts()]
+
+
+ROOM = Functions()
+
+
+def judge(
+    exercise: FunctionExercise, args: tuple[Any, ...], launches: Launches
+) -> None:
+    """Call the function once. Raises `Failed` for a wrong answer or a hazard."""
+    function, name = exercise.written_by_learner, exercise.name
+    wanted = exercise.spec(*(widened(a) for a in copies(args)))
+    call = f"{name}({', '.join(brief(a) for a in args)})"
+    try:
+        with launches.watched(call):
+            got, borrowed = watched(
+                function, args, exercise.spec, exercise.without, exercise.lines
+            )
+    except Endless as stopped:
+        raise endless(name, call, stopped) from None
+    except Fault as fault:
+        launches.refuse_certain()
+        places = [(p, "launched here") for p, _ in raised_at(fault, function)]
+        raise Failed(faulted(name, fault, call, places)) from None
+    except Exception as error:
+        launches.refuse_certain()
+        raise Failed(
+            Verdict(
+                name,
+                "exception",
+                f"{call} raises {type(error).__name__}: {error}.",
+                places=raised_at(error, function),
+            )
+        ) from None
+    if got is None and has_stub(function):
+        raise Failed(begin(name))
+    if borrowed:
+        raise Failed(of_another(name, call, *borrowed))
+    launches.refuse_certain()
+    try:
+        right(exercise, args, call, got, wanted)
+    except Failed as failed:
+        raise Failed(explained(exercise, args, got, wanted, failed.verdict)) from None
+    launches.refuse()
+
+
+def right(
+    exercise: FunctionExercise, args: tuple[Any, ...], call: str, got: Any, wanted: Any
+) -> None:
+    """Raise `Failed` unless the answer is right."""
+    if exercise.because is None or not isinstance(wanted, str):
+        compare(exercise, call, got, wanted)
+    elif got != wanted:
+        reason = exercise.because(*args, got)
+        raise Failed(wrong_answer(exercise, call, got, reason))
+
+
+def explained(
+    exercise: FunctionExercise,
+    args: tuple[Any, ...],
+    got: Any,
+    wanted: Any,
+    verdict: Verdict,
+) -> Verdict:
+    """The verdict, with the exercise's own reason and the `return` that was reached."""
+    has_reason = exercise.because is not None and is_number(got)
+    if has_reason and (verdict.kind != "type" or got != wanted):
+        why = exercise.because(*args, got) or verdict.why
+        verdict = verdict.but(why=why)
+    if verdict.places:
+        places = ended(exercise.written_by_learner, copies(args))
+        verdict = verdict.but(places=places)
+    return verdict

@@ -1,0 +1,192 @@
+"""Comparing what a plain function returns with what its spec returns."""
+
+import ctypes
+import sys
+from collections.abc import Callable
+from dataclasses import replace
+from types import FrameType
+from typing import Any
+
+import numpy as np
+
+from weft.checking.compare import Array, Difference, difference, show
+from weft.checking.source import returns, source, source_function
+from weft.checking.trees import as_array, is_tree, leaves, written
+from weft.checking.verdict import Failed, Verdict
+from weft.functions.exercise import FunctionExercise
+from weft.places import Note, Place
+
+
+def compare(exercise: FunctionExercise, call: str, got: Any, wanted: Any) -> None:
+    """Raise `Failed` unless `got` is what the spec returns.
+
+    call: the call as the verdict writes it.
+    """
+    got, wanted = as_array(got), as_array(wanted)
+    if got is None:
+        raise Failed(
+            Verdict(
+                exercise.name,
+                "wrong-value",
+                f"{call} returns nothing.",
+                "A function gives its result back with `return`.",
+            )
+        )
+    if exercise.same is not None:
+        if reason := exercise.same(got, wanted):
+            raise Failed(wrong_answer(exercise, call, got, reason))
+    elif is_tree(wanted):
+        compare_trees(exercise, call, got, wanted)
+    else:
+        compare_arrays(exercise, call, got, wanted)
+
+
+def compare_arrays(
+    exercise: FunctionExercise, call: str, got: Any, wanted: Any
+) -> None:
+    """Compare numbers, texts, or arrays of them. Raises `Failed`."""
+    function = exercise.written_by_learner
+    aim, found = np.asarray(wanted), held(got)
+    if found.dtype == object or found.shape != aim.shape:
+        message = f"{call} returns {brief(got)}, and {brief(wanted)} is wanted."
+        raise Failed(Verdict(exercise.name, "shape", message, places=returns(function)))
+    another = another_kind(exercise, call, got, found, aim)
+    if another is not None:
+        raise Failed(another)
+    if aim.dtype.kind == "f" and found.dtype.kind in "iu":
+        found = found.astype(aim.dtype)  # so that the tolerance counts for it as well
+    wrong = difference(found, aim, exercise.tolerance)
+    if wrong is None and isinstance(wanted, tuple) and aim.ndim == 1:
+        wrong = one_by_one(found, aim, exercise.tolerance)
+    if wrong is None:
+        return
+    if aim.ndim:
+        message = f"{call}: {wrong.sentence('result')}"
+    else:
+        message = f"{call} returns {show(wrong.got)} and should return " + (
+            f"{show(wrong.wanted)}."
+        )
+    raise Failed(
+        Verdict(exercise.name, "wrong-value", message, wrong.hint, returns(function))
+    )
+
+
+def held(value: Any) -> Array:
+    """`value` as an array; of objects where NumPy cannot hold it."""
+    try:
+        place = isinstance(value, ctypes._SimpleCData)  # NumPy would read what is in it
+        return np.asarray(None if place else value)
+    except (ValueError, TypeError, RuntimeError):
+        return np.asarray(None)
+
+
+def another_kind(
+    exercise: FunctionExercise, call: str, got: Any, found: Array, aim: Array
+) -> Verdict | None:
+    """A verdict on a text where a number is wanted, or a float for an integer."""
+    is_text = aim.dtype.kind in "biuf" and found.dtype.kind in "SU"
+    is_float = aim.dtype.kind in "iu" and found.dtype.kind == "f"
+    if is_text:
+        what, headline, why = "a text and not a number", "a text", ""
+        wanted = "a number"
+    elif is_float and np.isfinite(found).all():
+        what, headline = "a float and not an integer", "a float"
+        wanted = "an integer"
+        why = "`/` always gives a float, and so do NumPy's `ceil` and `floor`."
+    else:
+        return None
+    return Verdict(
+        exercise.name,
+        "type",
+        f"{call} returns {brief(got)}, which is {what}.",
+        why,
+        returns(exercise.written_by_learner),
+        headline=f"{headline} instead of {wanted}",
+        topic="returned",
+    )
+
+
+def one_by_one(found: Array, aim: Array, tolerance: float) -> Difference | None:
+    """How numbers of different kinds differ: a small one beside a large one counts."""
+    for index in np.flatnonzero(aim):
+        wrong = difference(found[index, None], aim[index, None], tolerance)
+        if wrong:
+            return replace(wrong, index=(int(index),))
+    return None
+
+
+def compare_trees(exercise: FunctionExercise, call: str, got: Any, wanted: Any) -> None:
+    """Compare nested tuples, lists and dicts, leaf by leaf. Raises `Failed`."""
+    places = returns(exercise.written_by_learner)
+    parts, aims = dict(leaves(got)), dict(leaves(wanted))
+    if parts.keys() != aims.keys():
+        message = f"{call} returns {brief(got)}, and {brief(wanted)} is wanted."
+        why = "The two are nested in different ways."
+        raise Failed(Verdict(exercise.name, "shape", message, why, places))
+    for path, aim in aims.items():
+        at, part = f"result{written(path)}", parts[path]
+        goal, found = np.asarray(aim), held(part)
+        if goal.dtype == object or found.dtype == object or found.shape != goal.shape:
+            right = type(part) is type(aim) and bool(np.all(part == aim))
+            message = f"{at} is {brief(part)} and should be {brief(aim)}."
+        else:
+            wrong = difference(found, goal, exercise.tolerance)
+            right = wrong is None
+            message = "" if wrong is None else wrong.sentence(at)
+        if not right:
+            raise Failed(
+                Verdict(
+                    exercise.name, "wrong-value", f"{call}: {message}", places=places
+                )
+            )
+
+
+def wrong_answer(
+    exercise: FunctionExercise, call: str, got: Any, reason: str
+) -> Verdict:
+    """The verdict on an answer whose reason the exercise gives."""
+    said = "nothing" if got is None else brief(got)
+    message = f"{call} returns {said}."
+    places = returns(exercise.written_by_learner)
+    return Verdict(exercise.name, "answer", message, reason, places)
+
+
+def ended(function: Callable[..., Any], args: Any) -> list[Note]:
+    """The place of the `return` that a call ends with: call it again and watch."""
+    inner = source_function(function)
+    lines: list[int] = []
+
+    def watch(frame: FrameType, event: str, _: Any) -> None:
+        if event == "return" and inner and frame.f_code is inner.__code__:
+            lines.append(frame.f_lineno)
+
+    before = sys.getprofile()
+    sys.setprofile(watch)
+    try:
+        function(*args)
+    except Exception:  # the first call used up what it was given
+        lines.clear()
+    finally:
+        sys.setprofile(before)
+    if inner and lines:
+        text = source(function).splitlines()[lines[-1] - inner.__code__.co_firstlineno]
+        if text.lstrip().startswith("return"):
+            return [(Place(inner.__name__, lines[-1], text.strip()), "")]
+    return returns(function)
+
+
+def is_number(value: Any) -> bool:
+    return isinstance(value, int | float | np.number) and not isinstance(value, bool)
+
+
+def brief(value: Any) -> str:
+    """Write an argument so that it fits into a sentence."""
+    if isinstance(value, np.ndarray):
+        if value.size <= 4:
+            return f"{value.tolist()}"
+        return f"array of shape {value.shape}"
+    if isinstance(value, str) and len(lines := value.strip().splitlines()) > 1:
+        return f'"{" ".join(lines[0].split())} …" ({len(lines)} lines)'
+    if isinstance(value, np.floating):
+        return repr(float(value))
+    return repr(value) if not isinstance(value, np.generic) else show(value)

@@ -1,0 +1,1 @@
+"""Exercises in `@cuda.jit` kernels: simulated, compiled, run on a GPU, counted."""

@@ -1,0 +1,168 @@
+"""The compile check: what Numba makes of the kernel, with no GPU needed.
+
+Types are where the simulator is more lenient than a compiler: it runs Python. Where
+NVRTC and NVVM are installed, the kernel is compiled for the oldest and the newest
+capability that they know; a line that computes in float64 for nothing is found there.
+"""
+
+import linecache
+import re
+from typing import Any
+
+import numpy as np
+
+from weft import compiling, lesson
+from weft.checking.source import source, source_function
+from weft.checking.verdict import Failed, Verdict
+from weft.compiling import Outcome
+from weft.compiling.words import explain
+from weft.kernels.call_chain import elsewhere, noted
+from weft.kernels.exercise import KernelExercise
+from weft.lesson import syllabus
+from weft.places import Place
+
+
+def run(exercise: KernelExercise) -> tuple[list[str], Verdict | None]:
+    """Compile the kernel for arguments like those of the first size.
+
+    Gives facts, and the verdict on local memory or float64 if the exercise allows less
+    of it than there is. Raises `Failed` for what Numba refuses.
+    """
+    if exercise.checks_launch:
+        return [], None
+    case = exercise.case(exercise.sizes[0])
+    args = (*case.inputs, *exercise.fresh(case))
+    outcome = compiling.compile_kernel(exercise.kernel, args)
+    if outcome.skipped:
+        return [f"not compiled: {outcome.skipped}"], None
+    if outcome.error:
+        if outcome.place is None and "void return" not in outcome.message:
+            return [f"not compiled: Numba stopped with {outcome.error}"], None
+        raise Failed(refused(exercise, outcome))
+    facts = [
+        "compiles for compute capability "
+        + " and ".join(f"{major}.{minor}" for major, minor in outcome.capabilities)
+    ]
+    slow = None
+    if outcome.local_bytes:
+        facts.append(f"local memory in PTX: {outcome.local_bytes} bytes a thread")
+    if outcome.local_bytes > exercise.limits.get("local", outcome.local_bytes):
+        slow = in_local_memory(exercise, outcome)
+    inner = source_function(exercise.kernel)
+    file = inner.__code__.co_filename if inner else ""
+    own = sorted(at for at in outcome.doubles if at[0] == file)
+    # The compiler counts what it has moved to the beginning as the `def`'s.
+    body = [at for at in own if not place_of(exercise, at).text.startswith("def ")]
+    others = [at for at in outcome.doubles if at[0] != file]
+    places = [place_of(exercise, at) for at in (body or own) + others]
+    if not places or any(is_double(arg) for arg in args):
+        return facts, slow
+    if len(places) == 1:
+        where = f"line {places[0].line}: `{places[0].text}`"
+    elif len(body) > 1:
+        where = f"lines {listed([line for _, line in body])}"
+    else:
+        where = f"line {(body or own or others)[0][1]}"
+    facts.append(
+        f"computes in float64 on {where}"
+        + ", and in a function that is called" * (len(places) > 1 and bool(others))
+    )
+    limit = exercise.limits.get("float64")
+    leak = None if limit is None or len(places) <= limit else float64(exercise, places)
+    return facts, slow if leak is None else leak
+
+
+def refused(exercise: KernelExercise, outcome: Outcome) -> Verdict:
+    message, why = explain(outcome.error, outcome.message)
+    place = None if outcome.place is None else place_of(exercise, outcome.place)
+    return Verdict(
+        exercise.name,
+        "type",
+        message,
+        why,
+        [(place, elsewhere(exercise, place))] if place else [],
+        headline="Numba cannot compile it for a GPU",
+    )
+
+
+def float64(exercise: KernelExercise, places: list[Place]) -> Verdict:
+    mine = [place for place in places if is_learners(exercise, place)] or places
+    plural = "s" * (len(mine) > 1)
+    others = dict.fromkeys(f"`{p.function}`" for p in places if p not in mine)
+    do = "does" if len(others) == 1 else "do"
+    also = f", and so {do} {' and '.join(others)}, of another cell" * bool(others)
+    return Verdict(
+        exercise.name,
+        "float64",
+        f"No argument is a float64, and yet the kernel computes in it on "
+        f"{len(mine)} line{plural}{also}.",
+        "A GPU has between 2 and 64 times as many units for float32. A number such as "
+        "`0.1` is a float64 to Numba, and so is the quotient of two integers, or the "
+        "sum of an integer and a float32, or a choice between them: whatever meets one "
+        "of them becomes a float64 too. So does a uint64 that meets an int64, and the "
+        "product of two uint32 is a uint64. Where does the first come from?",
+        [(place, noted(exercise, "computed in float64", place)) for place in mine],
+    )
+
+
+def is_learners(exercise: KernelExercise, place: Place) -> bool:
+    """Whether a line is in the learner's cell, or in another exercise of the lab."""
+    inner = source_function(exercise.kernel)
+    if inner is None or place.file == inner.__code__.co_filename:
+        return True
+    lab = lesson.current()
+    return lab is not None and place.function in {
+        one.name for one in syllabus.load(lab).exercises
+    }
+
+
+def in_local_memory(exercise: KernelExercise, outcome: Outcome) -> Verdict:
+    places = [place_of(exercise, at) for at in outcome.local]
+    # A name in brackets tells more than the loop or the function round it.
+    places.sort(key=lambda place: "[" not in place.text)
+    return Verdict(
+        exercise.name,
+        "local",
+        f"{outcome.local_bytes} bytes of each thread need an address, in local memory; "
+        f"{exercise.limits['local']:g} would do. What looks like registers may be "
+        "stored to memory and loaded again.",
+        "Registers have no address: an array can only lie in them as it is if the "
+        "compiler knows each index as a number. It does where a loop runs to a "
+        "constant, so that it can be unrolled. Otherwise the last step of compilation "
+        "leaves the array in memory, or looks for the register by comparing: slow "
+        "either way. Which index here is not known before the kernel runs?",
+        [(place, noted(exercise, "in local memory", place)) for place in places[:2]],
+    )
+
+
+def place_of(exercise: KernelExercise, at: tuple[str, int]) -> Place:
+    filename, line = at
+    text = linecache.getline(filename, line).strip()
+    return Place(function_at(exercise, *at), line, text, file=filename)
+
+
+def function_at(exercise: KernelExercise, filename: str, line: int) -> str:
+    """The function to which a line belongs: the kernel, or one that it calls."""
+    fn = source_function(exercise.kernel)
+    if fn is not None and filename == fn.__code__.co_filename:
+        after = line - fn.__code__.co_firstlineno
+        if 0 <= after < len(source(fn).splitlines()):
+            return fn.__code__.co_name
+    for above in range(line, 0, -1):
+        if found := re.match(r"\s*def (\w+)", linecache.getline(filename, above)):
+            return found[1]
+    return exercise.name
+
+
+def is_double(arg: Any) -> bool:
+    """Whether an argument holds numbers of double precision."""
+    if isinstance(arg, tuple):
+        return any(is_double(part) for part in arg)
+    dtype = np.asarray(arg).dtype
+    return dtype.kind in "fc" and dtype.itemsize >= 8 and dtype != np.complex64
+
+
+def listed(lines: list[int]) -> str:
+    """'3, 4 and 7'."""
+    *most, last = map(str, lines)
+    return f"{', '.join(most)} and {last}"

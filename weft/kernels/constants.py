@@ -1,0 +1,327 @@
+"""The kernel once more, with other values for the constants that it names.
+
+The measurements compile a kernel with `TILE = 32`, where the exercise has 16. It should
+be right then as well, and is not if 16 is written in it as a number, or is in a name
+that was computed beforehand. So it is run in the simulator with other values.
+"""
+
+import ast
+import linecache
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from types import FunctionType
+from typing import Any
+
+from weft.checking.source import at_line, global_names, source_function, tree_of
+from weft.checking.verdict import Failed, Verdict
+from weft.kernels import cost
+from weft.kernels.exercise import KernelExercise
+from weft.kernels.launch_exercises import configure
+from weft.kernels.simulated import run_trial
+from weft.places import Note
+
+LINES = 6  # that a verdict shows
+PURE = {"int", "min", "max", "abs", "round", "int32", "int64", "uint32", "float32"}
+WIDE = {"load4", "load4_cs", "load4_nc", "store4", "store4_cs", "copy4_async"}
+
+NUMBER = (
+    "The measurements compile this kernel with other sizes. Then a name has another "
+    "value, and a number has not. Which name does a number stand for? Not each of "
+    "those shown has to: a number may be it, or may not."
+)
+SOMETHING = (
+    "The measurements compile this kernel with other sizes, and something in it fits "
+    "the old ones alone: an index, or a number that should follow from one of these "
+    "names and is not computed from it."
+)
+
+Constants = Mapping[str, Any]
+
+
+def run(exercise: KernelExercise) -> list[str]:
+    """Run the last size with each of the exercise's constants. Raises `Failed`.
+
+    Most limits fit the given constants alone. Those that hold with the others too are
+    an entry of their own, `otherwise`.
+    """
+    function = source_function(exercise.kernel)
+    if not exercise.constants or function is None:
+        return []
+    held = replace(exercise, limits=exercise.limits.get("otherwise", {}))
+    for constants in exercise.constants:
+        run_with(held, constants, function)
+    seen = " and with ".join(map(listed, exercise.constants))
+    return [f"right with {seen} as well"]
+
+
+def run_with(
+    exercise: KernelExercise, constants: Constants, function: FunctionType
+) -> None:
+    """Run with these constants; word what goes wrong. Raises `Failed`."""
+    scope = function.__globals__
+    unknown = sorted(constants.keys() - scope.keys())
+    if unknown:
+        raise ValueError(f"check({exercise.name}, ...): no constant {unknown[0]}")
+    stale = derived(function, constants)
+    old = {n: scope[n] for n, value in constants.items() if scope[n] != value}
+    with changed(scope, constants):
+        wrong, is_right = attempt(exercise)
+        if wrong is None:
+            return
+        with changed(scope, stale):
+            cured = bool(stale) and attempt(exercise)[0] is None
+    numbers = [] if cured else numbers_in(function, old)
+    if is_right and not cured:
+        raise Failed(wrong.but(message=f"With {listed(constants)}: {wrong.message}"))
+    if cured:
+        why = too_early({name: scope[name] for name in stale}, function)
+        places = uses(function, {n: f"{n} is still {scope[n]}" for n in stale})
+    else:
+        why = NUMBER if numbers else SOMETHING
+        places = lines_of(function, numbers, constants) or list(wrong.places)
+    raise Failed(
+        Verdict(
+            exercise.name,
+            "constants",
+            f"With {listed(constants)} it goes wrong: {wrong.message}",
+            why,
+            places[:LINES],
+            when=wrong.when,
+        )
+    )
+
+
+@contextmanager
+def changed(scope: dict[str, Any], constants: Constants) -> Iterator[None]:
+    """Give global names other values for a while."""
+    old = {name: scope[name] for name in constants}
+    scope.update(constants)
+    try:
+        yield
+    finally:
+        scope.update(old)
+
+
+def attempt(exercise: KernelExercise) -> tuple[Verdict | None, bool]:
+    """Run the last size: what is wrong, and whether that is only its cost."""
+    trial = configure(exercise, exercise.case(exercise.sizes[-1]))
+    try:
+        done = run_trial(trial)
+    except Failed as failed:
+        return failed.verdict, False
+    try:
+        cost.run(exercise, done.trace)
+    except Failed as failed:
+        return failed.verdict, True
+    return None, True
+
+
+# Numbers that are written where a name belongs
+
+
+@dataclass(frozen=True)
+class Number:
+    """A number in a kernel, and the names whose value it was.
+
+    bounds: whether it bounds a loop or is a side of an array.
+    """
+
+    line: int
+    column: int
+    value: int
+    names: tuple[str, ...]
+    bounds: bool
+
+
+def numbers_in(function: FunctionType, old: Constants) -> list[Number]:
+    """The numbers in the source of `function` that are values of `old`.
+
+    Those that bound a loop or an array come first, for there one looks first. The 4 of
+    a kernel that moves four numbers at a time is not one of them.
+    """
+    tree = tree_of(function)
+    bounds = {id(node) for node in bounds_in(tree)}
+    is_wide = not WIDE.isdisjoint(global_names(function))
+    factors = {id(node) for node in operands(tree)} if is_wide else set()
+    found = []
+    for node in ast.walk(tree):
+        if not isinstance(node, ast.Constant) or type(node.value) is not int:
+            continue
+        names = tuple(name for name in old if old[name] == node.value)
+        is_bound = id(node) in bounds
+        of_four = is_wide and node.value == 4 and (not is_bound or id(node) in factors)
+        if names and not of_four:
+            at = node.lineno, node.col_offset
+            found.append(Number(*at, node.value, names, is_bound))
+    return sorted(found, key=lambda n: (not n.bounds, n.line, n.column))
+
+
+def bounds_in(tree: ast.AST) -> Iterator[ast.AST]:
+    """What is in the `range` of a loop, but for its step, and in shapes of arrays.
+
+    A loop along what a call gave back is left out: nobody chose how much that is.
+    """
+    given = {name for node in ast.walk(tree) for name in given_back(node)}
+    for node in ast.walk(tree):
+        match node:
+            case ast.For(
+                target=ast.Name(what), iter=ast.Call(func=ast.Name("range"), args=args)
+            ):
+                parts = [] if walks(node, what, given) else args[:2]
+            case ast.Call(func=ast.Attribute(attr="array"), args=[shape, *_]):
+                parts = [shape]
+            case _:
+                continue
+        for part in parts:
+            yield from ast.walk(part)
+
+
+def operands(tree: ast.AST) -> Iterator[ast.AST]:
+    """What is added, multiplied or divided, as 4 in `4 * x` and in `int32(4) * x`."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.BinOp):
+            for side in (node.left, node.right):
+                yield side
+                yield from side.args if isinstance(side, ast.Call) else ()
+
+
+def given_back(node: ast.AST) -> list[str]:
+    """The name that this statement gives to the result of a call; not to an array."""
+    match node:
+        case ast.Assign(targets=[ast.Name(name)], value=ast.Call(func=called)):
+            return [] if getattr(called, "attr", "") == "array" else [name]
+    return []
+
+
+def walks(loop: ast.For, variable: str, given: set[str]) -> bool:
+    """Whether a loop has an index such as `v[e]`, of what a call gave back."""
+    for node in ast.walk(loop):
+        match node:
+            case ast.Subscript(value=ast.Name(name), slice=ast.Name(index)):
+                if index == variable and name in given:
+                    return True
+    return False
+
+
+def lines_of(
+    function: FunctionType, numbers: Sequence[Number], constants: Constants
+) -> list[Note]:
+    """The lines that numbers are on, each with the names that its numbers may be."""
+    notes: dict[int, list[str]] = {}
+    for n in sorted(numbers[:LINES], key=lambda n: (n.line, n.column)):
+        was = " and ".join(f"{name} was {constants[name]}" for name in n.names)
+        notes.setdefault(n.line, []).append(f"{n.value} here; {was} in this run")
+    return [
+        (at_line(function, line), ", ".join(dict.fromkeys(said)))
+        for line, said in notes.items()
+    ]
+
+
+# Names that were computed from constants before the kernel was compiled
+
+
+def derived(function: FunctionType, constants: Constants) -> dict[str, Any]:
+    """Names that a kernel uses, and what they would be with `constants`.
+
+    Only those that were computed from a name in `constants`, still have the value
+    that came of it, and would have another.
+    """
+    scope = function.__globals__
+    names, now = set(constants), dict(scope) | dict(constants)
+    found = {}
+    for name, value in assigned(function):
+        used = {n.id for n in ast.walk(value) if isinstance(n, ast.Name)}
+        if name in constants or name not in scope or not used & names:
+            continue
+        code = compile(ast.Expression(value), "<computed again>", "eval")
+        try:
+            same = bool(eval(code, dict(scope)) == scope[name])
+            again = eval(code, dict(now))
+            other = bool(again != scope[name])
+        except Exception:
+            continue
+        if same and other:
+            names.add(name)
+            now[name] = found[name] = again
+    used = set(global_names(function))
+    return {name: again for name, again in found.items() if name in used}
+
+
+def assigned(function: FunctionType) -> Iterator[tuple[str, ast.expr]]:
+    """What global names were given, in the cells in their order, or in the module."""
+    cells = function.__globals__.get("In")
+    texts = list(cells) if isinstance(cells, list) else []
+    texts.append("".join(linecache.getlines(function.__code__.co_filename)))
+    for text in texts:
+        try:
+            body = ast.parse(text).body if isinstance(text, str) else []
+        except SyntaxError:  # a cell with a magic
+            continue
+        for statement in body:
+            match statement:
+                case ast.Assign(targets=[ast.Name() as one], value=value):
+                    pairs: list[tuple[ast.expr, ast.expr]] = [(one, value)]
+                case ast.Assign(
+                    targets=[ast.Tuple(names)], value=ast.Tuple(values)
+                ) if len(names) == len(values):
+                    pairs = list(zip(names, values, strict=True))
+                case _:
+                    continue
+            for name, value in pairs:
+                if isinstance(name, ast.Name) and is_pure(value):
+                    yield name.id, value
+
+
+def is_pure(value: ast.expr) -> bool:
+    """Whether an expression can be computed again, and does nothing else."""
+    called = [n.func for n in ast.walk(value) if isinstance(n, ast.Call)]
+    return all(isinstance(f, ast.Name) and f.id in PURE for f in called)
+
+
+def too_early(stale: Constants, function: FunctionType) -> str:
+    """Say that names were computed before the kernel is compiled.
+
+    Numba must know a shape; it takes names there, and no sums or products of them.
+    """
+    names = " and ".join(f"`{name}`" for name in stale)
+    was, still, it = "was", "is", "it"
+    if len(stale) > 1:
+        was, still, it = "were", "are", "them"
+    cure = f"Compute {it} inside the kernel."
+    if stale.keys() & sides_in(function):
+        cure = (
+            "An array's shape cannot be computed inside the kernel. But an array "
+            "may have several axes, and each of them one of the names that change."
+        )
+    return (
+        f"{names} {was} computed when the cell ran, from names that have other "
+        f"values in this run, and {still} what {it if still == 'is' else 'they'} {was} "
+        f"then. {cure}"
+    )
+
+
+def sides_in(function: FunctionType) -> set[str]:
+    """The names in the shapes of a function's arrays."""
+    return {
+        side.id
+        for node in ast.walk(tree_of(function))
+        if isinstance(node, ast.Call) and getattr(node.func, "attr", "") == "array"
+        for side in ast.walk(node.args[0] if node.args else node.func)
+        if isinstance(side, ast.Name)
+    }
+
+
+def uses(function: FunctionType, notes: Mapping[str, str]) -> list[Note]:
+    """The first line of a function that has each of these names, with its note."""
+    found: dict[str, int] = {}
+    for node in ast.walk(tree_of(function)):
+        if isinstance(node, ast.Name) and node.id in notes:
+            line = min(found.get(node.id, node.lineno), node.lineno)
+            found[node.id] = line
+    return [(at_line(function, line), notes[name]) for name, line in found.items()]
+
+
+def listed(constants: Constants) -> str:
+    """'BM = 16, TM = 8'."""
+    return ", ".join(f"{name} = {value}" for name, value in constants.items())

@@ -1,0 +1,420 @@
+"""Stage 3: what the accesses cost, counted from a trace."""
+
+from collections import Counter
+from collections.abc import Callable
+
+import numpy as np
+
+from weft.checking.verdict import Failed, Verdict
+from weft.counters import Line, count
+from weft.kernels.call_chain import with_calls
+from weft.kernels.exercise import KernelExercise
+from weft.kernels.hazards import unravel
+from weft.kernels.launch_exercises import configure
+from weft.kernels.traced import traced
+from weft.places import Place
+from weft.simulator.trace.columns import Columns
+from weft.simulator.trace.trace import GLOBAL, READ, SHARED, Trace
+from weft.wording import several
+
+LINES = 4  # that a verdict shows
+
+MEMORY = {  # name: space, limit, what to think about
+    "global": (
+        GLOBAL,
+        "loads",
+        "A load takes hundreds of nanoseconds. Which of these values did the thread "
+        "have in a variable before, and which could another thread have loaded?",
+    ),
+    "shared": (
+        SHARED,
+        "shared_loads",
+        "Each is an instruction, and somebody waits for it. Which of these cells are "
+        "neighbours, so that one load takes four? What have other threads of the block "
+        "loaded or worked out that this one could take from them?",
+    ),
+}
+
+
+def run(exercise: KernelExercise, last: Trace) -> list[str]:
+    """Hold the counters against the exercise's limits. Gives facts; raises `Failed`.
+
+    `last` is the trace of the last size.
+    """
+    if not exercise.limits:
+        return []
+    size = exercise.limits.get("size", exercise.sizes[-1])
+    if size != exercise.sizes[-1]:
+        last = traced(configure(exercise, exercise.case(size))).trace
+    try:
+        return counted(exercise, last)
+    except Failed as failed:
+        places = failed.verdict.places
+        rows = [first_of(last, place) for place, _ in places]
+        trial = configure(exercise, exercise.case(size))
+        raise Failed(with_calls(trial, failed.verdict.but(rows=rows))) from None
+
+
+def first_of(last: Trace, place: Place) -> int:
+    """The first access of a line, by row."""
+    here = np.array([p == place for p in last.places])[last.site]
+    return int(np.argmax(here))
+
+
+def counted(exercise: KernelExercise, last: Trace) -> list[str]:
+    """Hold each limit of the exercise against a trace. Raises `Failed`."""
+    lines = count(last)
+    facts = [
+        hold(exercise, last, lines)
+        for limit, hold in HELD.items()
+        if limit in exercise.limits
+    ]
+    return [fact for fact in facts if fact]
+
+
+def sectors(exercise: KernelExercise, last: Trace, lines: list[Line]) -> str:
+    """Count the sectors per request to global memory, of the worst line."""
+    plain = [n for n in lines if not n.shared and not n.atomic]
+    if not plain:
+        return ""
+    spread = [n for n in plain if n.per_request > exercise.limits["sectors"]]
+    spread = [n for n in spread if n.sectors > n.ideal + _astride(n)]
+    near = {n.place for n in plain if not n.store and n not in spread}
+    spread = [n for n in spread if not again(last, n, near)]
+    if spread:
+        raise Failed(too_many_sectors(exercise, max(spread, key=_per_request)))
+    worst = max(plain, key=_per_request)
+    return f"global memory: {several(worst.per_request, 'sector')} per request"
+
+
+def conflicts(exercise: KernelExercise, _: Trace, lines: list[Line]) -> str:
+    """Count the bank conflicts per request to shared memory, of the worst line."""
+    worst = max((n for n in lines if n.shared), key=_per_request, default=None)
+    if worst is None:
+        return "shared memory: not used"
+    if worst.per_request > exercise.limits["bank_conflicts"]:
+        raise Failed(bank_conflicts(exercise, worst))
+    return f"shared memory: {several(worst.per_request, 'bank conflict')} per request"
+
+
+def lanes(exercise: KernelExercise, _: Trace, lines: list[Line]) -> str:
+    """Count the lanes per request, of the line with the fewest."""
+    if not lines:
+        return ""
+    name = exercise.kernel.__name__  # rather in the kernel than in what it calls
+    fewest = min(lines, key=lambda n: (n.lanes_per_request, n.place.function != name))
+    if fewest.lanes_per_request < exercise.limits["lanes"]:
+        raise Failed(too_few_lanes(exercise, fewest))
+    return f"warps: {several(fewest.lanes_per_request, 'lane')} per request"
+
+
+def load_bytes(exercise: KernelExercise, _: Trace, lines: list[Line]) -> str:
+    return width(exercise, lines, "load_bytes", store=False)
+
+
+def store_bytes(exercise: KernelExercise, _: Trace, lines: list[Line]) -> str:
+    return width(exercise, lines, "store_bytes", store=True)
+
+
+def width(exercise: KernelExercise, lines: list[Line], limit: str, store: bool) -> str:
+    """Count the bytes that a lane moves at a time in global memory, on average."""
+    mine = [n for n in lines if not n.shared and not n.atomic and n.store == store]
+    if not mine:
+        return ""
+    mean = sum(n.bytes for n in mine) / sum(n.lanes for n in mine)
+    if mean < exercise.limits[limit]:
+        raise Failed(too_narrow(exercise, max(mine, key=_narrow), mean))
+    verb = "stores" if store else "loads"
+    return f"global memory: a lane {verb} {several(mean, 'byte')} at a time"
+
+
+def global_loads(exercise: KernelExercise, last: Trace, _: list[Line]) -> str:
+    return loads(exercise, last, "global")
+
+
+def shared_loads(exercise: KernelExercise, last: Trace, _: list[Line]) -> str:
+    return loads(exercise, last, "shared")
+
+
+def again(last: Trace, line: Line, near: set[Place]) -> bool:
+    """Whether a divergent line loads what its threads load on the lines `near` as well.
+
+    Such as `if x[i] > top: top = x[i]` in a loop: lanes that come to the second load in
+    different laps are taken for one request, and the value is in a register anyway.
+    """
+    if line.store or not line.divergent:
+        return False
+    rows = (last.space == GLOBAL) & (last.operation == READ)
+    rows = np.flatnonzero(rows & (np.array(last.arrays)[last.array] == line.array))
+    address = last.address[rows] - last.address[rows].min()
+    thread = last.of_views("number")[last.view[rows]].astype(np.int64)
+    what = thread * (int(address.max()) + 1) + address
+    here = np.array([place == line.place for place in last.places])[last.site[rows]]
+    there = np.array([place in near for place in last.places])[last.site[rows]]
+    return bool(np.isin(what[here], what[there]).all())
+
+
+def _astride(line: Line) -> int:
+    """How many sectors a line of whole fours may move beyond its ideal.
+
+    A request of 16 bytes a lane may begin and end in the middle of a sector.
+    """
+    return line.requests if line.bytes == 16 * line.lanes else 0
+
+
+def _narrow(line: Line) -> tuple[float, int]:
+    """Order lines by how narrow they are; of equals the one that is run most."""
+    return -line.bytes / line.lanes, line.requests
+
+
+def _per_request(line: Line) -> float:
+    return line.per_request
+
+
+def loads(exercise: KernelExercise, last: Trace, memory: str) -> str:
+    """Count the loads from a memory of the thread that makes most of them.
+
+    Without those of `peek`: how often a thread looks depends on when others store.
+    """
+    space, limit, _ = MEMORY[memory]
+    rows = np.flatnonzero((last.space == space) & (last.operation == READ))
+    rows = np.setdiff1d(rows, last.atomics["relaxed"], assume_unique=True)
+    number = last.of_views("number")[last.view[rows]]
+    _, each, counts = np.unique(number, return_inverse=True, return_counts=True)
+    most = int(counts.max(initial=0))
+    if most > exercise.limits[limit]:
+        mine = rows[each == np.argmax(counts)]
+        raise Failed(too_many_loads(exercise, last, mine, memory))
+    return f"{memory} memory: {several(most, 'load')} a thread at most"
+
+
+def too_many_loads(
+    exercise: KernelExercise, last: Trace, mine: Columns, memory: str
+) -> Verdict:
+    """Refuse the thread whose loads are the rows `mine`."""
+    _, limit, why = MEMORY[memory]
+    cells = {*zip(last.epoch[mine].tolist(), last.address[mine].tolist(), strict=True)}
+    if memory == "shared" and len(cells) <= exercise.limits[limit]:
+        why = (
+            "With no barrier in between, it loads the same cells again: "
+            f"{several(len(mine) - len(cells), 'load')} in all. Which of these values "
+            "could it keep in a variable?"
+        )
+    named = [busiest(last, mine)]
+    spare = needless(last, mine)
+    if len(mine) - len(spare) <= exercise.limits[limit]:  # name those lines as well
+        each = [
+            busiest(last, spare[last.site[spare] == s])
+            for s in np.unique(last.site[spare])
+        ]
+        named += [n for n in each if n[0] != named[0][0]][: LINES - 1]
+    notes = [(s, f"{several(n, 'load')} of {a} by a thread") for s, a, n in named]
+    return Verdict(
+        exercise.name,
+        "loads",
+        f"One thread loads {several(len(mine), 'element')} from {memory} memory, one "
+        f"after the other; {exercise.limits[limit]:g} would do.",
+        why,
+        notes,
+        unravel(int(last.thread[mine[0]]), last.block_size),
+        unravel(int(last.block[mine[0]]), last.grid_size),
+    )
+
+
+def needless(last: Trace, mine: Columns) -> Columns:
+    """Those of a thread's loads `mine` whose cells it has loaded or stored before."""
+    number = last.of_views("number")[last.view]
+    rows = np.flatnonzero(
+        (number == number[mine[0]]) & (last.space == last.space[mine[0]])
+    )
+    _, first = np.unique(last.address[rows], return_index=True)
+    return np.setdiff1d(mine, rows[first], assume_unique=True)
+
+
+def busiest(last: Trace, mine: Columns) -> tuple[Place, str, int]:
+    """The line that makes most of the accesses `mine`, to which array, how many."""
+    sites, times = np.unique(last.site[mine], return_counts=True)
+    site = sites[np.argmax(times)]
+    array = last.arrays[int(last.array[mine[last.site[mine] == site][0]])]
+    return last.places[int(site)], array, int(times.max())
+
+
+def peeks(exercise: KernelExercise, last: Trace, lines: list[Line]) -> str:
+    """Count the words, each of them once, of the thread that peeks at most."""
+    rows = last.atomics["relaxed"]
+    rows = rows[last.operation[rows] == READ]
+    number = last.of_views("number")[last.view[rows]].astype(np.int64)
+    _, first = np.unique((number, last.address[rows]), axis=1, return_index=True)
+    rows, number = rows[first], number[first]
+    _, each, counts = np.unique(number, return_inverse=True, return_counts=True)
+    most = int(counts.max(initial=0))
+    if most > exercise.limits["peeks"]:
+        raise Failed(too_many_peeks(exercise, last, rows[each == np.argmax(counts)]))
+    return f"peek: {several(most, 'word')} a thread at most"
+
+
+def too_many_peeks(exercise: KernelExercise, last: Trace, mine: Columns) -> Verdict:
+    """Refuse the thread that first looks at words in the rows `mine`."""
+    site, array, times = busiest(last, mine)
+    return Verdict(
+        exercise.name,
+        "loads",
+        f"One thread looks at {several(len(mine), 'word')}, one after the other; "
+        f"{exercise.limits['peeks']:g} would do.",
+        "Each look is a trip to the L2 cache and back, and the next begins when that "
+        "is over. Which of these words could other lanes look at in the same time?",
+        [(site, f"{several(times, 'element')} of {array} by a thread")],
+        unravel(int(last.thread[mine[0]]), last.block_size),
+        unravel(int(last.block[mine[0]]), last.grid_size),
+    )
+
+
+def barriers(exercise: KernelExercise, last: Trace, lines: list[Line]) -> str:
+    """Count the barriers that the block passes that passes most."""
+    each: Counter[int] = Counter()
+    for (block, _), times in last.barriers.items():
+        each[block] += times
+    ((block, most),) = each.most_common(1) or [(0, 0)]
+    if most > exercise.limits["barriers"]:
+        raise Failed(too_many_barriers(exercise, last, block, most))
+    return f"barriers: {most} in a block at most"
+
+
+def too_many_barriers(
+    exercise: KernelExercise, last: Trace, block: int, most: int
+) -> Verdict:
+    mine = [(place, n) for (b, place), n in last.barriers.items() if b == block]
+    mine.sort(key=lambda each: -each[1])
+    return Verdict(
+        exercise.name,
+        "barriers",
+        f"The threads of a block wait for each other {most:,} times; "
+        f"{several(exercise.limits['barriers'], 'time')} would do.",
+        "At a barrier all warps of the block wait for the slowest. What has been "
+        "written since the barrier before, and which other thread reads it?",
+        [(place, f"{several(n, 'barrier')} of a block") for place, n in mine[:LINES]],
+    )
+
+
+def flops(exercise: KernelExercise, last: Trace, lines: list[Line]) -> str:
+    """Count the floating-point operations of a block, on average."""
+    each = round(sum(last.flops.values()) / last.blocks)
+    if each > exercise.limits["flops"]:
+        raise Failed(too_many_flops(exercise, last, each))
+    return f"arithmetic: {several(each, 'operation')} on floats in a block"
+
+
+def too_many_flops(exercise: KernelExercise, last: Trace, each: int) -> Verdict:
+    worst = max(last.flops, key=last.flops.__getitem__)
+    mine = round(last.flops[worst] / last.blocks)
+    return Verdict(
+        exercise.name,
+        "flops",
+        f"The threads of a block make {several(each, 'operation')} on floats; "
+        f"{exercise.limits['flops']:,} would do.",
+        "The same result can be had with fewer. What does a thread work out that "
+        "another works out as well, or that follows from less?",
+        [(worst, f"{several(mine, 'operation')} in a block")],
+    )
+
+
+def atomics(exercise: KernelExercise, _: Trace, lines: list[Line]) -> str:
+    """Count the atomic operations on global memory, one for each lane and call."""
+    mine = [n for n in lines if n.atomic and not n.shared]
+    done = sum(n.lanes for n in mine)
+    if done > exercise.limits["atomics"]:
+        raise Failed(too_many_atomics(exercise, max(mine, key=lambda n: n.lanes), done))
+    return f"global memory: {several(done, 'atomic operation')}"
+
+
+def too_many_atomics(exercise: KernelExercise, line: Line, done: int) -> Verdict:
+    return Verdict(
+        exercise.name,
+        "atomics",
+        f"This launch makes {several(done, 'atomic operation')} on global memory; "
+        f"{exercise.limits['atomics']:,} would do.",
+        "There they meet those of all other blocks, and wait for them. What can a "
+        "thread, or the threads of a block, put together first, where no other comes?",
+        [(line.place, f"{several(line.lanes, 'atomic operation')} on {line.array}")],
+    )
+
+
+def too_few_lanes(exercise: KernelExercise, line: Line) -> Verdict:
+    verb = "stores to" if line.store else "loads from"
+    lanes = f"{line.lanes_per_request:.3g}"
+    return Verdict(
+        exercise.name,
+        "divergence",
+        f"When a warp {verb} {line.array} here, {lanes} of its 32 lanes take part, on "
+        "average; the others wait for their turn elsewhere.",
+        "Some lanes of the warp have taken another branch. What does the branch depend "
+        "on, and is that the same for all 32 lanes?",
+        [(line.place, f"{several(line.lanes_per_request, 'lane')} per request")],
+    )
+
+
+def too_narrow(exercise: KernelExercise, line: Line, width: float) -> Verdict:
+    verb = "stores" if line.store else "loads"
+    limit = exercise.limits["store_bytes" if line.store else "load_bytes"]
+    each = several(line.bytes / line.lanes, "byte")
+    return Verdict(
+        exercise.name,
+        "narrow",
+        f"A lane {verb} {several(width, 'byte')} at a time, on average; this kernel "
+        f"can move {limit:.3g}{' or more' * (limit % 4 > 0)}.",
+        "Each of these accesses is an instruction and a request of its own. Which of a "
+        "thread's elements lie next to each other, and which call takes four at once?",
+        [(line.place, f"{each} a lane")],
+    )
+
+
+def too_many_sectors(exercise: KernelExercise, line: Line) -> Verdict:
+    verb = "store to" if line.store else "load from"
+    return Verdict(
+        exercise.name,
+        "sectors",
+        f"Each {verb} {line.array} by a warp moves "
+        f"{several(line.per_request, 'sector')} of 32 bytes; "
+        f"{line.ideal / line.requests:.3g} would hold the same data.",
+        "Neighbouring lanes of the warp want addresses that are far apart. Which index "
+        "changes from one lane to the next?",
+        [(line.place, f"{several(line.per_request, 'sector')} per request")],
+    )
+
+
+def bank_conflicts(exercise: KernelExercise, line: Line) -> Verdict:
+    verb = "store to" if line.store else "load from"
+    best = line.ideal / line.requests
+    passes = best + line.per_request
+    lanes = passes / best
+    up_to = f"up to {lanes:.2g} lanes" if lanes == int(lanes) else "some lanes"
+    mean = "" if passes == int(passes) else " on average"
+    return Verdict(
+        exercise.name,
+        "bank-conflicts",
+        f"Each {verb} {line.array} by a warp takes {passes:.3g} passes{mean} where "
+        f"{'one' if best == 1 else f'{best:.3g}'} would do: {up_to} "
+        "want different words of the same bank.",
+        "Word w of shared memory lies in bank w mod 32. Which banks do lanes 0, 1 and "
+        "2 touch on this line?",
+        [(line.place, f"{several(line.per_request, 'conflict')} per request")],
+    )
+
+
+Hold = Callable[[KernelExercise, Trace, list[Line]], str]
+
+# In the order in which they are held: the loads after their width, as wide ones are
+# fewer. Each gives a fact, "" for nothing to say, or raises `Failed`.
+HELD: dict[str, Hold] = {
+    "sectors": sectors,
+    "bank_conflicts": conflicts,
+    "atomics": atomics,
+    "lanes": lanes,
+    "load_bytes": load_bytes,
+    "store_bytes": store_bytes,
+    "loads": global_loads,
+    "shared_loads": shared_loads,
+    "peeks": peeks,
+    "barriers": barriers,
+    "flops": flops,
+}

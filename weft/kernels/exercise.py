@@ -1,0 +1,113 @@
+"""An exercise in kernels, and one run of it: the exercise, a case and a launch."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from weft.checking.cases import SEED, Case, as_tuple, copies
+from weft.checking.exercise import Exercise
+from weft.simulator.limits import Dim
+from weft.simulator.memory.arrays import poison
+
+Array = np.ndarray[Any, Any]
+
+
+@dataclass(frozen=True)
+class KernelCase(Case):
+    """A case of a kernel. outputs: what it will write into."""
+
+    outputs: tuple[Array, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class KernelExercise(Exercise):
+    """A kernel, called as `kernel(*inputs, *outputs)`.
+
+    launch: `(*size)` → `(grid, block[, stream[, shared bytes]])`.
+    kernel: the kernel that is given, where the learner wrote the function that chooses
+        its launch: then that function is `launch`.
+    full: the size of the run on the GPU; None for none.
+    out: inputs → the outputs' initial values; by default poisoned, to be all written.
+    constants: other values of global names that the kernel and its launch use, a dict
+        each time: with each of them the last size has to be right as well.
+    without: atomic operations that it may not use, such as "cuda.atomic.max", or
+        "cuda.atomic.max float32" for arrays of that type alone.
+    """
+
+    needs: ClassVar[tuple[str, ...]] = ("spec", "inputs", "sizes", "launch")
+
+    launch: Any = None
+    kernel: Any = None
+    full: Any = None
+    out: Any = None
+    constants: Sequence[Mapping[str, Any]] = ()
+    without: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        if self.kernel is None or self.kernel is self.written_by_learner:
+            object.__setattr__(self, "kernel", self.written_by_learner)
+        else:
+            object.__setattr__(self, "launch", self.written_by_learner)
+        super().__post_init__()
+
+    @property
+    def checks_launch(self) -> bool:
+        """Whether the learner wrote the launch, not the kernel."""
+        return self.written_by_learner is not self.kernel
+
+    @property
+    def first_size(self) -> tuple[Any, ...]:
+        """What stage 1 runs first."""
+        return as_tuple(self.sizes[0])
+
+    def case(self, size: Any, seed: int = SEED) -> KernelCase:
+        """Make the data for one size, and the outputs as they are before the launch."""
+        made = super().case(size, seed)
+        given = made.inputs
+        if self.out is None:
+            typed = as_tuple(self.spec(*copies(given)))
+            outputs = tuple(np.empty_like(np.asarray(t)) for t in typed)
+        else:
+            outputs = tuple(np.array(o) for o in as_tuple(self.out(*copies(given))))
+        return KernelCase(
+            made.size, given, made.expected, made.listed, made.named, outputs
+        )
+
+    def fresh(self, case: KernelCase) -> tuple[Array, ...]:
+        """The outputs before a launch: poisoned, unless the exercise gives values."""
+        outputs = tuple(o.copy() for o in case.outputs)
+        if self.out is None:
+            for output in outputs:
+                poison(output, "global")
+        return outputs
+
+
+@dataclass(frozen=True)
+class Trial:
+    """One launch of an exercise: on which data, and with which grid and block."""
+
+    exercise: KernelExercise
+    case: KernelCase
+    grid: Dim
+    block: Dim
+    stream: Any = 0
+    shared: int = 0  # bytes of dynamic shared memory
+
+    @property
+    def name(self) -> str:
+        return self.exercise.name
+
+    @property
+    def config(self) -> tuple[Any, ...]:
+        """What is written between the brackets of a launch."""
+        return self.grid, self.block, self.stream, self.shared
+
+    @property
+    def when(self) -> str:
+        """How a verdict names the case."""
+        return self.case.label
+
+    def fresh(self) -> tuple[Array, ...]:
+        return self.exercise.fresh(self.case)

@@ -1,0 +1,334 @@
+"""Wording what the sanitizer found."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from weft.checking.verdict import Verdict
+from weft.places import Place, axes, named
+from weft.sanitizer import Access, Race, Unwritten, races, unwritten
+from weft.simulator.trace.trace import ATOMIC, GLOBAL, READ, WRITE, Trace
+from weft.wording import capital
+
+ORDER = "The simulator always runs threads in the same order; a GPU does not. "
+_VERBS = {READ: "read", WRITE: "written", ATOMIC: "changed atomically"}
+
+
+@dataclass(frozen=True)
+class Hazard:
+    """What to say about a trace. `secondary` if a wrong result says it better.
+
+    Two threads that store to the same element of an output usually have their index
+    wrong. Then what is missing from the output, or wrong in it, is nearer to the
+    mistake than the collision.
+    """
+
+    verdict: Verdict
+    secondary: bool
+
+
+def find(trace: Trace, name: str, when: str) -> Hazard | None:
+    """The first hazard of a trace, None if it has none.
+
+    name: the exercise that the verdict is about; when: on what data.
+    """
+    race = races(trace)
+    stores = race is not None and race.second.operation == race.first.operation == WRITE
+    secondary = (
+        race is not None and race.space == "global" and (stores or race.lost_update)
+    )
+    if race is not None and not secondary:
+        return Hazard(_race(trace, race, name, when), False)
+    missing = unwritten(trace)
+    if missing is not None:
+        return Hazard(_unwritten(trace, missing, name, when), False)
+    if race is not None:
+        return Hazard(_race(trace, race, name, when), True)
+    return None
+
+
+def certain(trace: Trace, name: str, when: str) -> Verdict | None:
+    """A race in a trace that is not at its end; None if there is none as yet.
+
+    Whatever may follow, two plain accesses that nothing orders remain a race. Of lost
+    updates the result may say more.
+    """
+    race = races(trace)
+    if (
+        race is None
+        or race.lost_update
+        or ATOMIC in (race.first.operation, race.second.operation)
+    ):
+        return None
+    return _race(trace, race, name, when)
+
+
+def misled(trace: Trace, name: str, when: str) -> Verdict | None:
+    """What may have led to a wrong index: an integer of a block read too early.
+
+    None if none has been.
+    """
+
+    def index(access: Access) -> bool:
+        dtype = trace.dtypes[int(trace.array[access.row])]
+        return access.operation == READ and dtype.kind in "iu"
+
+    race = races(trace)
+    if race is not None and race.space == "shared":
+        if index(race.first) or index(race.second):
+            return _race(trace, race, name, when)
+        return None
+    missing = unwritten(trace)
+    if missing is not None and missing.space == "shared" and index(missing.access):
+        return _unwritten(trace, missing, name, when)
+    return None
+
+
+def lines_of(places: list[Place], kernel: str) -> str:
+    """'line 3, 4 of `block_sum`': the lines, those of the kernel first."""
+    own = sorted({p.line for p in places if p.function == kernel})
+    others = sorted({(p.line, p.function) for p in places if p.function != kernel})
+    return "line " + ", ".join(
+        [*map(str, own), *(f"{line} of `{function}`" for line, function in others)]
+    )
+
+
+def unravel(rank: int, size: tuple[int, int, int]) -> tuple[int, ...]:
+    """The index of the `rank`-th thread of a block, or block of a grid."""
+    x, y = size[:2]
+    return axes((rank % x, rank // x % y, rank // (x * y)), size)
+
+
+@dataclass(frozen=True)
+class _Words:
+    """What a verdict says of a race, and what it asks."""
+
+    headline: str
+    message: str
+    question: str
+
+
+def _race(trace: Trace, race: Race, name: str, when: str) -> Verdict:
+    """Word a race: the two accesses, the one that writes first, and a question."""
+    one, two = race.first, race.second
+    if one.operation == READ or (one.operation == ATOMIC and two.operation == WRITE):
+        one, two = two, one
+    if race.lost_update:
+        words = _lost_update(trace, race, one, two)
+    elif two.operation == READ:
+        words = _write_and_read(trace, race, one, two)
+    elif ATOMIC in (one.operation, two.operation):
+        words = _with_an_atomic(trace, race, one, two)
+    else:
+        words = _two_writes(trace, race, one, two)
+    notes = [
+        f"{_VERBS[access.operation]} by {_who(trace, race, access)}"
+        for access in (one, two)
+    ]
+    question, barrier = words.question, _missed(trace, race)
+    if barrier is None:
+        notes[1] += {
+            "warp": ", nothing in between makes either wait",
+            "block": ", with no barrier in between",
+            "grid": ", in another block",
+        }[race.within]
+    else:
+        came = two.thread in barrier[1]
+        notes[0 if came else 1] += ", which did not wait"
+        late = _who(trace, race, one if came else two)
+        question = (
+            f"The barrier on {lines_of([barrier[0]], trace.name)} does not help: "
+            f"{late} never comes to it. Which threads of the block do?"
+        )
+    return Verdict(
+        name,
+        "race",
+        words.message,
+        ORDER + question,
+        [(one.place, notes[0]), (two.place, notes[1])],
+        when=when,
+        headline=words.headline,
+        topic=_topic(race),
+        rows=[one.row, two.row],
+    )
+
+
+def _who(trace: Trace, race: Race, access: Access) -> str:
+    """'thread 3', and of which block where the two are in different ones."""
+    who = f"thread {named(unravel(access.thread, trace.block_size))}"
+    if race.within == "grid":
+        who += f" of block {named(unravel(access.block, trace.grid_size))}"
+    return who
+
+
+def _element(trace: Trace, race: Race, access: Access, otherwise: str) -> str:
+    """The element as the learner writes it, or `otherwise` and the array."""
+    known = trace.element(access.row)
+    return f"`{known}`" if known else f"{otherwise} of `{race.array}`"
+
+
+def _lost_update(trace: Trace, race: Race, one: Access, two: Access) -> _Words:
+    lead, second = capital(_who(trace, race, one)), _who(trace, race, two)
+    same = _element(trace, race, two, "the same element")
+    return _Words(
+        f"updates of {race.space} memory get lost",
+        f"{lead} and {second} both read {same}, change it and write it back. If "
+        "both read before either writes, one of the two changes is gone.",
+        "Which operations read, change and write in one go?",
+    )
+
+
+def _write_and_read(trace: Trace, race: Race, one: Access, two: Access) -> _Words:
+    first, second = _who(trace, race, one), _who(trace, race, two)
+    element = _element(trace, race, two, "this element")
+    if _has_been_read(trace, one, two):
+        message = (
+            f"{capital(first)} may write the next value to {element} before {second} "
+            "has read the last one."
+        )
+    else:
+        message = f"{capital(second)} may read {element} before {first} has written it."
+    return _Words(f"race on {race.space} memory", message, _question(trace, race))
+
+
+def _with_an_atomic(trace: Trace, race: Race, one: Access, two: Access) -> _Words:
+    element = _element(trace, race, two, "this element")
+    question = "Does every access to the element have to be atomic?"
+    if race.within == "block" and one.place.line != two.place.line:
+        question = (
+            "Which of the two has to come first, and which barrier makes the other "
+            "wait?"
+        )
+    return _Words(
+        f"race on {race.space} memory",
+        f"An atomic operation on {element} does not wait for a plain access of "
+        "another thread, nor the other way round.",
+        question,
+    )
+
+
+def _two_writes(trace: Trace, race: Race, one: Access, two: Access) -> _Words:
+    lead, second = capital(_who(trace, race, one)), _who(trace, race, two)
+    many = _same_elements(trace, one, two)
+    what = _element(trace, race, two, "the same element")
+    question = "Which thread should own this element?"
+    if many > 1:
+        what = f"the same {many:,} elements of `{race.array}`"
+        question = (
+            "The body of a kernel runs once in every thread. Which of these "
+            "elements should be the work of one thread?"
+        )
+    return _Words(
+        f"race on {race.space} memory",
+        f"{lead} and {second} both write to {what}. Which value stays is chance; if "
+        "they are equal, one store is enough.",
+        question,
+    )
+
+
+def _topic(race: Race) -> str:
+    """What to read on: an output's index, atomics, or barriers."""
+    if race.lost_update:
+        return "lost-update"
+    stores = race.first.operation == race.second.operation == WRITE
+    if race.space == "global" and race.within == "grid" and not stores:
+        return "lost-update"  # the page on races between blocks
+    return "stores-race" if stores and race.space == "global" else "race"
+
+
+def _missed(trace: Trace, race: Race) -> tuple[Place, frozenset[int]] | None:
+    """A barrier that one of the two threads came to and the other did not."""
+    ours = {race.first.thread, race.second.thread}
+    for block, place, came in trace.partial:
+        if (
+            race.within != "grid"
+            and place.function
+            in (race.first.place.function, race.second.place.function)
+            and block == race.first.block
+            and len(ours & came) == 1
+        ):
+            return place, came
+    return None
+
+
+def _same_elements(trace: Trace, one: Access, two: Access) -> int:
+    """How many elements the two threads store to from the lines of these accesses.
+
+    0 unless they store to the same ones: then each does the work of the other.
+    """
+    found = []
+    for access in (one, two):
+        mine = (trace.thread == access.thread) & (trace.block == access.block)
+        mine &= (trace.site == trace.site[access.row]) & (trace.operation == WRITE)
+        mine &= trace.epoch == trace.epoch[access.row]
+        found.append(set(trace.address[mine].tolist()))
+    return len(found[0]) if found[0] == found[1] else 0
+
+
+def _question(trace: Trace, race: Race) -> str:
+    first, second = race.first, race.second
+    if race.within == "warp":
+        return "The lanes of a warp need not run in step. What makes them wait?"
+    if race.within == "grid":
+        question = "Blocks do not wait for each other within a launch."
+        atomic = (trace.operation == ATOMIC) & (trace.space == GLOBAL)
+        if all(
+            (atomic & (trace.block == b)).any() for b in (first.block, second.block)
+        ):
+            question += (
+                " An atomic operation tells of an earlier store only if a "
+                "`cuda.threadfence()` stands between them."
+            )
+        return question
+    return "What makes every thread of a block wait?"
+
+
+def _has_been_read(trace: Trace, write: Access, read: Access) -> bool:
+    """Whether the writer is already past the line on which the other still reads.
+
+    And there was something to read: otherwise the read is early, not the write late.
+    """
+    address = trace.address == trace.address[write.row]
+    filled = address & (trace.space == trace.space[write.row])
+    filled &= (trace.block == write.block) & (trace.operation != READ)
+    if not filled[: read.row].any():
+        return False
+    line = np.array([p.line == read.place.line for p in trace.places])[trace.site]
+    reads = line & (trace.operation == READ)
+    rows = np.arange(len(trace))
+
+    def done(access: Access, until: int) -> int:
+        """How often the thread has read on that line since its last barrier."""
+        mine = (trace.thread == access.thread) & (trace.block == access.block)
+        mine &= trace.epoch == trace.epoch[access.row]
+        return int((mine & reads & (rows < until)).sum())
+
+    # In a loop the writer may have read there in this round or in an earlier one.
+    return done(write, write.row) > done(read, read.row)
+
+
+def _unwritten(trace: Trace, missing: Unwritten, name: str, when: str) -> Verdict:
+    """Word a read of memory that no thread has written."""
+    access = missing.access
+    known = trace.element(access.row)
+    why = {
+        "shared": "Shared memory is not cleared: it holds what another block left "
+        "there. Which thread should have written this element, and did it?",
+        "local": "A local array is not cleared when the thread starts.",
+        "global": "This array is an output: it holds nothing until the kernel writes "
+        "it.",
+    }[missing.space]
+    return Verdict(
+        name,
+        "uninitialised",
+        f"`{known}` is read, and no thread has written it."
+        if known
+        else f"An element of `{missing.array}` is read that no thread has written.",
+        why,
+        [(access.place, "")],
+        unravel(access.thread, trace.block_size),
+        unravel(access.block, trace.grid_size),
+        when,
+        headline=f"{missing.space} memory is read before it is written",
+        rows=[access.row],
+    )

@@ -1,0 +1,208 @@
+"""Kernels that other code launches: each is simulated, and held to the sanitizer.
+
+A host function, an operator of PyTorch or a training step launches kernels of the
+learner's. While it is watched, every launch in this process runs in the simulator under
+a trace, on a GPU's machine too, and its hazards are those of a kernel checked alone.
+"""
+
+import contextlib
+import linecache
+import sys
+from collections.abc import Callable, Iterator
+from importlib import import_module
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+import numpy as np
+
+from weft.checking.verdict import Failed, Verdict
+from weft.kernels import hazards
+from weft.kernels.hazards import Hazard
+from weft.kernels.launch_exercises import IDLE, too_large
+from weft.kernels.traced import from_fault
+from weft.places import Note, frame_place
+from weft.simulator import Fault, LaunchError, record
+from weft.simulator.limits import configuration
+from weft.simulator.trace.trace import Trace
+
+Handler = Callable[[Any, Any, tuple[Any, ...]], None]
+
+_OURS = str(Path(__file__).parents[1])
+
+
+class Launches:
+    """The launches of one check: how many there were, and what was wrong first."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.count = 0
+        self.hazard: Hazard | None = None
+
+    @contextlib.contextmanager
+    def watched(self, when: str) -> Iterator[None]:
+        """Simulate what is launched meanwhile. when: what a verdict says of the data.
+
+        A fault of a kernel is raised at its launch; a race is kept, so that no
+        `except` of the learner's can hide it: see `refuse_certain`.
+        """
+
+        def handle(kernel: Any, config: Any, args: tuple[Any, ...]) -> None:
+            trace = traced_launch(kernel, config, args)
+            self.saw(trace, when, launched_at())
+
+        with intercepted(handle):
+            yield
+
+    def saw(self, trace: Trace, when: str, places: list[Note]) -> None:
+        """Look at a launch. places: the line that launched it."""
+        self.count += 1
+        if self.hazard is not None and not self.hazard.secondary:
+            return
+        found = hazards.find(trace, self.name, when)
+        if found is None or (self.hazard is not None and found.secondary):
+            return
+        own = [
+            (place, ", ".join(filter(None, (note, f"in `{place.function}`"))))
+            for place, note in found.verdict.places
+        ]
+        verdict = found.verdict.but(places=[*own, *places])
+        self.hazard = Hazard(verdict, found.secondary)
+
+    def refuse_certain(self) -> None:
+        """Raise `Failed` for a hazard that a wrong result would not explain better."""
+        if self.hazard is not None and not self.hazard.secondary:
+            raise Failed(self.hazard.verdict)
+
+    def refuse(self) -> None:
+        """Raise `Failed` for any hazard."""
+        if self.hazard is not None:
+            raise Failed(self.hazard.verdict)
+
+    def facts(self) -> list[str]:
+        """What a check that passes says of the launches."""
+        if not self.count:
+            return []
+        launches = "1 launch" if self.count == 1 else f"{self.count:,} launches"
+        return [f"{launches} of kernels: every index in bounds, no race"]
+
+
+def faulted(name: str, fault: Fault, when: str, places: list[Note]) -> Verdict:
+    """The verdict on a kernel that could not go on, and the line that launched it."""
+    verdict = from_fault(name, fault, when)
+    return verdict.but(places=[*verdict.places, *places])
+
+
+def traced_launch(kernel: Any, config: Any, args: tuple[Any, ...]) -> Trace:
+    """Run one launch in the simulator; arrays on a GPU get the results back.
+
+    Raises `Fault` for what the kernel does wrong, LaunchError for a launch that no GPU
+    accepts or that is far too large to simulate.
+    """
+    grid, block, _, shared = configuration(config)
+    back: list[Callable[[], Any]] = []
+    given = tuple(on_host(arg, back) for arg in args)
+    elements = max((int(np.size(a)) for a in given if hasattr(a, "shape")), default=0)
+    if message := too_large(grid, block, elements):
+        raise LaunchError(message, IDLE)
+    try:
+        trace, _ = record(kernel, (grid, block, 0, shared), given)
+    except Fault as fault:
+        raise fault.with_traceback(None) from None
+    finally:
+        for copy_back in back:
+            copy_back()
+    return trace
+
+
+def on_host(arg: Any, back: list[Callable[[], Any]]) -> Any:
+    """`arg` in the host's memory; `back` gets what copies the results back."""
+    if isinstance(arg, tuple):
+        return tuple(on_host(part, back) for part in arg)
+    if type(arg).__name__ in ("In", "Out", "InOut") and hasattr(arg, "value"):
+        return on_host(arg.value, back)
+    if isinstance(arg, np.ndarray) or hasattr(arg, "_ary"):
+        return arg
+    if type(arg).__module__.partition(".")[0] == "torch" and hasattr(arg, "numpy"):
+        return _tensor(arg, back)
+    if hasattr(arg, "__cuda_array_interface__"):
+        cuda: Any = import_module("numba.cuda")
+        device = cuda.as_cuda_array(arg)
+        host = device.copy_to_host()
+        back.append(lambda: device.copy_to_device(host))
+        return host
+    return arg
+
+
+def _tensor(arg: Any, back: list[Callable[[], Any]]) -> Any:
+    if arg.requires_grad:
+        return arg  # refused in the simulator's words
+    host = arg.cpu() if arg.is_cuda else arg
+    try:
+        array = host.numpy()
+    except TypeError:
+        raise Fault(
+            "type",
+            f"NumPy has no {str(arg.dtype).removeprefix('torch.')}, and the simulator "
+            "works with NumPy",
+            "Check the kernel with float32.",
+        ) from None
+    if arg.is_cuda:
+        back.append(lambda: arg.copy_(host))
+    return array
+
+
+@contextlib.contextmanager
+def intercepted(handler: Handler) -> Iterator[None]:
+    """Let `handler(kernel, config, args)` do what launches would, for a while.
+
+    This knows where Numba launches: `CUDADispatcher.call` (numba-cuda 0.22 to 0.30) on
+    a GPU, and our own Launcher in the simulator.
+    """
+    owner, name, call = _launching(handler)
+    before = getattr(owner, name)
+    setattr(owner, name, call)
+    try:
+        yield
+    finally:
+        setattr(owner, name, before)
+
+
+def _launching(handler: Handler) -> tuple[Any, str, Callable[..., None]]:
+    """The class that launches, the method, and one that calls `handler` instead."""
+    import numba
+
+    config: Any = numba.config
+    if config.ENABLE_CUDASIM:
+        from weft.simulator.host import Launcher
+
+        def simulated(launcher: Any, *args: Any) -> None:
+            handler(launcher._kernel, launcher._config, args)
+
+        return Launcher, "__call__", simulated
+
+    dispatcher: Any = import_module("numba.cuda.dispatcher")
+
+    def launched(
+        kernel: Any, args: Any, grid: Any, block: Any, stream: Any, shared: Any
+    ) -> None:
+        handler(kernel, (grid, block, stream, shared), tuple(args))
+
+    return dispatcher.CUDADispatcher, "call", launched
+
+
+def launched_at() -> list[Note]:
+    """The learner's line from which a kernel is being launched."""
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None and _is_tool(frame.f_code.co_filename):
+        frame = frame.f_back
+    if frame is None:
+        return []
+    lines = linecache.getlines(frame.f_code.co_filename)
+    numbered = dict(enumerate((text.rstrip() for text in lines), 1))
+    return [(frame_place(frame, numbered), "launched here")]
+
+
+def _is_tool(filename: str) -> bool:
+    """Whether a file is ours or Numba's, and not the learner's."""
+    return filename.startswith(_OURS) or "numba" in Path(filename).parts

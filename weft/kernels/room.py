@@ -1,0 +1,72 @@
+"""The room of kernels: which things it takes, and its stages."""
+
+from collections.abc import Iterator, Mapping
+from types import FunctionType
+from typing import Any
+
+from weft import compiling, device
+from weft.checking.limits import KERNEL
+from weft.checking.room import Facts
+from weft.checking.source import is_kernel
+from weft.checking.verdict import Failed, Verdict
+from weft.kernels import compiled, constants, cost, full_size, simulated
+from weft.kernels.exercise import KernelExercise
+from weft.kernels.forbidden_atomics import forbidden
+from weft.simulator.faults import kind_of
+
+
+class Kernels:
+    """Checks `@cuda.jit` kernels, and functions that choose a kernel's launch."""
+
+    what = KERNEL
+    exercise = KernelExercise
+
+    def takes(self, thing: Any, asked: Mapping[str, Any]) -> bool:
+        return "launch" in asked or "kernel" in asked
+
+    def stages(self, exercise: KernelExercise) -> Iterator[Facts]:
+        """Simulate, compile, run on the GPU, count the cost, try other constants."""
+        if not is_kernel(exercise.kernel):
+            raise Failed(not_a_kernel(exercise.kernel, exercise.name))
+        if not exercise.checks_launch:
+            compiling.warm_up()
+        facts, trace = simulated.run(exercise)
+        yield facts
+        if (found := forbidden(exercise, trace)) is not None:
+            raise Failed(found)
+        facts, leak = compiled.run(exercise)
+        yield facts
+        if exercise.full is not None and on_gpu():
+            yield full_size.run(exercise)
+        yield cost.run(exercise, trace)
+        yield constants.run(exercise)
+        if leak is not None:
+            raise Failed(leak)
+
+
+ROOM = Kernels()
+
+
+def on_gpu() -> bool:
+    """Whether kernels run on a GPU here."""
+    return device.find().usable
+
+
+def not_a_kernel(thing: Any, name: str) -> Verdict:
+    """The verdict on what should be a kernel and is something else."""
+    if isinstance(thing, FunctionType):
+        message = f"{name} is a plain Python function, not a kernel."
+        why = "`@cuda.jit` in the line above `def` makes it one."
+    elif hasattr(thing, "py_func"):
+        message = f"{name} is compiled for the CPU."
+        why = (
+            "`@cuda.jit` in the line above `def` compiles for the GPU; plain `@jit` "
+            "does not."
+        )
+    else:
+        message = f"{name} is {kind_of(thing)}, not a kernel."
+        why = (
+            "Did a later line give the name to something else? Run the cell that "
+            "defines the kernel again."
+        )
+    return Verdict(name, "type", message, why)

@@ -1,0 +1,69 @@
+"""Places in a learner's source, and how threads and blocks are named."""
+
+from dataclasses import dataclass, field, replace
+from types import CodeType, FrameType
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where in the learner's source something happened.
+
+    `line` counts as the learner's editor does (1 is the first line of the cell or
+    file), `text` is that line without its indentation, `expression` the part of it
+    that was being evaluated ('' where Python does not say). `file` is the cell or file.
+    A place that `calls` is the line that called the function of the place before it.
+    """
+
+    function: str
+    line: int
+    text: str = ""
+    expression: str = ""
+    file: str = field(default="", compare=False)
+    calls: bool = field(default=False, compare=False)
+
+
+def axes(index: tuple[int, ...], size: tuple[int, ...]) -> tuple[int, ...]:
+    """An index (x, y, z) with as many numbers as its block or grid has dimensions.
+
+    >>> axes((5, 0, 0), (32, 32, 1)), axes((5, 0, 0), (64, 1, 1))
+    ((5, 0), (5,))
+    """
+    return index[: max((k + 1 for k in range(3) if size[k] > 1), default=1)]
+
+
+def named(index: tuple[int, ...] | None) -> str:
+    """Write the index of a thread or block.
+
+    >>> named((3,)), named((3, 7))
+    ('3', '(3, 7)')
+    """
+    if index is None:
+        return "?"
+    return str(index[0]) if len(index) == 1 else f"({', '.join(map(str, index))})"
+
+
+def place(code: CodeType, lasti: int, lines: dict[int, str]) -> Place:
+    """The source place of the instruction at byte offset `lasti` of `code`."""
+    positions = list(code.co_positions())
+    line, end_line, start, end = positions[min(lasti // 2, len(positions) - 1)]
+    line = line or code.co_firstlineno
+    full = lines.get(line, "")
+    expression = ""
+    if start is not None and end is not None and end_line == line:
+        expression = full.encode()[start:end].decode(errors="replace")
+    return Place(code.co_name, line, full.strip(), expression, code.co_filename)
+
+
+def led_to(places: list[Place]) -> list[Place]:
+    """Mark the places after the first as calls, the nearest first; each once."""
+    return [
+        replace(place, calls=k > 0) for k, place in enumerate(dict.fromkeys(places))
+    ]
+
+
+def frame_place(frame: FrameType, lines: dict[int, str]) -> Place:
+    """The source place at which `frame` is now."""
+    return place(frame.f_code, frame.f_lasti, lines)
+
+
+Note = tuple[Place, str]  # a line, and what to say of it

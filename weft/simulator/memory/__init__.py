@@ -1,0 +1,1 @@
+"""Memory as a simulated kernel sees it: every index is checked."""

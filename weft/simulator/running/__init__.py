@@ -1,0 +1,1 @@
+"""A launch while it runs: its threads, warps and blocks, and `cuda` as they see it."""

@@ -1,0 +1,133 @@
+"""Threads that wait for what will not come, and what is said of them."""
+
+from weft.places import axes, named
+from weft.simulator.faults import Fault
+from weft.simulator.running.positions import Whereabouts
+from weft.simulator.running.threads import Block, Pause, Thread
+from weft.simulator.running.warps import AbsentLane, Call
+
+
+def deadlock(where: Whereabouts, alive: list[Block]) -> Fault | None:
+    """A fault if a block can never go on, whatever other blocks do."""
+    for block in alive:
+        live = block.live
+        stuck = [t for t in live if type(t.waiting) is Call]
+        if any(isinstance(t.waiting, Pause) for t in live):
+            continue
+        if stuck:
+            return stuck_warp(where, stuck[0], block)
+        if live and any(t.waiting.name != "grid" for t in live):
+            return mixed_barriers(where, live)
+    return None
+
+
+def mixed_barriers(where: Whereabouts, live: list[Thread]) -> Fault:
+    """Threads of a block wait at different barriers."""
+    first = live[0]
+    other = next(t for t in live if t.waiting.site != first.waiting.site)
+    here = [t for t in live if t.waiting.site == first.waiting.site]
+    stops = sorted((where.stop(t) for t in (first, other)), key=lambda s: s[0].line)
+    return where.fault(
+        "barrier",
+        f"{listed(here, where.block)} of the block wait{'s' * (len(here) == 1)} at "
+        f"the barrier on {where.line(first)}, but thread "
+        f"{named(axes(other.index, where.block))} waits "
+        f"at the one on {where.line(other)}",
+        "A barrier lets a block go on when all its threads have reached the same "
+        "one. Threads that took different branches never meet.",
+        [*stops[0], *stops[1]],
+        first,
+    )
+
+
+def gone_from_the_grid(where: Whereabouts, live: list[Thread], gone: int) -> Fault:
+    """`gone` threads have returned, and those `live` wait for the grid."""
+    return where.fault(
+        "barrier",
+        f"{gone} of the launch's threads have returned before the grid's "
+        "barrier, at which the others wait",
+        "It lets them go on when all threads of all blocks have come; those "
+        "that have nothing to do must come as well.",
+        where.stop(live[0]),
+        live[0],
+    )
+
+
+def absent_lane(where: Whereabouts, group: list[Thread], absent: AbsentLane) -> Fault:
+    """A lane of a warp operation reads from one that takes no part."""
+    reader = next(t for t in group if t.lane == absent.lane)
+    mask = reader.waiting.mask
+    if mask >> absent.source & 1:
+        why = (
+            f"the mask names lane {absent.source}, but it never came here: an `if` "
+            "led it past this line, or a `return`, to the end of the kernel."
+        )
+    else:
+        why = f"the mask 0x{mask:08x} does not name lane {absent.source}."
+    apart = [t for t in group if t.waiting.site != reader.waiting.site]
+    if apart:
+        why += f" Some lanes have come to {where.line(apart[0])} instead."
+    return where.fault(
+        "warp",
+        f"lane {absent.lane} reads from lane {absent.source}, which takes no part "
+        f"in this {reader.waiting.name}",
+        f"What it would get is undefined: {why}",
+        [*where.stop(reader), *(where.stop(apart[0]) if apart else [])],
+        reader,
+    )
+
+
+def stuck_warp(where: Whereabouts, thread: Thread, block: Block) -> Fault:
+    """`thread` waits at a warp operation for lanes that never come."""
+    call: Call = thread.waiting
+    warp = block.warps[thread.warp]
+    missing = [
+        t
+        for t in warp
+        if not t.over
+        and call.mask >> t.lane & 1
+        and not (
+            type(t.waiting) is Call
+            and (t.waiting.name, t.waiting.mask) == (call.name, call.mask)
+        )
+    ]
+    other = missing[0]
+    places = where.stop(thread)
+    elsewhere = ""
+    if not isinstance(other.waiting, Pause):
+        places += where.stop(other)
+        elsewhere = f"; lane {other.lane} waits on {where.line(other)}"
+    return where.fault(
+        "warp",
+        f"a {call.name} with the mask 0x{call.mask:08x} waits for lane"
+        f"{'s' * (len(missing) > 1)} {ranges([t.lane for t in missing])}, which "
+        f"never come{'s' * (len(missing) == 1)}{elsewhere}",
+        "Every lane the mask names must reach the same operation, with the same mask.",
+        places,
+        thread,
+    )
+
+
+def listed(threads: list[Thread], block: tuple[int, ...]) -> str:
+    """Name threads of a block briefly: 'threads 0–31', 'thread (3, 7)'."""
+    indices = [axes(t.index, block) for t in threads]
+    if len(indices) == 1:
+        return f"thread {named(indices[0])}"
+    if len(indices[0]) == 1:
+        return f"threads {ranges([at[0] for at in indices])}"
+    return f"{len(indices)} threads, {named(indices[0])} among them,"
+
+
+def ranges(numbers: list[int]) -> str:
+    """Write sorted numbers as ranges.
+
+    >>> ranges([0, 1, 2, 5, 7, 8])
+    '0–2, 5, 7–8'
+    """
+    runs: list[list[int]] = []
+    for number in numbers:
+        if runs and runs[-1][1] == number - 1:
+            runs[-1][1] = number
+        else:
+            runs.append([number, number])
+    return ", ".join(str(a) if a == b else f"{a}–{b}" for a, b in runs)

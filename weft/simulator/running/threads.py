@@ -1,0 +1,105 @@
+"""The threads and blocks of a simulated launch, and what they wait for."""
+
+from dataclasses import dataclass
+from types import CodeType
+from typing import Any
+
+import numpy as np
+
+from weft.simulator.limits import WARP
+from weft.simulator.memory.arrays import Array, poison
+from weft.simulator.running.namespace import Dim3
+
+
+@dataclass(slots=True, eq=False)
+class Barrier:
+    """A wait at a block-wide or grid-wide barrier; threads alike share one."""
+
+    name: str
+    value: bool
+    site: tuple[CodeType, int]
+
+
+class Thread:
+    """One CUDA thread. `waiting` says what for; None while it can run."""
+
+    __slots__ = (
+        "block",
+        "glet",
+        "index",
+        "lane",
+        "number",
+        "over",
+        "polled",
+        "position",
+        "reply",
+        "steps",
+        "swapped",
+        "waiting",
+        "warp",
+    )
+
+    def __init__(self, block: "Block", index: Dim3, rank: int, size: Dim3) -> None:
+        self.block = block
+        self.index = index
+        self.lane = rank % WARP
+        self.warp = rank // WARP
+        self.number = rank
+        at = block.index
+        self.position = (
+            at.x * size.x + index.x,
+            at.y * size.y + index.y,
+            at.z * size.z + index.z,
+        )
+        self.glet: Any = None
+        self.over = False
+        self.polled: Any = None
+        self.waiting: Any = None
+        self.reply: Any = None
+        self.steps = 0
+        self.swapped = False
+
+
+class Block:
+    """One block of `size`: its threads, at `indices`, and its shared memory.
+
+    `dynamic_shared` is in bytes.
+    """
+
+    __slots__ = (
+        "dynamic",
+        "index",
+        "live",
+        "number",
+        "shared",
+        "static_bytes",
+        "threads",
+        "warps",
+    )
+
+    def __init__(
+        self,
+        index: Dim3,
+        number: int,
+        size: Dim3,
+        indices: list[Dim3],
+        dynamic_shared: int,
+    ) -> None:
+        self.index = index
+        self.number = number
+        self.shared: dict[tuple[CodeType, int], Array] = {}
+        self.static_bytes = 0
+        self.dynamic = np.empty(dynamic_shared // 4 + 1, np.float32)
+        poison(self.dynamic, "shared")
+        self.threads = [Thread(self, at, rank, size) for rank, at in enumerate(indices)]
+        self.live = self.threads
+        self.warps = [
+            self.threads[i : i + WARP] for i in range(0, len(self.threads), WARP)
+        ]
+
+
+class Pause:
+    """A thread's turn is over; it wants to go on."""
+
+
+PAUSE = Pause()

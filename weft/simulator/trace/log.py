@@ -1,0 +1,125 @@
+"""The accesses of a traced launch, as they are written down: four integers each.
+
+That is quickest. Every so often they are packed, and at the end they become columns.
+Who it was follows from whose turn it was.
+"""
+
+import struct
+from array import array as numbers
+from dataclasses import dataclass
+
+import numpy as np
+
+from weft.simulator.language.instrument import OPERATION
+from weft.simulator.memory.addresses import Addresses
+from weft.simulator.trace.columns import Columns
+from weft.simulator.trace.trace import GLOBAL, LOCAL, SHARED
+
+FIELDS = 4  # of an access: place and operation, array, two indices
+VECTOR = 4  # in the operation: the access is one of 16 bytes
+MOST_SITES = 1 << 16  # numbers of places: see `TracedRun.site`
+_PACK = 1 << 18  # numbers in the log, after which they are packed
+_SPACES = {"global": GLOBAL, "shared": SHARED, "local": LOCAL, "constant": GLOBAL}
+
+
+@dataclass
+class Accesses:
+    """The accesses as columns, one entry each; see `Trace`.
+
+    `view`, `site`, `array`, `space`, `address`, `size` and `operation` are those of a
+    trace, but for `site`, a number of a place as the run gave it. `loads` counts for
+    each of these numbers the accesses there to arrays of floating-point numbers.
+    """
+
+    view: Columns
+    site: Columns
+    array: Columns
+    space: Columns
+    address: Columns
+    size: Columns
+    operation: Columns
+    loads: Columns
+
+
+class Log:
+    """What is written down: an access puts FIELDS numbers into `entries`.
+
+    These are the number of its place, shifted by OPERATION, with the operation; the
+    number of the array, see `number`; and two indices, or an offset in bytes and 0.
+    """
+
+    def __init__(self, entries: list[int] | None = None) -> None:
+        self.entries: list[int] = [] if entries is None else entries
+        self._packed: list[Columns] = []
+        self._kept = 0
+        self._memory: list[tuple[int, int, int, int]] = []
+        self._turns, self._turn_views = numbers("q"), numbers("q")
+
+    @property
+    def rows(self) -> int:
+        """How many accesses have been written down."""
+        return (self._kept + len(self.entries)) // FIELDS
+
+    @property
+    def full(self) -> bool:
+        """Whether it is time to pack what has been written down."""
+        return len(self.entries) >= _PACK
+
+    def turn(self, view: int) -> None:
+        """What is written from now on is done under the view of this number."""
+        self._turns.append(self._kept + len(self.entries))
+        self._turn_views.append(view)
+
+    def number(self, array: int, start: int, strides: tuple[int, ...]) -> int:
+        """Number a view of an array: where it begins, and its strides in bytes.
+
+        With this number go two indices, with the next one an offset in bytes.
+        """
+        s0, s1 = (*strides, 0, 0)[:2]
+        self._memory += (array, start, s0, s1), (array, start, 1, 0)
+        return len(self._memory) - 2
+
+    def start(self, number: int) -> int:
+        """The address at which the view of an array with this number begins."""
+        return self._memory[number][1]
+
+    def pack(self) -> None:
+        try:
+            packed = struct.pack(f"{len(self.entries)}i", *self.entries)
+            self._packed.append(np.frombuffer(packed, np.int32))
+        except struct.error:  # an offset of more than 2 GiB
+            self._packed.append(np.array(self.entries, np.int64))
+        self._kept += len(self.entries)
+        self.entries.clear()
+
+    def accesses(self, of: Addresses, so_far: bool = False) -> Accesses:
+        """Read what was written: unless `so_far`, it is given up for that."""
+        self.pack()
+        pieces = self._packed.copy() if so_far else self._packed
+        rows = self.rows
+        memory = np.array(self._memory or [(0, 0, 0, 0)], np.int64).T
+        sizes = np.array([d.itemsize for d in of.dtypes] or [0])
+        spaces = np.array([_SPACES[s] for s, _ in of.arrays] or [0])
+        floating = np.array([d.kind in "fc" for d in of.dtypes] or [False])
+        site, array, size = (np.empty(rows, np.int32) for _ in range(3))
+        space, operation = (np.empty(rows, np.int8) for _ in range(2))
+        address = np.empty(rows, np.int64)
+        loads = np.zeros(MOST_SITES, np.int64)
+        done = 0
+        while pieces:  # one at a time, to be spared a second copy
+            first, number, i, j = pieces.pop(0).reshape(-1, FIELDS).T
+            part = slice(done, done + len(first))
+            done = part.stop
+            array[part], start, s0, s1 = memory[:, number]
+            address[part] = start + i * s0 + j * s1
+            site[part] = first >> OPERATION
+            space[part] = spaces[array[part]]
+            wide = first & VECTOR != 0
+            size[part] = np.where(wide, 16, sizes[array[part]])
+            operation[part] = first & 3
+            counted = site[part][floating[array[part]]]
+            loads += np.bincount(counted, minlength=MOST_SITES)
+        turns = np.frombuffer(self._turns, np.int64) // FIELDS
+        turn_views = np.frombuffer(self._turn_views, np.int64).astype(np.int32)
+        view = np.repeat(turn_views, np.diff(turns, append=rows))
+        return Accesses(view, site, array, space, address, size, operation, loads)

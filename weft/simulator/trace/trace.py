@@ -1,0 +1,118 @@
+"""Every access of a simulated launch, as NumPy columns: one row an access."""
+
+from collections import Counter
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from weft.places import Place
+from weft.simulator.limits import WARP, Dim
+from weft.simulator.trace.clocks import View
+from weft.simulator.trace.columns import Columns
+
+READ, WRITE, ATOMIC = 0, 1, 2
+GLOBAL, SHARED, LOCAL = 0, 1, 2
+
+
+@dataclass
+class Trace:
+    """The accesses of one launch, in the order in which they happened.
+
+    Columns with one entry an access: `view` (index into `views`), `site` (into
+    `places`), `array` (into `arrays`), `space` (GLOBAL, SHARED, LOCAL), `address` and
+    `size` in bytes, `operation` (READ, WRITE, ATOMIC). Addresses are those of each
+    space; two arrays overlap only where they share memory. `atomics` are the rows of
+    compare-and-swaps ("cas"), of additions of 1 ("one"), of operations on an element
+    that is no matter of data ("known") and of relaxed loads and stores ("relaxed": READ
+    and WRITE in `operation`), `flops` the floating-point operations of each line.
+    `blocks` of `all_blocks` were written down. `partial` lists the barriers that a
+    block passed without some of its threads: block, place, and who came. `barriers`
+    gives for block and place how often the block passed the barrier there. `extents`
+    gives for each array where it begins, and its shape, () for one whose elements do
+    not follow one another.
+    """
+
+    places: list[Place]
+    arrays: list[str]
+    dtypes: list[np.dtype[Any]]
+    fresh: list[bool]
+    views: list[View]
+    view: Columns
+    site: Columns
+    array: Columns
+    space: Columns
+    address: Columns
+    size: Columns
+    operation: Columns
+    atomics: dict[str, Columns]
+    bases: dict[str, int]
+    flops: dict[Place, int]
+    name: str
+    grid_size: Dim
+    block_size: Dim
+    blocks: int
+    all_blocks: int
+    partial: list[tuple[int, Place, frozenset[int]]] = field(default_factory=list)
+    barriers: Counter[tuple[int, Place]] = field(default_factory=Counter)
+    extents: list[tuple[int, tuple[int, ...]]] = field(default_factory=list)
+
+    def of_views(self, name: str) -> Columns:
+        """An attribute of every view."""
+        return np.array([getattr(v, name) for v in self.views] or [0], np.int64)
+
+    def _of_view(self, name: str) -> Columns:
+        return self.of_views(name)[self.view]
+
+    @cached_property
+    def block(self) -> Columns:
+        return self._of_view("block")
+
+    @cached_property
+    def thread(self) -> Columns:
+        """The thread's rank in its block."""
+        return self._of_view("thread")
+
+    @cached_property
+    def epoch(self) -> Columns:
+        """How many barriers the thread had passed."""
+        return self._of_view("epoch")
+
+    @cached_property
+    def grid_epoch(self) -> Columns:
+        return self._of_view("grid")
+
+    @property
+    def warp(self) -> Columns:
+        return self.thread // WARP
+
+    def __len__(self) -> int:
+        return len(self.site)
+
+    def stores(self, name: str, byte: int | None = None) -> Columns:
+        """The rows of stores to the global array `name`, or to one byte of it."""
+        if byte is None:
+            mine = np.array([a == name for a in self.arrays] or [False])[self.array]
+        else:
+            at = self.bases[name] + byte
+            mine = (self.address <= at) & (at < self.address + self.size)
+        return np.flatnonzero(mine & (self.space == GLOBAL) & (self.operation != READ))
+
+    def element(self, row: int) -> str:
+        """What the access at `row` touches, as `tile[3, 7]`; '' where that is unclear.
+
+        Of several elements it is the first.
+        """
+        array = int(self.array[row])
+        start, shape = self.extents[array] if self.extents else (0, ())
+        if not shape:
+            return ""
+        at = (int(self.address[row]) - start) // self.dtypes[array].itemsize
+        index = np.unravel_index(at, shape)
+        return f"{self.arrays[array]}[{', '.join(str(int(i)) for i in index)}]"
+
+    def last_store(self, name: str, byte: int) -> int | None:
+        """The row of the last store to byte `byte` of the global array `name`."""
+        hit = self.stores(name, byte)
+        return int(hit[-1]) if hit.size else None

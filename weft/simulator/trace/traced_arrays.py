@@ -1,0 +1,249 @@
+"""Arrays that write down every access, for a `TracedRun`."""
+
+import contextlib
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from types import FrameType
+from typing import Any, Protocol
+
+import numpy as np
+
+from weft.simulator.memory.addresses import Addresses, pointer
+from weft.simulator.memory.arrays import Array, Record
+from weft.simulator.trace.log import VECTOR, Log
+from weft.simulator.trace.trace import ATOMIC, READ, WRITE
+
+
+class Recorder(Protocol):
+    """What the arrays of a launch write in; it is the launch.
+
+    `note` adds an access to `log`, `noting` says whether to. `atomic` and `relaxing`
+    ('peek' or 'poke') say what sort of access is going on, `kinds` what sort of atomic
+    operation; `atomics` are the rows of some of these sorts, see `Trace`.
+    """
+
+    log: Log
+    note: Callable[[Iterable[int]], None]
+    noting: bool
+    atomic: bool
+    kinds: set[str]
+    relaxing: str
+    atomics: dict[str, list[int]]
+    addresses: Addresses
+
+    def site(self, frame: FrameType) -> int:
+        """The number of the place at which the learner is, above `frame`."""
+
+    def exchange(self, space: str, address: int) -> None:
+        """Pass on knowledge through an atomic operation on `address`."""
+
+
+class Traced(Array):
+    """An array that writes down every access to one of its elements."""
+
+    __slots__ = ("_base", "_fields", "_id", "_number", "_run", "_whole")
+
+    def attach(self, run: Recorder, number: int, base: int) -> None:
+        """Say where the notes go; `base` is the address of NumPy's address 0."""
+        data = self._data
+        self._run, self._id, self._base = run, number, base
+        self._fields: dict[str, Array] = {}
+        self._whole = 0  # bytes of the vector access going on, -1 once it is noted
+        start = base + pointer(data)
+        self._number = run.log.number(number, start, data.strides)
+
+    def __getitem__(self, index: Any) -> Any:
+        return self._load(index, self._run.site(sys._getframe(1)))
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        self._check(index, "write")
+        site = self._run.site(sys._getframe(1))
+        part = self._data[index]
+        if isinstance(part, np.ndarray) and part.ndim:
+            self._read(index)._fill(value, site)
+            return
+        self._store(index, value)
+        if not self._run.atomic:
+            self._note(index, WRITE, site)
+
+    def _fill(self, value: Any, site: int) -> None:
+        """Store to every element: `x[2:5] = y` is three loads and three stores."""
+        loads = isinstance(value, Traced) and value.shape == self.shape
+        if not loads:
+            whole = value._data if isinstance(value, Array) else value
+            try:
+                value = np.broadcast_to(np.asarray(whole), self.shape)
+            except ValueError as error:
+                self._fault("shape", f"{self._name} cannot take this: {error}")
+        for at in np.ndindex(*self.shape):
+            index = at if len(at) > 1 else at[0]
+            self._store(index, value._load(index, site) if loads else value[index])
+            self._note(index, WRITE, site)
+
+    def __iter__(self) -> Iterator[Any]:
+        return (self[i] for i in range(self._n0))
+
+    def _load(self, index: Any, site: int) -> Any:
+        found = self._read(index)
+        if not isinstance(found, (Array, Record)):
+            self._note(index, ATOMIC if self._run.atomic else READ, site)
+        return found
+
+    def field(self, name: str) -> Array:
+        if name not in self._fields:
+            data = self._data[name]
+            number = self._run.addresses.field(self._id, data.dtype)
+            self._fields[name] = self._view(data, self._written, number)
+        return self._fields[name]
+
+    def view(self, dtype: Any) -> Array:
+        found = super().view(dtype)
+        assert isinstance(found, Traced)
+        number = self._run.addresses.retyped(self._id, found.dtype)
+        found.attach(self._run, number, self._base)
+        return found
+
+    def _note(self, index: Any, operation: int, site: int) -> None:
+        run = self._run
+        parts = index if isinstance(index, tuple) else (index,)
+        if self._whole < 0 or any(isinstance(p, (slice, str)) for p in parts):
+            return
+        strides = zip(parts, self._data.strides, strict=False)
+        offset = sum(int(part) * stride for part, stride in strides)
+        if operation == ATOMIC or run.relaxing:
+            run.exchange(self._space, run.log.start(self._number) + offset)
+        if not run.noting:
+            return
+        if run.relaxing:
+            run.atomics["relaxed"].append(run.log.rows)
+        if operation == ATOMIC:
+            for kind in run.kinds & run.atomics.keys():
+                run.atomics[kind].append(run.log.rows)
+        if self._whole:
+            operation |= VECTOR
+            self._whole = -1
+        run.note((site | operation, self._number + 1, offset, 0))
+
+    def _view(
+        self,
+        data: np.ndarray[Any, Any],
+        written: np.ndarray[Any, Any] | None,
+        number: int | None = None,
+    ) -> "Array":
+        view = traced_class(data)(
+            data, self._name, self._space, self._fault, written, self._readonly
+        )
+        view._loose = self._loose
+        view.attach(self._run, self._id if number is None else number, self._base)
+        return view
+
+    @contextlib.contextmanager
+    def as_one(self, size: int) -> Iterator[None]:
+        self._whole = size
+        try:
+            yield
+        finally:
+            self._whole = 0
+
+
+class Traced1(Traced):
+    """One dimension: the common case, without the detours."""
+
+    __slots__ = ()
+
+    def __getitem__(self, index: Any) -> Any:
+        run = self._run
+        site = run.site(sys._getframe(1))
+        try:
+            special = run.atomic or run.relaxing or self._whole
+            if index >= 0 and run.noting and not special:
+                found = self._data[index]
+                run.note((site, self._number, index, 0))
+                return found
+        except (TypeError, ValueError, IndexError):
+            pass
+        return self._load(index, site)
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        run = self._run
+        try:
+            special = run.atomic or run.relaxing or self._whole or self._readonly
+            if index >= 0 and run.noting and not special:
+                self._data[index] = value
+                if self._written is not None:
+                    self._written[index] = True
+                site = run.site(sys._getframe(1)) | WRITE
+                run.note((site, self._number, index, 0))
+                return
+        except (TypeError, ValueError, IndexError, OverflowError):
+            pass
+        Traced.__setitem__(self, index, value)
+
+
+class Traced2(Traced):
+    """Two dimensions, likewise."""
+
+    __slots__ = ()
+
+    def __getitem__(self, index: Any) -> Any:
+        run = self._run
+        site = run.site(sys._getframe(1))
+        try:
+            i, j = index
+            special = run.atomic or run.relaxing or self._whole
+            if i >= 0 <= j and run.noting and not special:
+                found = self._data[index]
+                run.note((site, self._number, i, j))
+                return found
+        except (TypeError, ValueError, IndexError):
+            pass
+        return self._load(index, site)
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        run = self._run
+        try:
+            i, j = index
+            special = run.atomic or run.relaxing or self._whole or self._readonly
+            if i >= 0 <= j and run.noting and not special:
+                self._data[index] = value
+                if self._written is not None:
+                    self._written[index] = True
+                site = run.site(sys._getframe(1)) | WRITE
+                run.note((site, self._number, i, j))
+                return
+        except (TypeError, ValueError, IndexError, OverflowError):
+            pass
+        Traced.__setitem__(self, index, value)
+
+
+def traced_class(data: np.ndarray[Any, Any]) -> type[Traced]:
+    """The quickest class for `data`."""
+    if data.dtype.names:
+        return Traced
+    return {1: Traced1, 2: Traced2}.get(data.ndim, Traced)
+
+
+def loader(run: Recorder) -> Callable[[Any, Any, int], Any]:
+    """The function that `x[i]` in a kernel becomes, for the common cases."""
+    note = run.note
+
+    def load(x: Any, index: Any, site: int) -> Any:
+        kind = type(x)
+        try:
+            if kind is Traced2:
+                i, j = index
+                if i >= 0 <= j:
+                    found = x._data[index]
+                    if run.noting:
+                        note((site, x._number, i, j))
+                    return found
+            elif kind is Traced1 and index >= 0:
+                found = x._data[index]
+                if run.noting:
+                    note((site, x._number, index, 0))
+                return found
+        except (TypeError, ValueError, IndexError):
+            pass
+        return x._load(index, site) if isinstance(x, Traced) else x[index]
+
+    return load

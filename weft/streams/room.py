@@ -1,0 +1,382 @@
+"""The room of host code: a function is run on a model of a GPU, and looked at."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from types import FunctionType
+from typing import Any
+
+import numpy as np
+
+from weft.checking.cases import Case, copies
+from weft.checking.compare import difference
+from weft.checking.limits import HOST
+from weft.checking.room import Facts
+from weft.checking.source import begin, has_stub, is_kernel, raised_at, returns, seed
+from weft.checking.step_limit import Endless, counted, endless
+from weft.checking.verdict import Failed, Verdict
+from weft.kernels.launched import Launches, faulted
+from weft.places import Note
+from weft.simulator.faults import Fault
+from weft.streams import wording
+from weft.streams.exercise import HostExercise
+from weft.streams.machine import ASKING, Machine
+from weft.streams.twin import Bench, DeviceArray, Watched, plain
+from weft.wording import capital
+
+Array = np.ndarray[Any, Any]
+
+
+class HostCode:
+    """Checks functions that copy and launch, and functions that time others."""
+
+    what = HOST
+    exercise = HostExercise
+
+    def takes(self, thing: Any, asked: Mapping[str, Any]) -> bool:
+        return "given" in asked or "timer" in asked
+
+    def stages(self, exercise: HostExercise) -> Iterator[Facts]:
+        """Run every case on the model; then hold the last one against the limits."""
+        if not isinstance(exercise.written_by_learner, FunctionType):
+            raise Failed(not_a_function(exercise))
+        if exercise.timer:
+            yield timed(exercise)
+            return
+        launches = Launches(exercise.name)
+        count, last = 0, None
+        for case in exercise.cases(seed(exercise.written_by_learner)):
+            run = Run(exercise, case, launches)
+            run.judge()
+            count += 1
+            last = run if case.listed else last
+        yield [
+            f"right on {count} sizes: every copy and every kernel comes after what it "
+            "needs",
+            *launches.facts(),
+        ]
+        assert last is not None
+        yield limits(last)
+
+
+ROOM = HostCode()
+
+
+class Run:
+    """One call of the learner's function, on a machine of the model.
+
+    Raises `Failed` while it is made where the call does not come to its end, or leaves
+    nothing that could be compared.
+    """
+
+    def __init__(self, exercise: HostExercise, case: Case, launches: Launches) -> None:
+        """Lay out the arguments, call the function, and keep what it leaves."""
+        self.exercise, self.case, self.launches = exercise, case, launches
+        function: FunctionType = exercise.written_by_learner
+        self.function = function
+        self.watched = Watched(function, self._launched)
+        self.machine: Machine = self.watched.machine
+        bench = Bench(self.watched)
+        self.args = tuple(exercise.given(bench, *copies(case.inputs)))
+        code = function.__code__
+        self.names = code.co_varnames[: code.co_argcount]
+        for arg, parameter in zip(self.args, code.co_varnames, strict=False):
+            bench.name(arg, parameter)
+        self.before = {
+            parameter: plain(arg).copy()
+            for parameter, arg in zip(self.names, self.args, strict=False)
+            if isinstance(arg, np.ndarray) and parameter != exercise.result
+        }
+        back = called(exercise, self.watched, self.args, case.label, launches)
+        if not self.machine.operations and has_stub(function):
+            raise Failed(begin(exercise.name))
+        self.got = self._results(back)
+
+    @property
+    def name(self) -> str:
+        return self.exercise.name
+
+    @property
+    def when(self) -> str:
+        return self.case.label
+
+    def _launched(self, trace: Any, places: list[Note]) -> None:
+        self.launches.saw(trace, self.case.label, places)
+
+    def _results(self, back: Any) -> Array:
+        """What the function leaves, as its caller would read it."""
+        result, name = self.exercise.result, self.name
+        if result:
+            if result not in self.names:
+                raise Failed(no_parameter(name, result))
+            back = self.args[self.names.index(result)]
+        if isinstance(back, DeviceArray):
+            raise Failed(still_on_device(self))
+        if not isinstance(back, np.ndarray):
+            wanted = ", and a NumPy array is wanted"
+            raise Failed(another(self.exercise, back, wanted, self.when))
+        data: Array = plain(back)
+        self.machine.touch(self.machine.region(data), writes=False)
+        return data
+
+    def judge(self) -> None:
+        """Look at what the call did, and at what it left. Raises `Failed`."""
+        if self.machine.conflicts:
+            verdict = wording.conflict(self.name, self.machine.conflicts[0])
+            raise Failed(verdict.but(when=self.when))
+        self.launches.refuse_certain()
+        for parameter, held in self.before.items():
+            now = plain(self.args[self.names.index(parameter)])
+            if not np.array_equal(now, held, equal_nan=now.dtype.kind in "fc"):
+                raise Failed(overwritten(self, parameter))
+        if (blank := blank_read(self)) is not None:
+            raise Failed(blank)
+        right(self)
+        self.launches.refuse()
+        if not any(o.kind == "kernel" for o in self.machine.operations):
+            raise Failed(no_kernel(self))
+
+
+def called(
+    exercise: HostExercise,
+    watched: Watched,
+    args: tuple[Any, ...],
+    when: str,
+    launches: Launches,
+) -> Any:
+    """Call the learner's function on the model. Raises `Failed` where it stops."""
+    function, name = exercise.written_by_learner, exercise.name
+    try:
+        return counted(watched.call, args, exercise.lines)
+    except Endless as stopped:
+        raise endless(name, name, stopped, when) from None
+    except Fault as fault:
+        launches.refuse_certain()
+        own = raised_at(fault, function)
+        if fault.kind == "launch":
+            message = f"{fault.message}."
+            verdict = Verdict(name, "launch", message, fault.why, own, when=when)
+            raise Failed(verdict) from None
+        places = [(p, "launched here") for p, _ in own]
+        raise Failed(faulted(name, fault, when, places)) from None
+    except Exception as error:
+        launches.refuse_certain()
+        message = f"{type(error).__name__}: {error}"
+        places = raised_at(error, function)
+        raise Failed(
+            Verdict(name, "exception", message, places=places, when=when)
+        ) from None
+
+
+def timed(exercise: HostExercise) -> Facts:
+    """Judge a function that times `work()`: it must give the work's own time."""
+    function = exercise.written_by_learner
+    unseen = (1 + seed(function) % 97 / 8, 0)
+    for ms, before in (*exercise.timer, unseen):
+        watched = Watched(function)
+        machine = watched.machine
+        bench = Bench(watched)
+        work = bench.work(ms)
+        if before:
+            bench.work(before)()
+        asked = len(machine.operations)
+        when = f"a kernel of {ms:g} ms"
+        got = called(exercise, watched, (work,), when, Launches(exercise.name))
+        calls = len(machine.operations) - asked
+        if not calls and has_stub(function):
+            raise Failed(begin(exercise.name))
+        if not calls:
+            raise Failed(never_calls(exercise, when))
+        if not isinstance(got, int | float | np.number):
+            wanted = "; a number of milliseconds is wanted"
+            raise Failed(another(exercise, got, wanted, when))
+        asked_more = 3 * ASKING * (calls - 1)  # three things, for each other call
+        if abs(float(got) * calls - ms * calls) > 0.05 * ms + asked_more:
+            raise Failed(wording.clock(exercise.name, float(got), ms, before, machine))
+    count = len(exercise.timer)
+    return [f"right on {count} kernels, short and long, idle and busy"]
+
+
+# Limits
+
+
+@dataclass(frozen=True)
+class Traffic:
+    """Bytes over the bus: moved, needed at least, brought back, to be brought back."""
+
+    moved: int
+    needed: int
+    brought: int
+    back: int
+    wide: str  # the results' type, where it is wider than the inputs'
+
+
+def traffic(run: Run) -> Traffic:
+    """Count what the copies of a run moved, and what they had to."""
+    operations = run.machine.operations
+    moved = sum(
+        r.stop - r.start
+        for o in operations
+        for r in {"copy in": o.writes, "copy out": o.reads}.get(o.kind, ())
+    )
+    brought = sum(
+        r.stop - r.start for o in operations if o.kind == "copy out" for r in o.reads
+    )
+    arrays = [a for a in run.case.inputs if isinstance(a, np.ndarray)]
+    got = run.got
+    widest = max((a.itemsize for a in arrays), default=got.itemsize)
+    back = got.size * min(got.itemsize, widest)  # no wider than what went in
+    needed = sum(a.nbytes for a in arrays) + back
+    wide = str(got.dtype) if got.itemsize > widest else ""
+    return Traffic(moved, needed, brought, back, wide)
+
+
+def limits(run: Run) -> Facts:
+    """Hold the last run against the exercise's limits. Raises `Failed`."""
+    name, machine, held = run.name, run.machine, run.exercise.limits
+    facts = []
+    if "traffic" in held:
+        bytes_ = traffic(run)
+        if bytes_.brought < bytes_.back:
+            raise Failed(wording.made_here(name, bytes_.brought, bytes_.back))
+        if bytes_.moved > held["traffic"] * bytes_.needed:
+            raise Failed(
+                wording.traffic(name, machine, bytes_.moved, bytes_.needed, bytes_.wide)
+            )
+        facts.append(f"{bytes_.moved:,} bytes over the bus, no more than there must be")
+    for place, threads in machine.launches:
+        if threads < held.get("block", 1):
+            raise Failed(wording.small_blocks(name, place, threads, held["block"]))
+    if "overlap" in held:
+        factor = machine.one_by_one / machine.end
+        pageable = any(o.pageable for o in machine.operations)
+        if pageable or factor < held["overlap"]:
+            raise Failed(wording.serial(name, machine, held["overlap"]))
+        facts.append(
+            f"in the model {factor:.2f} times as fast as one thing after the other"
+        )
+    return facts
+
+
+# Verdicts
+
+
+def right(run: Run) -> None:
+    """Compare what a run left with what its spec gives. Raises `Failed`."""
+    got, (wanted, *_) = run.got, run.case.expected
+    result = run.exercise.result or "result"
+    where = returns(run.function)
+    if got.shape != wanted.shape:
+        message = f"{result} has the shape {got.shape}, and {wanted.shape} is wanted."
+        raise Failed(Verdict(run.name, "shape", message, places=where, when=run.when))
+    wrong = difference(got, wanted, run.exercise.tolerance)
+    if wrong is None:
+        return
+    if got.dtype.kind == "f" and np.isnan(wrong.got):
+        empty = int(np.isnan(got).sum())
+        message = f"{result}[{', '.join(map(str, wrong.index))}] never gets a result"
+        if empty > 1:
+            message += f", nor do {empty - 1:,} others of {got.size:,}"
+        why = "Follow one element: to the device, through the kernel, and back."
+        raise Failed(Verdict(run.name, "unwritten", f"{message}.", why, when=run.when))
+    places = where if result == "result" else []
+    text = wrong.sentence(result)
+    raise Failed(
+        Verdict(run.name, "wrong-value", text, wrong.hint, places, when=run.when)
+    )
+
+
+def not_a_function(exercise: HostExercise) -> Verdict:
+    thing, name = exercise.written_by_learner, exercise.name
+    made = "a kernel" if is_kernel(thing) else f"a {type(thing).__name__}"
+    return Verdict(
+        name,
+        "type",
+        f"{name} is {made}, not a plain Python function.",
+        "This exercise asks for the host's side: it runs on the CPU, without "
+        "@cuda.jit.",
+    )
+
+
+def another(exercise: HostExercise, got: Any, wanted: str, when: str) -> Verdict:
+    """Refuse a result that is none, or of another type than `wanted`."""
+    told = "nothing" if got is None else f"a {type(got).__name__}"
+    return Verdict(
+        exercise.name,
+        "wrong-value" if got is None else "type",
+        f"{exercise.name} returns {told}{wanted}.",
+        places=returns(exercise.written_by_learner),
+        when=when,
+    )
+
+
+def never_calls(exercise: HostExercise, when: str) -> Verdict:
+    return Verdict(
+        exercise.name,
+        "wrong-value",
+        f"{exercise.name} never calls work().",
+        "What is to be timed has to happen between the two looks at the clock.",
+        when=when,
+    )
+
+
+def no_kernel(run: Run) -> Verdict:
+    return Verdict(
+        run.name,
+        "wrong-value",
+        "No kernel was launched.",
+        "Whatever the result is, the device has had no part in it.",
+        when=run.when,
+        headline="nothing runs on the device",
+    )
+
+
+def overwritten(run: Run, parameter: str) -> Verdict:
+    return Verdict(
+        run.name,
+        "input-written",
+        f"{run.name} writes into {parameter}, which is an input.",
+        "Whoever called it still needs the data. Results belong in an array of their "
+        "own.",
+        when=run.when,
+    )
+
+
+def blank_read(run: Run) -> Verdict | None:
+    """A result that is missing since something was read that nobody had written."""
+    if run.got.dtype.kind != "f" or not np.isnan(run.got).any():
+        return None
+    for made, region in run.machine.blanks:
+        if made.place.line:
+            return Verdict(
+                run.name,
+                "uninitialised",
+                f"{capital(made.what)} reads {region}, and nothing has been "
+                "written there.",
+                "An array made by `device_array` or `device_array_like` holds whatever "
+                "lay there before. What should have brought the data? And are the "
+                "arguments in their places?",
+                [(made.place, f"reads {region}")],
+                when=run.when,
+            )
+    return None
+
+
+def no_parameter(name: str, result: str) -> Verdict:
+    return Verdict(
+        name,
+        "type",
+        f"{name} has no parameter called {result}.",
+        "Keep the names of the parameters as the exercise gives them.",
+    )
+
+
+def still_on_device(run: Run) -> Verdict:
+    return Verdict(
+        run.name,
+        "type",
+        f"{run.name} returns an array on the device.",
+        "Whoever called it is on the host, and asked for a NumPy array there.",
+        returns(run.function),
+        when=run.when,
+        headline="the result stays on the device",
+    )
