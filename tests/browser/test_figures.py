@@ -220,7 +220,7 @@ def test_everything_works_from_the_keyboard(
     page.keyboard.press("ArrowRight")
     assert "x[2 * lane + 1]" in access.locator(".code").inner_text()
 
-    picture = grid.get_by_role("slider", name=re.compile("^the thread looked at"))
+    picture = grid.get_by_role("slider", name=re.compile("^the chosen thread"))
     picture.focus()
     assert picture.get_attribute("aria-valuetext") == "thread 5 of block 1"
     for _ in range(3):
