@@ -236,7 +236,7 @@ def test_everything_works_from_the_keyboard(
     page.keyboard.press("Enter")
     page.keyboard.press("Enter")
     assert numbers(barrier)["hazard"] == "1"
-    assert "Garbage" in barrier.locator(".said").inner_text()
+    assert "garbage" in barrier.locator(".said").inner_text()
     assert steps[0].get_attribute("aria-disabled") == "true"
     barrier.get_by_label("cuda.syncthreads()").press("Space")
     assert "waits there for warp 1" in barrier.locator(".said").inner_text()
