@@ -102,7 +102,7 @@ hint("double")
 #
 # - the first line names the kernel and the kind of bug;
 # - then comes the source line, as you wrote it, and what happened there;
-# - the last line says which thread it was.
+# - then which thread it was, and where to read more.
 #
 # Blocks of threads come whole: 32 threads at a time in this check. For 50 elements it
 # starts two blocks, so there are 64 threads, and 14 of them have no element. Fix the
