@@ -352,6 +352,19 @@ def test_an_empty_tensor_is_a_size_like_any_other() -> None:
     assert cubed(operator(careful, backward=None), sizes=[0, 5], gradient=False)
 
 
+@pytest.mark.parametrize(
+    "function", [torch.nn.functional.softplus, torch.nn.functional.silu]
+)
+def test_a_function_of_a_forbidden_module(function: Any) -> None:
+    def borrowed(x):
+        return function(x)
+
+    asked = {"spec": lambda x: function(x), "tensors": True}
+    assert cubed(borrowed, **asked)
+    verdict = cubed(borrowed, **asked, without=("torch.nn.functional",))
+    said(verdict, "library", "return function(x)")
+
+
 # The fake
 
 
@@ -408,6 +421,18 @@ def test_a_wrong_fake(fake: Any, headline: str, message: str) -> None:
     said(verdict, "fake")
     assert verdict.title.endswith(headline)
     assert message in verdict.message, verdict
+
+
+def test_a_fake_whose_size_depends_on_the_data() -> None:
+    def positive(x):
+        return x[x > 1]
+
+    def some(x):
+        return x.new_empty(torch.library.get_ctx().new_dynamic_size())
+
+    made = operator(positive, some, backward=None)
+    verdict = cubed(made, spec=lambda x: x[x > 1], sizes=[8, 40], gradient=False)
+    assert verdict, verdict
 
 
 def test_a_fake_with_other_strides() -> None:
@@ -797,5 +822,7 @@ def test_pytorch_is_not_imported_for_what_is_not_its_own() -> None:
 def test_what_this_room_does_not_know_is_an_error() -> None:
     with pytest.raises(ValueError, match=r"lauches means nothing .* mean launches"):
         cubed(operator(), lauches=True)
+    with pytest.raises(ValueError, match="a class of modules needs call="):
+        cubed(Linear)
     with pytest.raises(ValueError, match='"sectors" is a limit of a kernel'):
         cubed(operator(), limits={"sectors": 4})

@@ -8,7 +8,7 @@ import numpy as np
 
 from weft.checking.cases import as_tuple, copies, widened
 from weft.checking.exercise import Exercise
-from weft.torch_ops.written import Written, look
+from weft.torch_ops.written import Written, is_module, look
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -29,7 +29,8 @@ class TorchExercise(Exercise):
     strided: also with inputs that are not contiguous.
     launches: whether a kernel has to be launched.
     full: the size for tensors on a GPU, where there is one.
-    without: modules whose functions it may not call, such as "torch.nn.functional".
+    without: modules whose functions it may not call, such as "torch.nn.functional"
+        (and with it "torch._C._nn", where those that are written in C++ are).
     lines: how many lines of Python one call may run; see `weft.checking.step_limit`.
     """
 
@@ -43,6 +44,15 @@ class TorchExercise(Exercise):
     full: Any = None
     without: tuple[str, ...] = ()
     lines: int | None = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        thing = self.written_by_learner
+        if isinstance(thing, type) and is_module(thing) and self.call is None:
+            raise ValueError(
+                f"check({self.name}, ...): a class of modules needs call="
+                "lambda cls, *inputs: ..., which makes a module and calls it"
+            )
 
     @staticmethod
     def title(thing: Any) -> str:
@@ -90,9 +100,9 @@ def of_torch(spec: Any) -> bool:
     code = getattr(spec, "__code__", None)
     if code is None:
         return _is_torchs(spec) or _is_torchs(getattr(spec, "__self__", None))
-    return _is_torchs(spec) or any(
-        _is_torchs(spec.__globals__.get(name)) for name in code.co_names
-    )
+    seen = [spec, *map(spec.__globals__.get, code.co_names)]
+    seen += [cell.cell_contents for cell in spec.__closure__ or ()]
+    return any(map(_is_torchs, seen))
 
 
 def _is_torchs(value: Any) -> bool:

@@ -193,7 +193,7 @@ def elsewhere(exercise: TorchExercise, case: Any) -> None:
     given = tensors(case.inputs)
     if not any(map(is_tensor, given)):
         return
-    with FakeTensorMode(allow_non_fake_inputs=True) as mode:
+    with FakeTensorMode(shape_env=ShapeEnv()) as mode:
         fakes = [
             torch.empty(v.shape, dtype=v.dtype, device="cuda") if is_tensor(v) else v
             for v in given
