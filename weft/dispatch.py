@@ -9,7 +9,7 @@ from weft.checking.verdict import Verdict
 
 # The packages that check something, in the order in which they are asked. The last
 # one takes all that nobody else wants.
-ROOMS = ("weft.kernels", "weft.functions")
+ROOMS = ("weft.kernels", "weft.torch_ops", "weft.functions")
 
 
 def check(
@@ -21,14 +21,16 @@ def check(
     """Check what a learner wrote, and say what is wrong with it.
 
     function: a kernel made by `@cuda.jit`, called as `kernel(*inputs, *outputs)`; a
-        function that chooses the launch of the kernel `kernel=`; a plain Python
-        function, whose return value is compared.
+        function that chooses the launch of the kernel `kernel=`; an operator, an
+        autograd function or a module of PyTorch; a plain Python function, whose return
+        value is compared.
     spec: NumPy function of the inputs; returns the output, or a tuple of outputs.
     inputs: for a kernel, `(rng, *size)` → inputs; for a function, its argument tuples.
     exercise: what else there is to say, as fields of the exercise's class: for kernels
         `weft.kernels.exercise.KernelExercise` (sizes, launch, full, out, limits,
-        constants, without), for functions `weft.functions.exercise.FunctionExercise`
-        (because, without, same, lines), for all of them tolerance and unseen.
+        constants, without), for PyTorch `weft.torch_ops.exercise.TorchExercise`, for
+        functions `weft.functions.exercise.FunctionExercise` (because, without, same,
+        lines), for all of them tolerance and unseen.
 
     Returns a Verdict, true if all is well. Where the environment has WEFT_STRICT=1, a
     failure raises CheckFailed. Raises ValueError if the exercise itself is wrong, as

@@ -48,12 +48,15 @@ class Exercise:
             if value is None or (isinstance(value, tuple) and not value):
                 raise ValueError(f"check({self.name}, ...): {name} is missing or empty")
 
+    @staticmethod
+    def title(thing: Any) -> str:
+        """How a lesson lists what a learner wrote."""
+        return str(getattr(thing, "__name__", thing))
+
     @property
     def name(self) -> str:
         """The exercise's name, as the lesson lists it."""
-        return str(
-            getattr(self.written_by_learner, "__name__", self.written_by_learner)
-        )
+        return self.title(self.written_by_learner)
 
     def case(self, size: Any, seed: int = SEED) -> Case:
         """Make the data for one size: seeded, so that every run sees the same."""

@@ -20,23 +20,24 @@ def watched(
     spec: Callable[..., Any],
     without: tuple[str, ...],
     most_lines: int | None = None,
+    scope: Any = None,
 ) -> tuple[Any, Borrowed | None]:
     """Call `function` on copies of `args`; what it returns, and who does its work.
 
     That is its spec, or a function of one of the modules `without`: its name, and the
-    line that calls it. None for work of its own. Raises `Endless`, or what the
-    function raises.
+    line that calls it. None for work of its own. scope: the learner's function, where
+    `function` is ours and only calls it. Raises `Endless`, or what the function raises.
     """
-    watch = _Watch(function, spec, without)
+    watch = _Watch(scope or function, spec, without)
     if not watch.needed:
-        return limited(function, args, most_lines), None
+        return limited(function, args, most_lines, scope), None
     before = sys.getprofile()
     sys.setprofile(watch)
     try:
-        got = limited(function, args, most_lines)
+        got = limited(function, args, most_lines, scope)
     except Exception:  # may be due to the watching, if the stack was nearly used up
         sys.setprofile(before)
-        return limited(function, args, most_lines), None
+        return limited(function, args, most_lines, scope), None
     finally:
         sys.setprofile(before)
     return got, watch.found

@@ -103,6 +103,17 @@ KINDS = {
     "pageable": Kind("right, but a pageable copy cannot overlap", "no-overlap"),
     "traffic": Kind("right, but it copies too much"),
     "clock": Kind("not the kernel's time"),
+    # Operators of PyTorch, functions of its autograd
+    "mutation": Kind("an input is changed, and nothing says so"),
+    "alias": Kind("an output shares its memory with an input"),
+    "dtype": Kind("a result of another dtype"),
+    "strides": Kind("right, but not for a strided input"),
+    "fake": Kind("the fake does not fit the operator"),
+    "schema": Kind("the operator does other things than its schema says"),
+    "autograd": Kind("no gradient comes back"),
+    "gradient": Kind("a wrong gradient"),
+    "graph-break": Kind("right, but torch.compile breaks the graph"),
+    "stream": Kind("right, but not on the current stream"),
     # C
     "compile": Kind("the compiler refuses it", heading="Text, compiler, program"),
     "no-compiler": Kind("no C compiler"),

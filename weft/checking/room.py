@@ -57,7 +57,7 @@ def judge(room: Room, thing: Any, asked: Mapping[str, Any]) -> Verdict:
 
 def make(room: Room, thing: Any, asked: Mapping[str, Any]) -> Any:
     """Make the exercise. Raises ValueError for what the room does not know."""
-    name = str(getattr(thing, "__name__", thing))
+    name = room.exercise.title(thing)
     known = {f.name for f in fields(room.exercise)} - {"written_by_learner"}
     known -= set(room.exercise.unused)
     for key in asked:

@@ -28,7 +28,10 @@ class Endless(BaseException):
 
 
 def limited(
-    function: Callable[..., Any], args: tuple[Any, ...], most: int | None = None
+    function: Callable[..., Any],
+    args: tuple[Any, ...],
+    most: int | None = None,
+    scope: Any = None,
 ) -> Any:
     """Call a learner's function on copies of `args`, and count the lines it runs.
 
@@ -36,31 +39,35 @@ def limited(
     again, without it.
     """
     try:
-        return counted(function, copies(args), most)
+        return counted(function, copies(args), most, scope)
     except RecursionError:
         return function(*copies(args))
 
 
 def counted(
-    function: Callable[..., Any], args: tuple[Any, ...], most: int | None = None
+    function: Callable[..., Any],
+    args: tuple[Any, ...],
+    most: int | None = None,
+    scope: Any = None,
 ) -> Any:
     """Call a learner's function once, on `args`, and count the lines it runs.
 
-    Those of the learner's other functions count as well. Raises `Endless` where they
-    are more than `most`, by default MOST_LINES, and BOUNDED times as many where only
-    `for` loops are running: those end, as a rule. No time is taken, so a slow machine
-    changes nothing. A debugger that follows the lines already is left alone: then
-    nothing is counted.
+    Those of the learner's other functions count as well. scope: the learner's function,
+    where `function` is ours and only calls it. Raises `Endless` where the lines are
+    more than `most`, by default MOST_LINES, and BOUNDED times as many where only `for`
+    loops are running: those end, as a rule. No time is taken, so a slow machine changes
+    nothing. A debugger that follows the lines already is left alone: then nothing is
+    counted.
     """
-    inner = source_function(function)
+    inner = source_function(function if scope is None else scope)
     if inner is None or sys.gettrace() is not None:
         return function(*args)
-    scope = inner.__globals__
+    names = inner.__globals__
     limit = MOST_LINES if most is None else most
     counter = _Counter(limit)
 
     def call(frame: FrameType, event: str, _: Any) -> Any:
-        if frame.f_globals is not scope:
+        if frame.f_globals is not names:
             return None
         frame.f_trace_opcodes = circles(frame.f_code)
         return counter.line(frame, event, _)

@@ -102,7 +102,8 @@ def traced_launch(kernel: Any, config: Any, args: tuple[Any, ...]) -> Trace:
     grid, block, _, shared = configuration(config)
     back: list[Callable[[], Any]] = []
     given = tuple(on_host(arg, back) for arg in args)
-    elements = max((int(np.size(a)) for a in given if hasattr(a, "shape")), default=0)
+    shapes = [a.shape for a in given if hasattr(a, "shape")]
+    elements = max((int(np.prod(shape)) for shape in shapes), default=0)
     if message := too_large(grid, block, elements):
         raise LaunchError(message, IDLE)
     try:

@@ -9,7 +9,7 @@ from collections.abc import Collection
 from types import TracebackType
 from typing import Any
 
-_stale: set[str] = set()  # functions whose last cell ended in an error
+_stale: set[str] = set()  # functions and classes whose last cell ended in an error
 
 
 def is_stale(name: str) -> bool:
@@ -23,7 +23,7 @@ def is_stale(name: str) -> bool:
 def _note_cell(result: Any) -> None:
     """After each cell: remember the functions that it failed to define."""
     source = result.info.raw_cell if result.info else ""
-    names = set(re.findall(r"^def\s+(\w+)", source or "", re.MULTILINE))
+    names = set(re.findall(r"^(?:def|class)\s+(\w+)", source or "", re.MULTILINE))
     if result.success:
         _stale.difference_update(names)
     else:

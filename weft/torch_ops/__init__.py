@@ -1,0 +1,1 @@
+"""Operators of PyTorch: custom ops, autograd functions, modules, training steps."""

@@ -1,0 +1,136 @@
+"""Calling what a learner wrote: its kernels watched, its errors put into words."""
+
+import contextlib
+import re
+import warnings
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import torch
+
+from weft import device
+from weft.checking.gaming import belongs, of_another, watched
+from weft.checking.step_limit import Endless, counted, endless
+from weft.checking.verdict import Failed, Verdict
+from weft.kernels.launched import Launches, faulted
+from weft.places import Note
+from weft.simulator import Fault
+from weft.torch_ops import words
+from weft.torch_ops.exercise import TorchExercise
+from weft.torch_ops.tensors import results_of
+
+
+class Calls:
+    """The calls of one check, all of them under the sanitizer.
+
+    device: where its tensors are. On a GPU's machine they are there, so that the
+    learner's code does what it would do; its kernels are simulated on copies.
+    """
+
+    def __init__(self, exercise: TorchExercise) -> None:
+        self.exercise, self.written = exercise, exercise.written
+        self.name = exercise.name
+        self.launches = Launches(exercise.name)
+        self.device = "cuda" if on_gpu() else "cpu"
+
+    def results(self, inputs: list[Any], when: str) -> list[Any]:
+        """Call it once on these inputs. Raises `Failed` where it cannot go on.
+
+        Gives what it returns, and after that the inputs that it changes on purpose.
+        """
+        exercise, borrowed = self.exercise, []
+
+        def call() -> Any:
+            got, found = watched(
+                lambda: exercise.results(*inputs),
+                (),
+                exercise.spec,
+                forbidden(exercise.without),
+                exercise.lines,
+                self.written.main,
+            )
+            borrowed.append(found)
+            return got
+
+        if belongs(self.written.main, exercise.without):
+            called = f"{self.written.main.__module__}.{self.name}"
+            raise Failed(of_another(self.name, self.name, called))
+        got = results_of(self._guarded(call, when))
+        if found := borrowed[0]:
+            raise Failed(of_another(self.name, self.name, *found))
+        names = exercise.names(len(inputs))
+        changed = [v for name, v in zip(names, inputs, strict=True) if name in self.may]
+        return got + changed
+
+    @property
+    def may(self) -> tuple[str, ...]:
+        """The parameters that may be changed."""
+        return self.exercise.changes
+
+    def run(self, work: Callable[[], Any], when: str) -> Any:
+        """Run something that calls the learner's code, as a backward pass does."""
+        lines, main = self.exercise.lines, self.written.main
+        return self._guarded(lambda: counted(work, (), lines, main), when)
+
+    def _guarded(self, work: Callable[[], Any], when: str) -> Any:
+        """Run `work` under the sanitizer; give a verdict on what it raises."""
+        try:
+            with self.launches.watched(when), poisoned(), quiet():
+                return work()
+        except Endless as stopped:
+            raise endless(self.name, self.name, stopped, when) from None
+        except Fault as fault:
+            self.launches.refuse_certain()
+            raise Failed(self._of_fault(fault, when)) from None
+        except Failed:
+            raise
+        except Exception as error:
+            self.launches.refuse_certain()
+            verdict = words.raised(self.written, error)
+            raise Failed(verdict.but(when=when)) from None
+
+    def _of_fault(self, fault: Fault, when: str) -> Verdict:
+        own: list[Note] = [
+            (place, "launched here") for place, _ in self.written.raised_at(fault)
+        ]
+        if fault.kind != "launch":
+            return faulted(self.name, fault, when, own)
+        return Verdict(
+            self.name, "launch", f"{fault.message}.", fault.why, own, when=when
+        )
+
+
+def forbidden(modules: tuple[str, ...]) -> tuple[str, ...]:
+    """These modules, and where PyTorch has their functions that are written in C++."""
+    return (*modules, *(["torch._C._nn"] if "torch.nn.functional" in modules else []))
+
+
+@contextlib.contextmanager
+def poisoned() -> Iterator[None]:
+    """Fill what `torch.empty` makes with NaN, so that no old result is found there."""
+    before = torch.are_deterministic_algorithms_enabled()
+    warn_only = torch.is_deterministic_algorithms_warn_only_enabled()
+    torch.use_deterministic_algorithms(True, warn_only=True)
+    try:
+        yield
+    finally:
+        torch.use_deterministic_algorithms(before, warn_only=warn_only)
+
+
+@contextlib.contextmanager
+def quiet() -> Iterator[None]:
+    """Keep PyTorch's warnings from the learner: the verdict says what matters."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        yield
+
+
+def on_gpu() -> bool:
+    """Whether tensors can be on a GPU here, and kernels run there."""
+    return device.find().usable and torch.cuda.is_available()
+
+
+def first_line(error: BaseException) -> str:
+    """The first sentence of an error, without PyTorch's advice to its developers."""
+    text = str(error).strip().splitlines()
+    return re.sub(r"\s*\(scroll up.*", "", text[0]) if text else ""

@@ -1,0 +1,111 @@
+"""An exercise in PyTorch: what is called, on which tensors, and what has to hold."""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from weft.checking.cases import as_tuple, copies, widened
+from weft.checking.exercise import Exercise
+from weft.torch_ops.written import Written, is_module, look
+
+
+@dataclass(frozen=True, kw_only=True)
+class TorchExercise(Exercise):
+    """An operator, an autograd function, a module or a function of tensors.
+
+    inputs: `(rng, *size)` → NumPy arrays, which become tensors, and plain values.
+    spec: a function of the inputs. It gets NumPy arrays in double precision; one that
+        names `torch`, or is one of its functions, gets tensors.
+    call: `(thing, *inputs)` → results, where it is not called as `thing(*inputs)`: for
+        a class of modules, or a step that needs more than its inputs.
+    tensors: true where a plain function is checked by this room.
+    mutates: the parameters whose tensors a function changes on purpose; of an operator
+        its schema says it. They are results, after what is returned.
+    dtype: the results' dtype, such as "float16", where it is not that of the inputs.
+    gradient: false where no gradient is asked for; or `(*grads, *inputs)` → a gradient
+        per input, None for inputs that have none. By default that of the spec.
+    strided: also with inputs that are not contiguous.
+    launches: whether a kernel has to be launched.
+    full: the size for tensors on a GPU, where there is one.
+    without: modules whose functions it may not call, such as "torch.nn.functional"
+        (and with it "torch._C._nn", where those that are written in C++ are).
+    lines: how many lines of Python one call may run; see `weft.checking.step_limit`.
+    """
+
+    call: Any = None
+    tensors: bool = False
+    mutates: tuple[str, ...] = ()
+    dtype: str = ""
+    gradient: Any = True
+    strided: bool = True
+    launches: bool = False
+    full: Any = None
+    without: tuple[str, ...] = ()
+    lines: int | None = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        thing = self.written_by_learner
+        if isinstance(thing, type) and is_module(thing) and self.call is None:
+            raise ValueError(
+                f"check({self.name}, ...): a class of modules needs call="
+                "lambda cls, *inputs: ..., which makes a module and calls it"
+            )
+
+    @staticmethod
+    def title(thing: Any) -> str:
+        return look(thing).name
+
+    @cached_property
+    def written(self) -> Written:
+        """What the learner wrote, taken apart."""
+        return look(self.written_by_learner)
+
+    @cached_property
+    def changes(self) -> tuple[str, ...]:
+        """The parameters that may be changed."""
+        return self.written.mutates or self.mutates
+
+    def results(self, *inputs: Any) -> Any:
+        """Call what the learner wrote."""
+        if self.call is not None:
+            return self.call(self.written_by_learner, *inputs)
+        return self.written.call(*inputs)
+
+    def expected(self, given: tuple[Any, ...]) -> tuple[Any, ...]:
+        wide = tuple(widened(x) for x in copies(given))
+        if not of_torch(self.spec):
+            return tuple(map(np.asarray, as_tuple(self.spec(*wide))))
+        import torch
+
+        tensors = [torch.from_numpy(x) if is_array(x) else x for x in wide]
+        return tuple(x.detach().numpy() for x in as_tuple(self.spec(*tensors)))
+
+    def names(self, count: int) -> tuple[str, ...]:
+        """The names of the first parameters; numbers where they have none."""
+        known = self.written.parameters if self.call is None else ()
+        return tuple(
+            known[k] if k < len(known) else f"input {k + 1}" for k in range(count)
+        )
+
+
+def is_array(value: Any) -> bool:
+    return isinstance(value, np.ndarray)
+
+
+def of_torch(spec: Any) -> bool:
+    """Whether a spec is written with PyTorch."""
+    code = getattr(spec, "__code__", None)
+    if code is None:
+        return _is_torchs(spec) or _is_torchs(getattr(spec, "__self__", None))
+    seen = [spec, *map(spec.__globals__.get, code.co_names)]
+    seen += [cell.cell_contents for cell in spec.__closure__ or ()]
+    return any(map(_is_torchs, seen))
+
+
+def _is_torchs(value: Any) -> bool:
+    """Whether a value is PyTorch, a module of it, or something from one."""
+    names = (getattr(value, "__module__", ""), getattr(value, "__name__", ""))
+    return any(str(name).partition(".")[0] == "torch" for name in names)

@@ -1,0 +1,234 @@
+"""The fake of an operator: does it describe the tensors that really come back?"""
+
+from typing import Any
+
+import torch
+from torch._library.fake_impl import FakeImplCtx, set_ctx_getter
+from torch._library.utils import can_generate_trivial_fake_impl
+from torch._subclasses.fake_tensor import FakeTensorMode
+from torch.fx.experimental.symbolic_shapes import ShapeEnv
+
+from weft.checking.room import Facts
+from weft.checking.source import line_with, raised_at, returns
+from weft.checking.verdict import Failed, Verdict
+from weft.kernels.launched import intercepted
+from weft.torch_ops.calls import Calls, first_line, quiet
+from weft.torch_ops.exercise import TorchExercise
+from weft.torch_ops.tensors import (
+    STRIDED,
+    clones,
+    dtype_name,
+    has_strides,
+    is_tensor,
+    results_of,
+    tensors,
+    written_shape,
+)
+from weft.wording import sentence, several
+
+Seen = list[tuple[str, str]]  # shapes: the fake's, the real one
+
+CAUSES = {
+    "shape": "A fake gets the shape from its inputs, whatever they are.",
+    "dtype": "From what does the line that makes the tensor take its dtype?",
+    "device": "From what does the line that makes the tensor take its device?",
+    "strides": "torch.compile lays out memory by what the fake says.",
+}
+
+
+def run(exercise: TorchExercise, calls: Calls) -> Facts:
+    """Compare the fake with the real results, case by case. Raises `Failed`."""
+    operator, fake = exercise.written.thing, exercise.written.fake
+    if fake is None:
+        if can_generate_trivial_fake_impl(operator._opoverload):
+            return []
+        raise Failed(missing(exercise))
+    seen: Seen = []
+    for case in exercise.cases(exercise.written.seed):
+        given = tensors(case.inputs, device=calls.device)
+        compare(exercise, calls, given, case.label, seen)
+        double = tensors(case.inputs, device=calls.device, dtype=torch.float64)
+        if works(exercise, calls, double):
+            when = f"{case.label}, in float64"
+            compare(exercise, calls, double, when, seen)
+    case = exercise.case(exercise.sizes[-1])
+    given = tensors(case.inputs, layout=STRIDED, device=calls.device)
+    if exercise.strided and has_strides(given):
+        compare(exercise, calls, given, f"{case.label}, {STRIDED}", seen)
+    elsewhere(exercise, case)
+    return ["its fake gives the shape, dtype, device and strides of the results"]
+
+
+def works(exercise: TorchExercise, calls: Calls, given: list[Any]) -> bool:
+    """Whether the operator takes these inputs, of another dtype than it is made for."""
+    if all(not is_tensor(v) or v.dtype != torch.float64 for v in given):
+        return False
+    try:
+        with quiet():
+            exercise.results(*clones(given))
+    except Exception:
+        return False
+    return True
+
+
+def compare(
+    exercise: TorchExercise, calls: Calls, given: list[Any], when: str, seen: Seen
+) -> None:
+    """Compare the fake's results with the real ones. Raises `Failed`."""
+    real = results_of(exercise.results(*clones_like(given)))
+    with FakeTensorMode(shape_env=ShapeEnv()) as mode:
+        fakes = [
+            mode.from_tensor(v, static_shapes=True) if is_tensor(v) else v
+            for v in given
+        ]
+        got = described(exercise, mode, fakes, when)
+    if len(got) != len(real):
+        message = (
+            f"The fake gives {several(len(got), 'result')}, and {exercise.name} gives "
+            f"{len(real):,}."
+        )
+        raise Failed(wrong(exercise, message, "", when))
+    for number, (one, other) in enumerate(zip(got, real, strict=True)):
+        name = "" if len(real) == 1 else f" for result {number + 1}"
+        seen.append((written_shape(one.shape), written_shape(other.shape)))
+        for what, (found, wanted) in differences(one, other).items():
+            message = (
+                f"The fake gives the {what} {found}{name}, and {exercise.name} gives "
+                f"{wanted}."
+            )
+            why = CAUSES[what]
+            if what == "shape" and same_for_all(seen):
+                why = f"It gives {found} for every size. {why}"
+            raise Failed(wrong(exercise, message, why, when, what))
+
+
+def clones_like(given: list[Any]) -> list[Any]:
+    """Copies with the strides of the originals."""
+    return [
+        torch.empty_strided(v.shape, v.stride(), dtype=v.dtype, device=v.device).copy_(
+            v
+        )
+        if is_tensor(v)
+        else v
+        for v in given
+    ]
+
+
+def described(
+    exercise: TorchExercise, mode: FakeTensorMode, fakes: list[Any], when: str
+) -> list[Any]:
+    """What the fake returns. Raises `Failed` where it raises, or gives no tensors."""
+    fake, operator = exercise.written.fake, exercise.written.thing._opoverload
+    context: Any = FakeImplCtx
+    try:
+        with (
+            quiet(),
+            intercepted(refuse_launch),
+            set_ctx_getter(lambda: context(mode, operator)),
+        ):
+            got = results_of(fake(*fakes))
+    except Exception as error:
+        raise Failed(raised(exercise, error).but(when=when)) from None
+    odd = next((r for r in got if not is_tensor(r)), None)
+    if not got or odd is not None:
+        said = "nothing" if odd is None else f"a {type(odd).__name__}"
+        message = f"The fake returns {said}, and a tensor is wanted."
+        why = "torch.compile knows no more of a result than what the fake returns."
+        raise Failed(wrong(exercise, message, why, when))
+    return got
+
+
+class LaunchedByFake(Exception):
+    """Ends a fake that launches a kernel."""
+
+
+def refuse_launch(kernel: Any, config: Any, args: tuple[Any, ...]) -> None:
+    raise LaunchedByFake
+
+
+def raised(exercise: TorchExercise, error: Exception) -> Verdict:
+    """The verdict on a fake that raises: most ask for what a fake tensor lacks."""
+    name, text, fake = type(error).__name__, first_line(error), exercise.written.fake
+    message = ""
+    if isinstance(error, LaunchedByFake):
+        message = "The fake launches a kernel."
+    elif "DataDependent" in name or "GuardOnData" in name:
+        message = "The fake asks for the value of an element."
+    elif "numpy" in text or "data pointer" in text:
+        message = "The fake asks for the memory of a tensor."
+    if message:
+        headline = "the fake asks for data"
+        why = "What it gets has a shape, a dtype, strides and a device, and no data."
+    else:
+        headline = "the fake raises an error"
+        message = f"{name}: {sentence(text)}"
+        why = "A fake gets the arguments of the operator."
+    places = raised_at(error, fake) or line_with(fake, "def ")
+    return Verdict(exercise.name, "fake", message, why, places[:1], headline=headline)
+
+
+def differences(fake: Any, real: Any) -> dict[str, tuple[str, str]]:
+    """In what a fake tensor differs from the real one: the first is told."""
+    found: dict[str, tuple[str, str]] = {}
+    if any(isinstance(size, torch.SymInt) for size in fake.shape):
+        pass  # a size that depends on the data
+    elif tuple(fake.shape) != tuple(real.shape):
+        found["shape"] = written_shape(fake.shape), written_shape(real.shape)
+    elif fake.dtype != real.dtype:
+        found["dtype"] = dtype_name(fake.dtype), dtype_name(real.dtype)
+    elif fake.device.type != real.device.type:
+        found["device"] = str(fake.device), str(real.device)
+    elif real.numel() and fake.stride() != real.stride():
+        found["strides"] = written_shape(fake.stride()), written_shape(real.stride())
+    return found
+
+
+def same_for_all(seen: Seen) -> bool:
+    """Whether the fake gave one shape where the real results had several."""
+    return len({fake for fake, _ in seen}) == 1 < len({real for _, real in seen})
+
+
+def elsewhere(exercise: TorchExercise, case: Any) -> None:
+    """Give the fake tensors on a GPU, which no machine needs to have for it."""
+    given = tensors(case.inputs)
+    if not any(map(is_tensor, given)):
+        return
+    with FakeTensorMode(shape_env=ShapeEnv()) as mode:
+        fakes = [
+            torch.empty(v.shape, dtype=v.dtype, device="cuda") if is_tensor(v) else v
+            for v in given
+        ]
+        got = described(exercise, mode, fakes, "tensors on a GPU")
+    odd = next((r for r in got if r.device.type != "cuda"), None)
+    if odd is not None:
+        message = f"For tensors on a GPU the fake gives one on the {odd.device}."
+        why = CAUSES["device"]
+        raise Failed(wrong(exercise, message, why, "tensors on a GPU", "device"))
+
+
+def missing(exercise: TorchExercise) -> Verdict:
+    return Verdict(
+        exercise.name,
+        "fake",
+        f"{exercise.name} has no fake.",
+        "torch.compile never runs the kernel to find out what comes back: it asks the "
+        "fake for the shape, dtype and device. Is it registered in a cell of its own? "
+        "Running the operator's cell again made a new operator, without it.",
+        line_with(exercise.written.forward, "def "),
+        headline="no fake is registered",
+    )
+
+
+def wrong(
+    exercise: TorchExercise, message: str, why: str, when: str, what: str = ""
+) -> Verdict:
+    """The verdict on a fake that describes something else."""
+    headline = f"the fake gives another {what}" if what in ("shape", "dtype") else ""
+    if what == "device":
+        headline = "the fake is on another device"
+    elif what == "strides":
+        headline = "the fake gives other strides"
+    places = returns(exercise.written.fake)
+    return Verdict(
+        exercise.name, "fake", message, why, places, when=when, headline=headline
+    )

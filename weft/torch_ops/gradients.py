@@ -1,0 +1,396 @@
+"""The gradient: a backward is right where it gives what the spec's gradient gives.
+
+`torch.autograd.gradcheck` comes last, where the kernels can compute in float64.
+"""
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import torch
+
+from weft.checking.cases import Case
+from weft.checking.compare import Difference, close, difference
+from weft.checking.room import Facts
+from weft.checking.source import line_with, returns
+from weft.checking.verdict import Failed, Verdict
+from weft.torch_ops import pytorch_tests
+from weft.torch_ops.calls import Calls
+from weft.torch_ops.exercise import TorchExercise, is_array
+from weft.torch_ops.spec_gradient import wanted
+from weft.torch_ops.tensors import (
+    DENSE,
+    STRIDED,
+    Tensor,
+    array,
+    clones,
+    differentiable,
+    equal,
+    has_strides,
+    is_tensor,
+    tensors,
+    written_shape,
+)
+from weft.torch_ops.written import FUNCTION, OPERATOR
+from weft.wording import several
+
+MOST = 2048  # elements of the inputs of a case: the spec is differentiated in steps
+
+
+def run(exercise: TorchExercise, calls: Calls) -> Facts:
+    """Compare the gradients, in every way in which autograd asks. Raises `Failed`."""
+    written = exercise.written
+    if written.kind in (OPERATOR, FUNCTION) and written.backward is None:
+        raise Failed(no_backward(exercise))
+    chosen = cases(exercise)
+    for number, case in enumerate(chosen):
+        first = Pass.begin(exercise, calls, case)
+        if first is None:
+            return []
+        first.alone_or_not()
+        if number == 0:
+            first.twice()
+            first.expanded()
+            first.strided()
+            first.one_input_at_a_time()
+        calls.launches.refuse()
+    if chosen:
+        pytorch_tests.gradcheck(exercise, calls, chosen[0])
+    return [f"the gradient is right on {several(len(chosen), 'size')}"]
+
+
+def cases(exercise: TorchExercise) -> list[Case]:
+    """Up to three: a small one with several elements, the smallest, the unseen."""
+    found: list[tuple[int, int, Case]] = []
+    for case in exercise.cases(exercise.written.seed):
+        sizes = [v.size for v in case.inputs if is_array(v) and v.dtype.kind == "f"]
+        if sizes and min(sizes) > 0 and sum(sizes) <= MOST:
+            found.append((sum(sizes), len(found), case))
+    listed = [case for _, _, case in sorted(found) if case.listed]
+    unseen = [case for _, _, case in found if not case.listed]
+    return [*listed[1:2], *listed[:1], *unseen]
+
+
+@dataclass(frozen=True)
+class Pass:
+    """One forward pass whose graph is kept, and the gradients that come back into it.
+
+    grads: the incoming ones, one per result. aims: what each input's gradient should
+    be; None for an input that has none.
+    """
+
+    exercise: TorchExercise
+    calls: Calls
+    case: Case
+    when: str
+    inputs: list[Any]
+    results: list[Tensor]
+    grads: list[Tensor]
+    aims: list[Any]
+
+    @staticmethod
+    def begin(
+        exercise: TorchExercise, calls: Calls, case: Case, layout: str = DENSE
+    ) -> "Pass | None":
+        """Run forward. None where no input has a gradient. Raises `Failed`."""
+        when = ", ".join(filter(None, (case.label, layout)))
+        inputs = tensors(case.inputs, layout=layout, device=calls.device, grad=True)
+        if not differentiable(inputs):
+            return None
+        results = forward(exercise, calls, inputs, when)
+        grads = [incoming(r, 1) for r in results]
+        aims = wanted(exercise, case, [array(g) for g in grads])
+        return Pass(exercise, calls, case, when, inputs, results, grads, aims)
+
+    def alone_or_not(self) -> None:
+        """Another call comes in between: the state of each has to be its own."""
+        other = self.exercise.case(self.case.size, seed=7)
+        given = tensors(other.inputs, device=self.calls.device, grad=True)
+        forward(self.exercise, self.calls, given, self.when)
+        got = self.backward(self.grads)
+        if not self.wrong(got, self.aims):
+            return
+        again = Pass.begin(self.exercise, self.calls, self.case)
+        if again is not None and not self.wrong(again.backward(self.grads), self.aims):
+            raise self.failed(
+                "The gradient is wrong when the function was called once more before "
+                "its backward.",
+                "A network calls a function many times before the first backward. "
+                "Where is what this call needs kept, and what does the next call do "
+                "to it?",
+                "the calls share what they keep",
+            )
+        self.explain(got)
+
+    def twice(self) -> None:
+        """A second backward through the same graph, with another gradient."""
+        grads = [incoming(r, 2) for r in self.results]
+        aims = wanted(self.exercise, self.case, [array(g) for g in grads])
+        if self.wrong(self.backward(grads), aims):
+            raise self.failed(
+                "A second backward through the same graph gives another gradient than "
+                "the first would have.",
+                "With `retain_graph=True` the saved tensors are used again. Which line "
+                "writes into one of them?",
+                "what was saved has been changed",
+            )
+
+    def expanded(self) -> None:
+        """The gradient that `result.sum()` sends: one number, with strides of zero."""
+        ones = [
+            torch.ones((), dtype=r.dtype, device=r.device).expand(r.shape)
+            for r in self.results
+        ]
+        aims = wanted(self.exercise, self.case, [array(g) for g in ones])
+        why = (
+            "After `.sum()` the incoming gradient is one number in memory, with the "
+            "shape of the result and strides of zero. What does the backward assume "
+            "about its memory?"
+        )
+        try:
+            got = self.backward(ones)
+        except Failed as failed:
+            verdict = failed.verdict
+            if verdict.kind != "exception":
+                raise
+            raise Failed(
+                verdict.but(kind="gradient", why=why, headline="not after `.sum()`")
+            ) from None
+        if self.wrong(got, aims):
+            headline = "not after `.sum()`"
+            raise self.failed("The gradient of `result.sum()` is wrong.", why, headline)
+
+    def strided(self) -> None:
+        """The gradient on strided inputs, which came out right on dense ones."""
+        if not self.exercise.strided:
+            return
+        again = Pass.begin(self.exercise, self.calls, self.case, STRIDED)
+        if again is None or not has_strides(again.inputs):
+            return
+        try:
+            found = again.wrong(again.backward(again.grads), again.aims)
+        except Failed as failed:
+            if failed.verdict.kind != "exception":
+                raise
+            raise Failed(failed.verdict.but(kind="strides")) from None
+        if found:
+            name, difference = found
+            raise Failed(
+                self.verdict(
+                    difference.sentence(f"the gradient of {name}"),
+                    "On the same numbers, contiguous, it is right. Which line of the "
+                    "backward assumes an order in memory?",
+                    "",
+                ).but(kind="strides", when=again.when)
+            )
+
+    def one_input_at_a_time(self) -> None:
+        """Only one of the inputs requires a gradient, as a frozen weight has none."""
+        positions = differentiable(self.inputs)
+        if len(positions) < 2 or not all(self.aims[k] is not None for k in positions):
+            return
+        for k in positions:
+            inputs = clones(self.inputs)
+            inputs[k].requires_grad_(True)
+            results = forward(self.exercise, self.calls, inputs, self.when)
+            again = replace(self, inputs=inputs, results=results)
+            got = again.backward(self.grads)
+            only = [aim if n == k else None for n, aim in enumerate(self.aims)]
+            if found := again.wrong(got, only):
+                name, wrong = found
+                raise self.failed(
+                    f"With {name} the only input that requires a gradient, "
+                    f"{wrong.sentence(f'the gradient of {name}')}",
+                    "With gradients asked for all inputs it is right. What does the "
+                    "backward do with the gradients that nobody asked for?",
+                )
+
+    def backward(self, grads: list[Tensor]) -> list[Any]:
+        """Send gradients back, and keep the graph. Raises `Failed`.
+
+        Gives one entry per input: None where it requires no gradient.
+        """
+        positions = differentiable(self.inputs)
+        asked = [self.inputs[k] for k in positions]
+        pairs = [
+            (result, grad)
+            for result, grad in zip(self.results, grads, strict=True)
+            if result.requires_grad
+        ]
+        sent = [grad for _, grad in pairs]
+        before = clones([*sent, *self.inputs])
+
+        def back() -> Any:
+            return torch.autograd.grad(
+                [result for result, _ in pairs],
+                asked,
+                sent,
+                retain_graph=True,
+                allow_unused=True,
+            )
+
+        got: list[Any] = [None] * len(self.inputs)
+        for k, grad in zip(positions, self.calls.run(back, self.when), strict=True):
+            got[k] = grad
+        self.calls.launches.refuse_certain()
+        self.unchanged(before, [*sent, *self.inputs])
+        self.complete(got)
+        return got
+
+    def unchanged(self, before: list[Any], now: list[Any]) -> None:
+        """Raise `Failed` where the backward has written into what it was given."""
+        names = self.exercise.names(len(self.inputs))
+        ours = [f"incoming gradient {k + 1}" for k in range(len(now) - len(names))]
+        if len(ours) == 1:
+            ours = ["the incoming gradient"]
+        for name, one, other in zip([*ours, *names], before, now, strict=True):
+            if is_tensor(other) and not equal(one, other.detach()):
+                raise self.failed(
+                    f"The backward of {self.exercise.name} writes into {name}.",
+                    "Other functions of the graph still read it. A gradient needs "
+                    "memory of its own.",
+                    "the backward changes what it was given",
+                    places=[],
+                )
+
+    def complete(self, got: list[Any]) -> None:
+        """Raise `Failed` where a gradient is missing, or has another shape."""
+        names = self.exercise.names(len(self.inputs))
+        for k in differentiable(self.inputs):
+            if self.aims[k] is None:
+                continue
+            if got[k] is None and np.any(self.aims[k]):
+                raise self.failed(
+                    f"Input {names[k]} gets no gradient: None comes back for it.",
+                    f"A change of {names[k]} changes the result, so its gradient is "
+                    "not zero.",
+                    "a gradient is missing",
+                )
+            if got[k] is not None and got[k].shape != self.inputs[k].shape:
+                raise self.failed(
+                    f"The gradient of {names[k]} has the shape "
+                    f"{written_shape(got[k].shape)}, and {names[k]} has "
+                    f"{written_shape(self.inputs[k].shape)}.",
+                    "A gradient says how the result changes with each element.",
+                    "a gradient of another shape",
+                )
+
+    def wrong(self, got: list[Any], aims: list[Any]) -> tuple[str, Difference] | None:
+        """The first wrong gradient: of which input, and how. None if all are right."""
+        names = self.exercise.names(len(self.inputs))
+        for name, found, aim in zip(names, got, aims, strict=True):
+            if found is None or aim is None:
+                continue
+            differs = difference(array(found), aim, self.exercise.tolerance)
+            if differs is not None:
+                return name, differs
+        return None
+
+    def explain(self, got: list[Any]) -> None:
+        """Say how the gradients are wrong. Raises `Failed`."""
+        found = self.wrong(got, self.aims)
+        assert found is not None
+        name, differs = found
+        ones = [np.ones(r.shape) for r in self.results]
+        local = wanted(self.exercise, self.case, ones)
+        why = differs.hint
+        headline = ""
+        if matches(got, local, self.exercise.tolerance):
+            headline = "the incoming gradient has no part in it"
+            why = (
+                "This is the derivative of the function itself. What comes back says "
+                "how the loss changes with each element of the result: where does it "
+                "enter?"
+            )
+        elif np.isnan(differs.got):
+            why = "That NaN is what the check puts into new memory: follow one element."
+        raise self.failed(differs.sentence(f"the gradient of {name}"), why, headline)
+
+    def failed(
+        self, message: str, why: str = "", headline: str = "", **more: Any
+    ) -> Failed:
+        return Failed(self.verdict(message, why, headline, **more))
+
+    def verdict(self, message: str, why: str, headline: str, **more: Any) -> Verdict:
+        written = self.exercise.written
+        given = {"places": returns(written.backward or written.main)} | more
+        text = message[:1].upper() + message[1:]
+        return Verdict(
+            self.exercise.name,
+            "gradient",
+            text,
+            why,
+            when=self.when,
+            headline=headline,
+            **given,
+        )
+
+
+def forward(
+    exercise: TorchExercise, calls: Calls, inputs: list[Any], when: str
+) -> list[Tensor]:
+    """Run forward with tensors that require a gradient. Raises `Failed`."""
+    results = calls.results(inputs, when)
+    calls.launches.refuse_certain()
+    if not any(is_tensor(r) and r.requires_grad for r in results):
+        raise Failed(no_graph(exercise, when))
+    return results
+
+
+def incoming(result: Tensor, seed: int) -> Tensor:
+    """A gradient for a result: random, so that no factor goes unnoticed."""
+    generator = np.random.default_rng([seed, result.numel()])
+    values = 0.5 + generator.random(tuple(result.shape))
+    return torch.from_numpy(values).to(result.device, result.dtype)
+
+
+def matches(got: list[Any], aims: list[Any], tolerance: float) -> bool:
+    """Whether all gradients are these."""
+    pairs = [(g, a) for g, a in zip(got, aims, strict=True) if g is not None]
+    return all(
+        a is not None and bool(close(array(g), a, tolerance).all()) for g, a in pairs
+    )
+
+
+# Verdicts
+
+
+def no_backward(exercise: TorchExercise) -> Verdict:
+    written = exercise.written
+    if written.kind == FUNCTION:
+        message = f"{exercise.name} has no backward."
+        why = "`apply` records the call; what is run when a gradient comes back?"
+    else:
+        message = f"No backward is registered for {exercise.name}."
+        why = (
+            "PyTorch does not look into an operator, so it cannot derive one. Is it "
+            "registered in a cell of its own? Running the operator's cell again made a "
+            "new operator, without it."
+        )
+    places = line_with(written.forward, "def ")
+    headline = "no backward is registered" if written.kind == OPERATOR else ""
+    return Verdict(exercise.name, "autograd", message, why, places, headline=headline)
+
+
+def no_graph(exercise: TorchExercise, when: str) -> Verdict:
+    """The verdict on results that autograd knows nothing of."""
+    main = exercise.written.main
+    direct = line_with(main, r".*\.forward\(")
+    if direct:
+        message = (
+            f"The result of {exercise.name} requires no gradient: `forward` is called "
+            "directly."
+        )
+        why = (
+            "Called like that it is an ordinary function, and autograd does not hear "
+            "of it. Which method of an autograd function records the call?"
+        )
+    else:
+        message = f"The result of {exercise.name} requires no gradient."
+        why = (
+            "Autograd knows operations that it has recorded: not a kernel's, nor what "
+            "goes through `detach`, NumPy or `torch.no_grad`."
+        )
+    return Verdict(
+        exercise.name, "autograd", message, why, direct or returns(main), when=when
+    )

@@ -1,0 +1,73 @@
+"""The room of PyTorch: which things it takes, and in which stages it judges them."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from weft.checking.limits import TORCH
+from weft.checking.room import Facts
+from weft.checking.source import begin
+from weft.checking.verdict import Failed
+from weft.torch_ops.exercise import TorchExercise
+from weft.torch_ops.written import (
+    FUNCTION,
+    OPERATOR,
+    is_autograd_function,
+    is_module,
+    is_operator,
+    look,
+)
+
+
+class TorchOps:
+    """Checks operators, autograd functions, modules and functions of tensors."""
+
+    what = TORCH
+    exercise = TorchExercise
+
+    def takes(self, thing: Any, asked: Mapping[str, Any]) -> bool:
+        if is_operator(thing) or is_module(thing) or asked.get("tensors"):
+            return True
+        return is_autograd_function(thing) or look(thing).kind == FUNCTION
+
+    def stages(self, exercise: TorchExercise) -> Iterator[Facts]:
+        """Values, then the fake, the gradient, the graph, and the GPU."""
+        try:
+            yield from judged(exercise)
+        except Failed:
+            if exercise.written.has_stub:
+                raise Failed(begin(exercise.name)) from None
+            raise
+
+
+ROOM = TorchOps()
+
+
+def judged(exercise: TorchExercise) -> Iterator[Facts]:
+    """Judge stage by stage. PyTorch is imported here, and no earlier."""
+    from weft.torch_ops import (
+        fakes,
+        full_size,
+        gradients,
+        graphs,
+        pytorch_tests,
+        registration,
+        values,
+    )
+    from weft.torch_ops.calls import Calls, on_gpu
+
+    is_op = exercise.written.kind == OPERATOR
+    if is_op:
+        registration.current(exercise.written)
+    calls = Calls(exercise)
+    yield values.run(exercise, calls)
+    if is_op:
+        yield fakes.run(exercise, calls)
+    if exercise.gradient is not False:
+        yield gradients.run(exercise, calls)
+    if is_op:
+        yield pytorch_tests.opcheck(exercise, calls)
+    if "graph_breaks" in exercise.limits:
+        yield graphs.run(exercise, calls)
+    if exercise.full is not None and on_gpu():
+        yield full_size.run(exercise, calls)
+    yield calls.launches.facts()

@@ -1,0 +1,113 @@
+"""Tensors for a call, and what can be said of those that come back."""
+
+from typing import Any
+
+import numpy as np
+import torch
+
+from weft.checking.trees import as_array
+from weft.torch_ops.exercise import is_array
+
+Tensor = torch.Tensor
+
+DENSE, STRIDED = "", "with strided inputs"
+
+
+def tensors(
+    inputs: tuple[Any, ...],
+    *,
+    layout: str = DENSE,
+    device: str = "cpu",
+    grad: bool = False,
+    dtype: torch.dtype | None = None,
+) -> list[Any]:
+    """The inputs of a case as tensors; plain values stay as they are.
+
+    layout: STRIDED for the same numbers in another order in memory. grad: the
+    floating-point ones require a gradient. dtype: of the floating-point ones.
+    """
+    made = []
+    for value in inputs:
+        if not is_array(value):
+            made.append(value)
+            continue
+        tensor = torch.from_numpy(value.copy()).to(device)
+        if dtype is not None and tensor.is_floating_point():
+            tensor = tensor.to(dtype)
+        if layout == STRIDED:
+            tensor = strided(tensor)
+        made.append(tensor.requires_grad_(grad and tensor.is_floating_point()))
+    return made
+
+
+def strided(tensor: Tensor) -> Tensor:
+    """The same numbers in memory that is not contiguous.
+
+    A matrix is laid out by columns; a vector is every second element of a longer one.
+    """
+    if tensor.ndim == 0:
+        return tensor
+    if tensor.ndim > 1:
+        return tensor.transpose(0, -1).contiguous().transpose(0, -1)
+    between = float("nan") if tensor.is_floating_point() else 0
+    longer = torch.full((2 * len(tensor),), between, dtype=tensor.dtype)
+    longer = longer.to(tensor.device)
+    longer[::2] = tensor
+    return longer[::2]
+
+
+def has_strides(values: list[Any]) -> bool:
+    """Whether one of them is not contiguous."""
+    return any(is_tensor(v) and not v.is_contiguous() for v in values)
+
+
+def is_tensor(value: Any) -> bool:
+    return isinstance(value, Tensor)
+
+
+def differentiable(values: list[Any]) -> list[int]:
+    """The positions of the tensors that require a gradient."""
+    return [k for k, v in enumerate(values) if is_tensor(v) and v.requires_grad]
+
+
+def clones(values: list[Any]) -> list[Any]:
+    return [v.detach().clone() if is_tensor(v) else v for v in values]
+
+
+def equal(one: Tensor, other: Tensor) -> bool:
+    """Whether two tensors hold the same; a NaN is the same as another."""
+    if one.shape != other.shape:
+        return False
+    equal_nan = one.is_floating_point() or one.is_complex()
+    return bool(torch.isclose(one, other, rtol=0, atol=0, equal_nan=equal_nan).all())
+
+
+def share(one: Tensor, other: Tensor) -> bool:
+    """Whether two tensors lie in the same memory."""
+    if not one.numel() or not other.numel():
+        return False
+    storage = one.untyped_storage().data_ptr()
+    return storage != 0 and storage == other.untyped_storage().data_ptr()
+
+
+def array(tensor: Tensor) -> np.ndarray[Any, Any]:
+    """The values of a tensor, on the host."""
+    found: np.ndarray[Any, Any] = as_array(tensor)
+    return found
+
+
+def dtype_name(dtype: torch.dtype) -> str:
+    return str(dtype).removeprefix("torch.")
+
+
+def written_shape(shape: Any) -> str:
+    """'(3, 4)', also where a size is a symbol."""
+    parts = ", ".join(map(str, shape))
+    return f"({parts}{',' * (len(shape) == 1)})"
+
+
+def results_of(result: Any) -> list[Any]:
+    """What a call returned, as a list: nothing, one tensor or several."""
+    if result is None:
+        return []
+    return list(result) if isinstance(result, tuple | list) else [result]

@@ -1,0 +1,251 @@
+"""The first stage: the results on several sizes, and what a call does to its inputs."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+
+from weft.checking.compare import difference
+from weft.checking.room import Facts
+from weft.checking.source import returns
+from weft.checking.verdict import Failed, Verdict
+from weft.torch_ops.calls import Calls
+from weft.torch_ops.exercise import TorchExercise
+from weft.torch_ops.mutation import unchanged
+from weft.torch_ops.tensors import (
+    DENSE,
+    STRIDED,
+    Tensor,
+    array,
+    clones,
+    dtype_name,
+    has_strides,
+    is_tensor,
+    share,
+    tensors,
+    written_shape,
+)
+from weft.torch_ops.written import OPERATOR
+from weft.wording import several
+
+VALUES = ("wrong-value", "unwritten", "exception", "shape", "alias")
+
+
+@dataclass(frozen=True)
+class Call:
+    """One call: its case, its inputs before and after it, and the results."""
+
+    exercise: TorchExercise
+    case: Any
+    when: str
+    before: list[Any]
+    inputs: list[Any]
+    results: list[Any]
+
+    @property
+    def name(self) -> str:
+        return self.exercise.name
+
+    def failed(self, kind: str, message: str, why: str = "", **more: Any) -> Failed:
+        """Refuse it, on the line that returns."""
+        given = {"places": returns(self.exercise.written.main), "when": self.when}
+        return Failed(Verdict(self.name, kind, message, why, **(given | more)))
+
+
+def run(exercise: TorchExercise, calls: Calls) -> Facts:
+    """Call it on every case, then on strided inputs. Raises `Failed`."""
+    count, last = 0, None
+    for case in exercise.cases(exercise.written.seed):
+        one(exercise, calls, case)
+        count += 1
+        last = case if case.listed and has_strides(inputs_of(calls, case)) else last
+    if exercise.launches and not calls.launches.count:
+        raise Failed(no_kernel(exercise))
+    facts = [f"right on {several(count, 'size')}"]
+    if exercise.strided and last is not None:
+        with_strides(exercise, calls, last)
+        facts = [f"right on {several(count, 'size')}, and on a strided input"]
+    return facts
+
+
+def inputs_of(calls: Calls, case: Any) -> list[Any]:
+    return tensors(case.inputs, layout=STRIDED, device=calls.device)
+
+
+def with_strides(exercise: TorchExercise, calls: Calls, case: Any) -> None:
+    """Call it on strided inputs, after dense ones came out right. Raises `Failed`."""
+    try:
+        one(exercise, calls, case, STRIDED)
+    except Failed as failed:
+        verdict = failed.verdict
+        if verdict.kind not in VALUES:
+            raise
+        places = verdict.places or returns(exercise.written.main)
+        why = verdict.why if verdict.kind == "exception" else ""
+        raise Failed(
+            verdict.but(
+                kind="strides",
+                headline="",
+                places=places,
+                why=why
+                or "The same numbers come out right when they follow each other in "
+                "memory. A caller may pass a transposed matrix or every second "
+                "element: which line assumes an order in memory, of an input or of "
+                "the result?",
+            )
+        ) from None
+
+
+def one(
+    exercise: TorchExercise, calls: Calls, case: Any, layout: str = DENSE
+) -> list[Any]:
+    """Call it once and look at all that the call leaves. Raises `Failed`."""
+    when = ", ".join(filter(None, (case.label, layout)))
+    inputs = tensors(case.inputs, layout=layout, device=calls.device)
+    before = clones(inputs)
+    results = calls.results(inputs, when)
+    call = Call(exercise, case, when, before, inputs, results)
+    calls.launches.refuse_certain()
+    unchanged(exercise, before, inputs, when)
+    given_back(call)
+    alone(call)
+    right(call)
+    calls.launches.refuse()
+    return results
+
+
+def given_back(call: Call) -> None:
+    """Raise `Failed` unless as many tensors come back as the spec gives."""
+    wanted = len(call.case.expected)
+    if not call.results:
+        message = f"{call.name} returns nothing."
+        why = "A function gives its result back with `return`."
+        raise call.failed("wrong-value", message, why, places=[])
+    odd = next((r for r in call.results if not is_tensor(r)), None)
+    if odd is not None or any(r is None for r in call.results):
+        said = "None" if odd is None else f"a {type(odd).__name__}"
+        raise call.failed(
+            "wrong-value",
+            f"{call.name} returns {said}, and a tensor is wanted.",
+            headline="the result is no tensor",
+        )
+    if len(call.results) != wanted:
+        message = (
+            f"{call.name} gives {several(len(call.results), 'result')}, and "
+            f"{wanted:,} should come."
+        )
+        raise call.failed("shape", message)
+
+
+def alone(call: Call) -> None:
+    """Raise `Failed` where a result lies in the memory of an input."""
+    if call.exercise.written.kind != OPERATOR and call.exercise.changes:
+        return
+    names = call.exercise.names(len(call.inputs))
+    new = call.results[: len(call.results) - len(call.exercise.changes)]
+    for result in new:
+        for name, given in zip(names, call.inputs, strict=True):
+            if is_tensor(given) and share(result, given):
+                raise call.failed(
+                    "alias",
+                    f"{call.name} returns {name}, or a view of it.",
+                    "A caller who changes the result would change the input as well. "
+                    "The results need memory of their own.",
+                )
+
+
+def right(call: Call) -> None:
+    """Compare each result with what the spec gives. Raises `Failed`."""
+    names = result_names(len(call.results))
+    for name, got, wanted in zip(names, call.results, call.case.expected, strict=True):
+        compare(call, name, got, wanted)
+
+
+def result_names(count: int) -> list[str]:
+    return ["result"] if count == 1 else [f"result {k + 1}" for k in range(count)]
+
+
+def compare(call: Call, name: str, got: Tensor, wanted: np.ndarray[Any, Any]) -> None:
+    """Compare one result: shape, dtype, values. Raises `Failed`."""
+    if tuple(got.shape) != wanted.shape:
+        message = (
+            f"The {name} of {call.name} has the shape {written_shape(got.shape)}, and "
+            f"{written_shape(wanted.shape)} is wanted."
+        )
+        raise call.failed("shape", message)
+    aim = wanted_dtype(call, wanted)
+    found = array(got)
+    wrong = difference(found, wanted, call.exercise.tolerance)
+    if wrong is None and (aim is None or got.dtype == aim):
+        return
+    if wrong is not None and not (aim and got.dtype != aim and is_whole(got, aim)):
+        if found.dtype.kind == "f" and is_blank(wrong.got):
+            raise never_written(call, name, found, wrong.index)
+        raise call.failed("wrong-value", wrong.sentence(name), wrong.hint)
+    assert aim is not None
+    wide = got.dtype == torch.float64
+    why = (
+        "float64 takes twice the memory, and on most GPUs far more time. Which line "
+        "makes the result, and from what does it take its dtype?"
+        if wide
+        else "From what does the line that makes the result take its dtype?"
+    )
+    raise call.failed(
+        "dtype",
+        f"The {name} of {call.name} is {dtype_name(got.dtype)}, and "
+        f"{dtype_name(aim)} is wanted.",
+        why,
+    )
+
+
+def is_whole(got: Tensor, aim: torch.dtype) -> bool:
+    """Whether integers came where other numbers are wanted: then that is the reason."""
+    return not got.is_floating_point() and aim.is_floating_point
+
+
+def is_blank(value: Any) -> bool:
+    """Whether it is the NaN of `poisoned`; one that x86 computes has a sign."""
+    return bool(np.isnan(value) and not np.signbit(value))
+
+
+def never_written(
+    call: Call, name: str, found: np.ndarray[Any, Any], index: tuple[int, ...]
+) -> Failed:
+    """The verdict on an element that still is what `torch.empty` left there."""
+    empty = int(np.isnan(found).sum())
+    at = f"{name}[{', '.join(map(str, index))}]" if index else name
+    others = f", nor do {empty - 1:,} others of {found.size:,}" if empty > 1 else ""
+    return call.failed(
+        "unwritten",
+        f"{at} never gets a value{others}: it is NaN, which the "
+        "check puts into new memory.",
+        "Follow one element: which thread should write it, and into which tensor?",
+        places=[],
+    )
+
+
+def wanted_dtype(call: Call, wanted: np.ndarray[Any, Any]) -> torch.dtype | None:
+    """The dtype that a result should have: that of the inputs, unless said."""
+    if call.exercise.dtype:
+        found: torch.dtype = getattr(torch, call.exercise.dtype)
+        return found
+    floats = [v.dtype for v in call.before if is_tensor(v) and v.is_floating_point()]
+    if wanted.dtype.kind != "f" or not floats:
+        return None
+    widest: torch.dtype = floats[0]
+    for dtype in floats[1:]:
+        widest = torch.promote_types(widest, dtype)
+    return widest
+
+
+def no_kernel(exercise: TorchExercise) -> Verdict:
+    return Verdict(
+        exercise.name,
+        "library",
+        f"{exercise.name} launches no kernel.",
+        "The numbers are right, but PyTorch has computed them. This exercise asks for "
+        "a kernel of yours.",
+        returns(exercise.written.main),
+        headline="no kernel is launched",
+    )
