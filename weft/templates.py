@@ -19,10 +19,10 @@ import types
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-import numba
 from numba import cuda
 
-from weft.simulator.language.binding import python_function
+from weft import backend
+from weft.code_objects import global_names, with_globals
 
 __all__ = ["specialise", "written_out"]
 
@@ -42,7 +42,7 @@ def specialise(
     max_registers: of a thread, as for `cuda.jit`. Raises ValueError for a constant
     whose name none of the functions could use, as it has no value now.
     """
-    function = python_function(kernel)
+    function = backend.python_function(kernel)
     if function is None:
         raise ValueError(f"{kernel!r} is no kernel; @cuda.jit makes one")
     unknown = sorted(constants.keys() - function.__globals__.keys())
@@ -61,28 +61,14 @@ def _specialised(
 ) -> types.FunctionType:
     """Return the function with constants filled in, and so what it calls."""
     scope = function.__globals__ | constants
-    names = _names(function.__code__)
-    for name in names & scope.keys():
-        inner = python_function(scope[name])
+    for name in global_names(function.__code__) & scope.keys():
+        inner = backend.python_function(scope[name])
         if inner is not None:
             made = _specialised(inner, unroll, constants)
             scope[name] = _jit(device=True, forceinline=True)(made)
-    config: Any = numba.config
-    if unroll & set(function.__code__.co_varnames) and not config.ENABLE_CUDASIM:
+    if unroll & set(function.__code__.co_varnames) and not backend.simulating():
         return written_out(function, unroll, scope)
-    return types.FunctionType(
-        function.__code__,
-        scope,
-        function.__name__,
-        function.__defaults__,
-        function.__closure__,
-    )
-
-
-def _names(code: types.CodeType) -> set[str]:
-    """The global names that a function or one inside it uses."""
-    inner = (c for c in code.co_consts if isinstance(c, types.CodeType))
-    return set(code.co_names).union(*(_names(c) for c in inner))
+    return with_globals(function, scope)
 
 
 def written_out(

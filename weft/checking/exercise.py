@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from weft.simulator.language.binding import python_function
+from weft.backend import python_function
 
 Arrays = tuple[Any, ...]
 SEED = 20_26

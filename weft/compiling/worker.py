@@ -68,10 +68,8 @@ class Compiler:
         sys.modules["weft"] = package
         self.cuda: Any = importlib.import_module("numba.cuda")
         self.numba: Any = importlib.import_module("numba")
-        # Overloads such as `max` ask the current device for its capability.
-        dispatcher: Any = importlib.import_module("numba.cuda.dispatcher")
-        self._device = types.SimpleNamespace(compute_capability=OLDEST)
-        dispatcher.get_current_device = lambda: self._device
+        backend: Any = importlib.import_module("weft.backend")
+        self._device = backend.pretend_device(OLDEST)
         self.capabilities = self._choose()
 
     def _choose(self) -> list[tuple[int, int]]:

@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
+from weft import backend
 from weft.places import Place
 from weft.simulator.faults import Fault, kind_of
-from weft.simulator.language.binding import python_function
 from weft.simulator.limits import configuration
 from weft.simulator.running.scheduler import Run
 from weft.simulator.trace.called_run import CalledRun
@@ -49,12 +49,12 @@ def simulate(
 
     Raises `Fault`, or `LaunchError` for a configuration that no GPU accepts.
     """
-    fn = kernel if isinstance(kernel, FunctionType) else python_function(kernel)
+    fn = kernel if isinstance(kernel, FunctionType) else backend.python_function(kernel)
     if fn is None:
         raise Fault(
             "type", f"{kernel!r} is not a kernel", "Decorate it with @cuda.jit."
         )
-    if _for_kernels_only(kernel):
+    if backend.is_device_function(kernel):
         raise Fault(
             "type",
             f"`{fn.__name__}` is a device function",
@@ -73,12 +73,6 @@ def simulate(
         given.append(argument(run, arg, name, marks, position in readonly))
     run.execute(tuple(given))
     return launch
-
-
-def _for_kernels_only(kernel: Any) -> bool:
-    """Whether it is marked `device=True`, which Numba does not launch."""
-    options = getattr(kernel, "targetoptions", {})  # Numba's simulator has none
-    return bool(getattr(kernel, "_device", False) or options.get("device"))
 
 
 def record(
@@ -189,8 +183,8 @@ def host_array(value: Any, name: str) -> np.ndarray[Any, Any] | None:
     """The NumPy array that shares its memory with `value`, None for a number."""
     if isinstance(value, np.ndarray):
         return value if value.ndim else value.reshape(1)
-    inner = getattr(value, "_ary", None)  # Numba's simulated device array
-    if isinstance(inner, np.ndarray):
+    inner = backend.simulated_array(value)
+    if inner is not None:
         return host_array(inner, name)
     if type(value).__module__.partition(".")[0] == "torch":
         if getattr(value, "requires_grad", False):

@@ -16,11 +16,11 @@ from typing import Any
 
 import numpy as np
 
+from weft.backend import python_function
 from weft.checking.exercise import is_kernel
 from weft.places import Place, frame_place
 from weft.simulator import record
 from weft.simulator.faults import LaunchError
-from weft.simulator.language.binding import python_function
 from weft.simulator.launch import parameters
 from weft.simulator.limits import configuration
 from weft.simulator.trace.trace import GLOBAL, READ

@@ -15,12 +15,13 @@ from typing import Any
 
 import numpy as np
 
-from weft import intrinsics
+from weft import backend, intrinsics
+from weft.code_objects import code_tree, global_names, with_globals
 from weft.places import Place
 from weft.simulator.faults import Fault
 from weft.simulator.language import mathematics, rules
 from weft.simulator.language.instrument import Notes, note
-from weft.simulator.memory.arrays import as_dtype
+from weft.simulator.language.modules import Cast, NumbaModule, NumpyModule
 
 STEP, LOOP = "__weft_step__", "__weft_loop__"
 
@@ -66,12 +67,10 @@ class Bound:
         if fn.__closure__:
             cells = dict(zip(fn.__code__.co_freevars, fn.__closure__, strict=True))
             closure = tuple(types.CellType() for _ in code.co_freevars)
-        bound = types.FunctionType(code, scope, fn.__name__, fn.__defaults__, closure)
-        bound.__kwdefaults__ = fn.__kwdefaults__
+        bound = with_globals(fn, scope, code, closure)
         self._done[fn] = bound  # before its names: it may call itself
 
-        names = {n for c in code_tree(code) for n in c.co_names}
-        for name in names & scope.keys():
+        for name in global_names(code) & scope.keys():
             scope[name] = self._twin(name, scope[name])
         scope |= {STEP: self._step, LOOP: self._loop} | (self._notes or {})
         for name, cell in zip(code.co_freevars, closure or (), strict=True):
@@ -80,29 +79,27 @@ class Bound:
 
     def _twin(self, name: str, value: Any) -> Any:
         """What the kernel finds under a name, given what the host has there."""
-        from numba import types as numba_types
-
         if isinstance(value, types.ModuleType):
             if value.__name__ == "math":
                 return mathematics
-            if value.__name__ in ("numba.cuda", "numba.cuda.simulator"):
+            if backend.is_cuda(value):
                 return self._cuda
             if value.__name__ == "numba":
                 return NumbaModule(value, self._cuda)
             if value.__name__ == "numpy":
                 return NumpyModule(value, self._refuse)
-            if value.__name__.endswith("cuda.libdevice"):
+            if backend.is_libdevice(value):
                 return mathematics.Libdevice()
             if value.__name__ == "weft.intrinsics":
                 return types.SimpleNamespace(
                     **{each: self._cuda.intrinsic(each) for each in intrinsics.TWIN}
                 )
-        if isinstance(value, numba_types.Number):
-            return Cast(as_dtype(value))
+        if backend.is_number_type(value):
+            return Cast(backend.as_dtype(value))
         for intrinsic in intrinsics.TWIN:
             if value is getattr(intrinsics, intrinsic):
                 return self._cuda.intrinsic(intrinsic)
-        inner = python_function(value)
+        inner = backend.python_function(value)
         if inner is not None:
             return self._bind(inner)
         if is_python(value) and not rules.usable(value):
@@ -123,68 +120,6 @@ class Bound:
             )
 
         return refuse
-
-
-class Cast:
-    """A Numba number type used as a function, `int32(i)`, or as a dtype."""
-
-    __slots__ = ("_type", "dtype")
-
-    def __init__(self, dtype: np.dtype[Any]) -> None:
-        self.dtype = dtype
-        self._type = dtype.type
-
-    def __call__(self, value: Any) -> Any:
-        try:
-            return self._type(value)
-        except OverflowError:  # wraps round, as in a register
-            return np.array(int(value) & (2**64 - 1), np.uint64).astype(self.dtype)[()]
-
-
-class NumpyModule:
-    """NumPy as a kernel sees it: its types and functions of numbers, no arrays."""
-
-    _MAKERS = frozenset(
-        [
-            *("arange", "array", "asarray", "concatenate", "copy", "dot", "empty"),
-            *("empty_like", "eye", "full", "hstack", "linspace", "matmul", "mean"),
-            *("ones", "ones_like", "stack", "sum", "transpose", "vstack", "zeros"),
-        ]
-    )
-
-    def __init__(
-        self, module: types.ModuleType, refuse: Callable[[str, str], Any]
-    ) -> None:
-        self._module, self._refuse = module, refuse
-
-    def __getattr__(self, name: str) -> Any:
-        if name in self._MAKERS:
-            self._refuse(
-                f"`np.{name}` makes or takes a whole array",
-                "A kernel has no such thing: it gets its arrays as arguments, or "
-                "declares small ones with cuda.shared.array and cuda.local.array, and "
-                "works on single elements.",
-            )
-        return getattr(self._module, name)
-
-
-class NumbaModule:
-    """The `numba` module as a kernel sees it: its `cuda` is the simulated one."""
-
-    def __init__(self, module: types.ModuleType, cuda: Any) -> None:
-        self._module = module
-        self.cuda = cuda
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._module, name)
-
-
-def python_function(value: Any) -> types.FunctionType | None:
-    """The Python function inside something `@cuda.jit` made, None otherwise."""
-    if not type(value).__module__.startswith("numba"):
-        return None
-    inner = getattr(value, "py_func", None)
-    return inner if isinstance(inner, types.FunctionType) else None
 
 
 def is_python(value: Any) -> bool:
@@ -350,9 +285,3 @@ class CountSteps(ast.NodeTransformer):
             ast.copy_location(new, node.iter)
         node.iter = call
         return node
-
-
-def code_tree(code: types.CodeType) -> list[types.CodeType]:
-    """`code` and every code object inside it."""
-    inner = [c for c in code.co_consts if isinstance(c, types.CodeType)]
-    return [code, *(t for c in inner for t in code_tree(c))]

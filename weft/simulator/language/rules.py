@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from weft import backend
 from weft.places import Place
 from weft.simulator.faults import Fault, kind_of
 
@@ -206,7 +207,7 @@ def usable(value: Any) -> bool:
         return issubclass(value, allowed) or value in _TYPES
     if isinstance(value, ModuleType):
         return value.__name__.partition(".")[0] in _MODULES
-    if _package(type(value)) == "numba" or isinstance(value, np.ufunc):
+    if backend.is_numba(value) or isinstance(value, np.ufunc):
         return True
     functions = (FunctionType, BuiltinFunctionType)
     return isinstance(value, functions) and _package(value) in _MODULES

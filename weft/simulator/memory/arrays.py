@@ -10,6 +10,8 @@ from typing import Any, NoReturn
 
 import numpy as np
 
+from weft.backend import as_dtype
+
 # Poison: what memory holds before anyone writes it. Quiet NaNs whose payload tells
 # where they came from, as arithmetic hands the payload on.
 _PAYLOADS = {"global": 0x0BAD, "shared": 0x5AFE, "local": 0x10CA}
@@ -365,14 +367,4 @@ class Record:
         self[field] = value
 
 
-def as_dtype(dtype: Any) -> np.dtype[Any]:
-    """The NumPy dtype of a Numba type, a NumPy dtype or a Python type."""
-    from numba.np import numpy_support
-
-    if hasattr(dtype, "bitwidth") or type(dtype).__module__.startswith("numba"):
-        dtype = numpy_support.as_dtype(dtype)
-    found: np.dtype[Any] = np.dtype(dtype)
-    return found
-
-
-__all__ = ["Array", "as_dtype", "poison", "poisoned_by", "wrap"]
+__all__ = ["Array", "poison", "poisoned_by", "wrap"]

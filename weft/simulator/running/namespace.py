@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from weft import intrinsics
+from weft import backend, intrinsics
+from weft.simulator.language.modules import Cast
 from weft.simulator.limits import STATIC_SHARED
-from weft.simulator.memory.arrays import Array, as_dtype, poison, wrap
+from weft.simulator.memory.arrays import Array, poison, wrap
 from weft.simulator.running.warps import FULL, Call, Mask
 
 if TYPE_CHECKING:
@@ -184,12 +185,9 @@ class Cuda:
 
         if not name.startswith("_"):
             found = getattr(cuda, name, None)
-            if found is not None and _usable_in_kernel(found):
-                from weft.simulator.language.binding import (
-                    Cast,  # here, as binding looks at this module
-                )
-
-                return Cast(as_dtype(found)) if hasattr(found, "bitwidth") else found
+            if found is not None and backend.is_type(found):
+                number = hasattr(found, "bitwidth")
+                return Cast(backend.as_dtype(found)) if number else found
         close = difflib.get_close_matches(name, [*dir(self), *_NAMES], 1)
         hint = f"; did you mean cuda.{close[0]}?" if close else ""
         raise AttributeError(f"a kernel has no cuda.{name}{hint}")
@@ -200,10 +198,7 @@ class Cuda:
 
     def twin_of(self, value: Any) -> Any:
         """The simulated form of something imported from `numba.cuda` by name."""
-        name = getattr(value, "__name__", None) or getattr(value, "_name", None)
-        module = getattr(value, "__module__", "") or ""
-        if not module.startswith("numba") or "cuda" not in module or not name:
-            return None
+        name = backend.stub_name(value)
         if name in ("threadIdx", "blockIdx"):
             return Live(self, name)
         return getattr(self, name, None) if name in _NAMES else None
@@ -225,11 +220,6 @@ class Live:
         return int(getattr(getattr(self._cuda, self._name), axis))
 
 
-def _usable_in_kernel(value: Any) -> bool:
-    """Number types and vector types; not host functions such as `to_device`."""
-    return hasattr(value, "bitwidth") or hasattr(value, "num_elements")
-
-
 class Shared:
     """`cuda.shared`: one allocation per call site and block."""
 
@@ -243,7 +233,7 @@ class Shared:
         site = run.instruction((frame.f_code, frame.f_lasti))
         if site not in block.shared:
             made_by: Any = site
-            kind = as_dtype(dtype)
+            kind = backend.as_dtype(dtype)
             if shape == 0 or shape == (0,):
                 name = run.name_of(site, "dynamic shared memory")
                 made_by = "dynamic"  # all of them are the same memory
@@ -277,7 +267,7 @@ class Local:
 
     def array(self, shape: Any, dtype: Any, alignment: int | None = None) -> Array:
         frame = sys._getframe(1)
-        data = np.empty(_shape(self._run, shape, "local"), as_dtype(dtype))
+        data = np.empty(_shape(self._run, shape, "local"), backend.as_dtype(dtype))
         poison(data, "local")
         site = self._run.instruction((frame.f_code, frame.f_lasti))
         name = self._run.name_of(site, "local array")
