@@ -11,8 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from weft import backend, intrinsics
+from weft import backend
 from weft.code_objects import global_names
+from weft.intrinsics import registry
 
 MOST_BYTES = 64 * 1024  # of an array that a kernel names: what constant memory holds
 
@@ -84,9 +85,9 @@ class Packer:
         inner = backend.python_function(value)
         if inner is not None:
             return ("function", self.function(inner, True))
-        for own in intrinsics.__all__[1:]:
-            if value is getattr(intrinsics, own):
-                return ("attribute", "weft.intrinsics", own)
+        operation = registry.of(value)
+        if operation is not None:
+            return ("attribute", "weft.intrinsics", operation.name)
         if isinstance(value, ModuleType):
             return ("module", backend.public_module(value.__name__))
         of_cuda = backend.cuda_name(value)

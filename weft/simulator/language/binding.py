@@ -17,6 +17,7 @@ import numpy as np
 
 from weft import backend, intrinsics
 from weft.code_objects import code_tree, global_names, with_globals
+from weft.intrinsics import registry
 from weft.places import Place
 from weft.simulator.faults import Fault
 from weft.simulator.language import mathematics, rules
@@ -90,15 +91,13 @@ class Bound:
                 return NumpyModule(value, self._refuse)
             if backend.is_libdevice(value):
                 return mathematics.Libdevice()
-            if value.__name__ == "weft.intrinsics":
-                return types.SimpleNamespace(
-                    **{each: self._cuda.intrinsic(each) for each in intrinsics.TWIN}
-                )
+            if value is intrinsics:
+                return self._cuda.intrinsics.module()
         if backend.is_number_type(value):
             return Cast(backend.as_dtype(value))
-        for intrinsic in intrinsics.TWIN:
-            if value is getattr(intrinsics, intrinsic):
-                return self._cuda.intrinsic(intrinsic)
+        operation = registry.of(value)
+        if operation is not None:
+            return self._cuda.intrinsics.form(operation)
         inner = backend.python_function(value)
         if inner is not None:
             return self._bind(inner)

@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from weft import backend, intrinsics
+from weft import backend
 from weft.simulator.language.modules import Cast
 from weft.simulator.limits import STATIC_SHARED
 from weft.simulator.memory.arrays import Array, poison, wrap
-from weft.simulator.running.warps import FULL, Call, Mask
+from weft.simulator.running.intrinsic_calls import Intrinsics
+from weft.simulator.running.warps import ACTIVE, EXCHANGES, FULL, Call, Mask
 
 if TYPE_CHECKING:
     from weft.simulator.running.scheduler import Run
@@ -50,15 +51,7 @@ class Cuda:
         self.atomic = Atomic(run)
         self.cg = SimpleNamespace(this_grid=lambda: GridGroup(run))
         self.fp16 = Half()
-        relaxed = Relaxed(run)
-        self._intrinsics = {"peek": relaxed.peek, "poke": relaxed.poke}
-        under_way = UnderWay(run)
-        self._intrinsics |= {
-            "copy_async": lambda *args: under_way.mine.copy(*args),
-            "copy4_async": lambda *args: under_way.mine.copy4(*args),
-            "commit_group": lambda: under_way.mine.commit(),
-            "wait_group": lambda n: under_way.mine.wait(n),
-        }
+        self.intrinsics = Intrinsics(run)
 
     def grid(self, ndim: int) -> Any:
         return self._positions(ndim, "grid", self._run.current.position)
@@ -105,7 +98,7 @@ class Cuda:
     def _warp(self, name: str, mask: Any, *args: Any) -> Any:
         frame = sys._getframe(2)
         site = self._run.instruction((frame.f_code, frame.f_lasti))
-        return self._run.warp(Call(name, int(mask) & FULL, args, site))
+        return self._run.warp(Call(EXCHANGES[name], int(mask) & FULL, args, site))
 
     def syncwarp(self, mask: int = FULL) -> None:
         self._warp("syncwarp", mask)
@@ -145,7 +138,7 @@ class Cuda:
     def activemask(self) -> int:
         frame = sys._getframe(1)
         site = self._run.instruction((frame.f_code, frame.f_lasti))
-        return int(self._run.warp(Call("activemask", 0, (), site)))
+        return int(self._run.warp(Call(ACTIVE, 0, (), site)))
 
     def lanemask_lt(self) -> int:
         return (1 << self.laneid) - 1
@@ -191,10 +184,6 @@ class Cuda:
         close = difflib.get_close_matches(name, [*dir(self), *_NAMES], 1)
         hint = f"; did you mean cuda.{close[0]}?" if close else ""
         raise AttributeError(f"a kernel has no cuda.{name}{hint}")
-
-    def intrinsic(self, name: str) -> Any:
-        """The simulated form of a function of `weft.intrinsics`."""
-        return self._intrinsics.get(name) or intrinsics.TWIN[name]
 
     def twin_of(self, value: Any) -> Any:
         """The simulated form of something imported from `numba.cuda` by name."""
@@ -413,46 +402,6 @@ class Atomic:
 _ATOMIC_KINDS = {"inc": "u", "dec": "u"} | dict.fromkeys(
     ("and_", "or_", "xor", "exch", "cas"), "iu"
 )
-
-
-class Relaxed:
-    """`peek` and `poke` of `weft.intrinsics`, which the rest of the launch sees."""
-
-    def __init__(self, run: "Run") -> None:
-        self._run = run
-
-    def peek(self, x: Any, index: Any) -> Any:
-        with self._run.relaxed("peek"):
-            found = intrinsics.TWIN["peek"](x, index)
-        self._run.polled((x._name, index), found.tobytes())
-        return found
-
-    def poke(self, x: Any, index: Any, value: Any) -> None:
-        with self._run.relaxed("poke"):
-            intrinsics.TWIN["poke"](x, index, value)
-
-
-class UnderWay:
-    """The asynchronous copies of `weft.intrinsics`, of each thread its own."""
-
-    def __init__(self, run: "Run") -> None:
-        self._run = run
-        self._of: dict[Any, intrinsics.Copies] = {}
-
-    @property
-    def mine(self) -> intrinsics.Copies:
-        """Those of the current thread."""
-        thread = self._run.current
-        if thread not in self._of:
-            self._of[thread] = intrinsics.Copies(_clear)
-        return self._of[thread]
-
-
-def _clear(x: Any, index: Any) -> None:
-    """Leave in `x[index]` what nobody has written."""
-    nothing = np.empty(1, x.dtype)
-    poison(nothing, "shared")
-    x[index] = nothing[0]
 
 
 class Half:

@@ -19,7 +19,7 @@ from typing import Any, NoReturn
 import numpy as np
 from greenlet import getcurrent, greenlet
 
-from weft.intrinsics import Misaligned
+from weft.intrinsics.memory import Misaligned
 from weft.places import Place, led_to, place
 from weft.simulator.faults import Fault
 from weft.simulator.language.binding import Bound
@@ -32,10 +32,12 @@ from weft.simulator.running.stuck import (
     absent_lane,
     deadlock,
     gone_from_the_grid,
+    incomplete_warp,
     mixed_barriers,
+    refused_exchange,
 )
 from weft.simulator.running.threads import PAUSE, Barrier, Block, Thread
-from weft.simulator.running.warps import OPERATIONS, AbsentLane, Call, bits, lanes_in
+from weft.simulator.running.warps import ACTIVE, AbsentLane, Call, lanes_in
 
 LONGEST_LOOP = 10_000_000  # iterations of one thread's `for` loops
 LAPS = 2  # see Run.patience
@@ -264,7 +266,7 @@ class Run:
     def warp(self, call: Call) -> Any:
         """Wait until all lanes of the mask are here; see `warps`."""
         thread = self.current
-        if call.name != "activemask" and not call.mask >> thread.lane & 1:
+        if call.exchange is not ACTIVE and not call.mask >> thread.lane & 1:
             self.fault(
                 "warp",
                 f"lane {thread.lane} calls {call.name} with the mask "
@@ -365,37 +367,41 @@ class Run:
         self._resume(live)
 
     def _release_warp(self, warp: list[Thread]) -> list[Thread]:
+        """The lanes of `warp` that have met at a warp operation, with their replies."""
         calls = [t for t in warp if type(t.waiting) is Call]
         ready: list[Thread] = []
         while calls:
             call: Call = calls[0].waiting
-            group = [
-                t
-                for t in calls
-                if (t.waiting.name, t.waiting.mask) == (call.name, call.mask)
-            ]
+            group = [t for t in calls if t.waiting.party == call.party]
             calls = [t for t in calls if t not in group]
-            if call.name == "activemask":
-                group = [t for t in group if t.waiting.site == call.site]
-                for thread in group:
-                    thread.reply = bits([t.lane for t in group])
+            if self._complete(call, group, warp):
+                self._exchange(call, group)
                 ready += group
-                continue
-            present = {t.lane for t in group}
-            live = {t.lane for t in warp if not t.over}
-            if not set(lanes_in(call.mask)) & live <= present:
-                continue
-            arguments = {t.lane: t.waiting.args for t in group}
-            try:
-                replies = OPERATIONS[call.name](arguments)
-            except AbsentLane as absent:
-                raise absent_lane(self.where, group, absent) from None
-            for thread in group:
-                thread.reply = replies[thread.lane]
-            if call.name == "syncwarp":  # the others order no memory
-                self.met(group, "warp")
-            ready += group
         return ready
+
+    def _complete(self, call: Call, group: list[Thread], warp: list[Thread]) -> bool:
+        """Whether all that `group` waits for are here. Raises `Fault` if some cannot be."""
+        if call.exchange is ACTIVE:
+            return True
+        absent = set(lanes_in(call.mask)) - {t.lane for t in group}
+        if absent & {t.lane for t in warp if not t.over}:
+            return False
+        if absent and call.exchange.whole:
+            raise incomplete_warp(self.where, group, absent, warp)
+        return True
+
+    def _exchange(self, call: Call, group: list[Thread]) -> None:
+        """Give the lanes of `group` their replies."""
+        try:
+            replies = call.exchange.replies({t.lane: t.waiting.args for t in group})
+        except AbsentLane as absent:
+            raise absent_lane(self.where, group, absent) from None
+        except (TypeError, ValueError) as error:
+            raise refused_exchange(self.where, group[0], error) from None
+        for thread in group:
+            thread.reply = replies[thread.lane]
+        if call.exchange.ordered:
+            self.met(group, "warp")
 
     # Faults
 
