@@ -380,7 +380,7 @@ class Run:
         return ready
 
     def _complete(self, call: Call, group: list[Thread], warp: list[Thread]) -> bool:
-        """Whether all that `group` waits for are here. Raises `Fault` if some cannot be."""
+        """Whether all that `group` waits for are here; raises if some cannot come."""
         if call.exchange is ACTIVE:
             return True
         absent = set(lanes_in(call.mask)) - {t.lane for t in group}
