@@ -19,8 +19,7 @@ from weft import backend, intrinsics
 from weft.code_objects import code_tree, global_names, with_globals
 from weft.intrinsics import registry
 from weft.places import Place
-from weft.simulator.faults import Fault
-from weft.simulator.language import mathematics, rules
+from weft.simulator.language import mathematics, rules, shapes
 from weft.simulator.language.instrument import Notes, note
 from weft.simulator.language.modules import Cast, NumbaModule, NumpyModule
 
@@ -53,12 +52,13 @@ class Bound:
         self._builtins = rules.builtins_of_a_kernel(refuse)
         if sum(len(c.notes) for c in _counted.values()) > _MOST_NOTES:
             _counted.clear()  # the numbers begin anew
-        self.call = self._bind(fn)
+        self.call = self._bind(fn, kernel=True)
 
-    def _bind(self, fn: types.FunctionType) -> types.FunctionType:
+    def _bind(self, fn: types.FunctionType, kernel: bool = False) -> types.FunctionType:
+        """The function as it runs here, and so what it calls."""
         if fn in self._done:
             return self._done[fn]
-        found = counted(fn, self._notes is not None)
+        found = counted(fn, self._notes is not None, kernel)
         code, lines = found.code, found.lines
         for inner in code_tree(code):
             self.lines[inner] = lines
@@ -139,22 +139,24 @@ class Counted:
     notes: tuple[tuple[Place, int], ...] = ()
 
 
-_counted: dict[tuple[types.CodeType, str, bool], Counted] = {}
+_counted: dict[tuple[types.CodeType, str, bool, bool], Counted] = {}
 _MOST_NOTES = 50_000  # in all functions of one launch
 
 
-def counted(fn: types.FunctionType, noting: bool = False) -> Counted:
+def counted(fn: types.FunctionType, noting: bool, kernel: bool) -> Counted:
     """The code of `fn` with loops that count their steps and, if so asked, notes.
 
-    Without source (a function made by `exec`) the code is returned as it is.
+    kernel: whether it is one, or a device function. Without source (a function made by
+    `exec`) the code is returned as it is.
     """
-    key = fn.__code__, fn.__code__.co_filename, noting  # equal code of two cells
+    file = fn.__code__.co_filename  # two cells may have equal code
+    key = fn.__code__, file, noting, kernel
     if key not in _counted:
-        _counted[key] = _count(fn, noting)
+        _counted[key] = _count(fn, noting, kernel)
     return _counted[key]
 
 
-def _count(fn: types.FunctionType, noting: bool) -> Counted:
+def _count(fn: types.FunctionType, noting: bool, kernel: bool) -> Counted:
     code = fn.__code__
     try:
         source, first = inspect.getsourcelines(fn)
@@ -167,7 +169,7 @@ def _count(fn: types.FunctionType, noting: bool) -> Counted:
     definition = next((n for n in ast.walk(tree) if named(n, fn.__name__)), None)
     if not isinstance(definition, ast.FunctionDef):
         return Counted(code, lines)
-    refuse_computed_shapes(definition, fn.__name__, first, lines)
+    shapes.refuse_unknown(definition, first, lines, kernel)
     rules.refuse(definition, fn.__name__, first, lines)
     definition.decorator_list = []
     definition.returns = None
@@ -208,47 +210,6 @@ def node_place(
         part = full.encode()[node.col_offset : node.end_col_offset]
         expression = part.decode(errors="replace")
     return Place(function, node.lineno, full.strip(), expression, file)
-
-
-def refuse_computed_shapes(
-    definition: ast.FunctionDef, name: str, first: int, lines: dict[int, str]
-) -> None:
-    """Raise `Fault` for `cuda.shared.array((TILE, TILE + 1), ...)`.
-
-    Numba needs the shape of a shared or local array when it compiles: a number, or the
-    name of one outside the kernel. It does not compute.
-    """
-    for node in ast.walk(definition):
-        if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
-            continue
-        owner = node.func.value
-        where = owner.attr if isinstance(owner, ast.Attribute) else ""
-        if node.func.attr != "array" or where not in ("shared", "local"):
-            continue
-        named = {k.arg: k.value for k in node.keywords}
-        shape = node.args[0] if node.args else named.get("shape")
-        if isinstance(shape, ast.List):
-            line = first + shape.lineno - 1
-            raise Fault(
-                "type",
-                f"the shape of this {where} array is a list: `{ast.unparse(shape)}`",
-                "A shape is a number or a tuple, in round brackets.",
-                places=[Place(name, line, lines.get(line, "").strip())],
-            )
-        sizes = shape.elts if isinstance(shape, ast.Tuple) else [shape]
-        for size in sizes:
-            if size is None or isinstance(size, (ast.Constant, ast.Name)):
-                continue
-            line = first + size.lineno - 1
-            text = lines.get(line, "").strip()
-            raise Fault(
-                "type",
-                f"the shape of this {where} array is computed in the kernel: "
-                f"`{ast.unparse(size)}`",
-                "Numba must know it when it compiles. Give the number a name outside "
-                "the kernel, and use the name here.",
-                places=[Place(name, line, text, ast.unparse(size))],
-            )
 
 
 def named(node: ast.AST, name: str) -> bool:
