@@ -179,20 +179,45 @@ def argument(
     )
 
 
-def host_array(value: Any, name: str) -> np.ndarray[Any, Any] | None:
-    """The NumPy array that shares its memory with `value`, None for a number."""
+def host_array(value: Any, name: str = "the array") -> np.ndarray[Any, Any] | None:
+    """The NumPy array that shares its memory with `value`, None for a number.
+
+    name: what the kernel calls it. Raises `Fault` for what no kernel can use.
+    """
     if isinstance(value, np.ndarray):
         return value if value.ndim else value.reshape(1)
     inner = backend.simulated_array(value)
     if inner is not None:
         return host_array(inner, name)
     if type(value).__module__.partition(".")[0] == "torch":
-        if getattr(value, "requires_grad", False):
+        return host_array(tensor_memory(value, name), name)
+    return None
+
+
+def tensor_memory(tensor: Any, name: str) -> np.ndarray[Any, Any] | None:
+    """The memory of a PyTorch tensor, None for something else of PyTorch's.
+
+    Raises `Fault` for a tensor that the simulator cannot use.
+    """
+    if not hasattr(tensor, "numpy"):
+        return None
+    shown = f"the tensor {name}" if name.isidentifier() else name
+    if tensor.requires_grad:
+        raise Fault(
+            "type",
+            f"{shown} requires a gradient",
+            f"A kernel cannot record one: pass {name}.detach().",
+        )
+    try:
+        memory: np.ndarray[Any, Any] = tensor.numpy()
+    except (TypeError, RuntimeError) as error:
+        if "ScalarType" in str(error):
+            kind = str(tensor.dtype).removeprefix("torch.")
             raise Fault(
                 "type",
-                f"the tensor {name} requires a gradient",
-                f"A kernel cannot record one: pass {name}.detach().",
-            )
-        tensor: np.ndarray[Any, Any] = value.numpy()
-        return host_array(tensor, name)
-    return None
+                f"{shown} holds {kind}, which NumPy does not have",
+                "The simulator works on NumPy arrays. Give it float32.",
+            ) from None
+        message = f"{shown} has no memory that a kernel could use"
+        raise Fault("type", message, f"PyTorch says: {error}") from None
+    return memory
