@@ -17,7 +17,7 @@ from weft.simulator.limits import (
     MAX_BLOCK,
     MAX_GRID,
     MAX_THREADS,
-    STATIC_SHARED,
+    MOST_SHARED,
     WARP,
     configuration,
 )
@@ -102,7 +102,7 @@ _ATTRIBUTES: dict[str, Any] = {
     "MAX_GRID_DIM_X": MAX_GRID[0],
     "MAX_GRID_DIM_Y": MAX_GRID[1],
     "MAX_GRID_DIM_Z": MAX_GRID[2],
-    "MAX_SHARED_MEMORY_PER_BLOCK": STATIC_SHARED,
+    "MAX_SHARED_MEMORY_PER_BLOCK": MOST_SHARED,
     "MULTIPROCESSOR_COUNT": MULTIPROCESSORS,
     "MAX_THREADS_PER_MULTI_PROCESSOR": 2048,
     "COOPERATIVE_LAUNCH": 1,
@@ -111,10 +111,17 @@ _ATTRIBUTES: dict[str, Any] = {
 
 def _as_cuda_array(data: Any, sync: bool = True) -> Any:
     """A device array over the memory of a NumPy array or a CPU tensor."""
-    array = host_array(data, "the array")
+    array = host_array(data)
     if array is None:
         raise TypeError(f"{type(data).__name__} holds no array")
     return backend.simulators_array(array)
+
+
+def _is_cuda_array(data: Any) -> bool:
+    try:
+        return host_array(data) is not None
+    except Fault:  # a tensor that a kernel cannot take
+        return False
 
 
 def install() -> None:
@@ -123,7 +130,7 @@ def install() -> None:
         "jit": backend.simulators_jit(_JIT_OPTIONS),
         "event": Event,
         "as_cuda_array": _as_cuda_array,
-        "is_cuda_array": lambda data: host_array(data, "") is not None,
+        "is_cuda_array": _is_cuda_array,
         "external_stream": lambda pointer: cuda.stream(),
         "default_stream": lambda: cuda.stream(),
         "per_thread_default_stream": lambda: cuda.stream(),

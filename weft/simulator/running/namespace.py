@@ -12,7 +12,7 @@ import numpy as np
 
 from weft import backend
 from weft.simulator.language.modules import Cast
-from weft.simulator.limits import STATIC_SHARED
+from weft.simulator.limits import MOST_SHARED
 from weft.simulator.memory.arrays import Array, poison, wrap
 from weft.simulator.running.intrinsic_calls import Intrinsics
 from weft.simulator.running.warps import ACTIVE, EXCHANGES, FULL, Call, Mask
@@ -233,13 +233,8 @@ class Shared:
                 poison(data, "shared")
                 block.static_bytes += data.nbytes
                 name = run.name_of(site, "shared array")
-                if block.static_bytes > STATIC_SHARED:
-                    run.fault(
-                        "launch",
-                        f"{block.static_bytes} bytes of shared memory in one block",
-                        f"cuda.shared.array has {STATIC_SHARED} bytes (48 KiB) to give "
-                        "to a block.",
-                    )
+                if block.static_bytes + run.dynamic_shared > MOST_SHARED:
+                    run.fault("launch", *too_much(block.static_bytes, run))
             made = run.array(data, name, "shared", made_by)
             # The only array of a block begins where its memory does.
             alone = not block.shared and not several(frame.f_code)
@@ -265,6 +260,17 @@ class Local:
         return made
 
 
+def too_much(static: int, run: "Run") -> tuple[str, str]:
+    """What is said of a block with too much shared memory."""
+    dynamic = run.dynamic_shared
+    of_them = f", {dynamic:,} of them dynamic" if dynamic else ""
+    return (
+        f"{static + dynamic:,} bytes of shared memory in one block{of_them}",
+        f"Numba launches a kernel with {MOST_SHARED:,} bytes (48 KB) per block at most, "
+        "those of every cuda.shared.array and those of the launch together.",
+    )
+
+
 def aligned(alignment: int | None) -> bool:
     """Whether an array that is declared so begins on a boundary of 16 bytes."""
     return bool(alignment) and int(alignment or 0) % 16 == 0
@@ -279,14 +285,15 @@ def several(code: CodeType) -> bool:
 
 def _shape(run: "Run", shape: Any, where: str) -> tuple[int, ...]:
     sizes = shape if isinstance(shape, tuple) else (shape,)
-    if not all(isinstance(s, (int, np.integer)) and s > 0 for s in sizes):
+    if not all(type(s) is int and s > 0 for s in sizes):
+        numpys = any(isinstance(s, np.integer) for s in sizes)
         run.fault(
             "type",
             f"cuda.{where}.array of shape {shape!r}",
             "The shape is made of positive whole numbers, known when the kernel is "
-            "compiled.",
+            "compiled." + " Numba knows Python's, but not NumPy's." * numpys,
         )
-    return tuple(int(s) for s in sizes)
+    return sizes
 
 
 def constant(run: "Run", data: Any, name: str = "constant array") -> Array:
