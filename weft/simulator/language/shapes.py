@@ -116,7 +116,7 @@ class Names:
     def known(
         self, node: ast.expr | None, inside: frozenset[str] = frozenset()
     ) -> bool:
-        """Whether Numba knows what `node` is; `inside` are names asked about already."""
+        """Whether Numba knows what `node` is; `inside` are names being looked up."""
         if node is None:
             return False
         if folded(node):
@@ -154,7 +154,7 @@ def folded(node: ast.expr, slices: bool = False) -> bool:
     if isinstance(node, ast.Slice):
         ends = (node.lower, node.upper, node.step)
         return slices and all(end is None or folded(end) for end in ends)
-    steps = [s for s in dis.get_instructions(compile(ast.Expression(node), "", "eval"))]
+    steps = list(dis.get_instructions(compile(ast.Expression(node), "", "eval")))
     if not {step.opname for step in steps} <= _FOLDED:
         return False
     value = next(s.argval for s in steps if s.opname.endswith("_CONST"))

@@ -266,8 +266,8 @@ def too_much(static: int, run: "Run") -> tuple[str, str]:
     of_them = f", {dynamic:,} of them dynamic" if dynamic else ""
     return (
         f"{static + dynamic:,} bytes of shared memory in one block{of_them}",
-        f"Numba launches a kernel with {MOST_SHARED:,} bytes (48 KB) per block at most, "
-        "those of every cuda.shared.array and those of the launch together.",
+        f"Numba launches a kernel with {MOST_SHARED:,} bytes (48 KB) per block at "
+        "most: those of every cuda.shared.array and those of the launch together.",
     )
 
 
