@@ -1,11 +1,20 @@
 """What a launch may ask for, checked in words a learner understands."""
 
 import operator
-from typing import Any
+from typing import Any, NamedTuple
 
 from weft.simulator.faults import LaunchError
 
 Dim = tuple[int, int, int]
+
+
+class Dim3(NamedTuple):
+    """A size or an index along x, y and z."""
+
+    x: int
+    y: int
+    z: int
+
 
 WARP = 32
 MAX_THREADS = 1024

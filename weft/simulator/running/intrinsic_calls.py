@@ -3,7 +3,7 @@
 import sys
 from collections.abc import Callable
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -11,10 +11,8 @@ from weft.intrinsics import registry
 from weft.intrinsics.copies import Copies
 from weft.intrinsics.registry import Effect, Lanes, Operation
 from weft.simulator.memory.arrays import poison
+from weft.simulator.running.protocol import Launched, site_of
 from weft.simulator.running.warps import FULL, Call, Exchange
-
-if TYPE_CHECKING:
-    from weft.simulator.running.scheduler import Run
 
 
 class Intrinsics:
@@ -25,7 +23,7 @@ class Intrinsics:
     brings the lanes of a collective operation together.
     """
 
-    def __init__(self, run: "Run") -> None:
+    def __init__(self, run: Launched) -> None:
         self._run = run
         self._copies: dict[Any, Copies] = {}
 
@@ -74,8 +72,7 @@ class Intrinsics:
         exchange = Exchange(operation.name, operation.twin, whole)
 
         def meet(*args: Any) -> Any:
-            frame = sys._getframe(1)
-            site = self._run.instruction((frame.f_code, frame.f_lasti))
+            site = site_of(self._run, sys._getframe(1))
             mask, values = (FULL, args) if whole else (int(args[0]) & FULL, args[1:])
             return self._run.warp(Call(exchange, mask, values, site))
 

@@ -24,9 +24,9 @@ from weft.places import Place, led_to, place
 from weft.simulator.faults import Fault
 from weft.simulator.language.binding import Bound
 from weft.simulator.language.python_errors import advice
-from weft.simulator.limits import Dim
+from weft.simulator.limits import Dim, Dim3
 from weft.simulator.memory.arrays import Array, wrap
-from weft.simulator.running.namespace import Cuda, Dim3
+from weft.simulator.running.namespace import Cuda
 from weft.simulator.running.positions import Whereabouts
 from weft.simulator.running.stuck import (
     absent_lane,

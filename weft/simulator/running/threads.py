@@ -6,9 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from weft.simulator.limits import WARP
+from weft.simulator.limits import WARP, Dim3
 from weft.simulator.memory.arrays import Array, poison
-from weft.simulator.running.namespace import Dim3
 
 
 @dataclass(slots=True, eq=False)
