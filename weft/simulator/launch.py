@@ -12,11 +12,10 @@ import numpy as np
 from weft import backend
 from weft.places import Place
 from weft.simulator.faults import Fault, kind_of
-from weft.simulator.limits import configuration
+from weft.simulator.limits import Dim, configuration
 from weft.simulator.running.scheduler import Run
-from weft.simulator.trace.called_run import CalledRun
 from weft.simulator.trace.trace import Trace
-from weft.simulator.trace.traced_run import TracedRun
+from weft.simulator.trace.traced_run import CalledRun, Recording, TracedRun
 
 
 @dataclass
@@ -64,6 +63,7 @@ def simulate(
     grid, block, _, shared = configuration(config)
     names = parameters(fn, args)
     run = make_run(fn, grid, block, shared)
+    run.bind()
     launch = Launch()
     given = []
     for position, (name, arg) in enumerate(zip(names, args, strict=True)):
@@ -98,11 +98,10 @@ def record(
     """
     runs: list[TracedRun] = []
 
-    def make(*given: Any) -> TracedRun:
-        run = TracedRun(*given)
-        if every:
-            run.write_down_all()
-        run.fresh, run.look, run.backwards = fresh, look, backwards
+    recording = Recording(fresh, look, every)
+
+    def make(fn: FunctionType, grid: Dim, block: Dim, shared: int) -> TracedRun:
+        run = TracedRun(fn, grid, block, shared, backwards, recording)
         runs.append(run)
         return run
 
@@ -133,9 +132,8 @@ def calls(
     """
     runs: list[CalledRun] = []
 
-    def make(*given: Any) -> CalledRun:
-        run = CalledRun(rows, *given)
-        run.backwards = backwards
+    def make(fn: FunctionType, grid: Dim, block: Dim, shared: int) -> CalledRun:
+        run = CalledRun(rows, fn, grid, block, shared, backwards)
         runs.append(run)
         return run
 

@@ -30,7 +30,7 @@ class Bound:
     """A kernel and the device functions it calls, bound to one simulated `cuda`.
 
     `call` runs it; `lines` maps every code object of the learner's to its source
-    lines, by line number. With `notes` (see `noting`: what its two names stand for)
+    lines, by line number. With `notes` (see `instrument`: what its two names stand for)
     the kernel notes what it does, and `noted` gives the place of each number, and the
     operations of arithmetic there.
     """

@@ -4,8 +4,8 @@ A kernel never touches a NumPy array directly. It gets an `Array`, which looks l
 one but refuses an index that the GPU would take to some other place in memory.
 """
 
-import contextlib
 from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any, NoReturn
 
 import numpy as np
@@ -17,6 +17,7 @@ from weft.backend import as_dtype
 _PAYLOADS = {"global": 0x0BAD, "shared": 0x5AFE, "local": 0x10CA}
 _INTEGER_POISON = 0x5EEDBEEF
 
+_NOTHING = nullcontext()
 Raise = Callable[..., NoReturn]
 
 
@@ -64,7 +65,6 @@ class Array:
         "_fault",
         "_loose",
         "_n0",
-        "_n1",
         "_name",
         "_readonly",
         "_space",
@@ -88,7 +88,6 @@ class Array:
         self._readonly = readonly
         self._loose = False
         self._n0 = data.shape[0]
-        self._n1 = data.shape[1] if data.ndim > 1 else 0
 
     # Reading and writing
 
@@ -190,10 +189,9 @@ class Array:
             "On a GPU nothing stops this: it touches whatever lies behind the array.",
         )
 
-    @contextlib.contextmanager
-    def as_one(self, size: int) -> Iterator[None]:
+    def as_one(self, size: int) -> AbstractContextManager[Any]:
         """Count the accesses within as one, of `size` bytes: a vector load or store."""
-        yield
+        return _NOTHING
 
     # What Numba gives an array inside a kernel
 

@@ -6,6 +6,7 @@ import numpy as np
 
 from weft.simulator.memory.arrays import Array
 from weft.simulator.running.protocol import Launched
+from weft.simulator.running.special import Special
 from weft.simulator.running.warps import Mask
 
 # The operations that Numba does not have for every type of number.
@@ -34,7 +35,7 @@ class Atomic:
         """
         self._check(name, array)
         array._check(index, "atomically change")
-        with self._run.atomically(_kinds(name, array, index, value)):
+        with self._run.specially(Special(_kinds(name, array, index, value))):
             old = array[index]
             if isinstance(old, Array):
                 self._run.fault("type", "an atomic operation needs one element")
@@ -118,7 +119,7 @@ class Atomic:
         return self.cas(array, (0,) * array.ndim, old, value)
 
 
-def _kinds(name: str, array: Array, index: Any, value: Any) -> set[str]:
+def _kinds(name: str, array: Array, index: Any, value: Any) -> frozenset[str]:
     """What the counters know an operation by; see `Trace.atomics`."""
     kinds = {name}
     if array.dtype.kind in "iu" and array.dtype.itemsize == 4 and value == 1:
@@ -127,7 +128,7 @@ def _kinds(name: str, array: Array, index: Any, value: Any) -> set[str]:
     fixed = all(type(part) in (int, Mask) for part in parts)
     if fixed and name not in ("exch", "cas"):
         kinds.add("known")
-    return kinds
+    return frozenset(kinds)
 
 
 def _as(kind: Any, value: Any) -> Any:

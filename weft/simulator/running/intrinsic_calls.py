@@ -12,6 +12,7 @@ from weft.intrinsics.copies import Copies
 from weft.intrinsics.registry import Effect, Lanes, Operation
 from weft.simulator.memory.arrays import poison
 from weft.simulator.running.protocol import Launched, site_of
+from weft.simulator.running.special import Special
 from weft.simulator.running.warps import FULL, Call, Exchange
 
 
@@ -46,7 +47,7 @@ class Intrinsics:
 
     def _relaxed_load(self, operation: Operation) -> Callable[..., Any]:
         def load(x: Any, index: Any) -> Any:
-            with self._run.relaxed("peek"):
+            with self._run.specially(Special(relaxed="load")):
                 found = operation.twin(x, index)
             self._run.polled((x._name, index), found.tobytes())
             return found
@@ -55,7 +56,7 @@ class Intrinsics:
 
     def _relaxed_store(self, operation: Operation) -> Callable[..., Any]:
         def store(x: Any, index: Any, value: Any) -> None:
-            with self._run.relaxed("poke"):
+            with self._run.specially(Special(relaxed="store")):
                 operation.twin(x, index, value)
 
         return store

@@ -7,6 +7,7 @@ from typing import Any, NoReturn, Protocol
 import numpy as np
 
 from weft.simulator.memory.arrays import Array
+from weft.simulator.running.special import Special
 from weft.simulator.running.threads import Thread
 from weft.simulator.running.warps import Call
 
@@ -51,11 +52,8 @@ class Launched(Protocol):
     def fenced(self, wide: bool) -> None:
         """The current thread has passed a fence, for its block or (`wide`) for all."""
 
-    def atomically(self, kinds: set[str]) -> AbstractContextManager[None]:
-        """Mark the accesses within as one atomic operation."""
-
-    def relaxed(self, kind: str) -> AbstractContextManager[None]:
-        """Mark the access within as a relaxed load ('peek') or store ('poke')."""
+    def specially(self, access: Special) -> AbstractContextManager[Any]:
+        """Say how the accesses within differ from plain loads and stores."""
 
 
 def site_of(run: Launched, frame: FrameType) -> Site:

@@ -2,7 +2,7 @@
 
 from weft.places import axes, named
 from weft.simulator.faults import Fault
-from weft.simulator.running.positions import Whereabouts
+from weft.simulator.running.positions import Positions
 from weft.simulator.running.threads import Block, Pause, Thread
 from weft.simulator.running.warps import AbsentLane, Call
 
@@ -15,7 +15,7 @@ ALL_LANES = (
 )
 
 
-def deadlock(where: Whereabouts, alive: list[Block]) -> Fault | None:
+def deadlock(where: Positions, alive: list[Block]) -> Fault | None:
     """A fault if a block can never go on, whatever other blocks do."""
     for block in alive:
         live = block.live
@@ -29,7 +29,7 @@ def deadlock(where: Whereabouts, alive: list[Block]) -> Fault | None:
     return None
 
 
-def mixed_barriers(where: Whereabouts, live: list[Thread]) -> Fault:
+def mixed_barriers(where: Positions, live: list[Thread]) -> Fault:
     """Threads of a block wait at different barriers."""
     first = live[0]
     other = next(t for t in live if t.waiting.site != first.waiting.site)
@@ -48,7 +48,7 @@ def mixed_barriers(where: Whereabouts, live: list[Thread]) -> Fault:
     )
 
 
-def gone_from_the_grid(where: Whereabouts, live: list[Thread], gone: int) -> Fault:
+def gone_from_the_grid(where: Positions, live: list[Thread], gone: int) -> Fault:
     """`gone` threads have returned, and those `live` wait for the grid."""
     return where.fault(
         "barrier",
@@ -61,7 +61,7 @@ def gone_from_the_grid(where: Whereabouts, live: list[Thread], gone: int) -> Fau
     )
 
 
-def absent_lane(where: Whereabouts, group: list[Thread], absent: AbsentLane) -> Fault:
+def absent_lane(where: Positions, group: list[Thread], absent: AbsentLane) -> Fault:
     """A lane of a warp operation reads from one that takes no part."""
     reader = next(t for t in group if t.lane == absent.lane)
     mask = reader.waiting.mask
@@ -86,7 +86,7 @@ def absent_lane(where: Whereabouts, group: list[Thread], absent: AbsentLane) -> 
 
 
 def incomplete_warp(
-    where: Whereabouts, group: list[Thread], absent: set[int], warp: list[Thread]
+    where: Positions, group: list[Thread], absent: set[int], warp: list[Thread]
 ) -> Fault:
     """Lanes are missing, for good, from an operation of the whole warp."""
     first, lanes = group[0], sorted(absent)
@@ -105,13 +105,13 @@ def incomplete_warp(
     )
 
 
-def refused_exchange(where: Whereabouts, thread: Thread, error: Exception) -> Fault:
+def refused_exchange(where: Positions, thread: Thread, error: Exception) -> Fault:
     """The arguments of a warp operation are not what it takes."""
     name = thread.waiting.name
     return where.fault("type", f"{name}: {error}", "", where.stop(thread), thread)
 
 
-def stuck_warp(where: Whereabouts, thread: Thread, block: Block) -> Fault:
+def stuck_warp(where: Positions, thread: Thread, block: Block) -> Fault:
     """`thread` waits at a warp operation for lanes that never come."""
     call: Call = thread.waiting
     warp = block.warps[thread.warp]

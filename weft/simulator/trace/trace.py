@@ -79,10 +79,6 @@ class Trace:
         """How many barriers the thread had passed."""
         return self._of_view("epoch")
 
-    @cached_property
-    def grid_epoch(self) -> Columns:
-        return self._of_view("grid")
-
     @property
     def warp(self) -> Columns:
         return self.thread // WARP
