@@ -20,6 +20,7 @@ from weft.places import Place
 from weft.simulator.limits import WARP
 from weft.simulator.trace import columns
 from weft.simulator.trace.columns import Columns, Flags
+from weft.simulator.trace.requests import grouped
 from weft.simulator.trace.trace import ATOMIC, GLOBAL, LOCAL, READ, SHARED, Trace
 
 SECTOR = 32  # bytes
@@ -127,45 +128,37 @@ class Requests:
     """
 
     def __init__(self, trace: Trace, rows: Columns) -> None:
+        """Group the rows, and count what each request takes."""
         names = len(trace.arrays)
         kind = trace.site[rows] * names + trace.array[rows]
         present = np.flatnonzero(np.bincount(kind))
         self.instructions = [divmod(k, names) for k in present.tolist()]
-        kind = np.searchsorted(present, kind)
-        thread = columns.dense(trace.of_views("number"))[trace.view[rows]]
-
-        # How many times the thread had executed the instruction before.
-        order, new = columns.order(kind, thread)
-        rows, kind = rows[order], kind[order]
-        position = np.arange(rows.size)
-        times = position - np.maximum.accumulate(np.where(new, position, 0))
-        # Requests are numbered instruction by instruction, warp by warp.
-        warp = trace.block[rows] * WARP + trace.warp[rows]
-        first = columns.starts(kind, warp)
-        most = np.maximum.reduceat(times, first) + 1
-        before = np.cumsum(most) - most
-        self.request = np.repeat(before, np.diff(first, append=rows.size)) + times
+        found = grouped(trace, rows, np.searchsorted(present, kind))
+        rows, kind, self.request = found.rows, found.instruction, found.request
 
         self.address, self.size = trace.address[rows], trace.size[rows]
         self.lane = trace.thread[rows] % WARP
         self.loads = trace.operation[rows] == READ
-        self._of = np.zeros(int(most.sum()), np.int64)  # the kind of a request
+        self._of = np.zeros(found.requests, np.int64)  # the kind of a request
         self._of[self.request] = kind
         self._kinds = present.size
         self.example = rows[columns.starts(kind)]
         self.count = np.bincount(self._of)
         self.lanes = np.bincount(kind)
         self.bytes = np.bincount(kind, self.size).astype(np.int64)
-
-        active = np.bincount(self.request)
-        living = np.zeros(self._of.size, np.int64)
-        threads = int(np.prod(trace.block_size))
-        living[self.request] = np.minimum(WARP, threads - trace.warp[rows] * WARP)
-        self.divergent = self._sum(active < living)
+        self.divergent = self._divergent(trace, rows)
         shared = trace.space[rows] == SHARED
         self.turn = self._turns(trace, rows, kind)
         self.sectors, self.ideal = self._sectors(~shared)
         self.passes, self.conflicts = self._passes(shared)
+
+    def _divergent(self, trace: Trace, rows: Columns) -> Columns:
+        """In how many requests not every thread of the warp takes part."""
+        active = np.bincount(self.request)
+        living = np.zeros(self._of.size, np.int64)
+        threads = int(np.prod(trace.block_size))
+        living[self.request] = np.minimum(WARP, threads - trace.warp[rows] * WARP)
+        return self._sum(active < living)
 
     def _sum(self, per_request: Columns | Flags) -> Columns:
         """Add up over the requests of each instruction."""
