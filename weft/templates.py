@@ -114,6 +114,7 @@ class _Unroll(ast.NodeTransformer):
         return [n for m in made for n in (m if isinstance(m, list) else [m])]
 
     def visit_For(self, node: ast.For) -> Any:
+        """Write out a loop over one of the variables, turn by turn."""
         call, target = node.iter, node.target
         if (
             isinstance(call, ast.Call)

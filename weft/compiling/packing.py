@@ -82,6 +82,7 @@ class Packer:
         return number
 
     def _item(self, name: str, value: Any) -> Item:
+        """How the value of a name travels. Raises `Unpackable`."""
         inner = backend.python_function(value)
         if inner is not None:
             return ("function", self.function(inner, True))

@@ -86,6 +86,7 @@ def _copies(size: int, cache: str) -> Builder:
         def copy_async(
             typingctx: Any, tile: Any, i: Any, x: Any, j: Any, inside: Any
         ) -> Any:
+            """The type of the result, and the function that writes the code."""
             gpu.check(call, tile, i, refused_four)
             gpu.check(call, x, j, refused_four)
             if tile.dtype != x.dtype:

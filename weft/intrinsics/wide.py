@@ -16,6 +16,7 @@ def _loads(hint: str = "") -> Builder:
 
     def build(gpu: Lowering, call: str) -> Callable[..., Any]:
         def load4(typingctx: Any, x: Any, index: Any) -> Any:
+            """The type of the result, and the function that writes the code."""
             gpu.check(call, x, index, refused_four)
             number, letter, name = gpu.letters(x.dtype)
 
@@ -52,6 +53,7 @@ def _stores(hint: str = "") -> Builder:
         def store4(
             typingctx: Any, x: Any, index: Any, a: Any, b: Any, c: Any, d: Any
         ) -> Any:
+            """The type of the result, and the function that writes the code."""
             gpu.check(call, x, index, refused_four)
             number, letter, name = gpu.letters(x.dtype)
 

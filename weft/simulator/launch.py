@@ -110,7 +110,7 @@ def record(
             kernel, config, args, readonly=readonly, watched=watched, make_run=make
         )
     except Fault as fault:
-        if failed is not None and runs:
+        if failed is not None and runs and runs[0].is_bound:
             failed(runs[0].trace(so_far=True), fault)
         raise
     return runs[0].trace(), launch

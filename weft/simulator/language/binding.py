@@ -5,12 +5,8 @@ Numba's types in its globals and closure become their simulated twins, device
 functions are bound likewise, and every loop counts its steps.
 """
 
-import ast
-import inspect
-import textwrap
 import types
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -19,11 +15,9 @@ from weft import backend, intrinsics
 from weft.code_objects import code_tree, global_names, with_globals
 from weft.intrinsics import registry
 from weft.places import Place
-from weft.simulator.language import mathematics, rules, shapes
-from weft.simulator.language.instrument import Notes, note
+from weft.simulator.language import mathematics, rules
 from weft.simulator.language.modules import Cast, NumbaModule, NumpyModule
-
-STEP, LOOP = "__weft_step__", "__weft_loop__"
+from weft.simulator.language.rewriting import LOOP, STEP, begin, rewritten
 
 
 class Bound:
@@ -50,15 +44,14 @@ class Bound:
         self._cuda, self._step, self._loop, self._refuse = cuda, step, loop, refuse
         self._done: dict[types.FunctionType, types.FunctionType] = {}
         self._builtins = rules.builtins_of_a_kernel(refuse)
-        if sum(len(c.notes) for c in _counted.values()) > _MOST_NOTES:
-            _counted.clear()  # the numbers begin anew
+        begin()
         self.call = self._bind(fn, kernel=True)
 
     def _bind(self, fn: types.FunctionType, kernel: bool = False) -> types.FunctionType:
         """The function as it runs here, and so what it calls."""
         if fn in self._done:
             return self._done[fn]
-        found = counted(fn, self._notes is not None, kernel)
+        found = rewritten(fn, self._notes is not None, kernel)
         code, lines = found.code, found.lines
         for inner in code_tree(code):
             self.lines[inner] = lines
@@ -81,18 +74,11 @@ class Bound:
     def _twin(self, name: str, value: Any) -> Any:
         """What the kernel finds under a name, given what the host has there."""
         if isinstance(value, types.ModuleType):
-            if value.__name__ == "math":
-                return mathematics
-            if backend.is_cuda(value):
-                return self._cuda
-            if value.__name__ == "numba":
-                return NumbaModule(value, self._cuda)
-            if value.__name__ == "numpy":
-                return NumpyModule(value, self._refuse)
-            if backend.is_libdevice(value):
-                return mathematics.Libdevice()
-            if value is intrinsics:
-                return self._cuda.intrinsics.module()
+            module = self._module(value)
+            if module is not None:
+                return module
+        if isinstance(value, types.BuiltinFunctionType) and value.__module__ == "math":
+            return mathematics.NAMES.get(value.__name__, value)
         if backend.is_number_type(value):
             return Cast(backend.as_dtype(value))
         operation = registry.of(value)
@@ -101,7 +87,7 @@ class Bound:
         inner = backend.python_function(value)
         if inner is not None:
             return self._bind(inner)
-        if is_python(value) and not rules.usable(value):
+        if isinstance(value, types.FunctionType) and not rules.usable(value):
             return self._not_compiled(name)
         if isinstance(value, np.ndarray):
             return self._cuda._constant(value, name)
@@ -109,6 +95,22 @@ class Bound:
         if stub is None and not rules.usable(value):
             return rules.Refused(self._refuse, *rules.described(name, value))
         return value if stub is None else stub
+
+    def _module(self, value: types.ModuleType) -> Any:
+        """What the kernel finds in the place of a module, None for most."""
+        if value is intrinsics:
+            return self._cuda.intrinsics.module()
+        if backend.is_cuda(value):
+            return self._cuda
+        if backend.is_libdevice(value):
+            return mathematics.Libdevice()
+        if value.__name__ == "math":
+            return mathematics.MATH
+        if value.__name__ == "numba":
+            return NumbaModule(value, self._cuda)
+        if value.__name__ == "numpy":
+            return NumpyModule(value, self._refuse)
+        return None
 
     def _not_compiled(self, name: str) -> Callable[..., Any]:
         def refuse(*_: Any, **__: Any) -> Any:
@@ -119,129 +121,3 @@ class Bound:
             )
 
         return refuse
-
-
-def is_python(value: Any) -> bool:
-    return isinstance(value, types.FunctionType)
-
-
-@dataclass(frozen=True)
-class Counted:
-    """A function's code with what was put into it, and its source lines.
-
-    `notes` are the places of its notes, numbered from `first`, each with the number
-    of arithmetic operations there.
-    """
-
-    code: types.CodeType
-    lines: dict[int, str]
-    first: int = 0
-    notes: tuple[tuple[Place, int], ...] = ()
-
-
-_counted: dict[tuple[types.CodeType, str, bool, bool], Counted] = {}
-_MOST_NOTES = 50_000  # in all functions of one launch
-
-
-def counted(fn: types.FunctionType, noting: bool, kernel: bool) -> Counted:
-    """The code of `fn` with loops that count their steps and, if so asked, notes.
-
-    kernel: whether it is one, or a device function. Without source (a function made by
-    `exec`) the code is returned as it is.
-    """
-    file = fn.__code__.co_filename  # two cells may have equal code
-    key = fn.__code__, file, noting, kernel
-    if key not in _counted:
-        _counted[key] = _count(fn, noting, kernel)
-    return _counted[key]
-
-
-def _count(fn: types.FunctionType, noting: bool, kernel: bool) -> Counted:
-    code = fn.__code__
-    try:
-        source, first = inspect.getsourcelines(fn)
-        flat = textwrap.dedent("".join(source))
-        tree = ast.parse(flat)
-    except (OSError, SyntaxError, TypeError):
-        return Counted(code, {})
-    lines = {first + i: line.rstrip("\n") for i, line in enumerate(source)}
-    indent = len(source[0]) - len(flat.splitlines(keepends=True)[0])
-    definition = next((n for n in ast.walk(tree) if named(n, fn.__name__)), None)
-    if not isinstance(definition, ast.FunctionDef):
-        return Counted(code, lines)
-    shapes.refuse_unknown(definition, first, lines, kernel)
-    rules.refuse(definition, fn.__name__, first, lines)
-    definition.decorator_list = []
-    definition.returns = None
-    for argument in ast.walk(definition.args):
-        if isinstance(argument, ast.arg):
-            argument.annotation = None
-    last = max((c.first + len(c.notes) for c in _counted.values()), default=0)
-    notes = note(definition, last) if noting else Notes()
-    CountSteps().visit(definition)
-    module = ast.Module([enclose(definition, code.co_freevars)], [])
-    ast.fix_missing_locations(module)
-    for node in ast.walk(module):
-        if isinstance(node, (ast.expr, ast.stmt)):
-            node.lineno += first - 1
-            node.end_lineno = (node.end_lineno or 1) + first - 1
-            node.col_offset += indent
-            node.end_col_offset = (node.end_col_offset or 0) + indent
-    compiled = compile(module, code.co_filename, "exec", dont_inherit=True)
-    found = next(
-        c
-        for c in code_tree(compiled)
-        if c.co_name == fn.__name__
-        and c.co_varnames[: c.co_argcount] == code.co_varnames[: code.co_argcount]
-    )
-    file = fn.__code__.co_filename
-    places = [node_place(fn.__name__, node, lines, file) for node in notes.nodes]
-    noted = tuple(zip(places, notes.flops, strict=True))
-    return Counted(found, lines, notes.first, noted)
-
-
-def node_place(
-    function: str, node: ast.expr, lines: dict[int, str], file: str
-) -> Place:
-    """The source place of a node whose lines count as the learner's do."""
-    full = lines.get(node.lineno, "")
-    expression = ""
-    if node.end_lineno == node.lineno:
-        part = full.encode()[node.col_offset : node.end_col_offset]
-        expression = part.decode(errors="replace")
-    return Place(function, node.lineno, full.strip(), expression, file)
-
-
-def named(node: ast.AST, name: str) -> bool:
-    return isinstance(node, ast.FunctionDef) and node.name == name
-
-
-def enclose(definition: ast.FunctionDef, free: tuple[str, ...]) -> ast.FunctionDef:
-    """Wrap `definition` so that its free variables are free again."""
-    if not free:
-        return definition
-    outer = ast.parse(f"def __weft_scope__({', '.join(free)}): pass").body[0]
-    assert isinstance(outer, ast.FunctionDef)
-    outer.body = [definition]
-    return outer
-
-
-class CountSteps(ast.NodeTransformer):
-    """Make `while test` `while step() and test`, and `for x in y` `… in loop(y)`."""
-
-    def visit_While(self, node: ast.While) -> ast.AST:
-        self.generic_visit(node)
-        step = ast.Call(ast.Name(STEP, ast.Load()), [], [])
-        test = ast.BoolOp(ast.And(), [step, node.test])
-        for new in (step, step.func, test):
-            ast.copy_location(new, node.test)
-        node.test = test
-        return node
-
-    def visit_For(self, node: ast.For) -> ast.AST:
-        self.generic_visit(node)
-        call = ast.Call(ast.Name(LOOP, ast.Load()), [node.iter], [])
-        for new in (call, call.func):
-            ast.copy_location(new, node.iter)
-        node.iter = call
-        return node

@@ -109,6 +109,7 @@ class Array:
         return found
 
     def _store(self, index: Any, value: Any) -> None:
+        """Store what has been checked, or raise the fault that it is."""
         if self._readonly and self._space == "constant":
             self._fault(
                 "type",
@@ -136,6 +137,7 @@ class Array:
             self._written[index] = True
 
     def _check(self, index: Any, verb: str) -> None:
+        """Refuse an index that is outside, negative or no whole number."""
         parts = index if isinstance(index, tuple) else (index,)
         if len(parts) > self._data.ndim and ... not in parts:
             self._fault(
@@ -167,6 +169,7 @@ class Array:
     def _refuse(
         self, parts: tuple[Any, ...], axis: int, part: int, size: int, verb: str
     ) -> NoReturn:
+        """Raise the fault for `part`, which is outside of `axis` with its `size`."""
         shown = ", ".join(
             str(int(p)) if hasattr(p, "__index__") else ":" for p in parts
         )

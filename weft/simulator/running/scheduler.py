@@ -73,6 +73,7 @@ class Run:
         self.lines: dict[CodeType, dict[int, str]] = {}
         self.where = Positions(fn.__name__, self.lines, self.grid, self.block)
         self._fn = fn
+        self.is_bound = False
         self._hub = getcurrent()
         self._workers: list[greenlet] = []
         self._idle: list[greenlet] = []  # of those, the ones without a thread
@@ -89,6 +90,7 @@ class Run:
         bound = Bound(self._fn, self.cuda, *steps, self._refuse, self.notes())
         self.bound, self.call = bound, bound.call
         self.lines.update(bound.lines)
+        self.is_bound = True
 
     # Arrays
 
@@ -159,6 +161,7 @@ class Run:
                     worker.throw()
 
     def _execute(self, args: tuple[Any, ...]) -> None:
+        """Start the blocks, and let those that wait go on."""
         gx, gy, gz = self.grid
         alive: list[Block] = []
         blocks = gx * gy * gz
