@@ -13,6 +13,7 @@ from weft import backend
 from weft.places import Place
 from weft.simulator.faults import Fault, kind_of
 from weft.simulator.limits import Dim, configuration
+from weft.simulator.memory.arrays import Memory
 from weft.simulator.running.scheduler import Run
 from weft.simulator.trace.trace import Trace
 from weft.simulator.trace.traced_run import CalledRun, Recording, TracedRun
@@ -165,7 +166,7 @@ def argument(
     """What the kernel gets for a host value. Raises `Fault` for what Numba refuses."""
     data = host_array(value, name)
     if data is not None:
-        return run.array(data, name, "global", None, written, readonly)
+        return run.array(data, Memory(name, "global", readonly=readonly), written)
     if isinstance(value, tuple):
         return tuple(argument(run, v, name) for v in value)
     if value is None or isinstance(value, (bool, int, float, complex, np.generic)):

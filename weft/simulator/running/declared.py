@@ -10,7 +10,7 @@ import numpy as np
 
 from weft import backend
 from weft.simulator.limits import MOST_SHARED
-from weft.simulator.memory.arrays import Array, poison, wrap
+from weft.simulator.memory.arrays import Array, Memory, poison, wrap
 from weft.simulator.running.protocol import Launched, Site, site_of
 
 
@@ -27,14 +27,12 @@ class Shared:
         if site not in arrays:
             kind = backend.as_dtype(dtype)
             if shape == 0 or shape == (0,):
-                made, loose = self._dynamic(site, kind), False
+                arrays[site] = self._dynamic(site, kind)
             else:
-                made = self._static(site, shape, kind)
                 # The only array of a block begins where its memory does.
                 alone = not arrays and not several(frame.f_code)
                 loose = not (alone or aligned(alignment))
-            made._loose = loose
-            arrays[site] = made
+                arrays[site] = self._static(site, shape, kind, loose)
         return arrays[site]
 
     def _dynamic(self, site: Site, kind: np.dtype[Any]) -> Array:
@@ -42,11 +40,12 @@ class Shared:
         run = self._run
         size = run.dynamic_shared // kind.itemsize * kind.itemsize
         data = run.current.block.dynamic.view(np.uint8)[:size].view(kind)
-        return run.array(
-            data, run.name_of(site, "dynamic shared memory"), "shared", "dynamic"
-        )
+        name = run.name_of(site, "dynamic shared memory")
+        return run.array(data, Memory(name, "shared", "dynamic"))
 
-    def _static(self, site: Site, shape: Any, kind: np.dtype[Any]) -> Array:
+    def _static(
+        self, site: Site, shape: Any, kind: np.dtype[Any], loose: bool
+    ) -> Array:
         run = self._run
         data = np.empty(sizes_of(run, shape, "shared"), kind)
         poison(data, "shared")
@@ -54,7 +53,8 @@ class Shared:
         block.static_bytes += data.nbytes
         if block.static_bytes + run.dynamic_shared > MOST_SHARED:
             run.fault("launch", *_too_much(block.static_bytes, run.dynamic_shared))
-        return run.array(data, run.name_of(site, "shared array"), "shared", site)
+        name = run.name_of(site, "shared array")
+        return run.array(data, Memory(name, "shared", site, loose=loose))
 
 
 def _too_much(static: int, dynamic: int) -> tuple[str, str]:
@@ -78,9 +78,8 @@ class Local:
         data = np.empty(sizes_of(self._run, shape, "local"), backend.as_dtype(dtype))
         poison(data, "local")
         name = self._run.name_of(site, "local array")
-        made = self._run.array(data, name, "local", site)
-        made._loose = not aligned(alignment)
-        return made
+        memory = Memory(name, "local", site, loose=not aligned(alignment))
+        return self._run.array(data, memory)
 
 
 def aligned(alignment: int | None) -> bool:
@@ -113,4 +112,5 @@ def constant(run: Launched, data: Any, name: str = "constant array") -> Array:
     """An array from outside the kernel, which it cannot change."""
     if isinstance(data, Array):
         return data  # it is one already
-    return wrap(np.asarray(data), name, "constant", run.fault, readonly=True)
+    memory = Memory(name, "constant", readonly=True)
+    return wrap(np.asarray(data), memory, run.fault)

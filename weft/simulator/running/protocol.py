@@ -6,7 +6,7 @@ from typing import Any, NoReturn, Protocol
 
 import numpy as np
 
-from weft.simulator.memory.arrays import Array
+from weft.simulator.memory.arrays import Array, Memory
 from weft.simulator.running.special import Special
 from weft.simulator.running.threads import Thread
 from weft.simulator.running.warps import Call
@@ -29,10 +29,8 @@ class Launched(Protocol):
     def name_of(self, site: Site, otherwise: str) -> str:
         """The variable that the call at `site` is assigned to."""
 
-    def array(
-        self, data: np.ndarray[Any, Any], name: str, space: str, site: Any = None
-    ) -> Array:
-        """Give the kernel `data`; `site` is what made it."""
+    def array(self, data: np.ndarray[Any, Any], memory: Memory) -> Array:
+        """Give the kernel `data`."""
 
     def barrier(self, name: str, frame: FrameType, value: bool = False) -> Any:
         """Wait until the whole block (or, for 'grid', the launch) is here."""

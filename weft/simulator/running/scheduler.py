@@ -21,7 +21,7 @@ from weft.places import place
 from weft.simulator.faults import Fault
 from weft.simulator.language.binding import Bound
 from weft.simulator.limits import Dim, Dim3
-from weft.simulator.memory.arrays import Array, wrap
+from weft.simulator.memory.arrays import Array, Memory, wrap
 from weft.simulator.running.meetings import Meetings
 from weft.simulator.running.namespace import Cuda
 from weft.simulator.running.positions import Positions
@@ -97,14 +97,11 @@ class Run:
     def array(
         self,
         data: np.ndarray[Any, Any],
-        name: str,
-        space: str,
-        site: Any = None,
+        memory: Memory,
         written: np.ndarray[Any, Any] | None = None,
-        readonly: bool = False,
     ) -> Array:
-        """Give the kernel `data`; `site` is what made it, if the kernel did."""
-        return wrap(data, name, space, self.fault, written, readonly)
+        """Give the kernel `data`; see `Array`."""
+        return wrap(data, memory, self.fault, written)
 
     def specially(self, access: Special) -> AbstractContextManager[Any]:
         """Say how the accesses within differ from plain loads and stores."""

@@ -1,7 +1,7 @@
 """Arrays that write down every access, for a `TracedRun`."""
 
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager
 from types import FrameType
 from typing import Any, Protocol
@@ -82,9 +82,6 @@ class Traced(Array):
             self._store(index, value._load(index, site) if loads else value[index])
             self._note(index, WRITE, site)
 
-    def __iter__(self) -> Iterator[Any]:
-        return (self[i] for i in range(self._n0))
-
     def _load(self, index: Any, site: int) -> Any:
         found = self._read(index)
         if not isinstance(found, (Array, Record)):
@@ -139,10 +136,7 @@ class Traced(Array):
         written: np.ndarray[Any, Any] | None,
         number: int | None = None,
     ) -> "Array":
-        view = traced_class(data)(
-            data, self._name, self._space, self._fault, written, self._readonly
-        )
-        view._loose = self._loose
+        view = traced_class(data)(data, self._memory, self._fault, written)
         view.attach(self._run, self._id if number is None else number, self._base)
         return view
 

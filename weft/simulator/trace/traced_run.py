@@ -15,7 +15,7 @@ from weft.simulator.faults import Fault
 from weft.simulator.language.instrument import LOAD, OPERATION, SUMS
 from weft.simulator.limits import Dim
 from weft.simulator.memory.addresses import Addresses
-from weft.simulator.memory.arrays import Array
+from weft.simulator.memory.arrays import Array, Memory
 from weft.simulator.running.scheduler import Run
 from weft.simulator.running.special import Special
 from weft.simulator.running.threads import Thread
@@ -89,14 +89,11 @@ class TracedRun(Run):
     def array(
         self,
         data: np.ndarray[Any, Any],
-        name: str,
-        space: str,
-        site: Any = None,
+        memory: Memory,
         written: np.ndarray[Any, Any] | None = None,
-        readonly: bool = False,
     ) -> Array:
-        number, base = self.addresses.add(data, name, space, site, self.recording.fresh)
-        traced = traced_class(data)(data, name, space, self.fault, written, readonly)
+        number, base = self.addresses.add(data, memory, self.recording.fresh)
+        traced = traced_class(data)(data, memory, self.fault, written)
         traced.attach(self, number, base)
         return traced
 
