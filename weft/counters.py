@@ -89,7 +89,7 @@ class Work:
 
 
 def count(trace: Trace) -> list[Line]:
-    """Count the requests of `trace`, one `Line` an instruction, in source order."""
+    """Count the requests of `trace`, one `Line` per instruction, in source order."""
     rows = np.flatnonzero(trace.space != LOCAL)
     if not rows.size:
         return []
@@ -122,7 +122,7 @@ class Requests:
     """The accesses `rows` of a trace, grouped into requests.
 
     The lanes of a warp that execute an instruction for the same, k-th, time form one
-    request. Attributes with one entry an instruction: `instructions` (site, array),
+    request. Attributes with one entry per instruction: `instructions` (site, array),
     `example` (one of its accesses), `count`, `lanes`, `bytes`, `divergent`, `sectors`,
     `ideal`, `passes`, `conflicts`; see `Line`.
     """
@@ -167,10 +167,11 @@ class Requests:
     def _turns(self, trace: Trace, rows: Columns, kind: Columns) -> Columns:
         """How many lanes of its request an access has to wait for.
 
-        That is 0 but for atomic operations: lanes with the same address take turns.
-        Not so where the hardware adds up the ones that lanes add to a word of shared
-        memory, nor where the compiler does: it reduces what all threads do to one
-        element, known beforehand, and has one lane do it.
+        That is 0 except for atomic operations, where lanes with the same address take
+        turns. There are two exceptions. The hardware adds up the ones that lanes add to
+        a word of shared memory. And where all threads change the same element, whose
+        index does not depend on data, the compiler reduces their values first and has
+        one lane add the result.
         """
         atomic = np.flatnonzero(trace.operation[rows] == ATOMIC)
         turn = np.zeros(rows.size, np.int64)
@@ -211,7 +212,7 @@ class Requests:
         """The fewest passes possible, and how many are taken beyond those.
 
         A pass serves at most 128 bytes, so lanes with 8 bytes go by halves of a warp
-        and lanes with 16 by quarters; lanes that want the same word share it, unless
+        and lanes with 16 by quarters; lanes that need the same word share it, unless
         they take turns. A load takes two such parts together where `_share` says so.
         """
         request, address, size = self._of_chosen(chosen)
@@ -239,7 +240,7 @@ class Requests:
         return self.request[chosen], self.address[chosen], self.size[chosen]
 
     def _share(self, request: Columns, address: Columns, chosen: Flags) -> Flags:
-        """Which accesses belong to a load whose neighbouring lanes want the same.
+        """Which accesses belong to a load whose neighbouring lanes need the same.
 
         That is: of every two lanes k and k ^ 1 that take part, or of every k and k ^ 2.
         """

@@ -3,12 +3,12 @@
     large = specialise(gemm, unroll=("kk",), BM=128, BN=128, TM=8, TN=8)
 
 A kernel names the sizes of its tiles, which are numbers when it is compiled. In CUDA
-C++ they would be template parameters, and `#pragma unroll` would stand before a loop
-whose body is to be written out. Numba has neither: `specialise` compiles the kernel,
-and the device functions that it calls, anew with other values for the names. Loops over
-the variables in `unroll` are written out before Numba sees them: LLVM, which decides
-for itself, leaves a loop alone whose body written out would be long, and an array
-indexed by the loop's variable is then no longer in registers.
+C++ they would be template parameters, and a loop to be unrolled would be marked by
+`#pragma unroll`. Numba has neither: `specialise` compiles the kernel, and the device
+functions that it calls, again with other values for the names. Loops over the variables
+in `unroll` are unrolled before Numba sees them. LLVM decides for itself, and does not
+unroll a loop if the result would be long; an array indexed by the loop's variable is
+then no longer in registers.
 """
 
 import ast
@@ -35,7 +35,7 @@ def specialise(
     max_registers: int | None = None,
     **constants: Any,
 ) -> Any:
-    """Return `kernel` compiled anew, with other values for global names.
+    """Return `kernel` compiled again, with other values for global names.
 
     kernel: made by `@cuda.jit`. unroll: the variables of loops over `range` to write
     out, in the kernel and in the device functions that it calls, which are inlined.
@@ -76,7 +76,7 @@ def written_out(
 ) -> types.FunctionType:
     """Return the function with its loops over `unroll` written out.
 
-    scope: the globals it will have; the integers among them may stand in the `range` of
+    scope: the globals it will have; the integers among them may be in the `range` of
     such a loop, and decide an `if` in its body. Lines keep their numbers.
     """
     lines, first = inspect.getsourcelines(function)
@@ -94,7 +94,7 @@ def written_out(
 
 
 class _Unroll(ast.NodeTransformer):
-    """Writes loops out, with the turn's number for their variable."""
+    """Unrolls loops: their variable becomes the number of each iteration."""
 
     def __init__(self, unroll: set[str], numbers: Mapping[str, int]) -> None:
         self._unroll, self._numbers = unroll, numbers
@@ -114,7 +114,7 @@ class _Unroll(ast.NodeTransformer):
         return [n for m in made for n in (m if isinstance(m, list) else [m])]
 
     def visit_For(self, node: ast.For) -> Any:
-        """Write out a loop over one of the variables, turn by turn."""
+        """Unroll a loop over one of the variables."""
         call, target = node.iter, node.target
         if (
             isinstance(call, ast.Call)

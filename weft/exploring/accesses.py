@@ -1,4 +1,4 @@
-"""A trace as the figure `trace` wants it: the kernel's lines, the requests of each."""
+"""A trace as the figure `trace` takes it: the kernel's lines, the requests of each."""
 
 import inspect
 import textwrap

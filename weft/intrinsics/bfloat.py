@@ -11,8 +11,8 @@ from weft.intrinsics.bits import bits
 from weft.intrinsics.lowering import computes
 from weft.intrinsics.registry import Effect, operation
 
-# A word is unpacked anew each time it is asked for: the assembly stays where it is, and
-# so the compiler does not keep two registers for what one can hold.
+# The assembly stays where it is, so a word is unpacked again at each use. Otherwise the
+# compiler would keep two registers for what one can hold.
 _HALF = "{{ .reg .b32 t; prmt.b32 t, $1, 0, {}; mov.b32 $0, t; }}"
 
 

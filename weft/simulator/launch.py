@@ -21,7 +21,7 @@ from weft.simulator.trace.traced_run import CalledRun, Recording, TracedRun
 
 @dataclass
 class Launch:
-    """What a finished launch left behind.
+    """What a finished launch reports.
 
     `written` maps the names of the parameters asked for to Boolean arrays: which of
     their elements the kernel stored to.

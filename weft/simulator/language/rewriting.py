@@ -38,7 +38,7 @@ _known: dict[tuple[CodeType, str, bool, bool], Rewritten] = {}
 
 
 def begin() -> None:
-    """Begin a launch: where there are very many notes, number them anew."""
+    """Begin a launch: where there are very many notes, number them from 0 again."""
     if sum(len(one.notes) for one in _known.values()) > _MOST_NOTES:
         _known.clear()
 

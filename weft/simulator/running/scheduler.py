@@ -140,7 +140,7 @@ class Run:
         inline cache, depending on how often it ran before.
         """
         code, lasti = site
-        key = id(code) + lasti  # within a code object lie its bytes
+        key = id(code) + lasti  # a code object's bytes are inside it
         if key not in self._starts:
             offsets = instructions(code)
             self._starts[key] = code, offsets[bisect.bisect(offsets, lasti) - 1]

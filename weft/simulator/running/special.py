@@ -8,7 +8,7 @@ class Special:
     """One operation that reads or writes in a way of its own.
 
     An atomic operation has `kinds`, what the counters know it by: see
-    `Trace.atomics`. `relaxed` is 'load' or 'store' for those of `peek` and `poke`. An
+    `Trace.atomics`. `relaxed` is 'load' for `peek` and 'store' for `poke`. An
     operation that moves `size` bytes at once touches several elements, and counts as
     one access to the first; `counted` says that it has been.
     """

@@ -98,7 +98,7 @@ class Block:
 
 
 class Pause:
-    """A thread's turn is over; it wants to go on."""
+    """What a thread waits for that could go on, when its turn is over."""
 
 
 PAUSE = Pause()

@@ -1,7 +1,7 @@
 """The accesses of a traced launch, as they are written down: four integers each.
 
 That is quickest. Every so often they are packed, and at the end they become columns.
-Who it was follows from whose turn it was.
+Which thread made an access follows from whose turn it was.
 """
 
 import struct
@@ -24,7 +24,7 @@ _SPACES = {"global": GLOBAL, "shared": SHARED, "local": LOCAL, "constant": GLOBA
 
 @dataclass
 class Accesses:
-    """The accesses as columns, one entry each; see `Trace`.
+    """The accesses as columns, one entry per access; see `Trace`.
 
     `view`, `site`, `array`, `space`, `address`, `size` and `operation` are those of a
     trace, but for `site`, a number of a place as the run gave it. `loads` counts for

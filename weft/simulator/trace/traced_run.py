@@ -1,4 +1,4 @@
-"""A simulated launch that writes down who touched what, from which line."""
+"""A simulated launch that writes down which thread accesses what, on which line."""
 
 import contextlib
 import sys
