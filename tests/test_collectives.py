@@ -12,7 +12,9 @@ import pytest
 import weft  # noqa: F401  before Numba
 
 from numba import cuda, float32  # isort: skip
+from weft.counters import count
 from weft.intrinsics import registry
+from weft.intrinsics.memory import as_one
 from weft.intrinsics.registry import Effect, Lanes, Operation
 from weft.simulator import Fault, record, simulate
 
@@ -151,6 +153,40 @@ def test_arguments_that_it_does_not_take() -> None:
     with pytest.raises(Fault, match="warp_dot: not enough values") as caught:
         launch(kernel, 32)
     assert caught.value.kind == "type"
+
+
+@pytest.mark.parametrize("width", [2, 4])
+def test_each_lane_may_read_its_part_first(width: int) -> None:
+    """As `ldmatrix` does: a row per lane at once, then they exchange elements."""
+
+    def row(x: Any, index: int) -> tuple[Any, ...]:
+        with as_one(x, width):
+            return tuple(x[index + k] for k in range(width))
+
+    def columns(calls: dict[int, tuple[Any, ...]]) -> dict[int, Any]:
+        return {lane: sum(calls[k][lane % width] for k in calls) for lane in calls}
+
+    read_rows = registry.register(
+        Operation(
+            "read_rows", columns, no_ptx, Effect.COLLECTIVE, Lanes.ALL,
+            elements=width, first=row,
+        )
+    )  # fmt: skip
+
+    @cuda.jit
+    def kernel(x, out):
+        i = cuda.grid(1)
+        out[i] = read_rows(x, width * i)
+
+    x, out = np.arange(32 * width, dtype=np.float32), np.zeros(32, np.float32)
+    trace, _ = record(kernel, (1, 32), (x, out))
+    registry.remove("read_rows")
+    assert out.tolist() == x.reshape(32, width).sum(axis=0).tolist() * (32 // width)
+    load = next(line for line in count(trace) if not line.store)
+    assert (load.requests, load.bytes, load.sectors) == (1, 128 * width, 4 * width)
+    assert {place.text for place in trace.places} == {
+        "out[i] = read_rows(x, width * i)"
+    }
 
 
 def test_the_host_cannot_call_it() -> None:

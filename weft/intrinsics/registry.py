@@ -57,7 +57,9 @@ class Operation:
 
     twin: what it does in the simulator, see `Effect`; its docstring is the
     intrinsic's. ptx: makes the function for the GPU. needs: the lowest compute
-    capability. elements: how many neighbours in memory it moves at once.
+    capability. elements: how many neighbours in memory it moves at once. first: what
+    each lane of a collective operation does before they meet, such as to read its part
+    from memory; it gets the arguments, and returns those of the twin.
     """
 
     name: str
@@ -67,6 +69,7 @@ class Operation:
     lanes: Lanes = Lanes.OWN
     needs: tuple[int, int] = (7, 0)
     elements: int = 1
+    first: Callable[..., tuple[Any, ...]] | None = None
 
     def __post_init__(self) -> None:
         if (self.effect is Effect.COLLECTIVE) != (self.lanes is not Lanes.OWN):

@@ -75,6 +75,8 @@ class Intrinsics:
         def meet(*args: Any) -> Any:
             site = site_of(self._run, sys._getframe(1))
             mask, values = (FULL, args) if whole else (int(args[0]) & FULL, args[1:])
+            if operation.first is not None:
+                values = operation.first(*values)
             return self._run.warp(Call(exchange, mask, values, site))
 
         return meet
