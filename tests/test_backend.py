@@ -95,6 +95,7 @@ INSIDE = (
     "numba.cuda.simulator", "numba.cuda.dispatcher", "numba.cuda.extending",
 "numba.np", "targetoptions", "_ary", "py_func",
 )  # fmt: skip
+# Still to be changed to ask `weft.backend`.
 STILL = {
     "weft/dispatch.py",
     "weft/exploring/__init__.py",
