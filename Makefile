@@ -15,9 +15,12 @@ find = for p in python3 python3.13 python3.12 python3.11; do \
 python = $(or $(PYTHON),$(shell $(find)))
 venv = .venv/bin/python
 
+simulator = backend simulator simulator_features language shapes intrinsics \
+	collectives aligned_arrays sanitizer counters
+
 .DEFAULT_GOAL := help
-.PHONY: help lab test lint book figures notebooks labs execute nbval update vendor clean \
-	learner author
+.PHONY: help lab test lint oldest book figures notebooks labs execute nbval update vendor \
+	clean learner author
 
 help:  ## Say what there is
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1	\2/p' $(MAKEFILE_LIST) | expand -t 18
@@ -32,6 +35,12 @@ test: author  ## Everything that can be verified without a GPU
 lint: author  ## Ruff and mypy alone
 	@$(venv) -m ruff check .
 	@$(venv) -m mypy
+
+oldest:  ## Test the simulator with the oldest Numba that is supported
+	@$(python) -m venv _build/oldest
+	@_build/oldest/bin/python -m pip install -q -r requirements-oldest.txt
+	@_build/oldest/bin/python -m pytest -q -p no:cacheprovider \
+		$(patsubst %,tests/test_%.py,$(simulator))
 
 book: author  ## The book, in _build/html
 	@$(venv) book/build.py $(ARGS)

@@ -906,8 +906,8 @@ if weft.device.find().l2 > 1 << 25 or not weft.GPU:  # smaller ones hold less
 #
 # Sorting the indices brings the neighbours together again. Only one element in 8 is
 # needed, so most bytes still go to waste, but elements on the same page follow each
-# other. And random rows of 128 bytes come at a fraction of what random elements cost. If
-# an access has to be random, make it long.
+# other. Random rows of 128 bytes cost a fraction of what random elements do. If an
+# access has to be random, make it long.
 
 # %% [markdown]
 # ## 5 · How long a load takes

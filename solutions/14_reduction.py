@@ -505,8 +505,8 @@ one_each.expect("torch.sum", at_least=2.5, times="shuffle")
 # its place the kernel is half as fast again (further down). Most of the rest are there
 # because warps come along of which most lanes only watch.
 #
-# `packed` executes a few per cent more instructions than `sequential` and takes as many
-# per cent more time, so its bank conflicts may cost nothing. There are many conflicts,
+# `packed` executes a few per cent more instructions than `sequential` and takes a few
+# per cent more time, so its bank conflicts may cost nothing. There are many of them,
 # but each step has half the lanes of the one before, and the warps of seven other blocks
 # fill the gaps.
 #

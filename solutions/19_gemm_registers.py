@@ -855,10 +855,10 @@ ladder
 # else works meanwhile. **32 bits** for an index save 40 registers and 2 instructions in
 # 100. That makes no difference to something that waits.
 #
-# **By fours**: more than four times as fast. It executes half the instructions and three
-# quarters of the load passes. Above all, probably, it waits twice per stride instead of
-# eight times, and two blocks fit on an SM; no row separates the four. A warp waited for
-# global memory for 8.0 cycles, and now for 1.0. **Without padding** it is as fast, to
+# **By fours**: more than four times as fast. It executes half the instructions and
+# three quarters of the load passes. Above all, probably, it waits twice per stride
+# instead of eight times, and two blocks fit on an SM; no row separates the four. A warp
+# waited for global memory for 8.0 cycles, and now for 1.0. **Without padding** it is as fast, to
 # within a per cent or two. The colliding stores are 4 extra passes
 # for each warp in a stride, beside 96 for the loads of fragments. That the check
 # insists on the padding is a matter of principle, and here principle is worth next to

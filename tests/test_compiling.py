@@ -14,7 +14,7 @@ import weft  # noqa: F401  before Numba
 
 from numba import cuda, float32  # isort: skip
 from weft import check, compiling
-from weft.compiling import Outcome, words, worker
+from weft.compiling import Outcome, packing, words, worker
 from weft.compiling.packing import Unpackable, pack
 from weft.device import toolkit
 from weft.intrinsics import load4
@@ -117,7 +117,7 @@ def test_what_cannot_be_sent_is_named() -> None:
 def test_arguments_are_described_by_type_and_layout() -> None:
     matrix = np.zeros((3, 4), np.float32)
     _, three, two, row, number = (
-        compiling.parcel.described(a)
+        packing.described(a)
         for a in (X, matrix.T, matrix[:, ::2], matrix[0], np.int32(3))
     )
     assert (three[2:], two[2:], row[2:]) == ((2, "F"), (2, "A"), (1, "C"))

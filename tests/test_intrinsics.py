@@ -10,17 +10,38 @@ import pytest
 
 from weft import intrinsics
 from weft.device import toolkit
+from weft.intrinsics import registry
+from weft.intrinsics.copies import Copies
 
 TWINS = intrinsics.TWIN
 load4, store4 = TWINS["load4"], TWINS["store4"]
 LOADS = ["load4", "load4_cs", "load4_nc"]
 STORES = ["store4", "store4_cs"]
-SOURCE = Path(intrinsics.__file__)
+PACKAGE = Path(intrinsics.__file__).parents[1]
 
 
-def test_each_public_name_has_a_twin():
+def test_each_public_name_is_an_operation():
     assert sorted(intrinsics.__all__) == sorted(["TWIN", *TWINS])
-    assert all(callable(getattr(intrinsics, name)) for name in TWINS)
+    assert sorted(TWINS) == sorted(registry.names())
+    for name in TWINS:
+        operation = registry.of(getattr(intrinsics, name))
+        assert operation is not None
+        assert operation.name == name
+        assert operation.twin.__doc__, name
+    assert registry.of(len) is None
+
+
+def test_operations_are_found_by_what_they_do():
+    names, effect = registry.names, registry.Effect
+    assert names(*registry.STORES) == {"store4", "store4_cs", "poke"}
+    assert names(effect.RELAXED_LOAD) == {"peek"}
+    assert names(elements=4) == {*LOADS, *STORES, "copy4_async"}
+    assert names(effect.WIDE_LOAD, elements=4) == set(LOADS)
+    newer = {one.name for one in registry.operations() if one.needs >= (8, 0)}
+    assert newer == {
+        *("copy_async", "copy4_async", "commit_group", "wait_group"),
+        *("bf16_pair", "bf16_max"),
+    }
 
 
 @pytest.mark.parametrize("load", LOADS)
@@ -160,7 +181,7 @@ def clear(x, index):
 
 def test_a_copy_arrives_when_it_is_waited_for():
     tile, x = tile_and_source()
-    mine = intrinsics.Copies(clear)
+    mine = Copies(clear)
     mine.copy(tile, 0, x, 3, True)
     mine.commit()
     mine.copy4(tile, 4, x, 0, True)
@@ -176,7 +197,7 @@ def test_a_copy_arrives_when_it_is_waited_for():
 def test_a_copy_from_outside_brings_zeros():
     tile, x = tile_and_source()
     tile[:] = 5
-    mine = intrinsics.Copies(clear)
+    mine = Copies(clear)
     mine.copy(tile, 0, x, 99, False)
     mine.copy4(tile, 4, x, 98, False)
     mine.wait(0)
@@ -188,7 +209,7 @@ def test_a_copy_from_outside_brings_zeros():
 
 def test_what_cannot_be_copied_is_refused():
     tile, x = tile_and_source()
-    mine = intrinsics.Copies(clear)
+    mine = Copies(clear)
     with pytest.raises(TypeError, match="its first argument is not"):
         mine.copy(x, 0, x, 0, True)
     with pytest.raises(TypeError, match="its third argument is shared"):
@@ -197,15 +218,16 @@ def test_what_cannot_be_copied_is_refused():
         mine.copy(tile, 0, x.view(np.int32), 0, True)
     with pytest.raises(ValueError, match="copy4_async` begins at"):
         mine.copy4(tile, 2, x, 0, True)
-    with pytest.raises(TypeError, match="is a kernel's"):
+    with pytest.raises(TypeError, match="commit_group: only a kernel can call it"):
         TWINS["commit_group"]()
 
 
 COMPILE = """
-import importlib.util, sys
-spec = importlib.util.spec_from_file_location("intrinsics", sys.argv[1])
-module = importlib.util.module_from_spec(spec)
-spec.loader.exec_module(module)
+import sys, types as python_types
+package = python_types.ModuleType("weft")  # importing it would choose the simulator
+package.__path__ = [sys.argv[1]]
+sys.modules["weft"] = package
+from weft import intrinsics as module
 from numba import cuda, float32, int32, types, uint64, void
 load4, store4 = module.load4, module.store4
 load4_cs, load4_nc, store4_cs = module.load4_cs, module.load4_nc, module.store4_cs
@@ -310,7 +332,7 @@ print("compiled")
 def test_the_gpu_gets_128_bit_instructions():
     environ = {k: v for k, v in os.environ.items() if k != "NUMBA_ENABLE_CUDASIM"}
     done = subprocess.run(
-        [sys.executable, "-c", COMPILE, str(SOURCE)],
+        [sys.executable, "-c", COMPILE, str(PACKAGE)],
         capture_output=True, text=True, env=environ, timeout=120,
     )  # fmt: skip
     assert done.stdout == "compiled\n", done.stderr

@@ -1,9 +1,11 @@
 """What a kernel may be written in: what Numba does not compile is refused."""
 
 import enum
+import math
 import operator  # noqa: F401  the kernels name it
 import sys  # noqa: F401
 from collections import namedtuple
+from math import sqrt
 from pathlib import Path
 from typing import Any
 
@@ -113,3 +115,25 @@ def test_refused(body: str, said: str, tmp_path: Path) -> None:
 )
 def test_allowed(body: str, value: Any, tmp_path: Path) -> None:
     assert run(body, tmp_path)[0] == np.float32(value)
+
+
+def test_functions_of_math_keep_the_width_however_they_are_imported() -> None:
+    @cuda.jit
+    def kernel(x, out):
+        out[0] = sqrt(x[0]).itemsize
+        out[1] = math.sqrt(x[0]).itemsize
+        out[2] = sqrt(-x[0])
+
+    out = np.zeros(3, np.float32)
+    simulate(kernel, (1, 1), (np.ones(1, np.float32), out))
+    assert out[:2].tolist() == [4, 4]
+    assert np.isnan(out[2])
+
+
+def test_math_holds_no_more_than_pythons() -> None:
+    @cuda.jit
+    def kernel(out):
+        out[0] = math.np.float32(1)
+
+    with pytest.raises(Fault, match="module 'math' has no attribute 'np'"):
+        simulate(kernel, (1, 1), (np.zeros(1, np.float32),))

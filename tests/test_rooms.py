@@ -18,10 +18,21 @@ PACKAGE = ROOT / "weft"
 
 # From the ground up: a file imports its own floor's package and floors below it.
 FLOORS = [
-    {"effort", "errors", "wording", "units", "markup", "tracebacks", "store", "places"},
+    {
+        "backend",
+        "code_objects",
+        "effort",
+        "errors",
+        "wording",
+        "units",
+        "markup",
+        "tracebacks",
+        "store",
+        "places",
+    },
     {"timing"},
     {"device"},
-    {"intrinsics", "backend"},
+    {"intrinsics"},
     {"simulator"},
     {"sanitizer", "counters", "templates"},
     {"compiling", "lesson"},

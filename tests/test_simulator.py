@@ -180,7 +180,8 @@ def test_an_atomic_that_numba_does_not_have(
         ((4, -1), "there must be at least 1"),
         (((1, 1, 1, 1), 32), "grid has 4 dimensions"),
         ((4,), "a launch needs kernel[grid, block]"),
-        ((1, 32, 0, 300_000), "a block has at most"),
+        ((1, 32, 0, 49_153), "Numba launches no more than 49,152 (48 KB)"),
+        ((1, 32, 0, -4), "-4 bytes of dynamic shared memory"),
     ],
 )
 def test_wrong_launches(config: Any, words: str) -> None:
@@ -210,7 +211,21 @@ def test_too_much_shared_memory() -> None:
 
     fault = fault_of(kernel, (1, 1), np.zeros(1))
     assert fault.kind == "launch"
-    assert "65536 bytes" in fault.message
+    assert "65,536 bytes" in fault.message
+
+
+def test_static_and_dynamic_shared_memory_count_together() -> None:
+    @cuda.jit
+    def kernel(x):
+        tile = cuda.shared.array(1024, float32)
+        more = cuda.shared.array(0, float32)
+        tile[0] = more[0] = x[0]
+
+    simulate(kernel, (1, 1, 0, 45_056), (np.zeros(1),))
+    fault = fault_of(kernel, (1, 1, 0, 45_060), np.zeros(1))
+    assert fault.kind == "launch"
+    assert "49,156 bytes of shared memory" in fault.message
+    assert "45,060 of them dynamic" in fault.message
 
 
 def test_a_shape_that_numba_cannot_know() -> None:

@@ -4,6 +4,7 @@ import os
 import re
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -39,8 +40,21 @@ def steps(path):
     return [step for job in jobs.values() for step in job["steps"]]
 
 
-def test_the_three_workflows_are_there():
-    assert [path.name for path in WORKFLOWS] == ["ci.yml", "gpu.yml", "pages.yml"]
+def test_the_workflows_are_there():
+    names = [path.stem for path in WORKFLOWS]
+    assert names == ["ci", "gpu", "oldest", "pages"]
+
+
+def test_the_oldest_versions_are_those_the_package_allows():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    pins = (ROOT / "requirements-oldest.txt").read_text()
+    for name in ("numba", "numba-cuda", "numpy", "greenlet", "anywidget"):
+        bound = next(
+            found[1]
+            for need in project["dependencies"]
+            if (found := re.match(rf"{name}>=([\d.]+)", need))
+        )
+        assert re.search(rf"^{name}=={re.escape(bound)}\b", pins, re.MULTILINE), name
 
 
 def test_workflows_follow_githubs_schema_and_have_timeouts():

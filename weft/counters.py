@@ -20,6 +20,7 @@ from weft.places import Place
 from weft.simulator.limits import WARP
 from weft.simulator.trace import columns
 from weft.simulator.trace.columns import Columns, Flags
+from weft.simulator.trace.requests import grouped
 from weft.simulator.trace.trace import ATOMIC, GLOBAL, LOCAL, READ, SHARED, Trace
 
 SECTOR = 32  # bytes
@@ -88,7 +89,7 @@ class Work:
 
 
 def count(trace: Trace) -> list[Line]:
-    """Count the requests of `trace`, one `Line` an instruction, in source order."""
+    """Count the requests of `trace`, one `Line` per instruction, in source order."""
     rows = np.flatnonzero(trace.space != LOCAL)
     if not rows.size:
         return []
@@ -121,51 +122,43 @@ class Requests:
     """The accesses `rows` of a trace, grouped into requests.
 
     The lanes of a warp that execute an instruction for the same, k-th, time form one
-    request. Attributes with one entry an instruction: `instructions` (site, array),
+    request. Attributes with one entry per instruction: `instructions` (site, array),
     `example` (one of its accesses), `count`, `lanes`, `bytes`, `divergent`, `sectors`,
     `ideal`, `passes`, `conflicts`; see `Line`.
     """
 
     def __init__(self, trace: Trace, rows: Columns) -> None:
+        """Group the rows, and count what each request takes."""
         names = len(trace.arrays)
         kind = trace.site[rows] * names + trace.array[rows]
         present = np.flatnonzero(np.bincount(kind))
         self.instructions = [divmod(k, names) for k in present.tolist()]
-        kind = np.searchsorted(present, kind)
-        thread = columns.dense(trace.of_views("number"))[trace.view[rows]]
-
-        # How many times the thread had executed the instruction before.
-        order, new = columns.order(kind, thread)
-        rows, kind = rows[order], kind[order]
-        position = np.arange(rows.size)
-        times = position - np.maximum.accumulate(np.where(new, position, 0))
-        # Requests are numbered instruction by instruction, warp by warp.
-        warp = trace.block[rows] * WARP + trace.warp[rows]
-        first = columns.starts(kind, warp)
-        most = np.maximum.reduceat(times, first) + 1
-        before = np.cumsum(most) - most
-        self.request = np.repeat(before, np.diff(first, append=rows.size)) + times
+        found = grouped(trace, rows, np.searchsorted(present, kind))
+        rows, kind, self.request = found.rows, found.instruction, found.request
 
         self.address, self.size = trace.address[rows], trace.size[rows]
         self.lane = trace.thread[rows] % WARP
         self.loads = trace.operation[rows] == READ
-        self._of = np.zeros(int(most.sum()), np.int64)  # the kind of a request
+        self._of = np.zeros(found.requests, np.int64)  # the kind of a request
         self._of[self.request] = kind
         self._kinds = present.size
         self.example = rows[columns.starts(kind)]
         self.count = np.bincount(self._of)
         self.lanes = np.bincount(kind)
         self.bytes = np.bincount(kind, self.size).astype(np.int64)
-
-        active = np.bincount(self.request)
-        living = np.zeros(self._of.size, np.int64)
-        threads = int(np.prod(trace.block_size))
-        living[self.request] = np.minimum(WARP, threads - trace.warp[rows] * WARP)
-        self.divergent = self._sum(active < living)
+        self.divergent = self._divergent(trace, rows)
         shared = trace.space[rows] == SHARED
         self.turn = self._turns(trace, rows, kind)
         self.sectors, self.ideal = self._sectors(~shared)
         self.passes, self.conflicts = self._passes(shared)
+
+    def _divergent(self, trace: Trace, rows: Columns) -> Columns:
+        """In how many requests not every thread of the warp takes part."""
+        active = np.bincount(self.request)
+        living = np.zeros(self._of.size, np.int64)
+        threads = int(np.prod(trace.block_size))
+        living[self.request] = np.minimum(WARP, threads - trace.warp[rows] * WARP)
+        return self._sum(active < living)
 
     def _sum(self, per_request: Columns | Flags) -> Columns:
         """Add up over the requests of each instruction."""
@@ -174,10 +167,11 @@ class Requests:
     def _turns(self, trace: Trace, rows: Columns, kind: Columns) -> Columns:
         """How many lanes of its request an access has to wait for.
 
-        That is 0 but for atomic operations: lanes with the same address take turns.
-        Not so where the hardware adds up the ones that lanes add to a word of shared
-        memory, nor where the compiler does: it reduces what all threads do to one
-        element, known beforehand, and has one lane do it.
+        That is 0 except for atomic operations, where lanes with the same address take
+        turns. There are two exceptions. The hardware adds up the ones that lanes add to
+        a word of shared memory. And where all threads change the same element, whose
+        index does not depend on data, the compiler reduces their values first and has
+        one lane add the result.
         """
         atomic = np.flatnonzero(trace.operation[rows] == ATOMIC)
         turn = np.zeros(rows.size, np.int64)
@@ -218,7 +212,7 @@ class Requests:
         """The fewest passes possible, and how many are taken beyond those.
 
         A pass serves at most 128 bytes, so lanes with 8 bytes go by halves of a warp
-        and lanes with 16 by quarters; lanes that want the same word share it, unless
+        and lanes with 16 by quarters; lanes that need the same word share it, unless
         they take turns. A load takes two such parts together where `_share` says so.
         """
         request, address, size = self._of_chosen(chosen)
@@ -246,7 +240,7 @@ class Requests:
         return self.request[chosen], self.address[chosen], self.size[chosen]
 
     def _share(self, request: Columns, address: Columns, chosen: Flags) -> Flags:
-        """Which accesses belong to a load whose neighbouring lanes want the same.
+        """Which accesses belong to a load whose neighbouring lanes need the same.
 
         That is: of every two lanes k and k ^ 1 that take part, or of every k and k ^ 2.
         """

@@ -1,10 +1,10 @@
-"""Hazards in a trace: races and reads of memory that nobody wrote.
+"""Hazards in a trace: races and reads of memory that no thread wrote.
 
 Two accesses race if they touch the same bytes, come from two threads, one of them at
 least writes, not both are atomic (relaxed loads and stores count as such), and nothing
 orders them: no barrier of the block or the grid, no warp-synchronous operation whose
-mask names both lanes, no atomic handed from one to the other behind a fence. That is
-decided from what each thread could know of the others (see `views.View`), so it does
+mask names both lanes, no atomic handed from one to the other after a fence. That is
+decided from what each thread could know of the others (see `clocks.View`), so it does
 not depend on the order in which the simulator happened to run them.
 
 Source: L. Lamport, "Time, Clocks, and the Ordering of Events in a Distributed System",

@@ -3,12 +3,12 @@
     large = specialise(gemm, unroll=("kk",), BM=128, BN=128, TM=8, TN=8)
 
 A kernel names the sizes of its tiles, which are numbers when it is compiled. In CUDA
-C++ they would be template parameters, and `#pragma unroll` would stand before a loop
-whose body is to be written out. Numba has neither: `specialise` compiles the kernel,
-and the device functions that it calls, anew with other values for the names. Loops over
-the variables in `unroll` are written out before Numba sees them: LLVM, which decides
-for itself, leaves a loop alone whose body written out would be long, and an array
-indexed by the loop's variable is then no longer in registers.
+C++ they would be template parameters, and a loop to be unrolled would be marked by
+`#pragma unroll`. Numba has neither: `specialise` compiles the kernel, and the device
+functions that it calls, again with other values for the names. Loops over the variables
+in `unroll` are unrolled before Numba sees them. LLVM decides for itself, and does not
+unroll a loop if the result would be long; an array indexed by the loop's variable is
+then no longer in registers.
 """
 
 import ast
@@ -19,10 +19,10 @@ import types
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-import numba
 from numba import cuda
 
-from weft.simulator.language.binding import python_function
+from weft import backend
+from weft.code_objects import global_names, with_globals
 
 __all__ = ["specialise", "written_out"]
 
@@ -35,14 +35,14 @@ def specialise(
     max_registers: int | None = None,
     **constants: Any,
 ) -> Any:
-    """Return `kernel` compiled anew, with other values for global names.
+    """Return `kernel` compiled again, with other values for global names.
 
     kernel: made by `@cuda.jit`. unroll: the variables of loops over `range` to write
     out, in the kernel and in the device functions that it calls, which are inlined.
     max_registers: of a thread, as for `cuda.jit`. Raises ValueError for a constant
     whose name none of the functions could use, as it has no value now.
     """
-    function = python_function(kernel)
+    function = backend.python_function(kernel)
     if function is None:
         raise ValueError(f"{kernel!r} is no kernel; @cuda.jit makes one")
     unknown = sorted(constants.keys() - function.__globals__.keys())
@@ -61,28 +61,14 @@ def _specialised(
 ) -> types.FunctionType:
     """Return the function with constants filled in, and so what it calls."""
     scope = function.__globals__ | constants
-    names = _names(function.__code__)
-    for name in names & scope.keys():
-        inner = python_function(scope[name])
+    for name in global_names(function.__code__) & scope.keys():
+        inner = backend.python_function(scope[name])
         if inner is not None:
             made = _specialised(inner, unroll, constants)
             scope[name] = _jit(device=True, forceinline=True)(made)
-    config: Any = numba.config
-    if unroll & set(function.__code__.co_varnames) and not config.ENABLE_CUDASIM:
+    if unroll & set(function.__code__.co_varnames) and not backend.simulating():
         return written_out(function, unroll, scope)
-    return types.FunctionType(
-        function.__code__,
-        scope,
-        function.__name__,
-        function.__defaults__,
-        function.__closure__,
-    )
-
-
-def _names(code: types.CodeType) -> set[str]:
-    """The global names that a function or one inside it uses."""
-    inner = (c for c in code.co_consts if isinstance(c, types.CodeType))
-    return set(code.co_names).union(*(_names(c) for c in inner))
+    return with_globals(function, scope)
 
 
 def written_out(
@@ -90,7 +76,7 @@ def written_out(
 ) -> types.FunctionType:
     """Return the function with its loops over `unroll` written out.
 
-    scope: the globals it will have; the integers among them may stand in the `range` of
+    scope: the globals it will have; the integers among them may be in the `range` of
     such a loop, and decide an `if` in its body. Lines keep their numbers.
     """
     lines, first = inspect.getsourcelines(function)
@@ -108,7 +94,7 @@ def written_out(
 
 
 class _Unroll(ast.NodeTransformer):
-    """Writes loops out, with the turn's number for their variable."""
+    """Unrolls loops: their variable becomes the number of each iteration."""
 
     def __init__(self, unroll: set[str], numbers: Mapping[str, int]) -> None:
         self._unroll, self._numbers = unroll, numbers
@@ -128,6 +114,7 @@ class _Unroll(ast.NodeTransformer):
         return [n for m in made for n in (m if isinstance(m, list) else [m])]
 
     def visit_For(self, node: ast.For) -> Any:
+        """Unroll a loop over one of the variables."""
         call, target = node.iter, node.target
         if (
             isinstance(call, ast.Call)

@@ -9,9 +9,9 @@ from collections.abc import Iterator
 from types import CodeType, FunctionType
 from typing import Any
 
+from weft.backend import is_kernel, python_function
 from weft.checking.verdict import Verdict
 from weft.places import Note, Place
-from weft.simulator.language.binding import python_function
 
 STUB = "your code here"  # in the comment that a starter cell contains
 
@@ -26,11 +26,6 @@ def source_function(value: Any) -> FunctionType | None:
         inner: FunctionType = inspect.unwrap(value)
         return inner
     return python_function(value)
-
-
-def is_kernel(value: Any) -> bool:
-    """Whether `@cuda.jit` made it; Numba's own `@jit` compiles for the CPU."""
-    return python_function(value) is not None and "cuda" in type(value).__module__
 
 
 def source(function: Any) -> str:

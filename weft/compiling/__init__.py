@@ -1,8 +1,8 @@
 """Compiling a kernel for GPUs that need not be there.
 
-Numba compiles in a process of its own, as here it may be running as a simulator. The
-process starts in the background with the first wish to compile, serves until this one
-ends, and is given up where it hangs or dies: then nothing was learnt about the kernel.
+Numba compiles in a process of its own, as it may be running as a simulator here. The
+process starts in the background when the first kernel is to be compiled, and ends with
+this one. Where it hangs or dies, the kernel counts as not compiled.
 """
 
 import atexit

@@ -4,17 +4,16 @@ Code objects travel as they are, values pickled one by one, modules and what bel
 Numba by name, so that the other process takes its own.
 """
 
-import dis
 import marshal
 import pickle
-from collections.abc import Iterator
-from types import CodeType, FunctionType, ModuleType
+from types import FunctionType, ModuleType
 from typing import Any
 
 import numpy as np
 
-from weft import intrinsics
-from weft.simulator.language.binding import code_tree, python_function
+from weft import backend
+from weft.code_objects import global_names
+from weft.intrinsics import registry
 
 MOST_BYTES = 64 * 1024  # of an array that a kernel names: what constant memory holds
 
@@ -31,16 +30,15 @@ def pack(kernel: Any, args: tuple[Any, ...]) -> Parcel:
 
     The first of the parcel's functions is the kernel, the others are those it calls.
     """
-    fn = kernel if isinstance(kernel, FunctionType) else python_function(kernel)
+    fn = kernel if isinstance(kernel, FunctionType) else backend.python_function(kernel)
     if fn is None:
         raise Unpackable(f"{kernel!r} is not a kernel")
     packer = Packer()
     packer.function(fn, False)
-    options = getattr(kernel, "targetoptions", None) or {}
     return {
         "functions": packer.functions,
         "args": [described(arg) for arg in args],
-        "fastmath": bool(options.get("fastmath")),
+        "fastmath": backend.uses_fastmath(kernel),
     }
 
 
@@ -77,22 +75,23 @@ class Packer:
             "compiled": compiled,
         }
         self.functions.append(parcel)
-        known = sorted(names(fn.__code__) & fn.__globals__.keys())
+        known = sorted(global_names(fn.__code__) & fn.__globals__.keys())
         named = {name: fn.__globals__[name] for name in known}
         parcel["globals"] = {name: self._item(name, v) for name, v in named.items()}
         parcel["free"] = {name: self._item(name, v) for name, v in free.items()}
         return number
 
     def _item(self, name: str, value: Any) -> Item:
-        inner = python_function(value)
+        """How the value of a name travels. Raises `Unpackable`."""
+        inner = backend.python_function(value)
         if inner is not None:
             return ("function", self.function(inner, True))
-        for own in intrinsics.__all__[1:]:
-            if value is getattr(intrinsics, own):
-                return ("attribute", "weft.intrinsics", own)
+        operation = registry.of(value)
+        if operation is not None:
+            return ("attribute", "weft.intrinsics", operation.name)
         if isinstance(value, ModuleType):
-            return ("module", plain(value.__name__))
-        of_cuda = cuda_name(value)
+            return ("module", backend.public_module(value.__name__))
+        of_cuda = backend.cuda_name(value)
         if of_cuda:
             return ("attribute", "numba.cuda", of_cuda)
         if isinstance(value, FunctionType) and not numerical(value.__module__):
@@ -109,33 +108,8 @@ def numerical(module: str | None) -> bool:
     return (module or "").partition(".")[0] in ("numpy", "numba", "math", "weft")
 
 
-def plain(module: str) -> str:
-    """A module's name where Numba compiles."""
-    return "numba.cuda" if module.startswith("numba.cuda.sim") else module
-
-
-def cuda_name(value: Any) -> str:
-    """The name under which `numba.cuda` holds `value`, '' if it does not."""
-    from numba import cuda
-
-    if not (type(value).__module__ + getattr(value, "__module__", "")).count("cuda"):
-        return ""
-    return next((n for n, v in vars(cuda).items() if v is value), "")
-
-
 def pickled(value: Any, what: str) -> bytes:
     try:
         return pickle.dumps(value)
     except Exception:
         raise Unpackable(f"{what}, a {type(value).__name__}, cannot be sent") from None
-
-
-def names(code: CodeType) -> set[str]:
-    """The global names that `code` looks up."""
-    return {name for inner in code_tree(code) for name in _looked_up(inner)}
-
-
-def _looked_up(code: CodeType) -> Iterator[str]:
-    for instruction in dis.get_instructions(code):
-        if instruction.opname in ("LOAD_GLOBAL", "LOAD_NAME"):
-            yield str(instruction.argval)

@@ -169,6 +169,7 @@ def _unify(found: re.Match[str]) -> Words:
 
 
 def _index(verb: str, types: list[str], message: str) -> Words:
+    """What is wrong with an index, from the types of array and index."""
     owner, index = types[0], types[1]
     many = re.search(r"cannot index array\(\w+, (\d)d.*? with (\d+) indices", message)
     if many:
@@ -202,6 +203,7 @@ def _index(verb: str, types: list[str], message: str) -> Words:
 
 
 def _call(found: re.Match[str]) -> Words:
+    """What is wrong with a call, from the function's name and its arguments."""
     name = re.sub(r"^(<built-in function|<function|<class|<intrinsic) ?", "", found[1])
     name = name.split(" at ")[0].strip("<>' ")
     written = split(found[2])

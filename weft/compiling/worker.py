@@ -1,7 +1,7 @@
 """The process that compiles: Numba without its simulator, one job after another.
 
 Started as a script by `weft.compiling`. Jobs come on its standard input, answers go to
-its standard output, both pickled behind their length; it ends when its input does.
+its standard output, each pickled, after its length; it ends when its input does.
 """
 
 import dis
@@ -68,10 +68,8 @@ class Compiler:
         sys.modules["weft"] = package
         self.cuda: Any = importlib.import_module("numba.cuda")
         self.numba: Any = importlib.import_module("numba")
-        # Overloads such as `max` ask the current device for its capability.
-        dispatcher: Any = importlib.import_module("numba.cuda.dispatcher")
-        self._device = types.SimpleNamespace(compute_capability=OLDEST)
-        dispatcher.get_current_device = lambda: self._device
+        backend: Any = importlib.import_module("weft.backend")
+        self._device = backend.pretend_device(OLDEST)
         self.capabilities = self._choose()
 
     def _choose(self) -> list[tuple[int, int]]:
@@ -248,7 +246,7 @@ def float64_lines(
 ) -> set[tuple[str, int]]:
     """The lines of `files` that compute in double precision.
 
-    PTX says with `.loc` from which line the instructions behind it come, for what was
+    PTX says with `.loc` from which line the instructions after it come, for what was
     inlined also into which line. The compiler lifts a conversion or a sign to lines
     that have no part in it, the `def` even: alone it counts only on the lines
     `working`. A copy from register to register, as where branches meet again, is no

@@ -14,6 +14,7 @@ and here. Where there are no widgets, a table says what the picture shows.
 from collections.abc import Callable
 from typing import Any
 
+from weft.backend import python_function
 from weft.exploring.choices import choose, copied, named, settled
 from weft.exploring.linking import names
 from weft.exploring.report import Report
@@ -49,7 +50,7 @@ class Explorer:
         self._kernel = kernel
 
     def __getitem__(self, config: Any) -> Callable[..., Any]:
-        function = getattr(self._kernel, "py_func", self._kernel)
+        function = python_function(self._kernel) or self._kernel
 
         def launch(*args: Any) -> Any:
             choices = named(function, config, args)

@@ -1,16 +1,19 @@
-"""A trace as the figure `trace` wants it: the kernel's lines, the requests of each."""
+"""A trace as the figure `trace` takes it: the kernel's lines, the requests of each."""
 
 import inspect
 import textwrap
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
 from weft.counters import Line, count
+from weft.simulator.limits import WARP
+from weft.simulator.trace import columns
 from weft.simulator.trace.columns import Columns
+from weft.simulator.trace.requests import grouped
 from weft.simulator.trace.trace import GLOBAL, READ, SHARED, Trace
 
-WARP = 32
 MOST_SHOWN = 64  # requests of one access; all are counted
 
 
@@ -62,32 +65,22 @@ def _base(trace: Trace, line: Line) -> int:
 
 
 def _requests(trace: Trace, rows: Columns, base: int) -> list[dict[str, Any]]:
-    """The first requests: lanes of a warp that execute for the same, k-th, time."""
-    thread = trace.thread[rows]
-    order = np.lexsort((rows, thread, trace.block[rows]))
-    rows, thread = rows[order], thread[order]
-    block = trace.block[rows]
-    new = np.diff(block, prepend=-1) | np.diff(thread, prepend=-1)
-    start = np.maximum.accumulate(np.where(new != 0, np.arange(rows.size), 0))
-    time = np.arange(rows.size) - start
-    order = np.lexsort((thread, time, thread // WARP, block))
-    rows, block, thread, time = (c[order] for c in (rows, block, thread, time))
-    key = np.stack([block, thread // WARP, time])
-    first = np.flatnonzero(np.any(np.diff(key, axis=1, prepend=-1) != 0, axis=0))
-    shown = []
-    for a, b in zip(first, np.append(first[1:], rows.size), strict=True):
-        shown.append(
-            {
-                "block": int(block[a]),
-                "warp": int(thread[a]) // WARP,
-                "time": int(time[a]),
-                "lanes": (thread[a:b] % WARP).tolist(),
-                "addresses": (trace.address[rows[a:b]] - base).tolist(),
-            }
-        )
-        if len(shown) == MOST_SHOWN:
-            break
-    return shown
+    """The first requests of the accesses `rows`, with addresses counted from `base`."""
+    found = grouped(trace, rows, np.zeros_like(rows))
+    order = np.lexsort((trace.thread[found.rows], found.request))
+    rows, request, time = (c[order] for c in (found.rows, found.request, found.time))
+    thread, block = trace.thread[rows], trace.block[rows]
+    ends = np.append(columns.starts(request), rows.size)[: MOST_SHOWN + 1]
+    return [
+        {
+            "block": int(block[a]),
+            "warp": int(thread[a]) // WARP,
+            "time": int(time[a]),
+            "lanes": (thread[a:b] % WARP).tolist(),
+            "addresses": (trace.address[rows[a:b]] - base).tolist(),
+        }
+        for a, b in pairwise(ends.tolist())
+    ]
 
 
 def _code(function: Any, lines: list[int]) -> list[tuple[int, str]]:

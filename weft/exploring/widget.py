@@ -51,6 +51,7 @@ class Controlled(ipywidgets.VBox):  # type: ignore[misc]
         controls: dict[str, tuple[Any, ...]],
         again: Callable[[dict[str, Any]], dict[str, Any]],
     ) -> None:
+        """Make a slider for each control."""
         self.figure, self._again = figure, again
         self.controls = {
             name: ipywidgets.SelectionSlider(

@@ -15,6 +15,7 @@ from typing import Any
 
 from weft.checking.source import at_line, global_names, source_function, tree_of
 from weft.checking.verdict import Failed, Verdict
+from weft.intrinsics import registry
 from weft.kernels import cost
 from weft.kernels.exercise import KernelExercise
 from weft.kernels.launch_exercises import configure
@@ -23,7 +24,7 @@ from weft.places import Note
 
 LINES = 6  # that a verdict shows
 PURE = {"int", "min", "max", "abs", "round", "int32", "int64", "uint32", "float32"}
-WIDE = {"load4", "load4_cs", "load4_nc", "store4", "store4_cs", "copy4_async"}
+WIDE = registry.names(elements=4)
 
 NUMBER = (
     "The measurements compile this kernel with other sizes. Then a name has another "

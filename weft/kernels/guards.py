@@ -4,8 +4,11 @@ import ast
 from typing import Any
 
 from weft.checking.source import at_line, source_function, tree_of
+from weft.intrinsics import registry
 from weft.places import Place
 from weft.simulator.language.python_errors import precedence
+
+STORES = registry.names(*registry.STORES)
 
 Places = list[tuple[Place, str]]
 Inside = tuple[ast.If, ...]  # round a statement, the outermost first
@@ -67,7 +70,8 @@ def stores(node: ast.stmt, name: str) -> bool:
     calls = node.value if isinstance(node, ast.Expr | ast.Assign) else None
     if not isinstance(calls, ast.Call) or not calls.args:
         return False
-    writes = ast.unparse(calls.func).startswith(("store", "poke", "cuda.atomic."))
+    called = ast.unparse(calls.func)
+    writes = called in STORES or called.startswith("cuda.atomic.")
     return writes and is_name(calls.args[0], name)
 
 

@@ -16,6 +16,12 @@ from typing import Any
 
 import numpy as np
 
+from weft.backend import (
+    launching_method,
+    simulated_array,
+    simulating,
+    without_hint,
+)
 from weft.checking.verdict import Failed, Verdict
 from weft.kernels import hazards
 from weft.kernels.hazards import Hazard
@@ -23,6 +29,7 @@ from weft.kernels.launch_exercises import IDLE, too_large
 from weft.kernels.traced import from_fault
 from weft.places import Note, frame_place
 from weft.simulator import Fault, LaunchError, record
+from weft.simulator.host import Launcher
 from weft.simulator.limits import configuration
 from weft.simulator.trace.trace import Trace
 
@@ -120,9 +127,8 @@ def on_host(arg: Any, back: list[Callable[[], Any]]) -> Any:
     """`arg` in the host's memory; `back` gets what copies the results back."""
     if isinstance(arg, tuple):
         return tuple(on_host(part, back) for part in arg)
-    if type(arg).__name__ in ("In", "Out", "InOut") and hasattr(arg, "value"):
-        return on_host(arg.value, back)
-    if isinstance(arg, np.ndarray) or hasattr(arg, "_ary"):
+    arg = without_hint(arg)
+    if isinstance(arg, np.ndarray) or simulated_array(arg) is not None:
         return arg
     if type(arg).__module__.partition(".")[0] == "torch" and hasattr(arg, "numpy"):
         return _tensor(arg, back)
@@ -136,29 +142,19 @@ def on_host(arg: Any, back: list[Callable[[], Any]]) -> Any:
 
 
 def _tensor(arg: Any, back: list[Callable[[], Any]]) -> Any:
-    if arg.requires_grad:
-        return arg  # refused in the simulator's words
-    host = arg.cpu() if arg.is_cuda else arg
-    try:
-        array = host.numpy()
-    except TypeError:
-        raise Fault(
-            "type",
-            f"NumPy has no {str(arg.dtype).removeprefix('torch.')}, and the simulator "
-            "works with NumPy",
-            "Check the kernel with float32.",
-        ) from None
-    if arg.is_cuda:
-        back.append(lambda: arg.copy_(host))
-    return array
+    """A tensor in the host's memory; what no kernel can use is refused later."""
+    if not arg.is_cuda:
+        return arg
+    host = arg.cpu()
+    back.append(lambda: arg.copy_(host))
+    return host
 
 
 @contextlib.contextmanager
 def intercepted(handler: Handler) -> Iterator[None]:
     """Let `handler(kernel, config, args)` do what launches would, for a while.
 
-    This knows where Numba launches: `CUDADispatcher.call` (numba-cuda 0.22 to 0.30) on
-    a GPU, and our own Launcher in the simulator.
+    On a GPU Numba's own dispatcher launches, in the simulator our Launcher.
     """
     owner, name, call = _launching(handler)
     before = getattr(owner, name)
@@ -171,25 +167,19 @@ def intercepted(handler: Handler) -> Iterator[None]:
 
 def _launching(handler: Handler) -> tuple[Any, str, Callable[..., None]]:
     """The class that launches, the method, and one that calls `handler` instead."""
-    import numba
-
-    config: Any = numba.config
-    if config.ENABLE_CUDASIM:
-        from weft.simulator.host import Launcher
+    if simulating():
 
         def simulated(launcher: Any, *args: Any) -> None:
             handler(launcher._kernel, launcher._config, args)
 
         return Launcher, "__call__", simulated
 
-    dispatcher: Any = import_module("numba.cuda.dispatcher")
-
     def launched(
         kernel: Any, args: Any, grid: Any, block: Any, stream: Any, shared: Any
     ) -> None:
         handler(kernel, (grid, block, stream, shared), tuple(args))
 
-    return dispatcher.CUDADispatcher, "call", launched
+    return *launching_method(), launched
 
 
 def launched_at() -> list[Note]:

@@ -5,9 +5,9 @@ from types import FunctionType
 from typing import Any
 
 from weft import compiling, device
+from weft.backend import is_kernel, python_function
 from weft.checking.limits import KERNEL
 from weft.checking.room import Facts
-from weft.checking.source import is_kernel
 from weft.checking.verdict import Failed, Verdict
 from weft.kernels import compiled, constants, cost, full_size, simulated
 from weft.kernels.exercise import KernelExercise
@@ -57,7 +57,7 @@ def not_a_kernel(thing: Any, name: str) -> Verdict:
     if isinstance(thing, FunctionType):
         message = f"{name} is a plain Python function, not a kernel."
         why = "`@cuda.jit` in the line above `def` makes it one."
-    elif hasattr(thing, "py_func"):
+    elif python_function(thing) is not None:
         message = f"{name} is compiled for the CPU."
         why = (
             "`@cuda.jit` in the line above `def` compiles for the GPU; plain `@jit` "

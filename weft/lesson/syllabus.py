@@ -116,6 +116,7 @@ class _Reader:
         self.wrong: list[str] = []
 
     def lesson(self, name: str, data: dict[str, Any]) -> Lesson:
+        """Read a whole lesson; what is wrong with it is collected."""
         self.only(data, {"title", "minutes", "exercises", "quiz", "gpu"}, "the file")
         exercises = tuple(
             self.exercise(t, f"exercise {k}")
@@ -155,6 +156,7 @@ class _Reader:
         return 0, (0, 0)
 
     def exercise(self, data: dict[str, Any], at: str) -> Exercise:
+        """Read an exercise; `at` says where it is in the file."""
         self.only(data, {"name", "title", "hints", "questions", "unseen"}, at)
         name = self.text(data, "name", at)
         if name and not name.isidentifier():

@@ -8,18 +8,22 @@ attributes of the device.
 import time
 from typing import Any
 
+from numba import cuda
+
+from weft import backend
 from weft.simulator.faults import Fault, LaunchError
 from weft.simulator.launch import host_array, simulate
 from weft.simulator.limits import (
     MAX_BLOCK,
     MAX_GRID,
     MAX_THREADS,
-    STATIC_SHARED,
+    MOST_SHARED,
     WARP,
     configuration,
 )
 
 CAPABILITY = (9, 0)
+MULTIPROCESSORS = 132  # an H200's, for launches sized by it
 
 
 class Launcher:
@@ -32,7 +36,7 @@ class Launcher:
     def __call__(self, *args: Any) -> None:
         __tracebackhide__ = True
         back: list[Any] = []
-        given = tuple(_to_device(arg, back) for arg in args)
+        given = tuple(backend.transferred(arg, back) for arg in args)
         try:
             simulate(self._kernel, self._config, given)
         except Fault as fault:
@@ -42,15 +46,8 @@ class Launcher:
                 write_back()
 
 
-def _to_device(arg: Any, back: list[Any]) -> Any:
-    """Follow `cuda.In`, `cuda.Out` and `cuda.InOut`; leave the rest as it is."""
-    from numba.cuda.simulator.args import ArgHint
-
-    return arg.to_device(back) if isinstance(arg, ArgHint) else arg
-
-
 def _launch_unconfigured(kernel: Any, *args: Any) -> Any:
-    if kernel._device:
+    if backend.is_device_function(kernel):
         raise Fault(
             "launch",
             f"{kernel.__name__} is a device function",
@@ -105,53 +102,39 @@ _ATTRIBUTES: dict[str, Any] = {
     "MAX_GRID_DIM_X": MAX_GRID[0],
     "MAX_GRID_DIM_Y": MAX_GRID[1],
     "MAX_GRID_DIM_Z": MAX_GRID[2],
-    "MAX_SHARED_MEMORY_PER_BLOCK": STATIC_SHARED,
-    "MULTIPROCESSOR_COUNT": 132,  # an H200's, for launches sized by it
+    "MAX_SHARED_MEMORY_PER_BLOCK": MOST_SHARED,
+    "MULTIPROCESSOR_COUNT": MULTIPROCESSORS,
     "MAX_THREADS_PER_MULTI_PROCESSOR": 2048,
     "COOPERATIVE_LAUNCH": 1,
 }
 
 
+def _as_cuda_array(data: Any, sync: bool = True) -> Any:
+    """A device array over the memory of a NumPy array or a CPU tensor."""
+    array = host_array(data)
+    if array is None:
+        raise TypeError(f"{type(data).__name__} holds no array")
+    return backend.simulators_array(array)
+
+
+def _is_cuda_array(data: Any) -> bool:
+    try:
+        return host_array(data) is not None
+    except Fault:  # a tensor that a kernel cannot take
+        return False
+
+
 def install() -> None:
     """Put this simulator in the place of Numba's. Numba must run as a simulator."""
-    from numba import cuda
-    from numba.cuda.simulator import api
-    from numba.cuda.simulator import kernel as stock
-    from numba.cuda.simulator.cudadrv import devicearray, devices
-
-    kernel_class: Any = stock.FakeCUDAKernel
-    kernel_class.__getitem__ = lambda kernel, config: Launcher(kernel, config)
-    kernel_class.__call__ = _launch_unconfigured
-    kernel_class.forall = _for_all
-    kernel_class.configure = lambda kernel, *config: Launcher(kernel, config)
-    overload: Any = stock.FakeOverload
-    overload.max_cooperative_grid_blocks = lambda _, block: 132
-
-    stock_jit: Any = api.jit
-    device_array: Any = devicearray.FakeCUDAArray
-
-    def jit(func_or_sig: Any = None, **options: Any) -> Any:
-        """Numba's own; options that only a compiler needs are accepted."""
-        known = {k: v for k, v in options.items() if k in _JIT_OPTIONS}
-        return stock_jit(func_or_sig, **known)
-
-    def as_cuda_array(data: Any, sync: bool = True) -> Any:
-        """A device array over the memory of a NumPy array or a CPU tensor."""
-        array = host_array(data, "the array")
-        if array is None:
-            raise TypeError(f"{type(data).__name__} holds no array")
-        return device_array(array)
-
-    changes: dict[str, Any] = {
-        "jit": jit,
+    members: dict[str, Any] = {
+        "jit": backend.simulators_jit(_JIT_OPTIONS),
         "event": Event,
-        "as_cuda_array": as_cuda_array,
-        "is_cuda_array": lambda data: host_array(data, "") is not None,
+        "as_cuda_array": _as_cuda_array,
+        "is_cuda_array": _is_cuda_array,
         "external_stream": lambda pointer: cuda.stream(),
         "default_stream": lambda: cuda.stream(),
         "per_thread_default_stream": lambda: cuda.stream(),
     }
-    for name, value in changes.items():
-        setattr(cuda, name, value)
-    for name, value in _ATTRIBUTES.items():
-        setattr(devices.FakeCUDADevice, name, value)
+    backend.replace_simulator(
+        Launcher, _launch_unconfigured, _for_all, MULTIPROCESSORS, members, _ATTRIBUTES
+    )

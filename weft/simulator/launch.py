@@ -9,19 +9,19 @@ from typing import Any
 
 import numpy as np
 
+from weft import backend
 from weft.places import Place
 from weft.simulator.faults import Fault, kind_of
-from weft.simulator.language.binding import python_function
-from weft.simulator.limits import configuration
+from weft.simulator.limits import Dim, configuration
+from weft.simulator.memory.arrays import Memory
 from weft.simulator.running.scheduler import Run
-from weft.simulator.trace.called_run import CalledRun
 from weft.simulator.trace.trace import Trace
-from weft.simulator.trace.traced_run import TracedRun
+from weft.simulator.trace.traced_run import CalledRun, Recording, TracedRun
 
 
 @dataclass
 class Launch:
-    """What a finished launch left behind.
+    """What a finished launch reports.
 
     `written` maps the names of the parameters asked for to Boolean arrays: which of
     their elements the kernel stored to.
@@ -49,12 +49,12 @@ def simulate(
 
     Raises `Fault`, or `LaunchError` for a configuration that no GPU accepts.
     """
-    fn = kernel if isinstance(kernel, FunctionType) else python_function(kernel)
+    fn = kernel if isinstance(kernel, FunctionType) else backend.python_function(kernel)
     if fn is None:
         raise Fault(
             "type", f"{kernel!r} is not a kernel", "Decorate it with @cuda.jit."
         )
-    if _for_kernels_only(kernel):
+    if backend.is_device_function(kernel):
         raise Fault(
             "type",
             f"`{fn.__name__}` is a device function",
@@ -64,6 +64,7 @@ def simulate(
     grid, block, _, shared = configuration(config)
     names = parameters(fn, args)
     run = make_run(fn, grid, block, shared)
+    run.bind()
     launch = Launch()
     given = []
     for position, (name, arg) in enumerate(zip(names, args, strict=True)):
@@ -73,12 +74,6 @@ def simulate(
         given.append(argument(run, arg, name, marks, position in readonly))
     run.execute(tuple(given))
     return launch
-
-
-def _for_kernels_only(kernel: Any) -> bool:
-    """Whether it is marked `device=True`, which Numba does not launch."""
-    options = getattr(kernel, "targetoptions", {})  # Numba's simulator has none
-    return bool(getattr(kernel, "_device", False) or options.get("device"))
 
 
 def record(
@@ -104,11 +99,10 @@ def record(
     """
     runs: list[TracedRun] = []
 
-    def make(*given: Any) -> TracedRun:
-        run = TracedRun(*given)
-        if every:
-            run.write_down_all()
-        run.fresh, run.look, run.backwards = fresh, look, backwards
+    recording = Recording(fresh, look, every)
+
+    def make(fn: FunctionType, grid: Dim, block: Dim, shared: int) -> TracedRun:
+        run = TracedRun(fn, grid, block, shared, backwards, recording)
         runs.append(run)
         return run
 
@@ -117,7 +111,7 @@ def record(
             kernel, config, args, readonly=readonly, watched=watched, make_run=make
         )
     except Fault as fault:
-        if failed is not None and runs:
+        if failed is not None and runs and runs[0].is_bound:
             failed(runs[0].trace(so_far=True), fault)
         raise
     return runs[0].trace(), launch
@@ -139,9 +133,8 @@ def calls(
     """
     runs: list[CalledRun] = []
 
-    def make(*given: Any) -> CalledRun:
-        run = CalledRun(rows, *given)
-        run.backwards = backwards
+    def make(fn: FunctionType, grid: Dim, block: Dim, shared: int) -> CalledRun:
+        run = CalledRun(rows, fn, grid, block, shared, backwards)
         runs.append(run)
         return run
 
@@ -173,7 +166,7 @@ def argument(
     """What the kernel gets for a host value. Raises `Fault` for what Numba refuses."""
     data = host_array(value, name)
     if data is not None:
-        return run.array(data, name, "global", None, written, readonly)
+        return run.array(data, Memory(name, "global", readonly=readonly), written)
     if isinstance(value, tuple):
         return tuple(argument(run, v, name) for v in value)
     if value is None or isinstance(value, (bool, int, float, complex, np.generic)):
@@ -185,20 +178,45 @@ def argument(
     )
 
 
-def host_array(value: Any, name: str) -> np.ndarray[Any, Any] | None:
-    """The NumPy array that shares its memory with `value`, None for a number."""
+def host_array(value: Any, name: str = "the array") -> np.ndarray[Any, Any] | None:
+    """The NumPy array that shares its memory with `value`, None for a number.
+
+    name: what the kernel calls it. Raises `Fault` for what no kernel can use.
+    """
     if isinstance(value, np.ndarray):
         return value if value.ndim else value.reshape(1)
-    inner = getattr(value, "_ary", None)  # Numba's simulated device array
-    if isinstance(inner, np.ndarray):
+    inner = backend.simulated_array(value)
+    if inner is not None:
         return host_array(inner, name)
     if type(value).__module__.partition(".")[0] == "torch":
-        if getattr(value, "requires_grad", False):
+        return host_array(tensor_memory(value, name), name)
+    return None
+
+
+def tensor_memory(tensor: Any, name: str) -> np.ndarray[Any, Any] | None:
+    """The memory of a PyTorch tensor, None for something else of PyTorch's.
+
+    Raises `Fault` for a tensor that the simulator cannot use.
+    """
+    if not hasattr(tensor, "numpy"):
+        return None
+    shown = f"the tensor {name}" if name.isidentifier() else name
+    if tensor.requires_grad:
+        raise Fault(
+            "type",
+            f"{shown} requires a gradient",
+            f"A kernel cannot record one: pass {name}.detach().",
+        )
+    try:
+        memory: np.ndarray[Any, Any] = tensor.numpy()
+    except (TypeError, RuntimeError) as error:
+        if "ScalarType" in str(error):
+            kind = str(tensor.dtype).removeprefix("torch.")
             raise Fault(
                 "type",
-                f"the tensor {name} requires a gradient",
-                f"A kernel cannot record one: pass {name}.detach().",
-            )
-        tensor: np.ndarray[Any, Any] = value.numpy()
-        return host_array(tensor, name)
-    return None
+                f"{shown} holds {kind}, which NumPy does not have",
+                "The simulator works on NumPy arrays. Give it float32.",
+            ) from None
+        message = f"{shown} has no memory that a kernel could use"
+        raise Fault("type", message, f"PyTorch says: {error}") from None
+    return memory

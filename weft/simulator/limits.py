@@ -1,18 +1,26 @@
 """What a launch may ask for, checked in words a learner understands."""
 
 import operator
-from typing import Any
+from typing import Any, NamedTuple
 
 from weft.simulator.faults import LaunchError
 
 Dim = tuple[int, int, int]
 
+
+class Dim3(NamedTuple):
+    """A size or an index along x, y and z."""
+
+    x: int
+    y: int
+    z: int
+
+
 WARP = 32
 MAX_THREADS = 1024
 MAX_BLOCK: Dim = (1024, 1024, 64)
 MAX_GRID: Dim = (2**31 - 1, 65535, 65535)
-STATIC_SHARED = 48 * 1024  # bytes a block may declare, every capability we support
-DYNAMIC_SHARED = 227 * 1024  # bytes with opt-in, compute capability 9.0
+MOST_SHARED = 48 * 1024  # bytes per block without opt-in, every capability
 # Source of the limits: CUDA C++ Programming Guide, "Compute Capabilities",
 # table "Technical Specifications per Compute Capability".
 
@@ -57,10 +65,15 @@ def configuration(config: Any) -> tuple[Dim, Dim, Any, int]:
         raise LaunchError(
             f"dynamic shared memory of {shared!r} bytes; it must be a whole number"
         ) from None
-    if not 0 <= shared <= DYNAMIC_SHARED:
+    if shared < 0:
+        raise LaunchError(f"{shared} bytes of dynamic shared memory")
+    if shared > MOST_SHARED:
         raise LaunchError(
-            f"{shared} bytes of dynamic shared memory; a block has at most "
-            f"{DYNAMIC_SHARED}"
+            f"{shared:,} bytes of dynamic shared memory; Numba launches no more than "
+            f"{MOST_SHARED:,} (48 KB), arrays of a fixed size included",
+            "Most GPUs have more for a block, but only for a kernel that has been "
+            "allowed to use it. CUDA C++ calls cudaFuncSetAttribute before the launch; "
+            "Numba never does, and the launch fails with CUDA_ERROR_INVALID_VALUE.",
         )
     return grid, block, stream, shared
 

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from weft.checking.source import is_kernel
+from weft.backend import is_kernel
+from weft.code_objects import with_globals
 from weft.streams.timeline import Bar
-from weft.streams.twin import rebound
 
 
 class _Notes:
@@ -138,9 +138,9 @@ def measure(
         elif is_kernel(value):
             scope[name] = _Kernel(notes, value)
         elif isinstance(value, FunctionType) and value.__globals__ is mine:
-            scope[name] = rebound(value, scope)
+            scope[name] = with_globals(value, scope)
     args = given(_Bench(twin), *inputs)
-    run = rebound(function, scope)
+    run = with_globals(function, scope)
     run(*args)
     cuda.synchronize()
     notes.pairs.clear()

@@ -7,11 +7,12 @@ from typing import Any
 
 import numpy as np
 
+from weft.backend import is_kernel
 from weft.checking.cases import Case, copies
 from weft.checking.compare import difference
 from weft.checking.limits import HOST
 from weft.checking.room import Facts
-from weft.checking.source import begin, has_stub, is_kernel, raised_at, returns, seed
+from weft.checking.source import begin, has_stub, raised_at, returns, seed
 from weft.checking.step_limit import Endless, counted, endless
 from weft.checking.verdict import Failed, Verdict
 from weft.kernels.launched import Launches, faulted

@@ -16,12 +16,12 @@ from typing import Any
 
 import numpy as np
 
-from weft.checking.source import is_kernel
+from weft.backend import is_kernel, python_function
+from weft.code_objects import with_globals
 from weft.kernels.launch_exercises import IDLE, too_large
 from weft.places import Note, Place, frame_place
 from weft.simulator import record
 from weft.simulator.faults import LaunchError
-from weft.simulator.language.binding import python_function
 from weft.simulator.launch import parameters
 from weft.simulator.limits import configuration
 from weft.simulator.trace.trace import GLOBAL, READ
@@ -558,7 +558,7 @@ class Watched:
             return value
         name = getattr(value, "__name__", "")
         if isinstance(value, FunctionType) and value.__globals__ is self._given:
-            return rebound(value, self._scope)
+            return with_globals(value, self._scope)
         if is_kernel(value):
             return Kernel(self.machine, value, self._look)
         if name and name in vars(Time) and value is getattr(time, name, None):
@@ -576,19 +576,6 @@ class Watched:
             return Place("", 0)
         lines = linecache.getlines(frame.f_code.co_filename)
         return frame_place(frame, dict(enumerate((t.rstrip() for t in lines), 1)))
-
-
-def rebound(function: FunctionType, scope: dict[str, Any]) -> FunctionType:
-    """The same function, with other globals."""
-    made = FunctionType(
-        function.__code__,
-        scope,
-        function.__name__,
-        function.__defaults__,
-        function.__closure__,
-    )
-    made.__kwdefaults__ = function.__kwdefaults__
-    return made
 
 
 class Bench:
@@ -647,5 +634,4 @@ __all__ = [
     "Stream",
     "Watched",
     "plain",
-    "rebound",
 ]

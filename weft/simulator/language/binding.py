@@ -5,31 +5,26 @@ Numba's types in its globals and closure become their simulated twins, device
 functions are bound likewise, and every loop counts its steps.
 """
 
-import ast
-import inspect
-import textwrap
 import types
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from weft import intrinsics
+from weft import backend, intrinsics
+from weft.code_objects import code_tree, global_names, with_globals
+from weft.intrinsics import registry
 from weft.places import Place
-from weft.simulator.faults import Fault
 from weft.simulator.language import mathematics, rules
-from weft.simulator.language.instrument import Notes, note
-from weft.simulator.memory.arrays import as_dtype
-
-STEP, LOOP = "__weft_step__", "__weft_loop__"
+from weft.simulator.language.modules import Cast, NumbaModule, NumpyModule
+from weft.simulator.language.rewriting import LOOP, STEP, begin, rewritten
 
 
 class Bound:
     """A kernel and the device functions it calls, bound to one simulated `cuda`.
 
     `call` runs it; `lines` maps every code object of the learner's to its source
-    lines, by line number. With `notes` (see `noting`: what its two names stand for)
+    lines, by line number. With `notes` (see `instrument`: what its two names stand for)
     the kernel notes what it does, and `noted` gives the place of each number, and the
     operations of arithmetic there.
     """
@@ -49,14 +44,14 @@ class Bound:
         self._cuda, self._step, self._loop, self._refuse = cuda, step, loop, refuse
         self._done: dict[types.FunctionType, types.FunctionType] = {}
         self._builtins = rules.builtins_of_a_kernel(refuse)
-        if sum(len(c.notes) for c in _counted.values()) > _MOST_NOTES:
-            _counted.clear()  # the numbers begin anew
-        self.call = self._bind(fn)
+        begin()
+        self.call = self._bind(fn, kernel=True)
 
-    def _bind(self, fn: types.FunctionType) -> types.FunctionType:
+    def _bind(self, fn: types.FunctionType, kernel: bool = False) -> types.FunctionType:
+        """The function as it runs here, and so what it calls."""
         if fn in self._done:
             return self._done[fn]
-        found = counted(fn, self._notes is not None)
+        found = rewritten(fn, self._notes is not None, kernel)
         code, lines = found.code, found.lines
         for inner in code_tree(code):
             self.lines[inner] = lines
@@ -66,12 +61,10 @@ class Bound:
         if fn.__closure__:
             cells = dict(zip(fn.__code__.co_freevars, fn.__closure__, strict=True))
             closure = tuple(types.CellType() for _ in code.co_freevars)
-        bound = types.FunctionType(code, scope, fn.__name__, fn.__defaults__, closure)
-        bound.__kwdefaults__ = fn.__kwdefaults__
+        bound = with_globals(fn, scope, code, closure)
         self._done[fn] = bound  # before its names: it may call itself
 
-        names = {n for c in code_tree(code) for n in c.co_names}
-        for name in names & scope.keys():
+        for name in global_names(code) & scope.keys():
             scope[name] = self._twin(name, scope[name])
         scope |= {STEP: self._step, LOOP: self._loop} | (self._notes or {})
         for name, cell in zip(code.co_freevars, closure or (), strict=True):
@@ -80,32 +73,21 @@ class Bound:
 
     def _twin(self, name: str, value: Any) -> Any:
         """What the kernel finds under a name, given what the host has there."""
-        from numba import types as numba_types
-
         if isinstance(value, types.ModuleType):
-            if value.__name__ == "math":
-                return mathematics
-            if value.__name__ in ("numba.cuda", "numba.cuda.simulator"):
-                return self._cuda
-            if value.__name__ == "numba":
-                return NumbaModule(value, self._cuda)
-            if value.__name__ == "numpy":
-                return NumpyModule(value, self._refuse)
-            if value.__name__.endswith("cuda.libdevice"):
-                return mathematics.Libdevice()
-            if value.__name__ == "weft.intrinsics":
-                return types.SimpleNamespace(
-                    **{each: self._cuda.intrinsic(each) for each in intrinsics.TWIN}
-                )
-        if isinstance(value, numba_types.Number):
-            return Cast(as_dtype(value))
-        for intrinsic in intrinsics.TWIN:
-            if value is getattr(intrinsics, intrinsic):
-                return self._cuda.intrinsic(intrinsic)
-        inner = python_function(value)
+            module = self._module(value)
+            if module is not None:
+                return module
+        if isinstance(value, types.BuiltinFunctionType) and value.__module__ == "math":
+            return mathematics.NAMES.get(value.__name__, value)
+        if backend.is_number_type(value):
+            return Cast(backend.as_dtype(value))
+        operation = registry.of(value)
+        if operation is not None:
+            return self._cuda.intrinsics.form(operation)
+        inner = backend.python_function(value)
         if inner is not None:
             return self._bind(inner)
-        if is_python(value) and not rules.usable(value):
+        if isinstance(value, types.FunctionType) and not rules.usable(value):
             return self._not_compiled(name)
         if isinstance(value, np.ndarray):
             return self._cuda._constant(value, name)
@@ -113,6 +95,22 @@ class Bound:
         if stub is None and not rules.usable(value):
             return rules.Refused(self._refuse, *rules.described(name, value))
         return value if stub is None else stub
+
+    def _module(self, value: types.ModuleType) -> Any:
+        """What the kernel finds in the place of a module, None for most."""
+        if value is intrinsics:
+            return self._cuda.intrinsics.module()
+        if backend.is_cuda(value):
+            return self._cuda
+        if backend.is_libdevice(value):
+            return mathematics.Libdevice()
+        if value.__name__ == "math":
+            return mathematics.MATH
+        if value.__name__ == "numba":
+            return NumbaModule(value, self._cuda)
+        if value.__name__ == "numpy":
+            return NumpyModule(value, self._refuse)
+        return None
 
     def _not_compiled(self, name: str) -> Callable[..., Any]:
         def refuse(*_: Any, **__: Any) -> Any:
@@ -123,236 +121,3 @@ class Bound:
             )
 
         return refuse
-
-
-class Cast:
-    """A Numba number type used as a function, `int32(i)`, or as a dtype."""
-
-    __slots__ = ("_type", "dtype")
-
-    def __init__(self, dtype: np.dtype[Any]) -> None:
-        self.dtype = dtype
-        self._type = dtype.type
-
-    def __call__(self, value: Any) -> Any:
-        try:
-            return self._type(value)
-        except OverflowError:  # wraps round, as in a register
-            return np.array(int(value) & (2**64 - 1), np.uint64).astype(self.dtype)[()]
-
-
-class NumpyModule:
-    """NumPy as a kernel sees it: its types and functions of numbers, no arrays."""
-
-    _MAKERS = frozenset(
-        [
-            *("arange", "array", "asarray", "concatenate", "copy", "dot", "empty"),
-            *("empty_like", "eye", "full", "hstack", "linspace", "matmul", "mean"),
-            *("ones", "ones_like", "stack", "sum", "transpose", "vstack", "zeros"),
-        ]
-    )
-
-    def __init__(
-        self, module: types.ModuleType, refuse: Callable[[str, str], Any]
-    ) -> None:
-        self._module, self._refuse = module, refuse
-
-    def __getattr__(self, name: str) -> Any:
-        if name in self._MAKERS:
-            self._refuse(
-                f"`np.{name}` makes or takes a whole array",
-                "A kernel has no such thing: it gets its arrays as arguments, or "
-                "declares small ones with cuda.shared.array and cuda.local.array, and "
-                "works on single elements.",
-            )
-        return getattr(self._module, name)
-
-
-class NumbaModule:
-    """The `numba` module as a kernel sees it: its `cuda` is the simulated one."""
-
-    def __init__(self, module: types.ModuleType, cuda: Any) -> None:
-        self._module = module
-        self.cuda = cuda
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._module, name)
-
-
-def python_function(value: Any) -> types.FunctionType | None:
-    """The Python function inside something `@cuda.jit` made, None otherwise."""
-    if not type(value).__module__.startswith("numba"):
-        return None
-    inner = getattr(value, "py_func", None)
-    return inner if isinstance(inner, types.FunctionType) else None
-
-
-def is_python(value: Any) -> bool:
-    return isinstance(value, types.FunctionType)
-
-
-@dataclass(frozen=True)
-class Counted:
-    """A function's code with what was put into it, and its source lines.
-
-    `notes` are the places of its notes, numbered from `first`, each with the number
-    of arithmetic operations there.
-    """
-
-    code: types.CodeType
-    lines: dict[int, str]
-    first: int = 0
-    notes: tuple[tuple[Place, int], ...] = ()
-
-
-_counted: dict[tuple[types.CodeType, str, bool], Counted] = {}
-_MOST_NOTES = 50_000  # in all functions of one launch
-
-
-def counted(fn: types.FunctionType, noting: bool = False) -> Counted:
-    """The code of `fn` with loops that count their steps and, if so asked, notes.
-
-    Without source (a function made by `exec`) the code is returned as it is.
-    """
-    key = fn.__code__, fn.__code__.co_filename, noting  # equal code of two cells
-    if key not in _counted:
-        _counted[key] = _count(fn, noting)
-    return _counted[key]
-
-
-def _count(fn: types.FunctionType, noting: bool) -> Counted:
-    code = fn.__code__
-    try:
-        source, first = inspect.getsourcelines(fn)
-        flat = textwrap.dedent("".join(source))
-        tree = ast.parse(flat)
-    except (OSError, SyntaxError, TypeError):
-        return Counted(code, {})
-    lines = {first + i: line.rstrip("\n") for i, line in enumerate(source)}
-    indent = len(source[0]) - len(flat.splitlines(keepends=True)[0])
-    definition = next((n for n in ast.walk(tree) if named(n, fn.__name__)), None)
-    if not isinstance(definition, ast.FunctionDef):
-        return Counted(code, lines)
-    refuse_computed_shapes(definition, fn.__name__, first, lines)
-    rules.refuse(definition, fn.__name__, first, lines)
-    definition.decorator_list = []
-    definition.returns = None
-    for argument in ast.walk(definition.args):
-        if isinstance(argument, ast.arg):
-            argument.annotation = None
-    last = max((c.first + len(c.notes) for c in _counted.values()), default=0)
-    notes = note(definition, last) if noting else Notes()
-    CountSteps().visit(definition)
-    module = ast.Module([enclose(definition, code.co_freevars)], [])
-    ast.fix_missing_locations(module)
-    for node in ast.walk(module):
-        if isinstance(node, (ast.expr, ast.stmt)):
-            node.lineno += first - 1
-            node.end_lineno = (node.end_lineno or 1) + first - 1
-            node.col_offset += indent
-            node.end_col_offset = (node.end_col_offset or 0) + indent
-    compiled = compile(module, code.co_filename, "exec", dont_inherit=True)
-    found = next(
-        c
-        for c in code_tree(compiled)
-        if c.co_name == fn.__name__
-        and c.co_varnames[: c.co_argcount] == code.co_varnames[: code.co_argcount]
-    )
-    file = fn.__code__.co_filename
-    places = [node_place(fn.__name__, node, lines, file) for node in notes.nodes]
-    noted = tuple(zip(places, notes.flops, strict=True))
-    return Counted(found, lines, notes.first, noted)
-
-
-def node_place(
-    function: str, node: ast.expr, lines: dict[int, str], file: str
-) -> Place:
-    """The source place of a node whose lines count as the learner's do."""
-    full = lines.get(node.lineno, "")
-    expression = ""
-    if node.end_lineno == node.lineno:
-        part = full.encode()[node.col_offset : node.end_col_offset]
-        expression = part.decode(errors="replace")
-    return Place(function, node.lineno, full.strip(), expression, file)
-
-
-def refuse_computed_shapes(
-    definition: ast.FunctionDef, name: str, first: int, lines: dict[int, str]
-) -> None:
-    """Raise `Fault` for `cuda.shared.array((TILE, TILE + 1), ...)`.
-
-    Numba needs the shape of a shared or local array when it compiles: a number, or the
-    name of one outside the kernel. It does not compute.
-    """
-    for node in ast.walk(definition):
-        if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
-            continue
-        owner = node.func.value
-        where = owner.attr if isinstance(owner, ast.Attribute) else ""
-        if node.func.attr != "array" or where not in ("shared", "local"):
-            continue
-        named = {k.arg: k.value for k in node.keywords}
-        shape = node.args[0] if node.args else named.get("shape")
-        if isinstance(shape, ast.List):
-            line = first + shape.lineno - 1
-            raise Fault(
-                "type",
-                f"the shape of this {where} array is a list: `{ast.unparse(shape)}`",
-                "A shape is a number or a tuple, in round brackets.",
-                places=[Place(name, line, lines.get(line, "").strip())],
-            )
-        sizes = shape.elts if isinstance(shape, ast.Tuple) else [shape]
-        for size in sizes:
-            if size is None or isinstance(size, (ast.Constant, ast.Name)):
-                continue
-            line = first + size.lineno - 1
-            text = lines.get(line, "").strip()
-            raise Fault(
-                "type",
-                f"the shape of this {where} array is computed in the kernel: "
-                f"`{ast.unparse(size)}`",
-                "Numba must know it when it compiles. Give the number a name outside "
-                "the kernel, and use the name here.",
-                places=[Place(name, line, text, ast.unparse(size))],
-            )
-
-
-def named(node: ast.AST, name: str) -> bool:
-    return isinstance(node, ast.FunctionDef) and node.name == name
-
-
-def enclose(definition: ast.FunctionDef, free: tuple[str, ...]) -> ast.FunctionDef:
-    """Wrap `definition` so that its free variables are free again."""
-    if not free:
-        return definition
-    outer = ast.parse(f"def __weft_scope__({', '.join(free)}): pass").body[0]
-    assert isinstance(outer, ast.FunctionDef)
-    outer.body = [definition]
-    return outer
-
-
-class CountSteps(ast.NodeTransformer):
-    """Make `while test` `while step() and test`, and `for x in y` `… in loop(y)`."""
-
-    def visit_While(self, node: ast.While) -> ast.AST:
-        self.generic_visit(node)
-        step = ast.Call(ast.Name(STEP, ast.Load()), [], [])
-        test = ast.BoolOp(ast.And(), [step, node.test])
-        for new in (step, step.func, test):
-            ast.copy_location(new, node.test)
-        node.test = test
-        return node
-
-    def visit_For(self, node: ast.For) -> ast.AST:
-        self.generic_visit(node)
-        call = ast.Call(ast.Name(LOOP, ast.Load()), [node.iter], [])
-        for new in (call, call.func):
-            ast.copy_location(new, node.iter)
-        node.iter = call
-        return node
-
-
-def code_tree(code: types.CodeType) -> list[types.CodeType]:
-    """`code` and every code object inside it."""
-    inner = [c for c in code.co_consts if isinstance(c, types.CodeType)]
-    return [code, *(t for c in inner for t in code_tree(c))]

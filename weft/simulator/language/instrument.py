@@ -1,8 +1,8 @@
-"""What a traced kernel does besides: it notes what it loads and how much it computes.
+"""Instruments a kernel for a trace: it notes what it loads and how much it computes.
 
-A load `x[i, j]` becomes `load(x, (i, j), 7)`: the number stands for the place, so that
-nobody has to look for it in the frames. Arithmetic on what was loaded is counted from
-the loads; any other expression with arithmetic in it becomes `sums(expression, 8)`.
+A load `x[i, j]` becomes `load(x, (i, j), 7)`. The number identifies the place, which
+saves a search through the frames. Arithmetic on what was loaded is counted from the
+loads; any other expression with arithmetic in it becomes `sums(expression, 8)`.
 """
 
 import ast
@@ -29,7 +29,7 @@ class Notes:
     flops: list[int] = field(default_factory=list)
 
     def add(self, node: ast.expr, function: str, *args: ast.expr, flops: int) -> Any:
-        """The call of `function` that stands for `node` from now on."""
+        """The call of `function` that replaces `node`."""
         site = ast.Constant(self.first + len(self.nodes) << OPERATION)
         call = ast.Call(ast.Name(function, ast.Load()), [*args, site], [])
         for new in (call, call.func, site):

@@ -7,11 +7,12 @@ width, integers become float64, `floor` and `ceil` give integers.
 
 import math
 from collections.abc import Callable
+from types import ModuleType
 from typing import Any
 
 import numpy as np
 
-pi, e, tau, inf, nan = math.pi, math.e, math.tau, math.inf, math.nan
+_DOUBLE = "erf", "erfc", "gamma", "lgamma"  # that NumPy does not have
 
 
 def _floating(value: Any) -> Any:
@@ -37,7 +38,30 @@ def _scalar(function: Callable[[float], float]) -> Callable[[Any], Any]:
     return apply
 
 
-for _name, _of in {
+def _ldexp(value: Any, exponent: Any) -> Any:
+    return np.ldexp(_floating(value), int(exponent))
+
+
+def _floor(value: Any) -> int:
+    whole: int = math.floor(value)
+    return whole
+
+
+def _ceil(value: Any) -> int:
+    whole: int = math.ceil(value)
+    return whole
+
+
+def _trunc(value: Any) -> int:
+    whole: int = math.trunc(value)
+    return whole
+
+
+def _gcd(a: Any, b: Any) -> int:
+    return math.gcd(int(a), int(b))
+
+
+_UFUNCS: dict[str, Callable[..., Any]] = {
     "acos": np.arccos,
     "acosh": np.arccosh,
     "asin": np.arcsin,
@@ -58,7 +82,6 @@ for _name, _of in {
     "isfinite": np.isfinite,
     "isinf": np.isinf,
     "isnan": np.isnan,
-    "ldexp": np.ldexp,
     "log": np.log,
     "log10": np.log10,
     "log1p": np.log1p,
@@ -70,34 +93,20 @@ for _name, _of in {
     "sqrt": np.sqrt,
     "tan": np.tan,
     "tanh": np.tanh,
-}.items():
-    globals()[_name] = _ufunc(_of)
-for _name in ("erf", "erfc", "gamma", "lgamma"):
-    globals()[_name] = _scalar(getattr(math, _name))
-
-
-def ldexp(value: Any, exponent: Any) -> Any:
-    return np.ldexp(_floating(value), int(exponent))
-
-
-def floor(value: Any) -> int:
-    whole: int = math.floor(value)
-    return whole
-
-
-def ceil(value: Any) -> int:
-    whole: int = math.ceil(value)
-    return whole
-
-
-def trunc(value: Any) -> int:
-    whole: int = math.trunc(value)
-    return whole
-
-
-def gcd(a: Any, b: Any) -> int:
-    return math.gcd(int(a), int(b))
-
+}
+# What a kernel finds in `math`, by name.
+NAMES: dict[str, Any] = {
+    **{name: getattr(math, name) for name in ("pi", "e", "tau", "inf", "nan")},
+    **{name: _ufunc(function) for name, function in _UFUNCS.items()},
+    **{name: _scalar(getattr(math, name)) for name in _DOUBLE},
+    "ldexp": _ldexp,
+    "floor": _floor,
+    "ceil": _ceil,
+    "trunc": _trunc,
+    "gcd": _gcd,
+}
+MATH = ModuleType("math")
+vars(MATH).update(NAMES)
 
 _SAME_BITS: dict[str, tuple[Any, Any]] = {
     "float_as_int": (np.float32, np.int32),
@@ -117,6 +126,7 @@ class Libdevice:
     """
 
     def __getattr__(self, name: str) -> Callable[..., Any]:
+        """The function that a name of libdevice stands for."""
         if name in _SAME_BITS:
             given, wanted = _SAME_BITS[name]
             return lambda x: np.asarray(x).astype(given).view(wanted)[()]
@@ -132,7 +142,7 @@ class Libdevice:
             "rcp": lambda x: 1 / x,
         }
         for stem in (plain, plain.removesuffix("f")):
-            found = special.get(stem) or globals().get(stem)
+            found = special.get(stem) or NAMES.get(stem)
             if callable(found):
                 return lambda *v: wide(found(*(wide(x) for x in v)))
         raise AttributeError(f"the simulator has no libdevice.{name}")

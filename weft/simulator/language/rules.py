@@ -1,9 +1,9 @@
 """What of Python a kernel may be written in: what Numba compiles for a GPU.
 
-The simulator runs Python, so it could run anything. It refuses what Numba would, at the
-line where it stands: a kernel that passes here should compile. That also leaves a
-kernel no way out of the simulation: it catches no fault, keeps nothing from one launch
-to the next, and reaches no more of the host than its arguments.
+The simulator runs Python, so it could run anything. It refuses what Numba refuses, and
+names the line: a kernel that passes here should compile. That also leaves a kernel no
+way out of the simulation: it cannot catch a fault, keep anything from one launch to the
+next, or reach more of the host than its arguments.
 """
 
 import ast
@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from weft import backend
 from weft.places import Place
 from weft.simulator.faults import Fault, kind_of
 
@@ -186,8 +187,8 @@ class Refused:
 class RefusedImport(Refused):
     """`__import__`, except for C code: NumPy imports as it raises some errors.
 
-    It does so by the builtins of whoever called it, which are a kernel's here, and
-    gives all five arguments (`PyImport_Import`).
+    It uses the builtins of its caller, here a kernel, and gives all five arguments
+    (`PyImport_Import`).
     """
 
     def __call__(self, *args: Any) -> Any:
@@ -206,7 +207,7 @@ def usable(value: Any) -> bool:
         return issubclass(value, allowed) or value in _TYPES
     if isinstance(value, ModuleType):
         return value.__name__.partition(".")[0] in _MODULES
-    if _package(type(value)) == "numba" or isinstance(value, np.ufunc):
+    if backend.is_numba(value) or isinstance(value, np.ufunc):
         return True
     functions = (FunctionType, BuiltinFunctionType)
     return isinstance(value, functions) and _package(value) in _MODULES

@@ -1,8 +1,10 @@
-"""Where the arrays of a traced launch lie: a number for each, and an address."""
+"""A number for each array of a traced launch, and the address where it begins."""
 
 from typing import Any
 
 import numpy as np
+
+from weft.simulator.memory.arrays import Memory
 
 SPACES = "global", "shared", "local", "constant"
 _ALIGNMENT = 256  # bytes: where a GPU's allocator puts an array
@@ -11,9 +13,9 @@ _ALIGNMENT = 256  # bytes: where a GPU's allocator puts an array
 class Addresses:
     """The arrays that a launch has touched, numbered as they come.
 
-    Lists with one entry an array: `arrays` (space and name), `dtypes`, `fresh` (whether
-    nobody wrote to it before), `extents` (see `Trace.extents`). `bases` gives for space
-    and name where the array begins.
+    Lists with one entry per array: `arrays` (space and name), `dtypes`, `fresh` (it
+    held nothing before the launch), `extents` (see `Trace.extents`). `bases` gives
+    for space and name where the array begins.
     """
 
     def __init__(self) -> None:
@@ -31,16 +33,14 @@ class Addresses:
     def add(
         self,
         data: np.ndarray[Any, Any],
-        name: str,
-        space: str,
-        site: Any,
+        memory: Memory,
         fresh: frozenset[str],
     ) -> tuple[int, int]:
         """Number an array; gives with its number the address of NumPy's address 0.
 
-        `site` is what made it, None if the host did; `fresh` are the names of those of
-        the host's that nobody wrote to.
+        `fresh` are the names of the host's arrays that hold nothing yet.
         """
+        name, space, site = memory.name, memory.space, memory.site
         root = data
         while isinstance(root.base, np.ndarray):
             root = root.base

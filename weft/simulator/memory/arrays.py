@@ -4,17 +4,21 @@ A kernel never touches a NumPy array directly. It gets an `Array`, which looks l
 one but refuses an index that the GPU would take to some other place in memory.
 """
 
-import contextlib
 from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
 from typing import Any, NoReturn
 
 import numpy as np
 
-# Poison: what memory holds before anyone writes it. Quiet NaNs whose payload tells
-# where they came from, as arithmetic hands the payload on.
+from weft.backend import as_dtype
+
+# Poison: what memory holds before it is written. Quiet NaNs whose payload says where
+# they came from, as arithmetic hands the payload on.
 _PAYLOADS = {"global": 0x0BAD, "shared": 0x5AFE, "local": 0x10CA}
 _INTEGER_POISON = 0x5EEDBEEF
 
+_NOTHING = nullcontext()
 Raise = Callable[..., NoReturn]
 
 
@@ -48,45 +52,55 @@ def poisoned_by(value: Any) -> str | None:
     return next((s for s, p in _PAYLOADS.items() if p == payload), None)
 
 
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """What a kernel's array is, whatever part of it is seen.
+
+    `name` is what the kernel calls it, `space` the memory it is in: 'global', 'shared',
+    'local' or 'constant'. `site` is what in the kernel made it, None if the host did.
+    Of a `loose` one nothing says that it begins on a boundary of 16 bytes.
+    """
+
+    name: str
+    space: str
+    site: Any = None
+    readonly: bool = False
+    loose: bool = False
+
+
 class Array:
     """A checked view of a NumPy array, of any number of dimensions.
 
-    `name` is what the kernel calls it, `space` the memory it lives in. `fault` raises
-    a `Fault` at the place where the kernel is. `written`, if given, is a Boolean array
-    of the same shape in which every store leaves a mark; `readonly` refuses stores.
-    `_loose` says that nothing makes it begin on a boundary of 16 bytes.
+    `fault` raises a `Fault` at the place where the kernel is. `written`, if given, is a
+    Boolean array of the same shape in which every store leaves a mark.
     """
 
-    __slots__ = (
-        "_data",
-        "_fault",
-        "_loose",
-        "_n0",
-        "_n1",
-        "_name",
-        "_readonly",
-        "_space",
-        "_written",
-    )
+    __slots__ = ("_data", "_fault", "_memory", "_readonly", "_written")
 
     def __init__(
         self,
         data: np.ndarray[Any, Any],
-        name: str,
-        space: str,
+        memory: Memory,
         fault: Raise,
         written: np.ndarray[Any, Any] | None = None,
-        readonly: bool = False,
     ) -> None:
         self._data = data
-        self._name = name
-        self._space = space
+        self._memory = memory
         self._fault = fault
         self._written = written
-        self._readonly = readonly
-        self._loose = False
-        self._n0 = data.shape[0]
-        self._n1 = data.shape[1] if data.ndim > 1 else 0
+        self._readonly = memory.readonly
+
+    @property
+    def _name(self) -> str:
+        return self._memory.name
+
+    @property
+    def _space(self) -> str:
+        return self._memory.space
+
+    @property
+    def _loose(self) -> bool:
+        return self._memory.loose
 
     # Reading and writing
 
@@ -108,6 +122,7 @@ class Array:
         return found
 
     def _store(self, index: Any, value: Any) -> None:
+        """Store what has been checked, or raise the fault that it is."""
         if self._readonly and self._space == "constant":
             self._fault(
                 "type",
@@ -126,7 +141,7 @@ class Array:
             value = value._data
         try:
             self._data[index] = value
-        except OverflowError:  # a GPU wraps round, NumPy refuses Python integers
+        except OverflowError:  # a GPU wraps around, NumPy refuses Python integers
             wrapped = np.array(value & (2**64 - 1), np.uint64)
             self._data[index] = wrapped.astype(self._data.dtype)
         except (TypeError, ValueError) as error:
@@ -135,6 +150,7 @@ class Array:
             self._written[index] = True
 
     def _check(self, index: Any, verb: str) -> None:
+        """Refuse an index that is outside, negative or no whole number."""
         parts = index if isinstance(index, tuple) else (index,)
         if len(parts) > self._data.ndim and ... not in parts:
             self._fault(
@@ -166,6 +182,7 @@ class Array:
     def _refuse(
         self, parts: tuple[Any, ...], axis: int, part: int, size: int, verb: str
     ) -> NoReturn:
+        """Raise the fault for `part`, which is outside of `axis` with its `size`."""
         shown = ", ".join(
             str(int(p)) if hasattr(p, "__index__") else ":" for p in parts
         )
@@ -188,21 +205,16 @@ class Array:
             "On a GPU nothing stops this: it touches whatever lies behind the array.",
         )
 
-    @contextlib.contextmanager
-    def as_one(self, size: int) -> Iterator[None]:
+    def as_one(self, size: int) -> AbstractContextManager[Any]:
         """Count the accesses within as one, of `size` bytes: a vector load or store."""
-        yield
+        return _NOTHING
 
     # What Numba gives an array inside a kernel
 
     def _view(
         self, data: np.ndarray[Any, Any], written: np.ndarray[Any, Any] | None
     ) -> "Array":
-        view = flat_class(data.ndim)(
-            data, self._name, self._space, self._fault, written, self._readonly
-        )
-        view._loose = self._loose
-        return view
+        return flat_class(data.ndim)(data, self._memory, self._fault, written)
 
     def field(self, name: str) -> "Array":
         """One field of all records."""
@@ -327,15 +339,13 @@ def flat_class(ndim: int) -> type[Array]:
 
 def wrap(
     data: np.ndarray[Any, Any],
-    name: str,
-    space: str,
+    memory: Memory,
     fault: Raise,
     written: np.ndarray[Any, Any] | None = None,
-    readonly: bool = False,
 ) -> Array:
-    """Give a kernel `data` under `name`; see `Array`."""
+    """The array by which a kernel sees `data`; see `Array`."""
     kind = Array if data.dtype.names else flat_class(data.ndim)
-    return kind(data, name, space, fault, written, readonly)
+    return kind(data, memory, fault, written)
 
 
 class Record:
@@ -365,14 +375,4 @@ class Record:
         self[field] = value
 
 
-def as_dtype(dtype: Any) -> np.dtype[Any]:
-    """The NumPy dtype of a Numba type, a NumPy dtype or a Python type."""
-    from numba.np import numpy_support
-
-    if hasattr(dtype, "bitwidth") or type(dtype).__module__.startswith("numba"):
-        dtype = numpy_support.as_dtype(dtype)
-    found: np.dtype[Any] = np.dtype(dtype)
-    return found
-
-
-__all__ = ["Array", "as_dtype", "poison", "poisoned_by", "wrap"]
+__all__ = ["Array", "Memory", "poison", "poisoned_by", "wrap"]

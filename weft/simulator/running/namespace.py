@@ -1,30 +1,21 @@
 """`cuda` as a running kernel sees it."""
 
 import difflib
-import dis
-import math
 import sys
-from functools import cache
-from types import CodeType, SimpleNamespace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 
-from weft import intrinsics
-from weft.simulator.limits import STATIC_SHARED
-from weft.simulator.memory.arrays import Array, as_dtype, poison, wrap
-from weft.simulator.running.warps import FULL, Call, Mask
-
-if TYPE_CHECKING:
-    from weft.simulator.running.scheduler import Run
-
-
-class Dim3(NamedTuple):
-    """A triple of sizes or indices."""
-
-    x: int
-    y: int
-    z: int
+from weft import backend
+from weft.simulator.language.modules import Cast
+from weft.simulator.limits import Dim3
+from weft.simulator.running.atomics import Atomic
+from weft.simulator.running.declared import Local, Shared, constant
+from weft.simulator.running.intrinsic_calls import Intrinsics
+from weft.simulator.running.numbers import Half, like, unsigned
+from weft.simulator.running.protocol import Launched, site_of
+from weft.simulator.running.warps import ACTIVE, EXCHANGES, FULL, Call, Mask
 
 
 class Cuda:
@@ -38,7 +29,7 @@ class Cuda:
     blockIdx: Dim3
     laneid: int
 
-    def __init__(self, run: "Run", grid: Dim3, block: Dim3) -> None:
+    def __init__(self, run: Launched, grid: Dim3, block: Dim3) -> None:
         self._run = run
         self.gridDim = grid
         self.blockDim = block
@@ -49,15 +40,7 @@ class Cuda:
         self.atomic = Atomic(run)
         self.cg = SimpleNamespace(this_grid=lambda: GridGroup(run))
         self.fp16 = Half()
-        relaxed = Relaxed(run)
-        self._intrinsics = {"peek": relaxed.peek, "poke": relaxed.poke}
-        under_way = UnderWay(run)
-        self._intrinsics |= {
-            "copy_async": lambda *args: under_way.mine.copy(*args),
-            "copy4_async": lambda *args: under_way.mine.copy4(*args),
-            "commit_group": lambda: under_way.mine.commit(),
-            "wait_group": lambda n: under_way.mine.wait(n),
-        }
+        self.intrinsics = Intrinsics(run)
 
     def grid(self, ndim: int) -> Any:
         return self._positions(ndim, "grid", self._run.current.position)
@@ -102,9 +85,8 @@ class Cuda:
     # Warps
 
     def _warp(self, name: str, mask: Any, *args: Any) -> Any:
-        frame = sys._getframe(2)
-        site = self._run.instruction((frame.f_code, frame.f_lasti))
-        return self._run.warp(Call(name, int(mask) & FULL, args, site))
+        site = site_of(self._run, sys._getframe(2))
+        return self._run.warp(Call(EXCHANGES[name], int(mask) & FULL, args, site))
 
     def syncwarp(self, mask: int = FULL) -> None:
         self._warp("syncwarp", mask)
@@ -142,9 +124,8 @@ class Cuda:
         return self._warp("match_all_sync", mask, value)
 
     def activemask(self) -> int:
-        frame = sys._getframe(1)
-        site = self._run.instruction((frame.f_code, frame.f_lasti))
-        return int(self._run.warp(Call("activemask", 0, (), site)))
+        site = site_of(self._run, sys._getframe(1))
+        return int(self._run.warp(Call(ACTIVE, 0, (), site)))
 
     def lanemask_lt(self) -> int:
         return (1 << self.laneid) - 1
@@ -152,18 +133,18 @@ class Cuda:
     # Arithmetic
 
     def popc(self, value: Any) -> int:
-        return _unsigned(value)[0].bit_count()
+        return unsigned(value)[0].bit_count()
 
     def brev(self, value: Any) -> Any:
-        number, width = _unsigned(value)
-        return _like(value, int(f"{number:0{width}b}"[::-1], 2))
+        number, width = unsigned(value)
+        return like(value, int(f"{number:0{width}b}"[::-1], 2))
 
     def clz(self, value: Any) -> int:
-        number, width = _unsigned(value)
+        number, width = unsigned(value)
         return width - number.bit_length()
 
     def ffs(self, value: Any) -> int:
-        number, _ = _unsigned(value)
+        number, _ = unsigned(value)
         return (number & -number).bit_length()
 
     def fma(self, a: Any, b: Any, c: Any) -> Any:
@@ -184,26 +165,16 @@ class Cuda:
 
         if not name.startswith("_"):
             found = getattr(cuda, name, None)
-            if found is not None and _usable_in_kernel(found):
-                from weft.simulator.language.binding import (
-                    Cast,  # here, as binding looks at this module
-                )
-
-                return Cast(as_dtype(found)) if hasattr(found, "bitwidth") else found
+            if found is not None and backend.is_type(found):
+                number = hasattr(found, "bitwidth")
+                return Cast(backend.as_dtype(found)) if number else found
         close = difflib.get_close_matches(name, [*dir(self), *_NAMES], 1)
         hint = f"; did you mean cuda.{close[0]}?" if close else ""
         raise AttributeError(f"a kernel has no cuda.{name}{hint}")
 
-    def intrinsic(self, name: str) -> Any:
-        """The simulated form of a function of `weft.intrinsics`."""
-        return self._intrinsics.get(name) or intrinsics.TWIN[name]
-
     def twin_of(self, value: Any) -> Any:
         """The simulated form of something imported from `numba.cuda` by name."""
-        name = getattr(value, "__name__", None) or getattr(value, "_name", None)
-        module = getattr(value, "__module__", "") or ""
-        if not module.startswith("numba") or "cuda" not in module or not name:
-            return None
+        name = backend.stub_name(value)
         if name in ("threadIdx", "blockIdx"):
             return Live(self, name)
         return getattr(self, name, None) if name in _NAMES else None
@@ -225,313 +196,12 @@ class Live:
         return int(getattr(getattr(self._cuda, self._name), axis))
 
 
-def _usable_in_kernel(value: Any) -> bool:
-    """Number types and vector types; not host functions such as `to_device`."""
-    return hasattr(value, "bitwidth") or hasattr(value, "num_elements")
-
-
-class Shared:
-    """`cuda.shared`: one allocation per call site and block."""
-
-    def __init__(self, run: "Run") -> None:
-        self._run = run
-
-    def array(self, shape: Any, dtype: Any, alignment: int | None = None) -> Array:
-        run = self._run
-        block = run.current.block
-        frame = sys._getframe(1)
-        site = run.instruction((frame.f_code, frame.f_lasti))
-        if site not in block.shared:
-            made_by: Any = site
-            kind = as_dtype(dtype)
-            if shape == 0 or shape == (0,):
-                name = run.name_of(site, "dynamic shared memory")
-                made_by = "dynamic"  # all of them are the same memory
-                count = run.dynamic_shared // kind.itemsize
-                data = block.dynamic.view(np.uint8)[: count * kind.itemsize].view(kind)
-            else:
-                data = np.empty(_shape(run, shape, "shared"), kind)
-                poison(data, "shared")
-                block.static_bytes += data.nbytes
-                name = run.name_of(site, "shared array")
-                if block.static_bytes > STATIC_SHARED:
-                    run.fault(
-                        "launch",
-                        f"{block.static_bytes} bytes of shared memory in one block",
-                        f"cuda.shared.array has {STATIC_SHARED} bytes (48 KiB) to give "
-                        "to a block.",
-                    )
-            made = run.array(data, name, "shared", made_by)
-            # The only array of a block begins where its memory does.
-            alone = not block.shared and not several(frame.f_code)
-            made._loose = not (alone or made_by == "dynamic" or aligned(alignment))
-            block.shared[site] = made
-        return block.shared[site]
-
-
-class Local:
-    """`cuda.local`: an array of one thread."""
-
-    def __init__(self, run: "Run") -> None:
-        self._run = run
-
-    def array(self, shape: Any, dtype: Any, alignment: int | None = None) -> Array:
-        frame = sys._getframe(1)
-        data = np.empty(_shape(self._run, shape, "local"), as_dtype(dtype))
-        poison(data, "local")
-        site = self._run.instruction((frame.f_code, frame.f_lasti))
-        name = self._run.name_of(site, "local array")
-        made = self._run.array(data, name, "local", site)
-        made._loose = not aligned(alignment)
-        return made
-
-
-def aligned(alignment: int | None) -> bool:
-    """Whether an array that is declared so begins on a boundary of 16 bytes."""
-    return bool(alignment) and int(alignment or 0) % 16 == 0
-
-
-@cache
-def several(code: CodeType) -> bool:
-    """Whether a function makes more than one shared array."""
-    made = [i for i in dis.get_instructions(code) if i.argval == "shared"]
-    return len(made) > 1
-
-
-def _shape(run: "Run", shape: Any, where: str) -> tuple[int, ...]:
-    sizes = shape if isinstance(shape, tuple) else (shape,)
-    if not all(isinstance(s, (int, np.integer)) and s > 0 for s in sizes):
-        run.fault(
-            "type",
-            f"cuda.{where}.array of shape {shape!r}",
-            "The shape is made of positive whole numbers, known when the kernel is "
-            "compiled.",
-        )
-    return tuple(int(s) for s in sizes)
-
-
-def constant(run: "Run", data: Any, name: str = "constant array") -> Array:
-    """An array from outside the kernel, which it cannot change."""
-    if isinstance(data, Array):
-        return data  # it is one already
-    return wrap(np.asarray(data), name, "constant", run.fault, readonly=True)
-
-
 class GridGroup:
     """All threads of the launch."""
 
-    def __init__(self, run: "Run") -> None:
+    def __init__(self, run: Launched) -> None:
         self._run = run
 
     def sync(self) -> int:
         self._run.barrier("grid", sys._getframe(1))
         return 0
-
-
-class Atomic:
-    """`cuda.atomic`: each call reads, changes and writes in one go; gives the old."""
-
-    def __init__(self, run: "Run") -> None:
-        self._run = run
-
-    def _change(self, array: Any, index: Any, new: Any, value: Any = None) -> Any:
-        if not isinstance(array, Array):
-            self._run.fault(
-                "type",
-                "`cuda.atomic` works on an element of an array",
-                "It takes the array and the index apart: `cuda.atomic.add(out, 0, 1)` "
-                "for `out[0] += 1`.",
-            )
-        name = sys._getframe(1).f_code.co_name
-        holds = _ATOMIC_KINDS.get(name, "iuf")
-        if array.dtype.kind not in holds or array.dtype.itemsize not in (4, 8):
-            allowed = {"iuf": "int32, uint32, int64, uint64, float32 and float64"}
-            allowed |= {"iu": "int32, uint32, int64 and uint64"}
-            allowed |= {"u": "uint32 and uint64"}
-            self._run.fault(
-                "type",
-                f"calls cuda.atomic.{name} on {array._name}, which holds {array.dtype}",
-                f"Numba has this operation for {allowed[holds]}.",
-            )
-        kinds = {name}
-        if array.dtype.kind in "iu" and array.dtype.itemsize == 4 and value == 1:
-            kinds.add("one")
-        parts = index if isinstance(index, tuple) else (index,)
-        counted = all(type(part) in (int, Mask) for part in parts)
-        if counted and name not in ("exch", "cas"):
-            kinds.add("known")
-        array._check(index, "atomically change")
-        with self._run.atomically(kinds):
-            old = array[index]
-            if isinstance(old, Array):
-                self._run.fault("type", "an atomic operation needs one element")
-            array[index] = new(old, array.dtype.type)
-        return old
-
-    def add(self, array: Any, index: Any, value: Any) -> Any:
-        return self._change(array, index, lambda old, t: old + _as(t, value), value)
-
-    def sub(self, array: Any, index: Any, value: Any) -> Any:
-        return self._change(array, index, lambda old, t: old - _as(t, value))
-
-    def and_(self, array: Any, index: Any, value: Any) -> Any:
-        return self._change(array, index, lambda old, t: old & _as(t, value))
-
-    def or_(self, array: Any, index: Any, value: Any) -> Any:
-        return self._change(array, index, lambda old, t: old | _as(t, value))
-
-    def xor(self, array: Any, index: Any, value: Any) -> Any:
-        return self._change(array, index, lambda old, t: old ^ _as(t, value))
-
-    def inc(self, array: Any, index: Any, value: Any) -> Any:
-        return self._change(
-            array, index, lambda old, t: t(0) if old >= value else old + t(1)
-        )
-
-    def dec(self, array: Any, index: Any, value: Any) -> Any:
-        return self._change(
-            array,
-            index,
-            lambda old, t: _as(t, value) if old == 0 or old > value else old - t(1),
-        )
-
-    def exch(self, array: Any, index: Any, value: Any) -> Any:
-        self._run.try_later()
-        return self._change(array, index, lambda old, t: value)
-
-    def max(self, array: Any, index: Any, value: Any) -> Any:
-        return self._change(array, index, lambda old, t: max(old, _as(t, value)))
-
-    def min(self, array: Any, index: Any, value: Any) -> Any:
-        return self._change(array, index, lambda old, t: min(old, _as(t, value)))
-
-    def nanmax(self, array: Any, index: Any, value: Any) -> Any:
-        return self._change(array, index, lambda old, t: np.fmax(old, _as(t, value)))
-
-    def nanmin(self, array: Any, index: Any, value: Any) -> Any:
-        return self._change(array, index, lambda old, t: np.fmin(old, _as(t, value)))
-
-    def cas(self, array: Any, index: Any, old: Any, value: Any) -> Any:
-        self._run.try_later()
-        return self._change(array, index, lambda now, t: value if now == old else now)
-
-    def compare_and_swap(self, array: Any, old: Any, value: Any) -> Any:
-        return self.cas(array, (0,) * array.ndim, old, value)
-
-
-# The operations that Numba does not have for every type of number.
-_ATOMIC_KINDS = {"inc": "u", "dec": "u"} | dict.fromkeys(
-    ("and_", "or_", "xor", "exch", "cas"), "iu"
-)
-
-
-class Relaxed:
-    """`peek` and `poke` of `weft.intrinsics`, which the rest of the launch sees."""
-
-    def __init__(self, run: "Run") -> None:
-        self._run = run
-
-    def peek(self, x: Any, index: Any) -> Any:
-        with self._run.relaxed("peek"):
-            found = intrinsics.TWIN["peek"](x, index)
-        self._run.polled((x._name, index), found.tobytes())
-        return found
-
-    def poke(self, x: Any, index: Any, value: Any) -> None:
-        with self._run.relaxed("poke"):
-            intrinsics.TWIN["poke"](x, index, value)
-
-
-class UnderWay:
-    """The asynchronous copies of `weft.intrinsics`, of each thread its own."""
-
-    def __init__(self, run: "Run") -> None:
-        self._run = run
-        self._of: dict[Any, intrinsics.Copies] = {}
-
-    @property
-    def mine(self) -> intrinsics.Copies:
-        """Those of the current thread."""
-        thread = self._run.current
-        if thread not in self._of:
-            self._of[thread] = intrinsics.Copies(_clear)
-        return self._of[thread]
-
-
-def _clear(x: Any, index: Any) -> None:
-    """Leave in `x[index]` what nobody has written."""
-    nothing = np.empty(1, x.dtype)
-    poison(nothing, "shared")
-    x[index] = nothing[0]
-
-
-class Half:
-    """`cuda.fp16`: half-precision arithmetic by function."""
-
-    def __getattr__(self, name: str) -> Any:
-        if name not in _HALF:
-            raise AttributeError(f"cuda.fp16 has no {name}")
-        function = _HALF[name]
-
-        def apply(*values: Any) -> Any:
-            with np.errstate(all="ignore"):
-                result = function(*(np.float16(v) for v in values))
-            return (
-                result if isinstance(result, (bool, np.bool_)) else np.float16(result)
-            )
-
-        return apply
-
-
-_HALF: dict[str, Any] = {
-    "hadd": np.add,
-    "hsub": np.subtract,
-    "hmul": np.multiply,
-    "hdiv": np.divide,
-    "hfma": lambda a, b, c: float(a) * float(b) + float(c),
-    "hneg": np.negative,
-    "habs": np.abs,
-    "hsin": np.sin,
-    "hcos": np.cos,
-    "hlog": np.log,
-    "hlog2": np.log2,
-    "hlog10": np.log10,
-    "hexp": np.exp,
-    "hexp2": np.exp2,
-    "hexp10": lambda a: 10 ** float(a),
-    "hsqrt": np.sqrt,
-    "hrcp": np.reciprocal,
-    "hrsqrt": lambda a: 1 / math.sqrt(a) if a > 0 else np.inf,
-    "hceil": np.ceil,
-    "hfloor": np.floor,
-    "htrunc": np.trunc,
-    "hrint": np.rint,
-    "heq": np.equal,
-    "hne": np.not_equal,
-    "hge": np.greater_equal,
-    "hgt": np.greater,
-    "hle": np.less_equal,
-    "hlt": np.less,
-    "hmax": np.maximum,
-    "hmin": np.minimum,
-}
-
-
-def _as(kind: Any, value: Any) -> Any:
-    """`value` in the type of the array's elements, wrapping round like a register."""
-    return value if type(value) is kind else np.asarray(value).astype(kind)[()]
-
-
-def _unsigned(value: Any) -> tuple[int, int]:
-    """The bits of an integer as a number >= 0, and how many there are."""
-    width = value.dtype.itemsize * 8 if isinstance(value, np.generic) else 0
-    if not width:  # a plain Python integer: int32 if it fits
-        width = 32 if -(2**31) <= value < 2**32 else 64
-    width = max(width, 32)
-    return int(value) & (2**width - 1), width
-
-
-def _like(value: Any, number: int) -> Any:
-    if isinstance(value, np.integer):
-        return np.array(number, np.uint64).astype(value.dtype)[()]
-    return number

@@ -8,7 +8,7 @@ from weft.simulator.limits import Dim
 from weft.simulator.running.threads import Thread
 
 
-class Whereabouts:
+class Positions:
     """The places of a launch's threads.
 
     `kernel` is its name, `lines` are the source lines of every code object in it.

@@ -1,4 +1,4 @@
-"""One simulated launch: its threads, who runs when, and what they wait for.
+"""One simulated launch: its threads, which runs when, and what they wait for.
 
 Every CUDA thread is a greenlet. A thread runs until it reaches a barrier, a warp
 operation or its end; then the next one runs, in the order of their numbers. The
@@ -6,45 +6,37 @@ schedule is always the same, so a verdict never depends on luck.
 """
 
 import bisect
-import contextlib
 import contextvars
 import dis
 import functools
-import re
 import sys
-from collections.abc import Iterator
-from types import CodeType, FrameType, FunctionType, TracebackType
+from contextlib import AbstractContextManager, nullcontext
+from types import CodeType, FrameType, FunctionType
 from typing import Any, NoReturn
 
 import numpy as np
 from greenlet import getcurrent, greenlet
 
 from weft import effort
-from weft.intrinsics import Misaligned
-from weft.places import Place, led_to, place
+from weft.places import place
 from weft.simulator.faults import Fault
 from weft.simulator.language.binding import Bound
-from weft.simulator.language.python_errors import advice
-from weft.simulator.limits import Dim
-from weft.simulator.memory.arrays import Array, wrap
-from weft.simulator.running.namespace import Cuda, Dim3
-from weft.simulator.running.positions import Whereabouts
-from weft.simulator.running.stuck import (
-    absent_lane,
-    deadlock,
-    gone_from_the_grid,
-    mixed_barriers,
-)
+from weft.simulator.limits import Dim, Dim3
+from weft.simulator.memory.arrays import Array, Memory, wrap
+from weft.simulator.running.meetings import Meetings
+from weft.simulator.running.namespace import Cuda
+from weft.simulator.running.positions import Positions
+from weft.simulator.running.raised import raised, returned
+from weft.simulator.running.special import Special
+from weft.simulator.running.stuck import deadlock
 from weft.simulator.running.threads import PAUSE, Barrier, Block, Thread
-from weft.simulator.running.warps import OPERATIONS, AbsentLane, Call, bits, lanes_in
+from weft.simulator.running.warps import ACTIVE, Call
 
 LONGEST_LOOP = 10_000_000  # iterations of one thread's `for` loops
 LAPS = 2  # see Run.patience
 TURN = 64  # iterations after which a `while` lets others run
-POLL = 3  # iterations that looking in vain at what others store counts besides
-FUNCTIONS = frozenset(
-    name for name, value in vars(Cuda).items() if callable(value) and name[0] != "_"
-) - {"twin_of"}
+POLL = 3  # iterations charged for reading a value again that has not changed
+_NOTHING = nullcontext()
 
 
 @functools.lru_cache(64)
@@ -56,72 +48,72 @@ def instructions(code: CodeType) -> list[int]:
 class Run:
     """A launch of `fn` over `grid` blocks of `block` threads.
 
-    `dynamic_shared` is in bytes. `execute` runs it to its end or raises `Fault`.
-    `patience` is how many iterations of `while` loops may pass with no thread getting
-    past a barrier; LAPS times as many, with none ending.
+    `dynamic_shared` is in bytes. `bind` makes `fn` run here, `execute` runs it to its
+    end; both raise `Fault`. `patience` is how many iterations of `while` loops may pass
+    with no thread getting past a barrier; LAPS times as many, with none ending.
     `backwards` begins with the last block: nothing promises that block 0 is first.
+
+    A launch that is traced overrides `array`, `notes` and the methods that are told
+    what happens: `started`, `met`, `fenced` and `specially`.
     """
 
     patience = 2_000_000
-    backwards = False
 
     def __init__(
-        self, fn: FunctionType, grid: Dim, block: Dim, dynamic_shared: int = 0
+        self,
+        fn: FunctionType,
+        grid: Dim,
+        block: Dim,
+        dynamic_shared: int = 0,
+        backwards: bool = False,
     ) -> None:
+        """Prepare a launch: `bind` and then `execute` it."""
         self.grid, self.block = Dim3(*grid), Dim3(*block)
-        self.dynamic_shared = dynamic_shared
+        self.dynamic_shared, self.backwards = dynamic_shared, backwards
         self.cuda = Cuda(self, self.grid, self.block)
-        self.bound = Bound(
-            fn, self.cuda, self._step, self._loop, self._refuse, self.notes()
-        )
-        self.call = self.bound.call
-        self.lines = self.bound.lines
-        self.where = Whereabouts(self.call.__name__, self.lines, self.grid, self.block)
         self.current: Thread = None  # type: ignore[assignment]
-        sx, sy, sz = self.block
-        self.indices = [
-            Dim3(x, y, z) for z in range(sz) for y in range(sy) for x in range(sx)
-        ]
+        self.lines: dict[CodeType, dict[int, str]] = {}
+        self.where = Positions(fn.__name__, self.lines, self.grid, self.block)
+        self._fn = fn
+        self.is_bound = False
         self._hub = getcurrent()
         self._workers: list[greenlet] = []
         self._idle: list[greenlet] = []  # of those, the ones without a thread
         self._barriers: dict[tuple[int, str, bool], Barrier] = {}
         self.context = contextvars.copy_context()
         self.context.run(np.seterr, all="ignore")  # a GPU raises nothing
-        self.fresh: frozenset[str] = frozenset()  # arrays that nobody wrote before
         self._idle_steps = self._endless_steps = 0
         self._threads = self._turns = self._iterations = 0  # for `effort`
         self._names: dict[tuple[CodeType, int], str] = {}
         self._starts: dict[int, tuple[CodeType, int]] = {}
+
+    def bind(self) -> None:
+        """Make a function of the kernel that runs against this launch."""
+        steps = self._step, self._loop
+        bound = Bound(self._fn, self.cuda, *steps, self._refuse, self.notes())
+        self.bound, self.call = bound, bound.call
+        self.lines.update(bound.lines)
+        self.is_bound = True
 
     # Arrays
 
     def array(
         self,
         data: np.ndarray[Any, Any],
-        name: str,
-        space: str,
-        site: Any = None,
+        memory: Memory,
         written: np.ndarray[Any, Any] | None = None,
-        readonly: bool = False,
     ) -> Array:
-        """Give the kernel `data`; `site` is what made it, if the kernel did."""
-        return wrap(data, name, space, self.fault, written, readonly)
+        """Give the kernel `data`; see `Array`."""
+        return wrap(data, memory, self.fault, written)
 
-    @contextlib.contextmanager
-    def atomically(self, kinds: set[str]) -> Iterator[None]:
-        """Mark the accesses within as one atomic operation; see `Trace.atomics`."""
-        yield
+    def specially(self, access: Special) -> AbstractContextManager[Any]:
+        """Say how the accesses within differ from plain loads and stores."""
+        return _NOTHING
 
-    @contextlib.contextmanager
-    def relaxed(self, kind: str) -> Iterator[None]:
-        """Mark the access within as a relaxed load ('peek') or store ('poke')."""
-        yield
-
-    # What a trace wants to know
+    # What a trace has to know
 
     def notes(self) -> dict[str, Any] | None:
-        """What the names that `noting` puts into a kernel stand for; None for none."""
+        """What the names that `instrument` puts into a kernel stand for."""
         return None
 
     def started(self, thread: Thread) -> None:
@@ -147,11 +139,11 @@ class Run:
     def instruction(self, site: tuple[CodeType, int]) -> tuple[CodeType, int]:
         """The instruction that `site` belongs to.
 
-        While a call is under way `f_lasti` may point behind the instruction, to its
+        While a call is going on `f_lasti` may point past the instruction, to its
         inline cache, depending on how often it ran before.
         """
         code, lasti = site
-        key = id(code) + lasti  # within a code object lie its bytes
+        key = id(code) + lasti  # a code object's bytes are inside it
         if key not in self._starts:
             offsets = instructions(code)
             self._starts[key] = code, offsets[bisect.bisect(offsets, lasti) - 1]
@@ -179,23 +171,31 @@ class Run:
         }
 
     def _execute(self, args: tuple[Any, ...]) -> None:
+        """Start the blocks, and let those that wait go on."""
         gx, gy, gz = self.grid
         alive: list[Block] = []
         blocks = gx * gy * gz
+        meetings = Meetings(self.where, self.met)
+        indices = [
+            Dim3(x, y, z)
+            for z in range(self.block.z)
+            for y in range(self.block.y)
+            for x in range(self.block.x)
+        ]
         for done in range(blocks):
             number = blocks - 1 - done if self.backwards else done
             at = Dim3(number % gx, number // gx % gy, number // (gx * gy))
-            block = Block(at, number, self.block, self.indices, self.dynamic_shared)
+            block = Block(at, number, self.block, indices, self.dynamic_shared)
             self._idle_steps = self._endless_steps = 0  # one more block is progress
             for thread in block.threads:
                 thread.reply = args
             self._threads += len(block.threads)
             self._resume(block.threads)
             alive.append(block)
-            alive = self._advance(alive, more=done + 1 < blocks)
+            alive = self._advance(meetings, alive, more=done + 1 < blocks)
         while alive:
-            self._release_grid(alive, blocks)
-            alive = self._advance(alive, more=False)
+            self._resume(meetings.whole_grid(alive, blocks * len(indices)))
+            alive = self._advance(meetings, alive, more=False)
 
     def _resume(self, threads: list[Thread]) -> None:
         """Let `threads` run, each with its reply, until they wait or end."""
@@ -215,16 +215,17 @@ class Run:
             except Fault:
                 raise
             except Exception as error:
-                raise self._exception(error) from None
+                raise raised(self.where, error, self.current) from None
             if thread.over:
                 self._idle.append(thread.glet)
                 self._iterations += thread.steps
                 self._idle_steps = self._endless_steps = 0
                 if result is not None:
-                    self._refuse_result(result)
+                    code = self.call.__code__
+                    raise returned(self.where, code, result, self.current)
 
     def _worker(self) -> greenlet:
-        """A greenlet that runs one thread after another: to start one is dear."""
+        """A greenlet that runs one thread after another: starting one takes long."""
 
         def work(args: tuple[Any, ...]) -> None:
             call, switch = self.call, self._hub.switch
@@ -238,7 +239,9 @@ class Run:
         self._workers.append(worker)
         return worker
 
-    def _advance(self, alive: list[Block], more: bool) -> list[Block]:
+    def _advance(
+        self, meetings: Meetings, alive: list[Block], more: bool
+    ) -> list[Block]:
         """Run the blocks in `alive` as far as they come; give those not finished.
 
         With `more` blocks to come, threads that spin or wait for the whole grid are
@@ -249,7 +252,7 @@ class Run:
             for block in alive:
                 block.live = [t for t in block.live if not t.over]
             alive = [b for b in alive if b.live]
-            ready = [t for b in alive for t in self._release(b)]
+            ready = [t for b in alive for t in meetings.ready(b)]
             if ready:
                 self._idle_steps = 0
             else:
@@ -279,7 +282,7 @@ class Run:
     def warp(self, call: Call) -> Any:
         """Wait until all lanes of the mask are here; see `warps`."""
         thread = self.current
-        if call.name != "activemask" and not call.mask >> thread.lane & 1:
+        if call.exchange is not ACTIVE and not call.mask >> thread.lane & 1:
             self.fault(
                 "warp",
                 f"lane {thread.lane} calls {call.name} with the mask "
@@ -340,78 +343,6 @@ class Run:
                 )
         return items
 
-    def _release(self, block: Block) -> list[Thread]:
-        """The threads of `block` that need wait no longer, with their replies."""
-        live = block.live
-        first = live[0].waiting
-        others = [t for t in live if t.waiting is not first]
-        if type(first) is Barrier and all(type(t.waiting) is Barrier for t in others):
-            return self._release_block(live, first, others)
-        ready: list[Thread] = []
-        for warp in block.warps:
-            ready += self._release_warp(warp)
-        return ready
-
-    def _release_block(
-        self, live: list[Thread], first: Barrier, others: list[Thread]
-    ) -> list[Thread]:
-        if first.name == "grid":
-            if any(t.waiting.name != "grid" for t in others):
-                raise mixed_barriers(self.where, live)
-            return []
-        if any(t.waiting.site != first.site for t in others):
-            raise mixed_barriers(self.where, live)
-        if first.name != "syncthreads":
-            values = [t.waiting.value for t in live]
-            decide: Any = {"count": sum, "and": all, "or": any}[first.name]
-            reply = decide(values)
-            for thread in live:
-                thread.reply = reply
-        self.met(live, "block")
-        return live
-
-    def _release_grid(self, alive: list[Block], blocks: int) -> None:
-        """Let everyone go on, now that all threads wait for the grid."""
-        live = [t for b in alive for t in b.live]
-        gone = blocks * len(alive[0].threads) - len(live)
-        if gone:
-            raise gone_from_the_grid(self.where, live, gone)
-        self.met(live, "grid")
-        self._resume(live)
-
-    def _release_warp(self, warp: list[Thread]) -> list[Thread]:
-        calls = [t for t in warp if type(t.waiting) is Call]
-        ready: list[Thread] = []
-        while calls:
-            call: Call = calls[0].waiting
-            group = [
-                t
-                for t in calls
-                if (t.waiting.name, t.waiting.mask) == (call.name, call.mask)
-            ]
-            calls = [t for t in calls if t not in group]
-            if call.name == "activemask":
-                group = [t for t in group if t.waiting.site == call.site]
-                for thread in group:
-                    thread.reply = bits([t.lane for t in group])
-                ready += group
-                continue
-            present = {t.lane for t in group}
-            live = {t.lane for t in warp if not t.over}
-            if not set(lanes_in(call.mask)) & live <= present:
-                continue
-            arguments = {t.lane: t.waiting.args for t in group}
-            try:
-                replies = OPERATIONS[call.name](arguments)
-            except AbsentLane as absent:
-                raise absent_lane(self.where, group, absent) from None
-            for thread in group:
-                thread.reply = replies[thread.lane]
-            if call.name == "syncwarp":  # the others order no memory
-                self.met(group, "warp")
-            ready += group
-        return ready
-
     # Faults
 
     def fault(self, kind: str, message: str, why: str = "") -> NoReturn:
@@ -422,49 +353,5 @@ class Run:
         places = self.where.places(sys._getframe(1))
         raise self.where.fault(kind, message, why, places, self.current)
 
-    def _refuse_result(self, result: Any) -> NoReturn:
-        code = self.call.__code__
-        raise self.where.fault(
-            "exception",
-            f"the kernel returns {getattr(result, 'item', lambda: result)()!r}",
-            "A kernel returns nothing: its results go into an output array.",
-            [place(code, returning(code), self.lines[code])],
-            self.current,
-        )
-
     def _refuse(self, message: str, why: str) -> NoReturn:
         self.fault("type", message, why)
-
-    def _exception(self, error: Exception) -> Fault:
-        """A `Fault` for something Python raised in the learner's kernel."""
-        places: list[Place] = []
-        trace: TracebackType | None = error.__traceback__
-        while trace is not None:
-            code = trace.tb_frame.f_code
-            if code in self.lines:
-                places.insert(0, place(code, trace.tb_lasti, self.lines[code]))
-            trace = trace.tb_next
-        said = re.sub(r"'(Traced|Array)\d?'", "'array'", str(error))
-        kind, message = "exception", f"{type(error).__name__}: {said}"
-        why = advice(error, places[0].text, FUNCTIONS) if places else ""
-        if isinstance(error, Misaligned):
-            kind, message, why = "misaligned", error.message, error.why
-        if isinstance(error, AttributeError) and isinstance(error.obj, Array):
-            message = f"AttributeError: in a kernel an array has no `{error.name}`"
-            why = (
-                "Each thread names the elements it wants, one by one. What goes over "
-                "many of them is a loop."
-            )
-        return self.where.fault(kind, message, why, led_to(places), self.current)
-
-
-def returning(code: CodeType) -> int:
-    """The offset of the first instruction that returns something, 0 if none does."""
-    given: Any = None
-    for step in dis.get_instructions(code):
-        if step.opname == "RETURN_CONST":
-            given = step.argval
-        if step.opname.startswith("RETURN_") and given is not None:
-            return step.offset
-        given = step.argval if step.opname == "LOAD_CONST" else step
-    return 0

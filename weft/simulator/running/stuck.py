@@ -2,12 +2,20 @@
 
 from weft.places import axes, named
 from weft.simulator.faults import Fault
-from weft.simulator.running.positions import Whereabouts
+from weft.simulator.running.positions import Positions
 from weft.simulator.running.threads import Block, Pause, Thread
 from weft.simulator.running.warps import AbsentLane, Call
 
+SAME_MASK = (
+    "Every lane the mask names must reach the same operation, with the same mask."
+)
+ALL_LANES = (
+    "The warp does it as one: every lane must come to the same line, also those whose "
+    "results no thread uses. Guard the loads and stores around it, not the operation."
+)
 
-def deadlock(where: Whereabouts, alive: list[Block]) -> Fault | None:
+
+def deadlock(where: Positions, alive: list[Block]) -> Fault | None:
     """A fault if a block can never go on, whatever other blocks do."""
     for block in alive:
         live = block.live
@@ -21,7 +29,7 @@ def deadlock(where: Whereabouts, alive: list[Block]) -> Fault | None:
     return None
 
 
-def mixed_barriers(where: Whereabouts, live: list[Thread]) -> Fault:
+def mixed_barriers(where: Positions, live: list[Thread]) -> Fault:
     """Threads of a block wait at different barriers."""
     first = live[0]
     other = next(t for t in live if t.waiting.site != first.waiting.site)
@@ -40,7 +48,7 @@ def mixed_barriers(where: Whereabouts, live: list[Thread]) -> Fault:
     )
 
 
-def gone_from_the_grid(where: Whereabouts, live: list[Thread], gone: int) -> Fault:
+def gone_from_the_grid(where: Positions, live: list[Thread], gone: int) -> Fault:
     """`gone` threads have returned, and those `live` wait for the grid."""
     return where.fault(
         "barrier",
@@ -53,7 +61,7 @@ def gone_from_the_grid(where: Whereabouts, live: list[Thread], gone: int) -> Fau
     )
 
 
-def absent_lane(where: Whereabouts, group: list[Thread], absent: AbsentLane) -> Fault:
+def absent_lane(where: Positions, group: list[Thread], absent: AbsentLane) -> Fault:
     """A lane of a warp operation reads from one that takes no part."""
     reader = next(t for t in group if t.lane == absent.lane)
     mask = reader.waiting.mask
@@ -77,7 +85,33 @@ def absent_lane(where: Whereabouts, group: list[Thread], absent: AbsentLane) -> 
     )
 
 
-def stuck_warp(where: Whereabouts, thread: Thread, block: Block) -> Fault:
+def incomplete_warp(
+    where: Positions, group: list[Thread], absent: set[int], warp: list[Thread]
+) -> Fault:
+    """Lanes are missing, for good, from an operation of the whole warp."""
+    first, lanes = group[0], sorted(absent)
+    several = "s" * (len(lanes) > 1)
+    if lanes[-1] < len(warp):
+        fate = f"ha{'ve' if several else 's'} returned"
+    else:
+        fate = f"{'are' if several else 'is'} not there: the warp has {len(warp)} lanes"
+    return where.fault(
+        "warp",
+        f"{first.waiting.name} needs all 32 lanes of a warp, and lane{several} "
+        f"{ranges(lanes)} {fate}",
+        ALL_LANES,
+        where.stop(first),
+        first,
+    )
+
+
+def refused_exchange(where: Positions, thread: Thread, error: Exception) -> Fault:
+    """The arguments of a warp operation are not what it takes."""
+    name = thread.waiting.name
+    return where.fault("type", f"{name}: {error}", "", where.stop(thread), thread)
+
+
+def stuck_warp(where: Positions, thread: Thread, block: Block) -> Fault:
     """`thread` waits at a warp operation for lanes that never come."""
     call: Call = thread.waiting
     warp = block.warps[thread.warp]
@@ -86,10 +120,7 @@ def stuck_warp(where: Whereabouts, thread: Thread, block: Block) -> Fault:
         for t in warp
         if not t.over
         and call.mask >> t.lane & 1
-        and not (
-            type(t.waiting) is Call
-            and (t.waiting.name, t.waiting.mask) == (call.name, call.mask)
-        )
+        and not (type(t.waiting) is Call and t.waiting.party == call.party)
     ]
     other = missing[0]
     places = where.stop(thread)
@@ -99,10 +130,11 @@ def stuck_warp(where: Whereabouts, thread: Thread, block: Block) -> Fault:
         elsewhere = f"; lane {other.lane} waits on {where.line(other)}"
     return where.fault(
         "warp",
-        f"a {call.name} with the mask 0x{call.mask:08x} waits for lane"
-        f"{'s' * (len(missing) > 1)} {ranges([t.lane for t in missing])}, which "
-        f"never come{'s' * (len(missing) == 1)}{elsewhere}",
-        "Every lane the mask names must reach the same operation, with the same mask.",
+        f"{'the' if call.exchange.whole else 'a'} {call.name}"
+        f"{'' if call.exchange.whole else f' with the mask 0x{call.mask:08x}'} waits "
+        f"for lane{'s' * (len(missing) > 1)} {ranges([t.lane for t in missing])}, "
+        f"which never come{'s' * (len(missing) == 1)}{elsewhere}",
+        ALL_LANES if call.exchange.whole else SAME_MASK,
         places,
         thread,
     )

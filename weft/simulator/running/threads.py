@@ -6,9 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from weft.simulator.limits import WARP
+from weft.simulator.limits import WARP, Dim3
 from weft.simulator.memory.arrays import Array, poison
-from weft.simulator.running.namespace import Dim3
 
 
 @dataclass(slots=True, eq=False)
@@ -99,7 +98,7 @@ class Block:
 
 
 class Pause:
-    """A thread's turn is over; it wants to go on."""
+    """What a thread waits for that could go on, when its turn is over."""
 
 
 PAUSE = Pause()

@@ -10,16 +10,6 @@ import numpy as np
 FULL = 0xFFFFFFFF
 
 
-@dataclass(frozen=True)
-class Call:
-    """One lane's call: operation, mask, arguments, and the instruction it came from."""
-
-    name: str
-    mask: int
-    args: tuple[Any, ...]
-    site: tuple[CodeType, int]
-
-
 class AbsentLane(Exception):
     """A lane reads from a lane that takes no part in the operation."""
 
@@ -30,6 +20,40 @@ class AbsentLane(Exception):
 
 Lanes = dict[int, tuple[Any, ...]]
 Replies = dict[int, Any]
+
+
+@dataclass(frozen=True)
+class Exchange:
+    """What the lanes of a warp do together, from their arguments to their replies.
+
+    It begins when all lanes of the mask have come that have not returned. With `whole`
+    none of them may have returned, and all must have come to the same line. What the
+    lanes did to memory before is `ordered` before what they do after.
+    """
+
+    name: str
+    replies: Callable[[Lanes], Replies]
+    whole: bool = False
+    ordered: bool = False
+
+
+@dataclass(frozen=True)
+class Call:
+    """One lane's call: what with whom, its arguments, and from which instruction."""
+
+    exchange: Exchange
+    mask: int
+    args: tuple[Any, ...]
+    site: tuple[CodeType, int]
+
+    @property
+    def name(self) -> str:
+        return self.exchange.name
+
+    @property
+    def party(self) -> tuple[Any, ...]:
+        """What the calls of lanes that meet have in common."""
+        return self.name, self.mask, self.site if self.exchange.whole else None
 
 
 def lanes_in(mask: int) -> list[int]:
@@ -108,16 +132,23 @@ def _match_all(calls: Lanes) -> Replies:
 
 
 # Semantics: CUDA C++ Programming Guide, "Warp Vote", "Warp Match", "Warp Shuffle".
-OPERATIONS: dict[str, Callable[[Lanes], Replies]] = {
-    "syncwarp": lambda calls: dict.fromkeys(calls),
-    "shfl_sync": lambda calls: _shuffle(calls, lambda lane, src: src % 32),
-    "shfl_up_sync": lambda calls: _shuffle(calls, lambda lane, delta: lane - delta),
-    "shfl_down_sync": lambda calls: _shuffle(calls, lambda lane, delta: lane + delta),
-    "shfl_xor_sync": lambda calls: _shuffle(calls, lambda lane, mask: lane ^ mask),
-    "all_sync": lambda calls: _vote(calls, all),
-    "any_sync": lambda calls: _vote(calls, any),
-    "eq_sync": lambda calls: _vote(calls, lambda preds: len(set(preds)) == 1),
-    "ballot_sync": _ballot,
-    "match_any_sync": _match_any,
-    "match_all_sync": _match_all,
+EXCHANGES = {
+    name: Exchange(name, replies, ordered=name == "syncwarp")
+    for name, replies in {
+        "syncwarp": lambda calls: dict.fromkeys(calls),
+        "shfl_sync": lambda calls: _shuffle(calls, lambda lane, src: src % 32),
+        "shfl_up_sync": lambda calls: _shuffle(calls, lambda lane, by: lane - by),
+        "shfl_down_sync": lambda calls: _shuffle(calls, lambda lane, by: lane + by),
+        "shfl_xor_sync": lambda calls: _shuffle(calls, lambda lane, by: lane ^ by),
+        "all_sync": lambda calls: _vote(calls, all),
+        "any_sync": lambda calls: _vote(calls, any),
+        "eq_sync": lambda calls: _vote(calls, lambda preds: len(set(preds)) == 1),
+        "ballot_sync": _ballot,
+        "match_any_sync": _match_any,
+        "match_all_sync": _match_all,
+    }.items()
 }
+# Does not wait: its lanes are those that have come to the same instruction.
+ACTIVE = Exchange(
+    "activemask", lambda calls: dict.fromkeys(calls, bits(list(calls))), whole=True
+)

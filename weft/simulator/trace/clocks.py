@@ -1,11 +1,20 @@
-"""What one thread of a launch knows of the others: what happens before what."""
+"""What happens before what: what each thread of a launch knows of the others.
 
+A barrier tells all threads that meet there of one another. A fence and an atomic
+operation after it leave a message, for a thread that later has an atomic operation on
+the same address.
+"""
+
+from collections.abc import Iterable
 from dataclasses import dataclass
+
+from weft.simulator.limits import WARP
+from weft.simulator.running.threads import Thread
 
 
 @dataclass(frozen=True)
 class Known:
-    """What a thread learnt of others through atomics: a piece of a vector clock.
+    """What a thread learned of others through atomics: a piece of a vector clock.
 
     `blocks[b] = e`: everything block b did before its barrier e. `threads[t] = row`:
     everything thread t (numbered over the whole grid) did before that row.
@@ -22,6 +31,17 @@ class Known:
 
 def _latest(a: dict[int, int], b: dict[int, int]) -> dict[int, int]:
     return a | {k: max(v, a.get(k, 0)) for k, v in b.items()}
+
+
+NOTHING = Known({}, {})
+
+
+def joined(known: Iterable[Known]) -> Known | None:
+    """All of `known` together, None if there is none; many may be the same."""
+    result: Known | None = None
+    for one in {id(k): k for k in known}.values():
+        result = one if result is None else result.with_(one)
+    return result
 
 
 class View:
@@ -74,3 +94,119 @@ class View:
             known.blocks.get(other.block, 0) > other.epoch
             or known.threads.get(other.number, 0) > row
         )
+
+
+EVERYONE = -1  # in the place of a block
+Passed = dict[int, Known]  # what is known, by the block that may learn it, or EVERYONE
+Cell = tuple[str, int | None, int]  # space, block unless global, address
+
+
+class Clocks:
+    """What each thread knows now, in `of`, and has known, in `views`.
+
+    A row is the number of accesses written down so far.
+    """
+
+    def __init__(self) -> None:
+        self.views: list[View] = []
+        self.of: dict[Thread, View] = {}
+        self._released: dict[Cell, Passed] = {}
+        self._fenced: dict[Thread, Passed] = {}
+
+    def begin(self, thread: Thread) -> View:
+        """The first view of `thread`, which knows of no other."""
+        block = thread.block.number
+        number = block * len(thread.block.threads) + thread.number
+        who = thread.number, block, number, thread.warp, thread.lane
+        return self._renew(thread, who, 0, 0, None, None)
+
+    def _renew(
+        self,
+        thread: Thread,
+        who: tuple[int, int, int, int, int],
+        epoch: int,
+        grid: int,
+        lanes: tuple[int, ...] | None,
+        known: Known | None,
+    ) -> View:
+        """Give `thread` a new view."""
+        view = View(who, len(self.views), epoch, grid, lanes, known)
+        self.views.append(view)
+        self.of[thread] = view
+        return view
+
+    def meet(self, threads: list[Thread], scope: str, row: int) -> None:
+        """`threads` have just synchronised, in a warp, block or grid."""
+        known = joined(k for t in threads if (k := self.of[t].known))
+        if self._fenced:
+            self._share_fences(threads)
+        if scope == "warp":
+            seen = [0] * WARP
+            for thread in threads:
+                for lane, at in enumerate(self.of[thread].lanes or ()):
+                    seen[lane] = max(seen[lane], at)
+            for thread in threads:
+                seen[thread.lane] = row
+            lanes = tuple(seen)
+            for thread in threads:
+                old = self.of[thread]
+                self._renew(thread, old.who, old.epoch, old.grid, lanes, known)
+            return
+        further = int(scope == "grid")
+        for thread in threads:
+            old = self.of[thread]
+            self._renew(thread, old.who, old.epoch + 1, old.grid + further, None, known)
+
+    def fence(self, thread: Thread, wide: bool, row: int) -> None:
+        """Whatever `thread` knows now, its next atomics may hand on.
+
+        To its block, or to all where the fence is `wide`.
+        """
+        view = self.of[thread]
+        first = view.number - view.lane
+        lanes = {first + lane: at for lane, at in enumerate(view.lanes or ())}
+        mine = Known({view.block: view.epoch}, {view.number: row})
+        mine = mine.with_(Known({}, lanes)).with_(view.known or NOTHING)
+        now = {view.block: mine} | ({EVERYONE: mine} if wide else {})
+        self._fenced[thread] = self._fenced.get(thread, {}) | now
+
+    def _share_fences(self, threads: list[Thread]) -> None:
+        """After a barrier, what one thread has fenced another may hand on."""
+        passed: Passed = {}
+        fences = [self._fenced[t] for t in threads if t in self._fenced]
+        for one in {id(f): f for f in fences}.values():
+            passed = _merged(passed, one)
+        for thread in threads:
+            self._fenced[thread] = passed
+
+    def exchange(
+        self, thread: Thread, space: str, address: int, relaxed: str
+    ) -> View | None:
+        """Pass on knowledge through an atomic operation of `thread` on `address`.
+
+        What a thread knew at a fence is released with its next atomics. A thread that
+        then has an atomic operation on the same address acquires it, if the fence was
+        for more than the first thread's block or both are in that block. Of the
+        `relaxed` accesses a store releases, in place of what was there, and a load
+        acquires. Gives the thread's new view, None if it has learned nothing.
+        """
+        view = self.of[thread]
+        cell = space, None if space == "global" else view.block, address
+        if relaxed == "store":
+            self._released[cell] = self._fenced.get(thread, {})
+            return None
+        there = self._released.get(cell, {})
+        told = [there[to] for to in (EVERYONE, view.block) if to in there]
+        known = joined([view.known, *told]) if view.known else joined(told)
+        new = None
+        if known is not view.known:
+            new = self._renew(
+                thread, view.who, view.epoch, view.grid, view.lanes, known
+            )
+        if thread in self._fenced and not relaxed:
+            self._released[cell] = _merged(there, self._fenced[thread])
+        return new
+
+
+def _merged(a: Passed, b: Passed) -> Passed:
+    return a | {to: a[to].with_(k) if to in a else k for to, k in b.items()}

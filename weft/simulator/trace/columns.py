@@ -14,7 +14,7 @@ Flags = np.ndarray[Any, np.dtype[np.bool_]]
 
 
 def order(*keys: Columns) -> tuple[Columns, Flags]:
-    """Sort rows by `keys`, the first foremost, rows with equal keys as they come.
+    """Sort rows by `keys`, by the first one first; equal rows keep their order.
 
     Gives the rows in order, and which of them have other keys than the one before.
     """
@@ -39,7 +39,7 @@ def order(*keys: Columns) -> tuple[Columns, Flags]:
 
 
 def distinct(*keys: Columns) -> tuple[Columns, ...]:
-    """The distinct rows of `keys`, sorted by the first foremost."""
+    """The distinct rows of `keys`, sorted by the first one first."""
     packed, _ = pack(*keys)
     if packed is None:
         found, changed = order(*keys)

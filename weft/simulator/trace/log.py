@@ -1,7 +1,7 @@
 """The accesses of a traced launch, as they are written down: four integers each.
 
 That is quickest. Every so often they are packed, and at the end they become columns.
-Who it was follows from whose turn it was.
+Which thread made an access follows from whose turn it was.
 """
 
 import struct
@@ -16,7 +16,7 @@ from weft.simulator.trace.columns import Columns
 from weft.simulator.trace.trace import GLOBAL, LOCAL, SHARED
 
 FIELDS = 4  # of an access: place and operation, array, two indices
-VECTOR = 4  # in the operation: the access is one of 16 bytes
+WIDE = 4  # in the operation: the access has a size of its own
 MOST_SITES = 1 << 16  # numbers of places: see `TracedRun.site`
 _PACK = 1 << 18  # numbers in the log, after which they are packed
 _SPACES = {"global": GLOBAL, "shared": SHARED, "local": LOCAL, "constant": GLOBAL}
@@ -24,7 +24,7 @@ _SPACES = {"global": GLOBAL, "shared": SHARED, "local": LOCAL, "constant": GLOBA
 
 @dataclass
 class Accesses:
-    """The accesses as columns, one entry each; see `Trace`.
+    """The accesses as columns, one entry per access; see `Trace`.
 
     `view`, `site`, `array`, `space`, `address`, `size` and `operation` are those of a
     trace, but for `site`, a number of a place as the run gave it. `loads` counts for
@@ -45,7 +45,8 @@ class Log:
     """What is written down: an access puts FIELDS numbers into `entries`.
 
     These are the number of its place, shifted by OPERATION, with the operation; the
-    number of the array, see `number`; and two indices, or an offset in bytes and 0.
+    number of the array, see `number`; and two indices, or an offset in bytes and, for
+    what is WIDE, a size in bytes.
     """
 
     def __init__(self, entries: list[int] | None = None) -> None:
@@ -66,7 +67,7 @@ class Log:
         return len(self.entries) >= _PACK
 
     def turn(self, view: int) -> None:
-        """What is written from now on is done under the view of this number."""
+        """What is written from now on is done under the view with this number."""
         self._turns.append(self._kept + len(self.entries))
         self._turn_views.append(view)
 
@@ -114,8 +115,7 @@ class Log:
             address[part] = start + i * s0 + j * s1
             site[part] = first >> OPERATION
             space[part] = spaces[array[part]]
-            wide = first & VECTOR != 0
-            size[part] = np.where(wide, 16, sizes[array[part]])
+            size[part] = np.where(first & WIDE != 0, j, sizes[array[part]])
             operation[part] = first & 3
             counted = site[part][floating[array[part]]]
             loads += np.bincount(counted, minlength=MOST_SITES)

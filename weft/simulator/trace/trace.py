@@ -1,4 +1,4 @@
-"""Every access of a simulated launch, as NumPy columns: one row an access."""
+"""Every access of a simulated launch, as NumPy columns: one row per access."""
 
 from collections import Counter
 from dataclasses import dataclass, field
@@ -20,18 +20,18 @@ GLOBAL, SHARED, LOCAL = 0, 1, 2
 class Trace:
     """The accesses of one launch, in the order in which they happened.
 
-    Columns with one entry an access: `view` (index into `views`), `site` (into
+    Columns with one entry per access: `view` (index into `views`), `site` (into
     `places`), `array` (into `arrays`), `space` (GLOBAL, SHARED, LOCAL), `address` and
     `size` in bytes, `operation` (READ, WRITE, ATOMIC). Addresses are those of each
     space; two arrays overlap only where they share memory. `atomics` are the rows of
     compare-and-swaps ("cas"), of additions of 1 ("one"), of operations on an element
-    that is no matter of data ("known") and of relaxed loads and stores ("relaxed": READ
-    and WRITE in `operation`), `flops` the floating-point operations of each line.
-    `blocks` of `all_blocks` were written down. `partial` lists the barriers that a
-    block passed without some of its threads: block, place, and who came. `barriers`
-    gives for block and place how often the block passed the barrier there. `extents`
-    gives for each array where it begins, and its shape, () for one whose elements do
-    not follow one another.
+    whose index does not depend on data ("known") and of relaxed loads and stores
+    ("relaxed": READ and WRITE in `operation`). `flops` counts the floating-point
+    operations of each line. `blocks` of `all_blocks` were written down. `partial` lists
+    the barriers that a block passed without some of its threads: block, place, and the
+    threads that came. `barriers` counts for block and place how often the block passed
+    the barrier there. `extents` gives for each array where it begins, and its shape;
+    () for one whose elements are not contiguous.
     """
 
     places: list[Place]
@@ -78,10 +78,6 @@ class Trace:
     def epoch(self) -> Columns:
         """How many barriers the thread had passed."""
         return self._of_view("epoch")
-
-    @cached_property
-    def grid_epoch(self) -> Columns:
-        return self._of_view("grid")
 
     @property
     def warp(self) -> Columns:

@@ -1,8 +1,8 @@
 """Arrays that write down every access, for a `TracedRun`."""
 
-import contextlib
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
+from contextlib import AbstractContextManager
 from types import FrameType
 from typing import Any, Protocol
 
@@ -10,45 +10,46 @@ import numpy as np
 
 from weft.simulator.memory.addresses import Addresses, pointer
 from weft.simulator.memory.arrays import Array, Record
-from weft.simulator.trace.log import VECTOR, Log
+from weft.simulator.running.special import Special
+from weft.simulator.trace.log import WIDE, Log
 from weft.simulator.trace.trace import ATOMIC, READ, WRITE
 
 
 class Recorder(Protocol):
     """What the arrays of a launch write in; it is the launch.
 
-    `note` adds an access to `log`, `noting` says whether to. `atomic` and `relaxing`
-    ('peek' or 'poke') say what sort of access is going on, `kinds` what sort of atomic
-    operation; `atomics` are the rows of some of these sorts, see `Trace`.
+    `note` adds an access to `log`, `noting` says whether to. `special` describes the
+    operation going on, None for a plain load or store; `atomics` are the rows of some
+    of these operations, see `Trace`.
     """
 
     log: Log
     note: Callable[[Iterable[int]], None]
     noting: bool
-    atomic: bool
-    kinds: set[str]
-    relaxing: str
+    special: Special | None
     atomics: dict[str, list[int]]
     addresses: Addresses
 
     def site(self, frame: FrameType) -> int:
         """The number of the place at which the learner is, above `frame`."""
 
-    def exchange(self, space: str, address: int) -> None:
-        """Pass on knowledge through an atomic operation on `address`."""
+    def exchange(self, space: str, address: int, relaxed: str) -> None:
+        """Pass on knowledge through an atomic or relaxed operation on `address`."""
+
+    def specially(self, access: Special) -> AbstractContextManager[Any]:
+        """Say how the accesses within differ from plain loads and stores."""
 
 
 class Traced(Array):
     """An array that writes down every access to one of its elements."""
 
-    __slots__ = ("_base", "_fields", "_id", "_number", "_run", "_whole")
+    __slots__ = ("_base", "_fields", "_id", "_number", "_run")
 
     def attach(self, run: Recorder, number: int, base: int) -> None:
         """Say where the notes go; `base` is the address of NumPy's address 0."""
         data = self._data
         self._run, self._id, self._base = run, number, base
         self._fields: dict[str, Array] = {}
-        self._whole = 0  # bytes of the vector access going on, -1 once it is noted
         start = base + pointer(data)
         self._number = run.log.number(number, start, data.strides)
 
@@ -63,7 +64,8 @@ class Traced(Array):
             self._read(index)._fill(value, site)
             return
         self._store(index, value)
-        if not self._run.atomic:
+        special = self._run.special
+        if special is None or not special.kinds:  # an atomic is noted as it reads
             self._note(index, WRITE, site)
 
     def _fill(self, value: Any, site: int) -> None:
@@ -80,13 +82,12 @@ class Traced(Array):
             self._store(index, value._load(index, site) if loads else value[index])
             self._note(index, WRITE, site)
 
-    def __iter__(self) -> Iterator[Any]:
-        return (self[i] for i in range(self._n0))
-
     def _load(self, index: Any, site: int) -> Any:
         found = self._read(index)
         if not isinstance(found, (Array, Record)):
-            self._note(index, ATOMIC if self._run.atomic else READ, site)
+            special = self._run.special
+            atomic = special is not None and special.kinds
+            self._note(index, ATOMIC if atomic else READ, site)
         return found
 
     def field(self, name: str) -> Array:
@@ -104,25 +105,30 @@ class Traced(Array):
         return found
 
     def _note(self, index: Any, operation: int, site: int) -> None:
-        run = self._run
+        """Write down an access to the element at `index`, by a byte offset."""
         parts = index if isinstance(index, tuple) else (index,)
-        if self._whole < 0 or any(isinstance(p, (slice, str)) for p in parts):
+        if any(isinstance(p, (slice, str)) for p in parts):
             return
+        run, special = self._run, self._run.special
         strides = zip(parts, self._data.strides, strict=False)
         offset = sum(int(part) * stride for part, stride in strides)
-        if operation == ATOMIC or run.relaxing:
-            run.exchange(self._space, run.log.start(self._number) + offset)
-        if not run.noting:
-            return
-        if run.relaxing:
-            run.atomics["relaxed"].append(run.log.rows)
-        if operation == ATOMIC:
-            for kind in run.kinds & run.atomics.keys():
-                run.atomics[kind].append(run.log.rows)
-        if self._whole:
-            operation |= VECTOR
-            self._whole = -1
-        run.note((site | operation, self._number + 1, offset, 0))
+        size = 0
+        if special is not None:
+            if special.counted:
+                return
+            if special.kinds or special.relaxed:
+                address = run.log.start(self._number) + offset
+                run.exchange(self._space, address, special.relaxed)
+            if run.noting:
+                for kind in special.kinds & run.atomics.keys():
+                    run.atomics[kind].append(run.log.rows)
+                if special.relaxed:
+                    run.atomics["relaxed"].append(run.log.rows)
+            size = special.size
+            special.counted = size > 0
+        if run.noting:
+            operation |= WIDE if size else 0
+            run.note((site | operation, self._number + 1, offset, size))
 
     def _view(
         self,
@@ -130,20 +136,12 @@ class Traced(Array):
         written: np.ndarray[Any, Any] | None,
         number: int | None = None,
     ) -> "Array":
-        view = traced_class(data)(
-            data, self._name, self._space, self._fault, written, self._readonly
-        )
-        view._loose = self._loose
+        view = traced_class(data)(data, self._memory, self._fault, written)
         view.attach(self._run, self._id if number is None else number, self._base)
         return view
 
-    @contextlib.contextmanager
-    def as_one(self, size: int) -> Iterator[None]:
-        self._whole = size
-        try:
-            yield
-        finally:
-            self._whole = 0
+    def as_one(self, size: int) -> AbstractContextManager[Any]:
+        return self._run.specially(Special(size=size))
 
 
 class Traced1(Traced):
@@ -155,8 +153,7 @@ class Traced1(Traced):
         run = self._run
         site = run.site(sys._getframe(1))
         try:
-            special = run.atomic or run.relaxing or self._whole
-            if index >= 0 and run.noting and not special:
+            if index >= 0 and run.noting and run.special is None:
                 found = self._data[index]
                 run.note((site, self._number, index, 0))
                 return found
@@ -167,8 +164,8 @@ class Traced1(Traced):
     def __setitem__(self, index: Any, value: Any) -> None:
         run = self._run
         try:
-            special = run.atomic or run.relaxing or self._whole or self._readonly
-            if index >= 0 and run.noting and not special:
+            plain = run.special is None and not self._readonly
+            if index >= 0 and run.noting and plain:
                 self._data[index] = value
                 if self._written is not None:
                     self._written[index] = True
@@ -190,8 +187,7 @@ class Traced2(Traced):
         site = run.site(sys._getframe(1))
         try:
             i, j = index
-            special = run.atomic or run.relaxing or self._whole
-            if i >= 0 <= j and run.noting and not special:
+            if i >= 0 <= j and run.noting and run.special is None:
                 found = self._data[index]
                 run.note((site, self._number, i, j))
                 return found
@@ -203,8 +199,8 @@ class Traced2(Traced):
         run = self._run
         try:
             i, j = index
-            special = run.atomic or run.relaxing or self._whole or self._readonly
-            if i >= 0 <= j and run.noting and not special:
+            plain = run.special is None and not self._readonly
+            if i >= 0 <= j and run.noting and plain:
                 self._data[index] = value
                 if self._written is not None:
                     self._written[index] = True

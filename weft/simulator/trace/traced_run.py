@@ -1,22 +1,26 @@
-"""A simulated launch that writes down who touched what, from which line."""
+"""A simulated launch that writes down which thread accesses what, on which line."""
 
 import contextlib
+import sys
 from collections import Counter
-from collections.abc import Callable, Iterator
-from dataclasses import replace
-from types import CodeType, FrameType
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
+from types import CodeType, FrameType, FunctionType
 from typing import Any
 
 import numpy as np
 
 from weft.places import Place, place
+from weft.simulator.faults import Fault
 from weft.simulator.language.instrument import LOAD, OPERATION, SUMS
+from weft.simulator.limits import Dim
 from weft.simulator.memory.addresses import Addresses
-from weft.simulator.memory.arrays import Array
+from weft.simulator.memory.arrays import Array, Memory
 from weft.simulator.running.scheduler import Run
+from weft.simulator.running.special import Special
 from weft.simulator.running.threads import Thread
+from weft.simulator.trace.clocks import Clocks
 from weft.simulator.trace.columns import Columns
-from weft.simulator.trace.knowledge import Knowledge
 from weft.simulator.trace.log import MOST_SITES, Log
 from weft.simulator.trace.trace import Trace
 from weft.simulator.trace.traced_arrays import loader, traced_class
@@ -27,42 +31,56 @@ MOST_BLOCKS = 64  # written down; of a larger grid a sample
 MOST_ACCESSES = 2_000_000  # after which no further block is begun
 
 
-class TracedRun(Run):
-    """A launch that writes down its accesses; `trace()` gives them afterwards.
+@dataclass(frozen=True)
+class Recording:
+    """How a launch is written down.
 
-    `look` is shown the trace so far, now and then where it is long; it may raise to
-    end the run.
+    `fresh` are the names of the arrays that hold nothing before it. `look` is shown the
+    trace so far, now and then where it is long; it may raise to end the run. `every`
+    block is written down, or of many a sample.
     """
 
-    patience = 150_000
+    fresh: frozenset[str] = frozenset()
     look: Callable[[Trace], None] | None = None
+    every: bool = False
 
-    def __init__(self, *args: Any) -> None:
+
+class TracedRun(Run):
+    """A launch that writes down its accesses; `trace()` gives them afterwards."""
+
+    patience = 150_000
+
+    def __init__(
+        self,
+        fn: FunctionType,
+        grid: Dim,
+        block: Dim,
+        dynamic_shared: int = 0,
+        backwards: bool = False,
+        recording: Recording | None = None,
+    ) -> None:
+        """Prepare a launch that is written down."""
+        super().__init__(fn, grid, block, dynamic_shared, backwards)
+        self.recording = recording or Recording()
         self.log = self.new_log()
         self.note = self.log.entries.extend
         self.noting = True
-        self._next_look = _LOOK
-        self.atomic = False
-        self.kinds: set[str] = set()  # of the atomic operation going on
-        self.relaxing = ""  # the relaxed access going on: 'peek' or 'poke'
+        self.special: Special | None = None
         kinds = "cas", "one", "known", "relaxed"
         self.atomics: dict[str, list[int]] = {kind: [] for kind in kinds}
-        self._flops: dict[int, int] = {}
-        super().__init__(*args)
         self.addresses = Addresses()
-        self.knowledge = Knowledge()
+        self.clocks = Clocks()
+        self._next_look = _LOOK
+        self._flops: dict[int, int] = {}
         self._sites: dict[int, int] = {}
         self._instructions: list[tuple[CodeType, int]] = []
         gx, gy, gz = self.grid
         self._blocks = gx * gy * gz
-        self._sample = sample(self._blocks)
+        most = self._blocks if self.recording.every else MOST_BLOCKS
+        self._sample = sample(self._blocks, most)
         self._noted: set[int] = set()
         self._partial: list[tuple[int, tuple[CodeType, int], frozenset[int]]] = []
         self._passed: Counter[tuple[int, tuple[CodeType, int]]] = Counter()
-
-    def write_down_all(self) -> None:
-        """Write down every block, however many there are."""
-        self._sample = frozenset(range(self._blocks))
 
     def new_log(self) -> Log:
         return Log()
@@ -72,32 +90,21 @@ class TracedRun(Run):
     def array(
         self,
         data: np.ndarray[Any, Any],
-        name: str,
-        space: str,
-        site: Any = None,
+        memory: Memory,
         written: np.ndarray[Any, Any] | None = None,
-        readonly: bool = False,
     ) -> Array:
-        number, base = self.addresses.add(data, name, space, site, self.fresh)
-        traced = traced_class(data)(data, name, space, self.fault, written, readonly)
+        number, base = self.addresses.add(data, memory, self.recording.fresh)
+        traced = traced_class(data)(data, memory, self.fault, written)
         traced.attach(self, number, base)
         return traced
 
     @contextlib.contextmanager
-    def atomically(self, kinds: set[str]) -> Iterator[None]:
-        self.atomic, self.kinds = True, kinds
+    def specially(self, access: Special) -> Iterator[None]:
+        self.special = access
         try:
             yield
         finally:
-            self.atomic = False
-
-    @contextlib.contextmanager
-    def relaxed(self, kind: str) -> Iterator[None]:
-        self.relaxing = kind
-        try:
-            yield
-        finally:
-            self.relaxing = ""
+            self.special = None
 
     def effort(self) -> dict[str, int]:
         return super().effort() | {"accesses": self.log.rows}
@@ -106,12 +113,13 @@ class TracedRun(Run):
 
     def started(self, thread: Thread) -> None:
         log = self.log
-        view = self.knowledge.of.get(thread) or self.knowledge.begin(thread)
+        view = self.clocks.of.get(thread) or self.clocks.begin(thread)
         if log.full:
             log.pack()
-            if self.look is not None and log.rows >= self._next_look:
+            look = self.recording.look
+            if look is not None and log.rows >= self._next_look:
                 self._next_look *= 4
-                self.look(self.trace(so_far=True))
+                look(self.trace(so_far=True))
         block = view.block
         self.noting = block in self._noted
         if not self.noting and block in self._sample:
@@ -121,7 +129,7 @@ class TracedRun(Run):
         log.turn(view.index)
 
     def met(self, threads: list[Thread], scope: str) -> None:
-        self.knowledge.meet(threads, scope, self.log.rows)
+        self.clocks.meet(threads, scope, self.log.rows)
         if scope != "block":
             return
         block, site = threads[0].block, threads[0].waiting.site
@@ -131,11 +139,11 @@ class TracedRun(Run):
             self._partial.append((block.number, site, came))
 
     def fenced(self, wide: bool) -> None:
-        self.knowledge.fence(self.current, wide, self.log.rows)
+        self.clocks.fence(self.current, wide, self.log.rows)
 
-    def exchange(self, space: str, address: int) -> None:
-        """Pass on knowledge through an atomic operation on `address`."""
-        view = self.knowledge.exchange(self.current, space, address, self.relaxing)
+    def exchange(self, space: str, address: int, relaxed: str) -> None:
+        """Pass on knowledge through an atomic or relaxed operation on `address`."""
+        view = self.clocks.exchange(self.current, space, address, relaxed)
         if view is not None:
             self.log.turn(view.index)
 
@@ -158,11 +166,11 @@ class TracedRun(Run):
     def site(self, frame: FrameType) -> int:
         """The number of the instruction at which the learner is, above `frame`.
 
-        Loads that `noting` has numbered count up from 0, the others down from
+        Loads that `instrument` has numbered count up from 0, the others down from
         the last number.
         """
         while True:
-            # Within a code object lie its bytes: this is a number for each of them.
+            # A code object's bytes are inside it: this is a number for each of them.
             key = id(frame.f_code) + frame.f_lasti
             if key in self._sites:
                 return self._sites[key]
@@ -180,7 +188,7 @@ class TracedRun(Run):
     # The result
 
     def trace(self, so_far: bool = False) -> Trace:
-        """The accesses: at the end they are handed over, and can be had once."""
+        """The accesses so far; at the end they are handed over, once."""
         known, found = self.addresses, self.log.accesses(self.addresses, so_far)
         places, renamed = self._places(np.unique(found.site).tolist())
         return Trace(
@@ -188,7 +196,7 @@ class TracedRun(Run):
             arrays=[name for _, name in known.arrays],
             dtypes=list(known.dtypes),
             fresh=list(known.fresh),
-            views=self.knowledge.views,
+            views=self.clocks.views,
             view=found.view,
             site=renamed[found.site],
             array=found.array,
@@ -244,6 +252,43 @@ class TracedRun(Run):
                 code, at = self._instructions[MOST_SITES - 1 - number]
                 places.append(place(code, at, self.lines[code]))
         return places, renamed
+
+
+class CalledRun(TracedRun):
+    """A launch run again, to learn which calls led to the accesses `wanted`, by row.
+
+    `calls` has for each row the place of the access and of the calls. The run ends
+    with `Enough` when it has all of them.
+    """
+
+    def __init__(self, wanted: frozenset[int], *args: Any, **options: Any) -> None:
+        self.wanted = wanted
+        self.calls: dict[int, list[Place]] = {}
+        super().__init__(*args, **options)
+
+    def new_log(self) -> Log:
+        return Log(_Watched(self))
+
+
+class _Watched(list[int]):
+    """The entries of a log, which look at what adds to them."""
+
+    def __init__(self, run: CalledRun) -> None:
+        super().__init__()
+        self._run = run
+
+    def extend(self, entry: Iterable[int]) -> None:
+        run = self._run
+        row = run.log.rows
+        if row in run.wanted:
+            run.calls[row] = run.where.places(sys._getframe(1))
+            if len(run.calls) == len(run.wanted):
+                raise Enough("seen", "the run has shown what was asked for")
+        super().extend(entry)
+
+
+class Enough(Fault):
+    """Ends a `CalledRun`."""
 
 
 def sample(blocks: int, most: int = MOST_BLOCKS) -> frozenset[int]:

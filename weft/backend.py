@@ -1,0 +1,230 @@
+"""The only module that knows how Numba works inside.
+
+The rest of the package uses what Numba documents, such as `cuda.jit`, `cuda.to_device`
+and `cuda.compile_ptx`. What it needs beyond that is here, behind plain functions, so
+that another version or another compiler changes this file alone. Works with numba-cuda
+0.22.2 to 0.30.4, with and without its simulator; importing it does not import Numba.
+"""
+
+from collections.abc import Callable, Collection, Mapping
+from importlib import import_module
+from types import FunctionType, ModuleType, SimpleNamespace
+from typing import Any
+
+import numpy as np
+
+
+def simulating() -> bool:
+    """Whether Numba runs as a simulator in this process."""
+    config: Any = import_module("numba").config
+    return bool(config.ENABLE_CUDASIM)
+
+
+# Kernels
+
+
+def python_function(value: Any) -> FunctionType | None:
+    """The Python function inside what a decorator of Numba made, None otherwise."""
+    if not type(value).__module__.startswith("numba"):
+        return None
+    inner = getattr(value, "py_func", None)
+    return inner if isinstance(inner, FunctionType) else None
+
+
+def is_kernel(value: Any) -> bool:
+    """Whether `@cuda.jit` made it: a kernel or a device function."""
+    return python_function(value) is not None and "cuda" in type(value).__module__
+
+
+def is_device_function(value: Any) -> bool:
+    """Whether it is marked `device=True`: Numba does not launch it."""
+    if getattr(value, "_device", False):  # in Numba's simulator
+        return True
+    return bool(_options(value).get("device"))
+
+
+def uses_fastmath(kernel: Any) -> bool:
+    """Whether it is marked `fastmath=True`."""
+    if getattr(kernel, "_fastmath", False):  # in Numba's simulator
+        return True
+    return bool(_options(kernel).get("fastmath"))
+
+
+def _options(kernel: Any) -> Mapping[str, Any]:
+    """What `@cuda.jit` was given; empty in Numba's simulator."""
+    return getattr(kernel, "targetoptions", None) or {}
+
+
+def launching_method() -> tuple[Any, str]:
+    """The class whose method launches kernels on a GPU, and the method's name.
+
+    It is called with the arguments, grid, block, stream and shared bytes.
+    """
+    return import_module("numba.cuda.dispatcher").CUDADispatcher, "call"
+
+
+# What a kernel names
+
+
+def is_numba(value: Any) -> bool:
+    """Whether Numba defines the type of `value`."""
+    return type(value).__module__.partition(".")[0] == "numba"
+
+
+def is_number_type(value: Any) -> bool:
+    """Whether it is a number type such as `float32`."""
+    return isinstance(value, import_module("numba.types").Number)
+
+
+def is_type(value: Any) -> bool:
+    """Whether it is a number type or a vector type, such as `float32x4`."""
+    return hasattr(value, "bitwidth") or hasattr(value, "num_elements")
+
+
+def as_dtype(dtype: Any) -> np.dtype[Any]:
+    """The NumPy dtype of a Numba type, a NumPy dtype or a Python type."""
+    if hasattr(dtype, "bitwidth") or type(dtype).__module__.startswith("numba"):
+        dtype = import_module("numba.np.numpy_support").as_dtype(dtype)
+    found: np.dtype[Any] = np.dtype(dtype)
+    return found
+
+
+def public_module(name: str) -> str:
+    """The documented name of a module: the simulator's are `numba.cuda`.
+
+    >>> public_module("numba.cuda.simulator"), public_module("math")
+    ('numba.cuda', 'math')
+    """
+    return "numba.cuda" if name.startswith("numba.cuda.sim") else name
+
+
+def is_cuda(module: ModuleType) -> bool:
+    return module.__name__ in ("numba.cuda", "numba.cuda.simulator")
+
+
+def is_libdevice(module: ModuleType) -> bool:
+    return module.__name__.endswith("cuda.libdevice")
+
+
+def cuda_name(value: Any) -> str:
+    """The name under which `numba.cuda` holds `value`, '' if it does not."""
+    if not (type(value).__module__ + getattr(value, "__module__", "")).count("cuda"):
+        return ""
+    members = vars(import_module("numba.cuda"))
+    return next((name for name, member in members.items() if member is value), "")
+
+
+def stub_name(value: Any) -> str:
+    """The name of something imported from `numba.cuda`, '' for anything else.
+
+    Unlike `cuda_name` it takes no search, and knows submodules: `threadIdx`, `atomic`,
+    `shared`.
+    """
+    module = getattr(value, "__module__", "") or ""
+    if not module.startswith("numba") or "cuda" not in module:
+        return ""
+    return getattr(value, "__name__", None) or getattr(value, "_name", None) or ""
+
+
+# Arguments
+
+
+def simulated_array(value: Any) -> np.ndarray[Any, Any] | None:
+    """The memory of a device array of Numba's simulator, None for anything else."""
+    inner = getattr(value, "_ary", None)
+    return inner if isinstance(inner, np.ndarray) else None
+
+
+def without_hint(arg: Any) -> Any:
+    """What `cuda.In`, `cuda.Out` or `cuda.InOut` holds; other arguments as they are."""
+    hinted = type(arg).__name__ in ("In", "Out", "InOut") and hasattr(arg, "value")
+    return arg.value if hinted else arg
+
+
+def transferred(arg: Any, back: list[Callable[[], Any]]) -> Any:
+    """Follow `cuda.In`, `cuda.Out` and `cuda.InOut` in the simulator.
+
+    `back` gets what has to be called after the launch. Other arguments stay as they
+    are. The class of the hints is in `numba.cuda.args` up to numba-cuda 0.24, and in
+    `numba.cuda.simulator.args` later; the simulator's kernels use the right one.
+    """
+    hint: Any = import_module("numba.cuda.simulator.kernel").ArgHint
+    return arg.to_device(back) if isinstance(arg, hint) else arg
+
+
+# Numba's simulator
+
+
+def replace_simulator(
+    launcher: Callable[[Any, Any], Any],
+    called: Callable[..., Any],
+    for_all: Callable[..., Any],
+    most_blocks: int,
+    members: Mapping[str, Any],
+    attributes: Mapping[str, Any],
+) -> None:
+    """Put another simulator in the place of Numba's.
+
+    launcher: gives for a kernel and `[grid, block]` what is called with the arguments.
+    called: what a kernel does that is called without a configuration. for_all: its
+    `forall`. most_blocks: of a cooperative launch. members: of `numba.cuda`.
+    attributes: of the current device.
+    """
+    stock: Any = import_module("numba.cuda.simulator.kernel")
+    kernel = stock.FakeCUDAKernel
+    kernel.__getitem__ = lambda kernel, config: launcher(kernel, config)
+    kernel.configure = lambda kernel, *config: launcher(kernel, config)
+    kernel.__call__ = called
+    kernel.forall = for_all
+    stock.FakeOverload.max_cooperative_grid_blocks = lambda _, block: most_blocks
+    cuda = import_module("numba.cuda")
+    for name, value in members.items():
+        setattr(cuda, name, value)
+    devices: Any = import_module("numba.cuda.simulator.cudadrv.devices")
+    for name, value in attributes.items():
+        setattr(devices.FakeCUDADevice, name, value)
+
+
+def simulators_jit(options: Collection[str]) -> Callable[..., Any]:
+    """`cuda.jit` of Numba's simulator; all but these of its options are ignored."""
+    stock = import_module("numba.cuda.simulator.api").jit
+
+    def jit(func_or_sig: Any = None, **given: Any) -> Any:
+        """Numba's own; options that only a compiler needs are accepted."""
+        return stock(func_or_sig, **{k: v for k, v in given.items() if k in options})
+
+    return jit
+
+
+def simulators_array(data: np.ndarray[Any, Any]) -> Any:
+    """A device array of Numba's simulator over the memory of `data`."""
+    devicearray: Any = import_module("numba.cuda.simulator.cudadrv.devicearray")
+    return devicearray.FakeCUDAArray(data)
+
+
+# Compiling
+
+
+def pretend_device(capability: tuple[int, int]) -> SimpleNamespace:
+    """Let Numba compile without a GPU; change `compute_capability` of the result.
+
+    Overloads such as `max` ask the current device for its capability.
+    """
+    device = SimpleNamespace(compute_capability=capability)
+    dispatcher: Any = import_module("numba.cuda.dispatcher")
+    dispatcher.get_current_device = lambda: device
+    return device
+
+
+def intrinsic_tools() -> SimpleNamespace:
+    """What it takes to write an intrinsic: `intrinsic`, `types`, `cgutils`, `ir`.
+
+    And `TypingError`, which refuses arguments.
+    """
+    return SimpleNamespace(
+        intrinsic=import_module("numba.cuda.extending").intrinsic,
+        types=import_module("numba.cuda.types"),
+        cgutils=import_module("numba.cuda.cgutils"),
+        ir=import_module("llvmlite.ir"),
+        TypingError=import_module("numba.core.errors").TypingError,
+    )

@@ -1,0 +1,74 @@
+"""What Numba's kernels lack: wide accesses, words that others watch, pairs of bfloat16.
+
+A thread that reads `x[i], x[i + 1], x[i + 2], x[i + 3]` issues four 32-bit loads.
+`load4(x, i)` issues one of 128 bits: a quarter of the instructions and of the
+requests for the same bytes. The address must be a multiple of 16 bytes, so `i`
+must be a multiple of 4 and the array must begin on such an address. Every array
+that PyTorch or Numba allocates does; a slice such as `x[1:]` does not. An array that
+the kernel makes does if it is declared with `alignment=16`, or is the only shared one.
+The elements are float32, int32 or uint32.
+
+On a GPU these functions are Numba intrinsics (LLVM `load <4 x float>, align 16`,
+which becomes PTX `ld.global.v4`). In the simulator they are plain Python twins, which
+also refuse an index that is not aligned.
+
+`load4_cs`, `store4_cs` and `load4_nc` are the same accesses with a hint to the caches,
+for global memory alone: `_cs` marks data that is likely to be accessed once, so that
+it is the first to be evicted; `_nc` data that is read-only for as long as the kernel
+runs. A hint changes no result.
+
+`peek(x, i)` and `poke(x, i, value)` are a load and a store of one 4- or 8-byte number
+in global memory that another block may store or load at the same time. The number
+arrives whole, never half of it, and a loop around `peek` looks again each time, which
+a loop around `x[i]` need not. They order nothing else: put `cuda.threadfence()` before
+the `poke` and after the `peek` where other data goes with the number.
+
+`bf16_pair`, `bf16_low`, `bf16_high` and `bf16_max` work on an int32 that holds two
+bfloat16 (compute capability 8.0 or higher). `exp2(x)` is 2 to the power of a float32 in
+one instruction. `mul_wide(a, b)` is all 64 bits of the product of two uint32.
+
+`copy_async(tile, i, x, j, inside)` and `copy4_async` start a copy of one element, or of
+four, from global memory to shared memory, past the registers. `commit_group()` makes a
+group of the copies that the thread has started since the last group, `wait_group(n)`
+waits until all but its last n groups have arrived. It waits for this thread's copies
+alone, so a barrier has to follow before other threads read them. Until then no thread
+may touch the cells (compute capability 8.0 or higher).
+
+Each is one entry of `weft.intrinsics.registry`.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+from weft.intrinsics import registry
+from weft.intrinsics.arithmetic import exp2, mul_wide
+from weft.intrinsics.bfloat import bf16_high, bf16_low, bf16_max, bf16_pair
+from weft.intrinsics.copies import commit_group, copy4_async, copy_async, wait_group
+from weft.intrinsics.wide import load4, load4_cs, load4_nc, store4, store4_cs
+from weft.intrinsics.words import peek, poke
+
+__all__ = [
+    "TWIN",
+    "bf16_high",
+    "bf16_low",
+    "bf16_max",
+    "bf16_pair",
+    "commit_group",
+    "copy4_async",
+    "copy_async",
+    "exp2",
+    "load4",
+    "load4_cs",
+    "load4_nc",
+    "mul_wide",
+    "peek",
+    "poke",
+    "store4",
+    "store4_cs",
+    "wait_group",
+]
+
+# What Python calls by each name, outside of a kernel.
+TWIN: dict[str, Callable[..., Any]] = {
+    operation.name: operation.on_host for operation in registry.operations()
+}

@@ -1,0 +1,12 @@
+"""The bits of numbers, as a register holds them."""
+
+from typing import Any
+
+import numpy as np
+
+
+def bits(value: Any) -> int:
+    """The bits of `value`, an integer or a number that becomes a float32."""
+    if isinstance(value, (int, np.integer)):
+        return int(value) & 0xFFFFFFFF
+    return int(np.float32(value).view(np.uint32))

@@ -1,0 +1,177 @@
+"""Copies from global to shared memory that go on while the thread does other things.
+
+PTX ISA, "cp.async" with `ignore-src`, "cp.async.commit_group" and
+"cp.async.wait_group".
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+from weft.intrinsics.lowering import Builder, Lowering
+from weft.intrinsics.memory import (
+    as_one,
+    first_of_four,
+    is_shared,
+    read_four,
+    refused_four,
+    write_four,
+)
+from weft.intrinsics.registry import Effect, operation
+
+
+class Copies:
+    """The asynchronous copies that one thread has in flight.
+
+    A copy clears its cells at once and fills them when the thread waits for it: a
+    thread that reads too early finds nothing there, and one that still reads the old
+    content collides with it.
+    """
+
+    def __init__(self, clear: Callable[[Any, Any], None]) -> None:
+        self._clear = clear
+        self._started: list[tuple[Any, Any, Any]] = []
+        self._groups: list[list[tuple[Any, Any, Any]]] = []
+
+    def copy(self, tile: Any, i: Any, x: Any, j: Any, inside: Any) -> None:
+        """Start a copy of one element."""
+        _may_copy("copy_async", tile, x)
+        self._clear(tile, i)
+        self._started.append((tile, i, x[j] if inside else x.dtype.type(0)))
+
+    def copy4(self, tile: Any, i: Any, x: Any, j: Any, inside: Any) -> None:
+        """Start a copy of four elements."""
+        _may_copy("copy4_async", tile, x)
+        first_of_four("copy4_async", tile, i)
+        zero = x.dtype.type(0)
+        four = read_four("copy4_async", x, j) if inside else (zero, zero, zero, zero)
+        *row, col = i if isinstance(i, tuple) else (i,)
+        with as_one(tile, 4):
+            for n in range(4):
+                self._clear(tile, (*row, col + n) if row else col + n)
+        self._started.append((tile, i, four))
+
+    def commit(self) -> None:
+        """Make a group of the copies started since the last group."""
+        self._groups.append(self._started)
+        self._started = []
+
+    def wait(self, n: Any) -> None:
+        """Fill the cells of all groups but the last n."""
+        done = len(self._groups) - int(n)
+        for tile, i, value in (c for g in self._groups[: max(done, 0)] for c in g):
+            if isinstance(value, tuple):
+                write_four("copy4_async", tile, i, *value)
+            else:
+                tile[i] = value
+        del self._groups[: max(done, 0)]
+
+
+def _may_copy(call: str, tile: Any, x: Any) -> None:
+    """Raise TypeError unless `call` can copy from `x` to `tile`."""
+    wrong = refused_four(call, tile) or refused_four(call, x)
+    if not wrong and tile.dtype != x.dtype:
+        wrong = f"{call} copies bytes: {x.dtype} does not become {tile.dtype}"
+    if not wrong and not is_shared(tile):
+        wrong = f"{call} copies to shared memory, which its first argument is not"
+    if not wrong and is_shared(x):
+        wrong = f"{call} copies from global memory; its third argument is shared"
+    if wrong:
+        raise TypeError(wrong)
+
+
+def _copies(size: int, cache: str) -> Builder:
+    """`cp.async` of `size` bytes; `cache` is "ca" (every level) or "cg" (L2 alone)."""
+
+    def build(gpu: Lowering, call: str) -> Callable[..., Any]:
+        """Make the intrinsic for the GPU."""
+
+        def copy_async(
+            typingctx: Any, tile: Any, i: Any, x: Any, j: Any, inside: Any
+        ) -> Any:
+            """The type of the result, and the function that writes the code."""
+            gpu.check(call, tile, i, refused_four)
+            gpu.check(call, x, j, refused_four)
+            if tile.dtype != x.dtype:
+                raise gpu.TypingError(f"{call}: {x.dtype} does not become {tile.dtype}")
+
+            def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+                kinds = signature.args
+                to = gpu.pointer(context, builder, kinds[:2], args[:2])
+                shared = gpu.ir.PointerType(to.type.pointee, 3)
+                to = builder.ptrtoint(builder.addrspacecast(to, shared), gpu.word)
+                source = gpu.pointer(context, builder, kinds[2:4], args[2:4])
+                source = builder.ptrtoint(source, gpu.address)
+                inside = context.cast(builder, args[4], kinds[4], gpu.types.int32)
+                text = (
+                    "{ .reg .pred p; setp.eq.b32 p, $2, 0; cp.async."
+                    f"{cache}.shared.global [$0], [$1], {size}, p; }}"
+                )
+                values = [to, source, inside]
+                gpu.assembly(builder, gpu.nothing, text, "r,l,r,~{memory}", values)
+                return context.get_dummy_value()
+
+            return gpu.types.void(tile, i, x, j, gpu.types.boolean), codegen
+
+        return copy_async
+
+    return build
+
+
+def _commit(gpu: Lowering, call: str) -> Callable[..., Any]:
+    def commit_group(typingctx: Any) -> Any:
+        def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+            return gpu.order(builder, context, "cp.async.commit_group;")
+
+        return gpu.types.void(), codegen
+
+    return commit_group
+
+
+def _wait(gpu: Lowering, call: str) -> Callable[..., Any]:
+    def wait_group(typingctx: Any, n: Any) -> Any:
+        if not isinstance(n, gpu.types.IntegerLiteral):
+            raise gpu.TypingError(
+                "wait_group: write a number, or the name of a constant"
+            )
+
+        def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+            number = n.literal_value
+            return gpu.order(builder, context, f"cp.async.wait_group {number};")
+
+        return gpu.types.void(n), codegen
+
+    return wait_group
+
+
+@operation(Effect.ASYNCHRONOUS, _copies(4, "ca"), needs=(8, 0))
+def copy_async(mine: Copies, tile: Any, i: Any, x: Any, j: Any, inside: Any) -> None:
+    """Start a copy from `x[j]`, in global memory, to `tile[i]`, in shared.
+
+    Where `inside` is false, a zero arrives and `x` is not read.
+    """
+    mine.copy(tile, i, x, j, inside)
+
+
+@operation(Effect.ASYNCHRONOUS, _copies(16, "cg"), needs=(8, 0), elements=4)
+def copy4_async(mine: Copies, tile: Any, i: Any, x: Any, j: Any, inside: Any) -> None:
+    """Start a copy of `x[j]` and three more, in global memory, to `tile[i]`, in shared.
+
+    Both must begin on a boundary of 16 bytes. Where `inside` is false, zeros arrive
+    and `x` is not read.
+    """
+    mine.copy4(tile, i, x, j, inside)
+
+
+@operation(Effect.ASYNCHRONOUS, _commit, needs=(8, 0))
+def commit_group(mine: Copies) -> None:
+    """Make a group of the copies that this thread has started."""
+    mine.commit()
+
+
+@operation(Effect.ASYNCHRONOUS, _wait, needs=(8, 0))
+def wait_group(mine: Copies, n: Any) -> None:
+    """Wait until all of this thread's groups but the last n have arrived.
+
+    n: a number that is known when the kernel is compiled.
+    """
+    mine.wait(n)

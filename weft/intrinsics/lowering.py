@@ -1,0 +1,151 @@
+"""What intrinsics become on a GPU: LLVM's instructions, and PTX in their midst."""
+
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+from weft import backend
+
+# Makes the function that Numba's `intrinsic` takes, for the name of an operation.
+Builder = Callable[["Lowering", str], Callable[..., Any]]
+
+
+def compiled(operation: Any) -> Any:
+    """The intrinsic of an operation, for kernels that Numba compiles."""
+    tools = lowering()
+    function = operation.ptx(tools, operation.name)
+    function.__name__ = function.__qualname__ = operation.name
+    function.__doc__ = operation.twin.__doc__
+    return tools.intrinsic(function)
+
+
+@cache
+def lowering() -> "Lowering":
+    return Lowering()
+
+
+class Lowering:
+    """Numba's and LLVM's means, and what several intrinsics do with them.
+
+    `ir` is llvmlite's, `types` Numba's; `address` and `word` are integers of 64 and 32
+    bits; `nothing` is no result.
+    """
+
+    def __init__(self) -> None:
+        tools = backend.intrinsic_tools()
+        self.intrinsic = tools.intrinsic
+        self.types, self.ir, self._cgutils = tools.types, tools.ir, tools.cgutils
+        self.TypingError = tools.TypingError
+        self.address, self.word = self.ir.IntType(64), self.ir.IntType(32)
+        self.nothing = self.ir.VoidType()
+
+    def check(
+        self,
+        call: str,
+        x: Any,
+        index: Any,
+        refused: Callable[[str, Any], str],
+        strided: bool = False,
+    ) -> None:
+        """Raise TypingError, in words, unless `x[index]` can be what `call` moves.
+
+        refused: says why not such an array, "" if nothing is wrong with it. strided:
+        whether its elements may be apart from one another.
+        """
+        types = self.types
+        if not isinstance(x, types.Array):
+            raise self.TypingError(
+                f"{call}: the first argument must be an array, not {x}"
+            )
+        wrong = refused(call, x)
+        if not wrong and x.layout != "C" and not strided:
+            wrong = (
+                f"{call} needs a C-contiguous array: four neighbours in memory. "
+                "This one is a strided view"
+            )
+        kinds = tuple(index) if isinstance(index, types.BaseTuple) else (index,)
+        if not wrong and (
+            len(kinds) != x.ndim or not all(isinstance(k, types.Integer) for k in kinds)
+        ):
+            wrong = (
+                f"{call}: the index must be an integer, or (row, column) for a matrix; "
+                f"got {index}"
+            )
+        if wrong:
+            raise self.TypingError(wrong)
+
+    def pointer(self, context: Any, builder: Any, kinds: Any, values: Any) -> Any:
+        """Return the address of `x[index]`; `kinds` are the types of the two."""
+        array, index = kinds[:2]
+        parts = [(index, values[1])]
+        if isinstance(index, self.types.BaseTuple):
+            unpacked = self._cgutils.unpack_tuple(builder, values[1])
+            parts = list(zip(index, unpacked, strict=True))
+        at = [context.cast(builder, v, kind, self.types.intp) for kind, v in parts]
+        struct = context.make_array(array)(context, builder, values[0])
+        return self._cgutils.get_item_pointer(
+            context, builder, array, struct, at, wraparound=False
+        )
+
+    def assembly(
+        self,
+        builder: Any,
+        result: Any,
+        text: str,
+        constraints: str,
+        args: Any,
+        stays: bool = True,
+    ) -> Any:
+        """Call a line of PTX.
+
+        constraints: of its operands, as LLVM writes them. stays: the compiler neither
+        moves it nor leaves it out.
+        """
+        signature = self.ir.FunctionType(result, [v.type for v in args])
+        line = self.ir.InlineAsm(signature, text, constraints, side_effect=stays)
+        return builder.call(line, args)
+
+    def order(self, builder: Any, context: Any, text: str) -> Any:
+        """Call a line of PTX that takes nothing, and that no access moves across."""
+        self.assembly(builder, self.nothing, text, "~{memory}", [])
+        return context.get_dummy_value()
+
+    def letters(self, kind: Any) -> tuple[Any, str, str]:
+        """How LLVM, inline assembly and PTX call numbers of a Numba type."""
+        if isinstance(kind, self.types.Float):
+            wide = kind.bitwidth == 64
+            return (
+                self.ir.DoubleType() if wide else self.ir.FloatType(),
+                "d" if wide else "f",
+                f"f{kind.bitwidth}",
+            )
+        letter = "l" if kind.bitwidth == 64 else "r"
+        return self.ir.IntType(kind.bitwidth), letter, f"u{kind.bitwidth}"
+
+
+def computes(
+    text: str, result: str, constraints: str, *takes: str, stays: bool = False
+) -> Builder:
+    """Make a function of numbers from one piece of PTX.
+
+    result, takes: Numba's types, by name, of at most two arguments. constraints, stays:
+    see `Lowering.assembly`.
+    """
+
+    def build(gpu: Lowering, call: str) -> Callable[..., Any]:
+        kind = getattr(gpu.types, result)
+        signature = kind(*(getattr(gpu.types, name) for name in takes))
+        number = gpu.letters(kind)[0]
+
+        def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+            return gpu.assembly(builder, number, text, constraints, args, stays)
+
+        def of_one(typingctx: Any, a: Any) -> Any:
+            return signature, codegen
+
+        def of_two(typingctx: Any, a: Any, b: Any) -> Any:
+            return signature, codegen
+
+        return of_one if len(takes) == 1 else of_two
+
+    return build

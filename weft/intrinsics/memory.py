@@ -1,0 +1,106 @@
+"""What the intrinsics that touch memory ask of arrays and indices."""
+
+from contextlib import AbstractContextManager, nullcontext
+from typing import Any
+
+
+class Misaligned(ValueError):
+    """Several numbers that do not begin on the boundary that they need."""
+
+    def __init__(self, message: str, why: str) -> None:
+        super().__init__(f"{message}. {why}")
+        self.message, self.why = message, why
+
+
+def is_shared(x: Any) -> bool:
+    return getattr(x, "_space", "global") == "shared"
+
+
+def refused_four(call: str, x: Any) -> str:
+    """Say why `x` cannot be accessed four numbers at a time; "" if it can.
+
+    Works on NumPy arrays, on the simulator's arrays and on Numba's array types.
+    """
+    if str(x.dtype) not in ("float32", "int32", "uint32"):
+        return f"{call} moves four numbers of 4 bytes; this array holds {x.dtype}"
+    if x.ndim > 2:
+        return f"{call} takes a vector or a matrix; this array has {x.ndim} axes"
+    return ""
+
+
+def first_of_four(call: str, x: Any, index: Any) -> tuple[Any, ...]:
+    """Check alignment and return the index of the first element as a tuple."""
+    wrong = refused_four(call, x)
+    if wrong:
+        raise TypeError(wrong)
+    at = index if isinstance(index, tuple) else (index,)
+    if len(at) != x.ndim:
+        needed = "(row, column) for a matrix" if x.ndim == 2 else "an integer"
+        raise TypeError(f"{call}: the index must be {needed}; got {index!r}")
+    element = at[0] * x.shape[1] + at[1] if x.ndim == 2 else at[0]
+    if element % 4:
+        raise _misaligned_index(call, x, at, int(element))
+    if getattr(x, "_loose", False):
+        raise _misaligned_array(call, x)
+    return at
+
+
+def _misaligned_index(
+    call: str, x: Any, at: tuple[Any, ...], element: int
+) -> Misaligned:
+    where = f"{getattr(x, '_name', 'x')}[{', '.join(str(int(k)) for k in at)}]"
+    row = ""
+    if x.ndim == 2:
+        where += f", which is element {element} of the array"
+        if at[1] % 4 == 0:
+            row = (
+                f" Row {int(at[0])} does not begin on one, since rows of "
+                f"{x.shape[1]} elements do not fill whole pieces of 16 bytes."
+            )
+    return Misaligned(
+        f"`{call}` begins at {where}; {element} is not a multiple of 4",
+        "It moves 16 bytes at once, and those must begin on a boundary of 16 "
+        f"bytes: at every fourth {x.dtype}.{row} On a GPU this is the error "
+        "`misaligned address`, which ends the program.",
+    )
+
+
+def _misaligned_array(call: str, x: Any) -> Misaligned:
+    made = f"cuda.{x._space}.array(..., alignment=16)"
+    return Misaligned(
+        f"`{call}` is given {x._name}, which need not begin on a boundary of 16 bytes",
+        f"It moves 16 bytes at once, and those must begin on one. Beside other "
+        f"arrays {x._name} begins at any boundary of {x.dtype.itemsize} bytes, "
+        f"unless it is made by `{made}`. On a GPU this may be the error "
+        "`misaligned address`, which ends the program.",
+    )
+
+
+def as_one(x: Any, elements: int) -> AbstractContextManager[None]:
+    """Let a traced array count the accesses within as one, of so many elements."""
+    if not hasattr(x, "as_one"):  # a NumPy array
+        return nullcontext()
+    together: AbstractContextManager[None] = x.as_one(elements * x.dtype.itemsize)
+    return together
+
+
+def read_four(call: str, x: Any, index: Any) -> tuple[Any, Any, Any, Any]:
+    """Four reads that count as one, after a check of the alignment."""
+    *row, i = first_of_four(call, x, index)
+    with as_one(x, 4):
+        if row:
+            r = row[0]
+            return x[r, i], x[r, i + 1], x[r, i + 2], x[r, i + 3]
+        return x[i], x[i + 1], x[i + 2], x[i + 3]
+
+
+def write_four(call: str, x: Any, index: Any, *values: Any) -> None:
+    """Four writes that count as one, after a check of the alignment."""
+    a, b, c, d = values
+    *row, i = first_of_four(call, x, index)
+    with as_one(x, 4):
+        if row:
+            r = row[0]
+            x[r, i], x[r, i + 1], x[r, i + 2], x[r, i + 3] = a, b, c, d
+        else:
+            x[i], x[i + 1], x[i + 2], x[i + 3] = a, b, c, d

@@ -1,0 +1,152 @@
+"""The table of intrinsics: what each is called, does in the simulator and is in PTX.
+
+An intrinsic is one entry, made where its twin is defined:
+
+    @operation(Effect.PURE, computes("ex2.approx.ftz.f32 $0, $1;", ...))
+    def exp2(x):
+        ...
+
+Everything that has to know intrinsics, such as the simulator, the compiler's process
+and the checks, asks this table.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any
+
+from weft import backend
+from weft.intrinsics.lowering import Builder, compiled
+
+
+class Effect(Enum):
+    """What an operation does, apart from giving a result.
+
+    The twin of an ASYNCHRONOUS operation gets first the thread's `Copies`. That of a
+    COLLECTIVE one is called once for all lanes, with the arguments of each: it takes
+    and returns a dict by lane.
+    """
+
+    PURE = "pure"
+    WIDE_LOAD = "wide load"
+    WIDE_STORE = "wide store"
+    RELAXED_LOAD = "relaxed load"
+    RELAXED_STORE = "relaxed store"
+    ASYNCHRONOUS = "asynchronous"
+    COLLECTIVE = "collective"
+
+
+STORES = Effect.WIDE_STORE, Effect.RELAXED_STORE
+
+
+class Lanes(Enum):
+    """Which lanes of a warp have to call an operation for one of them to get past it.
+
+    OWN: none but itself. MASK: those that the first argument names, as for
+    `cuda.shfl_sync`. ALL: all 32, and on the same line.
+    """
+
+    OWN = "own"
+    MASK = "mask"
+    ALL = "all"
+
+
+@dataclass(frozen=True)
+class Operation:
+    """One intrinsic.
+
+    twin: what it does in the simulator, see `Effect`; its docstring is the
+    intrinsic's. ptx: makes the function for the GPU. needs: the lowest compute
+    capability. elements: how many neighbours in memory it moves at once. first: what
+    each lane of a collective operation does before they meet, such as to read its part
+    from memory; it gets the arguments, and returns those of the twin.
+    """
+
+    name: str
+    twin: Callable[..., Any]
+    ptx: Builder
+    effect: Effect
+    lanes: Lanes = Lanes.OWN
+    needs: tuple[int, int] = (7, 0)
+    elements: int = 1
+    first: Callable[..., tuple[Any, ...]] | None = None
+
+    def __post_init__(self) -> None:
+        if (self.effect is Effect.COLLECTIVE) != (self.lanes is not Lanes.OWN):
+            raise ValueError(f"{self.name}: collective operations alone have lanes")
+
+    @property
+    def on_host(self) -> Callable[..., Any]:
+        """What Python calls, outside of a kernel."""
+        if self.effect not in (Effect.ASYNCHRONOUS, Effect.COLLECTIVE):
+            return self.twin
+
+        def refuse(*_: Any) -> Any:
+            raise TypeError(f"{self.name}: only a kernel can call it")
+
+        return refuse
+
+
+_operations: dict[str, Operation] = {}
+_by_function: dict[int, Operation] = {}  # by the id of what is imported
+
+
+def register(operation: Operation) -> Any:
+    """Add an operation. Returns the function by which kernels call it."""
+    if operation.name in _operations:
+        raise ValueError(f"there is an operation {operation.name} already")
+    simulated = backend.simulating()
+    function = operation.on_host if simulated else compiled(operation)
+    _operations[operation.name] = operation
+    _by_function[id(function)] = operation
+    return function
+
+
+def operation(
+    effect: Effect,
+    ptx: Builder,
+    *,
+    lanes: Lanes = Lanes.OWN,
+    needs: tuple[int, int] = (7, 0),
+    elements: int = 1,
+) -> Callable[[Callable[..., Any]], Any]:
+    """Register the twin that follows; see `Operation`."""
+
+    def add(twin: Callable[..., Any]) -> Any:
+        name = twin.__name__
+        return register(Operation(name, twin, ptx, effect, lanes, needs, elements))
+
+    return add
+
+
+def remove(name: str) -> None:
+    """Forget an operation: for tests, which register their own."""
+    gone = _operations.pop(name)
+    for key in [k for k, known in _by_function.items() if known is gone]:
+        del _by_function[key]
+
+
+def operations() -> list[Operation]:
+    """All of them, in the order of their definition."""
+    return list(_operations.values())
+
+
+def of(function: Any) -> Operation | None:
+    """The operation behind an imported function, None for any other value."""
+    return _by_function.get(id(function))
+
+
+def names(*effects: Effect, elements: int | None = None) -> frozenset[str]:
+    """The names of the operations with one of `effects`, or with any.
+
+    elements: only of those that move as many at once.
+
+    >>> sorted(names(*STORES))
+    ['poke', 'store4', 'store4_cs']
+    """
+    return frozenset(
+        one.name
+        for one in _operations.values()
+        if (not effects or one.effect in effects)
+        and (elements is None or one.elements == elements)
+    )

@@ -1,0 +1,138 @@
+"""Four neighbours in memory in one instruction, with or without a hint to the caches.
+
+PTX ISA, "Vectors", "ld", "st", "Cache Operators" and "ld.global.nc".
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+from weft.intrinsics.lowering import Builder, Lowering
+from weft.intrinsics.memory import is_shared, read_four, refused_four, write_four
+from weft.intrinsics.registry import Effect, operation
+
+
+def _loads(hint: str = "") -> Builder:
+    """`ld.v4` of LLVM's, or with a hint that of inline PTX."""
+
+    def build(gpu: Lowering, call: str) -> Callable[..., Any]:
+        """Make the intrinsic for the GPU."""
+
+        def load4(typingctx: Any, x: Any, index: Any) -> Any:
+            """The type of the result, and the function that writes the code."""
+            gpu.check(call, x, index, refused_four)
+            number, letter, name = gpu.letters(x.dtype)
+
+            def plain(builder: Any, at: Any) -> list[Any]:
+                vector = gpu.ir.VectorType(number, 4).as_pointer()
+                got = builder.load(builder.bitcast(at, vector))
+                got.align = 16
+                return [builder.extract_element(got, gpu.word(k)) for k in range(4)]
+
+            def hinted(builder: Any, at: Any) -> list[Any]:
+                text = f"ld.global.{hint}.v4.{name} {{$0,$1,$2,$3}}, [$4];"
+                kinds = f"={letter}," * 4 + "l,~{memory}"
+                at = builder.ptrtoint(at, gpu.address)
+                four = gpu.ir.LiteralStructType([number] * 4)
+                got = gpu.assembly(builder, four, text, kinds, [at])
+                return [builder.extract_value(got, k) for k in range(4)]
+
+            def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+                at = gpu.pointer(context, builder, signature.args, args)
+                parts = (hinted if hint else plain)(builder, at)
+                return context.make_tuple(builder, signature.return_type, parts)
+
+            return gpu.types.UniTuple(x.dtype, 4)(x, index), codegen
+
+        return load4
+
+    return build
+
+
+def _stores(hint: str = "") -> Builder:
+    """`st.v4` of LLVM's, or with a hint that of inline PTX."""
+
+    def build(gpu: Lowering, call: str) -> Callable[..., Any]:
+        """Make the intrinsic for the GPU."""
+
+        def store4(
+            typingctx: Any, x: Any, index: Any, a: Any, b: Any, c: Any, d: Any
+        ) -> Any:
+            """The type of the result, and the function that writes the code."""
+            gpu.check(call, x, index, refused_four)
+            number, letter, name = gpu.letters(x.dtype)
+
+            def plain(builder: Any, to: Any, values: list[Any]) -> None:
+                vector = gpu.ir.VectorType(number, 4)
+                four = gpu.ir.Constant(vector, gpu.ir.Undefined)
+                for k, value in enumerate(values):
+                    four = builder.insert_element(four, value, gpu.word(k))
+                to = builder.bitcast(to, vector.as_pointer())
+                builder.store(four, to).align = 16
+
+            def hinted(builder: Any, to: Any, values: list[Any]) -> None:
+                text = f"st.global.{hint}.v4.{name} [$0], {{$1,$2,$3,$4}};"
+                kinds = "l," + f"{letter}," * 4 + "~{memory}"
+                to = builder.ptrtoint(to, gpu.address)
+                gpu.assembly(builder, gpu.nothing, text, kinds, [to, *values])
+
+            def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+                to = gpu.pointer(context, builder, signature.args, args)
+                (hinted if hint else plain)(builder, to, args[2:])
+                return context.get_dummy_value()
+
+            number_type = x.dtype
+            return gpu.types.void(x, index, *[number_type] * 4), codegen
+
+        return store4
+
+    return build
+
+
+def _global_only(call: str, x: Any) -> None:
+    if is_shared(x):
+        raise TypeError(
+            f"{call} is for global memory: there are no caches to advise for shared "
+            f"memory. Use {call.partition('_')[0]}"
+        )
+
+
+@operation(Effect.WIDE_LOAD, _loads(), elements=4)
+def load4(x: Any, index: Any) -> tuple[Any, Any, Any, Any]:
+    """Read `x[index]` and the three elements after it in one 128-bit load.
+
+    x: float32, int32 or uint32, C-contiguous, `(n,)` or `(rows, columns)`; index: an
+    integer, or `(row, column)`, of an element whose position in memory is a multiple
+    of 4. Returns four numbers of the array's type. On a GPU nothing checks the index:
+    guard it as you would `x[i]`, with `i + 3 < x.size`.
+    """
+    return read_four("load4", x, index)
+
+
+@operation(Effect.WIDE_LOAD, _loads("cs"), elements=4)
+def load4_cs(x: Any, index: Any) -> tuple[Any, Any, Any, Any]:
+    """`load4` from global memory, of data that is likely to be accessed once."""
+    _global_only("load4_cs", x)
+    return read_four("load4_cs", x, index)
+
+
+@operation(Effect.WIDE_LOAD, _loads("nc"), elements=4)
+def load4_nc(x: Any, index: Any) -> tuple[Any, Any, Any, Any]:
+    """`load4` from global memory, of data that no thread writes in this kernel."""
+    _global_only("load4_nc", x)
+    return read_four("load4_nc", x, index)
+
+
+@operation(Effect.WIDE_STORE, _stores(), elements=4)
+def store4(x: Any, index: Any, a: Any, b: Any, c: Any, d: Any) -> None:
+    """Write a, b, c, d to `x[index]` and the three elements after it at once.
+
+    The same conditions as for `load4`. The values are converted to the array's type.
+    """
+    write_four("store4", x, index, a, b, c, d)
+
+
+@operation(Effect.WIDE_STORE, _stores("cs"), elements=4)
+def store4_cs(x: Any, index: Any, a: Any, b: Any, c: Any, d: Any) -> None:
+    """`store4` to global memory, of data that is likely to be accessed once."""
+    _global_only("store4_cs", x)
+    write_four("store4_cs", x, index, a, b, c, d)

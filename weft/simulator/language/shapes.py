@@ -1,0 +1,161 @@
+"""Shapes of shared and local arrays, which Numba must know when it compiles.
+
+It knows what Python itself computes from numbers (`32 + 1`), names of integers and of
+tuples outside the kernel, their elements, and names inside the kernel for any of these.
+It does not compute with names: `N + 1` is refused. `tests/test_shapes.py` compares with
+Numba.
+"""
+
+import ast
+import dis
+from typing import Any
+
+from weft.places import Place
+from weft.simulator.faults import Fault
+
+_FOLDED = {"RESUME", "LOAD_CONST", "RETURN_VALUE", "RETURN_CONST"}
+_WHY = (
+    "Numba must know it when it compiles. Give the number a name outside the kernel, "
+    "and use the name here."
+)
+
+
+def refuse_unknown(
+    definition: ast.FunctionDef,
+    first: int,
+    lines: dict[int, str],
+    kernel: bool,
+) -> None:
+    """Raise `Fault` for the first shape that Numba does not know.
+
+    `definition` counts its lines from 1, the source from `first`. The arguments of a
+    device function may be known, those of a `kernel` are not.
+    """
+    names = Names(definition, kernel)
+    for node in ast.walk(definition):
+        where = declared(node)
+        if not where or not isinstance(node, ast.Call):
+            continue
+        named = {k.arg: k.value for k in node.keywords}
+        shape = node.args[0] if node.args else named.get("shape")
+        if shape is None:
+            continue
+        sizes = shape.elts if isinstance(shape, ast.Tuple) else [shape]
+        unknown = next((size for size in sizes if not names.known(size)), None)
+        if unknown is None:
+            continue
+        line = first + unknown.lineno - 1
+        text, part = lines.get(line, "").strip(), ast.unparse(unknown)
+        place = Place(definition.name, line, text, part)
+        raise Fault("type", *_said(unknown, part, where), places=[place])
+
+
+def _said(size: ast.expr, part: str, where: str) -> tuple[str, str]:
+    """What is wrong with a shape or a part of one, and why."""
+    if isinstance(size, ast.List):
+        return (
+            f"the shape of this {where} array is a list: `{part}`",
+            "A shape is a number or a tuple, in round brackets.",
+        )
+    if isinstance(size, ast.Name):
+        return (
+            f"the shape of this {where} array depends on `{part}`, which has a value "
+            "only when the kernel runs",
+            _WHY,
+        )
+    return f"the shape of this {where} array is computed in the kernel: `{part}`", _WHY
+
+
+def declared(node: ast.AST) -> str:
+    """'shared' or 'local' for a call such as `cuda.shared.array`, '' for others."""
+    match node:
+        case ast.Call(
+            func=ast.Attribute(
+                attr="array",
+                value=ast.Attribute(attr="shared" | "local" as where),
+            )
+        ):
+            return where
+    return ""
+
+
+class Names:
+    """The names of a kernel, and whether Numba knows their values."""
+
+    def __init__(self, definition: ast.FunctionDef, kernel: bool) -> None:
+        arguments = [a for a in ast.walk(definition.args) if isinstance(a, ast.arg)]
+        self._arguments = {a.arg for a in arguments}
+        self._kernel = kernel
+        self._given: dict[str, list[ast.expr | None]] = {}
+        for node in ast.walk(definition):
+            self._note(node)
+
+    def _note(self, node: ast.AST) -> None:
+        """Note which names a node gives a value, and which; None for one unknown."""
+        match node:
+            case ast.Assign(targets=targets, value=value):
+                for target in targets:
+                    self._note_target(target, value)
+            case ast.AnnAssign(target=target, value=ast.expr() as value):
+                self._note_target(target, value)
+            case ast.AugAssign(target=target) | ast.For(target=target):
+                self._note_target(target, None)
+            case ast.NamedExpr(target=target):
+                self._note_target(target, None)
+
+    def _note_target(self, target: ast.expr, value: ast.expr | None) -> None:
+        if isinstance(target, ast.Name):
+            self._given.setdefault(target.id, []).append(value)
+        elif isinstance(target, ast.Tuple | ast.List):
+            parts: list[Any] = [value] * len(target.elts)
+            if isinstance(value, ast.Tuple) and len(value.elts) == len(parts):
+                parts = value.elts
+            for each, part in zip(target.elts, parts, strict=True):
+                self._note_target(each, part)
+
+    def known(
+        self, node: ast.expr | None, inside: frozenset[str] = frozenset()
+    ) -> bool:
+        """Whether Numba knows what `node` is; `inside` are names being looked up."""
+        if node is None:
+            return False
+        if folded(node):
+            return True
+        match node:
+            case ast.Tuple(elts=parts) | ast.BoolOp(values=parts):
+                return all(self.known(part, inside) for part in parts)
+            case ast.Name(id=name):
+                return self._known_name(name, inside)
+            case ast.Subscript(value=ast.Name() as value, slice=index):
+                element = folded(index, slices=True) or isinstance(index, ast.Name)
+                return element and self.known(value, inside)
+            case ast.IfExp(test=test, body=body, orelse=otherwise):
+                both = self.known(body, inside) and self.known(otherwise, inside)
+                return both and self._from_outside(test)
+        return False
+
+    def _known_name(self, name: str, inside: frozenset[str]) -> bool:
+        if name in inside or (name in self._arguments and self._kernel):
+            return False
+        given = self._given.get(name, [])
+        return all(self.known(value, inside | {name}) for value in given)
+
+    def _from_outside(self, test: ast.expr) -> bool:
+        """Whether all names in a condition are from outside of the kernel."""
+        used = {n.id for n in ast.walk(test) if isinstance(n, ast.Name)}
+        return not used & (self._arguments | self._given.keys())
+
+
+def folded(node: ast.expr, slices: bool = False) -> bool:
+    """Whether Python itself makes an integer, or a tuple of integers, of `node`.
+
+    `slices` may be one of an element's index.
+    """
+    if isinstance(node, ast.Slice):
+        ends = (node.lower, node.upper, node.step)
+        return slices and all(end is None or folded(end) for end in ends)
+    steps = list(dis.get_instructions(compile(ast.Expression(node), "", "eval")))
+    if not {step.opname for step in steps} <= _FOLDED:
+        return False
+    value = next(s.argval for s in steps if s.opname.endswith("_CONST"))
+    return all(type(v) is int for v in (value if isinstance(value, tuple) else [value]))

@@ -1,0 +1,116 @@
+"""The arrays that a kernel makes: `cuda.shared`, `cuda.local` and constants."""
+
+import dis
+import sys
+from functools import cache
+from types import CodeType
+from typing import Any
+
+import numpy as np
+
+from weft import backend
+from weft.simulator.limits import MOST_SHARED
+from weft.simulator.memory.arrays import Array, Memory, poison, wrap
+from weft.simulator.running.protocol import Launched, Site, site_of
+
+
+class Shared:
+    """`cuda.shared`: one allocation per call site and block."""
+
+    def __init__(self, run: Launched) -> None:
+        self._run = run
+
+    def array(self, shape: Any, dtype: Any, alignment: int | None = None) -> Array:
+        frame = sys._getframe(1)
+        site = site_of(self._run, frame)
+        arrays = self._run.current.block.shared
+        if site not in arrays:
+            kind = backend.as_dtype(dtype)
+            if shape == 0 or shape == (0,):
+                arrays[site] = self._dynamic(site, kind)
+            else:
+                # The only array of a block begins where its memory does.
+                alone = not arrays and not several(frame.f_code)
+                loose = not (alone or aligned(alignment))
+                arrays[site] = self._static(site, shape, kind, loose)
+        return arrays[site]
+
+    def _dynamic(self, site: Site, kind: np.dtype[Any]) -> Array:
+        """The launch's dynamic shared memory; all arrays of it are the same bytes."""
+        run = self._run
+        size = run.dynamic_shared // kind.itemsize * kind.itemsize
+        data = run.current.block.dynamic.view(np.uint8)[:size].view(kind)
+        name = run.name_of(site, "dynamic shared memory")
+        return run.array(data, Memory(name, "shared", "dynamic"))
+
+    def _static(
+        self, site: Site, shape: Any, kind: np.dtype[Any], loose: bool
+    ) -> Array:
+        run = self._run
+        data = np.empty(sizes_of(run, shape, "shared"), kind)
+        poison(data, "shared")
+        block = run.current.block
+        block.static_bytes += data.nbytes
+        if block.static_bytes + run.dynamic_shared > MOST_SHARED:
+            run.fault("launch", *_too_much(block.static_bytes, run.dynamic_shared))
+        name = run.name_of(site, "shared array")
+        return run.array(data, Memory(name, "shared", site, loose=loose))
+
+
+def _too_much(static: int, dynamic: int) -> tuple[str, str]:
+    """What is said of a block with too much shared memory."""
+    of_them = f", {dynamic:,} of them dynamic" if dynamic else ""
+    return (
+        f"{static + dynamic:,} bytes of shared memory in one block{of_them}",
+        f"Numba launches a kernel with {MOST_SHARED:,} bytes (48 KB) per block at "
+        "most: those of every cuda.shared.array and those of the launch together.",
+    )
+
+
+class Local:
+    """`cuda.local`: an array of one thread."""
+
+    def __init__(self, run: Launched) -> None:
+        self._run = run
+
+    def array(self, shape: Any, dtype: Any, alignment: int | None = None) -> Array:
+        site = site_of(self._run, sys._getframe(1))
+        data = np.empty(sizes_of(self._run, shape, "local"), backend.as_dtype(dtype))
+        poison(data, "local")
+        name = self._run.name_of(site, "local array")
+        memory = Memory(name, "local", site, loose=not aligned(alignment))
+        return self._run.array(data, memory)
+
+
+def aligned(alignment: int | None) -> bool:
+    """Whether an array that is declared so begins on a boundary of 16 bytes."""
+    return bool(alignment) and int(alignment or 0) % 16 == 0
+
+
+@cache
+def several(code: CodeType) -> bool:
+    """Whether a function makes more than one shared array."""
+    made = [i for i in dis.get_instructions(code) if i.argval == "shared"]
+    return len(made) > 1
+
+
+def sizes_of(run: Launched, shape: Any, where: str) -> tuple[int, ...]:
+    """A shape as a tuple. Raises `Fault` for one that Numba refuses."""
+    sizes = shape if isinstance(shape, tuple) else (shape,)
+    if not all(type(s) is int and s > 0 for s in sizes):
+        numpys = any(isinstance(s, np.integer) for s in sizes)
+        run.fault(
+            "type",
+            f"cuda.{where}.array of shape {shape!r}",
+            "The shape is made of positive whole numbers, known when the kernel is "
+            "compiled." + " Numba knows Python's, but not NumPy's." * numpys,
+        )
+    return sizes
+
+
+def constant(run: Launched, data: Any, name: str = "constant array") -> Array:
+    """An array from outside the kernel, which it cannot change."""
+    if isinstance(data, Array):
+        return data  # it is one already
+    memory = Memory(name, "constant", readonly=True)
+    return wrap(np.asarray(data), memory, run.fault)

@@ -1,0 +1,89 @@
+"""The intrinsics of `weft.intrinsics` as a simulated kernel calls them."""
+
+import sys
+from collections.abc import Callable
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+
+from weft.intrinsics import registry
+from weft.intrinsics.copies import Copies
+from weft.intrinsics.registry import Effect, Lanes, Operation
+from weft.simulator.memory.arrays import poison
+from weft.simulator.running.protocol import Launched, site_of
+from weft.simulator.running.special import Special
+from weft.simulator.running.warps import FULL, Call, Exchange
+
+
+class Intrinsics:
+    """The simulated form of each operation, in one launch.
+
+    Most are their twins. The launch has to know of the others: it lets the rest of the
+    launch see relaxed accesses, keeps the asynchronous copies of each thread, and
+    brings the lanes of a collective operation together.
+    """
+
+    def __init__(self, run: Launched) -> None:
+        self._run = run
+        self._copies: dict[Any, Copies] = {}
+
+    def module(self) -> SimpleNamespace:
+        """What `weft.intrinsics` is to a kernel."""
+        known = registry.operations()
+        return SimpleNamespace(**{one.name: self.form(one) for one in known})
+
+    def form(self, operation: Operation) -> Callable[..., Any]:
+        """What a kernel calls for an operation."""
+        if operation.effect is Effect.RELAXED_LOAD:
+            return self._relaxed_load(operation)
+        if operation.effect is Effect.RELAXED_STORE:
+            return self._relaxed_store(operation)
+        if operation.effect is Effect.ASYNCHRONOUS:
+            return lambda *args: operation.twin(self._mine(), *args)
+        if operation.effect is Effect.COLLECTIVE:
+            return self._collective(operation)
+        return operation.twin
+
+    def _relaxed_load(self, operation: Operation) -> Callable[..., Any]:
+        def load(x: Any, index: Any) -> Any:
+            with self._run.specially(Special(relaxed="load")):
+                found = operation.twin(x, index)
+            self._run.polled((x._name, index), found.tobytes())
+            return found
+
+        return load
+
+    def _relaxed_store(self, operation: Operation) -> Callable[..., Any]:
+        def store(x: Any, index: Any, value: Any) -> None:
+            with self._run.specially(Special(relaxed="store")):
+                operation.twin(x, index, value)
+
+        return store
+
+    def _mine(self) -> Copies:
+        """The asynchronous copies of the current thread."""
+        thread = self._run.current
+        if thread not in self._copies:
+            self._copies[thread] = Copies(_clear)
+        return self._copies[thread]
+
+    def _collective(self, operation: Operation) -> Callable[..., Any]:
+        whole = operation.lanes is Lanes.ALL
+        exchange = Exchange(operation.name, operation.twin, whole)
+
+        def meet(*args: Any) -> Any:
+            site = site_of(self._run, sys._getframe(1))
+            mask, values = (FULL, args) if whole else (int(args[0]) & FULL, args[1:])
+            if operation.first is not None:
+                values = operation.first(*values)
+            return self._run.warp(Call(exchange, mask, values, site))
+
+        return meet
+
+
+def _clear(x: Any, index: Any) -> None:
+    """Leave in `x[index]` what no thread has written."""
+    nothing = np.empty(1, x.dtype)
+    poison(nothing, "shared")
+    x[index] = nothing[0]

@@ -1,0 +1,103 @@
+"""Where threads meet: the barriers of a block, the operations of a warp."""
+
+from collections.abc import Callable
+from typing import Any
+
+from weft.simulator.running.positions import Positions
+from weft.simulator.running.stuck import (
+    absent_lane,
+    gone_from_the_grid,
+    incomplete_warp,
+    mixed_barriers,
+    refused_exchange,
+)
+from weft.simulator.running.threads import Barrier, Block, Thread
+from weft.simulator.running.warps import ACTIVE, AbsentLane, Call, lanes_in
+
+
+class Meetings:
+    """Decides which threads need wait no longer, and gives them their replies.
+
+    `met` is told which threads have synchronised, and whether in a 'warp', 'block' or
+    'grid'. Raises `Fault` for those that wait where they cannot meet.
+    """
+
+    def __init__(
+        self, where: Positions, met: Callable[[list[Thread], str], None]
+    ) -> None:
+        self._where, self._met = where, met
+
+    def ready(self, block: Block) -> list[Thread]:
+        """The threads of `block` that can go on."""
+        live = block.live
+        first = live[0].waiting
+        others = [t for t in live if t.waiting is not first]
+        if type(first) is Barrier and all(type(t.waiting) is Barrier for t in others):
+            return self._whole_block(live, first, others)
+        ready: list[Thread] = []
+        for warp in block.warps:
+            ready += self._lanes(warp)
+        return ready
+
+    def whole_grid(self, alive: list[Block], threads: int) -> list[Thread]:
+        """All threads of the launch, `threads` in number, now that they wait for it."""
+        live = [t for b in alive for t in b.live]
+        if len(live) < threads:
+            raise gone_from_the_grid(self._where, live, threads - len(live))
+        self._met(live, "grid")
+        return live
+
+    def _whole_block(
+        self, live: list[Thread], first: Barrier, others: list[Thread]
+    ) -> list[Thread]:
+        if first.name == "grid":
+            if any(t.waiting.name != "grid" for t in others):
+                raise mixed_barriers(self._where, live)
+            return []
+        if any(t.waiting.site != first.site for t in others):
+            raise mixed_barriers(self._where, live)
+        if first.name != "syncthreads":
+            values = [t.waiting.value for t in live]
+            decide: Any = {"count": sum, "and": all, "or": any}[first.name]
+            reply = decide(values)
+            for thread in live:
+                thread.reply = reply
+        self._met(live, "block")
+        return live
+
+    def _lanes(self, warp: list[Thread]) -> list[Thread]:
+        """The lanes of `warp` that have met at a warp operation."""
+        calls = [t for t in warp if type(t.waiting) is Call]
+        ready: list[Thread] = []
+        while calls:
+            call: Call = calls[0].waiting
+            group = [t for t in calls if t.waiting.party == call.party]
+            calls = [t for t in calls if t not in group]
+            if self._complete(call, group, warp):
+                self._exchange(call, group)
+                ready += group
+        return ready
+
+    def _complete(self, call: Call, group: list[Thread], warp: list[Thread]) -> bool:
+        """Whether all that `group` waits for are here; raises if some cannot come."""
+        if call.exchange is ACTIVE:
+            return True
+        absent = set(lanes_in(call.mask)) - {t.lane for t in group}
+        if absent & {t.lane for t in warp if not t.over}:
+            return False
+        if absent and call.exchange.whole:
+            raise incomplete_warp(self._where, group, absent, warp)
+        return True
+
+    def _exchange(self, call: Call, group: list[Thread]) -> None:
+        """Give the lanes of `group` their replies."""
+        try:
+            replies = call.exchange.replies({t.lane: t.waiting.args for t in group})
+        except AbsentLane as absent:
+            raise absent_lane(self._where, group, absent) from None
+        except (TypeError, ValueError) as error:
+            raise refused_exchange(self._where, group[0], error) from None
+        for thread in group:
+            thread.reply = replies[thread.lane]
+        if call.exchange.ordered:
+            self._met(group, "warp")

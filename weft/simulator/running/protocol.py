@@ -1,0 +1,59 @@
+"""What the parts of the simulated `cuda` ask of the launch that they belong to."""
+
+from contextlib import AbstractContextManager
+from types import CodeType, FrameType
+from typing import Any, NoReturn, Protocol
+
+import numpy as np
+
+from weft.simulator.memory.arrays import Array, Memory
+from weft.simulator.running.special import Special
+from weft.simulator.running.threads import Thread
+from weft.simulator.running.warps import Call
+
+Site = tuple[CodeType, int]  # an instruction: code, offset in bytes
+
+
+class Launched(Protocol):
+    """A launch, seen from inside: `Run` of the scheduler."""
+
+    current: Thread
+    dynamic_shared: int
+
+    def fault(self, kind: str, message: str, why: str = "") -> NoReturn:
+        """Raise a `Fault` at the line where the current thread is."""
+
+    def instruction(self, site: Site) -> Site:
+        """The instruction that `site` belongs to."""
+
+    def name_of(self, site: Site, otherwise: str) -> str:
+        """The variable that the call at `site` is assigned to."""
+
+    def array(self, data: np.ndarray[Any, Any], memory: Memory) -> Array:
+        """Give the kernel `data`."""
+
+    def barrier(self, name: str, frame: FrameType, value: bool = False) -> Any:
+        """Wait until the whole block (or, for 'grid', the launch) is here."""
+
+    def warp(self, call: Call) -> Any:
+        """Wait until all lanes of the mask are here."""
+
+    def pause(self) -> None:
+        """Let the other threads run."""
+
+    def polled(self, where: Any, found: bytes) -> None:
+        """Let the others run if a thread finds what it found there before."""
+
+    def try_later(self) -> None:
+        """Let the others run before a thread's first compare-and-swap or exchange."""
+
+    def fenced(self, wide: bool) -> None:
+        """The current thread has passed a fence, for its block or (`wide`) for all."""
+
+    def specially(self, access: Special) -> AbstractContextManager[Any]:
+        """Say how the accesses within differ from plain loads and stores."""
+
+
+def site_of(run: Launched, frame: FrameType) -> Site:
+    """The instruction at which `frame` is."""
+    return run.instruction((frame.f_code, frame.f_lasti))

@@ -1,0 +1,19 @@
+"""How an access of a kernel differs from a plain load or store."""
+
+from dataclasses import dataclass
+
+
+@dataclass(slots=True)
+class Special:
+    """One operation that reads or writes in a way of its own.
+
+    An atomic operation has `kinds`, what the counters know it by: see
+    `Trace.atomics`. `relaxed` is 'load' for `peek` and 'store' for `poke`. An
+    operation that moves `size` bytes at once touches several elements, and counts as
+    one access to the first; `counted` says that it has been.
+    """
+
+    kinds: frozenset[str] = frozenset()
+    relaxed: str = ""
+    size: int = 0
+    counted: bool = False

@@ -1,0 +1,46 @@
+"""Accesses of a trace, grouped into requests."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from weft.simulator.limits import WARP
+from weft.simulator.trace import columns
+from weft.simulator.trace.columns import Columns
+from weft.simulator.trace.trace import Trace
+
+
+@dataclass(frozen=True)
+class Grouped:
+    """Accesses, by request: what a warp does when it executes an instruction once.
+
+    Columns with one entry per access, in order of instruction and thread: its row in
+    the trace, its instruction as it was given, how many times its thread had executed
+    that before, and its request. Requests are numbered from 0, instruction by
+    instruction, warp by warp, time by time; there are `requests`.
+    """
+
+    rows: Columns
+    instruction: Columns
+    time: Columns
+    request: Columns
+    requests: int
+
+
+def grouped(trace: Trace, rows: Columns, instruction: Columns) -> Grouped:
+    """Group the accesses `rows`: which instruction each is of, is in `instruction`.
+
+    The lanes of a warp that execute an instruction for the same, k-th, time form one
+    request.
+    """
+    thread = columns.dense(trace.of_views("number"))[trace.view[rows]]
+    order, new = columns.order(instruction, thread)
+    rows, instruction = rows[order], instruction[order]
+    position = np.arange(rows.size)
+    time = position - np.maximum.accumulate(np.where(new, position, 0))
+    warp = trace.block[rows] * WARP + trace.warp[rows]
+    first = columns.starts(instruction, warp)
+    most = np.maximum.reduceat(time, first) + 1
+    before = np.cumsum(most) - most
+    request = np.repeat(before, np.diff(first, append=rows.size)) + time
+    return Grouped(rows, instruction, time, request, int(most.sum()))
