@@ -2,7 +2,7 @@
 #
 #   PYTHON=python3.12       the Python to use; otherwise the first suitable one found
 #   VARIANT=cpu|cu12|cu13   the packages to install; auto: what the driver can run
-#   LAB=05_first_kernel     the notebook to make or run; otherwise every one
+#   LAB=05_first_kernel     the notebook to make, run or test; otherwise every one
 #   ARGS="--port 9000"      options for JupyterLab, the pipeline, the book or pytest
 
 # These would bring in packages from elsewhere.
@@ -14,6 +14,8 @@ find = for p in python3 python3.13 python3.12 python3.11; do \
 	$$p -c '$(suitable)' 2>/dev/null && echo $$p && exit; done; echo python3
 python = $(or $(PYTHON),$(shell $(find)))
 venv = .venv/bin/python
+pytest = $(venv) -m pytest -p no:nbval
+tests = $(or $(ARGS),$(if $(LAB),tests/test_*.py,tests)) $(if $(LAB),-k $(LAB))
 
 simulator = backend simulator simulator_features language shapes intrinsics \
 	collectives aligned_arrays sanitizer counters
@@ -29,8 +31,8 @@ lab: learner  ## Install what a learner needs, and open JupyterLab on the labs
 	@$(venv) lab.py $(ARGS)
 
 test: author  ## Everything that can be verified without a GPU
-	@$(venv) -m pytest -m alone $(or $(ARGS),tests) || [ $$? = 5 ]  # 5: no such test
-	@$(venv) -m pytest -m "not alone" -n 2 --dist loadfile $(or $(ARGS),tests)
+	@$(pytest) -m alone $(tests) || [ $$? = 5 ]  # 5: no such test
+	@$(pytest) -m "not alone" -n auto --dist worksteal $(tests)
 
 lint: author  ## Ruff and mypy alone
 	@$(venv) -m ruff check .

@@ -40,7 +40,6 @@ def build_once(factory: pytest.TempPathFactory) -> Book:
                 stdout=subprocess.PIPE,
                 stderr=subprocess.STDOUT,
                 text=True,
-                timeout=300,
             )
             report.write_text(json.dumps([done.returncode, done.stdout]))
     status, said = json.loads(report.read_text())

@@ -4,11 +4,82 @@ WEFT_SIMULATOR=0 in the environment lets them use a GPU.
 """
 
 import os
+import re
 import sys
+from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).parents[1]
+MOST_WORKERS = 8
+CHAPTERS = sorted(path.stem for path in ROOT.glob("solutions/[0-9][0-9]_*.py"))
+CHAPTER = re.compile(rf"(?<!\w)({'|'.join(CHAPTERS)})(?!\w)")
 
 os.environ.setdefault("WEFT_SIMULATOR", "1")
 if str(ROOT) not in sys.path:
     sys.path.insert(0, str(ROOT))
+
+# jsonschema, below nbformat, would spend seconds on a grammar for identifiers in URLs.
+sys.modules.setdefault("rfc3987_syntax", None)
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Of tests that run alone there are few: read no other files for them."""
+    if config.option.markexpr != "alone" or collection_path.suffix != ".py":
+        return None
+    return "mark.alone" not in collection_path.read_text(encoding="utf-8") or None
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_auto_num_workers() -> int:
+    """Return how many tests `-n auto` runs at a time: one for each core, to a point."""
+    if hasattr(os, "sched_getaffinity"):
+        return min(len(os.sched_getaffinity(0)), MOST_WORKERS)
+    return min(os.cpu_count() or 1, MOST_WORKERS)
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Say how long the tests of each chapter took; CONTRIBUTING has their budget."""
+    seconds: Counter[str] = Counter()
+    tests: Counter[str] = Counter()
+    for reports in terminalreporter.stats.values():
+        for report in reports:
+            found = CHAPTER.search(getattr(report, "nodeid", ""))
+            if found and getattr(report, "when", "") == "call":
+                seconds[found[1]] += report.duration
+                tests[found[1]] += 1
+    if seconds:
+        terminalreporter.section("seconds of one worker, by chapter")
+        for chapter in sorted(tests):
+            line = f"{seconds[chapter]:6.0f} s {tests[chapter]:5} tests  {chapter}"
+            terminalreporter.write_line(line)
+
+
+@pytest.fixture(scope="session")
+def compiled(
+    pytestconfig: pytest.Config, tmp_path_factory: pytest.TempPathFactory
+) -> Path:
+    """The folder of what the compiler said; see compiled.py."""
+    if hasattr(pytestconfig, "cache"):
+        return pytestconfig.cache.mkdir("compiled")
+    return tmp_path_factory.mktemp("compiled")
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _compiler(request: pytest.FixtureRequest, compiled: Path) -> Iterator[None]:
+    """Ask the compiler only for what it has not said yet, and give it all its time."""
+    from compiled import PATIENCE, keep
+
+    from weft import compiling
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(compiling, "START", PATIENCE)
+        patch.setattr(compiling, "PATIENCE", PATIENCE)
+        patch.setattr(compiling, "_worker", None)
+        if request.module.__name__ != "test_compiling":  # there it is asked each time
+            patch.setattr(compiling, "Worker", keep(compiled))
+        yield
+        if compiling._worker is not None:
+            compiling._worker.end()

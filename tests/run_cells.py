@@ -1,13 +1,15 @@
 """Run a notebook's code cells in IPython, without a kernel; print JSON about each.
 
-python run_cells.py NOTEBOOK REPORT: the report is a list with one object per cell that
-ran: {"cell", "error", "kind", "passed", "text", "done", "cost"}; the last two say what
-it did and what that costs, see `budget`. It ends with the first cell in error.
+python run_cells.py NOTEBOOK REPORT COMPILED: the report is a list with one object per
+cell that ran: {"cell", "error", "kind", "passed", "text", "done", "cost"}; the last two
+say what it did and what that costs, see `budget`. It ends with the first cell in error.
+COMPILED is the folder of what the compiler said, see `compiled`.
 """
 
 import json
 import sys
 from collections import Counter
+from pathlib import Path
 
 from budget import cost, told
 from IPython.core.interactiveshell import InteractiveShell
@@ -19,7 +21,17 @@ def done_so_far() -> Counter[str]:
     return effort.done.copy() if effort else Counter()
 
 
-def run(path: str) -> list[dict]:
+def compile_once(folder: Path) -> None:
+    """As soon as a cell has imported weft, ask the compiler only for what is new."""
+    if weft_compiling := sys.modules.get("weft.compiling"):
+        from compiled import PATIENCE, keep
+
+        if weft_compiling._worker is None:
+            weft_compiling.Worker = keep(folder)
+        weft_compiling.START = weft_compiling.PATIENCE = PATIENCE
+
+
+def run(path: str, folder: Path) -> list[dict]:
     with open(path, encoding="utf-8") as file:
         cells = json.load(file)["cells"]
     InteractiveShell.history_length = 0
@@ -28,6 +40,7 @@ def run(path: str) -> list[dict]:
     for number, cell in enumerate(cells):
         if cell["cell_type"] != "code":
             continue
+        compile_once(folder)
         before = done_so_far()
         done = shell.run_cell("".join(cell["source"]), store_history=True)
         effort = done_so_far() - before
@@ -50,6 +63,6 @@ def run(path: str) -> list[dict]:
 
 
 if __name__ == "__main__":
-    report = run(sys.argv[1])
+    report = run(sys.argv[1], Path(sys.argv[3]))
     with open(sys.argv[2], "w", encoding="utf-8") as file:
         json.dump(report, file)

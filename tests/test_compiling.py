@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import compiled
 import numpy as np
 import pytest
 
@@ -634,3 +635,36 @@ def test_the_real_compiler_starts_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(compiling, "Worker", no_process)
     outcome_of(scale, X, X)
     assert compiling._worker is serving
+
+
+# What the tests keep of its answers
+
+
+def test_the_tests_ask_for_a_kernel_once(tmp_path: Path) -> None:
+    asked = []
+
+    class Compiler:
+        def __init__(self, command: list[str]) -> None:
+            asked.append(command)
+
+        def ask(self, job: Any) -> Any:
+            asked.append(job)
+            return {"local_bytes": len(asked)}
+
+    def ask(kernel: Any, *args: Any) -> int:
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(compiled, "_Worker", Compiler)
+            worker = compiled.keep(tmp_path)(["python"])
+            return worker.ask(pack(kernel, args))["local_bytes"]
+
+    def scaled(by: float) -> Any:
+        def scale(x, out):
+            i = cuda.grid(1)
+            out[i] = x[i] * by
+
+        return scale
+
+    first = ask(scaled(2.0), X, X)
+    assert ask(scaled(2.0), X, X) == first
+    assert len({first, ask(scaled(3.0), X, X), ask(scaled(2.0), X, X[::2])}) == 3
+    assert ask(halved, X, X) != ask(scale, X, X)

@@ -227,8 +227,7 @@ FOREIGN = re.compile(
 # running it, without a GPU
 
 
-@cache
-def played(stem: str, folder: str) -> list[dict]:
+def played(stem: str, folder: str, compiled: Path) -> list[dict]:
     """Run a notebook's cells in a process of its own; see run_cells.py."""
     path = ROOT / folder / f"{stem}.ipynb"
     if need := executed(stem).metadata.weft.get("needs"):
@@ -241,8 +240,9 @@ def played(stem: str, folder: str) -> list[dict]:
     }
     with tempfile.TemporaryDirectory() as scratch:
         report = Path(scratch, "report.json")
+        script = Path(__file__).with_name("run_cells.py")
         run = subprocess.run(
-            [sys.executable, Path(__file__).with_name("run_cells.py"), path, report],
+            [sys.executable, script, path, report, compiled],
             cwd=path.parent,
             env=env | {"IPYTHONDIR": scratch},
             capture_output=True,
@@ -255,8 +255,8 @@ def played(stem: str, folder: str) -> list[dict]:
     return cells
 
 
-def verdicts(stem: str, folder: str, nb) -> dict[str, dict]:
-    report = {cell["cell"]: cell for cell in played(stem, folder)}
+def verdicts(cells: list[dict], nb) -> dict[str, dict]:
+    report = {cell["cell"]: cell for cell in cells}
     return {
         checked(cell): report[number]
         for number, cell in enumerate(nb.cells)
@@ -264,8 +264,8 @@ def verdicts(stem: str, folder: str, nb) -> dict[str, dict]:
     }
 
 
-def test_every_starter_tells_the_learner_to_begin(stem):
-    found = verdicts(stem, "labs", lab(stem))
+def test_every_starter_tells_the_learner_to_begin(stem, compiled):
+    found = verdicts(played(stem, "labs", compiled), lab(stem))
     assert sorted(found) == sorted(exercises(stem))
     for name, verdict in found.items():
         assert verdict["passed"] is False, name
@@ -285,8 +285,8 @@ def mended(stem: str) -> set[str]:
     }
 
 
-def test_every_solution_passes_in_the_simulator(stem):
-    found = verdicts(stem, "solutions", executed(stem))
+def test_every_solution_passes_in_the_simulator(stem, compiled):
+    found = verdicts(played(stem, "solutions", compiled), executed(stem))
     assert sorted(found) == sorted(exercises(stem))
     for name, verdict in found.items():
         assert verdict["passed"] is True, f"{name}: {verdict['text']}"

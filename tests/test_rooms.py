@@ -19,16 +19,8 @@ PACKAGE = ROOT / "weft"
 # From the ground up: a file imports its own floor's package and floors below it.
 FLOORS = [
     {
-        "backend",
-        "code_objects",
-        "effort",
-        "errors",
-        "wording",
-        "units",
-        "markup",
-        "tracebacks",
-        "store",
-        "places",
+        *("backend", "code_objects", "effort", "errors", "markup", "places", "store"),
+        *("tracebacks", "units", "versions", "wording"),
     },
     {"timing"},
     {"device"},

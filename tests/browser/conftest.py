@@ -18,6 +18,8 @@ from built_book import Book, build_once
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 NEEDED = "these tests drive a real browser: install Chromium (apt install chromium)"
 
+PATIENCE = 600_000  # ms; only what hangs takes so long, on any machine
+
 MakePage = Callable[..., "Watched"]
 
 
@@ -76,7 +78,7 @@ def open_page(browser: object) -> Iterator[MakePage]:
         context = browser.new_context(
             viewport={"width": width, "height": height}, color_scheme=scheme
         )
-        context.set_default_timeout(20_000)
+        context.set_default_timeout(PATIENCE)
         contexts.append(context)
         return Watched(context.new_page())
 

@@ -54,12 +54,12 @@ def test_a_kernel_is_explored_in_jupyterlab(
     watched = open_page(width=1300, height=1400)
     page = watched.page
     page.goto(jupyterlab.of("labs/explored.ipynb"))
-    page.locator(".jp-CodeCell").first.wait_for(timeout=60_000)
-    page.get_by_role("button", name="| Idle").wait_for(timeout=60_000)
+    page.locator(".jp-CodeCell").first.wait_for()
+    page.get_by_role("button", name="| Idle").wait_for()
     run_all(page)
 
     figures = page.locator(".weft-figure")
-    figures.nth(3).wait_for(timeout=60_000)
+    figures.nth(3).wait_for()
     mine, access, _, steps = figures.all()
     # Each figure has a copy of its code, and yet its own groups of choices.
     chosen = "all => all.map(f => f.querySelectorAll('input:checked').length)"

@@ -35,7 +35,7 @@ SETTINGS = {
         '{"fetchNews": "false", "checkForUpdates": false}'
     ),
 }
-WHOLE_LAB = 180_000  # ms; the simulator on two busy cores
+PATIENCE = 600  # seconds for the server to answer
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,7 @@ def free_port() -> int:
 
 
 def wait_for(server: subprocess.Popen[bytes], url: str, log: Path) -> None:
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + PATIENCE
     while time.monotonic() < deadline:
         if server.poll() is not None:
             break
@@ -126,8 +126,7 @@ def wait_until_idle(page: object) -> None:
           const prompts = [...document.querySelectorAll(".jp-InputPrompt")];
           const busy = prompts.some((p) => p.textContent.includes("[*]"));
           return prompts.some((p) => /\\[\\d+\\]/.test(p.textContent)) && !busy;
-        }""",
-        timeout=WHOLE_LAB,
+        }"""
     )
 
 
@@ -141,13 +140,13 @@ def test_a_learner_meets_the_verdict_and_then_passes(
     code = page.locator(".jp-CodeCell")
     starter = code.filter(has_text=re.compile(r"def vector_add\(a, b, out\)")).first
     check = code.filter(has_text=re.compile(r"check\(\s*vector_add\b")).first
-    starter.wait_for(timeout=60_000)
+    starter.wait_for()
     kernel = page.get_by_role("button", name="| Idle")  # in the status bar
-    kernel.wait_for(timeout=60_000)
+    kernel.wait_for()
 
     run_all(page)
     verdict = check.locator(".weft-verdict")
-    verdict.wait_for(timeout=WHOLE_LAB)
+    verdict.wait_for()
     assert verdict.get_attribute("data-kind") == "begin"
     assert "your code here" in verdict.inner_text()
     wait_until_idle(page)
@@ -162,7 +161,7 @@ def test_a_learner_meets_the_verdict_and_then_passes(
     check.locator(".cm-content").click()
     page.keyboard.press("Shift+Enter")
     passed = check.locator('.weft-verdict[data-kind="pass"]')
-    passed.wait_for(timeout=60_000)
+    passed.wait_for()
     assert "✓" in passed.inner_text()
     assert "vector_add" in passed.inner_text()
 

@@ -1,0 +1,86 @@
+"""Keep what the compiler said of a kernel, so that no test has to ask twice.
+
+The answer follows from the kernel's code, the types of its arguments and the compiler.
+A digest of these names the file that holds the answer, in pytest's cache; so a kernel
+is compiled again when it, or the compiler, has changed. The compiler's process starts
+with the first kernel that is new.
+"""
+
+import contextlib
+import hashlib
+import marshal
+import os
+import pickle
+from functools import cache
+from importlib.metadata import version
+from pathlib import Path
+from types import CodeType
+from typing import Any
+
+from weft import compiling
+from weft.device import toolkit
+
+PATIENCE = 1800.0  # seconds to wait for the compiler, where a learner waits 30
+_Worker = compiling.Worker
+
+
+def keep(folder: Path) -> type:
+    """The class to put in the place of `compiling.Worker`; it keeps answers there."""
+
+    class Keeping:
+        def __init__(self, command: list[str]) -> None:
+            self.owner = os.getpid()
+            self._command = command
+            self._worker: compiling.Worker | None = None
+
+        def ask(self, job: Any) -> Any:
+            file = folder / digest(job)
+            with contextlib.suppress(FileNotFoundError):
+                return pickle.loads(file.read_bytes())
+            if self._worker is None:
+                self._worker = _Worker(self._command)
+            answer = self._worker.ask(job)
+            if "skipped" not in answer:
+                new = file.with_suffix(f".{os.getpid()}")
+                new.write_bytes(pickle.dumps(answer))
+                new.replace(file)
+            return answer
+
+        def end(self) -> None:
+            if self._worker is not None:
+                self._worker.end()
+
+    return Keeping
+
+
+def digest(job: Any) -> str:
+    parts = compiler(), job["args"], job["fastmath"], *map(function, job["functions"])
+    return hashlib.sha256(repr(parts).encode()).hexdigest()
+
+
+def function(parcel: Any) -> Any:
+    """A function of a job; what `marshal` gives would differ from run to run."""
+    return [*(parcel | {"code": code(marshal.loads(parcel["code"]))}).items()]
+
+
+def code(one: Any) -> Any:
+    if not isinstance(one, CodeType):
+        return one
+    names = sorted(name for name in dir(one) if name.startswith("co_"))
+    plain = {name: getattr(one, name) for name in names if name != "co_consts"}
+    plain = {name: value for name, value in plain.items() if not callable(value)}
+    return [*plain.items(), [code(each) for each in one.co_consts]]
+
+
+@cache
+def compiler() -> Any:
+    """What the answers depend on besides the kernel."""
+    packages = [version(name) for name in ("numba", "numba-cuda", "llvmlite", "numpy")]
+    ours = [(Path(compiling.__file__).with_name("worker.py")).read_bytes()]
+    ours += [Path(compiling.__file__).parents[1].joinpath("intrinsics.py").read_bytes()]
+    found = [(p, p.stat().st_size) for p in vars(toolkit.find()).values() if is_file(p)]
+    return packages, ours, found
+
+
+def is_file(value: Any) -> bool:
+    return isinstance(value, Path) and value.is_file()
