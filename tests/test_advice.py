@@ -29,7 +29,7 @@ FUNCTIONS = frozenset({"grid", "gridsize", "lanemask_lt", "shfl_down_sync"})
             "`cuda.shfl_down_sync`",
         ),
         (NameError("", name="laneid"), "if laneid == 0:", "`cuda.laneid`"),
-        (UnboundLocalError("", name="s"), "out[i] = s", "passed over"),
+        (UnboundLocalError("", name="s"), "out[i] = s", "has skipped"),
         (IndexError("invalid index to scalar variable."), "alpha[i]", "no elements"),
     ],
 )
@@ -54,8 +54,8 @@ def test_nothing_is_said_where_nothing_is_known(error: Exception, line: str) -> 
 @pytest.mark.parametrize(
     ("test", "told"),
     [
-        ("col < x.shape[1] & row < x.shape[0]", "works out `x.shape[1] & row` first"),
-        ("i < 0 | i >= n", "joined by `or`"),
+        ("col < x.shape[1] & row < x.shape[0]", "evaluates `x.shape[1] & row` first"),
+        ("i < 0 | i >= n", "Join two conditions with `or`"),
         ("ok and not (i < n & j < m)", "`n & j`"),
         ("i < n and j < m", ""),
         ("(i < n) & (j < m)", ""),

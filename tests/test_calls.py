@@ -119,8 +119,8 @@ def test_one_call_for_both_sides_of_a_race_is_shown_once(monkeypatch):
         (3, "written by thread 0, in `put`, of another cell"),
         (
             3,
-            "written by thread 1, nothing in between makes either wait, in `put`, "
-            "of another cell",
+            "written by thread 1, with nothing in between to make either wait, "
+            "in `put`, of another cell",
         ),
         (5, "called here"),
     ]

@@ -113,7 +113,7 @@ def test_a_name_keeps_its_small_letter() -> None:
             out[i] = a[i, 0] + b[i]
 
     verdict = on_vectors(add)
-    assert verdict.message == "`a` has 1 dimension, and 2 indices were given."
+    assert verdict.message == "`a` has 1 dimension, but 2 indices were given."
 
 
 def test_a_device_function_that_gives_nothing_back_is_named() -> None:
@@ -129,7 +129,7 @@ def test_a_device_function_that_gives_nothing_back_is_named() -> None:
 
     verdict = on_vectors(add)
     assert verdict.kind == "exception"
-    assert verdict.why.startswith("`plus` gives nothing back")
+    assert verdict.why.startswith("`plus` returns nothing")
 
 
 def test_a_device_function_still_to_write_is_no_mistake() -> None:
@@ -162,7 +162,7 @@ def test_two_left_out_and_a_launch_of_two_dimensions() -> None:
         launch=lambda rows, cols: ((-(-cols // 4), -(-rows // 2)), (4, 2)),
     )
     assert verdict.message == (
-        "out[0, 7] is never written, nor is 1 other of the 9 elements."
+        "out[0, 7] is never written, and neither is 1 other of the 9 elements."
     )
     assert "3 × 1 blocks of 4 × 2 threads, 12 along x and 2 along y" in verdict.why
 
@@ -226,7 +226,7 @@ def test_lost_updates() -> None:
         launch=lambda n: (4, 32),
     )
     assert verdict.kind == "race"
-    assert "updates of global memory get lost" in verdict.title
+    assert "updates of global memory are lost" in verdict.title
     assert verdict.page == "lost-update"
 
 
@@ -239,7 +239,7 @@ def test_unwritten_outputs_are_counted() -> None:
 
     verdict = on_vectors(add)
     assert verdict.kind == "unwritten"
-    assert "out[32] is never written, nor are 67 others" in verdict.message
+    assert "out[32] is never written, and neither are 67 others" in verdict.message
 
 
 def test_integer_outputs_are_watched_too() -> None:
@@ -371,9 +371,9 @@ def launch_verdict(function: Any) -> Verdict:
 @pytest.mark.parametrize(
     ("launch", "words"),
     [
-        (lambda n: (n / 256, 256), "a whole number"),
+        (lambda n: (n / 256, 256), "so it must be an integer"),
         (lambda n: (n // 256, 256), "never written"),
-        (lambda n: (n // 256 + 1, 256), "where 1 would do"),
+        (lambda n: (n // 256 + 1, 256), "where 1 would be enough"),
         (lambda n: (1, 2048), "at most 1024"),
         (lambda n: n, "kernel[grid, block]"),
         (lambda n: 1 / 0, "ZeroDivisionError"),
@@ -421,7 +421,7 @@ def test_plain_functions() -> None:
     assert ceil_verdict(real).kind == "type"
     assert "Numba" not in repr(ceil_verdict(real))  # it is plain Python
     text = ceil_verdict(lambda n, t: "never")
-    assert "which is a text and not a number" in text.message
+    assert "which is a string, not a number" in text.message
     endless = ceil_verdict(lambda n, t: math.inf)
     assert "returns inf and should return" in endless.message
     assert "returns nothing" in ceil_verdict(nothing).message
@@ -500,7 +500,7 @@ def test_a_wrong_answer_is_given_its_reason() -> None:
         (6, "pass", ""),
         (5.0, "wrong-value", "That is the sum."),
         (7, "wrong-value", ""),
-        (None, "wrong-value", "A function gives its result back with `return`."),
+        (None, "wrong-value", "A function returns its result with `return`."),
         ([6.0, 5.0], "shape", ""),
     ],
 )
@@ -687,10 +687,10 @@ def test_a_thread_that_loads_too_much_is_named() -> None:
     assert refused.kind == "loads"
     assert "One thread loads 24 elements" in refused.message
     assert refused.places[0][0].text == "total += x[row, col]"
-    assert refused.places[0][1] == "24 loads of x by a thread"
+    assert refused.places[0][1] == "24 loads of x by one thread"
     assert refused.block == (0, 0)
     assert verdict(one_for_all, 24)
-    assert "8 loads a thread at most" in repr(verdict(pieces, 8))
+    assert "at most 8 loads per thread" in repr(verdict(pieces, 8))
 
 
 def test_a_thread_that_loads_too_much_of_shared_memory_is_named() -> None:
@@ -721,7 +721,7 @@ def test_a_thread_that_loads_too_much_of_shared_memory_is_named() -> None:
     assert refused.places[0][0].text == "total += tile[k]"
     assert refused.thread == (63,)
     assert "other threads of the block" in refused.why
-    assert "shared memory: 64 loads a thread at most" in repr(verdict(64))
+    assert "shared memory: at most 64 loads per thread" in repr(verdict(64))
 
 
 def test_cells_that_a_thread_loads_again_are_what_it_could_keep() -> None:
@@ -745,7 +745,7 @@ def test_cells_that_a_thread_loads_again_are_what_it_could_keep() -> None:
     )
     assert refused.kind == "loads"
     assert "loads 16 elements from shared memory" in refused.message
-    assert "the same cells again: 8 loads in all" in refused.why
+    assert "the same elements again: 8 loads in all" in refused.why
 
 
 def test_a_thread_that_looks_at_words_one_by_one_is_named() -> None:
@@ -771,7 +771,7 @@ def test_a_thread_that_looks_at_words_one_by_one_is_named() -> None:
 
     refused = verdict(alone, {"peeks": 8, "loads": 64})
     assert refused.kind == "loads"
-    assert "looks at 64 words, one after the other; 8 would do" in refused.message
+    assert "64 words, one after the other; 8 would be enough" in refused.message
     assert refused.line == alone.py_func.__code__.co_firstlineno + 4
     assert refused.thread == (0,)
 
@@ -785,8 +785,8 @@ def test_a_thread_that_looks_at_words_one_by_one_is_named() -> None:
         cuda.atomic.add(out, 0, mine)
 
     passed = repr(verdict(together, {"peeks": 8, "loads": 0}))
-    assert "peek: 2 words a thread at most" in passed
-    assert "global memory: 0 loads a thread at most" in passed
+    assert "peek: at most 2 words per thread" in passed
+    assert "global memory: at most 0 loads per thread" in passed
 
 
 def test_too_much_arithmetic_is_counted_for_a_block() -> None:
@@ -818,9 +818,9 @@ def test_too_much_arithmetic_is_counted_for_a_block() -> None:
 
     refused = verdict(126)  # of a tree
     assert refused.kind == "flops"
-    assert "make 321 operations on floats; 126 would do" in refused.message
+    assert "do 321 operations on floats; 126 would be enough" in refused.message
     assert refused.places[0][0].text == "tile[t] += left"
-    assert "arithmetic: 321 operations on floats in a block" in repr(verdict(321))
+    assert "arithmetic: 321 operations on floats per block" in repr(verdict(321))
 
 
 def test_too_many_barriers_are_counted() -> None:
@@ -849,11 +849,11 @@ def test_too_many_barriers_are_counted() -> None:
 
     refused = verdict(64)
     assert refused.kind == "barriers"
-    assert "wait for each other 65 times; 64 times would do" in refused.message
+    assert "wait for each other 65 times; 64 times would be enough" in refused.message
     assert refused.line == careful.py_func.__code__.co_firstlineno + 9
-    assert refused.places[0][1] == "64 barriers of a block"
-    assert [note for _, note in refused.places[1:]] == ["1 barrier of a block"]
-    assert "barriers: 65 in a block at most" in repr(verdict(65))
+    assert refused.places[0][1] == "64 barriers per block"
+    assert [note for _, note in refused.places[1:]] == ["1 barrier per block"]
+    assert "barriers: at most 65 per block" in repr(verdict(65))
 
 
 def test_a_kernel_without_barriers_has_none() -> None:
@@ -869,7 +869,7 @@ def test_a_kernel_without_barriers_has_none() -> None:
         launch=lambda: (2, 32),
         limits={"barriers": 0},
     )
-    assert "barriers: 0 in a block at most" in repr(verdict)
+    assert "barriers: at most 0 per block" in repr(verdict)
 
 
 def test_a_kernel_may_load_nothing() -> None:
@@ -887,7 +887,7 @@ def test_a_kernel_may_load_nothing() -> None:
         launch=lambda: (2, 32),
         limits={"loads": 0},
     )
-    assert "0 loads a thread" in repr(verdict)
+    assert "at most 0 loads per thread" in repr(verdict)
 
 
 def test_conflicts_of_wide_accesses_are_counted_against_their_own_best() -> None:
@@ -908,7 +908,7 @@ def test_conflicts_of_wide_accesses_are_counted_against_their_own_best() -> None
         limits={"bank_conflicts": 0},
     )
     assert verdict.kind == "bank-conflicts"
-    assert "takes 32 passes where 4 would do: up to 8 lanes" in verdict.message
+    assert "takes 32 passes where 4 would be enough: up to 8 lanes" in verdict.message
 
 
 def test_passes_that_differ_are_an_average() -> None:
@@ -934,7 +934,7 @@ def test_passes_that_differ_are_an_average() -> None:
         unseen=False,
     )
     assert verdict.kind == "bank-conflicts"
-    assert "takes 1.5 passes on average where one would do: some lanes" in (
+    assert "takes 1.5 passes on average where one would be enough: some lanes" in (
         verdict.message
     )
 
@@ -1236,7 +1236,7 @@ def test_an_early_end_before_a_barrier_is_noted() -> None:
         launch=lambda n: (1, 64),
     )
     assert verdict
-    assert "note: not all threads" in repr(verdict)
+    assert "note: not every thread" in repr(verdict)
 
 
 def test_a_launch_far_too_large_is_refused_at_once() -> None:
@@ -1257,7 +1257,7 @@ def test_a_size_that_is_right_is_named_where_another_has_no_stores() -> None:
         launch=lambda n: (1, 32),
     )
     assert verdict.message == "Nothing is written to out."
-    assert verdict.why.startswith("With size 64 it is right.")
+    assert verdict.why.startswith("For size 64 it is right.")
 
 
 def test_an_output_that_is_as_it_was() -> None:
@@ -1359,8 +1359,8 @@ def test_a_kernel_that_counts_on_the_order_of_the_blocks() -> None:
         launch=lambda n: (n, 32),
     )
     assert verdict.kind == "race"
-    assert verdict.why.startswith("Where block 0 is run first, it is right")
-    assert "a `cuda.threadfence()` stands between them" in verdict.why
+    assert verdict.why.startswith("If block 0 runs first, it is right")
+    assert "there is a `cuda.threadfence()` between them" in verdict.why
     assert verdict.when.endswith("the last block first")
     assert verdict.topic == "lost-update"
 
@@ -1383,7 +1383,7 @@ def test_where_the_stores_went_instead() -> None:
     assert verdict.places[0][0].text == "out[i] = a[i] + b[i]"
     verdict = on_vectors(rebound)
     assert verdict.message == "Nothing is written to out."
-    assert "gives the name to something else" in verdict.why
+    assert "makes the name refer to something else" in verdict.why
 
 
 def test_two_numbers_are_shown_so_that_they_differ() -> None:

@@ -32,7 +32,7 @@ def test_idle_blocks_of_two_dimensions(grid: Any, needed: int) -> None:
         sizes=[(9, 65)],
     )
     assert bool(verdict) == (not needed)
-    assert not needed or f"where {needed} would do" in verdict.message
+    assert not needed or f"where {needed} would be enough" in verdict.message
 
 
 def test_a_launch_that_is_not_handed_back() -> None:
@@ -79,7 +79,7 @@ def test_idle_blocks_of_a_grid_with_many(size: Any, config: Any, needed: int) ->
         sizes=[size],
     )
     assert bool(verdict) == (not needed), verdict
-    assert not needed or f"where {needed} would do" in verdict.message
+    assert not needed or f"where {needed} would be enough" in verdict.message
 
 
 def test_idle_blocks_in_the_middle_of_the_grid() -> None:
@@ -103,7 +103,7 @@ def test_idle_blocks_in_the_middle_of_the_grid() -> None:
         unseen=False,
     )
     assert "201 blocks of 5 threads" in verdict.message
-    assert "where 200 would do" in verdict.message
+    assert "where 200 would be enough" in verdict.message
 
 
 def test_threads_along_an_axis_that_the_kernel_does_not_count() -> None:

@@ -296,10 +296,10 @@ def test_local_memory_is_a_remark_and_with_a_limit_a_failure(
     spilt = Outcome(BOTH, local=[(FILE, FIRST + 2), (FILE, FIRST + 4)], local_bytes=64)
     passed = verdict(monkeypatch, spilt)
     assert passed
-    assert "local memory in PTX: 64 bytes a thread" in passed.facts
+    assert "local memory in PTX: 64 bytes per thread" in passed.facts
     failed = verdict(monkeypatch, spilt, local=0)
     assert failed.kind == "local"
-    assert "64 bytes of each thread need an address" in failed.message
+    assert "64 bytes of each thread are in local memory" in failed.message
     assert failed.line == FIRST + 4  # the one with an index
     assert verdict(monkeypatch, spilt, local=64)
     assert verdict(monkeypatch, Outcome(BOTH), local=0)

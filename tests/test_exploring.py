@@ -103,7 +103,7 @@ def test_without_widgets_a_table_is_shown(monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.delitem(sys.modules, "weft.exploring.widget")
     monkeypatch.setitem(sys.modules, "anywidget", None)
     shown = explore(transpose)[1, (32, 32)](*shapes(32, 32))
-    assert "tile read, 32 requests, 32 passes each (1 would do)" in repr(shown)
+    assert "tile read, 32 requests, 32 passes each (1 at best)" in repr(shown)
     assert "<td" in shown._repr_html_()
     data, _ = with_widgets._repr_mimebundle_()
     assert data["text/plain"] == repr(shown)

@@ -53,7 +53,7 @@ def test_a_function_may_not_ask_its_spec(again: Any) -> None:
 
     verdict = check(count, spec=counted, inputs=[(3,), (5,)])
     assert verdict.kind == "library"
-    assert "has `counted` do the work" in verdict.message
+    assert "lets `counted` do the work" in verdict.message
     assert verdict.places[0][0].text == "return asked(n)"
 
 

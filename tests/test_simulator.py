@@ -129,7 +129,7 @@ def test_an_index_that_is_a_float() -> None:
 
     fault = fault_of(kernel, (1, 4), np.zeros(4))
     assert fault.kind == "type"
-    assert "not a whole number" in fault.message
+    assert "not an integer" in fault.message
 
 
 def test_an_exchange_of_something_stale_loses_an_update() -> None:
@@ -339,7 +339,7 @@ def test_an_endless_loop_ends_though_all_meet_in_it() -> None:
 
     fault = fault_of(kernel, (1, 64), np.zeros(1))
     assert fault.kind == "endless-loop"
-    assert "no thread comes to its end" in fault.message
+    assert "no thread finishes" in fault.message
     assert fault.places[0].line == line_of(kernel, "while")
 
 

@@ -64,15 +64,15 @@ def pattern(got: Array, wanted: Array, right: Array, first: Any, tol: float) -> 
     space = poisoned_by(first)
     if space in ("shared", "local"):
         return (
-            f"That NaN comes from {space} memory which no thread had written when it "
-            "was read."
+            f"The NaN comes from {space} memory that no thread had written when it was "
+            f"read."
         )
     if space == "global":
-        return "That NaN comes from an output that was read before it was written."
+        return "The NaN comes from an output that was read before it was written."
     if got.dtype.kind in "fc" and np.isnan(first):
         return ""
     if got.size > 2 and same(np.sort(got, axis=None), np.sort(wanted, axis=None), tol):
-        there = "All the right values are there, but at the wrong places"
+        there = "All the right values are there, but in the wrong places"
         place = np.argwhere(close(np.full_like(wanted, first), wanted, tol))
         if len(place) != 1:
             return f"{there}."
@@ -83,8 +83,8 @@ def pattern(got: Array, wanted: Array, right: Array, first: Any, tol: float) -> 
             (flat[shift:], aim[:-shift]) if shift > 0 else (flat[:shift], aim[-shift:])
         )
         if aim.size > 3 and same(a, b, tol):
-            side = "one further on" if shift > 0 else "one before"
-            return f"Each result stands where the {side} belongs."
+            side = "next one" if shift > 0 else "previous one"
+            return f"Each result is where the {side} belongs."
     nonzero = wanted != 0
     if got.size > 2 and nonzero.any() and not right.any():
         ratios = got[nonzero] / wanted[nonzero]
@@ -100,8 +100,11 @@ def pattern(got: Array, wanted: Array, right: Array, first: Any, tol: float) -> 
     ):
         first = int(right.argmin())
         if first == 1:
-            return "The first element is right, all after it are wrong."
-        return f"The first {first:,} elements are right, all after them wrong."
+            return "The first element is right, and all those after it are wrong."
+        return (
+            f"The first {first:,} elements are right, and all those after them are "
+            f"wrong."
+        )
     return ""
 
 

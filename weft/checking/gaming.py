@@ -108,7 +108,7 @@ def of_another(
     return Verdict(
         name,
         "library",
-        f"{call} has `{called}` do the work.",
+        f"{call} lets `{called}` do the work.",
         "What that function does is what this exercise asks you to write.",
         places,
     )

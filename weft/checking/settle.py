@@ -37,6 +37,6 @@ def refuse_stale(name: str) -> None:
             "stale",
             f"The cell that defines {name} ended in an error, so {name} is still what "
             "it was before.",
-            "Mend that cell and run it until it ends without one; then run this check.",
+            "Fix that cell and run it again until it succeeds. Then run this check.",
         )
     )

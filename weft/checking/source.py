@@ -59,7 +59,7 @@ def begin(name: str, comment: str = "#") -> Verdict:
         "begin",
         f"The cell above still says `{comment} {STUB}`. Write the code for `{name}` "
         "there, run the cell, then run this one again.",
-        f'If you do not know how to begin, `hint("{name}")` gives a nudge.',
+        f'If you do not know how to begin, `hint("{name}")` gives you a nudge.',
     )
 
 

@@ -134,9 +134,9 @@ def endless(name: str, call: str, stopped: Endless, when: str = "") -> Failed:
         Verdict(
             name,
             "endless-loop",
-            f"{call} has run {stopped.lines:,} lines of Python and has not come to its "
-            "end.",
-            "What has to change for this loop to end, and does a line in it change it?",
+            f"{call} has run {stopped.lines:,} lines of Python and has not finished.",
+            "What has to change for this loop to end, and does any line in it change "
+            "that?",
             [(stopped.place, "")],
             when=when,
         )

@@ -259,7 +259,7 @@ _RULES: tuple[tuple[str, Callable[[re.Match[str]], Words]], ...] = (
         r"set_try_status|[Uu]nsupported.*\btry\b|SETUP_FINALLY|exception handl",
         _says(
             "A kernel cannot catch exceptions: it has no `try`.",
-            "On a GPU nothing is raised. Ask beforehand, with `if`.",
+            "On a GPU nothing is raised. Test beforehand, with `if`.",
         ),
     ),
     (

@@ -38,7 +38,7 @@ class Report:
         for line, what, requests, spent, ideal in self._rows():
             lines.append(
                 f"  line {line}: {what}, {requests} requests, {spent} each "
-                f"({ideal} would do)"
+                f"({ideal} at best)"
             )
         return "\n".join(lines)
 
@@ -51,7 +51,7 @@ class Report:
         rows = self._rows()
         if not rows:
             return markup.block([markup.note(repr(self))], label=self.title)
-        head = ["line", "array", "requests", "each takes", "would do"]
+        head = ["line", "array", "requests", "each takes", "at best"]
         cells = [[escape(cell) for cell in row] for row in rows]
         return markup.block([markup.table(head, cells)], label=self.title)
 

@@ -29,7 +29,7 @@ def compare(exercise: FunctionExercise, call: str, got: Any, wanted: Any) -> Non
                 exercise.name,
                 "wrong-value",
                 f"{call} returns nothing.",
-                "A function gives its result back with `return`.",
+                "A function returns its result with `return`.",
             )
         )
     if exercise.same is not None:
@@ -48,7 +48,7 @@ def compare_arrays(
     function = exercise.written_by_learner
     aim, found = np.asarray(wanted), held(got)
     if found.dtype == object or found.shape != aim.shape:
-        message = f"{call} returns {brief(got)}, and {brief(wanted)} is wanted."
+        message = f"{call} returns {brief(got)} and should return {brief(wanted)}."
         raise Failed(Verdict(exercise.name, "shape", message, places=returns(function)))
     another = another_kind(exercise, call, got, found, aim)
     if another is not None:
@@ -87,10 +87,10 @@ def another_kind(
     is_text = aim.dtype.kind in "biuf" and found.dtype.kind in "SU"
     is_float = aim.dtype.kind in "iu" and found.dtype.kind == "f"
     if is_text:
-        what, headline, why = "a text and not a number", "a text", ""
+        what, headline, why = "a string, not a number", "a string", ""
         wanted = "a number"
     elif is_float and np.isfinite(found).all():
-        what, headline = "a float and not an integer", "a float"
+        what, headline = "a float, not an integer", "a float"
         wanted = "an integer"
         why = "`/` always gives a float, and so do NumPy's `ceil` and `floor`."
     else:
@@ -120,7 +120,7 @@ def compare_trees(exercise: FunctionExercise, call: str, got: Any, wanted: Any) 
     places = returns(exercise.written_by_learner)
     parts, aims = dict(leaves(got)), dict(leaves(wanted))
     if parts.keys() != aims.keys():
-        message = f"{call} returns {brief(got)}, and {brief(wanted)} is wanted."
+        message = f"{call} returns {brief(got)} and should return {brief(wanted)}."
         why = "The two are nested in different ways."
         raise Failed(Verdict(exercise.name, "shape", message, why, places))
     for path, aim in aims.items():

@@ -35,10 +35,10 @@ def reordered(trial: Trial, failed: Verdict) -> Verdict | None:
     return Verdict(
         exercise.name,
         "arguments",
-        f"The check calls {exercise.name}({given}), and its parameters are "
+        f"The check calls {exercise.name}({given}), but its parameters are "
         f"{', '.join(names)}.",
-        "A kernel gets its arguments by their order, whatever its parameters are "
-        "called: the inputs first, then the outputs.",
+        "A kernel gets its arguments in order, whatever its parameters are called: "
+        "first the inputs, then the outputs.",
         line_with(exercise.kernel, r"def\b"),
         when=failed.when,
     )

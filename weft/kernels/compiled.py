@@ -45,7 +45,7 @@ def run(exercise: KernelExercise) -> tuple[list[str], Verdict | None]:
     ]
     slow = None
     if outcome.local_bytes:
-        facts.append(f"local memory in PTX: {outcome.local_bytes} bytes a thread")
+        facts.append(f"local memory in PTX: {outcome.local_bytes} bytes per thread")
     if outcome.local_bytes > exercise.limits.get("local", outcome.local_bytes):
         slow = in_local_memory(exercise, outcome)
     inner = source_function(exercise.kernel)
@@ -94,13 +94,14 @@ def float64(exercise: KernelExercise, places: list[Place]) -> Verdict:
     return Verdict(
         exercise.name,
         "float64",
-        f"No argument is a float64, and yet the kernel computes in it on "
+        f"No argument is a float64, yet the kernel computes in float64 on "
         f"{len(mine)} line{plural}{also}.",
-        "A GPU has between 2 and 64 times as many units for float32. A number such as "
-        "`0.1` is a float64 to Numba, and so is the quotient of two integers, or the "
-        "sum of an integer and a float32, or a choice between them: whatever meets one "
-        "of them becomes a float64 too. So does a uint64 that meets an int64, and the "
-        "product of two uint32 is a uint64. Where does the first come from?",
+        "A GPU has between 2 and 64 times as many units for float32 as for float64. To "
+        "Numba, a number such as `0.1` is a float64. So is the quotient of two "
+        "integers, the sum of an integer and a float32, or a choice between the two. "
+        "Anything combined with a float64 becomes one too, and so does a uint64 "
+        "combined with an int64 (the product of two uint32 is a uint64). Where does "
+        "the first float64 come from?",
         [(place, noted(exercise, "computed in float64", place)) for place in mine],
     )
 
@@ -123,14 +124,14 @@ def in_local_memory(exercise: KernelExercise, outcome: Outcome) -> Verdict:
     return Verdict(
         exercise.name,
         "local",
-        f"{outcome.local_bytes} bytes of each thread need an address, in local memory; "
-        f"{exercise.limits['local']:g} would do. What looks like registers may be "
-        "stored to memory and loaded again.",
-        "Registers have no address: an array can only lie in them as it is if the "
-        "compiler knows each index as a number. It does where a loop runs to a "
-        "constant, so that it can be unrolled. Otherwise the last step of compilation "
-        "leaves the array in memory, or looks for the register by comparing: slow "
-        "either way. Which index here is not known before the kernel runs?",
+        f"{outcome.local_bytes} bytes of each thread are in local memory; "
+        f"{exercise.limits['local']:g} would be enough. What looks like a register may "
+        f"be stored to memory and loaded again.",
+        "Registers have no address, so an array can stay in them only if the compiler "
+        "knows every index as a number. It does where a loop runs to a constant, so "
+        "that it can be unrolled. Otherwise the last step of compilation leaves the "
+        "array in memory, or finds the register by comparing, which is slow either "
+        "way. Which index here is not known until the kernel runs?",
         [(place, noted(exercise, "in local memory", place)) for place in places[:2]],
     )
 

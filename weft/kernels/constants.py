@@ -27,13 +27,13 @@ PURE = {"int", "min", "max", "abs", "round", "int32", "int64", "uint32", "float3
 WIDE = registry.names(elements=4)
 
 NUMBER = (
-    "The measurements compile this kernel with other sizes. Then a name has another "
-    "value, and a number has not. Which name does a number stand for? Not each of "
-    "those shown has to: a number may be it, or may not."
+    "The measurements compile this kernel with other sizes. A name then has another "
+    "value, but a number does not. Which name does each number stand for? Not all of "
+    "the numbers shown need to stand for one."
 )
 SOMETHING = (
     "The measurements compile this kernel with other sizes, and something in it fits "
-    "the old ones alone: an index, or a number that should follow from one of these "
+    "only the old ones: an index, or a number that should follow from one of these "
     "names and is not computed from it."
 )
 

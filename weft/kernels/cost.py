@@ -24,14 +24,14 @@ MEMORY = {  # name: space, limit, what to think about
         GLOBAL,
         "loads",
         "A load takes hundreds of nanoseconds. Which of these values did the thread "
-        "have in a variable before, and which could another thread have loaded?",
+        "already have in a variable, and which could another thread have loaded?",
     ),
     "shared": (
         SHARED,
         "shared_loads",
-        "Each is an instruction, and somebody waits for it. Which of these cells are "
-        "neighbours, so that one load takes four? What have other threads of the block "
-        "loaded or worked out that this one could take from them?",
+        "Each load is an instruction, and the thread waits for it. Which of these "
+        "elements are neighbours, so that one load could fetch four? What have other "
+        "threads of the block loaded or computed that this one could take from them?",
     ),
 }
 
@@ -185,7 +185,7 @@ def loads(exercise: KernelExercise, last: Trace, memory: str) -> str:
     if most > exercise.limits[limit]:
         mine = rows[each == np.argmax(counts)]
         raise Failed(too_many_loads(exercise, last, mine, memory))
-    return f"{memory} memory: {several(most, 'load')} a thread at most"
+    return f"{memory} memory: at most {several(most, 'load')} per thread"
 
 
 def too_many_loads(
@@ -196,7 +196,7 @@ def too_many_loads(
     cells = {*zip(last.epoch[mine].tolist(), last.address[mine].tolist(), strict=True)}
     if memory == "shared" and len(cells) <= exercise.limits[limit]:
         why = (
-            "With no barrier in between, it loads the same cells again: "
+            "With no barrier in between, it loads the same elements again: "
             f"{several(len(mine) - len(cells), 'load')} in all. Which of these values "
             "could it keep in a variable?"
         )
@@ -208,12 +208,12 @@ def too_many_loads(
             for s in np.unique(last.site[spare])
         ]
         named += [n for n in each if n[0] != named[0][0]][: LINES - 1]
-    notes = [(s, f"{several(n, 'load')} of {a} by a thread") for s, a, n in named]
+    notes = [(s, f"{several(n, 'load')} of {a} by one thread") for s, a, n in named]
     return Verdict(
         exercise.name,
         "loads",
         f"One thread loads {several(len(mine), 'element')} from {memory} memory, one "
-        f"after the other; {exercise.limits[limit]:g} would do.",
+        f"after the other; {exercise.limits[limit]:g} would be enough.",
         why,
         notes,
         unravel(int(last.thread[mine[0]]), last.block_size),
@@ -250,7 +250,7 @@ def peeks(exercise: KernelExercise, last: Trace, lines: list[Line]) -> str:
     most = int(counts.max(initial=0))
     if most > exercise.limits["peeks"]:
         raise Failed(too_many_peeks(exercise, last, rows[each == np.argmax(counts)]))
-    return f"peek: {several(most, 'word')} a thread at most"
+    return f"peek: at most {several(most, 'word')} per thread"
 
 
 def too_many_peeks(exercise: KernelExercise, last: Trace, mine: Columns) -> Verdict:
@@ -260,10 +260,10 @@ def too_many_peeks(exercise: KernelExercise, last: Trace, mine: Columns) -> Verd
         exercise.name,
         "loads",
         f"One thread looks at {several(len(mine), 'word')}, one after the other; "
-        f"{exercise.limits['peeks']:g} would do.",
-        "Each look is a trip to the L2 cache and back, and the next begins when that "
-        "is over. Which of these words could other lanes look at in the same time?",
-        [(site, f"{several(times, 'element')} of {array} by a thread")],
+        f"{exercise.limits['peeks']:g} would be enough.",
+        "Each look is a trip to the L2 cache and back, and the next begins only when "
+        "that is over. Which of these words could other lanes look at meanwhile?",
+        [(site, f"{several(times, 'element')} of {array} by one thread")],
         unravel(int(last.thread[mine[0]]), last.block_size),
         unravel(int(last.block[mine[0]]), last.grid_size),
     )
@@ -277,7 +277,7 @@ def barriers(exercise: KernelExercise, last: Trace, lines: list[Line]) -> str:
     ((block, most),) = each.most_common(1) or [(0, 0)]
     if most > exercise.limits["barriers"]:
         raise Failed(too_many_barriers(exercise, last, block, most))
-    return f"barriers: {most} in a block at most"
+    return f"barriers: at most {most} per block"
 
 
 def too_many_barriers(
@@ -289,10 +289,10 @@ def too_many_barriers(
         exercise.name,
         "barriers",
         f"The threads of a block wait for each other {most:,} times; "
-        f"{several(exercise.limits['barriers'], 'time')} would do.",
+        f"{several(exercise.limits['barriers'], 'time')} would be enough.",
         "At a barrier all warps of the block wait for the slowest. What has been "
-        "written since the barrier before, and which other thread reads it?",
-        [(place, f"{several(n, 'barrier')} of a block") for place, n in mine[:LINES]],
+        "written since the previous barrier, and which other thread reads it?",
+        [(place, f"{several(n, 'barrier')} per block") for place, n in mine[:LINES]],
     )
 
 
@@ -301,7 +301,7 @@ def flops(exercise: KernelExercise, last: Trace, lines: list[Line]) -> str:
     each = round(sum(last.flops.values()) / last.blocks)
     if each > exercise.limits["flops"]:
         raise Failed(too_many_flops(exercise, last, each))
-    return f"arithmetic: {several(each, 'operation')} on floats in a block"
+    return f"arithmetic: {several(each, 'operation')} on floats per block"
 
 
 def too_many_flops(exercise: KernelExercise, last: Trace, each: int) -> Verdict:
@@ -310,11 +310,11 @@ def too_many_flops(exercise: KernelExercise, last: Trace, each: int) -> Verdict:
     return Verdict(
         exercise.name,
         "flops",
-        f"The threads of a block make {several(each, 'operation')} on floats; "
-        f"{exercise.limits['flops']:,} would do.",
-        "The same result can be had with fewer. What does a thread work out that "
-        "another works out as well, or that follows from less?",
-        [(worst, f"{several(mine, 'operation')} in a block")],
+        f"The threads of a block do {several(each, 'operation')} on floats; "
+        f"{exercise.limits['flops']:,} would be enough.",
+        "Fewer give the same result. What does a thread compute that another thread "
+        "computes as well, or that could be computed from less?",
+        [(worst, f"{several(mine, 'operation')} per block")],
     )
 
 
@@ -332,9 +332,9 @@ def too_many_atomics(exercise: KernelExercise, line: Line, done: int) -> Verdict
         exercise.name,
         "atomics",
         f"This launch makes {several(done, 'atomic operation')} on global memory; "
-        f"{exercise.limits['atomics']:,} would do.",
-        "There they meet those of all other blocks, and wait for them. What can a "
-        "thread, or the threads of a block, put together first, where no other comes?",
+        f"{exercise.limits['atomics']:,} would be enough.",
+        "There they compete with those of all other blocks. What can a thread, or the "
+        "threads of a block, combine first, where no other block interferes?",
         [(line.place, f"{several(line.lanes, 'atomic operation')} on {line.array}")],
     )
 
@@ -346,8 +346,8 @@ def too_few_lanes(exercise: KernelExercise, line: Line) -> Verdict:
         exercise.name,
         "divergence",
         f"When a warp {verb} {line.array} here, {lanes} of its 32 lanes take part, on "
-        "average; the others wait for their turn elsewhere.",
-        "Some lanes of the warp have taken another branch. What does the branch depend "
+        "average; the others wait for their turn on another line.",
+        "Some lanes of the warp took another branch. What does the branch depend "
         "on, and is that the same for all 32 lanes?",
         [(line.place, f"{several(line.lanes_per_request, 'lane')} per request")],
     )
@@ -363,8 +363,8 @@ def too_narrow(exercise: KernelExercise, line: Line, width: float) -> Verdict:
         f"A lane {verb} {several(width, 'byte')} at a time, on average; this kernel "
         f"can move {limit:.3g}{' or more' * (limit % 4 > 0)}.",
         "Each of these accesses is an instruction and a request of its own. Which of a "
-        "thread's elements lie next to each other, and which call takes four at once?",
-        [(line.place, f"{each} a lane")],
+        "thread's elements are next to each other, and which call moves four at once?",
+        [(line.place, f"{each} per lane")],
     )
 
 
@@ -376,8 +376,8 @@ def too_many_sectors(exercise: KernelExercise, line: Line) -> Verdict:
         f"Each {verb} {line.array} by a warp moves "
         f"{several(line.per_request, 'sector')} of 32 bytes; "
         f"{line.ideal / line.requests:.3g} would hold the same data.",
-        "Neighbouring lanes of the warp want addresses that are far apart. Which index "
-        "changes from one lane to the next?",
+        "Neighbouring lanes of the warp ask for addresses that are far apart. Which "
+        "index changes from one lane to the next?",
         [(line.place, f"{several(line.per_request, 'sector')} per request")],
     )
 
@@ -393,10 +393,10 @@ def bank_conflicts(exercise: KernelExercise, line: Line) -> Verdict:
         exercise.name,
         "bank-conflicts",
         f"Each {verb} {line.array} by a warp takes {passes:.3g} passes{mean} where "
-        f"{'one' if best == 1 else f'{best:.3g}'} would do: {up_to} "
-        "want different words of the same bank.",
-        "Word w of shared memory lies in bank w mod 32. Which banks do lanes 0, 1 and "
-        "2 touch on this line?",
+        f"{'one' if best == 1 else f'{best:.3g}'} would be enough: {up_to} ask for "
+        f"different words of the same bank.",
+        "Word w of shared memory is in bank w mod 32. Which lanes ask for the same "
+        "bank on this line?",
         [(line.place, f"{several(line.per_request, 'conflict')} per request")],
     )
 

@@ -18,7 +18,7 @@ from weft.wording import sentence
 LONGEST = 20.0  # seconds that a launch may take
 
 RESTART = (
-    "Restart the notebook's kernel (Kernel ▸ Restart Kernel), mend the line, and run "
+    "Restart the notebook's kernel (Kernel ▸ Restart Kernel), fix the line, and run "
     "the setup cell again."
 )
 
@@ -48,7 +48,7 @@ def run(exercise: KernelExercise) -> list[str]:
                     exercise.name,
                     "wrong-value",
                     wrong.sentence("the output"),
-                    wrong.hint or "It was right on small sizes in the simulator.",
+                    wrong.hint or "It was right in the simulator, on small sizes.",
                     when=f"{case.label}, on the GPU",
                 )
             )
@@ -104,8 +104,8 @@ def explain(exercise: KernelExercise, case: KernelCase, error: Exception) -> Ver
         return Verdict(
             exercise.name,
             "context",
-            f"The launch ended with {code.split()[-1].strip('.')}: after this error "
-            "CUDA refuses everything in this process.",
+            f"The launch ended with {code.split()[-1].strip('.')}: after this error, "
+            f"CUDA rejects every further call from this process.",
             RESTART,
             when=when,
         )

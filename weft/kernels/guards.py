@@ -85,7 +85,7 @@ def ends_before(kernel: Any, line: int) -> dict[int, str]:
     for node, above in statements(kernel):
         if isinstance(node, ast.Return) and node.lineno < line and above:
             notes.setdefault(above[-1].lineno, "")
-            notes[node.lineno] = "who ends here stores nothing"
+            notes[node.lineno] = "a thread that ends here stores nothing"
     return notes
 
 

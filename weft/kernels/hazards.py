@@ -128,7 +128,7 @@ def _race(trace: Trace, race: Race, name: str, when: str) -> Verdict:
     question, barrier = words.question, _missed(trace, race)
     if barrier is None:
         notes[1] += {
-            "warp": ", nothing in between makes either wait",
+            "warp": ", with nothing in between to make either wait",
             "block": ", with no barrier in between",
             "grid": ", in another block",
         }[race.within]
@@ -138,7 +138,7 @@ def _race(trace: Trace, race: Race, name: str, when: str) -> Verdict:
         late = _who(trace, race, one if came else two)
         question = (
             f"The barrier on {lines_of([barrier[0]], trace.name)} does not help: "
-            f"{late} never comes to it. Which threads of the block do?"
+            f"{late} never reaches it. Which threads of the block do?"
         )
     return Verdict(
         name,
@@ -171,10 +171,10 @@ def _lost_update(trace: Trace, race: Race, one: Access, two: Access) -> _Words:
     lead, second = capital(_who(trace, race, one)), _who(trace, race, two)
     same = _element(trace, race, two, "the same element")
     return _Words(
-        f"updates of {race.space} memory get lost",
-        f"{lead} and {second} both read {same}, change it and write it back. If "
-        "both read before either writes, one of the two changes is gone.",
-        "Which operations read, change and write in one go?",
+        f"updates of {race.space} memory are lost",
+        f"{lead} and {second} both read {same}, change it and write it back. If both "
+        f"read before either writes, one of the two changes is lost.",
+        "Which operations read, change and write in a single step?",
     )
 
 
@@ -184,7 +184,7 @@ def _write_and_read(trace: Trace, race: Race, one: Access, two: Access) -> _Word
     if _has_been_read(trace, one, two):
         message = (
             f"{capital(first)} may write the next value to {element} before {second} "
-            "has read the last one."
+            f"has read the previous one."
         )
     else:
         message = f"{capital(second)} may read {element} before {first} has written it."
@@ -201,8 +201,8 @@ def _with_an_atomic(trace: Trace, race: Race, one: Access, two: Access) -> _Word
         )
     return _Words(
         f"race on {race.space} memory",
-        f"An atomic operation on {element} does not wait for a plain access of "
-        "another thread, nor the other way round.",
+        f"An atomic operation on {element} does not wait for a plain access by another "
+        f"thread, nor the other way around.",
         question,
     )
 
@@ -215,13 +215,13 @@ def _two_writes(trace: Trace, race: Race, one: Access, two: Access) -> _Words:
     if many > 1:
         what = f"the same {many:,} elements of `{race.array}`"
         question = (
-            "The body of a kernel runs once in every thread. Which of these "
-            "elements should be the work of one thread?"
+            "The body of a kernel runs once in every thread. Which of these elements "
+            "should one thread handle?"
         )
     return _Words(
         f"race on {race.space} memory",
-        f"{lead} and {second} both write to {what}. Which value stays is chance; if "
-        "they are equal, one store is enough.",
+        f"{lead} and {second} both write to {what}. Which value remains is a matter of "
+        f"chance; if they are equal, one store is enough.",
         question,
     )
 
@@ -268,7 +268,7 @@ def _same_elements(trace: Trace, one: Access, two: Access) -> int:
 def _question(trace: Trace, race: Race) -> str:
     first, second = race.first, race.second
     if race.within == "warp":
-        return "The lanes of a warp need not run in step. What makes them wait?"
+        return "The lanes of a warp do not have to run in step. What makes them wait?"
     if race.within == "grid":
         question = "Blocks do not wait for each other within a launch."
         atomic = (trace.operation == ATOMIC) & (trace.space == GLOBAL)
@@ -276,8 +276,8 @@ def _question(trace: Trace, race: Race) -> str:
             (atomic & (trace.block == b)).any() for b in (first.block, second.block)
         ):
             question += (
-                " An atomic operation tells of an earlier store only if a "
-                "`cuda.threadfence()` stands between them."
+                " An atomic operation makes an earlier store visible only if there is "
+                "a `cuda.threadfence()` between them."
             )
         return question
     return "What makes every thread of a block wait?"
@@ -312,8 +312,8 @@ def _unwritten(trace: Trace, missing: Unwritten, name: str, when: str) -> Verdic
     access = missing.access
     known = trace.element(access.row)
     why = {
-        "shared": "Shared memory is not cleared: it holds what another block left "
-        "there. Which thread should have written this element, and did it?",
+        "shared": "Shared memory is not cleared: it holds whatever an earlier block "
+        "left there. Which thread should have written this element, and did it?",
         "local": "A local array is not cleared when the thread starts.",
         "global": "This array is an output: it holds nothing until the kernel writes "
         "it.",
@@ -321,9 +321,10 @@ def _unwritten(trace: Trace, missing: Unwritten, name: str, when: str) -> Verdic
     return Verdict(
         name,
         "uninitialised",
-        f"`{known}` is read, and no thread has written it."
+        f"`{known}` is read, but no thread has written it."
         if known
-        else f"An element of `{missing.array}` is read that no thread has written.",
+        else f"The kernel reads an element of `{missing.array}` that no thread has "
+        f"written.",
         why,
         [(access.place, "")],
         unravel(access.thread, trace.block_size),

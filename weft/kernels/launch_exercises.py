@@ -16,7 +16,8 @@ from weft.simulator.trace.trace import READ
 from weft.wording import capital, several
 
 IDLE = (
-    "The guard keeps the others from doing harm, but the GPU still has to start them."
+    "The guard keeps the surplus ones from doing harm, but the GPU still has to start "
+    "them."
 )
 
 
@@ -62,8 +63,8 @@ def chosen(exercise: KernelExercise, case: KernelCase) -> Any:
                 exercise.name,
                 "launch",
                 f"{call} returns nothing.",
-                "A function gives its result back with `return`: here the grid and "
-                "the block.",
+                "A function returns its result with `return`: here, the grid and the "
+                "block.",
             )
         )
     return config
@@ -92,7 +93,7 @@ def wasteful(trial: Trial, done: Done) -> None:
     if blocks > max(needed, 1):
         message = (
             f"{blocks:,} blocks of {several(threads, 'thread')} are launched where "
-            f"{needed:,} would do."
+            f"{needed:,} would be enough."
         )
         raise Failed(refused(trial, message))
 
@@ -116,9 +117,9 @@ def of_the_launch(trial: Trial, verdict: Verdict) -> Verdict:
         trial.name,
         "launch",
         f"{launched}. {verdict.message}",
-        f"The kernel `{exercise.kernel.__name__}` is right where each of its threads "
-        "has an index of its own. Along how many axes does it count its threads, and "
-        "along how many are they launched?",
+        f"The kernel `{exercise.kernel.__name__}` is right only if each of its threads "
+        f"has an index of its own. Along how many axes does it count its threads, and "
+        f"along how many does your launch start them?",
         returns(exercise.written_by_learner),
         when=verdict.when,
     )

@@ -66,7 +66,7 @@ def left_out(name: str, marks: Marks) -> str:
         others = "is 1 other"
         if len(missing) > 2:
             others = f"are {len(missing) - 1:,} others"
-        message += f", nor {others} of the {marks.size:,} elements"
+        message += f", and neither {others} of the {marks.size:,} elements"
     return f"{message}."
 
 
@@ -76,19 +76,22 @@ def nothing_written(trial: Trial, name: str) -> Verdict:
     notes: Sequence[Note] = line_with(kernel, rf"{name}\s*=[^=]")
     if notes:
         why = (
-            f"`{name} = ...` gives the name to something else. `{name}[i] = ...` "
-            "writes into the array."
+            f"`{name} = ...` makes the name refer to something else. `{name}[i] = ...` "
+            f"writes to the array."
         )
     else:
         notes, why = guards.never_reached(kernel, name)
     if not why and trial.case.size != trial.exercise.first_size:
         first = " × ".join(f"{s:,}" for s in trial.exercise.first_size)
         why = (
-            f"With size {first} it is right. Which line should write here, and "
-            "does any thread come to it?"
+            f"For size {first} it is right. Which line should write here, and does any "
+            f"thread reach it?"
         )
     if not why and notes:
-        why = "Does any thread come to that line? What has to hold for it?"
+        why = (
+            "Does any thread reach that line? What has to be true for a thread to get "
+            "there?"
+        )
     message = f"Nothing is written to {name}."
     return Verdict(trial.name, "unwritten", message, why, notes, when=trial.when)
 
@@ -110,20 +113,20 @@ def where_stores_went(
         notes += guards.lines(kernel, ends)
     if ends and trace.partial:
         return (
-            "Some threads end before the barrier. Has each of them nothing to write? "
-            "Put into a branch what they must not do, and let all of them come to the "
-            "stores.",
+            "Some threads end before the barrier. Do any of them still have something "
+            "to write? Put what they must not do into a branch, and let all of them "
+            "reach the stores.",
             notes,
         )
     if times.max() > 1:
         return (
-            f"Other elements are written by up to {times.max():,} threads each. "
-            f"Which index do two of these threads compute? ({launched}.)",
+            f"Other elements are written by up to {times.max():,} threads each. Which "
+            f"index do two such threads compute? ({launched}.)",
             notes,
         )
     return (
-        "Which thread should write it? Does its index say so, and does the guard let "
-        f"it? {launched}.",
+        f"Which thread should write it? Does its index lead there, and does the guard "
+        f"let it through? {launched}.",
         notes,
     )
 
@@ -166,6 +169,6 @@ def wrong_value(
             block=hazards.unravel(int(trace.block[row]), trial.grid),
         )
     if not done.launch.written[name][wrong.index]:
-        more = " No thread has stored to it: it is what it was at the start."
+        more = " No thread has stored to it: it still has its initial value."
         return verdict.but(why=f"{verdict.why}{more}".strip())
     return verdict

@@ -56,17 +56,17 @@ def not_a_kernel(thing: Any, name: str) -> Verdict:
     """The verdict on what should be a kernel and is something else."""
     if isinstance(thing, FunctionType):
         message = f"{name} is a plain Python function, not a kernel."
-        why = "`@cuda.jit` in the line above `def` makes it one."
+        why = "`@cuda.jit` on the line above `def` makes it one."
     elif python_function(thing) is not None:
         message = f"{name} is compiled for the CPU."
         why = (
-            "`@cuda.jit` in the line above `def` compiles for the GPU; plain `@jit` "
+            "`@cuda.jit` on the line above `def` compiles for the GPU; plain `@jit` "
             "does not."
         )
     else:
         message = f"{name} is {kind_of(thing)}, not a kernel."
         why = (
-            "Did a later line give the name to something else? Run the cell that "
+            "Has a later line used the name for something else? Run the cell that "
             "defines the kernel again."
         )
     return Verdict(name, "type", message, why)

@@ -19,7 +19,7 @@ from weft.simulator import Fault
 from weft.simulator.trace.trace import Trace
 from weft.wording import several
 
-OTHER_ORDER = "Where block 0 is run first, it is right; but blocks come in any order. "
+OTHER_ORDER = "If block 0 runs first, it is right, but blocks can run in any order. "
 
 
 def run(exercise: KernelExercise) -> tuple[list[str], Trace]:
@@ -163,6 +163,6 @@ def left_early(trace: Trace) -> list[str]:
         return []
     which = hazards.lines_of([place for _, place, _ in trace.partial], trace.name)
     return [
-        f"note: not all threads of a block come to the barrier on {which}; the "
-        "others have ended, or a GPU would wait for them. It is safer where all come"
+        f"note: not every thread of a block reaches the barrier on {which}. This works "
+        f"only because the others have ended; it is safer where every thread reaches it"
     ]

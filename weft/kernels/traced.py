@@ -82,7 +82,7 @@ def silent(helpers: dict[str, Any], places: tuple[Note, ...]) -> str:
         called = any(re.search(rf"\b{name}\(", place.text) for place, _ in places)
         if called and not re.search(r"^\s*return\s+\S", source(helper), re.MULTILINE):
             return (
-                f"`{name}` gives nothing back. Unlike a kernel, a device function "
-                "returns its result."
+                f"`{name}` returns nothing. Unlike a kernel, a device function has to "
+                f"return its result."
             )
     return ""

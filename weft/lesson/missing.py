@@ -34,8 +34,8 @@ def message(name: str) -> str:
     """What to say when the exercise `name` is used before it is defined."""
     return (
         f"{name} does not exist yet. Run the cell that defines it first. If that cell "
-        "ended in an error, a SyntaxError for instance, mend it there: until the cell "
-        "runs to its end, there is nothing to check."
+        "ended in an error, a SyntaxError for instance, fix it there: until the cell "
+        "runs without an error, there is nothing to check."
     )
 
 

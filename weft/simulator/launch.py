@@ -149,9 +149,10 @@ def parameters(fn: FunctionType, args: tuple[Any, ...]) -> list[str]:
     if len(names) != len(args):
         raise Fault(
             "type",
-            f"the kernel takes {len(names)} arguments ({', '.join(names)}), and "
+            f"the kernel takes {len(names)} arguments ({', '.join(names)}), but "
             f"{len(args)} were given",
-            "Outputs are arguments too: a kernel gets its inputs first, then them.",
+            "Outputs are arguments too: a kernel gets its inputs first, then its "
+            "outputs.",
         )
     return names
 

@@ -33,8 +33,8 @@ def configuration(config: Any) -> tuple[Dim, Dim, Any, int]:
     if not isinstance(config, (tuple, list)) or not 2 <= len(config) <= 4:
         raise LaunchError(
             f"a launch needs kernel[grid, block], got kernel[{config!r}]",
-            "The first number is how many blocks, the second how many threads each "
-            "block has; a stream and dynamic shared bytes may follow.",
+            "The first value is the number of blocks, the second the number of threads "
+            "per block. A stream and the bytes of dynamic shared memory may follow.",
         )
     grid = dimensions(config[0], "grid", "blocks")
     block = dimensions(config[1], "block", "threads")
@@ -54,16 +54,16 @@ def configuration(config: Any) -> tuple[Dim, Dim, Any, int]:
     stream = config[2] if len(config) > 2 else 0
     if stream and isinstance(stream, (int, float, str, tuple, list)):
         raise LaunchError(
-            f"the third value of a launch is its stream, and {stream!r} is none",
-            "Grid and block are two values; where they have more than one dimension, "
-            "each is a pair or a triple: kernel[(x, y), (x, y)].",
+            f"the third value of a launch is its stream, and {stream!r} is not one",
+            "The grid is one value and the block another. If they have more than one "
+            "dimension, each is a pair or a triple: kernel[(x, y), (x, y)].",
         )
     shared = config[3] if len(config) > 3 else 0
     try:
         shared = operator.index(shared or 0)
     except TypeError:
         raise LaunchError(
-            f"dynamic shared memory of {shared!r} bytes; it must be a whole number"
+            f"dynamic shared memory of {shared!r} bytes; it must be an integer"
         ) from None
     if shared < 0:
         raise LaunchError(f"{shared} bytes of dynamic shared memory")
@@ -88,17 +88,17 @@ def dimensions(size: Any, name: str, unit: str) -> Dim:
         try:
             read.append(operator.index(value))
         except TypeError:
-            why = f"The {name} is a count of {unit}, a whole number."
+            why = f"The {name} is a number of {unit}, so it must be an integer."
             if isinstance(value, float):
                 why += (
-                    " `/` always gives a float. Mind which way you round: the last "
-                    "block may be only partly needed, but it is needed."
+                    " `/` always gives a float. Take care which way you round: the "
+                    "last block may be only partly needed, but it is needed."
                 )
             raise LaunchError(f"{name} of {value!r} {unit}", why) from None
         if read[-1] < 1:
             raise LaunchError(
                 f"{name} of {value!r} {unit}; there must be at least 1",
-                "A launch of nothing is an error on the GPU as well.",
+                "An empty launch is an error on a GPU too.",
             )
     x, y, z = (*read, 1, 1)[:3]
     return x, y, z

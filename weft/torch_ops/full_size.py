@@ -26,7 +26,7 @@ def run(exercise: TorchExercise, calls: Calls) -> Facts:
     when = f"{case.label}, on the GPU"
     given = tensors(case.inputs, device="cuda")
     if wrong := compared(exercise, case, called(exercise, given, when)):
-        hint = wrong.hint or "It was right on small sizes in the simulator."
+        hint = wrong.hint or "It was right in the simulator, on small sizes."
         raise Failed(verdict(exercise, "wrong-value", wrong, hint, when))
     late = called(exercise, given, when, busy=True)
     if wrong := compared(exercise, case, late):

@@ -120,7 +120,7 @@ def given_back(call: Call) -> None:
     wanted = len(call.case.expected)
     if not call.results:
         message = f"{call.name} returns nothing."
-        why = "A function gives its result back with `return`."
+        why = "A function returns its result with `return`."
         raise call.failed("wrong-value", message, why, places=[])
     odd = next((r for r in call.results if not is_tensor(r)), None)
     if odd is not None or any(r is None for r in call.results):

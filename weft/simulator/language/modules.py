@@ -41,7 +41,7 @@ class NumpyModule:
         if name in self._MAKERS:
             self._refuse(
                 f"`np.{name}` makes or takes a whole array",
-                "A kernel has no such thing: it gets its arrays as arguments, or "
+                "A kernel cannot do that: it gets its arrays as arguments, or "
                 "declares small ones with cuda.shared.array and cuda.local.array, and "
                 "works on single elements.",
             )

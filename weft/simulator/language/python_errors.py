@@ -19,14 +19,14 @@ def advice(error: Exception, text: str, functions: frozenset[str]) -> str:
     if isinstance(error, NameError):
         return _unknown(error, functions)
     if isinstance(error, IndexError) and "scalar variable" in str(error):
-        return "What stands before the brackets is a number, and has no elements."
+        return "What comes before the brackets is a number, which has no elements."
     if not isinstance(error, TypeError):
         return ""
     for name in re.findall(rf"{CUDA}(?![\w.(])", text):
         if name in DIMENSIONS:
             return f"`cuda.{name}` has three parts: `cuda.{name}.x`, `.y` and `.z`."
         if name in functions:
-            return f"`cuda.{name}` is a function: it takes round brackets."
+            return f"`cuda.{name}` is a function: call it, with round brackets."
     if "not callable" in str(error):
         return _not_callable(text)
     if shape := re.search(r"(\w+)\.shape(?!\s*[\[\w])", text):
@@ -39,8 +39,9 @@ def advice(error: Exception, text: str, functions: frozenset[str]) -> str:
         return "`cuda.grid(1)` is one number, `cuda.grid(2)` a pair."
     if "'tuple'" in str(error):
         return (
-            "One side is a tuple. `cuda.grid(2)` and `cuda.gridsize(2)` give one, "
-            "and so does a shape; with 1 in the brackets the first two give a number."
+            "One side is a tuple. `cuda.grid(2)` and `cuda.gridsize(2)` return one, "
+            "and a shape is one too. With 1 in the brackets, the first two return a "
+            "number."
         )
     return ""
 
@@ -48,8 +49,8 @@ def advice(error: Exception, text: str, functions: frozenset[str]) -> str:
 def _unknown(error: NameError, functions: frozenset[str]) -> str:
     if isinstance(error, UnboundLocalError):
         return (
-            "This thread has passed over every line that gives it a value. On a GPU "
-            "it would go on with whatever it finds there."
+            "This thread has skipped every line that gives it a value. On a GPU it "
+            "would carry on with whatever happens to be there."
         )
     if error.name in functions | {*NUMBERS, *DIMENSIONS}:
         return f"It belongs to `cuda`: `cuda.{error.name}`."
@@ -69,7 +70,7 @@ def precedence(test: ast.expr) -> str:
     """Say how Python reads `a < b & c < d`, '' where a condition has no such thing.
 
     >>> precedence(ast.parse("i < n & j < m", mode="eval").body).partition(",")[0]
-    '`&` comes before comparisons: Python works out `n & j` first'
+    '`&` binds more tightly than a comparison: Python evaluates `n & j` first'
     """
     for node in ast.walk(test):
         if not isinstance(node, ast.Compare):
@@ -82,8 +83,8 @@ def precedence(test: ast.expr) -> str:
                 if isinstance(middle.op, ast.BitOr):
                     sign, word = "|", "or"
                 return (
-                    f"`{sign}` comes before comparisons: Python works out "
-                    f"`{ast.unparse(middle)}` first, and compares with that. Two "
-                    f"conditions are joined by `{word}`."
+                    f"`{sign}` binds more tightly than a comparison: Python evaluates "
+                    f"`{ast.unparse(middle)}` first, and compares with the result. "
+                    f"Join two conditions with `{word}`."
                 )
     return ""

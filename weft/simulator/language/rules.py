@@ -26,14 +26,14 @@ _SIZES = (
 _STATEMENTS: dict[type[ast.AST], tuple[str, str]] = {
     ast.Try: (
         "a kernel cannot catch exceptions: it has no `try`",
-        "On a GPU nothing is raised. Ask beforehand, with `if`.",
+        "On a GPU nothing is raised. Test beforehand, with `if`.",
     ),
     ast.With: ("a kernel has no `with`", "There is nothing to open or to close."),
     ast.Import: ("a kernel cannot import", "Import in a cell, above the kernel."),
     ast.Global: (
-        "a kernel cannot change what is outside of it",
-        "A name outside is a constant to the kernel: Numba puts its value into the "
-        "code. Results go into an array.",
+        "a kernel cannot change what is outside it",
+        "A name from outside is a constant to the kernel: Numba puts its value into "
+        "the code. Results go into an array.",
     ),
     ast.Yield: ("a kernel has no `yield`", "Results go into an output array."),
     ast.ClassDef: ("a kernel has no classes", "Numba compiles functions."),
@@ -44,7 +44,7 @@ _STATEMENTS: dict[type[ast.AST], tuple[str, str]] = {
     ast.Delete: ("a kernel has no `del`", "Leave the name alone."),
     ast.Starred: (
         "a kernel cannot unpack with `*`",
-        "How many values that takes must be in the source: name each of them.",
+        "The source has to show how many values there are: name each of them.",
     ),
 }
 for _same, _like in (
@@ -121,7 +121,7 @@ def refuse(
         (
             n,
             f"the kernel changes `{ast.unparse(n)}`",
-            "It is outside of the kernel, and a constant to it.",
+            "It is outside the kernel, and a constant to it.",
         )
         for n in ast.walk(definition)
         if isinstance(n, ast.Attribute)

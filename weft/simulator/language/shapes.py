@@ -15,8 +15,8 @@ from weft.simulator.faults import Fault
 
 _FOLDED = {"RESUME", "LOAD_CONST", "RETURN_VALUE", "RETURN_CONST"}
 _WHY = (
-    "Numba must know it when it compiles. Give the number a name outside the kernel, "
-    "and use the name here."
+    "Numba has to know it when it compiles. Compute the number outside the kernel, "
+    "give it a name, and use the name here."
 )
 
 

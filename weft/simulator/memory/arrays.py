@@ -127,15 +127,14 @@ class Array:
             self._fault(
                 "type",
                 f"the kernel writes to {self._name}, which is a constant to it",
-                "It was made outside of the kernel. Results go into an output, which "
-                "is an argument.",
+                "It was made outside the kernel. Results go into an output, which is "
+                "an argument.",
             )
         if self._readonly:
             self._fault(
                 "input-written",
                 f"the kernel writes to {self._name}, which is an input",
-                "Whoever called the kernel still needs it. Results belong in the "
-                "output.",
+                "The caller still needs it. Results belong in the output.",
             )
         if isinstance(value, Array):
             value = value._data
@@ -156,7 +155,7 @@ class Array:
             self._fault(
                 "type",
                 f"`{self._name}` has {self._data.ndim} dimension"
-                f"{'s' * (self._data.ndim != 1)}, and {len(parts)} indices were given",
+                f"{'s' * (self._data.ndim != 1)}, but {len(parts)} indices were given",
             )
         for axis, part in enumerate(parts):
             if isinstance(part, (int, np.integer)):
@@ -171,8 +170,8 @@ class Array:
             if isinstance(part, (float, np.floating)):
                 self._fault(
                     "type",
-                    f"`{self._name}` is indexed with {float(part)!r}, which is not a "
-                    "whole number",
+                    f"`{self._name}` is indexed with {float(part)!r}, which is not an "
+                    f"integer",
                     "`/` always gives a float; `//` gives an integer.",
                 )
             size = self._data.shape[axis]
@@ -195,14 +194,16 @@ class Array:
         if part < 0:
             self._fault(
                 "negative-index",
-                f"{verb}s {self._name}[{shown}], and {room}",
-                "In Python a negative index counts from the end. CUDA C++ reads "
-                "whatever lies in front of the array, so a kernel never relies on it.",
+                f"{verb}s {self._name}[{shown}], but {room}",
+                "In Python a negative index counts from the end. In CUDA C++ it reads "
+                "whatever is in memory before the array, so do not rely on it in a "
+                "kernel.",
             )
         self._fault(
             "out-of-bounds",
             f"{verb}s {self._name}[{shown}], but {room}",
-            "On a GPU nothing stops this: it touches whatever lies behind the array.",
+            "On a GPU nothing stops this: the access hits whatever is in memory after "
+            "the array.",
         )
 
     def as_one(self, size: int) -> AbstractContextManager[Any]:
@@ -277,8 +278,8 @@ class Array:
         self._fault(
             "type",
             f"`{self._name}` is used as a whole here",
-            "A kernel computes with single elements, such as "
-            f"`{self._name}[i]`: each thread does its own.",
+            f"A kernel works on single elements, such as `{self._name}[i]`: each "
+            f"thread handles its own.",
         )
 
     __array__ = __array_ufunc__ = __array_function__ = _whole_array

@@ -48,7 +48,8 @@ class Atomic:
             self._run.fault(
                 "type",
                 "`cuda.atomic` works on an element of an array",
-                "It takes the array and the index apart: `cuda.atomic.add(out, 0, 1)` "
+                "It takes the array and the index separately: `cuda.atomic.add(out, 0, "
+                "1)` "
                 "for `out[0] += 1`.",
             )
         holds = _KINDS.get(name, "iuf")

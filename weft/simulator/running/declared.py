@@ -102,7 +102,7 @@ def sizes_of(run: Launched, shape: Any, where: str) -> tuple[int, ...]:
         run.fault(
             "type",
             f"cuda.{where}.array of shape {shape!r}",
-            "The shape is made of positive whole numbers, known when the kernel is "
+            "A shape consists of positive integers that are known when the kernel is "
             "compiled." + " Numba knows Python's, but not NumPy's." * numpys,
         )
     return sizes

@@ -36,8 +36,8 @@ def raised(where: Positions, error: Exception, thread: Thread) -> Fault:
     if isinstance(error, AttributeError) and isinstance(error.obj, Array):
         message = f"AttributeError: in a kernel an array has no `{error.name}`"
         why = (
-            "Each thread names the elements it wants, one by one. What goes over "
-            "many of them is a loop."
+            "A thread accesses elements one by one. To go over many of them, write a "
+            "loop."
         )
     return where.fault(kind, message, why, led_to(places), thread)
 

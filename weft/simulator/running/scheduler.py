@@ -324,8 +324,8 @@ class Run:
             self.fault(
                 "endless-loop",
                 f"the loop has run {thread.steps:,} times in this thread, and no "
-                f"thread {'gets any further' if stuck else 'comes to its end'}",
-                "Is there something that ends it, in every thread?",
+                f"thread {'gets any further' if stuck else 'finishes'}",
+                "Does something end it, in every thread?",
             )
         if thread.steps % TURN == 0:
             self._wait(PAUSE)
@@ -337,8 +337,8 @@ class Run:
             if self.current.steps > LONGEST_LOOP:
                 self.fault(
                     "endless-loop",
-                    f"the loops of this thread come to {self.current.steps:,} "
-                    "iterations",
+                    f"the loops of this thread add up to {self.current.steps:,} "
+                    f"iterations",
                     "That is more than the simulator waits for.",
                 )
         return items

@@ -41,7 +41,7 @@ def mixed_barriers(where: Positions, live: list[Thread]) -> Fault:
         f"the barrier on {where.line(first)}, but thread "
         f"{named(axes(other.index, where.block))} waits "
         f"at the one on {where.line(other)}",
-        "A barrier lets a block go on when all its threads have reached the same "
+        "A barrier lets a block continue once all its threads have reached the same "
         "one. Threads that took different branches never meet.",
         [*stops[0], *stops[1]],
         first,
@@ -54,8 +54,8 @@ def gone_from_the_grid(where: Positions, live: list[Thread], gone: int) -> Fault
         "barrier",
         f"{gone} of the launch's threads have returned before the grid's "
         "barrier, at which the others wait",
-        "It lets them go on when all threads of all blocks have come; those "
-        "that have nothing to do must come as well.",
+        "It lets them continue once all threads of all blocks have reached it, "
+        "including those that have nothing to do.",
         where.stop(live[0]),
         live[0],
     )
@@ -67,14 +67,14 @@ def absent_lane(where: Positions, group: list[Thread], absent: AbsentLane) -> Fa
     mask = reader.waiting.mask
     if mask >> absent.source & 1:
         why = (
-            f"the mask names lane {absent.source}, but it never came here: an `if` "
-            "led it past this line, or a `return`, to the end of the kernel."
+            f"the mask names lane {absent.source}, but it never came here: an `if` led "
+            f"it past this line, or a `return` to the end of the kernel."
         )
     else:
         why = f"the mask 0x{mask:08x} does not name lane {absent.source}."
     apart = [t for t in group if t.waiting.site != reader.waiting.site]
     if apart:
-        why += f" Some lanes have come to {where.line(apart[0])} instead."
+        why += f" Some lanes have reached {where.line(apart[0])} instead."
     return where.fault(
         "warp",
         f"lane {absent.lane} reads from lane {absent.source}, which takes no part "
@@ -133,7 +133,7 @@ def stuck_warp(where: Positions, thread: Thread, block: Block) -> Fault:
         f"{'the' if call.exchange.whole else 'a'} {call.name}"
         f"{'' if call.exchange.whole else f' with the mask 0x{call.mask:08x}'} waits "
         f"for lane{'s' * (len(missing) > 1)} {ranges([t.lane for t in missing])}, "
-        f"which never come{'s' * (len(missing) == 1)}{elsewhere}",
+        f"which never arrive{'s' * (len(missing) == 1)}{elsewhere}",
         ALL_LANES if call.exchange.whole else SAME_MASK,
         places,
         thread,
