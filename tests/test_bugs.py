@@ -142,6 +142,7 @@ def test_every_kind_of_verdict_has_a_page_that_exists() -> None:
     without = {"pass", "begin", "suspect", "stale", "wrong-value", "exception", "shape"}
     without |= {"arguments", "answer", "atomics", "flops", "library"}
     without |= {"traffic", "clock", "no-compiler", "ended"}
+    without |= {"program", "interpreter", "tuning", "reloads", "no-triton"}
     silent = {name for name, k in KINDS.items() if not k.page and not k.heading}
     assert silent == without
 

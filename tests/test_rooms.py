@@ -129,7 +129,7 @@ def test_a_mistyped_limit_is_an_error() -> None:
 
 
 def test_every_limit_belongs_to_a_room() -> None:
-    rooms = ("kernels", "functions", "streams", "c")
+    rooms = ("kernels", "functions", "streams", "c", "triton_programs")
     known = {importlib.import_module(f"weft.{r}.room").ROOM.what for r in rooms}
     assert {limit.room for limit in LIMITS.values()} - {TORCH} <= known
 

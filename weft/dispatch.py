@@ -9,7 +9,7 @@ from weft.checking.verdict import Verdict
 
 # The packages that check something, in the order in which they are asked. The last
 # one takes all that nobody else wants.
-ROOMS = ("weft.kernels", "weft.functions")
+ROOMS = ("weft.triton_programs", "weft.kernels", "weft.functions")
 
 
 def check(
