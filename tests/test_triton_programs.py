@@ -718,7 +718,7 @@ def test_a_race_is_found_whatever_the_order() -> None:
         (lambda n: ((cdiv(n, 64),), {"BLOCK": 64}), "pass", ""),
         (lambda n: (lambda meta: (cdiv(n, meta["BLOCK"]),), {"BLOCK": 32}), "pass", ""),
         (lambda n: ((n // 64,), {"BLOCK": 64}), "launch", "never written"),
-        (lambda n: ((n,), {"BLOCK": 64}), "launch", "97 programs run, and 2"),
+        (lambda n: ((n,), {"BLOCK": 64}), "launch", "The grid has 97 programs; 2"),
         (lambda n: ((n / 64,), {"BLOCK": 64}), "launch", "positive integers"),
         (lambda n: ((n, n), {"BLOCK": 64}), "launch", "9,409 programs"),
         (lambda n: ((cdiv(n, 64),), {"SIZE": 64}), "arguments", "SIZE is passed"),

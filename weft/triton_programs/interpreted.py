@@ -142,6 +142,7 @@ def interpreting(session: Session, ambiguous: Callable[[], Any]) -> Iterator[Any
             if isinstance(member, jit.JITFunction):  # x.sum() as well as tl.sum(x)
                 scope.set_attr(tl.tensor, name, method(call, member))
         scope.set_attr(tl.tensor, "__bool__", truth)
+        scope.set_attr(tl.tensor, "__index__", whole)  # Triton 3.6 needs NumPy < 2.4
         with triton.knobs.runtime.scope(), np.errstate(all="ignore"):
             triton.knobs.runtime.interpret = True
             yield builder
@@ -149,6 +150,10 @@ def interpreting(session: Session, ambiguous: Callable[[], Any]) -> Iterator[Any
         scope.restore()
         for name in [n for n in vars(builder) if n.startswith("create_")]:
             delattr(builder, name)
+
+
+def whole(tensor: Any) -> int:
+    return int(tensor.handle.data.item())
 
 
 def method(call: Callable[..., Any], function: Any) -> Callable[..., Any]:

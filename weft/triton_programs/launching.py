@@ -69,11 +69,16 @@ def launches(
 
 
 def tensors(case: KernelCase, arena: Arena) -> list[Any]:
-    """The case's values in their order, arrays as tensors that share the arena."""
+    """The case's values in their order, arrays as tensors that share the arena.
+
+    Raises ValueError for an input that is a tensor already.
+    """
     import torch
 
     regions = iter(arena.regions)
     values = (*case.inputs, *case.outputs)
+    if any(isinstance(v, torch.Tensor) for v in values):
+        raise ValueError("inputs= gives a tensor; it has to give NumPy arrays")
     return [
         torch.from_numpy(next(regions).data) if isinstance(v, np.ndarray) else v
         for v in values

@@ -13,7 +13,7 @@ from weft.simulator.trace.trace import READ
 from weft.triton_programs import hazards, launching
 from weft.triton_programs.memory import Region
 from weft.triton_programs.run import Done, run
-from weft.wording import capital, several
+from weft.wording import several
 
 
 def judge(done: Done, backwards: bool) -> None:
@@ -41,10 +41,10 @@ def judge(done: Done, backwards: bool) -> None:
 def unwritten(done: Done, region: Region, marks: Any) -> Verdict:
     """Word an output that is not whole, and say which programs store to it."""
     launch, trace = done.launch, done.trace
-    name, count = launch.name, several(launch.programs, "program")
+    name, count = launch.name, f"The grid has {several(launch.programs, 'program')}"
     message = left_out(region.name, marks)
     if launch.exercise.checks_launch:
-        why = f"The grid is {launch.grid}, so {count} run. How many elements has each?"
+        why = f"{count}. How many elements does each of them write?"
         places = returns(launch.exercise.source)
         return Verdict(name, "launch", message, why, places, when=launch.when)
     stores = (trace.operation != READ) & (trace.cell >= region.first)
@@ -68,14 +68,14 @@ def unwritten(done: Done, region: Region, marks: Any) -> Verdict:
     if times > 1:
         why = (
             f"Other elements are stored by up to {times:,} programs each. "
-            f"{capital(count)} run: which offsets do two of them compute?"
+            f"{count}: which offsets do two of them compute?"
         )
     elif programs < launch.programs:
-        why = f"{capital(count)} run, and {programs:,} of them store to {region.name}."
+        why = f"{count}, and {programs:,} of them store to {region.name}."
     else:
         why = (
-            f"{capital(count)} run. Which of them should store it? Do its offsets say "
-            "so, and does the mask let it?"
+            f"{count}. Which program should store it? Do its offsets say so, and does "
+            "the mask let it?"
         )
     return Verdict(name, "unwritten", message, why, notes, when=launch.when)
 

@@ -128,6 +128,16 @@ def ambiguous(launch: Launch, places: tuple[Place, ...]) -> Verdict:
     )
 
 
+def gluon(name: str) -> Verdict:
+    return Verdict(
+        name,
+        "interpreter",
+        f"{name} is written in Gluon.",
+        "Gluon names layouts, shared memory and barriers, which Triton's interpreter "
+        "does not have. Such a program runs on a GPU alone.",
+    )
+
+
 def not_a_program(name: str, thing: Any, missing: str) -> Verdict:
     """The verdict on what should be a Triton program and is something else."""
     if missing:

@@ -10,7 +10,7 @@ from weft.checking.verdict import Failed
 from weft.triton_programs import missing
 from weft.triton_programs.exercise import ProgramExercise
 from weft.triton_programs.programs import is_program
-from weft.triton_programs.refusals import not_a_program
+from weft.triton_programs.refusals import gluon, not_a_program
 
 
 class TritonPrograms:
@@ -28,6 +28,8 @@ class TritonPrograms:
         """Interpret, compile, run on the GPU, count the cost."""
         if not is_program(exercise.kernel):
             raise Failed(not_a_program(exercise.name, exercise.kernel, missing()))
+        if "gluon" in type(exercise.kernel).__module__:
+            raise Failed(gluon(exercise.name))
         from weft.triton_programs import compiled, cost, full_size, stages
 
         facts, done = stages.interpret(exercise)

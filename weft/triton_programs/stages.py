@@ -26,12 +26,11 @@ def interpret(exercise: ProgramExercise) -> tuple[list[str], Done]:
         if 0 < k < MOST_CONFIGS:
             look_at(launch, False)
     unseen = exercise.unseen_case(seed(exercise.source))
-    if unseen is not None:
-        elements += run_unseen(exercise, unseen)
+    extra = 0 if unseen is None else run_unseen(exercise, unseen)
     tuned_again(exercise, done)
     fact = (
         f"right in Triton's interpreter: {several(len(exercise.sizes), 'size')}"
-        f"{' and one not listed' * (unseen is not None)}, {elements:,} results, "
+        f"{' and one not listed' * (extra > 0)}, {elements + extra:,} results, "
         "every address in bounds, no race"
     )
     tried = min(len(exercise.program.configs), MOST_CONFIGS)
@@ -50,7 +49,16 @@ def run_case(
 
 
 def run_unseen(exercise: ProgramExercise, case: KernelCase) -> int:
-    """Run the case that is not listed, the last program first; count its results."""
+    """Run the case that is not listed, the last program first; count its results.
+
+    0 where the exercise's own launch cannot be made in this size.
+    """
+    try:
+        next(launches(exercise, case))
+    except Failed:
+        raise
+    except Exception:
+        return 0
     try:
         done = run_case(exercise, case, backwards=True)
     except Failed as failed:
@@ -90,7 +98,7 @@ def idle(done: Done) -> None:
     busy = np.unique(trace.program[trace.operation != READ]).size
     if busy == launch.programs:
         return
-    message = f"{launch.programs:,} programs run, and {busy:,} of them store anything."
+    message = f"The grid has {launch.programs:,} programs; {busy:,} store anything."
     why = "Their masks keep the others from doing harm, but they cost time all the same"
     places = returns(launch.exercise.source)
     raise Failed(

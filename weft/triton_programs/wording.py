@@ -106,8 +106,8 @@ def early(launch: Launch, trace: Trace, row: int) -> Verdict:
     return Verdict(
         launch.name,
         "uninitialised",
-        f"{capital(trace.who(row))} reads `{trace.element(row)}`, and nothing has been "
-        "stored there.",
+        f"{capital(trace.who(row))} {_VERBS[int(trace.operation[row])]} "
+        f"`{trace.element(row)}`, and nothing has been stored there.",
         "This array is an output: it holds anything until the program stores to it.",
         called(trace.calls[int(trace.call[row])].places),
         when=launch.when,
