@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -22,6 +23,14 @@ from triton.runtime.interpreter import InterpretedFunction
 from triton.tools.tensor_descriptor import TensorDescriptor
 
 cdiv = triton.cdiv
+
+
+@pytest.fixture(autouse=True, scope="module")
+def fresh_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Compile anew, whatever earlier runs have left in Triton's cache."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("TRITON_CACHE_DIR", str(tmp_path_factory.mktemp("triton")))
+        yield
 
 
 def normal(rng: Any, *shape: int, dtype: Any = np.float32) -> Any:
@@ -100,6 +109,18 @@ def add_in_a_loop(x, y, out, n, BLOCK: tl.constexpr):
     for part in range(tl.program_id(0), tl.cdiv(n, BLOCK), tl.num_programs(0)):
         i, mask = offsets_of(part, n, BLOCK)
         tl.store(out + i, tl.load(x + i, mask) + tl.load(y + i, mask), mask)
+
+
+@triton.jit
+def add_in_chunks(x, y, out, n, BLOCK: tl.constexpr):
+    """Each program has some blocks of its own."""
+    own = tl.cdiv(tl.cdiv(n, BLOCK), tl.num_programs(0))
+    first = tl.program_id(0) * own * BLOCK
+    end = min(first + own * BLOCK, n)
+    for start in tl.range(first, end, BLOCK):
+        i = start + tl.arange(0, BLOCK)
+        total = tl.load(x + i, mask=i < end) + tl.load(y + i, mask=i < end)
+        tl.store(out + i, total, mask=i < end)
 
 
 @triton.autotune(
@@ -208,6 +229,7 @@ LOCK = {
     [
         (add, ADD),
         (add_in_a_loop, ADD | {"launch": lambda n: ((2,), {"BLOCK": 64})}),
+        (add_in_chunks, ADD | {"launch": lambda n: ((2,), {"BLOCK": 32})}),
         (add_tuned, ADD | TUNED),
         (add_even, ADD),
         (softmax, SOFTMAX),

@@ -118,6 +118,7 @@ def interpreting(session: Session, ambiguous: Callable[[], Any]) -> Iterator[Any
     ambiguous: called where the learner's code takes a block for a truth value.
     """
     import triton
+    import triton.compiler.code_generator  # keeps the language as it finds it
     import triton.language as tl
     from triton.runtime import interpreter, jit
 
