@@ -4,9 +4,7 @@ The interpreter runs Python, so it is more lenient than the compiler: about type
 change in a loop, small blocks of `tl.dot`, and functions that are not Triton's.
 """
 
-import inspect
 import linecache
-import os
 import re
 import warnings
 from typing import Any
@@ -85,10 +83,10 @@ def refused(launch: Launch, error: Any) -> Verdict:
     places = []
     if 0 < number <= len(lines):
         text = lines[number - 1].strip()
-        file = inspect.getsourcefile(function) or ""
+        file = function.__code__.co_filename
         at = beginning(file, lines[0]) + number - 1
         name = lines[0].partition("(")[0].removeprefix("def ").strip()
-        places = [(Place(name, at, text, file=os.path.basename(file)), "")]
+        places = [(Place(name, at, text, file=file), "")]
     said = str(error.error_message or error.__cause__ or "").strip()
     said = re.sub(r"""^\w+\((["'])(.*)\1\)$""", r"\2", said, flags=re.DOTALL)
     return Verdict(
