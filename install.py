@@ -48,7 +48,7 @@ class Build(NamedTuple):
     numba: str
     pins: tuple[str, ...]  # packages whose version depends on the CUDA version
     gigabytes: float  # free disk space that the whole environment asks for
-    compilers: tuple[str, ...] = ()  # for authors, where numba-cuda brings none
+    compilers: tuple[str, ...] = ()  # for authors: CUDA builds bring their own
 
 
 BUILDS = {
@@ -57,7 +57,7 @@ BUILDS = {
         "numba-cuda",
         ("cuda-bindings==13.5.0",),
         2.5,
-        ("nvidia-cuda-nvrtc==13.5.37", "nvidia-nvvm==13.5.37"),
+        ("nvidia-cuda-nvrtc==13.5.37", "nvidia-nvvm==13.5.37", "triton==3.7.1"),
     ),
     "cu126": Build("cu12", "numba-cuda[cu12]", ("cuda-bindings==12.9.10",), 8),
     "cu129": Build("cu12", "numba-cuda[cu12]", ("cuda-bindings==12.9.10",), 8),

@@ -23,6 +23,7 @@ from packaging.specifiers import SpecifierSet
 
 import install
 import lab
+from weft import triton_programs
 
 ROOT = Path(__file__).parents[1]
 CPU_WHEEL = {"version": "2.13.0+cpu", "requires_dist": ["filelock", "sympy>=1.13.3"]}
@@ -190,7 +191,8 @@ def test_without_a_gpu_nothing_of_cuda_is_installed(machine, course):
 def test_authors_get_the_compilers_without_a_gpu(machine, course):
     assert install.install(course, dev=True)
     compilers = {word.partition("==")[0] for word in machine.log[2] if "==" in word}
-    assert {"nvidia-cuda-nvrtc", "nvidia-nvvm"} <= compilers
+    assert {"nvidia-cuda-nvrtc", "nvidia-nvvm", "triton"} <= compilers
+    assert f"triton=={triton_programs.VERSION}" in machine.log[2]
 
 
 def test_pips_own_index_serves_where_pytorchs_is_out_of_reach(machine, course):

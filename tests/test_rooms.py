@@ -132,7 +132,7 @@ def test_a_mistyped_limit_is_an_error() -> None:
 
 
 def test_every_limit_belongs_to_a_room() -> None:
-    rooms = ("kernels", "functions", "streams", "c", "torch_ops")
+    rooms = ("kernels", "functions", "streams", "c", "torch_ops", "triton_programs")
     known = {importlib.import_module(f"weft.{r}.room").ROOM.what for r in rooms}
     assert {limit.room for limit in LIMITS.values()} <= known
 

@@ -9,7 +9,7 @@ from weft.checking.verdict import Verdict
 
 # The packages that check something, in the order in which they are asked. The last
 # one takes all that nobody else wants.
-ROOMS = ("weft.kernels", "weft.torch_ops", "weft.functions")
+ROOMS = ("weft.triton_programs", "weft.kernels", "weft.torch_ops", "weft.functions")
 
 
 def check(

@@ -95,6 +95,12 @@ KINDS = {
     "flops": Kind("right, but with too much arithmetic"),
     "atomics": Kind("right, but too many atomics in global memory"),
     "constants": Kind("right, but only for these sizes", "constants"),
+    # Triton programs
+    "program": Kind("Triton would reject it"),
+    "interpreter": Kind("not for Triton's interpreter"),
+    "tuning": Kind("right, but only once"),
+    "reloads": Kind("right, but the same bytes move again"),
+    "no-triton": Kind("Triton is missing"),
     # Host code
     "order": Kind("two streams with no order between them", "order"),
     "reuse": Kind("a buffer reused too early", "order"),

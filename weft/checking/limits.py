@@ -10,6 +10,7 @@ from difflib import get_close_matches
 from typing import Any
 
 KERNEL, HOST, TORCH = "a kernel", "host code", "an operator of PyTorch"
+TRITON = "a Triton program"
 
 
 @dataclass(frozen=True)
@@ -39,6 +40,8 @@ LIMITS = {
     "traffic": Limit(HOST, "most bytes over the bus, as a multiple of the least"),
     "block": Limit(HOST, "fewest threads per block"),
     "overlap": Limit(HOST, "how many times as fast as without overlap, in the model"),
+    "loaded": Limit(TRITON, "most bytes loaded, as a multiple of the inputs'"),
+    "stored": Limit(TRITON, "most bytes stored, as a multiple of the outputs'"),
     "graph_breaks": Limit(TORCH, "most graph breaks under torch.compile"),
 }
 

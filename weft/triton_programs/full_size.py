@@ -1,0 +1,135 @@
+"""Stage 3: the program on the GPU, at full size.
+
+Around each array lies a zone that nothing may touch: an access that a small size did
+not show is found there. A launch can still hang or break the CUDA context.
+"""
+
+import time
+from typing import Any
+
+import numpy as np
+
+from weft.checking.compare import difference
+from weft.checking.verdict import Failed, Verdict
+from weft.kernels.full_size import LONGEST, RESTART, relative_error
+from weft.triton_programs.compiled import compilable
+from weft.triton_programs.exercise import ProgramExercise
+from weft.triton_programs.launching import chosen, parameters, positional
+from weft.triton_programs.memory import span_of
+from weft.triton_programs.programs import OPTIONS, Meta
+
+DEVICE = "cuda"
+ZONE = 1 << 20  # bytes before and after each array
+MARK = 0xA5
+
+
+class Guarded:
+    """An array on the GPU between two zones that nothing may write to."""
+
+    def __init__(self, data: np.ndarray[Any, Any]) -> None:
+        import torch
+
+        span = span_of(data)
+        self._bytes = torch.full(
+            (2 * ZONE + span,), MARK, dtype=torch.uint8, device=DEVICE
+        )
+        host = torch.from_numpy(data)
+        strides = [s // data.itemsize for s in data.strides]
+        inner = self._bytes[ZONE : ZONE + span].view(host.dtype)
+        self.tensor = torch.as_strided(inner, data.shape, strides)
+        self.tensor.copy_(host)
+
+    @property
+    def intact(self) -> bool:
+        zones = self._bytes[:ZONE], self._bytes[-ZONE:]
+        return all(bool((zone == MARK).all()) for zone in zones)
+
+
+def full_size(exercise: ProgramExercise) -> list[str]:
+    """Launch on the GPU and compare. Gives facts; raises `Failed`."""
+    import torch
+
+    if compilable(exercise.kernel) is None:
+        return ["not run on the GPU: TRITON_INTERPRET was set"]
+    if not torch.cuda.is_available():
+        return ["not run on the GPU: this build of PyTorch has no CUDA"]
+    case = exercise.case(exercise.full)
+    when = f"{case.label}, on the GPU"
+    values = (*case.inputs, *exercise.fresh(case))
+    held = [Guarded(v) if isinstance(v, np.ndarray) else v for v in values]
+    given = [h.tensor if isinstance(h, Guarded) else h for h in held]
+    grid, meta = chosen(exercise, case)
+    arguments = positional(exercise, case, given)
+    config = exercise.program.configs[0]
+    parameters(exercise, case, arguments, {**meta, **config})  # refuses what cannot fit
+    try:
+        start(exercise.kernel, grid, arguments, meta)
+        wait(exercise, when)
+        results = [h.tensor.cpu().numpy() for h in held[len(case.inputs) :]]
+    except Failed:
+        raise
+    except Exception as error:
+        raise Failed(explained(exercise, when, error)) from None
+    names = exercise.array_names(len(case.inputs), len(case.outputs))
+    for name, array in zip(names, held, strict=True):
+        if isinstance(array, Guarded) and not array.intact:
+            message = f"Bytes before or after {name} have been written to."
+            why = "It stayed in bounds on small sizes. What is different here?"
+            raise Failed(
+                Verdict(exercise.name, "out-of-bounds", message, why, when=when)
+            )
+    worst = 0.0
+    for got, wanted in zip(results, case.expected, strict=True):
+        if wrong := difference(got, wanted, exercise.tolerance):
+            message = wrong.sentence("the output")
+            why = wrong.hint or "It was right on small sizes in the interpreter."
+            raise Failed(Verdict(exercise.name, "wrong-value", message, why, when=when))
+        worst = max(worst, relative_error(got, wanted))
+    return [
+        f"right on the GPU: {case.label}, relative error {worst:.1e}",
+        *tuned(exercise.kernel),
+    ]
+
+
+def start(program: Any, grid: Any, arguments: tuple[Any, ...], meta: Meta) -> None:
+    program[grid](*arguments, **meta)
+
+
+def tuned(program: Any) -> list[str]:
+    """Which configuration autotuning has chosen."""
+    best = getattr(program, "best_config", None)
+    if best is None:
+        return []
+    chosen = {**best.kwargs, **{k: v for k, v in vars(best).items() if k in OPTIONS}}
+    said = ", ".join(f"{k}={v}" for k, v in chosen.items() if v is not None)
+    return [f"autotuning chose {said}"]
+
+
+def wait(exercise: ProgramExercise, when: str) -> None:
+    """Wait for the launch, but not for ever. Raises `Failed`, or what CUDA says."""
+    import torch
+
+    cuda: Any = torch.cuda
+    done = cuda.Event()
+    done.record()
+    until = time.monotonic() + LONGEST
+    while not done.query():
+        if time.monotonic() > until:
+            message = f"The program is still running after {LONGEST:.0f} seconds."
+            why = f"It ended in the interpreter, on small sizes. {RESTART}"
+            raise Failed(Verdict(exercise.name, "hang", message, why, when=when))
+        time.sleep(0.001)
+    cuda.synchronize()
+
+
+def explained(exercise: ProgramExercise, when: str, error: Exception) -> Verdict:
+    """Word what Triton or CUDA raised."""
+    text = (str(error).strip().splitlines() or [""])[0]
+    if "OutOfResources" in type(error).__name__:
+        why = "Smaller blocks, or fewer stages, need less of it."
+        return Verdict(exercise.name, "launch", f"{text}.", why, when=when)
+    if "CUDA error" in text or "CUDA_ERROR" in text:
+        message = f"The launch ended with an error: {text}."
+        return Verdict(exercise.name, "context", message, RESTART, when=when)
+    message = f"{type(error).__name__}: {text}"
+    return Verdict(exercise.name, "exception", message, when=when)

@@ -1,0 +1,203 @@
+"""Running a program in Triton's interpreter, whatever it was decorated for.
+
+`TRITON_INTERPRET=1` decides once, at import, whether `@triton.jit` makes a function for
+the interpreter or one for the compiler. A check needs both. So while a check runs, the
+program's Python function is given to the interpreter, and so is every other Triton
+function that it calls; afterwards Triton is as it was.
+"""
+
+import contextlib
+import functools
+import inspect
+import linecache
+import sys
+import textwrap
+from collections.abc import Callable, Iterator, Mapping
+from types import CodeType, FrameType, FunctionType, SimpleNamespace
+from typing import Any
+
+import numpy as np
+
+from weft.checking.step_limit import counted
+from weft.places import Place, led_to, place
+
+MOST_LINES = 3_000  # of the learner's, that one program may run; about 3 s
+
+Dim = tuple[int, int, int]
+
+
+class Session:
+    """The learner's functions, rewritten for the interpreter as they are called.
+
+    Each works on a copy of its globals: the interpreter adds names of its own to them.
+    """
+
+    def __init__(self) -> None:
+        self._functions: dict[FunctionType, Any] = {}
+        self._scopes: dict[int, dict[str, Any]] = {}
+        self._own: set[int] = set()
+        self._lines: dict[CodeType, dict[int, str]] = {}
+        self._places: dict[tuple[Any, ...], tuple[Place, ...]] = {}
+
+    def rewritten(self, function: FunctionType) -> Any:
+        """The function as the interpreter runs it."""
+        from triton.runtime.interpreter import FunctionRewriter
+
+        if function not in self._functions:
+            scope = self._scope(function)
+            copy = FunctionType(
+                function.__code__,
+                scope,
+                function.__name__,
+                function.__defaults__,
+                function.__closure__,
+            )
+            functools.update_wrapper(copy, function)
+            vars(copy).pop("__wrapped__")  # it is this copy that is meant
+            self._functions[function] = FunctionRewriter(copy).rewrite_ast()
+        return self._functions[function]
+
+    def _scope(self, function: FunctionType) -> dict[str, Any]:
+        """A copy of a function's globals, with what it has from functions around it."""
+        key = id(function.__globals__)
+        if key not in self._scopes:
+            self._scopes[key] = dict(function.__globals__)
+            if not str(function.__module__).startswith("triton."):
+                self._own.add(id(self._scopes[key]))
+        scope = self._scopes[key]
+        for name, cell in zip(
+            function.__code__.co_freevars, function.__closure__ or (), strict=True
+        ):
+            with contextlib.suppress(ValueError):  # it has no value yet
+                scope[name] = cell.cell_contents
+        return scope
+
+    def is_learners(self, frame: FrameType) -> bool:
+        return id(frame.f_globals) in self._own
+
+    def here(self) -> tuple[Place, ...]:
+        """The learner's line that is running, and the lines that called it."""
+        frame: FrameType | None = sys._getframe(1)
+        frames = []
+        while frame is not None:
+            if self.is_learners(frame):
+                frames.append((frame.f_code, frame.f_lasti))
+            frame = frame.f_back
+        return self._placed(tuple(frames))
+
+    def raised(self, error: BaseException) -> tuple[Place, ...]:
+        """The learner's line that raised an error, and the lines that called it."""
+        frames = []
+        trace = error.__traceback__
+        while trace is not None:
+            if self.is_learners(trace.tb_frame):
+                frames.append((trace.tb_frame.f_code, trace.tb_lasti))
+            trace = trace.tb_next
+        return self._placed(tuple(frames[::-1]))
+
+    def _placed(self, frames: tuple[tuple[CodeType, int], ...]) -> tuple[Place, ...]:
+        if frames not in self._places:
+            found = [place(code, at, self._text(code)) for code, at in frames]
+            self._places[frames] = tuple(led_to(found))
+        return self._places[frames]
+
+    def _text(self, code: CodeType) -> dict[int, str]:
+        """The lines of a function's file by number, dedented as the function is."""
+        if code not in self._lines:
+            lines = linecache.getlines(code.co_filename)
+            first = lines[code.co_firstlineno - 1 :][:1]
+            indent = len("".join(first)) - len(textwrap.dedent("".join(first)))
+            self._lines[code] = {k + 1: text[indent:] for k, text in enumerate(lines)}
+        return self._lines[code]
+
+
+@contextlib.contextmanager
+def interpreting(session: Session, ambiguous: Callable[[], Any]) -> Iterator[Any]:
+    """Have Triton's language interpreted; yields the interpreter's builder.
+
+    ambiguous: called where the learner's code takes a block for a truth value.
+    """
+    import triton
+    import triton.compiler.code_generator  # keeps the language as it finds it
+    import triton.language as tl
+    from triton.runtime import interpreter, jit
+
+    def call(function: Any, *args: Any, **kwargs: Any) -> Any:
+        """Call a Triton function from another."""
+        kwargs.pop("_semantic", None)
+        return session.rewritten(function.fn)(*args, **kwargs)
+
+    def truth(tensor: Any) -> bool:
+        data = tensor.handle.data
+        if data.size > 1 and session.is_learners(sys._getframe(1)):
+            ambiguous()
+        return bool(data.all()) if data.size == 1 else True
+
+    languages = SimpleNamespace(__globals__={"tl": tl, "core": tl.core})
+    scope = interpreter._patch_lang(languages)
+    builder = interpreter.interpreter_builder
+    try:
+        for kind in (jit.JITFunction, interpreter.InterpretedFunction):
+            scope.set_attr(kind, "__call__", call)
+        for name, member in list(vars(tl.tensor).items()):
+            if isinstance(member, jit.JITFunction):  # x.sum() as well as tl.sum(x)
+                scope.set_attr(tl.tensor, name, method(call, member))
+        scope.set_attr(tl.tensor, "__bool__", truth)
+        scope.set_attr(tl.tensor, "__index__", whole)  # Triton 3.6 needs NumPy < 2.4
+        with triton.knobs.runtime.scope(), np.errstate(all="ignore"):
+            triton.knobs.runtime.interpret = True
+            yield builder
+    finally:
+        scope.restore()
+        for name in [n for n in vars(builder) if n.startswith("create_")]:
+            delattr(builder, name)
+
+
+def whole(tensor: Any) -> int:
+    return int(tensor.handle.data.item())
+
+
+def method(call: Callable[..., Any], function: Any) -> Callable[..., Any]:
+    return lambda *args, **kwargs: call(function, *args, **kwargs)
+
+
+def run(
+    session: Session,
+    function: FunctionType,
+    arguments: Mapping[str, Any],
+    constants: set[str],
+    grid: Dim,
+    backwards: bool,
+) -> None:
+    """Run every program of a grid, one after the other, within `interpreting`.
+
+    arguments: what each parameter gets. Raises `Endless` for a program that does not
+    come to its end, and whatever the program raises.
+    """
+    from triton.runtime import interpreter
+
+    rewritten = session.rewritten(function)
+    given = tuple(
+        arguments[name] if name in constants else interpreter._implicit_cvt(value)
+        for name, value in arguments.items()
+    )
+    builder = interpreter.interpreter_builder
+    builder.set_grid_dim(*grid)
+    programs = [
+        (x, y, z)
+        for z in range(grid[2])
+        for y in range(grid[1])
+        for x in range(grid[0])
+    ]
+    for index in programs[::-1] if backwards else programs:
+        builder.set_grid_idx(*index)
+        counted(rewritten, given, MOST_LINES)
+
+
+def bound(
+    function: FunctionType, positional: tuple[Any, ...], named: Mapping[str, Any]
+) -> dict[str, Any]:
+    """What each parameter gets. Raises TypeError where they do not fit."""
+    binding = inspect.signature(function).bind(*positional, **named)
+    binding.apply_defaults()
+    return dict(binding.arguments)

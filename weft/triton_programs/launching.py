@@ -1,0 +1,218 @@
+"""One launch of a program: its data, its grid, and what each parameter gets."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from weft.checking.cases import as_tuple
+from weft.checking.source import begin, has_stub, line_with, raised_at, returns
+from weft.checking.step_limit import Endless, endless, limited
+from weft.checking.verdict import Failed, Verdict
+from weft.kernels.exercise import KernelCase
+from weft.triton_programs.exercise import ProgramExercise
+from weft.triton_programs.interpreted import Dim, bound
+from weft.triton_programs.memory import Arena
+from weft.triton_programs.programs import OPTIONS, Meta
+
+MOST_PROGRAMS = 4096  # that a check interprets
+
+
+@dataclass(frozen=True)
+class Launch:
+    """A case, and how the program is launched on it.
+
+    arguments: what each parameter gets, in order. options: num_warps and such.
+    tuned: the constants of the configuration, for a verdict; "" without one.
+    """
+
+    exercise: ProgramExercise
+    case: KernelCase
+    arena: Arena
+    arguments: dict[str, Any]
+    grid: Dim
+    options: Meta
+    tuned: str = ""
+
+    @property
+    def name(self) -> str:
+        return self.exercise.name
+
+    @property
+    def when(self) -> str:
+        return ", ".join(filter(None, (self.case.label, self.tuned)))
+
+    @property
+    def programs(self) -> int:
+        return int(np.prod(self.grid))
+
+
+def launches(
+    exercise: ProgramExercise, case: KernelCase, every: bool = False
+) -> Iterator[Launch]:
+    """Lay out memory and launch on a case: with the first configuration, or `every`.
+
+    Raises `Failed` where the program's parameters or the learner's grid do not fit.
+    """
+    grid, meta = chosen(exercise, case)
+    configs = exercise.program.configs
+    for config in configs if every else configs[:1]:
+        arena = Arena(case.inputs, exercise.fresh(case), exercise.out is None)
+        given = positional(exercise, case, tensors(case, arena))
+        arguments, options = parameters(exercise, case, given, {**meta, **config})
+        constants = {k: v for k, v in config.items() if k not in OPTIONS}
+        tuned = ", ".join(f"{k}={v}" for k, v in constants.items())
+        size = dimensions(exercise, case, grid, {**arguments, **options})
+        name_arrays(exercise, case, arena, arguments)
+        yield Launch(exercise, case, arena, arguments, size, options, tuned)
+
+
+def tensors(case: KernelCase, arena: Arena) -> list[Any]:
+    """The case's values in their order, arrays as tensors that share the arena.
+
+    Raises ValueError for an input that is a tensor already.
+    """
+    import torch
+
+    regions = iter(arena.regions)
+    values = (*case.inputs, *case.outputs)
+    if any(isinstance(v, torch.Tensor) for v in values):
+        raise ValueError("inputs= gives a tensor; it has to give NumPy arrays")
+    return [
+        torch.from_numpy(next(regions).data) if isinstance(v, np.ndarray) else v
+        for v in values
+    ]
+
+
+def positional(
+    exercise: ProgramExercise, case: KernelCase, values: list[Any]
+) -> tuple[Any, ...]:
+    """What the program is called with, but for its constants."""
+    if exercise.arguments is not None:
+        return as_tuple(exercise.arguments(*values))
+    return (*values, *case.size)
+
+
+def parameters(
+    exercise: ProgramExercise, case: KernelCase, given: tuple[Any, ...], meta: Meta
+) -> tuple[dict[str, Any], Meta]:
+    """What each parameter gets, and the options of the launch. Raises `Failed`."""
+    program = exercise.program
+    options = {
+        key: value
+        for key, value in meta.items()
+        if key in OPTIONS and key not in program.parameters
+    }
+    constants = {key: value for key, value in meta.items() if key not in options}
+    named = dict(zip(program.parameters, given, strict=False)) | constants
+    for key, compute in (program.heuristics or {}).items():
+        constants[key] = compute(named)
+    try:
+        return bound(program.function, given, constants), options
+    except TypeError:
+        raise Failed(misfit(exercise, case, len(given), constants)) from None
+
+
+def misfit(
+    exercise: ProgramExercise, case: KernelCase, given: int, constants: Meta
+) -> Verdict:
+    """The verdict on parameters that do not fit the call."""
+    program = exercise.program
+    inputs, outputs = len(case.inputs), len(case.outputs)
+    names = exercise.array_names(inputs, outputs)
+    if exercise.arguments is not None or given != inputs + outputs + len(case.size):
+        names = [f"argument {k + 1}" for k in range(given)]
+    else:
+        names += [f"{part}" for part in case.size]
+    call = ", ".join([*names, *(f"{k}={v}" for k, v in constants.items())])
+    own = ", ".join(program.parameters)
+    lost = [c for c in program.constants if c not in constants]
+    why = f"Its parameters are {own}: by position the arrays and numbers come first."
+    if unknown := [key for key in constants if key not in program.parameters]:
+        why = (
+            f"{unknown[0]} is passed by name, so there has to be a parameter of that "
+            f"name. Its parameters are {own}."
+        )
+    elif lost and len(program.parameters) > given + len(constants):
+        why = f"{lost[0]} gets no value. Its parameters are {own}."
+    return Verdict(
+        exercise.name,
+        "arguments",
+        f"The check calls {program.function.__name__}[grid]({call}).",
+        why,
+        line_with(program.function, r"def\b"),
+        when=case.label,
+        headline="its parameters do not fit the call",
+    )
+
+
+def name_arrays(
+    exercise: ProgramExercise, case: KernelCase, arena: Arena, arguments: dict[str, Any]
+) -> None:
+    """Give each array the name of the parameter that points to it."""
+    names = exercise.array_names(len(case.inputs), len(case.outputs))
+    values = (*case.inputs, *case.outputs)
+    kept = [n for n, v in zip(names, values, strict=True) if isinstance(v, np.ndarray)]
+    for region, name in zip(arena.regions, kept, strict=True):
+        region.name = name
+        for parameter, value in arguments.items():
+            tensor = getattr(value, "base", value)  # of a tensor descriptor
+            if getattr(tensor, "data_ptr", int)() == region.start:
+                region.name = parameter
+
+
+def chosen(exercise: ProgramExercise, case: KernelCase) -> tuple[Any, Meta]:
+    """The grid and the constants of a case, which the learner may have chosen."""
+    if not exercise.checks_launch:
+        return apart(exercise.launch(*case.size))
+    name, function = exercise.name, exercise.source
+    call = f"{name}({', '.join(map(str, case.size))})"
+    try:
+        found = limited(function, case.size)
+    except Endless as stopped:
+        raise endless(name, call, stopped) from None
+    except Exception as error:
+        message = f"{type(error).__name__}: {error}"
+        places = raised_at(error, function)
+        raise Failed(
+            Verdict(name, "exception", message, places=places, when=case.label)
+        ) from None
+    if found is None and has_stub(function):
+        raise Failed(begin(name))
+    return apart(found)
+
+
+def apart(found: Any) -> tuple[Any, Meta]:
+    """Split what a launch function returns into the grid and the constants."""
+    if isinstance(found, tuple) and len(found) == 2 and isinstance(found[1], dict):
+        return found
+    return found, {}
+
+
+def dimensions(
+    exercise: ProgramExercise, case: KernelCase, grid: Any, meta: Meta
+) -> Dim:
+    """How many programs run along each axis. Raises `Failed`, or ValueError."""
+    size = grid(meta) if callable(grid) else grid
+    size = size if isinstance(size, tuple | list) else (size,)
+    whole = all(isinstance(n, int | np.integer) and n > 0 for n in size)
+    if whole and 1 <= len(size) <= 3:
+        x, y, z = (*map(int, size), 1, 1)[:3]
+        if x * y * z <= MOST_PROGRAMS:
+            return x, y, z
+        message = f"The grid {tuple(size)} has {x * y * z:,} programs."
+        why = f"The check interprets {MOST_PROGRAMS:,} at most. Is that many needed?"
+    else:
+        message = f"The grid is {size if len(size) != 1 else size[0]!r}."
+        why = (
+            "A grid is a tuple of one to three positive integers: the number of "
+            "programs along each axis. `triton.cdiv(n, BLOCK)` rounds up, `/` gives a "
+            "float."
+        )
+    if not exercise.checks_launch:
+        raise ValueError(f"check({exercise.name}, ...): {message} {why}")
+    places = returns(exercise.source)
+    raise Failed(
+        Verdict(exercise.name, "launch", message, why, places, when=case.label)
+    )

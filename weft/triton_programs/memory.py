@@ -1,0 +1,124 @@
+"""The memory of a run: arrays far apart, so that every address belongs to one of them.
+
+Between two arrays there are 4 MiB that nothing touches, so an index that is too large
+or too small, or a wrong stride, still points to the zone of the array it was meant for.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+Array = np.ndarray[Any, Any]
+
+GAP = 4 << 20  # bytes on both sides of an array
+ALIGNMENT = 256  # bytes, as CUDA's allocator does
+
+
+@dataclass
+class Region:
+    """One array in the arena.
+
+    start: the address of its first element. span: bytes from there to the end of its
+    last. first: the number of its first cell, see `Arena`. name: what the program calls
+    it.
+    """
+
+    data: Array
+    start: int
+    span: int
+    first: int
+    readonly: bool
+    fresh: bool
+    name: str = ""
+
+    @property
+    def itemsize(self) -> int:
+        return self.data.itemsize
+
+
+class Arena:
+    """Copies of the arrays of a case, far apart.
+
+    A cell is one element of one array, or a gap between its rows; they are numbered
+    through all arrays. `element` gives for each cell the number of its element in the
+    array, counted row by row, -1 for a gap.
+    """
+
+    def __init__(self, inputs: Sequence[Any], outputs: Sequence[Array], fresh: bool):
+        """Copy the arrays. fresh: whether the outputs hold nothing yet."""
+        arrays = [v for v in (*inputs, *outputs) if isinstance(v, np.ndarray)]
+        count = len(arrays) - len(outputs)
+        spans = [span_of(a) for a in arrays]
+        room = [GAP + -(-span // ALIGNMENT) * ALIGNMENT for span in spans]
+        self._bytes = np.empty(sum(room) + GAP + ALIGNMENT, np.uint8)
+        start = -(-(self._bytes.ctypes.data + GAP) // ALIGNMENT) * ALIGNMENT
+        self.regions: list[Region] = []
+        elements, cells = [], 0
+        for k, (array, span) in enumerate(zip(arrays, spans, strict=True)):
+            data = self._copy(array, start, span)
+            self.regions.append(
+                Region(data, start, span, cells, k < count, fresh and k >= count)
+            )
+            elements.append(elements_of(array, span))
+            cells += len(elements[-1])
+            start += room[k]
+        self.element = np.concatenate(elements)
+        self.cells = cells
+        self.starts = np.array([r.start for r in self.regions])
+        self.spans = np.array([r.span for r in self.regions])
+        self.sizes = np.array([r.itemsize for r in self.regions])
+        self.firsts = np.array([r.first for r in self.regions])
+        ends = self.starts + self.spans
+        self.borders = (ends[:-1] + self.starts[1:]) // 2
+
+    def _copy(self, array: Array, start: int, span: int) -> Array:
+        at = start - self._bytes.ctypes.data
+        flat = self._bytes[at : at + span].view(array.dtype)
+        data = np.lib.stride_tricks.as_strided(flat, array.shape, array.strides)
+        data[...] = array
+        return data
+
+    def owners(self, addresses: Array) -> Array:
+        """Which array each address belongs to: the nearest."""
+        return np.searchsorted(self.borders, addresses, "right")
+
+    def index(self, cell: int) -> tuple[Region, tuple[int, ...]]:
+        """The array of a cell, and the index of its element there."""
+        region = self.regions[int(np.searchsorted(self.firsts, cell, "right")) - 1]
+        at = np.unravel_index(int(self.element[cell]), region.data.shape)
+        return region, tuple(int(i) for i in at)
+
+    def cell_of(self, region: Region, index: tuple[int, ...]) -> int:
+        """The number of the cell of an element."""
+        pairs = zip(index, region.data.strides, strict=True)
+        offset = sum(i * s for i, s in pairs)
+        return region.first + offset // region.itemsize
+
+    def written(self, region: Region, cells: Array) -> Array:
+        """Which elements of an array are among these cells, in the array's shape."""
+        inside = (cells >= region.first) & (cells - region.first < self._count(region))
+        marks = np.zeros(region.data.size, bool)
+        marks[self.element[cells[inside]]] = True
+        return marks.reshape(region.data.shape)
+
+    def _count(self, region: Region) -> int:
+        return region.span // region.itemsize
+
+
+def span_of(array: Array) -> int:
+    """Bytes from the first element to the end of the last. Strides are positive."""
+    pairs = zip(array.shape, array.strides, strict=True)
+    return int(array.itemsize + sum((n - 1) * s for n, s in pairs))
+
+
+def elements_of(array: Array, span: int) -> Array:
+    """The number of the element in each cell, -1 where there is none."""
+    table = np.full(span // array.itemsize, -1, np.int64)
+    offsets = np.zeros(array.shape, np.int64)
+    for axis, stride in enumerate(array.strides):
+        steps = np.arange(array.shape[axis]) * (stride // array.itemsize)
+        offsets += steps.reshape([-1 if k == axis else 1 for k in range(array.ndim)])
+    table[offsets.ravel()] = np.arange(array.size)
+    return table

@@ -1,0 +1,134 @@
+"""What a launch has written: all of the output, and the right values."""
+
+from typing import Any
+
+import numpy as np
+
+from weft.checking.compare import Difference, difference
+from weft.checking.source import begin, has_stub, line_with, returns
+from weft.checking.verdict import Failed, Verdict
+from weft.kernels.outputs import left_out
+from weft.places import Note
+from weft.simulator.trace.trace import READ
+from weft.triton_programs import hazards, launching
+from weft.triton_programs.memory import Region
+from weft.triton_programs.run import Done, run
+from weft.wording import several
+
+
+def judge(done: Done, backwards: bool) -> None:
+    """Look at what the program left behind. Raises `Failed`."""
+    launch, trace = done.launch, done.trace
+    exercise, arena = launch.exercise, launch.arena
+    stores = trace.operation != READ
+    if not stores.any() and has_stub(exercise.source):
+        raise Failed(begin(launch.name))
+    regions = [region for region in arena.regions if not region.readonly]
+    for region, wanted in zip(regions, launch.case.expected, strict=True):
+        if region.data.shape != wanted.shape:
+            raise ValueError(
+                f"out() gives {region.name} the shape {region.data.shape}, the spec "
+                f"{wanted.shape}"
+            )
+        marks = arena.written(region, trace.cell[stores])
+        if region.fresh and not marks.all():
+            raise Failed(unwritten(done, region, marks))
+        wrong = difference(region.data, wanted, exercise.tolerance)
+        if wrong:
+            raise Failed(wrong_value(done, region, wrong, backwards))
+
+
+def unwritten(done: Done, region: Region, marks: Any) -> Verdict:
+    """Word an output that is not whole, and say which programs store to it."""
+    launch, trace = done.launch, done.trace
+    name, count = launch.name, f"The grid has {several(launch.programs, 'program')}"
+    message = left_out(region.name, marks)
+    if launch.exercise.checks_launch:
+        why = f"{count}. How many elements does each of them write?"
+        places = returns(launch.exercise.source)
+        return Verdict(name, "launch", message, why, places, when=launch.when)
+    stores = (trace.operation != READ) & (trace.cell >= region.first)
+    stores &= trace.cell < region.first + region.span // region.itemsize
+    if not stores.any():
+        function = launch.exercise.program.function
+        return Verdict(
+            name,
+            "unwritten",
+            f"Nothing is stored to {region.name}.",
+            f"`tl.store({region.name} + offsets, values, mask=...)` writes to it.",
+            line_with(function, r"tl\.store"),
+            when=launch.when,
+        )
+    calls = np.unique(trace.call[stores])
+    lines = dict.fromkeys(trace.calls[k].place for k in calls)
+    notes: list[Note] = [(place, f"stores to {region.name}") for place in lines]
+    programs = np.unique(trace.program[stores]).size
+    pairs = np.unique(np.stack([trace.cell[stores], trace.program[stores]]), axis=1)
+    times = int(np.unique(pairs[0], return_counts=True)[1].max())
+    if times > 1:
+        why = (
+            f"Other elements are stored by up to {times:,} programs each. "
+            f"{count}: which offsets do two of them compute?"
+        )
+    elif programs < launch.programs:
+        why = f"{count}, and {programs:,} of them store to {region.name}."
+    else:
+        why = (
+            f"{count}. Which program should store it? Do its offsets say so, and does "
+            "the mask let it?"
+        )
+    return Verdict(name, "unwritten", message, why, notes, when=launch.when)
+
+
+def wrong_value(
+    done: Done, region: Region, wrong: Difference, backwards: bool
+) -> Verdict:
+    """Word a wrong value, and name the line that stored it."""
+    launch, trace = done.launch, done.trace
+    message, why = wrong.sentence(region.name), wrong.hint
+    row = trace.last_store(launch.arena.cell_of(region, wrong.index))
+    notes: list[Note] = []
+    if row is None:
+        why = f"{why} No program has stored to it: it is what it was at the start."
+    else:
+        notes = [(trace.place(row), f"stored here, by {trace.who(row)}")]
+        same = hazards.duplicates(trace, row)
+        if same > 1:
+            why = (
+                f"{same:,} elements of this block have this address, and one of them "
+                "is kept. Where do their offsets differ?"
+            )
+        elif left := from_left_out(done, region, wrong, backwards):
+            notes, why = [*left, *notes], LEFT_OUT
+    return Verdict(
+        launch.name, "wrong-value", message, why.strip(), notes, when=launch.when
+    )
+
+
+LEFT_OUT = (
+    "A load with a mask and no `other` leaves anything in the elements that the mask "
+    "leaves out, and they are part of this result. What should they hold, so that they "
+    "do not change it?"
+)
+
+
+def from_left_out(
+    done: Done, region: Region, wrong: Difference, backwards: bool
+) -> list[Note]:
+    """The loads whose left-out elements are in a wrong value; [] if they are not.
+
+    The launch is run once more with zeros in their place: then another value comes out.
+    """
+    filled = dict.fromkeys(c.place for c in done.trace.calls if c.filled)
+    if not filled:
+        return []
+    launch = done.launch
+    k = [r.start for r in launch.arena.regions].index(region.start)
+    for again in launching.launches(launch.exercise, launch.case, every=True):
+        if again.tuned == launch.tuned:
+            run(again, backwards, zeros=True)
+            got = again.arena.regions[k].data[wrong.index]
+            if not np.array_equal(got, wrong.got, equal_nan=True):
+                return [(place, "a mask, and no `other`") for place in filled]
+            break
+    return []

@@ -1,0 +1,76 @@
+"""A Triton program as the learner made it: its function, and what is around that."""
+
+import inspect
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from types import FunctionType
+from typing import Any
+
+Meta = Mapping[str, Any]
+
+# What a launch takes besides the program's own parameters.
+OPTIONS = frozenset(
+    (
+        *("num_warps", "num_stages", "num_ctas", "maxnreg", "ir_override", "debug"),
+        *("warmup", "enable_fp_fusion", "launch_cooperative_grid", "launch_pdl"),
+    )
+)
+
+
+@dataclass(frozen=True)
+class Program:
+    """A function under `@triton.jit`, perhaps autotuned.
+
+    configs: the constants of each configuration, ({},) for a program that is not
+    autotuned. heuristics: functions that compute constants from the arguments.
+    restored: the parameters that tuning resets or restores between two runs.
+    """
+
+    function: FunctionType
+    configs: tuple[Meta, ...] = ({},)
+    heuristics: Mapping[str, Callable[[Meta], Any]] | None = None
+    restored: frozenset[str] = frozenset()
+
+    @property
+    def parameters(self) -> list[str]:
+        return list(inspect.signature(self.function).parameters)
+
+    @property
+    def constants(self) -> set[str]:
+        """The parameters that are annotated with `tl.constexpr`."""
+        signature = inspect.signature(self.function)
+        return {
+            name
+            for name, parameter in signature.parameters.items()
+            if "constexpr" in str(parameter.annotation)
+        }
+
+
+def is_program(thing: Any) -> bool:
+    """Whether Triton made it, by `jit`, `autotune` or `heuristics`."""
+    package = type(thing).__module__.partition(".")[0]
+    return package == "triton" and function_of(thing) is not None
+
+
+def function_of(thing: Any) -> FunctionType | None:
+    """The Python function in a Triton program; None if there is none."""
+    if type(thing).__module__.partition(".")[0] != "triton":
+        return thing if isinstance(thing, FunctionType) else None
+    while hasattr(thing, "fn"):
+        thing = thing.fn
+    return thing if isinstance(thing, FunctionType) else None
+
+
+def taken_apart(thing: Any) -> Program:
+    """Find the function in a program, and what its decorators say."""
+    configs: tuple[Meta, ...] = ({},)
+    heuristics: dict[str, Callable[[Meta], Any]] = {}
+    restored: set[str] = set()
+    while not isinstance(thing, FunctionType):
+        if hasattr(thing, "configs"):  # triton.autotune
+            configs = tuple(config.all_kwargs() for config in thing.configs)
+            restored = {*thing.reset_to_zero, *thing.restore_value}
+        elif hasattr(thing, "values"):  # triton.heuristics
+            heuristics |= thing.values
+        thing = thing.fn
+    return Program(thing, configs, heuristics, frozenset(restored))

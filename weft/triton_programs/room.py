@@ -1,0 +1,44 @@
+"""The room of Triton programs: which things it takes, and its stages."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from weft import device
+from weft.checking.limits import TRITON
+from weft.checking.room import Facts
+from weft.checking.verdict import Failed
+from weft.triton_programs import missing
+from weft.triton_programs.exercise import ProgramExercise
+from weft.triton_programs.programs import is_program
+from weft.triton_programs.refusals import gluon, not_a_program
+
+
+class TritonPrograms:
+    """Checks `@triton.jit` functions, and functions that choose their launch."""
+
+    what = TRITON
+    exercise = ProgramExercise
+
+    def takes(self, thing: Any, asked: Mapping[str, Any]) -> bool:
+        return (
+            is_program(thing) or is_program(asked.get("kernel")) or "arguments" in asked
+        )
+
+    def stages(self, exercise: ProgramExercise) -> Iterator[Facts]:
+        """Interpret, compile, run on the GPU, count the cost."""
+        if not is_program(exercise.kernel):
+            raise Failed(not_a_program(exercise.name, exercise.kernel, missing()))
+        if "gluon" in type(exercise.kernel).__module__:
+            raise Failed(gluon(exercise.name))
+        from weft.triton_programs import compiled, cost, full_size, stages
+
+        facts, done = stages.interpret(exercise)
+        yield facts
+        if not exercise.checks_launch:
+            yield compiled.compile_stage(exercise)
+        if exercise.full is not None and device.find().usable:
+            yield full_size.full_size(exercise)
+        yield cost.cost(exercise, done)
+
+
+ROOM = TritonPrograms()

@@ -1,0 +1,161 @@
+"""Stage 1: the program in the interpreter, on small and ragged sizes."""
+
+import numpy as np
+
+from weft.checking.source import line_with, parameter_names, returns, seed
+from weft.checking.verdict import Failed, Verdict
+from weft.kernels.exercise import KernelCase
+from weft.simulator.trace.trace import ATOMIC, READ
+from weft.triton_programs import hazards, outputs, wording
+from weft.triton_programs.exercise import ProgramExercise
+from weft.triton_programs.launching import Launch, launches
+from weft.triton_programs.run import Done, run
+from weft.wording import several
+
+MOST_CONFIGS = 8  # of an autotuned program, that are tried
+OTHER_ORDER = "Where program 0 comes first, it is right. "
+
+
+def interpret(exercise: ProgramExercise) -> tuple[list[str], Done]:
+    """Run every size. Gives facts, and the last run; raises `Failed`."""
+    elements = 0
+    for size in exercise.sizes:
+        done = run_case(exercise, exercise.case(size))
+        elements += sum(o.size for o in done.outputs)
+    for k, launch in enumerate(launches(exercise, done.launch.case, every=True)):
+        if 0 < k < MOST_CONFIGS:
+            look_at(launch, False)
+    unseen = exercise.unseen_case(seed(exercise.source))
+    extra = 0 if unseen is None else run_unseen(exercise, unseen)
+    tuned_again(exercise, done)
+    fact = (
+        f"right in Triton's interpreter: {several(len(exercise.sizes), 'size')}"
+        f"{' and one not listed' * (extra > 0)}, {elements + extra:,} results, "
+        "every address in bounds, no race"
+    )
+    tried = min(len(exercise.program.configs), MOST_CONFIGS)
+    return [fact, *[f"right in {tried} configurations"] * (tried > 1)], done
+
+
+def run_case(
+    exercise: ProgramExercise, case: KernelCase, backwards: bool = False
+) -> Done:
+    """Run one case with the first configuration. Raises `Failed`."""
+    launch = next(launches(exercise, case))
+    try:
+        return look_at(launch, backwards)
+    except Failed as failed:
+        raise Failed(reordered(launch, failed.verdict)) from None
+
+
+def run_unseen(exercise: ProgramExercise, case: KernelCase) -> int:
+    """Run the case that is not listed, the last program first; count its results.
+
+    0 where the exercise's own launch cannot be made in this size.
+    """
+    try:
+        next(launches(exercise, case))
+    except Failed:
+        raise
+    except Exception:
+        return 0
+    try:
+        done = run_case(exercise, case, backwards=True)
+    except Failed as failed:
+        run_case(exercise, case)  # in order, the cause may be nearer to hand
+        verdict = failed.verdict
+        why = f"{OTHER_ORDER}{verdict.why.removeprefix(wording.ORDER)}"
+        when = f"{verdict.when}, the last program first"
+        raise Failed(verdict.but(why=why, when=when)) from None
+    return sum(o.size for o in done.outputs)
+
+
+def look_at(launch: Launch, backwards: bool) -> Done:
+    """Run one launch; raise `Failed` for the first thing that is wrong.
+
+    Two programs that store to the same element usually have their offsets wrong. What
+    is missing from the output, or wrong in it, is then nearer to the mistake.
+    """
+    done = run(launch, backwards)
+    trace = done.trace
+    race, early = hazards.race(trace), hazards.early_read(trace)
+    first = race is not None and not (race.stores or race.lost_update)
+    if race is not None and first:
+        raise Failed(wording.racing(launch, trace, race))
+    if early is not None:
+        raise Failed(wording.early(launch, trace, early))
+    outputs.judge(done, backwards)
+    if race is not None:
+        raise Failed(wording.racing(launch, trace, race))
+    if launch.exercise.checks_launch:
+        idle(done)
+    return done
+
+
+def idle(done: Done) -> None:
+    """Refuse a learner's grid with programs that store nothing. Raises `Failed`."""
+    launch, trace = done.launch, done.trace
+    busy = np.unique(trace.program[trace.operation != READ]).size
+    if busy == launch.programs:
+        return
+    message = f"The grid has {launch.programs:,} programs; {busy:,} store anything."
+    why = "Their masks keep the others from doing harm, but they cost time all the same"
+    places = returns(launch.exercise.source)
+    raise Failed(
+        Verdict(launch.name, "launch", message, f"{why}.", places, when=launch.when)
+    )
+
+
+def reordered(launch: Launch, verdict: Verdict) -> Verdict:
+    """A verdict on swapped parameters, if their names say so; or `verdict` itself."""
+    exercise = launch.exercise
+    given = parameter_names(exercise.arguments or exercise.spec)
+    own = [p.removesuffix("_ptr") for p in exercise.program.parameters]
+    if (
+        exercise.checks_launch
+        or verdict.kind in ("begin", "program", "interpreter", "endless-loop")
+        or not set(given) <= set(own)
+        or [p for p in own if p in given] == given
+    ):
+        return verdict
+    return Verdict(
+        exercise.name,
+        "arguments",
+        f"The check passes {', '.join(given)} in this order, and the parameters of "
+        f"{exercise.name} are {', '.join(exercise.program.parameters)}.",
+        "A program gets its arguments by their order, whatever its parameters are "
+        "called.",
+        line_with(exercise.program.function, r"def\b"),
+        when=verdict.when,
+    )
+
+
+def tuned_again(exercise: ProgramExercise, done: Done) -> None:
+    """Refuse an autotuned program that adds to what its last run left behind.
+
+    Autotuning runs a program many times on the same arrays. Raises `Failed`.
+    """
+    program, trace = exercise.program, done.trace
+    if len(program.configs) < 2:
+        return
+    for region in done.launch.arena.regions:
+        if region.readonly or region.name in program.restored:
+            continue
+        mine = (trace.cell >= region.first) & (
+            trace.cell < region.first + region.span // region.itemsize
+        )
+        rows = np.flatnonzero(mine & np.isin(trace.operation, (READ, ATOMIC)))
+        if not rows.size:
+            continue
+        raise Failed(
+            Verdict(
+                exercise.name,
+                "tuning",
+                f"{region.name} keeps what an earlier run has left there, and "
+                "autotuning runs the program many times.",
+                "Each configuration is timed on the same arrays. `triton.autotune` has "
+                "arguments that set an array back before each run.",
+                [(trace.place(int(rows[0])), f"reads what is in {region.name}")],
+                when=done.launch.when,
+            )
+        )
