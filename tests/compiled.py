@@ -77,7 +77,9 @@ def compiler() -> Any:
     """What the answers depend on besides the kernel."""
     packages = [version(name) for name in ("numba", "numba-cuda", "llvmlite", "numpy")]
     ours = [(Path(compiling.__file__).with_name("worker.py")).read_bytes()]
-    ours += [Path(compiling.__file__).parents[1].joinpath("intrinsics.py").read_bytes()]
+    intrinsics = Path(compiling.__file__).parents[1] / "intrinsics"
+    ours += [path.read_bytes() for path in sorted(intrinsics.glob("*.py"))]
+    ours += [intrinsics.with_name("backend.py").read_bytes()]
     found = [(p, p.stat().st_size) for p in vars(toolkit.find()).values() if is_file(p)]
     return packages, ours, found
 

@@ -491,6 +491,15 @@ def test_what_a_lab_cannot_run_without() -> None:
     assert needs == "a GPU of capability 9.0 or higher: wgmma"
 
 
+def test_what_a_lab_needs_is_read_from_its_notebook(tmp_path: Path) -> None:
+    notebook = tmp_path / "22_hopper_gemm.ipynb"
+    assert lessons.needs_of(notebook) is None
+    notebook.write_text('{"metadata": {"weft": {"needs": "sm_90: wgmma"}}}')
+    assert lessons.needs_of(notebook) == "sm_90: wgmma"
+    notebook.write_text('{"metadata": {}}')
+    assert lessons.needs_of(notebook) is None
+
+
 def test_a_shown_kernel_is_as_a_learner_typed_it() -> None:
     typed = verdict.as_typed(
         "# verdict: race\n# It worked yesterday.\n\n@cuda.jit\n"

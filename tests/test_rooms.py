@@ -77,6 +77,12 @@ def test_imports_point_down() -> None:
     assert upward == []
 
 
+def test_the_map_names_every_room() -> None:
+    text = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")
+    rooms = FLOOR.keys() - {""}
+    assert [name for name in sorted(rooms) if f"`{name}`" not in text] == []
+
+
 def functions() -> Iterator[tuple[str, int, ast.FunctionDef]]:
     """Every function of the package: where it is, its lines, its tree."""
     for path in sorted(PACKAGE.rglob("*.py")):

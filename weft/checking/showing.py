@@ -14,7 +14,7 @@ MONOSPACE = (
     "font-family:var(--jp-code-font-family,ui-monospace,monospace);font-size:.92em"
 )
 COLOURS = {PASSED: "#2a8f5c", TO_DO: "#4878a8", FAILED: "#c8473c"}
-SPOKEN = {PASSED: "Passed", TO_DO: "Yours to write", FAILED: "Not passed"}
+SPOKEN = {PASSED: "Passed", TO_DO: "To do", FAILED: "Not passed"}
 HIDDEN = "position:absolute;width:1px;height:1px;overflow:hidden;clip-path:inset(50%)"
 
 

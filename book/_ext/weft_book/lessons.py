@@ -1,6 +1,6 @@
 """What comes from a lesson: its title, its quiz, the list of labs."""
 
-import tomllib
+import json
 from html import escape
 from pathlib import Path
 
@@ -52,6 +52,15 @@ def needs_text(needs: str | None) -> str:
     return f"{what}: {why.strip()}"
 
 
+def needs_of(notebook: Path) -> str | None:
+    """What a notebook cannot run without, from its metadata; None for nothing."""
+    if not notebook.is_file():
+        return None
+    metadata = json.loads(notebook.read_text(encoding="utf8"))["metadata"]
+    needs: str | None = metadata.get("weft", {}).get("needs")
+    return needs
+
+
 class LabsDirective(WeftDirective):
     """{labs} lists the labs: how long they take and what they cannot do without."""
 
@@ -62,7 +71,9 @@ class LabsDirective(WeftDirective):
             path = lessons_of(root) / f"{stem}.toml"
             self.env.note_dependency(str(path))
             lesson = syllabus.load(stem, lessons_of(root))
-            needs = tomllib.loads(path.read_text(encoding="utf8")).get("needs")
+            notebook = root / "solutions" / f"{stem}.ipynb"
+            self.env.note_dependency(str(notebook))
+            needs = needs_of(notebook)
             title = escape(lesson.label)
             if f"labs/{stem}" in self.env.found_docs:
                 title = f'<a href="../labs/{stem}.html">{title}</a>'
