@@ -14,10 +14,10 @@ import pytest
 
 import weft  # noqa: F401  before Numba
 from weft import compiling
+from weft.checking import waiting
 from weft.checking.kinds import BOOK, C_CHAPTER, KINDS, PAGES, TOPICS
 from weft.checking.verdict import Verdict
 from weft.device import toolkit
-from weft.kernels import full_size
 
 ROOT = Path(__file__).parents[1]
 FOLDER = ROOT / "book" / "bugs"
@@ -85,7 +85,7 @@ def verdict(kind: str, patch: Callable[..., None]) -> Verdict:
     if kind == "hang":  # which needs a GPU, and would lose it
         patch("numba.cuda", Device(scope["cuda"]))
         patch("weft.kernels.room.on_gpu", lambda: True)
-        patch("weft.kernels.full_size.time", Clock)
+        patch("weft.checking.waiting.time", Clock)
         patch("weft.kernels.full_size.launch", lambda *_: None)
     elif kind == "float64" and toolkit.find().missing:
         line = 1 + example[: example.index("* 0.1")].count("\n")
@@ -211,7 +211,7 @@ def test_the_link_in_a_verdict_is_the_published_page() -> None:
 
 
 def test_full_size_is_patient() -> None:
-    assert full_size.LONGEST == 20
+    assert waiting.LONGEST == 20
 
 
 if __name__ == "__main__":

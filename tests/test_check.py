@@ -13,6 +13,7 @@ import weft
 
 from numba import cuda, float32, int32  # isort: skip
 from weft import compiling
+from weft.checking import waiting
 from weft.checking.compare import apart, difference
 from weft.checking.verdict import CheckFailed, Failed, Verdict
 from weft.dispatch import check
@@ -1049,7 +1050,7 @@ def at_full_size(monkeypatch: pytest.MonkeyPatch, device: Device) -> list[str]:
     import numba
 
     monkeypatch.setattr(numba, "cuda", device)
-    monkeypatch.setattr(full_size, "LONGEST", 0.01)
+    monkeypatch.setattr(waiting, "LONGEST", 0.01)
     kernel = Kernel()
     return full_size.run(
         KernelExercise(

@@ -8,12 +8,10 @@ from weft.checking.cases import copies, widened
 from weft.checking.gaming import belongs, of_another, watched
 from weft.checking.room import Facts
 from weft.checking.source import begin, has_stub, raised_at, seed
-from weft.checking.step_limit import Endless, endless
 from weft.checking.verdict import Failed, Verdict
 from weft.functions.exercise import FunctionExercise
 from weft.functions.values import brief, compare, ended, is_number, wrong_answer
-from weft.kernels.launched import Launches, faulted
-from weft.simulator import Fault
+from weft.kernels.launched import Launches, worded
 from weft.simulator.faults import kind_of
 from weft.wording import several
 
@@ -54,27 +52,19 @@ def judge(
     function, name = exercise.written_by_learner, exercise.name
     wanted = exercise.spec(*(widened(a) for a in copies(args)))
     call = f"{name}({', '.join(brief(a) for a in args)})"
-    try:
-        with launches.watched(call):
-            got, borrowed = watched(
-                function, args, exercise.spec, exercise.without, exercise.lines
-            )
-    except Endless as stopped:
-        raise endless(name, call, stopped) from None
-    except Fault as fault:
-        launches.refuse_certain()
-        places = [(p, "launched here") for p, _ in raised_at(fault, function)]
-        raise Failed(faulted(name, fault, call, places)) from None
-    except Exception as error:
-        launches.refuse_certain()
-        raise Failed(
-            Verdict(
-                name,
-                "exception",
-                f"{call} raises {type(error).__name__}: {error}.",
-                places=raised_at(error, function),
-            )
-        ) from None
+    with (
+        worded(
+            launches,
+            call,
+            "",
+            lambda error: raised_at(error, function),
+            lambda error: raised(exercise, call, error),
+        ),
+        launches.watched(call),
+    ):
+        got, borrowed = watched(
+            function, args, exercise.spec, exercise.without, exercise.lines
+        )
     if got is None and has_stub(function):
         raise Failed(begin(name))
     if borrowed:
@@ -85,6 +75,16 @@ def judge(
     except Failed as failed:
         raise Failed(explained(exercise, args, got, wanted, failed.verdict)) from None
     launches.refuse()
+
+
+def raised(exercise: FunctionExercise, call: str, error: Exception) -> Verdict:
+    """The verdict on an exception."""
+    return Verdict(
+        exercise.name,
+        "exception",
+        f"{call} raises {type(error).__name__}: {error}.",
+        places=raised_at(error, exercise.written_by_learner),
+    )
 
 
 def right(

@@ -4,28 +4,23 @@ A launch there can hang or break the CUDA context. Both are said, with what to d
 neither can be undone from here.
 """
 
-import time
 from typing import Any
 
 import numpy as np
 
 from weft.checking.compare import difference
 from weft.checking.verdict import Failed, Verdict
+from weft.checking.waiting import RESTART, wait_for
 from weft.kernels.exercise import KernelCase, KernelExercise, Trial
 from weft.kernels.launch_exercises import configure
 from weft.wording import sentence
 
-LONGEST = 20.0  # seconds that a launch may take
-
-RESTART = (
-    "Restart the notebook's kernel (Kernel ▸ Restart Kernel), fix the line, and run "
-    "the setup cell again."
-)
-
 
 def run(exercise: KernelExercise) -> list[str]:
     """Launch on the GPU and compare. Gives facts; raises `Failed`."""
-    from numba import cuda
+    from numba import cuda as numbas
+
+    cuda: Any = numbas
 
     case = exercise.case(exercise.full)
     trial = configure(exercise, case)
@@ -33,7 +28,11 @@ def run(exercise: KernelExercise) -> list[str]:
     try:
         given = [to_device(cuda, value) for value in (*case.inputs, *outputs)]
         launch(trial, given)
-        wait(cuda, exercise, case)
+        done = cuda.event(timing=False)
+        done.record()
+        when = f"{case.label}, on the GPU"
+        wait_for(done, exercise.name, "The kernel", when, ended_in="the simulator")
+        cuda.synchronize()
         results = [d.copy_to_host() for d in given[len(case.inputs) :]]
     except Failed:
         raise
@@ -62,26 +61,6 @@ def launch(trial: Trial, given: list[Any]) -> None:
 
 def to_device(cuda: Any, value: Any) -> Any:
     return cuda.to_device(value) if isinstance(value, np.ndarray) else value
-
-
-def wait(cuda: Any, exercise: KernelExercise, case: KernelCase) -> None:
-    """Wait for the launch, but not for ever. Raises `Failed`, or what CUDA says."""
-    done = cuda.event(timing=False)
-    done.record()
-    until = time.monotonic() + LONGEST
-    while not done.query():
-        if time.monotonic() > until:
-            raise Failed(
-                Verdict(
-                    exercise.name,
-                    "hang",
-                    f"The kernel is still running after {LONGEST:.0f} seconds.",
-                    f"It ended in the simulator, on small sizes. {RESTART}",
-                    when=f"{case.label}, on the GPU",
-                )
-            )
-        time.sleep(0.001)
-    cuda.synchronize()
 
 
 def explain(exercise: KernelExercise, case: KernelCase, error: Exception) -> Verdict:

@@ -22,6 +22,7 @@ from weft.backend import (
     simulating,
     without_hint,
 )
+from weft.checking.step_limit import Endless, endless
 from weft.checking.verdict import Failed, Verdict
 from weft.kernels import hazards
 from weft.kernels.hazards import Hazard
@@ -92,6 +93,41 @@ class Launches:
             return []
         launches = "1 launch" if self.count == 1 else f"{self.count:,} launches"
         return [f"{launches} of kernels: every index in bounds, no race"]
+
+
+@contextlib.contextmanager
+def worded(
+    launches: Launches,
+    call: str,
+    when: str,
+    raised_at: Callable[[BaseException], list[Note]],
+    explain: Callable[[Exception], Verdict],
+) -> Iterator[None]:
+    """Turn whatever a learner's code raises into a verdict. Raises `Failed`.
+
+    call: how the verdict names the call. raised_at: the learner's lines that an error
+    came through. explain: the verdict on an exception of Python's.
+    """
+    name = launches.name
+    try:
+        yield
+    except Endless as stopped:
+        raise endless(name, call, stopped, when) from None
+    except Fault as fault:
+        launches.refuse_certain()
+        places = raised_at(fault)
+        if fault.kind == "launch":
+            message = f"{fault.message}."
+            verdict = Verdict(name, "launch", message, fault.why, places, when=when)
+        else:
+            launched = [(place, "launched here") for place, _ in places]
+            verdict = faulted(name, fault, when, launched)
+        raise Failed(verdict) from None
+    except Failed:
+        raise
+    except Exception as error:
+        launches.refuse_certain()
+        raise Failed(explain(error)) from None
 
 
 def faulted(name: str, fault: Fault, when: str, places: list[Note]) -> Verdict:

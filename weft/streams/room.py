@@ -13,11 +13,10 @@ from weft.checking.compare import difference
 from weft.checking.limits import HOST
 from weft.checking.room import Facts
 from weft.checking.source import begin, has_stub, raised_at, returns, seed
-from weft.checking.step_limit import Endless, counted, endless
+from weft.checking.step_limit import counted
 from weft.checking.verdict import Failed, Verdict
-from weft.kernels.launched import Launches, faulted
+from weft.kernels.launched import Launches, worded
 from weft.places import Note
-from weft.simulator.faults import Fault
 from weft.streams import wording
 from weft.streams.exercise import HostExercise
 from weft.streams.machine import ASKING, Machine
@@ -146,26 +145,16 @@ def called(
 ) -> Any:
     """Call the learner's function on the model. Raises `Failed` where it stops."""
     function, name = exercise.written_by_learner, exercise.name
-    try:
-        return counted(watched.call, args, exercise.lines)
-    except Endless as stopped:
-        raise endless(name, name, stopped, when) from None
-    except Fault as fault:
-        launches.refuse_certain()
-        own = raised_at(fault, function)
-        if fault.kind == "launch":
-            message = f"{fault.message}."
-            verdict = Verdict(name, "launch", message, fault.why, own, when=when)
-            raise Failed(verdict) from None
-        places = [(p, "launched here") for p, _ in own]
-        raise Failed(faulted(name, fault, when, places)) from None
-    except Exception as error:
-        launches.refuse_certain()
+
+    def explain(error: Exception) -> Verdict:
         message = f"{type(error).__name__}: {error}"
         places = raised_at(error, function)
-        raise Failed(
-            Verdict(name, "exception", message, places=places, when=when)
-        ) from None
+        return Verdict(name, "exception", message, places=places, when=when)
+
+    with worded(
+        launches, name, when, lambda error: raised_at(error, function), explain
+    ):
+        return counted(watched.call, args, exercise.lines)
 
 
 def timed(exercise: HostExercise) -> Facts:

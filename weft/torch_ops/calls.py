@@ -10,11 +10,9 @@ import torch
 
 from weft import device
 from weft.checking.gaming import belongs, of_another, watched
-from weft.checking.step_limit import Endless, counted, endless
-from weft.checking.verdict import Failed, Verdict
-from weft.kernels.launched import Launches, faulted
-from weft.places import Note
-from weft.simulator import Fault
+from weft.checking.step_limit import counted
+from weft.checking.verdict import Failed
+from weft.kernels.launched import Launches, worded
 from weft.torch_ops import words
 from weft.torch_ops.exercise import TorchExercise
 from weft.torch_ops.tensors import results_of
@@ -74,30 +72,15 @@ class Calls:
 
     def _guarded(self, work: Callable[[], Any], when: str) -> Any:
         """Run `work` under the sanitizer; give a verdict on what it raises."""
-        try:
-            with self.launches.watched(when), poisoned(), quiet():
-                return work()
-        except Endless as stopped:
-            raise endless(self.name, self.name, stopped, when) from None
-        except Fault as fault:
-            self.launches.refuse_certain()
-            raise Failed(self._of_fault(fault, when)) from None
-        except Failed:
-            raise
-        except Exception as error:
-            self.launches.refuse_certain()
-            verdict = words.raised(self.written, error)
-            raise Failed(verdict.but(when=when)) from None
-
-    def _of_fault(self, fault: Fault, when: str) -> Verdict:
-        own: list[Note] = [
-            (place, "launched here") for place, _ in self.written.raised_at(fault)
-        ]
-        if fault.kind != "launch":
-            return faulted(self.name, fault, when, own)
-        return Verdict(
-            self.name, "launch", f"{fault.message}.", fault.why, own, when=when
+        wording = worded(
+            self.launches,
+            self.name,
+            when,
+            self.written.raised_at,
+            lambda error: words.raised(self.written, error).but(when=when),
         )
+        with wording, self.launches.watched(when), poisoned(), quiet():
+            return work()
 
 
 def forbidden(modules: tuple[str, ...]) -> tuple[str, ...]:

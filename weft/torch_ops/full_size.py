@@ -1,6 +1,5 @@
 """On a GPU: tensors of full size, and the stream that PyTorch is using."""
 
-import time
 from typing import Any
 
 import torch
@@ -9,6 +8,7 @@ from weft.checking.compare import difference
 from weft.checking.room import Facts
 from weft.checking.source import returns
 from weft.checking.verdict import Failed, Verdict
+from weft.checking.waiting import wait_for
 from weft.torch_ops import words
 from weft.torch_ops.calls import Calls, quiet
 from weft.torch_ops.exercise import TorchExercise
@@ -17,7 +17,6 @@ from weft.torch_ops.tensors import array, is_tensor, results_of, tensors
 cuda: Any = torch.cuda
 
 BUSY = 20_000_000  # clock cycles: how long the stream waits before the data arrive
-LONGEST = 20.0  # seconds that a call may take
 
 
 def run(exercise: TorchExercise, calls: Calls) -> Facts:
@@ -73,31 +72,13 @@ def called(
             results = [r.clone() for r in found]
             done = cuda.Event()
             done.record(stream)
-        wait(exercise, done, when)
+        wait_for(done, exercise.name, "The call", when, ended_in="the simulator")
     except Failed:
         raise
     except Exception as error:
         raise Failed(words.raised(exercise.written, error).but(when=when)) from None
     cuda.synchronize()
     return results
-
-
-def wait(exercise: TorchExercise, done: Any, when: str) -> None:
-    """Wait for an event, but not for ever. Raises `Failed`."""
-    until = time.monotonic() + LONGEST
-    while not done.query():
-        if time.monotonic() > until:
-            raise Failed(
-                Verdict(
-                    exercise.name,
-                    "hang",
-                    f"The call is still running after {LONGEST:.0f} seconds.",
-                    "It ended in the simulator, on small sizes. Restart the notebook's "
-                    "kernel (Kernel ▸ Restart Kernel) before you go on.",
-                    when=when,
-                )
-            )
-        time.sleep(0.001)
 
 
 def compared(exercise: TorchExercise, case: Any, results: list[Any]) -> Any:

@@ -4,14 +4,14 @@ Around each array lies a zone that nothing may touch: an access that a small siz
 not show is found there. A launch can still hang or break the CUDA context.
 """
 
-import time
 from typing import Any
 
 import numpy as np
 
 from weft.checking.compare import difference
 from weft.checking.verdict import Failed, Verdict
-from weft.kernels.full_size import LONGEST, RESTART, relative_error
+from weft.checking.waiting import RESTART, wait_for
+from weft.kernels.full_size import relative_error
 from weft.triton_programs.compiled import compilable
 from weft.triton_programs.exercise import ProgramExercise
 from weft.triton_programs.launching import chosen, parameters, positional
@@ -112,13 +112,7 @@ def wait(exercise: ProgramExercise, when: str) -> None:
     cuda: Any = torch.cuda
     done = cuda.Event()
     done.record()
-    until = time.monotonic() + LONGEST
-    while not done.query():
-        if time.monotonic() > until:
-            message = f"The program is still running after {LONGEST:.0f} seconds."
-            why = f"It ended in the interpreter, on small sizes. {RESTART}"
-            raise Failed(Verdict(exercise.name, "hang", message, why, when=when))
-        time.sleep(0.001)
+    wait_for(done, exercise.name, "The program", when, ended_in="the interpreter")
     cuda.synchronize()
 
 
