@@ -117,7 +117,7 @@ def test_lanes_that_wait_elsewhere_are_missed() -> None:
             out[i] = warp_dot(x[i], x[i])
 
     fault = refused(kernel)
-    assert "the warp_dot waits for lanes 16–31, which never come" in fault.message
+    assert "the warp_dot waits for lanes 16–31, which never arrive" in fault.message
     assert "lane 16 waits on line" in fault.message
 
 
