@@ -578,7 +578,7 @@ tables["matmul"][4096].expect("kernel", at_least=8, times="CPU, many threads")
 #   size changes that: both sides grow alike. If the data live on the GPU, it wins.
 # - A product does n / 6 operations for each byte that crosses the bus. At 128 that is
 #   too little, at 4096 it is plenty: the copies still take longer than the product, and
-#   the CPU takes nearly nine times as long as both.
+#   the CPU beside the H200 takes about ten times as long as both.
 # - For a number of 8 bytes there are about a hundred steps, and 8 bytes come back. What
 #   sets this crossover is the price of a launch, of which Python has the larger part.
 
@@ -806,7 +806,7 @@ far_off.expect("CPU, 1 GB", at_least=1.2, times="GPU, 1 GB")
 wide.expect("GPU", at_least=10)
 
 # %% [markdown] tags=["solution"]
-# The way to a GPU's memory is nearly three times as long as the way to a CPU's, and
+# The way to a GPU's memory is about three times as long as the way to a CPU's, and
 # many times as wide. That is no accident and no flaw. It is what the next exercise is
 # about.
 
@@ -882,8 +882,8 @@ if len(far_off) and len(wide):
 # that is not enough for its memory even if all of them do nothing but wait; with 16
 # bytes each, four in ten suffice. Chapters 5 and 12 measure just that.
 #
-# This CPU needs some 16 KB under way, not 1.6 MB. A few cores with a dozen loads each
-# can do that, and caches see to it that most loads are short.
+# The CPU beside the H200 needs some 20 KB under way, not 1.6 MB. A few cores with a
+# few dozen loads each can do that, and caches see to it that most loads are short.
 
 # %% [markdown]
 # ## If you want more

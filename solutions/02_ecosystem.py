@@ -544,11 +544,11 @@ small.expect("eager, CUDA graph", at_least=1.2)
 small.expect("compile, CUDA graph", at_least=1.2)
 
 # %% [markdown] tags=["solution"]
-# Nobody comes near two microseconds, and the table splits in two. Both graphs take 40
-# to 50 µs, and that is what the kernels take. Everything else is the host: PyTorch's
-# way from `nn.Linear` to a launch, eight operators in all, costs more than the GPU's
-# work. The GPU stands idle for half of the time and more, and the CPU beside it, with
-# eight threads, is only a few times slower.
+# Nobody comes near two microseconds, and the table splits in two. Both graphs take
+# about 40 µs, and that is what the kernels take. Everything else is the host: PyTorch's
+# way from `nn.Linear` to a launch, eight operators in all, takes as long as the GPU's
+# work or longer. The GPU stands idle for about half of the time or more, and the CPU
+# beside it, with eight threads, is only a few times slower.
 #
 # `torch.compile` is *slower* than eager here. Each call first checks that nothing has
 # changed since the graph was made, then runs a Python function that Inductor wrote. Its
@@ -614,7 +614,7 @@ large.expect("compile, CUDA graph", at_least=0.7)
 # The doors of PyTorch have become the same door. The host queues its launches while
 # the GPU is at work, and its time no longer shows; what is left are the same three
 # products of cuBLAS, at three quarters of what float32 can do here. The CPU takes
-# some 60 times as long.
+# some 50 times as long.
 #
 # What makes a difference now is the *format*. TF32 and bfloat16 send the products to
 # the tensor cores, chapter 21's subject. They are several times as fast, and not the
@@ -670,12 +670,13 @@ layer.expect("Triton", at_least=15, times="Numba")
 layer.expect("eager, TF32", at_least=3)
 
 # %% [markdown] tags=["solution"]
-# Inductor's kernels are two per cent ahead of eager's, and are two as well: a product
-# and a small one. The ReLU takes 15 µs of the 375, so fusing it completely would save
-# four per cent at most. Your kernel does fuse it, takes a hundred times as long as
-# cuBLAS, and computes the same. In float32 the Triton kernel, some twenty lines,
-# reaches half of cuBLAS; allow it TF32, and it is level with PyTorch's TF32. That is
-# Triton's case: its compiler knows tensor cores, and you did not have to.
+# Inductor's kernels are about one per cent ahead of eager's, and are two as well: a
+# product and a small one. The ReLU takes 15 µs of the 375, so fusing it completely
+# would save four per cent at most. Your kernel does fuse it, takes nearly a hundred
+# times as long as cuBLAS, and computes the same. In float32 the Triton kernel, some
+# twenty lines, reaches half of cuBLAS; allow it TF32, and it is ahead of PyTorch's two
+# kernels, probably because it fuses the ReLU. That is Triton's case: its compiler knows
+# tensor cores, and you did not have to.
 
 # %% [markdown]
 # ## 3 · Read a record

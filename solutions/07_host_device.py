@@ -611,7 +611,7 @@ check(
 )
 
 # %% [markdown] tags=["solution"]
-# Nothing in the loop waits. The host queues one piece after the other, a third to half
+# Nothing in the loop waits. The host queues one piece after the other, a few tenths
 # of a millisecond each, and waits once, at the end. Within a piece the stream keeps the
 # order; between pieces there is none to keep, since they share no data.
 #
@@ -692,10 +692,10 @@ overlap.expect("8 pieces", at_least=1.2, times="2 pieces")
 overlap.expect("one stream", at_least=1.5, times="pageable")
 
 # %% [markdown] tags=["solution"]
-# With two pieces, hardly anything can overlap: the first comes in alone, the last
-# goes out alone. With many, the host cannot queue them as fast as the GPU does them:
-# each costs it three calls and six slices of Python, a third to half of a
-# millisecond. (Slices that are made once, outside of the function, cost that once.)
+# With two pieces, little can overlap: the first comes in alone, the last goes out
+# alone. With many, the host cannot queue them as fast as the GPU does them: each costs
+# it three calls and six slices of Python, 0.3 ms beside the reference GPU. (Slices that
+# are made once, outside of the function, cost that once.)
 #
 # From pageable memory, streams are of no use. A copy there keeps the host until it is
 # through, and the host is who should be queueing the rest.
@@ -909,7 +909,7 @@ check(
 #
 # 16 parts of 2^22 float32. `all` waits with `cuda.synchronize()` before each part, `its
 # own` is yours. The host needs some time to fill a buffer, too: NumPy copies at about
-# 10 GB/s there. How many times as fast is yours?
+# 9 GB/s there. How many times as fast is yours?
 
 # %%
 guess = {"its own": None}
@@ -1128,8 +1128,8 @@ threaded.expect("1 thread", at_least=1.0, times="4 threads")
 #
 # ## What you learned
 #
-# 1. The bus is slow: some 50 GB/s against the 4,000 of the GPU's memory. Copy once,
-#    keep data there, copy back the results only.
+# 1. The bus is slow: some 50 GB/s against the 3,000 to 4,000 of an H100's or H200's
+#    memory. Copy once, keep data there, copy back the results only.
 # 2. Pinned memory is what the bus can read. It is costly to make: make it once.
 # 3. A launch returns at once, and so does a copy in a stream from pinned memory.
 #    Without waiting, you time the asking, and read what is not there yet.

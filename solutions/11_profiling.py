@@ -274,9 +274,10 @@ small.expect("events, queued", at_least=2, times="events")
 small.expect("events, queued", at_least=2, times="clock, waiting")
 
 # %% [markdown] tags=["solution"]
-# For a long kernel, everything but the bare clock agrees. For a short one, three of the
-# four measure the host. An event pair is no better: the GPU passes the first event,
-# has nothing to do, and gets the kernel when Python is through with the launch.
+# For a long kernel, everything but the bare clock agrees to a tenth or so. For a short
+# one, three of the four measure the host. An event pair is no better: the GPU passes
+# the first event, has nothing to do, and gets the kernel when Python is through with
+# the launch.
 #
 # `bench.compare` keeps the GPU busy first, as the last row does, and it clears the
 # cache as well. With `host=True` it does the opposite, on purpose: it times what a
@@ -614,8 +615,8 @@ check(
 # ## Measure: what did the launches cost?
 #
 # A graph of the 64 launches, and your kernel, beside the 64 launches. One launch costs
-# the host 30 to 60 µs, by how busy it is, and one kernel the GPU 1.2. How many times as
-# fast are they?
+# the host some 25 to 50 µs, by how fast and how busy it is, and one kernel the GPU 1.3.
+# How many times as fast are they?
 
 # %%
 guess = {"as a graph": None, "all_steps": None}
@@ -743,8 +744,9 @@ layout.expect("a row a field", at_least=1.5)
 # Close to the roof, a kernel cannot be made faster, only smaller. That the *layout*
 # decides is why libraries keep fields apart ("structure of arrays").
 #
-# It is less than 2.25, because the second kernel is not as near to the
-# roof: it is short, and each thread has three loads of 4 bytes under way.
+# On an H200 it is less than 2.25, because the second kernel is not as near to the roof,
+# probably since each thread has only three loads of 4 bytes under way. The slower
+# memory of an H100 takes fewer: there the kernel comes within two per cent of the copy.
 
 # %% [markdown]
 # ## 5 · Compute: the arithmetic that you meant
@@ -928,8 +930,8 @@ check(
 # %% [markdown]
 # ## Measure: more threads
 #
-# 512 times as many threads. The roofline says 134 MB at the rate of a copy: 32 µs.
-# PyTorch has a sum, too. How many times as fast as before are they?
+# 512 times as many threads. The roofline says 134 MB at the rate of a copy: 32 µs on
+# an H200. PyTorch has a sum, too. How many times as fast as before are they?
 
 # %%
 guess = {"piece_sums": None, "torch.sum": None}
@@ -961,8 +963,8 @@ columns.expect("piece_sums", at_least=10)
 
 # %% [markdown] tags=["solution"]
 # Not one instruction got faster. There are more of them under way. At two thirds of the
-# copy's rate the kernel has another bottleneck, of course: the ALU, 71 per cent, which
-# works out 64-bit indices for one addition each.
+# copy's rate the kernel has another bottleneck on the H200, of course: the ALU, 71 per
+# cent, which works out 64-bit indices for one addition each.
 #
 # `nvidia-smi` shows 99 per cent "GPU-Util" for `column_sums`, by the way. It counts the
 # time during which any kernel runs. The power tells more: 134 W, where an idle H200

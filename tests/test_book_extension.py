@@ -284,6 +284,22 @@ def test_numbers_in_sentences_stay_those_of_the_reference(render: Render) -> Non
     assert "radio" not in html
 
 
+def test_a_sentence_can_name_another_gpu(render: Render) -> None:
+    html, warnings = render(
+        "Takes {measured}`13_demo | 8 x 8 float32 | torch | ms | h100`.",
+        files=h100(ROWS),
+    )
+    assert warnings == []
+    assert "0.950" in html
+    assert 'title="measured: NVIDIA H100 80GB HBM3' in html
+
+
+def test_a_sentence_names_a_gpu_that_has_results(render: Render) -> None:
+    _, warnings = render("{measured}`13_demo | 8 x 8 float32 | torch | ms | h100`")
+    assert len(warnings) == 1
+    assert "results of 13_demo on a GPU 'h100': none" in warnings[0]
+
+
 def test_more_gpus_than_the_style_knows_are_refused() -> None:
     panels = [gpus.Panel(f"gpu-{k}", f"GPU {k}", "") for k in range(gpus.MOST + 1)]
     with pytest.raises(ValueError, match=r"weft\.css"):

@@ -22,15 +22,21 @@ logger = logging.getLogger(__name__)
 
 
 class MeasuredRole(SphinxRole):
-    """{measured}`lab | case | name | field` puts one measured number in the text."""
+    """{measured}`lab | case | name | field` puts one measured number in the text.
+
+    A fifth part, as in `… | h100`, takes it from another GPU's results.
+    """
 
     def run(self) -> tuple[list[nodes.Node], list[nodes.system_message]]:
         parts = [part.strip() for part in self.text.split("|")]
         try:
-            if len(parts) != 4:
-                raise MissingResult("write `lab | case | name | field`")
-            lab, case, name, what = parts
-            path = results.path_of(Path(self.env.srcdir), lab, REFERENCE)
+            if len(parts) not in (4, 5):
+                raise MissingResult("write `lab | case | name | field`, or `… | gpu`")
+            lab, case, name, what = parts[:4]
+            root = Path(self.env.srcdir)
+            path = results.path_of(root, lab, REFERENCE)
+            if parts[4:]:
+                path = results.path_with(root, lab, parts[4])
             self.env.note_dependency(str(path))
             measured = results.read(path)
             text = results.text_of(measured.find(case, name), what)

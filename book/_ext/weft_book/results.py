@@ -74,6 +74,22 @@ def path_of(root: Path, lab: str, gpu: str) -> Path:
     return root / "results" / f"{lab}.{gpu}.json"
 
 
+def path_with(root: Path, lab: str, word: str) -> Path:
+    """Return the results of a lab on the one GPU with this word in its slug: h100.
+
+    Raises MissingResult where no GPU has it, or several have.
+    """
+    found = [
+        path
+        for path in sorted((root / "results").glob(f"{lab}.*.json"))
+        if word in path.name.split(".")[1].split("-")
+    ]
+    if len(found) != 1:
+        names = listed([path.name for path in found])
+        raise MissingResult(f"results of {lab} on a GPU {word!r}: {names}")
+    return found[0]
+
+
 def read(path: Path) -> Results:
     """Read one file of results/. Raises MissingResult where there is none."""
     if not path.is_file():
