@@ -79,8 +79,10 @@ check(
 # ## What just happened
 #
 # `check` ran **your** kernel and compared every element with the `spec`, a line of
-# NumPy that says what the result should be. It then gave a **verdict**. A check runs in
-# stages, and stops at the first one that fails:
+# NumPy that says what the result should be. In the call, `sizes` lists the numbers of
+# elements to try, and `launch` says how many threads to start for each; later
+# labs explain how. The result is a **verdict**. A check runs in stages, and stops at
+# the first one that fails:
 #
 # 1. in the simulator, on small and awkward sizes, inspecting every read and write;
 # 2. on the GPU at full size, if there is a GPU;
@@ -104,9 +106,9 @@ hint("double")
 # - then comes the source line, as you wrote it, and what happened there;
 # - then which thread it was, and where to read more.
 #
-# Blocks of threads come whole: 32 threads at a time in this check. For 50 elements it
-# starts two blocks, so there are 64 threads, and 14 of them have no element. Fix the
-# kernel where the comment is.
+# A GPU starts threads in **blocks** of a fixed size, 32 threads in this check, and only
+# in whole blocks. For 50 elements, two blocks are needed, so there are 64 threads, and
+# 14 of them have no element. Fix the kernel where the comment is.
 #
 # ```python
 # fix_me(x, out)    # (n,) -> (n,)  float32
@@ -140,7 +142,7 @@ check(
 )
 
 # %% [markdown] tags=["solution"]
-# This test is called a **guard**, and nearly every kernel has one. You can return
+# The `if` is called a **guard**, and nearly every kernel has one. You can return
 # early, or put the work inside `if i < out.size:`; both do the same. On a GPU the
 # broken kernel might well have seemed to work, because the stray threads write to
 # whatever memory follows the array. That is why a check looks in the simulator first.
@@ -188,14 +190,16 @@ check(
 # %% [markdown]
 # ## Predict, then measure
 #
-# Labs end with measurements, and before each one you write down what you expect.
-# Nothing shows you faster that your picture of the machine is wrong than a guess of
-# your own.
+# Labs end with measurements, and before each one you write down what you expect. A
+# guess that turns out to be far off is the quickest way to find out that your picture
+# of the machine is wrong.
 #
 # Your `double` reads 2^26 numbers and writes as many, 537 million bytes in all.
 # PyTorch's `torch.mul` does the same with a kernel that experts wrote. How fast is
 # yours, compared with that? 0.01 would be a hundredth of its speed, 1.0 just as fast.
-# Put your guess in place of `None`, then run the cell.
+# Put your guess in place of `None`, then run the cell. You do not have to follow the
+# rest of its code yet; chapter 5 explains it. Without a GPU, the table shows times from
+# the **reference GPU**, the H200 that the book quotes.
 
 # %%
 guess = {"double": None}
@@ -240,13 +244,14 @@ table.expect("double", at_least=0.35, times="torch.mul")
 # The doctor looks at the machine that your labs will run on. Each line says what it
 # found and what that means for you. If you need to do something, the line says what.
 #
-# - **GPU**: with one, you can run every part of every lab that its compute capability
-#   allows. Without one, the exercises run in the simulator, and measurements show the
-#   rows of the reference GPU, marked as such.
+# - **GPU**: with one, you can run every part of every lab that its compute capability,
+#   NVIDIA's version number for GPUs, allows. Without one, the exercises run in the
+#   simulator, and measurements show times from the reference GPU, marked as such.
 # - **Driver and CUDA**: the driver decides which version of CUDA the installed packages
 #   can use.
-# - **Copy bandwidth and arithmetic rates**: the ceilings of *your* machine. Later labs
-#   compare your kernels with these, not with someone else's GPU.
+# - **Copy bandwidth and arithmetic rates**: how many bytes per second your GPU can
+#   copy, and how many operations per second it can do. Later labs compare your kernels
+#   with these ceilings, not with someone else's GPU.
 
 # %%
 weft.doctor()
