@@ -14,9 +14,9 @@
 #   say when the launch sets the time instead.
 #
 # **You need** about 60 minutes. You do not need a GPU: the exercises run in the
-# simulator, and the measurements then show the reference GPU's rows. If you use a GPU,
-# it needs compute capability 7.5 or higher (8.0 for the Triton part) and 2 GB of
-# memory.
+# simulator, and the measurements then show times from the reference GPU, an H200. If
+# you use a GPU, it needs compute capability 7.5 or higher (8.0 for the Triton part) and
+# 2 GB of memory.
 
 # %%
 try:
@@ -307,8 +307,9 @@ check(
 # threads come back for more. With `T` threads in the whole grid, thread `i` takes the
 # elements `i`, `i + T`, `i + 2T`, … up to the end. `cuda.gridsize(1)` is `T`.
 #
-# The kernel is one of the oldest in numerical computing, *a times x plus y*, and it
-# updates `y` in place. An element that two threads take is therefore updated twice.
+# The kernel computes one of the oldest operations in numerical computing, *a times x
+# plus y*, called saxpy in single precision. It updates `y` in place, so an element that
+# two threads take is updated twice.
 #
 # The check launches 128 threads, or 96, on up to 1000 elements. That makes at most
 # eight elements per thread, and one load of `x` and one of `y` for each: 16 loads.
@@ -354,8 +355,8 @@ check(
 # (chapter 12). If you step by a single block's size, `cuda.blockDim.x`, threads of
 # several blocks take the same element, and it is updated several times.
 #
-# Note what the loop has gained you: the result no longer depends on the launch. One
-# block of one thread would also be right, which makes it a good way to debug.
+# This is what the loop has gained you: the result no longer depends on the launch. Even
+# one block of one thread gives the right result, which is a good way to debug.
 
 # %% [markdown]
 # ## Look at the laps
@@ -415,9 +416,9 @@ if weft.on_gpu("the vectors live in GPU memory"):
     d_a, d_b, d_out = (cuda.as_cuda_array(t) for t in (a, b, out))
 
 # %% [markdown]
-# NVRTC, NVIDIA's compiler as a library, turns the text into machine code while the
-# notebook runs. `cuda.core`, which is installed with Numba, makes that a matter of a
-# few lines.
+# NVRTC, NVIDIA's compiler in the form of a library, turns the text into machine code
+# while the notebook runs. With `cuda.core`, which is installed with Numba, that takes
+# only a few lines of Python.
 
 # %%
 if weft.on_gpu("NVRTC's machine code needs one"):
@@ -480,8 +481,9 @@ if weft.on_gpu("Triton's machine code needs one") and has_triton:
 #
 # First by hand. For each element, the kernel reads 4 bytes from `a` and 4 from `b`, and
 # writes 4 to `out`. For 2^26 elements that makes 3 × 4 × 2^26 = 805 million bytes. One
-# addition per 12 bytes is nothing, so memory sets the limit. Divide by your GPU's copy
-# bandwidth, which `weft.doctor()` measures, and you have the least time possible.
+# addition per 12 bytes takes no time in comparison, so memory sets the limit. Divide by
+# your GPU's copy bandwidth, which `weft.doctor()` measures, and you have the least time
+# possible.
 #
 # How close does your `vector_add` come, compared with `torch.add`? Does it matter in
 # which language the same lines are written? Put your guesses in place of `None` (1.0 is
@@ -526,11 +528,11 @@ large.expect("CUDA C++", at_least=0.7, times="torch.add")
 large.expect("torch.add", at_least=1.05, times="CUDA C++")
 
 # %% [markdown] tags=["solution"]
-# This is a first kernel, and it is most of the way to the ceiling. No kernel can be
-# many times as fast, because all of them have to move the same bytes. Nor does the
-# language separate the rows. Yours and the CUDA C++ are the same kernel, though Numba's
-# machine code is a little longer, with 64-bit indices and a test for negative ones.
-# PyTorch and Triton, which reach the ceiling, handle eight elements per thread and
+# This is a first kernel, and it comes most of the way to the ceiling. No kernel can be
+# many times as fast, because all of them have to move the same bytes. Nor is it the
+# language that makes the difference. Yours and the CUDA C++ are the same kernel, though
+# Numba's machine code is a little longer, with 64-bit indices and a test for negative
+# ones. PyTorch and Triton, which reach the ceiling, handle eight elements per thread and
 # fetch 16 bytes at a time, so more bytes are in flight while a thread waits. The last
 # stretch goal below lets you try that.
 
@@ -571,8 +573,8 @@ one.expect("2^26", at_least=1 / 1000, times="2^10")  # 65,536 times
 #
 # That was the GPU's share of a launch. The host has a share too: Python inspects the
 # arguments, finds the compiled kernel and calls the driver. With `host=True` the times
-# are taken on the host. Each row is the time per launch for many launches in a row, on
-# 1,024 elements. Does the language matter now?
+# are taken on the host. Each row of the table is the time per launch when many launches
+# follow one another, each on 1,024 elements. Does the language matter now?
 
 # %%
 guess = {"Numba": None, "CUDA C++": None}
@@ -718,7 +720,7 @@ filled.expect("8 per SM", at_least=1.1, times="n / 256")
 # 2. `i = blockIdx.x * blockDim.x + threadIdx.x`, in every language that has threads.
 # 3. A grid-stride loop makes the result independent of the launch.
 # 4. An elementwise kernel is limited by the bytes it moves, whatever the language.
-# 5. Every launch has a fixed cost, and a small piece of work never earns it back.
+# 5. Every launch has a fixed cost, which is most of the time when there is little work.
 
 # %%
 quiz()
