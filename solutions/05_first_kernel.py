@@ -532,9 +532,9 @@ large.expect("torch.add", at_least=1.05, times="CUDA C++")
 # many times as fast, because all of them have to move the same bytes. Nor is it the
 # language that makes the difference. Yours and the CUDA C++ are the same kernel, though
 # Numba's machine code is a little longer, with 64-bit indices and a test for negative
-# ones. PyTorch and Triton, which reach the ceiling, handle eight elements per thread and
-# fetch 16 bytes at a time, so more bytes are in flight while a thread waits. The last
-# stretch goal below lets you try that.
+# ones. PyTorch and Triton, which reach the ceiling, handle eight elements per thread
+# and fetch 16 bytes at a time, so more bytes are in flight while a thread waits. The
+# last stretch goal below lets you try that.
 
 # %% [markdown]
 # ## Measure: less and less work

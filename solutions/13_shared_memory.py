@@ -12,8 +12,8 @@
 # - write, in Python, a transpose that runs at the speed of a copy.
 #
 # **You need** about 90 minutes. You do not need a GPU: the exercises run in the
-# simulator, and the measurements then show the reference GPU's rows. If you use a GPU,
-# it needs compute capability 7.5 or higher and 1 GB of memory.
+# simulator, and the measurements then show times from the reference GPU, an H200. If
+# you use a GPU, it needs compute capability 7.5 or higher and 1 GB of memory.
 
 # %%
 try:
@@ -68,8 +68,8 @@ def naive_write(x, out):
 
 
 # %% [markdown]
-# First by hand. An 8192 × 8192 matrix of float32 has 268 MB; reading it and writing it
-# once moves 537 MB, as a copy does. Now look at one warp:
+# First by hand. An 8192 × 8192 matrix of float32 takes up 268 MB; reading it once and
+# writing it once moves 537 MB, as a copy does. Now look at one warp:
 #
 # - **along a row**, 32 lanes touch 32 × 4 = 128 consecutive bytes: 4 sectors of 32
 #   bytes, all of them used;
@@ -129,10 +129,10 @@ naive.expect("copy", at_least=3, times="torch")
 # %% [markdown]
 # ## 1 · A tile and a barrier
 #
-# One of the two kernels is much faster than the other, for a reason that chapter 13
-# explains. But neither is close to the copy. What we want is to read along rows **and**
-# write along rows. Somewhere in between, the data has to change hands: a thread must
-# write a value that another thread has read.
+# One of the two kernels is much faster than the other, for a reason that this chapter's
+# page explains, but neither is close to the copy. What we want is to read along rows
+# **and** write along rows. Somewhere in between, the data has to change hands: a thread
+# must write a value that another thread has read.
 #
 # The threads of a block can exchange values in **shared memory**, a small, fast memory
 # that each block has to itself. `cuda.shared.array(shape, dtype)` makes an array in it,
@@ -225,8 +225,9 @@ check(
 # transpose_tiled(x, out)    # (m, n) -> (n, m)  float32
 # ```
 #
-# The shapes are ragged. The check requires every request to be coalesced, and no thread
-# to load more than 2 elements of `x` (one is enough).
+# Some of the shapes are ragged: their sides are not multiples of 32. The check requires
+# every request to be coalesced, and lets no thread load more than 2 elements of `x`
+# (one is enough).
 #
 # Stuck? `hint("transpose_tiled")`.
 
@@ -384,9 +385,9 @@ explore(transpose_padded)[1, (TILE, TILE)](small, np.zeros_like(small))
 # ## Measure: what did the conflicts cost?
 #
 # By hand: 2^26 elements are 2^21 = 2.1 million requests to store them in tiles, and as
-# many to load them again. With conflicts, each load takes 32 passes, so the total is (1
-# + 32) × 2.1 million = 69 million passes. An H200 has 132 SMs, each of which can do one
-# pass per clock cycle, at up to 1.98 GHz:
+# many to load them again. With conflicts, a store takes 1 pass and a load takes 32, so
+# the total is 33 × 2.1 million = 69 million passes. An H200 has 132 SMs, each of which
+# can do one pass per clock cycle, at up to 1.98 GHz:
 #
 # 69 million / 132 / 1.98 GHz = **265 µs**
 #
@@ -439,8 +440,8 @@ one_tile.expect("copy", at_least=1.3, times="copy kernel")
 # %% [markdown] tags=["solution"]
 # Padding pays off, as the calculation said it must: with conflicts, shared memory alone
 # needs twice as long as the whole copy. But even without them, the transpose is far
-# from the copy, and behind the naive kernel that writes along rows. Both accesses are
-# coalesced, and no bank has a conflict. What is still wrong?
+# from the copy, and slower than the naive kernel that writes along rows. Both accesses
+# are coalesced, and no bank has a conflict. What is still wrong?
 #
 # The last row gives it away. A kernel with nothing to transpose, one element per
 # thread, is far from `copy_` too. So access patterns are no longer the problem. One
@@ -512,9 +513,9 @@ print(f"padded keeps          {kept / 1e3:6.1f} KB in flight per SM")
 # 1024 threads, computes again, and stores. Only two such blocks fit on an SM, so while
 # one of them is storing, only one other is there to load.
 #
-# There are two remedies, and they work together. Let each thread request more before it
-# waits. And give it several elements, so that its overhead is spread over more work,
-# which is called **thread coarsening**.
+# There are two remedies, and they work together. One is to let each thread request more
+# before it waits. The other is **thread coarsening**: give each thread several
+# elements, so that its overhead is spread over more work.
 
 # %% [markdown]
 # ## 4 · Four loads per thread
@@ -659,9 +660,9 @@ check(
 # is kept in column `ty ^ tx`, which also takes each value once for a fixed `ty`. In
 # both cases the width is a multiple of 32, so the column is the bank.
 #
-# A swizzle costs one instruction and no memory. CuTe's layouts and Hopper's copy engine
-# offer the same idea ready-made, and you will meet it there again in chapters 20 and
-# 22.
+# A swizzle costs one instruction and no memory. The layouts of NVIDIA's library CuTe
+# and the copy engine of Hopper GPUs (H100, H200) offer the same idea ready-made, and
+# you will meet it there again in chapters 20 and 22.
 
 # %% [markdown]
 # ## 6 · Stretch: the fastest kernel
@@ -671,16 +672,16 @@ check(
 # threads takes a tile of 16 × 16 squares, that is, 64 × 64 elements, and each thread
 # takes one square:
 #
-# 1. It makes four `load4`, one for each row of its square (given).
+# 1. It calls `load4` four times, once for each row of its square (given).
 #    `load4(x, (row, col))` reads four floats in one instruction and returns them as a
 #    tuple.
 # 2. It transposes the square. That needs no instruction: *column* `i` of the square is
 #    `a[i], b[i], c[i], d[i]`, and naming the values in this order when you store them
 #    is enough.
 # 3. It puts the square into the tile **already transposed**, at square-row `tx` and
-#    square-column `ty`, with four `store4(tile, (row, col), a, b, c, d)`.
-# 4. After the barrier, it takes out square (`ty`, `tx`) with four `load4`, and writes
-#    it to `out` with four `store4`.
+#    square-column `ty`, with four calls of `store4(tile, (row, col), a, b, c, d)`.
+# 4. After the barrier, it takes out square (`ty`, `tx`) with four calls of `load4`, and
+#    writes it to `out` with four of `store4`.
 #
 # The tile is 64 wide, so squares above one another fall into the same banks, and
 # padding by one word would break the 16-byte boundaries. So swizzle the squares: the
@@ -1013,8 +1014,8 @@ fast_less
 # 3. There are 32 banks, and a request takes as many passes as its busiest bank has
 #    different words to deliver. Pad the rows, or swizzle them where alignment matters.
 # 4. Bytes in flight = rate × latency. One float32 per thread is too little unless
-#    nearly all threads are waiting. Give each thread several independent loads, without
-#    an `if`, and wide ones.
+#    nearly all threads are waiting. Give each thread several independent loads, make
+#    them wide, and leave no `if` between them.
 # 5. A conflict, like any cost, matters only if it is what everything else waits for.
 #    Calculate, measure, and measure again after each fix.
 
