@@ -21,14 +21,16 @@ class Difference:
     size: int
     hint: str
 
+    def where(self, name: str) -> str:
+        return f"{name}[{', '.join(map(str, self.index))}]" if self.index else name
+
     def sentence(self, name: str) -> str:
-        where = f"{name}[{', '.join(map(str, self.index))}]" if self.index else name
         share = ""
         if self.size > 1:
             verb = "is" if self.wrong == 1 else "are"
             share = f"; {self.wrong:,} of {self.size:,} elements {verb} wrong"
         got, wanted = apart(self.got, self.wanted)
-        return f"{where} is {got} and should be {wanted}{share}."
+        return f"{self.where(name)} is {got} and should be {wanted}{share}."
 
 
 def close(got: Array, wanted: Array, tolerance: float) -> Array:
@@ -76,7 +78,7 @@ def pattern(got: Array, wanted: Array, right: Array, first: Any, tol: float) -> 
         place = np.argwhere(close(np.full_like(wanted, first), wanted, tol))
         if len(place) != 1:
             return f"{there}."
-        return f"{there}: this one belongs at [{', '.join(map(str, place[0]))}]."
+        return f"{there}: this value belongs at [{', '.join(map(str, place[0]))}]."
     flat, aim = got.ravel(), wanted.ravel()
     for shift in (1, -1):
         a, b = (

@@ -54,13 +54,13 @@ def _misaligned_index(
         where += f", which is element {element} of the array"
         if at[1] % 4 == 0:
             row = (
-                f" Row {int(at[0])} does not begin on one, since rows of "
-                f"{x.shape[1]} elements do not fill whole pieces of 16 bytes."
+                f" Row {int(at[0])} does not begin on such a boundary, because the "
+                f"{x.shape[1]} elements of a row are not a multiple of 16 bytes."
             )
     return Misaligned(
         f"`{call}` begins at {where}; {element} is not a multiple of 4",
-        "It moves 16 bytes at once, and those must begin on a boundary of 16 "
-        f"bytes: at every fourth {x.dtype}.{row} On a GPU this is the error "
+        "It moves 16 bytes at once, and they must begin on a 16-byte boundary, "
+        f"that is, at every fourth {x.dtype}.{row} On a GPU this is the error "
         "`misaligned address`, which ends the program.",
     )
 

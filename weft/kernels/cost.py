@@ -285,11 +285,12 @@ def too_many_barriers(
 ) -> Verdict:
     mine = [(place, n) for (b, place), n in last.barriers.items() if b == block]
     mine.sort(key=lambda each: -each[1])
+    enough = exercise.limits["barriers"]
     return Verdict(
         exercise.name,
         "barriers",
         f"The threads of a block wait for each other {most:,} times; "
-        f"{several(exercise.limits['barriers'], 'time')} would be enough.",
+        f"{'once' if enough == 1 else several(enough, 'time')} would be enough.",
         "At a barrier all warps of the block wait for the slowest. What has been "
         "written since the previous barrier, and which other thread reads it?",
         [(place, f"{several(n, 'barrier')} per block") for place, n in mine[:LINES]],

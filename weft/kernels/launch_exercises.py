@@ -16,8 +16,8 @@ from weft.simulator.trace.trace import READ
 from weft.wording import capital, several
 
 IDLE = (
-    "The guard keeps the surplus ones from doing harm, but the GPU still has to start "
-    "them."
+    "The guard keeps the surplus blocks from doing harm, but the GPU still has to "
+    "start them."
 )
 
 

@@ -114,14 +114,14 @@ def where_stores_went(
     if ends and trace.partial:
         return (
             "Some threads end before the barrier. Do any of them still have something "
-            "to write? Put what they must not do into a branch, and let all of them "
-            "reach the stores.",
+            "to write? Put only the work that they must skip inside an `if`, and let "
+            "every thread reach the stores.",
             notes,
         )
     if times.max() > 1:
         return (
-            f"Other elements are written by up to {times.max():,} threads each. Which "
-            f"index do two such threads compute? ({launched}.)",
+            f"Other elements are written by up to {times.max():,} threads each. Why do "
+            f"several threads compute the same index? ({launched}.)",
             notes,
         )
     return (
@@ -154,13 +154,14 @@ def wrong_value(
     trace = done.trace
     byte = sum(i * s for i, s in zip(wrong.index, got.strides, strict=True))
     row = trace.last_store(name, byte)
+    at = wrong.where(name)
     verdict = Verdict(
         trial.name, "wrong-value", wrong.sentence(name), wrong.hint, when=trial.when
     )
     if row is not None:
         stores = trace.stores(name, byte)
         stored = np.unique(trace.block[stores] * 1024 + trace.thread[stores]).size
-        more = f" {stored:,} threads have stored to this element." * (stored > 1)
+        more = f" {stored:,} threads have stored to {at}." * (stored > 1)
         return verdict.but(
             why=f"{verdict.why}{more}".strip(),
             places=[(trace.places[trace.site[row]], "stored here")],
@@ -169,6 +170,6 @@ def wrong_value(
             block=hazards.unravel(int(trace.block[row]), trial.grid),
         )
     if not done.launch.written[name][wrong.index]:
-        more = " No thread has stored to it: it still has its initial value."
+        more = f" No thread has stored to {at}: it still has its initial value."
         return verdict.but(why=f"{verdict.why}{more}".strip())
     return verdict

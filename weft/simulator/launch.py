@@ -58,8 +58,8 @@ def simulate(
         raise Fault(
             "type",
             f"`{fn.__name__}` is a device function",
-            "Only a kernel can call it. What the host launches is marked `@cuda.jit`, "
-            "without `device=True`.",
+            "Only code on the GPU can call it. What the host launches is a kernel, "
+            "which is marked `@cuda.jit`, without `device=True`.",
         )
     grid, block, _, shared = configuration(config)
     names = parameters(fn, args)

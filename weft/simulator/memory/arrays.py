@@ -199,11 +199,13 @@ class Array:
                 "whatever is in memory before the array, so do not rely on it in a "
                 "kernel.",
             )
+        beyond = "whatever is in memory after the array"
+        if axis > 0:
+            beyond = "another row of the array, or whatever is in memory after it"
         self._fault(
             "out-of-bounds",
             f"{verb}s {self._name}[{shown}], but {room}",
-            "On a GPU nothing stops this: the access hits whatever is in memory after "
-            "the array.",
+            f"On a GPU nothing stops this: the access hits {beyond}.",
         )
 
     def as_one(self, size: int) -> AbstractContextManager[Any]:

@@ -325,7 +325,7 @@ class Run:
                 "endless-loop",
                 f"the loop has run {thread.steps:,} times in this thread, and no "
                 f"thread {'gets any further' if stuck else 'finishes'}",
-                "Does something end it, in every thread?",
+                "What should end the loop, and does that happen in every thread?",
             )
         if thread.steps % TURN == 0:
             self._wait(PAUSE)

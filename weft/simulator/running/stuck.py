@@ -42,7 +42,7 @@ def mixed_barriers(where: Positions, live: list[Thread]) -> Fault:
         f"{named(axes(other.index, where.block))} waits "
         f"at the one on {where.line(other)}",
         "A barrier lets a block continue once all its threads have reached the same "
-        "one. Threads that took different branches never meet.",
+        "barrier. Threads that took different branches never meet.",
         [*stops[0], *stops[1]],
         first,
     )
