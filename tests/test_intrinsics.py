@@ -91,7 +91,7 @@ def test_a_misaligned_index_is_refused_in_words():
 def test_a_row_that_does_not_start_on_a_boundary_is_explained():
     x = np.zeros((3, 6), np.float32)
     assert load4(x, (2, 0)) == (0, 0, 0, 0)
-    with pytest.raises(ValueError, match="Row 1 does not begin on one"):
+    with pytest.raises(ValueError, match="Row 1 does not begin on such a boundary"):
         load4(x, (1, 4))
 
 
