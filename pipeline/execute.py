@@ -200,6 +200,7 @@ def _run(
         timeout=timeout,
         record_timing=False,
         store_widget_state=False,
+        extra_arguments=["--IPKernelApp.log_level=ERROR"],
         resources={"metadata": {"path": str(root / "solutions")}},
     )
     index = 0

@@ -224,12 +224,13 @@ usual.expect(
 
 # %% [markdown] tags=["solution"]
 # With 32 bytes, stride 16 moves half as much and takes little more than stride 8; with
-# 128 bytes, stride 32 moves twice as much and takes two thirds longer. Where neighbours
-# are wanted, at 8, the setting changes nothing.
+# 128 bytes, stride 32 moves twice as much and takes 1.7 times as long on an H200, 1.8
+# times on an H100. Where neighbours are wanted, at 8, the setting changes nothing.
 #
 # What is left is a stride of 32. With 32 bytes it moves what a stride of 16 moves and
-# takes nearly twice as long: there an access costs, not a byte. *Pages* of the memory
-# chips would explain it; no counter shows them.
+# takes much longer, 1.8 times on an H200 and 1.6 times on an H100: there an access
+# costs, not a byte. *Pages* of the memory chips would explain it; no counter shows
+# them.
 #
 # And lanes that *are* neighbours, but do not begin on a boundary? `x[i + 1]` touches 5
 # sectors in place of 4. Predicted from sectors: 8 / 9 of a copy.
@@ -304,7 +305,7 @@ for s in (1, 2, 4, 8) if len(writes) else ():
 # %% [markdown] tags=["solution"]
 # Memory with error correction cannot write 4 bytes alone. Whoever writes a part of a
 # sector causes the sector to be read, changed in L2, and written back: 64 bytes of
-# traffic for each 4. So counted, the strides up to 8 are within eight per cent of the
+# traffic for each 4. So counted, the strides up to 8 are within six per cent of the
 # prediction. A sector that is written *whole*, even by several lanes or several
 # requests soon after one another, is not read.
 
@@ -478,10 +479,10 @@ copies.expect("copy4", ceiling=0.95)
 # %% [markdown] tags=["solution"]
 # Coalescing is worth the most, but it does not bring a kernel to the copy's speed. One
 # element a thread is too little. What must be under way at every moment is rate ×
-# latency: half of a copy's 4.2 TB/s is read, and a load takes about 350 ns (you measure
-# that below), so 0.7 MB, some 5.5 KB for each of 132 SMs. An SM holds 2048 threads, and
-# if each waits for 4 bytes those are 8 KB, but only while all of them wait. A thread
-# also has to be started, to compute its index, and to end.
+# latency: on an H200 half of a copy's 4.26 TB/s is read, and a load takes about 336 ns
+# (you measure that below), so 0.7 MB, or 5.4 KB for each of 132 SMs. An SM holds 2048
+# threads, and if each waits for 4 bytes those are 8 KB, but only while all of them
+# wait. A thread also has to be started, to compute its index, and to end.
 #
 # `four each` shows that it is not the *width* that matters here. Four scalar loads
 # before the first store are 16 bytes under way for each thread too, and just as fast.
@@ -528,8 +529,8 @@ hints.expect("no hint", at_least=0.98, times="nc")
 hints.expect("no hint", at_least=0.98, times="cs")
 
 # %% [markdown] tags=["solution"]
-# The read-only path changes nothing, and streaming costs some per cent. A copy uses
-# each byte once, so there is nothing that a cache could keep or lose.
+# The read-only path changes nothing, and streaming costs one or two per cent. A copy
+# uses each byte once, so there is nothing that a cache could keep or lose.
 #
 # It is otherwise where something *is* used again. Let a stream of 1 GiB go past a table
 # of 32 MB, of which each element needs an entry at a random place. The table fits into
@@ -575,7 +576,8 @@ beside = bench.compare(
 beside
 
 # %% [markdown] tags=["solution"]
-# Some per cent again, this time to the good. Measure before you believe in a hint.
+# A few per cent again, and this time they are gained. Measure before you believe in a
+# hint.
 
 # %% [markdown]
 # ## 3 · Structs or columns
@@ -688,9 +690,9 @@ for f in (4, 8) if len(fields) else ():
 
 # %% [markdown] tags=["solution"]
 # A warp reads 4 sectors and writes 4 in columns, 16 and 16 in structs of 4, 32 and 32
-# in structs of 8. Four and eight times as many, and, near enough, four and eight times
-# as long. (For structs of 4 nothing is read on account of the partial write: the sector
-# is in L2 already. For structs of 8 the profiler counts 14 per cent more bytes read.)
+# in structs of 8. Four and eight times as many, and on an H200 4.3 and 9.0 times as
+# long. (For structs of 4 nothing is read on account of the partial write: the sector is
+# in L2 already. For structs of 8 the profiler counts 14 per cent more bytes read.)
 #
 # A kernel that needs *all* fields pays nothing for structs, if it loads them whole. So
 # the layout is a question of which fields are used together: x, y, z by one kernel and
@@ -898,11 +900,11 @@ if weft.device.find().l2 > 1 << 25 or not weft.GPU:  # smaller ones hold less
 
 # %% [markdown] tags=["solution"]
 # From 1 GiB to 4 the time hardly changes, so it is probably not the translation of
-# addresses: the chase in part 5 shows nothing of it either.
-# Out of L2 the same requests take less than a third of it, so it is not the way from
-# there to the SMs. And an eighth of the accesses, each of 32 bytes, take a sixth of the
-# time: what costs is the access. That leaves the *pages* of the memory chips: nearly
-# every place lies in another, which would have to be opened first. No counter shows it.
+# addresses: the chase in part 5 shows nothing of it either. Out of L2 the same requests
+# take about a quarter of it, so it is not the way from there to the SMs. And an eighth
+# of the accesses, each of 32 bytes, take a sixth of the time: what costs is the access.
+# That leaves the *pages* of the memory chips: nearly every place lies in another, which
+# would have to be opened first. No counter shows it.
 #
 # Sorting the indices brings the neighbours together again. Only one element in 8 is
 # needed, so most bytes still go to waste, but elements on the same page follow each
@@ -1060,10 +1062,11 @@ if weft.device.find().l2 > 1 << 25 or not weft.GPU:  # smaller ones end before
 
 # %% [markdown] tags=["solution"]
 # Three plateaus: L1, L2, memory. 192 KB still come from L1, 16 MB from L2. Of 32 MB
-# only a part does, and nothing of 64 MB, though the driver reports 60: L2 has two
-# halves, and what an SM loads is kept in the half that it is attached to.
+# only a part does, and nothing of 64 MB, though the driver reports 60 on an H200 (50 on
+# an H100): L2 has two halves, and what an SM loads is kept in the half that it is
+# attached to.
 #
-# Some 40 cycles are a long time for a first-level cache. These caches are not there to
+# About 40 cycles are a long time for a first-level cache. These caches are not there to
 # save time, which other warps fill; they are there to save bandwidth.
 #
 # 2 GB take as long as 256 MB. A chase through so much memory could also have to wait
@@ -1177,7 +1180,7 @@ rates.expect("shared memory", at_least=0.9, times="L1")
 # %% [markdown] tags=["solution"]
 # Shared memory and L1 are the same piece of hardware, which delivers 128 bytes a cycle:
 # 132 SMs × 128 bytes × 1.98 GHz = 33.5 TB/s, and both come close. Reading alone, memory
-# gives a little more than when it copies.
+# gives three per cent more than when it copies on an H100, and eight on an H200.
 #
 # Does the width matter now, 4 bytes a lane or 16? Once with a loop in which all loads
 # share an index, and differ by a constant that is part of the instruction; and once

@@ -439,9 +439,10 @@ one_tile.expect("copy", at_least=1.3, times="copy kernel")
 
 # %% [markdown] tags=["solution"]
 # Padding pays off, as the calculation said it must: with conflicts, shared memory alone
-# needs twice as long as the whole copy. But even without them, the transpose is far
-# from the copy, and slower than the naive kernel that writes along rows. Both accesses
-# are coalesced, and no bank has a conflict. What is still wrong?
+# needs twice as long as the whole copy on an H200, and half as long again on an H100.
+# But even without them, the transpose is far from the copy, and slower than the naive
+# kernel that writes along rows. Both accesses are coalesced, and no bank has a
+# conflict. What is still wrong?
 #
 # The last row gives it away. A kernel with nothing to transpose, one element per
 # thread, is far from `copy_` too. So access patterns are no longer the problem. One
@@ -981,13 +982,13 @@ fast_less.expect("fast", at_least=1.0, times="blocks across")
 fast_less
 
 # %% [markdown] tags=["solution"]
-# The order of the blocks is worth a few per cent. The swizzle is worth next to nothing,
-# and a calculation shows why. Without it, each of 2^19 `store4` requests takes 32
-# passes instead of 4. Together with the loads that makes 36 × 2^19 = 19 million passes,
-# which at 132 per cycle take 72 µs. That is less than the copy takes, and shared memory
-# can work while the kernel waits for global memory. A conflict costs time only where
-# shared memory is what everything else waits for, as in `rows` without padding, where
-# the passes take 265 µs.
+# The order of the blocks is worth two per cent on an H200, and less than one on an
+# H100. The swizzle is worth one per cent at most, and a calculation shows why. Without
+# it, each of 2^19 `store4` requests takes 32 passes instead of 4. Together with the
+# loads that makes 36 × 2^19 = 19 million passes, which at 132 per cycle take 72 µs.
+# That is less than the copy takes, and shared memory can work while the kernel waits
+# for global memory. A conflict costs time only where shared memory is what everything
+# else waits for, as in `rows` without padding, where the passes take 265 µs.
 #
 # We keep the swizzle. It costs next to nothing, and the 72 µs would show on a GPU with
 # more bandwidth per SM, or in a kernel that uses its tile more than once.

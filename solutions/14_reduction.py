@@ -169,8 +169,9 @@ reading.expect("reading alone", at_least=1.0)
 
 # %% [markdown] tags=["solution"]
 # More than nine tenths of the datasheet's number, and no kernel of ours will read
-# faster. So a warp that handles 32 elements has about **thirty instructions** for
-# everything: index, load, addition, and its share of the tree. Remember that number.
+# faster. So on an H200 a warp that handles 32 elements has about **thirty
+# instructions** (42 on an H100, whose memory is slower) for everything: index, load,
+# addition, and its share of the tree. Remember that number.
 
 # %% [markdown]
 # ## 1 · A tree
@@ -507,8 +508,8 @@ one_each.expect("torch.sum", at_least=2.5, times="shuffle")
 #
 # `packed` executes a few per cent more instructions than `sequential` and takes a few
 # per cent more time, so its bank conflicts may cost nothing. There are many of them,
-# but each step has half the lanes of the one before, and the warps of seven other blocks
-# fill the gaps.
+# but each step has half the lanes of the one before, and the warps of seven other
+# blocks fill the gaps.
 #
 # And `shuffle`? 65 instructions would take 0.52 ms; it takes longer. Fewer instructions
 # will not help any more. What would?
@@ -567,7 +568,7 @@ if len(starts):
     print(f"blocks started in a nanosecond: {rate:.2f}")
 
 # %% [markdown] tags=["solution"]
-# Blocks are a limit of their own. An H200 starts some 1.65 of them in a nanosecond, so
+# Blocks are a limit of their own. An H200 starts about 1.65 of them in a nanosecond, so
 # a million take more than twice as long as reading the array, and that they read it
 # besides takes no longer. It is 70 per cent of the time of `shuffle`. Nor are eight
 # blocks of 256 threads on an SM all the time, although they would fit: of the 64 warps
@@ -865,10 +866,10 @@ trees.expect("grid, slow tree", at_least=0.93, times="grid")
 trees
 
 # %% [markdown] tags=["solution"]
-# What was a factor of eight has become two per cent. A thread of `sum_grid` adds about
-# a thousand elements into a register before it meets the tree, and at that rate any
-# tree will do. The famous rungs are worth having for *small* sums, where the tree is a
-# good part of the work; there we come to them again.
+# What was a factor of eight on an H200, and of six on an H100, has become two per cent.
+# A thread of `sum_grid` adds about a thousand elements into a register before it meets
+# the tree, and at that rate any tree will do. The famous rungs are worth having for
+# *small* sums, where the tree is a good part of the work; there we come to them again.
 
 # %% [markdown]
 # ## Look: the same sum, again and again
@@ -1396,11 +1397,11 @@ sizes[20].expect("last block", at_least=1.2)
 sizes[28].expect("last block", at_least=1.0)
 
 # %% [markdown] tags=["solution"]
-# Up to a million elements the time hardly grows: it is the launch, two trips to memory,
-# and either fences and a counter or a second launch, which cost the same. `torch.sum`
-# spends two entries of the graph on a sum of more than one block, since it sets its
-# counter to 0 each time, where yours is at 0 again. From 2^26 on, all are on their way
-# to the same limit.
+# Up to a million elements the time grows by a microsecond or two: it is the launch, two
+# trips to memory, and either fences and a counter or a second launch, which cost the
+# same. `torch.sum` spends two entries of the graph on a sum of more than one block,
+# since it sets its counter to 0 each time, where yours is at 0 again. From 2^26 on, all
+# are on their way to the same limit.
 
 # %% [markdown] tags=["solution"]
 # And the tree? At 2^18 elements, in 64 blocks of 256 threads, from the cache:

@@ -703,8 +703,8 @@ rungs[4096].expect("one read", at_least=1.2)
 # the same idea: yours loads and stores 4 bytes at a time. The family below does it with
 # 16.
 #
-# Two passes gain hardly anything over three. The read that they save came from a cache;
-# in return, `merge` computes two exponentials for each element. Where the online
+# Two passes gain only a few per cent over three. The read that they save came from a
+# cache; in return, `merge` computes two exponentials for each element. Where the online
 # softmax pays is where the second read would be from memory, or where there is no
 # second read.
 
@@ -1900,13 +1900,14 @@ for (_, cols, _), table in forward.items():
 forward.get((1024, 131072, False))
 
 # %% [markdown] tags=["solution"]
-# Where a warp or a block holds the row, the family is within about 3 % of the copy, and
-# nobody can be much faster: the bytes are the same. `torch.compile` gets there as well
-# in float32, at 1024 and 8192 columns, and to 94 % at 16,384. In bfloat16 it stays far
-# behind, but for 32,768 × 1024, where it is half a percent ahead.
+# All of this is about the H200; no other GPU has run these tables yet. Where a warp or
+# a block holds the row, the family is within 4 % of the copy, and nothing can be much
+# faster: the bytes are the same. In this run `torch.compile` gets there as well in
+# float32 at 32,768 × 1024, and to 89 to 95 % of the copy on the other four. In bfloat16
+# it reaches 82 to 90 % at 1024 columns, and less than half on longer rows.
 #
 # On the long rows the libraries lose much more: they go through such a row two or three
-# times. The family loses 5 to 10 %, most at 128 rows in bfloat16. That matrix has but
+# times. The family loses 5 to 11 %, most at 128 rows in bfloat16. That matrix has but
 # 67 MB, and its beginning and its end are much of its time.
 
 # %% [markdown]
@@ -1920,9 +1921,9 @@ forward.get((1024, 131072, False))
 # By hand: four blocks of 40 KB on 132 SMs hold 21.6 MB, a 25th of the 537 MB of a
 # matrix of 1024 × 131,072. So 25 times memory has nothing to do, for as long as it
 # takes to compute a pair and to meet. At two microseconds each that is 50 µs, beside
-# 260 µs for the copy. With 76 KB it is 13 times. And out of step? Guess how fast the
-# four are for 1024 rows, with *registers* as 1.0. (The third table, in bfloat16, has
-# the last kinds alone, and *out of step* is 1.0 there.)
+# 255 µs for the copy of an H200. With 76 KB it is 13 times. And out of step? Guess how
+# fast the four are for 1024 rows, with *registers* as 1.0. (The third table, in
+# bfloat16, has the last kinds alone, and *out of step* is 1.0 there.)
 
 # %%
 guess = {"both stores": None, "out of step": None}
@@ -1996,16 +1997,17 @@ long_rows.get((128, False))
 long_rows.get((128, True))
 
 # %% [markdown] tags=["solution"]
-# For 1024 rows two microseconds a round were a fair guess: *registers* loses 61 µs in
-# 25 rounds, *both stores* 24 µs in 13, *out of step* 12 µs in all. For 128 rows there
-# are six, three and three rounds, and two in bfloat16. The ticket is one more trip to
-# L2 before a block knows what to load; out of step, others fill most of that time.
+# For 1024 rows two microseconds a round were a fair guess on the H200: *registers*
+# loses 57 µs in 25 rounds, *both stores* 22 µs in 13, *out of step* 12 µs in all. For
+# 128 rows there are six, three and three rounds, and two in bfloat16. The ticket is one
+# more trip to L2 before a block knows what to load; out of step, others fill most of
+# that time.
 #
 # Teams have no rounds. In a block's first three steps nothing is stored and in its last
 # three nothing is loaded, but in between hardly anybody waits. For that they pay in
 # each of their rows: registers are moved, and a barrier is met for every 16 KB. So they
-# win where the rounds are few, by 13 % with two and by 2 % with three, and with 1024
-# rows they stay behind.
+# win where the rounds are few, on the H200 by 14 % with two and by 2 % with three, and
+# with 1024 rows they stay behind.
 
 # %% tags=["solution"]
 for (_, half), table in long_rows.items():
@@ -2112,10 +2114,10 @@ bench.compiled("long rows", long_kernels)
 # %% [markdown] tags=["solution"]
 # There is no exponential here and no maximum, and for 1024 long rows the family comes
 # nearer to the copy than forward. PyTorch multiplies `dy` by `y` in a kernel of its own
-# before it begins. `torch.compile` is ahead of the family by up to 5 % on nine of the
-# ten shapes whose rows one block can hold, and far behind it on the long ones. At
-# 8192 × 8192 in float32 both are ahead of the copy, which moves as many bytes but
-# writes more of them.
+# before it begins. On the H200 `torch.compile` is ahead of the family by up to 5 % on
+# the ten shapes whose rows one block can hold, and far behind it on the long ones. On
+# seven of the ten both are ahead of the copy, which moves as many bytes but writes more
+# of them.
 
 # %% [markdown]
 # ## The same in Triton

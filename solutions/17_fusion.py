@@ -195,11 +195,11 @@ chains[1 << 26].expect("one kernel", at_least=20, times="graph")
 chains[1 << 26].expect("one kernel", at_least=20, times="PyTorch")
 
 # %% [markdown] tags=["solution"]
-# For 32 elements all that counts is the launch. Python takes 19 to 25 µs, from run
-# to run, to launch a kernel of Numba: it looks at the types of the arguments, finds
-# the compiled kernel, packs the arguments and calls the driver. PyTorch does the
-# same in C++. A graph does it *before*: what is replayed are finished commands, and
-# the GPU goes from one to the next in less than a microsecond.
+# For 32 elements all that counts is the launch. Python takes 16 to 25 µs, from run to
+# run, to launch a kernel of Numba: it looks at the types of the arguments, finds the
+# compiled kernel, packs the arguments and calls the driver. PyTorch does the same in
+# C++. A graph does it *before*: what is replayed are finished commands, and the GPU
+# goes from one to the next in less than a microsecond.
 #
 # That rest is left, as each kernel has to wait until the one before has written
 # its results to where the next can read them. The one kernel does away with that too.
@@ -305,8 +305,9 @@ check(
 # fuses as well, in Triton. How fast are they, with PyTorch's two kernels as 1.0?
 #
 # And is there time for the arithmetic? While memory delivers and takes 32 elements, 256
-# bytes, the SMs have time for about 60 instructions of a warp (chapter 14 had 30, for
-# reading alone). Yours has 148 for four elements a thread, which is 37 for each 32.
+# bytes, the SMs of an H200 have time for about 60 instructions of a warp (chapter 14
+# had 30, for reading alone). Yours has 148 for four elements a thread, which is 37 for
+# each 32.
 
 # %%
 guess = {
@@ -712,12 +713,13 @@ layer, layer_backward = layer_kernels(gelu, slope)
 
 
 # %% [markdown]
-# **Is there time for that?** While memory delivers and takes 32 elements, the SMs have
-# time for about 60 instructions of a warp. The machine code of `layer` has 219 for four
-# elements a thread, so 55: the GELU is more than half of it, Philox a third. Nearly all
-# the time there is, and no SM issues an instruction in each and every cycle.
+# **Is there time for that?** While memory delivers and takes 32 elements, the SMs of an
+# H200 have time for about 60 instructions of a warp. The machine code of `layer` has
+# 219 for four elements a thread, so 55: the GELU is more than half of it, Philox a
+# third. Nearly all the time there is, and no SM issues an instruction in each and every
+# cycle.
 #
-# So fusion has turned a kernel that waits for memory into one that waits for
+# So on an H200 fusion has turned a kernel that waits for memory into one that waits for
 # arithmetic, and now arithmetic is worth saving. `math.erf` is right to the last bit
 # over its whole range, by two formulas of which it chooses. For a GELU less will do.
 # The share of the bell curve *above* a number $a \ge 0$ is a power of 2, whose exponent
@@ -928,10 +930,11 @@ back_table.expect("fewer instructions", ceiling=0.88)
 # %% [markdown] tags=["solution"]
 # Backward PyTorch moves 4 + 1 + 4 for dropout, 4 + 4 + 4 for GELU: 21 bytes against 12.
 #
-# `layer` stays behind the copy forward, and less so backward, where there is half as
-# much time again for about the same arithmetic. With fewer instructions it gets nearer.
-# Where a kernel is limited by memory, saving instructions would have brought nothing:
-# count first.
+# `layer` stays behind the copy forward, by a quarter on an H200 and by five per cent on
+# an H100, whose slower memory leaves more time. It stays behind by less backward, where
+# there is half as much time again for about the same arithmetic. With fewer
+# instructions it gets nearer. Where a kernel is limited by memory, saving instructions
+# would have brought nothing: count first.
 
 # %% [markdown]
 # ## Watch out: what a graph freezes
@@ -1384,11 +1387,11 @@ registers_table.expect("yours", ceiling=0.88)
 # fits, and five times as much is spilled.
 #
 # And the unknown index? No local memory, says the kernel, and yet it takes twice as
-# long as yours. In PTX the array has its 64 bytes; the last step, ptxas, has turned it
-# into registers after all. It pays with comparisons, and 56 registers: a warp executes
-# 1689 instructions instead of 546, and to issue those is most of its time. We also
-# compiled it for 32 elements: there, and on capability 10.0 for 16 already, the array
-# is really in memory.
+# long as yours on an H200, and 1.6 times as long on an H100. In PTX the array has its
+# 64 bytes; the last step, ptxas, has turned it into registers after all. It pays with
+# comparisons, and 56 registers: a warp executes 1689 instructions instead of 546, and
+# to issue those is most of its time. We also compiled it for 32 elements: there, and on
+# capability 10.0 for 16 already, the array is really in memory.
 #
 # What decides is not how many threads there are, but how many bytes are under way, and
 # whether something else is in the way.
@@ -1925,7 +1928,7 @@ backward_table.expect("both at once", ceiling=0.88)
 # %% [markdown] tags=["solution"]
 # Three arrays instead of five. Rows in one direction and columns in the other are two
 # reductions, and PyTorch's own kernels read the data for each. `torch.compile` must
-# have fused them, as you did: five arrays take 0.32 ms at the speed of the copy.
+# have fused them, as you did: five arrays take 0.32 ms at the speed of an H200's copy.
 
 # %% [markdown]
 # ## Measure: how many registers are best?
@@ -2065,9 +2068,10 @@ if WIDE == "shared":
 # %% [markdown] tags=["solution"]
 # A load occupies the register that it will arrive in for as long as it is under way. A
 # copy to shared memory needs an address, and nothing else. Asking ahead for both arrays
-# in registers takes all 128. Nothing is spilled, and it brings nearly as much; but
-# there is no room for one more number. With `x` in shared memory as many bytes are
-# under way, and a thread has registers to spare.
+# in registers takes all 128. Nothing is spilled, and on an H200 it brings nearly as
+# much; but there is no room for one more number. (On an H100 neither brings anything.)
+# With `x` in shared memory as many bytes are under way, and a thread has registers to
+# spare.
 
 # %% [markdown]
 # ## Measure: three shapes, four kernels

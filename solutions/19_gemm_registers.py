@@ -845,24 +845,23 @@ ladder
 # runs out of, with 86 per cent of the slots used.
 #
 # **A square**: a quarter of a load for each multiply-add, and slower. The bill had
-# passes and instructions on it, and nothing about *waiting*. With 8 × 8 a thread
-# brings four elements of `a` and four of `b` in each stride, each behind a guard with a
+# passes and instructions on it, and nothing about *waiting*. With 8 × 8 a thread brings
+# four elements of `a` and four of `b` in each stride, each behind a guard with a
 # branch. The compiler does not move a load over the branch before it, so the eight wait
-# for memory one after the other. A load takes about 0.36 µs (chapter 13), eight take
-# 2.9; the 1024 blocks run in 8 waves of 132, each of 512 strides: 8 × 512 × 2.9 µs =
-# 12 ms, of 18 to 19. That is too much: the profiler has 2.7 of a warp's 5.9 cycles for
-# it, 8.5 ms. And with so many registers there is one block on an SM, so that nobody
+# for memory one after the other. On an H200 a load takes about 0.35 µs (chapter 13),
+# eight take 2.8; the 1024 blocks run in 8 waves of 132, each of 512 strides: 8 × 512 ×
+# 2.8 µs = 11 ms, of 18. That is too much: the profiler has 2.7 of a warp's 5.9 cycles
+# for it, 8.4 ms. And with so many registers there is one block on an SM, so that nobody
 # else works meanwhile. **32 bits** for an index save 40 registers and 2 instructions in
 # 100. That makes no difference to something that waits.
 #
 # **By fours**: more than four times as fast. It executes half the instructions and
 # three quarters of the load passes. Above all, probably, it waits twice per stride
 # instead of eight times, and two blocks fit on an SM; no row separates the four. A warp
-# waited for global memory for 8.0 cycles, and now for 1.0. **Without padding** it is as fast, to
-# within a per cent or two. The colliding stores are 4 extra passes
-# for each warp in a stride, beside 96 for the loads of fragments. That the check
-# insists on the padding is a matter of principle, and here principle is worth next to
-# nothing.
+# waited for global memory for 8.0 cycles, and now for 1.0. **Without padding** it is as
+# fast, to within one or two per cent. The colliding stores are 4 extra passes for each
+# warp in a stride, beside 96 for the loads of fragments. That the check insists on the
+# padding is a matter of principle, and here principle is worth next to nothing.
 #
 # **Pipelined**: 30 per cent. Nobody waits for global memory any more: it is 0.1 of 4.8
 # cycles.
@@ -1180,11 +1179,11 @@ if weft.GPU:
     results.record("19_gemm_registers", [case | {"value": round(searched)}])
 
 # %% [markdown] tags=["solution"]
-# 1024 × 1024 is decided by `busy`: a large tile leaves most SMs without a block, and is
-# slower by a factor of three. At 8192 all of them are busy whatever the tile, and the
-# largest wins, for it loads least. In between they are within a few per cent. At ragged
-# shapes the edges decide: 4095 × 4097 costs the tile of 128 × 256 a fifth wave, as you
-# computed.
+# 1024 × 1024 is decided by `busy`: on an H200 a large tile leaves most SMs without a
+# block, and is slower by a factor of three. At 8192 all of them are busy whatever the
+# tile, and the largest wins, for it loads least. In between they are within a few per
+# cent. At ragged shapes the edges decide: 4095 × 4097 costs the tile of 128 × 256 a
+# fifth wave, as you computed.
 #
 # The search takes about half a minute for six choices and eight shapes, compiling
 # included.
@@ -1317,9 +1316,9 @@ if weft.GPU:
 #    one go, 128 bits at a time.
 # 3. Better, wait for nothing: copies that pass no register, fragments in turns, one
 #    barrier a stride. Written-out loops, because registers have no addresses.
-# 4. Draw up the bill before you pay: some famous rungs were worth nothing here, and a
-#    count said so. What is left at the end is issue slots: 85 of 100 used, where the
-#    library uses 87.
+# 4. Draw up the bill before you pay: some famous rungs were worth nothing on an H200
+#    and an H100, and a count said so. What is left at the end is issue slots: 85 of 100
+#    used on an H200, where the library uses 87.
 # 5. No tile is best for all shapes: count waves and edges, then let a tuner decide.
 
 # %%

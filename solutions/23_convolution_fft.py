@@ -316,10 +316,10 @@ explore(correlate_tiled)[1, (WIDE, HIGH)](
 # ## Measure: what does the tile save?
 #
 # An image of 8192 × 8192, 268 MB, and 5 × 5 taps. By hand: how long does it take to
-# read the image and write the result at 4.2 TB/s, and how long are the 2 · 25 · 8188²
-# operations at 67 TFLOP/s? And the loads: an SM serves one request of a warp in a clock
-# cycle, whether from the L1 cache or from shared memory. There are 25 requests for x,
-# and 25 for w, for each 32 results. 132 SMs at 1.98 GHz: how long?
+# read the image and write the result at an H200's 4.2 TB/s, and how long are the 2 · 25
+# · 8188² operations at 67 TFLOP/s? And the loads: an SM serves one request of a warp in
+# a clock cycle, whether from the L1 cache or from shared memory. There are 25 requests
+# for x, and 25 for w, for each 32 results. 132 SMs at 1.98 GHz: how long?
 #
 # Two more kernels. `correlate_lean` is exercise 1 again, *without* a tile, for 5 × 5
 # taps only: the loops have constant bounds, the arrays are flat, and the indices are
@@ -840,8 +840,9 @@ layer.expect("im2col, matmul", at_least=0.65)
 layer.expect("layer_tiled", at_least=3, times="direct")
 
 # %% [markdown] tags=["solution"]
-# Two ways are within a tenth of cuDNN. Which algorithm did cuDNN choose? The profiler
-# says `sm80_xmma_fprop_implicit_gemm_f32f32…_tilesize256x64x8…_ffma`: a matrix product
+# On an H200 two ways are within a tenth of cuDNN, on an H100 within an eighth. Which
+# algorithm did cuDNN choose? The profiler says
+# `sm80_xmma_fprop_implicit_gemm_f32f32…_tilesize256x64x8…_ffma`: a matrix product
 # without the matrix, 256 pixels by 64 filters, 8 numbers deep. It is what `layer_tiled`
 # does, and cuBLAS after `im2col`.
 #
@@ -1387,20 +1388,21 @@ ladder.expect("radix 4", at_least=1.5, times="fft_shared")
 ladder.expect("fft_shared", at_least=5, times="sum")
 
 # %% [markdown] tags=["solution"]
-# Count trips. `ten launches` makes ten round trips to memory and takes eleven copies'
-# time. `fft_shared` makes one, and takes five copies' time. Why? The profiler counts
-# 7,552 instructions for each row of 1,024 points, all warps together. 65,536 rows at
-# 1045 billion a second: 0.47 ms. It counts 4,929 cycles in which the L1 and shared
-# memory of an SM are busy: 496 rows for each SM, at 1.98 GHz: 1.24 ms. There it is.
-# Only a third of them are for `z`; most are for `table`, in which the lanes of a warp
-# look up places that are far apart.
+# Count trips. `ten launches` makes ten round trips to memory and takes ten or eleven
+# copies' time. `fft_shared` makes one, and takes five copies' time on an H200, three
+# and a half on an H100. Why? The profiler counts 7,552 instructions for each row of
+# 1,024 points, all warps together. 65,536 rows at 1045 billion a second: 0.47 ms. It
+# counts 4,929 cycles in which the L1 and shared memory of an SM are busy: 496 rows for
+# each SM, at 1.98 GHz: 1.24 ms. There it is. Only a third of them are for `z`; most are
+# for `table`, in which the lanes of a warp look up places that are far apart.
 #
 # Radix 4: 4,048 instructions, 1,760 cycles, 0.44 ms. `registers`: 1,548 and 495, 0.12
 # ms; now the memory is the limit, and the kernel is within a few per cent of the copy.
 #
-# `pairs apart` has the same arithmetic and takes nearly twice as long. A complex64 is
-# moved in two pieces of 4 bytes, and two neighbours in four: each request then touches
-# 16 sectors and uses a quarter of each, and each sector is written four times.
+# `pairs apart` has the same arithmetic and takes 1.8 times as long (1.6 on an H100). A
+# complex64 is moved in two pieces of 4 bytes, and two neighbours in four: each request
+# then touches 16 sectors and uses a quarter of each, and each sector is written four
+# times.
 #
 # And the definition? 8 ms' worth of multiplications, and more than 20 times as long: it
 # looks up a million twiddles a row.
@@ -1654,7 +1656,8 @@ if all(len(table) for table in by_width.values()):
 
 # %% [markdown] tags=["solution"]
 # `rows` and the FFT meet between 15 and 23 taps across; the FFT's line is flat. It
-# passes cuDNN at 7. A filter of 63 × 63 takes the FFT 0.1 ms, and dividing the direct
+# passes cuDNN at 7 on an H200, and between 7 and 11 on an H100 (at 7 if the filter is
+# ready). A filter of 63 × 63 takes an H200's FFT 0.1 ms, and dividing the direct
 # algorithm's operations by that gives 300 TFLOP/s, on a GPU that can do 67: they were
 # not done.
 #
@@ -1773,11 +1776,11 @@ long
 long.expect("filter_fused", at_least=2.5)
 
 # %% [markdown] tags=["solution"]
-# Four times as fast as three calls, with the same transforms in it: what is gone is
-# their trips to memory. Its bytes, 1.17 copies, take 0.30 ms. The machine code of two
-# transforms and a product is 1,690 instructions, for each of two warps and 87,381
-# pieces: 0.28 ms at 1045 billion a second. Here arithmetic and memory take equally
-# long, and do not overlap perfectly.
+# On an H200 4.3 times as fast as three calls, and 5.6 times on an H100, with the same
+# transforms in it: what is gone is their trips to memory. Its bytes, at most 1.17
+# copies, take 0.30 ms on an H200. The machine code of two transforms and a product is
+# 1,690 instructions, for each of two warps and 87,381 pieces: 0.28 ms at 1045 billion a
+# second. There arithmetic and memory take equally long, and do not overlap perfectly.
 #
 # Direct convolution in the time domain, `F.conv1d`, does 69 billion operations. The
 # transforms do 9 billion.

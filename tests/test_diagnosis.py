@@ -25,7 +25,10 @@ def test_no_diagnosis_no_verdict(diagnosis):
     assert verdict.kind == "suspect"
     assert repr(verdict).startswith("○ half — what do you suspect?")
     assert "2.5" not in repr(verdict)
-    assert "#c8473c" not in verdict._repr_html_()
+    shown = verdict._repr_html_()
+    assert "#c8473c" not in shown
+    assert "To do: " in shown
+    assert "Not passed" not in shown
 
 
 def test_a_verdict_repeats_the_diagnosis():

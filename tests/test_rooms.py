@@ -77,6 +77,33 @@ def test_imports_point_down() -> None:
     assert upward == []
 
 
+def modules() -> dict[str, set[str]]:
+    """The modules of the package, and which of them each imports at its head."""
+    paths = {
+        ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(
+            ".__init__"
+        ): path
+        for path in sorted(PACKAGE.rglob("*.py"))
+    }
+    return {
+        module: {
+            full if (full := f"{node.module}.{alias.name}") in paths else node.module
+            for node in ast.parse(path.read_text(encoding="utf-8")).body
+            if isinstance(node, ast.ImportFrom) and node.module in paths
+            for alias in node.names
+        }
+        - {module}
+        for module, path in paths.items()
+    }
+
+
+def test_no_modules_import_each_other_in_a_circle() -> None:
+    left = {name: others for name, others in modules().items() if name != "weft"}
+    while done := {name for name, others in left.items() if not others & left.keys()}:
+        left = {name: others for name, others in left.items() if name not in done}
+    assert left == {}
+
+
 def test_the_map_names_every_room() -> None:
     text = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")
     rooms = FLOOR.keys() - {""}

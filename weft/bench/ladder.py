@@ -1,18 +1,34 @@
-"""A table of measurements, as text and as HTML: a rung a line, a bar for its speed."""
+"""A table of measurements, as text and as HTML: a row per line, a bar for its speed."""
 
 import html as escape
 import math
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 from weft import markup, units
-
-if TYPE_CHECKING:
-    from weft.bench.rows import Row
-    from weft.bench.table import Table
+from weft.bench.rows import Row
 
 
-def columns(table: "Table") -> list[tuple[str, "Callable[[Row], str]"]]:
+class Shown(Protocol):
+    """What is shown of a table; see `weft.bench.table.Table`."""
+
+    @property
+    def case(self) -> str: ...
+    @property
+    def rows(self) -> tuple[Row, ...]: ...
+    @property
+    def unit(self) -> str: ...
+    @property
+    def baseline(self) -> str: ...
+    @property
+    def ceiling(self) -> str: ...
+    @property
+    def source(self) -> str: ...
+    @property
+    def notes(self) -> tuple[str, ...]: ...
+
+
+def columns(table: Shown) -> list[tuple[str, Callable[[Row], str]]]:
     """Return the columns that a table needs: (head, how to write a row's value)."""
     rows = table.rows
     found: list[tuple[str, Callable[[Row], str]]] = [
@@ -31,7 +47,7 @@ def columns(table: "Table") -> list[tuple[str, "Callable[[Row], str]"]]:
     return [*found, ("spread", _spread)]
 
 
-def text(table: "Table") -> str:
+def text(table: Shown) -> str:
     """Return a table for a terminal."""
     shown = columns(table)
     lines = [["", *(head for head, _ in shown)]]
@@ -47,7 +63,7 @@ def text(table: "Table") -> str:
     return "\n".join([table.case, *body, table.source, *table.notes])
 
 
-def html(table: "Table") -> str:
+def html(table: Shown) -> str:
     """Return a table for a notebook or a page."""
     shown = columns(table)
     fastest = min((r.ms for r in table.rows if r.measured), default=math.nan)

@@ -8,7 +8,7 @@ import numpy as np
 
 from weft.backend import is_kernel
 from weft.code_objects import with_globals
-from weft.streams.timeline import Bar
+from weft.streams.bars import Bar
 
 
 class _Notes:

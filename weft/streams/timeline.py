@@ -16,22 +16,14 @@ import numpy as np
 
 from weft import device, markup
 from weft.errors import LearnerError
+from weft.streams.bars import Bar
+from weft.streams.measured import measure
 from weft.streams.twin import Bench, Watched
 
 ENGINES = ("copy in", "kernel", "copy out")
 MARKS = "0123456789abcdefghijklmnopqrstuvwxyz"
 COLOURS = ("#4878a8", "#c9772e", "#2a8f5c", "#8a63a8")  # by stream
 WIDE = 64  # characters of a lane in a terminal
-
-
-@dataclass(frozen=True)
-class Bar:
-    """One copy or launch: on which engine, in which stream, from when to when, ms."""
-
-    engine: str
-    stream: int
-    start: float
-    end: float
 
 
 @dataclass(frozen=True, repr=False)
@@ -141,8 +133,6 @@ def timeline(
     if not isinstance(function, FunctionType):
         raise LearnerError("a timeline is of a plain Python function, the host's side")
     if device.find().usable:
-        from weft.streams.measured import measure
-
         return Timeline(
             tuple(apart(measure(function, given, inputs))), "Measured here, by events."
         )
