@@ -9,6 +9,7 @@ from weft.c.running import Ran
 from weft.c.source import Source
 from weft.checking.verdict import Verdict
 from weft.places import Note
+from weft.wording import capital
 
 _frame = re.compile(r"^\s+#\d+ 0x[0-9a-f]+ (?:in )?(\S+) (\S+?):(\d+)(?::\d+)?\s*$")
 _found = re.compile(r"ERROR: (?:Address|Leak)Sanitizer:? ([\w-]+)")
@@ -345,7 +346,7 @@ def _undefined(source: Source, said: str, match: re.Match[str]) -> Verdict:
         return _verdict(
             source,
             "signed-overflow",
-            f"{shown[:1].upper()}{shown[1:]}.",
+            f"{capital(shown)}.",
             "A signed number that leaves its range is undefined in C: the compiler may "
             "assume that it never happens. Python's integers grow instead. Which type "
             "is large enough?",

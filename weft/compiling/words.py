@@ -3,6 +3,8 @@
 import re
 from collections.abc import Callable
 
+from weft.wording import capital, joined
+
 Words = tuple[str, str]  # what happened, why
 
 NO_CONTAINERS = (
@@ -80,10 +82,6 @@ def kind_of(written: str) -> str:
     return f"{'an' if written[:1] in 'aeiou' else 'a'} {written}"
 
 
-def begin(text: str) -> str:
-    return text[:1].upper() + text[1:]
-
-
 def split(arguments: str) -> list[str]:
     """The types in 'array(float32, 1d, C), int64', one by one."""
     parts, depth = [""], 0
@@ -97,10 +95,8 @@ def split(arguments: str) -> list[str]:
 
 
 def listed(things: list[str]) -> str:
-    """'a, b and c'."""
-    if len(things) < 2:
-        return "".join(things) or "nothing"
-    return ", ".join(things[:-1]) + " and " + things[-1]
+    """'a, b and c', or 'nothing'."""
+    return joined(things) if things else "nothing"
 
 
 def _undefined(found: re.Match[str]) -> Words:
@@ -138,7 +134,7 @@ def _unknown_attribute(found: re.Match[str]) -> Words:
         module = re.search(r"'([\w.]+)'", owner)
         return _no_attribute_of(module[1] if module else "the module", name)
     return (
-        f"{begin(kind_of(owner))} has no `.{name}` in a kernel.",
+        f"{capital(kind_of(owner))} has no `.{name}` in a kernel.",
         "Is the name spelled right? Of what NumPy gives an array, a kernel has only "
         "its shape, its size, its type and its elements.",
     )
@@ -188,7 +184,7 @@ def _index(verb: str, types: list[str], message: str) -> Words:
         return f"A kernel cannot use {kind_of(owner)}.", NO_CONTAINERS
     if "float" in index:
         return (
-            f"{begin(kind_of(owner))} is indexed with a {index}.",
+            f"{capital(kind_of(owner))} is indexed with a {index}.",
             "`/` always gives a float; `//` gives an integer.",
         )
     if verb == "setitem" and len(types) > 2:
@@ -197,7 +193,7 @@ def _index(verb: str, types: list[str], message: str) -> Words:
             "One element holds one number.",
         )
     return (
-        f"{begin(kind_of(owner))} cannot be indexed with {kind_of(index)}.",
+        f"{capital(kind_of(owner))} cannot be indexed with {kind_of(index)}.",
         "An index is a whole number, or as many as there are dimensions.",
     )
 

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from weft.device import toolkit
 from weft.device.toolkit import Toolkit
+from weft.wording import capital
 
 if TYPE_CHECKING:
     from weft.device.rates import Ceilings
@@ -338,7 +339,7 @@ def _refusal(answer: int, environ: Mapping[str, str]) -> tuple[str, str]:
 
 def _sentence(text: str) -> str:
     """Return `text` with a capital and a full stop."""
-    return f"{text[:1].upper()}{text[1:]}."
+    return f"{capital(text)}."
 
 
 def _int(function: Any, *arguments: Any) -> int:

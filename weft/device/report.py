@@ -13,6 +13,7 @@ from weft import device, markup, store, units
 from weft import versions as installed
 from weft.device import Device, toolkit
 from weft.errors import LearnerError
+from weft.wording import capital
 
 ROOM = 5e9  # bytes of free disk below which an installation is likely to fail
 
@@ -267,7 +268,7 @@ def _absent(package: str, gpu: Device) -> Item:
     return Item(
         package,
         "not installed",
-        f"{means[0].upper()}{means[1:]}. {do}",
+        f"{capital(means)}. {do}",
         "missing" if package != "jupyterlab" else "info",
     )
 

@@ -20,6 +20,7 @@ from weft.kernels.call_chain import elsewhere, noted
 from weft.kernels.exercise import KernelExercise
 from weft.lesson import syllabus
 from weft.places import Place
+from weft.wording import joined
 
 
 def run(exercise: KernelExercise) -> tuple[list[str], Verdict | None]:
@@ -60,7 +61,7 @@ def run(exercise: KernelExercise) -> tuple[list[str], Verdict | None]:
     if len(places) == 1:
         where = f"line {places[0].line}: `{places[0].text}`"
     elif len(body) > 1:
-        where = f"lines {listed([line for _, line in body])}"
+        where = f"lines {joined(line for _, line in body)}"
     else:
         where = f"line {(body or own or others)[0][1]}"
     facts.append(
@@ -161,9 +162,3 @@ def is_double(arg: Any) -> bool:
         return any(is_double(part) for part in arg)
     dtype = np.asarray(arg).dtype
     return dtype.kind in "fc" and dtype.itemsize >= 8 and dtype != np.complex64
-
-
-def listed(lines: list[int]) -> str:
-    """'3, 4 and 7'."""
-    *most, last = map(str, lines)
-    return f"{', '.join(most)} and {last}"

@@ -32,7 +32,7 @@ from weft.torch_ops.tensors import (
     written_shape,
 )
 from weft.torch_ops.written import FUNCTION, OPERATOR
-from weft.wording import several
+from weft.wording import capital, several
 
 MOST = 2048  # elements of the inputs of a case: the spec is differentiated in steps
 
@@ -314,7 +314,7 @@ class Pass:
     def verdict(self, message: str, why: str, headline: str, **more: Any) -> Verdict:
         written = self.exercise.written
         given = {"places": returns(written.backward or written.main)} | more
-        text = message[:1].upper() + message[1:]
+        text = capital(message)
         return Verdict(
             self.exercise.name,
             "gradient",
