@@ -11,7 +11,10 @@ import numpy as np
 
 from weft import backend
 from weft.places import Place
-from weft.simulator.faults import Fault, kind_of
+from weft.simulator.faults import Fault
+from weft.simulator.faults import kind_of as described
+from weft.simulator.inference.kinds import Kind, Tup
+from weft.simulator.inference.outside import kind_of
 from weft.simulator.limits import Dim, configuration
 from weft.simulator.memory.arrays import Memory
 from weft.simulator.running.scheduler import Run
@@ -64,7 +67,7 @@ def simulate(
     grid, block, _, shared = configuration(config)
     names = parameters(fn, args)
     run = make_run(fn, grid, block, shared)
-    run.bind()
+    run.bind(tuple(kind_of_argument(arg, name) for name, arg in zip(names, args, strict=True)))
     launch = Launch()
     given = []
     for position, (name, arg) in enumerate(zip(names, args, strict=True)):
@@ -170,13 +173,23 @@ def argument(
         return run.array(data, Memory(name, "global", readonly=readonly), written)
     if isinstance(value, tuple):
         return tuple(argument(run, v, name) for v in value)
-    if value is None or isinstance(value, (bool, int, float, complex, np.generic)):
+    if isinstance(value, (bool, int, float)) and not isinstance(value, np.generic):
+        return np.float64(value) if isinstance(value, float) else value
+    if value is None or isinstance(value, (complex, np.generic)):
         return value
     raise Fault(
         "type",
-        f"the argument {name} is {kind_of(value)}",
+        f"the argument {name} is {described(value)}",
         "A kernel takes arrays and numbers.",
     )
+
+
+def kind_of_argument(value: Any, name: str) -> Kind:
+    """What is known of an argument before the kernel runs."""
+    data = host_array(value, name)
+    if isinstance(value, tuple) and data is None:
+        return Tup(tuple(kind_of_argument(part, name) for part in value))
+    return kind_of(value if data is None else data)
 
 
 def host_array(value: Any, name: str = "the array") -> np.ndarray[Any, Any] | None:

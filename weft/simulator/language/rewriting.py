@@ -1,19 +1,27 @@
 """The learner's source with what the simulator puts into it; places stay as they are.
 
-Every loop counts its steps: `while test` becomes `while step() and test`, `for x in y`
-becomes `for x in loop(y)`. A traced kernel also notes what it does, see `instrument`.
+Arithmetic becomes Numba's, see `lowering`. Every loop counts its steps: `while test`
+becomes `while step() and test`, `for x in y` becomes `for x in loop(y)`. A traced
+kernel also notes what it does, see `instrument`.
 """
 
 import ast
 import inspect
 import textwrap
+from collections.abc import Callable
 from dataclasses import dataclass
 from types import CodeType, FunctionType
+from typing import Any
+
+import numpy as np
 
 from weft.code_objects import code_tree
 from weft.places import Place
+from weft.simulator.inference.kinds import Kind
+from weft.simulator.inference.statements import Function
 from weft.simulator.language import rules, shapes
 from weft.simulator.language.instrument import Notes, note
+from weft.simulator.language.lowering import Lower
 
 STEP, LOOP = "__weft_step__", "__weft_loop__"
 
@@ -25,16 +33,22 @@ class Rewritten:
     """A function's code with what was put into it, and its source lines.
 
     `notes` are the places of its notes, numbered from `first`, each with the number
-    of arithmetic operations there.
+    of arithmetic operations there. `helpers` are the names of arithmetic in the code;
+    `devices` are those of device functions, each with the kinds of its arguments.
+    `returned` is what the function returns.
     """
 
     code: CodeType
     lines: dict[int, str]
     first: int = 0
     notes: tuple[tuple[Place, int], ...] = ()
+    helpers: frozenset[str] = frozenset()
+    devices: tuple[tuple[str, Any, tuple[Kind, ...]], ...] = ()
+    returned: Kind = None
 
 
-_known: dict[tuple[CodeType, str, bool, bool], Rewritten] = {}
+Scope = dict[str, Any]
+_known: dict[tuple[Any, ...], Rewritten] = {}
 
 
 def begin() -> None:
@@ -43,20 +57,69 @@ def begin() -> None:
         _known.clear()
 
 
-def rewritten(fn: FunctionType, noting: bool, kernel: bool) -> Rewritten:
-    """The code of `fn` with loops that count their steps and, if so asked, notes.
+def rewritten(
+    fn: FunctionType,
+    given: tuple[Kind, ...],
+    scope: Scope,
+    returns: Callable[[Any, tuple[Kind, ...]], Kind],
+    noting: bool,
+    kernel: bool,
+) -> Rewritten:
+    """The code of `fn` with Numba's arithmetic, counted loops and, if so asked, notes.
 
-    kernel: whether it is one, or a device function. Without source (a function made by
-    `exec`) the code is returned as it is. Raises `Fault` for what Numba refuses.
+    given: what its arguments are. scope: what its names stand for outside. returns:
+    what a device function returns. kernel: whether it is one, or a device function.
+    Without source (a function made by `exec`) the code is returned as it is. Raises
+    `Fault` for what Numba refuses.
     """
     file = fn.__code__.co_filename  # two cells may have equal code
-    key = fn.__code__, file, noting, kernel
+    key: tuple[Any, ...] = fn.__code__, file, noting, kernel, given, _seen(fn, scope)
     if key not in _known:
-        _known[key] = _rewrite(fn, noting, kernel)
+        _known[key] = _rewrite(fn, given, scope, returns, noting, kernel)
     return _known[key]
 
 
-def _rewrite(fn: FunctionType, noting: bool, kernel: bool) -> Rewritten:
+def _seen(fn: FunctionType, scope: Scope) -> tuple[Any, ...]:
+    """The values outside on which the rewriting of a function depends."""
+    names = [name for code in code_tree(fn.__code__) for name in code.co_names]
+    found = {name: scope[name] for name in (*names, *fn.__code__.co_freevars) if name in scope}
+    return tuple((name, type(value), _stands_for(value)) for name, value in found.items())
+
+
+def _stands_for(value: Any) -> Any:
+    """What distinguishes a value from outside from others of its type."""
+    if isinstance(value, (int, float, str, np.generic)):
+        return value
+    if isinstance(value, np.ndarray):
+        return value.dtype, value.ndim
+    if isinstance(value, tuple):
+        return tuple((type(part), _stands_for(part)) for part in value)
+    return Same(value)
+
+
+class Same:
+    """Equal to another that holds the very same thing, which it keeps alive."""
+
+    __slots__ = ("_value",)
+
+    def __init__(self, value: Any) -> None:
+        self._value = value
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Same) and self._value is other._value
+
+    def __hash__(self) -> int:
+        return id(self._value)
+
+
+def _rewrite(
+    fn: FunctionType,
+    given: tuple[Kind, ...],
+    scope: Scope,
+    returns: Callable[[Any, tuple[Kind, ...]], Kind],
+    noting: bool,
+    kernel: bool,
+) -> Rewritten:
     """See `rewritten`."""
     name, code = fn.__name__, fn.__code__
     try:
@@ -74,7 +137,14 @@ def _rewrite(fn: FunctionType, noting: bool, kernel: bool) -> Rewritten:
     rules.refuse(definition, name, first, lines)
     undecorate(definition)
     last = max((one.first + len(one.notes) for one in _known.values()), default=0)
+    defaults = fn.__defaults__ or ()
+    inferred = Function(
+        definition, given, scope, defaults, lambda kind, args: returns(kind.value, args)
+    )
     notes = note(definition, last) if noting else Notes()
+    devices: list[tuple[str, Any, tuple[Kind, ...]]] = []
+    lower = Lower(lambda value, kinds: _device(devices, value, kinds))
+    lower.visit(definition)
     CountSteps().visit(definition)
     module = ast.Module([enclose(definition, code.co_freevars)], [])
     shift(module, first - 1, indent)
@@ -87,7 +157,41 @@ def _rewrite(fn: FunctionType, noting: bool, kernel: bool) -> Rewritten:
     )
     places = [node_place(name, node, lines, code.co_filename) for node in notes.nodes]
     noted = tuple(zip(places, notes.flops, strict=True))
-    return Rewritten(found, lines, notes.first, noted)
+    return Rewritten(
+        with_float64(found),
+        lines,
+        notes.first,
+        noted,
+        frozenset(lower.names),
+        tuple(devices),
+        inferred.returned,
+    )
+
+
+def _device(
+    devices: list[tuple[str, Any, tuple[Kind, ...]]],
+    value: Any,
+    kinds: tuple[Kind, ...],
+) -> str:
+    """The name by which a function calls a device function with such arguments."""
+    for name, known, given in devices:
+        if known is value and given == kinds:
+            return name
+    devices.append((f"__weft_device_{len(devices)}__", value, kinds))
+    return devices[-1][0]
+
+
+def with_float64(code: CodeType) -> CodeType:
+    """The code with its floats as NumPy's, which no operation narrows or refuses."""
+    return code.replace(co_consts=tuple(_as_numpys(value) for value in code.co_consts))
+
+
+def _as_numpys(value: Any) -> Any:
+    if isinstance(value, CodeType):
+        return with_float64(value)
+    if type(value) is float:
+        return np.float64(value)
+    return tuple(_as_numpys(v) for v in value) if type(value) is tuple else value
 
 
 def undecorate(definition: ast.FunctionDef) -> None:

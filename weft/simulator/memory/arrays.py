@@ -12,6 +12,8 @@ from typing import Any, NoReturn
 import numpy as np
 
 from weft.backend import as_dtype
+from weft.simulator.arithmetic.casts import cast_to
+from weft.simulator.arithmetic.numbers import of_dtype
 
 # Poison: what memory holds before it is written. Quiet NaNs whose payload says where
 # they came from, as arithmetic hands the payload on.
@@ -140,9 +142,10 @@ class Array:
             value = value._data
         try:
             self._data[index] = value
-        except OverflowError:  # a GPU wraps around, NumPy refuses Python integers
-            wrapped = np.array(value & (2**64 - 1), np.uint64)
-            self._data[index] = wrapped.astype(self._data.dtype)
+        except OverflowError:  # a GPU wraps around, NumPy refuses
+            number = of_dtype(self._data.dtype)
+            assert number is not None
+            self._data[index] = cast_to(number)(value)
         except (TypeError, ValueError) as error:
             self._fault("type", f"{self._name} cannot hold this value: {error}")
         if self._written is not None:

@@ -20,6 +20,7 @@ from greenlet import getcurrent, greenlet
 from weft import effort
 from weft.places import place
 from weft.simulator.faults import Fault
+from weft.simulator.inference.kinds import Kind
 from weft.simulator.language.binding import Bound
 from weft.simulator.limits import Dim, Dim3
 from weft.simulator.memory.arrays import Array, Memory, wrap
@@ -87,10 +88,13 @@ class Run:
         self._names: dict[tuple[CodeType, int], str] = {}
         self._starts: dict[int, tuple[CodeType, int]] = {}
 
-    def bind(self) -> None:
-        """Make a function of the kernel that runs against this launch."""
+    def bind(self, given: tuple[Kind, ...]) -> None:
+        """Make a function of the kernel that runs against this launch.
+
+        given: what its arguments are.
+        """
         steps = self._step, self._loop
-        bound = Bound(self._fn, self.cuda, *steps, self._refuse, self.notes())
+        bound = Bound(self._fn, self.cuda, *steps, self._refuse, self.notes(), given)
         self.bound, self.call = bound, bound.call
         self.lines.update(bound.lines)
         self.is_bound = True
