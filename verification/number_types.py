@@ -23,7 +23,9 @@ TABLE = ROOT / "weft" / "simulator" / "arithmetic" / "number_types.json"
 
 SHORT = {
     **{"boolean": "b", "float16": "f16", "float32": "f32", "float64": "f64"},
-    **{f"{'u' * u}int{n}": f"{'ui'[1 - u]}{n}" for u in (0, 1) for n in (8, 16, 32, 64)},
+    **{
+        f"{'u' * u}int{n}": f"{'ui'[1 - u]}{n}" for u in (0, 1) for n in (8, 16, 32, 64)
+    },
 }
 NAMES = (
     *("boolean", "int8", "int16", "int32", "int64"),

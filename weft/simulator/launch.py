@@ -67,7 +67,11 @@ def simulate(
     grid, block, _, shared = configuration(config)
     names = parameters(fn, args)
     run = make_run(fn, grid, block, shared)
-    run.bind(tuple(kind_of_argument(arg, name) for name, arg in zip(names, args, strict=True)))
+    run.bind(
+        tuple(
+            kind_of_argument(arg, name) for name, arg in zip(names, args, strict=True)
+        )
+    )
     launch = Launch()
     given = []
     for position, (name, arg) in enumerate(zip(names, args, strict=True)):

@@ -114,7 +114,9 @@ def _converted(rule: Rule, values: tuple[Any, ...]) -> list[Any]:
     """The arguments in the types that a function of `math` computes in."""
     made = [cast_to(n)(v) for n, v in zip(rule.operands, values, strict=True)]
     wide = any(result.name == "f64" for result in rule.results)
-    return [np.float64(v) if wide and isinstance(v, (int, np.uint64)) else v for v in made]
+    return [
+        np.float64(v) if wide and isinstance(v, (int, np.uint64)) else v for v in made
+    ]
 
 
 def _of_one(name: str, function: Function) -> Function:
@@ -124,7 +126,9 @@ def _of_one(name: str, function: Function) -> Function:
         if rule is None:
             raise _refused(f"math.{name}", value)
         if rule.result is BOOL:
-            return bool(function(np.float64(value) if isinstance(value, int) else value))
+            return bool(
+                function(np.float64(value) if isinstance(value, int) else value)
+            )
         with np.errstate(all="ignore"):
             return function(*_converted(rule, (value,)))
 
@@ -150,7 +154,10 @@ def _of_two(name: str, key: str, function: Function) -> Function:
 
 # What a kernel finds in `math`, by name.
 MATH: dict[str, Any] = {
-    **{name: np.float64(getattr(math, name)) for name in ("pi", "e", "tau", "inf", "nan")},
+    **{
+        name: np.float64(getattr(math, name))
+        for name in ("pi", "e", "tau", "inf", "nan")
+    },
     **{name: _of_one(name, function) for name, function in (_ONE | _TESTS).items()},
     **{name: _of_two(name, *two) for name, two in _TWO.items()},
 }
@@ -181,7 +188,9 @@ def nearest(value: Any, digits: Any = None) -> Any:
     rule = rule_of_two("round2", number, INT64)
     assert rule is not None
     given = cast_to(rule.operands[0])(value)
-    return type(given)(round(float(given), int(digits))) if np.isfinite(given) else given
+    return (
+        type(given)(round(float(given), int(digits))) if np.isfinite(given) else given
+    )
 
 
 def whole(value: Any = 0, *base: Any) -> Any:
@@ -207,7 +216,9 @@ def truth(value: Any = False) -> bool:
     return bool(value)
 
 
-def _extreme(name: str, comes_first: Callable[[Any, Any], Any], pick: Function) -> Function:
+def _extreme(
+    name: str, comes_first: Callable[[Any, Any], Any], pick: Function
+) -> Function:
     def apply(*values: Any) -> Any:
         if len(values) == 1:
             values = tuple(values[0])
@@ -216,7 +227,8 @@ def _extreme(name: str, comes_first: Callable[[Any, Any], Any], pick: Function) 
             raise _refused(name, *values)
         number = kinds[0]
         for kind in kinds[1:]:
-            assert number is not None and kind is not None
+            assert number is not None
+            assert kind is not None
             number = unified(number, kind)
         assert number is not None
         cast = cast_to(number)
@@ -284,7 +296,15 @@ def result_of(name: str, given: list[Number]) -> Number | None:
         for number in given[1:]:
             found = unified(found, number)
         return found
-    if len(given) == 1 and name in (*_ONE, *_TESTS, "abs", "round", "int", "float", "bool"):
+    if len(given) == 1 and name in (
+        *_ONE,
+        *_TESTS,
+        "abs",
+        "round",
+        "int",
+        "float",
+        "bool",
+    ):
         rule = rule_of_one(name, given[0])
     elif len(given) == 2 and name in _TWO:
         rule = rule_of_two(_TWO[name][0], *given)

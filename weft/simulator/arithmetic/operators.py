@@ -1,8 +1,9 @@
 """Python's operators on numbers, as Numba compiles them for a GPU.
 
-`binary("add", INT64, UINT8)` is the function that adds two such numbers; `BINARY["add"]`
-finds out at each call what the numbers are. Dividing an integer by zero gives zero, as
-Numba has it where nothing is raised; a shift by too much shifts everything out.
+`binary("add", INT64, UINT8)` is the function that adds two such numbers;
+`BINARY["add"]` finds out at each call what the numbers are. An integer divided by zero
+is zero, as Numba has it where nothing is raised; a shift by too much shifts everything
+out.
 """
 
 import operator
@@ -96,13 +97,17 @@ def _whole_power(base: int, exponent: int, number: Number) -> int:
         exponent = -exponent
     if exponent > _MOST_MULTIPLIED:
         with np.errstate(all="ignore"):
-            return int(cast_to(number)(np.power(np.float64(base), np.float64(exponent))))
+            return int(
+                cast_to(number)(np.power(np.float64(base), np.float64(exponent)))
+            )
+    if exponent < 64:
+        return int(base**exponent)
     return pow(base, exponent, 1 << 64)
 
 
 def _real_power(a: Any, b: Any) -> Any:
     """A float to the power of a float, or of an integer by multiplying."""
-    if isinstance(b, int) or isinstance(b, np.integer):
+    if isinstance(b, (int, np.integer)):
         kind, exponent = type(a), int(b)
         if abs(exponent) > _MOST_MULTIPLIED:
             return np.power(a, kind(exponent))
@@ -140,7 +145,7 @@ def binary(name: str, a: Number, b: Number) -> Two | None:
         return lambda x, y: give(_whole_power(int(x), int(y), result))
     whole = _WHOLE[name]
     if result is INT64:
-        if a.kind == "u" and a.bits == 64 or b.kind == "u" and b.bits == 64:
+        if (a.kind == "u" and a.bits == 64) or (b.kind == "u" and b.bits == 64):
             return lambda x, y: wrapped(whole(wrapped(int(x)), wrapped(int(y))))
         return lambda x, y: wrapped(whole(int(x), int(y)))
     return lambda x, y: give(whole(int(x), int(y)))

@@ -9,16 +9,21 @@ from weft.intrinsics.registry import Effect
 from weft.simulator.arithmetic import functions
 from weft.simulator.arithmetic.numbers import (
     BOOL,
-    FLOAT64,
     INT32,
     INT64,
-    NUMBERS,
     UINT32,
     UINT64,
-    Number,
     range_number,
 )
-from weft.simulator.inference.kinds import Arr, Kind, Named, Num, Outside, Tup, num
+from weft.simulator.inference.kinds import (
+    Arr,
+    Conversion,
+    Kind,
+    Num,
+    Outside,
+    Tup,
+    num,
+)
 
 # Bits of a position in a grid, as long as there is memory for what it stands for.
 _GRID = 42
@@ -42,7 +47,9 @@ _AS_GIVEN = {
     **dict.fromkeys(("shfl_down_sync", "shfl_xor_sync", "selp"), 1),
 }
 # What looks at the type of a number that it is given.
-SENSITIVE = frozenset(["popc", "clz", "ffs", "brev", *functions.BUILTINS, *functions.MATH])
+SENSITIVE = frozenset(
+    ["popc", "clz", "ffs", "brev", *functions.BUILTINS, *functions.MATH]
+)
 
 
 def of_cuda(name: str, given: list[Kind], call: ast.Call) -> Kind:
@@ -59,7 +66,7 @@ def of_cuda(name: str, given: list[Kind], call: ast.Call) -> Kind:
         return num(array.number) if known else None  # type: ignore[union-attr, arg-type]
     if name in _AS_GIVEN and len(given) > _AS_GIVEN[name]:
         kind = given[_AS_GIVEN[name]]
-        return num(kind.number) if isinstance(kind, Num) else None
+        return num(kind.number, None, None) if isinstance(kind, Num) else None
     if name == "brev" and given and isinstance(given[0], Num):
         return num(UINT64 if given[0].number.bits == 64 else UINT32)
     if name == "const.array_like" and given:
@@ -72,13 +79,13 @@ def _positions(call: ast.Call) -> Kind:
         return None
     one = Num(INT64, _GRID, plain=True)
     ndim = call.args[0].value
-    return one if ndim == 1 else Tup((one,) * ndim) if ndim in (2, 3) else None
+    if ndim == 1:
+        return one
+    return Tup((one,) * int(ndim)) if ndim in (2, 3) else None
 
 
 def _declared(given: list[Kind], call: ast.Call) -> Kind:
     """An array of the kernel's own; its arguments may be given by name."""
-    from weft.simulator.inference.kinds import Conversion
-
     named = {k.arg: k.value for k in call.keywords}
     shape = given[0] if given else None
     if "shape" in named or len(given) < 2 or not isinstance(given[1], Conversion):
@@ -106,7 +113,8 @@ def of_python(name: str, given: list[Kind]) -> Kind:
         return None
     same = name in ("min", "max", "abs", "int") and result.whole
     bounds = [kind.most for kind in given if isinstance(kind, Num)]
-    return num(result, max(bounds) if same and numbers[0].kind != "f" else None)
+    held = result is INT64
+    return num(result, max(bounds) if same and numbers[0].kind != "f" else None, held)
 
 
 def of_intrinsic(kind: Outside, given: list[Kind]) -> Kind:
@@ -137,5 +145,3 @@ def is_device(kind: Kind) -> bool:
 
 
 Device = Callable[[Outside, tuple[Kind, ...]], Kind]
-
-__all__ = ["FLOAT64", "NUMBERS", "Device", "Named", "Number"]

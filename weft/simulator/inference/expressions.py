@@ -4,6 +4,7 @@ Each node that computes gets `how`: a `Plan` that `language/lowering.py` carries
 """
 
 import ast
+import operator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -69,7 +70,7 @@ def set_plan(node: Any, plan: Plan | None) -> None:
 
 
 def two(name: str, a: Kind, b: Kind, by: int | None = None) -> tuple[Plan, Kind]:
-    """How `a name b` is computed, and what it gives. by: `b`, where it is a constant."""
+    """How `a name b` is computed, and what it gives. by: `b`, if it is a constant."""
     if not isinstance(a, Num) or not isinstance(b, Num):
         plan = Plan(name)
         plan.convert = _shown((a, b))
@@ -83,7 +84,7 @@ def two(name: str, a: Kind, b: Kind, by: int | None = None) -> tuple[Plan, Kind]
     if rule.result is INT64 and UINT64 not in (a.number, b.number):
         most = _bound(name, a, b, by)
         found = _whole(name, a, b, by, most)
-        return found or called, num(INT64, most)
+        return found or called, num(INT64, most, plain=True)
     most = a.most + b.most if name == "mul" else max(a.most, b.most) + (name == "add")
     if rule.result is BOOL:
         return Plan(), num(BOOL)
@@ -95,13 +96,14 @@ def _shown(kinds: tuple[Kind, ...]) -> dict[int, Number | str]:
     return {
         k: kind.number
         for k, kind in enumerate(kinds)
-        if isinstance(kind, Num) and kind.plain and kind.number is not INT64
+        if isinstance(kind, Num)
+        and kind.whole
+        and kind.plain is not False
+        and kind.number not in (INT64, BOOL)
     }
 
 
-def _real(
-    name: str, a: Num, b: Num, operands: tuple[Number, ...]
-) -> Plan | None:
+def _real(name: str, a: Num, b: Num, operands: tuple[Number, ...]) -> Plan | None:
     """How floats are computed with; None where it takes a call."""
     if name not in ("add", "sub", "mul", "truediv") or operands[0].whole:
         return None
@@ -115,7 +117,7 @@ def _real(
 
 
 def _plainly(kind: Num) -> bool:
-    return kind.whole and (kind.plain or kind.number is INT64)
+    return kind.whole and (kind.plain is not False or kind.number is INT64)
 
 
 def _whole(name: str, a: Num, b: Num, by: int | None, most: int) -> Plan | None:
@@ -134,7 +136,7 @@ def _whole(name: str, a: Num, b: Num, by: int | None, most: int) -> Plan | None:
 
 def _is_wide(kind: Num) -> bool:
     """Whether Python computes with it as with an int64."""
-    return kind.number is INT64 or (kind.plain and kind.number is not BOOL)
+    return kind.plain is True and kind.number is not BOOL
 
 
 def _bound(name: str, a: Num, b: Num, by: int | None) -> int:
@@ -184,8 +186,7 @@ class Expressions:
             return None
         visit = getattr(self, f"_{type(node).__name__.lower()}", None)
         if visit is not None:
-            found: Kind = visit(node)
-            return found
+            return settled(node, visit(node))
         for child in ast.iter_child_nodes(node):
             if isinstance(child, ast.expr):
                 self.kind(child)
@@ -209,6 +210,26 @@ class Expressions:
             inner = self.constant(node.operand)
             return None if inner is None else -inner
         return self.names.integer(node.id) if isinstance(node, ast.Name) else None
+
+    def decided(self, test: ast.expr) -> bool | None:
+        """What a condition on constants comes to: Numba leaves the other branch out."""
+        if isinstance(test, ast.Compare) and len(test.ops) == 1:
+            name = OPERATORS.get(type(test.ops[0]))
+            sides = [self._fixed(test.left), self._fixed(test.comparators[0])]
+            if name is None or None in sides:
+                return None
+            return bool(getattr(operator, name)(*sides))
+        value = self._fixed(test)
+        return None if value is None else bool(value)
+
+    def _fixed(self, node: ast.expr) -> Any:
+        """The number that an expression always is, None for most."""
+        if isinstance(node, ast.Constant):
+            return node.value if isinstance(node.value, (int, float)) else None
+        if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
+            value = self._fixed(node.operand)
+            return None if value is None else -value
+        return self.names.fixed(node.id) if isinstance(node, ast.Name) else None
 
     # Nodes
 
@@ -249,7 +270,8 @@ class Expressions:
             return None
         native = kind.number.kind == "f" or (_is_wide(kind) and kind.most < LARGEST)
         set_plan(node, Plan() if native else Plan(name, (kind.number,)))
-        return num(rule.result, kind.most if rule.result is INT64 else None)
+        signed = rule.result is INT64
+        return num(rule.result, kind.most if signed else None, plain=signed)
 
     def _compare(self, node: ast.Compare) -> Kind:
         kinds = [self.kind(part) for part in (node.left, *node.comparators)]
@@ -274,6 +296,9 @@ class Expressions:
 
     def _ifexp(self, node: ast.IfExp) -> Kind:
         self.test(node.test)
+        decided = self.decided(node.test)
+        if decided is not None:
+            return self.kind(node.body if decided else node.orelse)
         return self._one_of(node, [self.kind(node.body), self.kind(node.orelse)])
 
     def _one_of(self, node: ast.expr, kinds: list[Kind]) -> Kind:
@@ -327,7 +352,8 @@ class Expressions:
         for keyword in node.keywords:
             self.kind(keyword.value)
         if isinstance(function, Conversion):
-            return num(function.number, _kept(given))
+            whole = function.number is INT64
+            return num(function.number, _kept(given), plain=whole)
         if isinstance(function, Outside):
             if calls.is_device(function) and not node.keywords:
                 set_plan(node, None)
@@ -383,11 +409,33 @@ def _of_array(kind: Arr, name: str) -> Kind:
     return kind if name == "T" else None
 
 
+def settled(node: Any, kind: Kind) -> Kind:
+    """The type of what a node computes, over all turns of a loop.
+
+    Numba goes around a loop until its types have settled, and keeps what it has seen:
+    what was a uint64 in the first turn and is an int64 in the next is a float64.
+    """
+    earlier = getattr(node, "seen", None)
+    if isinstance(kind, Num) and isinstance(earlier, Num):
+        whole = joined(earlier, kind)
+        if isinstance(whole, Num) and whole.number is not kind.number:
+            plan = plan_of(node)
+            if plan is None:
+                return kind
+            plan.cast = whole.number
+            kind = whole
+    node.seen = kind
+    return kind
+
+
 class Names:
     """What the names of a function are, at one point of it."""
 
-    def __init__(self, scope: dict[str, Any], local: set[str]) -> None:
-        self._scope, self._local = scope, local
+    def __init__(
+        self, scope: dict[str, Any], local: set[str], fixed: dict[str, Any]
+    ) -> None:
+        """`fixed` are the local names that are given one number, once."""
+        self._scope, self._local, self._fixed = scope, local, fixed
         self.now: dict[str, Kind] = {}
 
     def kind(self, name: str) -> Kind:
@@ -401,6 +449,13 @@ class Names:
         """The integer that is outside under a name."""
         value = None if name in self._local else self._scope.get(name)
         return value if type(value) is int else None
+
+    def fixed(self, name: str) -> Any:
+        """The number that a name always stands for, None for most."""
+        if name in self._local:
+            return self._fixed.get(name)
+        value = self._scope.get(name)
+        return value if isinstance(value, (int, float)) else None
 
     def give(self, name: str, kind: Kind) -> None:
         self.now[name] = kind

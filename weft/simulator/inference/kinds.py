@@ -3,7 +3,7 @@
 None stands for "not known": such a value is looked at when the kernel runs.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from weft.simulator.arithmetic.numbers import INT64, Number, unified
@@ -15,12 +15,13 @@ LARGEST = 63  # bits of an int64, apart from its sign
 class Num:
     """A number. Of an integer, `most` bounds it: its absolute value is below 2^most.
 
-    A `plain` one is a Python integer when the kernel runs, whatever its type is.
+    A `plain` one is a Python integer when the kernel runs, whatever its type is. It is
+    one of NumPy's if that is False; where it is None it may be either.
     """
 
     number: Number
     most: int
-    plain: bool = False
+    plain: bool | None = False
 
     @property
     def whole(self) -> bool:
@@ -44,7 +45,7 @@ class Tup:
 
 @dataclass(frozen=True, slots=True)
 class Named:
-    """Something of `cuda`, `math` or Python by its name: ("cuda", "shared", "array")."""
+    """Something of `cuda`, `math` or Python by name: ("cuda", "shared", "array")."""
 
     path: tuple[str, ...]
 
@@ -66,7 +67,7 @@ class Outside:
 Kind = Num | Arr | Tup | Named | Conversion | Outside | None
 
 
-def num(number: Number, most: int | None = None, plain: bool = False) -> Num:
+def num(number: Number, most: int | None = None, plain: bool | None = False) -> Num:
     """A number of which nothing more is known than its type, or `most`."""
     own = number.bits - (number.kind == "i")
     return Num(number, own if most is None else min(most, own), plain)
@@ -77,8 +78,8 @@ def joined(a: Kind, b: Kind) -> Kind:
     if isinstance(a, Num) and isinstance(b, Num):
         number = unified(a.number, b.number)
         if number.whole:
-            same = a.number is number and b.number is number
-            return Num(number, max(a.most, b.most), same and (a.plain or b.plain))
+            plain = a.plain if a.plain == b.plain else None
+            return Num(number, max(a.most, b.most), plain)
         return num(number)
     if isinstance(a, Tup) and isinstance(b, Tup) and len(a.parts) == len(b.parts):
         parts = zip(a.parts, b.parts, strict=True)
@@ -97,9 +98,5 @@ def widened(kind: Kind, earlier: Kind) -> Kind:
 def of_integer(value: int) -> Num:
     """A Python integer, in one of few sizes."""
     bits = value.bit_length()
-    return Num(INT64, next((n for n in (8, 16, 31, 40) if bits <= n), LARGEST))
-
-
-def exactly(kind: Num) -> Num:
-    """A number that is of its type when the kernel runs too."""
-    return replace(kind, plain=False)
+    most = next((n for n in (8, 16, 31, 40) if bits <= n), LARGEST)
+    return Num(INT64, most, plain=True)

@@ -1,4 +1,4 @@
-"""What is known of the values from outside that a kernel names, and of its arguments."""
+"""What is known of the values that a kernel gets: from outside, and as arguments."""
 
 import builtins
 from types import FunctionType, ModuleType

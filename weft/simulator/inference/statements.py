@@ -6,9 +6,10 @@ A statement so marked has `casts`, a dict by the place: "before", "body", "orels
 """
 
 import ast
+from collections import Counter
 from typing import Any
 
-from weft.simulator.arithmetic.numbers import INT64, Number, number_of, rule_of_two
+from weft.simulator.arithmetic.numbers import INT64, Number, rule_of_two
 from weft.simulator.inference import calls
 from weft.simulator.inference.expressions import (
     OPERATORS,
@@ -16,9 +17,10 @@ from weft.simulator.inference.expressions import (
     Names,
     Plan,
     set_plan,
+    settled,
     two,
 )
-from weft.simulator.inference.kinds import Arr, Kind, Num, Tup, joined, num, widened
+from weft.simulator.inference.kinds import Kind, Num, Tup, joined, widened
 from weft.simulator.inference.outside import kind_of
 
 Env = dict[str, Kind]
@@ -49,7 +51,7 @@ class Function:
         arguments = definition.args
         names = [a.arg for a in (*arguments.posonlyargs, *arguments.args)]
         local = {n.id for n in ast.walk(definition) if _is_stored(n)} | set(names)
-        self._names = Names(scope, local)
+        self._names = Names(scope, local, _fixed(definition, names))
         self._expressions = Expressions(self._names, device)
         late = [kind_of(value) for value in defaults]
         kinds = [*given, *late[len(late) - (len(names) - len(given)) :]]
@@ -95,7 +97,7 @@ class Function:
 
     def _augassign(self, node: ast.AugAssign) -> None:
         value = self._expressions.kind(node.value)
-        name = OPERATORS[type(node.op)] if type(node.op) in OPERATORS else ""
+        name = OPERATORS.get(type(node.op), "")
         if isinstance(node.target, ast.Name):
             old = self._names.kind(node.target.id)
             if isinstance(old, Tup) or not name:
@@ -103,7 +105,7 @@ class Function:
                 return
             plan, found = two(name, old, value, self._expressions.constant(node.value))
             set_plan(node, plan)
-            self._names.give(node.target.id, found)
+            self._names.give(node.target.id, settled(node, found))
             return
         element = self._expressions.kind(_loaded(node.target))
         set_plan(node, Plan() if _numpys(name, element, value) else Plan(name))
@@ -168,7 +170,10 @@ class Function:
         self._expressions.test(node.test)
         before = dict(self._names.now)
         ends: list[tuple[str, Env]] = []
+        decided = self._expressions.decided(node.test)
         for part, body in (("body", node.body), ("orelse", node.orelse)):
+            if decided is not None and decided != (part == "body"):
+                continue
             self._names.now, self._reached = dict(before), True
             self._block(body)
             if self._reached:
@@ -195,9 +200,7 @@ class Function:
 
         self._loop(node, enter, targets, True)
 
-    def _loop(
-        self, node: Any, enter: Any, own: set[str] | None, ends: bool
-    ) -> None:
+    def _loop(self, node: Any, enter: Any, own: set[str] | None, ends: bool) -> None:
         """A loop: around and around, until its variables keep their types."""
         before = dict(self._names.now)
         head = dict(before)
@@ -212,7 +215,7 @@ class Function:
             backs = [env for _, env in loop.continues]
             if self._reached:
                 backs.append(self._names.now)
-            new = _joined([before, *backs])
+            new = _joined([before, head, *backs])
             if turn:
                 new = {n: widened(kind, head.get(n)) for n, kind in new.items()}
             if turn > _MOST_TURNS // 2:
@@ -220,7 +223,9 @@ class Function:
             if new == head:
                 break
             head = new
-        self._settle(node, loop, before, head, self._names.now if self._reached else None)
+        self._settle(
+            node, loop, before, head, self._names.now if self._reached else None
+        )
         exits = [env for _, env in loop.breaks]
         if ends:
             self._names.now = dict(head if own is None else {**inside, **head})
@@ -244,6 +249,23 @@ class Function:
         _add(node, "body", _casts(end, head) if end is not None else {})
         for statement, env in loop.continues:
             _mark(statement, "before", _casts(env, head))
+
+
+def _fixed(definition: ast.FunctionDef, arguments: list[str]) -> dict[str, Any]:
+    """The names that are given a value once, and that a number."""
+    stored = Counter(
+        n.id for n in ast.walk(definition) if isinstance(n, ast.Name) and _is_stored(n)
+    )
+    return {
+        node.targets[0].id: node.value.value
+        for node in ast.walk(definition)
+        if isinstance(node, ast.Assign)
+        and isinstance(node.value, ast.Constant)
+        and isinstance(node.value.value, (int, float))
+        and isinstance(node.targets[0], ast.Name)
+        and stored[node.targets[0].id] == 1
+        and node.targets[0].id not in arguments
+    }
 
 
 def _is_stored(node: ast.AST) -> bool:
@@ -272,7 +294,7 @@ def _numpys(name: str, element: Kind, value: Kind) -> bool:
 
 
 def _joined(envs: list[Env]) -> Env:
-    """What holds after several paths; a name that one of them lacks is not known to it."""
+    """What holds after several paths. Some may not have given a name a value."""
     found: Env = dict(envs[0])
     for env in envs[1:]:
         for name, kind in env.items():
@@ -297,6 +319,3 @@ def _mark(node: Any, place: str, casts: Any) -> None:
 
 def _add(node: Any, place: str, casts: Casts) -> None:
     node.casts = {**getattr(node, "casts", {}), place: casts}
-
-
-__all__ = ["Arr", "Function", "num", "number_of"]

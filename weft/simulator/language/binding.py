@@ -124,9 +124,9 @@ class Bound:
         scope |= {STEP: self._step, LOOP: self._loop} | (self._notes or {})
         scope |= {name: helper(name) for name in found.helpers}
         for name, device, kinds in found.devices:
-            inner = backend.python_function(device)
-            assert inner is not None
-            scope[name] = self._bind(inner, kinds)
+            called = backend.python_function(device)
+            assert called is not None
+            scope[name] = self._bind(called, kinds)
         for name, cell in zip(code.co_freevars, closure or (), strict=True):
             cell.cell_contents = self._twin(name, cells[name].cell_contents)
         return bound

@@ -68,10 +68,13 @@ class Lower(ast.NodeTransformer):
         name = OPERATORS.get(type(op), "")
         plan = plan_of(node) or Plan(name)
         if plan.call:
-            return self._applied(plan, node, left, right)
+            return self._given(plan, self._applied(plan, node, left, right))
         made = ast.BinOp(self._ready(plan, 0, left), op, self._ready(plan, 1, right))
         ast.copy_location(made, node)
-        return self._call(_WRAP, made) if plan.wrap else made
+        return self._given(plan, self._call(_WRAP, made) if plan.wrap else made)
+
+    def _given(self, plan: Plan, made: ast.expr) -> ast.expr:
+        return made if plan.cast is None else self._cast(plan.cast, made)
 
     def visit_UnaryOp(self, node: ast.UnaryOp) -> ast.expr:
         self.generic_visit(node)
@@ -79,7 +82,8 @@ class Lower(ast.NodeTransformer):
         if name is None:  # not
             return node
         plan = plan_of(node) or Plan(name)
-        return self._applied(plan, node, node.operand) if plan.call else node
+        made = self._applied(plan, node, node.operand) if plan.call else node
+        return self._given(plan, made)
 
     def visit_Compare(self, node: ast.Compare) -> ast.expr:
         self.generic_visit(node)
@@ -99,8 +103,7 @@ class Lower(ast.NodeTransformer):
 
     def _chosen(self, node: Any) -> ast.expr:
         self.generic_visit(node)
-        plan = plan_of(node)
-        return node if plan is None or plan.cast is None else self._cast(plan.cast, node)
+        return self._given(plan_of(node) or Plan(), node)
 
     visit_IfExp = visit_BoolOp = _chosen
 
@@ -112,10 +115,9 @@ class Lower(ast.NodeTransformer):
             if name:
                 node.func = ast.copy_location(ast.Name(name, ast.Load()), node.func)
             return node
-        plan = plan_of(node)
-        if plan is not None:
-            node.args = [self._ready(plan, k, a) for k, a in enumerate(node.args)]
-        return node
+        plan = plan_of(node) or Plan()
+        node.args = [self._ready(plan, k, a) for k, a in enumerate(node.args)]
+        return self._given(plan, node)
 
     # Statements
 
@@ -123,7 +125,7 @@ class Lower(ast.NodeTransformer):
         self.generic_visit(node)
         name = OPERATORS.get(type(node.op), "")
         plan = plan_of(node) or Plan(name)
-        if not plan.call and not plan.convert and not plan.wrap:
+        if plan == Plan():
             return node
         if not isinstance(node.target, ast.Name):
             node.value = self._call(_OPERAND, node.value)

@@ -82,8 +82,14 @@ def rewritten(
 def _seen(fn: FunctionType, scope: Scope) -> tuple[Any, ...]:
     """The values outside on which the rewriting of a function depends."""
     names = [name for code in code_tree(fn.__code__) for name in code.co_names]
-    found = {name: scope[name] for name in (*names, *fn.__code__.co_freevars) if name in scope}
-    return tuple((name, type(value), _stands_for(value)) for name, value in found.items())
+    found = {
+        name: scope[name]
+        for name in (*names, *fn.__code__.co_freevars)
+        if name in scope
+    }
+    return tuple(
+        (name, type(value), _stands_for(value)) for name, value in found.items()
+    )
 
 
 def _stands_for(value: Any) -> Any:
@@ -136,11 +142,12 @@ def _rewrite(
     shapes.refuse_unknown(definition, first, lines, kernel)
     rules.refuse(definition, name, first, lines)
     undecorate(definition)
-    last = max((one.first + len(one.notes) for one in _known.values()), default=0)
     defaults = fn.__defaults__ or ()
     inferred = Function(
         definition, given, scope, defaults, lambda kind, args: returns(kind.value, args)
     )
+    # What it calls has been rewritten by now, and has numbers of its own.
+    last = max((one.first + len(one.notes) for one in _known.values()), default=0)
     notes = note(definition, last) if noting else Notes()
     devices: list[tuple[str, Any, tuple[Kind, ...]]] = []
     lower = Lower(lambda value, kinds: _device(devices, value, kinds))

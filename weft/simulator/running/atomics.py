@@ -80,7 +80,10 @@ class Atomic:
 
     def inc(self, array: Any, index: Any, value: Any) -> Any:
         return self._change(
-            "inc", array, index, lambda old, t: t(0) if old >= _as(t, value) else old + t(1)
+            "inc",
+            array,
+            index,
+            lambda old, t: t(0) if old >= _as(t, value) else old + t(1),
         )
 
     def dec(self, array: Any, index: Any, value: Any) -> Any:

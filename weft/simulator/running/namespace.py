@@ -10,8 +10,8 @@ import numpy as np
 from weft import backend
 from weft.simulator.language.modules import Cast
 from weft.simulator.limits import Dim3
-from weft.simulator.running.atomics import Atomic
 from weft.simulator.running import numbers
+from weft.simulator.running.atomics import Atomic
 from weft.simulator.running.declared import Local, Shared, constant
 from weft.simulator.running.intrinsic_calls import Intrinsics
 from weft.simulator.running.protocol import Launched, site_of
