@@ -36,7 +36,8 @@ INTEGERS = (
 )
 LARGE = ("9223372036854775807", "-9223372036854775808", "4294967295")
 EDGES: dict[str, tuple[str, tuple[str, ...]]] = {
-    **{f"{c}(a)": ("f32 f64", FLOATS) for c in CASTS.values()},
+    **{f"{c}(a)": ("f32 f64", FLOATS) for c in CASTS.values() if c[-2:] != "t8"},
+    **{f"{c}(a)": ("f32 f64", ("127.9", "0.5", "3.0")) for c in ("int8", "uint8")},
     **{f"round(a){d}": ("f32 f64", FLOATS) for d in ("",)},
     **{
         f"math.{name}(a)": ("f32 f64", (*FLOATS, "0.5"))
@@ -75,8 +76,9 @@ EDGES: dict[str, tuple[str, tuple[str, ...]]] = {
     ),
     **{
         f"cuda.{name}(a)": ("i8 i32 i64 u8 u32 u64", (*INTEGERS, *LARGE))
-        for name in ("popc", "clz", "ffs", "brev")
+        for name in ("popc", "clz", "brev")
     },
+    "cuda.ffs(a)": ("i32 i64 u32 u64", (*INTEGERS, *LARGE)),
     **{f"{op}a": ("b i8 i32 i64 u8 u32 u64", (*INTEGERS, *LARGE)) for op in "-~+"},
     "abs(a)": ("i8 i32 i64 u8 u32", (*INTEGERS, *LARGE)),
     "a + b": (

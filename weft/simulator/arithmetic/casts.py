@@ -1,7 +1,9 @@
 """Converting a number to another type as a GPU does.
 
 Integers wrap around. A float becomes an integer by dropping its fraction; one that is
-out of range becomes the nearest integer there is, and NaN becomes 0 (PTX ISA, "cvt").
+out of range becomes the nearest integer there is (PTX ISA, "cvt"). A NaN becomes 0 if
+it is a float32 and the integer has at most 32 bits; otherwise only the highest bit is
+set. That is what an H200 does; see `verification/edges.json`.
 """
 
 from collections.abc import Callable
@@ -32,7 +34,9 @@ def _whole(value: Any, bits: int, signed: bool) -> int:
     low = -(1 << bits - 1) if signed else 0
     high = (1 << bits - signed) - 1
     if value != value:
-        return 0
+        return (
+            0 if bits < 64 and isinstance(value, np.float32) else low or high // 2 + 1
+        )
     if value <= low:
         return low
     return min(int(value), high) if value < 2.0**bits else high

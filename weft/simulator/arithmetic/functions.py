@@ -244,8 +244,17 @@ def _extreme(
     return apply
 
 
-least = _extreme("min", operator.lt, np.fmin)
-greatest = _extreme("max", operator.gt, np.fmax)
+def _least(a: Any, b: Any) -> Any:
+    """The smaller number; -0.0 is smaller than 0.0, and a NaN is passed by."""
+    return (a if np.signbit(a) else b) if a == b == 0 else np.fmin(a, b)
+
+
+def _greatest(a: Any, b: Any) -> Any:
+    return (b if np.signbit(a) else a) if a == b == 0 else np.fmax(a, b)
+
+
+least = _extreme("min", operator.lt, _least)
+greatest = _extreme("max", operator.gt, _greatest)
 
 
 def quotient_and_rest(a: Any, b: Any) -> tuple[Any, Any]:

@@ -68,7 +68,7 @@ def of_cuda(name: str, given: list[Kind], call: ast.Call) -> Kind:
         kind = given[_AS_GIVEN[name]]
         return num(kind.number, None, None) if isinstance(kind, Num) else None
     if name == "brev" and given and isinstance(given[0], Num):
-        return num(UINT64 if given[0].number.bits == 64 else UINT32)
+        return num(UINT64 if given[0].number is UINT64 else UINT32)
     if name == "const.array_like" and given:
         return given[0]
     return None
@@ -81,7 +81,7 @@ def _positions(call: ast.Call) -> Kind:
     ndim = call.args[0].value
     if ndim == 1:
         return one
-    return Tup((one,) * int(ndim)) if ndim in (2, 3) else None
+    return Tup((one,) * int(ndim)) if isinstance(ndim, int) and ndim in (2, 3) else None
 
 
 def _declared(given: list[Kind], call: ast.Call) -> Kind:

@@ -50,7 +50,7 @@ class Function:
         """Infer `definition`; `returned` is then what it returns."""
         arguments = definition.args
         names = [a.arg for a in (*arguments.posonlyargs, *arguments.args)]
-        local = {n.id for n in ast.walk(definition) if _is_stored(n)} | set(names)
+        local = {n.id for n in _stored(definition)} | set(names)
         self._names = Names(scope, local, _fixed(definition, names))
         self._expressions = Expressions(self._names, device)
         late = [kind_of(value) for value in defaults]
@@ -253,9 +253,7 @@ class Function:
 
 def _fixed(definition: ast.FunctionDef, arguments: list[str]) -> dict[str, Any]:
     """The names that are given a value once, and that a number."""
-    stored = Counter(
-        n.id for n in ast.walk(definition) if isinstance(n, ast.Name) and _is_stored(n)
-    )
+    times = Counter(n.id for n in _stored(definition))
     return {
         node.targets[0].id: node.value.value
         for node in ast.walk(definition)
@@ -263,13 +261,15 @@ def _fixed(definition: ast.FunctionDef, arguments: list[str]) -> dict[str, Any]:
         and isinstance(node.value, ast.Constant)
         and isinstance(node.value.value, (int, float))
         and isinstance(node.targets[0], ast.Name)
-        and stored[node.targets[0].id] == 1
+        and times[node.targets[0].id] == 1
         and node.targets[0].id not in arguments
     }
 
 
-def _is_stored(node: ast.AST) -> bool:
-    return isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
+def _stored(definition: ast.FunctionDef) -> list[ast.Name]:
+    """The names to which a function gives a value, each time that it does."""
+    names = (n for n in ast.walk(definition) if isinstance(n, ast.Name))
+    return [n for n in names if isinstance(n.ctx, ast.Store)]
 
 
 def _loaded(target: ast.expr) -> ast.expr:

@@ -96,8 +96,8 @@ def ffs(value: Any) -> Any:
 
 
 def brev(value: Any) -> Any:
-    """The bits in reverse: of 64, or of 32 for every smaller type."""
+    """The bits in reverse: of a uint64 all, of every other type 32, as Numba has it."""
     _, number = bits_of(value)
-    wide = UINT64 if number.bits == 64 else UINT32
+    wide = UINT64 if number is UINT64 else UINT32
     held = int(cast_to(wide)(value))
     return cast_to(wide)(int(f"{held:0{wide.bits}b}"[::-1], 2))
