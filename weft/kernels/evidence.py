@@ -296,4 +296,6 @@ def which(result: Result, what: str, number: int) -> str:
     """Name a block, or a warp or lane of whichever block or warp."""
     if what == "block":
         return f"block {named(unravel(number, result.trial.grid))}"
+    if what == "warp" and np.prod(result.trial.grid) == 1:
+        return f"warp {number}"
     return f"{what} {number} of each {'block' if what == 'warp' else 'warp'}"

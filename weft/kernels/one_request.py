@@ -103,18 +103,22 @@ def who(trace: Trace, rows: Columns) -> str:
     return f"{lanes} (threads {joined(map(named, threads))})"
 
 
-def touched(trace: Trace, request: Request, store: bool) -> str:
-    """Say what the first lanes of a request touch; '' where that is unclear.
+def touched(trace: Trace, request: Request, store: bool, shared: bool) -> str:
+    """Say what the first lanes of a request touch: 'lanes 0 and 1 read …'.
 
-    >>> "lanes 0, 1 and 2 read `b[0, 0]`, `b[1, 1]` and `b[2, 2]`"
+    In shared memory, two lanes that meet in a bank are among them. '' where it is
+    unclear.
     """
-    rows = request.rows[:LANES]
+    rows, after = request.rows[:LANES], ""
+    met = clash(trace, request) if shared else None
+    if met is not None and met[1] not in rows:
+        rows, after = np.array(met[:2]), f", both in bank {met[2] % BANKS}"
     elements = [trace.element(int(row)) for row in rows]
     if not all(elements) or len(rows) < 2:
         return ""
     verb = "write" if store else "read"
     lanes = joined(trace.thread[rows] % WARP)
-    return f"lanes {lanes} {verb} {joined(f'`{e}`' for e in elements)}"
+    return f"lanes {lanes} {verb} {joined(f'`{e}`' for e in elements)}{after}"
 
 
 def at(verdict: Verdict, trace: Trace, row: int) -> Verdict:

@@ -96,7 +96,7 @@ def sentence(
     where = f"Line{'s' * many} {joined(numbers)} stand{'s' * (not many)} out"
     worst_line = lines[0]
     request = worst(trace, worst_line)
-    what = touched(trace, request, worst_line.store)
+    what = touched(trace, request, worst_line.store, worst_line.shared)
     if not what:
         return f"{where}: is the index what you mean?"
     if many:
