@@ -638,6 +638,12 @@ def test_given_code_that_stores_is_followed_to_the_learners_lines() -> None:
     assert note_on(verdict, "store_tile(out") == "called here"
     assert note_on(verdict, "sums[lane] = before") == "`sums` is set here"
     assert note_on(verdict, "before += warp_total") == "`before` is set here"
+    scope = scope_of("19_gemm_registers")
+    path = KERNELS / "19_gemm_registers" / "gemm_2d" / "wrong_swapped_indices.py"
+    run(path.read_text(encoding="utf-8"), "<cell>", scope)
+    verdict = run(checks("19_gemm_registers")["gemm_2d"], "<check>", scope)
+    assert note_on(verdict, "sums[i, j] +=") == "`sums` is set here"
+    assert "s = col0" not in [place.text[:8] for place, _ in verdict.places]
     own = verdict_on("scan_steps", ("while step < BLOCK", "while step < BLOCK // 2"))
     assert len(own.places) == 1
 

@@ -43,12 +43,26 @@ def came_from(exercise: KernelExercise, line: int) -> list[tuple[int, str]]:
     here = next((n for n in plain if n.lineno <= line <= (n.end_lineno or 0)), None)
     found: list[tuple[int, str]] = []
     while here is not None and len(found) < STEPS:
-        used = {n.id for n in ast.walk(here) if isinstance(n, ast.Name)}
+        used = values_in(here)
         before = [n for n in plain if n.lineno < here.lineno and used & set_by(n)]
         here = max(before, key=lambda n: n.lineno, default=None)
         if here is not None:
             found.append((here.lineno, min(used & set_by(here))))
     return found
+
+
+def values_in(node: ast.stmt) -> set[str]:
+    """The names whose values a statement passes on: those of arrays, if it has any.
+
+    What is between brackets says where, and not what.
+    """
+    value = getattr(node, "value", node)
+    arrays = {
+        n.value.id
+        for n in ast.walk(value)
+        if isinstance(n, ast.Subscript) and isinstance(n.value, ast.Name)
+    }
+    return arrays or {n.id for n in ast.walk(value) if isinstance(n, ast.Name)}
 
 
 def set_by(node: ast.stmt) -> set[str]:

@@ -102,6 +102,7 @@ def sentence(
     if many:
         what += f" on line {worst_line.place.line}"
     if request.time:
+        what += "," * what.endswith(tuple("0123456789"))
         what += f" the {ORDINALS.get(request.time, f'{request.time + 1}th')} time"
     if size != trial.case.size:
         what += f" (size {' × '.join(f'{s:,}' for s in size)})"
