@@ -39,8 +39,8 @@ class Result:
     @cached_property
     def by(self) -> Columns:
         """How much too large each element is."""
-        found: Columns = self.got.ravel().astype(self.wanted.dtype)
-        return found - self.wanted.ravel()
+        found: Columns = self.got.ravel().astype(float)
+        return found - self.wanted.ravel().astype(float)
 
     @cached_property
     def noise(self) -> float:
