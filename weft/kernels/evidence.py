@@ -40,7 +40,8 @@ class Result:
     def by(self) -> Columns:
         """How much too large each element is."""
         found: Columns = self.got.ravel().astype(float)
-        return found - self.wanted.ravel().astype(float)
+        found -= self.wanted.ravel().astype(float)
+        return found
 
     @cached_property
     def noise(self) -> float:
