@@ -7,20 +7,34 @@ capability that they know; a line that computes in float64 for nothing is found 
 
 import linecache
 import re
+from types import FunctionType
 from typing import Any
 
 import numpy as np
 
 from weft import compiling, lesson
-from weft.checking.source import source, source_function
+from weft.checking.source import device_functions, source, source_function
 from weft.checking.verdict import Failed, Verdict
 from weft.compiling import Outcome
 from weft.compiling.words import explain
 from weft.kernels.call_chain import elsewhere, noted
 from weft.kernels.exercise import KernelExercise
+from weft.kernels.float64_sources import reached, sources
 from weft.lesson import syllabus
-from weft.places import Place
+from weft.places import Note, Place
 from weft.wording import joined
+
+WITH_ORIGIN = (
+    "To Numba, a number such as `0.1` is a float64, and anything combined with a "
+    "float64 becomes one too. Which type should the number named above have?"
+)
+WITHOUT_ORIGIN = (
+    "To Numba, a number such as `0.1` is a float64. So is the quotient of two "
+    "integers, the sum of an integer and a float32, or a choice between the two. "
+    "Anything combined with a float64 becomes one too, and so does a uint64 "
+    "combined with an int64 (the product of two uint32 is a uint64). Where does "
+    "the first float64 come from?"
+)
 
 
 def run(exercise: KernelExercise) -> tuple[list[str], Verdict | None]:
@@ -87,24 +101,66 @@ def refused(exercise: KernelExercise, outcome: Outcome) -> Verdict:
 
 
 def float64(exercise: KernelExercise, places: list[Place]) -> Verdict:
+    """Refuse lines that compute in float64; name what it comes from, where plain."""
     mine = [place for place in places if is_learners(exercise, place)] or places
-    plural = "s" * (len(mine) > 1)
     others = dict.fromkeys(f"`{p.function}`" for p in places if p not in mine)
+    origin = origins(exercise, mine)
+    mine = [place for place in mine if computes(exercise, place, origin)]
+    plural = "s" * (len(mine) > 1)
     do = "does" if len(others) == 1 else "do"
     also = f", and so {do} {' and '.join(others)}, of another cell" * bool(others)
+    first = {place for place, _ in origin}
     return Verdict(
         exercise.name,
         "float64",
         f"No argument is a float64, yet the kernel computes in float64 on "
         f"{len(mine)} line{plural}{also}.",
-        "A GPU has between 2 and 64 times as many units for float32 as for float64. To "
-        "Numba, a number such as `0.1` is a float64. So is the quotient of two "
-        "integers, the sum of an integer and a float32, or a choice between the two. "
-        "Anything combined with a float64 becomes one too, and so does a uint64 "
-        "combined with an int64 (the product of two uint32 is a uint64). Where does "
-        "the first float64 come from?",
-        [(place, noted(exercise, "computed in float64", place)) for place in mine],
+        "A GPU has between 2 and 64 times as many units for float32 as for float64. "
+        + (WITH_ORIGIN if origin else WITHOUT_ORIGIN),
+        [
+            *((place, noted(exercise, note, place)) for place, note in origin),
+            *(
+                (place, noted(exercise, "computed in float64", place))
+                for place in mine
+                if place not in first
+            ),
+        ],
     )
+
+
+def origins(exercise: KernelExercise, mine: list[Place]) -> list[Note]:
+    """The lines of the learner's cell that bring in a float64, each with what it is."""
+    found: list[Note] = []
+    for function in in_the_cell(exercise):
+        lines = {p.line for p in mine if p.function == function.__name__}
+        notes = sources(function, lines)
+        found += [
+            (place_of(exercise, (function.__code__.co_filename, line)), note)
+            for line, note in sorted(notes.items())
+        ]
+    return found
+
+
+def in_the_cell(exercise: KernelExercise) -> list[FunctionType]:
+    """The kernel, and the functions of the same cell that it calls."""
+    inner = source_function(exercise.kernel)
+    if inner is None:
+        return []
+    helpers = map(source_function, device_functions(exercise.kernel).values())
+    file = inner.__code__.co_filename
+    return [inner, *(f for f in helpers if f and f.__code__.co_filename == file)]
+
+
+def computes(exercise: KernelExercise, place: Place, origin: list[Note]) -> bool:
+    """Whether a line computes itself, as far as can be seen.
+
+    The compiler may say of an `if` or a `for` what the lines inside it do.
+    """
+    if not origin or not place.text.startswith(("if ", "elif ", "for ", "while ")):
+        return True
+    lines = {p.line for p, _ in origin}
+    functions = in_the_cell(exercise)
+    return any(place.line in reached(f, lines) for f in functions)
 
 
 def is_learners(exercise: KernelExercise, place: Place) -> bool:

@@ -6,6 +6,7 @@ from weft.kernels import hazards
 from weft.kernels.arguments import reordered
 from weft.kernels.call_chain import with_calls
 from weft.kernels.exercise import KernelExercise, Trial
+from weft.kernels.fed_by import with_feeders
 from weft.kernels.guards import misread
 from weft.kernels.launch_exercises import (
     configure,
@@ -45,7 +46,8 @@ def run_trial(trial: Trial, backwards: bool = False) -> Done:
         verdict = reordered(trial, failed.verdict)
         if verdict is None:
             called = with_calls(trial, failed.verdict, backwards)
-            verdict = with_guard(trial.exercise, called)
+            fed = with_feeders(trial.exercise, called)
+            verdict = with_guard(trial.exercise, fed)
         raise Failed(verdict) from None
 
 
