@@ -219,7 +219,10 @@ def truth(value: Any = False) -> bool:
 def _extreme(
     name: str, comes_first: Callable[[Any, Any], Any], pick: Function
 ) -> Function:
+    """`min` or `max`: of two floats the GPU's own, which passes a NaN by."""
+
     def apply(*values: Any) -> Any:
+        """The extreme of some numbers, or of a tuple of them, in their common type."""
         if len(values) == 1:
             values = tuple(values[0])
         kinds = [number_of(value) for value in values]
@@ -233,7 +236,7 @@ def _extreme(
         assert number is not None
         cast = cast_to(number)
         both = [kind.kind == "f" and kind.bits > 16 for kind in kinds if kind]
-        if len(values) == 2 and all(both):  # the GPU's own passes a NaN by
+        if len(values) == 2 and all(both):
             return cast(pick(cast(values[0]), cast(values[1])))
         best = cast(values[0])
         for value in values[1:]:

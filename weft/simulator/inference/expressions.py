@@ -347,6 +347,7 @@ class Expressions:
         return None if kind.number is None else num(kind.number)
 
     def _call(self, node: ast.Call) -> Kind:
+        """What a call gives; numbers that do not show their type are made to."""
         function = self.kind(node.func)
         given = [self.kind(argument) for argument in node.args]
         for keyword in node.keywords:
