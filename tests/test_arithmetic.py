@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from verification import arithmetic, edges, number_types, programs
 
 import weft
+from verification import arithmetic, edges, number_types, programs
 from weft.simulator import Fault, simulate
 
 from numba import cuda, float32, int8, int32, int64, uint8, uint32, uint64  # isort: skip
@@ -135,7 +135,11 @@ U8, I32, U32, F32 = np.uint8, np.int32, np.uint32, np.float32
         ("(a > 0) - (a < 0)", -1, {"a": F32(-3)}),
         ("(a > 0) + (b > 0)", 2, {"a": F32(3), "b": F32(3)}),
         ("a * b", 2**40, {"a": I32(2**20), "b": I32(2**20)}),
-        ("(int32(0) + a + b) // 2", 2**31 - 1, {"a": I32(2**31 - 1), "b": I32(2**31 - 1)}),
+        (
+            "(int32(0) + a + b) // 2",
+            2**31 - 1,
+            {"a": I32(2**31 - 1), "b": I32(2**31 - 1)},
+        ),
         ("63 - cuda.clz(a + 1)", 3, {"a": np.int64(7)}),
         ("a + (3 - 5)", -1, {"a": U32(1)}),
         ("(a - 128) * 2 + 128", -128, {"a": U8(0)}),
@@ -247,7 +251,7 @@ def test_int64_wraps_around() -> None:
 def test_an_enormous_power_ends() -> None:
     @cuda.jit
     def kernel(out, n):
-        out[0] = n ** n ** n
+        out[0] = n**n**n
 
     run(kernel, np.zeros(1, np.int64), 10)
 
@@ -259,7 +263,7 @@ def test_where_two_paths_meet_the_types_do() -> None:
         for k in range(3):
             total += x[k] * x[k]
         out[0] = total
-        if x[0] > 0:
+        if x[0] > 0:  # noqa: SIM108
             factor = x[0]
         else:
             factor = 2
@@ -379,8 +383,8 @@ def test_a_guard_with_a_tilde_is_a_logical_not() -> None:
     verdict = weft.check(
         vector_add,
         spec=lambda a, b: a + b,
-        inputs=lambda n, rng: (rng.random(n, np.float32), rng.random(n, np.float32)),
+        inputs=lambda rng, n: (rng.random(n, np.float32), rng.random(n, np.float32)),
         sizes=[1, 100],
         launch=lambda n: (-(-n // 64), 64),
     )
-    assert verdict.passed
+    assert verdict, verdict

@@ -31,9 +31,9 @@ WITH_ORIGIN = (
 WITHOUT_ORIGIN = (
     "To Numba, a number such as `0.1` is a float64. So is the quotient of two "
     "integers, the sum of an integer and a float32, or a choice between the two. "
-    "Anything combined with a float64 becomes one too, and so does a uint64 "
-    "combined with an int64 (the product of two uint32 is a uint64). Where does "
-    "the first float64 come from?"
+    "Anything combined with a float64 becomes one too, and so does a variable that "
+    "is a uint64 at one time and an int64 at another (the product of two uint32 is a "
+    "uint64). Where does the first float64 come from?"
 )
 
 
