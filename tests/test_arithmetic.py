@@ -1,4 +1,4 @@
-"""The simulator computes as Numba does: types, values, and what a GPU does at the edges.
+"""The simulator computes as Numba does: types, values, and the edges of a GPU.
 
 The programs are random, but the same each time; `verification.programs` draws them.
 """
@@ -286,6 +286,24 @@ def test_where_two_paths_meet_the_types_do() -> None:
     assert out[2] == left
 
 
+def test_a_variable_without_a_value_is_left_alone() -> None:
+    @cuda.jit
+    def kernel(x, out):
+        if x[0] > 5:
+            a = x[0]
+        if x[0] > 5:
+            a = 1  # noqa: F841
+        for _ in range(2):
+            if x[0] > 5:
+                b = x[0]
+                b = 2  # noqa: F841
+        out[0] = x[0]
+
+    out = np.zeros(1)
+    run(kernel, np.ones(1, np.float32), out)
+    assert out[0] == 1
+
+
 def test_an_unsigned_number_that_a_loop_makes_signed_is_a_float() -> None:
     """As Numba has it: a uint64 in the first turn, an int64 in the next."""
 
@@ -370,6 +388,31 @@ def test_floor_gives_a_float_which_is_no_index() -> None:
 
     with pytest.raises(Fault, match=r"`x` is indexed with 1\.0"):
         run(kernel, np.array([0.5, 1.5], np.float32), np.zeros(1, np.float32))
+
+
+def test_flat_and_whole_array_methods() -> None:
+    @cuda.jit
+    def kernel(x, out):
+        for k in range(x.size):
+            out.flat[k] = x.flat[k]
+        out[0, 0] = x.sum()
+        out[0, 1] = x.prod()
+        out[0, 2] = x.mean()
+        for d in [x.size, 1]:
+            out[1, 0] += d
+
+    x, out = np.arange(6, dtype=np.float32).reshape(2, 3), np.zeros((2, 3), np.float32)
+    run(kernel, x, out)
+    assert out.tolist() == [[15, 0, 2.5], [3 + 7, 4, 5]]
+
+
+def test_flat_has_no_elements_beyond_the_array() -> None:
+    @cuda.jit
+    def kernel(x):
+        x.flat[6] = 1
+
+    with pytest.raises(Fault, match=r"writes x\[6, 0\]"):
+        run(kernel, np.zeros((2, 3)))
 
 
 def test_a_guard_with_a_tilde_is_a_logical_not() -> None:

@@ -244,8 +244,10 @@ class Expressions:
     def _name(self, node: ast.Name) -> Kind:
         return self.names.kind(node.id)
 
-    def _tuple(self, node: ast.Tuple) -> Kind:
+    def _tuple(self, node: ast.Tuple | ast.List) -> Kind:
         return Tup(tuple(self.kind(part) for part in node.elts))
+
+    _list = _tuple
 
     def _binop(self, node: ast.BinOp) -> Kind:
         a, b = self.kind(node.left), self.kind(node.right)
@@ -407,6 +409,8 @@ def _of_array(kind: Arr, name: str) -> Kind:
         return Tup((size,) * kind.ndim)
     if name in ("size", "ndim", "itemsize", "nbytes"):
         return size
+    if name == "flat":
+        return Arr(kind.number, 1)
     return kind if name == "T" else None
 
 

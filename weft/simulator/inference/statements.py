@@ -294,11 +294,15 @@ def _numpys(name: str, element: Kind, value: Kind) -> bool:
 
 
 def _joined(envs: list[Env]) -> Env:
-    """What holds after several paths. Some may not have given a name a value."""
-    found: Env = dict(envs[0])
-    for env in envs[1:]:
-        for name, kind in env.items():
-            found[name] = joined(found[name], kind) if name in found else kind
+    """What holds after several paths.
+
+    Of a name to which some give no value nothing is known: it could not be converted.
+    """
+    found: Env = {name: None for env in envs for name in env}
+    for name in set.intersection(*(set(env) for env in envs)):
+        found[name] = envs[0][name]
+        for env in envs[1:]:
+            found[name] = joined(found[name], env[name])
     return found
 
 

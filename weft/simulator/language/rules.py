@@ -146,7 +146,8 @@ def _stored(node: ast.AST) -> str:
 def _constant_lists(node: ast.AST) -> list[ast.AST]:
     """The lists in a node that Python makes into tuples, and targets written as lists.
 
-    `for k in [1, 2]` and `k in [1, 2]`: nothing changes them.
+    `for k in [1, n]` and `k in [1, n]`: nothing changes them. Of sets, only those of
+    constants.
     """
     here: list[ast.AST] = []
     if isinstance(node, ast.For):
@@ -158,8 +159,11 @@ def _constant_lists(node: ast.AST) -> list[ast.AST]:
     return [
         n
         for n in here
-        if isinstance(n, (ast.List, ast.Set))
-        and all(isinstance(e, ast.Constant) for e in n.elts)
+        if (
+            isinstance(n, ast.List)
+            and not any(isinstance(e, ast.Starred) for e in n.elts)
+        )
+        or (isinstance(n, ast.Set) and all(isinstance(e, ast.Constant) for e in n.elts))
     ]
 
 
