@@ -125,13 +125,13 @@ def _whole(name: str, a: Num, b: Num, by: int | None, most: int) -> Plan | None:
     convert = {k: "int" for k, kind in enumerate((a, b)) if not _is_wide(kind)}
     if name in ("floordiv", "mod") and by in (None, 0, -1):
         return None
-    if name == "lshift" and (by is None or not 0 <= by < 64 or most > LARGEST):
+    if name == "lshift" and (by is None or not 0 <= by < 64 or most >= LARGEST):
         return None
     if name == "rshift" and (by is None or not 0 <= by < 64):
         return None
-    if name == "pow" and (by is None or not 0 <= by < 64 or most > LARGEST):
+    if name == "pow" and (by is None or not 0 <= by < 64 or most >= LARGEST):
         return None
-    return Plan(convert=dict(convert), wrap=most > LARGEST)
+    return Plan(convert=dict(convert), wrap=most >= LARGEST)
 
 
 def _is_wide(kind: Num) -> bool:
@@ -356,7 +356,7 @@ class Expressions:
             self.kind(keyword.value)
         if isinstance(function, Conversion):
             whole = function.number is INT64
-            return num(function.number, _kept(given), plain=whole)
+            return num(function.number, _kept(function.number, given), plain=whole)
         if isinstance(function, Outside):
             if calls.is_device(function) and not node.keywords:
                 set_plan(node, None)
@@ -381,10 +381,12 @@ class Expressions:
 _COUNTS = frozenset(["grid", "gridsize", "shared.array", "local.array"])
 
 
-def _kept(given: list[Kind]) -> int | None:
-    """How large a converted integer may be."""
+def _kept(number: Number, given: list[Kind]) -> int | None:
+    """How large a converted integer may be: a negative one becomes a large unsigned."""
     one = given[0] if len(given) == 1 else None
-    return one.most if isinstance(one, Num) and one.whole else None
+    if not isinstance(one, Num) or not one.whole:
+        return None
+    return one.most if number.kind != "u" or one.number.kind == "u" else None
 
 
 def _tuples(op: ast.operator, a: Kind, b: Kind) -> Kind:

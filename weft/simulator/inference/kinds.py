@@ -13,7 +13,7 @@ LARGEST = 63  # bits of an int64, apart from its sign
 
 @dataclass(frozen=True, slots=True)
 class Num:
-    """A number. Of an integer, `most` bounds it: its absolute value is below 2^most.
+    """A number. Of an integer, `most` bounds it: its absolute value is 2^most at most.
 
     A `plain` one is a Python integer when the kernel runs, whatever its type is. It is
     one of NumPy's if that is False; where it is None it may be either.
