@@ -187,7 +187,7 @@ check(
     sizes=[64, 1, 100, 250],
     launch=lambda n: (-(-n // BLOCK), BLOCK),
     full=1 << 24,
-    limits={"shared_loads": 1},
+    limits={"shared_loads": 1, "handed_over": 32},
 )
 
 # %% [markdown] tags=["solution"]
@@ -574,10 +574,11 @@ check(
     transpose_rows,
     spec=lambda x: x.T,
     inputs=lambda rng, m, n: (rng.random((m, n), np.float32),),
-    sizes=[(32, 32), (5, 40), (33, 66), (64, 96)],
+    sizes=[(32, 32), (5, 40), (33, 66), (40, 72)],
     launch=lambda m, n: ((-(-n // TILE), -(-m // TILE)), (TILE, ROWS)),
     full=(4100, 2050),
-    limits={"sectors": 4, "bank_conflicts": 0, "barriers": 1, "loads": 4},
+    limits={"sectors": 4, "bank_conflicts": 0, "barriers": 1, "loads": 4}
+    | {"unguarded_loads": 1},
 )
 
 # %% [markdown] tags=["solution"]
@@ -652,7 +653,8 @@ check(
     sizes=[(32, 32), (5, 40), (33, 66), (64, 96)],
     launch=lambda m, n: ((-(-n // TILE), -(-m // TILE)), (TILE, TILE)),
     full=(4100, 2050),
-    limits={"sectors": 4, "bank_conflicts": 0, "loads": 2},
+    limits={"sectors": 4, "bank_conflicts": 0, "loads": 2}
+    | {"shared_bytes": 4 * TILE * TILE},
 )
 
 # %% [markdown] tags=["solution"]

@@ -1012,7 +1012,7 @@ def store_tile(out, tile, v, shift, first):
         store4(out, at + int32(128 * j), p, q, r, s)
 
 
-# %% tags=["broken"]
+# %%
 @cuda.jit
 def scan_once(x, out, words, ticket):
     """Write the running sums of x, reading it once."""
@@ -1042,7 +1042,6 @@ def scan_once(x, out, words, ticket):
 
         # about 15 lines
         # BEGIN SOLUTION
-        # was:
         here = 32 + tile
         if lane == 0:
             poke(words, here, pack(SUM, total))
@@ -1115,6 +1114,22 @@ def finished(x):
     return np.cumsum(x), words, np.array([len(turns), *turns], np.int32)
 
 
+def about_word(number, got, wanted):
+    """Say what is wrong with a word, in terms of flags and numbers."""
+
+    def read(word):
+        flag, bits = int(word) >> 32, np.uint32(int(word) & 0xFFFFFFFF)
+        value = float(bits.view(np.float32))
+        return f"({ {SUM: 'SUM', ALL: 'ALL'}.get(flag, flag)}, {value:g})"
+
+    tile = number - 32
+    what = f"words[{number}], the word of tile {tile}, is {read(got)}"
+    should = f"{what} and should be {read(wanted)} in the end."
+    if int(got) >> 32 == int(wanted) >> 32:
+        return f"{should} The flag is right, the number is not."
+    return f"{should} Only the block that took tile {tile} can store that."
+
+
 check(
     scan_once,
     spec=finished,
@@ -1126,6 +1141,7 @@ check(
     launch=lambda n: (n, 64),
     full=2000,
     limits={"loads": 8, "peeks": 8, "float64": 0},
+    describe={"words": about_word},
 )
 
 # %% [markdown] tags=["solution"]

@@ -24,8 +24,11 @@ def judge(trial: Trial, done: Done) -> None:
     idle = not any(marks.any() for marks in launch.written.values())
     if idle and has_stub(exercise.written_by_learner):
         raise Failed(begin(trial.name))
-    for (name, marks), got, wanted in zip(
+    outputs = zip(
         launch.written.items(), done.outputs, trial.case.expected, strict=True
+    )
+    for (name, marks), got, wanted in sorted(
+        outputs, key=lambda output: output[0][0] not in exercise.describe
     ):
         if got.shape != wanted.shape:
             raise ValueError(
@@ -155,9 +158,11 @@ def wrong_value(
     byte = sum(i * s for i, s in zip(wrong.index, got.strides, strict=True))
     row = trace.last_store(name, byte)
     at = wrong.where(name)
-    verdict = Verdict(
-        trial.name, "wrong-value", wrong.sentence(name), wrong.hint, when=trial.when
-    )
+    message, hint = wrong.sentence(name), wrong.hint
+    if name in trial.exercise.describe:
+        described = trial.exercise.describe[name]
+        message, hint = described(*wrong.index, wrong.got, wrong.wanted), ""
+    verdict = Verdict(trial.name, "wrong-value", message, hint, when=trial.when)
     if row is not None:
         stores = trace.stores(name, byte)
         stored = np.unique(trace.block[stores] * 1024 + trace.thread[stores]).size

@@ -297,8 +297,9 @@ class Run:
 
     def polled(self, where: Any, found: bytes) -> None:
         """Let the others run if a thread finds what it found there before."""
-        again = self.current.polled == (where, found)
-        self.current.polled = where, found
+        thread = self.current
+        again = thread.polled is not None and thread.polled[:2] == (where, found)
+        thread.polled = where, found, thread.steps
         if again:
             self._idle_steps += POLL
             self.pause()
@@ -324,12 +325,23 @@ class Run:
             self.fault(
                 "endless-loop",
                 f"the loop has run {thread.steps:,} times in this thread, and no "
-                f"thread {'gets any further' if stuck else 'finishes'}",
+                f"thread {'gets any further' if stuck else 'finishes'}{self._awaited()}",
                 "What should end the loop, and does that happen in every thread?",
             )
         if thread.steps % TURN == 0:
             self._wait(PAUSE)
         return True
+
+    def _awaited(self) -> str:
+        """The element that the loop of the current thread polls, in words."""
+        if self.current.polled is None:
+            return ""
+        (name, index), _, steps = self.current.polled
+        if self.current.steps - steps > 1:  # it was polled before this loop
+            return ""
+        numbers = index if isinstance(index, tuple) else (index,)
+        at = f"{name}[{', '.join(str(int(number)) for number in numbers)}]"
+        return f"; it polls {at}, which no thread changes"
 
     def _loop(self, items: Any) -> Any:
         if isinstance(items, range):
