@@ -54,7 +54,7 @@ class Run:
     `backwards` begins with the last block: nothing promises that block 0 is first.
 
     A launch that is traced overrides `array`, `notes` and the methods that are told
-    what happens: `started`, `met`, `fenced` and `specially`.
+    what happens: `started`, `met`, `excused`, `fenced` and `specially`.
     """
 
     patience = 2_000_000
@@ -122,6 +122,9 @@ class Run:
     def met(self, threads: list[Thread], scope: str) -> None:
         """`threads` have synchronised; `scope` is 'warp', 'block' or 'grid'."""
 
+    def excused(self, threads: list[Thread]) -> None:
+        """The lanes `threads` have met, and others of their mask had ended."""
+
     def fenced(self, wide: bool) -> None:
         """The current thread has passed a fence, for its block or (`wide`) for all."""
 
@@ -175,7 +178,7 @@ class Run:
         gx, gy, gz = self.grid
         alive: list[Block] = []
         blocks = gx * gy * gz
-        meetings = Meetings(self.where, self.met)
+        meetings = Meetings(self.where, self.met, self.excused)
         indices = [
             Dim3(x, y, z)
             for z in range(self.block.z)
