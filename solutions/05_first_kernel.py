@@ -119,7 +119,7 @@ check(
         rng.random(n, np.float32),
         rng.random(n, np.float32),
     ),
-    sizes=[128, 1000, 1],
+    sizes=[128, 1000, 1, 2500],
     launch=lambda n: (-(-n // 128), 128),
     full=1 << 24,
     limits={"loads": 4, "size": 1000},
@@ -189,6 +189,7 @@ check(
     sizes=[64, 500, 1],
     launch=lambda n: (6, 96) if n == 500 else (-(-n // 64), 64),
     full=1 << 24,
+    limits={"loads": 4, "size": 500},
 )
 
 # %% [markdown] tags=["solution"]
@@ -238,6 +239,7 @@ check(
     sizes=[64, 300, 1],
     launch=lambda n: (-(-n // 64), 64),
     full=1 << 24,
+    limits={"loads": 4, "size": 300},
 )
 
 # %% [markdown] tags=["solution"]
@@ -342,10 +344,10 @@ check(
     spec=lambda alpha, x: alpha * x + y_before(alpha, x),
     inputs=lambda rng, n: (np.float32(2.5), rng.random(n, np.float32)),
     out=y_before,
-    sizes=[128, 300, 1000, 1],
+    sizes=[128, 300, 3000, 1],
     launch=lambda n: (3, 32) if n == 300 else (2, 64),
     full=1 << 20,
-    limits={"loads": 16, "size": 1000},
+    limits={"loads": 48, "size": 3000},
 )
 
 # %% [markdown] tags=["solution"]

@@ -181,6 +181,7 @@ check(
     sizes=[256, 1, 1000],
     launch=lambda n: (-(-n // 128), 128),
     full=1 << 24,
+    limits={"loads": 2},
 )
 
 # %% [markdown] tags=["solution"]
@@ -306,7 +307,7 @@ check(
     sizes=[256, 1, 1000],
     launch=lambda n: {256: (2, 96), 1: (1, 320)}.get(n, (3, 128)),
     full=1 << 24,
-    limits={"atomics": 3 * BINS, "shared_loads": 6},
+    limits={"atomics": 3 * BINS, "shared_loads": 6, "loads": 6},
 )
 
 # %% [markdown] tags=["solution"]
@@ -443,7 +444,7 @@ check(
     sizes=[192, 1, 300],
     launch=lambda n: (2, 96),
     full=1 << 22,
-    limits={"atomics": 2 * BINS, "load_bytes": 4},
+    limits={"atomics": 2 * BINS, "load_bytes": 4, "loads": 10},
 )
 
 # %% [markdown] tags=["solution"]
@@ -605,7 +606,8 @@ check(
     sizes=[1, 700],
     launch=lambda n: (2, 128),
     full=1 << 22,
-    limits={"bank_conflicts": 0, "atomics": 2 * BINS, "float64": 0},
+    limits={"bank_conflicts": 0, "atomics": 2 * BINS, "float64": 0}
+    | {"loads": 12},
 )
 
 # %% [markdown] tags=["solution"]
@@ -846,11 +848,15 @@ def atomic_max_float(x, out):
 check(
     atomic_max_float,
     spec=lambda x: x.max(keepdims=True),
-    inputs=lambda rng, n: (rng.normal(-3, 2, n).astype(np.float32),),
+    inputs=lambda rng, n: (  # from some -1 to some -1e30 and beyond
+        (rng.normal(-3, 2, n) * 10.0 ** (n % 12 * 3)).astype(np.float32),
+    ),
     out=lambda x: np.full(1, LOWEST),
     sizes=[64, 1, 1000],
     launch=lambda n: (2, 96),
     full=1 << 24,
+    limits={"loads": 24},
+    without=("cuda.atomic.max float32", "cuda.atomic.nanmax float32"),
 )
 
 # %% [markdown] tags=["solution"]

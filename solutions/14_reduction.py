@@ -235,7 +235,7 @@ check(
     sizes=[256, 1, 700],
     launch=lambda n: (-(-n // BLOCK), BLOCK),
     full=(1 << 20) + 5,
-    limits={"shared_loads": 24},
+    limits={"loads": 1, "shared_loads": 24},
 )
 
 # %% [markdown] tags=["solution"]
@@ -353,7 +353,7 @@ check(
     sizes=[256, 768, 1, 700],
     launch=lambda n: (-(-n // BLOCK), BLOCK),
     full=1 << 20,
-    limits={"bank_conflicts": 0, "shared_loads": 24},
+    limits={"loads": 1, "bank_conflicts": 0, "shared_loads": 24},
 )
 
 # %% [markdown] tags=["solution"]
@@ -434,6 +434,7 @@ check(
     sizes=[96, 1, 1500, 250],
     launch=lambda n: (-(-n // width_for(n)), width_for(n)),
     full=(1 << 20) + 5,
+    limits={"loads": 1, "shared_loads": 8, "barriers": 2},
 )
 
 # %% [markdown] tags=["solution"]
@@ -1043,6 +1044,7 @@ check(
     sizes=[1, 4000, 6151, 20_000],
     launch=launch_for,
     full=(1 << 22) + 3,
+    limits={"loads": 64},
 )
 
 # %% [markdown] tags=["solution"]
@@ -1508,7 +1510,7 @@ def tied(rng, m, n):
     x = rng.integers(-n - 1, -n // 2, (m, 4 * n))
     for row in range(m):
         x[row, : 4 * n * (row + 1) // (m + 1)] -= n
-    return x.astype(np.float32)
+    return np.ldexp(x, 90).astype(np.float32)
 
 
 check(
@@ -1519,7 +1521,8 @@ check(
     sizes=[(1, 1), (3, 20), (2, 90), (2, 250)],
     launch=lambda m, n: (m, 64 if n < 99 else 96),
     full=(300, 5000),
-    limits={"sectors": 16, "load_bytes": 16, "loads": 6},
+    limits={"sectors": 16, "load_bytes": 16, "loads": 6}
+    | {"shared_loads": 24},
 )
 
 # %% [markdown] tags=["solution"]

@@ -153,7 +153,7 @@ check(
     sizes=[64, 1, 50, 200],
     launch=lambda n: (-(-n // 64), 64),
     full=(1 << 20) + 5,
-    limits={"loads": 1, "float64": 0},
+    limits={"loads": 1, "shared_loads": 12, "float64": 0},
 )
 
 # %% [markdown] tags=["solution"]
@@ -220,7 +220,8 @@ check(
     sizes=[256, 1, 300],
     launch=lambda n: (-(-n // BLOCK), BLOCK),
     full=(1 << 20) + 5,
-    limits={"shared_loads": 40, "barriers": 17, "float64": 0},
+    limits={"loads": 1, "shared_loads": 40, "barriers": 17}
+    | {"float64": 0},
 )
 
 # %% [markdown] tags=["solution"]
@@ -402,7 +403,8 @@ check(
     sizes=[1, 4, 2],
     launch=lambda n: (n, threads(n)),
     full=5000,
-    limits={"sectors": 16, "load_bytes": 11, "store_bytes": 16, "float64": 0},
+    limits={"sectors": 16, "load_bytes": 11, "store_bytes": 16}
+    | {"loads": 4, "shared_loads": 40, "float64": 0},
 )
 
 # %% [markdown] tags=["solution"]
@@ -758,7 +760,7 @@ check(
     sizes=[96, 1, 251, 400],
     launch=lambda n: (-(-n // width(n)), width(n)),
     full=(1 << 20) + 5,
-    limits={"loads": 2, "float64": 0},
+    limits={"loads": 2, "shared_loads": 40, "float64": 0},
 )
 
 # %% [markdown] tags=["solution"]
