@@ -164,7 +164,8 @@ explore(vector_add)[2, 64](ones, ones, np.zeros_like(ones))
 # In Python, `x[-1]` is the last element. Resist: an index in a kernel should count from
 # the start of the array, because in CUDA C++ a negative index reads memory before it.
 #
-# The check launches blocks of 64 threads, and for 500 elements blocks of 96.
+# The check launches blocks of 64 threads, and for 500 elements blocks of 96. As in
+# exercise 2, one thread must not do it all.
 #
 # Stuck? `hint("reverse")`.
 
@@ -313,8 +314,8 @@ check(
 # plus y*, called saxpy in single precision. It updates `y` in place, so an element that
 # two threads take is updated twice.
 #
-# The check launches 128 threads, or 96, on up to 1000 elements. That makes at most
-# eight elements per thread, and one load of `x` and one of `y` for each: 16 loads.
+# The check launches 128 threads, or 96, on up to 3000 elements. That makes at most
+# 24 elements per thread, and one load of `x` and one of `y` for each: 48 loads.
 #
 # ```python
 # saxpy(alpha, x, y)    # float32, (n,), (n,) -> y changed in place

@@ -151,7 +151,8 @@ if weft.GPU:
 #
 # Now count all values at once. The **histogram** of an image says for each of the 256
 # possible values how many pixels have it: 256 counters, called **bins**. A pixel's
-# value is the index of its bin. This one kernel will grow for the rest of the lab.
+# value is the index of its bin. Each pixel is looked at by one thread, and the check
+# counts. This one kernel will grow for the rest of the lab.
 #
 # ```python
 # histogram_global(x, out)    # uint8 (n,) -> int32 (256,), starts at 0
@@ -264,7 +265,8 @@ spread.expect("2^20", at_least=1.5, times="2^24")
 # range(t, BINS, cuda.blockDim.x)` deals the bins out in either case. The check tries
 # several launches, and counts the atomic operations on global memory: a block needs 256
 # of them, however many pixels it has. It also counts what each thread loads from shared
-# memory: with 128 threads, 2 bins each in step 5.
+# memory, with 128 threads 2 bins in step 5, and from global memory: each pixel is
+# looked at once.
 #
 # ```python
 # histogram_shared(x, out)    # uint8 (n,) -> int32 (256,), starts at 0; any launch
@@ -781,8 +783,8 @@ dark.expect("counted, 1 copy", at_least=0.9, times="counted, 32 copies")
 # The largest of many floats: before a tensor is stored in 8 bits, say, its largest
 # value sets the scale. The hardware has an atomic maximum for integers, none for
 # floats. (Numba's `cuda.atomic.max` takes floats all the same. It is made of what you
-# build here, so do not use it yet.) But the hardware has one operation from which every
-# other can be made, **compare-and-swap**:
+# build here, so the check rejects it.) But the hardware has one operation from which
+# every other can be made, **compare-and-swap**:
 #
 # ```python
 # old = cuda.atomic.cas(array, index, guess, new)

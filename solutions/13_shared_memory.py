@@ -144,7 +144,8 @@ naive.expect("copy", at_least=3, times="torch")
 #
 # Try both on something small. Reverse each run of 64 elements with a block of 64
 # threads. Every thread stores one element in the tile (that part is given) and then
-# loads exactly one other. The last run may be shorter; `count` is its length.
+# loads exactly one other, which another thread has stored. The check counts how many
+# elements change hands this way. The last run may be shorter; `count` is its length.
 #
 # ```python
 # reverse_blocks(x, out)    # (n,) -> (n,)  float32
@@ -531,8 +532,9 @@ print(f"padded keeps          {kept / 1e3:6.1f} KB in flight per SM")
 # - a loop whose length it knows: `for j in range(0, TILE, ROWS)`;
 # - no `if` around the load. At the edge, **clamp** the index instead: a thread that has
 #   nothing to read reads the last row, or the last column, once more, into an element
-#   of the tile that is never used. (The store keeps its guard: one load too many does
-#   no harm, but one store too many could.)
+#   of the tile that is never used. The check looks at a ragged edge, and rejects a
+#   load that some threads skip. (The store keeps its guard: one load too many does no
+#   harm, but one store too many could.)
 #
 # ```python
 # transpose_rows(x, out)    # (m, n) -> (n, m)  float32; block (32, 8)
@@ -616,7 +618,8 @@ check(
 # is called a **swizzle**. Because `(col ^ row) ^ row == col`, the same rule finds every
 # element again.
 #
-# Write the transpose of exercise 2 once more, with a swizzled tile of width 32.
+# Write the transpose of exercise 2 once more, with a swizzled tile of width 32. The
+# check allows no padding: 32 × 32 elements, 4096 bytes, are enough.
 #
 # ```python
 # transpose_swizzled(x, out)    # (m, n) -> (n, m)  float32; block (32, 32)

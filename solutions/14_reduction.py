@@ -190,7 +190,8 @@ reading.expect("reading alone", at_least=1.0)
 # loading is there. Elements beyond the end count as 0, which changes no sum.
 #
 # Thread 0 alone could add all of them, in 255 steps. So the check counts how often a
-# thread reads the tile, and allows 24 times: three in each step.
+# thread reads the tile, and allows 24 times: three in each step. From `x` a thread
+# loads its one element.
 #
 # ```python
 # sum_interleaved(x, out)    # (n,) -> (blocks,)  float32; blocks of 256
@@ -236,6 +237,7 @@ check(
     launch=lambda n: (-(-n // BLOCK), BLOCK),
     full=(1 << 20) + 5,
     limits={"loads": 1, "shared_loads": 24},
+    without=("cuda.atomic.add",),
 )
 
 # %% [markdown] tags=["solution"]
@@ -377,7 +379,8 @@ check(
 #    brings 0.
 #
 # Here the block may be of any size that is a multiple of 32, up to 1024. How many warps
-# it has, `cuda.blockDim.x` tells.
+# it has, `cuda.blockDim.x` tells. The check counts: a thread loads one element of `x`,
+# and takes few numbers out of shared memory.
 #
 # ```python
 # sum_shuffle(x, out)    # (n,) -> (blocks,)  float32; any block
@@ -435,6 +438,7 @@ check(
     launch=lambda n: (-(-n // width_for(n)), width_for(n)),
     full=(1 << 20) + 5,
     limits={"loads": 1, "shared_loads": 8, "barriers": 2},
+    without=("cuda.atomic.add",),
 )
 
 # %% [markdown] tags=["solution"]

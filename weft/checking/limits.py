@@ -32,7 +32,7 @@ LIMITS = {
         KERNEL, "fewest loads per block from shared memory that another thread filled"
     ),
     "unguarded_loads": Limit(
-        KERNEL, "fewest lines that load from global memory in every thread of a block"
+        KERNEL, "fewest lines that load from global memory in every thread alike"
     ),
     "shared_bytes": Limit(KERNEL, "most bytes of shared memory per block"),
     "barriers": Limit(KERNEL, "most barriers that a block passes"),

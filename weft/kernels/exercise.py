@@ -34,8 +34,8 @@ class KernelExercise(Exercise):
         each time: with each of them the last size has to be right as well.
     without: atomic operations that it may not use, such as "cuda.atomic.max", or
         "cuda.atomic.max float32" for arrays of that type alone.
-    describe: output → `(index, got, wanted)` → what a verdict says of an element that is
-        wrong, where its number alone says little. These outputs are compared first.
+    describe: output → `(index, got, wanted)` → what a verdict says of an element that
+        is wrong, where numbers alone say little. These outputs are compared first.
     """
 
     needs: ClassVar[tuple[str, ...]] = ("spec", "inputs", "sizes", "launch")

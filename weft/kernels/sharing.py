@@ -7,7 +7,7 @@ from weft.counters import Line
 from weft.kernels.exercise import KernelExercise
 from weft.places import Note, Place
 from weft.simulator.trace import columns
-from weft.simulator.trace.columns import Flags
+from weft.simulator.trace.columns import Columns, Flags
 from weft.simulator.trace.trace import GLOBAL, READ, SHARED, Trace
 from weft.wording import joined, several
 
@@ -45,10 +45,11 @@ def too_few_handed_over(exercise: KernelExercise, last: Trace, each: float) -> V
     """Refuse threads that load for themselves what others could hand them."""
     message = "No thread loads from shared memory what another thread has stored there."
     if each:
+        least = exercise.limits["handed_over"]
         message = (
-            f"Through shared memory, the threads of a block get {several(each, 'value')} "
-            f"from each other; this exercise asks for {exercise.limits['handed_over']:,} "
-            f"or more."
+            f"Through shared memory, the threads of a block get "
+            f"{several(each, 'value')} from each other; this exercise asks for "
+            f"{least:,} or more."
         )
     return Verdict(
         exercise.name,
@@ -70,20 +71,27 @@ def busy_lines(last: Trace, chosen: Flags) -> list[Note]:
 
 
 def unguarded_loads(exercise: KernelExercise, last: Trace, _: list[Line]) -> str:
-    """Count the lines that load from global memory in all threads of a block."""
+    """Count the lines whose load from global memory all threads make equally often.
+
+    A block may pass a line by as a whole: one that has a whole tile, say, or none.
+    """
     rows = np.flatnonzero((last.space == GLOBAL) & (last.operation == READ))
     places = list(dict.fromkeys(last.places[s] for s in np.unique(last.site[rows])))
     line = np.array([places.index(p) if p in places else -1 for p in last.places])
-    line, block, thread = columns.distinct(
-        line[last.site[rows]], last.block[rows], last.thread[rows]
-    )
-    first = columns.starts(line, block)
-    came = np.diff(first, append=line.size)
-    skipped = set(line[first[came < np.prod(last.block_size)]].tolist())
+    line, block, thread = line[last.site[rows]], last.block[rows], last.thread[rows]
+    skipped = {k for k in range(len(places)) if _uneven(last, line == k, block, thread)}
     whole = [place for k, place in enumerate(places) if k not in skipped]
     if len(whole) < exercise.limits["unguarded_loads"]:
-        raise Failed(too_few_unguarded(exercise, [places[k] for k in sorted(skipped)]))
+        raise Failed(too_few_unguarded(exercise, [places[k] for k in skipped]))
     return f"global memory: {several(len(whole), 'line')} with a load by every thread"
+
+
+def _uneven(last: Trace, here: Flags, block: Columns, thread: Columns) -> bool:
+    """Whether some threads load less often than others in the blocks that load."""
+    width = int(np.prod(last.block_size))
+    blocks, number = np.unique(block[here], return_inverse=True)
+    times = np.bincount(number * width + thread[here], minlength=blocks.size * width)
+    return bool(times.min() < times.max())
 
 
 def too_few_unguarded(exercise: KernelExercise, guarded: list[Place]) -> Verdict:
@@ -120,10 +128,11 @@ def too_many_bytes(
     """Refuse shared arrays that are larger than they need to be."""
     names = {last.arrays[array] for array in arrays}
     written = joined(f"`{name}`" for name in sorted(names))
+    take = "takes" if len(names) == 1 else "take"
     return Verdict(
         exercise.name,
         "shared-bytes",
-        f"{written} {'takes' if len(names) == 1 else 'take'} {several(most, 'byte')} of each block's shared memory; "
+        f"{written} {take} {several(most, 'byte')} of each block's shared memory; "
         f"{exercise.limits['shared_bytes']:,} are enough.",
         "The less shared memory a block takes, the more blocks fit on an SM. Which "
         "cells does no thread use, and how could the others do without them?",

@@ -325,10 +325,11 @@ class Run:
         self._endless_steps += 1
         stuck = self._idle_steps > self.patience
         if stuck or self._endless_steps > LAPS * self.patience:
+            how = f"{'gets any further' if stuck else 'finishes'}{self._awaited()}"
             self.fault(
                 "endless-loop",
                 f"the loop has run {thread.steps:,} times in this thread, and no "
-                f"thread {'gets any further' if stuck else 'finishes'}{self._awaited()}",
+                f"thread {how}",
                 "What should end the loop, and does that happen in every thread?",
             )
         if thread.steps % TURN == 0:
