@@ -9,6 +9,6 @@ def sum_sequential(x, out):
         for i in range(start, min(start + BLOCK // 2, x.size)):
             other = float32(0)
             if i + BLOCK // 2 < x.size:
-                other = x[i + BLOCK // 2]
-            total += x[i] + other  # <- here
+                other = x[i + BLOCK // 2]  # <- here
+            total += x[i] + other
         out[cuda.blockIdx.x] = total
