@@ -710,7 +710,7 @@ def warp_max(x, out):
 
 # %%
 def far_below_zero(rng, n):
-    """n numbers, each group of 32 below the one before; how far depends on n."""
+    """n numbers, each group of 32 below the one before; n sets their scale."""
     numbers = rng.random(n) - 2 - np.arange(n) // 32
     return (numbers * 10.0 ** (n % 13 * 3)).astype(np.float32)
 
