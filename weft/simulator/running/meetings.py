@@ -91,7 +91,7 @@ class Meetings:
             return False
         if absent and call.exchange.whole:
             raise incomplete_warp(self._where, group, absent, warp)
-        if absent & {t.lane for t in warp}:
+        if absent and absent & {t.lane for t in warp}:
             self._excused(group)
         return True
 
