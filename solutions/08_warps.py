@@ -390,8 +390,8 @@ def obvious(x, table, out):
 # ```
 #
 # The check counts how many lanes of a warp take part when it reads the table: 32 are
-# asked for, wherever `n` is a multiple of 128. It also counts the operations, 16 for
-# each element, which are those of one filter. Stuck? `hint("even_odd")`.
+# asked for, wherever `n` is a multiple of 128. It also counts the operations: about 16
+# for each element are those of one filter. Stuck? `hint("even_odd")`.
 
 # %%
 @cuda.jit
@@ -429,7 +429,7 @@ check(
     sizes=[1, 100, 256],
     launch=lambda n: (-(-n // 128), 128),
     full=1 << 12,
-    limits={"lanes": 32, "flops": 16 * 128},
+    limits={"lanes": 32, "flops": 20 * 128},
 )
 
 # %% [markdown] tags=["solution"]
