@@ -13,6 +13,7 @@ from weft.kernels.exercise import KernelExercise
 from weft.kernels.hazards import unravel
 from weft.kernels.launch_exercises import configure
 from weft.kernels.request_limits import conflicts, sectors
+from weft.kernels.sharing import handed_over, shared_bytes, unguarded_loads
 from weft.kernels.traced import traced
 from weft.places import Place
 from weft.simulator.trace.columns import Columns
@@ -342,6 +343,9 @@ HELD: dict[str, Hold] = {
     "store_bytes": store_bytes,
     "loads": global_loads,
     "shared_loads": shared_loads,
+    "handed_over": handed_over,
+    "unguarded_loads": unguarded_loads,
+    "shared_bytes": shared_bytes,
     "peeks": peeks,
     "barriers": barriers,
     "flops": flops,

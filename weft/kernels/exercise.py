@@ -1,7 +1,7 @@
 """An exercise in kernels, and one run of it: the exercise, a case and a launch."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
@@ -34,6 +34,8 @@ class KernelExercise(Exercise):
         each time: with each of them the last size has to be right as well.
     without: atomic operations that it may not use, such as "cuda.atomic.max", or
         "cuda.atomic.max float32" for arrays of that type alone.
+    describe: output → `(index, got, wanted)` → what a verdict says of an element that
+        is wrong, where numbers alone say little. These outputs are compared first.
     """
 
     needs: ClassVar[tuple[str, ...]] = ("spec", "inputs", "sizes", "launch")
@@ -44,6 +46,7 @@ class KernelExercise(Exercise):
     out: Any = None
     constants: Sequence[Mapping[str, Any]] = ()
     without: tuple[str, ...] = ()
+    describe: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if self.kernel is None or self.kernel is self.written_by_learner:

@@ -19,14 +19,19 @@ def wrong_value(
     trial: Trial, done: Done, name: str, wrong: Difference, got: Array, wanted: Array
 ) -> Verdict:
     """Word a wrong value: where it was stored, and whatever is known of its cause."""
-    message = wrong.sentence(name)
-    verdict = Verdict(trial.name, "wrong-value", message, wrong.hint, when=trial.when)
+    message, hint = wrong.sentence(name), wrong.hint
+    describe = trial.exercise.describe.get(name)
+    if describe is not None:
+        message, hint = describe(*wrong.index, wrong.got, wrong.wanted), ""
+    verdict = Verdict(trial.name, "wrong-value", message, hint, when=trial.when)
     if not done.launch.written[name][wrong.index]:
         return not_stored(trial, done.trace, name, wrong, verdict)
     byte = byte_of(wrong, got)
     row = done.trace.last_store(name, byte)
     if row is not None:
         verdict = stored_at(trial, done, verdict, row)
+    if describe is not None:
+        return verdict
     if (old := old_nan(trial, done, name, wrong, got)) is not None:
         return with_old_nan(done, verdict, wrong.where(name), old)
     result = evidence.Result(trial, done.trace, name, got, wanted)

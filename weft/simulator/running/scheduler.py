@@ -55,7 +55,7 @@ class Run:
     `backwards` begins with the last block: nothing promises that block 0 is first.
 
     A launch that is traced overrides `array`, `notes` and the methods that are told
-    what happens: `started`, `met`, `fenced` and `specially`.
+    what happens: `started`, `met`, `excused`, `fenced` and `specially`.
     """
 
     patience = 2_000_000
@@ -126,6 +126,9 @@ class Run:
     def met(self, threads: list[Thread], scope: str) -> None:
         """`threads` have synchronised; `scope` is 'warp', 'block' or 'grid'."""
 
+    def excused(self, threads: list[Thread]) -> None:
+        """The lanes `threads` have met, and others of their mask had ended."""
+
     def fenced(self, wide: bool) -> None:
         """The current thread has passed a fence, for its block or (`wide`) for all."""
 
@@ -179,7 +182,7 @@ class Run:
         gx, gy, gz = self.grid
         alive: list[Block] = []
         blocks = gx * gy * gz
-        meetings = Meetings(self.where, self.met)
+        meetings = Meetings(self.where, self.met, self.excused)
         indices = [
             Dim3(x, y, z)
             for z in range(self.block.z)
@@ -301,8 +304,9 @@ class Run:
 
     def polled(self, where: Any, found: bytes) -> None:
         """Let the others run if a thread finds what it found there before."""
-        again = self.current.polled == (where, found)
-        self.current.polled = where, found
+        thread = self.current
+        again = thread.polled is not None and thread.polled[:2] == (where, found)
+        thread.polled = where, found, thread.steps
         if again:
             self._idle_steps += POLL
             self.pause()
@@ -325,15 +329,27 @@ class Run:
         self._endless_steps += 1
         stuck = self._idle_steps > self.patience
         if stuck or self._endless_steps > LAPS * self.patience:
+            how = f"{'gets any further' if stuck else 'finishes'}{self._awaited()}"
             self.fault(
                 "endless-loop",
                 f"the loop has run {thread.steps:,} times in this thread, and no "
-                f"thread {'gets any further' if stuck else 'finishes'}",
+                f"thread {how}",
                 "What should end the loop, and does that happen in every thread?",
             )
         if thread.steps % TURN == 0:
             self._wait(PAUSE)
         return True
+
+    def _awaited(self) -> str:
+        """The element that the loop of the current thread polls, in words."""
+        if self.current.polled is None:
+            return ""
+        (name, index), _, steps = self.current.polled
+        if self.current.steps - steps > 1:  # it was polled before this loop
+            return ""
+        numbers = index if isinstance(index, tuple) else (index,)
+        at = f"{name}[{', '.join(str(int(number)) for number in numbers)}]"
+        return f"; it polls {at}, which no thread changes"
 
     def _loop(self, items: Any) -> Any:
         if isinstance(items, range):

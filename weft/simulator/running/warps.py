@@ -1,6 +1,7 @@
 """Warp operations: what each lane gets once all lanes of the mask have arrived."""
 
 from collections.abc import Callable
+from contextvars import ContextVar
 from dataclasses import dataclass
 from types import CodeType
 from typing import Any
@@ -124,7 +125,20 @@ EXCHANGES = {
         "match_all_sync": _match_all,
     }.items()
 }
+APART: ContextVar[bool] = ContextVar("apart", default=False)
+
+
+def _active(calls: Lanes) -> Replies:
+    """The lanes that have come to this instruction; if they come APART, half of them.
+
+    Nothing promises that lanes which take the same path stay together: CUDA C++
+    Programming Guide, "Independent Thread Scheduling".
+    """
+    groups = [list(calls)]
+    if APART.get():
+        groups = [[k for k in calls if k % 2 == half] for half in (0, 1)]
+    return {lane: bits(group) for group in groups for lane in group}
+
+
 # Does not wait: its lanes are those that have come to the same instruction.
-ACTIVE = Exchange(
-    "activemask", lambda calls: dict.fromkeys(calls, bits(list(calls))), whole=True
-)
+ACTIVE = Exchange("activemask", _active, whole=True)
