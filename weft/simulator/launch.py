@@ -167,6 +167,7 @@ def argument(
     """What the kernel gets for a host value. Raises `Fault` for what Numba refuses."""
     data = host_array(value, name)
     if data is not None:
+        run.given.append(data)
         return run.array(data, Memory(name, "global", readonly=readonly), written)
     if isinstance(value, tuple):
         return tuple(argument(run, v, name) for v in value)

@@ -20,18 +20,27 @@ class Barrier:
 
 
 class Thread:
-    """One CUDA thread. `waiting` says what for; None while it can run."""
+    """One CUDA thread. `waiting` says what for; None while it can run.
+
+    `steps` are the iterations of its `while` loops, `since` those since it last saw
+    progress (`news`), `looped` those of its `for` loops. `rounds` counts for each loop
+    with a barrier in it the iterations that have begun.
+    """
 
     __slots__ = (
         "block",
         "glet",
         "index",
         "lane",
+        "looped",
+        "news",
         "number",
         "over",
         "polled",
         "position",
         "reply",
+        "rounds",
+        "since",
         "steps",
         "swapped",
         "waiting",
@@ -55,8 +64,9 @@ class Thread:
         self.polled: Any = None
         self.waiting: Any = None
         self.reply: Any = None
-        self.steps = 0
+        self.steps = self.looped = self.since = self.news = 0
         self.swapped = False
+        self.rounds: Any = ()
 
 
 class Block:

@@ -48,7 +48,7 @@ class Recording:
 class TracedRun(Run):
     """A launch that writes down its accesses; `trace()` gives them afterwards."""
 
-    patience = 150_000
+    patience, most = 300_000, 30_000_000
 
     def __init__(
         self,
