@@ -79,6 +79,7 @@ KINDS = {
     "barrier": Kind("a barrier that not every thread reaches", "barrier"),
     "warp": Kind("a warp operation that cannot work", "warp"),
     "input-written": Kind("an input is overwritten", "input-written"),
+    "source": Kind("its source cannot be read"),
     # Kernels: what the compiler and the GPU find
     "type": Kind("Numba would reject it", "type"),
     "float64": Kind("right, but it computes in float64", "float64"),

@@ -17,14 +17,14 @@ from weft.intrinsics import registry
 from weft.places import Place
 from weft.simulator.language import mathematics, rules
 from weft.simulator.language.modules import Cast, NumbaModule, NumpyModule
-from weft.simulator.language.rewriting import LOOP, STEP, begin, rewritten
+from weft.simulator.language.rewriting import begin, rewritten
 
 
 class Bound:
     """A kernel and the device functions it calls, bound to one simulated `cuda`.
 
     `call` runs it; `lines` maps every code object of the learner's to its source
-    lines, by line number. With `notes` (see `instrument`: what its two names stand for)
+    lines, by line number. `counting` is what the names of `loops` stand for. With `notes` (see `instrument`: what its two names stand for)
     the kernel notes what it does, and `noted` gives the place of each number, and the
     operations of arithmetic there.
     """
@@ -33,15 +33,14 @@ class Bound:
         self,
         fn: types.FunctionType,
         cuda: Any,
-        step: Callable[[], bool],
-        loop: Callable[[Any], Any],
+        counting: dict[str, Callable[..., Any]],
         refuse: Callable[[str, str], Any],
         notes: dict[str, Any] | None = None,
     ) -> None:
         self.lines: dict[types.CodeType, dict[int, str]] = {}
         self.noted: dict[int, tuple[Place, int]] = {}
         self._notes = notes
-        self._cuda, self._step, self._loop, self._refuse = cuda, step, loop, refuse
+        self._cuda, self._counting, self._refuse = cuda, counting, refuse
         self._done: dict[types.FunctionType, types.FunctionType] = {}
         self._builtins = rules.builtins_of_a_kernel(refuse)
         begin()
@@ -66,7 +65,7 @@ class Bound:
 
         for name in global_names(code) & scope.keys():
             scope[name] = self._twin(name, scope[name])
-        scope |= {STEP: self._step, LOOP: self._loop} | (self._notes or {})
+        scope |= self._counting | (self._notes or {})
         for name, cell in zip(code.co_freevars, closure or (), strict=True):
             cell.cell_contents = self._twin(name, cells[name].cell_contents)
         return bound

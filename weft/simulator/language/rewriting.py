@@ -1,7 +1,7 @@
 """The learner's source with what the simulator puts into it; places stay as they are.
 
-Every loop counts its steps: `while test` becomes `while step() and test`, `for x in y`
-becomes `for x in loop(y)`. A traced kernel also notes what it does, see `instrument`.
+Every loop counts its steps, see `loops`. A traced kernel also notes what it does, see
+`instrument`.
 """
 
 import ast
@@ -12,10 +12,8 @@ from types import CodeType, FunctionType
 
 from weft.code_objects import code_tree
 from weft.places import Place
-from weft.simulator.language import rules, shapes
+from weft.simulator.language import loops, rules, shapes
 from weft.simulator.language.instrument import Notes, note
-
-STEP, LOOP = "__weft_step__", "__weft_loop__"
 
 _MOST_NOTES = 50_000  # in all functions of one launch
 
@@ -46,8 +44,8 @@ def begin() -> None:
 def rewritten(fn: FunctionType, noting: bool, kernel: bool) -> Rewritten:
     """The code of `fn` with loops that count their steps and, if so asked, notes.
 
-    kernel: whether it is one, or a device function. Without source (a function made by
-    `exec`) the code is returned as it is. Raises `Fault` for what Numba refuses.
+    kernel: whether it is one, or a device function. Raises `Fault` for what Numba refuses,
+    and for a function without source, as `exec` makes it.
     """
     file = fn.__code__.co_filename  # two cells may have equal code
     key = fn.__code__, file, noting, kernel
@@ -59,23 +57,26 @@ def rewritten(fn: FunctionType, noting: bool, kernel: bool) -> Rewritten:
 def _rewrite(fn: FunctionType, noting: bool, kernel: bool) -> Rewritten:
     """See `rewritten`."""
     name, code = fn.__name__, fn.__code__
+    if code.co_name == "<lambda>":  # an expression has no loops
+        return Rewritten(code, {})
     try:
         source, first = inspect.getsourcelines(fn)
         flat = textwrap.dedent("".join(source))
         tree = ast.parse(flat)
     except (OSError, SyntaxError, TypeError):
-        return Rewritten(code, {})
+        raise rules.without_source(name, kernel) from None
     lines = {first + i: line.rstrip("\n") for i, line in enumerate(source)}
     indent = len(source[0]) - len(flat.splitlines(keepends=True)[0])
     definition = next((n for n in ast.walk(tree) if named(n, name)), None)
     if not isinstance(definition, ast.FunctionDef):
-        return Rewritten(code, lines)
+        raise rules.without_source(name, kernel)
     shapes.refuse_unknown(definition, first, lines, kernel)
     rules.refuse(definition, name, first, lines)
+    loops.mark(definition, fn, first)
     undecorate(definition)
     last = max((one.first + len(one.notes) for one in _known.values()), default=0)
     notes = note(definition, last) if noting else Notes()
-    CountSteps().visit(definition)
+    loops.CountSteps().visit(definition)
     module = ast.Module([enclose(definition, code.co_freevars)], [])
     shift(module, first - 1, indent)
     compiled = compile(module, code.co_filename, "exec", dont_inherit=True)
@@ -134,24 +135,3 @@ def enclose(definition: ast.FunctionDef, free: tuple[str, ...]) -> ast.FunctionD
     assert isinstance(outer, ast.FunctionDef)
     outer.body = [definition]
     return outer
-
-
-class CountSteps(ast.NodeTransformer):
-    """Make `while test` `while step() and test`, and `for x in y` `… in loop(y)`."""
-
-    def visit_While(self, node: ast.While) -> ast.AST:
-        self.generic_visit(node)
-        step = ast.Call(ast.Name(STEP, ast.Load()), [], [])
-        test = ast.BoolOp(ast.And(), [step, node.test])
-        for new in (step, step.func, test):
-            ast.copy_location(new, node.test)
-        node.test = test
-        return node
-
-    def visit_For(self, node: ast.For) -> ast.AST:
-        self.generic_visit(node)
-        call = ast.Call(ast.Name(LOOP, ast.Load()), [node.iter], [])
-        for new in (call, call.func):
-            ast.copy_location(new, node.iter)
-        node.iter = call
-        return node

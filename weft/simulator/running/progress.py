@@ -165,7 +165,7 @@ def state_of(
         for array in block.shared.values():
             yield array._data.tobytes()
         for thread in block.live:
-            yield from thread.rounds
+            yield from thread.rounds.values()
             frame = thread.glet.gr_frame
             while frame is not None:
                 if frame.f_code in where.lines:

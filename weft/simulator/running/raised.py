@@ -19,7 +19,21 @@ FUNCTIONS = frozenset(
 ) - {"twin_of"}
 
 
-def raised(where: Positions, error: Exception, thread: Thread) -> Fault:
+def deliberate(error: BaseException) -> bool:
+    """Whether a `raise` in the source raised this, and not a press of Stop.
+
+    What interrupts Python from outside does so between instructions.
+    """
+    trace = error.__traceback__
+    if trace is None:
+        return False
+    while trace.tb_next is not None:
+        trace = trace.tb_next
+    code = trace.tb_frame.f_code.co_code
+    return dis.opname[code[trace.tb_lasti]] == "RAISE_VARARGS"
+
+
+def raised(where: Positions, error: BaseException, thread: Thread) -> Fault:
     """A fault for something that Python raised in a kernel."""
     places: list[Place] = []
     trace: TracebackType | None = error.__traceback__
@@ -31,6 +45,10 @@ def raised(where: Positions, error: Exception, thread: Thread) -> Fault:
     said = re.sub(r"'(Traced|Array)\d?'", "'array'", str(error))
     kind, message = "exception", f"{type(error).__name__}: {said}"
     why = advice(error, places[0].text, FUNCTIONS) if places else ""
+    if not isinstance(error, Exception):
+        name = type(error).__name__
+        kind, message = "type", f"a kernel cannot raise {name}"
+        why = "Numba knows no such exception. What should happen here is an `if`."
     if isinstance(error, Misaligned):
         kind, message, why = "misaligned", error.message, error.why
     if isinstance(error, AttributeError) and isinstance(error.obj, Array):

@@ -22,8 +22,9 @@ from weft import effort
 from weft.places import place
 from weft.simulator.faults import Fault
 from weft.simulator.language.binding import Bound
+from weft.simulator.language.loops import LOOP, ROUND, ROUNDS, STEP
 from weft.simulator.limits import Dim, Dim3
-from weft.simulator.memory.arrays import Array, Memory, wrap
+from weft.simulator.memory.arrays import Array, Memory, poison, wrap
 from weft.simulator.running.meetings import Meetings
 from weft.simulator.running.namespace import Cuda
 from weft.simulator.running.positions import Positions
@@ -36,7 +37,7 @@ from weft.simulator.running.progress import (
     in_vain,
     state_of,
 )
-from weft.simulator.running.raised import raised, returned
+from weft.simulator.running.raised import deliberate, raised, returned
 from weft.simulator.running.special import Special
 from weft.simulator.running.stuck import deadlock
 from weft.simulator.running.threads import PAUSE, Barrier, Block, Thread
@@ -85,7 +86,7 @@ class Run:
         self._hub = getcurrent()
         self._workers: list[greenlet] = []
         self._idle: list[greenlet] = []  # of those, the ones without a thread
-        self._barriers: dict[tuple[int, str, bool], Barrier] = {}
+        self._barriers: dict[tuple[Any, ...], Barrier] = {}
         self.context = contextvars.copy_context()
         self.context.run(np.seterr, all="ignore")  # a GPU raises nothing
         self.progress = Progress(self.patience, self.most)
@@ -97,8 +98,13 @@ class Run:
 
     def bind(self) -> None:
         """Make a function of the kernel that runs against this launch."""
-        steps = self._step, self._loop
-        bound = Bound(self._fn, self.cuda, *steps, self._refuse, self.notes())
+        counting = {
+            STEP: self._step,
+            LOOP: self._loop,
+            ROUND: self._round,
+            ROUNDS: self._rounds,
+        }
+        bound = Bound(self._fn, self.cuda, counting, self._refuse, self.notes())
         self.bound, self.call = bound, bound.call
         self.lines.update(bound.lines)
         self.is_bound = True
@@ -113,6 +119,10 @@ class Run:
     ) -> Array:
         """Give the kernel `data`; see `Array`."""
         return wrap(data, memory, self.fault, written)
+
+    def fill(self, data: np.ndarray[Any, Any], space: str) -> None:
+        """Put into new memory what no thread has written."""
+        poison(data, space)
 
     def specially(self, access: Special) -> AbstractContextManager[Any]:
         """Say how the accesses within differ from plain loads and stores."""
@@ -222,8 +232,10 @@ class Run:
                 result = thread.glet.switch(reply)
             except Fault:
                 raise
-            except Exception as error:
-                raise raised(self.where, error, self.current) from None
+            except BaseException as error:
+                if isinstance(error, Exception) or deliberate(error):
+                    raise raised(self.where, error, self.current) from None
+                raise
             if thread.over:
                 self._idle.append(thread.glet)
                 self._iterations += thread.steps + thread.looped
@@ -297,12 +309,24 @@ class Run:
 
     def barrier(self, name: str, frame: FrameType, value: bool = False) -> Any:
         """Wait until the whole block (or, for 'grid', the launch) is here."""
-        key = id(frame.f_code) + frame.f_lasti, name, value
+        path: tuple[Any, ...] = ()
+        if frame.f_code is not self.call.__code__:
+            path = self._path(frame.f_back)
+        key = id(frame.f_code) + frame.f_lasti, name, value, path
         if key not in self._barriers:
             site = self.instruction((frame.f_code, frame.f_lasti))
-            self._barriers[key] = Barrier(name, value, site)
+            self._barriers[key] = Barrier(name, value, site, path)
         self.current.waiting = self._barriers[key]
         return self._hub.switch()
+
+    def _path(self, frame: FrameType | None) -> tuple[tuple[CodeType, int], ...]:
+        """The calls that led to a barrier in a device function."""
+        path = []
+        while frame is not None:
+            if frame.f_code in self.lines:
+                path.append(self.instruction((frame.f_code, frame.f_lasti)))
+            frame = frame.f_back
+        return tuple(path)
 
     def warp(self, call: Call) -> Any:
         """Wait until all lanes of the mask are here; see `warps`."""
@@ -388,6 +412,19 @@ class Run:
                 yield item
         finally:
             thread.looped += count
+
+    def _round(self, loop: int) -> bool:
+        """Count a turn of a loop in which threads meet; see `loops`."""
+        rounds = self.current.rounds
+        rounds[loop] = rounds.get(loop, 0) + 1
+        return True
+
+    def _rounds(self, items: Any, loop: int) -> Iterator[Any]:
+        """Go over `items`, in such a loop."""
+        rounds = self.current.rounds
+        for item in self._loop(items):
+            rounds[loop] = rounds.get(loop, 0) + 1
+            yield item
 
     def _too_long(self, most: int) -> None:
         """Refuse to go on with `for` loops that come to too many iterations."""

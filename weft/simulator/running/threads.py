@@ -12,11 +12,20 @@ from weft.simulator.memory.arrays import Array, poison
 
 @dataclass(slots=True, eq=False)
 class Barrier:
-    """A wait at a block-wide or grid-wide barrier; threads alike share one."""
+    """A wait at a block-wide or grid-wide barrier; threads alike share one.
+
+    `path` are the calls that led there.
+    """
 
     name: str
     value: bool
     site: tuple[CodeType, int]
+    path: tuple[tuple[CodeType, int], ...] = ()
+
+    @property
+    def at(self) -> tuple[Any, ...]:
+        """What has to be the same for threads to meet here."""
+        return self.site, self.path
 
 
 class Thread:
@@ -66,7 +75,7 @@ class Thread:
         self.reply: Any = None
         self.steps = self.looped = self.since = self.news = 0
         self.swapped = False
-        self.rounds: Any = ()
+        self.rounds: dict[int, int] = {}
 
 
 class Block:
