@@ -35,7 +35,10 @@ def find(trace: Trace, name: str, when: str) -> Hazard | None:
     race = races(trace)
     stores = race is not None and race.second.operation == race.first.operation == WRITE
     secondary = (
-        race is not None and race.space == "global" and (stores or race.lost_update)
+        race is not None
+        and race.space == "global"
+        and (stores or race.lost_update)
+        and not race.unfenced
     )
     if race is not None and not secondary:
         return Hazard(_race(trace, race, name, when), False)
@@ -111,6 +114,8 @@ class _Words:
 def _race(trace: Trace, race: Race, name: str, when: str) -> Verdict:
     """Word a race: the two accesses, the one that writes first, and a question."""
     one, two = race.first, race.second
+    if race.unfenced:
+        return _unfenced(trace, race, name, when)
     if one.operation == READ or (one.operation == ATOMIC and two.operation == WRITE):
         one, two = two, one
     if race.lost_update:
@@ -149,6 +154,34 @@ def _race(trace: Trace, race: Race, name: str, when: str) -> Verdict:
         when=when,
         headline=words.headline,
         topic=_topic(race),
+        rows=[one.row, two.row],
+    )
+
+
+def _unfenced(trace: Trace, race: Race, name: str, when: str) -> Verdict:
+    """Word a race that only the second thread's fence is missing from."""
+    one, two = race.first, race.second
+    first, second = _who(trace, race, one), _who(trace, race, two)
+    element = _element(trace, race, two, "this element")
+    after, places = "", [(one.place, f"{_VERBS[one.operation]} by {first}")]
+    if race.told is not None:
+        after = f" on {lines_of([race.told.place], trace.name)}"
+        teller = _who(trace, race, race.told)
+        places.append((race.told.place, f"the atomic operation of {teller}"))
+    places.append((two.place, f"{_VERBS[two.operation]} by {second}, with no fence"))
+    return Verdict(
+        name,
+        "race",
+        f"{capital(second)} may find in {element} what was there before {first} "
+        f"wrote to it.",
+        f"One fence is missing: a `cuda.threadfence()` after the atomic operation"
+        f"{after}. That operation tells {second} that {first} is done. But only a fence "
+        f"keeps what comes later from being done earlier, on this side as on that of "
+        f"{first}.",
+        places,
+        when=when,
+        headline=f"race on {race.space} memory: the reader has no fence",
+        topic="lost-update" if race.within == "grid" else "race",
         rows=[one.row, two.row],
     )
 

@@ -139,7 +139,9 @@ class TracedRun(Run):
             self._partial.append((block.number, site, came))
 
     def fenced(self, wide: bool) -> None:
-        self.clocks.fence(self.current, wide, self.log.rows)
+        view = self.clocks.fence(self.current, wide, self.log.rows)
+        if view is not None:
+            self.log.turn(view.index)
 
     def exchange(self, space: str, address: int, relaxed: str) -> None:
         """Pass on knowledge through an atomic or relaxed operation on `address`."""
