@@ -3,9 +3,9 @@
 Two accesses race if they touch the same bytes, come from two threads, one of them at
 least writes, not both are atomic (relaxed loads and stores count as such), and nothing
 orders them: no barrier of the block or the grid, no warp-synchronous operation whose
-mask names both lanes, no atomic handed from one to the other between a fence of each. That is
-decided from what each thread could know of the others (see `clocks.View`), so it does
-not depend on the order in which the simulator happened to run them.
+mask names both lanes, no atomic handed from one to the other between a fence of each.
+That is decided from what each thread could know of the others (see `clocks.View`), so
+it does not depend on the order in which the simulator happened to run them.
 
 Source: L. Lamport, "Time, Clocks, and the Ordering of Events in a Distributed System",
 1978; the candidates are narrowed as in C. Flanagan and S. Freund, "FastTrack", 2009.
@@ -41,8 +41,8 @@ class Race:
 
     `within` says how far apart the threads are: 'warp', 'block' or 'grid'. A
     `lost_update` is a race of two read-modify-writes. What is `unfenced` lacks no more
-    than a fence of the second thread, between `told`, the atomic operation that tells it
-    of the first access, and the second access.
+    than a fence of the second thread, between the second access and `told`, the atomic
+    operation that tells it of the first.
     """
 
     array: str

@@ -66,6 +66,7 @@ KINDS = {
     "shape": Kind("the shapes do not fit"),
     "exception": Kind("Python raised an error"),
     "endless-loop": Kind("a loop that does not end", "endless-loop"),
+    "waiting": Kind("a call that waits and does not return"),
     "library": Kind("another function does the work"),
     # Kernels: what the simulator and the sanitizer find
     "out-of-bounds": Kind("outside the array", "out-of-bounds"),

@@ -131,7 +131,11 @@ def _race(trace: Trace, race: Race, name: str, when: str) -> Verdict:
         for access in (one, two)
     ]
     question, barrier = words.question, _missed(trace, race)
-    if barrier is None:
+    passed = _passed_between(trace, race)
+    if barrier is None and passed is not None:
+        notes[one.place.line > passed.line] += ", in the next turn of the loop"
+        question = _next_turn(trace, race, one, two, passed)
+    elif barrier is None:
         notes[1] += {
             "warp": ", with nothing in between to make either wait",
             "block": ", with no barrier in between",
@@ -175,9 +179,9 @@ def _unfenced(trace: Trace, race: Race, name: str, when: str) -> Verdict:
         f"{capital(second)} may find in {element} what was there before {first} "
         f"wrote to it.",
         f"One fence is missing: a `cuda.threadfence()` after the atomic operation"
-        f"{after}. That operation tells {second} that {first} is done. But only a fence "
-        f"keeps what comes later from being done earlier, on this side as on that of "
-        f"{first}.",
+        f"{after}. That operation tells {second} that {first} is done. But only a "
+        f"fence keeps what comes later from being done earlier, on this side as on "
+        f"that of {first}.",
         places,
         when=when,
         headline=f"race on {race.space} memory: the reader has no fence",
@@ -282,6 +286,52 @@ def _missed(trace: Trace, race: Race) -> tuple[Place, frozenset[int]] | None:
         ):
             return place, came
     return None
+
+
+def _passed_between(trace: Trace, race: Race) -> Place | None:
+    """A barrier between the two lines that both threads passed, in turns of a loop."""
+    places = race.first.place, race.second.place
+    low, high = sorted(p.line for p in places)
+    epochs = {int(trace.epoch[a.row]) for a in (race.first, race.second)}
+    if race.within == "grid" or len(epochs) > 1 or 0 in epochs:
+        return None
+    for block, place in trace.barriers:
+        alike = {place.function, *(p.function for p in places)}
+        if block == race.first.block and len(alike) == 1 and low < place.line < high:
+            return place
+    return None
+
+
+def _next_turn(
+    trace: Trace, race: Race, one: Access, two: Access, barrier: Place
+) -> str:
+    """Ask about a barrier that two threads pass, in different turns of a loop."""
+    first, second = _who(trace, race, one), _who(trace, race, two)
+    line = lines_of([barrier], trace.name)
+    there = f"The barrier on {line} is between the two lines, but "
+    if two.operation != READ or one.operation != WRITE:
+        late, early = (
+            (first, second) if one.place.line < barrier.line else (second, first)
+        )
+        return there + (
+            f"{late} comes to its line in the turn of the loop after that of {early}. "
+            f"What makes it wait before that turn?"
+        )
+    if one.place.line > barrier.line:
+        return there + (
+            f"{second} reads in the turn of the loop after that in which {first} "
+            f"writes. What makes it wait before that turn?"
+        )
+    if _has_been_read(trace, one, two):
+        return there + (
+            f"{first} writes in the turn of the loop after that in which {second} "
+            f"reads. What makes it wait before that turn?"
+        )
+    return there + (
+        f"{first} writes this element only in the turn of the loop after that in which "
+        f"{second} reads it. Which elements have been written when the barrier lets "
+        f"the threads go on for the first time?"
+    )
 
 
 def _same_elements(trace: Trace, one: Access, two: Access) -> int:

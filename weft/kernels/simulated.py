@@ -5,6 +5,7 @@ from weft.checking.verdict import Failed, Verdict
 from weft.kernels import hazards
 from weft.kernels.arguments import reordered
 from weft.kernels.call_chain import with_calls
+from weft.kernels.endless import awaited, own_line_first
 from weft.kernels.exercise import KernelExercise, Trial
 from weft.kernels.guards import misread
 from weft.kernels.launch_exercises import (
@@ -90,8 +91,12 @@ def watched(trial: Trial, backwards: bool) -> Done:
         if found is not None:
             raise Failed(of_the_launch(trial, found))
 
+    waits = ""
+
     def failed(trace: Trace, fault: Fault) -> None:
         """Name the read that was too early before the index that came of it."""
+        nonlocal waits
+        waits = awaited(trace, fault)
         if fault.kind not in ("out-of-bounds", "negative-index"):
             return
         found = hazards.misled(trace, trial.name, trial.when)
@@ -101,7 +106,9 @@ def watched(trial: Trial, backwards: bool) -> Done:
     try:
         return traced(trial, look, backwards, failed)
     except Fault as fault:
-        raise Failed(refused(trial, fault)) from None
+        verdict = refused(trial, fault)
+        message = f"{verdict.message} {waits}".strip()
+        raise Failed(own_line_first(trial, verdict.but(message=message))) from None
 
 
 def refused(trial: Trial, fault: Fault) -> Verdict:

@@ -24,9 +24,10 @@ class Bound:
     """A kernel and the device functions it calls, bound to one simulated `cuda`.
 
     `call` runs it; `lines` maps every code object of the learner's to its source
-    lines, by line number. `counting` is what the names of `loops` stand for. With `notes` (see `instrument`: what its two names stand for)
-    the kernel notes what it does, and `noted` gives the place of each number, and the
-    operations of arithmetic there.
+    lines, by line number. `counting` is what the names of `loops` stand for. With
+    `notes` (see `instrument`: what its two names stand for) the kernel notes what it
+    does, and `noted` gives the place of each number, and the operations of arithmetic
+    there.
     """
 
     def __init__(

@@ -44,8 +44,8 @@ def begin() -> None:
 def rewritten(fn: FunctionType, noting: bool, kernel: bool) -> Rewritten:
     """The code of `fn` with loops that count their steps and, if so asked, notes.
 
-    kernel: whether it is one, or a device function. Raises `Fault` for what Numba refuses,
-    and for a function without source, as `exec` makes it.
+    kernel: whether it is one, or a device function. Raises `Fault` for what Numba
+    refuses, and for a function without source, as `exec` makes it.
     """
     file = fn.__code__.co_filename  # two cells may have equal code
     key = fn.__code__, file, noting, kernel

@@ -285,8 +285,8 @@ class Printer:
             print(*values, **how)
         elif self._left == -1:
             print(
-                f"... This launch has printed {MOST_LINES:,} lines; the simulator shows "
-                "no more of them. To see less, let one thread print: "
+                f"... This launch has printed {MOST_LINES:,} lines, and the simulator "
+                "shows no more of them. To see less, let one thread print: "
                 "`if cuda.grid(1) == 0:`."
             )
 

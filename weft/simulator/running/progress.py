@@ -1,4 +1,4 @@
-"""Whether a launch gets any further: how long its loops may run, and when they are stuck.
+"""Whether a launch gets any further: how long loops may run, and when they are stuck.
 
 A loop that never ends cannot be told from one that has not ended yet, except in one
 case: when every thread of a launch comes around to the same place with the same

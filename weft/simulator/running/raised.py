@@ -19,20 +19,6 @@ FUNCTIONS = frozenset(
 ) - {"twin_of"}
 
 
-def deliberate(error: BaseException) -> bool:
-    """Whether a `raise` in the source raised this, and not a press of Stop.
-
-    What interrupts Python from outside does so between instructions.
-    """
-    trace = error.__traceback__
-    if trace is None:
-        return False
-    while trace.tb_next is not None:
-        trace = trace.tb_next
-    code = trace.tb_frame.f_code.co_code
-    return dis.opname[code[trace.tb_lasti]] == "RAISE_VARARGS"
-
-
 def raised(where: Positions, error: BaseException, thread: Thread) -> Fault:
     """A fault for something that Python raised in a kernel."""
     places: list[Place] = []
@@ -43,8 +29,10 @@ def raised(where: Positions, error: BaseException, thread: Thread) -> Fault:
             places.insert(0, place(code, trace.tb_lasti, where.lines[code]))
         trace = trace.tb_next
     said = re.sub(r"'(Traced|Array)\d?'", "'array'", str(error))
-    kind, message = "exception", f"{type(error).__name__}: {said}"
-    why = advice(error, places[0].text, FUNCTIONS) if places else ""
+    kind, message = "exception", f"{type(error).__name__}: {said}".removesuffix(": ")
+    why = ""
+    if places and isinstance(error, Exception):
+        why = advice(error, places[0].text, FUNCTIONS)
     if not isinstance(error, Exception):
         name = type(error).__name__
         kind, message = "type", f"a kernel cannot raise {name}"

@@ -10,7 +10,7 @@ import contextvars
 import dis
 import functools
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, nullcontext
 from types import CodeType, FrameType, FunctionType
 from typing import Any, NoReturn
@@ -37,11 +37,12 @@ from weft.simulator.running.progress import (
     in_vain,
     state_of,
 )
-from weft.simulator.running.raised import deliberate, raised, returned
+from weft.simulator.running.raised import raised, returned
 from weft.simulator.running.special import Special
 from weft.simulator.running.stuck import deadlock
 from weft.simulator.running.threads import PAUSE, Barrier, Block, Thread
 from weft.simulator.running.warps import ACTIVE, Call
+from weft.tracebacks import deliberate
 
 ENDLESS = "What should end the loop, and does that happen in every thread?"
 _NOTHING = nullcontext()
@@ -98,7 +99,7 @@ class Run:
 
     def bind(self) -> None:
         """Make a function of the kernel that runs against this launch."""
-        counting = {
+        counting: dict[str, Callable[..., Any]] = {
             STEP: self._step,
             LOOP: self._loop,
             ROUND: self._round,

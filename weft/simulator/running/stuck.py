@@ -16,6 +16,9 @@ ALL_LANES = (
 )
 
 
+MOST_RANGES = 4  # named in a sentence
+
+
 def deadlock(where: Positions, alive: list[Block]) -> Fault | None:
     """A fault if a block can never go on, whatever other blocks do."""
     for block in alive:
@@ -31,7 +34,7 @@ def deadlock(where: Positions, alive: list[Block]) -> Fault | None:
 
 
 def mixed_barriers(where: Positions, live: list[Thread]) -> Fault:
-    """Threads of a block wait at different barriers, or were led to one by two calls."""
+    """Threads of a block wait at two barriers, or were led to one by two calls."""
     first = live[0]
     other = next(t for t in live if t.waiting.at != first.waiting.at)
     here = [t for t in live if t.waiting.at == first.waiting.at]
@@ -188,7 +191,9 @@ def listed(threads: list[Thread], block: tuple[int, ...]) -> str:
     if len(indices) == 1:
         return f"thread {named(indices[0])}"
     if len(indices[0]) == 1:
-        return f"threads {ranges([at[0] for at in indices])}"
+        text = ranges([at[0] for at in indices])
+        if text.count(",") < MOST_RANGES:
+            return f"threads {text}"
     return f"{len(indices)} threads, {named(indices[0])} among them,"
 
 

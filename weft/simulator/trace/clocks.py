@@ -169,9 +169,7 @@ class Clocks:
             lanes = tuple(seen)
             for thread in threads:
                 old = self.of[thread]
-                self._renew(
-                    thread, old.who, old.epoch, old.grid, lanes, known, pending
-                )
+                self._renew(thread, old.who, old.epoch, old.grid, lanes, known, pending)
             return
         further = int(scope == "grid")
         for thread in threads:
