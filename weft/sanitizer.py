@@ -64,14 +64,16 @@ class Unwritten:
     access: Access
 
 
-def races(trace: Trace) -> Race | None:
+def races(trace: Trace, guesses_are_fine: bool = True) -> Race | None:
     """The first race of a trace, None if there is none.
 
     One in shared memory comes before two stores to the same global element: those
     often follow from it. Of two threads of one warp there is only talk if no two warps
     race: they say that the whole block must wait, and not only a warp.
+    guesses_are_fine: whether a read may race with the compare-and-swap that it is a
+    guess for.
     """
-    guesses = _guesses(trace)
+    guesses = _guesses(trace) if guesses_are_fine else frozenset()
     found = [_unordered(trace, rows, guesses) for rows in _candidates(trace)]
     pairs = [pair for some in found for pair in some]
     if not pairs:
@@ -196,6 +198,11 @@ def _guesses(trace: Trace) -> frozenset[int]:
     reads = trace.operation[one] == READ
     used = set(trace.site[one[reads & swap]].tolist())
     return frozenset(used - set(trace.site[one[reads & ~swap]].tolist()))
+
+
+def guessed(trace: Trace) -> frozenset[Place]:
+    """The places where a plain read is no more than a guess for a compare-and-swap."""
+    return frozenset(trace.places[site] for site in _guesses(trace))
 
 
 def _unordered(

@@ -27,12 +27,21 @@ class Hazard:
     secondary: bool
 
 
-def find(trace: Trace, name: str, when: str) -> Hazard | None:
+def find(
+    trace: Trace,
+    name: str,
+    when: str,
+    *,
+    unset_is_fine: bool = False,
+    guesses_are_fine: bool = True,
+) -> Hazard | None:
     """The first hazard of a trace, None if it has none.
 
-    name: the exercise that the verdict is about; when: on what data.
+    name: the exercise that the verdict is about; when: on what data. unset_is_fine:
+    whether memory may be read that no thread has written, see `unset`.
+    guesses_are_fine: see `races`.
     """
-    race = races(trace)
+    race = races(trace, guesses_are_fine)
     stores = race is not None and race.second.operation == race.first.operation == WRITE
     secondary = (
         race is not None
@@ -42,7 +51,7 @@ def find(trace: Trace, name: str, when: str) -> Hazard | None:
     )
     if race is not None and not secondary:
         return Hazard(_race(trace, race, name, when), False)
-    missing = unwritten(trace)
+    missing = None if unset_is_fine else unwritten(trace)
     if missing is not None:
         return Hazard(_unwritten(trace, missing, name, when), False)
     if race is not None:

@@ -1,8 +1,10 @@
 """Stage 1: the learner's kernel in the simulator, on small and ragged sizes."""
 
+from dataclasses import replace
+
 from weft.checking.source import begin, device_functions, has_stub, seed
 from weft.checking.verdict import Failed, Verdict
-from weft.kernels import hazards
+from weft.kernels import guesses, hazards, unset
 from weft.kernels.arguments import reordered
 from weft.kernels.call_chain import with_calls
 from weft.kernels.endless import awaited, own_line_first
@@ -35,7 +37,7 @@ def run(exercise: KernelExercise) -> tuple[list[str], Trace]:
         f"{' and one not listed' * (extra > 0)}, {elements + extra:,} results, "
         "every index in bounds, no race"
     )
-    return [fact, *left_early(done.trace)], done.trace
+    return [fact, *left_early(done.trace), *done.notes], done.trace
 
 
 def run_trial(trial: Trial, backwards: bool = False) -> Done:
@@ -67,12 +69,15 @@ def look_at(trial: Trial, backwards: bool) -> Done:
 
     In this order: a launch far too large, a fault of the simulator or the early read
     that led to it, a race, wrong outputs, blocks without work, a race that a wrong
-    output would have explained better.
+    output would have explained better, a guess that is used for more.
     """
     if trial.exercise.checks_launch:
         excessive(trial)
     done = watched(trial, backwards)
     hazard = hazards.find(done.trace, trial.name, trial.when)
+    if hazard is not None and unset.harmless(trial, done, hazard, backwards):
+        done = replace(done, notes=(unset.note(done.trace),))
+        hazard = hazards.find(done.trace, trial.name, trial.when, unset_is_fine=True)
     if hazard is not None and not hazard.secondary:
         raise Failed(of_the_launch(trial, hazard.verdict))
     judge(trial, done)
@@ -80,6 +85,8 @@ def look_at(trial: Trial, backwards: bool) -> Done:
         wasteful(trial, done)
     if hazard is not None:
         raise Failed(of_the_launch(trial, hazard.verdict))
+    if (misused := guesses.misused(trial, done, backwards)) is not None:
+        raise Failed(misused)
     return done
 
 

@@ -61,6 +61,7 @@ class Meetings:
     def _whole_block(
         self, live: list[Thread], first: Barrier, others: list[Thread]
     ) -> list[Thread]:
+        """All threads, if they have met, with their replies; none at the grid's."""
         if first.name == "grid":
             if any(t.waiting.name != "grid" for t in others):
                 raise mixed_barriers(self._where, live)

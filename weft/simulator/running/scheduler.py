@@ -205,6 +205,7 @@ class Run:
             number = blocks - 1 - done if self.backwards else done
             at = Dim3(number % gx, number // gx % gy, number // (gx * gy))
             block = Block(at, number, self.block, indices, self.dynamic_shared)
+            self.fill(block.dynamic, "shared")
             self.progress.ended()  # one more block is progress
             for thread in block.threads:
                 thread.reply = args

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from weft.simulator.limits import WARP, Dim3
-from weft.simulator.memory.arrays import Array, poison
+from weft.simulator.memory.arrays import Array
 
 
 @dataclass(slots=True, eq=False)
@@ -57,6 +57,7 @@ class Thread:
     )
 
     def __init__(self, block: "Block", index: Dim3, rank: int, size: Dim3) -> None:
+        """The thread at `index`, the `rank`-th of its block, which has `size`."""
         self.block = block
         self.index = index
         self.lane = rank % WARP
@@ -108,7 +109,6 @@ class Block:
         self.shared: dict[tuple[CodeType, int], Array] = {}
         self.static_bytes = 0
         self.dynamic = np.empty(dynamic_shared // 4 + 1, np.float32)
-        poison(self.dynamic, "shared")
         self.threads = [Thread(self, at, rank, size) for rank, at in enumerate(indices)]
         self.live = self.threads
         self.warps = [
