@@ -66,6 +66,7 @@ KINDS = {
     "shape": Kind("the shapes do not fit"),
     "exception": Kind("Python raised an error"),
     "endless-loop": Kind("a loop that does not end", "endless-loop"),
+    "waiting": Kind("a call that waits and does not return"),
     "library": Kind("another function does the work"),
     # Kernels: what the simulator and the sanitizer find
     "out-of-bounds": Kind("outside the array", "out-of-bounds"),
@@ -79,6 +80,7 @@ KINDS = {
     "barrier": Kind("a barrier that not every thread reaches", "barrier"),
     "warp": Kind("a warp operation that cannot work", "warp"),
     "input-written": Kind("an input is overwritten", "input-written"),
+    "source": Kind("its source cannot be read"),
     # Kernels: what the compiler and the GPU find
     "type": Kind("Numba would reject it", "type"),
     "float64": Kind("right, but it computes in float64", "float64"),

@@ -18,8 +18,9 @@ from weft.simulator.inference.outside import kind_of
 from weft.simulator.limits import Dim, configuration
 from weft.simulator.memory.arrays import Memory
 from weft.simulator.running.scheduler import Run
+from weft.simulator.trace.stale_run import StaleRun
 from weft.simulator.trace.trace import Trace
-from weft.simulator.trace.traced_run import CalledRun, Recording, TracedRun
+from weft.simulator.trace.traced_run import CalledRun, Fill, Recording, TracedRun
 
 
 @dataclass
@@ -95,6 +96,8 @@ def record(
     backwards: bool = False,
     failed: Callable[[Trace, Fault], None] | None = None,
     every: bool = False,
+    fill: Fill | None = None,
+    stale: frozenset[Place] = frozenset(),
 ) -> tuple[Trace, Launch]:
     """Run `kernel[config](*args)` as `simulate` does, and write down its accesses.
 
@@ -102,14 +105,19 @@ def record(
     `look` is called with the trace so far, now and then where it gets long. With
     `backwards` the last block is run first. `failed` is called with the trace so far
     and the fault that ends it, before that is raised. `every` block is written down,
-    or of many a sample.
+    or of many a sample. `fill` puts something into new shared and local memory. What is
+    read at the places `stale` is as old as it may be.
     """
     runs: list[TracedRun] = []
 
-    recording = Recording(fresh, look, every)
+    recording = Recording(fresh, look, every, fill)
 
     def make(fn: FunctionType, grid: Dim, block: Dim, shared: int) -> TracedRun:
-        run = TracedRun(fn, grid, block, shared, backwards, recording)
+        run = (
+            StaleRun(stale, fn, grid, block, shared, backwards, recording)
+            if stale
+            else TracedRun(fn, grid, block, shared, backwards, recording)
+        )
         runs.append(run)
         return run
 
@@ -174,6 +182,7 @@ def argument(
     """What the kernel gets for a host value. Raises `Fault` for what Numba refuses."""
     data = host_array(value, name)
     if data is not None:
+        run.given.append(data)
         return run.array(data, Memory(name, "global", readonly=readonly), written)
     if isinstance(value, tuple):
         return tuple(argument(run, v, name) for v in value)

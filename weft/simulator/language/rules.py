@@ -257,4 +257,50 @@ def builtins_of_a_kernel(fault: Any) -> dict[str, Any]:
                 f"`{name}` cannot be used in a kernel",
                 "Numba does not compile it for a GPU.",
             )
-    return known
+    return known | {"iter": _iterator(fault), "print": Printer()}
+
+
+def _iterator(fault: Any) -> Any:
+    """`iter` as Numba has it: of one thing."""
+
+    def iterator(*items: Any) -> Any:
+        if len(items) != 1:
+            fault(
+                "`iter` takes one argument in a kernel",
+                "Numba does not compile `iter(function, last)`. Use a `while` loop.",
+            )
+        return iter(*items)
+
+    return iterator
+
+
+MOST_LINES = 1_000  # that one launch may print
+
+
+class Printer:
+    """`print` in a kernel: so many lines of a launch, and then no more."""
+
+    def __init__(self) -> None:
+        self._left = MOST_LINES
+
+    def __call__(self, *values: Any, **how: Any) -> None:
+        self._left -= 1
+        if self._left >= 0:
+            print(*values, **how)
+        elif self._left == -1:
+            print(
+                f"... This launch has printed {MOST_LINES:,} lines, and the simulator "
+                "shows no more of them. To see less, let one thread print: "
+                "`if cuda.grid(1) == 0:`."
+            )
+
+
+def without_source(name: str, kernel: bool) -> Fault:
+    """A fault for a function whose source nobody can read."""
+    what = "kernel" if kernel else "device function"
+    return Fault(
+        "source",
+        f"the source of the {what} `{name}` cannot be read",
+        "The simulator works on the source. Define the function in a cell or in a "
+        "file: what `exec` makes of a string has none.",
+    )
