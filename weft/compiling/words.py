@@ -12,6 +12,17 @@ NO_CONTAINERS = (
     "numbers, tuples, and arrays from `cuda.local.array` and `cuda.shared.array`."
 )
 
+# What Numba finds as a part of `cuda` alone, not where it was imported by name.
+OF_CUDA = frozenset(
+    [
+        *("threadIdx", "blockIdx", "blockDim", "gridDim", "laneid", "warpsize"),
+        *("shared", "local", "const", "atomic", "activemask", "nanosleep", "syncwarp"),
+        *("threadfence", "threadfence_block", "threadfence_system", "lanemask_lt"),
+        *("match_all_sync", "match_any_sync", "popc", "brev", "clz", "ffs", "fma"),
+        *("cbrt", "selp"),
+    ]
+)
+
 _OPERATORS = {
     "add": "+",
     "sub": "-",
@@ -114,6 +125,13 @@ def _untyped(found: re.Match[str]) -> Words:
             f"`{name}` is a plain Python function.",
             "A kernel can only call functions that are compiled for the GPU: decorate "
             "it with @cuda.jit(device=True).",
+        )
+    if kind == "type" and name in OF_CUDA:
+        return (
+            f"Numba knows `{name}` only as `cuda.{name}`.",
+            "Imported from `numba.cuda` by its name, it is a plain class to Numba, "
+            f"which has no type for it. Write `cuda.{name}` in the kernel, after "
+            "`from numba import cuda`.",
         )
     if name in ("set", "dict", "list", "str"):
         return f"A kernel cannot make a {name}.", NO_CONTAINERS

@@ -228,6 +228,13 @@ def described(name: str, value: Any) -> tuple[str, str]:
             "Numba compiles arithmetic, `math`, some of NumPy and `cuda` for a GPU; "
             "everything else stays on the host.",
         )
+    if of_cuda := vars(value).get("of_cuda") if hasattr(value, "__dict__") else None:
+        return (
+            f"Numba knows `{of_cuda}` only as `cuda.{of_cuda}`",
+            "Imported from `numba.cuda` by its name, it is a plain class to Numba, "
+            f"which has no type for it. Write `cuda.{of_cuda}` in the kernel, after "
+            "`from numba import cuda`.",
+        )
     kind = type(value).__name__
     if isinstance(value, (list, dict, set)):
         return (
