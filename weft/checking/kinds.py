@@ -81,6 +81,7 @@ KINDS = {
     "input-written": Kind("an input is overwritten", "input-written"),
     # Kernels: what the compiler and the GPU find
     "type": Kind("Numba would reject it", "type"),
+    "unverified": Kind("right here, but nothing has compiled it"),
     "float64": Kind("right, but it computes in float64", "float64"),
     "local": Kind("right, but its array is not in registers", "local"),
     "hang": Kind("the GPU does not respond", "hang"),

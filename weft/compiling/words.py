@@ -70,6 +70,8 @@ def kind_of(written: str) -> str:
         return f"an array of {found[1]}"
     if found := re.match(r"Literal\[(\w+)\]\((.*)\)$", written):
         return f"the string {found[2]!r}" if found[1] == "str" else f"the {found[2]}"
+    if found := re.match(r"(?:Int)?Enum<.*>\((\w+)\)", written):
+        return f"a member of {found[1]}"
     for start, name in (
         ("DictType", "a dict"),
         ("list", "a list"),
@@ -151,6 +153,11 @@ def _unknown_attribute(found: re.Match[str]) -> Words:
     if owner.startswith("Module("):
         module = re.search(r"'([\w.]+)'", owner)
         return _no_attribute_of(module[1] if module else "the module", name)
+    if "Enum" in owner:
+        return (
+            f"{capital(kind_of(owner))} has no `.{name}` in a kernel.",
+            "Of a class of your own, Numba compiles members and fields, no methods.",
+        )
     return (
         f"{capital(kind_of(owner))} has no `.{name}` in a kernel.",
         "Is the name spelled right? Of what NumPy gives an array, a kernel has only "
@@ -313,6 +320,14 @@ _RULES: tuple[tuple[str, Callable[[re.Match[str]], Words]], ...] = (
         ),
     ),
     (r"unsupported NumPy function 'numpy\.(\w+)'", _numpy),
+    (
+        r"Cannot cast (?:Int)?Enum<.*?>\((\w+)\) to (\w+)",
+        lambda found: (
+            f"A member of {found[1]} cannot become {kind_of(found[2])}.",
+            "Numba compares members of an enum, and takes those of an IntEnum as an "
+            "index or an integer. It has no conversion to a float: name a number.",
+        ),
+    ),
     (
         r"Cannot cast (\w*Tuple\(.*?\)) to (\w+)",
         lambda found: (

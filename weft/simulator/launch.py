@@ -11,7 +11,7 @@ import numpy as np
 
 from weft import backend
 from weft.places import Place
-from weft.simulator import options
+from weft.simulator import constant_memory, options
 from weft.simulator.faults import Fault, kind_of
 from weft.simulator.limits import Dim, configuration
 from weft.simulator.memory.arrays import Memory
@@ -65,6 +65,7 @@ def simulate(
         )
     grid, block, _, shared = configuration(config)
     options.hold_bounds(kernel, block)
+    constant_memory.hold(fn)
     names = parameters(fn, args)
     args = as_declared(kernel, names, args)
     run = make_run(fn, grid, block, shared)

@@ -107,10 +107,10 @@ class Bound:
         if value.__name__ == "math":
             return mathematics.MATH
         if value.__name__ == "numba":
-            return NumbaModule(value, self._cuda)
+            return NumbaModule(value, self._cuda, self._refuse)
         if value.__name__ == "numpy":
             return NumpyModule(value, self._refuse)
-        return None
+        return rules.OpenModule(value, self._refuse) if rules.usable(value) else None
 
     def _not_compiled(self, name: str) -> Callable[..., Any]:
         def refuse(*_: Any, **__: Any) -> Any:

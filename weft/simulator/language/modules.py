@@ -6,6 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from weft.simulator.language import rules
+
 
 class Cast:
     """A Numba number type used as a function, `int32(i)`, or as a dtype."""
@@ -45,15 +47,17 @@ class NumpyModule:
                 "declares small ones with cuda.shared.array and cuda.local.array, and "
                 "works on single elements.",
             )
-        return getattr(self._module, name)
+        return rules.part_of(self._module, name, self._refuse)
 
 
 class NumbaModule:
     """The `numba` module as a kernel sees it: its `cuda` is the simulated one."""
 
-    def __init__(self, module: ModuleType, cuda: Any) -> None:
-        self._module = module
+    def __init__(
+        self, module: ModuleType, cuda: Any, refuse: Callable[[str, str], Any]
+    ) -> None:
+        self._module, self._refuse = module, refuse
         self.cuda = cuda
 
     def __getattr__(self, name: str) -> Any:
-        return getattr(self._module, name)
+        return rules.part_of(self._module, name, self._refuse)

@@ -64,11 +64,13 @@ def _rewrite(fn: FunctionType, noting: bool, kernel: bool) -> Rewritten:
         flat = textwrap.dedent("".join(source))
         tree = ast.parse(flat)
     except (OSError, SyntaxError, TypeError):
+        rules.refuse_code(code, name, {})
         return Rewritten(code, {})
     lines = {first + i: line.rstrip("\n") for i, line in enumerate(source)}
     indent = len(source[0]) - len(flat.splitlines(keepends=True)[0])
     definition = next((n for n in ast.walk(tree) if named(n, name)), None)
     if not isinstance(definition, ast.FunctionDef):
+        rules.refuse_code(code, name, lines)
         return Rewritten(code, lines)
     shapes.refuse_unknown(definition, first, lines, kernel)
     rules.refuse(definition, name, first, lines)
