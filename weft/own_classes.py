@@ -37,6 +37,12 @@ def can_be_written(kind: Any) -> bool:
     )
 
 
+def acts_as_a_value(kind: type) -> bool:
+    """Whether what is of this class passes for a number, a text or a tuple."""
+    values = (int, float, complex, str, bytes)
+    return can_be_written(kind) or issubclass(kind, values)
+
+
 def operators_of(kind: type) -> list[str]:
     """The operators that a class of the learner's gives a meaning of its own.
 

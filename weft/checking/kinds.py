@@ -60,6 +60,7 @@ KINDS = {
     "begin": Kind("yours to write", state=TO_DO),
     "suspect": Kind("what do you suspect?", state=TO_DO),
     "stale": Kind("not the version you see"),
+    "given": Kind("a name of the exercise is something else"),
     # Values
     "wrong-value": Kind("a wrong value"),
     "answer": Kind("not the right answer"),

@@ -8,11 +8,13 @@ from weft import compiling, device
 from weft.backend import is_kernel, python_function
 from weft.checking.limits import KERNEL
 from weft.checking.room import Facts
+from weft.checking.source import unreadable
 from weft.checking.verdict import Failed, Verdict
 from weft.kernels import compiled, constants, cost, full_size, simulated
 from weft.kernels.exercise import KernelExercise
 from weft.kernels.forbidden_atomics import forbidden
 from weft.simulator.faults import kind_of
+from weft.wording import joined
 
 
 class Kernels:
@@ -28,6 +30,8 @@ class Kernels:
         """Simulate, compile, run on the GPU, count the cost, try other constants."""
         if not is_kernel(exercise.kernel):
             raise Failed(not_a_kernel(exercise.kernel, exercise.name))
+        if hidden := unreadable(exercise.kernel):
+            raise Failed(without_source(exercise.name, hidden))
         if not exercise.checks_launch:
             compiling.warm_up()
         facts, trace = simulated.run(exercise)
@@ -50,6 +54,20 @@ ROOM = Kernels()
 def on_gpu() -> bool:
     """Whether kernels run on a GPU here."""
     return device.find().usable
+
+
+def without_source(name: str, hidden: list[str]) -> Verdict:
+    """The verdict on a kernel of which nobody can read what it does."""
+    return Verdict(
+        name,
+        "type",
+        f"The source of {joined(f'`{one}`' for one in hidden)} cannot be read.",
+        "A check reads a kernel, and every device function that it calls, to say "
+        "whether Numba compiles it and which line is wrong. A function made by `exec` "
+        "or `eval` has no source to read. Write it with `def` in a cell, and run the "
+        "cell.",
+        headline="a kernel that cannot be read",
+    )
 
 
 def not_a_kernel(thing: Any, name: str) -> Verdict:

@@ -260,7 +260,7 @@ def usable(value: Any) -> bool:
         *(np.generic, np.dtype, enum.Enum),
     )
     own = value if isinstance(value, type) else type(value)
-    if own_classes.can_be_written(own) and own_classes.operators_of(own):
+    if own_classes.operators_of(own) and own_classes.acts_as_a_value(own):
         return False
     if value is None or value is Ellipsis or isinstance(value, kinds):
         return True
@@ -342,8 +342,8 @@ def described(name: str, value: Any) -> tuple[str, str]:
         )
     kind = type(value).__name__
     own = value if isinstance(value, type) else type(value)
-    changed = own_classes.can_be_written(own) and own_classes.operators_of(own)
-    if changed:
+    changed = own_classes.operators_of(own)
+    if changed and own_classes.acts_as_a_value(own):
         return (
             f"`{name}` is of the class {own.__name__}, which has a `{changed[0]}` of "
             "its own",
