@@ -2,8 +2,8 @@
 
 A check takes its reference, its data and its launch from names of the notebook: a
 constant such as `BLOCK`, a function such as `gemm`. For every exercise the file lists
-these names, and for every name what it is, so that `weft.checking.given` can tell when a
-learner's cell has made something else of it.
+these names, and for every name what it is, so that `weft.checking.given` can tell when
+a learner's cell has made something else of it.
 """
 
 import ast
@@ -71,7 +71,9 @@ def derive(root: Path, stem: str) -> str:
     used = {name for each in checks.values() for name in each}
     kept = {name: names[name] for name in sorted(used)}
     parts = {
-        title: ",\n".join(f"  {json.dumps(k)}: {json.dumps(v)}" for k, v in each.items())
+        title: ",\n".join(
+            f"  {json.dumps(k)}: {json.dumps(v)}" for k, v in each.items()
+        )
         for title, each in (("checks", checks), ("names", kept))
     }
     rows = ",\n".join(f' "{title}": {{\n{text}\n }}' for title, text in parts.items())

@@ -140,7 +140,15 @@ def test_every_kind_of_verdict_has_a_page_that_exists() -> None:
     sent_to = {kind.page for kind in KINDS.values()} | set(TOPICS.values())
     assert sent_to - {""} == PAGES.keys()
     without = {"pass", "begin", "suspect", "stale", "wrong-value", "exception", "shape"}
-    without |= {"arguments", "answer", "atomics", "flops", "library", "unverified", "given"}
+    without |= {
+        "arguments",
+        "answer",
+        "atomics",
+        "flops",
+        "library",
+        "unverified",
+        "given",
+    }
     without |= {"traffic", "clock", "no-compiler", "ended"}
     without |= {"mutation", "alias", "dtype", "strides", "fake", "schema"}
     without |= {"autograd", "gradient", "graph-break", "stream"}

@@ -1,6 +1,5 @@
 """What a notebook gives to its checks: a cell that changes it is told so by name."""
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -21,11 +20,10 @@ KERNELS = ROOT / "tests" / "kernels"
 
 
 @pytest.fixture(autouse=True)
-def _a_learner(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def _a_learner(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("WEFT_STRICT", raising=False)
     monkeypatch.setattr("weft.lesson.record", lambda *_: None)
     monkeypatch.setattr("weft.lesson._current", None)
-    yield
 
 
 def answer(lab: str, exercise: str) -> str:

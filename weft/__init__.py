@@ -9,7 +9,7 @@ import os
 import sys
 from typing import TYPE_CHECKING, Any
 
-from weft import device, originals, tracebacks
+from weft import device, originals, tracebacks  # noqa: F401  to watch them
 
 if TYPE_CHECKING:
     from weft import bench

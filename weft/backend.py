@@ -61,8 +61,8 @@ def _options(kernel: Any) -> Mapping[str, Any]:
 class Options:
     """What `@cuda.jit` was told of a kernel's launches.
 
-    signatures: those that were written down, as they were; empty where Numba may compile
-    for any arguments. launch_bounds, max_registers: as given.
+    signatures: those that were written down, as they were; empty where Numba may
+    compile for any arguments. launch_bounds, max_registers: as given.
     """
 
     signatures: tuple[Any, ...] = ()

@@ -79,7 +79,8 @@ def built(item: Written, value_of: Callable[[Any], Any]) -> Any:
     what, name, *rest = item
     if what == "enum":
         base, members = rest
-        return ENUMS[base](name, [(n, value_of(v)) for n, v in members])
+        make: Any = ENUMS[base]
+        return make(name, [(n, value_of(v)) for n, v in members])
     if what == "named":
-        return namedtuple(name, rest[0])  # type: ignore[misc]  # noqa: PYI024
+        return namedtuple(name, rest[0])
     return type(name, (pickle.loads(rest[0]),), {})

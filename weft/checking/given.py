@@ -1,9 +1,9 @@
 """What a notebook gives its checks, and whether it still is that.
 
-The spec, the data and the launch of an exercise take their constants and functions from
-the notebook, as the learner's cell does. A cell that makes something else of such a name
-changes the exercise. Which names belong to a check is in `weft/lessons/*.given.json`,
-derived from the solutions.
+The spec, the data and the launch of an exercise take their constants and functions
+from the notebook, as the learner's cell does. A cell that makes something else of such
+a name changes the exercise. Which names belong to a check is in
+`weft/lessons/*.given.json`, derived from the solutions.
 """
 
 import ast
@@ -86,7 +86,7 @@ def changed(
 
 
 def is_still(value: Any, what: str, text: str, scope: Mapping[str, Any]) -> bool:
-    """Whether a name has the value that its notebook gives it, as far as can be told."""
+    """Whether a name is what its notebook makes of it, as far as can be told."""
     if what == "import":
         return is_import(value, *text.partition(":")[::2])
     if what == "def":

@@ -155,11 +155,13 @@ def compile_kernel(kernel: Any, args: tuple[Any, ...]) -> Outcome:
         job = pack(kernel, args)
     except Unpackable as error:
         missing = bool(toolkit.find().missing)
-        return Outcome(skipped=NO_COMPILER) if missing else Outcome(unverified=str(error))
+        return (
+            Outcome(skipped=NO_COMPILER) if missing else Outcome(unverified=str(error))
+        )
     with _lock:
         warm_up()
         if _worker is None:
-            return Outcome(**{"unverified" if _lost else "skipped": _given_up})
+            return without(_given_up)
         try:
             effort.done["compilations"] += 1
             return Outcome(**_worker.ask(job))
@@ -170,7 +172,12 @@ def compile_kernel(kernel: Any, args: tuple[Any, ...]) -> Outcome:
             _lost = not isinstance(gone, Missing)
             if _losses >= MOST_LOSSES:
                 _given_up = str(gone)
-            return Outcome(**{"unverified" if _lost else "skipped": str(gone)})
+            return without(str(gone))
+
+
+def without(reason: str) -> Outcome:
+    """What became of a kernel that the compiler has not seen."""
+    return Outcome(unverified=reason) if _lost else Outcome(skipped=reason)
 
 
 @atexit.register

@@ -103,8 +103,8 @@ def unverified(exercise: KernelExercise, reason: str) -> list[str]:
         Verdict(
             exercise.name,
             "unverified",
-            f"{capital(reason)}. So nothing here can say {what}, and the exercise depends "
-            "on that.",
+            f"{capital(reason)}. So nothing here can say {what}, and the exercise "
+            "depends on that.",
             "If something that the kernel names is the reason, let it name a number, "
             "an array or a tuple instead. If the compiler did not answer, run this "
             "check again; if that does not help, restart the kernel of the notebook.",

@@ -8,7 +8,7 @@ import numpy as np
 from weft.checking.compare import Difference, difference
 from weft.checking.source import begin, has_stub, line_with, returns
 from weft.checking.verdict import Failed, Verdict
-from weft.kernels import guards, hazards
+from weft.kernels import guards, hazards, rounding
 from weft.kernels.exercise import Trial
 from weft.kernels.traced import Done
 from weft.places import Note
@@ -36,6 +36,10 @@ def judge(trial: Trial, done: Done) -> None:
         wrong = difference(got, wanted, exercise.tolerance)
         if wrong:
             raise Failed(wrong_value(trial, done, name, wrong, got))
+    if small := rounding.mistaken(trial, done.outputs):
+        number, wrong = small
+        name, got = list(launch.written)[number], done.outputs[number]
+        raise Failed(wrong_value(trial, done, name, wrong, got))
 
 
 def unwritten(trial: Trial, trace: Trace, name: str, marks: Marks) -> Verdict:

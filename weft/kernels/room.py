@@ -4,13 +4,13 @@ from collections.abc import Iterator, Mapping
 from types import FunctionType
 from typing import Any
 
-from weft import compiling, device
+from weft import compiling, device, effort
 from weft.backend import is_kernel, python_function
 from weft.checking.limits import KERNEL
 from weft.checking.room import Facts
 from weft.checking.source import unreadable
 from weft.checking.verdict import Failed, Verdict
-from weft.kernels import compiled, constants, cost, full_size, simulated
+from weft.kernels import compiled, constants, cost, full_size, larger, simulated
 from weft.kernels.exercise import KernelExercise
 from weft.kernels.forbidden_atomics import forbidden
 from weft.simulator.faults import kind_of
@@ -34,8 +34,10 @@ class Kernels:
             raise Failed(without_source(exercise.name, hidden))
         if not exercise.checks_launch:
             compiling.warm_up()
-        facts, trace = simulated.run(exercise)
+        with effort.counted() as spent:
+            facts, trace = simulated.run(exercise)
         yield facts
+        yield larger.run(exercise, spent)
         if (found := forbidden(exercise, trace)) is not None:
             raise Failed(found)
         facts, leak = compiled.run(exercise)

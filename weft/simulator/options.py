@@ -192,7 +192,7 @@ def hold_bounds(kernel: Any, block: Dim) -> None:
     if registers is not None and (type(registers) is not int or registers < 1):
         raise Fault(
             "type",
-            f"the max_registers are {registers!r}, not a number of registers per thread",
+            f"the max_registers are {registers!r}, not a number per thread",
             "16 to 255 make sense.",
             places=decorator_of(function),
         )
