@@ -8,10 +8,11 @@ they are wrong, the trial is run again as the listed ones are, to say why.
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 
 from weft import lesson
-from weft.checking.cases import as_tuple
+from weft.checking.cases import as_tuple, evened, unseen_size
 from weft.checking.compare import difference
 from weft.checking.source import seed
 from weft.checking.verdict import Failed
@@ -21,6 +22,8 @@ from weft.kernels.simulated import run_trial
 from weft.simulator import Fault
 from weft.simulator.launch import simulate
 from weft.simulator.limits import configuration
+from weft.simulator.running.scheduler import Run
+from weft.simulator.running.threads import Thread
 from weft.wording import several
 
 Size = tuple[int, ...]
@@ -39,23 +42,74 @@ def run(exercise: KernelExercise, spent: Mapping[str, int]) -> list[str]:
     spent: what the listed sizes came to, see `weft.effort`.
     """
     listed = sum(math.prod(as_tuple(size)) for size in exercise.sizes if is_whole(size))
-    each = sum(WEIGHTS.get(what, 0) * n for what, n in spent.items()) / max(listed, 1)
-    done = [trial for trial in trials(exercise, each) if held(trial)]
+    each = work(spent) / max(listed, 1)
+    axes = sizes(exercise)
+    most = MOST_WORK / max(len(axes), 1)
+    done = []
+    for choices in axes:
+        for trial in trials(exercise, choices, most / max(each, 1)):
+            with suppress(TooMuch):
+                done += [trial] if held(trial, most) else []
+                break
     if not done:
+        another_parity(exercise)
         return []
     largest = max(done, key=lambda trial: math.prod(trial.case.size))
     size = largest.when.removesuffix(", which the check does not list")
     return [f"right in {several(len(done), 'larger case')} as well: {size}"]
 
 
+def another_parity(exercise: KernelExercise) -> None:
+    """Run a size that is not listed, but even: the other such size is odd.
+
+    Raises `Failed`.
+    """
+    number = seed(exercise.written_by_learner)
+    given = lesson.unseen(exercise.name) or not exercise.unseen
+    if given or not all(map(is_whole, exercise.sizes)):
+        return
+    size = evened(as_tuple(unseen_size(exercise.sizes, number)), exercise.sizes)
+    trial = made(exercise, size, number)
+    if trial is not None:
+        with suppress(TooMuch):
+            held(trial)
+
+
 def is_whole(size: Any) -> bool:
     return all(type(part) is int and part >= 0 for part in as_tuple(size))
 
 
-def held(trial: Trial) -> bool:
-    """Whether the outputs of a trial are right. Raises `Failed` where they are not."""
+class TooMuch(Exception):
+    """A larger case takes too long."""
+
+
+class BoundedRun(Run):
+    """A launch that ends with `TooMuch` after so much work."""
+
+    most = float(MOST_WORK)
+
+    def started(self, thread: Thread) -> None:
+        if work(self.effort()) > self.most:
+            raise TooMuch
+
+
+def work(effort: Mapping[str, int]) -> int:
+    return sum(WEIGHTS.get(what, 0) * n for what, n in effort.items())
+
+
+def held(trial: Trial, most: float = MOST_WORK) -> bool:
+    """Whether the outputs of a trial are right. Raises `Failed` where they are not.
+
+    Raises `TooMuch` where that is more than `most` to do.
+    """
     outputs = trial.fresh()
     count = len(trial.case.inputs)
+
+    def make(*launch: Any) -> Run:
+        run = BoundedRun(*launch)
+        run.most = most
+        return run
+
     try:
         launch = simulate(
             trial.exercise.kernel,
@@ -63,6 +117,7 @@ def held(trial: Trial) -> bool:
             (*trial.case.inputs, *outputs),
             readonly=frozenset(range(count)),
             watched=frozenset(range(count, count + len(outputs))),
+            make_run=make,
         )
     except Fault:
         run_trial(trial)
@@ -78,22 +133,19 @@ def held(trial: Trial) -> bool:
     return True
 
 
-def trials(exercise: KernelExercise, each: float) -> Iterator[Trial]:
-    """The launches of the larger cases, as far as the exercise can make them.
+def trials(
+    exercise: KernelExercise, choices: Sequence[Size], most: float
+) -> Iterator[Trial]:
+    """The launches of the choices that the exercise can make, the largest first.
 
-    each: the work that an element of a listed size was.
+    most: elements, by the work that one of them was in the listed sizes.
     """
     number = seed(exercise.written_by_learner)
-    axes = sizes(exercise)
-    for choices in axes:
-        for size in choices:
-            work = math.prod(size) * each
-            if work > MOST_WORK / len(axes) or math.prod(size) > MOST_ELEMENTS:
-                continue
+    for size in choices:
+        if math.prod(size) <= min(most, MOST_ELEMENTS):
             trial = made(exercise, size, number)
             if trial is not None:
                 yield trial
-                break
 
 
 def made(exercise: KernelExercise, size: Size, number: int) -> Trial | None:

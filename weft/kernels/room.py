@@ -10,7 +10,15 @@ from weft.checking.limits import KERNEL
 from weft.checking.room import Facts
 from weft.checking.source import unreadable
 from weft.checking.verdict import Failed, Verdict
-from weft.kernels import compiled, constants, cost, full_size, larger, simulated
+from weft.kernels import (
+    compiled,
+    constants,
+    cost,
+    full_size,
+    larger,
+    narrow_index,
+    simulated,
+)
 from weft.kernels.exercise import KernelExercise
 from weft.kernels.forbidden_atomics import forbidden
 from weft.simulator.faults import kind_of
@@ -38,6 +46,7 @@ class Kernels:
             facts, trace = simulated.run(exercise)
         yield facts
         yield larger.run(exercise, spent)
+        narrow_index.run(exercise)
         if (found := forbidden(exercise, trace)) is not None:
             raise Failed(found)
         facts, leak = compiled.run(exercise)
