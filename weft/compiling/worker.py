@@ -317,7 +317,7 @@ def bytes_of(space: str, ptx: str) -> int:
     What a shortage of registers adds to local memory is decided later, by ptxas.
     """
     pieces = re.findall(
-        rf"^\s*(?:\.\w+\s+)*\{space}\b[^;=]*?\.[a-z](\d+)\s+\w+\[(\d+)\]", ptx, re.M
+        rf"^\s*(?:\.\w+\s+)*\{space}\b[^;=]*?\.[a-z](\d+)\s+[\w$]+\[(\d+)\]", ptx, re.M
     )
     return sum(int(bits) // 8 * int(count) for bits, count in pieces)
 

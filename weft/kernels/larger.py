@@ -178,7 +178,8 @@ def sizes(exercise: KernelExercise) -> list[list[Size]]:
     rows = [as_tuple(size) for size in exercise.sizes]
     if len(rows[0]) == 1:
         column = [row[0] for row in rows]
-        return [[(fitting(column, n),) for n in along(exercise, max(column))]]
+        each = (fitting(column, n) for n in along(exercise, max(column)))
+        return [[(n,) for n in dict.fromkeys(each)]]
     return [
         list(dict.fromkeys(grown(rows, group, target) for target in AXES))
         for group in groups(rows)
