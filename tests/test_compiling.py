@@ -318,6 +318,34 @@ def test_what_numba_refuses_is_worded(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "Numba cannot compile it for a GPU" in failed.title
 
 
+def test_what_nothing_has_compiled_is_no_pass_where_it_matters(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Without a compiler it is a fact; with one that was not asked, a verdict."""
+    lost = Outcome(unverified="the compiler said nothing for 30 s")
+    passed = verdict(monkeypatch, lost)
+    assert passed
+    assert "not compiled: the compiler said nothing for 30 s" in passed.facts
+    assert any("nothing here has shown" in fact for fact in passed.facts)
+    for limits, said in (
+        ({"float64": 0}, "double precision"),
+        ({"local": 0}, "local memory"),
+        ({"float64": 0, "local": 0}, "double precision and local memory"),
+    ):
+        failed = verdict(monkeypatch, lost, **limits)
+        assert failed.kind == "unverified"
+        assert said in failed.message
+        assert "run this check again" in failed.why
+        skipped = Outcome(skipped="no CUDA compiler here (NVRTC and NVVM)")
+        assert verdict(monkeypatch, skipped, **limits)
+
+
+def test_an_error_without_a_place_is_a_refusal(monkeypatch: pytest.MonkeyPatch) -> None:
+    failed = verdict(monkeypatch, Outcome(error="LoweringError", message="no such op"))
+    assert failed.kind == "type"
+    assert "It stops with LoweringError" in failed.why
+
+
 def test_an_error_of_numbas_own_is_no_verdict(monkeypatch: pytest.MonkeyPatch) -> None:
     passed = verdict(monkeypatch, Outcome(error="CudaSupportError", message="driver"))
     assert passed

@@ -1,4 +1,4 @@
-"""What a GPU refuses at a launch, and the compiler before it, is refused here as well."""
+"""What a GPU or its compiler refuses of a launch is refused here as well."""
 
 from enum import Enum, IntEnum, IntFlag
 from typing import Any, NamedTuple
@@ -388,7 +388,7 @@ def test_a_class_does_not_hide_what_the_compiler_finds() -> None:
         i = cuda.grid(1)
         if i < out.size:
             v = a[i] if i % 2 == Axis.X else (a[i], b[i])
-            out[i] = a[i] + b[i] if i % 2 != v else a[i] + b[i]
+            out[i] = a[i] + b[i] if i % 2 != v else b[i] + a[i]
 
     @cuda.jit
     def a_method(a, b, out):
@@ -457,5 +457,3 @@ def test_what_numba_knows_of_cuda_only() -> None:
         grid(1)
     for name in ("laneid", "shared", "atomic", "literal_unroll", "managed_array"):
         assert hasattr(cuda, name)
-
-

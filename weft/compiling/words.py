@@ -319,6 +319,14 @@ _RULES: tuple[tuple[str, Callable[[re.Match[str]], Words]], ...] = (
             "A shape has as many entries as the array has dimensions.",
         ),
     ),
+    (
+        r"^[\"']?<ufunc '(\w+)'>",
+        lambda found: (
+            f"Numba has no `np.{found[1]}` for a GPU.",
+            "Of NumPy's functions it compiles a few for a GPU. Those of `math` are "
+            "all there, and `abs`, `min` and `max` are Python's own.",
+        ),
+    ),
     (r"unsupported NumPy function 'numpy\.(\w+)'", _numpy),
     (
         r"Cannot cast (?:Int)?Enum<.*?>\((\w+)\) to (\w+)",

@@ -146,7 +146,15 @@ def too_much(exercise: KernelExercise, outcome: Outcome) -> None:
 
 def refused(exercise: KernelExercise, outcome: Outcome) -> Verdict:
     message, why = explain(outcome.error, outcome.message)
-    place = None if outcome.place is None else place_of(exercise, outcome.place)
+    inner = source_function(exercise.kernel)
+    at = outcome.place
+    if at is None and inner is not None:  # some of Numba's errors have no line
+        lines = source(inner).splitlines()
+        start = next(
+            (n for n, t in enumerate(lines) if t.lstrip().startswith("def")), 0
+        )
+        at = inner.__code__.co_filename, inner.__code__.co_firstlineno + start
+    place = None if at is None else place_of(exercise, at)
     return Verdict(
         exercise.name,
         "type",

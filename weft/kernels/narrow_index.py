@@ -1,9 +1,10 @@
 """An index that goes through a type too small for it: int16, or float32.
 
 `int16(cuda.grid(1))` is right up to 32,767, and `float32` holds every integer up to
-16,777,216 alone. No size that the simulator could run goes that far, so it is the source
-that shows it: the number of a thread in the whole grid is converted, and what comes of
-it, without a remainder or a bound, is the index of an argument with one dimension.
+16,777,216 alone. No size that the simulator could run goes that far, so it is the
+source that shows it: the number of a thread in the whole grid is converted, and what
+comes of it, without a remainder or a bound, is the index of an argument with one
+dimension.
 """
 
 import ast
@@ -93,8 +94,8 @@ def too_narrow(
         kind,
         f"A thread's number becomes {article} {narrow.kind} and then an index, and "
         f"{article} {narrow.kind} {what} {most:,}.",
-        f"The sizes of this check are too small to show it, but a GPU's are not. {then} "
-        "An index is best an int32 or int64, as `cuda.grid` gives it.",
+        f"The sizes of this check are too small to show it, but a GPU's are not. "
+        f"{then} An index is best an int32 or int64, as `cuda.grid` gives it.",
         notes,
         headline="right for small arrays only",
     )

@@ -302,6 +302,7 @@ def part_of(module: ModuleType, name: str, refuse: Callable[[str, str], Any]) ->
     if isinstance(value, ModuleType) and value.__name__ == "numba.types":
         return OpenModule(value, refuse)
     known = name in _OPERATORS if package == "operator" else usable(value)
+    known = known or (package == "numpy" and name in ("finfo", "iinfo"))
     if known and not isinstance(value, ModuleType):
         return value
     return refuse(
