@@ -105,8 +105,8 @@ def evened(size: Any, sizes: Sequence[Any]) -> Any:
 def unseen_arguments(cases: Sequence[Any], number: int) -> list[Arrays]:
     """Arguments between those of the given cases, where all of them are integers.
 
-    One of odd numbers, one of even ones, and for two arguments of which one divides the
-    other in some of the cases, one in which it does.
+    Of one or two arguments there are several: odd ones, even ones, and where one of two
+    divides the other in some of the cases, some in which it does.
     """
     rows = [as_tuple(c) for c in cases]
     if len({len(row) for row in rows}) != 1 or len(rows) < 2:
@@ -114,8 +114,9 @@ def unseen_arguments(cases: Sequence[Any], number: int) -> list[Arrays]:
     if not all(type(part) is int for row in rows for part in row):
         return []
     between = as_tuple(unseen_size(rows, number))
-    found = [between, as_tuple(evened(between, rows))]
-    found += divided(between, rows)
+    found = [between]
+    if len(between) <= 2:  # more of them may depend on each other in many ways
+        found += [as_tuple(evened(between, rows)), *divided(between, rows)]
     return [one for one in dict.fromkeys(found) if one not in rows]
 
 

@@ -101,10 +101,19 @@ class Compiler:
     def ptx(
         self, fn: Any, signature: Any, capability: tuple[int, int], fastmath: bool
     ) -> str:
+        """The PTX of a function, with the lines that it comes from if NVVM can say.
+
+        NVVM 13 stops on a few sound kernels for the older capabilities where it has
+        to keep track of lines: ERROR_COMPILATION.
+        """
         self._device.compute_capability = capability
-        ptx, _ = self.cuda.compile_ptx(
-            fn, signature, cc=capability, fastmath=fastmath, lineinfo=True
-        )
+        options = {"cc": capability, "fastmath": fastmath}
+        try:
+            ptx, _ = self.cuda.compile_ptx(fn, signature, lineinfo=True, **options)
+        except Exception as error:
+            if type(error).__name__.lower() != "nvvmerror":
+                raise
+            ptx, _ = self.cuda.compile_ptx(fn, signature, lineinfo=False, **options)
         return str(ptx)
 
     def answer(self, job: Job) -> Job:
@@ -138,6 +147,9 @@ class Compiler:
                     "place": place,
                 }
             doubles |= float64_lines(ptx, set(own), working)
+            if ".loc" not in ptx and re.search(r"\b(add|sub|mul|fma|div)\S*\.f64", ptx):
+                code = kernel.__code__
+                doubles.add((code.co_filename, code.co_firstlineno))
             local |= local_lines(ptx, set(own))
             local_bytes = max(local_bytes, bytes_of(".local", ptx))
             constant_bytes = max(constant_bytes, bytes_of(".const", ptx))
