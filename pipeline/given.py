@@ -47,6 +47,7 @@ def write(root: Path, stem: str) -> bool:
     path, text = file(root, stem), derive(root, stem)
     if path.exists() and path.read_text(encoding="utf-8") == text:
         return False
+    path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(text, encoding="utf-8")
     return True
 
@@ -81,10 +82,13 @@ def derive(root: Path, stem: str) -> str:
 
 
 def parse(cell: NotebookNode) -> ast.Module | None:
-    """The tree of a cell of Python."""
+    """The tree of a cell of Python, None for one that is none."""
     if cell.source.startswith("%%"):
         return None
-    return ast.parse(TransformerManager().transform_cell(cell.source))
+    try:
+        return ast.parse(TransformerManager().transform_cell(cell.source))
+    except SyntaxError:
+        return None
 
 
 def given(cells: list[tuple[str, ast.Module]]) -> Names:

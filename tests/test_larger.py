@@ -203,6 +203,7 @@ def test_arguments_of_plain_functions() -> None:
     odd, even, multiple = unseen_arguments(cases, 12345)
     assert (odd[0] % 2, even[0] % 4, multiple[0] % multiple[1]) == (1, 2, 0)
     assert unseen_arguments([(3,)], 1) == []
+    assert unseen_arguments([(-1,), (2,)], 1) == []
     assert evened((31, 40, 7), [(1, 8, 7), (100, 80, 7)]) == (30, 40, 7)
 
     def one_too_many(n, threads):

@@ -113,7 +113,10 @@ def unseen_arguments(cases: Sequence[Any], number: int) -> list[Arrays]:
         return []
     if not all(type(part) is int for row in rows for part in row):
         return []
-    between = as_tuple(unseen_size(rows, number))
+    size = unseen_size(rows, number)
+    if size is None:
+        return []
+    between = as_tuple(size)
     found = [between]
     if len(between) <= 2:  # more of them may depend on each other in many ways
         found += [as_tuple(evened(between, rows)), *divided(between, rows)]

@@ -28,6 +28,7 @@ from weft.places import Note, Place
 from weft.simulator.faults import kind_of
 
 Names = Mapping[str, list[str]]
+originals.watch("numpy.random", "numpy.linalg", "numpy.fft")
 FUNCTIONS = ("spec", "launch", "out")  # of an exercise, besides what makes its inputs
 
 
