@@ -11,6 +11,7 @@ import numpy as np
 
 from weft import backend
 from weft.places import Place
+from weft.simulator import constant_memory, options
 from weft.simulator.faults import Fault
 from weft.simulator.faults import kind_of as described
 from weft.simulator.inference.kinds import Kind, Tup
@@ -51,7 +52,8 @@ def simulate(
     are positions of arguments: stores to the first raise, stores to the second are
     noted in `Launch.written`.
 
-    Raises `Fault`, or `LaunchError` for a configuration that no GPU accepts.
+    Raises `Fault`, or `LaunchError` for a configuration that no GPU accepts. A
+    signature and launch bounds that `kernel` was given are held against the launch.
     """
     fn = kernel if isinstance(kernel, FunctionType) else backend.python_function(kernel)
     if fn is None:
@@ -66,7 +68,10 @@ def simulate(
             "which is marked `@cuda.jit`, without `device=True`.",
         )
     grid, block, _, shared = configuration(config)
+    options.hold_bounds(kernel, block)
+    constant_memory.hold(fn)
     names = parameters(fn, args)
+    args = as_declared(kernel, names, args)
     run = make_run(fn, grid, block, shared)
     run.bind(
         tuple(
@@ -170,6 +175,22 @@ def parameters(fn: FunctionType, args: tuple[Any, ...]) -> list[str]:
             "outputs.",
         )
     return names
+
+
+def as_declared(
+    kernel: Any, names: list[str], args: tuple[Any, ...]
+) -> tuple[Any, ...]:
+    """The arguments as a signature has them, where the kernel has one.
+
+    Raises `Fault` where none of its signatures takes them.
+    """
+    if not backend.options_of(kernel).signatures:
+        return args
+    seen = [host_array(arg, name) for arg, name in zip(args, names, strict=True)]
+    values = [arg if got is None else got for arg, got in zip(args, seen, strict=True)]
+    signature = options.fitting(kernel, values)
+    assert signature is not None
+    return tuple(map(options.converted, args, signature.types))
 
 
 def argument(

@@ -17,6 +17,7 @@ from weft.intrinsics import registry
 from weft.places import Place
 from weft.simulator.arithmetic.functions import BUILTINS
 from weft.simulator.arithmetic.libdevice import Libdevice
+from weft.simulator.arithmetic.operators import FUNCTIONS
 from weft.simulator.inference.kinds import Kind
 from weft.simulator.language import rules
 from weft.simulator.language.lowering import helper
@@ -133,6 +134,8 @@ class Bound:
                 return module
         if isinstance(value, types.BuiltinFunctionType) and value.__module__ == "math":
             return getattr(MATHEMATICS, value.__name__)
+        if getattr(value, "__module__", "") == "_operator":
+            value = FUNCTIONS.get(getattr(value, "__name__", ""), value)
         if backend.is_number_type(value):
             return Cast(backend.as_dtype(value))
         if isinstance(value, type) and issubclass(value, np.generic):
@@ -165,10 +168,10 @@ class Bound:
         if value.__name__ == "math":
             return MATHEMATICS
         if value.__name__ == "numba":
-            return NumbaModule(value, self._cuda)
+            return NumbaModule(value, self._cuda, self._refuse)
         if value.__name__ == "numpy":
             return NumpyModule(value, self._refuse)
-        return None
+        return rules.OpenModule(value, self._refuse) if rules.usable(value) else None
 
     def _not_compiled(self, name: str) -> Callable[..., Any]:
         def refuse(*_: Any, **__: Any) -> Any:

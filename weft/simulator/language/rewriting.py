@@ -132,11 +132,13 @@ def _rewrite(
         flat = textwrap.dedent("".join(source))
         tree = ast.parse(flat)
     except (OSError, SyntaxError, TypeError):
+        rules.refuse_code(code, name, {})
         raise rules.without_source(name, kernel) from None
     lines = {first + i: line.rstrip("\n") for i, line in enumerate(source)}
     indent = len(source[0]) - len(flat.splitlines(keepends=True)[0])
     definition = next((n for n in ast.walk(tree) if named(n, name)), None)
     if not isinstance(definition, ast.FunctionDef):
+        rules.refuse_code(code, name, lines)
         raise rules.without_source(name, kernel)
     shapes.refuse_unknown(definition, first, lines, kernel)
     rules.refuse(definition, name, first, lines)
