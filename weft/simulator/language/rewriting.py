@@ -125,8 +125,6 @@ def _rewrite(
 ) -> Rewritten:
     """See `rewritten`."""
     name, code = fn.__name__, fn.__code__
-    if code.co_name == "<lambda>":  # an expression has no loops
-        return Rewritten(code, {})
     try:
         source, first = inspect.getsourcelines(fn)
         flat = textwrap.dedent("".join(source))
@@ -136,7 +134,13 @@ def _rewrite(
         raise rules.without_source(name, kernel) from None
     lines = {first + i: line.rstrip("\n") for i, line in enumerate(source)}
     indent = len(source[0]) - len(flat.splitlines(keepends=True)[0])
-    definition = next((n for n in ast.walk(tree) if named(n, name)), None)
+    if name == "<lambda>":
+        name, definition = "__weft_lambda__", from_lambda(tree, code)
+        if definition is None:  # which of several it is cannot be told
+            rules.refuse_code(code, name, lines)
+            return Rewritten(with_float64(code), lines)
+    else:
+        definition = next((n for n in ast.walk(tree) if named(n, name)), None)
     if not isinstance(definition, ast.FunctionDef):
         rules.refuse_code(code, name, lines)
         raise rules.without_source(name, kernel)
@@ -201,6 +205,23 @@ def _as_numpys(value: Any) -> Any:
     if type(value) is float:
         return np.float64(value)
     return tuple(_as_numpys(v) for v in value) if type(value) is tuple else value
+
+
+def from_lambda(tree: ast.AST, code: CodeType) -> ast.FunctionDef | None:
+    """The only lambda in a source that has the arguments of `code`, as a function."""
+    names = list(code.co_varnames[: code.co_argcount])
+    found = [
+        node
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Lambda) and [a.arg for a in node.args.args] == names
+    ]
+    if len(found) != 1:
+        return None
+    body = ast.copy_location(ast.Return(found[0].body), found[0].body)
+    made = ast.parse("def __weft_lambda__(): pass").body[0]
+    assert isinstance(made, ast.FunctionDef)
+    made.args, made.body = found[0].args, [body]
+    return ast.copy_location(made, found[0])
 
 
 def undecorate(definition: ast.FunctionDef) -> None:
