@@ -210,7 +210,7 @@ def _unordered(
 ) -> list[tuple[int, int]]:
     """The first two rows of a group that nothing orders; the group is in order.
 
-    Where they are of one warp, the first two that are not come with them.
+    Where they are of one warp, in shared memory, the first that are not come with them.
     """
     views = trace.views
     relaxed = set(trace.atomics["relaxed"].tolist())
@@ -239,7 +239,7 @@ def _unordered(
             other = views[trace.view[rival]]
             if view.sees(rival, other):
                 continue
-            near = (view.block, view.warp) == (other.block, other.warp)
+            near = trace.space[row] == SHARED and view.warp == other.warp
             if not near or not found:
                 found.append((rival, row))
             if not near:

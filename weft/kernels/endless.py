@@ -26,9 +26,11 @@ def awaited(trace: Trace, fault: Fault) -> str:
     if row is None or not element:
         return ""
     same = (trace.address == trace.address[row]) & (trace.space == trace.space[row])
-    stores = np.flatnonzero(
-        same & (trace.operation != READ) & (trace.site != trace.site[row])
+    here = trace.places[trace.site[row]]
+    polls = np.array(
+        [(p.line, p.function) == (here.line, here.function) for p in trace.places]
     )
+    stores = np.flatnonzero(same & (trace.operation != READ) & ~polls[trace.site])
     if not stores.size:
         if trace.blocks < trace.all_blocks:
             return f"It waits for `{element}` to change."

@@ -41,7 +41,7 @@ def find(
     whether memory may be read that no thread has written, see `unset`.
     guesses_are_fine: see `races`.
     """
-    race = races(trace, guesses_are_fine)
+    race = races(trace) if guesses_are_fine else races(trace, guesses_are_fine=False)
     stores = race is not None and race.second.operation == race.first.operation == WRITE
     secondary = (
         race is not None

@@ -26,12 +26,16 @@ _CONSUMERS = frozenset(["sum", "min", "max"])  # of all that an iterable has
 
 @dataclass(frozen=True)
 class Loop:
-    """A loop with a barrier in it: its function, and its lines."""
+    """A loop with a barrier in it: its function, and its lines.
+
+    One that `ends` is a `for`.
+    """
 
     function: str
     file: str
     first: int
     last: int
+    ends: bool
 
     def has(self, place: Place) -> bool:
         """Whether a place is in it."""
@@ -56,7 +60,7 @@ def mark(definition: ast.FunctionDef, fn: FunctionType, first: int) -> None:
             continue
         lines = node.lineno + first - 1, (node.end_lineno or node.lineno) + first - 1
         node.meets = len(known)  # type: ignore[union-attr]
-        known.append(Loop(definition.name, file, *lines))
+        known.append(Loop(definition.name, file, *lines, isinstance(node, ast.For)))
 
 
 def _names(fn: FunctionType) -> dict[str, Any]:

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from weft.simulator.language import loops
 from weft.simulator.memory.arrays import Array
 from weft.simulator.running.positions import Positions
 from weft.simulator.running.threads import PAUSE, Block, Thread
@@ -165,7 +166,8 @@ def state_of(
         for array in block.shared.values():
             yield array._data.tobytes()
         for thread in block.live:
-            yield from thread.rounds.values()
+            for number, turns in thread.rounds.items():
+                yield loops.known[number].ends and turns
             frame = thread.glet.gr_frame
             while frame is not None:
                 if frame.f_code in where.lines:

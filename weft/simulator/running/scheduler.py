@@ -45,6 +45,7 @@ from weft.simulator.running.threads import PAUSE, Barrier, Block, Thread
 from weft.simulator.running.warps import ACTIVE, Call
 from weft.tracebacks import deliberate
 
+MOST_SPARED = 16  # times that nothing changes before a loop begins again
 ENDLESS = "What should end the loop, and does that happen in every thread?"
 _NOTHING = nullcontext()
 
@@ -94,6 +95,7 @@ class Run:
         self.progress = Progress(self.patience, self.most)
         self.given: list[np.ndarray[Any, Any]] = []  # the arrays in global memory
         self._condemned: tuple[Thread, str] | None = None
+        self._spared = 0
         self._threads = self._turns = self._iterations = 0  # for `effort`
         self._names: dict[tuple[CodeType, int], str] = {}
         self._starts: dict[int, tuple[CodeType, int]] = {}
@@ -296,19 +298,23 @@ class Run:
             if progress.doubtful:
                 state = state_of(alive, self.given, self.where)
                 if progress.repeats(state):
-                    if more:
+                    if more:  # perhaps a block to come changes something
+                        self._resume(ready)
                         return alive
                     self._condemn(ready[0], how)
             self._resume(ready)
 
     def _condemn(self, thread: Thread, how: str) -> None:
         """Let `thread`, which repeats itself, fail where its loop begins again."""
-        message = in_vain(thread, how)
-        if self._condemned is not None:
+        if self._condemned is None:
+            self._condemned = thread, in_vain(thread, how)
+            thread.steps |= TURN - 1
+            return
+        self._spared += 1  # its loop has not begun again
+        if self._spared > MOST_SPARED:
+            thread, message = self._condemned
             places = self.where.places(thread.glet.gr_frame)
             raise self.where.fault("endless-loop", message, ENDLESS, places, thread)
-        self._condemned = thread, message
-        thread.steps |= TURN - 1
 
     # Waiting
 
@@ -431,8 +437,9 @@ class Run:
     def _rounds(self, items: Any, loop: int) -> Iterator[Any]:
         """Go over `items`, in such a loop."""
         rounds = self.current.rounds
+        rounds[loop] = 0
         for item in self._loop(items):
-            rounds[loop] = rounds.get(loop, 0) + 1
+            rounds[loop] += 1
             yield item
 
     def _too_long(self, most: int) -> None:
