@@ -8,6 +8,7 @@ import enum
 import pickle
 from collections import namedtuple
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 Written = tuple[Any, ...]
@@ -37,12 +38,14 @@ def can_be_written(kind: Any) -> bool:
     )
 
 
+@cache
 def acts_as_a_value(kind: type) -> bool:
     """Whether what is of this class passes for a number, a text or a tuple."""
     values = (int, float, complex, str, bytes)
     return can_be_written(kind) or issubclass(kind, values)
 
 
+@cache
 def operators_of(kind: type) -> list[str]:
     """The operators that a class of the learner's gives a meaning of its own.
 

@@ -11,6 +11,7 @@ import builtins
 import dis
 import enum
 from collections.abc import Callable
+from functools import cache
 from types import BuiltinFunctionType, CodeType, FunctionType, ModuleType
 from typing import Any
 
@@ -371,18 +372,28 @@ def described(name: str, value: Any) -> tuple[str, str]:
 
 def builtins_of_a_kernel(fault: Any) -> dict[str, Any]:
     """The builtins of a kernel: those Numba has, the others as `Refused`."""
+    known, others = _builtins()
+    found = dict(known)
+    for name, refused in others.items():
+        found[name] = refused(
+            fault,
+            f"`{name}` cannot be used in a kernel",
+            "Numba does not compile it for a GPU.",
+        )
+    return found | {"iter": _iterator(fault), "print": Printer()}
+
+
+@cache
+def _builtins() -> tuple[dict[str, Any], dict[str, type[Refused]]]:
+    """Python's builtins: those that a kernel has, and how the others are refused."""
     known: dict[str, Any] = {}
+    others: dict[str, type[Refused]] = {}
     for name, value in vars(builtins).items():
         if name in _BUILTINS or usable(value):
             known[name] = value
         elif callable(value):
-            refused = RefusedImport if value is builtins.__import__ else Refused
-            known[name] = refused(
-                fault,
-                f"`{name}` cannot be used in a kernel",
-                "Numba does not compile it for a GPU.",
-            )
-    return known | {"iter": _iterator(fault), "print": Printer()}
+            others[name] = RefusedImport if name == "__import__" else Refused
+    return known, others
 
 
 def _iterator(fault: Any) -> Any:
