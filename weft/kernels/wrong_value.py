@@ -33,7 +33,8 @@ def wrong_value(
     if (old := old_nan(trial, done, name, wrong, got)) is not None:
         return with_old_nan(done, verdict, wrong.where(name), old)
     result = evidence.Result(trial, done.trace, name, got, wanted)
-    pattern = "" if describe else evidence.said(result, wrong)
+    known = describe is None and result.wrong.any()  # not where only rounding tells
+    pattern = evidence.said(result, wrong) if known else ""
     verdict = adding(verdict, pattern)
     stores = done.trace.stores(name, byte)
     stored = np.unique(done.trace.block[stores] * 1024 + done.trace.thread[stores]).size

@@ -131,9 +131,12 @@ def _rewrite(
         tree = ast.parse(flat)
     except (OSError, SyntaxError, TypeError):
         rules.refuse_code(code, name, {})
+        if name == "<lambda>":  # its lines alone are not always Python
+            return Rewritten(with_float64(code), {})
         raise rules.without_source(name, kernel) from None
     lines = {first + i: line.rstrip("\n") for i, line in enumerate(source)}
     indent = len(source[0]) - len(flat.splitlines(keepends=True)[0])
+    definition: ast.AST | None
     if name == "<lambda>":
         name, definition = "__weft_lambda__", from_lambda(tree, code)
         if definition is None:  # which of several it is cannot be told
