@@ -152,7 +152,9 @@ def test_a_thread_that_does_the_work_of_all_is_stopped_early(kernel, kind, monke
     monkeypatch.setattr("weft.lesson.record", lambda *_: None)
     rows = []
     races = hazards.races
-    monkeypatch.setattr(hazards, "races", lambda t: rows.append(len(t)) or races(t))
+    monkeypatch.setattr(
+        hazards, "races", lambda t, *more: rows.append(len(t)) or races(t, *more)
+    )
     verdict = weft.check(
         kernel,
         spec=lambda x: x.copy(),

@@ -60,6 +60,7 @@ KINDS = {
     "begin": Kind("yours to write", state=TO_DO),
     "suspect": Kind("what do you suspect?", state=TO_DO),
     "stale": Kind("not the version you see"),
+    "given": Kind("a name of the exercise is something else"),
     # Values
     "wrong-value": Kind("a wrong value"),
     "answer": Kind("not the right answer"),
@@ -83,6 +84,7 @@ KINDS = {
     "source": Kind("its source cannot be read"),
     # Kernels: what the compiler and the GPU find
     "type": Kind("Numba would reject it", "type"),
+    "unverified": Kind("right here, but nothing has compiled it"),
     "float64": Kind("right, but it computes in float64", "float64"),
     "local": Kind("right, but its array is not in registers", "local"),
     "hang": Kind("the GPU does not respond", "hang"),
@@ -94,6 +96,9 @@ KINDS = {
     "divergence": Kind("right, but its warps diverge", "divergence"),
     "loads": Kind("right, but one thread loads too much", "loads"),
     "barriers": Kind("right, but too many barriers", "barriers"),
+    "unshared": Kind("right, but its threads share nothing"),
+    "guarded": Kind("right, but some threads skip a load"),
+    "shared-bytes": Kind("right, but with too much shared memory"),
     "flops": Kind("right, but with too much arithmetic"),
     "atomics": Kind("right, but too many atomics in global memory"),
     "constants": Kind("right, but only for these sizes", "constants"),

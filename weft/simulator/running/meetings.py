@@ -30,13 +30,17 @@ class Meetings:
     """Decides which threads need wait no longer, and gives them their replies.
 
     `met` is told which threads have synchronised, and whether in a 'warp', 'block' or
-    'grid'. Raises `Fault` for those that wait where they cannot meet.
+    'grid'; `excused` which lanes have met while others of their mask had ended. Raises
+    `Fault` for those that wait where they cannot meet.
     """
 
     def __init__(
-        self, where: Positions, met: Callable[[list[Thread], str], None]
+        self,
+        where: Positions,
+        met: Callable[[list[Thread], str], None],
+        excused: Callable[[list[Thread]], None],
     ) -> None:
-        self._where, self._met = where, met
+        self._where, self._met, self._excused = where, met, excused
 
     def ready(self, block: Block) -> list[Thread]:
         """The threads of `block` that can go on."""
@@ -103,6 +107,8 @@ class Meetings:
             return False
         if absent and call.exchange.whole:
             raise incomplete_warp(self._where, group, absent, warp)
+        if absent and absent & {t.lane for t in warp}:
+            self._excused(group)
         return True
 
     def _exchange(self, call: Call, group: list[Thread]) -> None:

@@ -21,6 +21,7 @@ from greenlet import getcurrent, greenlet
 from weft import effort
 from weft.places import place
 from weft.simulator.faults import Fault
+from weft.simulator.inference.kinds import Kind
 from weft.simulator.language.binding import Bound
 from weft.simulator.language.loops import LOOP, ROUND, ROUNDS, STEP
 from weft.simulator.limits import Dim, Dim3
@@ -64,7 +65,7 @@ class Run:
     `backwards` begins with the last block: nothing promises that block 0 is first.
 
     A launch that is traced overrides `array`, `notes` and the methods that are told
-    what happens: `started`, `met`, `fenced` and `specially`.
+    what happens: `started`, `met`, `excused`, `fenced` and `specially`.
     """
 
     patience, most = 2_000_000, 300_000_000
@@ -102,15 +103,18 @@ class Run:
         self._names: dict[tuple[CodeType, int], str] = {}
         self._starts: dict[int, tuple[CodeType, int]] = {}
 
-    def bind(self) -> None:
-        """Make a function of the kernel that runs against this launch."""
+    def bind(self, given: tuple[Kind, ...]) -> None:
+        """Make a function of the kernel that runs against this launch.
+
+        given: what its arguments are.
+        """
         counting: dict[str, Callable[..., Any]] = {
             STEP: self._step,
             LOOP: self._loop,
             ROUND: self._round,
             ROUNDS: self._rounds,
         }
-        bound = Bound(self._fn, self.cuda, counting, self._refuse, self.notes())
+        bound = Bound(self._fn, self.cuda, counting, self._refuse, self.notes(), given)
         self.bound, self.call = bound, bound.call
         self._code = bound.call.__code__
         self.lines.update(bound.lines)
@@ -146,6 +150,9 @@ class Run:
 
     def met(self, threads: list[Thread], scope: str) -> None:
         """`threads` have synchronised; `scope` is 'warp', 'block' or 'grid'."""
+
+    def excused(self, threads: list[Thread]) -> None:
+        """The lanes `threads` have met, and others of their mask had ended."""
 
     def fenced(self, wide: bool) -> None:
         """The current thread has passed a fence, for its block or (`wide`) for all."""
@@ -200,7 +207,7 @@ class Run:
         gx, gy, gz = self.grid
         alive: list[Block] = []
         blocks = gx * gy * gz
-        meetings = Meetings(self.where, self.met)
+        meetings = Meetings(self.where, self.met, self.excused)
         indices = [
             Dim3(x, y, z)
             for z in range(self.block.z)

@@ -85,6 +85,7 @@ class TracedRun(Run):
         self._sample = sample(self._blocks, most)
         self._noted: set[int] = set()
         self._partial: list[tuple[int, tuple[CodeType, int], frozenset[int]]] = []
+        self._excused: set[tuple[CodeType, int]] = set()
         self._passed: Counter[tuple[int, tuple[CodeType, int]]] = Counter()
 
     def new_log(self) -> Log:
@@ -145,6 +146,9 @@ class TracedRun(Run):
         if len(threads) < len(block.threads):
             came = frozenset(t.number for t in threads)
             self._partial.append((block.number, site, came))
+
+    def excused(self, threads: list[Thread]) -> None:
+        self._excused.update(thread.waiting.site for thread in threads)
 
     def fenced(self, wide: bool) -> None:
         view = self.clocks.fence(self.current, wide, self.log.rows)
@@ -226,6 +230,7 @@ class TracedRun(Run):
                 (block, place(*site, self.lines[site[0]]), came)
                 for block, site, came in self._partial
             ],
+            excused=[place(*site, self.lines[site[0]]) for site in self._excused],
             barriers=self._barriers_passed(),
             extents=list(known.extents),
         )

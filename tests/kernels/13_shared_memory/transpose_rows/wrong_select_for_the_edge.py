@@ -1,8 +1,8 @@
-# verdict: pass
-# A guard round each load: slower, and right.
+# verdict: guarded
+# Chooses between a load and a zero: that is an `if` around the load as well.
 @cuda.jit
 def transpose_rows(x, out):
-    """Transpose x (m, n) into out (n, m), four elements a thread."""
+    """Transpose x (m, n) into out (n, m), four elements per thread."""
     tile = cuda.shared.array((TILE, PADDED), float32)
     tx, ty = cuda.threadIdx.x, cuda.threadIdx.y
     top = cuda.blockIdx.y * TILE  # first row in x, first column in out
@@ -10,8 +10,9 @@ def transpose_rows(x, out):
     m, n = x.shape
 
     for j in range(0, TILE, ROWS):
-        if top + ty + j < m and left + tx < n:
-            tile[ty + j, tx] = x[top + ty + j, left + tx]
+        row, col = top + ty + j, left + tx
+        value = x[row, col] if row < m and col < n else float32(0)  # <- here
+        tile[ty + j, tx] = value
     cuda.syncthreads()
 
     for j in range(0, TILE, ROWS):

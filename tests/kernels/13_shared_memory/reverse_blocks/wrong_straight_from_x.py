@@ -1,8 +1,8 @@
-# verdict: pass
-# Take out what lies at t, and write it to the mirrored place.
+# verdict: unshared
+# Loads the mirrored element from x, which leaves the tile unused.
 @cuda.jit
 def reverse_blocks(x, out):
-    """Reverse each BLOCK elements of x, handing them over in shared memory."""
+    """Reverse each run of BLOCK elements of x through shared memory."""
     tile = cuda.shared.array(BLOCK, float32)
     t = cuda.threadIdx.x
     start = cuda.blockIdx.x * BLOCK
@@ -10,8 +10,6 @@ def reverse_blocks(x, out):
 
     if t < count:
         tile[t] = x[start + t]
-
     cuda.syncthreads()
-
     if t < count:
-        out[start + count - 1 - t] = tile[t]
+        out[start + t] = x[start + count - 1 - t]  # <- here

@@ -1,4 +1,4 @@
-# verdict: pass
+# verdict: loads
 # No atomics: a thread looks after some bins, and reads every pixel.
 @cuda.jit
 def histogram_global(x, out):
@@ -6,6 +6,6 @@ def histogram_global(x, out):
     for b in range(cuda.grid(1), out.size, cuda.gridsize(1)):
         count = 0
         for i in range(x.size):
-            if x[i] == b:
+            if x[i] == b:  # <- here
                 count += 1
         out[b] = count
