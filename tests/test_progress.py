@@ -345,9 +345,9 @@ def test_a_kernel_may_raise_stop_iteration() -> None:
     def kernel(out):
         raise StopIteration
 
-    with pytest.raises(Fault, match=r"^StopIteration$") as found:
+    with pytest.raises(Fault) as found:
         simulate(kernel, (1, 1), (floats(),))
-    assert found.value.kind == "exception"
+    assert (found.value.kind, found.value.message) == ("exception", "StopIteration")
 
 
 def test_stop_is_no_fault_of_the_kernel(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -72,8 +72,7 @@ class Meetings:
             return []
         if any(t.waiting.at != first.at for t in others):
             raise mixed_barriers(self._where, live)
-        rounds = live[0].rounds
-        if (rounds or live[-1].rounds) and any(t.rounds != rounds for t in live):
+        if any(t.turns != live[0].turns for t in others):
             fault = other_rounds(self._where, live)
             if fault is not None:
                 raise fault

@@ -52,6 +52,7 @@ class Progress:
         self._scout: Thread | None = None
         self._rounds = 0
         self._weary = False  # of looking, and of stopping at every poll
+        self._worried = False  # since a thread has ended
 
     def moved(self) -> None:
         """Threads have met, at a barrier or in a warp."""
@@ -59,13 +60,15 @@ class Progress:
         self._news += 1
         self._scout, self._weary = None, False
 
-    def ended(self, looped: int = 0) -> None:
+    def ended(self, looped: int) -> None:
         """A thread has ended, or a block has begun; looped: see `Thread`."""
-        self.moved()
         self._looped += looped
-        self._ended, self._look = self.spent, SUSPICIOUS
-        self._polls = 0
-        self._seen.clear()
+        self._moved = self._ended = self.spent
+        self._news += 1
+        if self._worried or self._polls:
+            self._worried = self._weary = False
+            self._scout, self._look, self._polls = None, SUSPICIOUS, 0
+            self._seen.clear()
 
     # Counting
 
@@ -113,6 +116,7 @@ class Progress:
         """Which of the threads that could go on do so now."""
         if self.spent - self._moved <= SUSPICIOUS or self.doubtful:
             return paused
+        self._worried = True
         self._rounds += 1
         if self._rounds % ALONE == 0:
             return paused
@@ -136,6 +140,7 @@ class Progress:
 
     def repeats(self, state: Iterable[Any]) -> bool:
         """Whether all is as it was at a look before; there are LOOKS in a row."""
+        self._worried = True
         now = hash(tuple(state))
         if now in self._seen:
             return True

@@ -41,10 +41,11 @@ from weft.simulator.running.progress import (
 from weft.simulator.running.raised import raised, returned
 from weft.simulator.running.special import Special
 from weft.simulator.running.stuck import deadlock
-from weft.simulator.running.threads import PAUSE, Barrier, Block, Thread
+from weft.simulator.running.threads import NO_ROUNDS, PAUSE, Barrier, Block, Thread
 from weft.simulator.running.warps import ACTIVE, Call
 from weft.tracebacks import deliberate
 
+MOST_BARRIERS = 10_000  # kept: in each turn of a loop a barrier is another one
 MOST_SPARED = 16  # times that nothing changes before a loop begins again
 ENDLESS = "What should end the loop, and does that happen in every thread?"
 _NOTHING = nullcontext()
@@ -81,6 +82,8 @@ class Run:
         self.grid, self.block = Dim3(*grid), Dim3(*block)
         self.dynamic_shared, self.backwards = dynamic_shared, backwards
         self.cuda = Cuda(self, self.grid, self.block)
+        self.cuda.syncthreads = self._syncthreads  # type: ignore[method-assign]
+        self._tells = type(self).started is not Run.started
         self.current: Thread = None  # type: ignore[assignment]
         self.lines: dict[CodeType, dict[int, str]] = {}
         self.where = Positions(fn.__name__, self.lines, self.grid, self.block)
@@ -113,6 +116,7 @@ class Run:
         }
         bound = Bound(self._fn, self.cuda, counting, self._refuse, self.notes(), given)
         self.bound, self.call = bound, bound.call
+        self._code = bound.call.__code__
         self.lines.update(bound.lines)
         self.is_bound = True
 
@@ -215,7 +219,7 @@ class Run:
             at = Dim3(number % gx, number // gx % gy, number // (gx * gy))
             block = Block(at, number, self.block, indices, self.dynamic_shared)
             self.fill(block.dynamic, "shared")
-            self.progress.ended()  # one more block is progress
+            self.progress.ended(0)  # one more block is progress
             for thread in block.threads:
                 thread.reply = args
             self._threads += len(block.threads)
@@ -228,14 +232,15 @@ class Run:
 
     def _resume(self, threads: list[Thread]) -> None:
         """Let `threads` run, each with its reply, until they wait or end."""
-        cuda = self.cuda
+        cuda, tells = self.cuda, self._tells
         self._turns += len(threads)
         for thread in threads:
             cuda.threadIdx = thread.index
             cuda.blockIdx = thread.block.index
             cuda.laneid = thread.lane
             self.current = thread
-            self.started(thread)
+            if tells:
+                self.started(thread)
             if thread.glet is None:
                 thread.glet = self._idle.pop() if self._idle else self._worker()
             reply, thread.reply, thread.waiting = thread.reply, None, None
@@ -322,16 +327,30 @@ class Run:
         self.current.waiting = reason
         return self._hub.switch()
 
+    def _syncthreads(self) -> Any:
+        """`barrier` for the most frequent one, without a detour where it is known."""
+        frame, thread = sys._getframe(1), self.current
+        if frame.f_code is self._code:
+            key = id(self._code) + frame.f_lasti, thread.turns
+            thread.waiting = self._barriers.get(key)
+            if thread.waiting is not None:
+                return self._hub.switch()
+        return self.barrier("syncthreads", frame)
+
     def barrier(self, name: str, frame: FrameType, value: bool = False) -> Any:
         """Wait until the whole block (or, for 'grid', the launch) is here."""
+        code, lasti, thread = frame.f_code, frame.f_lasti, self.current
         path: tuple[Any, ...] = ()
-        if frame.f_code is not self.call.__code__:
+        key: tuple[Any, ...] = id(code) + lasti, thread.turns
+        if value or code is not self._code:
             path = self._path(frame.f_back)
-        key = id(frame.f_code) + frame.f_lasti, name, value, path
-        if key not in self._barriers:
-            site = self.instruction((frame.f_code, frame.f_lasti))
-            self._barriers[key] = Barrier(name, value, site, path)
-        self.current.waiting = self._barriers[key]
+            key = *key, value, path
+        if (known := self._barriers.get(key)) is None:
+            if len(self._barriers) > MOST_BARRIERS:
+                self._barriers.clear()
+            site = self.instruction((code, lasti))
+            known = self._barriers[key] = Barrier(name, value, site, path)
+        thread.waiting = known
         return self._hub.switch()
 
     def _path(self, frame: FrameType | None) -> tuple[tuple[CodeType, int], ...]:
@@ -404,8 +423,8 @@ class Run:
                 count = LONGEST_LOOP + 1
             if count <= CHUNK:
                 thread = self.current
-                thread.looped += count
-                if thread.looped > LONGEST_LOOP:
+                count = thread.looped = thread.looped + count
+                if count > LONGEST_LOOP:
                     self._too_long(LONGEST_LOOP)
                 return items
             if count <= LONGEST_LOOP:
@@ -430,16 +449,22 @@ class Run:
 
     def _round(self, loop: int) -> bool:
         """Count a turn of a loop in which threads meet; see `loops`."""
-        rounds = self.current.rounds
-        rounds[loop] = rounds.get(loop, 0) + 1
+        thread = self.current
+        if thread.rounds is NO_ROUNDS:
+            thread.rounds = {}
+        thread.rounds[loop] = thread.rounds.get(loop, 0) + 1
+        thread.turns += 1
         return True
 
     def _rounds(self, items: Any, loop: int) -> Iterator[Any]:
         """Go over `items`, in such a loop."""
-        rounds = self.current.rounds
-        rounds[loop] = 0
+        thread = self.current
+        if thread.rounds is NO_ROUNDS:
+            thread.rounds = {}
+        rounds, turn = thread.rounds, 0
         for item in self._loop(items):
-            rounds[loop] += 1
+            rounds[loop] = turn = turn + 1
+            thread.turns += 1
             yield item
 
     def _too_long(self, most: int) -> None:

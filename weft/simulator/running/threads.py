@@ -28,12 +28,15 @@ class Barrier:
         return self.site, self.path
 
 
+NO_ROUNDS: dict[int, int] = {}  # of a thread that has not been in such a loop
+
+
 class Thread:
     """One CUDA thread. `waiting` says what for; None while it can run.
 
     `steps` are the iterations of its `while` loops, `since` those since it last saw
     progress (`news`), `looped` those of its `for` loops. `rounds` counts for each loop
-    with a barrier in it the iterations that have begun.
+    with a barrier in it the iterations that have begun, `turns` those of all of them.
     """
 
     __slots__ = (
@@ -52,6 +55,7 @@ class Thread:
         "since",
         "steps",
         "swapped",
+        "turns",
         "waiting",
         "warp",
     )
@@ -76,7 +80,7 @@ class Thread:
         self.reply: Any = None
         self.steps = self.looped = self.since = self.news = 0
         self.swapped = False
-        self.rounds: dict[int, int] = {}
+        self.rounds, self.turns = NO_ROUNDS, 0
 
 
 class Block:

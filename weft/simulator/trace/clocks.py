@@ -129,6 +129,7 @@ class Clocks:
         self.of: dict[Thread, View] = {}
         self._released: dict[Cell, Passed] = {}
         self._fenced: dict[Thread, Passed] = {}
+        self._told = False  # whether any thread has been told anything
 
     def begin(self, thread: Thread) -> View:
         """The first view of `thread`, which knows of no other."""
@@ -156,7 +157,9 @@ class Clocks:
     def meet(self, threads: list[Thread], scope: str, row: int) -> None:
         """`threads` have just synchronised, in a warp, block or grid."""
         known = joined(k for t in threads if (k := self.of[t].known))
-        pending = merged(p for t in threads if (p := self.of[t].pending))
+        pending = None
+        if self._told:
+            pending = merged(p for t in threads if (p := self.of[t].pending))
         if self._fenced:
             self._share_fences(threads)
         if scope == "warp":
@@ -233,6 +236,7 @@ class Clocks:
         told = {to: there[to] for to in (EVERYONE, view.block) if to in there}
         new = None
         if told and told != view.pending:
+            self._told = True
             pending = merged([view.pending, told] if view.pending else [told])
             new = self._renew(
                 thread, view.who, view.epoch, view.grid, view.lanes, view.known, pending
