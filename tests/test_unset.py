@@ -64,6 +64,8 @@ USES = {
     "branch": "out[t] = 1 if tile[t + 32] > 5 else 0",
     "index": "out[(t + int(tile[t + 32] > 5)) % 32] = 0",
     "loads": "out[t] = 0 * x[int32(tile[t + 32] > 1)]",
+    "shared memory": "tile[t] = tile[t + 32]; out[t] = 0",
+    "shared memory by an atomic": "cuda.atomic.add(tile, t + 32, 1); out[t] = 0",
     "maximum": "out[t] = max(float32(9), tile[t + 32])",
 }
 
