@@ -225,7 +225,8 @@ class Writer:
             rule = rule_of_two(op, seen, of_step)
             if rule is None or rule.result.name == "f16":
                 return self._plain(indent)
-            if "u" in (seen.kind, of_step.kind) and rule.result.kind == "i":
+            mixed = seen.kind == "b" or "u" in (seen.kind, of_step.kind)
+            if mixed and rule.result.kind == "i":
                 return self._plain(indent)
             seen = unified(seen, rule.result)
         self._variables.append((name, seen))
