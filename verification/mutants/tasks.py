@@ -1,0 +1,199 @@
+"""What an exercise asks for, taken from the cell that checks it, and the data for it.
+
+Nothing here belongs to the checks: the arguments of `check` are only read.
+"""
+
+from collections.abc import Iterator
+from contextlib import redirect_stdout
+from dataclasses import dataclass
+from io import StringIO
+from itertools import product
+from typing import Any
+
+import numpy as np
+
+from verification import cells
+from verification.mutants.making import Right
+from weft import lesson
+
+Array = np.ndarray[Any, Any]
+MOST_THREADS = 3_000  # of a launch that is simulated
+SEED = 77
+
+
+class NotTyped(Exception):
+    """The cell ends in an error of its own: there is no kernel."""
+
+
+@dataclass(frozen=True)
+class Task:
+    """A kernel in its lab, and what its check was asked."""
+
+    kernel: Any
+    asked: dict[str, Any]
+    scope: dict[str, Any]
+
+
+def task(right: Right, source: str, name: str = "<mutant>") -> Task:
+    """Run a cell as a learner's, then the check's, which only notes its arguments."""
+    noted: dict[str, Any] = {}
+
+    def note(kernel: Any, *rest: Any, **asked: Any) -> None:
+        noted.update(asked, kernel=kernel)
+
+    with redirect_stdout(StringIO()):
+        scope = cells.scope_of(right.lab)
+        try:
+            cells.run(source, name, scope)
+        except Exception as error:
+            raise NotTyped(f"{type(error).__name__}: {error}") from error
+        check, scope["check"] = scope["check"], note
+        cells.run(cells.checks(right.lab)[right.exercise], "<check>", scope)
+        scope["check"] = check
+    kernel = noted.pop("kernel")
+    return Task(kernel, noted, scope)
+
+
+def parts(value: Any) -> tuple[Any, ...]:
+    return value if isinstance(value, tuple) else (value,)
+
+
+@dataclass(frozen=True)
+class Setting:
+    """On what a kernel is run: a size, how its data differ, how its launch differs."""
+
+    size: tuple[int, ...]
+    data: str = ""
+    launch: str = ""
+
+    @property
+    def label(self) -> str:
+        size = "×".join(map(str, self.size))
+        return ", ".join(filter(None, (size, self.data, self.launch)))
+
+
+def settings(asked: dict[str, Any], exercise: str) -> Iterator[list[Setting]]:
+    """Settings in which the exercise may hold, in groups; in each the best are first.
+
+    Whether it does hold in one of them, the right kernels say.
+    """
+    listed = [parts(size) for size in asked["sizes"]]
+    large = max(listed, key=np.prod)
+    others = dict.fromkeys(unlisted(listed, exercise))
+    yield [Setting(size) for size in listed[::-1]]
+    yield [Setting(size) for size in others if size not in listed]
+    yield [Setting(large, data) for data in DATA]
+    yield [Setting(large, launch=launch) for launch in LAUNCHES]
+
+
+def unlisted(
+    listed: list[tuple[int, ...]], exercise: str
+) -> Iterator[tuple[int, ...]]:
+    """Sizes that a check does not list: a little off, larger, the axes exchanged."""
+    if (size := lesson.unseen(exercise)) is not None:
+        yield parts(size)
+    large = max(listed, key=np.prod)
+    axes = len(large)
+    for k in range(axes):
+        yield tuple(s + (j == k) for j, s in enumerate(large))
+        yield tuple(s * (1 + 2 * (j == k)) for j, s in enumerate(large))
+        yield tuple(s - (j == k) for j, s in enumerate(large))
+    yield tuple(s + 1 for s in large)
+    yield tuple(2 * s for s in large)
+    yield tuple(3 * s + 1 for s in large)
+    if axes > 1:
+        yield large[::-1]
+    for few in product((1, 2, 3), repeat=axes) if axes < 3 else [(2,) * axes]:
+        yield few
+    if axes == 1:
+        (n,) = large
+        yield from ((m,) for m in (n // 2, n // 2 + 3, 31, 33, 7 * n, 5 * n + 37))
+
+
+def threads(launch: Any) -> int:
+    """How many threads a launch starts."""
+    grid, block, *_ = launch
+    return int(np.prod(parts(grid)) * np.prod(parts(block)))
+
+
+def most_threads(asked: dict[str, Any]) -> int:
+    """How many a launch may start to be simulated."""
+    listed = (threads(asked["launch"](*parts(size))) for size in asked["sizes"])
+    return max(MOST_THREADS, *listed)
+
+
+DATA = ("negated", "times 1000", "other seed")
+
+
+def varied(values: tuple[Any, ...], data: str) -> tuple[Any, ...]:
+    """The inputs, those with a point negated or larger."""
+    factor = {"negated": -1, "times 1000": 1000}.get(data, 1)
+    return tuple(
+        (v * factor).astype(v.dtype)
+        if isinstance(v, np.ndarray) and v.dtype.kind in "fc"
+        else v
+        for v in values
+    )
+
+
+LAUNCHES = ("one block more", "half the blocks")
+
+
+def launched(config: Any, launch: str) -> tuple[Any, ...]:
+    """A configuration, with more blocks along x, or fewer."""
+    grid, *rest = config
+    x, *others = parts(grid)
+    if launch == "one block more":
+        x += 1
+    elif launch == "half the blocks":
+        x = -(-x // 2)
+    return ((x, *others), *rest)
+
+
+@dataclass(frozen=True)
+class Data:
+    """The inputs of a setting, what should come out, and where it goes."""
+
+    config: tuple[Any, ...]
+    inputs: tuple[Any, ...]
+    wanted: tuple[Array, ...]
+    outputs: tuple[Array, ...]
+
+    def arguments(self) -> tuple[tuple[Any, ...], tuple[Array, ...]]:
+        """Fresh inputs and outputs, for one launch."""
+        return copied(self.inputs), tuple(o.copy() for o in self.outputs)
+
+
+def data(asked: dict[str, Any], setting: Setting) -> Data:
+    """Make the data of a setting. Raises what the exercise's own functions raise."""
+    offset = 1 if setting.data == "other seed" else 0
+    rng = np.random.default_rng([SEED + offset, *setting.size])
+    made = parts(asked["inputs"](rng, *setting.size))
+    inputs = varied(made, setting.data)
+    wide = tuple(widened(v) for v in copied(inputs))
+    wanted = tuple(map(np.asarray, parts(asked["spec"](*wide))))
+    if asked.get("out") is None:
+        like = parts(asked["spec"](*copied(inputs)))
+        outputs = tuple(unset(np.asarray(o)) for o in like)
+    else:
+        outputs = tuple(np.array(o) for o in parts(asked["out"](*copied(inputs))))
+    config = launched(asked["launch"](*setting.size), setting.launch)
+    return Data(config, inputs, wanted, outputs)
+
+
+def copied(values: tuple[Any, ...]) -> tuple[Any, ...]:
+    return tuple(v.copy() if isinstance(v, np.ndarray) else v for v in values)
+
+
+def widened(value: Any) -> Any:
+    """A value in double precision."""
+    if isinstance(value, np.ndarray | np.floating) and value.dtype.kind == "f":
+        return value.astype(np.float64)
+    return value
+
+
+def unset(like: Array) -> Array:
+    """An array that holds nothing a kernel could mean: NaN, or an odd number."""
+    empty = np.empty(like.shape, like.dtype)
+    empty[...] = np.nan if like.dtype.kind in "fc" else 85
+    return empty
