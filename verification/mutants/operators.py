@@ -339,10 +339,14 @@ def plain_update(cell: Cell, node: ast.AST) -> Found:
     array, index, value = map(cell.text, node.value.args)
     old = f"{array}[{index}]"
     new = f"{old} = {old} {signs[name]} {value}" if name in signs else ""
-    if name in ("max", "min"):
-        new = f"{old} = {name}({old}, {value})"
-    if name == "exch":
-        new = f"{old} = {value}"
+    others = {
+        "max": f"max({old}, {value})",
+        "min": f"min({old}, {value})",
+        "exch": value,
+        "inc": f"{old} + 1",
+    }
+    if name in others:
+        new = f"{old} = {others[name]}"
     if new and isinstance(node, ast.Expr):
         yield (put(node, new),)
     elif new and isinstance(node, ast.Assign):
@@ -517,19 +521,67 @@ def barrier_in_branch(cell: Cell, node: ast.AST) -> Found:
 
 
 @operator
-def barrier_after_loop(cell: Cell, node: ast.AST) -> Found:
-    """A barrier moves out of the loop or the `if` that it stands in."""
+def out_of_the_block(cell: Cell, node: ast.AST) -> Found:
+    """The last statement of a loop, or a barrier in one or in an `if`, comes after."""
     parent = cell.parents[node]
-    if not is_sync(node) or not isinstance(parent, ast.If | ast.For | ast.While):
+    if not isinstance(node, ast.stmt) or not isinstance(parent, BLOCKS):
         return
-    indent = "\n" + " " * parent.col_offset
-    rows = cell.text(parent).splitlines()
-    first, last = node.lineno, node.end_lineno  # type: ignore[attr-defined]
-    assert last is not None
-    kept = rows[: first - parent.lineno] + rows[last - parent.lineno + 1 :]
-    if len(parent.body) > 1:
-        text = "\n".join(kept) + indent + cell.text(node)
-        yield (put(parent, text),)
+    last = node is parent.body[-1] and not isinstance(parent, ast.If)
+    if (last or is_sync(node)) and node in parent.body and len(parent.body) > 1:
+        rows = cell.text(parent).splitlines()
+        first, after = node.lineno - parent.lineno, node.end_lineno or node.lineno
+        kept = rows[:first] + rows[after - parent.lineno + 1 :]
+        indent = "\n" + " " * parent.col_offset
+        text = moved(cell.text(node), parent.col_offset - node.col_offset)
+        yield (put(parent, "\n".join(kept) + indent + text),)
+
+
+BLOCKS = ast.If | ast.For | ast.While
+
+
+def moved(text: str, columns: int) -> str:
+    """A statement whose lines after the first begin so many columns further right."""
+    first, *rows = text.splitlines()
+    shifted = [
+        " " * columns + row if columns > 0 else row[-columns:] if row.strip() else row
+        for row in rows
+    ]
+    return "\n".join([first, *shifted])
+
+
+@operator
+def into_the_loop(cell: Cell, node: ast.AST) -> Found:
+    """What comes before a loop is done in each of its rounds."""
+    if not isinstance(node, ast.For | ast.While):
+        return
+    block = cell.block_of(node)
+    at = block.index(node)
+    if not at or not isinstance(block[at - 1], ast.Assign | ast.Expr):
+        return
+    before, first = block[at - 1], node.body[0]
+    indent = "\n" + " " * first.col_offset
+    text = moved(cell.text(before), first.col_offset - before.col_offset)
+    yield (put(before, "pass"), put(first, text + indent + cell.text(first)))
+
+
+@operator
+def returns_early(cell: Cell, node: ast.AST) -> Found:
+    """Threads that have nothing to do in an `if` return there and then."""
+    if not isinstance(node, ast.If) or node.orelse:
+        return
+    parent = cell.parents[node]
+    if not isinstance(parent, ast.FunctionDef) or node is parent.body[-1]:
+        return
+    first = node.body[0]
+    if first.lineno == node.lineno:
+        return
+    last = node.body[-1]
+    rows = cell.source.splitlines()[first.lineno - 1 : last.end_lineno]
+    columns = first.col_offset - node.col_offset
+    body = "\n".join(row[columns:] for row in rows)
+    test = ast.unparse(ast.UnaryOp(ast.Not(), node.test))
+    indent = " " * node.col_offset
+    yield (put(node, f"if {test}:\n{indent}    return\n{body}"),)
 
 
 def same(one: ast.AST, other: ast.AST) -> bool:

@@ -15,7 +15,7 @@ ROOT = Path(__file__).resolve().parents[2]
 CAPABILITY = (9, 0)  # an H200's
 
 NAME = re.compile(r"\b_Z\w+|\b__nv_\w+|\$?[A-Za-z_]\w*(?:cudapy|__static)\w*")
-NOISE = re.compile(r"^\s*(//.*|\.loc .*|\.file .*|\.section .*)?$")
+NOISE = re.compile(r"^\s*(\.(loc|file|section)\b.*)?$")
 
 
 def plain(ptx: str) -> str:
@@ -54,7 +54,8 @@ class Compiler:
                 stderr=subprocess.DEVNULL,
                 cwd=ROOT,
             )
-        assert self._process.stdin is not None and self._process.stdout is not None
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
         write(self._process.stdin, job)
         answer = read(self._process.stdout)
         if answer is None:

@@ -13,6 +13,7 @@ from weft.simulator.memory.arrays import Array, Memory
 from weft.simulator.running.scheduler import Run
 from weft.simulator.running.threads import Thread
 
+PAUSES = (1, 1, 1, 1, 1, 2, 30)
 PATIENCE = 60_000  # iterations without progress, after which a loop is called endless
 
 
@@ -40,11 +41,12 @@ class Interrupted(Run):
     """Threads in random order, and often interrupted between two accesses."""
 
     patience = PATIENCE
+    seed = 1
 
     def __init__(
         self, fn: FunctionType, grid: Dim, block: Dim, dynamic_shared: int = 0
     ) -> None:
-        self.random = random.Random(20_26)
+        self.random = random.Random(self.seed)
         super().__init__(fn, grid, block, dynamic_shared, self.random.random() < 0.5)
         self.whole = 0  # above 0: in an operation that nothing interrupts
 
@@ -53,9 +55,7 @@ class Interrupted(Run):
         self.random.shuffle(mixed)
         super()._resume(mixed)
 
-    def array(
-        self, data: Any, memory: Memory, written: Any = None
-    ) -> Array:
+    def array(self, data: Any, memory: Memory, written: Any = None) -> Array:
         if memory.space not in ("shared", "global"):
             return super().array(data, memory, written)
         array = Between(data, memory, self.fault, written)
@@ -66,9 +66,16 @@ class Interrupted(Run):
         return Whole(self)
 
     def sometimes(self) -> None:
-        """Let the others run first."""
+        """Let the others run first, at times so long that other blocks begin."""
         if not self.whole and self.random.random() < 0.3:
-            self.pause()
+            for _ in range(self.random.choice(PAUSES)):
+                self.pause()
+
+
+class Otherwise(Interrupted):
+    """The same, in another random order."""
+
+    seed = 2
 
 
 class Whole:
@@ -110,4 +117,9 @@ class Between(Array):
         return array
 
 
-SCHEDULES = {"": Forwards, "backwards": Backwards, "interrupted": Interrupted}
+SCHEDULES = {
+    "": Forwards,
+    "backwards": Backwards,
+    "interrupted": Interrupted,
+    "interrupted again": Otherwise,
+}

@@ -86,9 +86,7 @@ def settings(asked: dict[str, Any], exercise: str) -> Iterator[list[Setting]]:
     yield [Setting(large, launch=launch) for launch in LAUNCHES]
 
 
-def unlisted(
-    listed: list[tuple[int, ...]], exercise: str
-) -> Iterator[tuple[int, ...]]:
+def unlisted(listed: list[tuple[int, ...]], exercise: str) -> Iterator[tuple[int, ...]]:
     """Sizes that a check does not list: a little off, larger, the axes exchanged."""
     if (size := lesson.unseen(exercise)) is not None:
         yield parts(size)
@@ -103,8 +101,7 @@ def unlisted(
     yield tuple(3 * s + 1 for s in large)
     if axes > 1:
         yield large[::-1]
-    for few in product((1, 2, 3), repeat=axes) if axes < 3 else [(2,) * axes]:
-        yield few
+    yield from product((1, 2, 3), repeat=axes) if axes < 3 else [(2,) * axes]
     if axes == 1:
         (n,) = large
         yield from ((m,) for m in (n // 2, n // 2 + 3, 31, 33, 7 * n, 5 * n + 37))
@@ -122,18 +119,18 @@ def most_threads(asked: dict[str, Any]) -> int:
     return max(MOST_THREADS, *listed)
 
 
-DATA = ("negated", "times 1000", "other seed")
+FACTORS = {"negated": -1, "times 1000": 1000}
+DATA = (*FACTORS, "other seed")
 
 
 def varied(values: tuple[Any, ...], data: str) -> tuple[Any, ...]:
     """The inputs, those with a point negated or larger."""
-    factor = {"negated": -1, "times 1000": 1000}.get(data, 1)
-    return tuple(
-        (v * factor).astype(v.dtype)
-        if isinstance(v, np.ndarray) and v.dtype.kind in "fc"
-        else v
-        for v in values
-    )
+    factor = FACTORS.get(data, 1)
+    return tuple((v * factor).astype(v.dtype) if has_point(v) else v for v in values)
+
+
+def has_point(value: Any) -> bool:
+    return isinstance(value, np.ndarray) and value.dtype.kind in "fc"
 
 
 LAUNCHES = ("one block more", "half the blocks")
@@ -168,8 +165,11 @@ def data(asked: dict[str, Any], setting: Setting) -> Data:
     """Make the data of a setting. Raises what the exercise's own functions raise."""
     offset = 1 if setting.data == "other seed" else 0
     rng = np.random.default_rng([SEED + offset, *setting.size])
-    made = parts(asked["inputs"](rng, *setting.size))
+    with np.errstate(all="ignore"):
+        made = parts(asked["inputs"](rng, *setting.size))
     inputs = varied(made, setting.data)
+    if setting.data in FACTORS and not any(map(has_point, made)):
+        raise ValueError("these data are not varied")
     wide = tuple(widened(v) for v in copied(inputs))
     wanted = tuple(map(np.asarray, parts(asked["spec"](*wide))))
     if asked.get("out") is None:

@@ -28,6 +28,7 @@ from weft.simulator import Fault, LaunchError, simulate
 
 SLACK = 8  # how many times the right kernels' own error is still an error like theirs
 EACH = 5  # settings of a group
+ORDERS = ("interrupted", "backwards", "interrupted again")
 
 
 @dataclass(frozen=True)
@@ -60,9 +61,7 @@ def errors(got: Array, wanted: Array) -> Array:
     return np.where(exact, 0.0, off)
 
 
-def right(
-    got: Array, wanted: Array, tolerance: float, noise: float
-) -> bool:
+def right(got: Array, wanted: Array, tolerance: float, noise: float) -> bool:
     """Whether each element is near what is wanted: relative to itself.
 
     An error that the right kernels make as well, anywhere, is none.
@@ -121,7 +120,7 @@ def trials(right_ones: list[Right]) -> list[Trial]:
     middle = [sizes[len(sizes) // 3], sizes[2 * len(sizes) // 3]] if sizes else []
     more = [
         promised(tasks, trial.setting, order, trial.data)
-        for order in ("interrupted", "backwards")
+        for order in ORDERS
         for trial in middle
     ]
     return plain + [trial for trial in more if trial is not None]
@@ -161,7 +160,7 @@ def promised(
 
 
 def verdict(task: Task, runs: list[Trial]) -> str:
-    """"right", or "wrong: <what> in <which trial>"."""
+    """ "right", or "wrong: <what> in <which trial>"."""
     tolerance = task.asked.get("tolerance", 1e-5)
     for trial in runs:
         try:
