@@ -27,7 +27,7 @@ os.environ.setdefault("WEFT_SIMULATOR", "1")
 import weft  # noqa: F401  before Numba
 from pipeline import notebook
 from verification.corpus import ROOT
-from verification.mutants import facts, judging, ptx, tasks, values
+from verification.mutants import facts, judging, ptx, settings, tasks, values
 from verification.mutants.caching import Kept
 from verification.mutants.making import Mutant, Right, chosen, mutants, rights
 from verification.mutants.report import report
@@ -94,8 +94,8 @@ class Jury:
             task = tasks.task(right, source)
         except tasks.NotTyped as error:
             return f"refused: {error}"
-        size = tasks.parts(task.asked["sizes"][0])
-        made = tasks.data(task.asked, tasks.Setting(size))
+        size = settings.parts(task.asked["sizes"][0])
+        made = settings.data(task.asked, settings.Setting(size))
         return self.compiler.digest(task.kernel, (*made.inputs, *made.outputs))
 
 

@@ -46,7 +46,8 @@ TOOLS: dict[str, tuple[str, ...]] = {
     "values": (
         "weft/simulator/**/*.py",
         "weft/intrinsics/**/*.py",
-        "verification/mutants/tasks.py",
+        "verification/mutants/nearness.py",
+        "verification/mutants/settings.py",
         "verification/mutants/values.py",
         "verification/mutants/schedules.py",
     ),

@@ -1,4 +1,4 @@
-"""What is known of each mutant, and what follows from it: needs neither Numba nor a GPU.
+"""What is known of each mutant, and what follows from it; without Numba or a GPU.
 
 results/mutants/<lab>.json holds the facts, which `python -m verification.mutants`
 writes; results/mutants.<gpu>.json what a GPU and NVIDIA's tools said of some of them;

@@ -184,15 +184,17 @@ PLACES = ("threadIdx", "blockIdx", "blockDim", "gridDim")
 @operator
 def other_axis(cell: Cell, node: ast.AST) -> Found:
     """`y` for `x` of threadIdx, blockIdx, blockDim or gridDim."""
-    if isinstance(node, ast.Attribute) and node.attr in AXES:
-        if ast.unparse(node.value).removeprefix("cuda.") in PLACES:
-            yield (put(node, f"{cell.text(node.value)}.{AXES[node.attr]}"),)
+    if not isinstance(node, ast.Attribute) or node.attr not in AXES:
+        return
+    if ast.unparse(node.value).removeprefix("cuda.") in PLACES:
+        yield (put(node, f"{cell.text(node.value)}.{AXES[node.attr]}"),)
 
 
 @operator
 def other_position(cell: Cell, node: ast.AST) -> Found:
     """`blockIdx` for `threadIdx`, `gridDim` for `blockDim`, a thread for a grid."""
-    swaps = dict(zip(PLACES, ("blockIdx", "threadIdx", "gridDim", "blockDim")))
+    others = ("blockIdx", "threadIdx", "gridDim", "blockDim")
+    swaps = dict(zip(PLACES, others, strict=True))
     if isinstance(node, ast.Attribute) and node.attr in swaps:
         yield (put(node, f"{cell.text(node.value)}.{swaps[node.attr]}"),)
     one_axis = {
