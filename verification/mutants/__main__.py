@@ -27,7 +27,7 @@ os.environ.setdefault("WEFT_SIMULATOR", "1")
 import weft  # noqa: F401  before Numba
 from pipeline import notebook
 from verification.corpus import ROOT
-from verification.mutants import facts, judging, ptx, settings, tasks, values
+from verification.mutants import caching, facts, judging, ptx, settings, tasks, values
 from verification.mutants.caching import Kept
 from verification.mutants.making import Mutant, Right, chosen, mutants, rights
 from verification.mutants.report import report
@@ -118,8 +118,10 @@ def judge(lab: str, args: argparse.Namespace, compiler: ptx.Compiler) -> None:
     kept = Kept(lab)
     entries: dict[str, Any] = {}
     digests: dict[str, str] = {}
-    for _, group in groupby(rights(lab), key=lambda r: r.exercise):
+    of: dict[str, str] = {}
+    for exercise, group in groupby(rights(lab), key=lambda r: r.exercise):
         right_ones = list(group)
+        of[exercise] = caching.of_exercise(right_ones)
         start, jury = time.monotonic(), Jury(right_ones, kept, compiler)
         found = of_exercise(right_ones, args)
         for mutant in found:
@@ -127,14 +129,14 @@ def judge(lab: str, args: argparse.Namespace, compiler: ptx.Compiler) -> None:
             entries[name] = jury.facts(mutant)
             digests[name] = mutant.digest
         seconds = time.monotonic() - start
-        print(f"{right_ones[0].exercise}: {len(found)} mutants, {seconds:.0f} s")
+        print(f"{exercise}: {len(found)} mutants, {seconds:.0f} s")
         sys.stdout.flush()
     if not entries:
         return
     path: Path = ROOT / "results" / "mutants" / f"{lab}.json"
     path.parent.mkdir(exist_ok=True)
     rows = {name: {"digest": digests[name]} | entries[name] for name in entries}
-    path.write_text(facts.written({"mutants": rows}), encoding="utf-8")
+    path.write_text(facts.written({"of": of, "mutants": rows}), encoding="utf-8")
 
 
 def main() -> None:

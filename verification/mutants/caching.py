@@ -4,6 +4,7 @@ An answer belongs to the code of a mutant, to the cells of its lab, and to the f
 that computed it. It is asked again once one of these has changed.
 """
 
+import ast
 import hashlib
 import json
 from collections.abc import Callable, Iterable
@@ -39,6 +40,12 @@ def of_lab(lab: str, exercise: str) -> str:
     used = [c for c in cells.cells(lab)[1:] if "given" in c.metadata.get("tags", [])]
     texts = [cells.cells(lab)[0].source, *(c.source for c in used)]
     return digest(t.encode() for t in (*texts, cells.checks(lab)[exercise]))
+
+
+def of_exercise(rights: list[Right]) -> str:
+    """A digest of the right kernels of an exercise, and of what `of_lab` covers."""
+    codes = (ast.dump(ast.parse(r.source)).encode() for r in rights)
+    return digest([of_lab(rights[0].lab, rights[0].exercise).encode(), *codes])
 
 
 TOOLS: dict[str, tuple[str, ...]] = {

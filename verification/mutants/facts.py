@@ -2,18 +2,19 @@
 
 results/mutants/<lab>.json holds the facts, which `python -m verification.mutants`
 writes; results/mutants.<gpu>.json what a GPU and NVIDIA's tools said of some of them;
-verification/mutants/judged.toml what neither can tell, with the reason.
+verification/mutants/explained.toml says why some are accepted that are wrong, and why
+some are refused that nothing shows to be wrong.
 """
 
 import json
 import tomllib
 from collections import Counter
 from dataclasses import dataclass, field
-from fnmatch import fnmatch
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
-WRONG, EQUIVALENT, RIGHT, COSTLY = "wrong", "equivalent", "right", "costly"
+WRONG, EQUIVALENT, RIGHT = "wrong", "equivalent", "right"
 
 # Verdicts that an exercise announces as a limit: they refuse what is right, too.
 LIMITS = {
@@ -33,12 +34,30 @@ LIMITS = {
 
 
 @dataclass(frozen=True)
+class Cause:
+    """Why the mutants of these names are "accepted", or "refused": see `part`.
+
+    truth: WRONG or RIGHT, where neither the simulator nor a GPU can tell.
+    """
+
+    part: str
+    title: str
+    because: str
+    mutants: tuple[str, ...]
+    truth: str = ""
+
+    def covers(self, name: str) -> bool:
+        return any(fnmatchcase(name, pattern) for pattern in self.mutants)
+
+
+@dataclass(frozen=True)
 class Fact:
     """One mutant: the facts, and where its place is.
 
     check: the kind of the verdict; lines: those it names; values: "right", or "wrong:
-    what in which run"; ptx: "same", "other", or "refused: …"; gpu: what a GPU said,
-    "" where it was not asked; judged: what a person said, with the reason.
+    what in which run"; ptx: "same", "other", or "refused: …"; text: the changed line;
+    gpu: what a GPU said, "" where it was not asked; cause: why it is accepted although
+    it is wrong, or refused although nothing shows that.
     """
 
     name: str
@@ -48,8 +67,7 @@ class Fact:
     ptx: str
     text: str = ""
     gpu: str = ""
-    judged: str = ""
-    because: str = ""
+    cause: "Cause | None" = None
 
     @property
     def lab(self) -> str:
@@ -70,8 +88,8 @@ class Fact:
     @property
     def truth(self) -> str:
         """WRONG, EQUIVALENT (the compiler makes the same of it) or RIGHT."""
-        if self.judged:
-            return self.judged
+        if self.cause is not None and self.cause.truth:
+            return self.cause.truth
         if self.ptx == "same":
             return EQUIVALENT
         if self.ptx.startswith("refused") or self.values.startswith("wrong"):
@@ -92,6 +110,11 @@ class Fact:
         """Right, as far as is known, and refused for another reason than its cost."""
         return self.truth != WRONG and self.refused and self.check not in LIMITS
 
+    @property
+    def costly(self) -> bool:
+        """Right, and refused by a limit that the exercise states."""
+        return self.truth != WRONG and self.check in LIMITS
+
 
 @dataclass
 class Score:
@@ -103,6 +126,7 @@ class Score:
     wrong: int = 0
     rejected: int = 0
     named: int = 0  # rejected, and the verdict names the line
+    costly: int = 0
     contested: int = 0
     kinds: Counter[str] = field(default_factory=Counter)
 
@@ -110,6 +134,7 @@ class Score:
         self.mutants += 1
         self.equivalent += fact.truth == EQUIVALENT
         self.right += fact.truth == RIGHT
+        self.costly += fact.costly
         self.contested += fact.contested
         if fact.truth == WRONG:
             self.wrong += 1
@@ -130,23 +155,19 @@ def score(facts: list[Fact]) -> Score:
     return found
 
 
-@dataclass(frozen=True)
-class Judgement:
-    """What a person said of mutants whose names match, and why."""
-
-    mutants: tuple[str, ...]
-    truth: str
-    because: str
-
-
-def judgements(root: Path) -> list[Judgement]:
-    path = root / "verification" / "mutants" / "judged.toml"
-    if not path.exists():
-        return []
-    found = tomllib.loads(path.read_text(encoding="utf-8"))
+def causes(root: Path) -> list[Cause]:
+    path = root / "verification" / "mutants" / "explained.toml"
+    found = tomllib.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
     return [
-        Judgement(tuple(one["mutants"]), one["truth"], " ".join(one["because"].split()))
-        for one in found.get("judged", [])
+        Cause(
+            part,
+            one["title"],
+            " ".join(one["because"].split()),
+            tuple(one["mutants"]),
+            one.get("truth", ""),
+        )
+        for part, group in found.items()
+        for one in group
     ]
 
 
@@ -158,26 +179,29 @@ def read(root: Path, lab: str = "*") -> list[Fact]:
             name: said["truth"]
             for name, said in json.loads(path.read_text("utf-8"))["mutants"].items()
         }
-    judged = judgements(root)
+    known = causes(root)
     found = []
     for path in sorted((root / "results" / "mutants").glob(f"{lab}.json")):
         for name, entry in json.loads(path.read_text("utf-8"))["mutants"].items():
-            mine = next(
-                (j for j in judged if any(fnmatch(name, p) for p in j.mutants)), None
+            full = f"{path.stem}/{name}"
+            fact = Fact(
+                full,
+                entry["check"],
+                tuple(entry["lines"]),
+                entry["values"],
+                entry["ptx"],
+                entry["text"],
+                gpu.get(full, ""),
+                next((c for c in known if c.covers(full)), None),
             )
-            found.append(
-                Fact(
-                    f"{path.stem}/{name}",
-                    entry["check"],
-                    tuple(entry["lines"]),
-                    entry["values"],
-                    entry["ptx"],
-                    entry.get("text", ""),
-                    gpu.get(f"{path.stem}/{name}", ""),
-                    mine.truth if mine else "",
-                    mine.because if mine else "",
-                )
-            )
+            found.append(fact)
+    return found
+
+
+def digests(root: Path, lab: str) -> dict[str, str]:
+    """Of the exercises of a lab, when the facts were found; see `caching`."""
+    path = root / "results" / "mutants" / f"{lab}.json"
+    found: dict[str, str] = json.loads(path.read_text("utf-8")).get("of", {})
     return found
 
 
