@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 from budget import MOST, cost, told
+
 import weft  # noqa: F401  before Numba
 from pipeline import notebook
 from verification.cells import checks, run, scope_of

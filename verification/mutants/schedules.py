@@ -10,10 +10,11 @@ from typing import Any
 
 from weft.simulator.limits import Dim
 from weft.simulator.memory.arrays import Array, Memory
+from weft.simulator.running.meetings import Meetings
 from weft.simulator.running.scheduler import Run
-from weft.simulator.running.threads import Thread
+from weft.simulator.running.threads import Block, Thread
 
-PAUSES = (1, 1, 1, 1, 1, 2, 30)
+PAUSES = (1, 1, 1, 2, 8)
 PATIENCE = 60_000  # iterations without progress, after which a loop is called endless
 
 
@@ -55,6 +56,14 @@ class Interrupted(Run):
         self.random.shuffle(mixed)
         super()._resume(mixed)
 
+    def _advance(
+        self, meetings: Meetings, alive: list[Block], more: bool
+    ) -> list[Block]:
+        """Mostly begin another block before those that have begun go on."""
+        if more and self.random.random() < 0.7:
+            return alive
+        return super()._advance(meetings, alive, more)
+
     def array(self, data: Any, memory: Memory, written: Any = None) -> Array:
         if memory.space not in ("shared", "global"):
             return super().array(data, memory, written)
@@ -65,17 +74,24 @@ class Interrupted(Run):
     def specially(self, access: Any) -> Any:
         return Whole(self)
 
-    def sometimes(self) -> None:
-        """Let the others run first, at times so long that other blocks begin."""
+    def sometimes(self, loaded: bool = False) -> None:
+        """Let the others run first, at times for long. loaded: after a load."""
         if not self.whole and self.random.random() < 0.3:
             for _ in range(self.random.choice(PAUSES)):
                 self.pause()
 
 
-class Otherwise(Interrupted):
-    """The same, in another random order."""
+class Stepwise(Interrupted):
+    """All blocks at once, each thread one load further at a time."""
 
-    seed = 2
+    def _advance(
+        self, meetings: Meetings, alive: list[Block], more: bool
+    ) -> list[Block]:
+        return alive if more else super()._advance(meetings, alive, more)
+
+    def sometimes(self, loaded: bool = False) -> None:
+        if loaded and not self.whole:
+            self.pause()
 
 
 class Whole:
@@ -99,7 +115,7 @@ class Between(Array):
     def __getitem__(self, index: Any) -> Any:
         self.run.sometimes()
         found = self._read(index)
-        self.run.sometimes()
+        self.run.sometimes(loaded=True)
         return found
 
     def __setitem__(self, index: Any, value: Any) -> None:
@@ -121,5 +137,5 @@ SCHEDULES = {
     "": Forwards,
     "backwards": Backwards,
     "interrupted": Interrupted,
-    "interrupted again": Otherwise,
+    "stepwise": Stepwise,
 }

@@ -27,7 +27,7 @@ from verification.mutants.tasks import Task, task
 from weft.simulator import Fault, LaunchError, simulate
 
 EACH = 5  # settings of a group
-ORDERS = ("interrupted", "backwards", "interrupted again")
+ORDERS = ("stepwise", "backwards", "interrupted")
 
 
 @dataclass(frozen=True)
