@@ -12,7 +12,7 @@ from weft.simulator.limits import Dim
 from weft.simulator.memory.arrays import Array, Memory
 from weft.simulator.running.meetings import Meetings
 from weft.simulator.running.scheduler import Run
-from weft.simulator.running.threads import Block, Thread
+from weft.simulator.running.threads import PAUSE, Block, Thread
 
 PAUSES = (1, 1, 1, 2, 8)
 PATIENCE = 60_000  # iterations without progress, after which a loop is called endless
@@ -94,6 +94,26 @@ class Stepwise(Interrupted):
             self.pause()
 
 
+class Apart(Interrupted):
+    """One warp, mostly the first, runs as far as it comes, while all others wait."""
+
+    def _resume(self, threads: list[Thread]) -> None:
+        if not threads:
+            return
+        others = self.random.random() < 0.2
+        first = self.random.choice(threads) if others else threads[0]
+        ahead = []
+        for thread in threads:
+            if (thread.block, thread.warp) == (first.block, first.warp):
+                ahead.append(thread)
+            else:
+                thread.waiting = PAUSE  # it goes on later, with the same reply
+        Run._resume(self, ahead)
+
+    def sometimes(self, loaded: bool = False) -> None:
+        """Only whole warps wait here."""
+
+
 class Whole:
     """What is done within is done at once."""
 
@@ -138,4 +158,5 @@ SCHEDULES = {
     "backwards": Backwards,
     "interrupted": Interrupted,
     "stepwise": Stepwise,
+    "a warp ahead": Apart,
 }

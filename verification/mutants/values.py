@@ -27,7 +27,7 @@ from verification.mutants.tasks import Task, task
 from weft.simulator import Fault, LaunchError, simulate
 
 EACH = 5  # settings of a group
-ORDERS = ("stepwise", "backwards", "interrupted")
+ORDERS = ("stepwise", "a warp ahead", "backwards", "interrupted")
 
 
 @dataclass(frozen=True)
