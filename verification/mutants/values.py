@@ -87,11 +87,11 @@ def trials(right_ones: list[Right]) -> list[Trial]:
                 found.append(trial)
         plain += found
     sizes = sorted(plain, key=lambda t: threads(t.data.config))
-    middle = [sizes[len(sizes) // 3], sizes[2 * len(sizes) // 3]] if sizes else []
+    some = [sizes[k * (len(sizes) - 1) // 3] for k in (1, 2, 3)] if sizes else []
     more = [
         promised(tasks, trial.setting, order, trial.data)
         for order in ORDERS
-        for trial in middle
+        for trial in some
     ]
     return plain + [trial for trial in more if trial is not None]
 
