@@ -77,8 +77,8 @@ class Jury:
                 return values.verdict(task, self._trials)
         except judging.TimeIsUp:
             return "wrong: time is up"
-        except tasks.NotTyped as error:
-            return f"wrong: {error}"
+        except Exception as error:
+            return f"wrong: {type(error).__name__}"
 
     def compiled(self, mutant: Mutant) -> str:
         mine = self.digest(mutant.of, mutant.source)

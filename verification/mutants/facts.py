@@ -98,7 +98,8 @@ class Fact:
 
     @property
     def refused(self) -> bool:
-        return self.check != "pass"
+        """Whether there is a verdict that is no pass: not an error, nor time up."""
+        return self.check not in ("pass", "timeout") and self.check[:6] != "raised"
 
     @property
     def survives(self) -> bool:
