@@ -8,22 +8,17 @@ name every line marked `# <- here`, in C `// <- here`.
 A check that passes stays within the budget of `budget.MOST`.
 """
 
-import ast
-import linecache
 import re
-from functools import cache
 from pathlib import Path
-from typing import Any
 
 import pytest
 from budget import MOST, cost, told
-from IPython.core.inputtransformer2 import TransformerManager
 
 import weft  # noqa: F401  before Numba
 from pipeline import notebook
+from verification.cells import checks, run, scope_of
 from verification.corpus import HERE, MAGICS, TYPED, under_magic
 from weft import effort
-from weft.c import cell as foreign
 from weft.device import toolkit
 
 ROOT = Path(__file__).parents[1]
@@ -34,48 +29,6 @@ FILES = sorted(
     if p.suffix in TYPED and p.parts[-3] != "corpus" and p.parent.name != "__pycache__"
 )
 LABS = notebook.stems(ROOT)
-
-
-def run(source: str, name: str, scope: dict[str, Any]) -> Any:
-    """Run a cell as a notebook does; give the value of its last expression."""
-    if magic := re.match(r"%%(c|makefile) (.*)\n", source):
-        written, _ = foreign(magic[1], magic[2], source[magic.end() :])
-        scope[written.name] = written
-        return None
-    text = TransformerManager().transform_cell(source)
-    linecache.cache[name] = (len(text), None, text.splitlines(keepends=True), name)
-    body = ast.parse(text)
-    last = body.body.pop() if isinstance(body.body[-1], ast.Expr) else None
-    exec(compile(body, name, "exec"), scope)
-    if last is None:
-        return None
-    return eval(compile(ast.Expression(last.value), name, "eval"), scope)
-
-
-@cache
-def cells(lab: str) -> list[Any]:
-    script = notebook.read_script(notebook.script(ROOT, lab))
-    return [cell for cell in script.cells if cell.cell_type == "code"]
-
-
-@cache
-def checks(lab: str) -> dict[str, str]:
-    """The exercises of a lab, with the source of the cell that checks each."""
-    found = {}
-    for cell in cells(lab):
-        match = re.search(r"^(?:streams\.)?check\(\s*(\w+)", cell.source, re.MULTILINE)
-        if match:
-            found[match[1]] = cell.source
-    return found
-
-
-def scope_of(lab: str) -> dict[str, Any]:
-    """What a learner's cell finds defined: the setup cell and those tagged `given`."""
-    scope: dict[str, Any] = {"__name__": "__main__"}
-    given = [c for c in cells(lab)[1:] if "given" in c.metadata.get("tags", [])]
-    for number, cell in enumerate([cells(lab)[0], *given]):
-        run(cell.source, f"<{lab} cell {number}>", scope)
-    return scope
 
 
 def cell_of(path: Path) -> str:

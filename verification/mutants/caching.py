@@ -1,0 +1,97 @@
+"""What was found out is kept, so that nobody has to ask twice.
+
+An answer belongs to the code of a mutant, to the cells of its lab, and to the files
+that computed it. It is asked again once one of these has changed.
+"""
+
+import ast
+import hashlib
+import json
+from collections.abc import Callable, Iterable
+from functools import cache
+from importlib.metadata import version
+from typing import Any
+
+from verification import cells
+from verification.corpus import ROOT
+from verification.mutants.making import Mutant, Right
+
+FOLDER = ROOT / "_build" / "mutants"
+MINE = ROOT / "verification" / "mutants"
+
+
+@cache
+def of_files(*patterns: str) -> str:
+    """A digest of all files of the repository that match."""
+    found = sorted(path for p in patterns for path in ROOT.glob(p))
+    return digest(path.read_bytes() for path in found)
+
+
+def digest(parts: Iterable[bytes]) -> str:
+    sha = hashlib.sha256()
+    for part in parts:
+        sha.update(part + b"\0")
+    return sha.hexdigest()[:16]
+
+
+@cache
+def of_lab(lab: str, exercise: str) -> str:
+    """A digest of what a mutant finds defined, and of its check."""
+    used = [c for c in cells.cells(lab)[1:] if "given" in c.metadata.get("tags", [])]
+    texts = [cells.cells(lab)[0].source, *(c.source for c in used)]
+    return digest(t.encode() for t in (*texts, cells.checks(lab)[exercise]))
+
+
+def of_exercise(rights: list[Right]) -> str:
+    """A digest of the right kernels of an exercise, and of what `of_lab` covers."""
+    codes = (ast.dump(ast.parse(r.source)).encode() for r in rights)
+    return digest([of_lab(rights[0].lab, rights[0].exercise).encode(), *codes])
+
+
+TOOLS: dict[str, tuple[str, ...]] = {
+    "check": ("weft/**/*.py",),
+    "values": (
+        "weft/simulator/**/*.py",
+        "weft/intrinsics/**/*.py",
+        "verification/mutants/nearness.py",
+        "verification/mutants/settings.py",
+        "verification/mutants/values.py",
+        "verification/mutants/schedules.py",
+    ),
+    "ptx": ("weft/intrinsics/**/*.py", "verification/mutants/ptx.py"),
+}
+
+
+@cache
+def of_tool(tool: str) -> str:
+    packages = [f"{p} {version(p)}".encode() for p in ("numba", "numba-cuda", "numpy")]
+    return digest([*packages, of_files(*TOOLS[tool]).encode()])
+
+
+class Kept:
+    """The answers about the mutants of a lab, in a file that only grows."""
+
+    def __init__(self, lab: str) -> None:
+        FOLDER.mkdir(parents=True, exist_ok=True)
+        self._path = FOLDER / f"{lab}.jsonl"
+        self._known: dict[str, Any] = {}
+        if self._path.exists():
+            for line in self._path.read_text(encoding="utf-8").splitlines():
+                key, value = json.loads(line)
+                self._known[key] = value
+
+    def get(
+        self, tool: str, mutant: Mutant, rights: list[Right], ask: Callable[[], Any]
+    ) -> Any:
+        """The answer of a tool; `ask` gives it if it is not known."""
+        right = mutant.of
+        parts = [tool, of_tool(tool), of_lab(right.lab, right.exercise), mutant.digest]
+        parts += [right.exercise]
+        if tool == "values":
+            parts += [r.source for r in rights]
+        key = digest(p.encode() for p in parts)
+        if key not in self._known:
+            self._known[key] = ask()
+            with self._path.open("a", encoding="utf-8") as file:
+                file.write(json.dumps([key, self._known[key]]) + "\n")
+        return self._known[key]

@@ -1,0 +1,105 @@
+"""What Numba's compiler makes of a kernel: for a mutant with the same PTX, nothing.
+
+Numba compiles in a process of its own, since it runs as a simulator here. As a script,
+this file is that process.
+"""
+
+import hashlib
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[2]
+CAPABILITY = (9, 0)  # an H200's
+
+NAME = re.compile(r"\b_Z\w+|\b__nv_\w+|\$?[A-Za-z_]\w*(?:cudapy|__static)\w*")
+NOISE = re.compile(r"^\s*(\.(loc|file|section)\b.*)?$")
+
+
+def plain(ptx: str) -> str:
+    """PTX without comments, line numbers and the compiler's names."""
+    ptx = re.split(r"^\s*\.section\s+\.debug", ptx, maxsplit=1, flags=re.M)[0]
+    names: dict[str, str] = {}
+
+    def number(found: re.Match[str]) -> str:
+        return names.setdefault(found[0], f"name{len(names)}")
+
+    lines = [re.sub(r"\s*//.*", "", line) for line in ptx.splitlines()]
+    kept = [NAME.sub(number, line) for line in lines if not NOISE.match(line)]
+    return "\n".join(kept)
+
+
+class Compiler:
+    """The compiling process, started with the first kernel."""
+
+    def __init__(self) -> None:
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def digest(self, kernel: Any, args: tuple[Any, ...]) -> str:
+        """The digest of a kernel's PTX; "refused: …", or "skipped: …"."""
+        from weft.compiling.packing import Unpackable, pack
+        from weft.compiling.worker import read, write
+
+        try:
+            job = pack(kernel, args)
+        except Unpackable as error:
+            return f"skipped: {error}"
+        if self._process is None:
+            self._process = subprocess.Popen(
+                [sys.executable, "-m", "verification.mutants.ptx"],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL,
+                cwd=ROOT,
+            )
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        write(self._process.stdin, job)
+        answer = read(self._process.stdout)
+        if answer is None:
+            self._process = None
+            return "skipped: the compiler ended"
+        return str(answer)
+
+    def end(self) -> None:
+        if self._process is not None:
+            assert self._process.stdin is not None
+            self._process.stdin.close()
+            self._process.wait(30)
+
+
+def answer(compiler: Any, job: Any) -> str:
+    """What `Compiler.digest` gives."""
+    try:
+        functions = compiler.unpack(job["functions"])
+        signature = tuple(compiler.type_of(item) for item in job["args"])
+    except Exception as error:
+        return f"skipped: {error}"
+    try:
+        ptx = compiler.ptx(functions[0], signature, CAPABILITY, job["fastmath"])
+    except Exception as error:
+        return f"refused: {type(error).__name__}"
+    return hashlib.sha256(plain(ptx).encode()).hexdigest()[:16]
+
+
+def main() -> None:
+    import os
+
+    answers = os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)
+    for name in list(os.environ):
+        if "CUDASIM" in name:
+            del os.environ[name]
+    # `weft` itself would choose the simulator.
+    sys.path.insert(0, str(ROOT / "weft" / "compiling"))
+    import worker  # type: ignore[import-not-found]
+
+    compiler = worker.Compiler()
+    while (job := worker.read(sys.stdin.buffer)) is not None:
+        worker.write(answers, answer(compiler, job))
+
+
+if __name__ == "__main__":
+    main()
