@@ -941,7 +941,7 @@ if weft.GPU:
 #    overtake the part;
 # 3. counts, and notes in shared memory, in `last[0]`, whether the block is the last;
 # 4. calls `cuda.threadfence()` once more: what I read from here on is no older than
-#    the counter. (The check does not insist on this one; the memory model does.)
+#    the counter. Without it, old parts may come out of a cache.
 #
 # Then a barrier, so that all threads of the block know. In the last block they all
 # add up `parts`, together: a loop in steps of the block, `block_sum`, and thread 0

@@ -60,12 +60,14 @@ KINDS = {
     "begin": Kind("yours to write", state=TO_DO),
     "suspect": Kind("what do you suspect?", state=TO_DO),
     "stale": Kind("not the version you see"),
+    "given": Kind("a name of the exercise is something else"),
     # Values
     "wrong-value": Kind("a wrong value"),
     "answer": Kind("not the right answer"),
     "shape": Kind("the shapes do not fit"),
     "exception": Kind("Python raised an error"),
     "endless-loop": Kind("a loop that does not end", "endless-loop"),
+    "waiting": Kind("a call that waits and does not return"),
     "library": Kind("another function does the work"),
     # Kernels: what the simulator and the sanitizer find
     "out-of-bounds": Kind("outside the array", "out-of-bounds"),
@@ -79,8 +81,10 @@ KINDS = {
     "barrier": Kind("a barrier that not every thread reaches", "barrier"),
     "warp": Kind("a warp operation that cannot work", "warp"),
     "input-written": Kind("an input is overwritten", "input-written"),
+    "source": Kind("its source cannot be read"),
     # Kernels: what the compiler and the GPU find
     "type": Kind("Numba would reject it", "type"),
+    "unverified": Kind("right here, but nothing has compiled it"),
     "float64": Kind("right, but it computes in float64", "float64"),
     "local": Kind("right, but its array is not in registers", "local"),
     "hang": Kind("the GPU does not respond", "hang"),

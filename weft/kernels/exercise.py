@@ -32,6 +32,8 @@ class KernelExercise(Exercise):
     out: inputs → the outputs' initial values; by default poisoned, to be all written.
     constants: other values of global names that the kernel and its launch use, a dict
         each time: with each of them the last size has to be right as well.
+    larger: the size of the larger case, far above those listed; None for one that
+        follows from them, False for none.
     without: atomic operations that it may not use, such as "cuda.atomic.max", or
         "cuda.atomic.max float32" for arrays of that type alone.
     describe: output → `(index, got, wanted)` → what a verdict says of an element that
@@ -45,6 +47,7 @@ class KernelExercise(Exercise):
     full: Any = None
     out: Any = None
     constants: Sequence[Mapping[str, Any]] = ()
+    larger: Any = None
     without: tuple[str, ...] = ()
     describe: Mapping[str, Any] = field(default_factory=dict)
 

@@ -3,6 +3,7 @@
 from weft.checking.compare import difference
 from weft.checking.source import begin, has_stub
 from weft.checking.verdict import Failed
+from weft.kernels import rounding
 from weft.kernels.exercise import Trial
 from weft.kernels.left_out import unwritten
 from weft.kernels.traced import Done
@@ -30,3 +31,8 @@ def judge(trial: Trial, done: Done) -> None:
         wrong = difference(got, wanted, exercise.tolerance)
         if wrong:
             raise Failed(wrong_value(trial, done, name, wrong, got, wanted))
+    if small := rounding.mistaken(trial, done.outputs):
+        number, wrong = small
+        name, got = list(launch.written)[number], done.outputs[number]
+        wanted = trial.case.expected[number]
+        raise Failed(wrong_value(trial, done, name, wrong, got, wanted))

@@ -1,5 +1,7 @@
 """Stage 1: the learner's kernel in the simulator, on small and ragged sizes."""
 
+from dataclasses import replace
+
 from weft.checking.source import (
     begin,
     device_functions,
@@ -9,9 +11,10 @@ from weft.checking.source import (
     seed,
 )
 from weft.checking.verdict import Failed, Verdict
-from weft.kernels import hazards
+from weft.kernels import guesses, hazards, unset
 from weft.kernels.arguments import reordered
 from weft.kernels.call_chain import with_calls
+from weft.kernels.endless import awaited, own_line_first
 from weft.kernels.exercise import KernelExercise, Trial
 from weft.kernels.fed_by import with_feeders
 from weft.kernels.guards import misread
@@ -44,7 +47,7 @@ def run(exercise: KernelExercise) -> tuple[list[str], Trace]:
         f"{' and one not listed' * (extra > 0)}, {elements + extra:,} results, "
         "every index in bounds, no race"
     )
-    return [fact, *left_early(done.trace)], done.trace
+    return [fact, *left_early(done.trace), *done.notes], done.trace
 
 
 def run_trial(trial: Trial, backwards: bool = False) -> Done:
@@ -77,12 +80,15 @@ def look_at(trial: Trial, backwards: bool) -> Done:
 
     In this order: a launch far too large, a fault of the simulator or the early read
     that led to it, a race, wrong outputs, blocks without work, a race that a wrong
-    output would have explained better.
+    output would have explained better, a guess that is used for more.
     """
     if trial.exercise.checks_launch:
         excessive(trial)
     done = watched(trial, backwards)
     hazard = hazards.find(done.trace, trial.name, trial.when)
+    if hazard is not None and unset.harmless(trial, done, hazard, backwards):
+        done = replace(done, notes=(unset.note(done.trace),))
+        hazard = hazards.find(done.trace, trial.name, trial.when, unset_is_fine=True)
     if hazard is not None and not hazard.secondary:
         raise Failed(of_the_launch(trial, hazard.verdict))
     judge(trial, done)
@@ -90,6 +96,8 @@ def look_at(trial: Trial, backwards: bool) -> Done:
         wasteful(trial, done)
     if hazard is not None:
         raise Failed(of_the_launch(trial, hazard.verdict))
+    if (misused := guesses.misused(trial, done, backwards)) is not None:
+        raise Failed(misused)
     return done
 
 
@@ -101,8 +109,12 @@ def watched(trial: Trial, backwards: bool) -> Done:
         if found is not None:
             raise Failed(of_the_launch(trial, found))
 
+    waits = ""
+
     def failed(trace: Trace, fault: Fault) -> None:
         """Name the read that was too early before the index that came of it."""
+        nonlocal waits
+        waits = awaited(trace, fault)
         if fault.kind not in ("out-of-bounds", "negative-index"):
             return
         found = hazards.misled(trace, trial.name, trial.when)
@@ -112,7 +124,9 @@ def watched(trial: Trial, backwards: bool) -> Done:
     try:
         return traced(trial, look, backwards, failed)
     except Fault as fault:
-        raise Failed(refused(trial, fault)) from None
+        verdict = refused(trial, fault)
+        message = f"{verdict.message} {waits}".strip()
+        raise Failed(own_line_first(trial, verdict.but(message=message))) from None
 
 
 def refused(trial: Trial, fault: Fault) -> Verdict:

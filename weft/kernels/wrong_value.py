@@ -30,12 +30,11 @@ def wrong_value(
     row = done.trace.last_store(name, byte)
     if row is not None:
         verdict = stored_at(trial, done, verdict, row)
-    if describe is not None:
-        return verdict
     if (old := old_nan(trial, done, name, wrong, got)) is not None:
         return with_old_nan(done, verdict, wrong.where(name), old)
     result = evidence.Result(trial, done.trace, name, got, wanted)
-    pattern = evidence.said(result, wrong)
+    known = describe is None and result.wrong.any()  # not where only rounding tells
+    pattern = evidence.said(result, wrong) if known else ""
     verdict = adding(verdict, pattern)
     stores = done.trace.stores(name, byte)
     stored = np.unique(done.trace.block[stores] * 1024 + done.trace.thread[stores]).size

@@ -200,6 +200,10 @@ BINARY: dict[str, Two] = {name: _either(name) for name in SYMBOLS}
 UNARY: dict[str, One] = {name: _any(name) for name in ("neg", "pos", "invert")}
 
 
+# Those of the module `operator`, by name.
+FUNCTIONS: dict[str, Callable[..., Any]] = BINARY | UNARY
+
+
 class Operand:
     """The right side of `x[i] += value`: lets the element meet it by Numba's rules."""
 

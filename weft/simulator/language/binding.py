@@ -17,6 +17,7 @@ from weft.intrinsics import registry
 from weft.places import Place
 from weft.simulator.arithmetic.functions import BUILTINS
 from weft.simulator.arithmetic.libdevice import Libdevice
+from weft.simulator.arithmetic.operators import FUNCTIONS
 from weft.simulator.inference.kinds import Kind
 from weft.simulator.language import rules
 from weft.simulator.language.lowering import helper
@@ -26,13 +27,7 @@ from weft.simulator.language.modules import (
     NumbaModule,
     NumpyModule,
 )
-from weft.simulator.language.rewriting import (
-    LOOP,
-    STEP,
-    Rewritten,
-    begin,
-    rewritten,
-)
+from weft.simulator.language.rewriting import Rewritten, begin, rewritten
 
 Form = tuple[types.FunctionType, tuple[Kind, ...]]
 MATHEMATICS = Mathematics()
@@ -49,17 +44,17 @@ class Bound:
     """A kernel and the device functions it calls, bound to one simulated `cuda`.
 
     `call` runs it; `lines` maps every code object of the learner's to its source
-    lines, by line number. With `notes` (see `instrument`: what its two names stand for)
-    the kernel notes what it does, and `noted` gives the place of each number, and the
-    operations of arithmetic there.
+    lines, by line number. `counting` is what the names of `loops` stand for. With
+    `notes` (see `instrument`: what its two names stand for) the kernel notes what it
+    does, and `noted` gives the place of each number, and the operations of arithmetic
+    there.
     """
 
     def __init__(
         self,
         fn: types.FunctionType,
         cuda: Any,
-        step: Callable[[], bool],
-        loop: Callable[[Any], Any],
+        counting: dict[str, Callable[..., Any]],
         refuse: Callable[[str, str], Any],
         notes: dict[str, Any] | None = None,
         given: tuple[Kind, ...] = (),
@@ -67,7 +62,7 @@ class Bound:
         self.lines: dict[types.CodeType, dict[int, str]] = {}
         self.noted: dict[int, tuple[Place, int]] = {}
         self._notes = notes
-        self._cuda, self._step, self._loop, self._refuse = cuda, step, loop, refuse
+        self._cuda, self._counting, self._refuse = cuda, counting, refuse
         self._done: dict[Form, types.FunctionType] = {}
         self._found: dict[Form, Rewritten | None] = {}
         self._builtins = rules.builtins_of_a_kernel(refuse) | BUILTINS
@@ -121,7 +116,7 @@ class Bound:
 
         for name in global_names(code) & scope.keys():
             scope[name] = self._twin(name, scope[name])
-        scope |= {STEP: self._step, LOOP: self._loop} | (self._notes or {})
+        scope |= self._counting | (self._notes or {})
         scope |= {name: helper(name) for name in found.helpers}
         for name, device, kinds in found.devices:
             called = backend.python_function(device)
@@ -139,6 +134,8 @@ class Bound:
                 return module
         if isinstance(value, types.BuiltinFunctionType) and value.__module__ == "math":
             return getattr(MATHEMATICS, value.__name__)
+        if getattr(value, "__module__", "") == "_operator":
+            value = FUNCTIONS.get(getattr(value, "__name__", ""), value)
         if backend.is_number_type(value):
             return Cast(backend.as_dtype(value))
         if isinstance(value, type) and issubclass(value, np.generic):
@@ -171,10 +168,10 @@ class Bound:
         if value.__name__ == "math":
             return MATHEMATICS
         if value.__name__ == "numba":
-            return NumbaModule(value, self._cuda)
+            return NumbaModule(value, self._cuda, self._refuse)
         if value.__name__ == "numpy":
             return NumpyModule(value, self._refuse)
-        return None
+        return rules.OpenModule(value, self._refuse) if rules.usable(value) else None
 
     def _not_compiled(self, name: str) -> Callable[..., Any]:
         def refuse(*_: Any, **__: Any) -> Any:

@@ -10,6 +10,7 @@ from weft import backend
 from weft.simulator.arithmetic.casts import cast_to
 from weft.simulator.arithmetic.functions import MATH
 from weft.simulator.arithmetic.numbers import of_dtype
+from weft.simulator.language import rules
 
 
 class Cast:
@@ -57,7 +58,7 @@ class NumpyModule:
                 "declares small ones with cuda.shared.array and cuda.local.array, and "
                 "works on single elements.",
             )
-        found = getattr(self._module, name)
+        found = rules.part_of(self._module, name, self._refuse)
         if isinstance(found, type) and issubclass(found, np.generic):
             found = Cast(np.dtype(found))
         elif type(found) is float:
@@ -69,12 +70,14 @@ class NumpyModule:
 class NumbaModule:
     """The `numba` module as a kernel sees it: its `cuda` is the simulated one."""
 
-    def __init__(self, module: ModuleType, cuda: Any) -> None:
-        self._module = module
+    def __init__(
+        self, module: ModuleType, cuda: Any, refuse: Callable[[str, str], Any]
+    ) -> None:
+        self._module, self._refuse = module, refuse
         self.cuda = cuda
 
     def __getattr__(self, name: str) -> Any:
-        found = getattr(self._module, name)
+        found = rules.part_of(self._module, name, self._refuse)
         if backend.is_number_type(found):
             found = Cast(backend.as_dtype(found))
         setattr(self, name, found)

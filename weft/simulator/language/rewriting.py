@@ -1,8 +1,7 @@
 """The learner's source with what the simulator puts into it; places stay as they are.
 
-Arithmetic becomes Numba's, see `lowering`. Every loop counts its steps: `while test`
-becomes `while step() and test`, `for x in y` becomes `for x in loop(y)`. A traced
-kernel also notes what it does, see `instrument`.
+Arithmetic becomes Numba's, see `lowering`. Every loop counts its steps, see `loops`. A
+traced kernel also notes what it does, see `instrument`.
 """
 
 import ast
@@ -19,11 +18,9 @@ from weft.code_objects import code_tree
 from weft.places import Place
 from weft.simulator.inference.kinds import Kind
 from weft.simulator.inference.statements import Function
-from weft.simulator.language import rules, shapes
+from weft.simulator.language import loops, rules, shapes
 from weft.simulator.language.instrument import Notes, note
 from weft.simulator.language.lowering import Lower
-
-STEP, LOOP = "__weft_step__", "__weft_loop__"
 
 _MOST_NOTES = 50_000  # in all functions of one launch
 
@@ -69,8 +66,8 @@ def rewritten(
 
     given: what its arguments are. scope: what its names stand for outside. returns:
     what a device function returns. kernel: whether it is one, or a device function.
-    Without source (a function made by `exec`) the code is returned as it is. Raises
-    `Fault` for what Numba refuses.
+    Raises `Fault` for what Numba refuses, and for a function without source, as `exec`
+    makes it.
     """
     file = fn.__code__.co_filename  # two cells may have equal code
     key: tuple[Any, ...] = fn.__code__, file, noting, kernel, given, _seen(fn, scope)
@@ -133,14 +130,26 @@ def _rewrite(
         flat = textwrap.dedent("".join(source))
         tree = ast.parse(flat)
     except (OSError, SyntaxError, TypeError):
-        return Rewritten(code, {})
+        rules.refuse_code(code, name, {})
+        if name == "<lambda>":  # its lines alone are not always Python
+            return Rewritten(with_float64(code), {})
+        raise rules.without_source(name, kernel) from None
     lines = {first + i: line.rstrip("\n") for i, line in enumerate(source)}
     indent = len(source[0]) - len(flat.splitlines(keepends=True)[0])
-    definition = next((n for n in ast.walk(tree) if named(n, name)), None)
+    definition: ast.AST | None
+    if name == "<lambda>":
+        name, definition = "__weft_lambda__", from_lambda(tree, code)
+        if definition is None:  # which of several it is cannot be told
+            rules.refuse_code(code, name, lines)
+            return Rewritten(with_float64(code), lines)
+    else:
+        definition = next((n for n in ast.walk(tree) if named(n, name)), None)
     if not isinstance(definition, ast.FunctionDef):
-        return Rewritten(code, lines)
+        rules.refuse_code(code, name, lines)
+        raise rules.without_source(name, kernel)
     shapes.refuse_unknown(definition, first, lines, kernel)
     rules.refuse(definition, name, first, lines)
+    loops.mark(definition, fn, first)
     undecorate(definition)
     defaults = fn.__defaults__ or ()
     inferred = Function(
@@ -152,7 +161,7 @@ def _rewrite(
     devices: list[tuple[str, Any, tuple[Kind, ...]]] = []
     lower = Lower(lambda value, kinds: _device(devices, value, kinds))
     lower.visit(definition)
-    CountSteps().visit(definition)
+    loops.CountSteps().visit(definition)
     module = ast.Module([enclose(definition, code.co_freevars)], [])
     shift(module, first - 1, indent)
     compiled = compile(module, code.co_filename, "exec", dont_inherit=True)
@@ -201,6 +210,23 @@ def _as_numpys(value: Any) -> Any:
     return tuple(_as_numpys(v) for v in value) if type(value) is tuple else value
 
 
+def from_lambda(tree: ast.AST, code: CodeType) -> ast.FunctionDef | None:
+    """The only lambda in a source that has the arguments of `code`, as a function."""
+    names = list(code.co_varnames[: code.co_argcount])
+    found = [
+        node
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Lambda) and [a.arg for a in node.args.args] == names
+    ]
+    if len(found) != 1:
+        return None
+    body = ast.copy_location(ast.Return(found[0].body), found[0].body)
+    made = ast.parse("def __weft_lambda__(): pass").body[0]
+    assert isinstance(made, ast.FunctionDef)
+    made.args, made.body = found[0].args, [body]
+    return ast.copy_location(made, found[0])
+
+
 def undecorate(definition: ast.FunctionDef) -> None:
     """Leave out what is evaluated when the function is defined."""
     definition.decorator_list = []
@@ -245,24 +271,3 @@ def enclose(definition: ast.FunctionDef, free: tuple[str, ...]) -> ast.FunctionD
     assert isinstance(outer, ast.FunctionDef)
     outer.body = [definition]
     return outer
-
-
-class CountSteps(ast.NodeTransformer):
-    """Make `while test` `while step() and test`, and `for x in y` `… in loop(y)`."""
-
-    def visit_While(self, node: ast.While) -> ast.AST:
-        self.generic_visit(node)
-        step = ast.Call(ast.Name(STEP, ast.Load()), [], [])
-        test = ast.BoolOp(ast.And(), [step, node.test])
-        for new in (step, step.func, test):
-            ast.copy_location(new, node.test)
-        node.test = test
-        return node
-
-    def visit_For(self, node: ast.For) -> ast.AST:
-        self.generic_visit(node)
-        call = ast.Call(ast.Name(LOOP, ast.Load()), [node.iter], [])
-        for new in (call, call.func):
-            ast.copy_location(new, node.iter)
-        node.iter = call
-        return node

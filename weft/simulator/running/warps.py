@@ -67,10 +67,14 @@ def bits(lanes: list[int]) -> int:
 
 
 def _shuffle(calls: Lanes, source: Callable[[int, int], int]) -> Replies:
-    """Give each lane the value of lane `source(lane, operand)`, its own if outside."""
+    """Give each lane the value of lane `source(lane, operand)`, its own if outside.
+
+    The hardware takes the lowest five bits of the operand: a distance of -1 is 31, and
+    one of 32 is 0 (PTX ISA, `shfl.sync`: `bval = b[4:0]`).
+    """
     replies = {}
     for lane, (value, operand) in calls.items():
-        other = source(lane, int(operand))
+        other = source(lane, int(operand) & 31)
         if not 0 <= other < 32:
             replies[lane] = value
         elif other in calls:
@@ -113,7 +117,7 @@ EXCHANGES = {
     name: Exchange(name, replies, ordered=name == "syncwarp")
     for name, replies in {
         "syncwarp": lambda calls: dict.fromkeys(calls),
-        "shfl_sync": lambda calls: _shuffle(calls, lambda lane, src: src % 32),
+        "shfl_sync": lambda calls: _shuffle(calls, lambda lane, src: src),
         "shfl_up_sync": lambda calls: _shuffle(calls, lambda lane, by: lane - by),
         "shfl_down_sync": lambda calls: _shuffle(calls, lambda lane, by: lane + by),
         "shfl_xor_sync": lambda calls: _shuffle(calls, lambda lane, by: lane ^ by),

@@ -31,24 +31,29 @@ MOST_BLOCKS = 64  # written down; of a larger grid a sample
 MOST_ACCESSES = 2_000_000  # after which no further block is begun
 
 
+Fill = Callable[[np.ndarray[Any, Any], str], None]
+
+
 @dataclass(frozen=True)
 class Recording:
     """How a launch is written down.
 
     `fresh` are the names of the arrays that hold nothing before it. `look` is shown the
     trace so far, now and then where it is long; it may raise to end the run. `every`
-    block is written down, or of many a sample.
+    block is written down, or of many a sample. `fill` puts something into new shared or
+    local memory, by default the poison of `arrays`.
     """
 
     fresh: frozenset[str] = frozenset()
     look: Callable[[Trace], None] | None = None
     every: bool = False
+    fill: Fill | None = None
 
 
 class TracedRun(Run):
     """A launch that writes down its accesses; `trace()` gives them afterwards."""
 
-    patience = 150_000
+    patience, most = 300_000, 30_000_000
 
     def __init__(
         self,
@@ -99,6 +104,9 @@ class TracedRun(Run):
         traced.attach(self, number, base)
         return traced
 
+    def fill(self, data: np.ndarray[Any, Any], space: str) -> None:
+        (self.recording.fill or super().fill)(data, space)
+
     @contextlib.contextmanager
     def specially(self, access: Special) -> Iterator[None]:
         self.special = access
@@ -143,7 +151,9 @@ class TracedRun(Run):
         self._excused.update(thread.waiting.site for thread in threads)
 
     def fenced(self, wide: bool) -> None:
-        self.clocks.fence(self.current, wide, self.log.rows)
+        view = self.clocks.fence(self.current, wide, self.log.rows)
+        if view is not None:
+            self.log.turn(view.index)
 
     def exchange(self, space: str, address: int, relaxed: str) -> None:
         """Pass on knowledge through an atomic or relaxed operation on `address`."""

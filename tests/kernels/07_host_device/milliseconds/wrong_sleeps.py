@@ -1,5 +1,5 @@
 # verdict: exception
-# By then it will be over.
+# A tenth of a second is more than any kernel takes.
 def milliseconds(work):
     """Return how many milliseconds the GPU needs for what work() queues."""
     first, last = cuda.event(), cuda.event()
