@@ -83,9 +83,10 @@ def _said(what: str, changed: bool) -> str:
 
 
 def _notebook(root: Path, stem: str) -> str:
-    from . import notebook
+    from . import given, notebook
 
     path = notebook.solution(root, stem)
+    given.write(root, stem)
     return _said("notebook", notebook.write(notebook.build(root, stem), path))
 
 

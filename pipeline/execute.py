@@ -130,7 +130,10 @@ def execute(
     with tempfile.TemporaryDirectory() as folder:
         claims, results = Path(folder, "claims.jsonl"), Path(folder, "results")
         results.mkdir()
-        given = {"WEFT_DIGEST": notebook.digest(nb), "WEFT_CLAIMS": str(claims)}
+        given = {
+            "WEFT_DIGEST": notebook.measured_digest(nb),
+            "WEFT_CLAIMS": str(claims),
+        }
         if simulator:
             given["WEFT_SIMULATOR"] = "1"
         else:

@@ -1,9 +1,12 @@
 """A notebook's canonical form: read from a percent script, merged, written."""
 
+import ast
 import difflib
 import hashlib
+import io
 import json
 import re
+import tokenize
 from pathlib import Path
 
 import jupytext
@@ -139,6 +142,35 @@ def digest(nb: NotebookNode) -> str:
     """Hash the code cells' sources: prose may change without making a run stale."""
     code = [cell.source for cell in nb.cells if cell.cell_type == "code"]
     return hashlib.sha256(json.dumps(code).encode()).hexdigest()[:16]
+
+
+def measured_digest(nb: NotebookNode) -> str:
+    """Hash the code that a measurement depends on.
+
+    That is the code cells without comments, and without those that check an exercise:
+    a check may become stricter, and what was measured stays so.
+    """
+    code = [cell.source for cell in nb.cells if cell.cell_type == "code"]
+    seen = [text for source in code if (text := _measured(source)) is not None]
+    return hashlib.sha256(json.dumps(seen).encode()).hexdigest()[:16]
+
+
+def _measured(source: str) -> str | None:
+    """A cell's Python without comments, its text if it is a magic; None for a check."""
+    try:
+        tree = ast.parse(source)
+    except SyntaxError:
+        return source
+    for node in tree.body:
+        match node:
+            case ast.Expr(value=ast.Call(func=ast.Name(id="check"))):
+                return None
+    lines = source.splitlines()
+    for token in tokenize.generate_tokens(io.StringIO(source).readline):
+        if token.type == tokenize.COMMENT:
+            row, column = token.start
+            lines[row - 1] = lines[row - 1][:column]
+    return "\n".join(line.rstrip() for line in lines if line.strip())
 
 
 def keep_outputs(nb: NotebookNode, old: NotebookNode) -> None:

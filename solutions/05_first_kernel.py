@@ -119,7 +119,7 @@ check(
         rng.random(n, np.float32),
         rng.random(n, np.float32),
     ),
-    sizes=[128, 1000, 1],
+    sizes=[128, 1000, 1, 2500],
     launch=lambda n: (-(-n // 128), 128),
     full=1 << 24,
     limits={"loads": 4, "size": 1000},
@@ -164,7 +164,8 @@ explore(vector_add)[2, 64](ones, ones, np.zeros_like(ones))
 # In Python, `x[-1]` is the last element. Resist: an index in a kernel should count from
 # the start of the array, because in CUDA C++ a negative index reads memory before it.
 #
-# The check launches blocks of 64 threads, and for 500 elements blocks of 96.
+# The check launches blocks of 64 threads, and for 500 elements blocks of 96. As in
+# exercise 2, one thread must not do it all.
 #
 # Stuck? `hint("reverse")`.
 
@@ -189,6 +190,7 @@ check(
     sizes=[64, 500, 1],
     launch=lambda n: (6, 96) if n == 500 else (-(-n // 64), 64),
     full=1 << 24,
+    limits={"loads": 4, "size": 500},
 )
 
 # %% [markdown] tags=["solution"]
@@ -238,6 +240,7 @@ check(
     sizes=[64, 300, 1],
     launch=lambda n: (-(-n // 64), 64),
     full=1 << 24,
+    limits={"loads": 4, "size": 300},
 )
 
 # %% [markdown] tags=["solution"]
@@ -311,8 +314,8 @@ check(
 # plus y*, called saxpy in single precision. It updates `y` in place, so an element that
 # two threads take is updated twice.
 #
-# The check launches 128 threads, or 96, on up to 1000 elements. That makes at most
-# eight elements per thread, and one load of `x` and one of `y` for each: 16 loads.
+# The check launches 128 threads, or 96, on up to 3000 elements. That makes at most
+# 24 elements per thread, and one load of `x` and one of `y` for each: 48 loads.
 #
 # ```python
 # saxpy(alpha, x, y)    # float32, (n,), (n,) -> y changed in place
@@ -342,10 +345,10 @@ check(
     spec=lambda alpha, x: alpha * x + y_before(alpha, x),
     inputs=lambda rng, n: (np.float32(2.5), rng.random(n, np.float32)),
     out=y_before,
-    sizes=[128, 300, 1000, 1],
+    sizes=[128, 300, 3000, 1],
     launch=lambda n: (3, 32) if n == 300 else (2, 64),
     full=1 << 20,
-    limits={"loads": 16, "size": 1000},
+    limits={"loads": 48, "size": 3000},
 )
 
 # %% [markdown] tags=["solution"]

@@ -500,7 +500,7 @@ check(
     sizes=[(32, 8), (5, 40), (33, 21), (64, 48)],
     launch=square_of,
     full=(1001, 2003),
-    limits={"sectors": 4},
+    limits={"sectors": 4, "loads": 2},
 )
 
 # %% [markdown] tags=["solution"]
@@ -578,7 +578,7 @@ check(
     sizes=[(8, 32), (1, 5), (9, 1), (13, 37)],
     launch=lambda rows, cols: ((-(-cols // 32), -(-rows // 8)), (32, 8)),
     full=(1080, 1921),
-    limits={"float64": 0},
+    limits={"loads": 12, "float64": 0},
 )
 
 # %%
@@ -820,7 +820,7 @@ check(
         rng.random((m, k), np.float32),
         rng.random((k, n), np.float32),
     ),
-    sizes=[(8, 32, 4), (5, 40, 17), (21, 3, 1), (16, 64, 10)],
+    sizes=[(8, 32, 4), (5, 40, 70), (21, 3, 1), (16, 64, 10)],
     launch=lambda m, n, k: ((-(-n // 32), -(-m // 8)), (32, 8)),
     full=(500, 700, 301),
     limits={"sectors": 4, "loads": 20, "float64": 0},
@@ -1002,12 +1002,13 @@ check(
         rng.random((batch, m, k), np.float32),
         rng.random((batch, k, n), np.float32),
     ),
-    sizes=[(2, 4, 16, 3), (3, 5, 20, 7), (1, 9, 2, 4)],
+    sizes=[(2, 4, 16, 3), (3, 5, 20, 67), (1, 9, 2, 4)],
     launch=lambda batch, m, n, k: (
         (-(-n // 16), -(-m // 4), -(-batch // 2)),
         (16, 4, 2),
     ),
     full=(101, 60, 70, 50),
+    limits={"loads": 8},
 )
 
 # %% [markdown] tags=["solution"]

@@ -382,15 +382,16 @@ def obvious(x, table, out):
 # that all lanes of a warp take elements of the same parity, and the branch has the
 # same outcome for a whole warp. Each element is still taken by exactly one thread, and
 # goes through its own filter only: to compute both and choose one would avoid the
-# branch, and pay for it. The launch has at least as many threads as elements, in blocks
-# of 128.
+# branch, and do twice the work. The launch has at least as many threads as elements,
+# in blocks of 128.
 #
 # ```python
 # even_odd(x, table, out)    # (n,), (k,) -> (n,)  float32
 # ```
 #
 # The check counts how many lanes of a warp take part when it reads the table: 32 are
-# asked for, wherever `n` is a multiple of 128. Stuck? `hint("even_odd")`.
+# asked for, wherever `n` is a multiple of 128. It also counts the operations: about 16
+# for each element are those of one filter. Stuck? `hint("even_odd")`.
 
 # %%
 @cuda.jit
@@ -428,7 +429,7 @@ check(
     sizes=[1, 100, 256],
     launch=lambda n: (-(-n // 128), 128),
     full=1 << 12,
-    limits={"lanes": 32},
+    limits={"lanes": 32, "flops": 20 * 128},
 )
 
 # %% [markdown] tags=["solution"]
@@ -485,8 +486,8 @@ parity.expect("even_odd", at_least=1.6, times="obvious")
 # ```
 #
 # One element of `out` for each 32 of `x`, one thread for each element of `x`, which it
-# loads once. No atomics (chapter 9): they add in memory. A kernel knows its lane:
-# `cuda.laneid`, a number and not a call. Stuck? `hint("warp_sum")`.
+# loads once. No atomics (chapter 9): they add in memory, be it shared memory. A kernel
+# knows its lane: `cuda.laneid`, a number and not a call. Stuck? `hint("warp_sum")`.
 
 # %% tags=["given"]
 FULL = 0xFFFFFFFF  # all 32 lanes
@@ -516,7 +517,8 @@ check(
     sizes=[64, 128, 640],
     launch=lambda n: (n // 64, 64),
     full=1 << 20,
-    limits={"loads": 1, "atomics": 0},
+    limits={"loads": 1, "shared_loads": 12, "atomics": 0},
+    without=("cuda.atomic.add",),
 )
 
 # %% [markdown] tags=["solution"]
@@ -673,7 +675,8 @@ fours.expect("four_sum", ceiling=0.8)
 # Give *every* element the maximum of its group of 32 (a softmax wants that). For the
 # last group, that is the maximum of those that exist. `cuda.shfl_xor_sync(mask, value,
 # k)` gives each lane the value of lane `laneid ^ k`: with `k` = 16, 8, 4, 2, 1, all
-# lanes end up with the same. A lane loads its own element only; the check counts.
+# lanes end up with the same. A lane loads its own element only; the check counts. Some
+# of the numbers are below -1e30.
 #
 # ```python
 # warp_max(x, out)    # (n,) -> (n,)  float32
@@ -706,18 +709,23 @@ def warp_max(x, out):
 
 
 # %%
+def far_below_zero(rng, n):
+    """n numbers, each group of 32 below the one before; n sets their scale."""
+    numbers = rng.random(n) - 2 - np.arange(n) // 32
+    return (numbers * 10.0 ** (n % 13 * 3)).astype(np.float32)
+
+
 check(
     warp_max,
     spec=lambda x: np.repeat(
         np.maximum.reduceat(x, range(0, x.size, 32)), 32
     )[: x.size],
-    inputs=lambda rng, n: (  # each group below the one before it
-        (rng.random(n) - 2 - np.arange(n) // 32).astype(np.float32),
-    ),
+    inputs=lambda rng, n: (far_below_zero(rng, n),),
     sizes=[64, 50, 1, 200],
     launch=lambda n: (-(-n // 64), 64),
     full=(1 << 20) + 5,
-    limits={"loads": 2},
+    limits={"loads": 2, "shared_loads": 12},
+    without=("cuda.atomic.max",),
 )
 
 # %% [markdown] tags=["solution"]
@@ -794,7 +802,7 @@ check(
     launch=lambda n: (-(-n // 64), 64),
     out=lambda x: (np.zeros_like(x), np.zeros(-(-x.size // 32), np.int32)),
     full=(1 << 20) + 5,
-    limits={"loads": 4, "atomics": 0},
+    limits={"loads": 4, "shared_loads": 12, "atomics": 0},
 )
 
 # %% [markdown] tags=["solution"]
@@ -861,7 +869,8 @@ check(
     sizes=[256, 1, 700],
     launch=lambda n: (-(-n // 256), 256),
     full=(1 << 20) + 5,
-    limits={"loads": 1},
+    limits={"loads": 1, "shared_loads": 12},
+    without=("cuda.atomic.add",),
 )
 
 # %% [markdown] tags=["solution"]

@@ -151,7 +151,8 @@ if weft.GPU:
 #
 # Now count all values at once. The **histogram** of an image says for each of the 256
 # possible values how many pixels have it: 256 counters, called **bins**. A pixel's
-# value is the index of its bin. This one kernel will grow for the rest of the lab.
+# value is the index of its bin. Each pixel is looked at by one thread, and the check
+# counts. This one kernel will grow for the rest of the lab.
 #
 # ```python
 # histogram_global(x, out)    # uint8 (n,) -> int32 (256,), starts at 0
@@ -181,6 +182,7 @@ check(
     sizes=[256, 1, 1000],
     launch=lambda n: (-(-n // 128), 128),
     full=1 << 24,
+    limits={"loads": 2},
 )
 
 # %% [markdown] tags=["solution"]
@@ -263,7 +265,8 @@ spread.expect("2^20", at_least=1.5, times="2^24")
 # range(t, BINS, cuda.blockDim.x)` deals the bins out in either case. The check tries
 # several launches, and counts the atomic operations on global memory: a block needs 256
 # of them, however many pixels it has. It also counts what each thread loads from shared
-# memory: with 128 threads, 2 bins each in step 5.
+# memory, with 128 threads 2 bins in step 5, and from global memory: each pixel is
+# looked at once.
 #
 # ```python
 # histogram_shared(x, out)    # uint8 (n,) -> int32 (256,), starts at 0; any launch
@@ -306,7 +309,7 @@ check(
     sizes=[256, 1, 1000],
     launch=lambda n: {256: (2, 96), 1: (1, 320)}.get(n, (3, 128)),
     full=1 << 24,
-    limits={"atomics": 3 * BINS, "shared_loads": 6},
+    limits={"atomics": 3 * BINS, "shared_loads": 6, "loads": 6},
 )
 
 # %% [markdown] tags=["solution"]
@@ -443,7 +446,7 @@ check(
     sizes=[192, 1, 300],
     launch=lambda n: (2, 96),
     full=1 << 22,
-    limits={"atomics": 2 * BINS, "load_bytes": 4},
+    limits={"atomics": 2 * BINS, "load_bytes": 4, "loads": 10},
 )
 
 # %% [markdown] tags=["solution"]
@@ -605,7 +608,8 @@ check(
     sizes=[1, 700],
     launch=lambda n: (2, 128),
     full=1 << 22,
-    limits={"bank_conflicts": 0, "atomics": 2 * BINS, "float64": 0},
+    limits={"bank_conflicts": 0, "atomics": 2 * BINS, "float64": 0}
+    | {"loads": 12},
 )
 
 # %% [markdown] tags=["solution"]
@@ -779,8 +783,8 @@ dark.expect("counted, 1 copy", at_least=0.9, times="counted, 32 copies")
 # The largest of many floats: before a tensor is stored in 8 bits, say, its largest
 # value sets the scale. The hardware has an atomic maximum for integers, none for
 # floats. (Numba's `cuda.atomic.max` takes floats all the same. It is made of what you
-# build here, so do not use it yet.) But the hardware has one operation from which every
-# other can be made, **compare-and-swap**:
+# build here, so the check rejects it.) But the hardware has one operation from which
+# every other can be made, **compare-and-swap**:
 #
 # ```python
 # old = cuda.atomic.cas(array, index, guess, new)
@@ -846,11 +850,15 @@ def atomic_max_float(x, out):
 check(
     atomic_max_float,
     spec=lambda x: x.max(keepdims=True),
-    inputs=lambda rng, n: (rng.normal(-3, 2, n).astype(np.float32),),
+    inputs=lambda rng, n: (  # on scales from 1 to 1e33
+        (rng.normal(-3, 2, n) * 10.0 ** (n % 12 * 3)).astype(np.float32),
+    ),
     out=lambda x: np.full(1, LOWEST),
     sizes=[64, 1, 1000],
     launch=lambda n: (2, 96),
     full=1 << 24,
+    limits={"loads": 24},
+    without=("cuda.atomic.max float32", "cuda.atomic.nanmax float32"),
 )
 
 # %% [markdown] tags=["solution"]

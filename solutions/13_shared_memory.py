@@ -144,7 +144,8 @@ naive.expect("copy", at_least=3, times="torch")
 #
 # Try both on something small. Reverse each run of 64 elements with a block of 64
 # threads. Every thread stores one element in the tile (that part is given) and then
-# loads exactly one other. The last run may be shorter; `count` is its length.
+# loads exactly one other, which another thread has stored. The check counts how many
+# elements change hands this way. The last run may be shorter; `count` is its length.
 #
 # ```python
 # reverse_blocks(x, out)    # (n,) -> (n,)  float32
@@ -187,7 +188,7 @@ check(
     sizes=[64, 1, 100, 250],
     launch=lambda n: (-(-n // BLOCK), BLOCK),
     full=1 << 24,
-    limits={"shared_loads": 1},
+    limits={"shared_loads": 1, "handed_over": 32},
 )
 
 # %% [markdown] tags=["solution"]
@@ -531,8 +532,9 @@ print(f"padded keeps          {kept / 1e3:6.1f} KB in flight per SM")
 # - a loop whose length it knows: `for j in range(0, TILE, ROWS)`;
 # - no `if` around the load. At the edge, **clamp** the index instead: a thread that has
 #   nothing to read reads the last row, or the last column, once more, into an element
-#   of the tile that is never used. (The store keeps its guard: one load too many does
-#   no harm, but one store too many could.)
+#   of the tile that is never used. The check looks at a ragged edge, and rejects a
+#   load that some threads skip. (The store keeps its guard: one load too many does no
+#   harm, but one store too many could.)
 #
 # ```python
 # transpose_rows(x, out)    # (m, n) -> (n, m)  float32; block (32, 8)
@@ -574,10 +576,11 @@ check(
     transpose_rows,
     spec=lambda x: x.T,
     inputs=lambda rng, m, n: (rng.random((m, n), np.float32),),
-    sizes=[(32, 32), (5, 40), (33, 66), (64, 96)],
+    sizes=[(32, 32), (5, 40), (33, 66), (40, 72)],
     launch=lambda m, n: ((-(-n // TILE), -(-m // TILE)), (TILE, ROWS)),
     full=(4100, 2050),
-    limits={"sectors": 4, "bank_conflicts": 0, "barriers": 1, "loads": 4},
+    limits={"sectors": 4, "bank_conflicts": 0, "barriers": 1, "loads": 4}
+    | {"unguarded_loads": 1},
 )
 
 # %% [markdown] tags=["solution"]
@@ -615,7 +618,8 @@ check(
 # is called a **swizzle**. Because `(col ^ row) ^ row == col`, the same rule finds every
 # element again.
 #
-# Write the transpose of exercise 2 once more, with a swizzled tile of width 32.
+# Write the transpose of exercise 2 once more, with a swizzled tile of width 32. The
+# check allows no padding: 32 × 32 elements, 4096 bytes, are enough.
 #
 # ```python
 # transpose_swizzled(x, out)    # (m, n) -> (n, m)  float32; block (32, 32)
@@ -652,7 +656,8 @@ check(
     sizes=[(32, 32), (5, 40), (33, 66), (64, 96)],
     launch=lambda m, n: ((-(-n // TILE), -(-m // TILE)), (TILE, TILE)),
     full=(4100, 2050),
-    limits={"sectors": 4, "bank_conflicts": 0, "loads": 2},
+    limits={"sectors": 4, "bank_conflicts": 0, "loads": 2}
+    | {"shared_bytes": 4 * TILE * TILE},
 )
 
 # %% [markdown] tags=["solution"]

@@ -190,7 +190,8 @@ reading.expect("reading alone", at_least=1.0)
 # loading is there. Elements beyond the end count as 0, which changes no sum.
 #
 # Thread 0 alone could add all of them, in 255 steps. So the check counts how often a
-# thread reads the tile, and allows 24 times: three in each step.
+# thread reads the tile, and allows 24 times: three in each step. From `x` a thread
+# loads its one element.
 #
 # ```python
 # sum_interleaved(x, out)    # (n,) -> (blocks,)  float32; blocks of 256
@@ -235,7 +236,8 @@ check(
     sizes=[256, 1, 700],
     launch=lambda n: (-(-n // BLOCK), BLOCK),
     full=(1 << 20) + 5,
-    limits={"shared_loads": 24},
+    limits={"loads": 1, "shared_loads": 24},
+    without=("cuda.atomic.add",),
 )
 
 # %% [markdown] tags=["solution"]
@@ -353,7 +355,7 @@ check(
     sizes=[256, 768, 1, 700],
     launch=lambda n: (-(-n // BLOCK), BLOCK),
     full=1 << 20,
-    limits={"bank_conflicts": 0, "shared_loads": 24},
+    limits={"loads": 1, "bank_conflicts": 0, "shared_loads": 24},
 )
 
 # %% [markdown] tags=["solution"]
@@ -377,7 +379,8 @@ check(
 #    brings 0.
 #
 # Here the block may be of any size that is a multiple of 32, up to 1024. How many warps
-# it has, `cuda.blockDim.x` tells.
+# it has, `cuda.blockDim.x` tells. The check counts: a thread loads one element of `x`,
+# and takes few numbers out of shared memory.
 #
 # ```python
 # sum_shuffle(x, out)    # (n,) -> (blocks,)  float32; any block
@@ -434,6 +437,8 @@ check(
     sizes=[96, 1, 1500, 250],
     launch=lambda n: (-(-n // width_for(n)), width_for(n)),
     full=(1 << 20) + 5,
+    limits={"loads": 1, "shared_loads": 8, "barriers": 2},
+    without=("cuda.atomic.add",),
 )
 
 # %% [markdown] tags=["solution"]
@@ -936,7 +941,7 @@ if weft.GPU:
 #    overtake the part;
 # 3. counts, and notes in shared memory, in `last[0]`, whether the block is the last;
 # 4. calls `cuda.threadfence()` once more: what I read from here on is no older than
-#    the counter. (The check does not insist on this one; the memory model does.)
+#    the counter. Without it, old parts may come out of a cache.
 #
 # Then a barrier, so that all threads of the block know. In the last block they all
 # add up `parts`, together: a loop in steps of the block, `block_sum`, and thread 0
@@ -1043,6 +1048,7 @@ check(
     sizes=[1, 4000, 6151, 20_000],
     launch=launch_for,
     full=(1 << 22) + 3,
+    limits={"loads": 64},
 )
 
 # %% [markdown] tags=["solution"]
@@ -1508,7 +1514,7 @@ def tied(rng, m, n):
     x = rng.integers(-n - 1, -n // 2, (m, 4 * n))
     for row in range(m):
         x[row, : 4 * n * (row + 1) // (m + 1)] -= n
-    return x.astype(np.float32)
+    return np.ldexp(x, 90).astype(np.float32)
 
 
 check(
@@ -1519,7 +1525,8 @@ check(
     sizes=[(1, 1), (3, 20), (2, 90), (2, 250)],
     launch=lambda m, n: (m, 64 if n < 99 else 96),
     full=(300, 5000),
-    limits={"sectors": 16, "load_bytes": 16, "loads": 6},
+    limits={"sectors": 16, "load_bytes": 16, "loads": 6}
+    | {"shared_loads": 24},
 )
 
 # %% [markdown] tags=["solution"]

@@ -10,7 +10,8 @@
 #   Blelloch's, and say which of these numbers decides on a GPU;
 # - say from its bytes how fast a scan in three kernels can be at best;
 # - scan 2^28 numbers in one pass, with blocks that look back at their predecessors;
-# - keep some elements of an array, in order, several times as fast as PyTorch.
+# - keep some elements of an array, in order, and say what it takes to do that faster
+#   than PyTorch.
 #
 # **You need** about 110 minutes. No GPU: the exercises run in the simulator, and the
 # measurements then show the rows of the reference GPU. With a GPU: compute
@@ -153,7 +154,7 @@ check(
     sizes=[64, 1, 50, 200],
     launch=lambda n: (-(-n // 64), 64),
     full=(1 << 20) + 5,
-    limits={"loads": 1, "float64": 0},
+    limits={"loads": 1, "shared_loads": 12, "float64": 0},
 )
 
 # %% [markdown] tags=["solution"]
@@ -174,7 +175,8 @@ check(
 # changed already. So each step has two halves: everybody **reads**, into a register;
 # then everybody **writes**. And between halves stands a barrier, also between the
 # second half of one step and the first of the next. With the one that is given that
-# makes 17 barriers, and the check accepts no more.
+# makes 17 barriers, and the check accepts no more. A thread loads only its own element
+# from `x`.
 #
 # ```python
 # scan_steps(x, out)    # (n,) -> (n,)  float32; blocks of 256
@@ -220,7 +222,8 @@ check(
     sizes=[256, 1, 300],
     launch=lambda n: (-(-n // BLOCK), BLOCK),
     full=(1 << 20) + 5,
-    limits={"shared_loads": 40, "barriers": 17, "float64": 0},
+    limits={"loads": 1, "shared_loads": 40, "barriers": 17}
+    | {"float64": 0},
 )
 
 # %% [markdown] tags=["solution"]
@@ -402,12 +405,14 @@ check(
     sizes=[1, 4, 2],
     launch=lambda n: (n, threads(n)),
     full=5000,
-    limits={"sectors": 16, "load_bytes": 11, "store_bytes": 16, "float64": 0},
+    limits={"sectors": 16, "load_bytes": 11, "store_bytes": 16}
+    | {"loads": 4, "shared_loads": 40, "float64": 0},
 )
 
 # %% [markdown] tags=["solution"]
 # `upto - d` is what the lanes before have. In integers that is exact. In floats it
-# rounds, and where `d` is far larger than what lies before it, little is left of that;
+# rounds, which is harmless as long as numbers are of similar size, as they are here.
+# Where `d` is far larger than what lies before it, little is left of that;
 # `shfl_up_sync(FULL, upto, 1)` with a 0 for lane 0 has no such weakness, and the fast
 # kernel below uses it.
 
@@ -582,6 +587,9 @@ trees_padded
 # By hand. The first way reads x, reads x again and writes `out`: 12 bytes an element,
 # where the copy moves 8. The second reads and writes, and reads and writes: 16 bytes.
 # What fraction of the copy's speed can they reach at best?
+#
+# The table counts in multiples of `torch.cumsum`. So multiply your two fractions by how
+# many times as fast as `torch.cumsum` the copy was in the first table, and guess that.
 
 # %%
 guess = {"scan, then add": None, "add up, then scan": None}
@@ -758,7 +766,7 @@ check(
     sizes=[96, 1, 251, 400],
     launch=lambda n: (-(-n // width(n)), width(n)),
     full=(1 << 20) + 5,
-    limits={"loads": 2, "float64": 0},
+    limits={"loads": 2, "shared_loads": 40, "float64": 0},
 )
 
 # %% [markdown] tags=["solution"]
@@ -900,12 +908,13 @@ if weft.GPU:
 # scan_once(x, out, words, ticket)    # (n,) -> (n,) float32, uint64, int32
 # ```
 #
-# In the check 40 tiles are done or under way when your blocks start. They take tiles
-# 41, 42 and 40, in this order, and each begins when the one before has published a
-# word. So tile 42 has to do with the `SUM` of tile 41, and a block that does not
-# publish before it looks is waited for without end. The nearest `ALL` is that of tile
-# 5. A warp is there in two laps, and the check lets no thread look at more than 8
-# different words: a lane that goes back alone would look at 37. Stuck?
+# In the check 40 tiles are done or under way when your blocks start. Three blocks take
+# tiles 41, 42 and 40, in this order, two blocks 41 and 40, and each begins when the one
+# before has published a word. So tile 42 has to make do with the `SUM` of tile 41, and
+# the others wait without end for a block that does not publish before it looks. The
+# nearest `ALL` is that of tile 5. A warp gets there in two laps, and the check lets no
+# thread look at more than 8 different words: a lane that goes back alone would look at
+# 37. At the end, all words of your tiles have to be `ALL`. Stuck?
 # `hint("scan_once")`.
 
 # %% tags=["given"]
@@ -1012,7 +1021,7 @@ def store_tile(out, tile, v, shift, first):
         store4(out, at + int32(128 * j), p, q, r, s)
 
 
-# %% tags=["broken"]
+# %%
 @cuda.jit
 def scan_once(x, out, words, ticket):
     """Write the running sums of x, reading it once."""
@@ -1042,7 +1051,6 @@ def scan_once(x, out, words, ticket):
 
         # about 15 lines
         # BEGIN SOLUTION
-        # was:
         here = 32 + tile
         if lane == 0:
             poke(words, here, pack(SUM, total))
@@ -1115,6 +1123,22 @@ def finished(x):
     return np.cumsum(x), words, np.array([len(turns), *turns], np.int32)
 
 
+def about_word(number, got, wanted):
+    """Say what is wrong with a word, in terms of flags and numbers."""
+
+    def read(word):
+        flag, bits = int(word) >> 32, np.uint32(int(word) & 0xFFFFFFFF)
+        value = float(bits.view(np.float32))
+        return f"({ {SUM: 'SUM', ALL: 'ALL'}.get(flag, flag)}, {value:g})"
+
+    tile = number - 32
+    what = f"words[{number}], the word of tile {tile}, is {read(got)}"
+    should = f"{what} and should be {read(wanted)} in the end."
+    if int(got) >> 32 == int(wanted) >> 32:
+        return f"{should} Which words should have been added up for it?"
+    return f"{should} Only the block that took tile {tile} can store that."
+
+
 check(
     scan_once,
     spec=finished,
@@ -1126,6 +1150,7 @@ check(
     launch=lambda n: (n, 64),
     full=2000,
     limits={"loads": 8, "peeks": 8, "float64": 0},
+    describe={"words": about_word},
 )
 
 # %% [markdown] tags=["solution"]

@@ -958,9 +958,10 @@ if weft.on_gpu("the shapes are too large for the simulator"):
 # and compute `alpha * a @ b.T + beta * c`.
 #
 # `b.T` as a view would do: its element (`i`, `col`) is `b[col, i]`. But then a warp
-# that loads a tile goes down a column of memory. Load the tile along the rows of `b`,
-# as it lies, and turn it over **in shared memory**: either when it is stored, or when
-# it is read.
+# that loads a tile goes down a column of memory. The columns of `c` that a block
+# computes belong to the rows of `b` from `blockIdx.x * TILE` on. So let thread (`tx`,
+# `ty`) load from row `blockIdx.x * TILE + ty`, along that row, and turn the tile over
+# **in shared memory**: either when it is stored, or when it is read.
 #
 # One of the two then goes down a column of the tile, and chapter 13 has the cure:
 # rows that are wider than the tile. But which width? Blocks are 16 wide here, so a warp

@@ -40,7 +40,7 @@ def keep(folder: Path) -> type:
             if self._worker is None:
                 self._worker = _Worker(self._command)
             answer = self._worker.ask(job)
-            if "skipped" not in answer:
+            if not {"skipped", "unverified"} & answer.keys():
                 new = file.with_suffix(f".{os.getpid()}")
                 new.write_bytes(pickle.dumps(answer))
                 new.replace(file)
@@ -54,7 +54,8 @@ def keep(folder: Path) -> type:
 
 
 def digest(job: Any) -> str:
-    parts = compiler(), job["args"], job["fastmath"], *map(function, job["functions"])
+    rest = [job[name] for name in ("args", "fastmath", "classes", "signatures")]
+    parts = compiler(), *rest, *map(function, job["functions"])
     return hashlib.sha256(repr(parts).encode()).hexdigest()
 
 
@@ -79,7 +80,8 @@ def compiler() -> Any:
     ours = [(Path(compiling.__file__).with_name("worker.py")).read_bytes()]
     intrinsics = Path(compiling.__file__).parents[1] / "intrinsics"
     ours += [path.read_bytes() for path in sorted(intrinsics.glob("*.py"))]
-    ours += [intrinsics.with_name("backend.py").read_bytes()]
+    names = ("backend.py", "own_classes.py")
+    ours += [intrinsics.with_name(name).read_bytes() for name in names]
     found = [(p, p.stat().st_size) for p in vars(toolkit.find()).values() if is_file(p)]
     return packages, ours, found
 

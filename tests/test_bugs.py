@@ -141,7 +141,10 @@ def test_every_kind_of_verdict_has_a_page_that_exists() -> None:
     assert sent_to - {""} == PAGES.keys()
     without = {"pass", "begin", "suspect", "stale", "wrong-value", "exception", "shape"}
     without |= {"arguments", "answer", "atomics", "flops", "library"}
+    without |= {"unshared", "guarded", "shared-bytes"}
+    without |= {"unverified", "given"}
     without |= {"traffic", "clock", "no-compiler", "ended"}
+    without |= {"traffic", "clock", "no-compiler", "ended", "waiting", "source"}
     without |= {"mutation", "alias", "dtype", "strides", "fake", "schema"}
     without |= {"autograd", "gradient", "graph-break", "stream"}
     without |= {"program", "interpreter", "tuning", "reloads", "no-triton"}

@@ -97,6 +97,17 @@ def verdict(body, monkeypatch, apart=True, **options):
     )
 
 
+def test_an_endless_loop_of_a_given_function_is_shown_after_the_learners_line(
+    monkeypatch,
+):
+    found = verdict("wait_for(x)", monkeypatch)
+    assert found.kind == "endless-loop"
+    assert said(found) == [
+        (4, "never comes back from `wait_for`"),
+        (25, "the loop, in `wait_for`, of another cell"),
+    ]
+
+
 def said(found):
     return [(place.line, note) for place, note in found.places]
 
@@ -131,7 +142,6 @@ def test_one_call_for_both_sides_of_a_race_is_shown_once(monkeypatch):
     [
         ("out[i] = element(x, i + 1)", "out-of-bounds", 31, "element", 4),
         ("out[i] = element(x, i - 1)", "negative-index", 31, "element", 4),
-        ("wait_for(x)", "endless-loop", 25, "wait_for", 4),
         ("wrong_sum(out, i, x[i])", "wrong-value", 36, "wrong_sum", 4),
         (
             "cells = cuda.shared.array(64, float32)\nout[i] = element(cells, i)",

@@ -101,8 +101,8 @@ def test_what_cannot_be_sent_is_named() -> None:
 
     with pytest.raises(Unpackable, match="`lock`, a TextIOWrapper, cannot be sent"):
         pack(uses_file, (X,))
-    with pytest.raises(Unpackable, match="`big` is too large to be a constant"):
-        pack(uses_big, (X,))
+    (sent,) = pack(uses_big, (X,))["functions"][0]["free"].values()
+    assert (sent[0], sent[2]) == ("zeros", big.shape)  # the simulator has refused it
     lock.close()
     Own.__module__ = "__main__"
     thing = Own()
@@ -172,10 +172,10 @@ def test_a_process_that_dies_is_replaced_three_times(
     play("sys.exit(3)")
     for _ in range(3):
         outcome = compiling.compile_kernel(halved, (X,))
-        assert outcome.skipped == "the compiler ended unexpectedly"
+        assert outcome.unverified == "the compiler ended unexpectedly"
     assert compiling._given_up
     monkeypatch.setattr(compiling, "Worker", no_process)
-    assert compiling.compile_kernel(halved, (X,)).skipped == compiling._given_up
+    assert compiling.compile_kernel(halved, (X,)).unverified == compiling._given_up
 
 
 def no_process(command: list[str]) -> None:
@@ -187,7 +187,7 @@ def test_a_process_that_hangs_is_ended(
 ) -> None:
     play("time.sleep(60)")
     monkeypatch.setattr(compiling, "PATIENCE", 0.2)
-    assert "said nothing" in compiling.compile_kernel(halved, (X,)).skipped
+    assert "said nothing" in compiling.compile_kernel(halved, (X,)).unverified
     assert compiling._worker is None
 
 
@@ -198,7 +198,7 @@ def test_a_process_that_cannot_start_says_why(play: Any) -> None:
 
 def test_noise_on_its_output_is_no_answer(play: Any) -> None:
     play('print("hello, world"); sys.stdout.flush()')
-    assert "unexpectedly" in compiling.compile_kernel(halved, (X,)).skipped
+    assert "unexpectedly" in compiling.compile_kernel(halved, (X,)).unverified
 
 
 def test_it_ends_with_this_process(play: Any) -> None:
@@ -316,6 +316,34 @@ def test_what_numba_refuses_is_worded(monkeypatch: pytest.MonkeyPatch) -> None:
     assert failed.places[0][0].text == "i = cuda.grid(1)"
     assert failed.message == "`foo` is not defined."
     assert "Numba cannot compile it for a GPU" in failed.title
+
+
+def test_what_nothing_has_compiled_is_no_pass_where_it_matters(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Without a compiler it is a fact; with one that was not asked, a verdict."""
+    lost = Outcome(unverified="the compiler said nothing for 30 s")
+    passed = verdict(monkeypatch, lost)
+    assert passed
+    assert "not compiled: the compiler said nothing for 30 s" in passed.facts
+    assert any("nothing here has shown" in fact for fact in passed.facts)
+    for limits, said in (
+        ({"float64": 0}, "double precision"),
+        ({"local": 0}, "local memory"),
+        ({"float64": 0, "local": 0}, "double precision and local memory"),
+    ):
+        failed = verdict(monkeypatch, lost, **limits)
+        assert failed.kind == "unverified"
+        assert said in failed.message
+        assert "run this check again" in failed.why
+        skipped = Outcome(skipped="no CUDA compiler here (NVRTC and NVVM)")
+        assert verdict(monkeypatch, skipped, **limits)
+
+
+def test_an_error_without_a_place_is_a_refusal(monkeypatch: pytest.MonkeyPatch) -> None:
+    failed = verdict(monkeypatch, Outcome(error="LoweringError", message="no such op"))
+    assert failed.kind == "type"
+    assert "It stops with LoweringError" in failed.why
 
 
 def test_an_error_of_numbas_own_is_no_verdict(monkeypatch: pytest.MonkeyPatch) -> None:

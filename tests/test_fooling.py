@@ -289,6 +289,129 @@ def test_the_host_is_out_of_reach() -> None:
     assert added(below_the_surface).kind == "type"
 
 
+@pytest.mark.parametrize(
+    "body",
+    [
+        'operator.attrgetter("_data")(a)[i] + b[i]',
+        'operator.methodcaller("__array__")(a)[i] + b[i]',
+        'op.attrgetter("_data")(a)[i] + b[i]',
+        "getter(a)[i] + b[i]",
+        "reader(a)[i] + b[i]",
+        'getattr(a, "_data")[i] + b[i]',
+        "type(a)._data.fget(a)[i] + b[i]",
+        "a.__class__.__mro__[0](a)[i]",
+        "a.T.__array__()[i] + b[i]",
+        'float("{0._data[0]}".format(a)) + b[i]',
+        'float("%s" % a._data[i]) + b[i]',
+        "float(form(a)) + b[i]",
+        "np.lib.stride_tricks.as_strided(a)[i] + b[i]",
+        "np.vectorize(float)(a)[i] + b[i]",
+        "np.ctypeslib.as_array(a)[i] + b[i]",
+        'numba.sys.modules["builtins"].getattr(a, "_data")[i]',
+        'numba.core.sys.modules["builtins"].getattr(a, "_data")[i]',
+        'functools.partial(getattr, a)("_data")[i] + b[i]',
+        'type("Own", (), dict(x=1)).x + a[i] + b[i]',
+        "(lambda x: x._data[i])(a) + b[i]",
+        "outside(a)[i] + b[i]",
+        "helper(a, i) + b[i]",
+    ],
+)
+def test_the_raw_array_is_out_of_reach(body: str, tmp_path: Path) -> None:
+    """Whatever Python has to look into objects, a kernel does not have it."""
+    text = f"""
+import functools, numba, numpy as np, operator, operator as op
+from numba import cuda
+
+getter, reader = operator.attrgetter("_data"), functools.partial(getattr, name="_data")
+form = "{{0._data[0]}}".format
+outside = lambda x: x._data
+helper = cuda.jit(device=True)(lambda x, i: x._data[i])
+
+@cuda.jit
+def reaches(a, b, out):
+    i = cuda.grid(1)
+    if i < out.size:
+        out[i] = {body}
+"""
+    file = tmp_path / "cell.py"
+    file.write_text(text, encoding="utf-8")
+    scope: dict[str, Any] = {"__name__": "__main__"}
+    exec(compile(text, str(file), "exec"), scope)
+    verdict = added(scope["reaches"])
+    assert verdict.kind == "type", verdict
+    assert verdict.line
+
+
+def test_classes_are_not_looked_into() -> None:
+    @cuda.jit
+    def matches(a, b, out):
+        i = cuda.grid(1)
+        Array = type(a)
+        match a:
+            case Array(_data=data):
+                out[i] = data[i] + b[i]
+
+    @cuda.jit
+    def numbers(a, b, out):
+        i = cuda.grid(1)
+        match i < out.size:
+            case True:
+                out[i] = a[i] + b[i]
+
+    assert added(matches).message == "A kernel cannot match classes."
+    assert added(numbers)
+
+
+BY_EXEC = """
+def made(a, b, out):
+    i = cuda.grid(1)
+    try:
+        out[i] = a[i] + b[i]
+    except Exception:
+        pass
+"""
+
+
+def test_a_kernel_without_source() -> None:
+    scope: dict[str, Any] = {"cuda": cuda, "float32": float32}
+    exec(BY_EXEC, scope)
+    verdict = added(cuda.jit(scope["made"]))
+    assert verdict.kind == "type"
+    assert "The source of `made` cannot be read." in verdict.message
+    assert "`def` in a cell" in verdict.why
+
+    exec("def twice(x):\n    return x + x", scope)
+    twice = cuda.jit(device=True)(scope["twice"])
+
+    @cuda.jit
+    def calls_it(a, b, out):
+        i = cuda.grid(1)
+        if i < out.size:
+            out[i] = twice(a[i]) - a[i] + b[i]
+
+    assert "The source of `twice`" in added(calls_it).message
+
+
+def test_a_lambda_is_read_as_code() -> None:
+    add = cuda.jit(device=True)(lambda x, y: x + y)
+    lists = cuda.jit(device=True)(lambda x, y: [x, y][0])
+
+    @cuda.jit
+    def calls(a, b, out):
+        i = cuda.grid(1)
+        if i < out.size:
+            out[i] = add(a[i], b[i])
+
+    @cuda.jit
+    def calls_lists(a, b, out):
+        i = cuda.grid(1)
+        if i < out.size:
+            out[i] = lists(a[i], b[i])
+
+    assert added(calls), added(calls)
+    assert "a list" in added(calls_lists).message
+
+
 def test_what_the_inputs_remember() -> None:
     """A kernel cannot reach what the functions of its check keep."""
     kept: list[Any] = []

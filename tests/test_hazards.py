@@ -152,7 +152,9 @@ def test_a_thread_that_does_the_work_of_all_is_stopped_early(kernel, kind, monke
     monkeypatch.setattr("weft.lesson.record", lambda *_: None)
     rows = []
     races = hazards.races
-    monkeypatch.setattr(hazards, "races", lambda t: rows.append(len(t)) or races(t))
+    monkeypatch.setattr(
+        hazards, "races", lambda t, *more: rows.append(len(t)) or races(t, *more)
+    )
     verdict = weft.check(
         kernel,
         spec=lambda x: x.copy(),
@@ -166,3 +168,84 @@ def test_a_thread_that_does_the_work_of_all_is_stopped_early(kernel, kind, monke
         assert rows == [65_536]  # after two threads of 1,024
         assert "both write to the same 16,384 elements of `out`" in verdict.message
         assert "once in every thread" in verdict.why
+
+
+@cuda.jit
+def rows_in_turn(x, out):
+    tile = cuda.shared.array((32, 33), float32)
+    tx, ty = cuda.threadIdx.x, cuda.threadIdx.y
+    for j in range(0, 32, 8):
+        tile[ty + j, tx] = x[ty + j, tx]
+        cuda.syncthreads()
+        out[ty + j, tx] = tile[tx, ty + j]
+
+
+@cuda.jit
+def product_with_one_barrier(x, out):
+    ta = cuda.shared.array((16, 16), float32)
+    tb = cuda.shared.array((16, 16), float32)
+    col, row = cuda.grid(2)
+    tx, ty = cuda.threadIdx.x, cuda.threadIdx.y
+    total = float32(0)
+    for i in range(0, 32, 16):
+        ta[ty, tx] = x[row, i + tx]
+        tb[ty, tx] = x[i + ty, col]
+        cuda.syncthreads()
+        for j in range(16):
+            total += ta[ty, j] * tb[j, tx]
+    out[row, col] = total
+
+
+@pytest.mark.parametrize(
+    ("kernel", "launch", "written", "asked"),
+    [
+        (rows_in_turn, (1, (32, 8)), "tile[ty + j, tx] =", "for the first time?"),
+        (product_with_one_barrier, ((2, 2), (16, 16)), "tb[ty, tx] =", "that turn?"),
+    ],
+)
+def test_a_barrier_in_another_turn_of_the_loop_is_named(
+    kernel, launch, written, asked, monkeypatch
+):
+    monkeypatch.delenv("WEFT_STRICT", raising=False)
+    monkeypatch.setattr("weft.lesson.record", lambda *_: None)
+    verdict = weft.check(
+        kernel,
+        spec=lambda x: x.T.copy() if kernel is rows_in_turn else x @ x,
+        inputs=lambda rng, n: (rng.random((n, n), np.float32),),
+        sizes=[32],
+        launch=lambda n: launch,
+        unseen=False,
+    )
+    assert verdict.kind == "race"
+    (place, note), _ = verdict.places
+    assert place.text.startswith(written)
+    assert note.endswith("in the next turn of the loop")
+    assert "The barrier on line" in verdict.why
+    assert "is between the two lines" in verdict.why
+    assert verdict.why.endswith(asked)
+
+
+def test_an_endless_loop_says_what_it_waits_for(monkeypatch):
+    monkeypatch.delenv("WEFT_STRICT", raising=False)
+    monkeypatch.setattr("weft.lesson.record", lambda *_: None)
+
+    @cuda.jit
+    def kernel(flags, out):
+        b = cuda.blockIdx.x
+        if b == 1:
+            cuda.atomic.exch(flags, 5, 1)
+        while cuda.atomic.add(flags, 4 + b, 0) == 0:
+            pass
+        out[b] = 1
+
+    verdict = weft.check(
+        kernel,
+        spec=lambda: (np.zeros(8, np.int32), np.ones(2, np.float32)),
+        inputs=lambda rng, n: (),
+        sizes=[2],
+        launch=lambda n: (n, 1),
+        out=lambda: (np.zeros(8, np.int32), np.zeros(2, np.float32)),
+        unseen=False,
+    )
+    assert verdict.kind == "endless-loop"
+    assert "It waits for `flags[4]` to change, and no thread" in verdict.message

@@ -130,6 +130,25 @@ def test_a_second_build_changes_nothing(course):
     assert notebook.solution(course, STEM).read_bytes() == first
 
 
+def test_a_stricter_check_keeps_what_was_measured():
+    def measured(*cells: str) -> str:
+        made = nbformat.v4.new_notebook(
+            cells=[nbformat.v4.new_code_cell(c) for c in cells]
+        )
+        return notebook.measured_digest(made)
+
+    kernel = "def f(x):\n    return x  # the same\n"
+    before = measured(kernel, "table.time(f)", "check(f, limits={})", "%%c\nint x;")
+    stricter = "def spec(x):\n    return x\n\n\ncheck(f, limits={'loads': 1})"
+    plain = "def f(x):\n    return x"
+    assert measured(plain, "table.time(f)", stricter, "%%c\nint x;") == before
+    assert (
+        measured(kernel.replace("x  #", "-x  #"), "table.time(f)", "%%c\nint x;")
+        != before
+    )
+    assert measured(kernel, "table.time(f)", "%%c\nint y;") != before
+
+
 def test_prose_edit_keeps_outputs_and_digest(course):
     before = notebook.digest(ran(course))
     edit(course, "# # 42 · An answer", "# # 42 · The answer\n#\n# To everything.")
@@ -351,7 +370,9 @@ def test_execute_elsewhere_leaves_the_course_alone(course, pipeline):
     assert not notebook.solution(course, STEM).exists()
     assert not (course / "results").exists()
     nb = notebook.read(course / "away" / "solutions" / f"{STEM}.ipynb")
-    assert (course / "away" / "results" / "r.json").read_text() == notebook.digest(nb)
+    assert (
+        course / "away" / "results" / "r.json"
+    ).read_text() == notebook.measured_digest(nb)
 
 
 CLAIM = """\

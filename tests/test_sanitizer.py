@@ -90,7 +90,9 @@ def test_grid_barriers_order_blocks() -> None:
     assert races(traced(kernel, (4, 8), floats(32), floats(32))) is None
 
 
-def last_block(fence: str) -> Any:
+def last_block(fence: str, second: str = "reader") -> Any:
+    """The writer has this fence; second: where the reader's is, '' for nowhere."""
+
     @cuda.jit
     def kernel(x, parts, count, out):
         ticket = cuda.shared.array(1, int32)
@@ -103,9 +105,17 @@ def last_block(fence: str) -> Any:
                 cuda.threadfence_system()
             elif fence == "threadfence_block":
                 cuda.threadfence_block()
+            if second == "too early":
+                cuda.threadfence()
             ticket[0] = cuda.atomic.add(count, 0, 1)
+            if second == "counter":
+                cuda.threadfence()
+            elif second == "narrow":
+                cuda.threadfence_block()
         cuda.syncthreads()
         if ticket[0] == cuda.gridDim.x - 1 and t == 1:
+            if second == "reader":
+                cuda.threadfence()
             for k in range(cuda.gridDim.x):
                 out[0] += parts[k]
 
@@ -135,6 +145,46 @@ def test_the_last_block_may_read_what_a_fence_released(
     assert (races(trace) is None) == enough
 
 
+@pytest.mark.parametrize(
+    ("second", "enough"),
+    [
+        ("reader", True),
+        ("counter", True),
+        ("narrow", False),
+        ("too early", False),
+        ("", False),
+    ],
+)
+def test_the_reader_needs_a_fence_too(second: str, enough: bool) -> None:
+    trace = traced(
+        last_block("threadfence", second),
+        (4, 8),
+        floats(32),
+        floats(4),
+        np.zeros(1, np.int32),
+        floats(1),
+    )
+    race = races(trace)
+    assert (race is None) == enough
+    if race is not None:
+        assert race.unfenced
+        assert race.array == "parts"
+
+
+def test_without_the_writers_fence_the_readers_is_not_the_one_that_is_missing() -> None:
+    trace = traced(
+        last_block("", ""),
+        (4, 8),
+        floats(32),
+        floats(4),
+        np.zeros(1, np.int32),
+        floats(1),
+    )
+    race = races(trace)
+    assert race is not None
+    assert not race.unfenced
+
+
 def handed_over(order: str) -> Any:
     """Block 0 hands `work` to block 1: its thread 1 stores, its thread 0 says so."""
 
@@ -151,6 +201,7 @@ def handed_over(order: str) -> Any:
             elif b == 0 and t == 0 and order[step] == "flag":
                 cuda.atomic.exch(flag, 0, 1)
         if b == 1 and cuda.atomic.add(flag, 0, 0) == 1:
+            cuda.threadfence()
             out[t] = work[0]
 
     return kernel
@@ -484,25 +535,29 @@ def test_random_meetings_of_blocks_and_warps(program: list[Step]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("fence", "ordered"), [(True, True), (False, False)], ids=["fence", "no fence"]
+    ("writer", "reader"),
+    [(True, True), (False, True), (True, False)],
+    ids=["fences", "no writer's fence", "no reader's fence"],
 )
-def test_a_poke_hands_on_what_a_fence_released(fence: bool, ordered: bool) -> None:
+def test_a_poke_hands_on_what_a_fence_released(writer: bool, reader: bool) -> None:
     @cuda.jit
     def kernel(flag, data, out):
         if cuda.blockIdx.x == 1:
             data[0] = 5
-            if fence:
+            if writer:
                 cuda.threadfence()
             poke(flag, 0, 1)
         else:
             while peek(flag, 0) == 0:
                 pass
+            if reader:
+                cuda.threadfence()
             out[0] = data[0]
 
     out = np.zeros(1, np.int32)
     trace = traced(kernel, (2, 1), np.zeros(1, np.int32), np.zeros(1, np.int32), out)
     assert out[0] == 5
-    assert (races(trace) is None) is ordered
+    assert (races(trace) is None) is (writer and reader)
 
 
 def test_relaxed_and_plain_accesses_race() -> None:

@@ -9,7 +9,7 @@ import os
 import sys
 from typing import TYPE_CHECKING, Any
 
-from weft import device, tracebacks
+from weft import device, originals, tracebacks  # noqa: F401  to watch them
 
 if TYPE_CHECKING:
     from weft import bench
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from weft.exploring import explore
     from weft.lesson import hint, lab, on_gpu, progress, quiz
     from weft.tracing import trace
+
 
 __all__ = [
     "GPU",

@@ -7,6 +7,8 @@ that another version or another compiler changes this file alone. Works with num
 """
 
 from collections.abc import Callable, Collection, Mapping
+from contextlib import nullcontext
+from dataclasses import dataclass
 from importlib import import_module
 from types import FunctionType, ModuleType, SimpleNamespace
 from typing import Any
@@ -53,6 +55,80 @@ def uses_fastmath(kernel: Any) -> bool:
 def _options(kernel: Any) -> Mapping[str, Any]:
     """What `@cuda.jit` was given; empty in Numba's simulator."""
     return getattr(kernel, "targetoptions", None) or {}
+
+
+@dataclass(frozen=True)
+class Options:
+    """What `@cuda.jit` was told of a kernel's launches.
+
+    signatures: those that were written down, as they were; empty where Numba may
+    compile for any arguments. launch_bounds, max_registers: as given.
+    """
+
+    signatures: tuple[Any, ...] = ()
+    launch_bounds: Any = None
+    max_registers: Any = None
+
+
+def options_of(kernel: Any) -> Options:
+    """What `@cuda.jit` was told of a kernel."""
+    noted = getattr(kernel, "_weft_options", None)  # see `simulators_jit`
+    if isinstance(noted, Options):
+        return noted
+    given = _options(kernel)
+    fixed = getattr(kernel, "_can_compile", True) is False
+    return Options(
+        tuple(getattr(kernel, "overloads", ())) if fixed else (),
+        given.get("launch_bounds"),
+        given.get("max_registers"),
+    )
+
+
+def is_signature(value: Any) -> bool:
+    """Whether it is one signature: a string, a tuple of types, or `void(...)`."""
+    return bool(_signatures().is_signature(value))
+
+
+def signature_types(signature: Any) -> tuple[tuple[Any, ...], Any]:
+    """The types of a signature's arguments, and of what it returns: None for nothing.
+
+    Raises whatever its text raises.
+    """
+    arguments, returned = _signatures().normalize_signature(signature)
+    nothing = returned is None or str(returned) in ("none", "void")
+    return tuple(arguments), None if nothing else returned
+
+
+def _signatures() -> Any:
+    try:
+        return import_module("numba.cuda.core.sigutils")
+    except ImportError:  # numba-cuda before 0.24
+        return import_module("numba.core.sigutils")
+
+
+def array_type(dtype: np.dtype[Any], ndim: int, layout: str) -> Any:
+    """Numba's type of an array on the device."""
+    numba: Any = import_module("numba")
+    return numba.types.Array(numba.from_dtype(dtype), ndim, layout)
+
+
+def value_type(value: Any) -> Any:
+    """Numba's type of a value. Raises ValueError for what it does not know."""
+    numba: Any = import_module("numba")
+    return numba.typeof(value)
+
+
+def converts(given: Any, declared: Any) -> bool:
+    """Whether a launch passes an argument of one type for a parameter of another.
+
+    Where a signature is declared Numba converts numbers, but no float to an integer,
+    and of arrays only how they lie in memory.
+    """
+    types: Any = import_module("numba.types")
+    if isinstance(given, types.Float) and isinstance(declared, types.Integer):
+        return False
+    context: Any = import_module("numba.core.typing")
+    return context.Context().can_convert(given, declared) is not None
 
 
 def launching_method() -> tuple[Any, str]:
@@ -186,14 +262,54 @@ def replace_simulator(
 
 
 def simulators_jit(options: Collection[str]) -> Callable[..., Any]:
-    """`cuda.jit` of Numba's simulator; all but these of its options are ignored."""
+    """`cuda.jit` of Numba's simulator, which takes these of its options.
+
+    The others are accepted. What they say of launches is kept, see `options_of`.
+    """
     stock = import_module("numba.cuda.simulator.api").jit
 
     def jit(func_or_sig: Any = None, **given: Any) -> Any:
         """Numba's own; options that only a compiler needs are accepted."""
-        return stock(func_or_sig, **{k: v for k, v in given.items() if k in options})
+        signatures: tuple[Any, ...] = ()
+        if isinstance(func_or_sig, list):
+            signatures = tuple(func_or_sig)
+        elif func_or_sig is not None and is_signature(func_or_sig):
+            signatures = (func_or_sig,)
+        told = Options(
+            signatures, given.get("launch_bounds"), given.get("max_registers")
+        )
+
+        def noted(kernel: Any) -> Any:
+            kernel._weft_options = told
+            return kernel
+
+        known = {k: v for k, v in given.items() if k in options}
+        made = stock(func_or_sig, **known)
+        if is_kernel(made):
+            return noted(made)
+        return lambda function: noted(made(function))
 
     return jit
+
+
+def names_of_the_host() -> dict[str, Any]:
+    """What a host imports from `numba.cuda` on a GPU, and the simulator lacks."""
+    numba: Any = import_module("numba")
+    cuda: Any = import_module("numba.cuda")
+    errors = import_module("numba.cuda.simulator.cudadrv.error")
+    found = {
+        "literal_unroll": numba.literal_unroll,
+        "managed_array": getattr(cuda, "mapped_array", None),
+        "CudaSupportError": getattr(errors, "CudaSupportError", None),
+        "profile_start": lambda: None,
+        "profile_stop": lambda: None,
+        "profiling": nullcontext,
+    }
+    return {
+        name: value
+        for name, value in found.items()
+        if value is not None and not hasattr(cuda, name)
+    }
 
 
 def simulators_array(data: np.ndarray[Any, Any]) -> Any:

@@ -118,6 +118,16 @@ def count(trace: Trace) -> list[Line]:
     return sorted(lines, key=lambda line: (line.place.line, line.store))
 
 
+def rows_of(trace: Trace, line: Line) -> Columns:
+    """The accesses that a line of the counters is about."""
+    space = SHARED if line.shared else GLOBAL
+    name = np.array([array == line.array for array in trace.arrays])
+    site = np.array([place == line.place for place in trace.places])
+    mine = name[trace.array] & site[trace.site] & (trace.space == space)
+    mine &= (trace.operation != READ) == line.store
+    return np.flatnonzero(mine & ((trace.operation == ATOMIC) == line.atomic))
+
+
 class Requests:
     """The accesses `rows` of a trace, grouped into requests.
 

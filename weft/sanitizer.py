@@ -3,9 +3,9 @@
 Two accesses race if they touch the same bytes, come from two threads, one of them at
 least writes, not both are atomic (relaxed loads and stores count as such), and nothing
 orders them: no barrier of the block or the grid, no warp-synchronous operation whose
-mask names both lanes, no atomic handed from one to the other after a fence. That is
-decided from what each thread could know of the others (see `clocks.View`), so it does
-not depend on the order in which the simulator happened to run them.
+mask names both lanes, no atomic handed from one to the other between a fence of each.
+That is decided from what each thread could know of the others (see `clocks.View`), so
+it does not depend on the order in which the simulator happened to run them.
 
 Source: L. Lamport, "Time, Clocks, and the Ordering of Events in a Distributed System",
 1978; the candidates are narrowed as in C. Flanagan and S. Freund, "FastTrack", 2009.
@@ -40,7 +40,9 @@ class Race:
     """Two unordered accesses to the same bytes of `array`, in the order simulated.
 
     `within` says how far apart the threads are: 'warp', 'block' or 'grid'. A
-    `lost_update` is a race of two read-modify-writes.
+    `lost_update` is a race of two read-modify-writes. What is `unfenced` lacks no more
+    than a fence of the second thread, between the second access and `told`, the atomic
+    operation that tells it of the first.
     """
 
     array: str
@@ -49,6 +51,8 @@ class Race:
     second: Access
     within: str
     lost_update: bool
+    unfenced: bool = False
+    told: Access | None = None
 
 
 @dataclass(frozen=True)
@@ -60,16 +64,18 @@ class Unwritten:
     access: Access
 
 
-def races(trace: Trace) -> Race | None:
+def races(trace: Trace, guesses_are_fine: bool = True) -> Race | None:
     """The first race of a trace, None if there is none.
 
     One in shared memory comes before two stores to the same global element: those
-    often follow from it. Of the races between the same two lines, one between two
-    warps is preferred: it says that the whole block must wait, and not only a warp.
+    often follow from it. Of two threads of one warp there is only talk if no two warps
+    race: they say that the whole block must wait, and not only a warp.
+    guesses_are_fine: whether a read may race with the compare-and-swap that it is a
+    guess for.
     """
-    guesses = _guesses(trace)
-    found = (_unordered(trace, rows, guesses) for rows in _candidates(trace))
-    pairs = [pair for pair in found if pair]
+    guesses = _guesses(trace) if guesses_are_fine else frozenset()
+    found = [_unordered(trace, rows, guesses) for rows in _candidates(trace)]
+    pairs = [pair for some in found for pair in some]
     if not pairs:
         return None
     first = min(pairs, key=max)
@@ -78,11 +84,19 @@ def races(trace: Trace) -> Race | None:
     ):
         inside = [pair for pair in pairs if trace.space[pair[0]] == SHARED]
         first = min(inside, key=max, default=first)
+    alike = [p for p in pairs if trace.space[p[0]] == trace.space[first[0]]]
     lines = {int(trace.site[row]) for row in first}
-    alike = [p for p in pairs if {int(trace.site[row]) for row in p} == lines]
-    warp = trace.warp
-    apart = [p for p in alike if warp[p[0]] != warp[p[1]]]
-    return _race(trace, *min(apart or [first], key=max))
+    same = [p for p in alike if {int(trace.site[row]) for row in p} == lines]
+    for some in (same, alike):
+        if apart := [p for p in some if not _one_warp(trace, p)]:
+            return _race(trace, *min(apart, key=max))
+    return _race(trace, *first)
+
+
+def _one_warp(trace: Trace, pair: tuple[int, int]) -> bool:
+    """Whether the two accesses are of one warp."""
+    a, b = (trace.views[trace.view[row]] for row in pair)
+    return (a.block, a.warp) == (b.block, b.warp)
 
 
 def unwritten(trace: Trace) -> Unwritten | None:
@@ -186,10 +200,18 @@ def _guesses(trace: Trace) -> frozenset[int]:
     return frozenset(used - set(trace.site[one[reads & ~swap]].tolist()))
 
 
+def guessed(trace: Trace) -> frozenset[Place]:
+    """The places where a plain read is no more than a guess for a compare-and-swap."""
+    return frozenset(trace.places[site] for site in _guesses(trace))
+
+
 def _unordered(
     trace: Trace, rows: Columns, guesses: frozenset[int]
-) -> tuple[int, int] | None:
-    """The first two rows of a group that nothing orders; the group is in order."""
+) -> list[tuple[int, int]]:
+    """The first two rows of a group that nothing orders; the group is in order.
+
+    Where they are of one warp, in shared memory, the first that are not come with them.
+    """
     views = trace.views
     relaxed = set(trace.atomics["relaxed"].tolist())
     write: int | None = None
@@ -197,6 +219,7 @@ def _unordered(
     changes: list[int] = []  # those that are no reads
     reads: list[int] = []  # those that are plain reads
     firm: list[int] = []  # of these, the ones that are no guesses
+    found: list[tuple[int, int]] = []
 
     for row in rows.tolist():
         view, operation = views[trace.view[row]], int(trace.operation[row])
@@ -213,8 +236,14 @@ def _unordered(
         else:
             rivals += others
         for rival in rivals:
-            if not view.sees(rival, views[trace.view[rival]]):
-                return rival, row
+            other = views[trace.view[rival]]
+            if view.sees(rival, other):
+                continue
+            near = trace.space[row] == SHARED and view.warp == other.warp
+            if not near or not found:
+                found.append((rival, row))
+            if not near:
+                return found
         if operation == WRITE and not loose:
             write, others, changes, reads, firm = row, [], [], [], []
             continue
@@ -225,12 +254,13 @@ def _unordered(
             reads.append(row)
             if not guess:
                 firm.append(row)
-    return None
+    return found
 
 
 def _race(trace: Trace, first: int, second: int) -> Race:
     a, b = trace.views[trace.view[first]], trace.views[trace.view[second]]
     within = "grid" if a.block != b.block else "warp" if a.warp == b.warp else "block"
+    unfenced = b.awaits(first, a)
     return Race(
         trace.arrays[trace.array[first]],
         _SPACE_NAMES[int(trace.space[first])],
@@ -238,7 +268,23 @@ def _race(trace: Trace, first: int, second: int) -> Race:
         _access(trace, second),
         within,
         _updates(trace, first, a) and _updates(trace, second, b),
+        unfenced,
+        _told(trace, second) if unfenced else None,
     )
+
+
+def _told(trace: Trace, row: int) -> Access | None:
+    """The last atomic operation before an access, of its thread or of its block."""
+    block = trace.block == trace.block[row]
+    mine = block & (trace.thread == trace.thread[row])
+    loose = np.zeros(len(trace), bool)
+    loose[trace.atomics["relaxed"]] = True
+    atomic = (trace.operation == ATOMIC) | (loose & (trace.operation == READ))
+    atomic[row:] = False
+    for rows in (np.flatnonzero(atomic & mine), np.flatnonzero(atomic & block)):
+        if rows.size:
+            return _access(trace, int(rows[-1]))
+    return None
 
 
 def _updates(trace: Trace, row: int, view: View) -> bool:

@@ -4,6 +4,7 @@ IPython asks an error how to show itself (`_render_traceback_`); Python itself s
 every frame. So Python's hook for uncaught errors leaves ours out of them.
 """
 
+import dis
 import linecache
 import sys
 from pathlib import Path
@@ -53,3 +54,17 @@ def called_at(error: BaseException) -> tuple[int, str] | None:
             found = trace.tb_lineno, text
         trace = trace.tb_next
     return found
+
+
+def deliberate(error: BaseException) -> bool:
+    """Whether a `raise` in the source raised this, and not a press of Stop.
+
+    What interrupts Python from outside does so between instructions.
+    """
+    trace = error.__traceback__
+    if trace is None:
+        return False
+    while trace.tb_next is not None:
+        trace = trace.tb_next
+    code = trace.tb_frame.f_code.co_code
+    return dis.opname[code[trace.tb_lasti]] == "RAISE_VARARGS"

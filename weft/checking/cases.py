@@ -5,6 +5,7 @@ adds a size between the given ones. Which one, and with what data, follows from 
 learner's source: it is the same at every run, and another once the source has changed.
 """
 
+import itertools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -88,12 +89,50 @@ def _between(a: int, b: int, share: float, given: list[int]) -> int:
     return found + 1 if step == 1 and found % 2 == 0 and found < max(given) else found
 
 
-def unseen_arguments(cases: Sequence[Any], number: int) -> Any:
-    """Arguments between those of the given cases, all integers; None for others."""
+def evened(size: Any, sizes: Sequence[Any]) -> Any:
+    """A size like `size`, but even wherever it is odd and may be either.
+
+    Even numbers are no multiples of four here, as all that are listed may be.
+    """
+    rows = [as_tuple(one) for one in sizes]
+    found = []
+    for part, column in zip(as_tuple(size), zip(*rows, strict=True), strict=True):
+        free = math.gcd(*column) == 1 and len(set(column)) > 1 and part % 2
+        found.append(part // 4 * 4 + 2 if free else part)
+    return tuple(found) if isinstance(size, tuple) else found[0]
+
+
+def unseen_arguments(cases: Sequence[Any], number: int) -> list[Arrays]:
+    """Arguments between those of the given cases, where all of them are integers.
+
+    Of one or two arguments there are several: odd ones, even ones, and where one of two
+    divides the other in some of the cases, some in which it does.
+    """
     rows = [as_tuple(c) for c in cases]
     if len({len(row) for row in rows}) != 1 or len(rows) < 2:
-        return None
+        return []
     if not all(type(part) is int for row in rows for part in row):
-        return None
-    found = unseen_size(rows, number)
-    return None if found in rows else found
+        return []
+    size = unseen_size(rows, number)
+    if size is None:
+        return []
+    between = as_tuple(size)
+    found = [between]
+    if len(between) <= 2:  # more of them may depend on each other in many ways
+        found += [as_tuple(evened(between, rows)), *divided(between, rows)]
+    return [one for one in dict.fromkeys(found) if one not in rows]
+
+
+def divided(between: Arrays, rows: Sequence[Arrays]) -> list[Arrays]:
+    """Arguments like `between`, with one a multiple of another as it sometimes is."""
+    found = []
+    for a, b in itertools.permutations(range(len(between)), 2):
+        pairs = [(row[a], row[b]) for row in rows if row[b] > 1]
+        multiples = [n % d == 0 and n > d for n, d in pairs]
+        least, step = min((n for n, _ in pairs), default=0), between[b]
+        if not any(multiples) or all(multiples) or step < 2:
+            continue
+        value = max(between[a] // step * step, step)
+        if value >= least:
+            found.append((*between[:a], value, *between[a + 1 :]))
+    return found

@@ -61,6 +61,27 @@ def difference(got: Array, wanted: Array, tolerance: float) -> Difference | None
     return Difference(first, got[first], wanted[first], len(wrong), got.size, hint)
 
 
+def doubtful(got: Array, wanted: Array, tolerance: float) -> Array:
+    """Which elements agree only because others of the output are larger.
+
+    Measured by themselves they are far off: by more than rounding alone would make of
+    them, unless they are the small difference of large numbers.
+    """
+    if got.dtype.kind not in "fc":
+        return np.zeros(got.shape, bool)
+    with np.errstate(all="ignore"):
+        allowed = max(tolerance, min(100 * tolerance, 0.1)) * np.abs(wanted)
+        apart = np.abs(got.astype(wanted.dtype) - wanted) > allowed
+        return np.asarray(apart & np.isfinite(wanted) & np.isfinite(got))
+
+
+def at_first(wrong: Array, got: Array, wanted: Array, hint: str) -> Difference:
+    """The difference at the first of these `wrong` elements."""
+    first = tuple(int(i) for i in np.argwhere(wrong)[0])
+    count = int(np.count_nonzero(wrong))
+    return Difference(first, got[first], wanted[first], count, got.size, hint)
+
+
 def pattern(got: Array, wanted: Array, right: Array, first: Any, tol: float) -> str:
     """A sentence on what kind of wrong this looks like; '' if it looks like none."""
     space = poisoned_by(first)

@@ -28,6 +28,13 @@ LIMITS = {
     "loads": Limit(KERNEL, "most loads from global memory by one thread, no `peek`"),
     "shared_loads": Limit(KERNEL, "most loads from shared memory by one thread"),
     "peeks": Limit(KERNEL, "most different words that one thread reads with `peek`"),
+    "handed_over": Limit(
+        KERNEL, "fewest loads per block from shared memory that another thread filled"
+    ),
+    "unguarded_loads": Limit(
+        KERNEL, "fewest lines that load from global memory in every thread alike"
+    ),
+    "shared_bytes": Limit(KERNEL, "most bytes of shared memory per block"),
     "barriers": Limit(KERNEL, "most barriers that a block passes"),
     "flops": Limit(KERNEL, "most floating-point operations per block, on average"),
     "atomics": Limit(KERNEL, "most atomics on global memory in the whole launch"),

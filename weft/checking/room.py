@@ -12,6 +12,7 @@ from difflib import get_close_matches
 from typing import Any, Protocol
 
 from weft.checking.exercise import Exercise
+from weft.checking.given import refuse_changed
 from weft.checking.limits import validated
 from weft.checking.settle import refuse_stale, settled
 from weft.checking.verdict import Verdict
@@ -49,6 +50,7 @@ def judge(room: Room, thing: Any, asked: Mapping[str, Any]) -> Verdict:
 
     def judged() -> Verdict:
         refuse_stale(exercise.name)
+        refuse_changed(exercise)
         facts = [fact for stage in room.stages(exercise) for fact in stage]
         return Verdict(exercise.name, "pass", facts=facts)
 

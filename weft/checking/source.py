@@ -37,6 +37,19 @@ def source(function: Any) -> str:
         return ""
 
 
+def unreadable(kernel: Any) -> list[str]:
+    """The names of a kernel and the functions it calls whose source is nowhere."""
+    called = [(getattr(kernel, "__name__", "the kernel"), kernel)]
+    seen: dict[Any, str] = {}
+    while called:
+        name, function = called.pop()
+        inner = source_function(function)
+        if inner is not None and inner not in seen:
+            seen[inner] = name
+            called += device_functions(inner).items()
+    return [name for inner, name in seen.items() if not source(inner)]
+
+
 def seed(function: Any) -> int:
     """A number that belongs to the source of `function`."""
     inner = source_function(function)

@@ -9,11 +9,15 @@ from collections.abc import Callable
 from types import CodeType, FrameType
 from typing import Any
 
+from greenlet import GreenletExit
+
 from weft import effort
 from weft.checking.cases import copies
 from weft.checking.source import source_function, tree_of
 from weft.checking.verdict import Failed, Verdict
+from weft.checking.watchdog import LONGEST, watchdog
 from weft.places import Place
+from weft.tracebacks import deliberate
 
 MOST_LINES = 3_000_000  # of the learner's, that one call may run
 BOUNDED = 20  # times as many where every loop that is running is a `for`
@@ -25,6 +29,14 @@ class Endless(BaseException):
     def __init__(self, place: Place, lines: int) -> None:
         super().__init__(place)
         self.place, self.lines = place, lines
+
+
+class Waiting(Endless):
+    """Ends a function that has done nothing for too long."""
+
+    def __init__(self, place: Place, seconds: int) -> None:
+        BaseException.__init__(self, place)
+        self.place, self.lines, self.seconds = place, 0, seconds
 
 
 def limited(
@@ -41,7 +53,7 @@ def limited(
     try:
         return counted(function, copies(args), most, scope)
     except RecursionError:
-        return function(*copies(args))
+        return without_leaving(function, copies(args))
 
 
 def counted(
@@ -49,6 +61,7 @@ def counted(
     args: tuple[Any, ...],
     most: int | None = None,
     scope: Any = None,
+    longest: int = LONGEST,
 ) -> Any:
     """Call a learner's function once, on `args`, and count the lines it runs.
 
@@ -56,12 +69,14 @@ def counted(
     where `function` is ours and only calls it. Raises `Endless` where the lines are
     more than `most`, by default MOST_LINES, and BOUNDED times as many where only `for`
     loops are running: those end, as a rule. No time is taken, so a slow machine changes
-    nothing. A debugger that follows the lines already is left alone: then nothing is
+    nothing. Raises `Waiting` where it does nothing for `longest` seconds, see
+    `watchdog`. What ends Python, as `sys.exit()` does, is raised as an exception of the
+    same name. A debugger that follows the lines already is left alone: then nothing is
     counted.
     """
     inner = source_function(function if scope is None else scope)
     if inner is None or sys.gettrace() is not None:
-        return function(*args)
+        return without_leaving(function, args)
     names = inner.__globals__
     limit = MOST_LINES if most is None else most
     counter = _Counter(limit)
@@ -72,12 +87,50 @@ def counted(
         frame.f_trace_opcodes = circles(frame.f_code)
         return counter.line(frame, event, _)
 
+    stopped = 0  # how often it was found to have put an end to the counting
+
+    def again(frame: FrameType | None) -> None:
+        """Go on counting where the function has put an end to it."""
+        nonlocal stopped
+        if sys.gettrace() is call:
+            return
+        stopped += 1
+        if stopped > longest:
+            raise Endless(place_in(frame, names), counter.count)
+        while frame is not None:
+            if frame.f_globals is names:
+                frame.f_trace_opcodes = circles(frame.f_code)
+                frame.f_trace = counter.line
+            frame = frame.f_back
+        sys.settrace(call)
+
+    def idle(frame: FrameType | None) -> None:
+        raise Waiting(place_in(frame, names), longest)
+
     sys.settrace(call)
     try:
-        return function(*args)
+        with watchdog(idle, again, longest):
+            return without_leaving(function, args)
     finally:
         sys.settrace(None)
         effort.done["lines"] += counter.count
+
+
+def without_leaving(function: Callable[..., Any], args: tuple[Any, ...]) -> Any:
+    """Call a function; what it raises to end Python becomes a plain exception.
+
+    That has the same name. A `KeyboardInterrupt` is left alone, unless the function
+    raises it by itself.
+    """
+    try:
+        return function(*args)
+    except (Exception, Endless, GreenletExit):
+        raise
+    except BaseException as error:
+        if isinstance(error, KeyboardInterrupt) and not deliberate(error):
+            raise
+        plain = type(type(error).__name__, (Exception,), {})
+        raise plain(*error.args).with_traceback(error.__traceback__) from None
 
 
 class _Counter:
@@ -130,6 +183,11 @@ def circles(code: CodeType) -> bool:
 
 def endless(name: str, call: str, stopped: Endless, when: str = "") -> Failed:
     """The verdict on a call that `limited` has ended."""
+    if isinstance(stopped, Waiting):
+        places = [(stopped.place, "")] if stopped.place.line else []
+        message = f"{call} has done nothing for {stopped.seconds} seconds."
+        why = "It waits for something that does not come, or that takes too long."
+        return Failed(Verdict(name, "waiting", message, why, places, when=when))
     return Failed(
         Verdict(
             name,
@@ -157,6 +215,15 @@ def place_of(code: CodeType, stopped: int, late: set[tuple[CodeType, int]]) -> P
             break
     text = linecache.getline(code.co_filename, number).strip()
     return Place(code.co_name, number, text)
+
+
+def place_in(frame: FrameType | None, names: dict[str, Any]) -> Place:
+    """The line, or its loop, of the innermost learner's frame at or above `frame`."""
+    while frame is not None:
+        if frame.f_globals is names:
+            return place_of(frame.f_code, frame.f_lineno, set())
+        frame = frame.f_back
+    return Place("", 0)
 
 
 def loops_around(code: CodeType, stopped: int) -> list[ast.While | ast.For]:

@@ -24,6 +24,7 @@ from weft.device import toolkit
 __all__ = ["Outcome", "compile_kernel", "warm_up"]
 
 START, PATIENCE = 60.0, 30.0  # seconds for the process to start, and for one kernel
+NO_COMPILER = "no CUDA compiler here (NVRTC and NVVM)"
 MOST_LOSSES = 3  # processes that may die before none is started any more
 _WORKER = Path(__file__).with_name("worker.py")
 
@@ -34,22 +35,30 @@ class Outcome:
 
     Compiled: `capabilities` says for which, `doubles` which lines (file, number)
     compute in float64, `local` which access local memory, of which a thread takes
-    `local_bytes`. Refused: `error` and `message` are Numba's, `place` where it
-    happened. Neither: `skipped` says why.
+    `local_bytes`; arrays from outside take `constant_bytes`. Refused: `error` and
+    `message` are Numba's, `place` where it happened. Neither: `skipped` says why there
+    is no compiler here, `unverified` why this kernel was not compiled by the one that
+    there is.
     """
 
     capabilities: list[tuple[int, int]] = field(default_factory=list)
     doubles: list[tuple[str, int]] = field(default_factory=list)
     local: list[tuple[str, int]] = field(default_factory=list)
     local_bytes: int = 0
+    constant_bytes: int = 0
     error: str = ""
     message: str = ""
     place: tuple[str, int] | None = None
     skipped: str = ""
+    unverified: str = ""
 
 
 class Gone(Exception):
     """The process is not there any more, or does not answer; the message says which."""
+
+
+class Missing(Gone):
+    """The process could not start to compile; the message says why."""
 
 
 class Worker:
@@ -92,7 +101,7 @@ class Worker:
         if not self._started:
             hello = self._next(START)
             if not hello["ready"]:
-                raise Gone(hello["why"])
+                raise Missing(hello["why"])
             self._started = True
         assert self._process.stdin is not None
         try:
@@ -118,18 +127,19 @@ class Worker:
 _worker: Worker | None = None
 _given_up = ""  # why nothing is compiled any more
 _losses = 0
+_lost = False  # whether the last one had started, and so can compile
 _lock = threading.RLock()
 
 
 def warm_up() -> None:
     """Start the process in the background, where it can do anything."""
-    global _worker, _given_up
+    global _worker, _given_up, _lost
     with _lock:
         if _worker is not None and _worker.owner == os.getpid():
             return
         missing = toolkit.find().missing
         if missing:
-            _given_up = "no CUDA compiler here (NVRTC and NVVM)"
+            _given_up, _lost = NO_COMPILER, False
         if _given_up:
             return
         try:
@@ -140,15 +150,18 @@ def warm_up() -> None:
 
 def compile_kernel(kernel: Any, args: tuple[Any, ...]) -> Outcome:
     """Compile `kernel` for arguments like `args`, if that can be done here."""
-    global _worker, _given_up, _losses
+    global _worker, _given_up, _losses, _lost
     try:
         job = pack(kernel, args)
     except Unpackable as error:
-        return Outcome(skipped=str(error))
+        missing = bool(toolkit.find().missing)
+        return (
+            Outcome(skipped=NO_COMPILER) if missing else Outcome(unverified=str(error))
+        )
     with _lock:
         warm_up()
         if _worker is None:
-            return Outcome(skipped=_given_up)
+            return without(_given_up)
         try:
             effort.done["compilations"] += 1
             return Outcome(**_worker.ask(job))
@@ -156,9 +169,15 @@ def compile_kernel(kernel: Any, args: tuple[Any, ...]) -> Outcome:
             _worker.end()
             _worker = None
             _losses += 1
+            _lost = not isinstance(gone, Missing)
             if _losses >= MOST_LOSSES:
                 _given_up = str(gone)
-            return Outcome(skipped=str(gone))
+            return without(str(gone))
+
+
+def without(reason: str) -> Outcome:
+    """What became of a kernel that the compiler has not seen."""
+    return Outcome(unverified=reason) if _lost else Outcome(skipped=reason)
 
 
 @atexit.register

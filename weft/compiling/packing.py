@@ -4,6 +4,7 @@ Code objects travel as they are, values pickled one by one, modules and what bel
 Numba by name, so that the other process takes its own.
 """
 
+import enum
 import marshal
 import pickle
 from types import FunctionType, ModuleType
@@ -11,11 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from weft import backend
+from weft import backend, own_classes
 from weft.code_objects import global_names
 from weft.intrinsics import registry
-
-MOST_BYTES = 64 * 1024  # of an array that a kernel names: what constant memory holds
+from weft.simulator.constant_memory import MOST
 
 Parcel = dict[str, Any]
 Item = tuple[Any, ...]
@@ -37,15 +37,27 @@ def pack(kernel: Any, args: tuple[Any, ...]) -> Parcel:
     packer.function(fn, False)
     return {
         "functions": packer.functions,
-        "args": [described(arg) for arg in args],
+        "args": [packer.argument(arg) for arg in args],
+        "classes": packer.classes,
         "fastmath": backend.uses_fastmath(kernel),
+        "signatures": declared(kernel),
     }
+
+
+def declared(kernel: Any) -> list[bytes]:
+    """The signatures that a kernel or a device function was given, as types."""
+    try:
+        types = [
+            backend.signature_types(one)
+            for one in backend.options_of(kernel).signatures
+        ]
+    except Exception as error:
+        raise Unpackable(f"a signature cannot be read: {error}") from None
+    return [pickled(each, "a signature") for each in types]
 
 
 def described(arg: Any) -> Item:
     """What Numba has to know of an argument to tell its type."""
-    if isinstance(arg, tuple):
-        return ("tuple", [described(part) for part in arg])
     if isinstance(arg, np.ndarray):
         layout = "C" if arg.flags.c_contiguous else "A"
         if arg.flags.f_contiguous and not arg.flags.c_contiguous:
@@ -59,7 +71,26 @@ class Packer:
 
     def __init__(self) -> None:
         self.functions: list[Parcel] = []
+        self.classes: list[Item] = []
         self._numbers: dict[FunctionType, int] = {}
+        self._known: dict[type, int] = {}
+
+    def argument(self, arg: Any) -> Item:
+        """What Numba has to know of an argument, or of the parts of a tuple."""
+        if not isinstance(arg, tuple):
+            return described(arg)
+        parts = [self.argument(part) for part in arg]
+        if own_classes.is_named_tuple(type(arg)):
+            return ("named", self.kind(type(arg)), parts)
+        return ("tuple", parts)
+
+    def kind(self, kind: type) -> int:
+        """Pack a class of the learner's own."""
+        if kind not in self._known:
+            made = own_classes.written(kind, lambda v: self._item(kind.__name__, v))
+            self._known[kind] = len(self.classes)
+            self.classes.append(made)
+        return self._known[kind]
 
     def function(self, fn: FunctionType, compiled: bool) -> int:
         """Pack `fn`; `compiled` says that it is a device function."""
@@ -71,10 +102,12 @@ class Packer:
         parcel: Parcel = {
             "name": fn.__name__,
             "code": marshal.dumps(fn.__code__),
-            "defaults": pickled(fn.__defaults__, f"a default of {fn.__name__}"),
             "compiled": compiled,
+            "signatures": [],
         }
         self.functions.append(parcel)
+        what = f"a default of {fn.__name__}"
+        parcel["defaults"] = [self._item(what, d) for d in fn.__defaults__ or ()]
         known = sorted(global_names(fn.__code__) & fn.__globals__.keys())
         named = {name: fn.__globals__[name] for name in known}
         parcel["globals"] = {name: self._item(name, v) for name, v in named.items()}
@@ -85,7 +118,9 @@ class Packer:
         """How the value of a name travels. Raises `Unpackable`."""
         inner = backend.python_function(value)
         if inner is not None:
-            return ("function", self.function(inner, True))
+            number = self.function(inner, True)
+            self.functions[number]["signatures"] = declared(value)
+            return ("function", number)
         operation = registry.of(value)
         if operation is not None:
             return ("attribute", "weft.intrinsics", operation.name)
@@ -96,12 +131,27 @@ class Packer:
             return ("attribute", "numba.cuda", of_cuda)
         if isinstance(value, FunctionType) and not numerical(value.__module__):
             return ("function", self.function(value, False))
+        if own_classes.can_be_written(value) and is_own(value):
+            return ("class", self.kind(value))
+        if isinstance(value, enum.Enum) and is_own(type(value)):
+            return ("member", self.kind(type(value)), self._item(name, value.value))
+        if isinstance(value, tuple):
+            parts = [self._item(name, part) for part in value]
+            if own_classes.is_named_tuple(type(value)):
+                return ("record", self.kind(type(value)), parts)
+            if type(value) is tuple:
+                return ("parts", parts)
+        if isinstance(value, np.ndarray) and value.nbytes > MOST:
+            return ("zeros", pickle.dumps(value.dtype), value.shape)  # for its shape
         kind = value if isinstance(value, type) else type(value)
         if kind.__module__ == "__main__":
             raise Unpackable(f"`{name}` is of a class of yours, {kind.__name__}")
-        if isinstance(value, np.ndarray) and value.nbytes > MOST_BYTES:
-            raise Unpackable(f"the array `{name}` is too large to be a constant")
         return ("value", pickled(value, f"`{name}`"))
+
+
+def is_own(kind: type) -> bool:
+    """Whether a class comes from elsewhere than Python and Numba themselves."""
+    return not numerical(kind.__module__) and kind.__module__ != "builtins"
 
 
 def numerical(module: str | None) -> bool:

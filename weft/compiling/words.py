@@ -12,6 +12,17 @@ NO_CONTAINERS = (
     "numbers, tuples, and arrays from `cuda.local.array` and `cuda.shared.array`."
 )
 
+# What Numba finds as a part of `cuda` alone, not where it was imported by name.
+OF_CUDA = frozenset(
+    [
+        *("threadIdx", "blockIdx", "blockDim", "gridDim", "laneid", "warpsize"),
+        *("shared", "local", "const", "atomic", "activemask", "nanosleep", "syncwarp"),
+        *("threadfence", "threadfence_block", "threadfence_system", "lanemask_lt"),
+        *("match_all_sync", "match_any_sync", "popc", "brev", "clz", "ffs", "fma"),
+        *("cbrt", "selp"),
+    ]
+)
+
 _OPERATORS = {
     "add": "+",
     "sub": "-",
@@ -59,6 +70,8 @@ def kind_of(written: str) -> str:
         return f"an array of {found[1]}"
     if found := re.match(r"Literal\[(\w+)\]\((.*)\)$", written):
         return f"the string {found[2]!r}" if found[1] == "str" else f"the {found[2]}"
+    if found := re.match(r"(?:Int)?Enum<.*>\((\w+)\)", written):
+        return f"a member of {found[1]}"
     for start, name in (
         ("DictType", "a dict"),
         ("list", "a list"),
@@ -115,6 +128,13 @@ def _untyped(found: re.Match[str]) -> Words:
             "A kernel can only call functions that are compiled for the GPU: decorate "
             "it with @cuda.jit(device=True).",
         )
+    if kind == "type" and name in OF_CUDA:
+        return (
+            f"Numba knows `{name}` only as `cuda.{name}`.",
+            "Imported from `numba.cuda` by its name, it is a plain class to Numba, "
+            f"which has no type for it. Write `cuda.{name}` in the kernel, after "
+            "`from numba import cuda`.",
+        )
     if name in ("set", "dict", "list", "str"):
         return f"A kernel cannot make a {name}.", NO_CONTAINERS
     thing = "This type" if kind == "type" else f"It is a {kind}, which"
@@ -133,6 +153,11 @@ def _unknown_attribute(found: re.Match[str]) -> Words:
     if owner.startswith("Module("):
         module = re.search(r"'([\w.]+)'", owner)
         return _no_attribute_of(module[1] if module else "the module", name)
+    if "Enum" in owner:
+        return (
+            f"{capital(kind_of(owner))} has no `.{name}` in a kernel.",
+            "Of a class of your own, Numba compiles members and fields, no methods.",
+        )
     return (
         f"{capital(kind_of(owner))} has no `.{name}` in a kernel.",
         "Is the name spelled right? Of what NumPy gives an array, a kernel has only "
@@ -294,7 +319,23 @@ _RULES: tuple[tuple[str, Callable[[re.Match[str]], Words]], ...] = (
             "A shape has as many entries as the array has dimensions.",
         ),
     ),
+    (
+        r"^[\"']?<ufunc '(\w+)'>",
+        lambda found: (
+            f"Numba has no `np.{found[1]}` for a GPU.",
+            "Of NumPy's functions it compiles a few for a GPU. Those of `math` are "
+            "all there, and `abs`, `min` and `max` are Python's own.",
+        ),
+    ),
     (r"unsupported NumPy function 'numpy\.(\w+)'", _numpy),
+    (
+        r"Cannot cast (?:Int)?Enum<.*?>\((\w+)\) to (\w+)",
+        lambda found: (
+            f"A member of {found[1]} cannot become {kind_of(found[2])}.",
+            "Numba compares members of an enum, and takes those of an IntEnum as an "
+            "index or an integer. It has no conversion to a float: name a number.",
+        ),
+    ),
     (
         r"Cannot cast (\w*Tuple\(.*?\)) to (\w+)",
         lambda found: (

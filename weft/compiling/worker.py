@@ -6,6 +6,7 @@ its standard output, each pickled, after its length; it ends when its input does
 
 import dis
 import importlib
+import itertools
 import marshal
 import os
 import pickle
@@ -70,6 +71,8 @@ class Compiler:
         self.numba: Any = importlib.import_module("numba")
         backend: Any = importlib.import_module("weft.backend")
         self._device = backend.pretend_device(OLDEST)
+        self._called: list[Any] = []  # by the kernel of a job, and the kernel
+        self._classes: list[Any] = []  # of the learner's own, in a job
         self.capabilities = self._choose()
 
     def _choose(self) -> list[tuple[int, int]]:
@@ -98,19 +101,29 @@ class Compiler:
     def ptx(
         self, fn: Any, signature: Any, capability: tuple[int, int], fastmath: bool
     ) -> str:
+        """The PTX of a function, with the lines that it comes from if NVVM can say.
+
+        NVVM 13 stops on a few sound kernels for the older capabilities where it has
+        to keep track of lines: ERROR_COMPILATION.
+        """
         self._device.compute_capability = capability
-        ptx, _ = self.cuda.compile_ptx(
-            fn, signature, cc=capability, fastmath=fastmath, lineinfo=True
-        )
+        options = {"cc": capability, "fastmath": fastmath}
+        try:
+            ptx, _ = self.cuda.compile_ptx(fn, signature, lineinfo=True, **options)
+        except Exception as error:
+            if type(error).__name__.lower() != "nvvmerror":
+                raise
+            ptx, _ = self.cuda.compile_ptx(fn, signature, lineinfo=False, **options)
         return str(ptx)
 
     def answer(self, job: Job) -> Job:
         """Compile the first function of `job` for every capability."""
         try:
-            functions = self.unpack(job["functions"])
-            signature = tuple(self.type_of(item) for item in job["args"])
-        except Exception:
-            return {"skipped": "a value that the kernel names cannot be sent"}
+            functions = self.unpack(job)
+            signatures = [pickle.loads(each)[0] for each in job["signatures"]]
+            signatures = signatures or [tuple(map(self.type_of, job["args"]))]
+        except Exception as error:
+            return {"unverified": f"what it names cannot be sent: {first_line(error)}"}
         kernel = functions[0]
         own = {fn.__code__.co_filename: fn for fn in functions}
         working = {
@@ -120,9 +133,11 @@ class Compiler:
         }
         doubles: set[tuple[str, int]] = set()
         local: set[tuple[str, int]] = set()
-        local_bytes = 0
-        for capability in self.capabilities:
+        local_bytes = constant_bytes = 0
+        each = itertools.product(self.capabilities, signatures)
+        for capability, signature in each:
             try:
+                self.declare(job["functions"], capability)
                 ptx = self.ptx(kernel, signature, capability, job["fastmath"])
             except Exception as error:
                 place = where(error, set(own))
@@ -132,17 +147,32 @@ class Compiler:
                     "place": place,
                 }
             doubles |= float64_lines(ptx, set(own), working)
+            if ".loc" not in ptx and re.search(r"\b(add|sub|mul|fma|div)\S*\.f64", ptx):
+                code = kernel.__code__
+                doubles.add((code.co_filename, code.co_firstlineno))
             local |= local_lines(ptx, set(own))
-            local_bytes = max(local_bytes, bytes_of_local(ptx))
+            local_bytes = max(local_bytes, bytes_of(".local", ptx))
+            constant_bytes = max(constant_bytes, bytes_of(".const", ptx))
         return {
             "capabilities": self.capabilities,
             "doubles": sorted(doubles),
             "local": sorted(local),
             "local_bytes": local_bytes,
+            "constant_bytes": constant_bytes,
         }
 
-    def unpack(self, parcels: list[Job]) -> list[types.FunctionType]:
+    def declare(self, parcels: list[Job], capability: tuple[int, int]) -> None:
+        """Compile device functions for the signatures that they were given."""
+        self._device.compute_capability = capability
+        for called, parcel in zip(self._called, parcels, strict=True):
+            if parcel["compiled"] and parcel["signatures"]:
+                for signature in map(pickle.loads, parcel["signatures"]):
+                    called.compile_device(*signature)
+                called.disable_compile()
+
+    def unpack(self, job: Job) -> list[types.FunctionType]:
         """The functions of a job. Those that are device functions call as such."""
+        parcels = job["functions"]
         functions, scopes = [], []
         for parcel in parcels:
             scope: dict[str, Any] = {"__name__": "__main__"}
@@ -152,7 +182,7 @@ class Compiler:
                     marshal.loads(parcel["code"]),
                     scope,
                     parcel["name"],
-                    pickle.loads(parcel["defaults"]),
+                    None,
                     cells or None,
                 )
             )
@@ -161,7 +191,14 @@ class Compiler:
             self.cuda.jit(fn, device=True, lineinfo=True) if parcel["compiled"] else fn
             for fn, parcel in zip(functions, parcels, strict=True)
         ]
+        self._called, self._classes = called, []
+        own_classes: Any = importlib.import_module("weft.own_classes")
+        for item in job["classes"]:
+            made = own_classes.built(item, lambda value: self.value(value, called))
+            self._classes.append(made)
         for fn, parcel in zip(functions, parcels, strict=True):
+            defaults = [self.value(item, called) for item in parcel["defaults"]]
+            fn.__defaults__ = tuple(defaults) or None
             for name, item in parcel["globals"].items():
                 fn.__globals__[name] = self.value(item, called)
             free = {n: self.value(i, called) for n, i in parcel["free"].items()}
@@ -172,6 +209,7 @@ class Compiler:
         return functions
 
     def value(self, item: Any, functions: list[Any]) -> Any:
+        """What an item of a job stands for."""
         kind, *rest = item
         if kind == "function":
             return functions[rest[0]]
@@ -179,6 +217,17 @@ class Compiler:
             return importlib.import_module(rest[0])
         if kind == "attribute":
             return getattr(importlib.import_module(rest[0]), rest[1])
+        if kind == "class":
+            return self._classes[rest[0]]
+        if kind == "zeros":
+            return importlib.import_module("numpy").zeros(
+                rest[1], pickle.loads(rest[0])
+            )
+        if kind == "member":
+            return self._classes[rest[0]](self.value(rest[1], functions))
+        if kind in ("record", "parts"):
+            parts = [self.value(part, functions) for part in rest[-1]]
+            return self._classes[rest[0]](*parts) if kind == "record" else tuple(parts)
         return pickle.loads(rest[0])
 
     def type_of(self, item: Any) -> Any:
@@ -187,6 +236,10 @@ class Compiler:
         if kind == "tuple":
             parts = tuple(self.type_of(part) for part in rest[0])
             return self.numba.types.BaseTuple.from_types(parts)
+        if kind == "named":
+            parts = tuple(self.type_of(part) for part in rest[1])
+            made = self._classes[rest[0]]
+            return self.numba.types.BaseTuple.from_types(parts, made)
         if kind == "array":
             dtype, ndim, layout = rest
             element = self.numba.from_dtype(pickle.loads(dtype))
@@ -270,13 +323,15 @@ def local_lines(ptx: str, files: set[str]) -> set[tuple[str, int]]:
     }
 
 
-def bytes_of_local(ptx: str) -> int:
-    """How many bytes of local memory a thread's arrays and variables take.
+def bytes_of(space: str, ptx: str) -> int:
+    """How many bytes of local memory a thread, or of constant memory a kernel, takes.
 
-    What a shortage of registers adds is decided later, by ptxas.
+    What a shortage of registers adds to local memory is decided later, by ptxas.
     """
-    pieces = re.findall(r"^\s*\.local\b.*?\.b8\s+\w+\[(\d+)\]", ptx, re.M)
-    return sum(map(int, pieces))
+    pieces = re.findall(
+        rf"^\s*(?:\.\w+\s+)*\{space}\b[^;=]*?\.[a-z](\d+)\s+[\w$]+\[(\d+)\]", ptx, re.M
+    )
+    return sum(int(bits) // 8 * int(count) for bits, count in pieces)
 
 
 def instructions(ptx: str, files: set[str]) -> Iterator[tuple[str, tuple[str, int]]]:

@@ -35,6 +35,9 @@ def figure(name: str, **state: Any) -> Any:
 def explore(kernel: Any) -> "Explorer":
     """Show what a kernel does to memory: `explore(kernel)[grid, block](*args)`.
 
+    Without brackets, `explore(kernel)` shows the launch at which its last check stopped
+    because of a wrong value.
+
     The launch runs in the simulator, also where there is a GPU, so keep it small. What
     the kernel writes is in its arguments afterwards, as after any launch. In the place
     of a number, `choose(1, 2, 4)` makes a control: each choice is a launch of its own,
@@ -44,10 +47,45 @@ def explore(kernel: Any) -> "Explorer":
 
 
 class Explorer:
-    """A kernel that will be launched to be looked at."""
+    """A kernel that will be launched to be looked at.
+
+    Shown without having been launched, it is what the last check of it stopped at.
+    """
 
     def __init__(self, kernel: Any) -> None:
         self._kernel = kernel
+
+    def stopped(self) -> Any:
+        """Show the launch at which the kernel's last check stopped.
+
+        None without one, or where the kernel, as it is now, cannot run on its data.
+        """
+        from weft.kernels import last_launch
+        from weft.simulator import Fault
+
+        trial = last_launch.of(self._kernel)
+        if trial is None:
+            return None
+        try:
+            return self[trial.config](*trial.case.inputs, *trial.fresh())
+        except Fault:
+            return None
+
+    def __repr__(self) -> str:
+        shown = self.stopped()
+        if shown is not None:
+            return repr(shown)
+        name = getattr(self._kernel, "__name__", "kernel")
+        return (
+            f"launch it to see what it does: explore({name})[grid, block](*arguments)"
+        )
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> Any:
+        shown = self.stopped()
+        if hasattr(shown, "_repr_mimebundle_"):
+            return shown._repr_mimebundle_(**kwargs)
+        text = {"text/plain": repr(self) if shown is None else repr(shown)}
+        return text if shown is None else text | {"text/html": shown._repr_html_()}
 
     def __getitem__(self, config: Any) -> Callable[..., Any]:
         function = python_function(self._kernel) or self._kernel

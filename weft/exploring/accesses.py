@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from weft.counters import Line, count
+from weft.counters import Line, count, rows_of
 from weft.simulator.limits import WARP
 from weft.simulator.trace import columns
 from weft.simulator.trace.columns import Columns
 from weft.simulator.trace.requests import grouped
-from weft.simulator.trace.trace import GLOBAL, READ, SHARED, Trace
+from weft.simulator.trace.trace import Trace
 
 MOST_SHOWN = 64  # requests of one access; all are counted
 
@@ -36,7 +36,7 @@ def _first(accesses: list[dict[str, Any]]) -> int:
 
 
 def _access(trace: Trace, line: Line) -> dict[str, Any]:
-    rows = _rows(trace, line)
+    rows = rows_of(trace, line)
     spent = line.ideal + line.conflicts if line.shared else line.sectors
     return {
         "line": line.place.line,
@@ -49,15 +49,6 @@ def _access(trace: Trace, line: Line) -> dict[str, Any]:
         "ideal": line.ideal / line.requests,
         "shown": _requests(trace, rows, 0 if line.shared else _base(trace, line)),
     }
-
-
-def _rows(trace: Trace, line: Line) -> Columns:
-    """The accesses that a line of the counters is about."""
-    space = SHARED if line.shared else GLOBAL
-    name = np.array([array == line.array for array in trace.arrays])
-    site = np.array([place == line.place for place in trace.places])
-    mine = name[trace.array] & site[trace.site] & (trace.space == space)
-    return np.flatnonzero(mine & ((trace.operation != READ) == line.store))
 
 
 def _base(trace: Trace, line: Line) -> int:

@@ -46,6 +46,4 @@ class FunctionExercise(Exercise):
             return
         listed = list(self.inputs)
         yield from map(as_tuple, listed)
-        extra = unseen_arguments(listed, seed) if self.unseen else None
-        if extra is not None:
-            yield as_tuple(extra)
+        yield from unseen_arguments(listed, seed) if self.unseen else ()

@@ -82,7 +82,7 @@ def raised(exercise: FunctionExercise, call: str, error: Exception) -> Verdict:
     return Verdict(
         exercise.name,
         "exception",
-        f"{call} raises {type(error).__name__}: {error}.",
+        f"{call} raises {type(error).__name__}: {error}".removesuffix(": ") + ".",
         places=raised_at(error, exercise.written_by_learner),
     )
 

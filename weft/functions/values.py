@@ -11,6 +11,7 @@ import numpy as np
 
 from weft.checking.compare import Array, Difference, difference, show
 from weft.checking.source import returns, source, source_function
+from weft.checking.step_limit import Endless, counted
 from weft.checking.trees import as_array, is_tree, leaves, written
 from weft.checking.verdict import Failed, Verdict
 from weft.functions.exercise import FunctionExercise
@@ -163,8 +164,8 @@ def ended(function: Callable[..., Any], args: Any) -> list[Note]:
     before = sys.getprofile()
     sys.setprofile(watch)
     try:
-        function(*args)
-    except Exception:  # the first call used up what it was given
+        counted(function, args)
+    except (Exception, Endless):  # the first call used up what it was given
         lines.clear()
     finally:
         sys.setprofile(before)

@@ -7,20 +7,40 @@ capability that they know; a line that computes in float64 for nothing is found 
 
 import linecache
 import re
+from types import FunctionType
 from typing import Any
 
 import numpy as np
 
 from weft import compiling, lesson
-from weft.checking.source import source, source_function
+from weft.backend import options_of
+from weft.checking.source import device_functions, source, source_function
 from weft.checking.verdict import Failed, Verdict
 from weft.compiling import Outcome
 from weft.compiling.words import explain
 from weft.kernels.call_chain import elsewhere, noted
 from weft.kernels.exercise import KernelExercise
+from weft.kernels.float64_sources import reached, sources
 from weft.lesson import syllabus
-from weft.places import Place
-from weft.wording import joined
+from weft.places import Note, Place
+from weft.simulator import constant_memory
+from weft.wording import capital, joined
+
+NO_DRIVER = "CudaSupportError"  # Numba asked for the GPU that is not there
+# Source: CUDA C++ Programming Guide, "Technical Specifications per Compute Capability".
+MOST_LOCAL = 512 * 1024  # bytes of local memory per thread, every capability
+
+WITH_ORIGIN = (
+    "To Numba, a number such as `0.1` is a float64, and anything combined with a "
+    "float64 becomes one too. Which type should the number named above have?"
+)
+WITHOUT_ORIGIN = (
+    "To Numba, a number such as `0.1` is a float64. So is the quotient of two "
+    "integers, the sum of an integer and a float32, or a choice between the two. "
+    "Anything combined with a float64 becomes one too, and so does a variable that "
+    "is a uint64 at one time and an int64 at another (the product of two uint32 is a "
+    "uint64). Where does the first float64 come from?"
+)
 
 
 def run(exercise: KernelExercise) -> tuple[list[str], Verdict | None]:
@@ -36,10 +56,13 @@ def run(exercise: KernelExercise) -> tuple[list[str], Verdict | None]:
     outcome = compiling.compile_kernel(exercise.kernel, args)
     if outcome.skipped:
         return [f"not compiled: {outcome.skipped}"], None
+    if outcome.unverified:
+        return unverified(exercise, outcome.unverified), None
+    if outcome.error == NO_DRIVER:
+        return unverified(exercise, f"Numba stopped with {outcome.error}"), None
     if outcome.error:
-        if outcome.place is None and "void return" not in outcome.message:
-            return [f"not compiled: Numba stopped with {outcome.error}"], None
         raise Failed(refused(exercise, outcome))
+    too_much(exercise, outcome)
     facts = [
         "compiles for compute capability "
         + " and ".join(f"{major}.{minor}" for major, minor in outcome.capabilities)
@@ -73,9 +96,79 @@ def run(exercise: KernelExercise) -> tuple[list[str], Verdict | None]:
     return facts, slow if leak is None else leak
 
 
+def unverified(exercise: KernelExercise, reason: str) -> list[str]:
+    """Facts on a kernel that the compiler here did not get to compile.
+
+    Raises `Failed` where only the compiler can say whether the kernel is right: the
+    exercise limits what it finds, or the kernel has a signature of its own.
+    """
+    held = [name for name in ("float64", "local") if name in exercise.limits]
+    if not held and not options_of(exercise.kernel).signatures:
+        return [
+            f"not compiled: {reason}",
+            "note: nothing here has shown that Numba accepts this kernel. If something "
+            "that it names is the reason, name a number, an array or a tuple instead",
+        ]
+    what = "whether its signature fits"
+    if held:
+        names = {"float64": "double precision", "local": "local memory"}
+        what = f"how much {joined(names[name] for name in held)} it uses"
+    raise Failed(
+        Verdict(
+            exercise.name,
+            "unverified",
+            f"{capital(reason)}. So nothing here can say {what}, and the exercise "
+            "depends on that.",
+            "If something that the kernel names is the reason, let it name a number, "
+            "an array or a tuple instead. If the compiler did not answer, run this "
+            "check again; if that does not help, restart the kernel of the notebook.",
+        )
+    )
+
+
+def too_much(exercise: KernelExercise, outcome: Outcome) -> None:
+    """Refuse what no GPU can load, though Numba compiles it. Raises `Failed`."""
+    if outcome.constant_bytes > constant_memory.MOST:
+        function = source_function(exercise.kernel)
+        copies = list(constant_memory.copied(function)) if function else []
+        raise Failed(
+            Verdict(
+                exercise.name,
+                "type",
+                f"The arrays that the kernel takes from outside come to "
+                f"{outcome.constant_bytes:,} bytes.",
+                constant_memory.WHY,
+                [(at, f"{size:,} bytes of `{name}`") for name, size, at in copies[:3]],
+                headline="too much for constant memory",
+            )
+        )
+    if outcome.local_bytes > MOST_LOCAL:
+        places = [place_of(exercise, at) for at in outcome.local]
+        places.sort(key=lambda place: "[" not in place.text)
+        raise Failed(
+            Verdict(
+                exercise.name,
+                "launch",
+                f"Each thread takes {outcome.local_bytes:,} bytes of local memory.",
+                f"A GPU gives a thread {MOST_LOCAL:,} bytes (512 KB) at most, and the "
+                "launch fails. Keep what a thread needs at a time, or work in an array "
+                "in global memory, which is an argument.",
+                [(place, "in local memory") for place in places[:2]],
+            )
+        )
+
+
 def refused(exercise: KernelExercise, outcome: Outcome) -> Verdict:
     message, why = explain(outcome.error, outcome.message)
-    place = None if outcome.place is None else place_of(exercise, outcome.place)
+    inner = source_function(exercise.kernel)
+    at = outcome.place
+    if at is None and inner is not None:  # some of Numba's errors have no line
+        lines = source(inner).splitlines()
+        start = next(
+            (n for n, t in enumerate(lines) if t.lstrip().startswith("def")), 0
+        )
+        at = inner.__code__.co_filename, inner.__code__.co_firstlineno + start
+    place = None if at is None else place_of(exercise, at)
     return Verdict(
         exercise.name,
         "type",
@@ -87,24 +180,66 @@ def refused(exercise: KernelExercise, outcome: Outcome) -> Verdict:
 
 
 def float64(exercise: KernelExercise, places: list[Place]) -> Verdict:
+    """Refuse lines that compute in float64; name what it comes from, where plain."""
     mine = [place for place in places if is_learners(exercise, place)] or places
-    plural = "s" * (len(mine) > 1)
     others = dict.fromkeys(f"`{p.function}`" for p in places if p not in mine)
+    origin = origins(exercise, mine)
+    mine = [place for place in mine if computes(exercise, place, origin)]
+    plural = "s" * (len(mine) > 1)
     do = "does" if len(others) == 1 else "do"
     also = f", and so {do} {' and '.join(others)}, of another cell" * bool(others)
+    first = {place for place, _ in origin}
     return Verdict(
         exercise.name,
         "float64",
         f"No argument is a float64, yet the kernel computes in float64 on "
         f"{len(mine)} line{plural}{also}.",
-        "A GPU has between 2 and 64 times as many units for float32 as for float64. To "
-        "Numba, a number such as `0.1` is a float64. So is the quotient of two "
-        "integers, the sum of an integer and a float32, or a choice between the two. "
-        "Anything combined with a float64 becomes one too, and so does a uint64 "
-        "combined with an int64 (the product of two uint32 is a uint64). Where does "
-        "the first float64 come from?",
-        [(place, noted(exercise, "computed in float64", place)) for place in mine],
+        "A GPU has between 2 and 64 times as many units for float32 as for float64. "
+        + (WITH_ORIGIN if origin else WITHOUT_ORIGIN),
+        [
+            *((place, noted(exercise, note, place)) for place, note in origin),
+            *(
+                (place, noted(exercise, "computed in float64", place))
+                for place in mine
+                if place not in first
+            ),
+        ],
     )
+
+
+def origins(exercise: KernelExercise, mine: list[Place]) -> list[Note]:
+    """The lines of the learner's cell that bring in a float64, each with what it is."""
+    found: list[Note] = []
+    for function in in_the_cell(exercise):
+        lines = {p.line for p in mine if p.function == function.__name__}
+        notes = sources(function, lines)
+        found += [
+            (place_of(exercise, (function.__code__.co_filename, line)), note)
+            for line, note in sorted(notes.items())
+        ]
+    return found
+
+
+def in_the_cell(exercise: KernelExercise) -> list[FunctionType]:
+    """The kernel, and the functions of the same cell that it calls."""
+    inner = source_function(exercise.kernel)
+    if inner is None:
+        return []
+    helpers = map(source_function, device_functions(exercise.kernel).values())
+    file = inner.__code__.co_filename
+    return [inner, *(f for f in helpers if f and f.__code__.co_filename == file)]
+
+
+def computes(exercise: KernelExercise, place: Place, origin: list[Note]) -> bool:
+    """Whether a line computes itself, as far as can be seen.
+
+    The compiler may say of an `if` or a `for` what the lines inside it do.
+    """
+    if not origin or not place.text.startswith(("if ", "elif ", "for ", "while ")):
+        return True
+    lines = {p.line for p, _ in origin}
+    functions = in_the_cell(exercise)
+    return any(place.line in reached(f, lines) for f in functions)
 
 
 def is_learners(exercise: KernelExercise, place: Place) -> bool:

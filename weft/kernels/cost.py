@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 
@@ -11,6 +12,8 @@ from weft.kernels.call_chain import with_calls
 from weft.kernels.exercise import KernelExercise
 from weft.kernels.hazards import unravel
 from weft.kernels.launch_exercises import configure
+from weft.kernels.request_limits import conflicts, sectors
+from weft.kernels.sharing import handed_over, shared_bytes, unguarded_loads
 from weft.kernels.traced import traced
 from weft.places import Place
 from weft.simulator.trace.columns import Columns
@@ -72,31 +75,6 @@ def counted(exercise: KernelExercise, last: Trace) -> list[str]:
     return [fact for fact in facts if fact]
 
 
-def sectors(exercise: KernelExercise, last: Trace, lines: list[Line]) -> str:
-    """Count the sectors per request to global memory, of the worst line."""
-    plain = [n for n in lines if not n.shared and not n.atomic]
-    if not plain:
-        return ""
-    spread = [n for n in plain if n.per_request > exercise.limits["sectors"]]
-    spread = [n for n in spread if n.sectors > n.ideal + _astride(n)]
-    near = {n.place for n in plain if not n.store and n not in spread}
-    spread = [n for n in spread if not again(last, n, near)]
-    if spread:
-        raise Failed(too_many_sectors(exercise, max(spread, key=_per_request)))
-    worst = max(plain, key=_per_request)
-    return f"global memory: {several(worst.per_request, 'sector')} per request"
-
-
-def conflicts(exercise: KernelExercise, _: Trace, lines: list[Line]) -> str:
-    """Count the bank conflicts per request to shared memory, of the worst line."""
-    worst = max((n for n in lines if n.shared), key=_per_request, default=None)
-    if worst is None:
-        return "shared memory: not used"
-    if worst.per_request > exercise.limits["bank_conflicts"]:
-        raise Failed(bank_conflicts(exercise, worst))
-    return f"shared memory: {several(worst.per_request, 'bank conflict')} per request"
-
-
 def lanes(exercise: KernelExercise, _: Trace, lines: list[Line]) -> str:
     """Count the lanes per request, of the line with the fewest."""
     if not lines:
@@ -136,39 +114,9 @@ def shared_loads(exercise: KernelExercise, last: Trace, _: list[Line]) -> str:
     return loads(exercise, last, "shared")
 
 
-def again(last: Trace, line: Line, near: set[Place]) -> bool:
-    """Whether a divergent line loads what its threads load on the lines `near` as well.
-
-    Such as `if x[i] > top: top = x[i]` in a loop: lanes that come to the second load in
-    different laps are taken for one request, and the value is in a register anyway.
-    """
-    if line.store or not line.divergent:
-        return False
-    rows = (last.space == GLOBAL) & (last.operation == READ)
-    rows = np.flatnonzero(rows & (np.array(last.arrays)[last.array] == line.array))
-    address = last.address[rows] - last.address[rows].min()
-    thread = last.of_views("number")[last.view[rows]].astype(np.int64)
-    what = thread * (int(address.max()) + 1) + address
-    here = np.array([place == line.place for place in last.places])[last.site[rows]]
-    there = np.array([place in near for place in last.places])[last.site[rows]]
-    return bool(np.isin(what[here], what[there]).all())
-
-
-def _astride(line: Line) -> int:
-    """How many sectors a line of whole fours may move beyond its ideal.
-
-    A request of 16 bytes a lane may begin and end in the middle of a sector.
-    """
-    return line.requests if line.bytes == 16 * line.lanes else 0
-
-
 def _narrow(line: Line) -> tuple[float, int]:
     """Order lines by how narrow they are; of equals the one that is run most."""
     return -line.bytes / line.lanes, line.requests
-
-
-def _per_request(line: Line) -> float:
-    return line.per_request
 
 
 def loads(exercise: KernelExercise, last: Trace, memory: str) -> str:
@@ -200,25 +148,38 @@ def too_many_loads(
             f"{several(len(mine) - len(cells), 'load')} in all. Which of these values "
             "could it keep in a variable?"
         )
-    named = [busiest(last, mine)]
-    spare = needless(last, mine)
+    lines, spare = by_line(last, mine), needless(last, mine)
+    named = lines[:1]
     if len(mine) - len(spare) <= exercise.limits[limit]:  # name those lines as well
-        each = [
-            busiest(last, spare[last.site[spare] == s])
-            for s in np.unique(last.site[spare])
-        ]
-        named += [n for n in each if n[0] != named[0][0]][: LINES - 1]
+        needed = {(p, a) for p, a, _ in by_line(last, spare)}
+        named += [n for n in lines[1:LINES] if n[:2] in needed]
     notes = [(s, f"{several(n, 'load')} of {a} by one thread") for s, a, n in named]
+    widths = np.array([dtype.itemsize for dtype in last.dtypes])[last.array[mine]]
+    what = f"loads {several(len(mine), 'element')}"
+    if (last.size[mine] > widths).any():  # of several elements each
+        what = f"makes {several(len(mine), 'load')}"
     return Verdict(
         exercise.name,
         "loads",
-        f"One thread loads {several(len(mine), 'element')} from {memory} memory, one "
-        f"after the other; {exercise.limits[limit]:g} would be enough.",
+        f"One thread {what} from {memory} memory, one after the other; "
+        f"{exercise.limits[limit]:g} would be enough.",
         why,
         notes,
         unravel(int(last.thread[mine[0]]), last.block_size),
         unravel(int(last.block[mine[0]]), last.grid_size),
     )
+
+
+def by_line(last: Trace, mine: Columns) -> list[tuple[Place, str, int]]:
+    """Each line that makes accesses `mine`, to which array, how many; most first."""
+    whole = [replace(place, expression="") for place in last.places]
+    times = Counter(
+        (whole[site], last.arrays[array])
+        for site, array in zip(
+            last.site[mine].tolist(), last.array[mine].tolist(), strict=True
+        )
+    )
+    return [(place, array, n) for (place, array), n in times.most_common()]
 
 
 def needless(last: Trace, mine: Columns) -> Columns:
@@ -369,39 +330,6 @@ def too_narrow(exercise: KernelExercise, line: Line, width: float) -> Verdict:
     )
 
 
-def too_many_sectors(exercise: KernelExercise, line: Line) -> Verdict:
-    verb = "store to" if line.store else "load from"
-    return Verdict(
-        exercise.name,
-        "sectors",
-        f"Each {verb} {line.array} by a warp moves "
-        f"{several(line.per_request, 'sector')} of 32 bytes; "
-        f"{line.ideal / line.requests:.3g} would hold the same data.",
-        "Neighbouring lanes of the warp ask for addresses that are far apart. Which "
-        "index changes from one lane to the next?",
-        [(line.place, f"{several(line.per_request, 'sector')} per request")],
-    )
-
-
-def bank_conflicts(exercise: KernelExercise, line: Line) -> Verdict:
-    verb = "store to" if line.store else "load from"
-    best = line.ideal / line.requests
-    passes = best + line.per_request
-    lanes = passes / best
-    up_to = f"up to {lanes:.2g} lanes" if lanes == int(lanes) else "some lanes"
-    mean = "" if passes == int(passes) else " on average"
-    return Verdict(
-        exercise.name,
-        "bank-conflicts",
-        f"Each {verb} {line.array} by a warp takes {passes:.3g} passes{mean} where "
-        f"{'one' if best == 1 else f'{best:.3g}'} would be enough: {up_to} ask for "
-        f"different words of the same bank.",
-        "Word w of shared memory is in bank w mod 32. Which lanes ask for the same "
-        "bank on this line?",
-        [(line.place, f"{several(line.per_request, 'conflict')} per request")],
-    )
-
-
 Hold = Callable[[KernelExercise, Trace, list[Line]], str]
 
 # In the order in which they are held: the loads after their width, as wide ones are
@@ -415,6 +343,9 @@ HELD: dict[str, Hold] = {
     "store_bytes": store_bytes,
     "loads": global_loads,
     "shared_loads": shared_loads,
+    "handed_over": handed_over,
+    "unguarded_loads": unguarded_loads,
+    "shared_bytes": shared_bytes,
     "peeks": peeks,
     "barriers": barriers,
     "flops": flops,

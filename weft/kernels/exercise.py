@@ -1,7 +1,7 @@
 """An exercise in kernels, and one run of it: the exercise, a case and a launch."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
@@ -32,8 +32,12 @@ class KernelExercise(Exercise):
     out: inputs → the outputs' initial values; by default poisoned, to be all written.
     constants: other values of global names that the kernel and its launch use, a dict
         each time: with each of them the last size has to be right as well.
+    larger: the size of the larger case, far above those listed; None for one that
+        follows from them, False for none.
     without: atomic operations that it may not use, such as "cuda.atomic.max", or
         "cuda.atomic.max float32" for arrays of that type alone.
+    describe: output → `(index, got, wanted)` → what a verdict says of an element that
+        is wrong, where numbers alone say little. These outputs are compared first.
     """
 
     needs: ClassVar[tuple[str, ...]] = ("spec", "inputs", "sizes", "launch")
@@ -43,7 +47,9 @@ class KernelExercise(Exercise):
     full: Any = None
     out: Any = None
     constants: Sequence[Mapping[str, Any]] = ()
+    larger: Any = None
     without: tuple[str, ...] = ()
+    describe: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if self.kernel is None or self.kernel is self.written_by_learner:

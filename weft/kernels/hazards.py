@@ -27,19 +27,31 @@ class Hazard:
     secondary: bool
 
 
-def find(trace: Trace, name: str, when: str) -> Hazard | None:
+def find(
+    trace: Trace,
+    name: str,
+    when: str,
+    *,
+    unset_is_fine: bool = False,
+    guesses_are_fine: bool = True,
+) -> Hazard | None:
     """The first hazard of a trace, None if it has none.
 
-    name: the exercise that the verdict is about; when: on what data.
+    name: the exercise that the verdict is about; when: on what data. unset_is_fine:
+    whether memory may be read that no thread has written, see `unset`.
+    guesses_are_fine: see `races`.
     """
-    race = races(trace)
+    race = races(trace) if guesses_are_fine else races(trace, guesses_are_fine=False)
     stores = race is not None and race.second.operation == race.first.operation == WRITE
     secondary = (
-        race is not None and race.space == "global" and (stores or race.lost_update)
+        race is not None
+        and race.space == "global"
+        and (stores or race.lost_update)
+        and not race.unfenced
     )
     if race is not None and not secondary:
         return Hazard(_race(trace, race, name, when), False)
-    missing = unwritten(trace)
+    missing = None if unset_is_fine else unwritten(trace)
     if missing is not None:
         return Hazard(_unwritten(trace, missing, name, when), False)
     if race is not None:
@@ -111,6 +123,8 @@ class _Words:
 def _race(trace: Trace, race: Race, name: str, when: str) -> Verdict:
     """Word a race: the two accesses, the one that writes first, and a question."""
     one, two = race.first, race.second
+    if race.unfenced:
+        return _unfenced(trace, race, name, when)
     if one.operation == READ or (one.operation == ATOMIC and two.operation == WRITE):
         one, two = two, one
     if race.lost_update:
@@ -126,7 +140,11 @@ def _race(trace: Trace, race: Race, name: str, when: str) -> Verdict:
         for access in (one, two)
     ]
     question, barrier = words.question, _missed(trace, race)
-    if barrier is None:
+    passed = _passed_between(trace, race)
+    if barrier is None and passed is not None:
+        notes[one.place.line > passed.line] += ", in the next turn of the loop"
+        question = _next_turn(trace, race, one, two, passed)
+    elif barrier is None:
         notes[1] += {
             "warp": ", with nothing in between to make either wait",
             "block": ", with no barrier in between",
@@ -149,6 +167,34 @@ def _race(trace: Trace, race: Race, name: str, when: str) -> Verdict:
         when=when,
         headline=words.headline,
         topic=_topic(race),
+        rows=[one.row, two.row],
+    )
+
+
+def _unfenced(trace: Trace, race: Race, name: str, when: str) -> Verdict:
+    """Word a race that only the second thread's fence is missing from."""
+    one, two = race.first, race.second
+    first, second = _who(trace, race, one), _who(trace, race, two)
+    element = _element(trace, race, two, "this element")
+    after, places = "", [(one.place, f"{_VERBS[one.operation]} by {first}")]
+    if race.told is not None:
+        after = f" on {lines_of([race.told.place], trace.name)}"
+        teller = _who(trace, race, race.told)
+        places.append((race.told.place, f"the atomic operation of {teller}"))
+    places.append((two.place, f"{_VERBS[two.operation]} by {second}, with no fence"))
+    return Verdict(
+        name,
+        "race",
+        f"{capital(second)} may find in {element} what was there before {first} "
+        f"wrote to it.",
+        f"One fence is missing: a `cuda.threadfence()` after the atomic operation"
+        f"{after}. That operation tells {second} that {first} is done. But only a "
+        f"fence keeps what comes later from being done earlier, on this side as on "
+        f"that of {first}.",
+        places,
+        when=when,
+        headline=f"race on {race.space} memory: the reader has no fence",
+        topic="lost-update" if race.within == "grid" else "race",
         rows=[one.row, two.row],
     )
 
@@ -249,6 +295,52 @@ def _missed(trace: Trace, race: Race) -> tuple[Place, frozenset[int]] | None:
         ):
             return place, came
     return None
+
+
+def _passed_between(trace: Trace, race: Race) -> Place | None:
+    """A barrier between the two lines that both threads passed, in turns of a loop."""
+    places = race.first.place, race.second.place
+    low, high = sorted(p.line for p in places)
+    epochs = {int(trace.epoch[a.row]) for a in (race.first, race.second)}
+    if race.within == "grid" or len(epochs) > 1 or 0 in epochs:
+        return None
+    for block, place in trace.barriers:
+        alike = {place.function, *(p.function for p in places)}
+        if block == race.first.block and len(alike) == 1 and low < place.line < high:
+            return place
+    return None
+
+
+def _next_turn(
+    trace: Trace, race: Race, one: Access, two: Access, barrier: Place
+) -> str:
+    """Ask about a barrier that two threads pass, in different turns of a loop."""
+    first, second = _who(trace, race, one), _who(trace, race, two)
+    line = lines_of([barrier], trace.name)
+    there = f"The barrier on {line} is between the two lines, but "
+    if two.operation != READ or one.operation != WRITE:
+        late, early = (
+            (first, second) if one.place.line < barrier.line else (second, first)
+        )
+        return there + (
+            f"{late} comes to its line in the turn of the loop after that of {early}. "
+            f"What makes it wait before that turn?"
+        )
+    if one.place.line > barrier.line:
+        return there + (
+            f"{second} reads in the turn of the loop after that in which {first} "
+            f"writes. What makes it wait before that turn?"
+        )
+    if _has_been_read(trace, one, two):
+        return there + (
+            f"{first} writes in the turn of the loop after that in which {second} "
+            f"reads. What makes it wait before that turn?"
+        )
+    return there + (
+        f"{first} writes this element only in the turn of the loop after that in which "
+        f"{second} reads it. Which elements have been written when the barrier lets "
+        f"the threads go on for the first time?"
+    )
 
 
 def _same_elements(trace: Trace, one: Access, two: Access) -> int:

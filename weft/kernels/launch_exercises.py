@@ -8,7 +8,7 @@ from weft.checking.source import begin, has_stub, raised_at, returns
 from weft.checking.step_limit import Endless, endless, limited
 from weft.checking.verdict import Failed, Verdict
 from weft.kernels.exercise import KernelCase, KernelExercise, Trial
-from weft.kernels.outputs import size_of_launch
+from weft.kernels.left_out import size_of_launch
 from weft.kernels.traced import Done, from_fault
 from weft.simulator import LaunchError
 from weft.simulator.limits import configuration

@@ -4,15 +4,25 @@ from collections.abc import Iterator, Mapping
 from types import FunctionType
 from typing import Any
 
-from weft import compiling, device
+from weft import compiling, device, effort
 from weft.backend import is_kernel, python_function
 from weft.checking.limits import KERNEL
 from weft.checking.room import Facts
+from weft.checking.source import unreadable
 from weft.checking.verdict import Failed, Verdict
-from weft.kernels import compiled, constants, cost, full_size, simulated
+from weft.kernels import (
+    compiled,
+    constants,
+    cost,
+    full_size,
+    larger,
+    narrow_index,
+    simulated,
+)
 from weft.kernels.exercise import KernelExercise
 from weft.kernels.forbidden_atomics import forbidden
 from weft.simulator.faults import kind_of
+from weft.wording import joined
 
 
 class Kernels:
@@ -28,10 +38,15 @@ class Kernels:
         """Simulate, compile, run on the GPU, count the cost, try other constants."""
         if not is_kernel(exercise.kernel):
             raise Failed(not_a_kernel(exercise.kernel, exercise.name))
+        if hidden := unreadable(exercise.kernel):
+            raise Failed(without_source(exercise.name, hidden))
         if not exercise.checks_launch:
             compiling.warm_up()
-        facts, trace = simulated.run(exercise)
+        with effort.counted() as spent:
+            facts, trace = simulated.run(exercise)
         yield facts
+        yield larger.run(exercise, spent)
+        narrow_index.run(exercise)
         if (found := forbidden(exercise, trace)) is not None:
             raise Failed(found)
         facts, leak = compiled.run(exercise)
@@ -50,6 +65,20 @@ ROOM = Kernels()
 def on_gpu() -> bool:
     """Whether kernels run on a GPU here."""
     return device.find().usable
+
+
+def without_source(name: str, hidden: list[str]) -> Verdict:
+    """The verdict on a kernel of which nobody can read what it does."""
+    return Verdict(
+        name,
+        "type",
+        f"The source of {joined(f'`{one}`' for one in hidden)} cannot be read.",
+        "A check reads a kernel, and every device function that it calls, to say "
+        "whether Numba compiles it and which line is wrong. A function made by `exec` "
+        "or `eval` has no source to read. Write it with `def` in a cell, and run the "
+        "cell.",
+        headline="a kernel that cannot be read",
+    )
 
 
 def not_a_kernel(thing: Any, name: str) -> Verdict:

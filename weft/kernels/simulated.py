@@ -1,11 +1,22 @@
 """Stage 1: the learner's kernel in the simulator, on small and ragged sizes."""
 
-from weft.checking.source import begin, device_functions, has_stub, seed
+from dataclasses import replace
+
+from weft.checking.source import (
+    begin,
+    device_functions,
+    global_names,
+    has_stub,
+    line_with,
+    seed,
+)
 from weft.checking.verdict import Failed, Verdict
-from weft.kernels import hazards
+from weft.kernels import guesses, hazards, unset
 from weft.kernels.arguments import reordered
 from weft.kernels.call_chain import with_calls
+from weft.kernels.endless import awaited, own_line_first
 from weft.kernels.exercise import KernelExercise, Trial
+from weft.kernels.fed_by import with_feeders
 from weft.kernels.guards import misread
 from weft.kernels.launch_exercises import (
     configure,
@@ -16,6 +27,7 @@ from weft.kernels.launch_exercises import (
 from weft.kernels.outputs import judge
 from weft.kernels.traced import Done, from_fault, silent, traced
 from weft.simulator import Fault
+from weft.simulator.running.warps import APART
 from weft.simulator.trace.trace import Trace
 from weft.wording import several
 
@@ -29,12 +41,13 @@ def run(exercise: KernelExercise) -> tuple[list[str], Trace]:
         done = run_trial(configure(exercise, exercise.case(size)))
         elements += sum(o.size for o in done.outputs)
     extra = run_unseen(exercise)
+    run_apart(exercise)
     fact = (
         f"right in the simulator: {several(len(exercise.sizes), 'size')}"
         f"{' and one not listed' * (extra > 0)}, {elements + extra:,} results, "
         "every index in bounds, no race"
     )
-    return [fact, *left_early(done.trace)], done.trace
+    return [fact, *left_early(done.trace), *done.notes], done.trace
 
 
 def run_trial(trial: Trial, backwards: bool = False) -> Done:
@@ -45,7 +58,8 @@ def run_trial(trial: Trial, backwards: bool = False) -> Done:
         verdict = reordered(trial, failed.verdict)
         if verdict is None:
             called = with_calls(trial, failed.verdict, backwards)
-            verdict = with_guard(trial.exercise, called)
+            fed = with_feeders(trial.exercise, called)
+            verdict = with_guard(trial.exercise, fed)
         raise Failed(verdict) from None
 
 
@@ -66,12 +80,15 @@ def look_at(trial: Trial, backwards: bool) -> Done:
 
     In this order: a launch far too large, a fault of the simulator or the early read
     that led to it, a race, wrong outputs, blocks without work, a race that a wrong
-    output would have explained better.
+    output would have explained better, a guess that is used for more.
     """
     if trial.exercise.checks_launch:
         excessive(trial)
     done = watched(trial, backwards)
     hazard = hazards.find(done.trace, trial.name, trial.when)
+    if hazard is not None and unset.harmless(trial, done, hazard, backwards):
+        done = replace(done, notes=(unset.note(done.trace),))
+        hazard = hazards.find(done.trace, trial.name, trial.when, unset_is_fine=True)
     if hazard is not None and not hazard.secondary:
         raise Failed(of_the_launch(trial, hazard.verdict))
     judge(trial, done)
@@ -79,6 +96,8 @@ def look_at(trial: Trial, backwards: bool) -> Done:
         wasteful(trial, done)
     if hazard is not None:
         raise Failed(of_the_launch(trial, hazard.verdict))
+    if (misused := guesses.misused(trial, done, backwards)) is not None:
+        raise Failed(misused)
     return done
 
 
@@ -90,8 +109,12 @@ def watched(trial: Trial, backwards: bool) -> Done:
         if found is not None:
             raise Failed(of_the_launch(trial, found))
 
+    waits = ""
+
     def failed(trace: Trace, fault: Fault) -> None:
         """Name the read that was too early before the index that came of it."""
+        nonlocal waits
+        waits = awaited(trace, fault)
         if fault.kind not in ("out-of-bounds", "negative-index"):
             return
         found = hazards.misled(trace, trial.name, trial.when)
@@ -101,7 +124,9 @@ def watched(trial: Trial, backwards: bool) -> Done:
     try:
         return traced(trial, look, backwards, failed)
     except Fault as fault:
-        raise Failed(refused(trial, fault)) from None
+        verdict = refused(trial, fault)
+        message = f"{verdict.message} {waits}".strip()
+        raise Failed(own_line_first(trial, verdict.but(message=message))) from None
 
 
 def refused(trial: Trial, fault: Fault) -> Verdict:
@@ -109,10 +134,19 @@ def refused(trial: Trial, fault: Fault) -> Verdict:
     helpers = device_functions(trial.exercise.kernel)
     if any(has_stub(helper) for helper in helpers.values()):
         return begin(trial.name)
+    if waits_for_the_answer(trial.exercise, fault):
+        return begin(trial.name)
     verdict = from_fault(trial.name, fault, trial.when)
     if fault.kind == "exception" and "NoneType" in fault.message:
         verdict = verdict.but(why=silent(helpers, tuple(verdict.places)))
     return verdict
+
+
+def waits_for_the_answer(exercise: KernelExercise, fault: Fault) -> bool:
+    """Whether a function that is given waits for what the starter does not do yet."""
+    given = bool(fault.places) and fault.places[0].function != exercise.name
+    stub = has_stub(exercise.written_by_learner)
+    return fault.kind == "endless-loop" and given and stub
 
 
 def run_unseen(exercise: KernelExercise) -> int:
@@ -153,16 +187,61 @@ def in_other_order(verdict: Verdict) -> Verdict:
     )
 
 
+def run_apart(exercise: KernelExercise) -> None:
+    """Run a kernel that asks `activemask` once more, with lanes that come apart.
+
+    What depends on the answer is then wrong. Raises `Failed`.
+    """
+    if "activemask" not in global_names(exercise.kernel):
+        return
+    token = APART.set(True)
+    try:
+        for size in exercise.sizes:
+            run_trial(configure(exercise, exercise.case(size)))
+    except Failed as failed:
+        raise Failed(of_activemask(exercise, failed.verdict)) from None
+    finally:
+        APART.reset(token)
+
+
+def of_activemask(exercise: KernelExercise, verdict: Verdict) -> Verdict:
+    """The verdict on what is wrong only where `activemask` reports fewer lanes."""
+    asked = [
+        note
+        for function in (exercise.kernel, *device_functions(exercise.kernel).values())
+        for note in line_with(function, r".*\bactivemask\(")
+    ]
+    shown = {place.line for place, _ in asked}
+    others = [note for note in verdict.places if note[0].line not in shown]
+    return verdict.but(
+        kind="warp",
+        message="The result depends on which lanes `cuda.activemask()` reports.",
+        why="It reports the lanes that are at this line at the same moment, and lanes "
+        "on the same path need not be: a GPU may run some of them later. Here every "
+        f"second lane came later, and this happened: {verdict.message} Name the lanes "
+        "that have to take part instead, with `0xFFFFFFFF` or with a vote of all lanes "
+        "before the branch.",
+        places=[*asked, *others],
+        headline="",
+        topic="",
+    )
+
+
 def left_early(trace: Trace) -> list[str]:
-    """A note on barriers that some threads never came to, because they had ended.
+    """Notes on barriers and warp operations that some threads missed, having ended.
 
     GPUs have allowed it since compute capability 7.0: CUDA C++ Programming Guide,
-    "Synchronization Functions" and "Compute Capability 7.x".
+    "Synchronization Functions", "Warp Vote Functions" and "Compute Capability 7.x".
     """
-    if not trace.partial:
-        return []
-    which = hazards.lines_of([place for _, place, _ in trace.partial], trace.name)
+    barriers = [place for _, place, _ in trace.partial]
+    missed = [
+        ("thread of a block", "barrier", barriers),
+        ("lane of a mask", "operation", trace.excused),
+    ]
     return [
-        f"note: not every thread of a block reaches the barrier on {which}. This works "
-        f"only because the others have ended; it is safer where every thread reaches it"
+        f"note: not every {who} reaches the {what} on "
+        f"{hazards.lines_of(places, trace.name)}. This works only because the others "
+        f"have ended; it is safer where every {who.split()[0]} reaches it"
+        for who, what, places in missed
+        if places
     ]

@@ -10,10 +10,11 @@ import numpy as np
 from weft.checking.source import parameter_names, source
 from weft.checking.verdict import Verdict
 from weft.kernels.exercise import Trial
-from weft.places import Note
+from weft.places import Note, Place
 from weft.simulator import Fault, record
 from weft.simulator.launch import Launch
 from weft.simulator.trace.trace import Trace
+from weft.simulator.trace.traced_run import Fill
 from weft.wording import sentence
 
 
@@ -24,6 +25,7 @@ class Done:
     trace: Trace
     outputs: tuple[np.ndarray[Any, Any], ...]
     launch: Launch
+    notes: tuple[str, ...] = ()  # what a check that passes says of it
 
 
 def traced(
@@ -32,11 +34,13 @@ def traced(
     backwards: bool = False,
     failed: Callable[[Trace, Fault], None] | None = None,
     order: tuple[int, ...] | None = None,
+    fill: Fill | None = None,
+    stale: frozenset[Place] = frozenset(),
 ) -> Done:
     """Run one trial under a trace. Raises `Fault`.
 
-    look, backwards, failed: as in `record`. order: which argument each parameter gets;
-    the outputs keep their order.
+    look, backwards, failed, fill, stale: as in `record`. order: which argument each
+    parameter gets; the outputs keep their order.
     """
     exercise, case = trial.exercise, trial.case
     outputs = trial.fresh()
@@ -57,6 +61,8 @@ def traced(
         look=look,
         backwards=backwards,
         failed=failed,
+        fill=fill,
+        stale=stale,
         every=exercise.checks_launch,  # to see which blocks have nothing to do
     )
     return Done(accesses, outputs, launch)

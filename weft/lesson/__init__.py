@@ -16,6 +16,7 @@ __all__ = [
     "current",
     "hint",
     "lab",
+    "larger",
     "on_gpu",
     "progress",
     "quiz",
@@ -196,10 +197,24 @@ def unseen(exercise: str) -> tuple[int, ...]:
 
     () where the lesson names none, the exercise is unknown, or no lab is named.
     """
+    found = _of_this_lab(exercise)
+    return found.unseen if found else ()
+
+
+def larger(exercise: str) -> tuple[int, ...] | None:
+    """Return the larger size that the current lab's check of an exercise runs.
+
+    () for none; None where the lesson leaves it to the check.
+    """
+    found = _of_this_lab(exercise)
+    return found.larger if found else None
+
+
+def _of_this_lab(exercise: str) -> Exercise | None:
     if _current is None:
-        return ()
+        return None
     found = [e for e in syllabus.load(_current).exercises if e.name == exercise]
-    return found[0].unseen if found else ()
+    return found[0] if found else None
 
 
 def quiz(lab: str | None = None) -> Quiz:

@@ -42,7 +42,9 @@ class Exercise:
 
     questions: those that the function answers, where it is not a kernel to be written.
     unseen: a size that its check runs besides those it lists, where one between them
-    would not tell a right kernel from a wrong one; () where it does.
+    would not tell a right kernel from a wrong one; () where it does. larger: a size far
+    above those it lists, which it runs as well; () for none, None for one that follows
+    from them.
     """
 
     name: str
@@ -50,6 +52,7 @@ class Exercise:
     hints: tuple[str, ...]
     questions: tuple[Question, ...] = ()
     unseen: tuple[int, ...] = ()
+    larger: tuple[int, ...] | None = None
 
 
 @dataclass(frozen=True)
@@ -157,7 +160,8 @@ class _Reader:
 
     def exercise(self, data: dict[str, Any], at: str) -> Exercise:
         """Read an exercise; `at` says where it is in the file."""
-        self.only(data, {"name", "title", "hints", "questions", "unseen"}, at)
+        known = {"name", "title", "hints", "questions", "unseen", "larger"}
+        self.only(data, known, at)
         name = self.text(data, "name", at)
         if name and not name.isidentifier():
             self.wrong.append(f'{at}: "{name}" is not the name of a function')
@@ -175,12 +179,19 @@ class _Reader:
         questions = tuple(
             self.question(t, f"{at}, question {k}") for k, t in enumerate(asked, 1)
         )
-        unseen = data.get("unseen", [])
-        if not isinstance(unseen, list) or any(type(n) is not int for n in unseen):
-            self.wrong.append(f"{at}: unseen must be a list of whole numbers")
-            unseen = []
+        unseen = self.size(data, "unseen", at) or ()
+        larger = self.size(data, "larger", at)
         title = self.text(data, "title", at)
-        return Exercise(name, title, tuple(hints), questions, tuple(unseen))
+        return Exercise(name, title, tuple(hints), questions, unseen, larger)
+
+    def size(self, data: dict[str, Any], key: str, at: str) -> tuple[int, ...] | None:
+        size = data.get(key)
+        if size is None:
+            return None
+        if not isinstance(size, list) or any(type(n) is not int for n in size):
+            self.wrong.append(f"{at}: {key} must be a list of whole numbers")
+            return None
+        return tuple(size)
 
     def question(self, data: dict[str, Any], at: str) -> Question:
         self.only(data, {"question", "choices"}, at)

@@ -21,6 +21,7 @@ from weft.simulator.limits import (
     WARP,
     configuration,
 )
+from weft.simulator.running.namespace import Cuda
 
 CAPABILITY = (9, 0)
 MULTIPROCESSORS = 132  # an H200's, for launches sized by it
@@ -89,6 +90,61 @@ class Event:
         return (later._at - self._at) * 1e3
 
 
+class Stub:
+    """A name of kernels that Numba's simulator lacks, such as `grid` or `threadIdx`.
+
+    It means something in a kernel alone, where `twin_of` finds what it stands for. Most
+    of them Numba knows as `cuda.name` only: those belong to no module of its.
+    """
+
+    def __init__(self, name: str) -> None:
+        self.__name__ = self.of_cuda = name
+        self.__module__ = "numba.cuda.stubs" if name in BY_NAME else __name__
+
+    def _outside(self) -> Any:
+        raise Fault(
+            "type",
+            f"cuda.{self.__name__} is used outside a kernel",
+            "It belongs to a thread on the GPU, and the host is none. Only a kernel, "
+            "or a device function that it calls, can use it.",
+        )
+
+    def __call__(self, *_: Any, **__: Any) -> Any:
+        return self._outside()
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return self._outside()
+
+    def __repr__(self) -> str:
+        return f"cuda.{self.__name__}"
+
+
+def stubs() -> dict[str, Stub]:
+    """The names of kernels that `numba.cuda` has on a GPU and lacks here."""
+    return {
+        name: Stub(name)
+        for name in (*vars(Cuda), *OF_A_RUN)
+        if not name.startswith("_") and name != "twin_of" and not hasattr(cuda, name)
+    }
+
+
+# The names that Numba compiles where they were imported from `numba.cuda`, in 0.30.
+BY_NAME = frozenset(
+    [
+        *("grid", "gridsize", "all_sync", "any_sync", "ballot_sync", "eq_sync"),
+        *("shfl_sync", "shfl_up_sync", "shfl_down_sync", "shfl_xor_sync"),
+        *("syncthreads", "syncthreads_and", "syncthreads_count", "syncthreads_or"),
+    ]
+)
+
+# What each run or thread gives to `Cuda`, besides its methods.
+OF_A_RUN = (
+    *("threadIdx", "blockIdx", "blockDim", "gridDim", "laneid"),
+    *("shared", "local", "const", "atomic", "cg", "fp16"),
+)
+
 _JIT_OPTIONS = {"device", "debug", "argtypes", "inline", "restype", "fastmath", "opt"}
 
 _ATTRIBUTES: dict[str, Any] = {
@@ -127,6 +183,8 @@ def _is_cuda_array(data: Any) -> bool:
 def install() -> None:
     """Put this simulator in the place of Numba's. Numba must run as a simulator."""
     members: dict[str, Any] = {
+        **stubs(),
+        **backend.names_of_the_host(),
         "jit": backend.simulators_jit(_JIT_OPTIONS),
         "event": Event,
         "as_cuda_array": _as_cuda_array,

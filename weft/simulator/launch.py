@@ -11,12 +11,17 @@ import numpy as np
 
 from weft import backend
 from weft.places import Place
-from weft.simulator.faults import Fault, kind_of
+from weft.simulator import constant_memory, options
+from weft.simulator.faults import Fault
+from weft.simulator.faults import kind_of as described
+from weft.simulator.inference.kinds import Kind, Tup
+from weft.simulator.inference.outside import kind_of
 from weft.simulator.limits import Dim, configuration
 from weft.simulator.memory.arrays import Memory
 from weft.simulator.running.scheduler import Run
+from weft.simulator.trace.stale_run import StaleRun
 from weft.simulator.trace.trace import Trace
-from weft.simulator.trace.traced_run import CalledRun, Recording, TracedRun
+from weft.simulator.trace.traced_run import CalledRun, Fill, Recording, TracedRun
 
 
 @dataclass
@@ -47,7 +52,8 @@ def simulate(
     are positions of arguments: stores to the first raise, stores to the second are
     noted in `Launch.written`.
 
-    Raises `Fault`, or `LaunchError` for a configuration that no GPU accepts.
+    Raises `Fault`, or `LaunchError` for a configuration that no GPU accepts. A
+    signature and launch bounds that `kernel` was given are held against the launch.
     """
     fn = kernel if isinstance(kernel, FunctionType) else backend.python_function(kernel)
     if fn is None:
@@ -62,9 +68,16 @@ def simulate(
             "which is marked `@cuda.jit`, without `device=True`.",
         )
     grid, block, _, shared = configuration(config)
+    options.hold_bounds(kernel, block)
+    constant_memory.hold(fn)
     names = parameters(fn, args)
+    args = as_declared(kernel, names, args)
     run = make_run(fn, grid, block, shared)
-    run.bind()
+    run.bind(
+        tuple(
+            kind_of_argument(arg, name) for name, arg in zip(names, args, strict=True)
+        )
+    )
     launch = Launch()
     given = []
     for position, (name, arg) in enumerate(zip(names, args, strict=True)):
@@ -88,6 +101,8 @@ def record(
     backwards: bool = False,
     failed: Callable[[Trace, Fault], None] | None = None,
     every: bool = False,
+    fill: Fill | None = None,
+    stale: frozenset[Place] = frozenset(),
 ) -> tuple[Trace, Launch]:
     """Run `kernel[config](*args)` as `simulate` does, and write down its accesses.
 
@@ -95,14 +110,19 @@ def record(
     `look` is called with the trace so far, now and then where it gets long. With
     `backwards` the last block is run first. `failed` is called with the trace so far
     and the fault that ends it, before that is raised. `every` block is written down,
-    or of many a sample.
+    or of many a sample. `fill` puts something into new shared and local memory. What is
+    read at the places `stale` is as old as it may be.
     """
     runs: list[TracedRun] = []
 
-    recording = Recording(fresh, look, every)
+    recording = Recording(fresh, look, every, fill)
 
     def make(fn: FunctionType, grid: Dim, block: Dim, shared: int) -> TracedRun:
-        run = TracedRun(fn, grid, block, shared, backwards, recording)
+        run = (
+            StaleRun(stale, fn, grid, block, shared, backwards, recording)
+            if stale
+            else TracedRun(fn, grid, block, shared, backwards, recording)
+        )
         runs.append(run)
         return run
 
@@ -157,6 +177,22 @@ def parameters(fn: FunctionType, args: tuple[Any, ...]) -> list[str]:
     return names
 
 
+def as_declared(
+    kernel: Any, names: list[str], args: tuple[Any, ...]
+) -> tuple[Any, ...]:
+    """The arguments as a signature has them, where the kernel has one.
+
+    Raises `Fault` where none of its signatures takes them.
+    """
+    if not backend.options_of(kernel).signatures:
+        return args
+    seen = [host_array(arg, name) for arg, name in zip(args, names, strict=True)]
+    values = [arg if got is None else got for arg, got in zip(args, seen, strict=True)]
+    signature = options.fitting(kernel, values)
+    assert signature is not None
+    return tuple(map(options.converted, args, signature.types))
+
+
 def argument(
     run: Run,
     value: Any,
@@ -167,16 +203,27 @@ def argument(
     """What the kernel gets for a host value. Raises `Fault` for what Numba refuses."""
     data = host_array(value, name)
     if data is not None:
+        run.given.append(data)
         return run.array(data, Memory(name, "global", readonly=readonly), written)
     if isinstance(value, tuple):
         return tuple(argument(run, v, name) for v in value)
-    if value is None or isinstance(value, (bool, int, float, complex, np.generic)):
+    if isinstance(value, (bool, int, float)) and not isinstance(value, np.generic):
+        return np.float64(value) if isinstance(value, float) else value
+    if value is None or isinstance(value, (complex, np.generic)):
         return value
     raise Fault(
         "type",
-        f"the argument {name} is {kind_of(value)}",
+        f"the argument {name} is {described(value)}",
         "A kernel takes arrays and numbers.",
     )
+
+
+def kind_of_argument(value: Any, name: str) -> Kind:
+    """What is known of an argument before the kernel runs."""
+    data = host_array(value, name)
+    if isinstance(value, tuple) and data is None:
+        return Tup(tuple(kind_of_argument(part, name) for part in value))
+    return kind_of(value if data is None else data)
 
 
 def host_array(value: Any, name: str = "the array") -> np.ndarray[Any, Any] | None:

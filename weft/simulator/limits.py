@@ -21,6 +21,7 @@ MAX_THREADS = 1024
 MAX_BLOCK: Dim = (1024, 1024, 64)
 MAX_GRID: Dim = (2**31 - 1, 65535, 65535)
 MOST_SHARED = 48 * 1024  # bytes per block without opt-in, every capability
+MOST_LOCAL = 512 * 1024  # bytes of local memory per thread
 # Source of the limits: CUDA C++ Programming Guide, "Compute Capabilities",
 # table "Technical Specifications per Compute Capability".
 

@@ -161,7 +161,9 @@ def timed(exercise: HostExercise) -> Facts:
     """Judge a function that times `work()`: it must give the work's own time."""
     function = exercise.written_by_learner
     unseen = (1 + seed(function) % 97 / 8, 0)
-    for ms, before in (*exercise.timer, unseen):
+    cases = [*exercise.timer, unseen]
+    listed = len(cases)
+    for number, (ms, before) in enumerate(cases):
         watched = Watched(function)
         machine = watched.machine
         bench = Bench(watched)
@@ -182,6 +184,9 @@ def timed(exercise: HostExercise) -> Facts:
         asked_more = 3 * ASKING * (calls - 1)  # three things, for each other call
         if abs(float(got) * calls - ms * calls) > 0.05 * ms + asked_more:
             raise Failed(wording.clock(exercise.name, float(got), ms, before, machine))
+        idle = machine.now - machine.default.end
+        if idle > ms and number < listed:  # that pause is no wait: let work take longer
+            cases.append((3 * machine.now, 0))
     count = len(exercise.timer)
     return [f"right on {count} kernels, short and long, idle and busy"]
 

@@ -186,7 +186,7 @@ class Event:
             raise CudaAPIError("CUDA_ERROR_INVALID_HANDLE: made with timing=False")
         waited = self._machine.waited > self._waited
         late = self._mark.end - self._machine.now
-        if late > 0 or (late == 0 and not waited):  # idle: it may just be over, or not
+        if late > 0 or not waited:  # time may have passed, but nothing promises enough
             raise CudaAPIError(
                 "CUDA_ERROR_NOT_READY: an event has not happened yet, and the host has "
                 "not waited for it"

@@ -68,7 +68,7 @@ class Calls:
     def run(self, work: Callable[[], Any], when: str) -> Any:
         """Run something that calls the learner's code, as a backward pass does."""
         lines, main = self.exercise.lines, self.written.main
-        return self._guarded(lambda: counted(work, (), lines, main), when)
+        return self._guarded(lambda: counted(work, (), lines, main, COMPILING), when)
 
     def _guarded(self, work: Callable[[], Any], when: str) -> Any:
         """Run `work` under the sanitizer; give a verdict on what it raises."""
@@ -81,6 +81,9 @@ class Calls:
         )
         with wording, self.launches.watched(when), poisoned(), quiet():
             return work()
+
+
+COMPILING = 300  # seconds that a function may wait for torch.compile's processes
 
 
 def forbidden(modules: tuple[str, ...]) -> tuple[str, ...]:

@@ -15,43 +15,93 @@ from weft import backend, intrinsics
 from weft.code_objects import code_tree, global_names, with_globals
 from weft.intrinsics import registry
 from weft.places import Place
-from weft.simulator.language import mathematics, rules
-from weft.simulator.language.modules import Cast, NumbaModule, NumpyModule
-from weft.simulator.language.rewriting import LOOP, STEP, begin, rewritten
+from weft.simulator.arithmetic.functions import BUILTINS
+from weft.simulator.arithmetic.libdevice import Libdevice
+from weft.simulator.arithmetic.operators import FUNCTIONS
+from weft.simulator.inference.kinds import Kind
+from weft.simulator.language import rules
+from weft.simulator.language.lowering import helper
+from weft.simulator.language.modules import (
+    Cast,
+    Mathematics,
+    NumbaModule,
+    NumpyModule,
+)
+from weft.simulator.language.rewriting import Rewritten, begin, rewritten
+
+Form = tuple[types.FunctionType, tuple[Kind, ...]]
+MATHEMATICS = Mathematics()
+
+
+def numbers_of(value: Any) -> Any:
+    """A number from outside as a kernel has it: a float is a float64."""
+    if type(value) is float:
+        return np.float64(value)
+    return tuple(numbers_of(v) for v in value) if type(value) is tuple else value
 
 
 class Bound:
     """A kernel and the device functions it calls, bound to one simulated `cuda`.
 
     `call` runs it; `lines` maps every code object of the learner's to its source
-    lines, by line number. With `notes` (see `instrument`: what its two names stand for)
-    the kernel notes what it does, and `noted` gives the place of each number, and the
-    operations of arithmetic there.
+    lines, by line number. `counting` is what the names of `loops` stand for. With
+    `notes` (see `instrument`: what its two names stand for) the kernel notes what it
+    does, and `noted` gives the place of each number, and the operations of arithmetic
+    there.
     """
 
     def __init__(
         self,
         fn: types.FunctionType,
         cuda: Any,
-        step: Callable[[], bool],
-        loop: Callable[[Any], Any],
+        counting: dict[str, Callable[..., Any]],
         refuse: Callable[[str, str], Any],
         notes: dict[str, Any] | None = None,
+        given: tuple[Kind, ...] = (),
     ) -> None:
         self.lines: dict[types.CodeType, dict[int, str]] = {}
         self.noted: dict[int, tuple[Place, int]] = {}
         self._notes = notes
-        self._cuda, self._step, self._loop, self._refuse = cuda, step, loop, refuse
-        self._done: dict[types.FunctionType, types.FunctionType] = {}
-        self._builtins = rules.builtins_of_a_kernel(refuse)
+        self._cuda, self._counting, self._refuse = cuda, counting, refuse
+        self._done: dict[Form, types.FunctionType] = {}
+        self._found: dict[Form, Rewritten | None] = {}
+        self._builtins = rules.builtins_of_a_kernel(refuse) | BUILTINS
         begin()
-        self.call = self._bind(fn, kernel=True)
+        self.call = self._bind(fn, given, kernel=True)
 
-    def _bind(self, fn: types.FunctionType, kernel: bool = False) -> types.FunctionType:
+    def _rewritten(
+        self, fn: types.FunctionType, given: tuple[Kind, ...], kernel: bool = False
+    ) -> Rewritten | None:
+        """The function made ready for such arguments, None while that goes on."""
+        form = fn, given
+        if form not in self._found:
+            self._found[form] = None  # it may call itself
+            cells = zip(fn.__code__.co_freevars, fn.__closure__ or (), strict=True)
+            scope = fn.__globals__ | {n: c.cell_contents for n, c in cells}
+            noting = self._notes is not None
+            self._found[form] = rewritten(
+                fn, given, scope, self._returned, noting, kernel
+            )
+        return self._found[form]
+
+    def _returned(self, value: Any, given: tuple[Kind, ...]) -> Kind:
+        """What a device function returns for such arguments."""
+        inner = backend.python_function(value)
+        found = None if inner is None else self._rewritten(inner, given)
+        return None if found is None else found.returned
+
+    def _bind(
+        self,
+        fn: types.FunctionType,
+        given: tuple[Kind, ...] = (),
+        kernel: bool = False,
+    ) -> types.FunctionType:
         """The function as it runs here, and so what it calls."""
-        if fn in self._done:
-            return self._done[fn]
-        found = rewritten(fn, self._notes is not None, kernel)
+        form = fn, given
+        if form in self._done:
+            return self._done[form]
+        found = self._rewritten(fn, given, kernel)
+        assert found is not None
         code, lines = found.code, found.lines
         for inner in code_tree(code):
             self.lines[inner] = lines
@@ -62,11 +112,16 @@ class Bound:
             cells = dict(zip(fn.__code__.co_freevars, fn.__closure__, strict=True))
             closure = tuple(types.CellType() for _ in code.co_freevars)
         bound = with_globals(fn, scope, code, closure)
-        self._done[fn] = bound  # before its names: it may call itself
+        self._done[form] = bound  # before its names: it may call itself
 
         for name in global_names(code) & scope.keys():
             scope[name] = self._twin(name, scope[name])
-        scope |= {STEP: self._step, LOOP: self._loop} | (self._notes or {})
+        scope |= self._counting | (self._notes or {})
+        scope |= {name: helper(name) for name in found.helpers}
+        for name, device, kinds in found.devices:
+            called = backend.python_function(device)
+            assert called is not None
+            scope[name] = self._bind(called, kinds)
         for name, cell in zip(code.co_freevars, closure or (), strict=True):
             cell.cell_contents = self._twin(name, cells[name].cell_contents)
         return bound
@@ -78,9 +133,15 @@ class Bound:
             if module is not None:
                 return module
         if isinstance(value, types.BuiltinFunctionType) and value.__module__ == "math":
-            return mathematics.NAMES.get(value.__name__, value)
+            return getattr(MATHEMATICS, value.__name__)
+        if getattr(value, "__module__", "") == "_operator":
+            value = FUNCTIONS.get(getattr(value, "__name__", ""), value)
         if backend.is_number_type(value):
             return Cast(backend.as_dtype(value))
+        if isinstance(value, type) and issubclass(value, np.generic):
+            return Cast(np.dtype(value))
+        if type(value) in (float, tuple):
+            return numbers_of(value)
         operation = registry.of(value)
         if operation is not None:
             return self._cuda.intrinsics.form(operation)
@@ -103,14 +164,14 @@ class Bound:
         if backend.is_cuda(value):
             return self._cuda
         if backend.is_libdevice(value):
-            return mathematics.Libdevice()
+            return Libdevice()
         if value.__name__ == "math":
-            return mathematics.MATH
+            return MATHEMATICS
         if value.__name__ == "numba":
-            return NumbaModule(value, self._cuda)
+            return NumbaModule(value, self._cuda, self._refuse)
         if value.__name__ == "numpy":
             return NumpyModule(value, self._refuse)
-        return None
+        return rules.OpenModule(value, self._refuse) if rules.usable(value) else None
 
     def _not_compiled(self, name: str) -> Callable[..., Any]:
         def refuse(*_: Any, **__: Any) -> Any:

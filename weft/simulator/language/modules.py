@@ -6,21 +6,34 @@ from typing import Any
 
 import numpy as np
 
+from weft import backend
+from weft.simulator.arithmetic.casts import cast_to
+from weft.simulator.arithmetic.functions import MATH
+from weft.simulator.arithmetic.numbers import of_dtype
+from weft.simulator.language import rules
+
 
 class Cast:
     """A Numba number type used as a function, `int32(i)`, or as a dtype."""
 
-    __slots__ = ("_type", "dtype")
+    __slots__ = ("_convert", "dtype")
 
     def __init__(self, dtype: np.dtype[Any]) -> None:
         self.dtype = dtype
-        self._type = dtype.type
+        number = of_dtype(dtype)
+        self._convert = dtype.type if number is None else cast_to(number)
 
     def __call__(self, value: Any) -> Any:
-        try:
-            return self._type(value)
-        except OverflowError:  # wraps around, as in a register
-            return np.array(int(value) & (2**64 - 1), np.uint64).astype(self.dtype)[()]
+        return self._convert(value)
+
+
+class Mathematics:
+    """`math` as a kernel sees it: as much as Numba has of it for a GPU."""
+
+    def __getattr__(self, name: str) -> Any:
+        if name not in MATH:
+            raise AttributeError(f"Numba has no math.{name} on a GPU")
+        return MATH[name]
 
 
 class NumpyModule:
@@ -45,15 +58,27 @@ class NumpyModule:
                 "declares small ones with cuda.shared.array and cuda.local.array, and "
                 "works on single elements.",
             )
-        return getattr(self._module, name)
+        found = rules.part_of(self._module, name, self._refuse)
+        if isinstance(found, type) and issubclass(found, np.generic):
+            found = Cast(np.dtype(found))
+        elif type(found) is float:
+            found = np.float64(found)
+        setattr(self, name, found)
+        return found
 
 
 class NumbaModule:
     """The `numba` module as a kernel sees it: its `cuda` is the simulated one."""
 
-    def __init__(self, module: ModuleType, cuda: Any) -> None:
-        self._module = module
+    def __init__(
+        self, module: ModuleType, cuda: Any, refuse: Callable[[str, str], Any]
+    ) -> None:
+        self._module, self._refuse = module, refuse
         self.cuda = cuda
 
     def __getattr__(self, name: str) -> Any:
-        return getattr(self._module, name)
+        found = rules.part_of(self._module, name, self._refuse)
+        if backend.is_number_type(found):
+            found = Cast(backend.as_dtype(found))
+        setattr(self, name, found)
+        return found

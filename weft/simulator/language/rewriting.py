@@ -1,21 +1,26 @@
 """The learner's source with what the simulator puts into it; places stay as they are.
 
-Every loop counts its steps: `while test` becomes `while step() and test`, `for x in y`
-becomes `for x in loop(y)`. A traced kernel also notes what it does, see `instrument`.
+Arithmetic becomes Numba's, see `lowering`. Every loop counts its steps, see `loops`. A
+traced kernel also notes what it does, see `instrument`.
 """
 
 import ast
 import inspect
 import textwrap
+from collections.abc import Callable
 from dataclasses import dataclass
 from types import CodeType, FunctionType
+from typing import Any
+
+import numpy as np
 
 from weft.code_objects import code_tree
 from weft.places import Place
-from weft.simulator.language import rules, shapes
+from weft.simulator.inference.kinds import Kind
+from weft.simulator.inference.statements import Function
+from weft.simulator.language import loops, rules, shapes
 from weft.simulator.language.instrument import Notes, note
-
-STEP, LOOP = "__weft_step__", "__weft_loop__"
+from weft.simulator.language.lowering import Lower
 
 _MOST_NOTES = 50_000  # in all functions of one launch
 
@@ -25,16 +30,22 @@ class Rewritten:
     """A function's code with what was put into it, and its source lines.
 
     `notes` are the places of its notes, numbered from `first`, each with the number
-    of arithmetic operations there.
+    of arithmetic operations there. `helpers` are the names of arithmetic in the code;
+    `devices` are those of device functions, each with the kinds of its arguments.
+    `returned` is what the function returns.
     """
 
     code: CodeType
     lines: dict[int, str]
     first: int = 0
     notes: tuple[tuple[Place, int], ...] = ()
+    helpers: frozenset[str] = frozenset()
+    devices: tuple[tuple[str, Any, tuple[Kind, ...]], ...] = ()
+    returned: Kind = None
 
 
-_known: dict[tuple[CodeType, str, bool, bool], Rewritten] = {}
+Scope = dict[str, Any]
+_known: dict[tuple[Any, ...], Rewritten] = {}
 
 
 def begin() -> None:
@@ -43,20 +54,75 @@ def begin() -> None:
         _known.clear()
 
 
-def rewritten(fn: FunctionType, noting: bool, kernel: bool) -> Rewritten:
-    """The code of `fn` with loops that count their steps and, if so asked, notes.
+def rewritten(
+    fn: FunctionType,
+    given: tuple[Kind, ...],
+    scope: Scope,
+    returns: Callable[[Any, tuple[Kind, ...]], Kind],
+    noting: bool,
+    kernel: bool,
+) -> Rewritten:
+    """The code of `fn` with Numba's arithmetic, counted loops and, if so asked, notes.
 
-    kernel: whether it is one, or a device function. Without source (a function made by
-    `exec`) the code is returned as it is. Raises `Fault` for what Numba refuses.
+    given: what its arguments are. scope: what its names stand for outside. returns:
+    what a device function returns. kernel: whether it is one, or a device function.
+    Raises `Fault` for what Numba refuses, and for a function without source, as `exec`
+    makes it.
     """
     file = fn.__code__.co_filename  # two cells may have equal code
-    key = fn.__code__, file, noting, kernel
+    key: tuple[Any, ...] = fn.__code__, file, noting, kernel, given, _seen(fn, scope)
     if key not in _known:
-        _known[key] = _rewrite(fn, noting, kernel)
+        _known[key] = _rewrite(fn, given, scope, returns, noting, kernel)
     return _known[key]
 
 
-def _rewrite(fn: FunctionType, noting: bool, kernel: bool) -> Rewritten:
+def _seen(fn: FunctionType, scope: Scope) -> tuple[Any, ...]:
+    """The values outside on which the rewriting of a function depends."""
+    names = [name for code in code_tree(fn.__code__) for name in code.co_names]
+    found = {
+        name: scope[name]
+        for name in (*names, *fn.__code__.co_freevars)
+        if name in scope
+    }
+    return tuple(
+        (name, type(value), _stands_for(value)) for name, value in found.items()
+    )
+
+
+def _stands_for(value: Any) -> Any:
+    """What distinguishes a value from outside from others of its type."""
+    if isinstance(value, (int, float, str, np.generic)):
+        return value
+    if isinstance(value, np.ndarray):
+        return value.dtype, value.ndim
+    if isinstance(value, tuple):
+        return tuple((type(part), _stands_for(part)) for part in value)
+    return Same(value)
+
+
+class Same:
+    """Equal to another that holds the very same thing, which it keeps alive."""
+
+    __slots__ = ("_value",)
+
+    def __init__(self, value: Any) -> None:
+        self._value = value
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Same) and self._value is other._value
+
+    def __hash__(self) -> int:
+        return id(self._value)
+
+
+def _rewrite(
+    fn: FunctionType,
+    given: tuple[Kind, ...],
+    scope: Scope,
+    returns: Callable[[Any, tuple[Kind, ...]], Kind],
+    noting: bool,
+    kernel: bool,
+) -> Rewritten:
     """See `rewritten`."""
     name, code = fn.__name__, fn.__code__
     try:
@@ -64,18 +130,38 @@ def _rewrite(fn: FunctionType, noting: bool, kernel: bool) -> Rewritten:
         flat = textwrap.dedent("".join(source))
         tree = ast.parse(flat)
     except (OSError, SyntaxError, TypeError):
-        return Rewritten(code, {})
+        rules.refuse_code(code, name, {})
+        if name == "<lambda>":  # its lines alone are not always Python
+            return Rewritten(with_float64(code), {})
+        raise rules.without_source(name, kernel) from None
     lines = {first + i: line.rstrip("\n") for i, line in enumerate(source)}
     indent = len(source[0]) - len(flat.splitlines(keepends=True)[0])
-    definition = next((n for n in ast.walk(tree) if named(n, name)), None)
+    definition: ast.AST | None
+    if name == "<lambda>":
+        name, definition = "__weft_lambda__", from_lambda(tree, code)
+        if definition is None:  # which of several it is cannot be told
+            rules.refuse_code(code, name, lines)
+            return Rewritten(with_float64(code), lines)
+    else:
+        definition = next((n for n in ast.walk(tree) if named(n, name)), None)
     if not isinstance(definition, ast.FunctionDef):
-        return Rewritten(code, lines)
+        rules.refuse_code(code, name, lines)
+        raise rules.without_source(name, kernel)
     shapes.refuse_unknown(definition, first, lines, kernel)
     rules.refuse(definition, name, first, lines)
+    loops.mark(definition, fn, first)
     undecorate(definition)
+    defaults = fn.__defaults__ or ()
+    inferred = Function(
+        definition, given, scope, defaults, lambda kind, args: returns(kind.value, args)
+    )
+    # What it calls has been rewritten by now, and has numbers of its own.
     last = max((one.first + len(one.notes) for one in _known.values()), default=0)
     notes = note(definition, last) if noting else Notes()
-    CountSteps().visit(definition)
+    devices: list[tuple[str, Any, tuple[Kind, ...]]] = []
+    lower = Lower(lambda value, kinds: _device(devices, value, kinds))
+    lower.visit(definition)
+    loops.CountSteps().visit(definition)
     module = ast.Module([enclose(definition, code.co_freevars)], [])
     shift(module, first - 1, indent)
     compiled = compile(module, code.co_filename, "exec", dont_inherit=True)
@@ -87,7 +173,58 @@ def _rewrite(fn: FunctionType, noting: bool, kernel: bool) -> Rewritten:
     )
     places = [node_place(name, node, lines, code.co_filename) for node in notes.nodes]
     noted = tuple(zip(places, notes.flops, strict=True))
-    return Rewritten(found, lines, notes.first, noted)
+    return Rewritten(
+        with_float64(found),
+        lines,
+        notes.first,
+        noted,
+        frozenset(lower.names),
+        tuple(devices),
+        inferred.returned,
+    )
+
+
+def _device(
+    devices: list[tuple[str, Any, tuple[Kind, ...]]],
+    value: Any,
+    kinds: tuple[Kind, ...],
+) -> str:
+    """The name by which a function calls a device function with such arguments."""
+    for name, known, given in devices:
+        if known is value and given == kinds:
+            return name
+    devices.append((f"__weft_device_{len(devices)}__", value, kinds))
+    return devices[-1][0]
+
+
+def with_float64(code: CodeType) -> CodeType:
+    """The code with its floats as NumPy's, which no operation narrows or refuses."""
+    return code.replace(co_consts=tuple(_as_numpys(value) for value in code.co_consts))
+
+
+def _as_numpys(value: Any) -> Any:
+    if isinstance(value, CodeType):
+        return with_float64(value)
+    if type(value) is float:
+        return np.float64(value)
+    return tuple(_as_numpys(v) for v in value) if type(value) is tuple else value
+
+
+def from_lambda(tree: ast.AST, code: CodeType) -> ast.FunctionDef | None:
+    """The only lambda in a source that has the arguments of `code`, as a function."""
+    names = list(code.co_varnames[: code.co_argcount])
+    found = [
+        node
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Lambda) and [a.arg for a in node.args.args] == names
+    ]
+    if len(found) != 1:
+        return None
+    body = ast.copy_location(ast.Return(found[0].body), found[0].body)
+    made = ast.parse("def __weft_lambda__(): pass").body[0]
+    assert isinstance(made, ast.FunctionDef)
+    made.args, made.body = found[0].args, [body]
+    return ast.copy_location(made, found[0])
 
 
 def undecorate(definition: ast.FunctionDef) -> None:
@@ -134,24 +271,3 @@ def enclose(definition: ast.FunctionDef, free: tuple[str, ...]) -> ast.FunctionD
     assert isinstance(outer, ast.FunctionDef)
     outer.body = [definition]
     return outer
-
-
-class CountSteps(ast.NodeTransformer):
-    """Make `while test` `while step() and test`, and `for x in y` `… in loop(y)`."""
-
-    def visit_While(self, node: ast.While) -> ast.AST:
-        self.generic_visit(node)
-        step = ast.Call(ast.Name(STEP, ast.Load()), [], [])
-        test = ast.BoolOp(ast.And(), [step, node.test])
-        for new in (step, step.func, test):
-            ast.copy_location(new, node.test)
-        node.test = test
-        return node
-
-    def visit_For(self, node: ast.For) -> ast.AST:
-        self.generic_visit(node)
-        call = ast.Call(ast.Name(LOOP, ast.Load()), [node.iter], [])
-        for new in (call, call.func):
-            ast.copy_location(new, node.iter)
-        node.iter = call
-        return node

@@ -8,14 +8,19 @@ next, or reach more of the host than its arguments.
 
 import ast
 import builtins
+import dis
 import enum
-from types import BuiltinFunctionType, FunctionType, ModuleType
+from collections.abc import Callable
+from functools import cache
+from types import BuiltinFunctionType, CodeType, FunctionType, ModuleType
 from typing import Any
 
 import numpy as np
 
-from weft import backend
+from weft import backend, own_classes
+from weft.code_objects import code_tree
 from weft.places import Place
+from weft.simulator.arithmetic.operators import FUNCTIONS
 from weft.simulator.faults import Fault, kind_of
 
 _SIZES = (
@@ -47,7 +52,12 @@ _STATEMENTS: dict[type[ast.AST], tuple[str, str]] = {
         "The source has to show how many values there are: name each of them.",
     ),
 }
+_STATEMENTS[ast.MatchClass] = (
+    "a kernel cannot match classes",
+    "There are no objects to look into. Compare numbers, with `if`.",
+)
 for _same, _like in (
+    ("MatchMapping", ast.MatchClass),
     ("TryStar", ast.Try),
     ("AsyncWith", ast.With),
     ("ImportFrom", ast.Import),
@@ -90,7 +100,7 @@ _BUILTINS = frozenset(
         "zip",
     ]
 )
-_MODULES = frozenset(["math", "cmath", "operator", "numba", "numpy"])
+_MODULES = frozenset(["math", "cmath", "operator", "_operator", "numba", "numpy"])
 
 
 def refuse(
@@ -118,6 +128,16 @@ def refuse(
         if isinstance(n, ast.Attribute) and n.attr.startswith("_")
     ]
     words += [
+        (n, "a kernel cannot make strings", _SIZES)
+        for n in ast.walk(definition)
+        if isinstance(n, ast.Attribute) and n.attr in ("format", "format_map")
+    ]
+    words += [
+        (n, "a kernel has no classes", "`type(x)`, of one value, gives its type.")
+        for n in calls
+        if isinstance(n.func, ast.Name) and n.func.id == "type" and len(n.args) != 1
+    ]
+    words += [
         (
             n,
             f"the kernel changes `{ast.unparse(n)}`",
@@ -137,6 +157,44 @@ def refuse(
     raise Fault("type", message, why, places=[Place(name, line, text)])
 
 
+def refuse_code(code: CodeType, name: str, lines: dict[int, str]) -> None:
+    """Raise `Fault` for what Numba refuses in code that has no definition to read.
+
+    That is a `lambda`, or a function made by `exec`. lines: its source, where known.
+    """
+    for part in code_tree(code):
+        line = part.co_firstlineno
+        for step in dis.get_instructions(part):
+            line = (step.positions and step.positions.lineno) or line
+            words = None
+            if step.opname in _BY_ATTRIBUTE and str(step.argval).startswith("_"):
+                message = f"`.{step.argval}` cannot be used in a kernel"
+                words = message, "There is no such thing."
+            elif step.opname in _STEPS:
+                words = _STATEMENTS[_STEPS[step.opname]]
+            if words:
+                at = Place(name, line, lines.get(line, "").strip())
+                raise Fault("type", *words, places=[at])
+
+
+_BY_ATTRIBUTE = ("LOAD_ATTR", "LOAD_METHOD", "STORE_ATTR", "LOAD_SUPER_ATTR")
+_STEPS: dict[str, type[ast.AST]] = {
+    "IMPORT_NAME": ast.Import,
+    "STORE_GLOBAL": ast.Global,
+    "DELETE_GLOBAL": ast.Global,
+    "YIELD_VALUE": ast.Yield,
+    "BUILD_LIST": ast.List,
+    "BUILD_MAP": ast.Dict,
+    "BUILD_SET": ast.Set,
+    "LIST_APPEND": ast.List,
+    "BUILD_STRING": ast.JoinedStr,
+    "LOAD_BUILD_CLASS": ast.ClassDef,
+    "PUSH_EXC_INFO": ast.Try,
+    "SETUP_FINALLY": ast.Try,
+    "MATCH_CLASS": ast.MatchClass,
+}
+
+
 def _stored(node: ast.AST) -> str:
     """The name that a node gives a value to, '' if it does not."""
     stored = isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
@@ -146,7 +204,8 @@ def _stored(node: ast.AST) -> str:
 def _constant_lists(node: ast.AST) -> list[ast.AST]:
     """The lists in a node that Python makes into tuples, and targets written as lists.
 
-    `for k in [1, 2]` and `k in [1, 2]`: nothing changes them.
+    `for k in [1, n]` and `k in [1, n]`: nothing changes them. Of sets, only those of
+    constants.
     """
     here: list[ast.AST] = []
     if isinstance(node, ast.For):
@@ -158,8 +217,11 @@ def _constant_lists(node: ast.AST) -> list[ast.AST]:
     return [
         n
         for n in here
-        if isinstance(n, (ast.List, ast.Set))
-        and all(isinstance(e, ast.Constant) for e in n.elts)
+        if (
+            isinstance(n, ast.List)
+            and not any(isinstance(e, ast.Starred) for e in n.elts)
+        )
+        or (isinstance(n, ast.Set) and all(isinstance(e, ast.Constant) for e in n.elts))
     ]
 
 
@@ -197,9 +259,15 @@ class RefusedImport(Refused):
 
 def usable(value: Any) -> bool:
     """Whether a kernel may use a value from outside as it is."""
-    if isinstance(value, tuple):
-        return all(usable(part) for part in value)
-    kinds = (bool, int, float, complex, str, bytes, np.generic, np.dtype, enum.Enum)
+    if isinstance(value, tuple) and not all(usable(part) for part in value):
+        return False
+    kinds = (
+        *(bool, int, float, complex, str, bytes, tuple),
+        *(np.generic, np.dtype, enum.Enum),
+    )
+    own = value if isinstance(value, type) else type(value)
+    if own_classes.operators_of(own) and own_classes.acts_as_a_value(own):
+        return False
     if value is None or value is Ellipsis or isinstance(value, kinds):
         return True
     if isinstance(value, type):
@@ -210,12 +278,58 @@ def usable(value: Any) -> bool:
     if backend.is_numba(value) or isinstance(value, np.ufunc):
         return True
     functions = (FunctionType, BuiltinFunctionType)
-    return isinstance(value, functions) and _package(value) in _MODULES
+    if not isinstance(value, functions) or _package(value) not in _MODULES:
+        return False
+    return _package(value) != "_operator" or value.__name__ in _OPERATORS
 
 
 def _package(value: Any) -> str:
     return (getattr(value, "__module__", None) or "").partition(".")[0]
 
+
+class OpenModule:
+    """A module as a kernel sees it: what of it Numba could compile."""
+
+    def __init__(self, module: ModuleType, refuse: Callable[[str, str], Any]) -> None:
+        vars(self)["_weft"] = module, refuse
+
+    def __getattr__(self, name: str) -> Any:
+        module, refuse = vars(self)["_weft"]
+        return part_of(module, name, refuse)
+
+
+def part_of(module: ModuleType, name: str, refuse: Callable[[str, str], Any]) -> Any:
+    """What a kernel finds under a name of a module, and no other modules there.
+
+    refuse: raises for what it cannot use. Raises AttributeError for what is not there.
+    """
+    value = getattr(module, name)
+    package = module.__name__.partition(".")[0]
+    if isinstance(value, ModuleType) and value.__name__ == "numba.types":
+        return OpenModule(value, refuse)
+    if package == "operator" and name in FUNCTIONS:
+        return FUNCTIONS[name]
+    known = name in _OPERATORS if package == "operator" else usable(value)
+    known = known or (package == "numpy" and name in ("finfo", "iinfo"))
+    if known and not isinstance(value, ModuleType):
+        return value
+    return refuse(
+        f"`{package}.{name}` cannot be used in a kernel",
+        "Numba compiles arithmetic, `math`, some of NumPy and `cuda` for a GPU; "
+        "everything else stays on the host.",
+    )
+
+
+# The operators as functions: what of the module `operator` Numba compiles.
+_OPERATORS = frozenset(
+    [
+        *("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "neg", "pos"),
+        *("lshift", "rshift", "and_", "or_", "xor", "invert", "inv", "not_", "abs"),
+        *("lt", "le", "eq", "ne", "ge", "gt", "is_", "is_not", "contains"),
+        *("getitem", "setitem", "iadd", "isub", "imul", "itruediv", "ifloordiv"),
+        *("imod", "ipow", "ilshift", "irshift", "iand", "ior", "ixor"),
+    ]
+)
 
 _TYPES = (bool, int, float, complex, range, slice)
 
@@ -228,7 +342,23 @@ def described(name: str, value: Any) -> tuple[str, str]:
             "Numba compiles arithmetic, `math`, some of NumPy and `cuda` for a GPU; "
             "everything else stays on the host.",
         )
+    if of_cuda := vars(value).get("of_cuda") if hasattr(value, "__dict__") else None:
+        return (
+            f"Numba knows `{of_cuda}` only as `cuda.{of_cuda}`",
+            "Imported from `numba.cuda` by its name, it is a plain class to Numba, "
+            f"which has no type for it. Write `cuda.{of_cuda}` in the kernel, after "
+            "`from numba import cuda`.",
+        )
     kind = type(value).__name__
+    own = value if isinstance(value, type) else type(value)
+    changed = own_classes.operators_of(own)
+    if changed and own_classes.acts_as_a_value(own):
+        return (
+            f"`{name}` is of the class {own.__name__}, which has a `{changed[0]}` of "
+            "its own",
+            "Numba does not call the operators of Python's classes in a kernel: to it "
+            "a member of an enum is its value.",
+        )
     if isinstance(value, (list, dict, set)):
         return (
             f"the {kind} `{name}` cannot be used in a kernel",
@@ -242,15 +372,71 @@ def described(name: str, value: Any) -> tuple[str, str]:
 
 def builtins_of_a_kernel(fault: Any) -> dict[str, Any]:
     """The builtins of a kernel: those Numba has, the others as `Refused`."""
+    known, others = _builtins()
+    found = dict(known)
+    for name, refused in others.items():
+        found[name] = refused(
+            fault,
+            f"`{name}` cannot be used in a kernel",
+            "Numba does not compile it for a GPU.",
+        )
+    return found | {"iter": _iterator(fault), "print": Printer()}
+
+
+@cache
+def _builtins() -> tuple[dict[str, Any], dict[str, type[Refused]]]:
+    """Python's builtins: those that a kernel has, and how the others are refused."""
     known: dict[str, Any] = {}
+    others: dict[str, type[Refused]] = {}
     for name, value in vars(builtins).items():
         if name in _BUILTINS or usable(value):
             known[name] = value
         elif callable(value):
-            refused = RefusedImport if value is builtins.__import__ else Refused
-            known[name] = refused(
-                fault,
-                f"`{name}` cannot be used in a kernel",
-                "Numba does not compile it for a GPU.",
+            others[name] = RefusedImport if name == "__import__" else Refused
+    return known, others
+
+
+def _iterator(fault: Any) -> Any:
+    """`iter` as Numba has it: of one thing."""
+
+    def iterator(*items: Any) -> Any:
+        if len(items) != 1:
+            fault(
+                "`iter` takes one argument in a kernel",
+                "Numba does not compile `iter(function, last)`. Use a `while` loop.",
             )
-    return known
+        return iter(*items)
+
+    return iterator
+
+
+MOST_LINES = 1_000  # that one launch may print
+
+
+class Printer:
+    """`print` in a kernel: so many lines of a launch, and then no more."""
+
+    def __init__(self) -> None:
+        self._left = MOST_LINES
+
+    def __call__(self, *values: Any, **how: Any) -> None:
+        self._left -= 1
+        if self._left >= 0:
+            print(*values, **how)
+        elif self._left == -1:
+            print(
+                f"... This launch has printed {MOST_LINES:,} lines, and the simulator "
+                "shows no more of them. To see less, let one thread print: "
+                "`if cuda.grid(1) == 0:`."
+            )
+
+
+def without_source(name: str, kernel: bool) -> Fault:
+    """A fault for a function whose source nobody can read."""
+    what = "kernel" if kernel else "device function"
+    return Fault(
+        "source",
+        f"the source of the {what} `{name}` cannot be read",
+        "The simulator works on the source. Define the function in a cell or in a "
+        "file: what `exec` makes of a string has none.",
+    )

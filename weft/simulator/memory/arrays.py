@@ -12,6 +12,9 @@ from typing import Any, NoReturn
 import numpy as np
 
 from weft.backend import as_dtype
+from weft.simulator.arithmetic.casts import cast_to
+from weft.simulator.arithmetic.numbers import of_dtype
+from weft.simulator.arithmetic.operators import BINARY
 
 # Poison: what memory holds before it is written. Quiet NaNs whose payload says where
 # they came from, as arithmetic hands the payload on.
@@ -140,9 +143,10 @@ class Array:
             value = value._data
         try:
             self._data[index] = value
-        except OverflowError:  # a GPU wraps around, NumPy refuses Python integers
-            wrapped = np.array(value & (2**64 - 1), np.uint64)
-            self._data[index] = wrapped.astype(self._data.dtype)
+        except OverflowError:  # a GPU wraps around, NumPy refuses
+            number = of_dtype(self._data.dtype)
+            assert number is not None
+            self._data[index] = cast_to(number)(value)
         except (TypeError, ValueError) as error:
             self._fault("type", f"{self._name} cannot hold this value: {error}")
         if self._written is not None:
@@ -259,6 +263,10 @@ class Array:
             self._data.T, None if self._written is None else self._written.T
         )
 
+    @property
+    def flat(self) -> "Flat":
+        return Flat(self)
+
     def reshape(self, *shape: Any) -> "Array":
         marks = None if self._written is None else self._written.reshape(*shape)
         return self._view(self._data.reshape(*shape), marks)
@@ -275,6 +283,31 @@ class Array:
 
     def __iter__(self) -> Iterator[Any]:
         return (self[i] for i in range(len(self._data)))
+
+    # What takes every element: each thread that calls it reads the whole array.
+
+    def _reduced(self, step: Callable[[Any, Any], Any], start: Any) -> Any:
+        """Go through the elements, from `start`, in the type of an element."""
+        number = of_dtype(self.dtype)
+        for value in Flat(self):
+            start = step(start, value)
+            start = start if number is None else cast_to(number)(start)
+        return start
+
+    def sum(self) -> Any:
+        return self._reduced(BINARY["add"], self.dtype.type(0))
+
+    def prod(self) -> Any:
+        return self._reduced(BINARY["mul"], self.dtype.type(1))
+
+    def any(self) -> bool:
+        return any(Flat(self))
+
+    def all(self) -> bool:
+        return all(Flat(self))
+
+    def mean(self) -> Any:
+        return BINARY["truediv"](self.sum(), self.size)
 
     def _whole_array(self, *_: Any, **__: Any) -> NoReturn:
         self._fault(
@@ -349,6 +382,34 @@ def wrap(
     """The array by which a kernel sees `data`; see `Array`."""
     kind = Array if data.dtype.names else flat_class(data.ndim)
     return kind(data, memory, fault, written)
+
+
+class Flat:
+    """`x.flat`: the elements of an array of any shape, one after the other."""
+
+    __slots__ = ("_array",)
+
+    def __init__(self, array: Array) -> None:
+        self._array = array
+
+    def _at(self, index: Any) -> Any:
+        """The index in the array; one that is outside stays so."""
+        shape = self._array.shape
+        if len(shape) == 1 or not 0 <= index < self._array.size:
+            return index if len(shape) == 1 else (index, *[0] * (len(shape) - 1))
+        return tuple(int(k) for k in np.unravel_index(int(index), shape))
+
+    def __getitem__(self, index: Any) -> Any:
+        return self._array[self._at(index)]
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        self._array[self._at(index)] = value
+
+    def __len__(self) -> int:
+        return self._array.size
+
+    def __iter__(self) -> Iterator[Any]:
+        return (self[k] for k in range(len(self)))
 
 
 class Record:

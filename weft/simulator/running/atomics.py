@@ -4,10 +4,11 @@ from typing import Any
 
 import numpy as np
 
+from weft.simulator.arithmetic.casts import cast_to
+from weft.simulator.arithmetic.numbers import of_dtype
 from weft.simulator.memory.arrays import Array
 from weft.simulator.running.protocol import Launched
 from weft.simulator.running.special import Special
-from weft.simulator.running.warps import Mask
 
 # The operations that Numba does not have for every type of number.
 _KINDS = {"inc": "u", "dec": "u"} | dict.fromkeys(
@@ -79,7 +80,10 @@ class Atomic:
 
     def inc(self, array: Any, index: Any, value: Any) -> Any:
         return self._change(
-            "inc", array, index, lambda old, t: t(0) if old >= value else old + t(1)
+            "inc",
+            array,
+            index,
+            lambda old, t: t(0) if old >= _as(t, value) else old + t(1),
         )
 
     def dec(self, array: Any, index: Any, value: Any) -> Any:
@@ -87,12 +91,14 @@ class Atomic:
             "dec",
             array,
             index,
-            lambda old, t: _as(t, value) if old == 0 or old > value else old - t(1),
+            lambda old, t: (
+                _as(t, value) if old == 0 or old > _as(t, value) else old - t(1)
+            ),
         )
 
     def exch(self, array: Any, index: Any, value: Any) -> Any:
         self._run.try_later()
-        return self._change("exch", array, index, lambda old, t: value)
+        return self._change("exch", array, index, lambda old, t: _as(t, value))
 
     def max(self, array: Any, index: Any, value: Any) -> Any:
         return self._change("max", array, index, lambda old, t: max(old, _as(t, value)))
@@ -113,7 +119,10 @@ class Atomic:
     def cas(self, array: Any, index: Any, old: Any, value: Any) -> Any:
         self._run.try_later()
         return self._change(
-            "cas", array, index, lambda now, t: value if now == old else now
+            "cas",
+            array,
+            index,
+            lambda now, t: _as(t, value) if now == _as(t, old) else now,
         )
 
     def compare_and_swap(self, array: Any, old: Any, value: Any) -> Any:
@@ -126,7 +135,7 @@ def _kinds(name: str, array: Array, index: Any, value: Any) -> frozenset[str]:
     if array.dtype.kind in "iu" and array.dtype.itemsize == 4 and value == 1:
         kinds.add("one")
     parts = index if isinstance(index, tuple) else (index,)
-    fixed = all(type(part) in (int, Mask) for part in parts)
+    fixed = all(type(part) is int for part in parts)
     if fixed and name not in ("exch", "cas"):
         kinds.add("known")
     return frozenset(kinds)
@@ -134,4 +143,5 @@ def _kinds(name: str, array: Array, index: Any, value: Any) -> frozenset[str]:
 
 def _as(kind: Any, value: Any) -> Any:
     """`value` in the type of the array's elements, wrapping around like a register."""
-    return value if type(value) is kind else np.asarray(value).astype(kind)[()]
+    number = of_dtype(np.dtype(kind))
+    return value if number is None else kind(cast_to(number)(value))

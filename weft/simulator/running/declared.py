@@ -1,6 +1,7 @@
 """The arrays that a kernel makes: `cuda.shared`, `cuda.local` and constants."""
 
 import dis
+import math
 import sys
 from functools import cache
 from types import CodeType
@@ -9,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from weft import backend
-from weft.simulator.limits import MOST_SHARED
-from weft.simulator.memory.arrays import Array, Memory, poison, wrap
+from weft.simulator.limits import MOST_LOCAL, MOST_SHARED
+from weft.simulator.memory.arrays import Array, Memory, wrap
 from weft.simulator.running.protocol import Launched, Site, site_of
 
 
@@ -47,12 +48,13 @@ class Shared:
         self, site: Site, shape: Any, kind: np.dtype[Any], loose: bool
     ) -> Array:
         run = self._run
-        data = np.empty(sizes_of(run, shape, "shared"), kind)
-        poison(data, "shared")
+        sizes = sizes_of(run, shape, "shared")
         block = run.current.block
-        block.static_bytes += data.nbytes
+        block.static_bytes += math.prod(sizes) * kind.itemsize
         if block.static_bytes + run.dynamic_shared > MOST_SHARED:
             run.fault("launch", *_too_much(block.static_bytes, run.dynamic_shared))
+        data = np.empty(sizes, kind)
+        run.fill(data, "shared")
         name = run.name_of(site, "shared array")
         return run.array(data, Memory(name, "shared", site, loose=loose))
 
@@ -74,9 +76,19 @@ class Local:
         self._run = run
 
     def array(self, shape: Any, dtype: Any, alignment: int | None = None) -> Array:
-        site = site_of(self._run, sys._getframe(1))
-        data = np.empty(sizes_of(self._run, shape, "local"), backend.as_dtype(dtype))
-        poison(data, "local")
+        site, kind = site_of(self._run, sys._getframe(1)), backend.as_dtype(dtype)
+        sizes = sizes_of(self._run, shape, "local")
+        size = math.prod(sizes) * kind.itemsize
+        if size > MOST_LOCAL:
+            self._run.fault(
+                "type",
+                f"a local array of {size:,} bytes",
+                f"All the local memory of a thread is {MOST_LOCAL:,} bytes (512 KB), "
+                "and the compiler rejects more. A local array should be small enough "
+                "for registers: a few dozen numbers.",
+            )
+        data = np.empty(sizes, kind)
+        self._run.fill(data, "local")
         name = self._run.name_of(site, "local array")
         memory = Memory(name, "local", site, loose=not aligned(alignment))
         return self._run.array(data, memory)

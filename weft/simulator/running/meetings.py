@@ -1,4 +1,14 @@
-"""Where threads meet: the barriers of a block, the operations of a warp."""
+"""Where threads meet: the barriers of a block, the operations of a warp.
+
+A barrier is passed by the threads of a block together: all that have not ended, at the
+same line, reached by the same calls, in the same turn of the loops around it. Anything
+else is called an error, though hardware may let it pass: since Volta it counts the
+threads that arrive at any barrier, and does not ask at which one. CUDA promises nothing
+there. It allows a barrier in conditional code only where the condition is the same for
+the whole block (CUDA C++ Programming Guide, "Synchronization Functions"); threads that
+come to it from two branches, or in different turns of a loop, are past different
+conditions. Those that have ended are not waited for, as on every GPU since Volta.
+"""
 
 from collections.abc import Callable
 from typing import Any
@@ -9,6 +19,7 @@ from weft.simulator.running.stuck import (
     gone_from_the_grid,
     incomplete_warp,
     mixed_barriers,
+    other_rounds,
     refused_exchange,
 )
 from weft.simulator.running.threads import Barrier, Block, Thread
@@ -19,13 +30,17 @@ class Meetings:
     """Decides which threads need wait no longer, and gives them their replies.
 
     `met` is told which threads have synchronised, and whether in a 'warp', 'block' or
-    'grid'. Raises `Fault` for those that wait where they cannot meet.
+    'grid'; `excused` which lanes have met while others of their mask had ended. Raises
+    `Fault` for those that wait where they cannot meet.
     """
 
     def __init__(
-        self, where: Positions, met: Callable[[list[Thread], str], None]
+        self,
+        where: Positions,
+        met: Callable[[list[Thread], str], None],
+        excused: Callable[[list[Thread]], None],
     ) -> None:
-        self._where, self._met = where, met
+        self._where, self._met, self._excused = where, met, excused
 
     def ready(self, block: Block) -> list[Thread]:
         """The threads of `block` that can go on."""
@@ -50,12 +65,17 @@ class Meetings:
     def _whole_block(
         self, live: list[Thread], first: Barrier, others: list[Thread]
     ) -> list[Thread]:
+        """All threads, if they have met, with their replies; none at the grid's."""
         if first.name == "grid":
             if any(t.waiting.name != "grid" for t in others):
                 raise mixed_barriers(self._where, live)
             return []
-        if any(t.waiting.site != first.site for t in others):
+        if any(t.waiting.at != first.at for t in others):
             raise mixed_barriers(self._where, live)
+        if any(t.turns != live[0].turns for t in others):
+            fault = other_rounds(self._where, live)
+            if fault is not None:
+                raise fault
         if first.name != "syncthreads":
             values = [t.waiting.value for t in live]
             decide: Any = {"count": sum, "and": all, "or": any}[first.name]
@@ -87,6 +107,8 @@ class Meetings:
             return False
         if absent and call.exchange.whole:
             raise incomplete_warp(self._where, group, absent, warp)
+        if absent and absent & {t.lane for t in warp}:
+            self._excused(group)
         return True
 
     def _exchange(self, call: Call, group: list[Thread]) -> None:

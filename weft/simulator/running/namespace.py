@@ -10,12 +10,12 @@ import numpy as np
 from weft import backend
 from weft.simulator.language.modules import Cast
 from weft.simulator.limits import Dim3
+from weft.simulator.running import numbers
 from weft.simulator.running.atomics import Atomic
 from weft.simulator.running.declared import Local, Shared, constant
 from weft.simulator.running.intrinsic_calls import Intrinsics
-from weft.simulator.running.numbers import Half, like, unsigned
 from weft.simulator.running.protocol import Launched, site_of
-from weft.simulator.running.warps import ACTIVE, EXCHANGES, FULL, Call, Mask
+from weft.simulator.running.warps import ACTIVE, EXCHANGES, FULL, Call
 
 
 class Cuda:
@@ -39,7 +39,7 @@ class Cuda:
         self._constant = lambda data, name: constant(run, data, name)
         self.atomic = Atomic(run)
         self.cg = SimpleNamespace(this_grid=lambda: GridGroup(run))
-        self.fp16 = Half()
+        self.fp16 = numbers.Half()
         self.intrinsics = Intrinsics(run)
 
     def grid(self, ndim: int) -> Any:
@@ -61,14 +61,14 @@ class Cuda:
     def syncthreads(self) -> None:
         self._run.barrier("syncthreads", sys._getframe(1))
 
-    def syncthreads_count(self, predicate: Any) -> int:
-        return int(self._run.barrier("count", sys._getframe(1), bool(predicate)))
+    def syncthreads_count(self, predicate: Any) -> Any:
+        return np.int32(self._run.barrier("count", sys._getframe(1), bool(predicate)))
 
-    def syncthreads_and(self, predicate: Any) -> int:
-        return int(self._run.barrier("and", sys._getframe(1), bool(predicate)))
+    def syncthreads_and(self, predicate: Any) -> Any:
+        return np.int32(self._run.barrier("and", sys._getframe(1), bool(predicate)))
 
-    def syncthreads_or(self, predicate: Any) -> int:
-        return int(self._run.barrier("or", sys._getframe(1), bool(predicate)))
+    def syncthreads_or(self, predicate: Any) -> Any:
+        return np.int32(self._run.barrier("or", sys._getframe(1), bool(predicate)))
 
     def threadfence(self) -> None:
         self._run.fenced(wide=True)
@@ -112,40 +112,35 @@ class Cuda:
     def eq_sync(self, mask: int, predicate: Any) -> bool:
         return bool(self._warp("eq_sync", mask, predicate))
 
-    def ballot_sync(self, mask: int, predicate: Any) -> Mask:
-        lanes: Mask = self._warp("ballot_sync", mask, predicate)
-        return lanes
+    def ballot_sync(self, mask: int, predicate: Any) -> Any:
+        return self._warp("ballot_sync", mask, predicate)
 
-    def match_any_sync(self, mask: int, value: Any) -> Mask:
-        lanes: Mask = self._warp("match_any_sync", mask, value)
-        return lanes
+    def match_any_sync(self, mask: int, value: Any) -> Any:
+        return self._warp("match_any_sync", mask, value)
 
     def match_all_sync(self, mask: int, value: Any) -> Any:
         return self._warp("match_all_sync", mask, value)
 
-    def activemask(self) -> int:
+    def activemask(self) -> Any:
         site = site_of(self._run, sys._getframe(1))
-        return int(self._run.warp(Call(ACTIVE, 0, (), site)))
+        return np.uint32(self._run.warp(Call(ACTIVE, 0, (), site)))
 
-    def lanemask_lt(self) -> int:
-        return (1 << self.laneid) - 1
+    def lanemask_lt(self) -> Any:
+        return np.uint32((1 << self.laneid) - 1)
 
     # Arithmetic
 
-    def popc(self, value: Any) -> int:
-        return unsigned(value)[0].bit_count()
+    def popc(self, value: Any) -> Any:
+        return numbers.popc(value)
 
     def brev(self, value: Any) -> Any:
-        number, width = unsigned(value)
-        return like(value, int(f"{number:0{width}b}"[::-1], 2))
+        return numbers.brev(value)
 
-    def clz(self, value: Any) -> int:
-        number, width = unsigned(value)
-        return width - number.bit_length()
+    def clz(self, value: Any) -> Any:
+        return numbers.clz(value)
 
-    def ffs(self, value: Any) -> int:
-        number, _ = unsigned(value)
-        return (number & -number).bit_length()
+    def ffs(self, value: Any) -> Any:
+        return numbers.ffs(value)
 
     def fma(self, a: Any, b: Any, c: Any) -> Any:
         if isinstance(a, np.float32):  # one rounding: exact in double, then rounded

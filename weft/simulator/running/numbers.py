@@ -5,6 +5,15 @@ from typing import Any
 
 import numpy as np
 
+from weft.simulator.arithmetic.casts import cast_to
+from weft.simulator.arithmetic.numbers import (
+    NUMBERS,
+    UINT32,
+    UINT64,
+    Number,
+    number_of,
+)
+
 
 class Half:
     """`cuda.fp16`: half-precision arithmetic by function."""
@@ -58,16 +67,37 @@ _HALF: dict[str, Any] = {
 }
 
 
-def unsigned(value: Any) -> tuple[int, int]:
-    """The bits of an integer as a number >= 0, and how many there are."""
-    width = value.dtype.itemsize * 8 if isinstance(value, np.generic) else 0
-    if not width:  # a plain Python integer: int32 if it fits
-        width = 32 if -(2**31) <= value < 2**32 else 64
-    width = max(width, 32)
-    return int(value) & (2**width - 1), width
+def bits_of(value: Any) -> tuple[int, Number]:
+    """The bits of an integer as a number >= 0, and its type: a Boolean is an int8."""
+    number = number_of(value)
+    if number is None or number.kind == "f":
+        raise TypeError(f"this takes an integer; got {value!r}")
+    if number.kind == "b":
+        number = NUMBERS["i8"]
+    return int(value) & (2**number.bits - 1), number
 
 
-def like(value: Any, number: int) -> Any:
-    if isinstance(value, np.integer):
-        return np.array(number, np.uint64).astype(value.dtype)[()]
-    return number
+def popc(value: Any) -> Any:
+    """How many bits are set, in the type of the number."""
+    held, number = bits_of(value)
+    return cast_to(number)(held.bit_count())
+
+
+def clz(value: Any) -> Any:
+    """How many bits are zero above the highest one that is set."""
+    held, number = bits_of(value)
+    return cast_to(number)(number.bits - held.bit_length())
+
+
+def ffs(value: Any) -> Any:
+    """The position of the lowest bit that is set, counted from 1; 0 if none is."""
+    held, _ = bits_of(value)
+    return np.uint32((held & -held).bit_length())
+
+
+def brev(value: Any) -> Any:
+    """The bits in reverse: of a uint64 all, of every other type 32, as Numba has it."""
+    _, number = bits_of(value)
+    wide = UINT64 if number is UINT64 else UINT32
+    held = int(cast_to(wide)(value))
+    return cast_to(wide)(int(f"{held:0{wide.bits}b}"[::-1], 2))

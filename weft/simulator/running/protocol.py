@@ -32,6 +32,9 @@ class Launched(Protocol):
     def array(self, data: np.ndarray[Any, Any], memory: Memory) -> Array:
         """Give the kernel `data`."""
 
+    def fill(self, data: np.ndarray[Any, Any], space: str) -> None:
+        """Put into new memory what no thread has written."""
+
     def barrier(self, name: str, frame: FrameType, value: bool = False) -> Any:
         """Wait until the whole block (or, for 'grid', the launch) is here."""
 

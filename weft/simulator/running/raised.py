@@ -19,7 +19,7 @@ FUNCTIONS = frozenset(
 ) - {"twin_of"}
 
 
-def raised(where: Positions, error: Exception, thread: Thread) -> Fault:
+def raised(where: Positions, error: BaseException, thread: Thread) -> Fault:
     """A fault for something that Python raised in a kernel."""
     places: list[Place] = []
     trace: TracebackType | None = error.__traceback__
@@ -29,8 +29,14 @@ def raised(where: Positions, error: Exception, thread: Thread) -> Fault:
             places.insert(0, place(code, trace.tb_lasti, where.lines[code]))
         trace = trace.tb_next
     said = re.sub(r"'(Traced|Array)\d?'", "'array'", str(error))
-    kind, message = "exception", f"{type(error).__name__}: {said}"
-    why = advice(error, places[0].text, FUNCTIONS) if places else ""
+    kind, message = "exception", f"{type(error).__name__}: {said}".removesuffix(": ")
+    why = ""
+    if places and isinstance(error, Exception):
+        why = advice(error, places[0].text, FUNCTIONS)
+    if not isinstance(error, Exception):
+        name = type(error).__name__
+        kind, message = "type", f"a kernel cannot raise {name}"
+        why = "Numba knows no such exception. What should happen here is an `if`."
     if isinstance(error, Misaligned):
         kind, message, why = "misaligned", error.message, error.why
     if isinstance(error, AttributeError) and isinstance(error.obj, Array):

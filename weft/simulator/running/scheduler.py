@@ -10,6 +10,7 @@ import contextvars
 import dis
 import functools
 import sys
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, nullcontext
 from types import CodeType, FrameType, FunctionType
 from typing import Any, NoReturn
@@ -20,22 +21,33 @@ from greenlet import getcurrent, greenlet
 from weft import effort
 from weft.places import place
 from weft.simulator.faults import Fault
+from weft.simulator.inference.kinds import Kind
 from weft.simulator.language.binding import Bound
+from weft.simulator.language.loops import LOOP, ROUND, ROUNDS, STEP
 from weft.simulator.limits import Dim, Dim3
-from weft.simulator.memory.arrays import Array, Memory, wrap
+from weft.simulator.memory.arrays import Array, Memory, poison, wrap
 from weft.simulator.running.meetings import Meetings
 from weft.simulator.running.namespace import Cuda
 from weft.simulator.running.positions import Positions
+from weft.simulator.running.progress import (
+    CHUNK,
+    LONGEST_LOOP,
+    LONGEST_UNKNOWN,
+    TURN,
+    Progress,
+    in_vain,
+    state_of,
+)
 from weft.simulator.running.raised import raised, returned
 from weft.simulator.running.special import Special
 from weft.simulator.running.stuck import deadlock
-from weft.simulator.running.threads import PAUSE, Barrier, Block, Thread
+from weft.simulator.running.threads import NO_ROUNDS, PAUSE, Barrier, Block, Thread
 from weft.simulator.running.warps import ACTIVE, Call
+from weft.tracebacks import deliberate
 
-LONGEST_LOOP = 10_000_000  # iterations of one thread's `for` loops
-LAPS = 2  # see Run.patience
-TURN = 64  # iterations after which a `while` lets others run
-POLL = 3  # iterations charged for reading a value again that has not changed
+MOST_BARRIERS = 10_000  # kept: in each turn of a loop a barrier is another one
+MOST_SPARED = 16  # times that nothing changes before a loop begins again
+ENDLESS = "What should end the loop, and does that happen in every thread?"
 _NOTHING = nullcontext()
 
 
@@ -49,15 +61,14 @@ class Run:
     """A launch of `fn` over `grid` blocks of `block` threads.
 
     `dynamic_shared` is in bytes. `bind` makes `fn` run here, `execute` runs it to its
-    end; both raise `Fault`. `patience` is how many iterations of `while` loops may pass
-    with no thread getting past a barrier; LAPS times as many, with none ending.
+    end; both raise `Fault`. `patience` and `most` bound its loops, see `Progress`.
     `backwards` begins with the last block: nothing promises that block 0 is first.
 
     A launch that is traced overrides `array`, `notes` and the methods that are told
-    what happens: `started`, `met`, `fenced` and `specially`.
+    what happens: `started`, `met`, `excused`, `fenced` and `specially`.
     """
 
-    patience = 2_000_000
+    patience, most = 2_000_000, 300_000_000
 
     def __init__(
         self,
@@ -71,6 +82,8 @@ class Run:
         self.grid, self.block = Dim3(*grid), Dim3(*block)
         self.dynamic_shared, self.backwards = dynamic_shared, backwards
         self.cuda = Cuda(self, self.grid, self.block)
+        self.cuda.syncthreads = self._syncthreads  # type: ignore[method-assign]
+        self._tells = type(self).started is not Run.started
         self.current: Thread = None  # type: ignore[assignment]
         self.lines: dict[CodeType, dict[int, str]] = {}
         self.where = Positions(fn.__name__, self.lines, self.grid, self.block)
@@ -79,19 +92,31 @@ class Run:
         self._hub = getcurrent()
         self._workers: list[greenlet] = []
         self._idle: list[greenlet] = []  # of those, the ones without a thread
-        self._barriers: dict[tuple[int, str, bool], Barrier] = {}
+        self._barriers: dict[tuple[Any, ...], Barrier] = {}
         self.context = contextvars.copy_context()
         self.context.run(np.seterr, all="ignore")  # a GPU raises nothing
-        self._idle_steps = self._endless_steps = 0
+        self.progress = Progress(self.patience, self.most)
+        self.given: list[np.ndarray[Any, Any]] = []  # the arrays in global memory
+        self._condemned: tuple[Thread, str] | None = None
+        self._spared = 0
         self._threads = self._turns = self._iterations = 0  # for `effort`
         self._names: dict[tuple[CodeType, int], str] = {}
         self._starts: dict[int, tuple[CodeType, int]] = {}
 
-    def bind(self) -> None:
-        """Make a function of the kernel that runs against this launch."""
-        steps = self._step, self._loop
-        bound = Bound(self._fn, self.cuda, *steps, self._refuse, self.notes())
+    def bind(self, given: tuple[Kind, ...]) -> None:
+        """Make a function of the kernel that runs against this launch.
+
+        given: what its arguments are.
+        """
+        counting: dict[str, Callable[..., Any]] = {
+            STEP: self._step,
+            LOOP: self._loop,
+            ROUND: self._round,
+            ROUNDS: self._rounds,
+        }
+        bound = Bound(self._fn, self.cuda, counting, self._refuse, self.notes(), given)
         self.bound, self.call = bound, bound.call
+        self._code = bound.call.__code__
         self.lines.update(bound.lines)
         self.is_bound = True
 
@@ -105,6 +130,10 @@ class Run:
     ) -> Array:
         """Give the kernel `data`; see `Array`."""
         return wrap(data, memory, self.fault, written)
+
+    def fill(self, data: np.ndarray[Any, Any], space: str) -> None:
+        """Put into new memory what no thread has written."""
+        poison(data, space)
 
     def specially(self, access: Special) -> AbstractContextManager[Any]:
         """Say how the accesses within differ from plain loads and stores."""
@@ -121,6 +150,9 @@ class Run:
 
     def met(self, threads: list[Thread], scope: str) -> None:
         """`threads` have synchronised; `scope` is 'warp', 'block' or 'grid'."""
+
+    def excused(self, threads: list[Thread]) -> None:
+        """The lanes `threads` have met, and others of their mask had ended."""
 
     def fenced(self, wide: bool) -> None:
         """The current thread has passed a fence, for its block or (`wide`) for all."""
@@ -175,7 +207,7 @@ class Run:
         gx, gy, gz = self.grid
         alive: list[Block] = []
         blocks = gx * gy * gz
-        meetings = Meetings(self.where, self.met)
+        meetings = Meetings(self.where, self.met, self.excused)
         indices = [
             Dim3(x, y, z)
             for z in range(self.block.z)
@@ -186,7 +218,8 @@ class Run:
             number = blocks - 1 - done if self.backwards else done
             at = Dim3(number % gx, number // gx % gy, number // (gx * gy))
             block = Block(at, number, self.block, indices, self.dynamic_shared)
-            self._idle_steps = self._endless_steps = 0  # one more block is progress
+            self.fill(block.dynamic, "shared")
+            self.progress.ended(0)  # one more block is progress
             for thread in block.threads:
                 thread.reply = args
             self._threads += len(block.threads)
@@ -199,14 +232,15 @@ class Run:
 
     def _resume(self, threads: list[Thread]) -> None:
         """Let `threads` run, each with its reply, until they wait or end."""
-        cuda = self.cuda
+        cuda, tells = self.cuda, self._tells
         self._turns += len(threads)
         for thread in threads:
             cuda.threadIdx = thread.index
             cuda.blockIdx = thread.block.index
             cuda.laneid = thread.lane
             self.current = thread
-            self.started(thread)
+            if tells:
+                self.started(thread)
             if thread.glet is None:
                 thread.glet = self._idle.pop() if self._idle else self._worker()
             reply, thread.reply, thread.waiting = thread.reply, None, None
@@ -214,12 +248,14 @@ class Run:
                 result = thread.glet.switch(reply)
             except Fault:
                 raise
-            except Exception as error:
-                raise raised(self.where, error, self.current) from None
+            except BaseException as error:
+                if isinstance(error, Exception) or deliberate(error):
+                    raise raised(self.where, error, self.current) from None
+                raise
             if thread.over:
                 self._idle.append(thread.glet)
-                self._iterations += thread.steps
-                self._idle_steps = self._endless_steps = 0
+                self._iterations += thread.steps + thread.looped
+                self.progress.ended(thread.looped)
                 if result is not None:
                     code = self.call.__code__
                     raise returned(self.where, code, result, self.current)
@@ -247,14 +283,15 @@ class Run:
         With `more` blocks to come, threads that spin or wait for the whole grid are
         left waiting for those.
         """
-        spins = 0
+        spins, progress = 0, self.progress
         while True:
             for block in alive:
                 block.live = [t for t in block.live if not t.over]
             alive = [b for b in alive if b.live]
             ready = [t for b in alive for t in meetings.ready(b)]
+            how = "finishes" if ready else "gets any further"
             if ready:
-                self._idle_steps = 0
+                progress.moved()
             else:
                 ready = [t for b in alive for t in b.live if t.waiting is PAUSE]
                 spins += 1
@@ -262,7 +299,27 @@ class Run:
                     if (fault := deadlock(self.where, alive)) is not None:
                         raise fault
                     return alive
+                ready = progress.chosen(ready)
+            if progress.doubtful:
+                state = state_of(alive, self.given, self.where)
+                if progress.repeats(state):
+                    if more:  # perhaps a block to come changes something
+                        self._resume(ready)
+                        return alive
+                    self._condemn(ready[0], how)
             self._resume(ready)
+
+    def _condemn(self, thread: Thread, how: str) -> None:
+        """Let `thread`, which repeats itself, fail where its loop begins again."""
+        if self._condemned is None:
+            self._condemned = thread, in_vain(thread, how)
+            thread.steps |= TURN - 1
+            return
+        self._spared += 1  # its loop has not begun again
+        if self._spared > MOST_SPARED:
+            thread, message = self._condemned
+            places = self.where.places(thread.glet.gr_frame)
+            raise self.where.fault("endless-loop", message, ENDLESS, places, thread)
 
     # Waiting
 
@@ -270,14 +327,40 @@ class Run:
         self.current.waiting = reason
         return self._hub.switch()
 
+    def _syncthreads(self) -> Any:
+        """`barrier` for the most frequent one, without a detour where it is known."""
+        frame, thread = sys._getframe(1), self.current
+        if frame.f_code is self._code:
+            key = id(self._code) + frame.f_lasti, thread.turns
+            thread.waiting = self._barriers.get(key)
+            if thread.waiting is not None:
+                return self._hub.switch()
+        return self.barrier("syncthreads", frame)
+
     def barrier(self, name: str, frame: FrameType, value: bool = False) -> Any:
         """Wait until the whole block (or, for 'grid', the launch) is here."""
-        key = id(frame.f_code) + frame.f_lasti, name, value
-        if key not in self._barriers:
-            site = self.instruction((frame.f_code, frame.f_lasti))
-            self._barriers[key] = Barrier(name, value, site)
-        self.current.waiting = self._barriers[key]
+        code, lasti, thread = frame.f_code, frame.f_lasti, self.current
+        path: tuple[Any, ...] = ()
+        key: tuple[Any, ...] = id(code) + lasti, thread.turns
+        if value or code is not self._code:
+            path = self._path(frame.f_back)
+            key = *key, value, path
+        if (known := self._barriers.get(key)) is None:
+            if len(self._barriers) > MOST_BARRIERS:
+                self._barriers.clear()
+            site = self.instruction((code, lasti))
+            known = self._barriers[key] = Barrier(name, value, site, path)
+        thread.waiting = known
         return self._hub.switch()
+
+    def _path(self, frame: FrameType | None) -> tuple[tuple[CodeType, int], ...]:
+        """The calls that led to a barrier in a device function."""
+        path = []
+        while frame is not None:
+            if frame.f_code in self.lines:
+                path.append(self.instruction((frame.f_code, frame.f_lasti)))
+            frame = frame.f_back
+        return tuple(path)
 
     def warp(self, call: Call) -> Any:
         """Wait until all lanes of the mask are here; see `warps`."""
@@ -299,8 +382,7 @@ class Run:
         """Let the others run if a thread finds what it found there before."""
         again = self.current.polled == (where, found)
         self.current.polled = where, found
-        if again:
-            self._idle_steps += POLL
+        if again and self.progress.polled():
             self.pause()
 
     def try_later(self) -> None:
@@ -317,31 +399,80 @@ class Run:
     def _step(self) -> bool:
         thread = self.current
         thread.steps += 1
-        self._idle_steps += 1
-        self._endless_steps += 1
-        stuck = self._idle_steps > self.patience
-        if stuck or self._endless_steps > LAPS * self.patience:
-            self.fault(
-                "endless-loop",
-                f"the loop has run {thread.steps:,} times in this thread, and no "
-                f"thread {'gets any further' if stuck else 'finishes'}",
-                "What should end the loop, and does that happen in every thread?",
-            )
-        if thread.steps % TURN == 0:
-            self._wait(PAUSE)
+        if not thread.steps % TURN:
+            self._turn_over(thread)
         return True
 
+    def _turn_over(self, thread: Thread) -> None:
+        """Let the other threads run, unless this one should not go on."""
+        message = self.progress.turned(thread)
+        if self._condemned is not None and thread is self._condemned[0]:
+            message = self._condemned[1]
+        if message:
+            self.fault("endless-loop", message, ENDLESS)
+        if not self.progress.ahead(thread):
+            self._wait(PAUSE)
+
     def _loop(self, items: Any) -> Any:
-        if isinstance(items, range):
-            self.current.steps += len(items)
-            if self.current.steps > LONGEST_LOOP:
-                self.fault(
-                    "endless-loop",
-                    f"the loops of this thread add up to {self.current.steps:,} "
-                    f"iterations",
-                    "That is more than the simulator waits for.",
-                )
-        return items
+        """What a loop goes over, counted."""
+        kind = type(items)
+        if kind is range or kind is tuple:
+            try:
+                count = len(items)
+            except OverflowError:  # more than an int64 holds
+                count = LONGEST_LOOP + 1
+            if count <= CHUNK:
+                thread = self.current
+                count = thread.looped = thread.looped + count
+                if count > LONGEST_LOOP:
+                    self._too_long(LONGEST_LOOP)
+                return items
+            if count <= LONGEST_LOOP:
+                return self._counted(items, LONGEST_LOOP)
+        elif isinstance(items, Array):
+            return items
+        return self._counted(items, LONGEST_UNKNOWN)
+
+    def _counted(self, items: Any, most: int) -> Iterator[Any]:
+        """Go over `items`, which may be more than `most`."""
+        thread, count = self.current, 0
+        try:
+            for item in items:
+                count += 1
+                if count == CHUNK:
+                    count = 0
+                    thread.looped += CHUNK
+                    self._too_long(most)
+                yield item
+        finally:
+            thread.looped += count
+
+    def _round(self, loop: int) -> bool:
+        """Count a turn of a loop in which threads meet; see `loops`."""
+        thread = self.current
+        if thread.rounds is NO_ROUNDS:
+            thread.rounds = {}
+        thread.rounds[loop] = thread.rounds.get(loop, 0) + 1
+        thread.turns += 1
+        return True
+
+    def _rounds(self, items: Any, loop: int) -> Iterator[Any]:
+        """Go over `items`, in such a loop."""
+        thread = self.current
+        if thread.rounds is NO_ROUNDS:
+            thread.rounds = {}
+        rounds, turn = thread.rounds, 0
+        for item in self._loop(items):
+            rounds[loop] = turn = turn + 1
+            thread.turns += 1
+            yield item
+
+    def _too_long(self, most: int) -> None:
+        """Refuse to go on with `for` loops that come to too many iterations."""
+        message = self.progress.too_long(self.current, most)
+        if message:
+            why = "That is more than the simulator waits for."
+            self.fault("endless-loop", message, why)
 
     # Faults
 

@@ -1,7 +1,8 @@
 """Threads that wait for what will not come, and what is said of them."""
 
-from weft.places import axes, named
+from weft.places import Place, axes, named
 from weft.simulator.faults import Fault
+from weft.simulator.language import loops
 from weft.simulator.running.positions import Positions
 from weft.simulator.running.threads import Block, Pause, Thread
 from weft.simulator.running.warps import AbsentLane, Call
@@ -13,6 +14,9 @@ ALL_LANES = (
     "The warp does it as one: every lane must come to the same line, also those whose "
     "results no thread uses. Guard the loads and stores around it, not the operation."
 )
+
+
+MOST_RANGES = 4  # named in a sentence
 
 
 def deadlock(where: Positions, alive: list[Block]) -> Fault | None:
@@ -30,22 +34,63 @@ def deadlock(where: Positions, alive: list[Block]) -> Fault | None:
 
 
 def mixed_barriers(where: Positions, live: list[Thread]) -> Fault:
-    """Threads of a block wait at different barriers."""
+    """Threads of a block wait at two barriers, or were led to one by two calls."""
     first = live[0]
-    other = next(t for t in live if t.waiting.site != first.waiting.site)
-    here = [t for t in live if t.waiting.site == first.waiting.site]
-    stops = sorted((where.stop(t) for t in (first, other)), key=lambda s: s[0].line)
+    other = next(t for t in live if t.waiting.at != first.waiting.at)
+    here = [t for t in live if t.waiting.at == first.waiting.at]
+    stops = [where.stop(t) for t in (first, other)]
+    lines = [where.line(t) for t in (first, other)]
+    there = f"at the one on {lines[1]}"
+    if first.waiting.site == other.waiting.site:
+        calls = [branch(*stops), branch(*stops[::-1])]
+        lines[0] += f" for the call on line {calls[0].line}"
+        there = f"there for the call on line {calls[1].line}"
+        shown = [*stops[0], *(p for p in stops[1] if p not in stops[0])]
+    else:
+        stops.sort(key=lambda stop: stop[0].line)
+        shown = [*stops[0], *stops[1]]
     return where.fault(
         "barrier",
         f"{listed(here, where.block)} of the block wait{'s' * (len(here) == 1)} at "
-        f"the barrier on {where.line(first)}, but thread "
-        f"{named(axes(other.index, where.block))} waits "
-        f"at the one on {where.line(other)}",
+        f"the barrier on {lines[0]}, but thread "
+        f"{named(axes(other.index, where.block))} waits {there}",
         "A barrier lets a block continue once all its threads have reached the same "
         "barrier. Threads that took different branches never meet.",
-        [*stops[0], *stops[1]],
+        shown,
         first,
     )
+
+
+def branch(stop: list[Place], other: list[Place]) -> Place:
+    """The outermost call of `stop` that is no call of `other`."""
+    return next((p for p in reversed(stop) if p not in other), stop[-1])
+
+
+def other_rounds(where: Positions, live: list[Thread]) -> Fault | None:
+    """Threads wait at one barrier in different turns of a loop around it."""
+    first = live[0]
+    stop = where.stop(first)
+    for number, loop in enumerate(loops.known):
+        mine = first.rounds.get(number)
+        if mine is None or not any(loop.has(place) for place in stop):
+            continue
+        here = [t for t in live if t.rounds.get(number) == mine]
+        if len(here) == len(live):
+            continue
+        other = next(t for t in live if t.rounds.get(number) != mine)
+        theirs = other.rounds.get(number, 0)
+        return where.fault(
+            "barrier",
+            f"{listed(here, where.block)} of the block wait{'s' * (len(here) == 1)} at "
+            f"the barrier on {where.line(first)} in turn {mine:,} of the loop on line "
+            f"{loop.first}, but thread {named(axes(other.index, where.block))} waits "
+            f"there in turn {theirs:,}",
+            "A barrier lets a block continue once all its threads have reached it in "
+            "the same turn of the loop. Does every thread come to it in every turn?",
+            stop,
+            first,
+        )
+    return None
 
 
 def gone_from_the_grid(where: Positions, live: list[Thread], gone: int) -> Fault:
@@ -146,7 +191,9 @@ def listed(threads: list[Thread], block: tuple[int, ...]) -> str:
     if len(indices) == 1:
         return f"thread {named(indices[0])}"
     if len(indices[0]) == 1:
-        return f"threads {ranges([at[0] for at in indices])}"
+        text = ranges([at[0] for at in indices])
+        if text.count(",") < MOST_RANGES:
+            return f"threads {text}"
     return f"{len(indices)} threads, {named(indices[0])} among them,"
 
 

@@ -7,38 +7,61 @@ from typing import Any
 import numpy as np
 
 from weft.simulator.limits import WARP, Dim3
-from weft.simulator.memory.arrays import Array, poison
+from weft.simulator.memory.arrays import Array
 
 
 @dataclass(slots=True, eq=False)
 class Barrier:
-    """A wait at a block-wide or grid-wide barrier; threads alike share one."""
+    """A wait at a block-wide or grid-wide barrier; threads alike share one.
+
+    `path` are the calls that led there.
+    """
 
     name: str
     value: bool
     site: tuple[CodeType, int]
+    path: tuple[tuple[CodeType, int], ...] = ()
+
+    @property
+    def at(self) -> tuple[Any, ...]:
+        """What has to be the same for threads to meet here."""
+        return self.site, self.path
+
+
+NO_ROUNDS: dict[int, int] = {}  # of a thread that has not been in such a loop
 
 
 class Thread:
-    """One CUDA thread. `waiting` says what for; None while it can run."""
+    """One CUDA thread. `waiting` says what for; None while it can run.
+
+    `steps` are the iterations of its `while` loops, `since` those since it last saw
+    progress (`news`), `looped` those of its `for` loops. `rounds` counts for each loop
+    with a barrier in it the iterations that have begun, `turns` those of all of them.
+    """
 
     __slots__ = (
         "block",
         "glet",
         "index",
         "lane",
+        "looped",
+        "news",
         "number",
         "over",
         "polled",
         "position",
         "reply",
+        "rounds",
+        "since",
         "steps",
         "swapped",
+        "turns",
         "waiting",
         "warp",
     )
 
     def __init__(self, block: "Block", index: Dim3, rank: int, size: Dim3) -> None:
+        """The thread at `index`, the `rank`-th of its block, which has `size`."""
         self.block = block
         self.index = index
         self.lane = rank % WARP
@@ -55,8 +78,9 @@ class Thread:
         self.polled: Any = None
         self.waiting: Any = None
         self.reply: Any = None
-        self.steps = 0
+        self.steps = self.looped = self.since = self.news = 0
         self.swapped = False
+        self.rounds, self.turns = NO_ROUNDS, 0
 
 
 class Block:
@@ -89,7 +113,6 @@ class Block:
         self.shared: dict[tuple[CodeType, int], Array] = {}
         self.static_bytes = 0
         self.dynamic = np.empty(dynamic_shared // 4 + 1, np.float32)
-        poison(self.dynamic, "shared")
         self.threads = [Thread(self, at, rank, size) for rank, at in enumerate(indices)]
         self.live = self.threads
         self.warps = [

@@ -1,6 +1,7 @@
 """Warp operations: what each lane gets once all lanes of the mask have arrived."""
 
 from collections.abc import Callable
+from contextvars import ContextVar
 from dataclasses import dataclass
 from types import CodeType
 from typing import Any
@@ -66,10 +67,14 @@ def bits(lanes: list[int]) -> int:
 
 
 def _shuffle(calls: Lanes, source: Callable[[int, int], int]) -> Replies:
-    """Give each lane the value of lane `source(lane, operand)`, its own if outside."""
+    """Give each lane the value of lane `source(lane, operand)`, its own if outside.
+
+    The hardware takes the lowest five bits of the operand: a distance of -1 is 31, and
+    one of 32 is 0 (PTX ISA, `shfl.sync`: `bval = b[4:0]`).
+    """
     replies = {}
     for lane, (value, operand) in calls.items():
-        other = source(lane, int(operand))
+        other = source(lane, int(operand) & 31)
         if not 0 <= other < 32:
             replies[lane] = value
         elif other in calls:
@@ -84,33 +89,9 @@ def _vote(calls: Lanes, decide: Callable[[list[bool]], Any]) -> Replies:
     return dict.fromkeys(calls, answer)
 
 
-class Mask(int):
-    """Lanes, as the int32 that Numba makes of them: negative if lane 31 is one.
-
-    Numba widens it where it meets a uint32. NumPy would refuse a negative int there.
-    """
-
-    def __array_ufunc__(self, ufunc: Any, how: str, *values: Any, **more: Any) -> Any:
-        """Let NumPy compute with a plain integer, or bit by bit in int64."""
-        bits = ufunc in (np.bitwise_and, np.bitwise_or, np.bitwise_xor)
-        plain = [np.int64(v) if bits else int(v) if v is self else v for v in values]
-        return getattr(ufunc, how)(*plain, **more)
-
-    def __and__(self, other: Any) -> int:
-        return int(self) & int(other)
-
-    def __or__(self, other: Any) -> int:
-        return int(self) | int(other)
-
-    def __xor__(self, other: Any) -> int:
-        return int(self) ^ int(other)
-
-    __rand__, __ror__, __rxor__ = __and__, __or__, __xor__
-
-
-def _signed(mask: int) -> Mask:
+def _signed(mask: int) -> np.int32:
     """`mask` as the int32 that Numba makes of it: negative if it names lane 31."""
-    return Mask(mask - (mask >> 31 << 32))
+    return np.int32(mask - (mask >> 31 << 32))
 
 
 def _ballot(calls: Lanes) -> Replies:
@@ -128,7 +109,7 @@ def _match_any(calls: Lanes) -> Replies:
 def _match_all(calls: Lanes) -> Replies:
     values = [value for (value,) in calls.values()]
     same = all(value == values[0] for value in values)
-    return dict.fromkeys(calls, (_signed(bits(list(calls))) if same else 0, same))
+    return dict.fromkeys(calls, (_signed(bits(list(calls)) if same else 0), same))
 
 
 # Semantics: CUDA C++ Programming Guide, "Warp Vote", "Warp Match", "Warp Shuffle".
@@ -136,7 +117,7 @@ EXCHANGES = {
     name: Exchange(name, replies, ordered=name == "syncwarp")
     for name, replies in {
         "syncwarp": lambda calls: dict.fromkeys(calls),
-        "shfl_sync": lambda calls: _shuffle(calls, lambda lane, src: src % 32),
+        "shfl_sync": lambda calls: _shuffle(calls, lambda lane, src: src),
         "shfl_up_sync": lambda calls: _shuffle(calls, lambda lane, by: lane - by),
         "shfl_down_sync": lambda calls: _shuffle(calls, lambda lane, by: lane + by),
         "shfl_xor_sync": lambda calls: _shuffle(calls, lambda lane, by: lane ^ by),
@@ -148,7 +129,20 @@ EXCHANGES = {
         "match_all_sync": _match_all,
     }.items()
 }
+APART: ContextVar[bool] = ContextVar("apart", default=False)
+
+
+def _active(calls: Lanes) -> Replies:
+    """The lanes that have come to this instruction; if they come APART, half of them.
+
+    Nothing promises that lanes which take the same path stay together: CUDA C++
+    Programming Guide, "Independent Thread Scheduling".
+    """
+    groups = [list(calls)]
+    if APART.get():
+        groups = [[k for k in calls if k % 2 == half] for half in (0, 1)]
+    return {lane: bits(group) for group in groups for lane in group}
+
+
 # Does not wait: its lanes are those that have come to the same instruction.
-ACTIVE = Exchange(
-    "activemask", lambda calls: dict.fromkeys(calls, bits(list(calls))), whole=True
-)
+ACTIVE = Exchange("activemask", _active, whole=True)

@@ -1,8 +1,14 @@
 """What happens before what: what each thread of a launch knows of the others.
 
 A barrier tells all threads that meet there of one another. A fence and an atomic
-operation after it leave a message, for a thread that later has an atomic operation on
-the same address.
+operation after it leave a message. A thread that later has an atomic operation on the
+same address gets it, and may rely on it after a fence of its own: without that one, its
+reads need not be done after the atomic operation. Both fences are needed, the writer's
+and the reader's. Barriers may lie between a fence and its atomic operation, on either
+side; then they can be of two threads.
+
+Source: PTX ISA, "Memory Consistency Model". `cuda.threadfence` is `membar.gl`, that is
+`fence.sc`: two of them synchronise where the atomic operations say which comes first.
 """
 
 from collections.abc import Iterable
@@ -22,6 +28,11 @@ class Known:
 
     blocks: dict[int, int]
     threads: dict[int, int]
+
+    def covers(self, row: int, view: "View") -> bool:
+        """Whether row `row`, made under `view`, is known."""
+        block, thread = self.blocks.get(view.block, 0), self.threads.get(view.number, 0)
+        return block > view.epoch or thread > row
 
     def with_(self, other: "Known") -> "Known":
         return Known(
@@ -44,12 +55,17 @@ def joined(known: Iterable[Known]) -> Known | None:
     return result
 
 
+EVERYONE = -1  # in the place of a block
+Passed = dict[int, Known]  # what is known, by the block that may learn it, or EVERYONE
+
+
 class View:
     """What one thread knows of the others between two synchronisations.
 
     `epoch` counts the barriers its block has passed, `grid` those of the whole grid;
     `lanes[k]` is the row before which everything lane k did is known. `thread` is the
-    rank in its block, `number` that in the whole grid.
+    rank in its block, `number` that in the whole grid. It knows what is `known` from
+    atomic operations; what is `pending` it knows as soon as it has passed a fence.
     """
 
     __slots__ = (
@@ -61,6 +77,7 @@ class View:
         "lane",
         "lanes",
         "number",
+        "pending",
         "thread",
         "warp",
         "who",
@@ -74,11 +91,12 @@ class View:
         grid: int = 0,
         lanes: tuple[int, ...] | None = None,
         known: Known | None = None,
+        pending: Passed | None = None,
     ) -> None:
         self.who = who
         self.thread, self.block, self.number, self.warp, self.lane = who
         self.index, self.epoch, self.grid = index, epoch, grid
-        self.lanes, self.known = lanes, known
+        self.lanes, self.known, self.pending = lanes, known, pending
 
     def sees(self, row: int, other: "View") -> bool:
         """Whether row `row`, made under `other`, happens before what is made now."""
@@ -89,15 +107,14 @@ class View:
                 return True
             if other.warp == self.warp and self.lanes and row < self.lanes[other.lane]:
                 return True
-        known = self.known
-        return known is not None and (
-            known.blocks.get(other.block, 0) > other.epoch
-            or known.threads.get(other.number, 0) > row
-        )
+        return self.known is not None and self.known.covers(row, other)
+
+    def awaits(self, row: int, other: "View") -> bool:
+        """Whether it would see row `row`, made under `other`, after a fence."""
+        told = (self.pending or {}).values()
+        return any(known.covers(row, other) for known in told)
 
 
-EVERYONE = -1  # in the place of a block
-Passed = dict[int, Known]  # what is known, by the block that may learn it, or EVERYONE
 Cell = tuple[str, int | None, int]  # space, block unless global, address
 
 
@@ -112,13 +129,14 @@ class Clocks:
         self.of: dict[Thread, View] = {}
         self._released: dict[Cell, Passed] = {}
         self._fenced: dict[Thread, Passed] = {}
+        self._told = False  # whether any thread has been told anything
 
     def begin(self, thread: Thread) -> View:
         """The first view of `thread`, which knows of no other."""
         block = thread.block.number
         number = block * len(thread.block.threads) + thread.number
         who = thread.number, block, number, thread.warp, thread.lane
-        return self._renew(thread, who, 0, 0, None, None)
+        return self._renew(thread, who, 0, 0, None, None, None)
 
     def _renew(
         self,
@@ -128,9 +146,10 @@ class Clocks:
         grid: int,
         lanes: tuple[int, ...] | None,
         known: Known | None,
+        pending: Passed | None,
     ) -> View:
         """Give `thread` a new view."""
-        view = View(who, len(self.views), epoch, grid, lanes, known)
+        view = View(who, len(self.views), epoch, grid, lanes, known, pending)
         self.views.append(view)
         self.of[thread] = view
         return view
@@ -138,6 +157,9 @@ class Clocks:
     def meet(self, threads: list[Thread], scope: str, row: int) -> None:
         """`threads` have just synchronised, in a warp, block or grid."""
         known = joined(k for t in threads if (k := self.of[t].known))
+        pending = None
+        if self._told:
+            pending = merged(p for t in threads if (p := self.of[t].pending))
         if self._fenced:
             self._share_fences(threads)
         if scope == "warp":
@@ -150,34 +172,49 @@ class Clocks:
             lanes = tuple(seen)
             for thread in threads:
                 old = self.of[thread]
-                self._renew(thread, old.who, old.epoch, old.grid, lanes, known)
+                self._renew(thread, old.who, old.epoch, old.grid, lanes, known, pending)
             return
         further = int(scope == "grid")
         for thread in threads:
             old = self.of[thread]
-            self._renew(thread, old.who, old.epoch + 1, old.grid + further, None, known)
+            self._renew(
+                thread,
+                old.who,
+                old.epoch + 1,
+                old.grid + further,
+                None,
+                known,
+                pending,
+            )
 
-    def fence(self, thread: Thread, wide: bool, row: int) -> None:
-        """Whatever `thread` knows now, its next atomics may hand on.
+    def fence(self, thread: Thread, wide: bool, row: int) -> View | None:
+        """`thread` may rely on what it has been told, and its next atomics may tell.
 
-        To its block, or to all where the fence is `wide`.
+        What they hand on is all that it knows now: to its block, or to all where the
+        fence is `wide`. Gives the thread's new view, None if it has learned nothing.
         """
-        view = self.of[thread]
+        view, new = self.of[thread], None
+        if view.pending:
+            scopes = (EVERYONE, view.block) if wide else (view.block,)
+            told = [view.pending[to] for to in scopes if to in view.pending]
+            if told:
+                known = joined([view.known, *told] if view.known else told)
+                new = view = self._renew(
+                    thread, view.who, view.epoch, view.grid, view.lanes, known, None
+                )
         first = view.number - view.lane
         lanes = {first + lane: at for lane, at in enumerate(view.lanes or ())}
         mine = Known({view.block: view.epoch}, {view.number: row})
         mine = mine.with_(Known({}, lanes)).with_(view.known or NOTHING)
         now = {view.block: mine} | ({EVERYONE: mine} if wide else {})
         self._fenced[thread] = self._fenced.get(thread, {}) | now
+        return new
 
     def _share_fences(self, threads: list[Thread]) -> None:
         """After a barrier, what one thread has fenced another may hand on."""
-        passed: Passed = {}
-        fences = [self._fenced[t] for t in threads if t in self._fenced]
-        for one in {id(f): f for f in fences}.values():
-            passed = _merged(passed, one)
+        passed = merged(self._fenced[t] for t in threads if t in self._fenced)
         for thread in threads:
-            self._fenced[thread] = passed
+            self._fenced[thread] = passed or {}
 
     def exchange(
         self, thread: Thread, space: str, address: int, relaxed: str
@@ -185,10 +222,10 @@ class Clocks:
         """Pass on knowledge through an atomic operation of `thread` on `address`.
 
         What a thread knew at a fence is released with its next atomics. A thread that
-        then has an atomic operation on the same address acquires it, if the fence was
-        for more than the first thread's block or both are in that block. Of the
-        `relaxed` accesses a store releases, in place of what was there, and a load
-        acquires. Gives the thread's new view, None if it has learned nothing.
+        then has an atomic operation on the same address is told, if the fence was for
+        more than the first thread's block or both are in that block. Of the `relaxed`
+        accesses a store releases, in place of what was there, and a load is told.
+        Gives the thread's new view, None if it has been told nothing new.
         """
         view = self.of[thread]
         cell = space, None if space == "global" else view.block, address
@@ -196,16 +233,25 @@ class Clocks:
             self._released[cell] = self._fenced.get(thread, {})
             return None
         there = self._released.get(cell, {})
-        told = [there[to] for to in (EVERYONE, view.block) if to in there]
-        known = joined([view.known, *told]) if view.known else joined(told)
+        told = {to: there[to] for to in (EVERYONE, view.block) if to in there}
         new = None
-        if known is not view.known:
+        if told and told != view.pending:
+            self._told = True
+            pending = merged([view.pending, told] if view.pending else [told])
             new = self._renew(
-                thread, view.who, view.epoch, view.grid, view.lanes, known
+                thread, view.who, view.epoch, view.grid, view.lanes, view.known, pending
             )
         if thread in self._fenced and not relaxed:
             self._released[cell] = _merged(there, self._fenced[thread])
         return new
+
+
+def merged(passed: Iterable[Passed]) -> Passed | None:
+    """All of `passed` together, None if there is none; many may be the same."""
+    result: Passed | None = None
+    for one in {id(p): p for p in passed}.values():
+        result = one if result is None else _merged(result, one)
+    return result
 
 
 def _merged(a: Passed, b: Passed) -> Passed:

@@ -84,6 +84,11 @@ class Log:
         """The address at which the view of an array with this number begins."""
         return self._memory[number][1]
 
+    def address(self, number: int, i: int, j: int) -> int:
+        """The address that an access with these numbers is at."""
+        _, start, s0, s1 = self._memory[number]
+        return start + i * s0 + (j * s1 if s1 else 0)
+
     def pack(self) -> None:
         try:
             packed = struct.pack(f"{len(self.entries)}i", *self.entries)

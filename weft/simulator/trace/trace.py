@@ -29,9 +29,10 @@ class Trace:
     ("relaxed": READ and WRITE in `operation`). `flops` counts the floating-point
     operations of each line. `blocks` of `all_blocks` were written down. `partial` lists
     the barriers that a block passed without some of its threads: block, place, and the
-    threads that came. `barriers` counts for block and place how often the block passed
-    the barrier there. `extents` gives for each array where it begins, and its shape;
-    () for one whose elements are not contiguous.
+    threads that came; `excused` the warp operations that lanes of the mask missed,
+    having ended. `barriers` counts for block and place how often the block passed the
+    barrier there. `extents` gives for each array where it begins, and its shape; ()
+    for one whose elements are not contiguous.
     """
 
     places: list[Place]
@@ -55,6 +56,7 @@ class Trace:
     blocks: int
     all_blocks: int
     partial: list[tuple[int, Place, frozenset[int]]] = field(default_factory=list)
+    excused: list[Place] = field(default_factory=list)
     barriers: Counter[tuple[int, Place]] = field(default_factory=Counter)
     extents: list[tuple[int, tuple[int, ...]]] = field(default_factory=list)
 

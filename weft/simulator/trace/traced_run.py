@@ -31,24 +31,29 @@ MOST_BLOCKS = 64  # written down; of a larger grid a sample
 MOST_ACCESSES = 2_000_000  # after which no further block is begun
 
 
+Fill = Callable[[np.ndarray[Any, Any], str], None]
+
+
 @dataclass(frozen=True)
 class Recording:
     """How a launch is written down.
 
     `fresh` are the names of the arrays that hold nothing before it. `look` is shown the
     trace so far, now and then where it is long; it may raise to end the run. `every`
-    block is written down, or of many a sample.
+    block is written down, or of many a sample. `fill` puts something into new shared or
+    local memory, by default the poison of `arrays`.
     """
 
     fresh: frozenset[str] = frozenset()
     look: Callable[[Trace], None] | None = None
     every: bool = False
+    fill: Fill | None = None
 
 
 class TracedRun(Run):
     """A launch that writes down its accesses; `trace()` gives them afterwards."""
 
-    patience = 150_000
+    patience, most = 300_000, 30_000_000
 
     def __init__(
         self,
@@ -80,6 +85,7 @@ class TracedRun(Run):
         self._sample = sample(self._blocks, most)
         self._noted: set[int] = set()
         self._partial: list[tuple[int, tuple[CodeType, int], frozenset[int]]] = []
+        self._excused: set[tuple[CodeType, int]] = set()
         self._passed: Counter[tuple[int, tuple[CodeType, int]]] = Counter()
 
     def new_log(self) -> Log:
@@ -97,6 +103,9 @@ class TracedRun(Run):
         traced = traced_class(data)(data, memory, self.fault, written)
         traced.attach(self, number, base)
         return traced
+
+    def fill(self, data: np.ndarray[Any, Any], space: str) -> None:
+        (self.recording.fill or super().fill)(data, space)
 
     @contextlib.contextmanager
     def specially(self, access: Special) -> Iterator[None]:
@@ -138,8 +147,13 @@ class TracedRun(Run):
             came = frozenset(t.number for t in threads)
             self._partial.append((block.number, site, came))
 
+    def excused(self, threads: list[Thread]) -> None:
+        self._excused.update(thread.waiting.site for thread in threads)
+
     def fenced(self, wide: bool) -> None:
-        self.clocks.fence(self.current, wide, self.log.rows)
+        view = self.clocks.fence(self.current, wide, self.log.rows)
+        if view is not None:
+            self.log.turn(view.index)
 
     def exchange(self, space: str, address: int, relaxed: str) -> None:
         """Pass on knowledge through an atomic or relaxed operation on `address`."""
@@ -216,6 +230,7 @@ class TracedRun(Run):
                 (block, place(*site, self.lines[site[0]]), came)
                 for block, site, came in self._partial
             ],
+            excused=[place(*site, self.lines[site[0]]) for site in self._excused],
             barriers=self._barriers_passed(),
             extents=list(known.extents),
         )

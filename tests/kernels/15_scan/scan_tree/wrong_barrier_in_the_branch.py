@@ -1,4 +1,4 @@
-# verdict: race
+# verdict: barrier
 # Those with a pair wait for one another.
 @cuda.jit
 def scan_tree(x, out):
@@ -27,9 +27,9 @@ def scan_tree(x, out):
         right = 2 * gap * (t + 1) - 1
         if right < BLOCK:
             half = tile[right - gap]
-            tile[right - gap] = tile[right]  # <- here
-            tile[right] += half  # <- here
-            cuda.syncthreads()
+            tile[right - gap] = tile[right]
+            tile[right] += half
+            cuda.syncthreads()  # <- here
 
     if i < x.size:
         out[i] = tile[t]

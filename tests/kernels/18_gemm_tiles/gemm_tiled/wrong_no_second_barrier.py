@@ -10,8 +10,8 @@ def gemm_tiled(alpha, a, b, beta, c):
     total = float32(0)
 
     for start in range(0, a.shape[1], TILE):
-        ta[ty, tx] = a[row, start + tx]  # <- here
-        tb[ty, tx] = b[start + ty, col]
+        ta[ty, tx] = a[row, start + tx]
+        tb[ty, tx] = b[start + ty, col]  # <- here
         cuda.syncthreads()
 
         for i in range(TILE):

@@ -9,8 +9,8 @@ def matmul_without_first_barrier(a, b, out):
 
     total = float32(0)
     for start in range(0, a.shape[1], 8):
-        tile_a[ty, tx] = a[row, start + tx]  # <- here
-        tile_b[ty, tx] = b[start + ty, col]
+        tile_a[ty, tx] = a[row, start + tx]
+        tile_b[ty, tx] = b[start + ty, col]  # <- here
         for k in range(8):
             total += tile_a[ty, k] * tile_b[k, tx]  # <- here
         cuda.syncthreads()

@@ -1,7 +1,7 @@
 # verdict: pass
-# All threads store and fence; after the barrier one of them draws the ticket.
+# All threads store and fence, one draws the ticket, and all fence again.
 @cuda.jit
-def last_block_reverses(x, work, count, out):
+def last_block_reverses_fenced(x, work, count, out):
     t = cuda.threadIdx.x
     i = cuda.grid(1)
     ticket = cuda.shared.array(1, int32)
@@ -14,6 +14,7 @@ def last_block_reverses(x, work, count, out):
     cuda.syncthreads()
 
     if ticket[0] == cuda.gridDim.x - 1:
+        cuda.threadfence()
         for k in range(t, x.size, cuda.blockDim.x):
             out[k] = work[x.size - 1 - k]
 

@@ -1,7 +1,7 @@
 # verdict: pass
-# Store, fence, ticket: who draws the last ticket may read all partial sums.
+# Store, fence, ticket, fence: who draws the last ticket may read all partial sums.
 @cuda.jit
-def last_block_adds_up(x, parts, count, out):
+def last_block_fenced_on_both_sides(x, parts, count, out):
     t, b = cuda.threadIdx.x, cuda.blockIdx.x
     ticket = cuda.shared.array(1, int32)
     if t == 0:
@@ -11,6 +11,7 @@ def last_block_adds_up(x, parts, count, out):
         parts[b] = total
         cuda.threadfence()
         ticket[0] = cuda.atomic.add(count, 0, 1)
+        cuda.threadfence()
     cuda.syncthreads()
 
     if ticket[0] == cuda.gridDim.x - 1 and t == 0:

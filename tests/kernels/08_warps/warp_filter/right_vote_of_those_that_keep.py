@@ -1,0 +1,14 @@
+# verdict: pass
+# Whoever keeps nothing has ended, which the check notes.
+@cuda.jit
+def warp_filter(x, out, counts):
+    """Move the positive elements of each 32 to the front; count them."""
+    i = cuda.grid(1)
+    keep = i < x.size and x[i] > float32(0)
+
+    if keep:
+        votes = cuda.ballot_sync(FULL, True)
+        place = cuda.popc(votes & cuda.lanemask_lt())
+        out[i - cuda.laneid + place] = x[i]
+        if place == 0:
+            counts[i // 32] = cuda.popc(votes)

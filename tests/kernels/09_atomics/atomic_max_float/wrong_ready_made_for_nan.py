@@ -1,0 +1,11 @@
+# verdict: library
+# The ready-made maximum that passes over NaN.
+@cuda.jit
+def atomic_max_float(x, out):
+    """Raise out[0] to the largest element of x."""
+    bits = out.view(int32)
+    top = LOWEST
+    for i in range(cuda.grid(1), x.size, cuda.gridsize(1)):
+        top = max(top, x[i])
+
+    cuda.atomic.nanmax(out, 0, top)  # <- here

@@ -1,0 +1,16 @@
+# verdict: pass
+# Store into the mirrored cell, and take out my own.
+@cuda.jit
+def reverse_blocks(x, out):
+    """Reverse each run of BLOCK elements of x through shared memory."""
+    tile = cuda.shared.array(BLOCK, float32)
+    t = cuda.threadIdx.x
+    start = cuda.blockIdx.x * BLOCK
+    count = min(BLOCK, x.size - start)
+
+    if t < count:
+        tile[count - 1 - t] = x[start + t]
+    cuda.syncthreads()
+
+    if t < count:
+        out[start + t] = tile[t]

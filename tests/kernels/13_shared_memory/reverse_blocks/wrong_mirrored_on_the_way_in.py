@@ -1,0 +1,15 @@
+# verdict: unshared
+# Mirrors while loading, so each thread takes out what it has put in.
+@cuda.jit
+def reverse_blocks(x, out):
+    """Reverse each run of BLOCK elements of x through shared memory."""
+    tile = cuda.shared.array(BLOCK, float32)
+    t = cuda.threadIdx.x
+    start = cuda.blockIdx.x * BLOCK
+    count = min(BLOCK, x.size - start)
+
+    if t < count:
+        tile[t] = x[start + count - 1 - t]  # <- here
+    cuda.syncthreads()
+    if t < count:
+        out[start + t] = tile[t]

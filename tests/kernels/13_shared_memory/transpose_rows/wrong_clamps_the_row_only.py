@@ -1,0 +1,20 @@
+# verdict: guarded
+# The row is clamped, the column has a guard.
+@cuda.jit
+def transpose_rows(x, out):
+    """Transpose x (m, n) into out (n, m), four elements per thread."""
+    tile = cuda.shared.array((TILE, PADDED), float32)
+    tx, ty = cuda.threadIdx.x, cuda.threadIdx.y
+    top = cuda.blockIdx.y * TILE  # first row in x, first column in out
+    left = cuda.blockIdx.x * TILE  # first column in x, first row in out
+    m, n = x.shape
+
+    if left + tx < n:
+        for j in range(0, TILE, ROWS):
+            row = min(top + ty + j, m - 1)
+            tile[ty + j, tx] = x[row, left + tx]  # <- here
+    cuda.syncthreads()
+
+    for j in range(0, TILE, ROWS):
+        if left + ty + j < n and top + tx < m:
+            out[left + ty + j, top + tx] = tile[tx, ty + j]

@@ -1,0 +1,19 @@
+# verdict: guarded
+# A guard around each load, and no clamp.
+@cuda.jit
+def transpose_rows(x, out):
+    """Transpose x (m, n) into out (n, m), four elements a thread."""
+    tile = cuda.shared.array((TILE, PADDED), float32)
+    tx, ty = cuda.threadIdx.x, cuda.threadIdx.y
+    top = cuda.blockIdx.y * TILE  # first row in x, first column in out
+    left = cuda.blockIdx.x * TILE  # first column in x, first row in out
+    m, n = x.shape
+
+    for j in range(0, TILE, ROWS):
+        if top + ty + j < m and left + tx < n:
+            tile[ty + j, tx] = x[top + ty + j, left + tx]  # <- here
+    cuda.syncthreads()
+
+    for j in range(0, TILE, ROWS):
+        if left + ty + j < n and top + tx < m:
+            out[left + ty + j, top + tx] = tile[tx, ty + j]

@@ -1,0 +1,9 @@
+# verdict: wrong-value
+# The number of bits, which is one more than the number of the highest.
+def dispatch_key(arguments, included, excluded, kernels):
+    """Return the number of the key whose kernel runs, -1 for none."""
+    left = included
+    for argument in arguments:
+        left |= argument
+    left &= ~excluded & kernels
+    return left.bit_length()  # <- here

@@ -1,0 +1,14 @@
+# verdict: out-of-bounds
+# The right place, but in the wrong array: storage is read in order.
+@cuda.jit
+def make_contiguous(storage, shape, strides, start, out):
+    """Write the elements of a view into out, row by row."""
+    i = cuda.grid(1)
+
+    if i < out.size:
+        place = start
+        rest = i
+        for dim in range(shape.size - 1, -1, -1):
+            place += rest % shape[dim] * strides[dim]
+            rest //= shape[dim]
+        out[place] = storage[i]  # <- here

@@ -1,0 +1,14 @@
+# verdict: type
+# Divides with /, which gives a float, and a float is no index.
+@cuda.jit
+def make_contiguous(storage, shape, strides, start, out):
+    """Write the elements of a view into out, row by row."""
+    i = cuda.grid(1)
+
+    if i < out.size:
+        place = start
+        rest = i
+        for dim in range(shape.size - 1, -1, -1):
+            place += rest % shape[dim] * strides[dim]
+            rest = rest / shape[dim]
+        out[i] = storage[place]  # <- here

@@ -1,0 +1,10 @@
+# verdict: answer
+# Lists the strides from the slowest dimension to the fastest.
+def strides_for(shape, order):
+    """Return the strides of a tensor without gaps."""
+    strides = []
+    step = 1
+    for dim in reversed(order):
+        strides.insert(0, step)
+        step *= shape[dim]
+    return tuple(strides)  # <- here

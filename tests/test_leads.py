@@ -1,0 +1,717 @@
+"""Verdicts that lead to the mistake: what two learners were left without.
+
+Each kernel is a right one with something exchanged, in the lab's own check.
+"""
+
+from typing import Any
+
+import numpy as np
+import pytest
+from test_kernels import checks, run, scope_of
+
+import weft  # noqa: F401  before Numba
+
+from numba import cuda, float32  # isort: skip
+from weft import check, explore
+from weft.checking.verdict import Verdict
+from weft.device import toolkit
+from weft.kernels import last_launch
+from weft.kernels.float64_sources import sources
+
+NAMES = {"18": "18_gemm_tiles", "13": "13_shared_memory", "15": "15_scan"}
+needs_compiler = pytest.mark.skipif(bool(toolkit.find().missing), reason="no compiler")
+RIGHT = {
+    "gemm_tiled": """\
+@cuda.jit
+def gemm_tiled(alpha, a, b, beta, c):
+    ta = cuda.shared.array((TILE, TILE), float32)
+    tb = cuda.shared.array((TILE, TILE), float32)
+    tx, ty = cuda.threadIdx.x, cuda.threadIdx.y
+    col, row = cuda.grid(2)
+
+    total = float32(0)
+    for start in range(0, a.shape[1], TILE):
+        ta[ty, tx] = a[row, start + tx]
+        tb[ty, tx] = b[start + ty, col]
+        cuda.syncthreads()
+
+        for i in range(TILE):
+            total += ta[ty, i] * tb[i, tx]
+        cuda.syncthreads()
+
+    total *= alpha
+    if beta != 0:
+        total += beta * c[row, col]
+    c[row, col] = total
+""",
+    "gemm_ragged": """\
+@cuda.jit
+def gemm_ragged(alpha, a, b, beta, c):
+    ta = cuda.shared.array((TILE, TILE), float32)
+    tb = cuda.shared.array((TILE, TILE), float32)
+    tx, ty = cuda.threadIdx.x, cuda.threadIdx.y
+    col, row = cuda.grid(2)
+    (m, n), k = c.shape, a.shape[1]
+
+    total = float32(0)
+    for start in range(0, k, TILE):
+        i, j = start + tx, start + ty  # column of a, row of b
+        ta[ty, tx] = a[row, i] if row < m and i < k else float32(0)
+        tb[ty, tx] = b[j, col] if j < k and col < n else float32(0)
+        cuda.syncthreads()
+
+        for i in range(TILE):
+            total += ta[ty, i] * tb[i, tx]
+        cuda.syncthreads()
+
+    if row < m and col < n:
+        total *= alpha
+        if beta != 0:
+            total += beta * c[row, col]
+        c[row, col] = total
+""",
+    "gemm_transposed": """\
+@cuda.jit
+def gemm_transposed(alpha, a, b, beta, c):
+    tx, ty = cuda.threadIdx.x, cuda.threadIdx.y
+    col, row = cuda.grid(2)
+    (m, n), k = c.shape, a.shape[1]
+
+    total = float32(0)
+    ta = cuda.shared.array((TILE, TILE), float32)
+    tb = cuda.shared.array((TILE, 18), float32)
+    other = cuda.blockIdx.x * TILE + ty  # row of b
+
+    for start in range(0, k, TILE):
+        i = start + tx
+        ta[ty, tx] = a[row, i] if row < m and i < k else float32(0)
+        tb[tx, ty] = b[other, i] if other < n and i < k else float32(0)
+        cuda.syncthreads()
+
+        for i in range(TILE):
+            total += ta[ty, i] * tb[i, tx]
+        cuda.syncthreads()
+
+    if row < m and col < n:
+        total *= alpha
+        if beta != 0:
+            total += beta * c[row, col]
+        c[row, col] = total
+""",
+    "gemm_naive": """\
+@cuda.jit
+def gemm_naive(alpha, a, b, beta, c):
+    row, col = cuda.grid(2)
+
+    if row < c.shape[0] and col < c.shape[1]:
+        total = float32(0)
+        for i in range(a.shape[1]):
+            total += a[row, i] * b[i, col]
+
+        total *= alpha
+        if beta != 0:
+            total += beta * c[row, col]
+        c[row, col] = total
+""",
+    "gemm_coalesced": """\
+@cuda.jit
+def gemm_coalesced(alpha, a, b, beta, c):
+    t = cuda.threadIdx.x  # 0 to 255
+
+    row = cuda.blockIdx.y * 8 + t // 32
+    col = cuda.blockIdx.x * 32 + t % 32
+
+    if row < c.shape[0] and col < c.shape[1]:
+        total = float32(0)
+        for i in range(a.shape[1]):
+            total += a[row, i] * b[i, col]
+
+        total *= alpha
+        if beta != 0:
+            total += beta * c[row, col]
+        c[row, col] = total
+""",
+    "transpose_padded": """\
+@cuda.jit
+def transpose_padded(x, out):
+    tile = cuda.shared.array((TILE, 33), float32)
+    tx, ty = cuda.threadIdx.x, cuda.threadIdx.y
+    row, col = cuda.blockIdx.y * TILE + ty, cuda.blockIdx.x * TILE + tx
+    if row < x.shape[0] and col < x.shape[1]:
+        tile[ty, tx] = x[row, col]
+    cuda.syncthreads()
+
+    row, col = cuda.blockIdx.x * TILE + ty, cuda.blockIdx.y * TILE + tx
+    if row < out.shape[0] and col < out.shape[1]:
+        out[row, col] = tile[tx, ty]
+""",
+    "transpose_fast": """\
+@cuda.jit
+def transpose_fast(x, out):
+    tile = cuda.shared.array((WIDE, WIDE), float32)
+    tx, ty = int32(cuda.threadIdx.x), int32(cuda.threadIdx.y)
+    top = int32(cuda.blockIdx.x * WIDE)
+    left = int32(cuda.blockIdx.y * WIDE)
+    swizzled = 4 * (tx ^ ty)
+
+    a = load4(x, (top + 4 * ty, left + 4 * tx))
+    b = load4(x, (top + 4 * ty + 1, left + 4 * tx))
+    c = load4(x, (top + 4 * ty + 2, left + 4 * tx))
+    d = load4(x, (top + 4 * ty + 3, left + 4 * tx))
+
+    for i in range(4):
+        store4(tile, (4 * tx + i, swizzled), a[i], b[i], c[i], d[i])
+    cuda.syncthreads()
+
+    for i in range(4):
+        e = load4(tile, (4 * ty + i, swizzled))
+        store4(out, (left + 4 * ty + i, top + 4 * tx), e[0], e[1], e[2], e[3])
+""",
+    "scan_warps": """\
+@cuda.jit
+def scan_warps(x, out):
+    i = cuda.grid(1)
+    mine = x[i] if i < x.size else float32(0)
+
+    for delta in (1, 2, 4, 8, 16):
+        left = cuda.shfl_up_sync(FULL, mine, delta)
+        if cuda.laneid < delta:
+            left = float32(0)
+        mine += left
+
+    if i < x.size:
+        out[i] = mine
+""",
+    "scan_tiles": """\
+@cuda.jit
+def scan_tiles(x, ends, out):
+    sums = cuda.shared.array(32, float32)
+    warp, lane = cuda.threadIdx.x // 32, cuda.threadIdx.x % 32
+    warps = cuda.blockDim.x // 32
+
+    a, b, c, d = load4(x, 4 * cuda.grid(1))
+
+    b += a
+    c += b
+    d += c
+    upto = warp_scan(d)
+    if lane == 31:
+        sums[warp] = upto
+    cuda.syncthreads()
+    if warp == 0:
+        sums[lane] = warp_scan(sums[lane] if lane < warps else float32(0))
+    cuda.syncthreads()
+
+    before = upto - d
+    if warp > 0:
+        before += sums[warp - 1]
+    if cuda.blockIdx.x > 0:
+        before += ends[cuda.blockIdx.x - 1]
+    at = 4 * cuda.grid(1)
+    store4(out, at, before + a, before + b, before + c, before + d)
+""",
+    "scan_steps": """\
+@cuda.jit
+def scan_steps(x, out):
+    tile = cuda.shared.array(BLOCK, float32)
+    t = cuda.threadIdx.x
+    i = cuda.grid(1)
+    tile[t] = x[i] if i < x.size else float32(0)
+    cuda.syncthreads()
+    step = 1
+    while step < BLOCK:
+        left = tile[t - step] if t >= step else float32(0)
+        cuda.syncthreads()
+        tile[t] += left
+        cuda.syncthreads()
+        step *= 2
+    if i < x.size:
+        out[i] = tile[t]
+""",
+}
+LAB = {
+    "gemm_tiled": "18",
+    "gemm_ragged": "18",
+    "gemm_transposed": "18",
+    "gemm_naive": "18",
+    "gemm_coalesced": "18",
+    "transpose_padded": "13",
+    "transpose_fast": "13",
+    "scan_warps": "15",
+    "scan_tiles": "15",
+    "scan_steps": "15",
+}
+
+
+def verdict_on(name: str, *changes: tuple[str, str]) -> Verdict:
+    """What the lab's check says of the right kernel with these pieces exchanged."""
+    source = RIGHT[name]
+    for old, new in changes:
+        assert old in source, old
+        source = source.replace(old, new)
+    lab = NAMES[LAB[name]]
+    scope = scope_of(lab)
+    run(source, f"<{name}>", scope)
+    found: Verdict = run(checks(lab)[name], "<check>", scope)
+    return found
+
+
+@pytest.fixture(autouse=True)
+def _quiet(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("WEFT_STRICT", raising=False)
+    monkeypatch.setattr("weft.lesson.record", lambda *_: None)
+
+
+def said(verdict: Verdict) -> str:
+    return f"{verdict.message} {verdict.why}"
+
+
+def note_on(verdict: Verdict, line: str) -> str:
+    """The notes on the lines that begin like `line`; they must be there."""
+    notes = [note for place, note in verdict.places if place.text.startswith(line)]
+    assert notes, f"{line}\n{verdict!r}"
+    return " ".join(notes)
+
+
+CLAMPED = [
+    ("a[row, i] if row < m and i < k else float32(0)", "a[min(row, m - 1), i_in]"),
+    ("b[j, col] if j < k and col < n else float32(0)", "b[j_in, min(col, n - 1)]"),
+    ("of b\n", "of b\n        i_in, j_in = min(i, k - 1), min(j, k - 1)\n"),
+]
+
+
+# Lines that stand out ----------------------------------------------------------------
+
+LOAD_A, LOAD_B = "ta[ty, tx] = a[row, start + tx]", "tb[ty, tx] = b[start + ty, col]"
+PRODUCT = "total += ta[ty, i] * tb[i, tx]"
+FROM_C = "    if beta != 0:\n        total += beta * c[row, col]\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "old", "new", "line", "touched"),
+    [
+        ("gemm_tiled", "start + ty, col", "start + tx, col", "tb[ty", "`b[1, 1]`"),
+        ("gemm_tiled", "col, row = cuda", "row, col = cuda", "ta[ty", "`a[1, 1]`"),
+        ("gemm_tiled", "tb[i, tx]", "tb[tx, i]", "total += ta", "`tb[1, 0]`"),
+        ("gemm_tiled", LOAD_A, "ta[tx, ty] = a[row, start + ty]", "ta[", "`ta[1, 0]`"),
+        (
+            "gemm_tiled",
+            "range(0, a.shape[1], TILE)",
+            "range(a.shape[1] // TILE)",
+            "ta[ty",
+            "`a[0, 1]`, `a[0, 2]` and `a[0, 3]` the second time",
+        ),
+        ("gemm_tiled", "ta[ty, i]", "ta[tx, i]", "total += ta", "`ta[1, 0]`"),
+        (
+            "gemm_transposed",
+            "b[other, i] if other < n",
+            "b[col, i] if col < n",
+            "tb[tx, ty]",
+            "`b[1, 1]`",
+        ),
+    ],
+)
+def test_the_guilty_line_of_a_wrong_value_stands_out(
+    name: str, old: str, new: str, line: str, touched: str
+) -> None:
+    verdict = verdict_on(name, (old, new))
+    assert verdict.kind == "wrong-value"
+    assert "would do" in note_on(verdict, line)
+    assert f"Line{'s' * (old.startswith('col'))} " in verdict.why
+    assert touched in verdict.why
+    assert verdict.places[0][0].text == "c[row, col] = total"
+    assert "explore" not in verdict.why
+
+
+@pytest.mark.parametrize(
+    ("name", "changes"),
+    [
+        ("gemm_tiled", [("    total *= alpha\n", "")]),
+        ("gemm_tiled", [("a.shape[1], TILE", "b.shape[1], TILE")]),
+        ("gemm_tiled", [("tb[i, tx]", "tb[i, ty]")]),
+        ("gemm_tiled", [("total += beta", "total -= beta")]),
+        ("gemm_ragged", CLAMPED),
+        ("gemm_naive", [("total *= alpha", "total *= alpha * alpha")]),
+    ],
+)
+def test_where_no_line_stands_out_none_is_blamed(name: str, changes: Any) -> None:
+    verdict = verdict_on(name, *changes)
+    assert verdict.kind == "wrong-value"
+    assert [p.text for p, _ in verdict.places] == ["c[row, col] = total"]
+    assert "stand" not in verdict.why
+    assert f"`explore({name})` shows" in verdict.why
+
+
+def test_guards_of_c_around_the_loads_are_wrong_at_the_edges() -> None:
+    verdict = verdict_on(
+        "gemm_ragged",
+        ("row < m and i < k else", "row < m and col < n and i < k else"),
+        ("if j < k and col < n else", "if row < m and col < n and j < k else"),
+    )
+    assert "exactly those of the blocks that hang over an edge" in verdict.why
+    other = verdict_on("gemm_ragged", ("range(0, k,", "range(0, k - k % 16,"))
+    assert other.kind == "wrong-value"
+    assert "hang over" not in other.why
+
+
+def test_explore_shows_the_launch_that_a_check_stopped_at() -> None:
+    lab, scope = NAMES["18"], scope_of(NAMES["18"])
+    run(RIGHT["gemm_tiled"].replace("tb[i, tx]", "tb[i, ty]"), "<cell>", scope)
+    run(checks(lab)["gemm_tiled"], "<check>", scope)
+    shown = repr(explore(scope["gemm_tiled"]))
+    assert "line 10: a read" in shown
+    data = explore(scope["gemm_tiled"])._repr_mimebundle_()
+    data = data[0] if isinstance(data, tuple) else data
+    assert "text/html" in data
+    run(RIGHT["gemm_tiled"], "<cell>", scope)  # as mended, on the same data
+    assert "line 10: a read" in repr(explore(scope["gemm_tiled"]))
+
+
+def test_explore_without_a_launch_says_how_to_launch() -> None:
+    @cuda.jit
+    def never_checked(x, out):
+        out[cuda.grid(1)] = x[0]
+
+    assert last_launch.of(never_checked) is None
+    assert "explore(never_checked)[grid, block]" in repr(explore(never_checked))
+    assert list(explore(never_checked)._repr_mimebundle_()) == ["text/plain"]
+
+
+# Requests ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("name", "changes", "lanes", "words"),
+    [
+        ("transpose_padded", [("33", "34")], "lanes 0 and 16", "544 apart"),
+        ("transpose_padded", [("TILE, 33", "33, TILE")], "lanes 0 and 1", "32"),
+        ("gemm_transposed", [("18", "17")], "lanes 0 and 31", "256 apart"),
+        (
+            "gemm_transposed",
+            [("18", "33"), ("tb[tx, ty]", "tb[ty, tx]"), ("tb[i, tx]", "tb[tx, i]")],
+            "lanes 1 and 16",
+            "32 apart",
+        ),
+    ],
+)
+def test_the_lanes_that_clash_are_named(
+    name: str, changes: Any, lanes: str, words: str
+) -> None:
+    verdict = verdict_on(name, *changes)
+    assert verdict.kind == "bank-conflicts"
+    assert f"Here {lanes}" in verdict.why
+    assert words in verdict.why
+
+
+def test_an_average_of_sectors_is_called_one() -> None:
+    spread = verdict_on("gemm_coalesced", ("t // 32", "t % 8"), ("t % 32", "t // 8"))
+    assert spread.kind == "sectors"
+    assert "moves 6 sectors of 32 bytes on average" in spread.message
+    assert "The worst of them moves 8." in spread.message
+    assert spread.thread is not None
+
+    @cuda.jit
+    def column(x, out):
+        col, row = cuda.grid(2)
+        out[col, row] = x[col, row]
+
+    even = check(
+        column,
+        spec=lambda x: x,
+        inputs=lambda rng, n: rng.random((n, n), np.float32),
+        sizes=[32],
+        launch=lambda n: ((1, 1), (32, 32)),
+        limits={"sectors": 4},
+        unseen=False,
+    )
+    assert even.kind == "sectors"
+    assert "average" not in even.message
+    assert "worst" not in even.message
+
+
+def test_a_line_with_two_loads_is_shown_once() -> None:
+    pair = "(load4(x, (r, k)), load4(x, (r + 1, k)))"
+    loads = RIGHT["transpose_fast"]
+    begin, end = loads.index("    a = load4"), loads.index("    for i in range(4):")
+    verdict = verdict_on(
+        "transpose_fast",
+        (loads[begin:end], "    r, k = top + 4 * ty, left + 4 * tx\n"),
+        (
+            "swizzled), a[i]",
+            "swizzled), a[i]",
+        ),
+        (
+            "        store4(tile",
+            f"        a, b = {pair}\n        c = load4(x, (r + 2, k))\n"
+            "        d = load4(x, (r + 3, k))\n        store4(tile",
+        ),
+    )
+    assert verdict.kind == "loads"
+    lines = [place.line for place, _ in verdict.places]
+    assert len(lines) == len(set(lines)) == 3
+    counts = [int(note.split()[0]) for _, note in verdict.places]
+    assert sum(counts) == 16
+    assert "makes 16 loads from global memory" in verdict.message
+
+
+# Values ------------------------------------------------------------------------------
+
+
+def test_a_nan_that_was_there_before_is_traced_to_its_reader() -> None:
+    old = RIGHT["gemm_naive"][RIGHT["gemm_naive"].index("        if beta != 0:") :]
+    new = "        c[row, col] = total + beta * c[row, col]\n"
+    one = verdict_on("gemm_naive", (old, new))
+    assert "c[0, 0] was NaN before the launch" in one.why
+    assert "reads the old value" in one.places[0][1]
+    two = verdict_on(
+        "gemm_naive",
+        (old, "        c[row, col] *= beta\n        c[row, col] += total\n"),
+    )
+    assert "c[0, 0] is read: it is NaN" in note_on(two, "c[row, col] *= beta")
+    mine = verdict_on("gemm_naive", ("total = float32(0)", "total = float32(math.nan)"))
+    assert mine.kind in ("wrong-value", "exception", "type")
+    assert "before the launch" not in mine.why
+
+
+def test_a_sum_that_was_stored_first_is_no_old_value() -> None:
+    @cuda.jit
+    def mean(x, out):
+        i = cuda.grid(1)
+        out[i] = x[i] / x[i] - x[i]
+        out[i] += x[0] / (x[0] - x[0])
+
+    verdict = check(
+        mean,
+        spec=lambda x: x,
+        inputs=lambda rng, n: np.zeros(n, np.float32),
+        out=lambda x: np.full_like(x, np.nan),
+        sizes=[32],
+        launch=lambda n: (1, n),
+        unseen=False,
+    )
+    assert verdict.kind == "wrong-value"
+    assert "before the launch" not in verdict.why
+
+
+@pytest.mark.parametrize("name", ["gemm_naive", "gemm_coalesced"])
+def test_what_no_thread_stored_names_the_launch(name: str) -> None:
+    change = {
+        "gemm_naive": [("row, col = cuda", "col, row = cuda")],
+        "gemm_coalesced": [("t // 32", "t // 8"), ("t % 32", "t % 8")],
+    }
+    verdict = verdict_on(name, *change[name])
+    assert "No thread has stored to c[" in verdict.why
+    assert "The launch has 1 block of" in verdict.why
+    assert note_on(verdict, "c[row, col] = total") == "stores to c"
+
+
+def test_atomics_by_many_threads_are_no_question() -> None:
+    @cuda.jit
+    def counts(x, out):
+        cuda.atomic.add(out, 1, x[cuda.grid(1)])
+
+    verdict = check(
+        counts,
+        spec=lambda x: np.array([x.sum(), x.sum()]),
+        inputs=lambda rng, n: np.ones(n, np.float32),
+        out=lambda x: np.zeros(2, np.float32),
+        sizes=[64],
+        launch=lambda n: (1, n),
+        unseen=False,
+    )
+    assert "No thread has stored to out[0]" in verdict.why
+    assert "several threads" not in verdict.why
+
+
+def test_where_a_value_belongs_is_said_of_values_that_lie_close() -> None:
+    verdict = verdict_on(
+        "transpose_fast",
+        ("(left + 4 * ty + i, top + 4 * tx)", "(left + 4 * tx + i, top + 4 * ty)"),
+    )
+    assert "The value in out[0, 4] belongs at [4, 0]." in verdict.why
+
+
+def test_one_factor_is_said_and_two_are_not() -> None:
+    assert (
+        "It is 16 times what it should be." in verdict_on("gemm_ragged", *CLAMPED).why
+    )
+    assert scaled(lambda x: 2 * x, 1).startswith("It is exactly twice what")
+    assert scaled(lambda x: np.where(x > 0.5, x, 4 * x), 64).startswith(
+        "Every wrong element is 4 times"
+    )
+    assert "times" not in scaled(lambda x: np.where(x > 0.5, 2 * x, 4 * x), 64)
+    assert "times" not in scaled(lambda x: 1.37 * x, 1)  # which any number is
+
+
+def scaled(made: Any, n: int) -> str:
+    """What is said of a kernel that gives `made(x)` where x is wanted."""
+
+    @cuda.jit
+    def copy(x, y, out):
+        i = cuda.grid(1)
+        out[i] = y[i]
+
+    return check(
+        copy,
+        spec=lambda x, y: x,
+        inputs=lambda rng, n: (
+            x := rng.random(n, np.float32),
+            np.asarray(made(x), np.float32),
+        ),
+        sizes=[n],
+        launch=lambda n: (1, n),
+        unseen=False,
+    ).why
+
+
+@pytest.mark.parametrize(
+    ("name", "changes", "sentence"),
+    [
+        (
+            "scan_warps",
+            [("out[i] = mine", "out[i] = mine - x[i]")],
+            "Each wrong element is too small by the element of x in the same place.",
+        ),
+        (
+            "scan_warps",
+            [("out[i] = mine", "out[i] = mine + x[i]")],
+            "Each wrong element is too large by the element of x in the same place.",
+        ),
+        (
+            "scan_tiles",
+            [("+= ends[cuda.blockIdx.x - 1]", "+= ends[0] * float32(0)")],
+            "All elements that block 1 has stored are too small by 27.12, which is "
+            "`ends[0]`; the same goes for each other wrong block.",
+        ),
+        (
+            "scan_tiles",
+            [
+                ("    if cuda.blockIdx.x > 0:\n", ""),
+                ("        before += ends[", "    before += ends["),
+                ("blockIdx.x - 1]", "blockIdx.x]"),
+            ],
+            "are too large by 69.75, which is `ends[0]`.",
+        ),
+        (
+            "scan_tiles",
+            [("    if warp > 0:\n    ", ""), ("sums[warp - 1]", "sums[warp]")],
+            "warp 0 of block 0 has stored are too large by 66.55, the sum of `x[0]` "
+            "to `x[127]`, its own elements",
+        ),
+        (
+            "scan_tiles",
+            [("before = upto - d", "before = upto")],
+            "thread 0 of block 0 has stored are too large by 2.365, the sum of `x[0]` "
+            "to `x[3]`, its own elements",
+        ),
+    ],
+)
+def test_a_sum_that_is_off_by_a_known_number(
+    name: str, changes: Any, sentence: str
+) -> None:
+    assert sentence in verdict_on(name, *changes).why
+
+
+@pytest.mark.parametrize(
+    ("name", "old", "new"),
+    [
+        ("scan_steps", "while step < BLOCK", "while step < BLOCK // 2"),
+        ("scan_warps", "if cuda.laneid < delta", "if cuda.laneid <= delta"),
+        ("scan_tiles", "c += b", "c += a"),
+    ],
+)
+def test_a_sum_that_is_off_by_no_known_number(name: str, old: str, new: str) -> None:
+    verdict = verdict_on(name, (old, new))
+    assert verdict.kind == "wrong-value"
+    assert "too large by" not in verdict.why
+    assert "too small by" not in verdict.why
+
+
+def test_given_code_that_stores_is_followed_to_the_learners_lines() -> None:
+    from test_kernels import KERNELS
+
+    lab, scope = NAMES["15"], scope_of(NAMES["15"])
+    path = KERNELS / lab / "scan_once" / "wrong_looks_at_itself.py"
+    source = path.read_text(encoding="utf-8")
+    for old, new in (  # the words are right, and what the warps get is not
+        ("back = here - lane", "back = here - 1 - lane"),
+        ("before + upto - mine", "before + upto"),
+    ):
+        assert old in source, old
+        source = source.replace(old, new)
+    run(source, "<cell>", scope)
+    verdict = run(checks(lab)["scan_once"], "<check>", scope)
+    assert "of another cell" in verdict.places[0][1]
+    assert note_on(verdict, "store_tile(out") == "called here"
+    assert note_on(verdict, "sums[lane] = before") == "`sums` is set here"
+    assert note_on(verdict, "before += warp_total") == "`before` is set here"
+    scope = scope_of("19_gemm_registers")
+    path = KERNELS / "19_gemm_registers" / "gemm_2d" / "wrong_swapped_indices.py"
+    run(path.read_text(encoding="utf-8"), "<cell>", scope)
+    verdict = run(checks("19_gemm_registers")["gemm_2d"], "<check>", scope)
+    assert note_on(verdict, "sums[i, j] +=") == "`sums` is set here"
+    assert "s = col0" not in [place.text[:8] for place, _ in verdict.places]
+    own = verdict_on("scan_steps", ("while step < BLOCK", "while step < BLOCK // 2"))
+    assert len(own.places) == 1
+
+
+# float64 -----------------------------------------------------------------------------
+
+
+@needs_compiler
+def test_the_number_that_a_float64_comes_from_is_named() -> None:
+    verdict = verdict_on("scan_warps", ("left = float32(0)", "left = 0.0"))
+    assert verdict.kind == "float64"
+    assert verdict.places[0][0].text == "left = 0.0"
+    assert verdict.places[0][1] == "`0.0` is a float64"
+    assert "if cuda.laneid < delta:" not in [p.text for p, _ in verdict.places]
+    assert "of another cell" not in verdict.message
+
+
+HALF, WHOLE = 0.5, 3
+
+
+def literal(x, out):
+    i = cuda.grid(1)
+    left = 0.0
+    out[i] = x[i] + left
+
+
+def named(x, out):
+    i = cuda.grid(1)
+    out[i] = x[i] * HALF
+
+
+def begun(x, out):
+    total = 0
+    total += x[0]
+    out[0] = total
+
+
+def divided(x, out):
+    i = cuda.grid(1)
+    out[i] = x[i] / WHOLE
+
+
+def typed(x, out):
+    i = cuda.grid(1) + 1
+    out[i - 1] = x[i - 1] * float32(0.5) + float32(HALF)
+
+
+@pytest.mark.parametrize(
+    ("function", "computing", "line", "note"),
+    [
+        (literal, 3, 2, "`0.0` is a float64"),
+        (named, 2, 2, "`HALF` is 0.5, a float64"),
+        (begun, 2, 1, "`total` begins as an integer"),
+        (divided, 2, 2, "`/` with an integer"),
+        (typed, 2, 0, ""),
+    ],
+)
+def test_where_a_float64_begins(
+    function: Any, computing: int, line: int, note: str
+) -> None:
+    first = function.__code__.co_firstlineno
+    found = sources(function, {first + computing})
+    assert list(found) == ([first + line] if note else [])
+    assert note in "".join(found.values())

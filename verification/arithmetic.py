@@ -1,0 +1,162 @@
+"""The simulator's arithmetic beside Numba's: random programs, run by both.
+
+    python -m verification.arithmetic 20000          against `numba.njit`, on a CPU
+    python -m verification.arithmetic 2000 --gpu     against a GPU
+
+Both run a program on the same data, the edges of each type among them, and every result
+has to be the same, bit by bit. `verification.programs` says what is drawn.
+"""
+
+import argparse
+import re
+import sys
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+from verification.programs import Program, function, names, program
+from weft.simulator.arithmetic import casts, operators
+from weft.simulator.language import lowering
+
+Results = tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]
+
+
+def by_simulator(one: Program) -> Results:
+    from numba import cuda
+
+    from weft.simulator import simulate
+
+    args = one.arguments()
+    simulate(function(one, True, names(cuda)), (1, 32), tuple(args))
+    return args[-2], args[-1]
+
+
+def overflows(one: Program) -> set[tuple[int, int]]:
+    """Where int64 cannot hold a sum, difference or product: the thread, and the line.
+
+    Numba tells LLVM that this does not happen, so that the result may be anything, and
+    a division by it may end the process.
+    """
+    seen: set[tuple[int, int]] = set()
+    true = casts.wrapped
+
+    def watched(value: int) -> int:
+        if not -(2**63) <= value < 2**63:
+            frame = sys._getframe(1)
+            while not frame.f_code.co_filename.startswith("<program"):
+                frame = frame.f_back  # type: ignore[assignment]
+            seen.add((frame.f_locals["i"], frame.f_lineno - 4))
+        return true(value)
+
+    lowering._HELPERS["__weft_wrap__"] = operators.wrapped = casts.wrapped = watched  # type: ignore[assignment]
+    lowering.helper.cache_clear()
+    operators.binary.cache_clear()
+    try:
+        by_simulator(one)
+    finally:
+        lowering._HELPERS["__weft_wrap__"] = true
+        operators.wrapped = casts.wrapped = true  # type: ignore[assignment]
+        lowering.helper.cache_clear()
+        operators.binary.cache_clear()
+    return seen
+
+
+def calm(one: Program) -> Program:
+    """A program without the results that int64 cannot hold; see `overflows`."""
+    while True:
+        bad = {at for _, at in overflows(one)}
+        if not bad:
+            return one
+        lost: set[str] = set()  # names that are not there any more
+        lines: list[str] = []
+        skip = False
+        for at, line in enumerate(one.lines):
+            inner = line.startswith(" " * 12)
+            if inner and skip:
+                continue
+            words = set(re.findall(r"[a-z]\w*", line))
+            block = _block(one.lines, at)
+            if skip := bool(bad & set(block)) or bool(
+                lost & {w for b in block for w in re.findall(r"[a-z]\w*", one.lines[b])}
+            ):
+                for b in block:
+                    target = re.match(r"\s*(\w+) [-+*]?= ", one.lines[b])
+                    lost |= {target[1]} if target else set()
+                continue
+            if words & lost:
+                continue
+            lines.append(line)
+        one = Program(one.seed, tuple(lines), one.numbers)
+
+
+def _block(lines: tuple[str, ...], at: int) -> range:
+    """The lines of the statement that begins at one."""
+    end = at + 1
+    while end < len(lines) and lines[end].startswith((" " * 12, " " * 8 + "else")):
+        end += 1
+    return range(at, end)
+
+
+def by_njit(one: Program) -> Results:
+    import numba
+
+    args = one.arguments()
+    compiled = numba.njit(error_model="numpy")(function(one, False, names()))
+    compiled(*args)
+    return args[-2], args[-1]
+
+
+def by_gpu(one: Program) -> Results:
+    from numba import cuda
+
+    args = one.arguments()
+    cuda.jit(function(one, True, names(cuda)))[1, 32](*args)
+    return args[-2], args[-1]
+
+
+def differences(one: Program, reference: Callable[[Program], Results]) -> Iterator[str]:
+    """What the simulator computes otherwise than Numba does."""
+    ours, theirs = by_simulator(one), reference(one)
+    for k in one.results():
+        number = one.numbers[k]
+        whole = number.whole and not np.array_equal(ours[0][k], theirs[0][k])
+        real = not np.array_equal(ours[1][k], theirs[1][k], equal_nan=True)
+        if not (whole or real):
+            continue
+        kind = 0 if whole else 1
+        bad = np.flatnonzero(
+            (ours[kind][k] != theirs[kind][k])
+            & ~((ours[kind][k] != ours[kind][k]) & (theirs[kind][k] != theirs[kind][k]))
+        )
+        at = int(bad[0])
+        text = next(t for t in one.lines if t.strip().startswith(f"r{k} =")).strip()
+        yield (
+            f"program {one.seed}, i = {at}: {ours[kind][k][at]!r}, and Numba has "
+            f"{theirs[kind][k][at]!r} ({number}): {text}"
+        )
+
+
+def main() -> None:
+    """Compare as many expressions as asked for."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("expressions", type=int)
+    parser.add_argument("--gpu", action="store_true", help="compare with a GPU")
+    parser.add_argument("--seed", type=int, default=0, help="of the first program")
+    given = parser.parse_args()
+    reference = by_gpu if given.gpu else by_njit
+    found = done = 0
+    seed = given.seed
+    while done < given.expressions:
+        one = calm(program(seed))
+        for words in differences(one, reference):
+            found += 1
+            print(words, flush=True)
+        done += len(one.results())
+        seed += 1
+    print(f"{done:,} expressions of {seed - given.seed} programs, {found} differences")
+    sys.exit(found > 0)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,347 @@
+"""Random programs on numbers of every type, drawn by a seeded generator.
+
+What a CPU and a GPU leave to each other is not drawn: shifts by 64 and more, floats
+beyond the integers that they become. Nor are functions to which `njit` gives types of
+its own (`floor`, `ceil` and `trunc` give integers on a CPU), floats in `min` and `max`,
+which treat a NaN differently, and loops that turn an unsigned number into a signed one:
+their types depend on the order in which Numba goes through the branches.
+"""
+
+import itertools
+import linecache
+import math
+import random
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from weft.simulator.arithmetic.numbers import (
+    BOOL,
+    FLOAT64,
+    INT64,
+    NUMBERS,
+    Number,
+    rule_of_one,
+    rule_of_two,
+    unified,
+)
+
+COUNT = 24  # of values in each array
+BATCH = 20  # results of one program
+ARRAYS = {f"x_{name}": number for name, number in NUMBERS.items() if name != "f16"}
+STORES = {f"s_{name}": NUMBERS[name] for name in ("u8", "i32", "u32", "f32")}
+SYMBOLS = {
+    **{"add": "+", "sub": "-", "mul": "*", "truediv": "/", "floordiv": "//"},
+    **{"mod": "%", "lshift": "<<", "rshift": ">>"},
+    **{"and_": "&", "or_": "|", "xor": "^"},
+}
+COMPARISONS = {"lt": "<", "le": "<=", "gt": ">", "ge": ">=", "eq": "==", "ne": "!="}
+CASTS = {n: number.dtype.name for n, number in NUMBERS.items() if n not in ("b", "f16")}
+LITERALS = {
+    INT64: ("0", "1", "2", "3", "7", "31", "255", "256", "1000", "2654435761", "-1"),
+    FLOAT64: ("0.5", "2.0", "-1.5", "1e10", "0.1"),
+    BOOL: ("True", "False"),
+}
+
+
+def data(number: Number, seed: int) -> np.ndarray[Any, Any]:
+    """Numbers of a type: its edges, small ones and random ones."""
+    rng = np.random.default_rng([seed, list(NUMBERS.values()).index(number)])
+    if number.kind == "b":
+        return rng.integers(0, 2, COUNT).astype(bool)
+    if number.kind == "f":
+        some = [0.0, -0.0, 1.0, -1.0, 0.5, 1e-3, 3.0, 16777217.0, -2.5, 1e6]
+        rest = rng.normal(0, 100, COUNT - len(some))
+        return np.array([*some, *rest], number.dtype)
+    low, high = (
+        int(v) for v in (np.iinfo(number.dtype).min, np.iinfo(number.dtype).max)
+    )
+    some = [low, low + 1, -1, 0, 1, 2, 3, 127, 128, 255, high // 2, high - 1, high]
+    fitting = [v for v in some if low <= v <= high]
+    small = rng.integers(0, min(high, 100), COUNT, dtype=np.int64)
+    wild = rng.integers(low, high, COUNT, dtype=number.dtype, endpoint=True)
+    mixed = [*fitting, *small[:5].tolist(), *wild.tolist()][:COUNT]
+    return rng.permutation(np.array(mixed, number.dtype))
+
+
+Typed = tuple[str, Number]
+
+
+class Writer:
+    """Draws expressions, each with the type that it has by Numba's rules."""
+
+    def __init__(self, seed: int) -> None:
+        self._random = random.Random(seed)
+        self._variables: list[Typed] = []
+        self._serial = itertools.count()
+
+    def _pick(self, choices: Any) -> Any:
+        return self._random.choice(list(choices))
+
+    def leaf(self, whole: bool = False) -> Typed:
+        """An element, a variable, a literal or the thread's number."""
+        choice = self._random.random()
+        if choice < 0.55:
+            fitting = [n for n, k in ARRAYS.items() if not whole or k.kind in "iu"]
+            name = self._pick(fitting)
+            return f"{name}[i]", ARRAYS[name]
+        known = [v for v in self._variables if not whole or v[1].kind in "iu"]
+        if choice < 0.7 and known:
+            found: Typed = self._pick(known)
+            return found
+        if choice < 0.8:
+            return "i", INT64
+        number = INT64 if whole else self._pick(LITERALS)
+        return self._pick(LITERALS[number]), number
+
+    def expression(self, depth: int) -> Typed:
+        """An expression of at most so many operations one inside the other."""
+        if depth == 0 or self._random.random() < 0.1:
+            return self.leaf()
+        make: Callable[[int], Typed | None] = self._pick(
+            [self._binary] * 8
+            + [self._compared, self._unary, self._cast, self._choice, self._extreme]
+            + [self._function, self._power]
+        )
+        return make(depth - 1) or self.leaf()
+
+    def _binary(self, depth: int) -> Typed | None:
+        name = self._pick(SYMBOLS)
+        (a, of_a), (b, of_b) = self.expression(depth), self.expression(depth)
+        if name in ("lshift", "rshift"):
+            if of_b.kind not in "iu" or of_a.kind == "f":
+                return None
+            b, of_b = f"({b} & 31)", _joined("and_", of_b, INT64)
+        if not re.search(r"[a-z]", a + b):
+            return None  # Python works it out before Numba sees it
+        rule = rule_of_two(name, of_a, of_b)
+        if rule is None or "f16" in (n.name for n in (*rule.results, *rule.operands)):
+            return None
+        return f"({a} {SYMBOLS[name]} {b})", rule.result
+
+    def _compared(self, depth: int) -> Typed:
+        (a, _), (b, _) = self.expression(depth), self.expression(depth)
+        return f"({a} {self._pick(COMPARISONS.values())} {b})", BOOL
+
+    def _unary(self, depth: int) -> Typed | None:
+        a, number = self.expression(depth)
+        name, symbol = self._pick([("neg", "-"), ("invert", "~"), ("pos", "+")])
+        if name == "invert" and a in ("True", "False"):
+            return None  # Python works it out before Numba sees it
+        rule = rule_of_one(name, number)
+        return None if rule is None else (f"({symbol}{a})", rule.result)
+
+    def _cast(self, depth: int) -> Typed:
+        a, number = self.expression(depth)
+        to = NUMBERS[self._pick(CASTS)]
+        if number.kind == "f" and to.whole:
+            a = f"({a} if {a} > 0.0 and {a} < 100.0 else 1.0)"
+        return f"{CASTS[to.name]}({a})", to
+
+    def _choice(self, depth: int) -> Typed | None:
+        (a, of_a), (b, of_b) = self.expression(depth), self.expression(depth)
+        test, _ = self._compared(0)
+        number = unified(of_a, of_b)
+        return None if number.name == "f16" else (f"({a} if {test} else {b})", number)
+
+    def _extreme(self, depth: int) -> Typed | None:
+        (a, of_a), (b, of_b) = self.expression(depth), self.expression(depth)
+        if not (of_a.kind in "iu" and of_b.kind in "iu"):
+            return None
+        return f"{self._pick(['min', 'max'])}({a}, {b})", unified(of_a, of_b)
+
+    def _function(self, depth: int) -> Typed | None:
+        a, number = self.expression(depth)
+        name = self._pick(["abs", "int", "float", "bool", "math.sqrt", "math.fabs"])
+        if name == "math.fabs" and number.kind != "f":
+            return None  # of an integer, njit's keeps a sign
+        if name == "abs" and number.kind == "b":
+            return None
+        if name == "float" and number.kind == "b":
+            return None
+        if name == "int" and number.kind == "f":
+            a = f"({a} if {a} > 0.0 and {a} < 100.0 else 1.0)"
+        rule = rule_of_one(name.removeprefix("math."), number)
+        return None if rule is None else (f"{name}({a})", rule.result)
+
+    def _power(self, depth: int) -> Typed | None:
+        a, number = self.expression(depth)
+        if number.kind == "b" or not re.search(r"[a-z]", a):
+            return None
+        rule = rule_of_two("pow", number, INT64)
+        if rule is None or rule.result.kind == "f":
+            return None
+        return f"({a} ** {self._pick([0, 1, 2, 3, 5])})", rule.result
+
+    # Statements
+
+    def statement(self, indent: str) -> list[str]:
+        """A few lines that give a variable of several types, or go through memory."""
+        return self._pick(
+            [self._branch, self._loop, self._early, self._memory, self._plain]
+        )(indent)  # type: ignore[no-any-return]
+
+    def _new(self) -> str:
+        return f"v{next(self._serial)}"
+
+    def _plain(self, indent: str) -> list[str]:
+        name = self._new()
+        text, number = self.expression(2)
+        self._variables.append((name, number))
+        return [f"{indent}{name} = {text}"]
+
+    def _branch(self, indent: str) -> list[str]:
+        name, (test, _) = self._new(), self._compared(1)
+        (a, of_a), (b, of_b) = self.expression(1), self.expression(1)
+        self._variables.append((name, unified(of_a, of_b)))
+        return [
+            f"{indent}if {test}:",
+            f"{indent}    {name} = {a}",
+            f"{indent}else:",
+            f"{indent}    {name} = {b}",
+        ]
+
+    def _early(self, indent: str) -> list[str]:
+        """A variable that a branch may change."""
+        name, (test, _) = self._new(), self._compared(1)
+        (a, of_a), (b, of_b) = self.expression(1), self.expression(1)
+        self._variables.append((name, unified(of_a, of_b)))
+        return [
+            f"{indent}{name} = {a}",
+            f"{indent}if {test}:",
+            f"{indent}    {name} = {b}",
+        ]
+
+    def _loop(self, indent: str) -> list[str]:
+        name, turn = self._new(), self._new()
+        start, number = self.expression(0)
+        step, of_step = self.leaf()
+        op = self._pick(["add", "sub", "mul"])
+        seen = number
+        for _ in range(4):  # until the type is one that the loop keeps
+            rule = rule_of_two(op, seen, of_step)
+            if rule is None or rule.result.name == "f16":
+                return self._plain(indent)
+            mixed = seen.kind == "b" or "u" in (seen.kind, of_step.kind)
+            if mixed and rule.result.kind == "i":
+                return self._plain(indent)
+            seen = unified(seen, rule.result)
+        self._variables.append((name, seen))
+        how = self._pick(["for", "while", "break"])
+        lines = [f"{indent}{name} = {start}"]
+        change = f"{name} {SYMBOLS[op]}= {step}"
+        if how == "for":
+            lines += [f"{indent}for {turn} in range(3):", f"{indent}    {change}"]
+        elif how == "while":
+            lines += [
+                f"{indent}{turn} = 0",
+                f"{indent}while {turn} < 4:",
+                f"{indent}    {turn} += 1",
+                f"{indent}    if {turn} == 2:",
+                f"{indent}        continue",
+                f"{indent}    {change}",
+            ]
+        else:
+            lines += [
+                f"{indent}for {turn} in range(5):",
+                f"{indent}    {change}",
+                f"{indent}    if {turn} > i:",
+                f"{indent}        break",
+            ]
+        return lines
+
+    def _memory(self, indent: str) -> list[str]:
+        """Through an array of a narrower type, which cuts what is stored."""
+        name = self._new()
+        array = self._pick(STORES)
+        number = STORES[array]
+        text, of_text = self.expression(1)
+        if number.whole and of_text.kind == "f":
+            text = f"({text} if {text} > 0.0 and {text} < 100.0 else 1.0)"
+        more, of_more = self.leaf(whole=True)
+        op = "+" if number.whole and of_more.whole else self._pick("+*")
+        self._variables.append((name, number))
+        return [
+            f"{indent}{array}[i] = {text}",
+            f"{indent}{array}[i] {op}= {more}",
+            f"{indent}{name} = {array}[i]",
+        ]
+
+
+def _joined(name: str, a: Number, b: Number) -> Number:
+    rule = rule_of_two(name, a, b)
+    assert rule is not None
+    return rule.result
+
+
+@dataclass(frozen=True)
+class Program:
+    """A random program: the lines in the loop over `i`, and the types it stores."""
+
+    seed: int
+    lines: tuple[str, ...]
+    numbers: tuple[Number, ...]
+
+    def source(self, gpu: bool) -> str:
+        """The function for `njit`, or the kernel."""
+        names = ", ".join([*ARRAYS, *STORES, "whole", "real"])
+        head = [f"def program({names}):"]
+        if gpu:
+            head += ["    i = cuda.grid(1)", f"    if i < {COUNT}:"]
+        else:
+            head += [f"    for i in range({COUNT}):"]
+        return "\n".join([*head, *self.lines, ""])
+
+    def results(self) -> list[int]:
+        """The numbers of its results; some of those drawn may have been left out."""
+        found = (re.match(r" {8}r(\d+) = ", line) for line in self.lines)
+        return [int(one[1]) for one in found if one]
+
+    def arguments(self) -> list[np.ndarray[Any, Any]]:
+        """Data, and room for the results: as int64 and as float64."""
+        given = [data(number, self.seed) for number in ARRAYS.values()]
+        scratch = [np.zeros(COUNT, number.dtype) for number in STORES.values()]
+        shape = len(self.numbers), COUNT
+        return [
+            *given,
+            *scratch,
+            np.zeros(shape, np.int64),
+            np.zeros(shape, np.float64),
+        ]
+
+
+def program(seed: int, results: int = BATCH) -> Program:
+    """The program of a seed."""
+    writer = Writer(seed)
+    indent = " " * 8
+    lines: list[str] = []
+    numbers: list[Number] = []
+    for k in range(results):
+        if k % 4 == 0:
+            lines += writer.statement(indent)
+        text, number = writer.expression(3)
+        numbers.append(number)
+        lines.append(f"{indent}r{k} = {text}")
+        if number.kind != "f":
+            lines.append(f"{indent}whole[{k}, i] = r{k}")
+        lines.append(f"{indent}real[{k}, i] = r{k}")
+    return Program(seed, tuple(lines), tuple(numbers))
+
+
+def function(one: Program, gpu: bool, names: dict[str, Any]) -> Any:
+    """The function of a program, with source that can be found."""
+    source, file = one.source(gpu), f"<program {one.seed}, {'gpu' if gpu else 'cpu'}>"
+    linecache.cache[file] = len(source), None, source.splitlines(True), file
+    scope = dict(names)
+    exec(compile(source, file, "exec"), scope)
+    return scope["program"]
+
+
+def names(cuda: Any = None) -> dict[str, Any]:
+    import numba
+
+    types = {name: getattr(numba, name) for name in CASTS.values()}
+    return {"math": math, "cuda": cuda, **types}

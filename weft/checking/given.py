@@ -1,0 +1,222 @@
+"""What a notebook gives its checks, and whether it still is that.
+
+The spec, the data and the launch of an exercise take their constants and functions
+from the notebook, as the learner's cell does. A cell that makes something else of such
+a name changes the exercise. Which names belong to a check is in
+`weft/lessons/*.given.json`, derived from the solutions.
+"""
+
+import ast
+import hashlib
+import inspect
+import json
+import linecache
+from collections.abc import Mapping
+from functools import cache
+from importlib import import_module
+from types import FunctionType, ModuleType
+from typing import Any
+
+import numpy as np
+
+from weft import lesson, originals
+from weft.backend import is_device_function, is_kernel, python_function
+from weft.checking.source import source_function
+from weft.checking.verdict import Failed, Verdict
+from weft.lesson import syllabus
+from weft.places import Note, Place
+from weft.simulator.faults import kind_of
+
+Names = Mapping[str, list[str]]
+originals.watch("numpy.random", "numpy.linalg", "numpy.fft")
+FUNCTIONS = ("spec", "launch", "out")  # of an exercise, besides what makes its inputs
+
+
+def collapsed(text: str) -> str:
+    """A digest of source text that spaces and line breaks do not change."""
+    return hashlib.sha256("".join(text.split()).encode()).hexdigest()[:16]
+
+
+def refuse_changed(exercise: Any) -> None:
+    """Refuse an exercise whose own names the notebook has changed. Raises `Failed`."""
+    name, thing = exercise.name, exercise.written_by_learner
+    if found := originals.replaced():
+        raise Failed(patched(name, found[0]))
+    function = source_function(thing)
+    if function is not None:
+        for each, is_now, was in changed(name, function.__globals__):
+            raise Failed(no_longer(name, function, each, is_now, was))
+    for field in FUNCTIONS:
+        value = getattr(exercise, field, None)
+        theirs = field == "launch" and value is thing  # written by the learner
+        if value is not None and not theirs and not is_function(value):
+            raise Failed(no_function(name, function, field, value))
+
+
+def is_function(value: Any) -> bool:
+    return callable(value) and not is_kernel(value)
+
+
+@cache
+def of_lab(lab: str) -> tuple[Mapping[str, list[str]], Names]:
+    """The names that each check of a lab needs, and what they are."""
+    file = syllabus.folder() / f"{lab}.given.json"
+    if not file.is_file():
+        return {}, {}
+    read = json.loads(file.read_text(encoding="utf-8"))
+    return read["checks"], read["names"]
+
+
+def changed(
+    exercise: str, scope: Mapping[str, Any]
+) -> list[tuple[str, Any, tuple[str, str]]]:
+    """The names of an exercise that are not what its notebook makes of them.
+
+    Of each its value, and what it should be: "value", "def" or "import", with the text.
+    """
+    lab = lesson.current()
+    checks, names = of_lab(lab) if lab else ({}, {})
+    found = []
+    for name in checks.get(exercise, ()):
+        what, text = names[name]
+        if name in scope and not is_still(scope[name], what, text, scope):
+            found.append((name, scope[name], (what, text)))
+    # A value computed from another one has changed with it: name the other.
+    order = ("import", "value", "def")
+    return sorted(found, key=lambda one: (order.index(one[2][0]), len(one[2][1])))
+
+
+def is_still(value: Any, what: str, text: str, scope: Mapping[str, Any]) -> bool:
+    """Whether a name is what its notebook makes of it, as far as can be told."""
+    if what == "import":
+        return is_import(value, *text.partition(":")[::2])
+    if what == "def":
+        inner = value if isinstance(value, FunctionType) else python_function(value)
+        if inner is None:
+            return False
+        try:
+            return collapsed(inspect.getsource(inner)) == text
+        except (OSError, TypeError):
+            return False
+    try:
+        again = eval(text, dict(scope))
+    except Exception:  # it is computed from a name that is not there
+        return True
+    return type(again) is type(value) and bool(np.all(np.equal(again, value)))
+
+
+def is_import(value: Any, module: str, name: str) -> bool:
+    """Whether a value is a module, or what a module has under a name."""
+    try:
+        found = import_module(module)
+    except ImportError:
+        return True
+    if not name:
+        return isinstance(value, ModuleType) and value.__name__ == found.__name__
+    try:
+        return value is getattr(found, name)
+    except AttributeError:
+        return value is import_module(f"{module}.{name}")
+
+
+def no_longer(
+    exercise: str, function: FunctionType, name: str, value: Any, was: tuple[str, str]
+) -> Verdict:
+    """The verdict on a name that is something else than the exercise needs."""
+    what, text = was
+    now = described(value)
+    if what == "value":
+        short = text if len(text) <= 60 else "something else"
+        message = f"`{name}` is {now}. In this exercise it is {short}."
+        restore = "Run the cell of the notebook that defines it again"
+    elif what == "def":
+        message = f"`{name}` is {now}, not the function that the notebook defines."
+        restore = "Run the cell of the notebook that defines it again"
+    else:
+        module, _, part = text.partition(":")
+        message = f"`{name}` is {now}. The notebook imports it."
+        line = f"from {module} import {part}" if part else f"import {module}"
+        if name not in (part, module):
+            line += f" as {name}"
+        restore = f"Run `{line}` again"
+    return Verdict(
+        exercise,
+        "given",
+        message,
+        f"The check itself needs `{name}`: for its reference, its data or its launch. "
+        f"{restore}, and call yours something else.",
+        assignments(function, name),
+    )
+
+
+def described(value: Any) -> str:
+    """A value, or the kind of thing that it is, in a sentence."""
+    if is_kernel(value):
+        return "a device function" if is_device_function(value) else "a kernel"
+    if isinstance(value, FunctionType):
+        return "another function"
+    if isinstance(value, ModuleType):
+        return f"the module {value.__name__}"
+    if isinstance(value, (bool, int, float, str, np.generic, tuple)):
+        return f"{value!r}" if len(repr(value)) <= 40 else kind_of(value)
+    return kind_of(value)
+
+
+def assignments(function: FunctionType, name: str) -> list[Note]:
+    """The lines of the learner's cell that give a name its value."""
+    file = function.__code__.co_filename
+    lines = linecache.getlines(file)
+    try:
+        tree = ast.parse("".join(lines))
+    except SyntaxError:
+        return []
+    found = []
+    for node in ast.walk(tree):
+        if gives(node, name):
+            line = int(getattr(node, "lineno", 1))
+            text = lines[line - 1].strip()
+            found.append((Place(function.__name__, line, text, file=file), ""))
+    return found[:3]
+
+
+def gives(node: ast.AST, name: str) -> bool:
+    """Whether a node gives a value to `name`."""
+    match node:
+        case ast.Name(id=stored, ctx=ast.Store()):
+            return stored == name
+        case ast.FunctionDef(name=stored) | ast.ClassDef(name=stored):
+            return stored == name
+        case ast.alias(name=module, asname=stored):
+            return (stored or module) == name
+    return False
+
+
+def no_function(
+    exercise: str, function: FunctionType | None, field: str, value: Any
+) -> Verdict:
+    """The verdict on a check whose own function is none, as its name was taken."""
+    now = described(value)
+    name = getattr(value, "__name__", None)
+    if name is None and function is not None:
+        names = (n for n, v in function.__globals__.items() if v is value)
+        name = next((n for n in names if not n.startswith("_")), None)
+    known = f"`{name}`, {now}" if name else now
+    return Verdict(
+        exercise,
+        "given",
+        f"The `{field}` of this check is {known}, not a function of the notebook.",
+        "Does a cell of yours use the name for something else? Call yours differently, "
+        "and run the cell of the notebook that defines the function again.",
+        assignments(function, name) if name and function else [],
+    )
+
+
+def patched(exercise: str, name: str) -> Verdict:
+    """The verdict where a function of a library has been replaced."""
+    return Verdict(
+        exercise,
+        "given",
+        f"`{name}` is not the library's own function any more.",
+        "A cell has put something else in its place, and the check needs the original. "
+        "Take out that line, and restart the kernel of the notebook.",
+    )

@@ -1,0 +1,302 @@
+"""What the wrong elements of an output have in common, said only where it is exact."""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from weft.checking.compare import Difference, close, show
+from weft.checking.source import parameter_names
+from weft.kernels.exercise import Trial
+from weft.kernels.hazards import unravel
+from weft.kernels.owners import Owners, owners
+from weft.places import named
+from weft.simulator.limits import WARP
+from weft.simulator.trace.columns import Columns
+from weft.simulator.trace.trace import Trace
+
+Array = np.ndarray[Any, Any]
+FEW = 4  # wrong elements, from which on a pattern is no chance
+
+
+@dataclass(frozen=True)
+class Result:
+    """One output of a launch beside what it should be."""
+
+    trial: Trial
+    trace: Trace
+    name: str
+    got: Array
+    wanted: Array
+
+    @cached_property
+    def wrong(self) -> Columns:
+        """The wrong elements, by their flat number."""
+        right = close(self.got, self.wanted, self.trial.exercise.tolerance)
+        return np.flatnonzero(~right)
+
+    @cached_property
+    def by(self) -> Columns:
+        """How much too large each element is."""
+        found: Columns = self.got.ravel().astype(float)
+        found -= self.wanted.ravel().astype(float)
+        return found
+
+    @cached_property
+    def noise(self) -> float:
+        """How far right values may be off."""
+        rms = float(np.sqrt(np.mean(np.square(self.wanted.astype(float)))))
+        return self.trial.exercise.tolerance * rms
+
+    @cached_property
+    def owners(self) -> Owners | None:
+        return owners(self.trace, self.name, self.got)
+
+
+def said(result: Result, difference: Difference) -> str:
+    """One sentence on all wrong elements, or two; '' where they show no pattern."""
+    if result.got.dtype.kind not in "fiu" or result.wanted.dtype.kind not in "fiu":
+        return ""
+    with np.errstate(all="ignore"):
+        if not np.isfinite(result.by[result.wrong]).all():
+            return ""
+        found = [
+            moved(result, difference),
+            factor(result, difference) or own_element(result) or offset(result),
+        ]
+        if not any(found):
+            found = [only_some(result)]
+    return " ".join(filter(None, found))
+
+
+def moved(result: Result, difference: Difference) -> str:
+    """Say where the first wrong value belongs, if the values are right elsewhere."""
+    got, wanted = result.got, result.wanted.astype(result.got.dtype)
+    if "right values are there" not in difference.hint or "belongs" in difference.hint:
+        return ""
+    place = np.argwhere(wanted == got[difference.index])
+    if len(place) != 1:
+        return ""
+    at = difference.where(result.name)
+    return f"The value in {at} belongs at [{', '.join(map(str, place[0]))}]."
+
+
+def factor(result: Result, difference: Difference) -> str:
+    """Say by what all wrong elements are multiplied, if by one number."""
+    got, wanted = result.got.ravel()[result.wrong], result.wanted.ravel()[result.wrong]
+    if "Every element" in difference.hint or not wanted.all():
+        return ""
+    ratio = got / wanted
+    first = float(ratio[0])
+    if not np.isclose(ratio, first, rtol=1e-5).all():
+        return ""
+    if len(ratio) >= FEW:
+        if np.isclose(wanted, wanted[0]).all():
+            return ""
+    elif got.dtype.kind != "f" or not near_integer(first) or wanted[0] % 1 == 0:
+        return ""
+    what = "Every wrong element is" if result.got.size > 1 else "It is"
+    return f"{what} {times(first)}."
+
+
+def near_integer(ratio: float) -> bool:
+    """Whether a ratio, or its inverse, is an integer of 2 or more."""
+    if not ratio:
+        return False
+    large = max(abs(ratio), abs(1 / ratio))
+    return round(large) > 1 and bool(np.isclose(large, round(large), rtol=1e-5))
+
+
+def times(ratio: float) -> str:
+    """Write a ratio: 'twice what it should be'."""
+    if not ratio:
+        return "0"
+    if np.isclose(ratio, -1):
+        return "right but for its sign"
+    if np.isclose(ratio, 2):
+        return "exactly twice what it should be"
+    if np.isclose(ratio, 0.5):
+        return "exactly half of what it should be"
+    if near_integer(ratio) and abs(ratio) < 1:
+        return f"what it should be, divided by {round(1 / ratio)}"
+    shown = str(round(ratio)) if near_integer(ratio) else show(ratio)
+    return f"{shown} times what it should be"
+
+
+def own_element(result: Result) -> str:
+    """Say that each wrong element is off by the input's element in the same place."""
+    wrong, by = result.wrong, result.by[result.wrong]
+    for name, x in like(result):
+        mine = x[wrong].astype(by.dtype)
+        if len(wrong) < FEW or np.ptp(mine) < 20 * result.noise:
+            continue
+        for sign, word in ((1, "large"), (-1, "small")):
+            if (np.abs(by - sign * mine) <= 4 * result.noise).all():
+                return (
+                    f"Each wrong element is too {word} by the element of {name} in the "
+                    f"same place."
+                )
+    return ""
+
+
+def inputs(trial: Trial) -> list[tuple[str, Array]]:
+    """The arrays of numbers among the inputs, with the kernel's names for them."""
+    names = parameter_names(trial.exercise.kernel)
+    return [
+        (name, x)
+        for name, x in zip(names, trial.case.inputs, strict=False)
+        if isinstance(x, np.ndarray) and x.dtype.kind in "fiu"
+    ]
+
+
+def like(result: Result) -> list[tuple[str, Array]]:
+    """The inputs of one dimension that have the shape of the output."""
+    shape = result.got.shape
+    return [(n, x) for n, x in inputs(result.trial) if x.shape == shape and x.ndim == 1]
+
+
+@dataclass(frozen=True)
+class Piece:
+    """The elements `first` to `last` of an output, which one block or warp stored."""
+
+    block: int
+    number: int  # of the thread, or of the warp, in its block
+    first: int
+    last: int
+    by: float
+
+
+def offset(result: Result) -> str:
+    """Say that each block, warp or thread is off by one number, and what that is."""
+    if result.owners is None or result.got.ndim != 1 or len(result.wrong) < FEW:
+        return ""
+    if np.ptp(result.wanted[result.wrong].astype(float)) <= 20 * result.noise:
+        return ""
+    for level in ("block", "warp", "thread"):
+        pieces = pieces_of(result, result.owners, level)
+        if pieces:
+            return worded(result, level, pieces)
+    return ""
+
+
+def pieces_of(result: Result, by: Owners, level: str) -> list[Piece]:
+    """The pieces that are wrong; [] where they are not off by one number each."""
+    inner = {"block": by.block * 0, "warp": by.warp, "thread": by.thread}[level]
+    owner = by.block * (WARP * WARP + 1) + inner
+    pieces = []
+    for one in dict.fromkeys(owner[result.wrong].tolist()):
+        mine = np.flatnonzero(owner == one)
+        off = result.by[mine].astype(float)
+        first, last = int(mine[0]), int(mine[-1])
+        mean = float(off.mean())
+        if (
+            by.block[first] < 0
+            or last - first + 1 != len(mine)
+            or (len(mine) == 1 and level == "thread")
+            or np.ptp(off) > 4 * result.noise
+            or abs(mean) < 20 * result.noise
+        ):
+            return []
+        pieces.append(Piece(int(by.block[first]), int(inner[first]), first, last, mean))
+    return pieces
+
+
+def worded(result: Result, level: str, pieces: list[Piece]) -> str:
+    """Name the first piece and what it is off by; all must be off by the same rule."""
+    one = pieces[0]
+    trial = result.trial
+    where = f"block {named(unravel(one.block, trial.grid))}"
+    if level == "warp":
+        where = f"warp {one.number} of {where}"
+    if level == "thread":
+        where = f"thread {named(unravel(one.number, trial.block))} of {where}"
+    size = f"too {'large' if one.by > 0 else 'small'} by {show(abs(one.by))}"
+    rule = rule_of(result, pieces, level)
+    if len(pieces) == 1:
+        return f"All elements that {where} has stored are {size}{rule}."
+    others = f". Each other {level} is off by a number of its own"
+    if rule:
+        others = f"; the same goes for each other wrong {level}"
+    return f"All elements that {where} has stored are {size}{rule}{others}."
+
+
+def rule_of(result: Result, pieces: list[Piece], level: str) -> str:
+    """What the numbers are by which the pieces are off: ': `ends[0]`'; '' if unclear.
+
+    An element of an input with one element per block, or the sum of an input over the
+    piece itself or over as many elements before it.
+    """
+    blocks = int(np.prod(result.trial.grid))
+    for name, y in inputs(result.trial):
+        for shift in (0, -1, 1):
+            at = [p.block + shift for p in pieces]
+            if y.shape != (blocks,) or min(at) < 0 or max(at) >= blocks:
+                continue
+            if equal(result, pieces, [float(y[k]) for k in at]):
+                return f", which is `{name}[{at[0]}]`"
+    for name, x in like(result):
+        upto = np.concatenate([[0.0], np.cumsum(x.astype(float))])
+        for back, where in ((0, "its own elements"), (1, f"the {level} before it")):
+            sizes = [p.last - p.first + 1 for p in pieces]
+            at = [p.first - back * n for p, n in zip(pieces, sizes, strict=True)]
+            if min(at) < 0:
+                continue
+            sums = [upto[k + n] - upto[k] for k, n in zip(at, sizes, strict=True)]
+            if equal(result, pieces, sums):
+                last = at[0] + sizes[0] - 1
+                return f", the sum of `{name}[{at[0]}]` to `{name}[{last}]`, {where}"
+    return ""
+
+
+def equal(result: Result, pieces: list[Piece], wanted: list[float]) -> bool:
+    """Whether the pieces are all too large by these numbers, or all too small."""
+    by = np.array([p.by for p in pieces])
+    other = np.array(wanted)
+    return any(
+        bool((np.abs(by - sign * other) <= 4 * result.noise).all()) for sign in (1, -1)
+    )
+
+
+def only_some(result: Result) -> str:
+    """Say that exactly the blocks at an edge are wrong, or one warp, or all but one."""
+    by = result.owners
+    if by is None or (by.block < 0).any() or len(result.wrong) in (0, result.got.size):
+        return ""
+    wrong = np.zeros(result.got.size, bool)
+    wrong[result.wrong] = True
+    for label, what in ((by.block, "block"), (by.warp, "warp"), (by.lane, "lane")):
+        bad, good = set(label[wrong].tolist()), set(label[~wrong].tolist())
+        if bad & good or not (bad and good):
+            continue
+        if what == "block" and bad == ragged(result, by):
+            return (
+                "The wrong elements are exactly those of the blocks that hang over an "
+                "edge of the output. Some of their threads have no element to store: "
+                "what else does the block need from them?"
+            )
+        if what == "lane" and min(result.trial.block[1:]) > 1:
+            continue
+        for some, word in ((bad, "wrong"), (good, "right")):
+            if len(some) == 1:
+                return (
+                    f"Only what {which(result, what, some.pop())} has stored is {word}."
+                )
+    return ""
+
+
+def ragged(result: Result, by: Owners) -> set[int]:
+    """The blocks in which some threads store nothing, if in others all do."""
+    threads = int(np.prod(result.trial.block))
+    pairs = np.unique(by.block * threads + by.thread) // threads
+    blocks, busy = np.unique(pairs, return_counts=True)
+    return set(blocks[busy < threads].tolist())
+
+
+def which(result: Result, what: str, number: int) -> str:
+    """Name a block, or a warp or lane of whichever block or warp."""
+    if what == "block":
+        return f"block {named(unravel(number, result.trial.grid))}"
+    if what == "warp" and np.prod(result.trial.grid) == 1:
+        return f"warp {number}"
+    return f"{what} {number} of each {'block' if what == 'warp' else 'warp'}"

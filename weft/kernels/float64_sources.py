@@ -1,0 +1,200 @@
+"""Where in a kernel's source the first float64 comes from, and what it flows into.
+
+The compiler says which lines compute in float64. Which number began it, it does not
+say: the literal may be on a line that only assigns it.
+"""
+
+import ast
+from collections.abc import Iterator
+from types import FunctionType
+from typing import Any
+
+from weft.checking.source import tree_of
+from weft.kernels.guards import statements
+
+TYPED = ("float32", "float16", "int32", "int64", "uint32", "uint64", "int16", "uint8")
+CONSTANTS = ("math.e", "math.pi", "math.tau", "math.inf", "math.nan")
+ARITHMETIC = (ast.Add, ast.Sub, ast.Mult, ast.Pow)
+
+Notes = dict[int, str]  # by line
+
+
+def sources(function: FunctionType, computing: set[int]) -> Notes:
+    """The lines that bring a float64 into a function, each with what it is.
+
+    computing: the lines on which it computes in float64, as the compiler says. {} where
+    it is not plain from the source. Rules that hold whatever the types are come first.
+    """
+    parts = list(untyped(tree_of(function)))
+    found = literals(function, parts)
+    if (reached(function, set(found)) | set(found)) & computing:
+        return found
+    plain = quotients(function, parts, computing) | beginnings(function, computing)
+    return plain or whole_numbers(function, computing)
+
+
+def literals(function: FunctionType, parts: list[ast.AST]) -> Notes:
+    """The lines with a number that has a point, or the name of one."""
+    scope = {**function.__globals__, **freely_named(function)}
+    local = {n for node, _ in statements(function) for n in targets(node)}
+    found: Notes = {}
+    for node in parts:
+        if not isinstance(node, ast.expr):
+            continue
+        text = ast.unparse(node)
+        pointed = isinstance(node, ast.Constant) and isinstance(node.value, float)
+        if pointed or text in CONSTANTS:
+            found.setdefault(node.lineno, f"`{text}` is a float64")
+        elif text.rpartition(".")[2] == "float64":
+            found.setdefault(node.lineno, f"`{text}` asks for one")
+        elif isinstance(node, ast.Name) and node.id not in local:
+            value = scope.get(node.id)
+            if type(value) is float:
+                found.setdefault(node.lineno, f"`{text}` is {value}, a float64")
+    return found
+
+
+def quotients(
+    function: FunctionType, parts: list[ast.AST], computing: set[int]
+) -> Notes:
+    """The lines that divide an integer, or divide by one."""
+    local = {n for node, _ in statements(function) for n in targets(node)}
+    scope = {**function.__globals__, **freely_named(function)}
+
+    def whole(node: ast.expr) -> bool:
+        named = isinstance(node, ast.Name) and node.id not in local
+        return is_whole(node) or (named and type(scope.get(ast.unparse(node))) is int)
+
+    return {
+        node.lineno: "`/` with an integer gives a float64"
+        for node in parts
+        if isinstance(node, ast.BinOp)
+        and isinstance(node.op, ast.Div)
+        and node.lineno in computing
+        and (whole(node.left) or whole(node.right))
+    }
+
+
+def beginnings(function: FunctionType, computing: set[int]) -> Notes:
+    """The lines on which an integer is assigned to what is a float on other lines."""
+    whole: dict[str, int] = {}
+    for node, _above in statements(function):
+        if isinstance(node, ast.Assign) and is_whole(node.value):
+            for name in targets(node):
+                whole.setdefault(name, node.lineno)
+    return {
+        whole[name]: f"`{name}` begins as an integer: with a float32 it is a float64"
+        for node, _above in statements(function)
+        if isinstance(node, ast.AugAssign) and node.lineno in computing
+        for name in targets(node) & whole.keys()
+    }
+
+
+def whole_numbers(function: FunctionType, computing: set[int]) -> Notes:
+    """The lines on which an integer meets a float, or is chosen in place of one."""
+    found: Notes = {}
+    for node in untyped(tree_of(function), indices=False):
+        met: list[ast.expr] = []
+        if isinstance(node, ast.BinOp) and isinstance(node.op, ARITHMETIC):
+            met = [node.left, node.right]
+        elif isinstance(node, ast.IfExp):
+            met = [node.body, node.orelse]
+        elif isinstance(node, ast.Call) and ast.unparse(node.func) in ("min", "max"):
+            met = node.args
+        if all(map(is_whole, met)):
+            continue
+        for one in filter(is_whole, met):
+            what = f"`{ast.unparse(one)}` is an integer: with a float32 it makes a "
+            if one.lineno in computing:
+                found.setdefault(one.lineno, f"{what}float64")
+    return found
+
+
+def is_whole(node: ast.AST) -> bool:
+    """Whether this is an integer, written as a number."""
+    if isinstance(node, ast.UnaryOp):
+        return is_whole(node.operand)
+    return isinstance(node, ast.Constant) and type(node.value) is int
+
+
+def is_number(node: ast.AST) -> bool:
+    """Whether this is a number, or the name of one."""
+    if isinstance(node, ast.UnaryOp):
+        return is_number(node.operand)
+    return isinstance(node, ast.Constant | ast.Name | ast.Attribute)
+
+
+def untyped(tree: ast.AST, indices: bool = True) -> Iterator[ast.AST]:
+    """The parts of a tree, without numbers of a given type, as in `float32(0.5)`.
+
+    indices: whether those between the brackets of an array are among them.
+    """
+    for child in ast.iter_child_nodes(tree):
+        if isinstance(child, ast.arguments):
+            continue
+        if isinstance(child, ast.Subscript) and not indices:
+            yield from untyped(child.value, indices)
+            continue
+        if isinstance(child, ast.Call):
+            typed = ast.unparse(child.func).rpartition(".")[2] in TYPED
+            if typed and all(map(is_number, child.args)):
+                continue
+        yield child
+        yield from untyped(child, indices)
+
+
+def freely_named(function: FunctionType) -> dict[str, Any]:
+    """The names of outer functions that a function uses, with their values."""
+    names, cells = function.__code__.co_freevars, function.__closure__ or ()
+    found = {}
+    for name, cell in zip(names, cells, strict=True):
+        try:
+            found[name] = cell.cell_contents
+        except ValueError:  # it has no value yet
+            continue
+    return found
+
+
+def reached(function: FunctionType, lines: set[int]) -> set[int]:
+    """The lines to which the values of `lines` flow, from variable to variable."""
+    every = [node for node, _ in statements(function)]
+    wide: set[str] = set()
+    found = set(lines)
+    grown = True
+    while grown:
+        grown = False
+        for node in every:
+            uses = node.lineno in lines or bool(used(node) & wide)
+            if uses and node.lineno not in found:
+                found.add(node.lineno)
+                grown = True
+            if uses and not targets(node) <= wide:
+                wide |= targets(node)
+                grown = True
+    return found
+
+
+def used(node: ast.stmt) -> set[str]:
+    """The names whose values a statement computes with, those of its body left out."""
+    parts: list[ast.AST] = [node]
+    if isinstance(node, ast.If | ast.While):
+        parts = [node.test]
+    elif isinstance(node, ast.For):
+        parts = [node.iter]
+    names = {n.id for p in parts for n in ast.walk(p) if isinstance(n, ast.Name)}
+    if isinstance(node, ast.Assign):
+        names -= targets(node) - {
+            n.id for n in ast.walk(node.value) if isinstance(n, ast.Name)
+        }
+    return names
+
+
+def targets(node: ast.stmt) -> set[str]:
+    """The variables that a statement gives a value."""
+    given: list[ast.expr] = []
+    if isinstance(node, ast.Assign):
+        given = node.targets
+    elif isinstance(node, ast.AugAssign | ast.AnnAssign | ast.For):
+        given = [node.target]
+    parts = [p for t in given for p in (t.elts if isinstance(t, ast.Tuple) else [t])]
+    return {p.id for p in parts if isinstance(p, ast.Name)}

@@ -1,0 +1,243 @@
+"""One larger case: what is wrong only beyond the sizes that a check lists.
+
+Small sizes hide a guard `i < 1024`, or a loop of at most eight rounds. So the kernel
+also runs on sizes far above those that are listed: one axis at a time, with the others
+as small as they come. Nothing is traced there, only the outputs are compared; where
+they are wrong, the trial is run again as the listed ones are, to say why.
+"""
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from typing import Any
+
+from weft import lesson
+from weft.checking.cases import as_tuple, evened, unseen_size
+from weft.checking.compare import difference
+from weft.checking.source import seed
+from weft.checking.verdict import Failed
+from weft.kernels.exercise import KernelExercise, Trial
+from weft.kernels.launch_exercises import configure
+from weft.kernels.simulated import run_trial
+from weft.simulator import Fault
+from weft.simulator.launch import simulate
+from weft.simulator.limits import configuration
+from weft.simulator.running.scheduler import Run
+from weft.simulator.running.threads import Thread
+from weft.wording import several
+
+Size = tuple[int, ...]
+
+ONE_AXIS = (2_100, 1_100, 300, 150, 70)  # what a size of one number may come to
+AXES = (1_100, 300, 150, 70)  # and one of several
+LAPS = 40  # of each thread, where the launch does not grow with the size
+MOST_THREADS, MOST_ELEMENTS = 4_600, 60_000
+MOST_WORK = 500_000  # in all, about in microseconds
+WEIGHTS = {"threads": 20, "turns": 6, "iterations": 2}
+
+
+def run(exercise: KernelExercise, spent: Mapping[str, int]) -> list[str]:
+    """Run the larger cases. Gives a fact; raises `Failed`.
+
+    spent: what the listed sizes came to, see `weft.effort`.
+    """
+    listed = sum(math.prod(as_tuple(size)) for size in exercise.sizes if is_whole(size))
+    each = work(spent) / max(listed, 1)
+    axes = sizes(exercise)
+    most = MOST_WORK / max(len(axes), 1)
+    done = []
+    for choices in axes:
+        for trial in trials(exercise, choices, most / max(each, 1)):
+            with suppress(TooMuch):
+                done += [trial] if held(trial, most) else []
+                break
+    if not done:
+        another_parity(exercise)
+        return []
+    largest = max(done, key=lambda trial: math.prod(trial.case.size))
+    size = largest.when.removesuffix(", which the check does not list")
+    return [f"right in {several(len(done), 'larger case')} as well: {size}"]
+
+
+def another_parity(exercise: KernelExercise) -> None:
+    """Run a size that is not listed, but even: the other such size is odd.
+
+    Raises `Failed`.
+    """
+    number = seed(exercise.written_by_learner)
+    given = lesson.unseen(exercise.name) or not exercise.unseen
+    if given or not all(map(is_whole, exercise.sizes)):
+        return
+    size = evened(as_tuple(unseen_size(exercise.sizes, number)), exercise.sizes)
+    trial = made(exercise, size, number)
+    if trial is not None:
+        with suppress(TooMuch):
+            held(trial)
+
+
+def is_whole(size: Any) -> bool:
+    return all(type(part) is int and part >= 0 for part in as_tuple(size))
+
+
+class TooMuch(Exception):
+    """A larger case takes too long."""
+
+
+class BoundedRun(Run):
+    """A launch that ends with `TooMuch` after so much work."""
+
+    allowed = float(MOST_WORK)
+
+    def started(self, thread: Thread) -> None:
+        if work(self.effort()) > self.allowed:
+            raise TooMuch
+
+
+def work(effort: Mapping[str, int]) -> int:
+    return sum(WEIGHTS.get(what, 0) * n for what, n in effort.items())
+
+
+def held(trial: Trial, most: float = MOST_WORK) -> bool:
+    """Whether the outputs of a trial are right. Raises `Failed` where they are not.
+
+    Raises `TooMuch` where that is more than `most` to do.
+    """
+    outputs = trial.fresh()
+    count = len(trial.case.inputs)
+
+    def make(*launch: Any) -> Run:
+        run = BoundedRun(*launch)
+        run.allowed = most
+        return run
+
+    try:
+        launch = simulate(
+            trial.exercise.kernel,
+            trial.config,
+            (*trial.case.inputs, *outputs),
+            readonly=frozenset(range(count)),
+            watched=frozenset(range(count, count + len(outputs))),
+            make_run=make,
+        )
+    except Fault:
+        run_trial(trial)
+        return False
+    whole = trial.exercise.out is not None or all(
+        marks.all() for marks in launch.written.values()
+    )
+    pairs = zip(outputs, trial.case.expected, strict=True)
+    tolerance = trial.exercise.tolerance
+    if not whole or any(difference(got, want, tolerance) for got, want in pairs):
+        run_trial(trial)
+        return False
+    return True
+
+
+def trials(
+    exercise: KernelExercise, choices: Sequence[Size], most: float
+) -> Iterator[Trial]:
+    """The launches of the choices that the exercise can make, the largest first.
+
+    most: elements, by the work that one of them was in the listed sizes.
+    """
+    number = seed(exercise.written_by_learner)
+    for size in choices:
+        if math.prod(size) <= min(most, MOST_ELEMENTS):
+            trial = made(exercise, size, number)
+            if trial is not None:
+                yield trial
+
+
+def made(exercise: KernelExercise, size: Size, number: int) -> Trial | None:
+    """The launch of a size; None where it cannot be made, or would take too long."""
+    try:
+        if not exercise.checks_launch and threads(exercise, size) > MOST_THREADS:
+            return None  # before its data are made
+        return configure(exercise, exercise.case(size, number))
+    except Failed:
+        raise
+    except Exception:  # the exercise's own functions, which may want other sizes
+        return None
+
+
+def threads(exercise: KernelExercise, size: Size) -> int:
+    """How many threads the exercise launches for a size."""
+    grid, block, *_ = configuration(exercise.launch(*size))
+    return math.prod(grid) * math.prod(block)
+
+
+def sizes(exercise: KernelExercise) -> list[list[Size]]:
+    """For every axis that can grow: sizes to try, the largest first."""
+    wanted = exercise.larger
+    if wanted is None:
+        wanted = lesson.larger(exercise.name)
+    if wanted is not None:
+        return [[as_tuple(wanted)]] if wanted else []
+    if not exercise.unseen or not all(map(is_whole, exercise.sizes)):
+        return []
+    rows = [as_tuple(size) for size in exercise.sizes]
+    if len(set(rows)) == 1:
+        return []  # nothing says what else it could be
+    if len(rows[0]) == 1:
+        column = [row[0] for row in rows]
+        each = (fitting(column, n) for n in along(exercise, max(column)))
+        return [[(n,) for n in dict.fromkeys(each)]]
+    return [
+        list(dict.fromkeys(grown(rows, group, target) for target in AXES))
+        for group in groups(rows)
+    ]
+
+
+def along(exercise: KernelExercise, largest: int) -> tuple[int, ...]:
+    """What a size of one number may come to.
+
+    A launch that does not grow with it has each thread go round a loop. Where there is
+    a thread for every element even so, the kernel may be meant for no more of them.
+    """
+    if exercise.checks_launch:
+        return ONE_AXIS
+    try:
+        now, then = (threads(exercise, (n,)) for n in (largest, 4 * largest))
+    except Exception:  # the exercise's own launch
+        return ()
+    if then > now:
+        return ONE_AXIS
+    return (LAPS * now, *ONE_AXIS) if now < largest else ()
+
+
+def groups(rows: Sequence[Size]) -> list[tuple[int, ...]]:
+    """The axes that grow together, as they are equal in every size that is listed.
+
+    One that is the same in all of them stays as it is.
+    """
+    columns = list(zip(*rows, strict=True))
+    found: dict[tuple[int, ...], tuple[int, ...]] = {}
+    for axis, column in enumerate(columns):
+        if len(set(column)) > 1:
+            found[column] = (*found.get(column, ()), axis)
+    return list(found.values())
+
+
+def grown(rows: Sequence[Size], group: tuple[int, ...], target: int) -> Size:
+    """The smallest size that is listed, with the axes of `group` near `target`."""
+    least = min((row for row in rows if all(row)), key=math.prod, default=rows[0])
+    columns = list(zip(*rows, strict=True))
+    each = round(target ** (1 / len(group))) if len(group) > 1 else target
+    return tuple(
+        fitting(columns[axis], each) if axis in group else part
+        for axis, part in enumerate(least)
+    )
+
+
+def fitting(column: Sequence[int], target: int) -> int:
+    """A number above those of `column` and near `target`, of the same kind.
+
+    Where they have no common divisor it is even, but no multiple of four: the other
+    size that is not listed is odd.
+    """
+    target = max(target, 2 * max(column))
+    given = [part for part in column if part]
+    if all(part & (part - 1) == 0 for part in given) and len(set(given)) > 1:
+        return 1 << math.floor(math.log2(target))
+    step = math.gcd(*given) or 1
+    return target // 4 * 4 + 2 if step == 1 else -(-target // step) * step

@@ -1,0 +1,140 @@
+"""Limits on what the threads of a block share: values, loads, memory."""
+
+import numpy as np
+
+from weft.checking.verdict import Failed, Verdict
+from weft.counters import Line
+from weft.kernels.exercise import KernelExercise
+from weft.places import Note, Place
+from weft.simulator.trace import columns
+from weft.simulator.trace.columns import Columns, Flags
+from weft.simulator.trace.trace import GLOBAL, READ, SHARED, Trace
+from weft.wording import joined, several
+
+LINES = 4  # that a verdict shows
+
+
+def handed_over(exercise: KernelExercise, last: Trace, _: list[Line]) -> str:
+    """Count the loads per block from cells of shared memory that others have filled."""
+    each = loads_from_others(last) / last.blocks
+    if each < exercise.limits["handed_over"]:
+        raise Failed(too_few_handed_over(exercise, last, each))
+    return f"shared memory: {several(each, 'value')} per block from other threads"
+
+
+def loads_from_others(last: Trace) -> int:
+    """How many loads from shared memory give what another thread stored there."""
+    rows = np.flatnonzero(last.space == SHARED)
+    if not rows.size:
+        return 0
+    start, stop = last.address[rows], last.address[rows] + last.size[rows]
+    width = columns.unit(start, last.size[rows])
+    cell, each = columns.spread(start // width, stop // width)
+    rows = rows[each]
+    order, _ = columns.order(last.block[rows], cell, rows)
+    rows, cell = rows[order], cell[order]
+    block, thread = last.block[rows], last.thread[rows]
+    reads = last.operation[rows] == READ
+    here = np.arange(rows.size)
+    stored = np.maximum.accumulate(np.where(reads, -1, here))  # the last store so far
+    same = (stored >= 0) & (cell[stored] == cell) & (block[stored] == block)
+    return int((reads & same & (thread[stored] != thread)).sum())
+
+
+def too_few_handed_over(exercise: KernelExercise, last: Trace, each: float) -> Verdict:
+    """Refuse threads that load for themselves what others could hand them."""
+    message = "No thread loads from shared memory what another thread has stored there."
+    if each:
+        least = exercise.limits["handed_over"]
+        message = (
+            f"Through shared memory, the threads of a block get "
+            f"{several(each, 'value')} from each other; this exercise asks for "
+            f"{least:,} or more."
+        )
+    return Verdict(
+        exercise.name,
+        "unshared",
+        message,
+        "The result is right, but this exercise is about handing values over: one "
+        "thread loads a value and stores it in shared memory, and another thread uses "
+        "it. Which element should each thread store there, and which one should it "
+        "load after the barrier?",
+        busy_lines(last, (last.space == GLOBAL) & (last.operation == READ)),
+    )
+
+
+def busy_lines(last: Trace, chosen: Flags) -> list[Note]:
+    """The lines that make most of the loads `chosen`, and how many each makes."""
+    sites, times = np.unique(last.site[chosen], return_counts=True)
+    most = sorted(zip(-times, sites, strict=True))[:LINES]
+    return [(last.places[site], f"{several(int(-n), 'load')}") for n, site in most]
+
+
+def unguarded_loads(exercise: KernelExercise, last: Trace, _: list[Line]) -> str:
+    """Count the lines whose load from global memory all threads make equally often.
+
+    A block may pass a line by as a whole: one that has a whole tile, say, or none.
+    """
+    rows = np.flatnonzero((last.space == GLOBAL) & (last.operation == READ))
+    places = list(dict.fromkeys(last.places[s] for s in np.unique(last.site[rows])))
+    line = np.array([places.index(p) if p in places else -1 for p in last.places])
+    line, block, thread = line[last.site[rows]], last.block[rows], last.thread[rows]
+    skipped = {k for k in range(len(places)) if _uneven(last, line == k, block, thread)}
+    whole = [place for k, place in enumerate(places) if k not in skipped]
+    if len(whole) < exercise.limits["unguarded_loads"]:
+        raise Failed(too_few_unguarded(exercise, [places[k] for k in skipped]))
+    return f"global memory: {several(len(whole), 'line')} with a load by every thread"
+
+
+def _uneven(last: Trace, here: Flags, block: Columns, thread: Columns) -> bool:
+    """Whether some threads load less often than others in the blocks that load."""
+    width = int(np.prod(last.block_size))
+    blocks, number = np.unique(block[here], return_inverse=True)
+    times = np.bincount(number * width + thread[here], minlength=blocks.size * width)
+    return bool(times.min() < times.max())
+
+
+def too_few_unguarded(exercise: KernelExercise, guarded: list[Place]) -> Verdict:
+    """Refuse loads that are all behind a condition which some threads do not meet."""
+    return Verdict(
+        exercise.name,
+        "guarded",
+        "Some threads of a block skip this load, because a condition does not let them "
+        "through.",
+        "The compiler does not issue a load before it knows the outcome of the branch "
+        "in front of it, so a thread's loads wait for each other. Which element that "
+        "exists could a thread beyond the edge load instead, if nobody uses the value?",
+        [(place, "not in every thread") for place in guarded[:LINES]],
+    )
+
+
+def shared_bytes(exercise: KernelExercise, last: Trace, _: list[Line]) -> str:
+    """Count the bytes of shared memory that the arrays of a block take."""
+    rows = np.flatnonzero(last.space == SHARED)
+    ends = [int((last.address[rows] + last.size[rows]).max(initial=0))]
+    arrays = np.unique(last.array[rows]).tolist()
+    for array in arrays:
+        start, shape = last.extents[array]
+        if shape:
+            ends.append(start + int(np.prod(shape)) * last.dtypes[array].itemsize)
+    if max(ends) > exercise.limits["shared_bytes"]:
+        raise Failed(too_many_bytes(exercise, last, max(ends), arrays))
+    return f"shared memory: {several(max(ends), 'byte')} per block"
+
+
+def too_many_bytes(
+    exercise: KernelExercise, last: Trace, most: int, arrays: list[int]
+) -> Verdict:
+    """Refuse shared arrays that are larger than they need to be."""
+    names = {last.arrays[array] for array in arrays}
+    written = joined(f"`{name}`" for name in sorted(names))
+    take = "takes" if len(names) == 1 else "take"
+    return Verdict(
+        exercise.name,
+        "shared-bytes",
+        f"{written} {take} {several(most, 'byte')} of each block's shared memory; "
+        f"{exercise.limits['shared_bytes']:,} are enough.",
+        "The less shared memory a block takes, the more blocks fit on an SM. Which "
+        "cells does no thread use, and how could the others do without them?",
+        busy_lines(last, last.space == SHARED),
+    )

@@ -1,0 +1,34 @@
+"""Functions of NumPy and `math` as they were when `weft` was imported, or `check`.
+
+A check computes with them, so it must be told when a notebook has put others in their
+place.
+"""
+
+from importlib import import_module
+from typing import Any
+
+_then: dict[str, dict[str, Any]] = {}  # module → name → what it was
+
+
+def watch(*modules: str) -> None:
+    """Remember what the public functions of these modules are now."""
+    for module in modules:
+        if module not in _then:
+            _then[module] = {
+                name: value
+                for name, value in vars(import_module(module)).items()
+                if not name.startswith("_") and callable(value)
+            }
+
+
+def replaced() -> list[str]:
+    """The names that are something else now, such as `numpy.random.default_rng`."""
+    return [
+        f"{module}.{name}"
+        for module, names in _then.items()
+        for name, value in names.items()
+        if vars(import_module(module)).get(name) is not value
+    ]
+
+
+watch("math", "numpy")

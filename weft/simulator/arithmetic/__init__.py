@@ -1,0 +1,1 @@
+"""Arithmetic as Numba does it on a GPU: the types of its results, and their values."""

@@ -1,0 +1,1 @@
+"""Which types of numbers a kernel's expressions and variables have, as Numba infers."""

@@ -1,0 +1,142 @@
+"""Loops that count: their iterations, and those that all threads have to share.
+
+`while test` becomes `while step() and test`, `for x in y` becomes `for x in loop(y)`,
+and so does what other things go over: `sum(y)`. A loop with a barrier in it, or with a
+call of a function that has one, also counts for each thread how often it has begun:
+threads meet at a barrier only in the same turn of the loop.
+"""
+
+import ast
+from dataclasses import dataclass
+from types import FunctionType
+from typing import Any
+
+from weft import backend
+from weft.code_objects import code_tree
+from weft.places import Place
+
+STEP, LOOP = "__weft_step__", "__weft_loop__"
+ROUND, ROUNDS = "__weft_round__", "__weft_rounds__"
+
+_BARRIERS = frozenset(
+    ["syncthreads", "syncthreads_count", "syncthreads_and", "syncthreads_or", "sync"]
+)
+_CONSUMERS = frozenset(["sum", "min", "max"])  # of all that an iterable has
+
+
+@dataclass(frozen=True)
+class Loop:
+    """A loop with a barrier in it: its function, and its lines.
+
+    One that `ends` is a `for`.
+    """
+
+    function: str
+    file: str
+    first: int
+    last: int
+    ends: bool
+
+    def has(self, place: Place) -> bool:
+        """Whether a place is in it."""
+        at_home = (place.function, place.file) == (self.function, self.file)
+        return at_home and self.first <= place.line <= self.last
+
+
+known: list[Loop] = []  # by their numbers
+
+
+def mark(definition: ast.FunctionDef, fn: FunctionType, first: int) -> None:
+    """Number the loops of a function in which threads meet: their attribute `meets`.
+
+    `definition` counts its lines from 1, the source from `first`.
+    """
+    names = _names(fn)
+    file = fn.__code__.co_filename
+    for node in ast.walk(definition):
+        if not isinstance(node, (ast.For, ast.While)):
+            continue
+        if not any(_meets(inner, names) for inner in ast.walk(node)):
+            continue
+        lines = node.lineno + first - 1, (node.end_lineno or node.lineno) + first - 1
+        node.meets = len(known)  # type: ignore[union-attr]
+        known.append(Loop(definition.name, file, *lines, isinstance(node, ast.For)))
+
+
+def _names(fn: FunctionType) -> dict[str, Any]:
+    """What the names of a function stand for outside of it."""
+    cells = zip(fn.__code__.co_freevars, fn.__closure__ or (), strict=True)
+    closure = {}
+    for name, cell in cells:
+        try:
+            closure[name] = cell.cell_contents
+        except ValueError:  # not given a value yet
+            continue
+    return fn.__globals__ | closure
+
+
+def _meets(node: ast.AST, names: dict[str, Any]) -> bool:
+    """Whether a node is a barrier, or names a function with one in it."""
+    if isinstance(node, ast.Attribute):
+        return node.attr in _BARRIERS
+    if not isinstance(node, ast.Name):
+        return False
+    return node.id in _BARRIERS or _has_barrier(names.get(node.id), set())
+
+
+def _has_barrier(value: Any, seen: set[FunctionType]) -> bool:
+    """Whether a device function, or one that it calls, has a barrier."""
+    fn = backend.python_function(value) if value is not None else None
+    if not isinstance(fn, FunctionType) or fn in seen:
+        return False
+    seen.add(fn)
+    used = {name for code in code_tree(fn.__code__) for name in code.co_names}
+    used |= set(fn.__code__.co_freevars)
+    if used & _BARRIERS:
+        return True
+    names = _names(fn)
+    return any(_has_barrier(names.get(name), seen) for name in used)
+
+
+class CountSteps(ast.NodeTransformer):
+    """Put the counting into loops."""
+
+    def visit_While(self, node: ast.While) -> ast.AST:
+        self.generic_visit(node)
+        tests = [ast.Call(ast.Name(STEP, ast.Load()), [], []), node.test]
+        if (number := getattr(node, "meets", None)) is not None:
+            tests.append(called(ROUND, ast.Constant(number)))
+        node.test = placed(ast.BoolOp(ast.And(), tests), node.test)
+        return node
+
+    def visit_For(self, node: ast.For) -> ast.AST:
+        self.generic_visit(node)
+        number = getattr(node, "meets", None)
+        if number is None:
+            call = called(LOOP, node.iter)
+        else:
+            call = called(ROUNDS, node.iter, ast.Constant(number))
+        node.iter = placed(call, node.iter)
+        return node
+
+    def visit_Call(self, node: ast.Call) -> ast.AST:
+        """Count what one builtin function goes over by itself."""
+        self.generic_visit(node)
+        match node:
+            case ast.Call(func=ast.Name(id=name), args=[ast.expr() as items]) if (
+                name in _CONSUMERS and not isinstance(items, ast.Starred)
+            ):
+                node.args = [placed(called(LOOP, items), items)]
+        return node
+
+
+def called(name: str, *args: ast.expr) -> ast.Call:
+    return ast.Call(ast.Name(name, ast.Load()), list(args), [])
+
+
+def placed(node: ast.expr, where: ast.expr) -> ast.expr:
+    """`node`, with the new nodes in it, at the place of `where`."""
+    for new in ast.walk(node):
+        if isinstance(new, ast.expr) and not hasattr(new, "lineno"):
+            ast.copy_location(new, where)
+    return node

@@ -1,0 +1,192 @@
+"""Whether a launch gets any further: how long loops may run, and when they are stuck.
+
+A loop that never ends cannot be told from one that has not ended yet, except in one
+case: when every thread of a launch comes around to the same place with the same
+variables, and memory holds the same bytes, the same will happen for ever. That is
+looked for first; it finds, after little work, a thread that waits for what no thread
+stores. Everything else is counted, and each thread on its own: 1,024 threads may take
+200 iterations each. To see soon whether one of them ends, one is let run ahead of the
+others. Where it ends, the next one gets its turn.
+"""
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import numpy as np
+
+from weft.simulator.language import loops
+from weft.simulator.memory.arrays import Array
+from weft.simulator.running.positions import Positions
+from weft.simulator.running.threads import PAUSE, Block, Thread
+
+TURN = 64  # iterations after which a `while` lets others run
+AHEAD = 4096  # those after which a thread that runs ahead does so
+ALONE = 64  # turns of that thread for one of all the others
+POLL = 3  # iterations charged for reading a value again that has not changed
+CHUNK = 1024  # iterations of a `for` that are counted at once
+SUSPICIOUS = 100_000  # iterations in vain, after which we look closer
+LAPS = 5  # times the patience: iterations of all threads together with none ending
+LOOKS = 4  # for a state that has been there before
+
+LONGEST_LOOP = 10_000_000  # iterations of one thread's `for` loops
+LONGEST_UNKNOWN = 1_000_000  # the same, where nothing says how many will come, or more
+
+
+class Progress:
+    """The iterations of a launch, and how many of them led nowhere.
+
+    A barrier that is passed and a thread that ends are progress. `patience` is how
+    many iterations of `while` loops one thread may take without any, and `most` how
+    many iterations of all loops the whole launch may take.
+    """
+
+    def __init__(self, patience: int, most: int) -> None:
+        self.patience, self.most = patience, most
+        self.spent = 0  # iterations of `while` loops so far, by whole turns
+        self._looped = 0  # those of `for` loops, in threads that have ended
+        self._polls = 0  # reads again of what has not changed
+        self._moved = self._ended = 0  # `spent` at the last barrier, the last end
+        self._news = 0  # how often there was progress
+        self._look = SUSPICIOUS
+        self._seen: list[int] = []  # the states at the last looks
+        self._scout: Thread | None = None
+        self._rounds = 0
+        self._weary = False  # of looking, and of stopping at every poll
+        self._worried = False  # since a thread has ended
+
+    def moved(self) -> None:
+        """Threads have met, at a barrier or in a warp."""
+        self._moved = self.spent
+        self._news += 1
+        self._scout, self._weary = None, False
+
+    def ended(self, looped: int) -> None:
+        """A thread has ended, or a block has begun; looped: see `Thread`."""
+        self._looped += looped
+        self._moved = self._ended = self.spent
+        self._news += 1
+        if self._worried or self._polls:
+            self._worried = self._weary = False
+            self._scout, self._look, self._polls = None, SUSPICIOUS, 0
+            self._seen.clear()
+
+    # Counting
+
+    def turned(self, thread: Thread) -> str:
+        """Count a turn of TURN iterations; say why there should not be another one."""
+        self.spent += TURN
+        if thread.news != self._news:
+            thread.news, thread.since = self._news, 0
+        thread.since += TURN
+        thread.polled = None
+        if thread.since > self.patience:
+            return in_vain(thread, "gets any further")
+        if self.spent - self._ended > LAPS * self.patience:
+            return in_vain(thread, "finishes")
+        return self._too_much()
+
+    def polled(self) -> bool:
+        """A thread has read again what has not changed: whether others run now.
+
+        Where that has gone on for long, only after the thread's whole turn.
+        """
+        self._polls += 1
+        return not self._weary
+
+    def too_long(self, thread: Thread, most: int) -> str:
+        """Say why a thread should not go on with its `for` loops, '' if it may."""
+        if thread.looped > most:
+            return f"the loops of this thread add up to {thread.looped:,} iterations"
+        return self._too_much(thread.looped)
+
+    def _too_much(self, more: int = 0) -> str:
+        if self.spent + self._looped + more <= self.most:
+            return ""
+        return "the loops of this launch add up to " + (
+            f"{self.spent + self._looped + more:,} iterations"
+        )
+
+    # Running ahead
+
+    def ahead(self, thread: Thread) -> bool:
+        """Whether `thread` need not let the others run yet."""
+        return thread is self._scout and thread.since % AHEAD != 0
+
+    def chosen(self, paused: list[Thread]) -> list[Thread]:
+        """Which of the threads that could go on do so now."""
+        if self.spent - self._moved <= SUSPICIOUS or self.doubtful:
+            return paused
+        self._worried = True
+        self._rounds += 1
+        if self._rounds % ALONE == 0:
+            return paused
+        scout = self._scout
+        if scout is None or scout.waiting is not PAUSE or scout.polled is not None:
+            scout = next((t for t in paused if t.polled is None), None)
+            self._scout = scout
+        return paused if scout is None else [scout]
+
+    # The same again
+
+    @property
+    def _vain(self) -> int:
+        """What was spent since a thread ended, and on reading the same again."""
+        return self.spent - self._ended + POLL * self._polls
+
+    @property
+    def doubtful(self) -> bool:
+        """Whether it is time to look whether the launch is stuck."""
+        return self._vain > self._look
+
+    def repeats(self, state: Iterable[Any]) -> bool:
+        """Whether all is as it was at a look before; there are LOOKS in a row."""
+        self._worried = True
+        now = hash(tuple(state))
+        if now in self._seen:
+            return True
+        self._seen.append(now)
+        if len(self._seen) == LOOKS:
+            self._seen.clear()
+            self._weary = True
+            self._look = 2 * self._vain
+        return False
+
+
+def in_vain(thread: Thread, how: str) -> str:
+    """Say that a thread goes around and around; how: what no thread does."""
+    return (
+        f"the loop has run {thread.steps:,} times in this thread, and no thread {how}"
+    )
+
+
+def state_of(
+    alive: list[Block], memory: list[np.ndarray[Any, Any]], where: Positions
+) -> Iterator[Any]:
+    """All that decides how the threads in `alive` go on.
+
+    memory: the arrays that the launch was given.
+    """
+    yield from (data.tobytes() for data in memory)
+    for block in alive:
+        for array in block.shared.values():
+            yield array._data.tobytes()
+        for thread in block.live:
+            for number, turns in thread.rounds.items():
+                yield loops.known[number].ends and turns
+            frame = thread.glet.gr_frame
+            while frame is not None:
+                if frame.f_code in where.lines:
+                    yield frame.f_lasti
+                    yield from (held(value) for value in frame.f_locals.values())
+                frame = frame.f_back
+
+
+def held(value: Any) -> Any:
+    """What a variable holds, as something to compare."""
+    if isinstance(value, Array):
+        data = value._data
+        local = data.tobytes() if value._space == "local" else b""
+        return data.__array_interface__["data"], data.shape, local
+    if isinstance(value, tuple):
+        return tuple(held(part) for part in value)
+    return repr(value)
