@@ -2,6 +2,7 @@
 
 import contextlib
 import gc
+import math
 import subprocess
 import sys
 import textwrap
@@ -297,6 +298,17 @@ def test_reading_from_a_lane_outside_the_mask() -> None:
     fault = fault_of(kernel, (1, 32), np.zeros(32))
     assert fault.kind == "warp"
     assert "lane 8 reads from lane 16" in fault.message
+
+
+@pytest.mark.parametrize("lane", [math.inf, math.nan])
+def test_a_shuffle_from_a_lane_that_is_no_number(lane: float) -> None:
+    @cuda.jit
+    def kernel(x):
+        x[cuda.threadIdx.x] = cuda.shfl_xor_sync(FULL, 1, lane)
+
+    fault = fault_of(kernel, (1, 32), np.zeros(32))
+    assert fault.kind == "type"
+    assert "shfl_xor_sync" in fault.message
 
 
 @pytest.mark.parametrize("threads", [1, 64, 1024])

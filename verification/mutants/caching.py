@@ -58,7 +58,11 @@ TOOLS: dict[str, tuple[str, ...]] = {
         "verification/mutants/values.py",
         "verification/mutants/schedules.py",
     ),
-    "ptx": ("weft/intrinsics/**/*.py", "verification/mutants/ptx.py"),
+    "ptx": (
+        "weft/compiling/*.py",
+        "weft/intrinsics/**/*.py",
+        "verification/mutants/ptx.py",
+    ),
 }
 
 

@@ -117,7 +117,7 @@ class Meetings:
             replies = call.exchange.replies({t.lane: t.waiting.args for t in group})
         except AbsentLane as absent:
             raise absent_lane(self._where, group, absent) from None
-        except (TypeError, ValueError) as error:
+        except (TypeError, ValueError, OverflowError) as error:
             raise refused_exchange(self._where, group[0], error) from None
         for thread in group:
             thread.reply = replies[thread.lane]
