@@ -81,9 +81,11 @@ print(out.tolist(), weft.GPU)
 """
 
 
-def test_a_launch_needs_no_module_that_older_versions_lack() -> None:
+def test_a_launch_needs_no_module_that_older_versions_lack(tmp_path) -> None:
+    script = tmp_path / "launch.py"
+    script.write_text(LAUNCH, encoding="utf-8")
     done = subprocess.run(
-        [sys.executable, "-c", LAUNCH],
+        [sys.executable, str(script)],
         cwd=ROOT, capture_output=True, text=True,
         env=os.environ | {"WEFT_SIMULATOR": "1"},
     )  # fmt: skip
