@@ -33,7 +33,7 @@ def wrong_value(
     if (old := old_nan(trial, done, name, wrong, got)) is not None:
         return with_old_nan(done, verdict, wrong.where(name), old)
     result = evidence.Result(trial, done.trace, name, got, wanted)
-    known = describe is None and result.wrong.any()  # not where only rounding tells
+    known = describe is None and result.wrong.size  # not where only rounding tells
     pattern = evidence.said(result, wrong) if known else ""
     verdict = adding(verdict, pattern)
     stores = done.trace.stores(name, byte)
