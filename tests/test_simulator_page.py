@@ -19,7 +19,7 @@ KEPT = json.loads(
 
 
 def test_the_page_is_short() -> None:
-    assert len(PAGE.split()) <= 1_050
+    assert len(PAGE.split()) <= 1_000
 
 
 def each(which: str) -> float:
