@@ -5,6 +5,7 @@ WEFT_SIMULATOR=0 in the environment lets them use a GPU.
 
 import os
 import re
+import signal
 import sys
 from collections import Counter
 from collections.abc import Iterator
@@ -30,6 +31,14 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
     if config.option.markexpr != "alone" or collection_path.suffix != ".py":
         return None
     return "mark.alone" not in collection_path.read_text(encoding="utf-8") or None
+
+
+@pytest.fixture
+def interruptible() -> Iterator[None]:
+    """Let SIGINT interrupt, which a shell's background jobs ignore."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
 
 
 @pytest.hookimpl(optionalhook=True)

@@ -350,6 +350,7 @@ def test_a_kernel_may_raise_stop_iteration() -> None:
     assert (found.value.kind, found.value.message) == ("exception", "StopIteration")
 
 
+@pytest.mark.usefixtures("interruptible")
 def test_stop_is_no_fault_of_the_kernel(monkeypatch: pytest.MonkeyPatch) -> None:
     @cuda.jit
     def kernel(out):

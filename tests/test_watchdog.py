@@ -125,6 +125,7 @@ def test_what_ends_python_is_a_verdict(function: Any, said: str) -> None:
     assert found.places
 
 
+@pytest.mark.usefixtures("interruptible")
 def test_stop_still_stops() -> None:
     import signal
 
