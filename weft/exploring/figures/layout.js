@@ -191,7 +191,7 @@ function draw(state, width) {
       if (room && words.length)
         out.push(
           text(x + side / 2, y + tall / 2 + 3.5, words.length > 1 ? "…" : words[0],
-            `in number${shade(share) > 0.5 ? "" : " dark"}${hot.has(key) ? " over" : ""}`),
+            `in number${shade(share) > 0.65 ? "" : " dark"}${hot.has(key) ? " over" : ""}`),
         );
     }
   }
