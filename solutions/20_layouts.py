@@ -361,7 +361,7 @@ def composed(a, b):
 
 def fits(shape, other):
     """Whether every coordinate of a shape is also one of another shape."""
-    if not isinstance(shape, tuple):
+    if isinstance(shape, int):
         return shape == layouts.size(other)
     if not isinstance(other, tuple) or len(shape) != len(other):
         return False
@@ -486,7 +486,7 @@ def random_targets(rng):
             found.append((size, step))
             step *= size
         found = [found[k] for k in rng.permutation(len(found))]
-        layout = Layout(*map(tuple, zip(*found, strict=False)))
+        layout = Layout(*map(tuple, zip(*found, strict=True)))
         cases.append((layout, step * int(rng.choice([1, 2, 4]))))
     return cases
 
@@ -573,10 +573,10 @@ def local_tile(layout, tile, at):
     """Return the layout of a tile of a matrix, and the index it starts at."""
     divided = [
         layouts.logical_divide(mode, Layout(size))
-        for mode, size in zip(layout, tile, strict=False)
+        for mode, size in zip(layout, tile, strict=True)
     ]
     inside = make_layout(*(within for within, _ in divided))
-    start = sum(across(k) for (_, across), k in zip(divided, at, strict=False))
+    start = sum(across(k) for (_, across), k in zip(divided, at, strict=True))
     return inside, start
 
 
@@ -588,6 +588,9 @@ print(local_tile(parse("(64,32):(32,1)"), (16, 8), (3, 2)))
 # elements and the index of its first one.
 #
 # `local_partition(layout, threads, thread)    # -> (layout, start)`
+#
+# (CuTe's own takes a layout of threads and a thread's number, and finds the coordinate
+# with them.)
 #
 # Use your own `composition` and `complement` if you like, or `layouts.logical_divide`.
 # The layouts in the check are matrices whose modes may be nested. Stuck?
@@ -608,7 +611,7 @@ def random_partitions(rng):
     texts += ["((4,4),(2,8)):((1,16),(4,64))", "((2,8),16):((128,1),8)"]
     blocks = [(2, 4), (8, 4), (16, 8), (4, 2), (8, 4), (4, 8)]
     cases = []
-    for text, threads in zip(texts, blocks, strict=False):
+    for text, threads in zip(texts, blocks, strict=True):
         for _ in range(2):
             thread = tuple(int(rng.integers(many)) for many in threads)
             cases.append((parse(text), threads, thread))
@@ -648,11 +651,11 @@ def local_partition(layout, threads, thread):
     # BEGIN SOLUTION
     divided = [
         layouts.logical_divide(mode, Layout(many))
-        for mode, many in zip(layout, threads, strict=False)
+        for mode, many in zip(layout, threads, strict=True)
     ]
     owned = make_layout(*(across for _, across in divided))
     start = sum(
-        within(k) for (within, _), k in zip(divided, thread, strict=False)
+        within(k) for (within, _), k in zip(divided, thread, strict=True)
     )
     return owned, start
     # END SOLUTION
@@ -669,8 +672,8 @@ check(
 # %% [markdown] tags=["solution"]
 # Two words have changed places. `local_tile` gives a *block* its tile, and
 # `local_partition` gives a *thread* its elements, which are spread over the tile so
-# that neighbouring threads have neighbouring elements. In chapter 19 this was the
-# difference between `row = 8 * ty + i` and `row = ty + 16 * i`.
+# that neighbouring threads have neighbouring elements. In an index it is the difference
+# between `row = 8 * ty + i` and `row = ty + 16 * i`.
 
 # %% [markdown]
 # ## 6 · A copy as a layout

@@ -280,8 +280,6 @@ export default figure({
         (now) => ({
           swizzle: NONE,
           show: now.show === "owner" ? "index" : now.show,
-          way: "none",
-          at: [1, 2],
           ...change,
         }),
       ]),
