@@ -79,6 +79,7 @@ PAGES = {
     "solutions/05_first_kernel": ["trace", "trace"],
     "solutions/13_shared_memory": ["trace", "trace"],
     "solutions/17_fusion": ["trace"],
+    "solutions/20_layouts": ["layout", "layout"],
     "solutions/23_convolution_fft": ["trace"],
 }
 
