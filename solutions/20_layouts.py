@@ -17,8 +17,8 @@
 # - cut a tile into what each thread owns, and describe a whole copy as one layout;
 # - swizzle a tile, and count what that does to its bank conflicts.
 #
-# **You need** about 110 minutes and no GPU. Everything here is plain Python, and two
-# small kernels that run in the simulator.
+# **You need** about 110 minutes and no GPU. Everything here is plain Python, except for
+# three small kernels, which run in the simulator.
 
 # %%
 try:
@@ -51,7 +51,7 @@ weft.lab("20_layouts")
 rows = parse("(4,8):(8,1)")  # row-major
 columns = parse("(4,8):(1,4)")  # column-major
 print(rows(1, 2), columns(1, 2))
-print(columns.table())
+print(rows.table())
 
 # %% [markdown]
 # Three things are different from NumPy and PyTorch:
