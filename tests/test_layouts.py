@@ -32,7 +32,7 @@ def solved() -> SimpleNamespace:
 SOLVED = solved()
 BOTH = pytest.mark.parametrize("of", [layouts, SOLVED], ids=["package", "solution"])
 law = settings(
-    max_examples=60,
+    max_examples=40,
     deadline=None,
     derandomize=True,
     suppress_health_check=[HealthCheck.filter_too_much, HealthCheck.too_slow],
