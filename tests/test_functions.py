@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from weft import check
+from weft import check, layouts
 
 
 def test_a_pair_has_no_first_element_before_all_others() -> None:
@@ -140,6 +140,18 @@ def caught(n):
 
 def through_a_helper(n):
     return never_smaller(n)
+
+
+def merged(text):
+    return layouts.coalesce(layouts.parse(text)).size
+
+
+def test_a_single_function_may_be_forbidden() -> None:
+    asked = {"spec": lambda text: layouts.parse(text).size, "inputs": [("(2,3)",)]}
+    assert check(merged, **asked, without=("weft.layouts.co", "weft.layouts.swizzle"))
+    verdict = check(merged, **asked, without=("weft.layouts.coalesce",))
+    assert verdict.kind == "library"
+    assert "`weft.layouts.coalesce`" in verdict.message
 
 
 @pytest.mark.parametrize(
