@@ -718,6 +718,21 @@ def test_the_gaps_of_an_array_are_not_its_elements() -> None:
     assert "gap after each row" in verdict.message
 
 
+def test_arguments_may_be_passed_in_another_order_than_they_are_given() -> None:
+    scaled = ADD | {
+        "spec": lambda x, factor: x * factor,
+        "inputs": lambda rng, n: (normal(rng, n), 3.0),
+        "arguments": lambda x, factor, out: (x, out, x.numel(), factor),
+    }
+
+    @triton.jit
+    def scale(x, out, n, factor, BLOCK: tl.constexpr):
+        i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+        tl.store(out + i, tl.load(x + i, mask=i < n), mask=i < n)
+
+    assert check(scale, **scaled).kind == "wrong-value"
+
+
 def test_a_race_is_found_whatever_the_order() -> None:
     @triton.jit
     def last_wins(x, out, n, BLOCK: tl.constexpr):
