@@ -426,6 +426,54 @@ check(
 # there.
 
 # %% [markdown]
+# ## Measure: long rows
+#
+# 1024 rows of 131,072 in bfloat16, 268 MB. Each element is loaded twice and stored
+# once. How close to the copy can that come? Pieces are 4096 elements.
+
+# %%
+guess = {"mine": None, "torch.compile": None}
+
+
+def long_rows():
+    rows, cols = 1024, 131072
+    x = torch.randn(rows, cols, device="cuda").to(torch.bfloat16)
+    weight = torch.randn(cols, device="cuda").to(torch.bfloat16)
+    out = torch.empty_like(x)
+
+    def theirs(x):
+        return torch.nn.functional.rms_norm(x, (cols,), weight, 1e-5)
+
+    def mine():
+        sizes = cols, x.stride(0), 1e-5
+        rms_norm[(rows,)](x, weight, out, *sizes, BLOCK=4096, num_warps=8)
+
+    mine()
+    aim = theirs(x).float()
+    assert (out.float() - aim).norm() < 1e-2 * aim.norm()
+    inductor = by_compile(theirs, x)
+    return {
+        "copy": lambda: out.copy_(x),
+        "rms_norm": lambda: theirs(x),
+        "torch.compile": lambda: inductor(x),
+        "mine": mine,
+    }
+
+
+pieces = bench.compare(
+    "RMSNorm, 1024 x 131072 bfloat16",
+    long_rows,
+    baseline="rms_norm",
+    bytes=2 * 2 * 1024 * 131072,
+    ceiling="copy",
+    guess=guess,
+)
+pieces
+
+# %% tags=["solution"]
+pieces.expect("mine", ceiling=0.5)
+
+# %% [markdown]
 # ## 4 · A product of tiles
 #
 # `tl.dot(p, q, acc)` multiplies a block of (m, k) by a block of (k, n) and adds a block
@@ -880,7 +928,9 @@ def launch(program, a, b, c, num_stages=3, GROUP=8, **choice):
 # | *persistent* | one program per SM |
 #
 # With cuBLAS as 1.0 (`torch.matmul`, the better of two layouts of `b`), where do you
-# expect them to be? Which step is worth the most?
+# expect them to be? Which step is worth the most? And *grouped*: how long does a wave
+# of 132 tiles take at the speed of cuBLAS, and how long does memory need for the bytes
+# that you have counted?
 
 # %%
 guess = {"64 x 64": None, "3 stages": None, "grouped": None, "persistent": None}
@@ -935,9 +985,56 @@ products[4096]
 
 # %% tags=["solution"]
 for table in products.values():
-    table.expect("persistent", at_least=0.95)
-    table.expect("persistent", at_least=1.1, times="grouped")
+    table.expect("persistent", at_least=0.97)
+    table.expect("persistent", at_least=1.05, times="grouped")
+    table.expect("128 x 256", at_least=0.85)
     table.expect("128 x 256", at_least=2.0, times="1 stage")
+    table.expect("3 stages", at_least=1.3, times="64 x 64")
+
+# %% [markdown] tags=["solution"]
+# **Stages** are worth more than a factor of two, and they are one argument of the
+# launch. Larger **tiles** alone are worth little more than that: they need the
+# pipeline, because there is a single program on each SM, and no other to run while it
+# waits.
+#
+# **Grouped** order hardly shows. By hand: 16 waves take 1.6 ms, so one takes 100 µs. In
+# that time the memory of an H200 delivers 400 MB, and even the worst order needs 151
+# MB. The tensor cores are what is waited for. On an A100, with less than half of the
+# bandwidth and 40 MB of L2, Triton's tutorial reports more than 10 per cent for it.
+#
+# **Descriptors** replace the 36 copies per thread, with their addresses and masks, by
+# one instruction for a whole tile. The **persistent** loop fills the gap between two
+# tiles, in which nothing is loaded and nothing is multiplied.
+
+# %% [markdown]
+# ## Measure: a size that is not a multiple of 16
+#
+# You have seen what 8190 does to the machine code. What does it do to the time?
+
+# %%
+guess = {"8190": None}
+
+
+def odd_sizes():
+    calls = {}
+    for size in (8192, 8190):
+        a, b = (
+            torch.randn(size, size, device="cuda").to(torch.bfloat16)
+            for _ in "ab"
+        )
+        c = torch.empty_like(a)
+        calls[f"cuBLAS, {size}"] = lambda a=a, b=b, c=c: torch.matmul(a, b, out=c)
+        calls[f"{size}"] = launch(matmul, a, b, c)
+    return calls
+
+
+odd = bench.compare(
+    "bfloat16, 8192 and 8190", odd_sizes, baseline="cuBLAS, 8192", guess=guess
+)
+odd
+
+# %% tags=["solution"]
+odd.expect("8192", at_least=2.0, times="8190")
 
 # %% [markdown]
 # ## 6 · A shared result, and tuning
@@ -1115,6 +1212,68 @@ slow
 slow.expect("cuBLAS", at_least=1.3, times="Triton")
 
 # %% [markdown]
+# ## Look: one level down
+#
+# **Gluon** is the language below: the same compiler, and the same programs, but
+# layouts, shared memory, barriers and asynchronous copies are yours. Here is the
+# addition again. `BlockedLayout([4], [32], [4], [0])` says that a thread has 4
+# neighbours, a warp has 32 threads, and a program 4 warps. What happens with `[1]`, and
+# with `[32]`? Remember chapter 12.
+
+# %%
+from triton.experimental import gluon
+from triton.experimental.gluon import language as gl
+
+
+@gluon.jit
+def gluon_add(a, b, out, n, BLOCK: gl.constexpr, layout: gl.constexpr):
+    i = gl.program_id(0) * BLOCK + gl.arange(0, BLOCK, layout)
+    live = i < n
+
+    total = gl.load(a + i, mask=live) + gl.load(b + i, mask=live)
+    gl.store(out + i, total, mask=live)
+
+
+guess = {"1 each": None, "4 each": None, "32 each": None}
+
+
+def layouts():
+    count = 1 << 26
+    a, b = (torch.randn(count, device="cuda") for _ in "ab")
+    out = torch.empty_like(a)
+
+    def with_layout(each):
+        layout = gl.BlockedLayout([each], [32], [4], [0])
+        grid = (cdiv(count, 4096),)
+        return lambda: gluon_add[grid](a, b, out, count, 4096, layout)
+
+    return {
+        "Triton": lambda: triton_add[(cdiv(count, 1024),)](
+            a, b, out, count, BLOCK=1024
+        ),
+        **{f"{each} each": with_layout(each) for each in (1, 4, 32)},
+    }
+
+
+by_hand = bench.compare(
+    "2^26 float32, layouts",
+    layouts,
+    baseline="Triton",
+    bytes=12 * 2**26,
+    guess=guess,
+)
+by_hand
+
+# %% tags=["solution"]
+by_hand.expect("4 each", at_least=0.9)
+by_hand.expect("4 each", at_least=1.3, times="32 each")
+
+# %% [markdown] tags=["solution"]
+# With 32 neighbours per thread, the threads of a warp are 128 bytes apart, and each of
+# their loads touches 32 different lines. Triton would not have chosen that. Nor could
+# you have told it to.
+
+# %% [markdown]
 # ## If you want more
 #
 # - Write `rms_norm` for rows that fit into one block, and find the length from which on
@@ -1137,8 +1296,8 @@ slow.expect("cuBLAS", at_least=1.3, times="Triton")
 #    minus infinity for a maximum, 0 for a sum.
 # 3. The compiler writes vector loads, swizzles and pipelines, if addresses and sizes
 #    are multiples of 16. If not, it falls back without a word; the PTX shows it.
-# 4. In bfloat16, descriptors and a persistent loop reach the library. With pointers
-#    alone you get about three quarters of the way.
+# 4. In bfloat16, descriptors and a persistent loop reach the library. Pointers alone
+#    get nine tenths of the way.
 # 5. Programs that share a result need atomics, and tuning launches a program many
 #    times.
 
