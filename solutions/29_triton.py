@@ -106,9 +106,10 @@ def normal(rng, *shape, dtype=np.float32):
 # %%
 @triton.jit
 def lerp(a, b, t, out, n, BLOCK: tl.constexpr):
-    # about 5 lines
+    # about 6 lines
     # BEGIN SOLUTION
-    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    first = tl.program_id(0) * BLOCK
+    i = first + tl.arange(0, BLOCK)
     live = i < n
 
     start = tl.load(a + i, mask=live)
@@ -784,7 +785,7 @@ def same_tile(got, wanted):
     if tuple(got) == wanted:
         return ""
     if tuple(got) == wanted[::-1]:
-        return "These are the right numbers in the wrong order: row, then column."
+        return "The right numbers in the wrong order: return row, then column."
     if got[0] != wanted[0]:
         return (
             f"It is in row {wanted[0]}, not {got[0]}. Which band is it in, and "
@@ -1068,9 +1069,10 @@ in_orders.expect("grouped", at_least=1.3, times="scattered")
 
 # %% [markdown] tags=["solution"]
 # The bytes are what a wave needs at least once. If its programs drift apart, a piece
-# has left the cache before the last of them has read it, and is brought again. Row by row needs half of
-# what memory can deliver, and loses a few per cent at most. The scattered order needs
-# all of it, even if nothing is brought twice, so here the tensor cores have to wait.
+# has left the cache before the last of them has read it, and is brought again. Row by
+# row needs half of what memory can deliver, and loses a few per cent at most. The
+# scattered order needs all of it, even if nothing is brought twice, so here the tensor
+# cores have to wait.
 
 # %% [markdown]
 # ## Measure: a size that is not a multiple of 16

@@ -104,11 +104,11 @@ def layouts(text: str) -> str:
 
 def loop(ptx: str) -> str:
     """Keep the instructions of the inner loop that matter, in their order."""
-    body = re.search(r"\n(\$L__BB0_\d+):[^\n]*\n(?:(?!\n\$L__).)*?wgmma\.mma", ptx, re.S)
+    label = r"\n(\$L__BB0_\d+):[^\n]*\n"
+    body = re.search(rf"{label}(?:(?!\n\$L__).)*?wgmma\.mma", ptx, re.S)
     assert body is not None
-    label = body[1]
     start = body.start()
-    end = ptx.index(label + ";", start)
+    end = ptx.index(f"{body[1]};", start)
     kept, again = [heading(), ""], 0
     words = ("cp.async", "wgmma", "bar.sync", "bra")
     for line in ptx[start:end].splitlines():
@@ -120,7 +120,7 @@ def loop(ptx: str) -> str:
         same = kept[-1].startswith(found[1]) and found[1].startswith(("cp.async.cg",))
         again = again + 1 if same else 0
         if same:
-            kept[-1] = re.sub(r"( *// .* more)?$", f"  // and {again} more", kept[-1], 1)
+            kept[-1] = f"{kept[-1].partition('  //')[0]}  // and {again} more"
         else:
             kept.append(line if len(line) < WIDTH else line[: WIDTH - 2] + " …")
     return "\n".join(kept) + "\n"
