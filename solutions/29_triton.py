@@ -29,6 +29,7 @@ except ModuleNotFoundError:  # on Colab: fetch the course first
 
 import time
 import warnings
+from functools import partial
 
 import numpy as np
 import torch
@@ -1091,7 +1092,7 @@ def odd_sizes():
             for _ in "ab"
         )
         c = torch.empty_like(a)
-        calls[f"cuBLAS, {size}"] = lambda a=a, b=b, c=c: torch.matmul(a, b, out=c)
+        calls[f"cuBLAS, {size}"] = partial(torch.matmul, a, b, out=c)
         calls[f"{size}"] = launch(matmul, a, b, c)
     return calls
 
@@ -1255,7 +1256,8 @@ def float32_candidates():
     def with_choice(m, n, k, warps, stages):
         options = {"num_warps": warps, "num_stages": stages}
         grid = size // n, size // m
-        return lambda: matmul_ieee[grid](a, b, c, size, size, m, n, k, **options)
+        tiles = size, size, m, n, k
+        return lambda: matmul_ieee[grid](a, b, c, *tiles, **options)
 
     launches = [with_choice(*choice) for choice in choices]
     best = min(launches, key=lambda call: bench.time(call).ms)
