@@ -658,8 +658,9 @@ for capability in ((8, 0), (9, 0)):
 # %% [markdown] tags=["solution"]
 # (128 × 64 + 64 × 256) × 2 bytes are 49,152, and 256 threads bring 4,096 at a time: 12
 # copies, and 36 in the text. Three such pairs of tiles are the 147,456 bytes of shared
-# memory. On capability 8.0 the compiler found room for two, since an A100 has 163 KB
-# per block.
+# memory. On capability 8.0 there are two, which is enough there: `ldmatrix` has copied
+# the operands into registers before the next copy begins, while a `wgmma` that is in
+# flight still reads shared memory.
 #
 # On capability 9.0, four `wgmma` of 64 × 256 × 16 make a step of 64 for each warpgroup,
 # and they read shared memory directly. On 8.0 there are 128 `mma.sync`, fed by
@@ -824,10 +825,10 @@ check(
 # even if the last one is smaller. Only the height has to be that of the band at hand.
 
 # %% [markdown]
-# ## The rungs above
+# ## Three more versions
 #
-# Three more versions of `matmul`. `triton.jit(tile_of)` makes your function one that
-# programs can call.
+# Here is `matmul` in three more versions. `triton.jit(tile_of)` makes your function one
+# that programs can call.
 #
 # - `matmul_grouped` takes its tile from `tile_of`. (`STEP` is 1, for now.)
 # - `matmul_descriptors` takes **tensor descriptors** in place of pointers. A descriptor
