@@ -90,7 +90,7 @@ def gemm(w: World, **change: Any) -> Any:
     widths = (shape_a[1], shape_b[1], n)
     batch = max(f["batch"], 1) if "batched" in f["call"] else 1
     arrays = [
-        f.get(name) or w.small(batch * width, ld, dtype, seed)
+        f[name] if name in f else w.small(batch * width, ld, dtype, seed)
         for name, width, ld, dtype, seed in zip(
             "abc", widths, lds, f["types"], (1, 2, 3), strict=True
         )
@@ -105,7 +105,7 @@ def gemm(w: World, **change: Any) -> Any:
     try:
         cublas.set_pointer_mode(handle, f["mode"])
         cublas.set_math_mode(handle, f["math"])
-        lda, ldb, ldc = (f.get(x, y) for x, y in zip(("lda", "ldb", "ldc"), lds))
+        lda, ldb, ldc = (f.get(x, y) for x, y in zip(("lda", "ldb", "ldc"), lds, strict=True))
         a, b, c = (x.data_ptr() for x in arrays)
         used = f.get("handle", handle)
         head = (used, f["transa"], f["transb"], f["m"], f["n"], f["k"], alpha)
@@ -159,7 +159,9 @@ def lt(w: World, **change: Any) -> Any:
     try:
         handle = keep(cublasLt.create(), cublasLt.destroy)
         desc = keep(
-            cublasLt.matmul_desc_create(ComputeType[f["compute"]], CudaType[f["scale"]]),
+            cublasLt.matmul_desc_create(
+                ComputeType[f["compute"]], CudaType[f["scale"]]
+            ),
             cublasLt.matmul_desc_destroy,
         )
 
@@ -212,7 +214,12 @@ def lt(w: World, **change: Any) -> Any:
             results = w.keep(np.zeros(f["ask"], cublasLt.matmul_heuristic_result_dtype))
             count = w.keep(np.zeros(1, np.int32))
             cublasLt.matmul_algo_get_heuristic(
-                handle, desc, *layouts, pref, f["ask"], results.ctypes.data,
+                handle,
+                desc,
+                *layouts,
+                pref,
+                f["ask"],
+                results.ctypes.data,
                 count.ctypes.data,
             )
             found = results[: count[0]]
@@ -227,14 +234,29 @@ def lt(w: World, **change: Any) -> Any:
                     "states": sorted(set(found["state"].tolist())),
                 }
         room = w.keep(w.place(torch.zeros(max(f["room"], 1) + 512, dtype=torch.uint8)))
-        kind = f["kind"] or {"R_64F": "double", "R_16F": "half"}.get(f["scale"], "float")
+        kind = f["kind"] or {"R_64F": "double", "R_16F": "half"}.get(
+            f["scale"], "float"
+        )
         a, b, c, d = (x.data_ptr() for x in arrays)
         if f.get("in_place"):
             d = c
         cublasLt.matmul(
-            handle, desc, w.scalar(f["alpha"], kind), a, layouts[0], b, layouts[1],
-            w.scalar(f["beta"], kind), c, layouts[2], d, layouts[3], algo,
-            room.data_ptr() + f["unaligned"], f["room"], 0,
+            handle,
+            desc,
+            w.scalar(f["alpha"], kind),
+            a,
+            layouts[0],
+            b,
+            layouts[1],
+            w.scalar(f["beta"], kind),
+            c,
+            layouts[2],
+            d,
+            layouts[3],
+            algo,
+            room.data_ptr() + f["unaligned"],
+            f["room"],
+            0,
         )
         got = np.asarray(w.values(arrays[2 if f.get("in_place") else 3]))
         return got.reshape(-1)[: f["show"]].tolist()
@@ -361,7 +383,10 @@ CASES: dict[str, tuple[Callable[..., Any], Any]] = {
     "gemm_ex, bf16 to float": (gemm, {**EX, "types": ("R_16BF", "R_16BF", "R_32F")}),
     "gemm_ex, half": (gemm, {**EX, "types": HALF}),
     "gemm_ex, half in half": (gemm, {**EX, "types": HALF, "compute": "COMPUTE_16F"}),
-    "gemm_ex, double": (gemm, {**EX, "types": ("R_64F",) * 3, "compute": "COMPUTE_64F"}),
+    "gemm_ex, double": (
+        gemm,
+        {**EX, "types": ("R_64F",) * 3, "compute": "COMPUTE_64F"},
+    ),
     "gemm_ex, lda below m": (gemm, {**EX, "lda": 3}),
     "gemm_ex, ldb below k": (gemm, {**EX, "ldb": 1}),
     "gemm_ex, ldc below m": (gemm, {**EX, "ldc": 3}),
@@ -428,8 +453,14 @@ CASES: dict[str, tuple[Callable[..., Any], Any]] = {
         {"types": ("R_16BF", "R_16BF", "R_32F"), "epilogue": E.GELU},
     ),
     "lt, bias": (lt, {"types": BF16, "epilogue": E.BIAS, "bias": "R_16BF"}),
-    "lt, bias and ReLU": (lt, {"types": BF16, "epilogue": E.RELU_BIAS, "bias": "R_16BF"}),
-    "lt, bias and GELU": (lt, {"types": BF16, "epilogue": E.GELU_BIAS, "bias": "R_16BF"}),
+    "lt, bias and ReLU": (
+        lt,
+        {"types": BF16, "epilogue": E.RELU_BIAS, "bias": "R_16BF"},
+    ),
+    "lt, bias and GELU": (
+        lt,
+        {"types": BF16, "epilogue": E.GELU_BIAS, "bias": "R_16BF"},
+    ),
     "lt, row-major, GELU": (lt, {"types": BF16, "order": "ROW", "epilogue": E.GELU}),
     "lt, row-major, bias": (
         lt,
@@ -444,7 +475,10 @@ CASES: dict[str, tuple[Callable[..., Any], Any]] = {
         {"types": BF16, "epilogue": E.BIAS, "bias": "R_32F", "bias_type": "R_32F"},
     ),
     "lt, bias in float": (lt, {"epilogue": E.BIAS, "bias": "R_32F"}),
-    "lt, bias taken for bf16": (lt, {"types": BF16, "epilogue": E.BIAS, "bias": "R_32F"}),
+    "lt, bias taken for bf16": (
+        lt,
+        {"types": BF16, "epilogue": E.BIAS, "bias": "R_32F"},
+    ),
     "lt, k that differs": (lt, {"more_rows": {1: 8}}),
     "lt, rows of D that differ": (lt, {"more_rows": {3: 8}}),
     "lt, rows of C that differ": (lt, {"more_rows": {2: 8}}),
@@ -453,13 +487,27 @@ CASES: dict[str, tuple[Callable[..., Any], Any]] = {
     "lt, half and bf16": (lt, {"types": ("R_16F", "R_16BF", "R_32F")}),
     "lt, asked for 8": (
         lt,
-        {"types": BF16, "ask": 8, "preferred": 1 << 25, "only_ask": 1, "m": 256,
-         "n": 256, "k": 8192},
+        {
+            "types": BF16,
+            "ask": 8,
+            "preferred": 1 << 25,
+            "only_ask": 1,
+            "m": 256,
+            "n": 256,
+            "k": 8192,
+        },
     ),
     "lt, asked for 8 without workspace": (
         lt,
-        {"types": BF16, "ask": 8, "preferred": 0, "only_ask": 1, "m": 256, "n": 256,
-         "k": 8192},
+        {
+            "types": BF16,
+            "ask": 8,
+            "preferred": 0,
+            "only_ask": 1,
+            "m": 256,
+            "n": 256,
+            "k": 8192,
+        },
     ),
     "lt, asked for half and bf16": (
         lt,
@@ -472,18 +520,46 @@ CASES: dict[str, tuple[Callable[..., Any], Any]] = {
     ),
     "lt, workspace too small": (
         lt,
-        {"types": BF16, "ask": 8, "use": "hungry", "preferred": 1 << 25, "room": 16,
-         "m": 256, "n": 256, "k": 8192, "show": 4},
+        {
+            "types": BF16,
+            "ask": 8,
+            "use": "hungry",
+            "preferred": 1 << 25,
+            "room": 16,
+            "m": 256,
+            "n": 256,
+            "k": 8192,
+            "show": 4,
+        },
     ),
     "lt, workspace enough": (
         lt,
-        {"types": BF16, "ask": 8, "use": "hungry", "preferred": 1 << 25,
-         "room": 1 << 25, "m": 256, "n": 256, "k": 8192, "show": 4},
+        {
+            "types": BF16,
+            "ask": 8,
+            "use": "hungry",
+            "preferred": 1 << 25,
+            "room": 1 << 25,
+            "m": 256,
+            "n": 256,
+            "k": 8192,
+            "show": 4,
+        },
     ),
     "lt, workspace off by 8": (
         lt,
-        {"types": BF16, "ask": 8, "use": "hungry", "preferred": 1 << 25,
-         "room": 1 << 25, "unaligned": 8, "m": 256, "n": 256, "k": 8192, "show": 4},
+        {
+            "types": BF16,
+            "ask": 8,
+            "use": "hungry",
+            "preferred": 1 << 25,
+            "room": 1 << 25,
+            "unaligned": 8,
+            "m": 256,
+            "n": 256,
+            "k": 8192,
+            "show": 4,
+        },
     ),
     "lt, fp8, A transposed": (lt, {"types": FP8, "ta": 1, "m": 32, "k": 64}),
     "lt, fp8, as they are": (lt, {"types": FP8, "m": 32, "k": 64}),
@@ -537,7 +613,10 @@ def main() -> None:
     answers: dict[str, Any] = {}
     for case in CASES:
         with printed() as lines:
-            answers[case] = answer(on_gpu(), case)
+            try:
+                answers[case] = answer(on_gpu(), case)
+            except Exception as error:
+                answers[case] = {"breaks": type(error).__name__}
         if lines:
             answers[case]["says"] = lines[0]
     handle = cublas.create()

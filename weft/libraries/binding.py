@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 from weft.libraries.enumerations import Status
-from weft.libraries.loading import library
+from weft.libraries.loading import function, said
 from weft.libraries.prototypes import FUNCTIONS, TYPES, Prototype
 
 
@@ -28,13 +28,13 @@ class LibraryError(Exception):
         self.status = status
 
 
-class cuBLASError(LibraryError):  # noqa: N801  as nvmath.bindings calls it
+class cuBLASError(LibraryError):
     """cuBLAS has refused a call, or could not do it."""
 
     prefix = "CUBLAS_STATUS_"
 
 
-class cuBLASLtError(LibraryError):  # noqa: N801
+class cuBLASLtError(LibraryError):
     """cuBLASLt has refused a call, or could not do it."""
 
     prefix = "CUBLAS_STATUS_"
@@ -43,39 +43,36 @@ class cuBLASLtError(LibraryError):  # noqa: N801
 ERRORS = {"cublas": cuBLASError, "cublasLt": cuBLASLtError}
 
 
-def bound(name: str, function: str) -> Callable[..., Any]:
-    """The function of the library `name` as a function of Python."""
-    prototype = FUNCTIONS[name][function]
+def bound(name: str, each: str) -> Callable[..., Any]:
+    """The function `each` of the library `name` as a function of Python."""
+    prototype = FUNCTIONS[name][each]
     names = [parameter for _, parameter in prototype.parameters]
     signature = inspect.Signature(
         [inspect.Parameter(n, inspect.Parameter.POSITIONAL_OR_KEYWORD) for n in names]
     )
 
     def call(*args: Any, **named: Any) -> Any:
-        given = signature.bind(*args, **named).arguments
-        return called(name, prototype, [given[n] for n in names])
+        if named or len(args) != len(names):
+            args = signature.bind(*args, **named).args
+        return called(name, prototype, args)
 
-    call.__name__ = call.__qualname__ = function
+    call.__name__ = call.__qualname__ = each
     call.__doc__ = f"See `{prototype.symbol.removesuffix('_v2')}`."
     call.__signature__ = signature  # type: ignore[attr-defined]
     return call
 
 
-def called(name: str, prototype: Prototype, values: list[Any]) -> Any:
+def called(name: str, prototype: Prototype, values: tuple[Any, ...]) -> Any:
     """Call a function of C. Raises the library's error for a status other than 0."""
-    loaded = library(name)
-    function = getattr(loaded, prototype.symbol)
-    function.argtypes, function.restype = prototype.argtypes, ctypes.c_int
     args = [checked(v, *p) for v, p in zip(values, prototype.parameters, strict=True)]
     result = None
     if prototype.returns:
         result = TYPES[prototype.returns]()
         at = 0 if prototype.result_first else len(args)
         args.insert(at, ctypes.addressof(result))
-    status = function(*args)
+    status = function(name, prototype)(*args)
     if status:
-        note = getattr(loaded, "said", "")
-        raise ERRORS[name](status, prototype.symbol, note)
+        raise ERRORS[name](status, prototype.symbol, said(name))
     return (result.value or 0) if result is not None else None
 
 

@@ -82,7 +82,7 @@ class DeviceArray:
         return self.held.element_size()
 
     def numel(self) -> int:
-        return self.held.numel()
+        return int(self.held.numel())
 
     def is_contiguous(self) -> bool:
         return self.held.is_contiguous()
@@ -121,7 +121,7 @@ class DeviceMemory:
     def place(self, tensor: torch.Tensor, name: str = "") -> DeviceArray:
         """Copy a tensor of the CPU there, with all of its storage."""
         held = tensor.detach()
-        storage = held.untyped_storage().clone()
+        storage = held.untyped_storage().clone()  # type: ignore[no-untyped-call]
         buffer = Buffer(self.next, storage, name or f"buffer {len(self.buffers) + 1}")
         self.buffers.append(buffer)
         self.next = (self.next + storage.nbytes() + APART + 511) // 512 * 512

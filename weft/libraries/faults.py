@@ -16,7 +16,7 @@ class Fault:
     headline: str = ""
 
 
-class ModelFault(Exception):  # noqa: N818  a fault of the caller, as in the simulator
+class ModelFault(Exception):
     """A call that would crash, hang or corrupt memory on a GPU."""
 
     def __init__(self, fault: Fault) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 
 from weft import device
 from weft.errors import LearnerError
+from weft.libraries.prototypes import Prototype
 
 _models: list[Any] = []  # the models of checks under way, the innermost last
 
@@ -35,6 +36,30 @@ def library(name: str) -> Any:
     return _standing().library(name)
 
 
+@cache
+def _real_function(name: str, prototype: Prototype) -> Any:
+    return _prepared(real(name, "binding"), prototype)
+
+
+def _prepared(loaded: Any, prototype: Prototype) -> Any:
+    found = getattr(loaded, prototype.symbol)
+    found.argtypes, found.restype = prototype.argtypes, ctypes.c_int
+    return found
+
+
+def function(name: str, prototype: Prototype) -> Any:
+    """One function of the library that calls go to, ready to be called."""
+    if not _models and device.find().usable:
+        return _real_function(name, prototype)
+    return _prepared(library(name), prototype)
+
+
+def said(name: str) -> str:
+    """What the model said at the last call; "" where there is none."""
+    model = model_in_use()
+    return str(model.library(name).said) if model is not None else ""
+
+
 def model_in_use() -> Any:
     """The model that calls go to just now; None where they go to a GPU."""
     if _models:
@@ -51,8 +76,11 @@ def _standing() -> Any:
 
 
 @cache
-def real(name: str) -> Any:
-    """NVIDIA's library, the one that PyTorch brought. Raises LearnerError."""
+def real(name: str, user: str = "learner") -> Any:
+    """NVIDIA's library, the one that PyTorch brought. Raises LearnerError.
+
+    user: whose it is. Each has functions with `argtypes` of their own.
+    """
     import torch  # loads the libraries that it was built with
 
     major = str(torch.version.cuda or "").partition(".")[0]

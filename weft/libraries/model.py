@@ -164,7 +164,7 @@ class Model:
         buffer, offset = found
         size = DTYPES[matrix.kind].itemsize
         end = offset + matrix.elements * size
-        if 0 <= offset and end <= buffer.nbytes:
+        if offset >= 0 and end <= buffer.nbytes:
             return
         lines, length = matrix.lines
         line = "row" if matrix.row_major else "column"

@@ -6,10 +6,10 @@ from typing import Any
 
 import torch
 
+from weft.libraries.device_memory import DTYPES
 from weft.libraries.enumerations import ComputeType, CudaType, Math, Status
 from weft.libraries.faults import Fault
 from weft.libraries.model import Call, Model
-from weft.libraries.device_memory import DTYPES
 from weft.libraries.products import (
     PAIRS,
     Matrix,
@@ -261,9 +261,7 @@ class CuBLAS:
         routine = p.symbol.removeprefix("cublas")
         line = f"{name} {reason}."
         if routine == "Sgemm" and number:
-            line += (
-                f" (** On entry to SGEMM parameter number {number} had an illegal value)"
-            )
+            line += f" (** On entry to SGEMM parameter number {number} had an illegal value)"
         self.model.refusals.append(f"{name} {reason}.")
         self.model.said("cublas", line)
 
@@ -274,7 +272,7 @@ class CuBLAS:
         first = p.matrices(0)[2]
         step = abs(p.strides[2])
         if step < first.ld * (first.cols - 1) + first.rows and first.elements:
-            interleaved = 0 < step and step + first.rows <= first.ld
+            interleaved = step > 0 and step + first.rows <= first.ld
             if not interleaved:
                 self.model.refuse(
                     Fault(
@@ -324,7 +322,9 @@ def unsupported(p: Product) -> str | None:
     if kinds[0] != kinds[1]:
         return f"A is {names[0]} and B is {names[1]}: they must have the same type."
     if (kinds[0], kinds[2]) not in PAIRS[compute]:
-        return f"{compute.name} does not take A and B of {names[0]} with C of {names[2]}."
+        return (
+            f"{compute.name} does not take A and B of {names[0]} with C of {names[2]}."
+        )
     return None
 
 

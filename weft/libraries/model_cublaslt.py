@@ -257,7 +257,11 @@ class CuBLASLt:
         return self._set(PREFERENCE, pref, (attr, buf, size), sizes)
 
     def _set(
-        self, what: str, address: int, given: tuple[int, int, int], sizes: dict[int, int]
+        self,
+        what: str,
+        address: int,
+        given: tuple[int, int, int],
+        sizes: dict[int, int],
     ) -> int:
         """Set one attribute from `size` bytes at `buf`."""
         attr, buf, size = given
@@ -484,7 +488,7 @@ def algorithms(work: Matmul) -> list[tuple[tuple[int, ...], int]]:
     """
     m, n, _ = work.shape
     mark = fingerprint(work)
-    found = []
+    found: list[tuple[tuple[int, ...], int]] = []
     for number, parts in ((66, 4), (66, 1), (71, 2), (71, 1), (24, 1)):
         workspace = 4 * m * n * parts if parts > 1 else 0
         found.append(((MAGIC, number, parts, workspace, mark, 0, 0, 0), workspace))

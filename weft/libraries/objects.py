@@ -46,8 +46,7 @@ class Objects:
             self.refuse(
                 Fault(
                     "handle",
-                    f"{parameter} is a {found.what}, where a {what} is "
-                    "wanted.",
+                    f"{parameter} is a {found.what}, where a {what} is wanted.",
                     "In C both are addresses, and nothing compares what is there. The "
                     "library would read one as the other.",
                     headline=f"a {found.what} in place of a {what}",

@@ -17,7 +17,7 @@ FLOATS = (ctypes.c_float, ctypes.c_double)
 Body = Callable[..., int]
 
 
-class ModelFunction(ctypes._CFuncPtr):
+class ModelFunction(ctypes._CFuncPtr):  # type: ignore[name-defined,misc]
     """A function of C, called through ctypes, that is watched."""
 
     _flags_ = ctypes._FUNCFLAG_CDECL  # type: ignore[attr-defined]
