@@ -105,7 +105,8 @@ def gemm(w: World, **change: Any) -> Any:
     try:
         cublas.set_pointer_mode(handle, f["mode"])
         cublas.set_math_mode(handle, f["math"])
-        lda, ldb, ldc = (f.get(x, y) for x, y in zip(("lda", "ldb", "ldc"), lds, strict=True))
+        named = zip(("lda", "ldb", "ldc"), lds, strict=True)
+        lda, ldb, ldc = (f.get(name, ld) for name, ld in named)
         a, b, c = (x.data_ptr() for x in arrays)
         used = f.get("handle", handle)
         head = (used, f["transa"], f["transb"], f["m"], f["n"], f["k"], alpha)

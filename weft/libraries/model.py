@@ -1,5 +1,6 @@
 """A model of a GPU and its libraries: memory, opaque objects, and what was called."""
 
+import contextlib
 import struct
 import sys
 from collections.abc import Iterable
@@ -27,9 +28,8 @@ class Call:
 
     symbol: str
     scalars: tuple[float, float]
-    addresses: tuple[int, int]  # of alpha and beta
+    held: tuple[bytes, bytes]  # what was there, in 8 bytes; b"" on the device
     scale: CudaType
-    host_scalars: bool
     stream: int
     places: tuple[Note, ...]
     refused: str = ""  # what the library said where it refused
@@ -50,7 +50,7 @@ class Model:
 
     def __post_init__(self) -> None:
         self.memory = DeviceMemory()
-        self.objects = Objects(self.refuse)
+        self.objects = Objects(self.refuse, self.here)
         self.faults: list[Fault] = []
         self.calls: list[Call] = []
         self.refusals: list[str] = []
@@ -112,8 +112,8 @@ class Model:
             self.refuse(
                 Fault(
                     "pointer",
-                    f"{parameter} is an address on the device, in {buffer[0].name}. The "
-                    "library reads it on the host.",
+                    f"{parameter} is an address on the device, in {buffer[0].name}. "
+                    "The library reads it on the host.",
                     "A GPU's address means nothing to the CPU: the program would crash "
                     "here. For scalars, the handle's pointer mode says where they are.",
                 )
@@ -151,6 +151,15 @@ class Model:
         self.span(Matrix(parameter, address, kind, 1, 1, 1))
         return float(self.view(Matrix(parameter, address, kind, 1, 1, 1))[0, 0])
 
+    def around(self, address: int, mode: int) -> bytes:
+        """The 8 bytes at a scalar on the host, for a verdict; fewer at an end."""
+        if mode != PointerMode.HOST:
+            return b""
+        for count in (8, 4, 2):
+            with contextlib.suppress(BadAddressError):
+                return peek(address, count)
+        return b""
+
     # The device's memory
 
     def span(self, matrix: Matrix) -> None:
@@ -171,10 +180,11 @@ class Model:
         self.refuse(
             Fault(
                 "device-bounds",
-                f"{matrix.parameter} is taken for {matrix.rows} × {matrix.cols} elements "
-                f"of {size} bytes with leading dimension {matrix.ld}. Its last {line} "
-                f"ends at byte {end:,}, and {buffer.name} has {buffer.nbytes:,} bytes"
-                + (f" (it begins at byte {offset:,})." if offset else "."),
+                f"{matrix.parameter}, at the address of {buffer.name}, is taken for "
+                f"{matrix.rows} × {matrix.cols} elements of {size} bytes with leading "
+                f"dimension {matrix.ld}. Its last {line} ends at byte {end:,}, and "
+                f"{buffer.name} has {buffer.nbytes:,} bytes"
+                + (f" (the address is {offset:,} bytes on)." if offset else "."),
                 f"({lines} − 1) × {matrix.ld} + {length} elements from the address on. "
                 "A GPU would read or overwrite what comes after, mostly in silence. "
                 "Compare the sizes and the leading dimension with how the array is "
@@ -195,7 +205,8 @@ class Model:
         shown = "null" if matrix.address == 0 else f"{matrix.address:#x}"
         return Fault(
             "pointer",
-            f"{matrix.parameter} is the address {shown}, which is not in device memory.",
+            f"{matrix.parameter} is the address {shown}, which is not in device "
+            "memory.",
             "Matrices are passed by their address on the device: `x.data_ptr()`.",
         )
 
@@ -212,8 +223,8 @@ class Model:
             self.refuse(
                 Fault(
                     "device-bounds",
-                    f"{matrix.parameter} begins at byte {offset} of {buffer.name}, which "
-                    f"is no multiple of its elements' {dtype.itemsize} bytes.",
+                    f"{matrix.parameter} begins at byte {offset} of {buffer.name}, "
+                    f"which is no multiple of its elements' {dtype.itemsize} bytes.",
                     "Strides count elements, addresses count bytes.",
                     headline="an address between two elements",
                 )

@@ -63,7 +63,7 @@ class Product:
         )
         found = []
         for name, (address, kind, ld), (rows, cols), step in zip(
-            "abc", (self.a, self.b, self.c), shapes, self.strides, strict=True
+            "ABC", (self.a, self.b, self.c), shapes, self.strides, strict=True
         ):
             size = DTYPES[CudaType(kind)].itemsize
             at = address + number * step * size
@@ -244,12 +244,12 @@ class CuBLAS:
             self.model.scalar(at, scale, held.pointer_mode, name)
             for at, name in ((p.alpha, "alpha"), (p.beta, "beta"))
         )
+        mode = held.pointer_mode
+        seen = (self.model.around(p.alpha, mode), self.model.around(p.beta, mode))
+        here = self.model.here()
         self.model.calls.append(
-            Call(
-                p.symbol, (alpha, beta), (p.alpha, p.beta), scale,
-                held.pointer_mode == 0, held.stream, self.model.here(),
-            )
-        )  # fmt: skip
+            Call(p.symbol, (alpha, beta), seen, scale, held.stream, here)
+        )
         self._apart(p)
         for number in range(p.batch):
             self._one(p, p.matrices(number), compute, (alpha, beta))
@@ -261,7 +261,7 @@ class CuBLAS:
         routine = p.symbol.removeprefix("cublas")
         line = f"{name} {reason}."
         if routine == "Sgemm" and number:
-            line += f" (** On entry to SGEMM parameter number {number} had an illegal value)"
+            line += f" (SGEMM parameter number {number} had an illegal value)"
         self.model.refusals.append(f"{name} {reason}.")
         self.model.said("cublas", line)
 

@@ -1,4 +1,4 @@
-"""The model's cuBLASLt: descriptors, layouts, a heuristic, one product with epilogue."""
+"""The model's cuBLASLt: descriptors, layouts, a heuristic, products with epilogues."""
 
 import struct
 from dataclasses import dataclass, field
@@ -359,11 +359,10 @@ class CuBLASLt:
             self.model.scalar(alpha, scale, mode, "alpha"),
             self.model.scalar(beta, scale, mode, "beta"),
         )
+        seen = (self.model.around(alpha, mode), self.model.around(beta, mode))
         here = self.model.here()
         self.model.calls.append(
-            Call(
-                "cublasLtMatmul", scalars, (alpha, beta), scale, mode == 0, stream, here
-            )
+            Call("cublasLtMatmul", scalars, seen, scale, stream, here)
         )
         self._compute(work, scalars)
         return Status.SUCCESS

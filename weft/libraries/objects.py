@@ -26,9 +26,13 @@ class Opaque:
 class Objects:
     """All objects that a model has made."""
 
-    def __init__(self, refuse: Callable[[Fault], None]) -> None:
+    def __init__(
+        self,
+        refuse: Callable[[Fault], None],
+        here: Callable[[], tuple[Note, ...]],
+    ) -> None:
         self.made: dict[int, Opaque] = {}
-        self.refuse = refuse
+        self.refuse, self.here = refuse, here
 
     def create(self, what: str, state: Any, places: tuple[Note, ...]) -> int:
         address = FIRST + 0x1000 * (len(self.made) + 1)
@@ -59,7 +63,14 @@ class Objects:
                     f"{parameter} is a {what} that has been destroyed.",
                     "Its memory has been freed. The library may crash, or find another "
                     "object there.",
-                    found.ended,
+                    tuple(
+                        (place, note)
+                        for places, note in (
+                            (self.here(), "used here"),
+                            (found.ended, "destroyed here"),
+                        )
+                        for place, _ in places
+                    ),
                     headline=f"a {what} used after its end",
                 )
             )

@@ -154,7 +154,9 @@ def found_in(arrays: list[Any], arg: Any) -> Any:
     if hasattr(arg, "data_ptr"):
         return arg
     plain = isinstance(arg, int) and not isinstance(arg, bool) and arg != 0
-    same = [x for x in arrays if plain and hasattr(x, "data_ptr") and x.data_ptr() == arg]
+    same = [
+        x for x in arrays if plain and hasattr(x, "data_ptr") and x.data_ptr() == arg
+    ]
     return same[0] if same else None
 
 

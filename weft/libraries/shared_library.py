@@ -60,7 +60,8 @@ class ModelFunction(ctypes._CFuncPtr):  # type: ignore[name-defined,misc]
 
 def mismatch(kind: str, value: Any, declared: Any) -> tuple[str, str] | None:
     """Why a value does not reach a parameter of this kind as it is, or None."""
-    if declared in FLOATS or isinstance(value, FLOATS):
+    by_value = declared is None and isinstance(value, FLOATS)
+    if declared in FLOATS or by_value:
         sort = "an address" if kind == "address" else "an integer"
         return (
             f"is passed as a floating-point number; C expects {sort}.",

@@ -11,11 +11,17 @@ from weft.checking.verdict import Failed, Verdict
 from weft.libraries.binding import LibraryError
 from weft.libraries.enumerations import CudaType
 from weft.libraries.faults import Fault
-from weft.libraries.host_memory import BadAddressError, peek
 from weft.libraries.model import Call
 from weft.libraries.objects import Opaque
 from weft.libraries.products import SCALARS
 from weft.wording import capital, joined, several
+
+WORDS = ("the", "a", "this", "attribute", "type")  # with which a sentence begins
+
+
+def worded(text: str) -> str:
+    """A sentence, with a capital unless it begins with the name of a parameter."""
+    return capital(text) if text.split()[0] in WORDS else text
 
 
 def fault(name: str, found: Fault, when: str) -> Verdict:
@@ -23,7 +29,7 @@ def fault(name: str, found: Fault, when: str) -> Verdict:
     return Verdict(
         name,
         found.kind,
-        capital(found.message),
+        worded(found.message),
         found.why,
         found.places,
         when=when,
@@ -41,7 +47,7 @@ def raised(run: Any) -> Verdict:
         return Verdict(
             run.name,
             "status",
-            capital(reason),
+            worded(reason),
             "A library does not see your arrays: it sees addresses and sizes. Write "
             "down each matrix as the library reads it, column by column.",
             places,
@@ -71,8 +77,8 @@ def overwritten(run: Any, buffer: Any, byte: int) -> Verdict:
             "device-bounds",
             f"{buffer.name} is a part of a larger array, and byte {byte:,} of that "
             "array is overwritten, which is not in the part.",
-            "Rows of a part are further apart than they are long. The leading dimension "
-            "says how far.",
+            "Rows of a part are further apart than they are long. The leading "
+            "dimension says how far.",
             run.model.calls[-1].places,
             when=run.when,
             headline="what is between the rows is overwritten",
@@ -186,7 +192,7 @@ def compare(run: Any) -> None:
     if (verdict := misread(run, call)) is not None:
         raise Failed(verdict)
     why = wrong.hint
-    if np.isnan(got).all() or (np.isnan(wrong.got) and call.scalars[1] == 0):
+    if np.isnan(wrong.got) and call.scalars[1] == 0:
         missing = np.isnan(got).sum()
         message = f"{several(int(missing), 'element')} of {name} never got a result."
         why = "Was the right address passed, and are there as many products as needed?"
@@ -230,16 +236,14 @@ def by_columns(run: Any, got: Any, wanted: Any) -> bool:
 
 def misread(run: Any, call: Call) -> Verdict | None:
     """A verdict where alpha or beta is a number of another type than C reads."""
-    if not call.host_scalars:
-        return None
-    for name, value, address in zip(
-        ("alpha", "beta"), call.scalars, call.addresses, strict=True
+    for name, value, data in zip(
+        ("alpha", "beta"), call.scalars, call.held, strict=True
     ):
         meant = name == "beta" and value == 0
         if meant or 1e-30 < abs(value) < 1e30:
             continue
         for kind, dtype in SCALARS.items():
-            if kind == call.scale or (other := read_as(address, dtype)) is None:
+            if kind == call.scale or (other := read_as(data, dtype)) is None:
                 continue
             return Verdict(
                 run.name,
@@ -267,12 +271,10 @@ def size(kind: CudaType) -> int:
     return int(np.dtype(SCALARS[kind]).itemsize)
 
 
-def read_as(address: int, dtype: Any) -> float | None:
-    """The number of another type at an address, if it looks like one on purpose."""
-    wide = np.dtype(dtype)
-    try:
-        value = float(np.frombuffer(peek(address, wide.itemsize), wide)[0])
-    except BadAddressError:
+def read_as(data: bytes, dtype: Any) -> float | None:
+    """The number of another type in some bytes, if it looks like one on purpose."""
+    wide = np.dtype(dtype).itemsize
+    if len(data) < wide:
         return None
-    plain = math.isfinite(value) and 1e-3 <= abs(value) <= 1e4
-    return value if plain and value * 64 == round(value * 64) else None
+    value = float(np.frombuffer(data[:wide], dtype)[0])
+    return value if math.isfinite(value) and 1e-3 <= abs(value) <= 1e4 else None
