@@ -133,17 +133,3 @@ class MatmulPreferenceAttribute(IntEnum):
 
     SEARCH_MODE = 0
     MAX_WORKSPACE_BYTES = 1
-
-
-class MatmulAlgoConfigAttribute(IntEnum):
-    """`cublasLtMatmulAlgoConfigAttributes_t`: what an algorithm consists of."""
-
-    ID = 0
-    TILE_ID = 1
-    SPLITK_NUM = 2
-    REDUCTION_SCHEME = 3
-    CTA_SWIZZLING = 4
-    CUSTOM_OPTION = 5
-    STAGES_ID = 6
-    INNER_SHAPE_ID = 7
-    CLUSTER_SHAPE_ID = 8
