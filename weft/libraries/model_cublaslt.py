@@ -303,6 +303,7 @@ class CuBLASLt:
         cdesc: int, ddesc: int, preference: int, requested: int, results: int,
         count: int,
     ) -> int:  # fmt: skip
+        """Write the algorithms whose workspace the preference allows."""
         work = self._work(
             light_handle, operation_desc, (adesc, bdesc, cdesc, ddesc), (0, 0, 0, 0)
         )
@@ -332,6 +333,7 @@ class CuBLASLt:
         b: int, bdesc: int, beta: int, c: int, cdesc: int, d: int, ddesc: int,
         algo: int, workspace: int, workspace_size_in_bytes: int, stream: int,
     ) -> int:  # fmt: skip
+        """Judge the arguments as the library does, and compute."""
         work = self._work(
             light_handle, compute_desc, (adesc, bdesc, cdesc, ddesc), (a, b, c, d)
         )
