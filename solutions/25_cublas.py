@@ -490,11 +490,31 @@ apart.expect("4096", at_least=3, times="4097")
 apart.expect("4096", at_least=2, times="4098")
 apart.expect("4104", at_least=0.85, times="4096")
 
+# %% [markdown]
+# Which kernels were these? The profiler knows their names (on a GPU):
+
+
+# %%
+def kernels(function):
+    """Return the names of the kernels that a function launches."""
+    from torch.profiler import ProfilerActivity, profile
+
+    function()
+    with profile(activities=[ProfilerActivity.CUDA]) as seen:
+        function()
+        torch.cuda.synchronize()
+    return [event.key for event in seen.key_averages()]
+
+
+if weft.GPU:
+    for width, run in leading_dimensions().items():
+        print(width, *(name[:90] for name in kernels(run)))
+
 # %% [markdown] tags=["solution"]
-# The fastest kernels fetch their tiles with the tensor memory accelerator or in pieces
-# of 16 bytes, and for that every row has to begin at a multiple of 16 bytes, which is 8
-# elements in bfloat16. 4104 is such a multiple, and 4100 is not. Where it does not
-# hold, the library has to choose among other, older kernels. So pad your leading
+# With rows at multiples of 16 bytes, which is 8 elements in bfloat16, the library takes
+# a kernel made for Hopper, which fetches its tiles with the tensor memory accelerator.
+# That unit accepts no other strides. 4104 elements are such a multiple, and 4100 are
+# not: there, the names are those of kernels for older GPUs. So pad your leading
 # dimensions: a vocabulary of 50,257 words is better stored as one of 50,304.
 
 # %% [markdown]
