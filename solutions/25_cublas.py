@@ -310,7 +310,7 @@ def stream():
 
 
 def product(handle, room, types, compute=ComputeType.COMPUTE_32F):
-    """Return a function that computes c = a @ b, row-major, on PyTorch's stream."""
+    """Return a function for c = a @ b, row-major, on PyTorch's stream."""
     kind = CudaType[types]
 
     def run(a, b, c):
@@ -405,7 +405,7 @@ speeds.expect("bf16", at_least=1.4, times="bf16, copies")
 # ```python
 # linear(handle, stream, x, w, y)   # y = x @ w.T: (m, k), (n, k) -> (m, n)
 #                                   # x, w bfloat16, y float32, sums in float32
-# cublas.set_stream(handle, stream)
+# cublas.set_stream(handle, stream_id)
 # cublas.gemm_ex(handle, transa, transb, m, n, k, alpha, a, atype, lda, b, btype, ldb,
 #                beta, c, ctype, ldc, compute_type, algo)    # algo: -1, the default
 # ```
