@@ -185,3 +185,32 @@ def test_the_model_is_called_from_the_thread_that_calls(model: Model) -> None:
     thread.join()
     assert done
     assert CudaType.R_16BF == 14
+
+
+def test_the_products_for_timing_are_right(model: Model) -> None:
+    from weft.libraries.ready import Linear, Product
+
+    rng = np.random.default_rng(0)
+    a, b, w = (
+        torch.from_numpy(rng.integers(-3, 4, shape)).bfloat16()
+        for shape in ((3, 4, 8), (3, 8, 16), (16, 8))
+    )
+    c = model.place(torch.zeros(3, 4, 16).bfloat16())
+    multiply = Product()
+    on = [model.place(x) for x in (a, b, w)]
+    multiply.batch(on[0], on[1], c)
+    assert torch.equal(c.cpu(), torch.bmm(a, b))
+    multiply.batch(on[0], model.place(b[1].clone()), c)
+    assert torch.equal(c.cpu(), a @ b[1])
+    multiply(on[0][2], on[1][0], c[1])
+    assert torch.equal(c.cpu()[1], a[2] @ b[0])
+
+    bias = torch.arange(16.0).bfloat16()
+    linear = torch.nn.functional.linear(a[0], w, bias)
+    wanted = torch.nn.functional.gelu(linear, approximate="tanh")
+    layer = Linear(on[0][0], on[2], model.place(bias), c[2])
+    layer()
+    assert torch.allclose(c.cpu()[2], wanted, 2e-2, 2e-2)
+    layer(len(layer.found) - 1)
+    Linear(on[0][0], on[2], None, c[2], nbytes=0)()
+    assert torch.equal(c.cpu()[2], a[0] @ w.T)
