@@ -237,7 +237,7 @@ def part(rng, rows, cols, pad, dtype=torch.float32):
 
 
 def result(rows, cols, pad=0, dtype=torch.float32):
-    """Return a matrix that nobody has written yet."""
+    """Return a matrix that has not been written yet."""
     return torch.full((rows, cols + pad), torch.nan, dtype=dtype)[:, :cols]
 
 
@@ -1156,7 +1156,7 @@ costs.expect("binding", at_least=3, times="a handle per call")
 # 2. Read by columns, a row-major matrix is its transpose. Exchange the operands and the
 #    sizes, and nothing has to be moved. The leading dimension does the rest.
 # 3. Every type is an argument of its own: of each matrix, of the sums, of the scalars.
-#    What is behind an address, nobody checks.
+#    Nothing checks what is behind an address.
 # 4. Many small products belong in one call, and products that share an operand are
 #    often one product.
 # 5. cuBLASLt adds epilogues and lets you choose the algorithm. The first one is a good

@@ -100,6 +100,7 @@ class Linear:
         nbytes: int = WORKSPACE,
         fast: bool = False,
     ) -> None:
+        """Make the descriptors, and ask the heuristic for algorithms."""
         what = MatmulDescAttribute
         self.x, self.w, self.y = x, w, y
         self.room = room(nbytes)
