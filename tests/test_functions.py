@@ -1,5 +1,6 @@
 """What the check of a plain Python function says."""
 
+import math
 import sys
 from typing import Any
 
@@ -7,6 +8,7 @@ import numpy as np
 import pytest
 
 from weft import check, layouts
+from weft.functions.values import brief
 
 
 def test_a_pair_has_no_first_element_before_all_others() -> None:
@@ -234,6 +236,22 @@ def test_an_exercise_may_say_what_counts_as_the_same() -> None:
     assert check(permuted, **asked, **differ)
     found = check(lambda n: [0], **asked, **differ)
     assert (found.kind, found.why) == ("answer", "No set.")
+
+
+def test_functions_among_the_arguments_and_results_are_named() -> None:
+    def twice(step, x):
+        return step
+
+    found = check(
+        twice,
+        spec=lambda step, x: step(step(x)),
+        inputs=[(math.floor, 1.5), (lambda x: x, 2)],
+        same=lambda got, wanted: "No." if wanted == 2 else "",
+        unseen=False,
+    )
+    assert found.message == "twice(a lambda, 2) returns a lambda."
+    assert brief(math.floor) == "floor"
+    assert brief(twice) == "twice"
 
 
 # Long loops
