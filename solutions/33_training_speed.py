@@ -134,16 +134,19 @@ class Stack(nn.Module):
         )
         self.norm = nn.LayerNorm(width)
         self.predict = nn.Linear(width, vocabulary, bias=False)
-        self.kept = layers  # blocks that are not checkpointed
+        self.recomputed = ()  # numbers of the blocks that are checkpointed
 
     def forward(self, tokens):
         x = self.tokens(tokens) + self.places[: tokens.shape[1]]
         for number, block in enumerate(self.blocks):
-            if number < len(self.blocks) - self.kept:
-                x = checkpoint(block, x, use_reentrant=False)
-            else:
-                x = block(x)
+            again = number in self.recomputed
+            x = self.checkpointed(block, x) if again else block(x)
         return self.predict(self.norm(x))
+
+    @staticmethod
+    def checkpointed(block, x):
+        """Run a block, which keeps nothing but its input."""
+        return checkpoint(block, x, use_reentrant=False)
 
 
 # %% [markdown]
@@ -166,9 +169,9 @@ def stack_step(
 ):
     """Return a training step of the stack, with random tokens.
 
-    dtype: of autocast, None for none. after: called with the model and the loss when
-    the gradients are there. to_none: how zero_grad clears. adam: options of the
-    optimiser.
+    dtype: of autocast, None for none. after: called with the model and the loss
+    when the gradients are there. to_none: how zero_grad clears. adam: options
+    of the optimiser.
     """
     net = (Stack() if net is None else net).to(DEVICE)
     options = {"fused": True} | adam
@@ -202,7 +205,7 @@ def five(step):
 
 
 def busy(step):
-    """Return for which part of a step's time a kernel is running, in per cent."""
+    """Return the part of a step in which a kernel is running, in per cent."""
     activities = [torch.profiler.ProfilerActivity.CUDA]
     steps = five(step)
     steps()
@@ -220,7 +223,7 @@ def busy(step):
 
 
 def noted(case, unit, measure):
-    """Print what `measure` finds on a GPU, by name; without one, what is recorded."""
+    """Print what `measure` finds on a GPU; without one, what is recorded."""
     lab = "33_training_speed"
     if weft.GPU:
         found = {
@@ -611,7 +614,7 @@ loading = noted("a batch from the loader", "ms", loaders)
 
 # %% tags=["given"]
 def three_gradients(rng, n):
-    """Return three gradients, and how long they may be: some are short enough."""
+    """Return three gradients, and the norm that they may have."""
     scale = 0.0 if n == 1 else 1.0
     shapes = [(n, 3), (n,), (2, n)]
     gradients = [
@@ -628,7 +631,7 @@ def clipped(a, b, c, most):
 
 
 def call_clip(clip_, *given):
-    """Call clip_ on copies, and return what it returns and what it has changed."""
+    """Call clip_ on copies; return what it returns and what it changes."""
     gradients = [g.clone() for g in given[:3]]
     return clip_(gradients, given[3]), *gradients
 
@@ -645,10 +648,10 @@ def clip_(gradients, most):
     # was:     for gradient in gradients:
     # was:         gradient.mul_(most / norm)
     # was: return torch.tensor(norm)
-    norm = torch.stack([gradient.norm() for gradient in gradients]).norm()
+    norm = torch.stack([each.norm() for each in gradients]).norm()
     factor = (most / norm).clamp(max=1)
-    for gradient in gradients:
-        gradient.mul_(factor)
+    for each in gradients:
+        each.mul_(factor)
     return norm
     # END SOLUTION
 
@@ -712,7 +715,12 @@ def graphed(step):
     graph = torch.cuda.CUDAGraph()
     with torch.cuda.graph(graph):
         step()
-    return graph.replay
+
+    def replay():
+        graph.replay()
+
+    replay.step = step  # a graph holds addresses: keep the tensors alive
+    return replay
 
 
 def hosts(rows, length):
@@ -814,7 +822,7 @@ def at_once(x, y):
 
 
 def call_accumulate(accumulate, x, y):
-    """Call accumulate on parts of a batch; return the loss and the gradients."""
+    """Call accumulate on parts of a batch; return loss and gradients."""
     model = small_net().to(x.device)
     loss = accumulate(model, list(zip(x.split(CUT), y.split(CUT), strict=True)))
     return loss, *(p.grad for p in model.parameters())
@@ -830,10 +838,11 @@ def accumulate(model, parts):
     # was:     loss.backward()
     # was:     total += loss.item()
     # was: return torch.tensor(total / len(parts))
-    count = sum((y != -100).sum() for _, y in parts)
+    count = sum((labels != -100).sum() for _, labels in parts)
     total = 0
-    for x, y in parts:
-        loss = F.cross_entropy(model(x), y, reduction="sum") / count
+    for samples, labels in parts:
+        scores = model(samples)
+        loss = F.cross_entropy(scores, labels, reduction="sum") / count
         loss.backward()
         total += loss.detach()
     return total
@@ -1044,7 +1053,7 @@ def call_within(within, x):
 
 # %%
 def within(blocks, x, keep):
-    """Run the blocks, `keep` of them without checkpointing, and the backward."""
+    """Run the blocks and the backward; `keep` blocks keep their activations."""
     # about 5 lines
     # BEGIN SOLUTION
     recomputed = len(blocks) - keep
@@ -1109,7 +1118,7 @@ def in_parts(parts):
 def keeping(count):
     """Return a step in which so many blocks keep their activations."""
     net = Stack()
-    net.kept = count
+    net.recomputed = range(len(net.blocks) - count)
     return stack_step(dtype=BF16, net=net)
 
 
@@ -1134,7 +1143,7 @@ memory_time
 
 # %%
 def peaks():
-    """Return how far the memory of a step rises above what it begins with, MiB."""
+    """Return how far memory rises during a step, in MiB."""
     found = {}
     for name, step in savers().items():
         step()
@@ -1196,7 +1205,7 @@ def tiny():
 
 
 def random_steps(rng, steps, batch, side):
-    """Return images, labels and flips: the same images and labels in each batch."""
+    """Return images, labels and flips; only flips differ between batches."""
     images = rng.integers(0, 256, (batch, 3, side, side), dtype=np.uint8)
     labels = rng.integers(0, 6, batch)
     flips = rng.random((steps, batch)) < 0.5
@@ -1216,17 +1225,17 @@ def losses_of(images, labels, flips):
     model = tiny().double()
     mean, std = channel_constants("cpu", torch.float64)
     optimiser = torch.optim.SGD(model.parameters(), RATE, MOMENTUM)
-    losses = []
+    found = []
     for batch, answers, mirrored in zip(images, labels, flips, strict=True):
         x = (batch.double() / 255 - mean) / std
         x = torch.where(mirrored.view(-1, 1, 1, 1), x.flip(-1), x)
         optimiser.zero_grad()
         loss = F.cross_entropy(model(x), answers)
         loss.backward()
-        nn.utils.clip_grad_norm_(model.parameters(), LONGEST)
+        nn.utils.clip_grad_norm_(list(model.parameters()), LONGEST)
         optimiser.step()
-        losses.append(loss.detach())
-    return torch.stack(losses)
+        found.append(loss.item())
+    return torch.tensor(found, dtype=torch.float64)
 
 
 def call_train(train, images, labels, flips):
@@ -1264,7 +1273,8 @@ def train(model, batches, mean, std, device):
         # BEGIN SOLUTION
         # was: loss = F.cross_entropy(model(images), labels)
         with torch.autocast(device.type, torch.bfloat16):
-            loss = F.cross_entropy(model(images), labels)
+            scores = model(images)
+            loss = F.cross_entropy(scores, labels)
         # END SOLUTION
         loss.backward()
         # BEGIN SOLUTION
@@ -1274,10 +1284,11 @@ def train(model, batches, mean, std, device):
         # was: if total**0.5 > LONGEST:
         # was:     for parameter in model.parameters():
         # was:         parameter.grad.mul_(LONGEST / total**0.5)
-        # was: optimiser.step()
-        # was: losses.append(loss.item())
         nn.utils.clip_grad_norm_(model.parameters(), LONGEST)
+        # END SOLUTION
         optimiser.step()
+        # BEGIN SOLUTION
+        # was: losses.append(loss.item())
         losses.append(loss.detach())
         # END SOLUTION
     # BEGIN SOLUTION
@@ -1350,8 +1361,8 @@ def as_given(model, batches, mean, std, device):
 
 def best_known(model, mean, std, device):
     """Return a function that trains on batches."""
-    model.to(memory_format=CHANNELS_LAST)
-    optimiser = torch.optim.SGD(model.parameters(), RATE, MOMENTUM, fused=True)
+    weights = list(model.to(memory_format=CHANNELS_LAST).parameters())
+    sgd = torch.optim.SGD(weights, RATE, MOMENTUM, fused=True)
     side = torch.cuda.Stream()
 
     @torch.compile(fullgraph=True)
@@ -1367,19 +1378,19 @@ def best_known(model, mean, std, device):
             return [part.to(device, non_blocking=True) for part in batch]
 
     def run(batches):
-        losses, near = [], fetched(batches[0])
+        found, near = [], fetched(batches[0])
         for following in (*batches[1:], None):
             torch.cuda.current_stream().wait_stream(side)
             for part in near:
                 part.record_stream(torch.cuda.current_stream())
             loss = loss_of(*near)
             near = fetched(following) if following else []
-            optimiser.zero_grad()
+            sgd.zero_grad()
             loss.backward()
-            nn.utils.clip_grad_norm_(model.parameters(), LONGEST)
-            optimiser.step()
-            losses.append(loss.detach())
-        return torch.stack(losses)
+            nn.utils.clip_grad_norm_(weights, LONGEST)
+            sgd.step()
+            found.append(loss.detach())
+        return torch.stack(found)
 
     return run
 
@@ -1588,8 +1599,8 @@ never
 #    change anything, and again after each change.
 # 2. On the way to the GPU: bytes, pinned, without blocking, and arithmetic after the
 #    copy.
-# 3. Whatever Python asks of a tensor is a wait, and under `torch.compile` a graph break.
-#    Decisions can stay in tensors.
+# 3. Whatever Python asks of a tensor is a wait, and under `torch.compile` a graph
+#    break. Decisions can stay in tensors.
 # 4. Autocast and channels-last belong together. Weights stay in float32.
 # 5. Accumulated gradients are divided by what the whole batch counts. Checkpointing
 #    gives the same gradients for less memory and more time; spend it on few blocks.

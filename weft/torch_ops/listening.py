@@ -8,6 +8,7 @@ it needs a GPU: there, `torch.device("cpu", 0)` stands for the device.
 
 import linecache
 import sys
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -100,11 +101,17 @@ class _Ear:
     def __init__(self, main: Any, device: torch.device) -> None:
         self.record, self.device = Record(), device
         self.code, self.names = main.__code__, main.__globals__
+        self.thread = threading.get_ident()
         self.alive: dict[int, tuple[Any, int, bool]] = {}
 
     def line(self) -> Place | None:
-        """The learner's line that is running, None for none."""
+        """The learner's line that is running, None for none.
+
+        On a GPU a backward runs in a thread of its own, while the learner's waits.
+        """
         frame: FrameType | None = sys._getframe(1)
+        if threading.get_ident() != self.thread:
+            frame = sys._current_frames().get(self.thread)
         while frame is not None:
             code = frame.f_code
             if code.co_filename == self.code.co_filename:
@@ -195,6 +202,9 @@ class _Operators(TorchDispatchMode):  # type: ignore[no-untyped-call]
         elif name == "_to_copy" and ear.is_device(kwargs.get("device")):
             if not ear.is_near(args[0]):
                 ear.copied(place, args[0], not kwargs.get("non_blocking", False))
+        elif name == "_to_copy" and kwargs.get("device") is not None:
+            if args[0].device.type != "cpu":  # of a GPU that is really there
+                record.waits.append(Heard(place, HOME))
         elif name == "copy_" and ear.is_near(args[0]) and not ear.is_near(args[1]):
             blocking = not (args[2] if len(args) > 2 else False)
             ear.copied(place, args[1], blocking)
@@ -230,8 +240,8 @@ class _Functions(TorchFunctionMode):
         return out
 
     def homeward(self, name: str, args: Any, kwargs: Any) -> bool:
-        """Whether a call brings a tensor of the device to the host."""
-        if not self.ear.is_near(args[0]):
+        """Whether a call brings a tensor to the host from what stands for a device."""
+        if not self.ear.is_near(args[0]) or args[0].device.type != "cpu":
             return False
         if name in HOMEWARD:
             return True

@@ -1,7 +1,7 @@
 # verdict: pass
 # Counts down what is left.
 def within(blocks, x, keep):
-    """Run the blocks, `keep` of them without checkpointing, and the backward."""
+    """Run the blocks and the backward; `keep` blocks keep their activations."""
     left = len(blocks)
     for block in blocks:
         if left > keep:

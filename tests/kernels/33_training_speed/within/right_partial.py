@@ -1,7 +1,7 @@
 # verdict: pass
 # Binds the block with functools.partial.
 def within(blocks, x, keep):
-    """Run the blocks, `keep` of them without checkpointing, and the backward."""
+    """Run the blocks and the backward; `keep` blocks keep their activations."""
     for number, block in enumerate(blocks):
         run = block
         if number + keep < len(blocks):

@@ -1,7 +1,7 @@
 # verdict: operators
 # Recomputes all blocks, though memory is enough for some.
 def within(blocks, x, keep):
-    """Run the blocks, `keep` of them without checkpointing, and the backward."""
+    """Run the blocks and the backward; `keep` blocks keep their activations."""
     for block in blocks:
         x = checkpoint(block, x, use_reentrant=False)
     loss = x.square().mean()

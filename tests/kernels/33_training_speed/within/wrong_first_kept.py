@@ -1,7 +1,7 @@
 # verdict: held
 # Keeps those of the first blocks, which are alive to the end of the backward.
 def within(blocks, x, keep):
-    """Run the blocks, `keep` of them without checkpointing, and the backward."""
+    """Run the blocks and the backward; `keep` blocks keep their activations."""
     for number, block in enumerate(blocks):
         if number < keep:
             x = block(x)

@@ -1,7 +1,7 @@
 # verdict: held
 # Recomputes `keep` blocks, and keeps the others.
 def within(blocks, x, keep):
-    """Run the blocks, `keep` of them without checkpointing, and the backward."""
+    """Run the blocks and the backward; `keep` blocks keep their activations."""
     for block in blocks[:keep]:
         x = checkpoint(block, x, use_reentrant=False)
     for block in blocks[keep:]:

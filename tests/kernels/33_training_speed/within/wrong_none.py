@@ -1,7 +1,7 @@
 # verdict: held
 # Keeps everything.
 def within(blocks, x, keep):
-    """Run the blocks, `keep` of them without checkpointing, and the backward."""
+    """Run the blocks and the backward; `keep` blocks keep their activations."""
     for block in blocks:
         x = block(x)
     loss = x.square().mean()

@@ -1,7 +1,7 @@
 # verdict: held
 # All of them as one piece: it is recomputed as a whole.
 def within(blocks, x, keep):
-    """Run the blocks, `keep` of them without checkpointing, and the backward."""
+    """Run the blocks and the backward; `keep` blocks keep their activations."""
     def front(x):
         for block in blocks[: len(blocks) - keep]:
             x = block(x)
