@@ -127,6 +127,11 @@ KINDS = {
     "gradient": Kind("a wrong gradient"),
     "graph-break": Kind("right, but torch.compile breaks the graph"),
     "stream": Kind("right, but not on the current stream"),
+    "synchronisation": Kind("right, but the host waits for the GPU"),
+    "operators": Kind("right, but too many operators"),
+    "precision": Kind("right, but its products are in another precision"),
+    "layout": Kind("right, but not channels-last"),
+    "held": Kind("right, but it holds too much memory"),
     # Calls of a library
     "status": Kind("the library refuses the call"),
     "prototype": Kind("C gets something else than was passed"),

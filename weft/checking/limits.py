@@ -52,6 +52,12 @@ LIMITS = {
     "stored": Limit(TRITON, "most bytes stored, as a multiple of the outputs'"),
     "calls": Limit(LIBRARY, "most calls of functions of the library that do work"),
     "graph_breaks": Limit(TORCH, "most graph breaks under torch.compile"),
+    "synchronisations": Limit(TORCH, "how often the host may wait for the GPU"),
+    "copied": Limit(TORCH, "most bytes to the device, as a multiple of the inputs'"),
+    "operators": Limit(TORCH, "most operators of PyTorch that one call may run"),
+    "products": Limit(TORCH, "the dtype of every matrix product and convolution"),
+    "channels_last": Limit(TORCH, "how many convolutions may get another layout"),
+    "memory": Limit(TORCH, "most bytes alive at once, as a multiple of the inputs'"),
 }
 
 

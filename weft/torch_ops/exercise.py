@@ -32,6 +32,8 @@ class TorchExercise(Exercise):
     without: modules whose functions it may not call, such as "torch.nn.functional"
         (and with it "torch._C._nn", where those that are written in C++ are).
     lines: how many lines of Python one call may run; see `weft.checking.step_limit`.
+    host: positions of the inputs that are in the host's memory, pinned where there is a
+        GPU; the others are on the device. For limits on what crosses the bus.
     """
 
     call: Any = None
@@ -44,6 +46,7 @@ class TorchExercise(Exercise):
     full: Any = None
     without: tuple[str, ...] = ()
     lines: int | None = None
+    host: tuple[int, ...] = ()
 
     def __post_init__(self) -> None:
         super().__post_init__()

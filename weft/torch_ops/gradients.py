@@ -340,7 +340,7 @@ def forward(
 def incoming(result: Tensor, seed: int) -> Tensor:
     """A gradient for a result: random, so that no factor goes unnoticed."""
     generator = np.random.default_rng([seed, result.numel()])
-    values = 0.5 + generator.random(tuple(result.shape))
+    values = np.asarray(0.5 + generator.random(tuple(result.shape)))
     return torch.from_numpy(values).to(result.device, result.dtype)
 
 

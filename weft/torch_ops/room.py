@@ -45,6 +45,7 @@ ROOM = TorchOps()
 def judged(exercise: TorchExercise) -> Iterator[Facts]:
     """Judge stage by stage. PyTorch is imported here, and no earlier."""
     from weft.torch_ops import (
+        costs,
         fakes,
         full_size,
         gradients,
@@ -66,6 +67,8 @@ def judged(exercise: TorchExercise) -> Iterator[Facts]:
         yield gradients.run(exercise, calls)
     if is_op:
         yield pytorch_tests.opcheck(exercise, calls)
+    if costs.HELD.keys() & exercise.limits.keys():
+        yield costs.run(exercise, calls)
     if "graph_breaks" in exercise.limits:
         yield graphs.run(exercise, calls)
     if exercise.full is not None and on_gpu():

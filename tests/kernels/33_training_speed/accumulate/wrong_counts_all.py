@@ -1,0 +1,11 @@
+# verdict: wrong-value
+# Divides by all samples, the ignored ones too.
+def accumulate(model, parts):
+    """Add the gradients of the mean loss over all samples of all parts."""
+    count = sum(len(y) for _, y in parts)
+    total = 0
+    for x, y in parts:
+        loss = F.cross_entropy(model(x), y, reduction="sum") / count
+        loss.backward()
+        total += loss.detach()
+    return total

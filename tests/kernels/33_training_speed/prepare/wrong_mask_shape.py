@@ -1,0 +1,8 @@
+# verdict: exception
+# The mask is compared with the columns, not with the images.
+def prepare(images, flips, mean, std, device):
+    """Return a batch on the device, normalised and in part mirrored."""
+    images = images.to(device, non_blocking=True)
+    flips = flips.to(device, non_blocking=True)
+    batch = (images.float() / 255 - mean) / std
+    return torch.where(flips, batch.flip(-1), batch)  # <- here

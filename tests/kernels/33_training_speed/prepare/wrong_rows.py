@@ -1,0 +1,8 @@
+# verdict: wrong-value
+# Mirrors top and bottom.
+def prepare(images, flips, mean, std, device):
+    """Return a batch on the device, normalised and in part mirrored."""
+    images = images.to(device, non_blocking=True)
+    flips = flips.to(device, non_blocking=True)
+    batch = (images.float() / 255 - mean) / std
+    return torch.where(flips.view(-1, 1, 1, 1), batch.flip(-2), batch)  # <- here

@@ -1,0 +1,262 @@
+"""What one call asks of the host and the GPU, heard on the way to the kernels.
+
+A dispatch mode hears every operator, a function mode what Python calls. Together they
+know when the host has to wait, what crosses the bus, how many operators are called, in
+which dtype and layout the products are computed, and how many bytes are alive. None of
+it needs a GPU: there, `torch.device("cpu", 0)` stands for the device.
+"""
+
+import linecache
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from types import FrameType
+from typing import Any
+
+import torch
+from torch.multiprocessing import reductions
+from torch.overrides import TorchFunctionMode
+from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._pytree import tree_leaves
+
+from weft.places import Place
+
+WeakStorage: Any = reductions.StorageWeakRef
+
+PRODUCTS = frozenset(
+    [
+        *("mm", "addmm", "bmm", "baddbmm", "convolution", "convolution_backward"),
+        *("mv", "addmv", "dot", "_scaled_mm", "linear"),
+        *("_scaled_dot_product_flash_attention_for_cpu", "_flash_attention_forward"),
+        *("_scaled_dot_product_flash_attention", "_scaled_dot_product_cudnn_attention"),
+        *("_scaled_dot_product_efficient_attention",),
+    ]
+)
+NUMBER = "a number is taken out of a tensor"
+SIZE = "the size of the result depends on values"
+HOME = "a tensor is copied to the host"
+BLOCKING = "the host waits for this copy"
+MADE = "made on the host and copied, and the host waits"
+
+WAITS = {  # operators that need a value before the host can go on
+    "_local_scalar_dense": NUMBER,
+    "equal": NUMBER,
+    "allclose": NUMBER,
+    "is_nonzero": NUMBER,
+    "nonzero": SIZE,
+    "masked_select": SIZE,
+    "_unique2": SIZE,
+    "unique_dim": SIZE,
+    "unique_consecutive": SIZE,
+    "bincount": SIZE,
+}
+HOMEWARD = ("cpu", "numpy", "tolist", "__array__")
+MAKERS = ("tensor", "as_tensor", "asarray")
+
+
+@dataclass(frozen=True)
+class Heard:
+    """Something that happened at a line of the learner's: what, and how much."""
+
+    place: Place
+    what: str = ""
+    amount: int = 0
+
+
+@dataclass
+class Record:
+    """What one call did. Only `peak` counts what the learner's lines did not cause.
+
+    waits, copies: with a note, and bytes; operators: each with its name; products: the
+    dtype of each; images: of each convolution whether its input was channels-last.
+    peak: most bytes that were alive at once, without the inputs.
+    """
+
+    waits: list[Heard] = field(default_factory=list)
+    copies: list[Heard] = field(default_factory=list)
+    operators: list[Heard] = field(default_factory=list)
+    products: list[Heard] = field(default_factory=list)
+    images: list[Heard] = field(default_factory=list)
+    peak: int = 0
+
+
+@contextmanager
+def listening(main: Any, near: list[Any], device: torch.device) -> Iterator[Record]:
+    """Listen to what happens inside; `main` is the learner's function.
+
+    near: tensors that are on the device already. device: what stands for it.
+    """
+    ear = _Ear(main, device)
+    for tensor in near:
+        ear.keep(tensor, near=True, counted=False)
+    with _Operators(ear), _Functions(ear):
+        yield ear.record
+
+
+class _Ear:
+    """Keeps the record, and knows which storages are alive and where they are."""
+
+    def __init__(self, main: Any, device: torch.device) -> None:
+        self.record, self.device = Record(), device
+        self.code, self.names = main.__code__, main.__globals__
+        self.thread = threading.get_ident()
+        self.alive: dict[int, tuple[Any, int, bool]] = {}
+
+    def line(self) -> Place | None:
+        """The learner's line that is running, None for none.
+
+        On a GPU a backward runs in a thread of its own, while the learner's waits.
+        """
+        frame: FrameType | None = sys._getframe(1)
+        if threading.get_ident() != self.thread:
+            frame = sys._current_frames().get(self.thread)
+        while frame is not None:
+            code = frame.f_code
+            if code.co_filename == self.code.co_filename:
+                if frame.f_globals is self.names:
+                    text = linecache.getline(code.co_filename, frame.f_lineno).strip()
+                    return Place(code.co_name, frame.f_lineno, text)
+            elif code is torch.nn.Module.to.__code__:
+                return None  # a model that moves once, before the training
+            frame = frame.f_back
+        return None
+
+    def keep(self, tensor: Any, near: bool, counted: bool = True) -> None:
+        """Note where a tensor's storage is, and its bytes where they count."""
+        if not isinstance(tensor, torch.Tensor) or tensor.is_sparse:
+            return
+        storage = tensor.untyped_storage()
+        size = storage.nbytes() if counted else 0
+        if (known := self.alive.get(storage._cdata)) is not None:
+            size, near = known[1], near or known[2]
+        self.alive[storage._cdata] = (WeakStorage(storage), size, near)
+
+    def is_near(self, tensor: Any) -> bool:
+        """Whether a tensor is on the device."""
+        if not isinstance(tensor, torch.Tensor):
+            return False
+        if tensor.device.type != "cpu" or tensor.requires_grad:  # or of a parameter
+            return True
+        known = self.alive.get(tensor.untyped_storage()._cdata)
+        return known is not None and known[2]
+
+    def count(self) -> None:
+        """Forget what has been freed, and add up what is alive."""
+        for key in [k for k, (ref, _, _) in self.alive.items() if ref.expired()]:
+            del self.alive[key]
+        total = sum(size for _, size, _ in self.alive.values())
+        self.record.peak = max(self.record.peak, total)
+
+    def is_device(self, device: Any) -> bool:
+        """Whether an argument names the device, and not the host."""
+        if device is None:
+            return False
+        named = torch.device(device)
+        if self.device.type == "cpu":
+            return named == self.device
+        return bool(named.type == self.device.type)
+
+    def copied(self, place: Place, tensor: torch.Tensor, blocking: bool) -> None:
+        size = tensor.numel() * tensor.element_size()
+        self.record.copies.append(Heard(place, "", size))
+        if blocking:
+            self.record.waits.append(Heard(place, BLOCKING))
+
+
+class _Operators(TorchDispatchMode):  # type: ignore[no-untyped-call]
+    """Hears every operator that reaches a kernel, those of a backward as well."""
+
+    def __init__(self, ear: _Ear) -> None:
+        super().__init__()  # type: ignore[no-untyped-call]
+        self.ear = ear
+
+    def __torch_dispatch__(
+        self, function: Any, types: Any, args: Any = (), kwargs: Any = None
+    ) -> Any:
+        kwargs = kwargs or {}
+        given = tree_leaves((args, kwargs))
+        place = self.ear.line()
+        if place is not None:
+            self.note(function, args, kwargs, given, place)
+        out = function(*args, **kwargs)
+        near = self.ear.is_device(kwargs.get("device"))
+        near = near or any(map(self.ear.is_near, given))
+        for tensor in tree_leaves(out):
+            self.ear.keep(tensor, near)
+        self.ear.count()
+        return out
+
+    def note(
+        self, function: Any, args: Any, kwargs: Any, given: list[Any], place: Place
+    ) -> None:
+        """Write down what an operator means for the host and the bus."""
+        ear, record = self.ear, self.ear.record
+        name = function.overloadpacket.__name__
+        record.operators.append(Heard(place, name))
+        tensors = [v for v in given if isinstance(v, torch.Tensor)]
+        if name in WAITS or by_mask(name, args):
+            if any(map(ear.is_near, tensors)):
+                record.waits.append(Heard(place, WAITS.get(name, SIZE)))
+        elif name == "_to_copy" and ear.is_device(kwargs.get("device")):
+            if not ear.is_near(args[0]):
+                ear.copied(place, args[0], not kwargs.get("non_blocking", False))
+        elif name == "_to_copy" and kwargs.get("device") is not None:
+            if args[0].device.type != "cpu":  # of a GPU that is really there
+                record.waits.append(Heard(place, HOME))
+        elif name == "copy_" and ear.is_near(args[0]) and not ear.is_near(args[1]):
+            blocking = not (args[2] if len(args) > 2 else False)
+            ear.copied(place, args[1], blocking)
+        if name in PRODUCTS:
+            dtype = str(tensors[0].dtype).removeprefix("torch.")
+            record.products.append(Heard(place, dtype))
+        if name == "convolution":
+            last = tensors[0].is_contiguous(memory_format=torch.channels_last)
+            record.images.append(Heard(place, "", int(last)))
+
+
+class _Functions(TorchFunctionMode):
+    """Hears what no operator tells: tensors made on the host, or brought back to it."""
+
+    def __init__(self, ear: _Ear) -> None:
+        super().__init__()
+        self.ear = ear
+
+    def __torch_function__(
+        self, function: Any, types: Any, args: Any = (), kwargs: Any = None
+    ) -> Any:
+        kwargs = kwargs or {}
+        name = getattr(function, "__name__", "")
+        place = self.ear.line()
+        if place is not None and args and self.homeward(name, args, kwargs):
+            self.ear.record.waits.append(Heard(place, HOME))
+        out = function(*args, **kwargs)
+        if name in MAKERS and self.ear.is_device(kwargs.get("device")):
+            if place is not None and not self.ear.is_near(args[0]):
+                self.ear.copied(place, out, blocking=False)
+                self.ear.record.waits.append(Heard(place, MADE))
+            self.ear.keep(out, near=True)
+        return out
+
+    def homeward(self, name: str, args: Any, kwargs: Any) -> bool:
+        """Whether a call brings a tensor to the host from what stands for a device."""
+        if not self.ear.is_near(args[0]) or args[0].device.type != "cpu":
+            return False
+        if name in HOMEWARD:
+            return True
+        # `y.device` is the host here, whatever it would be elsewhere: a name is meant
+        target = (*args[1:2], kwargs.get("device"))
+        return name == "to" and any(each == "cpu" for each in target if is_text(each))
+
+
+def is_text(value: Any) -> bool:
+    return isinstance(value, str)
+
+
+def by_mask(name: str, args: Any) -> bool:
+    """Whether an operator reads with a mask, so that the size depends on values."""
+    if name != "index":
+        return False
+    kinds = [i.dtype for i in args[1] if i is not None]
+    return torch.bool in kinds or torch.uint8 in kinds
