@@ -25,7 +25,7 @@ FLOORS = [
     },
     {"timing"},
     {"device"},
-    {"intrinsics"},
+    {"intrinsics", "current_stream"},
     {"simulator"},
     {"sanitizer", "counters", "templates"},
     {"compiling", "lesson"},

@@ -13,6 +13,7 @@ from weft import device, originals, tracebacks  # noqa: F401  to watch them
 
 if TYPE_CHECKING:
     from weft import bench
+    from weft.current_stream import current_stream
     from weft.device import doctor
     from weft.dispatch import check
     from weft.exploring import explore
@@ -24,6 +25,7 @@ __all__ = [
     "GPU",
     "bench",
     "check",
+    "current_stream",
     "doctor",
     "explore",
     "hint",
@@ -62,6 +64,7 @@ tracebacks.install()
 _HOME = {
     "bench": "weft.bench",
     "check": "weft.dispatch",
+    "current_stream": "weft.current_stream",
     "doctor": "weft.device",
     "explore": "weft.exploring",
     "hint": "weft.lesson",

@@ -13,10 +13,11 @@ notebook measured on the reference GPU, and the table says so.
 
 from weft.bench.builds import compiled
 from weft.bench.claims import always, expect, sometimes
-from weft.bench.compare import compare, stream, time
+from weft.bench.compare import compare, time
 from weft.bench.recorded import reference
 from weft.bench.rows import Row
 from weft.bench.table import Table
+from weft.current_stream import current_stream as stream
 from weft.timing import CandidateError, Timing
 
 __all__ = [

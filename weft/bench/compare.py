@@ -163,20 +163,6 @@ def _table(
     )
 
 
-def stream() -> Any:
-    """Return PyTorch's current stream for a launch: `kernel[grid, block, stream()]`.
-
-    What is timed with `graph=True` must be launched there. 0, the default stream,
-    without a GPU.
-    """
-    if not device.find().usable:
-        return 0
-    import torch
-    from numba import cuda
-
-    return cuda.external_stream(torch.cuda.current_stream().cuda_stream)
-
-
 def _built(
     candidates: Candidates | Callable[[], Candidates], on_gpu: bool
 ) -> tuple[Candidates | None, list[str] | None]:

@@ -45,6 +45,7 @@ class Launches:
     def __init__(self, name: str) -> None:
         self.name = name
         self.count = 0
+        self.streams: list[tuple[Any, list[Note]]] = []  # of each, and its line
         self.hazard: Hazard | None = None
 
     @contextlib.contextmanager
@@ -56,8 +57,10 @@ class Launches:
         """
 
         def handle(kernel: Any, config: Any, args: tuple[Any, ...]) -> None:
+            places = launched_at()
+            self.streams.append((configuration(config)[2], places))
             trace = traced_launch(kernel, config, args)
-            self.saw(trace, when, launched_at())
+            self.saw(trace, when, places)
 
         with intercepted(handle):
             yield

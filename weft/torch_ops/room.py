@@ -49,6 +49,7 @@ def judged(exercise: TorchExercise) -> Iterator[Facts]:
         full_size,
         gradients,
         graphs,
+        on_stream,
         pytorch_tests,
         registration,
         values,
@@ -66,6 +67,8 @@ def judged(exercise: TorchExercise) -> Iterator[Facts]:
         yield gradients.run(exercise, calls)
     if is_op:
         yield pytorch_tests.opcheck(exercise, calls)
+    if exercise.stream:
+        yield on_stream.run(exercise, calls)
     if "graph_breaks" in exercise.limits:
         yield graphs.run(exercise, calls)
     if exercise.full is not None and on_gpu():
