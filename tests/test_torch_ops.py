@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 import torch
 
-import weft  # noqa: F401  before Numba
+import weft
 
 from numba import cuda, float32  # isort: skip
 from weft import check, current_stream
@@ -322,6 +322,19 @@ def test_a_strided_input_is_read_wrongly() -> None:
         "strides",
         "cube_kernel.forall(out.numel())(x.view(-1), out.view(-1))",
     )
+
+
+def test_a_matrix_with_gaps_is_read_wrongly() -> None:
+    def by_memory(x):
+        out = torch.empty_like(x)
+        row = x.detach().as_strided((x.numel(),), (1,))
+        cube_kernel.forall(x.numel())(row, out.as_strided((x.numel(),), (1,)))
+        return out
+
+    asked = {"inputs": matrix, "sizes": [(1, 3), (5, 7)], "gradient": False}
+    verdict = cubed(operator(by_memory, backward=None), **asked)
+    said(verdict, "strides", "return out")
+    assert "with inputs that have gaps" in verdict.when
 
 
 def test_a_tensor_that_requires_a_gradient_cannot_go_to_a_kernel() -> None:

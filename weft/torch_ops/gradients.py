@@ -214,7 +214,8 @@ class Pass:
     def returned(self) -> Iterator[list[Any]]:
         """Note what an operator's backward returns meanwhile."""
         operator = self.exercise.written.thing
-        backward, seen = getattr(operator, "_backward_fn", None), []
+        backward = getattr(operator, "_backward_fn", None)
+        seen: list[Any] = []
         if backward is None:
             yield seen
             return
