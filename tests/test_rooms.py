@@ -25,7 +25,7 @@ FLOORS = [
     },
     {"timing"},
     {"device"},
-    {"intrinsics", "current_stream"},
+    {"intrinsics", "torch_stream"},
     {"simulator"},
     {"sanitizer", "counters", "templates"},
     {"compiling", "lesson"},

@@ -13,11 +13,11 @@ from weft import device, originals, tracebacks  # noqa: F401  to watch them
 
 if TYPE_CHECKING:
     from weft import bench
-    from weft.current_stream import current_stream
     from weft.device import doctor
     from weft.dispatch import check
     from weft.exploring import explore
     from weft.lesson import hint, lab, on_gpu, progress, quiz
+    from weft.torch_stream import current_stream
     from weft.tracing import trace
 
 
@@ -64,7 +64,7 @@ tracebacks.install()
 _HOME = {
     "bench": "weft.bench",
     "check": "weft.dispatch",
-    "current_stream": "weft.current_stream",
+    "current_stream": "weft.torch_stream",
     "doctor": "weft.device",
     "explore": "weft.exploring",
     "hint": "weft.lesson",

@@ -17,8 +17,8 @@ from weft.bench.compare import compare, time
 from weft.bench.recorded import reference
 from weft.bench.rows import Row
 from weft.bench.table import Table
-from weft.current_stream import current_stream as stream
 from weft.timing import CandidateError, Timing
+from weft.torch_stream import current_stream as stream
 
 __all__ = [
     "CandidateError",

@@ -181,7 +181,7 @@ def _is_cuda_array(data: Any) -> bool:
 
 
 def _external_stream(pointer: int) -> Any:
-    """A stream made elsewhere; which one it is, `weft.current_stream` asks."""
+    """A stream made elsewhere; which one it is, `weft.torch_stream` asks."""
     stream = cuda.stream()
     setattr(stream, "handle", int(pointer))  # noqa: B010  Numba has no such name
     return stream

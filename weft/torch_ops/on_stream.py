@@ -6,11 +6,11 @@ import torch
 
 from weft.checking.room import Facts
 from weft.checking.verdict import Failed, Verdict
-from weft.current_stream import another, handle_of
 from weft.places import Note
 from weft.torch_ops.calls import Calls
 from weft.torch_ops.exercise import TorchExercise
 from weft.torch_ops.tensors import tensors
+from weft.torch_stream import another, handle_of
 
 
 def run(exercise: TorchExercise, calls: Calls) -> Facts:
