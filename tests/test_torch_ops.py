@@ -942,3 +942,9 @@ def test_a_backward_that_computes_too_much() -> None:
     verdict = product(both)
     said(verdict, "gradient", "return grad * w, grad * x")
     assert "Only x requires a gradient" in verdict.message
+
+
+def test_a_gradient_too_few_of_an_operator() -> None:
+    verdict = product(lambda ctx, grad: grad)
+    said(verdict, "gradient")
+    assert "returns 1 gradient, and product has 2 inputs." in verdict.message
