@@ -26,7 +26,7 @@ FLOORS = [
     {"timing"},
     {"device"},
     {"intrinsics", "torch_stream"},
-    {"simulator"},
+    {"simulator", "launching"},
     {"sanitizer", "counters", "templates"},
     {"compiling", "lesson"},
     {"checking", "bench"},

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from weft.device import doctor
     from weft.dispatch import check
     from weft.exploring import explore
+    from weft.launching import prepare
     from weft.lesson import hint, lab, on_gpu, progress, quiz
     from weft.torch_stream import current_stream
     from weft.tracing import trace
@@ -31,6 +32,7 @@ __all__ = [
     "hint",
     "lab",
     "on_gpu",
+    "prepare",
     "progress",
     "quiz",
     "trace",
@@ -70,6 +72,7 @@ _HOME = {
     "hint": "weft.lesson",
     "lab": "weft.lesson",
     "on_gpu": "weft.lesson",
+    "prepare": "weft.launching",
     "progress": "weft.lesson",
     "quiz": "weft.lesson",
     "trace": "weft.tracing",

@@ -139,6 +139,15 @@ def launching_method() -> tuple[Any, str]:
     return import_module("numba.cuda.dispatcher").CUDADispatcher, "call"
 
 
+def handle_of(kernel: Any, types: tuple[Any, ...]) -> int:
+    """The driver's number for a compiled kernel: a CUkernel, or an older CUfunction.
+
+    It stays valid for as long as the kernel exists, which the number does not ensure.
+    """
+    library = kernel.overloads[types]._codelibrary
+    return int(library.get_cufunc().handle)
+
+
 # What a kernel names
 
 

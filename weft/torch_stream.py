@@ -6,6 +6,7 @@ current one; without a GPU that stream is a number.
 """
 
 import contextlib
+import functools
 from collections.abc import Callable, Iterator
 from types import SimpleNamespace
 from typing import Any
@@ -26,10 +27,17 @@ def current_stream() -> Any:
     if not usable and not _pretended:
         return 0
     import torch
-    from numba import cuda
 
     cuda_of_torch: Any = torch.cuda
-    return cuda.external_stream(cuda_of_torch.current_stream().cuda_stream)
+    return _of_numba(cuda_of_torch.current_stream().cuda_stream)
+
+
+@functools.lru_cache(64)
+def _of_numba(handle: int) -> Any:
+    """Numba's stream for the driver's number; 0, for the default one, needs none."""
+    from numba import cuda
+
+    return cuda.external_stream(handle) if handle else 0
 
 
 def handle_of(stream: Any) -> int:
