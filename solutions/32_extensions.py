@@ -293,7 +293,10 @@ def slope(
     return launched(slope_kernel, [grad, x], a, b)
 
 
-slope.register_fake(contiguous_fake)
+@slope.register_fake
+def _(grad, x, a, b):
+    return contiguous_fake(x)
+
 
 # %% [markdown]
 # `slope(grad, x, a, b)` is ready to be called. Write `keep` and `backward`. The check
@@ -349,15 +352,15 @@ check(
 # place before the backward runs, and it keeps no reference cycle alive. Numbers need
 # neither.
 #
-# Save inputs rather than results where you have the choice. `x` usually lives on anyway,
-# in the layer before; and $x$ cannot be recovered from $P(x)$.
+# Save inputs rather than results where you have the choice. `x` usually lives on
+# anyway, in the layer before; and $x$ cannot be recovered from $P(x)$.
 
 # %% [markdown]
 # ## 4 · Backward of the backward
 #
 # Some losses contain a gradient: penalties on the gradient's norm, physics-informed
-# networks, meta-learning. Their backward goes through *your backward*. It calls `slope`,
-# and PyTorch cannot differentiate that either:
+# networks, meta-learning. Their backward goes through *your backward*. It calls
+# `slope`, and PyTorch cannot differentiate that either:
 
 # %%
 x = torch.tensor([1.0, 2.0], requires_grad=True)
@@ -370,8 +373,8 @@ except Exception as error:
     print(f"{type(error).__name__}: {str(error).splitlines()[0]}")
 
 # %% [markdown]
-# The remedy needs no new idea. `slope` is an operator, so give it a backward of its own.
-# It has two inputs that are tensors:
+# The remedy needs no new idea. `slope` is an operator, so give it a backward of its
+# own. It has two inputs that are tensors:
 #
 # $$s(g, x) = g \cdot (3 a x^2 + b)$$
 #
@@ -495,7 +498,7 @@ attempt(
 
 # %%
 torch.library.register_autocast("lab32::smooth", DEVICE, torch.float32)
-half = torch.tensor([1.0, 2.0], dtype=torch.bfloat16, device=DEVICE)
+half = torch.tensor([1.0, 2.0], dtype=torch.float16, device=DEVICE)
 attempt("without autocast", lambda: smooth(half, 1.0, 0.0).dtype)
 with torch.autocast(DEVICE):
     attempt("with autocast", lambda: smooth(half, 1.0, 0.0).dtype)
@@ -546,8 +549,10 @@ def bias_gelu_kernel(x, bias, out):
 
     if row < x.shape[0] and col < x.shape[1]:
         z = x[row, col] + bias[col]
-        out[row, col] = float32(0.5) * z * (
-            float32(1) + math.erf(z * float32(0.7071067811865476))
+        out[row, col] = (
+            float32(0.5)
+            * z
+            * (float32(1) + math.erf(z * float32(0.7071067811865476)))
         )
 
 
@@ -640,8 +645,741 @@ check(
 
 # %% [markdown] tags=["solution"]
 # Broadcasting and summing are each other's backward. What was repeated in the forward
-# pass is added up in the backward pass, and the other way around. With symbols it is the
-# chain rule: $b_j$ appears in every row $i$, so its derivative is a sum over $i$.
+# pass is added up in the backward pass, and the other way around. With symbols it is
+# the chain rule: $b_j$ appears in every row $i$, so its derivative is a sum over $i$.
 #
 # `through` is needed in both cases, and the sum only for the bias. Chapter 17's
 # backward kernel made partial sums in the same pass instead of reading `through` again.
+
+# %% [markdown]
+# ## What is in a launch?
+#
+# All of these operators are correct. Now for what a *call* costs. The kernel takes 2 µs
+# for a thousand numbers. Before it starts, the host has work to do: Python, the
+# dispatcher, the allocation of the result, and the launch itself.
+#
+# Numba's part is the largest. In every launch it looks at the type of each argument,
+# wraps each tensor in an array of its own, and builds a list of parameters. But in our
+# operator the types never change. What remains if all of this is done once?
+#
+# In the end, every launch is a call of one function of the driver, `cuLaunchKernel`. It
+# gets a handle of the kernel, the grid, the block, a stream, and the **parameters**:
+# one piece of memory, laid out as a C struct. For an array of one dimension, Numba
+# passes seven 64-bit integers:
+#
+# | | | for 1,000 numbers of float32 |
+# | --- | --- | --- |
+# | `meminfo`, `parent` | not used on a GPU | 0, 0 |
+# | `nitems`, `itemsize` | elements, bytes of each | 1000, 4 |
+# | `data` | the address | e.g. 0x7f2a40000000 |
+# | `shape` | elements | 1000 |
+# | `strides` | bytes from one element to the next | 4 |
+#
+# The kernel's numbers go in between, in the order of its parameters. As in a C struct,
+# a value of 4 bytes is at a multiple of 4, one of 8 bytes at a multiple of 8, and bytes
+# are skipped where that makes it necessary.
+#
+# ## 6 · The parameters of a launch
+#
+# Write the function that lays out this struct. It gets the arguments in order: a
+# `Vector`, which has the address, the length and the size of an element; a Python
+# `float`, which becomes a float32; or an `int`, which becomes an int64. Return a list
+# of `(offset, kind, value)`: at which byte, `"q"` for an int64 or `"f"` for a float32,
+# and the value. A vector makes seven of them.
+#
+# ```python
+# parameters([7, 0.5, 0.25, 9])
+#     # -> [(0, "q", 7), (8, "f", 0.5), (12, "f", 0.25), (16, "q", 9)]
+# parameters([7, 0.5, 9])
+#     # -> [(0, "q", 7), (8, "f", 0.5), (16, "q", 9)], with 4 bytes skipped
+# ```
+#
+# Stuck? `hint("parameters")`.
+
+
+# %% tags=["given"]
+class Vector(NamedTuple):
+    """A contiguous array of one dimension on a GPU."""
+
+    address: int
+    length: int
+    itemsize: int
+
+    def __repr__(self):
+        return f"Vector({self.address:#x}, {self.length}, {self.itemsize})"
+
+
+def c_struct(arguments):
+    """Return where a C compiler puts the arguments in a struct."""
+    words = []
+    for value in arguments:
+        if isinstance(value, Vector):
+            n, item = value.length, value.itemsize
+            words += [0, 0, n, item, value.address, n, item]
+        else:
+            words.append(value)
+    kinds = ["f" if isinstance(word, float) else "q" for word in words]
+    types = {"f": ctypes.c_float, "q": ctypes.c_int64}
+    fields = [(f"field{k}", types[kind]) for k, kind in enumerate(kinds)]
+    made = type("Parameters", (ctypes.Structure,), {"_fields_": fields})
+    places = [getattr(made, name).offset for name, _ in fields]
+    return list(zip(places, kinds, words, strict=True))
+
+
+def random_arguments(rng):
+    """Return the arguments of launches, some real and some random."""
+    x, out = Vector(0x7000, 1000, 4), Vector(0x9000, 1000, 4)
+    cases = [([7, 0.5, 0.25, 9],), ([7, 0.5, 9],), ([0.5],), ([x],)]
+    cases += [([x, 0.5, -1.25, out],), ([x, 0.5, out],), ([1.5, x, 7, out],)]
+    for _ in range(6):
+        kinds = rng.integers(0, 3, rng.integers(2, 6))
+        values = [
+            Vector(int(rng.integers(1, 99)) * 256, int(rng.integers(1, 99)), 4),
+            float(rng.integers(-8, 8)) / 4,
+            int(rng.integers(0, 99)),
+        ]
+        cases.append(([values[kind] for kind in kinds],))
+    return cases
+
+
+WORDS = ("meminfo", "parent", "nitems", "itemsize", "data", "shape", "strides")
+
+
+def same_fields(got, wanted):
+    """Return "" for the right fields, or else what is wrong with them."""
+    if not isinstance(got, list | tuple):
+        return "Return a list of (offset, kind, value)."
+    got = [tuple(field) if isinstance(field, list) else field for field in got]
+    for k, (one, two) in enumerate(zip(got, wanted, strict=False)):
+        if one == two:
+            continue
+        if not isinstance(one, tuple) or len(one) != 3:
+            return f"Entry {k} is not an (offset, kind, value)."
+        if one[2] != two[2]:
+            return f"Entry {k} has the value {one[2]}; the kernel expects {two[2]}."
+        if one[1] != two[1]:
+            return f"Entry {k}, {one[2]}, has the kind {one[1]!r}."
+        size = 4 if two[1] == "f" else 8
+        return (
+            f"Entry {k}, {one[2]}, has {size} bytes; a C compiler puts it "
+            f"at byte {two[0]}, not {one[0]}."
+        )
+    if len(got) != len(wanted):
+        return f"There should be {len(wanted)} entries, not {len(got)}."
+    return ""
+
+
+# %%
+def parameters(arguments):
+    """Return (offset, kind, value) for each field of a launch's parameters."""
+    # about 13 lines
+    # BEGIN SOLUTION
+    fields, at = [], 0
+    for value in arguments:
+        if isinstance(value, Vector):
+            n, item = value.length, value.itemsize
+            words = [0, 0, n, item, value.address, n, item]
+        else:
+            words = [value]
+        kind, size = ("f", 4) if isinstance(value, float) else ("q", 8)
+        at = (at + size - 1) // size * size
+        for word in words:
+            fields.append((at, kind, word))
+            at += size
+    return fields
+    # END SOLUTION
+
+
+# %%
+check(
+    parameters,
+    spec=c_struct,
+    inputs=random_arguments,
+    same=same_fields,
+    without=("ctypes",),
+)
+
+# %% [markdown] tags=["solution"]
+# Rounding `at` up to a multiple of the size is all that alignment is. Here only the
+# first field after a float32 can need it, since all seven words of a vector have 8
+# bytes.
+#
+# Python's `struct.pack` does this for you: in a format without a prefix, such as
+# `"7qf7q"`, it aligns as C does. Packing each argument on its own and joining the
+# pieces would leave out the gaps.
+
+# %% [markdown]
+# ## Try it: a launch without Numba
+#
+# On a GPU, this cell launches Numba's compiled kernel with your parameters. The handle
+# is found where Numba keeps it, under names with an underscore, which may change.
+# `ctypes.PyDLL` calls a C function without releasing Python's lock, which is right for
+# a function that returns in a microsecond.
+
+
+# %%
+@cuda.jit(single)
+def poly_single(x, a, b, out):
+    """Write a x³ + b x into out."""
+    i = cuda.grid(1)
+
+    if i < out.size:
+        out[i] = (a * x[i] * x[i] + b) * x[i]
+
+
+def launch_by_hand(kernel, grid, block, arguments):
+    """Launch a compiled kernel through the driver, with your parameters."""
+    library = next(iter(kernel.overloads.values()))._codelibrary
+    handle = ctypes.c_void_p(int(library.get_cufunc().handle))
+    fields = parameters(arguments)
+    at, kind, _ = fields[-1]
+    data = bytearray(at + struct.calcsize(kind))
+    for at, kind, value in fields:
+        struct.pack_into(kind, data, at, value)
+    data = bytes(data)
+    size = ctypes.c_size_t(len(data))
+    extra = (ctypes.c_void_p * 5)(  # names and values are those of cuda.h
+        *(
+            1,
+            ctypes.cast(data, ctypes.c_void_p),
+        ),  # CU_LAUNCH_PARAM_BUFFER_POINTER
+        *(
+            2,
+            ctypes.cast(ctypes.byref(size), ctypes.c_void_p),
+        ),  # ..._BUFFER_SIZE
+        0,  # CU_LAUNCH_PARAM_END
+    )
+    stream = ctypes.c_void_p(torch.cuda.current_stream().cuda_stream)
+    driver = ctypes.PyDLL("libcuda.so.1")
+    shape = (grid, 1, 1, block, 1, 1, 0)
+    return driver.cuLaunchKernel(handle, *shape, stream, None, extra)
+
+
+if weft.on_gpu("there is no driver to call"):
+    x = torch.linspace(-1, 1, 1000, device="cuda")
+    out = torch.zeros_like(x)
+    ours = [Vector(t.data_ptr(), t.numel(), 4) for t in (x, out)]
+    try:
+        error = launch_by_hand(
+            poly_single, 4, 256, [ours[0], 0.5, -1.25, ours[1]]
+        )
+        right = torch.allclose(out, poly_spec(x, 0.5, -1.25))
+        print(f"error {error}, result right: {right}")
+    except TypeError:  # `parameters` returns nothing yet
+        print("Solve exercise 6 first.")
+
+# %% [markdown]
+# `weft.prepare(kernel)` is the same idea for any signature, about a hundred lines of
+# Python: it generates a function that packs the arguments into a buffer that each
+# thread keeps, checks dtype, device and contiguity, and calls `cuLaunchKernel` on the
+# current stream. Have a look at `weft/launching.py`.
+#
+# The registration can be leaner, too. `custom_op` is convenient, and it wraps your
+# function several times: to support devices that are registered later, and to redirect
+# gradients. A `torch.library.Library` leaves that out. You write the schema down, and
+# register one function for one dispatch key (chapter 30).
+
+# %%
+KEY = "CUDA" if weft.GPU else "CPU"
+library = None  # run again, the cell first forgets what it defined
+library = torch.library.Library("lab32_lean", "DEF")
+library.define("poly(Tensor x, float a, float b) -> Tensor")
+library.define("slope(Tensor grad, Tensor x, float a, float b) -> Tensor")
+
+slope_single = cuda.jit(double)(slope_kernel.py_func)
+launch_poly = weft.prepare(poly_single)
+launch_slope = weft.prepare(slope_single)
+
+
+def lean_poly(x, a, b):
+    x = x.contiguous()
+    out = torch.empty_like(x)
+    n = x.numel()
+    if n:
+        launch_poly(-(-n // 256), 256, x, a, b, out)
+    return out
+
+
+def lean_slope(grad, x, a, b):
+    grad, x = grad.contiguous(), x.contiguous()
+    out = torch.empty_like(x)
+    n = x.numel()
+    if n:
+        launch_slope(-(-n // 256), 256, grad, x, a, b, out)
+    return out
+
+
+for name, function in {"poly": lean_poly, "slope": lean_slope}.items():
+    library.impl(name, function, KEY)
+    torch.library.register_fake(f"lab32_lean::{name}", contiguous_fake)
+
+lean = torch.ops.lab32_lean.poly.default
+print(lean(torch.tensor([1.0, 2.0], device=DEVICE), 1.0, 0.5))
+
+# %% [markdown]
+# ## The launch in C++
+#
+# Now the same in C++. The kernel remains Numba's: C++ receives its handle as a number.
+# What moves is the *host's* part, that is, all that runs for each call. Read it from
+# the bottom:
+#
+# - `TORCH_LIBRARY` defines the schema, `TORCH_LIBRARY_IMPL` registers a function for a
+#   dispatch key, as `Library` does in Python.
+# - `poly` allocates and launches. `CUDAGuard` makes the tensor's device the current
+#   one, `getCurrentCUDAStream()` is the current stream.
+# - `Parameters` is your exercise 6, and the C++ compiler lays it out.
+# - `Poly` is an autograd function. It is registered for the key `Autograd`, and used
+#   only if a gradient is needed.
+
+# %%
+LAUNCHER_CPP = r"""
+#include <ATen/core/Tensor.h>
+#include <ATen/core/dispatch/Dispatcher.h>
+#include <ATen/ops/empty_like.h>
+#include <c10/cuda/CUDAGuard.h>
+#include <c10/cuda/CUDAStream.h>
+#include <cuda.h>
+#include <torch/csrc/autograd/custom_function.h>
+#include <torch/library.h>
+
+using at::Tensor;
+using torch::autograd::AutogradContext;
+using torch::autograd::variable_list;
+
+struct Vector {
+  int64_t meminfo = 0, parent = 0, items, itemsize = 4;
+  void* data;
+  int64_t shape, stride = 4;
+  Vector(const Tensor& x)
+      : items(x.numel()), data(x.data_ptr()), shape(x.numel()) {}
+};
+struct Parameters { Vector x; float a, b; Vector out; };
+struct SlopeParameters { Vector grad, x; float a, b; Vector out; };
+
+CUfunction poly_kernel, slope_kernel;
+
+void use(int64_t poly, int64_t slope) {
+  poly_kernel = reinterpret_cast<CUfunction>(poly);
+  slope_kernel = reinterpret_cast<CUfunction>(slope);
+}
+
+template <typename T>
+void launch(CUfunction kernel, int64_t n, T parameters) {
+  if (n == 0) return;
+  size_t size = sizeof(parameters);
+  void* extra[] = {CU_LAUNCH_PARAM_BUFFER_POINTER, &parameters,
+                   CU_LAUNCH_PARAM_BUFFER_SIZE, &size, CU_LAUNCH_PARAM_END};
+  CUresult error = cuLaunchKernel(
+      kernel, (n + 255) / 256, 1, 1, 256, 1, 1, 0,
+      c10::cuda::getCurrentCUDAStream(), nullptr, extra);
+  TORCH_CHECK(error == CUDA_SUCCESS, "cuLaunchKernel: error ", int(error));
+}
+
+Tensor checked(const Tensor& x) {
+  TORCH_CHECK(x.scalar_type() == at::kFloat, "float32, not ", x.scalar_type());
+  return x.contiguous();
+}
+
+Tensor poly(const Tensor& given, double a, double b) {
+  c10::cuda::CUDAGuard guard(given.device());
+  Tensor x = checked(given), out = at::empty_like(x);
+  launch(poly_kernel, x.numel(), Parameters{x, float(a), float(b), out});
+  return out;
+}
+
+Tensor slope(const Tensor& g, const Tensor& given, double a, double b) {
+  c10::cuda::CUDAGuard guard(given.device());
+  Tensor grad = checked(g), x = checked(given), out = at::empty_like(x);
+  launch(slope_kernel, x.numel(),
+         SlopeParameters{grad, x, float(a), float(b), out});
+  return out;
+}
+
+template <typename F>
+auto find(const char* name) {
+  return c10::Dispatcher::singleton().findSchemaOrThrow(name, "").typed<F>();
+}
+
+Tensor call_poly(const Tensor& x, double a, double b) {
+  static auto op = find<decltype(poly)>("lab32_cpp::poly");
+  at::AutoDispatchBelowADInplaceOrView below;
+  return op.call(x, a, b);
+}
+
+struct Poly : torch::autograd::Function<Poly> {
+  static Tensor forward(AutogradContext* ctx, const Tensor& x, double a,
+                        double b) {
+    ctx->save_for_backward({x});
+    ctx->saved_data["a"] = a;
+    ctx->saved_data["b"] = b;
+    return call_poly(x, a, b);
+  }
+  static variable_list backward(AutogradContext* ctx, variable_list grads) {
+    static auto op = find<decltype(slope)>("lab32_cpp::slope");
+    return {op.call(grads[0], ctx->get_saved_variables()[0],
+                    ctx->saved_data["a"].toDouble(),
+                    ctx->saved_data["b"].toDouble()),
+            Tensor(), Tensor()};
+  }
+};
+
+Tensor poly_autograd(const Tensor& x, double a, double b) {
+  bool record = at::GradMode::is_enabled() && x.requires_grad();
+  return record ? Poly::apply(x, a, b) : call_poly(x, a, b);
+}
+
+TORCH_LIBRARY(lab32_cpp, m) {
+  m.def("poly(Tensor x, float a, float b) -> Tensor");
+  m.def("slope(Tensor grad, Tensor x, float a, float b) -> Tensor");
+  m.def("use(int poly, int slope) -> ()", &use);
+}
+TORCH_LIBRARY_IMPL(lab32_cpp, CUDA, m) {
+  m.impl("poly", &poly);
+  m.impl("slope", &slope);
+}
+TORCH_LIBRARY_IMPL(lab32_cpp, Autograd, m) { m.impl("poly", &poly_autograd); }
+"""
+
+# %% [markdown]
+# And here is the operator as PyTorch's documentation would have you write it, kernel
+# included, in CUDA C++:
+
+# %%
+KERNEL_CU = r"""
+#include <ATen/core/Tensor.h>
+#include <ATen/ops/empty_like.h>
+#include <c10/cuda/CUDAException.h>
+#include <c10/cuda/CUDAGuard.h>
+#include <c10/cuda/CUDAStream.h>
+#include <torch/library.h>
+
+__global__ void poly_kernel(const float* x, float a, float b, float* out,
+                            int64_t n) {
+  int64_t i = blockIdx.x * int64_t(blockDim.x) + threadIdx.x;
+
+  if (i < n) out[i] = (a * x[i] * x[i] + b) * x[i];
+}
+
+at::Tensor poly(const at::Tensor& given, double a, double b) {
+  TORCH_CHECK(given.scalar_type() == at::kFloat, "float32 is needed");
+  c10::cuda::CUDAGuard guard(given.device());
+  at::Tensor x = given.contiguous(), out = at::empty_like(x);
+  int64_t n = x.numel();
+  if (n > 0) {
+    poly_kernel<<<(n + 255) / 256, 256, 0, c10::cuda::getCurrentCUDAStream()>>>(
+        x.const_data_ptr<float>(), a, b, out.mutable_data_ptr<float>(), n);
+    C10_CUDA_KERNEL_LAUNCH_CHECK();
+  }
+  return out;
+}
+
+TORCH_LIBRARY(lab32_cuda, m) {
+  m.def("poly(Tensor x, float a, float b) -> Tensor");
+}
+TORCH_LIBRARY_IMPL(lab32_cuda, CUDA, m) { m.impl("poly", &poly); }
+"""
+
+# %% [markdown]
+# `load_inline` compiles a string and loads the result. Of the options,
+# `no_implicit_headers` matters most: by default, all of PyTorch's headers are included,
+# and that alone takes a minute.
+
+
+# %%
+def build(name, cpp="", cu=""):
+    """Compile and load C++ or CUDA C++; return whether that is possible here."""
+    from torch.utils.cpp_extension import CUDA_HOME, load_inline
+
+    if CUDA_HOME is None:
+        print(f"{name}: skipped, since there is no nvcc here")
+        return False
+    options = {"no_implicit_headers": True, "is_python_module": False}
+    if cu:
+        load_inline(name, cpp_sources="", cuda_sources=cu, **options)
+    else:
+        flags = [f"-L{CUDA_HOME}/lib64/stubs", "-lcuda"]
+        load_inline(name, cpp, with_cuda=True, extra_ldflags=flags, **options)
+    print(f"{name}: built")
+    return True
+
+
+def handle_of(kernel):
+    """Return the driver's number for a compiled kernel."""
+    overload = next(iter(kernel.overloads.values()))
+    return int(overload._codelibrary.get_cufunc().handle)
+
+
+BUILT = weft.on_gpu("nothing to launch from C++") and (
+    build("lab32_cpp", cpp=LAUNCHER_CPP) and build("lab32_cuda", cu=KERNEL_CU)
+)
+if BUILT:
+    torch.ops.lab32_cpp.use(handle_of(poly_single), handle_of(slope_single))
+    torch.library.register_fake("lab32_cpp::poly", contiguous_fake)
+    torch.library.register_fake("lab32_cpp::slope", contiguous_fake)
+
+# %% [markdown]
+# ## Measure: what a call costs
+#
+# Each row makes 100 calls with 1,000 numbers, and what is timed is what a program waits
+# for. All rows are operators with the same schema, apart from the first three.
+#
+# - `torch.add` adds two such tensors: an operator of PyTorch's own.
+# - `formula` is `(a * x * x + b) * x`, and `formula, compiled` is what `torch.compile`
+#   makes of it.
+# - `Numba, custom_op` is your operator of exercise 1.
+# - `Numba, prepared` is the one with `weft.prepare` and `Library`.
+# - `Numba, C++ launcher` is Numba's kernel, launched by the C++ above.
+# - `CUDA C++` has its kernel in C++ as well.
+# - `Triton, triton_op` is registered with `torch.library.triton_op`, which lets
+#   `torch.compile` look inside, and `Triton` with `Library`.
+#
+# Fill in your guesses, as multiples of the speed of CUDA C++.
+
+
+# %%
+def triton_operators():
+    """Return the polynomial in Triton, as two operators."""
+    import triton
+    import triton.language as tl
+
+    @triton.jit
+    def poly_program(x, a, b, out, n, BLOCK: tl.constexpr):
+        i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+        value = tl.load(x + i, mask=i < n)
+        tl.store(out + i, (a * value * value + b) * value, mask=i < n)
+
+    def through(wrap):
+        def poly(x: torch.Tensor, a: float, b: float) -> torch.Tensor:
+            x = x.contiguous()
+            out = torch.empty_like(x)
+            n = x.numel()
+            if n:
+                blocks = triton.cdiv(n, 256)
+                wrap(poly_program)[(blocks,)](x, a, b, out, n, BLOCK=256)
+            return out
+
+        return poly
+
+    wrapped = torch.library.triton_op("lab32_triton::wrapped", mutates_args=())
+    lean = torch.library.Library("lab32_triton", "FRAGMENT")
+    lean.define("lean(Tensor x, float a, float b) -> Tensor")
+    lean.impl("lean", through(lambda program: program), "CUDA")
+    triton_operators.library = lean  # lives as long as the operator is needed
+    op = wrapped(through(torch.library.wrap_triton))
+    return op, torch.ops.lab32_triton.lean.default
+
+
+def hundred(call, *arguments):
+    """Return a function that makes a hundred calls."""
+
+    def run():
+        for _ in range(100):
+            call(*arguments)
+
+    return run
+
+
+def formula(x, a, b):
+    return (a * x * x + b) * x
+
+
+def calls():
+    """Return what is timed, each of them tried."""
+    x = torch.linspace(-1, 1, 1000, device="cuda")
+    in_triton, lean_triton = triton_operators()
+    operators = {
+        "formula": formula,
+        "formula, compiled": torch.compile(formula),
+        "Numba, custom_op": poly_forward,
+        "Numba, prepared": lean,
+        "Triton, triton_op": in_triton,
+        "Triton": lean_triton,
+    }
+    if BUILT:
+        operators["CUDA C++"] = torch.ops.lab32_cuda.poly.default
+        operators["Numba, C++ launcher"] = torch.ops.lab32_cpp.poly.default
+    for name, operator in operators.items():
+        right = torch.allclose(
+            operator(x, 0.5, -1.25), poly_spec(x, 0.5, -1.25)
+        )
+        assert right, name
+    timed = {"torch.add": hundred(torch.add, x, x)}
+    return timed | {
+        name: hundred(operator, x, 0.5, -1.25)
+        for name, operator in operators.items()
+    }
+
+
+guess = {"Numba, custom_op": None, "Numba, C++ launcher": None, "Triton": None}
+overhead = bench.compare(
+    "100 calls, 1,000 numbers",
+    calls,
+    baseline="CUDA C++" if BUILT or not weft.GPU else "torch.add",
+    guess=guess,
+    host=True,
+)
+overhead
+
+# %% tags=["solution"]
+if BUILT or not weft.GPU:
+    ours = "Numba, C++ launcher"
+    overhead.expect(ours, at_least=1 / 1.3, times="CUDA C++")
+    overhead.expect(ours, at_least=1 / 1.3, times="Triton")
+    overhead.expect(ours, at_least=3, times="Numba, custom_op")
+    overhead.expect(ours, at_least=1.15, times="Numba, prepared")
+overhead.expect("Numba, prepared", at_least=2, times="Numba, custom_op")
+overhead.expect("Triton", at_least=1.2, times="Triton, triton_op")
+
+# %% [markdown] tags=["solution"]
+# The kernel is the same in all of Numba's rows, and so is the result. With its launch
+# in C++, Numba's kernel costs what CUDA C++ costs, because both then *are* the same
+# host code. The language of a kernel does not decide what a call costs; the language of
+# the launch does.
+
+# %% [markdown]
+# ## Measure: with a gradient
+#
+# Now `x` requires a gradient, and each row makes 100 forward and 100 backward passes.
+# `Python` is the prepared operator with `register_autograd`; `C++` is the one whose
+# autograd function is in C++. Both launch the same two kernels of Numba's.
+
+# %%
+torch.library.register_autograd(
+    "lab32_lean::poly",
+    lambda ctx, grad: (
+        torch.ops.lab32_lean.slope.default(
+            grad, *ctx.saved_tensors, ctx.a, ctx.b
+        ),
+        None,
+        None,
+    ),
+    setup_context=lambda ctx, inputs, output: (
+        ctx.save_for_backward(inputs[0]),
+        setattr(ctx, "a", inputs[1]),
+        setattr(ctx, "b", inputs[2]),
+    ),
+)
+
+
+def steps():
+    """Return forward and backward, a hundred times."""
+    x = torch.linspace(-1, 1, 1000, device="cuda", requires_grad=True)
+    grad = torch.ones_like(x)
+
+    def step(function):
+        out = function(x, 0.5, -1.25)
+        return torch.autograd.grad(out, x, grad)[0]
+
+    functions = {
+        "formula": formula,
+        "formula, compiled": torch.compile(formula),
+        "Python": lean,
+    }
+    if BUILT:
+        functions["C++"] = torch.ops.lab32_cpp.poly.default
+    for name, function in functions.items():
+        wanted = (1.5 * x * x - 1.25).detach()
+        assert torch.allclose(step(function), wanted, atol=1e-5), name
+    return {name: hundred(step, each) for name, each in functions.items()}
+
+
+with_gradient = bench.compare(
+    "100 steps, 1,000 numbers", steps, baseline="formula", host=True
+)
+with_gradient
+
+# %% tags=["solution"]
+if BUILT or not weft.GPU:
+    with_gradient.expect("C++", at_least=1.05, times="Python")
+
+# %% [markdown]
+# ## Measure: in a CUDA graph
+#
+# A CUDA graph records launches once and replays them without the host's part (chapter
+# 17). It records what is launched on the stream that is being captured, which is the
+# current one. All of your operators launch there.
+
+
+# %%
+def in_graph():
+    """Return calls that can be captured."""
+    x = torch.linspace(-1, 1, 1000, device="cuda")
+    operators = {"Numba, custom_op": poly_forward, "Numba, prepared": lean}
+    if BUILT:
+        operators["CUDA C++"] = torch.ops.lab32_cuda.poly.default
+        operators["Numba, C++ launcher"] = torch.ops.lab32_cpp.poly.default
+    return {
+        name: lambda operator=operator: operator(x, 0.5, -1.25)
+        for name, operator in operators.items()
+    }
+
+
+graphs = bench.compare(
+    "in a CUDA graph, 1,000 numbers",
+    in_graph,
+    baseline="Numba, custom_op",
+    graph=True,
+)
+graphs
+
+# %% tags=["solution"]
+graphs.expect("Numba, prepared", at_least=0.8, times="Numba, custom_op")
+if BUILT or not weft.GPU:
+    graphs.expect("Numba, custom_op", at_least=0.8, times="CUDA C++")
+
+# %% [markdown] tags=["solution"]
+# In a graph, it does not matter any more how a kernel was launched while recording.
+# Only the kernel is left.
+
+# %% [markdown]
+# ## No graph breaks
+#
+# The last test is for the operator that is launched in C++, or for the prepared one
+# where there is no compiler: `fullgraph=True` turns a graph break into an error.
+
+# %%
+chosen = torch.ops.lab32_cpp.poly.default if BUILT else lean
+
+
+def model(x):
+    return chosen(torch.sin(x), 0.5, -1.25) + 1
+
+
+backend = "inductor" if weft.GPU else "aot_eager"
+whole = torch.compile(model, fullgraph=True, backend=backend)
+x = torch.linspace(-1, 1, 12, device=DEVICE, requires_grad=True)
+print(f"graph breaks: {torch._dynamo.explain(model)(x).graph_break_count}")
+print(f"the same result: {torch.allclose(whole(x), model(x))}")
+slopes = [torch.autograd.grad(f(x).sum(), x)[0] for f in (whole, model)]
+print(f"the same gradient: {torch.allclose(*slopes)}")
+
+# %% [markdown]
+# ## If you want more
+#
+# - Make an in-place version, `poly_(x, a, b) -> None` with `mutates_args=("x",)`, and
+#   `check` it with `gradient=False`. What does `opcheck` say if you leave
+#   `mutates_args` empty?
+# - Register a batching rule with `torch.library.register_vmap`, and compare
+#   `torch.vmap(poly)` with a loop.
+# - Let `gelu_backward` launch one kernel that also makes partial sums for the bias, as
+#   in chapter 17, with two results in its schema. What does its fake return?
+# - Give `LAUNCHER_CPP` a function `apply(int kernel, Tensor[] inputs, float[] numbers)`
+#   that launches *any* elementwise kernel of Numba's. What do the lists cost per call?
+# - Compile your kernel ahead of time with `numba.cuda.compile_ptx`, load the PTX with
+#   `cuModuleLoadData`, and launch it on a machine without Numba.
+#
+# ## What you learned
+#
+# 1. An operator is a schema, a kernel per device, a fake and a gradient. Each of them
+#    is a promise that others build on, and each can be tested.
+# 2. An elementwise operator keeps the layout of its input, launches on the current
+#    stream, and knows empty tensors.
+# 3. A backward calls operators. If these have a backward as well, gradients of
+#    gradients follow; if they have a fake, `torch.compile` follows.
+# 4. A launch is one call of the driver with a C struct. What Numba adds is flexibility,
+#    and where types are fixed you can leave it out.
+# 5. What a call costs depends on the language of the launch, not on that of the kernel.
+#    In a CUDA graph it does not matter at all.
+
+# %%
+quiz()

@@ -75,7 +75,6 @@ def test_a_matrix_has_its_shape_and_strides() -> None:
     [
         (pretended(4, dtype=torch.float64), "float64, of 1 dimensions"),
         (pretended(8)[::2], "not contiguous"),
-        (pretended(2, 2), "of 2 dimensions"),
         (torch.zeros(4), "1 dimensions, cpu"),
     ],
 )
@@ -84,6 +83,16 @@ def test_a_tensor_that_does_not_fit(given: Any, said: str) -> None:
     with pytest.raises(TypeError, match=said):
         launch(1, 32, given)
     assert not seen
+
+
+def test_a_vector_is_any_contiguous_tensor_and_a_matrix_is_a_matrix() -> None:
+    launch, seen = launching(array(float32, 1))
+    x = pretended(2, 3)
+    launch(1, 32, x)
+    assert struct.unpack("7q", seen[0][3]) == vector(x)
+    launch, _ = launching(array(float32, 2))
+    with pytest.raises(TypeError, match="of 1 dimensions"):
+        launch(1, 32, pretended(6))
 
 
 def test_each_thread_has_a_buffer_of_its_own() -> None:
@@ -126,6 +135,6 @@ def test_the_simulator_launches_the_ordinary_way() -> None:
         if i < x.size:
             x[i] = value
 
-    x = torch.zeros(40)
+    x = torch.zeros(5, 8)
     weft.prepare(fill)((2, 1), 32, x, 2.5)
-    assert x.tolist() == [2.5] * 40
+    assert x.flatten().tolist() == [2.5] * 40

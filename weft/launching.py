@@ -35,17 +35,22 @@ def prepare(kernel: Any) -> Launch:
     """Return a function that launches a kernel: `launch(grid, block, *arguments)`.
 
     kernel: made by `@cuda.jit` with one signature, of contiguous arrays and numbers.
-    Arrays are tensors on the current device. A last argument `shared=` gives the bytes
-    of dynamic shared memory. In the simulator, launches go through Numba.
+    Arrays are contiguous tensors on the current device; one of any shape can be given
+    for a vector. A last argument `shared=` gives the bytes of dynamic shared memory. In
+    the simulator, launches go through Numba.
     Raises LearnerError for a kernel without a signature, or with one that does not fit.
     """
+    types = signature_of(kernel)
     if backend.simulating():
 
         def simulated(grid: Any, block: Any, *given: Any, shared: int = 0) -> None:
-            kernel[grid, block, current_stream(), shared](*given)
+            flat = [
+                x.detach().view(-1) if getattr(each, "ndim", 0) == 1 else x
+                for x, each in zip(given, types, strict=True)
+            ]
+            kernel[grid, block, current_stream(), shared](*flat)
 
         return simulated
-    types = signature_of(kernel)
     return compiled_launch(types, driver_call(backend.handle_of(kernel, types)))
 
 
@@ -57,7 +62,7 @@ def signature_of(kernel: Any) -> tuple[Any, ...]:
             f"prepare needs a kernel with one signature, and {kernel.__name__} has "
             f'{len(found)}: write @cuda.jit("void(float32[::1], float32)")'
         )
-    return tuple(found[0])
+    return backend.signature_types(found[0])[0]
 
 
 def compiled_launch(types: Sequence[Any], call: Callable[..., None]) -> Launch:
@@ -115,9 +120,10 @@ def _packed(name: str, each: Any) -> tuple[str, str, str]:
     shape = [f"{name}.shape[{k}]" for k in range(dim)] if dim > 1 else [f"n{name}"]
     strides = [f"{name}.stride({k}) * {item}" for k in range(dim - 1)] + [str(item)]
     values = ["0", "0", f"n{name}", str(item), f"{name}.data_ptr()", *shape, *strides]
+    other = f" or {name}.dim() != {dim}" if dim > 1 else ""
     check = (
         f"    if {name}.dtype is not {each.dtype} or not {name}.is_cuda "
-        f"or not {name}.is_contiguous() or {name}.dim() != {dim}:\n"
+        f"or not {name}.is_contiguous(){other}:\n"
         f"        refuse({name}, {str(each)!r})\n"
         f"    n{name} = {name}.numel()\n"
     )
