@@ -36,6 +36,7 @@ from numba import cuda, float32
 from weft import bench, check, current_stream, hint, quiz
 
 weft.lab("32_extensions")
+DEVICE = "cuda" if weft.GPU else "cpu"
 
 # %% [markdown]
 # ## The operator
@@ -44,7 +45,7 @@ weft.lab("32_extensions")
 # every element of a tensor. Its kernel has nothing special. It has two signatures
 # because gradients are tested in double precision.
 
-# %%
+# %% tags=["given"]
 single = "void(float32[::1], float32, float32, float32[::1])"
 
 
@@ -62,8 +63,10 @@ def poly_kernel(x, a, b, out):
 #
 # `torch.library.custom_op` makes an operator of a Python function. Its type annotations
 # become the **schema**, here `poly_forward(Tensor x, float a, float b) -> Tensor`.
-# `mutates_args=()` promises that no argument is changed. The function itself allocates
-# the result and launches the kernel. Three things make it an operator that others can
+# `mutates_args=()` promises that no argument is changed. `device_types` says where the
+# function can run; a tensor on another device is then an error, and not an address that
+# the kernel cannot read. The function itself allocates the result and launches the
+# kernel. Three things make it an operator that others can
 # rely on:
 #
 # - **Layout.** A caller may pass any strides. PyTorch's own elementwise operators
@@ -87,7 +90,7 @@ def poly_kernel(x, a, b, out):
 # `hint("poly_forward")`; there are three hints.
 
 
-# %%
+# %% tags=["given"]
 def flat(x):
     """Return the elements of a tensor without gaps, in the order of memory."""
     return x.as_strided((x.numel(),), (1,))
@@ -105,7 +108,9 @@ def poly_inputs(rng, *shape):
 
 
 # %%
-@torch.library.custom_op("lab32::poly_forward", mutates_args=())
+@torch.library.custom_op(
+    "lab32::poly_forward", mutates_args=(), device_types=DEVICE
+)
 def poly_forward(x: torch.Tensor, a: float, b: float) -> torch.Tensor:
     """Return a x³ + b x, in the layout of x."""
     # about 6 lines
@@ -196,7 +201,9 @@ def tile_sums_inputs(rng, m, n):
 
 
 # %%
-@torch.library.custom_op("lab32::tile_sums", mutates_args=())
+@torch.library.custom_op(
+    "lab32::tile_sums", mutates_args=(), device_types=DEVICE
+)
 def tile_sums(x: torch.Tensor, rows: int) -> torch.Tensor:
     """Return the column sums of each `rows` rows, in float32."""
     tiles = math.ceil(x.shape[0] / rows)
@@ -239,7 +246,7 @@ check(
 # with this function, which makes everything contiguous, results included.
 
 
-# %%
+# %% tags=["given"]
 def launched(kernel, tensors, *numbers):
     """Launch an elementwise kernel, and return its result, contiguous."""
     given = [tensor.detach().contiguous() for tensor in tensors]
@@ -285,7 +292,7 @@ def slope_kernel(grad, x, a, b, out):
         out[i] = grad[i] * (float32(3) * a * x[i] * x[i] + b)
 
 
-@torch.library.custom_op("lab32::slope", mutates_args=())
+@torch.library.custom_op("lab32::slope", mutates_args=(), device_types=DEVICE)
 def slope(
     grad: torch.Tensor, x: torch.Tensor, a: float, b: float
 ) -> torch.Tensor:
@@ -306,7 +313,7 @@ def _(grad, x, a, b):
 
 
 # %%
-@torch.library.custom_op("lab32::poly", mutates_args=())
+@torch.library.custom_op("lab32::poly", mutates_args=(), device_types=DEVICE)
 def poly(x: torch.Tensor, a: float, b: float) -> torch.Tensor:
     """Return a x³ + b x."""
     return launched(poly_kernel, [x], a, b)
@@ -363,7 +370,7 @@ check(
 # `slope`, and PyTorch cannot differentiate that either:
 
 # %%
-x = torch.tensor([1.0, 2.0], requires_grad=True)
+x = torch.tensor([1.0, 2.0], device=DEVICE, requires_grad=True)
 try:
     (first,) = torch.autograd.grad(
         poly(x, 1.0, 0.0).sum(), x, create_graph=True
@@ -386,7 +393,7 @@ except Exception as error:
 
 
 # %%
-@torch.library.custom_op("lab32::steep", mutates_args=())
+@torch.library.custom_op("lab32::steep", mutates_args=(), device_types=DEVICE)
 def steep(
     grad: torch.Tensor, x: torch.Tensor, a: float, b: float
 ) -> torch.Tensor:
@@ -458,7 +465,7 @@ def smooth_backward(ctx, grad):
     return steep(grad, x, ctx.a, ctx.b), None, None
 
 
-@torch.library.custom_op("lab32::smooth", mutates_args=())
+@torch.library.custom_op("lab32::smooth", mutates_args=(), device_types=DEVICE)
 def smooth(x: torch.Tensor, a: float, b: float) -> torch.Tensor:
     """Return a x³ + b x, to be differentiated any number of times."""
     return launched(poly_kernel, [x], a, b)
@@ -466,7 +473,6 @@ def smooth(x: torch.Tensor, a: float, b: float) -> torch.Tensor:
 
 smooth.register_fake(contiguous_fake)
 smooth.register_autograd(smooth_backward, setup_context=keep)
-DEVICE = "cuda" if weft.GPU else "cpu"
 
 
 def attempt(title, test):
@@ -579,7 +585,9 @@ def over_rows(kernel, *tensors):
     return out
 
 
-@torch.library.custom_op("lab32::gelu_slope", mutates_args=())
+@torch.library.custom_op(
+    "lab32::gelu_slope", mutates_args=(), device_types=DEVICE
+)
 def gelu_slope(
     grad: torch.Tensor, x: torch.Tensor, bias: torch.Tensor
 ) -> torch.Tensor:
@@ -602,7 +610,9 @@ def gelu_inputs(rng, m, n):
 
 
 # %%
-@torch.library.custom_op("lab32::bias_gelu", mutates_args=())
+@torch.library.custom_op(
+    "lab32::bias_gelu", mutates_args=(), device_types=DEVICE
+)
 def bias_gelu(x: torch.Tensor, bias: torch.Tensor) -> torch.Tensor:
     """Return the GELU of x + bias; x: (m, n), bias: (n,)."""
     return over_rows(bias_gelu_kernel, x, bias)

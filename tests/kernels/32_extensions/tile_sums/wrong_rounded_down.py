@@ -1,6 +1,6 @@
 # verdict: fake
 # The last tile may be smaller, and counts too.
-@torch.library.custom_op("lab32::tile_sums", mutates_args=())
+@torch.library.custom_op("lab32::tile_sums", mutates_args=(), device_types=DEVICE)
 def tile_sums(x: torch.Tensor, rows: int) -> torch.Tensor:
     """Return the column sums of each `rows` rows, in float32."""
     tiles = math.ceil(x.shape[0] / rows)
