@@ -3,6 +3,7 @@
 import ctypes
 import struct
 import threading
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -11,8 +12,10 @@ import torch
 import weft  # before Numba
 
 from numba import cuda, float32, float64, int8, int32, types  # isort: skip
+from weft import backend
 from weft.errors import LearnerError
 from weft.launching import compiled_launch
+from weft.torch_stream import handle_of
 
 
 class OnGPU(torch.Tensor):
@@ -138,3 +141,19 @@ def test_the_simulator_launches_the_ordinary_way() -> None:
     x = torch.zeros(5, 8)
     weft.prepare(fill)((2, 1), 32, x, 2.5)
     assert x.flatten().tolist() == [2.5] * 40
+
+
+def test_both_ways_in_which_numba_passes_a_launch() -> None:
+    together = SimpleNamespace(griddim=2, blockdim=32, stream=7, sharedmem=64)
+    assert backend.launch_configuration((together,)) == (2, 32, 7, 64)
+    assert backend.launch_configuration((2, 32, 7, 64)) == (2, 32, 7, 64)
+
+
+@pytest.mark.parametrize(
+    ("stream", "handle"),
+    [(0, 0), (SimpleNamespace(handle=5), 5), (SimpleNamespace(handle=1), 0)],
+)
+def test_the_number_of_a_stream(stream: Any, handle: int) -> None:
+    assert handle_of(stream) == handle
+    boxed = SimpleNamespace(handle=SimpleNamespace(value=handle or None))
+    assert handle_of(boxed) == handle

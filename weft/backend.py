@@ -134,9 +134,21 @@ def converts(given: Any, declared: Any) -> bool:
 def launching_method() -> tuple[Any, str]:
     """The class whose method launches kernels on a GPU, and the method's name.
 
-    It is called with the arguments, grid, block, stream and shared bytes.
+    It is called with the arguments, and then with what `launch_configuration` reads.
     """
     return import_module("numba.cuda.dispatcher").CUDADispatcher, "call"
+
+
+def launch_configuration(given: tuple[Any, ...]) -> tuple[Any, Any, Any, Any]:
+    """Grid, block, stream and shared bytes of a launch.
+
+    given: these four up to numba-cuda 0.22, one object that has them later.
+    """
+    if len(given) == 1:
+        config = given[0]
+        return config.griddim, config.blockdim, config.stream, config.sharedmem
+    grid, block, stream, shared = given
+    return grid, block, stream, shared
 
 
 def handle_of(kernel: Any, types: tuple[Any, ...]) -> int:

@@ -49,9 +49,9 @@ def elsewhere(
         f"{exercise.name} launches its kernel on {which} stream, while PyTorch is "
         "working on a stream of the caller's.",
         "Nothing orders the two streams: the kernel may start before its input has "
-        "been computed, and the result may be read before the kernel ends. A CUDA "
-        "graph would not record the launch at all. `with torch.cuda.stream(s):` "
-        "changes which stream is current, so when does it have to be looked up?",
+        "been computed, and the result may be read before the kernel ends. The capture "
+        "of a CUDA graph fails. `with torch.cuda.stream(s):` changes which stream is "
+        "current, so when does it have to be looked up?",
         places,
         when=when,
     )
