@@ -453,26 +453,13 @@ check(
 # %% [markdown]
 # ## Try it: what the registrations buy
 #
-# With `steep` in its backward, the polynomial can be differentiated twice. PyTorch has
-# a test for that as well, `gradgradcheck`, which compares with finite differences, in
-# double precision. This is what the second signature of the kernels was for.
-
+# Your two functions fit `slope` as well. Registered for it, they make `poly`
+# differentiable twice. PyTorch has a test for that, `gradgradcheck`, which compares
+# with finite differences in double precision. This is what the second signature of the
+# kernels is for.
 
 # %%
-def smooth_backward(ctx, grad):
-    """Return the gradients of x, a and b."""
-    (x,) = ctx.saved_tensors
-    return steep(grad, x, ctx.a, ctx.b), None, None
-
-
-@torch.library.custom_op("lab32::smooth", mutates_args=(), device_types=DEVICE)
-def smooth(x: torch.Tensor, a: float, b: float) -> torch.Tensor:
-    """Return a x³ + b x, to be differentiated any number of times."""
-    return launched(poly_kernel, [x], a, b)
-
-
-smooth.register_fake(contiguous_fake)
-smooth.register_autograd(smooth_backward, setup_context=keep)
+slope.register_autograd(steep_backward, setup_context=keep_steep)
 
 
 def attempt(title, test):
@@ -491,7 +478,7 @@ def doubles(*shape):
 
 
 torch.manual_seed(32)
-curve = lambda x: smooth(x, 0.5, -1.25)  # noqa: E731
+curve = lambda x: poly(x, 0.5, -1.25)  # noqa: E731
 attempt("gradcheck", lambda: torch.autograd.gradcheck(curve, doubles(5)))
 attempt(
     "gradgradcheck", lambda: torch.autograd.gradgradcheck(curve, doubles(5))
@@ -503,11 +490,11 @@ attempt(
 # what to do: convert to float32 first.
 
 # %%
-torch.library.register_autocast("lab32::smooth", DEVICE, torch.float32)
+torch.library.register_autocast("lab32::poly", DEVICE, torch.float32)
 half = torch.tensor([1.0, 2.0], dtype=torch.float16, device=DEVICE)
-attempt("without autocast", lambda: smooth(half, 1.0, 0.0).dtype)
+attempt("without autocast", lambda: poly(half, 1.0, 0.0).dtype)
 with torch.autocast(DEVICE):
-    attempt("with autocast", lambda: smooth(half, 1.0, 0.0).dtype)
+    attempt("with autocast", lambda: poly(half, 1.0, 0.0).dtype)
 
 # %% [markdown]
 # **Export** traces a model into one graph, in which your operator is a node like any
@@ -517,7 +504,7 @@ with torch.autocast(DEVICE):
 # %%
 class Model(torch.nn.Module):
     def forward(self, x):
-        return smooth(2 * x, 0.5, -1.25).sum(0)
+        return poly(2 * x, 0.5, -1.25).sum(0)
 
 
 def exported():
@@ -722,12 +709,12 @@ class Vector(NamedTuple):
 def c_struct(arguments):
     """Return where a C compiler puts the arguments in a struct."""
     words = []
-    for value in arguments:
-        if isinstance(value, Vector):
-            n, item = value.length, value.itemsize
-            words += [0, 0, n, item, value.address, n, item]
+    for each in arguments:
+        if type(each) is Vector:
+            place, count, size = each
+            words += [0, 0, count, size, place, count, size]
         else:
-            words.append(value)
+            words.append(each)
     kinds = ["f" if isinstance(word, float) else "q" for word in words]
     types = {"f": ctypes.c_float, "q": ctypes.c_int64}
     fields = [(f"field{k}", types[kind]) for k, kind in enumerate(kinds)]
