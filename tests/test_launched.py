@@ -4,11 +4,14 @@ import contextlib
 
 import numpy as np
 import pytest
+import torch
 
 import weft  # noqa: F401  before Numba
 
 from numba import cuda, float32  # isort: skip
 from weft import check, streams
+from weft.kernels import launched
+from weft.simulator import Fault
 
 
 @pytest.fixture(autouse=True)
@@ -149,3 +152,27 @@ def test_host_code_of_streams_is_held_to_it_too():
     assert found.kind == "race"
     assert found.places[-1][1] == "launched here"
     assert streams.check(right_on_the_device, unseen=False, **HOST)
+
+
+class OnGPU(torch.Tensor):
+    """A tensor of the CPU that says it is on a GPU."""
+
+    is_cuda = True
+    __module__ = "torch"
+
+
+def test_a_tensor_on_a_gpu_is_copied_back_as_a_launch_would_change_it() -> None:
+    tensor, back = torch.zeros(3).as_subclass(OnGPU), []
+    host = launched.on_host(tensor, back)
+    host += 1
+    back[0]()
+    assert tensor.tolist() == [1, 1, 1]
+    before = tensor._version
+    back[0]()
+    assert tensor._version == before  # or autograd would miss what it has saved
+
+
+def test_a_tensor_on_the_cpu_is_nothing_for_a_gpu(monkeypatch) -> None:
+    monkeypatch.setattr(launched, "simulating", lambda: False)
+    with pytest.raises(Fault, match="gets a tensor that is on the CPU"):
+        launched.on_host(torch.zeros(3), [])

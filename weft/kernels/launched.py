@@ -182,11 +182,22 @@ def on_host(arg: Any, back: list[Callable[[], Any]]) -> Any:
 
 
 def _tensor(arg: Any, back: list[Callable[[], Any]]) -> Any:
-    """A tensor in the host's memory; what no kernel can use is refused later."""
-    if not arg.is_cuda:
+    """A tensor in the host's memory; one that requires a gradient is refused later.
+
+    Raises `Fault` where a kernel on a GPU would get an address of the host's.
+    """
+    if not arg.is_cuda and not simulating():
+        raise Fault(
+            "type",
+            "a kernel on the GPU gets a tensor that is on the CPU",
+            "Numba passes its address as it is, and a GPU cannot read there. On which "
+            "device are the tensors that the caller passes, and those made here?",
+        )
+    if not arg.is_cuda or arg.requires_grad:
         return arg
     host = arg.cpu()
-    back.append(lambda: arg.copy_(host))
+    # through `data`: a launch changes a tensor without autograd counting it
+    back.append(lambda: arg.data.copy_(host))
     return host
 
 
