@@ -172,6 +172,12 @@ def test_a_tensor_on_a_gpu_is_copied_back_as_a_launch_would_change_it() -> None:
     assert tensor._version == before  # or autograd would miss what it has saved
 
 
+def test_an_expanded_tensor_that_is_only_read_is_left_alone() -> None:
+    wide, back = torch.ones(1).expand(3).as_subclass(OnGPU), []
+    launched.on_host(wide, back)
+    back[0]()
+
+
 def test_a_tensor_on_the_cpu_is_nothing_for_a_gpu(monkeypatch) -> None:
     monkeypatch.setattr(launched, "simulating", lambda: False)
     with pytest.raises(Fault, match="gets a tensor that is on the CPU"):

@@ -196,8 +196,15 @@ def _tensor(arg: Any, back: list[Callable[[], Any]]) -> Any:
     if not arg.is_cuda or arg.requires_grad:
         return arg
     host = arg.cpu()
-    # through `data`: a launch changes a tensor without autograd counting it
-    back.append(lambda: arg.data.copy_(host))
+    before = host.clone()
+
+    def copy_back() -> None:
+        same = (host == before) | ((host != host) & (before != before))
+        if not same.all():  # an expanded tensor could not be written to as a whole
+            # through `data`: a launch changes a tensor without autograd counting it
+            arg.data.copy_(host)
+
+    back.append(copy_back)
     return host
 
 
