@@ -1237,10 +1237,11 @@ overhead.expect("Numba, prepared", at_least=2, times="Numba, Library")
 overhead.expect("Triton", at_least=1.2, times="Triton, triton_op")
 
 # %% [markdown] tags=["solution"]
-# The kernel is the same in all of Numba's rows, and so is the result. With its launch in
-# C++, a call of Numba's kernel costs about what a call of CUDA C++ costs. The host's part
-# of both is the same C++, apart from a key for autograd that only ours has. The language
-# of a kernel does not decide what a call costs; the language of the launch does.
+# The kernel is the same in all of Numba's rows, and so is the result. With its launch
+# in C++, a call of Numba's kernel costs about what a call of CUDA C++ costs. The host's
+# part of both is the same C++, apart from a key for autograd that only ours has. The
+# language of a kernel does not decide what a call costs; the language of the launch
+# does.
 
 # %% [markdown]
 # ## Measure: with a gradient
