@@ -5,12 +5,14 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+import torch
 
 import weft  # noqa: F401  before Numba
 
 from numba import cuda, float32  # isort: skip
 from weft import check, streams
 from weft.kernels import launched
+from weft.simulator import Fault
 
 
 @pytest.fixture(autouse=True)
@@ -185,3 +187,33 @@ def test_a_launch_on_a_gpu_is_read_in_either_form(dispatcher, monkeypatch):
     assert seen == [(kernel, ((2, 1, 1), (64, 1, 1), 0, 128), (7, 8))]
     with pytest.raises(AssertionError, match="would launch"):
         kernel.launch()
+
+
+class OnGPU(torch.Tensor):
+    """A tensor of the CPU that says it is on a GPU."""
+
+    is_cuda = True
+    __module__ = "torch"
+
+
+def test_a_tensor_on_a_gpu_is_copied_back_as_a_launch_would_change_it() -> None:
+    tensor, back = torch.zeros(3).as_subclass(OnGPU), []
+    host = launched.on_host(tensor, back)
+    host += 1
+    back[0]()
+    assert tensor.tolist() == [1, 1, 1]
+    before = tensor._version
+    back[0]()
+    assert tensor._version == before  # or autograd would miss what it has saved
+
+
+def test_an_expanded_tensor_that_is_only_read_is_left_alone() -> None:
+    wide, back = torch.ones(1).expand(3).as_subclass(OnGPU), []
+    launched.on_host(wide, back)
+    back[0]()
+
+
+def test_a_tensor_on_the_cpu_is_nothing_for_a_gpu(monkeypatch) -> None:
+    monkeypatch.setattr(launched, "simulating", lambda: False)
+    with pytest.raises(Fault, match="gets a tensor that is on the CPU"):
+        launched.on_host(torch.zeros(3), [])

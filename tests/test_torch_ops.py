@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 import torch
 
-import weft  # noqa: F401  before Numba
+import weft
 
 from numba import cuda, float32  # isort: skip
-from weft import check
+from weft import check, current_stream
 from weft.checking.verdict import Verdict
 
 SIZES = [1, 40, 97]
@@ -322,6 +322,19 @@ def test_a_strided_input_is_read_wrongly() -> None:
         "strides",
         "cube_kernel.forall(out.numel())(x.view(-1), out.view(-1))",
     )
+
+
+def test_a_matrix_with_gaps_is_read_wrongly() -> None:
+    def by_memory(x):
+        out = torch.empty_like(x)
+        row = x.detach().as_strided((x.numel(),), (1,))
+        cube_kernel.forall(x.numel())(row, out.as_strided((x.numel(),), (1,)))
+        return out
+
+    asked = {"inputs": matrix, "sizes": [(1, 3), (5, 7)], "gradient": False}
+    verdict = cubed(operator(by_memory, backward=None), **asked)
+    said(verdict, "strides", "return out")
+    assert "with inputs that have gaps" in verdict.when
 
 
 def test_a_tensor_that_requires_a_gradient_cannot_go_to_a_kernel() -> None:
@@ -826,3 +839,112 @@ def test_what_this_room_does_not_know_is_an_error() -> None:
         cubed(Linear)
     with pytest.raises(ValueError, match='"sectors" is a limit of a kernel'):
         cubed(operator(), limits={"sectors": 4})
+
+
+# The current stream
+
+
+def on(stream: Any) -> Any:
+    """An operator whose kernel is launched on what `stream` returns."""
+
+    def streamed(x):
+        out = torch.empty_like(x)
+        cube_kernel[-(-x.numel() // 32), 32, stream()](x.detach(), out)
+        return out
+
+    def streamed_back(ctx, grad):
+        (x,) = ctx.saved_tensors
+        return cube_back_streamed(grad, x)
+
+    return operator(streamed, backward=streamed_back)
+
+
+@torch.library.custom_op("weft_tests::cube_back_streamed", mutates_args=())
+def cube_back_streamed(grad: torch.Tensor, x: torch.Tensor) -> torch.Tensor:
+    out = torch.empty_like(x)
+    cube_back_kernel[8, 32, current_stream()](grad.contiguous(), x.detach(), out)
+    return out
+
+
+cube_back_streamed.register_fake(lambda grad, x: torch.empty_like(x))
+
+ASKED_EARLY = current_stream()
+
+
+def test_a_launch_on_the_current_stream() -> None:
+    verdict = cubed(on(current_stream), stream=True)
+    assert verdict, verdict
+    assert "every launch is on the current stream" in verdict.facts
+
+    def by_hand():
+        return cuda.external_stream(torch.cuda.current_stream().cuda_stream)
+
+    here = by_hand if weft.GPU else current_stream
+    assert cubed(on(here), stream=True)
+
+
+@pytest.mark.parametrize("stream", [lambda: 0, lambda: ASKED_EARLY])
+def test_a_launch_on_the_default_stream(stream: Any) -> None:
+    assert cubed(on(stream))
+    verdict = cubed(on(stream), stream=True)
+    line = "cube_kernel[-(-x.numel() // 32), 32, stream()](x.detach(), out)"
+    said(verdict, "stream", line)
+    assert "launches its kernel on the default stream" in verdict.message
+
+
+def test_a_launch_on_a_stream_of_its_own() -> None:
+    own = cuda.external_stream(7) if not weft.GPU else cuda.stream()
+    verdict = cubed(on(lambda: own), stream=True)
+    said(verdict, "stream")
+    assert "on another stream" in verdict.message
+
+
+def test_a_backward_on_the_default_stream() -> None:
+    verdict = cubed(operator(), stream=True)
+    said(verdict, "stream")
+
+
+# Gradients that no input requires
+
+
+def product(backward: Any) -> Verdict:
+    """The verdict on an operator of two tensors, with this backward."""
+
+    @torch.library.custom_op("weft_tests::product", mutates_args=())
+    def product(x: torch.Tensor, w: torch.Tensor) -> torch.Tensor:
+        return x * w
+
+    product.register_fake(lambda x, w: torch.empty_like(x))
+    product.register_autograd(backward, setup_context=setup)
+    return check(
+        product,
+        spec=lambda x, w: x * w,
+        inputs=lambda rng, n: (vector(rng, n), vector(rng, n)),
+        sizes=SIZES,
+        frozen=True,
+    )
+
+
+def test_a_backward_that_computes_what_is_needed() -> None:
+    def needed(ctx, grad):
+        x, w = ctx.saved_tensors
+        for_x, for_w = ctx.needs_input_grad
+        return grad * w if for_x else None, grad * x if for_w else None
+
+    assert product(needed)
+
+
+def test_a_backward_that_computes_too_much() -> None:
+    def both(ctx, grad):
+        x, w = ctx.saved_tensors
+        return grad * w, grad * x
+
+    verdict = product(both)
+    said(verdict, "gradient", "return grad * w, grad * x")
+    assert "Only x requires a gradient" in verdict.message
+
+
+def test_a_gradient_too_few_of_an_operator() -> None:
+    verdict = product(lambda ctx, grad: grad)
+    said(verdict, "gradient")
+    assert "returns 1 gradient, and product has 2 inputs." in verdict.message

@@ -16,7 +16,9 @@ if TYPE_CHECKING:
     from weft.device import doctor
     from weft.dispatch import check
     from weft.exploring import explore
+    from weft.launching import prepare
     from weft.lesson import hint, lab, on_gpu, progress, quiz
+    from weft.torch_stream import current_stream
     from weft.tracing import trace
 
 
@@ -24,11 +26,13 @@ __all__ = [
     "GPU",
     "bench",
     "check",
+    "current_stream",
     "doctor",
     "explore",
     "hint",
     "lab",
     "on_gpu",
+    "prepare",
     "progress",
     "quiz",
     "trace",
@@ -62,11 +66,13 @@ tracebacks.install()
 _HOME = {
     "bench": "weft.bench",
     "check": "weft.dispatch",
+    "current_stream": "weft.torch_stream",
     "doctor": "weft.device",
     "explore": "weft.exploring",
     "hint": "weft.lesson",
     "lab": "weft.lesson",
     "on_gpu": "weft.lesson",
+    "prepare": "weft.launching",
     "progress": "weft.lesson",
     "quiz": "weft.lesson",
     "trace": "weft.tracing",

@@ -134,21 +134,30 @@ def converts(given: Any, declared: Any) -> bool:
 def launching_method() -> tuple[Any, str]:
     """The class whose method launches kernels on a GPU, and the method's name.
 
-    It is called with the arguments, and with what `launch_configuration` reads.
+    It is called with the arguments, and then with what `launch_configuration` reads.
     """
     return import_module("numba.cuda.dispatcher").CUDADispatcher, "call"
 
 
 def launch_configuration(given: tuple[Any, ...]) -> tuple[Any, Any, Any, Any]:
-    """Grid, block, stream and shared bytes, of a call of `launching_method`.
+    """Grid, block, stream and shared bytes of a launch.
 
-    Numba's dispatcher got them one by one once; version 0.30 gets them in one object.
+    given: these four up to numba-cuda 0.22, one object that has them later.
     """
     if len(given) == 1:
-        one = given[0]
-        return one.griddim, one.blockdim, one.stream, one.sharedmem
+        config = given[0]
+        return config.griddim, config.blockdim, config.stream, config.sharedmem
     grid, block, stream, shared = given
     return grid, block, stream, shared
+
+
+def handle_of(kernel: Any, types: tuple[Any, ...]) -> int:
+    """The driver's number for a compiled kernel: a CUkernel, or an older CUfunction.
+
+    It stays valid for as long as the kernel exists, which the number does not ensure.
+    """
+    library = kernel.overloads[types]._codelibrary
+    return int(library.get_cufunc().handle)
 
 
 # What a kernel names

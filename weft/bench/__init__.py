@@ -13,11 +13,12 @@ notebook measured on the reference GPU, and the table says so.
 
 from weft.bench.builds import compiled
 from weft.bench.claims import always, expect, sometimes
-from weft.bench.compare import compare, stream, time
+from weft.bench.compare import compare, time
 from weft.bench.recorded import reference
 from weft.bench.rows import Row
 from weft.bench.table import Table
 from weft.timing import CandidateError, Timing
+from weft.torch_stream import current_stream as stream
 
 __all__ = [
     "CandidateError",

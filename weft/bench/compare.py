@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from weft import device, lesson, timing
 from weft.bench import recorded, results
@@ -161,20 +160,6 @@ def _table(
         asked.notes(rows),
         measurements,
     )
-
-
-def stream() -> Any:
-    """Return PyTorch's current stream for a launch: `kernel[grid, block, stream()]`.
-
-    What is timed with `graph=True` must be launched there. 0, the default stream,
-    without a GPU.
-    """
-    if not device.find().usable:
-        return 0
-    import torch
-    from numba import cuda
-
-    return cuda.external_stream(torch.cuda.current_stream().cuda_stream)
 
 
 def _built(

@@ -46,6 +46,7 @@ class Launches:
     def __init__(self, name: str) -> None:
         self.name = name
         self.count = 0
+        self.streams: list[tuple[Any, list[Note]]] = []  # of each, and its line
         self.hazard: Hazard | None = None
 
     @contextlib.contextmanager
@@ -57,8 +58,10 @@ class Launches:
         """
 
         def handle(kernel: Any, config: Any, args: tuple[Any, ...]) -> None:
+            places = launched_at()
+            self.streams.append((configuration(config)[2], places))
             trace = traced_launch(kernel, config, args)
-            self.saw(trace, when, launched_at())
+            self.saw(trace, when, places)
 
         with intercepted(handle):
             yield
@@ -179,11 +182,29 @@ def on_host(arg: Any, back: list[Callable[[], Any]]) -> Any:
 
 
 def _tensor(arg: Any, back: list[Callable[[], Any]]) -> Any:
-    """A tensor in the host's memory; what no kernel can use is refused later."""
-    if not arg.is_cuda:
+    """A tensor in the host's memory; one that requires a gradient is refused later.
+
+    Raises `Fault` where a kernel on a GPU would get an address of the host's.
+    """
+    if not arg.is_cuda and not simulating():
+        raise Fault(
+            "type",
+            "a kernel on the GPU gets a tensor that is on the CPU",
+            "Numba passes its address as it is, and a GPU cannot read there. On which "
+            "device are the tensors that the caller passes, and those made here?",
+        )
+    if not arg.is_cuda or arg.requires_grad:
         return arg
     host = arg.cpu()
-    back.append(lambda: arg.copy_(host))
+    before = host.clone()
+
+    def copy_back() -> None:
+        same = (host == before) | ((host != host) & (before != before))
+        if not same.all():  # an expanded tensor could not be written to as a whole
+            # through `data`: a launch changes a tensor without autograd counting it
+            arg.data.copy_(host)
+
+    back.append(copy_back)
     return host
 
 

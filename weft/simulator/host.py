@@ -180,6 +180,13 @@ def _is_cuda_array(data: Any) -> bool:
         return False
 
 
+def _external_stream(pointer: int) -> Any:
+    """A stream made elsewhere; which one it is, `weft.torch_stream` asks."""
+    stream = cuda.stream()
+    setattr(stream, "handle", int(pointer))  # noqa: B010  Numba has no such name
+    return stream
+
+
 def install() -> None:
     """Put this simulator in the place of Numba's. Numba must run as a simulator."""
     members: dict[str, Any] = {
@@ -189,7 +196,7 @@ def install() -> None:
         "event": Event,
         "as_cuda_array": _as_cuda_array,
         "is_cuda_array": _is_cuda_array,
-        "external_stream": lambda pointer: cuda.stream(),
+        "external_stream": _external_stream,
         "default_stream": lambda: cuda.stream(),
         "per_thread_default_stream": lambda: cuda.stream(),
     }

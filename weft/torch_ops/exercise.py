@@ -28,6 +28,8 @@ class TorchExercise(Exercise):
         per input, None for inputs that have none. By default that of the spec.
     strided: also with inputs that are not contiguous.
     launches: whether a kernel has to be launched.
+    stream: whether every launch has to be on PyTorch's current stream.
+    frozen: whether a backward has to leave out gradients that no input requires.
     full: the size for tensors on a GPU, where there is one.
     without: modules whose functions it may not call, such as "torch.nn.functional"
         (and with it "torch._C._nn", where those that are written in C++ are).
@@ -43,6 +45,8 @@ class TorchExercise(Exercise):
     gradient: Any = True
     strided: bool = True
     launches: bool = False
+    stream: bool = False
+    frozen: bool = False
     full: Any = None
     without: tuple[str, ...] = ()
     lines: int | None = None

@@ -15,6 +15,7 @@ from weft.kernels.launched import intercepted
 from weft.torch_ops.calls import Calls, first_line, quiet
 from weft.torch_ops.exercise import TorchExercise
 from weft.torch_ops.tensors import (
+    GAPS,
     STRIDED,
     clones,
     dtype_name,
@@ -52,9 +53,10 @@ def run(exercise: TorchExercise, calls: Calls) -> Facts:
             when = f"{case.label}, in float64"
             compare(exercise, calls, double, when, seen)
     case = exercise.case(exercise.sizes[-1])
-    given = tensors(case.inputs, layout=STRIDED, device=calls.device)
-    if exercise.strided and has_strides(given):
-        compare(exercise, calls, given, f"{case.label}, {STRIDED}", seen)
+    for layout in (STRIDED, GAPS) if exercise.strided else ():
+        given = tensors(case.inputs, layout=layout, device=calls.device)
+        if has_strides(given):
+            compare(exercise, calls, given, f"{case.label}, {layout}", seen)
     elsewhere(exercise, case)
     return ["its fake gives the shape, dtype, device and strides of the results"]
 

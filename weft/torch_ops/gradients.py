@@ -3,6 +3,8 @@
 `torch.autograd.gradcheck` comes last, where the kernels can compute in float64.
 """
 
+import contextlib
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -194,7 +196,8 @@ class Pass:
             inputs[k].requires_grad_(True)
             results = forward(self.exercise, self.calls, inputs, self.when)
             again = replace(self, inputs=inputs, results=results)
-            got = again.backward(self.grads)
+            with self.returned() as seen:
+                got = again.backward(self.grads)
             only = [aim if n == k else None for n, aim in enumerate(self.aims)]
             if found := again.wrong(got, only):
                 name, wrong = found
@@ -204,6 +207,44 @@ class Pass:
                     "With gradients asked for all inputs it is right. What does the "
                     "backward do with the gradients that nobody asked for?",
                 )
+            if self.exercise.frozen:
+                self.left_out(seen, k, positions)
+
+    @contextlib.contextmanager
+    def returned(self) -> Iterator[list[Any]]:
+        """Note what an operator's backward returns meanwhile."""
+        operator = self.exercise.written.thing
+        backward = getattr(operator, "_backward_fn", None)
+        seen: list[Any] = []
+        if backward is None:
+            yield seen
+            return
+
+        def noted(ctx: Any, *grads: Any) -> Any:
+            found = backward(ctx, *grads)
+            seen[:] = found if isinstance(found, tuple) else (found,)
+            return found
+
+        operator._backward_fn = noted
+        try:
+            yield seen
+        finally:
+            operator._backward_fn = backward
+
+    def left_out(self, seen: list[Any], k: int, positions: list[int]) -> None:
+        """Raise `Failed` where a gradient was computed that no input requires."""
+        names = self.exercise.names(len(self.inputs))
+        for n in positions:
+            if n == k or n >= len(seen) or seen[n] is None:
+                continue
+            raise self.failed(
+                f"Only {names[k]} requires a gradient, and the backward returns one "
+                f"for {names[n]} too.",
+                "PyTorch drops it, but it has been computed. A network with a frozen "
+                "part would pay for it in every step. What does `ctx` know about who "
+                "needs a gradient?",
+                "right, but it computes gradients that nobody needs",
+            )
 
     def backward(self, grads: list[Tensor]) -> list[Any]:
         """Send gradients back, and keep the graph. Raises `Failed`.

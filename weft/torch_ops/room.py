@@ -50,6 +50,7 @@ def judged(exercise: TorchExercise) -> Iterator[Facts]:
         full_size,
         gradients,
         graphs,
+        on_stream,
         pytorch_tests,
         registration,
         values,
@@ -69,6 +70,8 @@ def judged(exercise: TorchExercise) -> Iterator[Facts]:
         yield pytorch_tests.opcheck(exercise, calls)
     if costs.HELD.keys() & exercise.limits.keys():
         yield costs.run(exercise, calls)
+    if exercise.stream:
+        yield on_stream.run(exercise, calls)
     if "graph_breaks" in exercise.limits:
         yield graphs.run(exercise, calls)
     if exercise.full is not None and on_gpu():

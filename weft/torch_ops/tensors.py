@@ -10,7 +10,7 @@ from weft.torch_ops.exercise import is_array
 
 Tensor = torch.Tensor
 
-DENSE, STRIDED = "", "with strided inputs"
+DENSE, STRIDED, GAPS = "", "with strided inputs", "with inputs that have gaps"
 
 
 def tensors(
@@ -23,8 +23,9 @@ def tensors(
 ) -> list[Any]:
     """The inputs of a case as tensors; plain values stay as they are.
 
-    layout: STRIDED for the same numbers in another order in memory. grad: the
-    floating-point ones require a gradient. dtype: of the floating-point ones.
+    layout: STRIDED for the same numbers in another order in memory, GAPS for others
+    between them. grad: the floating-point ones require a gradient. dtype: of the
+    floating-point ones.
     """
     made = []
     for value in inputs:
@@ -36,6 +37,8 @@ def tensors(
             tensor = tensor.to(dtype)
         if layout == STRIDED:
             tensor = strided(tensor)
+        elif layout == GAPS:
+            tensor = spread(tensor)
         made.append(tensor.requires_grad_(grad and tensor.is_floating_point()))
     return made
 
@@ -49,11 +52,18 @@ def strided(tensor: Tensor) -> Tensor:
         return tensor
     if tensor.ndim > 1:
         return tensor.transpose(0, -1).contiguous().transpose(0, -1)
+    return spread(tensor)
+
+
+def spread(tensor: Tensor) -> Tensor:
+    """The same numbers as every second element of a larger tensor."""
+    if tensor.ndim == 0:
+        return tensor
     between = float("nan") if tensor.is_floating_point() else 0
-    longer = torch.full((2 * len(tensor),), between, dtype=tensor.dtype)
-    longer = longer.to(tensor.device)
-    longer[::2] = tensor
-    return longer[::2]
+    shape = (*tensor.shape[:-1], 2 * tensor.shape[-1])
+    larger = torch.full(shape, between, dtype=tensor.dtype, device=tensor.device)
+    larger[..., ::2] = tensor
+    return larger[..., ::2]
 
 
 def has_strides(values: list[Any]) -> bool:

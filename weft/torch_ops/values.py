@@ -11,10 +11,11 @@ from weft.checking.room import Facts
 from weft.checking.source import returns
 from weft.checking.verdict import Failed, Verdict
 from weft.torch_ops.calls import Calls
-from weft.torch_ops.exercise import TorchExercise
+from weft.torch_ops.exercise import TorchExercise, is_array
 from weft.torch_ops.mutation import unchanged
 from weft.torch_ops.tensors import (
     DENSE,
+    GAPS,
     STRIDED,
     Tensor,
     array,
@@ -75,8 +76,11 @@ def inputs_of(calls: Calls, case: Any) -> list[Any]:
 
 def with_strides(exercise: TorchExercise, calls: Calls, case: Any) -> None:
     """Call it on strided inputs, after dense ones came out right. Raises `Failed`."""
+    wide = any(is_array(value) and value.ndim > 1 for value in case.inputs)
     try:
         one(exercise, calls, case, STRIDED)
+        if wide:  # a vector has had gaps already
+            one(exercise, calls, case, GAPS)
     except Failed as failed:
         verdict = failed.verdict
         if verdict.kind not in VALUES:

@@ -7,7 +7,7 @@ from typing import Any
 
 from weft.checking.source import returns
 from weft.checking.verdict import Verdict
-from weft.torch_ops.written import Written
+from weft.torch_ops.written import OPERATOR, Written
 from weft.wording import several
 
 Found = re.Match[str]
@@ -22,7 +22,7 @@ class Known:
 
     pattern: str
     kind: str
-    message: Callable[[Found, str], str]
+    message: Callable[[Found, Written], str]
     why: str
     part: str = ""
     headline: str = ""
@@ -33,11 +33,17 @@ VIEW = (
     "not: what holds for every tensor that a caller may pass?"
 )
 
+
+def hidden(written: Written) -> int:
+    """How many inputs PyTorch counts that are its own: it passes one to operators."""
+    return int(written.kind == OPERATOR)
+
+
 KNOWN = [
     Known(
         r"must not also be an input",
         "alias",
-        lambda found, name: f"{name} returns an input, or a view of it.",
+        lambda found, written: f"{written.name} returns an input, or a view of it.",
         "A caller who changes the result would change the input as well, and "
         "torch.compile relies on the schema, which promises new memory.",
         "forward",
@@ -45,9 +51,11 @@ KNOWN = [
     Known(
         r"incorrect number of gradients \(expected (\d+), got (\d+)\)",
         "gradient",
-        lambda found, name: (
-            f"The backward of {name} returns {several(int(found[2]), 'gradient')}, and "
-            f"{name} has {several(int(found[1]), 'input')}."
+        lambda found, written: (
+            f"The backward of {written.name} returns "
+            f"{several(int(found[2]) - hidden(written), 'gradient')}, and "
+            f"{written.name} has "
+            f"{several(int(found[1]) - hidden(written), 'input')}."
         ),
         "There is one value per input, in their order; for an input that has no "
         "gradient, such as a number, it is None.",
@@ -57,9 +65,9 @@ KNOWN = [
     Known(
         r"gradient different than None at position (\d+)",
         "gradient",
-        lambda found, name: (
-            f"The backward of {name} returns a gradient for input {found[1]}, which is "
-            "not a tensor."
+        lambda found, written: (
+            f"The backward of {written.name} returns a gradient for input "
+            f"{found[1]}, which is not a tensor."
         ),
         "What is the derivative with respect to something that is not a tensor? "
         "PyTorch wants None in that place.",
@@ -70,9 +78,9 @@ KNOWN = [
         r"invalid gradient at index (\d+) - got \[(.*)\] but expected shape compatible "
         r"with \[(.*)\]",
         "gradient",
-        lambda found, name: (
-            f"The backward of {name} returns a gradient of shape ({found[2]}) for "
-            f"input {int(found[1]) + 1}, whose shape is ({found[3]})."
+        lambda found, written: (
+            f"The backward of {written.name} returns a gradient of shape "
+            f"({found[2]}) for input {int(found[1]) + 1}, whose shape is ({found[3]})."
         ),
         "A gradient says how the loss changes with each element of the input, so it "
         "has the input's shape.",
@@ -82,15 +90,16 @@ KNOWN = [
     Known(
         r"no autograd formula was registered",
         "autograd",
-        lambda found, name: f"No backward is registered for {name}.",
+        lambda found, written: f"No backward is registered for {written.name}.",
         "PyTorch does not look into an operator, so it cannot derive one.",
         "forward",
     ),
     Known(
         r"modified by an inplace operation",
         "gradient",
-        lambda found, name: (
-            f"A tensor that {name} saved for its backward was changed before that ran."
+        lambda found, written: (
+            f"A tensor that {written.name} saved for its backward was changed "
+            "before that ran."
         ),
         "`save_for_backward` keeps no copy. Which line writes into what it was given?",
         "backward",
@@ -99,7 +108,9 @@ KNOWN = [
     Known(
         r"Trying to backward through the graph a second time",
         "gradient",
-        lambda found, name: f"The backward of {name} uses a graph that is gone.",
+        lambda found, written: (
+            f"The backward of {written.name} uses a graph that is gone."
+        ),
         "It was freed by an earlier backward. Does anything that a call computed "
         "outlive the call?",
         "backward",
@@ -108,13 +119,15 @@ KNOWN = [
     Known(
         r"view size is not compatible",
         "exception",
-        lambda found, name: f"{name} takes a tensor as one row that is not one.",
+        lambda found, written: (
+            f"{written.name} takes a tensor as one row that is not one."
+        ),
         VIEW,
     ),
     Known(
         r"expected Variable or None \(got (.*)\)",
         "gradient",
-        lambda found, name: f"The backward of {name} returns a {found[1]}.",
+        lambda found, written: f"The backward of {written.name} returns a {found[1]}.",
         "Gradients are tensors.",
         "backward",
         "a gradient that is no tensor",
@@ -134,7 +147,7 @@ def raised(written: Written, error: BaseException) -> Verdict:
         return Verdict(
             written.name,
             known.kind,
-            known.message(found, written.name),
+            known.message(found, written),
             known.why,
             places or returns(part),
             headline=known.headline,

@@ -1,0 +1,28 @@
+# verdict: gradient
+# The sum is made from the gradient of x, if there is one.
+@torch.library.custom_op("lab32::bias_gelu", mutates_args=(), device_types=DEVICE)
+def bias_gelu(x: torch.Tensor, bias: torch.Tensor) -> torch.Tensor:
+    """Return the GELU of x + bias; x: (m, n), bias: (n,)."""
+    return over_rows(bias_gelu_kernel, x, bias)
+
+
+bias_gelu.register_fake(contiguous_fake)
+
+
+def keep_gelu(ctx, inputs, output):
+    """Save what the backward needs; inputs: x, bias."""
+    ctx.save_for_backward(*inputs)
+
+
+def gelu_backward(ctx, grad):
+    """Return the gradients of x and bias, None where none is needed."""
+    x, bias = ctx.saved_tensors
+    for_x = for_bias = None
+    if ctx.needs_input_grad[0]:
+        for_x = gelu_slope(grad, x, bias)
+    if ctx.needs_input_grad[1] and for_x is not None:
+        for_bias = for_x.sum(0)
+    return for_x, for_bias
+
+
+bias_gelu.register_autograd(gelu_backward, setup_context=keep_gelu)

@@ -1,0 +1,167 @@
+"""Launching a compiled kernel on tensors without Numba's part of a launch.
+
+Numba looks at every argument of every launch, wraps tensors in arrays of its own and
+builds a list of parameters. Here all that depends on the types is done once: what is
+left of a launch is to write addresses, sizes and numbers into a buffer, and to hand it
+to the driver's `cuLaunchKernel`, on PyTorch's current stream.
+
+    launch = weft.prepare(kernel)          # kernel: @cuda.jit with one signature
+    launch((blocks, 1), 256, x, 0.5, out)  # a grid, a block, the arguments
+
+A launch costs about a fifth of Numba's. It checks no more of an argument than that a
+tensor has the right dtype, place and layout.
+"""
+
+import ctypes
+import struct
+import threading
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from weft import backend
+from weft.errors import LearnerError
+from weft.torch_stream import current_stream
+
+Launch = Callable[..., None]
+
+NUMBERS = {  # Numba's types, and how `struct` packs them
+    **{"int8": "b", "int16": "h", "int32": "i", "int64": "q"},
+    **{"uint8": "B", "uint16": "H", "uint32": "I", "uint64": "Q"},
+    **{"float32": "f", "float64": "d", "bool": "?"},
+}
+
+
+def prepare(kernel: Any) -> Launch:
+    """Return a function that launches a kernel: `launch(grid, block, *arguments)`.
+
+    kernel: made by `@cuda.jit` with one signature, of contiguous arrays and numbers.
+    Arrays are contiguous tensors on the current device; one of any shape can be given
+    for a vector. A last argument `shared=` gives the bytes of dynamic shared memory. In
+    the simulator, launches go through Numba.
+    Raises LearnerError for a kernel without a signature, or with one that does not fit.
+    """
+    types = signature_of(kernel)
+    if backend.simulating():
+
+        def simulated(grid: Any, block: Any, *given: Any, shared: int = 0) -> None:
+            flat = [
+                x.detach().view(-1) if getattr(each, "ndim", 0) == 1 else x
+                for x, each in zip(given, types, strict=True)
+            ]
+            kernel[grid, block, current_stream(), shared](*flat)
+
+        return simulated
+    return compiled_launch(types, driver_call(backend.handle_of(kernel, types)))
+
+
+def signature_of(kernel: Any) -> tuple[Any, ...]:
+    """Return the types of a kernel's arguments. Raises LearnerError unless one set."""
+    found = backend.options_of(kernel).signatures
+    if len(found) != 1:
+        raise LearnerError(
+            f"prepare needs a kernel with one signature, and {kernel.__name__} has "
+            f'{len(found)}: write @cuda.jit("void(float32[::1], float32)")'
+        )
+    return backend.signature_types(found[0])[0]
+
+
+def compiled_launch(types: Sequence[Any], call: Callable[..., None]) -> Launch:
+    """Return a launch function for arguments of these types, written for them.
+
+    call: `(grid, block, shared, extra)`, which launches with the parameters that
+    `extra` points to, as `cuLaunchKernel` takes them.
+    """
+    names = [f"a{k}" for k in range(len(types))]
+    parts = [_packed(name, each) for name, each in zip(names, types, strict=True)]
+    form = "".join(formats for formats, _, _ in parts)
+    values = ", ".join(value for _, value, _ in parts)
+    checks = "".join(check for _, _, check in parts)
+    text = (
+        f"def launch(grid, block, {', '.join(names)}, shared=0):\n{checks}"
+        f"    pack_into(own.buffer, 0, {values})\n"
+        "    call(grid, block, shared, own.extra)\n"
+    )
+    scope = {
+        "own": _Buffer(struct.calcsize(form)),
+        "pack_into": struct.Struct(form).pack_into,
+        "call": call,
+        "refuse": _refuse,
+        **_dtypes(types),
+    }
+    exec(compile(text, "<launch>", "exec"), scope)
+    launch: Launch = scope["launch"]
+    return launch
+
+
+class _Buffer(threading.local):
+    """Room for one launch's parameters, and what tells the driver where it is.
+
+    Each thread has its own, since others may launch between two lines of Python.
+    """
+
+    def __init__(self, size: int) -> None:
+        self.buffer = ctypes.create_string_buffer(size)
+        self.size = ctypes.c_size_t(size)
+        addresses = ctypes.addressof(self.buffer), ctypes.addressof(self.size)
+        # what cuda.h calls CU_LAUNCH_PARAM_BUFFER_POINTER, _BUFFER_SIZE and _END
+        self.extra = (ctypes.c_void_p * 5)(1, addresses[0], 2, addresses[1], 0)
+
+
+def _packed(name: str, each: Any) -> tuple[str, str, str]:
+    """Return an argument's format, the values to pack, and the line that checks it."""
+    if str(each) in NUMBERS:
+        return NUMBERS[str(each)], name, ""
+    if not hasattr(each, "ndim") or each.layout != "C":
+        raise LearnerError(
+            f"prepare knows contiguous arrays and numbers, and {each} is neither: "
+            "write float32[::1] for a vector, float32[:, ::1] for a matrix"
+        )
+    item, dim = backend.as_dtype(each.dtype).itemsize, each.ndim
+    shape = [f"{name}.shape[{k}]" for k in range(dim)] if dim > 1 else [f"n{name}"]
+    strides = [f"{name}.stride({k}) * {item}" for k in range(dim - 1)] + [str(item)]
+    values = ["0", "0", f"n{name}", str(item), f"{name}.data_ptr()", *shape, *strides]
+    other = f" or {name}.dim() != {dim}" if dim > 1 else ""
+    check = (
+        f"    if {name}.dtype is not {each.dtype} or not {name}.is_cuda "
+        f"or not {name}.is_contiguous(){other}:\n"
+        f"        refuse({name}, {str(each)!r})\n"
+        f"    n{name} = {name}.numel()\n"
+    )
+    return "q" * len(values), ", ".join(values), check
+
+
+def _dtypes(types: Sequence[Any]) -> dict[str, Any]:
+    """PyTorch's dtypes of the arrays, by Numba's names."""
+    import torch
+
+    found = {str(each.dtype) for each in types if hasattr(each, "ndim")}
+    return {name: getattr(torch, name) for name in found}
+
+
+def _refuse(tensor: Any, wanted: str) -> None:
+    where = tensor.device if tensor.is_contiguous() else "not contiguous"
+    raise TypeError(
+        f"the kernel takes {wanted}, on the GPU; this tensor is "
+        f"{tensor.dtype}, of {tensor.dim()} dimensions, {where}"
+    )
+
+
+def driver_call(handle: int) -> Callable[..., None]:
+    """Return a function that launches a kernel of the driver's by its parameters."""
+    import torch
+
+    driver = ctypes.PyDLL("libcuda.so.1")  # keeps Python's lock: a launch is short
+    launch = driver.cuLaunchKernel
+    launch.argtypes = [ctypes.c_void_p, *[ctypes.c_uint] * 7, *[ctypes.c_void_p] * 3]
+    internal: Any = torch._C
+    stream_of, device = internal._cuda_getCurrentRawStream, torch.cuda.current_device
+
+    def call(grid: Any, block: Any, shared: int, extra: Any) -> None:
+        x, y, z = (grid, 1, 1) if type(grid) is int else (*grid, 1, 1)[:3]
+        u, v, w = (block, 1, 1) if type(block) is int else (*block, 1, 1)[:3]
+        stream = stream_of(device())
+        error = launch(handle, x, y, z, u, v, w, shared, stream, None, extra)
+        if error:
+            raise RuntimeError(f"cuLaunchKernel failed with CUDA error {error}")
+
+    return call

@@ -1,0 +1,83 @@
+"""The stream on which PyTorch is working: a launch for its tensors belongs there.
+
+Every launch has to ask anew, since `with torch.cuda.stream(...)` and a graph's capture
+change the answer. A check asks whether a launch did, by making another stream the
+current one; without a GPU that stream is a number.
+"""
+
+import contextlib
+import functools
+from collections.abc import Callable, Iterator
+from types import SimpleNamespace
+from typing import Any
+
+from weft import device
+
+HANDLE = 0x57EA3  # of the stream that a check pretends without a GPU
+LEGACY = 1  # the default stream's other number, CU_STREAM_LEGACY
+
+_pretended = False
+
+
+def current_stream() -> Any:
+    """Return PyTorch's current stream for a launch: `kernel[grid, block, stream]`.
+
+    0, the default stream, without a GPU.
+    """
+    if not device.find().usable:
+        return _of_numba(HANDLE) if _pretended else 0
+    import torch
+
+    internal: Any = torch._C  # `torch.cuda.current_stream()` takes 20 times as long
+    return _of_numba(internal._cuda_getCurrentRawStream(internal._cuda_getDevice()))
+
+
+@functools.lru_cache(64)
+def _of_numba(handle: int) -> Any:
+    """Numba's stream for the driver's number; 0, for the default one, needs none."""
+    from numba import cuda
+
+    return cuda.external_stream(handle) if handle else 0
+
+
+def handle_of(stream: Any) -> int:
+    """Return the driver's number for a stream of Numba's, 0 for the default one."""
+    handle = getattr(stream, "handle", stream)
+    number = int(getattr(handle, "value", handle) or 0)
+    return 0 if number == LEGACY else number
+
+
+@contextlib.contextmanager
+def another() -> Iterator[Callable[[Any], bool]]:
+    """Make another stream the current one for a while.
+
+    Gives a function that says whether a launch's stream is that one.
+    """
+    import torch
+
+    cuda_of_torch: Any = torch.cuda
+    if device.find().usable and cuda_of_torch.is_available():
+        side = cuda_of_torch.Stream()
+        side.wait_stream(cuda_of_torch.current_stream())
+        with cuda_of_torch.stream(side):
+            yield lambda stream: handle_of(stream) == side.cuda_stream
+        cuda_of_torch.current_stream().wait_stream(side)
+    else:
+        with _pretending(cuda_of_torch):
+            yield lambda stream: handle_of(stream) == HANDLE
+
+
+@contextlib.contextmanager
+def _pretending(cuda_of_torch: Any) -> Iterator[None]:
+    """Let PyTorch without a GPU name a current stream."""
+    global _pretended
+    before = cuda_of_torch.current_stream
+    cuda_of_torch.current_stream = lambda device=None: SimpleNamespace(
+        cuda_stream=HANDLE
+    )
+    _pretended = True
+    try:
+        yield
+    finally:
+        cuda_of_torch.current_stream = before
+        _pretended = False
