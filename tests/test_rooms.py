@@ -31,7 +31,7 @@ FLOORS = [
     {"compiling", "lesson"},
     {"checking", "bench"},
     {"kernels"},
-    {"functions", "streams", "c", "torch_ops", "triton_programs"},
+    {"functions", "streams", "c", "torch_ops", "triton_programs", "libraries"},
     {"dispatch", "tracing"},
     {"diagnosis", "exploring"},
     {""},  # weft/__init__.py
@@ -167,6 +167,7 @@ def test_a_mistyped_limit_is_an_error() -> None:
 
 def test_every_limit_belongs_to_a_room() -> None:
     rooms = ("kernels", "functions", "streams", "c", "torch_ops", "triton_programs")
+    rooms += ("libraries",)
     known = {importlib.import_module(f"weft.{r}.room").ROOM.what for r in rooms}
     assert {limit.room for limit in LIMITS.values()} <= known
 

@@ -9,7 +9,10 @@ from weft.checking.verdict import Verdict
 
 # The packages that check something, in the order in which they are asked. The last
 # one takes all that nobody else wants.
-ROOMS = ("weft.triton_programs", "weft.kernels", "weft.torch_ops", "weft.functions")
+ROOMS = (
+    *("weft.triton_programs", "weft.kernels", "weft.libraries", "weft.torch_ops"),
+    "weft.functions",
+)
 
 
 def check(
@@ -30,7 +33,8 @@ def check(
         `weft.kernels.exercise.KernelExercise` (sizes, launch, full, out, limits,
         constants, without), for PyTorch `weft.torch_ops.exercise.TorchExercise`, for
         functions `weft.functions.exercise.FunctionExercise` (because, without, same,
-        lines), for all of them tolerance and unseen.
+        lines), for calls of a library `weft.libraries.exercise.LibraryExercise`
+        (library, given, result, refuses), for all of them tolerance and unseen.
 
     Returns a Verdict, true if all is well. Where the environment has WEFT_STRICT=1, a
     failure raises CheckFailed. Raises ValueError if the exercise itself is wrong, as

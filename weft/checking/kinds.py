@@ -127,6 +127,16 @@ KINDS = {
     "gradient": Kind("a wrong gradient"),
     "graph-break": Kind("right, but torch.compile breaks the graph"),
     "stream": Kind("right, but not on the current stream"),
+    # Calls of a library
+    "status": Kind("the library refuses the call"),
+    "prototype": Kind("C gets something else than was passed"),
+    "pointer": Kind("an address that leads nowhere"),
+    "device-bounds": Kind("outside an array on the device"),
+    "handle": Kind("a handle that is not valid"),
+    "handle-leak": Kind("right, but something is never destroyed"),
+    "scalar": Kind("a scalar of another type"),
+    "unchecked": Kind("an error that is not noticed"),
+    "calls": Kind("right, but with too many calls"),
     # C
     "compile": Kind("the compiler rejects it", heading="Text, compiler, program"),
     "no-compiler": Kind("no C compiler"),

@@ -11,6 +11,7 @@ from typing import Any
 
 KERNEL, HOST, TORCH = "a kernel", "host code", "an operator of PyTorch"
 TRITON = "a Triton program"
+LIBRARY = "code that calls a library"
 
 
 @dataclass(frozen=True)
@@ -49,6 +50,7 @@ LIMITS = {
     "overlap": Limit(HOST, "how many times as fast as without overlap, in the model"),
     "loaded": Limit(TRITON, "most bytes loaded, as a multiple of the inputs'"),
     "stored": Limit(TRITON, "most bytes stored, as a multiple of the outputs'"),
+    "calls": Limit(LIBRARY, "most calls of functions of the library that do work"),
     "graph_breaks": Limit(TORCH, "most graph breaks under torch.compile"),
 }
 

@@ -1,0 +1,20 @@
+# verdict: scalar
+# Python's floats are doubles.
+def sgemm(
+    library, handle, transa, transb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc
+):
+    """Call cublasSgemm_v2. Raises an exception for a status other than 0."""
+    address, integer = c_void_p, c_int
+    library.cublasSgemm_v2.argtypes = [
+        *(address, integer, integer, integer, integer, integer),
+        *(address, address, integer, address, integer),
+        *(address, address, integer),
+    ]
+
+    alpha, beta = ctypes.c_double(alpha), ctypes.c_double(beta)
+    checked(
+        library.cublasSgemm_v2(  # <- here
+            handle, transa, transb, m, n, k, byref(alpha), a, lda, b, ldb,
+            byref(beta), c, ldc,
+        )
+    )

@@ -1,0 +1,17 @@
+# verdict: unchecked
+# If something were wrong, Python would say so.
+def sgemm(
+    library, handle, transa, transb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc
+):
+    """Call cublasSgemm_v2. Raises an exception for a status other than 0."""
+    address, integer = c_void_p, c_int
+    library.cublasSgemm_v2.argtypes = [
+        *(address, integer, integer, integer, integer, integer),
+        *(address, address, integer, address, integer),
+        *(address, address, integer),
+    ]
+
+    library.cublasSgemm_v2(
+        handle, transa, transb, m, n, k, byref(c_float(alpha)), a, lda, b, ldb,
+        byref(c_float(beta)), c, ldc,
+    )

@@ -1,0 +1,33 @@
+"""NVIDIA's libraries in C: thin bindings, and a model that judges calls of them.
+
+    from weft.libraries import cublas, cublasLt
+
+With a GPU, the functions of `cublas` are NVIDIA's. Without one, and in a check, they
+belong to a model, which does the same arithmetic and keeps book of what is passed.
+"""
+
+from typing import Any
+
+from weft.libraries import cublas
+from weft.libraries import cublaslt as cublasLt
+from weft.libraries.enumerations import CudaType
+
+__all__ = ["CudaType", "cublas", "cublasLt", "library", "on_device"]
+
+
+def library(name: str) -> Any:
+    """The library itself, "cublas" or "cublasLt", as `ctypes.CDLL` loads it."""
+    from weft.libraries import loading
+
+    return loading.library(name)
+
+
+def on_device(tensor: Any) -> Any:
+    """Put a tensor of the CPU, or a NumPy array, where the libraries work.
+
+    That is the GPU. Without one it is a model's device: there, an array has an address,
+    a shape and strides, and `cpu()` brings it back.
+    """
+    from weft.libraries import arguments
+
+    return arguments.on_device(tensor)

@@ -1,0 +1,93 @@
+"""What a check hands to a learner's function: handles, streams, arrays on a device."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import torch
+
+from weft.libraries import cublas, cublaslt
+from weft.libraries.loading import library, model_in_use
+from weft.libraries.model import Model
+
+STREAM = 0x5EA_0000_1000  # of the model, where it is not the default stream
+
+
+class Bench:
+    """The place where a function is run: the model's device, or a GPU.
+
+    `place` puts a tensor there. What is made is destroyed by `close`.
+    """
+
+    def __init__(self, name: str, place: Callable[[torch.Tensor], Any]) -> None:
+        self.name, self.place = name, place
+        self.ends: list[tuple[Callable[[int], Any], int]] = []
+
+    def _made(self, handle: int, destroy: Callable[[int], Any]) -> int:
+        self.ends.append((destroy, handle))
+        model = model_in_use()
+        if model is not None:
+            model.objects.made[handle].given = True
+        return handle
+
+    @property
+    def handle(self) -> int:
+        """A handle of cuBLAS."""
+        return self._made(cublas.create(), cublas.destroy)
+
+    @property
+    def light_handle(self) -> int:
+        """A handle of cuBLASLt."""
+        return self._made(cublaslt.create(), cublaslt.destroy)
+
+    @property
+    def library(self) -> Any:
+        """The library itself."""
+        return library(self.name)
+
+    @property
+    def stream(self) -> int:
+        """The stream that the data are made on."""
+        model = model_in_use()
+        if model is not None:
+            model.stream = STREAM
+            return STREAM
+        return int(torch.cuda.current_stream().cuda_stream)
+
+    def workspace(self, nbytes: int) -> Any:
+        """Memory on the device that a library may use while it works."""
+        return self.place(torch.zeros(nbytes, dtype=torch.uint8))
+
+    def arrays(self, values: tuple[Any, ...]) -> list[Any]:
+        """The inputs of a case on the device."""
+        return [self.place(as_tensor(v)) if is_array(v) else v for v in values]
+
+    def close(self) -> None:
+        """Destroy what was made here."""
+        model: Model | None = model_in_use()
+        for destroy, handle in self.ends:
+            if model is not None:
+                model.objects.made[handle].given = False
+            destroy(handle)
+
+
+def is_array(value: Any) -> bool:
+    return isinstance(value, torch.Tensor | np.ndarray)
+
+
+def as_tensor(value: Any) -> torch.Tensor:
+    return torch.from_numpy(value) if isinstance(value, np.ndarray) else value
+
+
+def on_gpu(tensor: torch.Tensor) -> torch.Tensor:
+    """Copy a tensor to the GPU with all of its storage, and so with its strides."""
+    whole = torch.empty(0, dtype=tensor.dtype).set_(tensor.untyped_storage())
+    moved = whole.cuda()
+    return moved.as_strided(tensor.shape, tensor.stride(), tensor.storage_offset())
+
+
+def on_device(tensor: Any) -> Any:
+    """See `weft.libraries.on_device`."""
+    model = model_in_use()
+    tensor = as_tensor(tensor)
+    return on_gpu(tensor) if model is None else model.place(tensor)

@@ -1,0 +1,146 @@
+"""The model's device memory: buffers at addresses of their own, each with its extent.
+
+Addresses are above 32 bits, as on a GPU, and far apart: an address that was cut off, or
+computed wrongly, leads to no other buffer.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+
+from weft.libraries.enumerations import CudaType
+
+FIRST = 0x7F40_2000_0000
+APART = 1 << 24  # bytes between the ends of two buffers, at least
+
+DTYPES = {
+    CudaType.R_16F: torch.float16,
+    CudaType.R_16BF: torch.bfloat16,
+    CudaType.R_32F: torch.float32,
+    CudaType.R_64F: torch.float64,
+    CudaType.R_8I: torch.int8,
+    CudaType.R_32I: torch.int32,
+    CudaType.R_8F_E4M3: torch.float8_e4m3fn,
+    CudaType.R_8F_E5M2: torch.float8_e5m2,
+}
+
+
+@dataclass(eq=False)
+class Buffer:
+    """One allocation: its address, its bytes, and what a verdict calls it."""
+
+    address: int
+    storage: torch.UntypedStorage
+    name: str = "a buffer"
+
+    @property
+    def nbytes(self) -> int:
+        return self.storage.nbytes()
+
+    def tensor(self, dtype: torch.dtype = torch.uint8) -> torch.Tensor:
+        """All of its bytes, not copied."""
+        return torch.empty(0, dtype=dtype).set_(self.storage)
+
+
+@dataclass(eq=False, repr=False)
+class DeviceArray:
+    """An array on the model's device: its address and its recipe, but not its numbers.
+
+    It has the names that a tensor of PyTorch has: `shape`, `stride()`, `data_ptr()`.
+    """
+
+    buffer: Buffer
+    held: torch.Tensor
+
+    @property
+    def shape(self) -> torch.Size:
+        return self.held.shape
+
+    @property
+    def dtype(self) -> torch.dtype:
+        return self.held.dtype
+
+    @property
+    def ndim(self) -> int:
+        return self.held.ndim
+
+    @property
+    def nbytes(self) -> int:
+        return self.held.nbytes
+
+    def data_ptr(self) -> int:
+        return self.buffer.address + self.held.storage_offset() * self.element_size()
+
+    def stride(self, dim: int | None = None) -> Any:
+        return self.held.stride() if dim is None else self.held.stride(dim)
+
+    def size(self, dim: int | None = None) -> Any:
+        return self.held.shape if dim is None else self.held.shape[dim]
+
+    def element_size(self) -> int:
+        return self.held.element_size()
+
+    def numel(self) -> int:
+        return int(self.held.numel())
+
+    def is_contiguous(self) -> bool:
+        return self.held.is_contiguous()
+
+    def t(self) -> "DeviceArray":
+        return DeviceArray(self.buffer, self.held.t())
+
+    def __len__(self) -> int:
+        return len(self.held)
+
+    def __getitem__(self, index: Any) -> "DeviceArray":
+        return DeviceArray(self.buffer, self.held[index])
+
+    def cpu(self) -> torch.Tensor:
+        """Copy it to the host."""
+        return self.held.clone()
+
+    def __getattr__(self, name: str) -> Any:
+        raise AttributeError(
+            f"{name}: this array is on a model of a GPU. It has data_ptr(), shape, "
+            "dtype and stride(); the library does the rest"
+        )
+
+    def __repr__(self) -> str:
+        shape = " × ".join(map(str, self.shape))
+        return f"<{shape} {str(self.dtype)[6:]} at {self.data_ptr():#x}>"
+
+
+class DeviceMemory:
+    """All buffers of a model."""
+
+    def __init__(self) -> None:
+        self.buffers: list[Buffer] = []
+        self.next = FIRST
+
+    def place(self, tensor: torch.Tensor, name: str = "") -> DeviceArray:
+        """Copy a tensor of the CPU there, with all of its storage."""
+        held = tensor.detach()
+        storage = held.untyped_storage().clone()  # type: ignore[no-untyped-call]
+        buffer = Buffer(self.next, storage, name or f"buffer {len(self.buffers) + 1}")
+        self.buffers.append(buffer)
+        self.next = (self.next + storage.nbytes() + APART + 511) // 512 * 512
+        view = torch.empty(0, dtype=held.dtype).set_(
+            storage, held.storage_offset(), held.shape, held.stride()
+        )
+        return DeviceArray(buffer, view)
+
+    def find(self, address: int) -> tuple[Buffer, int] | None:
+        """The buffer that an address is in, or just before or after, and the offset."""
+        for buffer in self.buffers:
+            if -APART // 2 <= address - buffer.address < buffer.nbytes + APART // 2:
+                return buffer, address - buffer.address
+        return None
+
+    def cut_off(self, address: int) -> Buffer | None:
+        """The buffer whose address has the same low 32 bits as one without others."""
+        for buffer in self.buffers:
+            inside = (address - buffer.address) % (1 << 32)
+            if abs(address) < 1 << 32 and inside < max(buffer.nbytes, 1):
+                return buffer
+        return None

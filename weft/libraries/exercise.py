@@ -1,0 +1,50 @@
+"""An exercise in calling a library of C: on which data, and what has to hold."""
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from weft.checking.cases import as_tuple
+from weft.checking.exercise import Exercise
+
+
+@dataclass(frozen=True, kw_only=True)
+class LibraryExercise(Exercise):
+    """A function that calls a library of NVIDIA's.
+
+    library: its name, such as "cublas".
+    inputs: `(rng, *size)` → tensors of PyTorch on the CPU, NumPy arrays, plain values.
+        A tensor that is a view goes to the device with all of its storage.
+    given: `(on, *arrays)` → the function's arguments. `on` has a `handle` of cuBLAS, a
+        `light_handle` of cuBLASLt, a `stream` that the data are made on, `workspace(n)`
+        and the `library` itself, as `ctypes.CDLL` loads it.
+    result: the parameter whose array, or array at this address, holds the result.
+    spec: NumPy function of the inputs, which it gets in double precision.
+    refuses: a function of C, such as "cublasGemmEx", that fails in one more run: what
+        the learner wrote has to raise an exception then.
+    full: the size for arrays on a GPU, where there is one.
+    lines: how many lines of Python one call may run; see `weft.checking.step_limit`.
+    """
+
+    needs: ClassVar[tuple[str, ...]] = ("spec", "inputs", "sizes", "given", "result")
+
+    library: str = ""
+    given: Any = None
+    result: str = ""
+    refuses: str = ""
+    full: Any = None
+    lines: int | None = None
+
+    def expected(self, given: tuple[Any, ...]) -> tuple[Any, ...]:
+        exact = as_tuple(self.spec(*map(in_double, given)))
+        return tuple(map(np.asarray, exact))
+
+
+def in_double(value: Any) -> Any:
+    """A tensor or an array in double precision; anything else as it is."""
+    if hasattr(value, "untyped_storage"):
+        return value.double().numpy().copy()
+    if isinstance(value, np.ndarray) and value.dtype.kind == "f":
+        return value.astype(np.float64)
+    return value

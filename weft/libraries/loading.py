@@ -1,0 +1,94 @@
+"""Which library a call goes to: NVIDIA's own where there is a GPU, else its model."""
+
+import contextlib
+import ctypes
+from collections.abc import Iterator
+from functools import cache
+from typing import Any
+
+from weft import device
+from weft.errors import LearnerError
+from weft.libraries.prototypes import Prototype
+
+_models: list[Any] = []  # the models of checks under way, the innermost last
+
+
+@contextlib.contextmanager
+def on_model(model: Any) -> Iterator[None]:
+    """Send every call to this model for a while."""
+    _models.append(model)
+    try:
+        yield
+    finally:
+        _models.remove(model)
+
+
+def library(name: str) -> Any:
+    """The library `name`, "cublas" or "cublasLt", as `ctypes.CDLL` gives it.
+
+    Without a GPU, and while a check runs, it is a model with the same functions.
+    Raises LearnerError where there is a GPU but not its library.
+    """
+    if _models:
+        return _models[-1].library(name)
+    if device.find().usable:
+        return real(name)
+    return _standing().library(name)
+
+
+@cache
+def _real_function(name: str, prototype: Prototype) -> Any:
+    return _prepared(real(name, "binding"), prototype)
+
+
+def _prepared(loaded: Any, prototype: Prototype) -> Any:
+    found = getattr(loaded, prototype.symbol)
+    found.argtypes, found.restype = prototype.argtypes, ctypes.c_int
+    return found
+
+
+def function(name: str, prototype: Prototype) -> Any:
+    """One function of the library that calls go to, ready to be called."""
+    if not _models and device.find().usable:
+        return _real_function(name, prototype)
+    return _prepared(library(name), prototype)
+
+
+def said(name: str) -> str:
+    """What the model said at the last call; "" where there is none."""
+    model = model_in_use()
+    return str(model.library(name).said) if model is not None else ""
+
+
+def model_in_use() -> Any:
+    """The model that calls go to just now; None where they go to a GPU."""
+    if _models:
+        return _models[-1]
+    return None if device.find().usable else _standing()
+
+
+@cache
+def _standing() -> Any:
+    """The model for all that is called outside of checks, where there is no GPU."""
+    from weft.libraries.model import Model
+
+    return Model(strict=False)
+
+
+@cache
+def real(name: str, user: str = "learner") -> Any:
+    """NVIDIA's library, the one that PyTorch brought. Raises LearnerError.
+
+    user: whose it is. Each has functions with `argtypes` of their own.
+    """
+    import torch  # loads the libraries that it was built with
+
+    major = str(torch.version.cuda or "").partition(".")[0]
+    for file in (f"lib{name}.so.{major}", f"lib{name}.so"):
+        with contextlib.suppress(OSError):
+            return ctypes.CDLL(file)
+    raise LearnerError(
+        f"lib{name}.so.{major or '13'} cannot be loaded. PyTorch's CUDA wheels bring "
+        "it: `make lab` installs the one for this machine's driver. "
+        "`weft.doctor()` shows what is there."
+    )

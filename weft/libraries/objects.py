@@ -1,0 +1,115 @@
+"""Opaque objects of a library: handles, descriptors, layouts, known by address."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from weft.libraries.faults import Fault
+from weft.places import Note
+
+FIRST = 0x5581_4000_0000
+
+
+@dataclass(eq=False)
+class Opaque:
+    """One object: what it is, what is set in it, and where it was made."""
+
+    address: int
+    what: str
+    state: Any
+    places: tuple[Note, ...] = ()
+    alive: bool = True
+    given: bool = False  # by the check, so that it is not the learner's to destroy
+    ended: tuple[Note, ...] = field(default=())
+
+
+class Objects:
+    """All objects that a model has made."""
+
+    def __init__(
+        self,
+        refuse: Callable[[Fault], None],
+        here: Callable[[], tuple[Note, ...]],
+    ) -> None:
+        self.made: dict[int, Opaque] = {}
+        self.refuse, self.here = refuse, here
+
+    def create(self, what: str, state: Any, places: tuple[Note, ...]) -> int:
+        address = FIRST + 0x1000 * (len(self.made) + 1)
+        self.made[address] = Opaque(address, what, state, places)
+        return address
+
+    def get(self, address: int, what: str, parameter: str) -> Any:
+        """The state of an object; None for a null address. Refuses any other."""
+        if address == 0:
+            return None
+        found = self.made.get(address)
+        if found is None:
+            self.refuse(self._unknown(address, what, parameter))
+        elif found.what != what:
+            self.refuse(
+                Fault(
+                    "handle",
+                    f"{parameter} is a {found.what}, where a {what} is wanted.",
+                    "In C both are addresses, and nothing compares what is there. The "
+                    "library would read one as the other.",
+                    headline=f"a {found.what} in place of a {what}",
+                )
+            )
+        elif not found.alive:
+            self.refuse(
+                Fault(
+                    "handle",
+                    f"{parameter} is a {what} that has been destroyed.",
+                    "Its memory has been freed. The library may crash, or find another "
+                    "object there.",
+                    tuple(
+                        (place, note)
+                        for places, note in (
+                            (self.here(), "used here"),
+                            (found.ended, "destroyed here"),
+                        )
+                        for place, _ in places
+                    ),
+                    headline=f"a {what} used after its end",
+                )
+            )
+        return found.state if found else None
+
+    def _unknown(self, address: int, what: str, parameter: str) -> Fault:
+        whole = [a for a in self.made if a % (1 << 32) == address % (1 << 32)]
+        if whole and address != whole[0]:
+            return Fault(
+                "prototype",
+                f"{parameter} arrives as {address:#x}, and the {what} is "
+                f"{whole[0]:#x}: its upper half is missing.",
+                "Without `argtypes`, ctypes passes a Python integer as a C int, which "
+                "has 32 bits.",
+            )
+        return Fault(
+            "handle",
+            f"{parameter} is {address:#x}, and there is no {what} at this address.",
+            "A handle is what the library's own create function has returned.",
+        )
+
+    def destroy(self, address: int, what: str, places: tuple[Note, ...]) -> bool:
+        """End an object. False for a null address."""
+        if self.get(address, what, what) is None:
+            return False
+        found = self.made[address]
+        if found.given:
+            self.refuse(
+                Fault(
+                    "handle",
+                    f"The {what} that came as an argument is destroyed.",
+                    "It belongs to the caller, who still needs it.",
+                    places,
+                    headline=f"a {what} that belongs to the caller is destroyed",
+                )
+            )
+        found.alive, found.ended = False, places
+        return True
+
+    def left(self) -> list[Opaque]:
+        """What was made and not destroyed, and was not given."""
+        return [x for x in self.made.values() if x.alive and not x.given]

@@ -1,0 +1,123 @@
+"""The functions of the libraries: their symbols in C and the types of what they take.
+
+A line is a function as `nvmath.bindings` names it, its symbol, and its parameters. What
+follows `->` is returned through a pointer, which the binding passes last, or first for
+functions whose line says so.
+"""
+
+import ctypes
+import re
+from dataclasses import dataclass
+from typing import Any
+
+TYPES: dict[str, Any] = {
+    "int": ctypes.c_int,
+    "int64": ctypes.c_int64,
+    "uint64": ctypes.c_uint64,
+    "size": ctypes.c_size_t,
+    "address": ctypes.c_void_p,
+}
+
+GEMM = "address handle, int transa, int transb, int m, int n, int k, address alpha"
+
+CUBLAS = f"""
+create cublasCreate_v2() -> address
+destroy cublasDestroy_v2(address handle)
+get_version cublasGetVersion_v2(address handle) -> int
+set_stream cublasSetStream_v2(address handle, address stream_id)
+get_stream cublasGetStream_v2(address handle) -> address
+set_workspace cublasSetWorkspace_v2(address handle, address workspace, \
+size workspace_size_in_bytes)
+set_pointer_mode cublasSetPointerMode_v2(address handle, int mode)
+get_pointer_mode cublasGetPointerMode_v2(address handle) -> int
+set_math_mode cublasSetMathMode(address handle, int mode)
+get_math_mode cublasGetMathMode(address handle) -> int
+sgemm cublasSgemm_v2({GEMM}, address a, int lda, address b, int ldb, address beta, \
+address c, int ldc)
+gemm_ex cublasGemmEx({GEMM}, address a, int atype, int lda, address b, int btype, \
+int ldb, address beta, address c, int ctype, int ldc, int compute_type, int algo)
+sgemm_strided_batched cublasSgemmStridedBatched({GEMM}, address a, int lda, \
+int64 stride_a, address b, int ldb, int64 stride_b, address beta, address c, int ldc, \
+int64 stride_c, int batch_count)
+gemm_strided_batched_ex cublasGemmStridedBatchedEx({GEMM}, address a, int atype, \
+int lda, int64 stride_a, address b, int btype, int ldb, int64 stride_b, address beta, \
+address c, int ctype, int ldc, int64 stride_c, int batch_count, int compute_type, \
+int algo)
+"""
+
+CUBLASLT = """
+create cublasLtCreate() -> address
+destroy cublasLtDestroy(address light_handle)
+matmul_desc_create cublasLtMatmulDescCreate(int compute_type, int scale_type) -> address
+matmul_desc_destroy cublasLtMatmulDescDestroy(address matmul_desc)
+matmul_desc_set_attribute cublasLtMatmulDescSetAttribute(address matmul_desc, \
+int attr, address buf, size size_in_bytes)
+matrix_layout_create cublasLtMatrixLayoutCreate(int type, uint64 rows, uint64 cols, \
+int64 ld) -> address
+matrix_layout_destroy cublasLtMatrixLayoutDestroy(address mat_layout)
+matrix_layout_set_attribute cublasLtMatrixLayoutSetAttribute(address mat_layout, \
+int attr, address buf, size size_in_bytes)
+matmul_preference_create cublasLtMatmulPreferenceCreate() -> address
+matmul_preference_destroy cublasLtMatmulPreferenceDestroy(address pref)
+matmul_preference_set_attribute cublasLtMatmulPreferenceSetAttribute(address pref, \
+int attr, address buf, size size_in_bytes)
+matmul_algo_get_heuristic cublasLtMatmulAlgoGetHeuristic(address light_handle, \
+address operation_desc, address adesc, address bdesc, address cdesc, address ddesc, \
+address preference, int requested_algo_count, address heuristic_results_array, \
+address return_algo_count)
+matmul_algo_config_get_attribute cublasLtMatmulAlgoConfigGetAttribute(address algo, \
+int attr, address buf, size size_in_bytes, address size_written)
+matmul cublasLtMatmul(address light_handle, address compute_desc, address alpha, \
+address a, address adesc, address b, address bdesc, address beta, address c, \
+address cdesc, address d, address ddesc, address algo, address workspace, \
+size workspace_size_in_bytes, address stream)
+"""
+
+
+@dataclass(frozen=True)
+class Prototype:
+    """One function: its names in Python and in C, and its parameters in order.
+
+    returns: the type of what it returns through a pointer, "" for nothing. In C that
+    pointer comes first in `cublasLt…Create`, last elsewhere.
+    """
+
+    name: str
+    symbol: str
+    parameters: tuple[tuple[str, str], ...]
+    returns: str = ""
+
+    @property
+    def result_first(self) -> bool:
+        """Whether the pointer to the result is the first parameter in C."""
+        return self.symbol.endswith("Create")
+
+    @property
+    def in_c(self) -> tuple[tuple[str, str], ...]:
+        """The parameters as C has them, the pointer to a result among them."""
+        result = (("address", "result"),) if self.returns else ()
+        if self.result_first:
+            return result + self.parameters
+        return self.parameters + result
+
+    @property
+    def argtypes(self) -> list[Any]:
+        """The types of the parameters, as ctypes wants them."""
+        return [TYPES[kind] for kind, _ in self.in_c]
+
+
+def parsed(text: str) -> dict[str, Prototype]:
+    """Read a table of functions, by their names in Python."""
+    found = {}
+    for line in text.strip().splitlines():
+        match = re.fullmatch(r"(\w+) (\w+)\((.*?)\)(?: -> (\w+))?", line)
+        if match is None:
+            raise ValueError(f"no prototype: {line}")
+        name, symbol, inside, returns = match.groups()
+        pairs = [tuple(each.split()) for each in inside.split(", ") if each]
+        parameters = tuple((kind, parameter) for kind, parameter in pairs)
+        found[name] = Prototype(name, symbol, parameters, returns or "")
+    return found
+
+
+FUNCTIONS = {"cublas": parsed(CUBLAS), "cublasLt": parsed(CUBLASLT)}

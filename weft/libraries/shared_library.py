@@ -1,0 +1,125 @@
+"""A library of the model as `ctypes.CDLL` would show it: real functions of C.
+
+Each function is a callback at an address, called through ctypes. So `argtypes`,
+`byref` and the conversion of integers are ctypes' own. What C would not notice, such as
+an argument that is missing or cut off, is noticed here before the call.
+"""
+
+import ctypes
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from weft.libraries.faults import Fault, ModelFault
+from weft.libraries.prototypes import TYPES, Prototype
+
+INT_MAX = (1 << 31) - 1
+FLOATS = (ctypes.c_float, ctypes.c_double)
+Body = Callable[..., int]
+
+
+class ModelFunction(ctypes._CFuncPtr):  # type: ignore[name-defined,misc]
+    """A function of C, called through ctypes, that is watched."""
+
+    _flags_ = ctypes._FUNCFLAG_CDECL  # type: ignore[attr-defined]
+    _restype_ = ctypes.c_int
+    prototype: Prototype
+    refuse: Callable[[Fault], None]
+    raised: list[BaseException]
+
+    def __call__(self, *args: Any) -> Any:
+        self.raised.clear()
+        for_c = [getattr(a, "_as_parameter_", a) for a in args]
+        self._look_at(for_c)
+        status = super().__call__(*args)
+        if self.raised:
+            raise self.raised[0]
+        return status
+
+    def _look_at(self, args: list[Any]) -> None:
+        """Refuse arguments that would reach C as something else."""
+        wanted, symbol = self.prototype.in_c, self.prototype.symbol
+        declared = getattr(self, "argtypes", None)
+        for count, what in ((len(args), "gets"), (len(declared or wanted), "declares")):
+            if count != len(wanted):
+                self.refuse(
+                    Fault(
+                        "prototype",
+                        f"{symbol} has {len(wanted)} parameters, and this call {what} "
+                        f"{count}.",
+                        "C does not count them. What is missing is taken from whatever "
+                        "is in the registers and on the stack.",
+                    )
+                )
+        for number, ((kind, name), value) in enumerate(zip(wanted, args, strict=True)):
+            kinds = declared[number] if declared else None
+            if reason := mismatch(kind, value, kinds):
+                self.refuse(
+                    Fault("prototype", f"{symbol}: {name} {reason[0]}", reason[1])
+                )
+
+
+def mismatch(kind: str, value: Any, declared: Any) -> tuple[str, str] | None:
+    """Why a value does not reach a parameter of this kind as it is, or None."""
+    by_value = declared is None and isinstance(value, FLOATS)
+    if declared in FLOATS or by_value:
+        sort = "an address" if kind == "address" else "an integer"
+        return (
+            f"is passed as a floating-point number; C expects {sort}.",
+            "Numbers of the two kinds travel in different registers, so the function "
+            "reads another argument in its place. Scalars such as alpha are passed by "
+            "address: `byref(c_float(1))`.",
+        )
+    size = ctypes.sizeof(TYPES[kind])
+    short = ctypes.sizeof(declared or ctypes.c_int)
+    if isinstance(value, int) and short < size and not -INT_MAX <= value <= INT_MAX:
+        how = "declared as 32 bits" if declared else "passed as a C int of 32 bits"
+        return (
+            f"is {value:#x}, and {how}: the upper half is cut off.",
+            "Without `argtypes`, ctypes takes a Python integer for a C int. Addresses "
+            "need c_void_p.",
+        )
+    return None
+
+
+class ModelLibrary:
+    """The functions of one library. `said`: what it printed at the last call."""
+
+    def __init__(
+        self,
+        name: str,
+        prototypes: Mapping[str, Prototype],
+        bodies: Mapping[str, Body],
+        refuse: Callable[[Fault], None],
+    ) -> None:
+        self._name = f"lib{name}.so"
+        self.said = ""
+        for prototype in prototypes.values():
+            body = bodies[prototype.name]
+            function = self._function(prototype, body, refuse)
+            setattr(self, prototype.symbol, function)
+
+    def _function(
+        self, prototype: Prototype, body: Body, refuse: Callable[[Fault], None]
+    ) -> ModelFunction:
+        raised: list[BaseException] = []
+
+        def call(*args: Any) -> int:
+            self.said = ""
+            try:
+                return body(*[0 if a is None else a for a in args])
+            except BaseException as error:
+                raised.append(error)
+                return 0
+
+        callback = ctypes.CFUNCTYPE(ctypes.c_int, *prototype.argtypes)(call)
+        address = ctypes.cast(callback, ctypes.c_void_p).value
+        function = ModelFunction(address)
+        function.prototype, function.refuse, function.raised = prototype, refuse, raised
+        function.__dict__["callback"] = callback  # lives as long as the function
+        return function
+
+    def __getattr__(self, name: str) -> Any:
+        raise AttributeError(f"{self._name}: undefined symbol: {name}")
+
+
+__all__ = ["ModelFault", "ModelFunction", "ModelLibrary"]

@@ -1,0 +1,280 @@
+"""The verdicts on calls of a library, and the comparison of what they leave."""
+
+import math
+from typing import Any
+
+import numpy as np
+
+from weft.checking.compare import difference
+from weft.checking.source import raised_at, returns
+from weft.checking.verdict import Failed, Verdict
+from weft.libraries.binding import LibraryError
+from weft.libraries.enumerations import CudaType
+from weft.libraries.faults import Fault
+from weft.libraries.model import Call
+from weft.libraries.objects import Opaque
+from weft.libraries.products import SCALARS
+from weft.wording import capital, joined, several
+
+WORDS = ("the", "a", "this", "attribute", "type")  # with which a sentence begins
+
+
+def worded(text: str) -> str:
+    """A sentence, with a capital unless it begins with the name of a parameter."""
+    return capital(text) if text.split()[0] in WORDS else text
+
+
+def fault(name: str, found: Fault, when: str) -> Verdict:
+    """The verdict on what the model has refused."""
+    return Verdict(
+        name,
+        found.kind,
+        worded(found.message),
+        found.why,
+        found.places,
+        when=when,
+        headline=found.headline,
+    )
+
+
+def raised(run: Any) -> Verdict:
+    """The verdict on an exception that ended the call."""
+    error = run.error
+    places = raised_at(error, run.function)
+    message = f"{type(error).__name__}: {error}".removesuffix(": ")
+    if run.model.refusals:
+        reason = run.model.refusals[-1]
+        return Verdict(
+            run.name,
+            "status",
+            worded(reason),
+            "A library does not see your arrays: it sees addresses and sizes. Write "
+            "down each matrix as the library reads it, column by column.",
+            places,
+            when=run.when,
+        )
+    kind = "status" if isinstance(error, LibraryError) else "exception"
+    return Verdict(run.name, kind, message, places=places, when=run.when)
+
+
+def no_call(run: Any) -> Verdict:
+    return Verdict(
+        run.name,
+        "wrong-value",
+        f"{run.name} returns, and no product was computed by the library.",
+        "The work has to be done by the library's function.",
+        returns(run.function),
+        when=run.when,
+        headline="the library is not called",
+    )
+
+
+def overwritten(run: Any, buffer: Any, byte: int) -> Verdict:
+    """The verdict on a write to an input, or between the rows of the result."""
+    if buffer is run.out.buffer:
+        return Verdict(
+            run.name,
+            "device-bounds",
+            f"{buffer.name} is a part of a larger array, and byte {byte:,} of that "
+            "array is overwritten, which is not in the part.",
+            "Rows of a part are further apart than they are long. The leading "
+            "dimension says how far.",
+            run.model.calls[-1].places,
+            when=run.when,
+            headline="what is between the rows is overwritten",
+        )
+    return Verdict(
+        run.name,
+        "input-written",
+        f"{run.name} writes into {buffer.name}, which is an input.",
+        "Which of the addresses is the one that the library writes to?",
+        run.model.calls[-1].places,
+        when=run.when,
+    )
+
+
+def other_stream(run: Any, call: Call) -> Verdict:
+    which = "the default stream" if not call.stream else "another stream"
+    return Verdict(
+        run.name,
+        "stream",
+        f"{call.symbol} runs on {which}, and the data are made on the stream that is "
+        "passed.",
+        "Nothing makes one stream wait for the other, so the product may read what is "
+        "not there yet. cuBLAS takes the stream from its handle, cuBLASLt from the "
+        "call.",
+        call.places,
+        when=run.when,
+    )
+
+
+def left_over(run: Any, left: list[Opaque]) -> Verdict:
+    """The verdict on objects that are never destroyed."""
+    first = left[0]
+    others = len(left) - 1
+    more = f", nor {others} other objects" if others > 1 else ""
+    more = ", nor is one more object" if others == 1 else more
+    return Verdict(
+        run.name,
+        "handle-leak",
+        f"The {first.what} made here is never destroyed{more}.",
+        "Python does not know that the number is an object of the library. A handle "
+        "keeps memory on the GPU until it is destroyed.",
+        [note for each in left for note in each.places],
+        when=run.when,
+    )
+
+
+def unnoticed(run: Any) -> Verdict:
+    return Verdict(
+        run.name,
+        "unchecked",
+        f"In one more run, {run.fails} returned CUBLAS_STATUS_EXECUTION_FAILED (13), "
+        f"and {run.name} returned as if nothing had happened.",
+        "C has no exceptions. A function that fails says so in the number that it "
+        "returns, and somebody has to look at it.",
+    )
+
+
+def too_many(run: Any, count: int, most: int) -> Verdict:
+    symbols = joined(dict.fromkeys(c.symbol for c in run.model.calls))
+    return Verdict(
+        run.name,
+        "calls",
+        f"{several(count, 'call')} of {symbols}, where {most} would do.",
+        "Every call is a launch of its own, and each of these products is far too "
+        "small to fill a GPU.",
+        run.model.calls[-1].places,
+        when=run.when,
+    )
+
+
+def no_parameter(name: str, result: str) -> Verdict:
+    return Verdict(
+        name,
+        "type",
+        f"{name} has no parameter called {result}.",
+        "Keep the names of the parameters as the exercise gives them.",
+        headline="a parameter is missing",
+        topic="returned",
+    )
+
+
+def on_gpu(exercise: Any, error: Exception, when: str) -> Verdict:
+    return Verdict(
+        exercise.name,
+        "status" if isinstance(error, LibraryError) else "exception",
+        f"{type(error).__name__}: {error}",
+        "It was right on the model of the library, on small sizes.",
+        raised_at(error, exercise.written_by_learner),
+        when=when,
+    )
+
+
+def right_on_gpu(exercise: Any, got: Any, case: Any, when: str) -> None:
+    """Compare what the GPU left with the spec. Raises `Failed`."""
+    wrong = difference(got, case.expected[0], exercise.tolerance)
+    if wrong is not None:
+        why = wrong.hint or "It was right on the model of the library, on small sizes."
+        message = wrong.sentence(exercise.result)
+        raise Failed(Verdict(exercise.name, "wrong-value", message, why, when=when))
+
+
+def compare(run: Any) -> None:
+    """Compare the result with the spec's. Raises `Failed`."""
+    got = run.out.held.double().numpy()
+    (wanted, *_) = run.case.expected
+    wrong = difference(got, wanted, run.exercise.tolerance)
+    if wrong is None:
+        return
+    call = run.model.calls[-1]
+    name = run.exercise.result
+    if (verdict := misread(run, call)) is not None:
+        raise Failed(verdict)
+    why = wrong.hint
+    if np.isnan(wrong.got) and call.scalars[1] == 0:
+        missing = np.isnan(got).sum()
+        message = f"{several(int(missing), 'element')} of {name} never got a result."
+        why = "Was the right address passed, and are there as many products as needed?"
+        raise Failed(
+            Verdict(run.name, "unwritten", message, why, call.places, when=run.when)
+        )
+    if np.isnan(wrong.got):
+        why = (
+            f"{name} held NaN before the call, and beta was {call.scalars[1]:g}: so "
+            "the old values are added. Only with beta = 0 are they not read."
+        )
+    elif np.isinf(got).any():
+        why = (
+            "A sum has left the range of its type. In which type does this compute "
+            "type add up?"
+        )
+    elif by_columns(run, got, wanted):
+        why = (
+            f"{name} holds the right product, but stored column by column. The caller "
+            "reads it row by row."
+        )
+    raise Failed(
+        Verdict(
+            run.name,
+            "wrong-value",
+            wrong.sentence(name),
+            why,
+            call.places,
+            when=run.when,
+        )
+    )
+
+
+def by_columns(run: Any, got: Any, wanted: Any) -> bool:
+    """Whether a result is right if it is read column by column."""
+    if got.ndim != 2 or not run.out.is_contiguous():
+        return False
+    read = got.reshape(-1).reshape(got.shape[::-1]).T
+    return difference(read, wanted, run.exercise.tolerance) is None
+
+
+def misread(run: Any, call: Call) -> Verdict | None:
+    """A verdict where alpha or beta is a number of another type than C reads."""
+    for name, value, data in zip(
+        ("alpha", "beta"), call.scalars, call.held, strict=True
+    ):
+        meant = name == "beta" and value == 0
+        if meant or 1e-30 < abs(value) < 1e30:
+            continue
+        for kind, dtype in SCALARS.items():
+            if kind == call.scale or (other := read_as(data, dtype)) is None:
+                continue
+            return Verdict(
+                run.name,
+                "scalar",
+                f"{call.symbol} reads {name} as {value:.3g}. It reads "
+                f"{size(call.scale)} bytes as {TYPES[call.scale]}; what is there is "
+                f"{other:g} as {TYPES[kind]}.",
+                "An address carries no type. The compute type, or the scale type, "
+                "decides how alpha and beta are read.",
+                call.places,
+                when=run.when,
+            )
+    return None
+
+
+TYPES = {
+    CudaType.R_16F: "a half",
+    CudaType.R_32F: "a float",
+    CudaType.R_64F: "a double",
+    CudaType.R_32I: "an int",
+}
+
+
+def size(kind: CudaType) -> int:
+    return int(np.dtype(SCALARS[kind]).itemsize)
+
+
+def read_as(data: bytes, dtype: Any) -> float | None:
+    """The number of another type in some bytes, if it looks like one on purpose."""
+    wide = np.dtype(dtype).itemsize
+    if len(data) < wide:
+        return None
+    value = float(np.frombuffer(data[:wide], dtype)[0])
+    return value if math.isfinite(value) and 1e-3 <= abs(value) <= 1e4 else None
