@@ -88,6 +88,13 @@ def test_what_cufft_would_not_notice(call, said) -> None:
     assert said in str(caught.value)
 
 
+def test_one_embed_alone_is_refused() -> None:
+    # Recorded on an H200, cuFFT 12: CUFFT_INVALID_VALUE from cufftMakePlanMany.
+    plan = cufft.create()
+    with pytest.raises(cufft.cuFFTError, match=r"INVALID_VALUE \(4\)"):
+        cufft.make_plan_many(plan, 1, [6], [6], 2, 1, None, 1, 4, Type.R2C, 2)
+
+
 def test_a_destroyed_plan() -> None:
     address = on_device(torch.zeros(8, dtype=torch.complex64)).data_ptr()
     plan = rows(Type.C2C, 8, 1)

@@ -103,6 +103,9 @@ class CuFFT:
             return self._refused(FftResult.INVALID_VALUE, "n is null")
         given = self._ints(inembed, rank, "inembed"), istride, idist
         wanted = self._ints(onembed, rank, "onembed"), ostride, odist
+        if (given[0] is None) != (wanted[0] is None):
+            what = "one of inembed and onembed is null, and the other is not"
+            return self._refused(FftResult.INVALID_VALUE, what)
         return self._make(plan, sizes, type, batch, given, wanted, result)
 
     def _make(

@@ -84,8 +84,8 @@ def planned(
 ) -> Plan:
     """A plan, from (embed, stride, dist) of each side.
 
-    Where an embed is missing, cuFFT ignores that side's stride and dist: its arrays
-    are then without gaps.
+    Where the embeds are missing, cuFFT ignores strides and dists: the arrays are then
+    without gaps. (It refuses a plan that has only one of them.)
     """
     half = (*n[:-1], n[-1] // 2 + 1)
     sizes = {FftType.C2C: (n, n), FftType.R2C: (n, half), FftType.C2R: (half, n)}[kind]
