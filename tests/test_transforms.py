@@ -1,5 +1,8 @@
 """The models of cuFFT and cuRAND: layouts, plans, random numbers, bad input."""
 
+import json
+from pathlib import Path
+
 import numpy as np
 import pytest
 import torch
@@ -8,8 +11,10 @@ from weft.libraries import cufft, curand, on_device
 from weft.libraries.arrays import copy_corner, multiply, zeros
 from weft.libraries.cufft import Type
 from weft.libraries.faults import ModelFault
+from weft.libraries.model_curand import stream_words
 from weft.libraries.philox import open_at_zero, philox_words, words
 
+RECORDED = Path(__file__).parents[1] / "book/recordings/26_curand_cufft/numbers.json"
 PHILOX = curand.RngType.PSEUDO_PHILOX4_32_10
 ONES = 0xFFFFFFFF
 PI = (0x243F6A88, 0x85A308D3, 0x13198A2E, 0x03707344), (0xA4093822, 0x299F31D0)
@@ -165,3 +170,27 @@ def test_bad_input_to_curand() -> None:
         curand.generate(generator, zeros(4).data_ptr(), 5)
     with pytest.raises(ModelFault, match="only Philox"):
         curand.create_generator(curand.RngType.PSEUDO_XORWOW)
+
+
+def test_the_numbers_are_those_of_a_gpu() -> None:
+    found = json.loads(RECORDED.read_text(encoding="utf-8"))
+    for ordering in ("PSEUDO_DEFAULT", "PSEUDO_LEGACY"):
+        places = np.array([int(i) for i in found[ordering]])
+        assert stream_words(42, places).tolist() == list(found[ordering].values())
+    for offset in (1, 4, 5, 1000, 300_000):
+        got = stream_words(42, offset + np.arange(12)).tolist()
+        assert got == found[f"offset {offset}"]
+
+
+def test_torch_rand_is_predicted() -> None:
+    found = json.loads(RECORDED.read_text(encoding="utf-8"))
+    cases = [key.split() for key in found if key.startswith("rand ")]
+    assert len(cases) == 12
+    for _, seed, size in cases:
+        values = found[f"rand {seed} {size}"]
+        places = np.array([int(i) for i in values])
+        threads = 256 * min(-(-int(size) // 256), found["sms"] * 8)
+        rounds, rest = np.divmod(places, 4 * threads)
+        word, thread = np.divmod(rest, threads)
+        got = open_at_zero(words(int(seed), thread, rounds, word))
+        assert got.tolist() == list(values.values())
