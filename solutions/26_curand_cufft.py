@@ -86,7 +86,8 @@ def philox(counters, key, out):
     # about 10 lines
     # BEGIN SOLUTION
     if i < counters.shape[0]:
-        a, b, c, d = counters[i, 0], counters[i, 1], counters[i, 2], counters[i, 3]
+        a, b = counters[i, 0], counters[i, 1]
+        c, d = counters[i, 2], counters[i, 3]
         k, m = key[0], key[1]
         for _ in range(ROUNDS):
             upper, lower = mul_wide(MULTIPLIERS[0], a)
@@ -120,8 +121,9 @@ def counters_and_key(rng, n):
     return counters, np.uint32(key)
 
 
-for counters, key, answer in KNOWN.values():  # the reference has to know them too
-    assert " ".join(f"{n:08x}" for n in philox_words([counters], key)[0]) == answer
+for counters, key, answer in KNOWN.values():  # the reference knows them too
+    made = philox_words([counters], key)[0]
+    assert " ".join(f"{n:08x}" for n in made) == answer
 
 # %%
 check(
@@ -153,7 +155,7 @@ check(
 
 # %% tags=["given"]
 def chi_square(numbers):
-    """Return the statistic of the top eight bits of some uint32, in 256 bins."""
+    """Return the statistic of the top eight bits of some uint32."""
     counts = np.bincount(numbers.ravel() >> np.uint32(24), minlength=256)
     expected = numbers.size / 256
     return ((counts - expected) ** 2 / expected).sum()
@@ -352,7 +354,8 @@ def by_running(i, threads, offset):
 
 def some_places(rng):
     """Return places, numbers of threads, and offsets."""
-    cases = [(0, 8, 0), (5, 8, 0), (21, 8, 0), (32, 8, 0), (77, 8, 0), (3, 8, 12)]
+    cases = [(0, 8, 0), (5, 8, 0), (21, 8, 0), (32, 8, 0)]
+    cases += [(77, 8, 0), (3, 8, 12)]
     cases += [(70, 8, 8), (300, 256, 4), (1023, 256, 0), (1024, 256, 0)]
     for _ in range(10):
         threads = 32 * int(rng.integers(1, 9))
@@ -370,16 +373,15 @@ def same_place(got, wanted):
     if tuple(got) == tuple(wanted):
         return ""
     reasons = {
-        "subsequence": "a thread has one subsequence, its own number. Which thread "
-        "writes this element?",
-        "counter": "a thread makes four numbers per counter, so the counter moves on "
-        "every 4 × threads elements. And the offset counts numbers, not fours.",
-        "word": "the four numbers of one counter go to places that are `threads` "
-        "apart.",
+        "subsequence": "a thread has one subsequence, its own number. Which "
+        "thread writes this element?",
+        "counter": "a thread makes four numbers per counter, so the counter "
+        "moves on every 4 × threads elements. The offset counts numbers.",
+        "word": "the four numbers of a counter go to places `threads` apart.",
     }
-    for (name, why), part, aim in zip(reasons.items(), got, wanted, strict=True):
+    for name, part, aim in zip(reasons, got, wanted, strict=True):
         if part != aim:
-            return f"The {name} is {part}, but {why}"
+            return f"The {name} is {part}, but {reasons[name]}"
     return ""
 
 
@@ -473,15 +475,14 @@ TINY = np.float32(2**-24)
 @cuda.jit(device=True)
 def four(counter, seed, rounds):
     """Return four random words."""
-    a, b, c, d = uint32(counter), uint32(0), uint32(0), uint32(0)
-    k, m = seed[0], seed[1]
+    w, x, y, z = uint32(counter), uint32(0), uint32(0), uint32(0)
+    key, other = seed[0], seed[1]
     for _ in range(rounds):
-        upper, lower = mul_wide(MULTIPLIERS[0], a)
-        upper2, lower2 = mul_wide(MULTIPLIERS[1], c)
-        a, b = uint32(upper2 ^ b ^ k), lower2
-        c, d = uint32(upper ^ d ^ m), lower
-        k, m = uint32(k + WEYL[0]), uint32(m + WEYL[1])
-    return a, b, c, d
+        p, q = mul_wide(MULTIPLIERS[0], w)
+        r, s = mul_wide(MULTIPLIERS[1], y)
+        w, x, y, z = uint32(r ^ x ^ key), s, uint32(p ^ z ^ other), q
+        key, other = uint32(key + WEYL[0]), uint32(other + WEYL[1])
+    return w, x, y, z
 
 
 @cuda.jit(device=True)
@@ -526,12 +527,12 @@ def generators():
         curand.set_generator_ordering(made, ordering)
         return lambda: curand.generate_uniform(made, out.data_ptr(), COUNT)
 
-    kinds = curand.RngType
+    kinds, any_order = curand.RngType, curand.Ordering.PSEUDO_DYNAMIC
     random = torch.compile(lambda: torch.rand(COUNT, device="cuda"))
     return {
         "fill": lambda: out.fill_(0.5),
         "XORWOW": library(kinds.PSEUDO_XORWOW),
-        "XORWOW, dynamic": library(kinds.PSEUDO_XORWOW, curand.Ordering.PSEUDO_DYNAMIC),
+        "XORWOW, dynamic": library(kinds.PSEUDO_XORWOW, any_order),
         "MRG32k3a": library(kinds.PSEUDO_MRG32K3A),
         "cuRAND Philox": library(kinds.PSEUDO_PHILOX4_32_10),
         "torch.rand": lambda: out.uniform_(),
@@ -630,11 +631,13 @@ def two_layers(dropout, x, seed, first):
     used = generator.offset - first
     if used != -(-x.numel() // 4):
         raise ValueError(
-            f"after {x.numel()} elements the generator has moved on by {used} fours; "
-            "the next layer must begin at the first one that this layer has not used"
+            f"after {x.numel()} elements the generator has moved on by {used} "
+            "fours; the next layer must begin at the first one that this layer "
+            "has not used"
         )
     node = once.grad_fn
-    kept += [v for v in vars(node).values() if torch.is_tensor(v)] if node else []
+    held = vars(node).values() if node else ()
+    kept += [value for value in held if torch.is_tensor(value)]
     if kept:
         size = sum(tensor.nbytes for tensor in kept)
         raise ValueError(
@@ -844,19 +847,14 @@ def by_numpy(x, out):
 # %%
 def spectra(x, out):
     """Write the spectrum of each column of x into a row of out."""
-    # about 12 lines
+    # about 6 lines
     # BEGIN SOLUTION
     n, channels = x.shape
-    plan = cufft.create()
-    cufft.make_plan_many(
-        plan,
-        *(1, [n]),
-        *([n], x.stride(0), x.stride(1)),
-        *([n // 2 + 1], 1, n // 2 + 1),
-        *(Type.R2C, channels),
-    )
-    cufft.exec_r2c(plan, x.data_ptr(), out.data_ptr())
-    cufft.destroy(plan)
+    layout = [n], x.stride(0), x.stride(1), [n // 2 + 1], 1, n // 2 + 1
+    transform = cufft.create()
+    cufft.make_plan_many(transform, 1, [n], *layout, Type.R2C, channels)
+    cufft.exec_r2c(transform, x.data_ptr(), out.data_ptr())
+    cufft.destroy(transform)
     # END SOLUTION
 
 
@@ -1010,7 +1008,8 @@ def batches():
     }
 
 
-batched = bench.compare("4096 x 1024 complex64", batches, baseline="a loop", host=True)
+many = "4096 x 1024 complex64"
+batched = bench.compare(many, batches, baseline="a loop", host=True)
 batched
 
 # %%
@@ -1090,7 +1089,8 @@ def kinds():
     half = torch.empty(rows, n // 2 + 1, dtype=torch.complex64, device="cuda")
     both = z.data_ptr(), out.data_ptr()
     real, spectrum = x.data_ptr(), half.data_ptr()
-    c2c, r2c, c2r = (planned(kind, n, rows) for kind in (Type.C2C, Type.R2C, Type.C2R))
+    types = Type.C2C, Type.R2C, Type.C2R
+    c2c, r2c, c2r = (planned(kind, n, rows) for kind in types)
     return {
         "complex to complex": lambda: cufft.exec_c2c(c2c, *both, -1),
         "real to complex": lambda: cufft.exec_r2c(r2c, real, spectrum),
@@ -1202,8 +1202,8 @@ def convolve(x, w, out):
     cufft.exec_c2r(back, spectrum.data_ptr(), padded.data_ptr())
     copy_corner(padded, out)
 
-    for plan in (there, filtering, back):
-        cufft.destroy(plan)
+    for each in (there, filtering, back):
+        cufft.destroy(each)
     # END SOLUTION
 
 
