@@ -96,6 +96,7 @@ class CuFFT:
         batch: int,
         result: int,
     ) -> int:
+        """Make a plan with strides, in one to three dimensions."""
         if not 1 <= rank <= 3:
             return self._refused(FftResult.INVALID_VALUE, f"rank is {rank}")
         sizes = self._ints(n, rank, "n")
@@ -118,6 +119,7 @@ class CuFFT:
         wanted: Any,
         result: int,
     ) -> int:
+        """Keep what was planned. given, wanted: embed, stride and distance."""
         if (made := self._made(number)) is None:
             return self._no_plan(number)
         if kind not in EXECUTE:
@@ -166,6 +168,7 @@ class CuFFT:
     def _execute(
         self, kind: FftType, number: int, idata: int, odata: int, direction: int
     ) -> int:
+        """Transform what is at one address into another."""
         made = self._made(number)
         if made is None:
             return self._no_plan(number)

@@ -98,6 +98,7 @@ class CuRAND:
         return RandStatus.INTERNAL_ERROR
 
     def _fill(self, generator: int, address: int, count: int, symbol: str) -> int:
+        """Write the next numbers to an address, and move the generator on."""
         if (held := self._of(generator)) is None:
             return RandStatus.NOT_INITIALIZED
         found = self.model.memory.find(address)
