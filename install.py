@@ -56,8 +56,8 @@ BUILDS = {
         "cpu",
         "numba-cuda",
         ("cuda-bindings==13.5.0",),
-        2.5,
-        ("nvidia-cuda-nvrtc==13.5.37", "nvidia-nvvm==13.5.37", "triton==3.7.1"),
+        3.2,
+        ("nvidia-cuda-nvrtc==13.5.37", "nvidia-nvvm==13.5.37"),
     ),
     "cu126": Build("cu12", "numba-cuda[cu12]", ("cuda-bindings==12.9.10",), 8),
     "cu129": Build("cu12", "numba-cuda[cu12]", ("cuda-bindings==12.9.10",), 8),
@@ -71,9 +71,7 @@ BUILDS = {
 
 # JupyterLab as a lab wants it: verdicts name lines, and nobody asks about news.
 LAB_SETTINGS = {
-    "@jupyterlab/notebook-extension:tracker": {
-        "codeCellConfig": {"lineNumbers": True}
-    },
+    "@jupyterlab/notebook-extension:tracker": {"codeCellConfig": {"lineNumbers": True}},
     "@jupyterlab/apputils-extension:notification": {
         "fetchNews": "false",
         "checkForUpdates": False,
@@ -553,7 +551,7 @@ def write_pins(root: Path) -> None:
         )
         for package in packages
     )
-    by_machine = re.compile(r"nvidia-|cuda-(bindings|toolkit)|triton")
+    by_machine = re.compile(r"nvidia-|cuda-(bindings|toolkit)")
     kept = [pin for pin in pins if not by_machine.match(pin)]
     (root / "constraints.txt").write_text(PINS_HEAD + "\n" + "\n".join(kept) + "\n")
 

@@ -126,6 +126,7 @@ def test_numbers_are_worded_with_their_unit(what: str, text: str) -> None:
         (0.0200, "TB/s", "20.0\N{NO-BREAK SPACE}GB/s"),
         (5.1e13, "FLOP/s", "51.0\N{NO-BREAK SPACE}TFLOP/s"),
         (12.0, "pages/s", "12.0\N{NO-BREAK SPACE}pages/s"),
+        (0.0386, "", "0.0386"),
     ],
 )
 def test_a_rate_has_the_prefix_that_suits_it(

@@ -1,12 +1,14 @@
 """What the check of a plain Python function says."""
 
+import math
 import sys
 from typing import Any
 
 import numpy as np
 import pytest
 
-from weft import check
+from weft import check, layouts
+from weft.functions.values import brief
 
 
 def test_a_pair_has_no_first_element_before_all_others() -> None:
@@ -142,6 +144,18 @@ def through_a_helper(n):
     return never_smaller(n)
 
 
+def merged(text):
+    return layouts.coalesce(layouts.parse(text)).size
+
+
+def test_a_single_function_may_be_forbidden() -> None:
+    asked = {"spec": lambda text: layouts.parse(text).size, "inputs": [("(2,3)",)]}
+    assert check(merged, **asked, without=("weft.layouts.co", "weft.layouts.swizzle"))
+    verdict = check(merged, **asked, without=("weft.layouts.coalesce",))
+    assert verdict.kind == "library"
+    assert "`weft.layouts.coalesce`" in verdict.message
+
+
 @pytest.mark.parametrize(
     ("function", "line"),
     [
@@ -222,6 +236,22 @@ def test_an_exercise_may_say_what_counts_as_the_same() -> None:
     assert check(permuted, **asked, **differ)
     found = check(lambda n: [0], **asked, **differ)
     assert (found.kind, found.why) == ("answer", "No set.")
+
+
+def test_functions_among_the_arguments_and_results_are_named() -> None:
+    def twice(step, x):
+        return step
+
+    found = check(
+        twice,
+        spec=lambda step, x: step(step(x)),
+        inputs=[(math.floor, 1.5), (lambda x: x, 2)],
+        same=lambda got, wanted: "No." if wanted == 2 else "",
+        unseen=False,
+    )
+    assert found.message == "twice(a lambda, 2) returns a lambda."
+    assert brief(math.floor) == "floor"
+    assert brief(twice) == "twice"
 
 
 # Long loops

@@ -19,11 +19,12 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+from packaging.requirements import Requirement
 from packaging.specifiers import SpecifierSet
 
 import install
 import lab
-from weft import triton_programs
+from weft.device import for_triton
 
 ROOT = Path(__file__).parents[1]
 CPU_WHEEL = {"version": "2.13.0+cpu", "requires_dist": ["filelock", "sympy>=1.13.3"]}
@@ -191,8 +192,7 @@ def test_without_a_gpu_nothing_of_cuda_is_installed(machine, course):
 def test_authors_get_the_compilers_without_a_gpu(machine, course):
     assert install.install(course, dev=True)
     compilers = {word.partition("==")[0] for word in machine.log[2] if "==" in word}
-    assert {"nvidia-cuda-nvrtc", "nvidia-nvvm", "triton"} <= compilers
-    assert f"triton=={triton_programs.VERSION}" in machine.log[2]
+    assert {"nvidia-cuda-nvrtc", "nvidia-nvvm"} <= compilers
 
 
 def test_pips_own_index_serves_where_pytorchs_is_out_of_reach(machine, course):
@@ -375,14 +375,14 @@ def test_a_full_disk_is_noticed_before_anything_is_made(machine, course, monkeyp
     monkeypatch.setattr(install.shutil, "disk_usage", lambda where: usage)
     with pytest.raises(install.Stop) as stop:
         install.install(course)
-    assert f"2.5 GB needed and 1.2 GB free in {course}" in str(stop.value)
+    assert f"3.2 GB needed and 1.2 GB free in {course}" in str(stop.value)
     assert machine.log == []
 
 
 def test_what_is_installed_already_counts_as_space(machine, course, monkeypatch):
     usage = namedtuple("usage", "free")(1.2e9)
     monkeypatch.setattr(install.shutil, "disk_usage", lambda where: usage)
-    monkeypatch.setattr(install, "folder_size", lambda folder: 1.5e9)
+    monkeypatch.setattr(install, "folder_size", lambda folder: 2.1e9)
     assert install.install(course)
 
 
@@ -507,8 +507,16 @@ def test_a_learner_gets_what_the_course_names():
     assert pins("requirements.txt")["sphinx-book-theme"] == "1.1.4"
 
 
+def test_triton_is_the_one_that_pytorch_brings_and_for_linux_alone():
+    line = re.search("^triton.*", (ROOT / "requirements.txt").read_text(), re.M)[0]
+    requirement = Requirement(line.partition("#")[0])
+    assert str(requirement.specifier) == f"=={for_triton.VERSION}"
+    assert requirement.marker.evaluate({"sys_platform": "linux"})
+    assert not requirement.marker.evaluate({"sys_platform": "darwin"})
+
+
 def test_the_constraints_leave_the_cuda_version_open():
-    by_machine = re.compile("nvidia-|cuda-bindings|triton")
+    by_machine = re.compile("nvidia-|cuda-bindings")
     assert not [name for name in pins("constraints.txt") if by_machine.match(name)]
 
 

@@ -1,6 +1,7 @@
 """Kernels that a host function launches are held to the sanitizer as well."""
 
 import contextlib
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -9,6 +10,7 @@ import weft  # noqa: F401  before Numba
 
 from numba import cuda, float32  # isort: skip
 from weft import check, streams
+from weft.kernels import launched
 
 
 @pytest.fixture(autouse=True)
@@ -149,3 +151,37 @@ def test_host_code_of_streams_is_held_to_it_too():
     assert found.kind == "race"
     assert found.places[-1][1] == "launched here"
     assert streams.check(right_on_the_device, unseen=False, **HOST)
+
+
+class OneByOne:
+    """A dispatcher as Numba had it before 0.30."""
+
+    def call(self, args, grid, block, stream, shared):
+        raise AssertionError("this would launch")
+
+    def launch(self):
+        self.call((7, 8), (2, 1, 1), (64, 1, 1), 0, 128)
+
+
+class InOneObject:
+    """A dispatcher as it is since then."""
+
+    def call(self, args, launch_config):
+        raise AssertionError("this would launch")
+
+    def launch(self):
+        fields = {"griddim": (2, 1, 1), "blockdim": (64, 1, 1), "stream": 0}
+        self.call((7, 8), SimpleNamespace(**fields, sharedmem=128))
+
+
+@pytest.mark.parametrize("dispatcher", [OneByOne, InOneObject])
+def test_a_launch_on_a_gpu_is_read_in_either_form(dispatcher, monkeypatch):
+    monkeypatch.setattr(launched, "simulating", lambda: False)
+    monkeypatch.setattr(launched, "launching_method", lambda: (dispatcher, "call"))
+    seen = []
+    kernel = dispatcher()
+    with launched.intercepted(lambda *launch: seen.append(launch)):
+        kernel.launch()
+    assert seen == [(kernel, ((2, 1, 1), (64, 1, 1), 0, 128), (7, 8))]
+    with pytest.raises(AssertionError, match="would launch"):
+        kernel.launch()

@@ -6,6 +6,7 @@ from html.parser import HTMLParser
 import pytest
 
 from weft import device, lesson, markup
+from weft.device import for_triton
 from weft.errors import LearnerError
 from weft.lesson import board, syllabus
 from weft.lesson.syllabus import LessonError
@@ -87,6 +88,24 @@ def test_without_a_gpu_no_lab_needs_multiprocessors(lessons, monkeypatch, capsys
     (lessons / "05_first_kernel.toml").write_text(GOOD.replace("minutes = 60", needs))
     lesson.lab("05_first_kernel")
     assert "Your first kernel" in capsys.readouterr().out
+
+
+def test_a_lab_about_triton_says_where_triton_does_not_run(
+    lessons, monkeypatch, capsys
+):
+    text = GOOD.replace("minutes = 60", "minutes = 60\ntriton = true")
+    (lessons / "05_first_kernel.toml").write_text(text)
+    gpu = device.Device(True, name="Tesla T4", capability=(7, 5))
+    monkeypatch.setattr(for_triton, "missing", lambda: "")
+    monkeypatch.setattr(device, "find", lambda: gpu)
+    with pytest.raises(LearnerError, match="the Tesla T4 has"):
+        lesson.lab("05_first_kernel")
+    monkeypatch.setattr(device, "find", lambda: device.Device(False, "no GPU"))
+    lesson.lab("05_first_kernel")
+    assert "simulator (no GPU)" in capsys.readouterr().out
+    monkeypatch.setattr(for_triton, "missing", lambda: for_triton.advice("darwin"))
+    with pytest.raises(LearnerError, match="for Linux alone; this is macOS"):
+        lesson.lab("05_first_kernel")
 
 
 def test_on_gpu_gives_its_reason(capsys, monkeypatch):
@@ -253,6 +272,7 @@ def test_a_quiz_needs_a_lab():
         ('hints = ["One hint."]', 'hints = ["One hint."]\nunseen = [3.5]',
          "exercise 2: unseen must be a list of whole numbers"),
         ("minutes = 60", "minutes = 60\ngpu = { sms = 22 }", "gpu must be like"),
+        ("minutes = 60", "minutes = 60\ntriton = 3.7", "triton must be true or false"),
     ],
 )  # fmt: skip
 def test_an_author_is_told_what_is_wrong_with_a_lesson(lessons, old, new, words):

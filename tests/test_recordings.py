@@ -2,6 +2,7 @@
 
 import ast
 import dis
+import importlib.metadata
 import importlib.util
 import re
 import sys
@@ -277,3 +278,17 @@ def test_counters_say_what_made_them_and_are_shown(path):
     assert not re.search(r"/(tmp|root|home|work)/", text)
     if text.startswith(profiled.COMMAND):  # or it is from before there was `record`
         assert max(map(len, text.splitlines())) <= profiled.WIDTH
+
+
+def test_the_recorded_instructions_are_what_triton_makes_of_the_lab():
+    """Counts, layouts and the inner loop of lab 29, where this is the same Triton."""
+    from weft.device import for_triton
+
+    if for_triton.missing() or importlib.metadata.version("triton") != "3.7.1":
+        pytest.skip("recorded with another Triton")
+    path = RECORDINGS / "29_triton" / "record.py"
+    spec = importlib.util.spec_from_file_location("record_29", path)
+    record = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(record)
+    for name, text in record.recordings().items():
+        assert (path.parent / name).read_text(encoding="utf-8") == text, name

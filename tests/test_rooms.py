@@ -19,8 +19,8 @@ PACKAGE = ROOT / "weft"
 # From the ground up: a file imports its own floor's package and floors below it.
 FLOORS = [
     {
-        *("backend", "code_objects", "effort", "errors", "markup", "originals"),
-        *("own_classes", "places", "store"),
+        *("backend", "code_objects", "effort", "errors", "layouts", "markup"),
+        *("originals", "own_classes", "places", "store"),
         *("tracebacks", "units", "versions", "wording"),
     },
     {"timing"},

@@ -33,6 +33,13 @@ def test_which_elements_are_looked_at_again() -> None:
     assert not doubtful(np.arange(3), np.arange(3) + 1, 1e-5).any()
 
 
+def test_half_precision_is_compared_in_single() -> None:
+    """The square of 300 is beyond float16, and a scale of infinity forgives all."""
+    wanted = np.float16([300, 0, -300])
+    assert close(wanted, wanted, 1e-3).all()
+    assert close(np.float16([0, 0, -300]), wanted, 1e-3).tolist() == [False, True, True]
+
+
 # Shares of a whole, of which some are tiny
 
 

@@ -12,11 +12,12 @@ import pytest
 import weft  # noqa: F401  before Numba
 from weft import check
 from weft.dispatch import room_of
-from weft.triton_programs import full_size, missing, room
+from weft.triton_programs import full_size, machine_code, missing, room
 
 if reason := missing():
     pytest.skip(reason, allow_module_level=True)
 
+import torch
 import triton
 import triton.language as tl
 from triton.runtime.interpreter import InterpretedFunction
@@ -717,6 +718,21 @@ def test_the_gaps_of_an_array_are_not_its_elements() -> None:
     assert "gap after each row" in verdict.message
 
 
+def test_arguments_may_be_passed_in_another_order_than_they_are_given() -> None:
+    scaled = ADD | {
+        "spec": lambda x, factor: x * factor,
+        "inputs": lambda rng, n: (normal(rng, n), 3.0),
+        "arguments": lambda x, factor, out: (x, out, x.numel(), factor),
+    }
+
+    @triton.jit
+    def scale(x, out, n, factor, BLOCK: tl.constexpr):
+        i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+        tl.store(out + i, tl.load(x + i, mask=i < n), mask=i < n)
+
+    assert check(scale, **scaled).kind == "wrong-value"
+
+
 def test_a_race_is_found_whatever_the_order() -> None:
     @triton.jit
     def last_wins(x, out, n, BLOCK: tl.constexpr):
@@ -815,9 +831,51 @@ def test_the_full_size_is_compared_and_its_zones_are_watched(
     monkeypatch.setattr(full_size, "start", start)
     monkeypatch.setattr(full_size, "wait", lambda exercise, when: None)
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
-    monkeypatch.setattr(room.device, "find", lambda: room.device.Device(True))
+    gpu = room.device.Device(True, capability=(9, 0))
+    monkeypatch.setattr(room.device, "find", lambda: gpu)
     even = ADD | {"sizes": [64, 128], "unseen": False, "full": 1000}
     verdict = check(program, **even)
     assert verdict.kind == kind, verdict
     if kind == "pass":
         assert any("on the GPU: size 1,000" in fact for fact in verdict.facts)
+
+
+def test_an_old_gpu_leaves_the_program_to_the_interpreter(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    t4 = room.device.Device(True, name="Tesla T4", capability=(7, 5))
+    monkeypatch.setattr(room.device, "find", lambda: t4)
+    verdict = check(add, **ADD, full=1000)
+    assert verdict, verdict
+    assert any("the Tesla T4 has 7.5" in fact for fact in verdict.facts), verdict
+
+
+# Machine code
+
+
+def test_machine_code_is_made_without_a_gpu_and_knows_what_is_aligned() -> None:
+    x = torch.empty(4096)
+    even = machine_code(add, x, x, x, 4096, BLOCK=1024)
+    odd = machine_code(add, x, x, x, 4095, BLOCK=1024)
+    assert even.count("ld.global") == {"ld.global.v4.b32": 4}
+    assert odd.count("ld.global") == {"ld.global.b32": 16}
+    assert "sizePerThread = [4]" in even.layouts
+
+
+@pytest.mark.parametrize(
+    ("capability", "unit"), [((8, 0), "mma.sync"), ((9, 0), "wgmma.mma_async")]
+)
+def test_machine_code_is_for_the_gpu_that_is_named(
+    capability: tuple[int, int], unit: str
+) -> None:
+    x = torch.empty(64, 64, dtype=torch.float16)
+    size = {"BM": 64, "BN": 64, "BK": 32}
+    numbers = 64, 64, 64, 64, 64, 64
+    code = machine_code(matmul, x, x, x, *numbers, capability=capability, **size)
+    assert code.count(unit), code.ptx
+    assert code.shared > 0
+
+
+def test_machine_code_refuses_arguments_that_do_not_fit() -> None:
+    with pytest.raises(TypeError, match="BLOCK"):
+        machine_code(add, torch.empty(8), torch.empty(8), torch.empty(8), 8)

@@ -1,6 +1,6 @@
 """Calls of cuBLAS, right and wrong ones, whose answers a GPU has recorded.
 
-    python -m verification.library_calls book/recordings/25_cublas/calls.json
+    python -m verification.library_calls verification/library_calls.json
 
 needs a GPU and writes what NVIDIA's library answered. The model of `weft.libraries` is
 held against that by `tests/test_libraries.py`, which runs the same calls.

@@ -134,9 +134,21 @@ def converts(given: Any, declared: Any) -> bool:
 def launching_method() -> tuple[Any, str]:
     """The class whose method launches kernels on a GPU, and the method's name.
 
-    It is called with the arguments, grid, block, stream and shared bytes.
+    It is called with the arguments, and with what `launch_configuration` reads.
     """
     return import_module("numba.cuda.dispatcher").CUDADispatcher, "call"
+
+
+def launch_configuration(given: tuple[Any, ...]) -> tuple[Any, Any, Any, Any]:
+    """Grid, block, stream and shared bytes, of a call of `launching_method`.
+
+    Numba's dispatcher got them one by one once; version 0.30 gets them in one object.
+    """
+    if len(given) == 1:
+        one = given[0]
+        return one.griddim, one.blockdim, one.stream, one.sharedmem
+    grid, block, stream, shared = given
+    return grid, block, stream, shared
 
 
 # What a kernel names

@@ -52,6 +52,10 @@ SHOWN: list[tuple[str, dict[str, Any]]] = [
     ("tree", {"tree": "packed", "step": 3}),
     ("scan", {"method": "tree", "step": 7}),
     ("streams", {"streams": 4, "pieces": 8}),
+    ("layout", {"way": "column", "show": "bank"}),
+    ("layout", {"swizzle": [3, 2, 3], "way": "pieces"}),
+    ("layout", {"layout": "((4,8),(2,2)):((32,1),(16,8))", "show": "owner"}),
+    ("layout", {"layout": "(4,2"}),
     ("trace", {"code": [[7, "    out[i] = x[j]"]], "accesses": [ACCESS]}),
 ]
 PAGES = {
@@ -70,10 +74,12 @@ PAGES = {
     "book/17_fusion": ["occupancy"],
     "book/18_gemm_tiles": ["roofline", "tiling", "roofline"],
     "book/19_gemm_registers": ["roofline"],
+    "book/20_layouts": ["layout", "layout", "layout"],
     "book/23_convolution_fft": ["roofline"],
     "solutions/05_first_kernel": ["trace", "trace"],
     "solutions/13_shared_memory": ["trace", "trace"],
     "solutions/17_fusion": ["trace"],
+    "solutions/20_layouts": ["layout", "layout"],
     "solutions/23_convolution_fft": ["trace"],
 }
 

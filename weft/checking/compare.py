@@ -37,6 +37,8 @@ def close(got: Array, wanted: Array, tolerance: float) -> Array:
     """Which elements agree: relative to themselves and to the size of the whole."""
     if got.dtype.kind not in "fc":
         return np.asarray(got == wanted)
+    # squares, and small tolerances, leave the range of float16
+    wanted = wanted.astype(np.result_type(wanted.dtype, np.float32))
     finite = np.isfinite(wanted)
     scale = (
         float(np.sqrt(np.mean(np.square(np.abs(wanted[finite])))))

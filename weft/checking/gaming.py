@@ -24,9 +24,10 @@ def watched(
 ) -> tuple[Any, Borrowed | None]:
     """Call `function` on copies of `args`; what it returns, and who does its work.
 
-    That is its spec, or a function of one of the modules `without`: its name, and the
-    line that calls it. None for work of its own. scope: the learner's function, where
-    `function` is ours and only calls it. Raises `Endless`, or what the function raises.
+    That is its spec, or what `without` names: a function, or one of a module. Its name,
+    and the line that calls it; None for work of its own. scope: the learner's function,
+    where `function` is ours and only calls it. Raises `Endless`, or what the function
+    raises.
     """
     watch = _Watch(scope or function, spec, without)
     if not watch.needed:
@@ -69,8 +70,10 @@ class _Watch:
             module = called.__module__ or getattr(called.__self__, "__name__", "")
             name = called.__name__
         for each in self.without:
-            if within(module, each) and not name.startswith(("_", "<")):
-                self.found = f"{each}.{name}", self.caller(frame)
+            whole = f"{module}.{name}"
+            if within(whole, each) and not name.startswith(("_", "<")):
+                said = each if whole == each else f"{each}.{name}"
+                self.found = said, self.caller(frame)
                 return
         if event == "call" and frame.f_code is self.answer:
             self.found = self.spec.__name__, self.caller(frame)

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from weft import device, markup, store, units
 from weft import versions as installed
-from weft.device import Device, toolkit
+from weft.device import Device, for_triton, toolkit
 from weft.errors import LearnerError
 from weft.wording import capital
 
@@ -180,7 +180,7 @@ def permits(capability: tuple[int, int]) -> tuple[list[str], list[str]]:
         ("Numba, CUDA C++ and CuPy", capability >= (7, 5)),
         ("fp16 tensor cores", capability >= (7, 5)),
         ("bf16 and TF32 tensor cores, `cp.async`", capability >= (8, 0)),
-        ("Triton (29_triton)", capability >= (8, 0)),
+        ("Triton (29_triton)", capability >= for_triton.OLDEST),
         ("CuTe DSL (20_layouts, 22_hopper_gemm)", capability >= (8, 0)),
         ("fp8 tensor cores", capability >= (8, 9)),
         ("TMA and clusters (22_hopper_gemm)", capability >= (9, 0)),
@@ -258,12 +258,13 @@ def _absent(package: str, gpu: Device) -> Item:
             "missing",
         )
     if package == "triton":
-        note = "29_triton and the Triton parts of 02, 05, 22 and 32 skip"
-        if not gpu.usable or gpu.capability < (8, 0):
-            return Item(package, "not installed", f"{note}; it needs a GPU.", "info")
-        return Item(
-            package, "not installed", f"{note}. `pip install triton`", "missing"
+        note = (
+            f"29_triton needs it, and parts of other labs skip. {for_triton.advice()}"
         )
+        state = (
+            "missing" if gpu.usable and gpu.capability >= for_triton.OLDEST else "info"
+        )
+        return Item(package, "not installed", note, state)
     means, do = _WITHOUT[package]
     return Item(
         package,

@@ -19,8 +19,8 @@ class FunctionExercise(Exercise):
         answer)` → why this answer is wrong, "" if nobody knows. A text that is wrong is
         not told what would be right; a number is. For questions `weft.lesson.answers`
         gives it, with spec and inputs.
-    without: modules whose functions it may not call, such as "numpy.fft". It may never
-        call its spec.
+    without: what it may not call, modules such as "numpy.fft" or functions such as
+        "weft.layouts.composition". It may never call its spec.
     same: `(got, wanted)` → "" where they count as the same, or the reason why not; by
         default they are compared as numbers, arrays or trees of them.
     lines: how many lines of Python one call may run; see `weft.checking.step_limit`.

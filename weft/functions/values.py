@@ -4,7 +4,7 @@ import ctypes
 import sys
 from collections.abc import Callable
 from dataclasses import replace
-from types import FrameType
+from types import BuiltinFunctionType, FrameType, FunctionType
 from typing import Any
 
 import numpy as np
@@ -190,4 +190,6 @@ def brief(value: Any) -> str:
         return f'"{" ".join(lines[0].split())} …" ({len(lines)} lines)'
     if isinstance(value, np.floating):
         return repr(float(value))
+    if isinstance(value, FunctionType | BuiltinFunctionType):
+        return "a lambda" if value.__name__ == "<lambda>" else value.__name__
     return repr(value) if not isinstance(value, np.generic) else show(value)

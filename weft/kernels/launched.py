@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from weft.backend import (
+    launch_configuration,
     launching_method,
     simulated_array,
     simulating,
@@ -210,10 +211,8 @@ def _launching(handler: Handler) -> tuple[Any, str, Callable[..., None]]:
 
         return Launcher, "__call__", simulated
 
-    def launched(
-        kernel: Any, args: Any, grid: Any, block: Any, stream: Any, shared: Any
-    ) -> None:
-        handler(kernel, (grid, block, stream, shared), tuple(args))
+    def launched(kernel: Any, args: Any, *config: Any) -> None:
+        handler(kernel, launch_configuration(config), tuple(args))
 
     return *launching_method(), launched
 

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from weft import device, markup
+from weft.device import for_triton
 from weft.errors import LearnerError
 from weft.lesson import board, missing, questions, syllabus
 from weft.lesson.board import Board, record
@@ -33,9 +34,9 @@ def lab(name: str) -> None:
     """Say which lab this notebook is, and print its title and where kernels will run.
 
     name: the notebook's stem, such as `05_first_kernel`. Hints, quiz, progress and
-    reference results are looked up by it. Raises LearnerError for an unknown one, and
+    reference results are looked up by it. Raises LearnerError for an unknown one,
     where the GPU has too few multiprocessors for kernels whose blocks wait for each
-    other.
+    other, and where Triton is needed and does not run.
     """
     global _current
     lesson = syllabus.load(name)
@@ -47,6 +48,14 @@ def lab(name: str) -> None:
             "would wait for ever. Restart the kernel, run `%env WEFT_SIMULATOR=1` in a "
             "cell above this one, and go on: the checks then run in the simulator, and "
             "the measurements show the rows of the GPU that the book names."
+        )
+    if lesson.triton and (reason := for_triton.missing()):
+        raise LearnerError(f"this lab is about Triton. {reason}")
+    if lesson.triton and (reason := for_triton.too_old(gpu)):
+        raise LearnerError(
+            f"{reason} Restart the kernel, run `%env WEFT_SIMULATOR=1` in a cell above "
+            "this one, and go on: the checks then run in Triton's interpreter, and the "
+            "measurements show the rows of the GPU that the book names."
         )
     _current = name
     _shown.clear()

@@ -61,6 +61,7 @@ class Lesson:
 
     sms: multiprocessors that a GPU needs whose compute capability is `sms_from` or
     higher, for kernels whose blocks wait for each other and have to fit; 0 for any.
+    triton: whether the lab is about Triton, and cannot do without it.
     """
 
     name: str
@@ -70,6 +71,7 @@ class Lesson:
     quiz: tuple[Question, ...]
     sms: int = 0
     sms_from: tuple[int, int] = (0, 0)
+    triton: bool = False
 
     @property
     def label(self) -> str:
@@ -120,7 +122,8 @@ class _Reader:
 
     def lesson(self, name: str, data: dict[str, Any]) -> Lesson:
         """Read a whole lesson; what is wrong with it is collected."""
-        self.only(data, {"title", "minutes", "exercises", "quiz", "gpu"}, "the file")
+        known = {"title", "minutes", "exercises", "quiz", "gpu", "triton"}
+        self.only(data, known, "the file")
         exercises = tuple(
             self.exercise(t, f"exercise {k}")
             for k, t in enumerate(self.tables(data, "exercises", "the file"), 1)
@@ -142,8 +145,12 @@ class _Reader:
         if not isinstance(minutes, int) or isinstance(minutes, bool) or minutes < 1:
             self.wrong.append(f"minutes must be a whole number, not {minutes!r}")
             minutes = 0
+        triton = data.get("triton", False)
+        if not isinstance(triton, bool):
+            self.wrong.append(f"triton must be true or false, not {triton!r}")
         title = self.text(data, "title", "the file")
-        return Lesson(name, title, minutes, exercises, quiz, *self.gpu(data))
+        sms = self.gpu(data)
+        return Lesson(name, title, minutes, exercises, quiz, *sms, triton is True)
 
     def gpu(self, data: dict[str, Any]) -> tuple[int, tuple[int, int]]:
         """How many SMs a GPU needs, and from which capability on."""

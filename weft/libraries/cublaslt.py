@@ -5,7 +5,6 @@ import numpy as np
 from weft.libraries.binding import bound, cuBLASLtError
 from weft.libraries.enumerations import (
     Epilogue,
-    MatmulAlgoConfigAttribute,
     MatmulDescAttribute,
     MatmulPreferenceAttribute,
     MatrixLayoutAttribute,
@@ -25,7 +24,6 @@ matmul_preference_create = bound("cublasLt", "matmul_preference_create")
 matmul_preference_destroy = bound("cublasLt", "matmul_preference_destroy")
 matmul_preference_set_attribute = bound("cublasLt", "matmul_preference_set_attribute")
 matmul_algo_get_heuristic = bound("cublasLt", "matmul_algo_get_heuristic")
-matmul_algo_config_get_attribute = bound("cublasLt", "matmul_algo_config_get_attribute")
 matmul = bound("cublasLt", "matmul")
 
 # One result of the heuristic: an algorithm of 64 opaque bytes, and what is known of it.
@@ -41,7 +39,6 @@ matmul_heuristic_result_dtype = np.dtype(
 
 __all__ = [
     "Epilogue",
-    "MatmulAlgoConfigAttribute",
     "MatmulDescAttribute",
     "MatmulPreferenceAttribute",
     "MatrixLayoutAttribute",
@@ -51,7 +48,6 @@ __all__ = [
     "cuBLASLtError",
     "destroy",
     "matmul",
-    "matmul_algo_config_get_attribute",
     "matmul_algo_get_heuristic",
     "matmul_desc_create",
     "matmul_desc_destroy",

@@ -70,7 +70,8 @@ class DeviceArray:
         return self.held.nbytes
 
     def data_ptr(self) -> int:
-        return self.buffer.address + self.held.storage_offset() * self.element_size()
+        offset = int(self.held.storage_offset())
+        return self.buffer.address + offset * self.element_size()
 
     def stride(self, dim: int | None = None) -> Any:
         return self.held.stride() if dim is None else self.held.stride(dim)

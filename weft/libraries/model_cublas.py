@@ -18,11 +18,19 @@ from weft.libraries.products import (
 )
 
 VERSION = 130100
-ALIGNED = 256  # bytes: what a workspace has to be aligned to
 HANDLE = "handle of cuBLAS"
-# The number that cuBLAS gives a parameter when it refuses it: BLAS's, without handle.
+# What cuBLAS calls a routine when it refuses an argument, and the numbers that it gives
+# to some of the parameters: BLAS's, in which the handle does not count.
 NUMBERS = {"transa": 1, "transb": 2, "m": 3, "n": 4, "k": 5}
-LEADING = {"lda": 8, "ldb": 10, "ldc": 13}
+LEADING = {"lda": 8, "ldb": 10, "ldc": 13, "batch_count": 14}
+LEADING_EX = {"lda": 9, "ldb": 12, "ldc": 16}
+ROUTINES = {
+    "cublasSgemm": ("SGEMM ", LEADING),
+    "cublasGemmEx": ("GEMM_EX ", LEADING_EX),
+    "cublasSgemmStridedBatched": ("SgemmStridedBatched", LEADING),
+    "cublasGemmStridedBatchedEx": ("GEMM_EX ", LEADING_EX),
+}
+FORMER = {0: ComputeType.COMPUTE_32F}  # CUDA_R_32F, which was a compute type once
 
 
 @dataclass
@@ -141,8 +149,6 @@ class CuBLAS:
         return self._get(handle, "stream", result, 8)
 
     def set_workspace(self, handle: int, workspace: int, size: int) -> int:
-        if workspace % ALIGNED:
-            return Status.INVALID_VALUE
         if workspace and size:
             room = Matrix("workspace", workspace, CudaType.R_8I, size, 1, size)
             self.model.span(room)
@@ -232,7 +238,7 @@ class CuBLAS:
             self.model.refusals.append(reason)
             self.model.said("cublas", reason)
             return Status.NOT_SUPPORTED
-        compute = ComputeType(p.compute)
+        compute = ComputeType(FORMER.get(p.compute, p.compute))
         if p.symbol.startswith("cublasSgemm") and held.math_mode == (
             Math.TF32_TENSOR_OP_MATH
         ):
@@ -257,13 +263,16 @@ class CuBLAS:
 
     def _refusal(self, p: Product, name: str, reason: str) -> None:
         """Say which parameter is illegal, as the library does and in words."""
-        number = NUMBERS.get(name) or LEADING.get(name)
-        routine = p.symbol.removeprefix("cublas")
+        routine, numbers = ROUTINES[p.symbol]
+        number = (NUMBERS | numbers).get(name)
         line = f"{name} {reason}."
-        if routine == "Sgemm" and number:
-            line += f" (SGEMM parameter number {number} had an illegal value)"
-        self.model.refusals.append(f"{name} {reason}.")
-        self.model.said("cublas", line)
+        self.model.refusals.append(line)
+        if number:
+            self.model.printed.append(
+                f"** On entry to {routine} parameter number {number} had an illegal "
+                "value"
+            )
+        self.model.said("cublas", f"{name} {reason}")
 
     def _apart(self, p: Product) -> None:
         """Refuse results of a batch that share memory."""
@@ -314,9 +323,10 @@ class CuBLAS:
 
 def unsupported(p: Product) -> str | None:
     """Why the library does not support these types together, or None."""
-    if p.compute not in PAIRS:
+    number = FORMER.get(p.compute, p.compute)
+    if number not in PAIRS:
         return f"compute_type {p.compute} is none that cublasGemmEx knows."
-    compute = ComputeType(p.compute)
+    compute = ComputeType(number)
     kinds = [CudaType(x[1]) if known(x[1]) else None for x in (p.a, p.b, p.c)]
     names = [k.name if k is not None else "unknown" for k in kinds]
     if kinds[0] != kinds[1]:

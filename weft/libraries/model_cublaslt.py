@@ -12,7 +12,6 @@ from weft.libraries.enumerations import (
     ComputeType,
     CudaType,
     Epilogue,
-    MatmulAlgoConfigAttribute,
     MatmulDescAttribute,
     MatmulPreferenceAttribute,
     MatrixLayoutAttribute,
@@ -128,9 +127,33 @@ class Matmul:
         kind = self.desc.get(A.BIAS_DATA_TYPE, -1)
         return CudaType(kind) if kind >= 0 else self.matrix(3).kind
 
+    def unknown(self) -> str | None:
+        """Why a number in the descriptors means nothing, or None."""
+        compute, scale = self.desc.get(A.COMPUTE_TYPE), self.desc.get(A.SCALE_TYPE)
+        if compute not in list(ComputeType):
+            return f"{compute} is no compute type."
+        if scale not in SCALE_TYPES.get(ComputeType(compute), {SINGLE}):
+            return f"{self.compute.name} does not scale in type {scale}."
+        if self.desc.get(A.EPILOGUE, Epilogue.DEFAULT) not in list(Epilogue):
+            return f"{self.desc.get(A.EPILOGUE)} is no epilogue."
+        kinds = [x.get(MatrixLayoutAttribute.TYPE) for x in self.layouts]
+        if wrong := [kind for kind in kinds if kind not in DTYPES]:
+            return f"type {wrong[0]} is none."
+        return None
+
     def invalid(self) -> str | None:
-        """Why the shapes do not fit together, or None."""
+        """Why the shapes, or the types, do not fit together, or None."""
         a, b, c, d = map(self.matrix, range(4))
+        if a.kind != b.kind and not {a.kind, b.kind} <= set(FP8):
+            return f"A is {a.kind.name} and B is {b.kind.name}."
+        if self.epilogue in WITH_BIAS:
+            if not self.desc.get(A.BIAS_POINTER):
+                return f"the epilogue {self.epilogue.name} has no BIAS_POINTER."
+            if self.bias_type != d.kind and a.kind not in FP8:
+                return (
+                    f"the bias is {self.bias_type.name}, and D is {d.kind.name}: they "
+                    "must have the same type."
+                )
         for matrix in (a, b, c, d):
             _, length = matrix.lines
             if matrix.ld < length:
@@ -156,17 +179,15 @@ class Matmul:
 
     def unsupported(self) -> str | None:
         """Why there is no kernel for this, or None."""
-        a, b, _, d = map(self.matrix, range(4))
+        a, d = self.matrix(0), self.matrix(3)
         if a.kind in FP8:
             return self._fp8_unsupported()
-        if a.kind != b.kind:
-            return f"A is {a.kind.name} and B is {b.kind.name}."
         if (a.kind, d.kind) not in PAIRS.get(self.compute, ()):
             return (
                 f"{self.compute.name} does not take A and B of {a.kind.name} with D of "
                 f"{d.kind.name}."
             )
-        if self.epilogue != Epilogue.DEFAULT and d.row_major:
+        if self.epilogue in WITH_BIAS and d.row_major:
             return f"the epilogue {self.epilogue.name} does not take a row-major D."
         return None
 
@@ -205,11 +226,6 @@ class CuBLASLt:
         return Status.NOT_INITIALIZED if gone else Status.SUCCESS
 
     def matmul_desc_create(self, result: int, compute: int, scale: int) -> int:
-        allowed = SCALE_TYPES.get(ComputeType(compute), {SINGLE})
-        if CudaType(scale) not in allowed:
-            name = ComputeType(compute).name
-            self._refusal(f"{name} does not scale in {CudaType(scale).name}.")
-            return Status.NOT_SUPPORTED
         values = {int(A.COMPUTE_TYPE): compute, int(A.SCALE_TYPE): scale}
         return self._made(DESC, Attributes(values), result)
 
@@ -219,9 +235,6 @@ class CuBLASLt:
     def matrix_layout_create(
         self, result: int, kind: int, rows: int, cols: int, ld: int
     ) -> int:
-        if kind not in DTYPES:
-            self._refusal(f"type {kind} is none.")
-            return Status.INVALID_VALUE
         names = MatrixLayoutAttribute
         values = {names.TYPE: kind, names.ROWS: rows, names.COLS: cols, names.LD: ld}
         return self._made(
@@ -276,9 +289,6 @@ class CuBLASLt:
             )
             return Status.INVALID_VALUE
         value = unpacked(self.model.read(buf, size, "buf"))
-        if what == DESC and attr == A.EPILOGUE and value not in list(Epilogue):
-            self._refusal(f"{value} is no epilogue.")
-            return Status.INVALID_VALUE
         held.values[attr] = value
         return Status.SUCCESS
 
@@ -293,6 +303,7 @@ class CuBLASLt:
         cdesc: int, ddesc: int, preference: int, requested: int, results: int,
         count: int,
     ) -> int:  # fmt: skip
+        """Write the algorithms whose workspace the preference allows."""
         work = self._work(
             light_handle, operation_desc, (adesc, bdesc, cdesc, ddesc), (0, 0, 0, 0)
         )
@@ -315,20 +326,6 @@ class CuBLASLt:
         self.model.write(count, packed(len(found), 4), "return_algo_count")
         return Status.SUCCESS if found else Status.NOT_SUPPORTED
 
-    def matmul_algo_config_get_attribute(
-        self, algo: int, attr: int, buf: int, size: int, written: int
-    ) -> int:
-        words = struct.unpack("<8Q", self.model.read(algo, 64, "algo"))
-        values: dict[int, int] = {
-            MatmulAlgoConfigAttribute.ID: words[1],
-            MatmulAlgoConfigAttribute.SPLITK_NUM: words[2],
-        }
-        if buf and size == 4:
-            self.model.write(buf, packed(values.get(attr, 0), 4), "buf")
-        if written:
-            self.model.write(written, packed(4, 8), "size_written")
-        return Status.SUCCESS
-
     # The product
 
     def matmul(
@@ -336,6 +333,7 @@ class CuBLASLt:
         b: int, bdesc: int, beta: int, c: int, cdesc: int, d: int, ddesc: int,
         algo: int, workspace: int, workspace_size_in_bytes: int, stream: int,
     ) -> int:  # fmt: skip
+        """Judge the arguments as the library does, and compute."""
         work = self._work(
             light_handle, compute_desc, (adesc, bdesc, cdesc, ddesc), (a, b, c, d)
         )
@@ -387,7 +385,7 @@ class CuBLASLt:
             self._refusal("a descriptor or a layout is null.")
             return Status.INVALID_VALUE
         work = Matmul(held, tuple(parts), addresses)
-        if (reason := work.invalid()) is not None:
+        if (reason := work.unknown() or work.invalid()) is not None:
             self._refusal(reason)
             return Status.INVALID_VALUE
         return work
@@ -488,7 +486,7 @@ def algorithms(work: Matmul) -> list[tuple[tuple[int, ...], int]]:
     m, n, _ = work.shape
     mark = fingerprint(work)
     found: list[tuple[tuple[int, ...], int]] = []
-    for number, parts in ((66, 4), (66, 1), (71, 2), (71, 1), (24, 1)):
+    for number, parts in ((66, 4), *((n, 1) for n in (66, 71, 24, 67, 70, 21, 31))):
         workspace = 4 * m * n * parts if parts > 1 else 0
         found.append(((MAGIC, number, parts, workspace, mark, 0, 0, 0), workspace))
     return found

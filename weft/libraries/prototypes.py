@@ -67,8 +67,6 @@ matmul_algo_get_heuristic cublasLtMatmulAlgoGetHeuristic(address light_handle, \
 address operation_desc, address adesc, address bdesc, address cdesc, address ddesc, \
 address preference, int requested_algo_count, address heuristic_results_array, \
 address return_algo_count)
-matmul_algo_config_get_attribute cublasLtMatmulAlgoConfigGetAttribute(address algo, \
-int attr, address buf, size size_in_bytes, address size_written)
 matmul cublasLtMatmul(address light_handle, address compute_desc, address alpha, \
 address a, address adesc, address b, address bdesc, address beta, address c, \
 address cdesc, address d, address ddesc, address algo, address workspace, \

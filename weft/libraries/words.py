@@ -142,7 +142,7 @@ def unnoticed(run: Any) -> Verdict:
         f"In one more run, {run.fails} returned CUBLAS_STATUS_EXECUTION_FAILED (13), "
         f"and {run.name} returned as if nothing had happened.",
         "C has no exceptions. A function that fails says so in the number that it "
-        "returns, and somebody has to look at it.",
+        "returns, which the caller has to look at.",
     )
 
 

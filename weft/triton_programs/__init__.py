@@ -1,19 +1,25 @@
 """Triton programs, checked in Triton's own interpreter with every access traced.
 
-Triton is a package of its own. PyTorch's CUDA builds bring it along; where PyTorch is
-the CPU build it has to be installed. Nothing here imports it before a check does.
+Triton is a package of its own, for Linux alone. PyTorch's CUDA builds bring it along.
+Nothing here imports it before a check does.
 """
 
-import importlib.util
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
-VERSION = "3.7.1"  # the one that PyTorch 2.13.0's CUDA builds require
+from weft.device.for_triton import VERSION, missing
+
+if TYPE_CHECKING:
+    from weft.triton_programs.assembly import MachineCode, machine_code
+
+__all__ = ["VERSION", "MachineCode", "machine_code", "missing"]
 
 
-def missing() -> str:
-    """Why Triton programs cannot be checked here, and what to do; '' if they can."""
-    if importlib.util.find_spec("triton") is not None:
-        return ""
-    return (
-        "Triton is not installed. It comes with PyTorch's CUDA builds; without a GPU, "
-        f"on Linux: `pip install triton=={VERSION}` (a download of 189 MiB)."
-    )
+def __getattr__(name: str) -> Callable[..., Any]:
+    """Import what compiles when it is asked for."""
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from weft.triton_programs import assembly
+
+    found: Callable[..., Any] = getattr(assembly, name)
+    return found

@@ -7,6 +7,7 @@ from weft import device
 from weft.checking.limits import TRITON
 from weft.checking.room import Facts
 from weft.checking.verdict import Failed
+from weft.device import for_triton
 from weft.triton_programs import missing
 from weft.triton_programs.exercise import ProgramExercise
 from weft.triton_programs.programs import is_program
@@ -36,8 +37,12 @@ class TritonPrograms:
         yield facts
         if not exercise.checks_launch:
             yield compiled.compile_stage(exercise)
-        if exercise.full is not None and device.find().usable:
-            yield full_size.full_size(exercise)
+        gpu = device.find()
+        if exercise.full is not None and gpu.usable:
+            reason = for_triton.too_old(gpu)
+            yield [f"not run on the GPU: {reason}"] * bool(reason) or (
+                full_size.full_size(exercise)
+            )
         yield cost.cost(exercise, done)
 
 

@@ -109,7 +109,7 @@ def idle(done: Done) -> None:
 def reordered(launch: Launch, verdict: Verdict) -> Verdict:
     """A verdict on swapped parameters, if their names say so; or `verdict` itself."""
     exercise = launch.exercise
-    given = parameter_names(exercise.arguments or exercise.spec)
+    given = passed(launch)
     own = [p.removesuffix("_ptr") for p in exercise.program.parameters]
     if (
         exercise.checks_launch
@@ -128,6 +128,20 @@ def reordered(launch: Launch, verdict: Verdict) -> Verdict:
         line_with(exercise.program.function, r"def\b"),
         when=verdict.when,
     )
+
+
+def passed(launch: Launch) -> list[str]:
+    """The names that the exercise gives to arrays, in the order of the call."""
+    exercise, case = launch.exercise, launch.case
+    names = parameter_names(exercise.arguments or exercise.spec)
+    values = zip(names, (*case.inputs, *case.outputs), strict=False)
+    arrays = [name for name, value in values if isinstance(value, np.ndarray)]
+    starts = {r.start: n for r, n in zip(launch.arena.regions, arrays, strict=False)}
+    found = [
+        starts.get(getattr(getattr(value, "base", value), "data_ptr", int)())
+        for value in launch.arguments.values()
+    ]
+    return [name for name in found if name is not None]
 
 
 def tuned_again(exercise: ProgramExercise, done: Done) -> None:

@@ -137,7 +137,7 @@ def rate_text(value: float, unit: str) -> str:
     if unit in COUNTED and float(value).is_integer():
         return f"{value:.0f}{NBSP}{unit}".rstrip()
     if match is None:
-        return f"{units.digits(value)}{NBSP}{unit}"
+        return f"{units.digits(value)}{NBSP}{unit}".rstrip()
     return units.rate(value * PREFIXES[match[1]], match[2]).replace(" ", NBSP)
 
 

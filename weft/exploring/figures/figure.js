@@ -135,6 +135,22 @@ const make = {
     };
   },
 
+  text(spec, set) {
+    const input = h("input", {
+      type: "text",
+      size: spec.columns ?? 20,
+      spellcheck: "false",
+      autocomplete: "off",
+      oninput: () => set({ [spec.key]: input.value }),
+    });
+    return {
+      node: h("label", { class: "text" }, h("span", {}, spec.label), input),
+      show(state) {
+        if (input.value !== state[spec.key]) input.value = state[spec.key];
+      },
+    };
+  },
+
   buttons(spec, set, read) {
     const items = spec.items.map(([words, change, ready]) => {
       const press = () => {
@@ -164,7 +180,7 @@ const make = {
  * A page may ask for a few of its controls: the state's `only` lists their keys.
  *
  * defaults: its state. controls: descriptions of what changes it, in order: `kind`
- * (range, choice, menu, toggle, buttons), `key`, `label`, `when(state)`.
+ * (range, choice, menu, toggle, text, buttons), `key`, `label`, `when(state)`.
  * fit(state): the state made consistent. draw(state, width, set): what is seen, as
  * { code, picture, numbers: [[value, label, mark]], said }.
  * hand(state): for a picture that is operated itself, { label, words, now, max },

@@ -1,4 +1,4 @@
-# verdict: pointer
+# verdict: status
 # The epilogue knows that there is a bias.
 def linear_gelu(light_handle, stream, x, w, bias, y, workspace):
     """Compute y = gelu(x @ w.T + bias), all in bfloat16, in one launch."""
@@ -12,9 +12,9 @@ def linear_gelu(light_handle, stream, x, w, bias, y, workspace):
         for rows, cols in ((k, n), (k, m), (n, m))
     ]
     a, b, d = layouts
-    found = algorithms(light_handle, desc, a, b, d, workspace.nbytes)
+    found = algorithms(light_handle, desc, a, b, d, workspace.nbytes)  # <- here
     out = y.data_ptr()
-    cublasLt.matmul(  # <- here
+    cublasLt.matmul(
         light_handle, desc, ONE, w.data_ptr(), a, x.data_ptr(), b, ZERO, out, d, out, d,
         found.ctypes.data, workspace.data_ptr(), workspace.nbytes, stream,
     )

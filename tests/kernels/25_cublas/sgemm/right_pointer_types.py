@@ -1,8 +1,9 @@
 # verdict: pass
 # Declares the scalars as pointers to float.
 def sgemm(
-    library, handle, transa, transb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc
-):
+    library, handle, transa, transb, m, n, k,
+    alpha, a, lda, b, ldb, beta, c, ldc,
+):  # fmt: skip
     """Call cublasSgemm_v2. Raises an exception for a status other than 0."""
     function = library.cublasSgemm_v2
     function.restype = c_int

@@ -1,8 +1,9 @@
 # verdict: pass
 # Wraps each address in a c_void_p instead of declaring argtypes.
 def sgemm(
-    library, handle, transa, transb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc
-):
+    library, handle, transa, transb, m, n, k,
+    alpha, a, lda, b, ldb, beta, c, ldc,
+):  # fmt: skip
     """Call cublasSgemm_v2. Raises an exception for a status other than 0."""
     scalars = (c_float * 2)(alpha, beta)
     first = ctypes.addressof(scalars)

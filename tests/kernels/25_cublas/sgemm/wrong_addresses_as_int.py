@@ -1,8 +1,9 @@
 # verdict: prototype
 # An address is a number, and a number is an int.
 def sgemm(
-    library, handle, transa, transb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc
-):
+    library, handle, transa, transb, m, n, k,
+    alpha, a, lda, b, ldb, beta, c, ldc,
+):  # fmt: skip
     """Call cublasSgemm_v2. Raises an exception for a status other than 0."""
     library.cublasSgemm_v2.argtypes = [
         c_void_p, c_int, c_int, c_int, c_int, c_int, c_void_p,

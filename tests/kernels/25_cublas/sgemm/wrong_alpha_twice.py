@@ -1,8 +1,9 @@
 # verdict: wrong-value
 # Passes alpha where beta belongs.
 def sgemm(
-    library, handle, transa, transb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc
-):
+    library, handle, transa, transb, m, n, k,
+    alpha, a, lda, b, ldb, beta, c, ldc,
+):  # fmt: skip
     """Call cublasSgemm_v2. Raises an exception for a status other than 0."""
     address, integer = c_void_p, c_int
     library.cublasSgemm_v2.argtypes = [

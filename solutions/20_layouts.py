@@ -1,0 +1,1069 @@
+# ---
+# jupyter:
+#   weft:
+#     runs_on: cpu
+# ---
+
+# %% [markdown]
+# # 20 · Layouts
+#
+# [Open in Colab](https://colab.research.google.com/github/warp-and-weft/warp-and-weft/blob/main/labs/20_layouts.ipynb)
+#
+# **After this lab, you can**
+#
+# - read and write CuTe layouts, such as `(4,(2,3)):(1,(4,8))`, and say which index a
+#   coordinate leads to;
+# - simplify, compose and complement layouts, and say when that is impossible;
+# - cut a tile into what each thread owns, and describe a whole copy as one layout;
+# - swizzle a tile, and count what that does to its bank conflicts.
+#
+# **You need** about 110 minutes and no GPU. Everything here is plain Python, except for
+# three small kernels, which run in the simulator.
+
+# %%
+try:
+    import weft
+except ModuleNotFoundError:  # on Colab: fetch the course first
+    # %pip install -q git+https://github.com/warp-and-weft/warp-and-weft
+    import weft
+
+import numpy as np
+from numba import cuda, float32
+
+from weft import check, hint, layouts, quiz, trace
+from weft.exploring import figure
+from weft.intrinsics import load4, store4
+from weft.layouts import Layout, make_layout, modes, parse
+
+weft.lab("20_layouts")
+
+# %% [markdown]
+# ## A layout is a function
+#
+# A **layout** has a shape and strides. It takes a coordinate and returns an index: each
+# number of the coordinate times its stride, added up. CuTe, the part of NVIDIA's
+# CUTLASS library that this lab follows, writes `shape:stride`.
+#
+# `weft.layouts` has a small class for them. `parse` reads CuTe's notation, calling a
+# layout returns an index, and `table()` lists all indices.
+
+# %%
+rows = parse("(4,8):(8,1)")  # row-major
+columns = parse("(4,8):(1,4)")  # column-major
+print(rows(1, 2), columns(1, 2))
+print(rows.table())
+
+# %% [markdown]
+# Three things are different from NumPy and PyTorch:
+#
+# - **The leftmost mode is the fastest.** (CuTe says *mode* where others say dimension.)
+#   Coordinate number 1 of shape `(4,8)` is (1, 0), not (0, 1). Without strides, a
+#   layout is column-major.
+# - **A coordinate can be a number.** `rows(9)` is the index of coordinate number 9,
+#   which is (1, 2).
+# - **Modes can be nested.** In `((2,2),8):((16,1),2)` the first mode has 4 coordinates,
+#   made of 2 × 2. So a layout can reach places that no single stride leads to, and
+#   still be used as a matrix of 4 × 8.
+#
+# Play with them. Choose a preset, type a layout of your own, and click on a cell.
+
+# %%
+figure("layout", layout="((2,2),8):((16,1),2)")
+
+# %% [markdown]
+# ## 1 · From a coordinate to an index
+#
+# `crd2idx(coordinate, shape, stride)` returns the index. At every level the coordinate
+# is either a tuple with one entry per mode, or a number:
+#
+# | coordinate | shape | stride | index |
+# | --- | --- | --- | --- |
+# | `3` | `4` | `8` | 3 · 8 = 24 |
+# | `(1, 2)` | `(4, 8)` | `(8, 1)` | 1 · 8 + 2 · 1 = 10 |
+# | `9` | `(4, 8)` | `(8, 1)` | that of (1, 2) |
+# | `((1, 0), 2)` | `((2, 2), 8)` | `((16, 1), 2)` | 16 + 0 + 4 = 20 |
+# | `(1, 2)` | `((2, 2), 8)` | `((16, 1), 2)` | that of ((1, 0), 2) |
+#
+# To split a number, start on the left: the remainder by the size of the first mode is
+# the coordinate in that mode, and the quotient goes on to the next mode. The last mode
+# takes what is left. A nested mode has as many coordinates as its numbers multiply to;
+# `layouts.size((2, 2))` is 4.
+#
+# Stuck? Run `hint("crd2idx")`; there are three hints.
+
+
+# %% tags=["given"]
+def random_shape(rng, most=64, depth=0):
+    """Return a shape, nested up to three deep, of up to `most` coordinates."""
+    if depth == 2 or rng.random() < 0.4 * (depth > 0):
+        return int(rng.choice([2, 3, 4, 5, 8]))
+    while True:
+        many = int(rng.integers(2, 4))
+        shape = tuple(random_shape(rng, most, depth + 1) for _ in range(many))
+        if layouts.size(shape) <= most:
+            return shape
+
+
+def random_stride(rng, shape):
+    """Return strides for a shape, any that come."""
+    if isinstance(shape, tuple):
+        return tuple(random_stride(rng, mode) for mode in shape)
+    return int(rng.choice([0, 1, 2, 3, 4, 8, 12, 16, 59]))
+
+
+def random_coordinates(rng):
+    """Return coordinates of all forms, each with a shape and strides."""
+    nested, steps = ((2, 2), 8), ((16, 1), 2)
+    cases = [(3, 4, 8), ((1, 2), (4, 8), (8, 1)), (9, (4, 8), (8, 1))]
+    cases += [(((1, 0), 2), nested, steps), ((1, 2), nested, steps)]
+    cases += [(31, nested, steps), (13, (2, (2, 2), 3), (1, (50, 7), 100))]
+    for _ in range(12):
+        shape = random_shape(rng)
+        stride = random_stride(rng, shape)
+        number = int(rng.integers(layouts.size(shape)))
+        whole = layouts.idx2crd(number, shape)
+        halfway = layouts.idx2crd(number, tuple(map(layouts.size, shape)))
+        cases += [(each, shape, stride) for each in (number, whole, halfway)]
+    return cases
+
+
+def why_not_this_index(coordinate, shape, stride, got):
+    """Say what is wrong with an index."""
+    if not isinstance(got, int):
+        return "An index is an integer: split a number with `//` or `divmod`."
+    nested = layouts.idx2crd(Layout(shape)(coordinate), shape)
+    if isinstance(shape, tuple) and not isinstance(coordinate, tuple):
+        tops = tuple(map(layouts.size, shape))
+        rows_first = np.unravel_index(coordinate, tops)
+        if got == layouts.crd2idx(tuple(map(int, rows_first)), shape, stride):
+            return (
+                "That is the index if the last mode were the fastest. In CuTe "
+                "the first one is."
+            )
+    return (
+        f"Written out, this coordinate is {layouts.written(nested)}: each "
+        f"number times its stride in {layouts.written(stride)}, added up."
+    )
+
+
+# %%
+def crd2idx(coordinate, shape, stride):
+    """Return the index of a coordinate, which may be a number at any level."""
+    # about 9 lines
+    # BEGIN SOLUTION
+    if not isinstance(shape, tuple):
+        return coordinate * stride
+    if not isinstance(coordinate, tuple):
+        parts = []
+        for mode in shape[:-1]:
+            coordinate, part = divmod(coordinate, layouts.size(mode))
+            parts.append(part)
+        coordinate = (*parts, coordinate)
+    triples = zip(coordinate, shape, stride, strict=True)
+    return sum(crd2idx(c, s, d) for c, s, d in triples)
+    # END SOLUTION
+
+
+# %%
+check(
+    crd2idx,
+    spec=layouts.crd2idx,
+    inputs=random_coordinates,
+    because=why_not_this_index,
+    without=("weft.layouts.crd2idx",),
+)
+
+# %% [markdown] tags=["solution"]
+# The recursion follows the shape, and a number is split only when a tuple is needed. So
+# every layout accepts coordinates of many forms: `9`, `(1, 2)` and `((1, 0), 2)` are
+# three names of the same place. This is why CuTe's code can treat a tile as a matrix in
+# one line and as a vector in the next.
+#
+# The last mode takes what is left, without a remainder. A coordinate beyond the end
+# goes on along the last mode, as an index beyond the end of a row in C does.
+
+# %% [markdown]
+# ## 2 · Coalescing
+#
+# Two neighbouring modes can become one if the second goes on exactly where the first
+# ends: if its stride is the first one's size times the first one's stride. Modes of
+# size 1 do nothing and can go. The function stays the same: every number leads to the
+# same index as before.
+#
+# | layout | coalesced |
+# | --- | --- |
+# | `(4,8):(1,4)` | `32:1` |
+# | `(4,8):(8,1)` | `(4,8):(8,1)` |
+# | `(2,(1,6)):(1,(77,2))` | `12:1` |
+# | `((2,4),(4,2)):((1,2),(8,64))` | `(32,2):(1,64)` |
+# | `(1,1):(3,5)` | `1:0` |
+#
+# PyTorch does this with every tensor before it launches an elementwise kernel, from the
+# other end, because PyTorch's fastest dimension is the last.
+#
+# `coalesce(layout)` returns a `Layout` with as few modes as possible and no nesting.
+# `modes(layout)` lists the (size, stride) pairs without the nesting. Stuck?
+# `hint("coalesce")`.
+
+
+# %% tags=["given"]
+def random_layouts(rng):
+    """Return layouts in which some modes can be merged."""
+    texts = ["(4,8):(1,4)", "(4,8):(8,1)", "(2,(1,6)):(1,(77,2))"]
+    texts += ["(1,1):(3,5)", "((2,4),(4,2)):((1,2),(8,64))", "7:3"]
+    texts += ["(2,3,4):(1,2,6)", "(4,1):(2,9)", "(1,4,3):(9,1,4)"]
+    texts += ["((4,2),3):((0,0),0)", "(2,2,2):(4,2,1)"]
+    cases = [(parse(text),) for text in texts]
+    for _ in range(12):
+        sizes = rng.choice([1, 2, 3, 4], int(rng.integers(3, 6))).tolist()
+        strides, step = [], int(rng.choice([1, 1, 2, 5]))
+        for size in sizes:
+            strides.append(step)
+            step *= size * int(rng.choice([1, 1, 1, 2, 3]))
+        nested = [(*part[:-2], tuple(part[-2:])) for part in (sizes, strides)]
+        cases.append((Layout(*nested),))
+    return cases
+
+
+def another_function(got, wanted):
+    """Say where two layouts lead to different indices; "" if nowhere."""
+    if got.size != wanted.size:
+        return (
+            f"{got} has {got.size} coordinates; it should have {wanted.size}."
+        )
+    pairs = zip(got.table(), wanted.table(), strict=True)
+    for number, (mine, right) in enumerate(pairs):
+        if mine != right:
+            return (
+                f"{got} leads coordinate {number} to {mine}; it should be "
+                f"{right}."
+            )
+    return ""
+
+
+def same_coalesced(got, wanted):
+    """Return "" for the right layout, or else what is wrong with it."""
+    if not isinstance(got, Layout):
+        return "Return a layout: `Layout(shape, stride)`."
+    if reason := another_function(got, wanted):
+        return f"The function has changed: {reason}"
+    if any(isinstance(mode.shape, tuple) for mode in got):
+        return f"{got} is still nested. Each mode should be a number."
+    if any(size == 1 for size, _ in modes(got)) and got.size > 1:
+        return f"{got} still has a mode of size 1."
+    if len(got) > len(wanted):
+        return f"It merges further, to {len(wanted)} of these modes."
+    return ""
+
+
+# %%
+def coalesce(layout):
+    """Return the same function with as few modes as possible."""
+    # about 12 lines
+    # BEGIN SOLUTION
+    sizes, strides = [], []
+    for size, stride in modes(layout):
+        if size == 1:
+            continue
+        if sizes and stride == sizes[-1] * strides[-1]:
+            sizes[-1] *= size
+        else:
+            sizes.append(size)
+            strides.append(stride)
+    if not sizes:
+        return Layout(1, 0)
+    return Layout(tuple(sizes), tuple(strides))
+    # END SOLUTION
+
+
+# %%
+check(
+    coalesce,
+    spec=layouts.coalesce,
+    inputs=random_layouts,
+    same=same_coalesced,
+    without=("weft.layouts.coalesce",),
+)
+
+# %% [markdown] tags=["solution"]
+# The merged mode keeps the stride of its left half, because that is the faster one
+# here. Compare with the **latest** merged mode, not with the original neighbour:
+# otherwise `(2,3,4):(1,2,6)` ends as `(6,4):(1,6)`.
+#
+# Fewer modes mean fewer divisions when a coordinate is a number. If one mode of stride
+# 1 is left, the elements are contiguous, and wide loads are possible.
+
+# %% [markdown]
+# ## 3 · Composition
+#
+# A layout maps numbers to numbers, so two of them can be applied in turn: first B, then
+# A. R = A ∘ B is the layout with
+#
+# **R(c) = A(B(c))** for every coordinate c of B.
+#
+# B *picks* elements and A says where each one is. For example, `4:2` picks the elements
+# 0, 2, 4, 6. In A = `(6,2):(8,2)` these have the indices
+#
+# | c | B(c) | coordinate in A | A(B(c)) |
+# | --- | --- | --- | --- |
+# | 0 | 0 | (0, 0) | 0 |
+# | 1 | 2 | (2, 0) | 16 |
+# | 2 | 4 | (4, 0) | 32 |
+# | 3 | 6 | (0, 1) | 2 |
+#
+# No single stride does that. With `3:2` it would have worked out: three steps of 2 fill
+# A's first mode, so the result is `3:16`. For `6:2`, we get three steps in the first
+# mode and two in the second: `(3,2):(16,2)`.
+#
+# Work through A's modes from the left, with two numbers that change on the way: how
+# many elements are still to be picked, and with which step. A mode of A is
+#
+# - **skipped** if the step is a multiple of its size. The step, counted in the next
+#   mode, is then shorter. By how much?
+# - **used** if its size is a multiple of the step. How many elements does it hold? At
+#   most as many as are still to be picked. What stride do they have? In the next mode,
+#   the step is 1.
+#
+# The last mode takes all that is left. If B has several modes, compose A with each, and
+# put the results together with `make_layout(...)`. So R always has B's coordinates.
+#
+# `composition(a, b)` returns R. In the check, A is flat and coalesced, and the sizes
+# and steps divide as they should. Stuck? `hint("composition")`.
+
+
+# %% tags=["given"]
+def random_pairs(rng):
+    """Return pairs of layouts that can be composed."""
+    pairs = [("(6,2):(8,2)", "6:2"), ("(6,2):(8,2)", "3:2")]
+    pairs += [("20:2", "(5,4):(4,1)"), ("(6,2):(8,2)", "(4,3):(3,1)")]
+    pairs += [("(10,2):(16,4)", "(5,4):(1,5)"), ("(4,2,3):(2,1,8)", "4:2")]
+    pairs += [("(4,8):(8,1)", "(2,(2,4)):(4,(1,8))"), ("(4,8):(8,1)", "3:0")]
+    pairs += [("(3,6,2,8):(5,50,1,500)", "16:9")]
+    cases = [tuple(map(parse, pair)) for pair in pairs]
+    while len(cases) < 24:
+        sizes = rng.choice([2, 3, 4, 6, 8], int(rng.integers(2, 4))).tolist()
+        strides = random_stride(rng, tuple(sizes))
+        a = layouts.coalesce(Layout(tuple(sizes), strides))
+        shape = random_shape(rng, 24)
+        b = Layout(shape, random_stride(rng, shape))
+        try:
+            if b.cosize <= a.size and layouts.composition(a, b).size > 2:
+                cases.append((a, b))
+        except ValueError:  # the steps do not divide
+            continue
+    return cases
+
+
+def composed(a, b):
+    """Return what a result has to be compared with: B, and a right result."""
+    return b, layouts.composition(a, b)
+
+
+def fits(shape, other):
+    """Whether every coordinate of a shape is also one of another shape."""
+    if isinstance(shape, int):
+        return shape == layouts.size(other)
+    if not isinstance(other, tuple) or len(shape) != len(other):
+        return False
+    return all(map(fits, shape, other))
+
+
+def same_composed(got, wanted):
+    """Return "" for the right layout, or else what is wrong with it."""
+    b, right = wanted
+    if not isinstance(got, Layout):
+        return "Return a layout."
+    if reason := another_function(got, right):
+        return reason
+    if not fits(b.shape, got.shape):
+        return (
+            f"{got} has the right indices, but not B's modes: a coordinate of "
+            f"{b} should also be one of the result."
+        )
+    return ""
+
+
+# %%
+def composition(a, b):
+    """Return the layout R with R(c) = A(B(c))."""
+    if isinstance(b.shape, tuple):
+        return make_layout(*(composition(a, mode) for mode in b))
+
+    left, step = b.shape, b.stride  # elements to pick, and how far apart
+    # about 12 lines
+    # BEGIN SOLUTION
+    *faster, (_, last) = modes(a)
+    sizes, strides = [], []
+    for size, stride in faster:
+        if step % size == 0:
+            step //= size
+            continue
+        taken = min(size // step, left)
+        sizes.append(taken)
+        strides.append(step * stride)
+        left, step = left // taken, 1
+    sizes.append(left)
+    strides.append(step * last)
+    return layouts.coalesce(Layout(tuple(sizes), tuple(strides)))
+    # END SOLUTION
+
+
+# %%
+check(
+    composition,
+    spec=composed,
+    inputs=random_pairs,
+    same=same_composed,
+    without=("weft.layouts.composition",),
+)
+
+# %% [markdown] tags=["solution"]
+# Only the first mode that is used can have a step other than 1: afterwards, the next
+# element to be picked is the first one of the next mode. That holds because the mode's
+# size is a multiple of the step. If neither divides the other, the steps would land at
+# a different place in every repetition, and there is no stride for that:
+
+# %% tags=["solution"]
+for pair in (("(6,2):(8,2)", "3:4"), ("(4,2):(1,10)", "6:1")):
+    try:
+        layouts.composition(*map(parse, pair))
+    except ValueError as error:
+        print(error)
+
+# %% [markdown] tags=["solution"]
+# These are the **divisibility conditions** of CuTe's documentation, on strides and on
+# shapes. CuTe checks them when it compiles a kernel.
+#
+# In NumPy, composing is indexing a table with a table: if `a` and `b` are the tables of
+# A and B, then `a[b]` is the table of A ∘ B. A table of a million entries is a poor
+# description, though. Two layouts of a few numbers give a third of a few numbers.
+
+# %% [markdown]
+# ## 4 · The complement
+#
+# A layout such as `4:2` picks the indices 0, 2, 4, 6. Suppose you want to repeat it,
+# moved by some distance each time, so that every index from 0 to 23 is reached exactly
+# once. Where do the repetitions start? First at 0. Then at 1, to fill the gaps. Then at
+# 8, where everything so far ends, at 9, at 16 and at 17. These starts are a layout
+# again, `(2,3):(1,8)`. It is the **complement** of `4:2` up to 24.
+#
+# | layout | up to | complement | because |
+# | --- | --- | --- | --- |
+# | `4:1` | 24 | `6:4` | no gaps; 6 blocks of 4 |
+# | `6:4` | 24 | `4:1` | only gaps, each 4 long |
+# | `4:2` | 24 | `(2,3):(1,8)` | gaps of 2, then 3 blocks of 8 |
+# | `(2,2):(1,6)` | 24 | `(3,2):(2,12)` | 0, 1 and 6, 7; so 2, 4, then 12 |
+# | `(4,6):(1,4)` | 24 | `1:0` | nothing is left |
+#
+# Go through the layout's modes **in order of their strides**. Keep one number: how far
+# everything is filled so far, `reached`, at first 1 (index 0). A mode with stride
+# `stride` leaves room for `stride // reached` steps of `reached`, so that is a mode of
+# the complement. Once it is there, everything is filled up to `size * stride`. At the
+# end, what is still missing up to `target` is one more mode.
+#
+# `complement(layout, target)` returns a layout whose strides increase. `target` is
+# always a multiple of what the layout and its gaps fill; modes of size 1 or stride 0
+# are left out of account. Stuck? `hint("complement")`.
+
+
+# %% tags=["given"]
+def complemented(layout, target):
+    """Return what a result has to be compared with."""
+    return layout, target, layouts.complement(layout, target)
+
+
+def random_targets(rng):
+    """Return layouts that have a complement, each with a target."""
+    cases = [(parse(text), 24) for text in ("4:1", "6:4", "4:2", "(2,2):(1,6)")]
+    cases += [(parse("(4,6):(1,4)"), 24), (parse("(2,4):(1,6)"), 24)]
+    cases += [(parse("(4,2):(2,1)"), 8), (parse("(2,2):(24,2)"), 96)]
+    cases += [(parse("(4,8):(8,1)"), 128), (parse("(2,1,3):(1,5,4)"), 24)]
+    cases += [(parse("(4,3):(1,0)"), 12), (parse("((2,2),2):((8,2),16)"), 64)]
+    for _ in range(10):
+        found, step = [], 1
+        for size in rng.choice([1, 2, 3, 4], int(rng.integers(1, 4))).tolist():
+            step *= int(rng.choice([1, 1, 2, 3]))
+            found.append((size, step))
+            step *= size
+        found = [found[k] for k in rng.permutation(len(found))]
+        layout = Layout(*map(tuple, zip(*found, strict=True)))
+        cases.append((layout, step * int(rng.choice([1, 2, 4]))))
+    return cases
+
+
+def same_complement(got, wanted):
+    """Return "" for the right layout, or else what is wrong with it."""
+    layout, target, right = wanted
+    if not isinstance(got, Layout):
+        return "Return a layout."
+    starts, table = got.table(), right.table()
+    if starts == table:
+        return ""
+    reached = [i + start for start in starts for i in set(layout.table())]
+    twice = sorted(i for i in set(reached) if reached.count(i) > 1)
+    if twice:
+        times = reached.count(twice[0])
+        return f"Then index {twice[0]} is reached {times} times."
+    missing = sorted(set(range(target)) - set(reached))
+    if missing:
+        return f"Then no repetition reaches index {missing[0]}."
+    if sorted(starts) == table:
+        return "These are the right starts, but strides should increase."
+    return f"It goes too far: index {max(reached)} is not below {target}."
+
+
+# %%
+def complement(layout, target):
+    """Return where the repetitions of a layout start, up to a target."""
+    sizes, strides, reached = [], [], 1
+    # about 8 lines
+    # BEGIN SOLUTION
+    for stride, size in sorted((d, n) for n, d in modes(layout)):
+        if size == 1 or stride == 0:
+            continue
+        sizes.append(stride // reached)
+        strides.append(reached)
+        reached = size * stride
+    sizes.append(target // reached)
+    strides.append(reached)
+    return layouts.coalesce(Layout(tuple(sizes), tuple(strides)))
+    # END SOLUTION
+
+
+# %%
+check(
+    complement,
+    spec=complemented,
+    inputs=random_targets,
+    same=same_complement,
+    without=("weft.layouts.complement",),
+)
+
+# %% [markdown] tags=["solution"]
+# Modes of size 1, which arise wherever there is no gap, are dropped by `coalesce`.
+#
+# The complement does not depend on the order of the modes, only on the set of indices.
+# Together, layout and complement are a bijection onto 0, 1, …, `target` − 1. That is
+# what makes the next step work: a tile and its complement *are* a tiling.
+
+# %% [markdown]
+# ## 5 · What one thread owns
+#
+# Composition and complement together divide a layout. With `tiler` for the elements
+# that make a tile,
+#
+# `logical_divide(A, tiler) = composition(A, (tiler, complement(tiler, size(A))))`
+#
+# is a layout of two modes: (within a tile, from tile to tile). Divide each mode of a
+# matrix, and you get four: (within a tile, from tile to tile) for rows and for columns.
+# Fix two of these with a coordinate and keep the other two. That is **slicing**: what
+# is fixed adds up to an offset, what is kept is a smaller layout.
+#
+# - Keep *within*, fix *from tile to tile*: one tile. CuTe calls it `local_tile`. In
+#   NumPy it is `x[3*m : 4*m, 5*n : 6*n]`.
+# - Fix *within*, keep *from tile to tile*: every m-th row and every n-th column. CuTe
+#   calls it `local_partition`, because if the "tile" is a block of threads, then this
+#   is what one thread owns. In NumPy it is `x[i::m, j::n]`.
+#
+# This is the first one:
+
+
+# %%
+def local_tile(layout, tile, at):
+    """Return the layout of a tile of a matrix, and the index it starts at."""
+    divided = [
+        layouts.logical_divide(mode, Layout(size))
+        for mode, size in zip(layout, tile, strict=True)
+    ]
+    inside = make_layout(*(within for within, _ in divided))
+    start = sum(across(k) for (_, across), k in zip(divided, at, strict=True))
+    return inside, start
+
+
+print(local_tile(parse("(64,32):(32,1)"), (16, 8), (3, 2)))
+
+# %% [markdown]
+# Write the second one. `threads` is the shape of a block of threads, such as `(8, 4)`,
+# and `thread` a coordinate in it, such as `(7, 1)`. Return the layout of that thread's
+# elements and the index of its first one.
+#
+# `local_partition(layout, threads, thread)    # -> (layout, start)`
+#
+# (CuTe's own takes a layout of threads and a thread's number, and finds the coordinate
+# with them.)
+#
+# Use your own `composition` and `complement` if you like, or `layouts.logical_divide`.
+# The layouts in the check are matrices whose modes may be nested. Stuck?
+# `hint("local_partition")`.
+
+
+# %% tags=["given"]
+def every_nth(layout, threads, thread):
+    """Return the indices of one thread's elements, by slicing a table."""
+    sides = layout[0].size, layout[1].size
+    table = np.array(layout.table()).reshape(sides, order="F")
+    return table[thread[0] :: threads[0], thread[1] :: threads[1]]
+
+
+def random_partitions(rng):
+    """Return matrices, blocks of threads and a thread of each."""
+    texts = ["(8,8):(8,1)", "(64,32):(32,1)", "(64,32):(36,1)", "(16,8):(1,16)"]
+    texts += ["((4,4),(2,8)):((1,16),(4,64))", "((2,8),16):((128,1),8)"]
+    blocks = [(2, 4), (8, 4), (16, 8), (4, 2), (8, 4), (4, 8)]
+    cases = []
+    for text, threads in zip(texts, blocks, strict=True):
+        for _ in range(2):
+            thread = tuple(int(rng.integers(many)) for many in threads)
+            cases.append((parse(text), threads, thread))
+    return cases
+
+
+def same_part(got, wanted):
+    """Return "" for the right elements, or else what is wrong with them."""
+    try:
+        part, start = got
+        start = int(start)
+    except (TypeError, ValueError):
+        return "Return a layout and an integer."
+    if not isinstance(part, Layout):
+        return "Return a layout and an integer."
+    if part.size != wanted.size:
+        return f"The thread owns {wanted.size} elements, not {part.size}."
+    if len(part) != 2 or part[0].size != wanted.shape[0]:
+        rows, cols = wanted.shape
+        return f"The thread's elements are a matrix of {rows} × {cols}."
+    if start != wanted[0, 0]:
+        return f"Its first element has index {wanted[0, 0]}, not {start}."
+    for row, col in np.ndindex(wanted.shape):
+        mine = start + part(row, col)
+        if mine != wanted[row, col]:
+            return (
+                f"Its element ({row}, {col}) has index {wanted[row, col]}; "
+                f"this leads to {mine}."
+            )
+    return ""
+
+
+# %%
+def local_partition(layout, threads, thread):
+    """Return the layout of a thread's elements, and the index it starts at."""
+    # about 7 lines
+    # BEGIN SOLUTION
+    divided = [
+        layouts.logical_divide(mode, Layout(many))
+        for mode, many in zip(layout, threads, strict=True)
+    ]
+    owned = make_layout(*(across for _, across in divided))
+    start = sum(
+        within(k) for (within, _), k in zip(divided, thread, strict=True)
+    )
+    return owned, start
+    # END SOLUTION
+
+
+# %%
+check(
+    local_partition,
+    spec=every_nth,
+    inputs=random_partitions,
+    same=same_part,
+)
+
+# %% [markdown] tags=["solution"]
+# Two words have changed places. `local_tile` gives a *block* its tile, and
+# `local_partition` gives a *thread* its elements, which are spread over the tile so
+# that neighbouring threads have neighbouring elements. In an index it is the difference
+# between `row = 8 * ty + i` and `row = ty + 16 * i`.
+
+# %% [markdown]
+# ## 6 · A copy as a layout
+#
+# Block of 128 threads, tile of 64 × 32 floats, 16 bytes per load. Which thread copies
+# which elements? CuTe answers with one layout, from (thread, value) to the element:
+# the first coordinate is the thread, the second the number of the value among those
+# that the thread copies. CuTe keeps it in a `TiledCopy`.
+#
+# What is "the element"? Not an address: the same copy should work for a tile in
+# global memory and for a padded one in shared memory. It is the **number of the
+# coordinate** in the tile, `row + col * rows`, since coordinates run column-major.
+# Composed with the tile's own layout, it becomes an address:
+#
+# `composition(tile, copy)    # (thread, value) -> address`
+#
+# Write the (thread, value) layout for a copy in which
+#
+# - a thread's values come in groups of `width` neighbours **along a row**, one load
+#   each;
+# - threads 0, 1, 2, … take neighbouring groups, row by row from the top;
+# - when all threads have a group, the next round goes on below.
+#
+# For a tile of 4 × 8 with 8 threads and `width` 2, these are the threads of each
+# element, in two rounds:
+#
+# ```text
+#   0 0 1 1 2 2 3 3
+#   4 4 5 5 6 6 7 7
+#   0 0 1 1 2 2 3 3     <- values 2 and 3 of each thread
+#   4 4 5 5 6 6 7 7
+# ```
+#
+# `thread_values(rows, cols, threads, width)` returns a layout whose first mode has
+# `threads` coordinates. A round always covers whole rows. Stuck?
+# `hint("thread_values")`.
+
+
+# %% tags=["given"]
+def copies(rng):
+    """Return tiles, each with a number of threads and a width."""
+    cases = [(4, 8, 8, 2), (64, 32, 128, 4), (16, 8, 32, 1), (8, 128, 64, 4)]
+    for _ in range(5):
+        width = int(rng.choice([1, 2, 4]))
+        groups, high, rounds = (int(rng.choice([2, 3, 4, 8])) for _ in range(3))
+        cases.append((high * rounds, groups * width, groups * high, width))
+    return cases
+
+
+def owners(rows, cols, threads, width):
+    """Return the elements of every thread: (row, col)[thread, value]."""
+    rounds = rows * cols // (threads * width)
+    shape = (rounds, threads, width)
+    numbers = np.arange(rows * cols).reshape(shape).transpose(1, 0, 2)
+    row, col = divmod(numbers.reshape(threads, -1), cols)
+    return rows, np.stack([row, col])
+
+
+def same_copy(got, wanted):
+    """Return "" for the right layout, or else what is wrong with it."""
+    rows, places = wanted
+    _, threads, values = places.shape
+    if not isinstance(got, Layout) or len(got) != 2:
+        return "Return a layout of two modes: the threads, and their values."
+    if (got[0].size, got[1].size) != (threads, values):
+        return (
+            f"{threads} threads copy {values} values each; the modes of {got} "
+            f"have {got[0].size} and {got[1].size} coordinates."
+        )
+    for value, thread in np.ndindex(values, threads):
+        col, row = divmod(got(thread, value), rows)
+        right = tuple(map(int, places[:, thread, value]))
+        if (row, col) != right:
+            return (
+                f"Value {value} of thread {thread} should be element {right}, "
+                f"whose number is {right[0] + right[1] * rows}. {got} leads to "
+                f"number {row + col * rows}, element ({row}, {col})."
+            )
+    return ""
+
+
+# %%
+def thread_values(rows, cols, threads, width):
+    """Return the layout of a copy: (thread, value) -> number of the element."""
+    # about 6 lines
+    # BEGIN SOLUTION
+    across = cols // width  # groups in a row
+    down = threads // across  # rows in a round
+    rounds = rows // down
+    shape = ((across, down), (width, rounds))
+    stride = ((width * rows, 1), (rows, down))
+    return Layout(shape, stride)
+    # END SOLUTION
+
+
+# %%
+check(
+    thread_values,
+    spec=owners,
+    inputs=copies,
+    same=same_copy,
+)
+
+# %% [markdown] tags=["solution"]
+# One step along a row is `rows` in the number of the coordinate, and one step down is
+# 1. So the strides can be read off the drawing: the next thread is `width` steps along
+# the row, the thread below is one step down, the next value one step along, and the
+# next round `down` steps down.
+
+# %% [markdown]
+# ### One copy, two tiles
+#
+# Here your copy meets two tiles: one in global memory, row-major and 32 wide, and one
+# in shared memory, whose rows are padded to 36. The kernel gets both addresses as
+# tables. (CuTe would compile the arithmetic into the kernel instead.)
+
+# %%
+WORDS = 64 * 36
+
+
+@cuda.jit
+def copy_tile(x, reads, writes, out):
+    tile = cuda.shared.array(WORDS, float32)
+    t = cuda.threadIdx.x
+
+    for k in range(reads.shape[0]):
+        a, b, c, d = load4(x, reads[k, t])
+        store4(tile, writes[k, t], a, b, c, d)
+    cuda.syncthreads()
+
+    for k in range(reads.shape[0]):
+        a, b, c, d = load4(tile, writes[k, t])
+        store4(out, reads[k, t], a, b, c, d)
+
+
+def starts(tile, copy):
+    """Return the address of each load of each thread: (4, 128)."""
+    where = layouts.composition(tile, copy)
+    groups = [[where(t, 4 * k) for t in range(128)] for k in range(4)]
+    return np.array(groups, np.int32)
+
+
+copy = thread_values(64, 32, 128, 4)
+if copy is None:
+    print("This cell needs thread_values.")
+else:
+    x = np.arange(64 * 32, dtype=np.float32)
+    out = np.zeros_like(x)
+    reads = starts(parse("(64,32):(32,1)"), copy)
+    writes = starts(parse("(64,32):(36,1)"), copy)
+    print(trace(copy_tile)[1, 128](x, reads, writes, out))
+    assert (out == x).all()
+
+# %% [markdown]
+# Each request of a warp moves 512 bytes: 16 sectors, and no bank conflict. The
+# assertion at the end says that the copy is right for both tiles, although it knows
+# neither 32 nor 36.
+#
+# ## 7 · Swizzles
+#
+# Padding wastes memory, and the hardware that will fill your tiles in chapter 22 cannot
+# pad. The alternative is to permute the elements within the tile. CuTe's
+# `Swizzle<bits, base, shift>` changes an index in one step: it takes `bits` bits of the
+# index, those that begin at bit `base + shift`, moves them down by `shift`, and XORs
+# them with the bits they land on.
+#
+# ```text
+#   Swizzle<2,1,3>, index 0b110100:    bits 4 and 5 are 11
+#                                      moved down by 3, they land on bits 1 and 2
+#       110100
+#   XOR 000110
+#     = 110010
+# ```
+#
+# All other bits stay, so `base` says how many neighbours stay together: 2 to the power
+# of `base`. And because the bits that are taken do not change themselves, swizzling
+# twice gives back the index.
+#
+# `swizzle(index, bits, base, shift)` returns the new index. Stuck? `hint("swizzle")`.
+
+
+# %% tags=["given"]
+def swizzled(index, bits, base, shift):
+    """Return the index that CuTe's swizzle gives."""
+    return layouts.swizzle(bits, base, shift)(index)
+
+
+def random_swizzles(rng):
+    """Return indices with swizzles."""
+    cases = [(0b110100, 2, 1, 3), (0b110100, 1, 1, 3), (33, 5, 0, 5)]
+    cases += [(64, 3, 3, 3), (1023, 3, 3, 3), (1023, 3, 2, 3), (200, 0, 3, 3)]
+    for _ in range(16):
+        bits, base = int(rng.integers(1, 5)), int(rng.integers(0, 5))
+        shift = int(rng.integers(bits, 6))
+        cases.append((int(rng.integers(1 << 13)), bits, base, shift))
+    return cases
+
+
+def why_not_this_place(index, bits, base, shift, got):
+    """Say what is wrong with a swizzled index."""
+    if not isinstance(got, int):
+        return "An index is an integer."
+    right = layouts.swizzle(bits, base, shift)(index)
+    mask = ((1 << bits) - 1) << base
+    if (got ^ right) & ~mask:
+        may = f"bits {base} to {base + bits - 1}" if bits > 1 else f"bit {base}"
+        return (
+            f"Only {may} may change. From {index:b} to {got:b}, others have "
+            "changed."
+        )
+    return (
+        f"{index:b} should become {right:b}. The {bits} bits from bit "
+        f"{base + shift} on land on those from bit {base} on."
+    )
+
+
+# %%
+def swizzle(index, bits, base, shift):
+    """Return where CuTe's Swizzle<bits, base, shift> moves an index."""
+    # about 2 lines
+    # BEGIN SOLUTION
+    mask = (1 << bits) - 1
+    return index ^ ((index >> (base + shift) & mask) << base)
+    # END SOLUTION
+
+
+# %%
+check(
+    swizzle,
+    spec=swizzled,
+    inputs=random_swizzles,
+    because=why_not_this_place,
+    without=("weft.layouts.swizzle",),
+)
+
+# %% [markdown] tags=["solution"]
+# In a kernel this is three instructions, all on integers: a shift, an AND and an XOR.
+# `shift` is at least `bits`, so that the bits which are taken and those which change do
+# not overlap. That is what makes it a permutation.
+
+# %% [markdown]
+# ### Count the conflicts
+#
+# The kernel of chapter 13 transposes a tile of 32 × 32 floats. A warp writes a row and
+# reads a column. Now the tile's layout is an argument, as a table: `where[row, col]`.
+#
+# The second kernel reads pieces of 16 bytes: lane `i` reads a piece of row `i`. That is
+# how tensor cores are fed. 8 lanes are served at a time, since 8 × 16 bytes is what
+# shared memory delivers in one pass. Where a layout takes the four floats of a piece
+# apart, this kernel cannot run, and the table has no number.
+#
+# Predict before you run it. Each cell of the table will show bank conflicts per
+# request. Which of these layouts have none when a **row** is written, when a **column**
+# is read, when a **column of 16-byte pieces** is read?
+
+# %%
+tiles = {
+    "plain": ("(32,32):(32,1)", None),
+    "padded by 1": ("(32,32):(33,1)", None),
+    "padded by 4": ("(32,32):(36,1)", None),
+    "Swizzle<5,0,5>": ("(32,32):(32,1)", (5, 0, 5)),
+    "Swizzle<3,2,3>": ("(32,32):(32,1)", (3, 2, 3)),
+}
+guess = dict.fromkeys(tiles)  # such as "row, column"
+
+# %%
+TILE = 32 * 36
+
+
+@cuda.jit
+def transpose_tile(x, where, out):
+    tile = cuda.shared.array(TILE, float32)
+    col, row = cuda.threadIdx.x, cuda.threadIdx.y
+
+    tile[where[row, col]] = x[row, col]
+    cuda.syncthreads()
+
+    out[row, col] = tile[where[col, row]]
+
+
+@cuda.jit
+def read_pieces(x, where, out):
+    tile = cuda.shared.array(TILE, float32)
+    t = cuda.threadIdx.x
+
+    for row in range(32):
+        tile[where[row, t]] = x[row, t]
+    cuda.syncthreads()
+
+    for col in range(0, 32, 4):
+        a, b, c, d = load4(tile, where[t, col])
+        store4(out, (t, col), a, b, c, d)
+
+
+def where_of(text, swizzled_by):
+    """Return the index of every element of a tile: (32, 32)."""
+    layout = parse(text)
+    move = layouts.swizzle(*(swizzled_by or (0, 0, 1)))
+    places = [move(layout(row, col)) for row, col in np.ndindex(32, 32)]
+    return np.array(places, np.int32).reshape(32, 32)
+
+
+def conflicts(kernel, block, where):
+    """Return the bank conflicts per request of its loads from shared memory."""
+    x = np.arange(1024, dtype=np.float32).reshape(32, 32)
+    out = np.zeros_like(x)
+    lines = trace(kernel)[1, block](x, where, out).lines
+    assert (out == (x.T if kernel is transpose_tile else x)).all()
+    return [line.per_request for line in lines if line.shared]
+
+
+print(f"{'conflicts per request':22}{'row':>8}{'column':>8}{'pieces':>8}")
+for name, tile in tiles.items():
+    where = where_of(*tile)
+    counts = conflicts(transpose_tile, (32, 32), where)
+    if (where[:, ::4] % 4 == 0).all() and (np.diff(where)[:, ::4] == 1).all():
+        counts.append(conflicts(read_pieces, 32, where)[1])
+    shown = "".join(f"{count:>8g}" for count in counts)
+    print(f"{name:22}{shown:24}   {guess[name] or ''}")
+
+# %% [markdown] tags=["solution"]
+# A row is written without conflicts in every layout: each of them keeps the 32 elements
+# of a row in 32 different banks.
+#
+# - **Padded by 1** and **Swizzle<5,0,5>** spread a column of single floats over all
+#   banks. Neither leaves a 16-byte piece where it can be loaded in one go: with an odd
+#   width pieces are not aligned, and with `base` 0 not even two neighbours stay
+#   together.
+# - **Padded by 4** and **Swizzle<3,2,3>** keep four floats together and spread the
+#   pieces. For columns of single floats they are only half good: 8 rows have 8
+#   different groups of banks, and the ninth starts again, so 4 lanes meet in each bank.
+#
+# Swizzle<3,2,3> on floats, Swizzle<3,3,3> on 16-bit numbers and Swizzle<3,4,3> on bytes
+# are the same permutation: 16-byte pieces stay whole, and piece number p of row r goes
+# to p ^ (r % 8). It is the 128-byte swizzle of the copy engine in chapter 22.
+
+# %% [markdown]
+# ## A fragment of a tensor core
+#
+# One more layout, to take along to chapter 21. The instruction `mma.m16n8k16`
+# multiplies matrices with a whole warp, and each thread gets 4 numbers of the 16 × 8
+# result. In the PTX manual a page of formulas says which. As a layout from (thread,
+# value) to the number of the coordinate, `row + 16 * col`:
+#
+# `((4,8),(2,2)):((32,1),(16,8))`
+#
+# Read it: the next thread is two columns to the right (32 = 2 · 16), the fourth next
+# one row down; the next value one column to the right (16), and the one after that 8
+# rows down.
+
+# %%
+fragment = parse("((4,8),(2,2)):((32,1),(16,8))")
+owner = np.empty((16, 8), int)
+for thread in range(32):
+    for value in range(4):
+        col, row = divmod(fragment(thread, value), 16)
+        owner[row, col] = thread
+print(owner)
+
+# %%
+figure("layout", layout="((4,8),(2,2)):((32,1),(16,8))", show="owner")
+
+# %% [markdown]
+# ## If you want more
+#
+# - Write `right_inverse(layout)`: for a layout that reaches each index once, the layout
+#   that leads from the index back to the number of the coordinate. With it, derive
+#   `thread_values` from two layouts as CuTe does: how the threads are arranged, and how
+#   the values of one thread are.
+# - Write `logical_product(layout, tiler)`, which repeats a layout, with `complement`
+#   and `composition`. Make the tile of the 128-byte swizzle, 8 rows of 128 bytes, and
+#   repeat it to 64 × 64.
+# - Compose `fragment` with the layouts of a shared tile, row-major and swizzled, and
+#   count the conflicts when the warp stores its results there. Which width of padding
+#   is best?
+# - Install `nvidia-cutlass-dsl`, which needs no GPU for this, and repeat exercises 2 to
+#   5 in CuTe itself. The chapter's page shows how.
+#
+# ## What you learned
+#
+# 1. A layout is a function from coordinates to indices, written as shape and strides.
+#    Nested modes let it reach what one stride per dimension cannot.
+# 2. Coalescing keeps the function. Composition applies one layout after another, and is
+#    a layout if sizes and steps divide. The complement is where repetitions start.
+# 3. Dividing is composing with a tile and its complement. Slicing one half gives a
+#    block its tile, slicing the other gives a thread its elements.
+# 4. A copy, and a tensor core's fragment, is a layout from (thread, value) to the
+#    element. Composed with a tile's layout it gives addresses.
+# 5. A swizzle XORs some bits of an index with others. It removes bank conflicts without
+#    padding, and `base` decides how many neighbours stay together.
+
+# %%
+quiz()

@@ -1,0 +1,1377 @@
+# %% [markdown]
+# # 29 · Triton
+#
+# [Open in Colab](https://colab.research.google.com/github/warp-and-weft/warp-and-weft/blob/main/labs/29_triton.ipynb)
+#
+# **After this lab, you can**
+#
+# - write Triton programs for elementwise operations, rows and matrix products, with
+#   masks that hold at every edge;
+# - say what a program is, and which parts of a Numba kernel the compiler now writes;
+# - read that in the machine code: vector loads, asynchronous copies, swizzles, tensor
+#   cores;
+# - order tiles for the L2 cache, tune a program, and avoid the two usual mistakes of
+#   tuning;
+# - say where Triton reaches the vendor's library, and where it does not.
+#
+# **You need** about 110 minutes, and Linux (WSL 2 and Colab are Linux): Triton has no
+# builds for macOS or Windows. You do not need a GPU. The exercises run in Triton's own
+# interpreter, under this course's sanitizer, the compiler works anywhere, and the
+# measurements then show times from the reference GPU, an H200. If you use a GPU, it
+# needs compute capability 8.0 or higher, which excludes the T4, and 4 GB of memory.
+
+# %%
+try:
+    import weft
+except ModuleNotFoundError:  # on Colab: fetch the course first
+    # %pip install -q git+https://github.com/warp-and-weft/warp-and-weft
+    import weft
+
+import time
+import warnings
+from functools import partial
+
+import numpy as np
+import torch
+from numba import cuda
+
+from weft import bench, check, hint, quiz
+from weft.triton_programs import machine_code
+
+weft.lab("29_triton")
+
+import triton
+import triton.language as tl
+from triton import cdiv
+from triton.tools.tensor_descriptor import TensorDescriptor
+
+# %% [markdown]
+# ## A program is not a thread
+#
+# Here is chapter 5's addition twice. In Numba, you write what one **thread** does, with
+# one element. In Triton, you write what one **program** does, with a block of elements
+# at once.
+#
+# `tl.program_id(0)` is the number of the program. `tl.arange(0, BLOCK)` is a block of
+# numbers, so `i` is one too, and `a + i` is a block of addresses. The `if` has become a
+# **mask**: a block of truth values, one per element. There is no `threadIdx`, because
+# you do not get to see threads.
+
+
+# %%
+@cuda.jit
+def numba_add(a, b, out):
+    i = cuda.grid(1)
+
+    if i < out.size:
+        out[i] = a[i] + b[i]
+
+
+@triton.jit
+def triton_add(a, b, out, n, BLOCK: tl.constexpr):
+    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    live = i < n
+
+    total = tl.load(a + i, mask=live) + tl.load(b + i, mask=live)
+    tl.store(out + i, total, mask=live)
+
+
+# %% [markdown]
+# `BLOCK: tl.constexpr` is a constant: each value of it is compiled separately. It must
+# be a power of two. The other parameters come with the launch, and tensors arrive as
+# pointers, without their shapes. A launch names the grid, which counts programs:
+#
+# ```python
+# triton_add[(triton.cdiv(n, 1024),)](a, b, out, n, BLOCK=1024)
+# ```
+#
+# ## 1 · Masks
+#
+# Write `lerp`, which goes from `a` towards `b` by a part `t`: `a + t * (b - a)`. `t` is
+# a number. Neither the load nor the store may touch anything beyond element `n - 1`.
+#
+# ```python
+# lerp(a, b, t, out, n, BLOCK)    # a, b, out (n,) float32; t float
+# ```
+#
+# The check runs every program in the interpreter and looks up each address that it
+# touches. Stuck? Run `hint("lerp")`; there are three hints.
+
+
+# %% tags=["given"]
+def normal(rng, *shape, dtype=np.float32):
+    """Return random numbers around 0."""
+    return rng.standard_normal(shape).astype(dtype)
+
+
+# %%
+@triton.jit
+def lerp(a, b, t, out, n, BLOCK: tl.constexpr):
+    # about 6 lines
+    # BEGIN SOLUTION
+    first = tl.program_id(0) * BLOCK
+    i = first + tl.arange(0, BLOCK)
+    live = i < n
+
+    start = tl.load(a + i, mask=live)
+    end = tl.load(b + i, mask=live)
+    tl.store(out + i, start + t * (end - start), mask=live)
+    # END SOLUTION
+
+
+# %%
+check(
+    lerp,
+    spec=lambda a, b, t: a + t * (b - a),
+    inputs=lambda rng, n: (normal(rng, n), normal(rng, n), 0.25),
+    sizes=[97, 300],
+    launch=lambda n, BLOCK=64: ((cdiv(n, BLOCK),), {"BLOCK": BLOCK}),
+    full=1_000_003,
+    limits={"loaded": 1, "stored": 1},
+)
+
+# %% [markdown] tags=["solution"]
+# One mask serves both loads and the store. What a masked load returns for the elements
+# that it leaves out is undefined unless you say `other=`. Here that does not matter,
+# because the store leaves out the same ones.
+
+# %% [markdown]
+# ## Look: what the compiler made of it
+#
+# Triton's compiler needs no GPU. `machine_code` compiles a program for compute
+# capability 9.0, as a launch with these arguments would, and `count` counts
+# instructions in its PTX (chapter 3). `ld.global.v4.b32` loads 16 bytes per thread,
+# `ld.global.b32` loads 4.
+#
+# A program of 1024 elements has four warps by default, so each thread gets 8 elements
+# of `a`, 8 of `b` and 8 of `out`. Which loads will you find, and how many? Does it
+# matter whether `n` is 4096 or 4095?
+
+# %%
+x = torch.empty(4096)
+for n in (4096, 4095):
+    code = machine_code(triton_add, x, x, x, n, BLOCK=1024)
+    print(n, code.count("ld.global", "st.global"))
+
+# %% [markdown] tags=["solution"]
+# For 4096 there are four loads of 16 bytes per thread: two for `a`, two for `b`. You
+# did not ask for them, whereas in Numba you needed an intrinsic (chapter 12).
+#
+# For 4095 there are 16 loads of 4 bytes. At a launch, Triton notes which pointers and
+# which integers are multiples of 16, and compiles for that. If `n` is one, a group of
+# four neighbours is inside or outside as a whole, so a single predicate will do. If it
+# is not, each element needs its own. The loads are still coalesced.
+
+# %% [markdown]
+# ## Measure: the addition beside Numba's
+#
+# 2^26 numbers. How fast is each, with `torch.add` as 1.0? *Triton, odd* adds one
+# element fewer, so that its loads have 4 bytes.
+
+# %%
+guess = {"Numba": None, "Triton": None, "Triton, odd": None}
+
+
+def additions():
+    count = 1 << 26
+    a, b = (torch.randn(count, device="cuda") for _ in "ab")
+    out = torch.empty_like(a)
+    views = [cuda.as_cuda_array(each) for each in (a, b, out)]
+
+    def by_triton(n):
+        triton_add[(cdiv(n, 1024),)](a, b, out, n, BLOCK=1024)
+
+    return {
+        "torch.add": lambda: torch.add(a, b, out=out),
+        "Numba": lambda: numba_add[cdiv(count, 256), 256](*views),
+        "Triton": lambda: by_triton(count),
+        "Triton, odd": lambda: by_triton(count - 1),
+    }
+
+
+added = bench.compare(
+    "2^26 float32",
+    additions,
+    baseline="torch.add",
+    bytes=12 * 2**26,
+    guess=guess,
+)
+added
+
+# %% tags=["solution"]
+added.expect("Triton", at_least=0.97)
+added.expect("Triton", at_least=1.15, times="Numba")
+
+# %% [markdown]
+# ## 2 · A row is one value
+#
+# A program can hold a whole row as one block, as long as the row fits into registers.
+# Then `tl.max(row, axis=0)` and `tl.sum(row, axis=0)` give a number, and everything
+# that chapters 8, 14 and 16 did with shuffles, shared memory and barriers is inside
+# these two calls.
+#
+# The row's length is seldom a power of two. So the block is longer than the row, and
+# the rest of it takes part in the maximum and in the sum. What does it have to contain,
+# so that it changes neither? `tl.load(..., mask=..., other=...)` fills it.
+#
+# Write the logarithm of the softmax, for a row per program: from each element subtract
+# the row's maximum *m*, and then the logarithm of the sum of all $e^{x - m}$. There are
+# gaps between the rows of `x`, but none between those of `out`, so each has a stride of
+# its own. Load and store each element once.
+#
+# ```python
+# log_softmax(x, out, cols, x_stride, out_stride, WIDTH)
+#     # x, out (rows, cols) float32; WIDTH >= cols
+# ```
+#
+# `tl.exp` and `tl.log` work on blocks and on numbers. Stuck? `hint("log_softmax")`.
+
+
+# %% tags=["given"]
+def log_shares(x):
+    """Return the logarithm of the softmax of each row."""
+    x = x - x.max(axis=1, keepdims=True)
+    return x - np.log(np.exp(x).sum(axis=1, keepdims=True))
+
+
+def gapped(rng, rows, cols):
+    """Return rows far below zero, in a view with gaps between them."""
+    return ((normal(rng, rows, cols + 3) - 20)[:, :cols],)
+
+
+# %%
+@triton.jit
+def log_softmax(x, out, cols, x_stride, out_stride, WIDTH: tl.constexpr):
+    row = tl.program_id(0)
+
+    # about 6 lines
+    # BEGIN SOLUTION
+    col = tl.arange(0, WIDTH)
+    live = col < cols
+
+    value = tl.load(x + row * x_stride + col, mask=live, other=-float("inf"))
+    value -= tl.max(value, axis=0)
+    value -= tl.log(tl.sum(tl.exp(value), axis=0))
+    tl.store(out + row * out_stride + col, value, mask=live)
+    # END SOLUTION
+
+
+# %%
+check(
+    log_softmax,
+    spec=log_shares,
+    inputs=gapped,
+    sizes=[(3, 70), (4, 128), (5, 37)],
+    arguments=lambda x, out: (x, out, x.shape[1], x.stride(0), out.stride(0)),
+    launch=lambda rows, cols: (
+        (rows,),
+        {"WIDTH": triton.next_power_of_2(cols)},
+    ),
+    full=(1000, 1000),
+    limits={"loaded": 1, "stored": 1},
+)
+
+# %% [markdown] tags=["solution"]
+# $e^{-\infty}$ is 0, and minus infinity is no maximum. A filler of 0 would be wrong
+# twice: here it is larger than every element, and $e^0$ would be part of the sum.
+
+# %% [markdown]
+# ## Measure: rows
+#
+# Three shapes, with `torch.log_softmax` as 1.0. The third has rows of 131,072 elements,
+# of 512 KB each. Where are they, while the program computes?
+
+# %%
+guess = {"mine": None, "copy": None}
+
+
+def by_compile(function, *args):
+    """Return what torch.compile makes of a function of tensors."""
+    torch._dynamo.reset()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        made = torch.compile(function, dynamic=False)
+        made(*args)
+    return made
+
+
+def row_candidates(rows, cols):
+    def build():
+        x = torch.randn(rows, cols, device="cuda")
+        out = torch.empty_like(x)
+        width = triton.next_power_of_2(cols)
+        warps = min(max(width // 1024, 4), 32)
+
+        def mine():
+            steps = cols, x.stride(0), out.stride(0)
+            grid = (rows,)
+            log_softmax[grid](x, out, *steps, WIDTH=width, num_warps=warps)
+
+        mine()
+        assert torch.allclose(out, torch.log_softmax(x, 1), atol=1e-4)
+        inductor = by_compile(lambda x: torch.log_softmax(x, 1), x)
+        return {
+            "copy": lambda: out.copy_(x),
+            "torch.log_softmax": lambda: torch.log_softmax(x, 1),
+            "torch.compile": lambda: inductor(x),
+            "mine": mine,
+        }
+
+    return build
+
+
+rows_of = {
+    cols: bench.compare(
+        f"log_softmax, {rows} x {cols} float32",
+        row_candidates(rows, cols),
+        baseline="torch.log_softmax",
+        bytes=2 * 4 * rows * cols,
+        ceiling="copy",
+        guess=guess,
+    )
+    for rows, cols in ((32768, 1024), (8192, 8192), (1024, 131072))
+}
+rows_of[1024]
+
+# %%
+rows_of[8192]
+
+# %%
+rows_of[131072]
+
+# %% tags=["solution"]
+rows_of[1024].expect("mine", ceiling=0.93)
+rows_of[8192].expect("mine", ceiling=0.9)
+rows_of[131072].expect("copy", at_least=3.0, times="mine")
+
+# %% [markdown]
+# ## 3 · A row in pieces
+#
+# 1024 threads have 64 registers each, and 131,072 values are 128 for each of them. Such
+# a row has to be taken in pieces of `BLOCK` columns, in a loop: `range` works, with
+# bounds that come with the launch.
+#
+# Write RMSNorm (chapter 17) in this way: each element of a row, divided by the root of
+# the mean square of the row plus `eps`, times its weight. The first loop collects
+# squares, the second one writes. Collect them in a **block** of `BLOCK` sums, which you
+# add up after the loop; then the loop itself contains no reduction.
+#
+# Everything is float16, whose largest number is 65,504. So `.to(tl.float32)` what you
+# load, before you square it. `tl.store` converts to the type of the array.
+#
+# ```python
+# rms_norm(x, weight, out, cols, stride, eps, BLOCK)
+#     # x, out (rows, cols), weight (cols,) float16; both with this stride
+# ```
+#
+# `tl.zeros((BLOCK,), tl.float32)` is a block of zeros; there is `tl.sqrt`, and
+# `tl.rsqrt` for 1 over the root. Stuck? `hint("rms_norm")`.
+
+
+# %% tags=["given"]
+def normed(x, weight, eps):
+    """Return RMSNorm of each row, computed in double precision."""
+    wide = x.astype(np.float64)
+    mean = (wide * wide).mean(axis=1, keepdims=True)
+    return (wide / np.sqrt(mean + eps) * weight).astype(np.float16)
+
+
+def loud_rows(rng, rows, cols):
+    """Return rows whose squares add up to more than float16 can hold."""
+    x = normal(rng, rows, cols) * 40
+    return x.astype(np.float16), normal(rng, cols, dtype=np.float16), 1e-5
+
+
+# %%
+@triton.jit
+def rms_norm(x, weight, out, cols, stride, eps, BLOCK: tl.constexpr):
+    row = tl.program_id(0)
+
+    # about 13 lines
+    # BEGIN SOLUTION
+    squares = tl.zeros((BLOCK,), tl.float32)
+    for start in range(0, cols, BLOCK):
+        col = start + tl.arange(0, BLOCK)
+        live = col < cols
+        value = tl.load(x + row * stride + col, mask=live, other=0.0)
+        value = value.to(tl.float32)
+        squares += value * value
+    scale = 1.0 / tl.sqrt(tl.sum(squares, axis=0) / cols + eps)
+
+    for start in range(0, cols, BLOCK):
+        col = start + tl.arange(0, BLOCK)
+        live = col < cols
+        value = tl.load(x + row * stride + col, mask=live).to(tl.float32)
+        factor = tl.load(weight + col, mask=live).to(tl.float32)
+        tl.store(out + row * stride + col, value * scale * factor, mask=live)
+    # END SOLUTION
+
+
+# %%
+check(
+    rms_norm,
+    spec=normed,
+    inputs=loud_rows,
+    sizes=[(2, 64), (3, 150), (2, 37)],
+    arguments=lambda x, weight, eps, out: (
+        *(x, weight, out, x.shape[1], x.stride(0), eps),
+    ),
+    launch=lambda rows, cols: ((rows,), {"BLOCK": 64}),
+    full=(300, 5001),
+    tolerance=2e-3,
+)
+
+# %% [markdown] tags=["solution"]
+# Here 0 is the right filler, since it adds nothing to a sum of squares. The mean
+# divides by `cols`, not by the number of elements in the blocks. Each element is loaded
+# twice.
+
+# %% [markdown]
+# ## Measure: long rows
+#
+# 1024 rows of 131,072 in bfloat16, 268 MB. Each element is loaded twice and stored
+# once. Pieces are 4096 elements. A program has 8 warps and an SM room for 64, so all
+# 1024 rows are in work at once. The L2 cache has 60 MB. Where does the second load come
+# from, then, and how close to the copy can the program come?
+
+# %%
+guess = {"mine": None, "torch.compile": None}
+
+
+def long_rows():
+    rows, cols = 1024, 131072
+    x = torch.randn(rows, cols, device="cuda").to(torch.bfloat16)
+    weight = torch.randn(cols, device="cuda").to(torch.bfloat16)
+    out = torch.empty_like(x)
+
+    def theirs(x):
+        return torch.nn.functional.rms_norm(x, (cols,), weight, 1e-5)
+
+    def mine():
+        sizes = cols, x.stride(0), 1e-5
+        rms_norm[(rows,)](x, weight, out, *sizes, BLOCK=4096, num_warps=8)
+
+    mine()
+    aim = theirs(x).float()
+    assert (out.float() - aim).norm() < 1e-2 * aim.norm()
+    inductor = by_compile(theirs, x)
+    return {
+        "copy": lambda: out.copy_(x),
+        "rms_norm": lambda: theirs(x),
+        "torch.compile": lambda: inductor(x),
+        "mine": mine,
+    }
+
+
+pieces = bench.compare(
+    "RMSNorm, 1024 x 131072 bfloat16",
+    long_rows,
+    baseline="rms_norm",
+    bytes=2 * 2 * 1024 * 131072,
+    ceiling="copy",
+    guess=guess,
+)
+pieces
+
+# %% tags=["solution"]
+pieces.expect("mine", ceiling=0.55)
+pieces.expect("mine", at_least=1.2)
+pieces.expect("mine", at_least=0.93, times="torch.compile")
+
+# %% [markdown] tags=["solution"]
+# From memory: of every row, 256 KB have gone by before its second loop begins, and
+# there are 1024 of them. So three transfers take the place of two, and 67 per cent of
+# the copy's speed is the limit. `torch.compile` gets as far, and not further.
+
+# %% [markdown]
+# ## 4 · A product of tiles
+#
+# `tl.dot(p, q, acc)` multiplies a block of (m, k) by a block of (k, n) and adds a block
+# of (m, n). All three sides are at least 16. On a GPU it becomes tensor core
+# instructions. Here is a matrix product (chapters 18 to 22). Each program computes one
+# tile of `c`.
+#
+# Indices are columns and rows that broadcast, as in NumPy: `[:, None]` makes a column
+# of row numbers, `[None, :]` a row of column numbers, and their sum with a pointer is a
+# block of addresses.
+
+
+# %%
+@triton.jit
+def matmul(
+    a, b, c, M, N, K, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr
+):  # fmt: skip
+    row = tl.program_id(1) * BM + tl.arange(0, BM)[:, None]
+    col = tl.program_id(0) * BN + tl.arange(0, BN)[None, :]
+
+    acc = tl.zeros((BM, BN), tl.float32)
+    for start in range(0, K, BK):
+        across = start + tl.arange(0, BK)[None, :]
+        down = start + tl.arange(0, BK)[:, None]
+        live = (row < M) & (across < K)
+        left = tl.load(a + row * K + across, mask=live, other=0.0)
+        live = (down < K) & (col < N)
+        right = tl.load(b + down * N + col, mask=live, other=0.0)
+        acc = tl.dot(left, right, acc)
+
+    live = (row < M) & (col < N)
+    tl.store(c + row * N + col, acc.to(c.dtype.element_ty), mask=live)
+
+
+# %% [markdown]
+# Your turn, with a linear layer as PyTorch has it. It differs in three respects:
+#
+# - the weights are stored as (N, K), so that row *n* of `w` has what output *n* needs:
+#   `out = relu(x @ w.T + bias)`;
+# - there is an **epilogue**: add the bias of each column, and replace what is below 0
+#   by 0 (`tl.maximum`), both while the sums are still float32 in registers;
+# - program (0, 1) has the *second tile of columns*; so the rows come from axis 0 here.
+#
+# Rows have no gaps. None of the sizes needs to be a multiple of its block, so every
+# edge needs its mask, `K` included. There is no need to transpose anything: choose the
+# addresses so that the block that you load has the shape that `tl.dot` expects.
+#
+# ```python
+# linear(x, w, bias, out, M, N, K, BM, BN, BK)
+#     # x (M, K), w (N, K), bias (N,), out (M, N) float16
+# ```
+#
+# Stuck? `hint("linear")`.
+
+
+# %% tags=["given"]
+def layer(x, w, bias):
+    """Return relu(x @ w.T + bias), computed in double precision."""
+    x, w, bias = (each.astype(np.float64) for each in (x, w, bias))
+    return np.maximum(x @ w.T + bias, 0).astype(np.float16)
+
+
+def layer_data(rng, m, n, k):
+    """Return a layer in which large parts of each sum cancel."""
+    x, w = normal(rng, m, k), normal(rng, n, k)
+    half = k // 2
+    x[:, :half] *= 60
+    w[:, :half] *= 60
+    x[:, half : 2 * half] -= x[:, :half]
+    w[:, half : 2 * half] = w[:, :half]
+    bias = 20 * normal(rng, n)
+    return tuple(each.astype(np.float16) for each in (x, w, bias))
+
+
+# %%
+@triton.jit
+def linear(
+    x, w, bias, out, M, N, K,
+    BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr,
+):  # fmt: skip
+    # about 16 lines
+    # BEGIN SOLUTION
+    m = tl.program_id(0) * BM + tl.arange(0, BM)
+    n = tl.program_id(1) * BN + tl.arange(0, BN)
+    in_m, in_n = m < M, n < N
+
+    total = tl.zeros((BM, BN), tl.float32)
+    for first in range(0, K, BK):
+        k = first + tl.arange(0, BK)
+        p = tl.load(
+            x + m[:, None] * K + k[None, :],
+            mask=in_m[:, None] & (k < K)[None, :],
+            other=0.0,
+        )
+        q = tl.load(
+            w + n[None, :] * K + k[:, None],
+            mask=in_n[None, :] & (k < K)[:, None],
+            other=0.0,
+        )
+        total = tl.dot(p, q, total)
+
+    total += tl.load(bias + n, mask=in_n, other=0.0)[None, :]
+    total = tl.maximum(total, 0.0)
+    place = out + m[:, None] * N + n[None, :]
+    tl.store(place, total.to(tl.float16), mask=in_m[:, None] & in_n[None, :])
+    # END SOLUTION
+
+
+# %%
+check(
+    linear,
+    spec=layer,
+    inputs=layer_data,
+    sizes=[(16, 32, 32), (20, 40, 37), (33, 17, 16)],
+    arguments=lambda x, w, bias, out: (
+        *(x, w, bias, out),
+        *(x.shape[0], w.shape[0], x.shape[1]),
+    ),
+    launch=lambda m, n, k: (
+        (cdiv(m, 16), cdiv(n, 32)),
+        {"BM": 16, "BN": 32, "BK": 16},
+    ),
+    full=(1000, 520, 328),
+    tolerance=2e-3,
+)
+
+# %% [markdown] tags=["solution"]
+# The transpose is in the addresses: element (k, n) of the block `q` is at
+# `n * K + k`. Masked-out elements of `k` must be 0 in at least one of the two blocks,
+# and since what memory contains there could be NaN, they should be 0 in both. Rows
+# beyond `M` and columns beyond `N` may contain anything, because they only reach
+# elements that are not stored.
+#
+# The check uses float16 because Triton's interpreter has no bfloat16: it would multiply
+# the bits as if they were integers, without a word. On a GPU the program works with
+# either.
+
+# %% [markdown]
+# ## Look: chapters 12 to 22 in thirty lines
+#
+# `matmul` mentions no shared memory, no barrier, no swizzle and no tensor core
+# instruction. Let us see what it becomes, for bfloat16 matrices of 8192 × 8192 in tiles
+# of 128 × 256 × 64, with 8 warps and `num_stages=3`. (Tensors on the device *meta* have
+# a shape and a type, and no memory. The compiler asks for no more.)
+#
+# First by hand: in each step, a program brings a tile of `a` of 128 × 64 and a tile of
+# `b` of 64 × 256, in asynchronous copies of 16 bytes per thread (chapter 12). How many
+# copies per thread are that? The compiler writes them down three times: twice before
+# the loop, to fill the pipeline, and once in the loop. How many `cp.async` will you
+# find?
+
+# %%
+INTERESTING = (
+    *("cp.async.cg", "cp.async.wait", "ldmatrix", "mma.sync", "wgmma.mma"),
+    *("ld.global", "st.global", "bar.sync"),
+)
+TILES = {"BM": 128, "BN": 256, "BK": 64, "num_warps": 8}
+
+
+def product_code(size, **options):
+    """Compile matmul for bfloat16 matrices of this size."""
+    matrix = torch.empty(size, size, dtype=torch.bfloat16, device="meta")
+    return machine_code(matmul, *[matrix] * 3, *[size] * 3, **options)
+
+
+for capability in ((8, 0), (9, 0)):
+    code = product_code(8192, capability=capability, num_stages=3, **TILES)
+    print(f"capability {capability}, {code.shared:,} bytes of shared memory")
+    for name, number in code.count(*INTERESTING).items():
+        print(f"  {number:5} {name[:60]}")
+
+# %% [markdown] tags=["solution"]
+# (128 × 64 + 64 × 256) × 2 bytes are 49,152, and 256 threads bring 4,096 at a time: 12
+# copies, and 36 in the text. Three such pairs of tiles are the 147,456 bytes of shared
+# memory. On capability 8.0 there are two, which is enough there: `ldmatrix` has copied
+# the operands into registers before the next copy begins, while a `wgmma` that is in
+# flight still reads shared memory.
+#
+# On capability 9.0, four `wgmma` of 64 × 256 × 16 make a step of 64 for each warpgroup,
+# and they read shared memory directly. On 8.0 there are 128 `mma.sync`, fed by
+# `ldmatrix`. It is the same source. (The `ldmatrix` on 9.0 come after the loop: the
+# result passes through shared memory, so that it can be stored 16 bytes at a time.)
+
+# %% [markdown]
+# One level above PTX, Triton has a form in which each block of values has a *layout*.
+# It is a good place to read what the compiler has decided:
+
+# %%
+code = product_code(8192, num_stages=3, **TILES)
+for line in code.layouts.splitlines():
+    if line.startswith("#") and "ttg." in line:
+        print(line)
+    if any(word in line for word in ("local_alloc", "async_wait", "group_dot")):
+        print("  ", line.strip()[:96])
+
+# %% [markdown] tags=["solution"]
+# - `#blocked`: for a load of `a`, a thread takes 8 neighbours (16 bytes), 8 threads a
+#   row of 64, and a warp 4 rows. This is **coalescing**, chapter 12.
+# - `#shared` with `swizzlingByteWidth = 128`: tiles are stored **swizzled**, so that
+#   tensor cores read them without bank conflicts, chapters 13 and 20.
+# - `3x128x64` and `3x64x256`: buffers for three steps, and `async_wait` with `num = 2`
+#   leaves one step in flight. This is **software pipelining**, chapter 19.
+# - `#mma` with `instrShape = [16, 256, 16]`: the accumulator lives in registers, in the
+#   layout in which **wgmma** leaves it, chapters 21 and 22.
+
+# %% [markdown]
+# Now 8190 in place of 8192. What does a row of 8190 bfloat16 do to a copy of 16 bytes?
+
+# %%
+code = product_code(8190, num_stages=3, **TILES)
+print(f"{code.shared:,} bytes of shared memory", code.count(*INTERESTING))
+
+# %% [markdown] tags=["solution"]
+# Not a single `cp.async` is left, and only one pair of tiles. Rows of 16,380 bytes
+# begin at multiples of 4 only, so 16 bytes cannot be copied at once. The compiler falls
+# back on loads of single elements. With no asynchronous copy there is nothing to
+# pipeline, so `num_stages=3` has no effect. No warning tells you.
+
+# %% [markdown]
+# ## 5 · The order of tiles
+#
+# At any time, a GPU works on as many programs as fit, and it starts them in order of
+# their number. Neighbouring numbers should therefore need the same data, while it is in
+# the L2 cache.
+#
+# Take a grid of tiles of `grid_m` × `grid_n`. Row by row, 132 programs of a grid of 64
+# × 32 cover about four rows, and need *all 32* tile columns of `b`. In **grouped
+# order**, the tiles of a band of `group` rows come column by column, and only then the
+# next band. `order` lists the tiles in this order. With `grid_m` = 3, `grid_n` = 2 and
+# `group` = 2:
+#
+# | tile | 0 | 1 | 2 | 3 | 4 | 5 |
+# | --- | --- | --- | --- | --- | --- | --- |
+# | row | 0 | 1 | 0 | 1 | 2 | 2 |
+# | column | 0 | 0 | 1 | 1 | 0 | 1 |
+#
+# The last band may have fewer rows than the others, as it has here.
+
+
+# %% tags=["given"]
+def order(grid_m, grid_n, group):
+    """Return all tiles as (row, column), in grouped order."""
+    return [
+        (row, col)
+        for first in range(0, grid_m, group)
+        for col in range(grid_n)
+        for row in range(first, min(first + group, grid_m))
+    ]
+
+
+# %% [markdown]
+# First a prediction. For the first 132 tiles of 128 × 256 of a product of 8192 × 8192 ×
+# 8192 in bfloat16, how many bytes of `a` and `b` are needed at least once? A row of
+# tiles needs 128 rows of `a`, 2 MB. A column of tiles needs 256 columns of `b`, 4 MB.
+# Which `group` needs the least? An H200 has 60 MB of L2 cache.
+
+# %%
+group_guess = {1: None, 8: None, 64: None}  # MB
+
+for group in (1, 2, 4, 8, 16, 32, 64):
+    first = order(64, 32, group)[:132]
+    rows, cols = ({tile[axis] for tile in first} for axis in (0, 1))
+    megabytes = (len(rows) * 128 + len(cols) * 256) * 8192 * 2 / 1e6
+    guessed = group_guess.get(group) or ""
+    print(f"group {group:2}: {megabytes:4.0f} MB   {guessed}")
+
+# %% [markdown]
+# A program cannot look through a list: it has to compute its tile from its number.
+# Write that function, in plain Python for now. Use `//`, `%`, `min` and nothing else,
+# because a Triton program will call it.
+#
+# ```python
+# tile_of(number, grid_m, grid_n, group)    # -> (row, column)
+# ```
+#
+# Stuck? `hint("tile_of")`.
+
+
+# %% tags=["given"]
+def in_order(number, grid_m, grid_n, group):
+    """Return a tile in grouped order: look it up."""
+    return order(grid_m, grid_n, group)[number]
+
+
+def grids(rng):
+    """Return numbers of tiles, grids and groups, the corners among them."""
+    cases = [(k, 3, 2, 2) for k in range(6)]
+    cases += [(0, 1, 1, 8), (13, 4, 5, 1), (37, 5, 8, 8), (62, 9, 7, 4)]
+    for _ in range(20):
+        m, n, group = (int(k) for k in rng.integers(1, 12, 3))
+        cases.append((int(rng.integers(0, m * n)), m, n, group))
+    return cases
+
+
+def same_tile(got, wanted):
+    """Return "" for the right tile, or else what is wrong with it."""
+    if not isinstance(got, tuple | list) or len(got) != 2:
+        return "Return two numbers: the row and the column of the tile."
+    if any(isinstance(each, float) for each in got):
+        return "Rows and columns are integers: divide with `//`."
+    if tuple(got) == wanted:
+        return ""
+    if tuple(got) == wanted[::-1]:
+        return "The right numbers in the wrong order: return row, then column."
+    if got[0] != wanted[0]:
+        return (
+            f"It is in row {wanted[0]}, not {got[0]}. Which band is it in, and "
+            "how many rows does this band have?"
+        )
+    return (
+        f"Row {wanted[0]} is right; the column should be {wanted[1]}, not "
+        f"{got[1]}. How many tiles does each column of this band have?"
+    )
+
+
+# %%
+def tile_of(number, grid_m, grid_n, group):
+    """Return row and column of a tile, given its number in grouped order."""
+    # about 5 lines
+    # BEGIN SOLUTION
+    band = group * grid_n
+    top = number // band * group
+    height = min(grid_m - top, group)
+    inside = number % band
+    return top + inside % height, inside // height
+    # END SOLUTION
+
+
+# %%
+check(
+    tile_of,
+    spec=in_order,
+    inputs=grids,
+    same=same_tile,
+)
+
+# %% [markdown] tags=["solution"]
+# All bands before the last have `group * grid_n` tiles, so the division finds the band
+# even if the last one is smaller. Only the height has to be that of the band at hand.
+
+# %% [markdown]
+# ## Three more versions
+#
+# Here is `matmul` in three more versions. `triton.jit(tile_of)` makes your function one
+# that programs can call.
+#
+# - `matmul_grouped` takes its tile from `tile_of`. (`STEP` is 1, for now.)
+# - `matmul_descriptors` takes **tensor descriptors** in place of pointers. A descriptor
+#   has a pointer, a shape, strides and the shape of a block, and on Hopper it becomes a
+#   tensor map for the TMA (chapter 22): one thread asks for a whole tile. It also takes
+#   care of the edges: what is outside reads as 0 and is not written.
+# - `matmul_persistent` is launched with one program per SM, each of which goes through
+#   every 132nd tile. `flatten=True` asks the compiler to pipeline across tiles, so that
+#   the loads of the next tile begin while this one is finished.
+
+# %%
+tile = triton.jit(tile_of)
+
+
+@triton.jit
+def matmul_grouped(
+    a, b, c, M, N, K, GROUP: tl.constexpr,
+    BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr,
+    STEP: tl.constexpr = 1,
+):  # fmt: skip
+    grid_m, grid_n = tl.cdiv(M, BM), tl.cdiv(N, BN)
+    number = tl.program_id(0) * STEP % (grid_m * grid_n)
+    m, n = tile(number, grid_m, grid_n, GROUP)
+    row = m * BM + tl.arange(0, BM)[:, None]
+    col = n * BN + tl.arange(0, BN)[None, :]
+
+    acc = tl.zeros((BM, BN), tl.float32)
+    for start in range(0, K, BK):
+        across = start + tl.arange(0, BK)[None, :]
+        down = start + tl.arange(0, BK)[:, None]
+        live = (row < M) & (across < K)
+        left = tl.load(a + row * K + across, mask=live, other=0.0)
+        live = (down < K) & (col < N)
+        right = tl.load(b + down * N + col, mask=live, other=0.0)
+        acc = tl.dot(left, right, acc)
+
+    live = (row < M) & (col < N)
+    tl.store(c + row * N + col, acc.to(c.dtype.element_ty), mask=live)
+
+
+@triton.jit
+def matmul_descriptors(
+    a, b, c, M, N, K, GROUP: tl.constexpr,
+    BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr,
+):  # fmt: skip
+    m, n = tile(tl.program_id(0), tl.cdiv(M, BM), tl.cdiv(N, BN), GROUP)
+
+    acc = tl.zeros((BM, BN), tl.float32)
+    for start in range(0, K, BK):
+        left, right = a.load([m * BM, start]), b.load([start, n * BN])
+        acc = tl.dot(left, right, acc)
+
+    c.store([m * BM, n * BN], acc.to(c.dtype))
+
+
+@triton.jit
+def matmul_persistent(
+    a, b, c, M, N, K, GROUP: tl.constexpr,
+    BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr,
+):  # fmt: skip
+    grid_m, grid_n = tl.cdiv(M, BM), tl.cdiv(N, BN)
+    mine, step = tl.program_id(0), tl.num_programs(0)
+    for number in tl.range(mine, grid_m * grid_n, step, flatten=True):
+        m, n = tile(number, grid_m, grid_n, GROUP)
+
+        acc = tl.zeros((BM, BN), tl.float32)
+        for start in range(0, K, BK):
+            left, right = a.load([m * BM, start]), b.load([start, n * BN])
+            acc = tl.dot(left, right, acc)
+
+        c.store([m * BM, n * BN], acc.to(c.dtype))
+
+
+# %% tags=["given"]
+def described(a, b, c, BM, BN, BK):
+    """Return tensor descriptors of the three matrices for these tiles."""
+    blocks = [BM, BK], [BK, BN], [BM, BN]
+    pairs = zip((a, b, c), blocks, strict=True)
+    return [TensorDescriptor.from_tensor(each, block) for each, block in pairs]
+
+
+def launch(program, a, b, c, num_stages=3, GROUP=8, **choice):
+    """Return a function that launches one of the four programs."""
+    sizes = a.shape[0], b.shape[1], a.shape[1]
+    choice = {**TILES, "num_stages": num_stages} | choice
+    tiles = [choice[key] for key in ("BM", "BN", "BK")]
+    grid = cdiv(sizes[1], tiles[1]), cdiv(sizes[0], tiles[0])
+    if program is not matmul:
+        grid = (grid[0] * grid[1],)
+        choice["GROUP"] = GROUP
+    if program is matmul_persistent:
+        grid = (min(grid[0], weft.device.find().sms),)
+    if program in (matmul_descriptors, matmul_persistent):
+        a, b, c = described(a, b, c, *tiles)
+    return lambda: program[grid](a, b, c, *sizes, **choice)
+
+
+# %% [markdown]
+# ## Measure: the ladder
+#
+# bfloat16, float32 accumulators. Each row changes one thing:
+#
+# | row | |
+# | --- | --- |
+# | *64 × 64* | `matmul`, tiles of 64 × 64 × 32, 4 warps, `num_stages=1` |
+# | *3 stages* | the same with `num_stages=3` |
+# | *128 × 256* | tiles of 128 × 256 × 64, 8 warps, still 3 stages |
+# | *1 stage* | the last one with `num_stages=1`, for comparison |
+# | *grouped* | 128 × 256, 3 stages, in grouped order |
+# | *descriptors* | the TMA brings the tiles |
+# | *persistent* | one program per SM |
+#
+# With cuBLAS as 1.0 (`torch.matmul`, the better of two layouts of `b`), where do you
+# expect them to be? Which step is worth the most? And *grouped*: how long does a wave
+# of 132 tiles take at the speed of cuBLAS, and how long does memory need for the bytes
+# that you have counted?
+
+# %%
+guess = {"64 x 64": None, "3 stages": None, "grouped": None, "persistent": None}
+
+
+def rungs(size):
+    def build():
+        a, b = (
+            torch.randn(size, size, device="cuda").to(torch.bfloat16)
+            for _ in "ab"
+        )
+        c = torch.empty_like(a)
+        by_columns = b.t().contiguous().t()
+        small = {"BM": 64, "BN": 64, "BK": 32, "num_warps": 4}
+        rows = {
+            "64 x 64": launch(matmul, a, b, c, 1, **small),
+            "3 stages": launch(matmul, a, b, c, **small),
+            "128 x 256": launch(matmul, a, b, c),
+            "1 stage": launch(matmul, a, b, c, 1),
+            "grouped": launch(matmul_grouped, a, b, c),
+            "descriptors": launch(matmul_descriptors, a, b, c),
+            "persistent": launch(matmul_persistent, a, b, c),
+        }
+        aim = torch.matmul(a, b).float()
+        for name, call in rows.items():
+            call()
+            error = (c.float() - aim).norm() / aim.norm()
+            assert error < 1e-2, f"{name} is wrong by {error:.2g}"
+        library = {
+            "cuBLAS": lambda: torch.matmul(a, b, out=c),
+            "cuBLAS, by columns": lambda: torch.matmul(a, by_columns, out=c),
+        }
+        return library | rows
+
+    return build
+
+
+products = {
+    size: bench.compare(
+        f"{size} x {size} x {size} bfloat16",
+        rungs(size),
+        baseline="cuBLAS",
+        flops=2 * size**3,
+        guess=guess,
+    )
+    for size in (4096, 8192)
+}
+products[8192]
+
+# %%
+products[4096]
+
+# %% tags=["solution"]
+for table in products.values():
+    table.expect("persistent", at_least=0.97)
+    table.expect("persistent", at_least=1.05, times="grouped")
+    table.expect("128 x 256", at_least=0.85)
+    table.expect("128 x 256", at_least=1.8, times="1 stage")
+    table.expect("3 stages", at_least=1.3, times="64 x 64")
+
+# %% [markdown] tags=["solution"]
+# **Stages** are worth a factor of two with large tiles, and they are one argument of
+# the launch. Large **tiles** alone are no better than small ones with a pipeline: there
+# is a single program on each SM, and no other to run while it waits.
+#
+# **Grouped** order does not show. By hand: 16 waves take 1.6 ms, so one takes 100 µs.
+# In that time the memory of an H200 delivers 400 MB, and even the worst order needs
+# only
+# 151. It is the tensor cores that everything waits for. On an A100, with less than half
+#      of the bandwidth, Triton's tutorial reports more than 10 per cent for it.
+#
+# **Descriptors** replace the 36 copies per thread, with their addresses and masks, by
+# one instruction for a whole tile. The **persistent** loop fills the gap between two
+# tiles, in which nothing is loaded and nothing is multiplied.
+
+# %% [markdown]
+# ## Measure: the order of tiles
+#
+# Now 16384, where a row of tiles has twice as many bytes, and so has a column. *Row by
+# row* is `GROUP=1`. *Scattered* takes every 613th tile, so that neighbouring numbers
+# have nothing in common. A wave takes 240 µs. What does that mean for the three?
+
+# %%
+guess = {"row by row": None, "scattered": None}
+
+scattered = [order(128, 64, 1)[613 * k % 8192] for k in range(132)]
+for name, first in {
+    "row by row": order(128, 64, 1)[:132],
+    "grouped": order(128, 64, 8)[:132],
+    "scattered": scattered,
+}.items():
+    rows, cols = ({tile[axis] for tile in first} for axis in (0, 1))
+    least = (len(rows) * 128 + len(cols) * 256) * 16384 * 2
+    rate = least / 240e-6 / 1e12
+    print(f"{name:10}  {least / 1e6:4.0f} MB, {rate:.1f} TB/s")
+
+
+def orders():
+    size = 16384
+    a, b = (
+        torch.randn(size, size, device="cuda").to(torch.bfloat16) for _ in "ab"
+    )
+    c = torch.empty_like(a)
+    return {
+        "cuBLAS": lambda: torch.matmul(a, b, out=c),
+        "row by row": launch(matmul_grouped, a, b, c, GROUP=1),
+        "grouped": launch(matmul_grouped, a, b, c, GROUP=8),
+        "scattered": launch(matmul_grouped, a, b, c, GROUP=1, STEP=613),
+    }
+
+
+in_orders = bench.compare(
+    "16384 x 16384 x 16384 bfloat16",
+    orders,
+    baseline="grouped",
+    flops=2 * 16384**3,
+    guess=guess,
+)
+in_orders
+
+# %% tags=["solution"]
+in_orders.expect("grouped", at_least=0.97, times="row by row")
+in_orders.expect("grouped", at_least=1.3, times="scattered")
+
+# %% [markdown] tags=["solution"]
+# The bytes are what a wave needs at least once. If its programs drift apart, a piece
+# has left the cache before the last of them has read it, and is brought again. Row by
+# row needs half of what memory can deliver, and loses a few per cent at most. The
+# scattered order needs all of it, even if nothing is brought twice, so here the tensor
+# cores have to wait.
+
+# %% [markdown]
+# ## Measure: a size that is not a multiple of 16
+#
+# You have seen what 8190 does to the machine code. What does it do to the time?
+
+# %%
+guess = {"8190": None}
+
+
+def odd_sizes():
+    calls = {}
+    for size in (8192, 8190):
+        a, b = (
+            torch.randn(size, size, device="cuda").to(torch.bfloat16)
+            for _ in "ab"
+        )
+        c = torch.empty_like(a)
+        calls[f"cuBLAS, {size}"] = partial(torch.matmul, a, b, out=c)
+        calls[f"{size}"] = launch(matmul, a, b, c)
+    return calls
+
+
+odd = bench.compare(
+    "bfloat16, 8192 and 8190", odd_sizes, baseline="cuBLAS, 8192", guess=guess
+)
+odd
+
+# %% tags=["solution"]
+odd.expect("8192", at_least=2.0, times="8190")
+
+# %% [markdown]
+# ## 6 · A shared result, and tuning
+#
+# Which tile, how many warps, how many stages? `@triton.autotune` tries a list of
+# configurations, at the first launch with new values of the parameters in `key`, and
+# keeps the fastest. To that end it launches the program many times, on your arrays.
+#
+# Write `column_sums`, the sums of the columns of a matrix (they are the gradient of a
+# bias). Program (`i`, `j`) takes `ROWS` rows from `i * ROWS` on and `COLS` columns from
+# `j * COLS` on. `tl.sum(block, axis=0)` adds the rows of its block. Then all programs
+# with the same `j` share the sums in `out`, which contains zeros before the launch:
+# `tl.atomic_add(pointers, values, mask=...)` (chapter 9).
+#
+# Then think about the decorator. What does `out` contain after the configurations have
+# been timed, each of them many times? One argument of `triton.autotune` is missing;
+# `help(triton.autotune)` lists them.
+#
+# ```python
+# column_sums(x, out, rows, cols, ROWS, COLS)    # x (rows, cols), out (cols,) float32
+# ```
+#
+# Stuck? `hint("column_sums")`.
+
+
+# %%
+@triton.autotune(
+    [triton.Config({"ROWS": rows, "COLS": 32}) for rows in (16, 64)],
+    key=["rows", "cols"],
+    # BEGIN SOLUTION
+    # was: # one argument is missing here
+    reset_to_zero=["out"],
+    # END SOLUTION
+)
+@triton.jit
+def column_sums(x, out, rows, cols, ROWS: tl.constexpr, COLS: tl.constexpr):
+    # about 5 lines
+    # BEGIN SOLUTION
+    row = tl.program_id(0) * ROWS + tl.arange(0, ROWS)[:, None]
+    col = tl.program_id(1) * COLS + tl.arange(0, COLS)[None, :]
+
+    block = tl.load(x + row * cols + col, (row < rows) & (col < cols), 0.0)
+    col = tl.program_id(1) * COLS + tl.arange(0, COLS)
+    tl.atomic_add(out + col, tl.sum(block, axis=0), mask=col < cols)
+    # END SOLUTION
+
+
+# %%
+check(
+    column_sums,
+    spec=lambda x: x.sum(axis=0),
+    inputs=lambda rng, rows, cols: (normal(rng, rows, cols),),
+    sizes=[(20, 33), (70, 50)],
+    out=lambda x: np.zeros(x.shape[1], np.float32),
+    launch=lambda rows, cols: (
+        lambda meta: (cdiv(rows, meta["ROWS"]), cdiv(cols, meta["COLS"]))
+    ),
+    full=(5000, 3000),
+    limits={"loaded": 1},
+)
+
+# %% [markdown] tags=["solution"]
+# Without `reset_to_zero`, the first launch of the program returns the sums of all the
+# trials together, and every later launch is right. Such a mistake is found late. The
+# other usual mistake is a `key` that leaves something out: then the choice for the
+# first size is used for all.
+
+# %% [markdown]
+# ## Measure: tuning
+#
+# Here are six configurations of `matmul_grouped` with 128 × 128 and 128 × 256 tiles.
+# By hand: stages × (BM × BK + BK × BN) × 2 bytes of shared memory, of 227 KB per block.
+# The accumulator takes BM × BN / (32 × warps) registers of a thread, of 255. Which one
+# will win? How long will the choice take?
+
+# %%
+CONFIGS = [
+    triton.Config({"BM": 128, "BN": n, "BK": 64}, num_warps=w, num_stages=s)
+    for n, w, s in (
+        *((128, 4, 3), (128, 4, 4), (128, 8, 3)),
+        *((256, 8, 2), (256, 8, 3), (256, 8, 4)),
+    )
+]
+for config in CONFIGS:
+    n, (w, s) = config.kwargs["BN"], (config.num_warps, config.num_stages)
+    shared, held = s * (128 + n) * 64 * 2, 128 * n // (32 * w)
+    print(f"BN {n}, {w} warps, {s} stages: {shared:7,} bytes, {held} registers")
+
+if weft.on_gpu("tuning needs a clock"):
+    tuned = triton.autotune(CONFIGS, key=["M", "N", "K"])(matmul_grouped)
+    a, b = (
+        torch.randn(8192, 8192, device="cuda").to(torch.bfloat16) for _ in "ab"
+    )
+    c = torch.empty_like(a)
+    begun = time.perf_counter()
+    tuned[lambda meta: (64 * cdiv(8192, meta["BN"]),)](
+        a, b, c, 8192, 8192, 8192, GROUP=8
+    )
+    torch.cuda.synchronize()
+    print(f"\n{time.perf_counter() - begun:.1f} s; best: {tuned.best_config}")
+    for config, times in tuned.configs_timings.items():
+        rate = 2 * 8192**3 / min(times) / 1e9
+        print(f"{rate:6.0f} TFLOP/s  {config}")
+
+# %% [markdown] tags=["solution"]
+# Six configurations take seconds; a search over a few hundred takes minutes, on every
+# new machine and for every new shape. Two stages in place of three cost half of the
+# speed, although the tile is the same. What it cannot
+# do is change the program: no configuration turns pointers into descriptors.
+
+# %% [markdown]
+# ## Measure: without tensor cores
+#
+# The same product in **float32**. `tl.dot` of float32 uses tensor cores in
+# TF32 by default, with 10 bits of mantissa. `input_precision="ieee"` asks for float32
+# arithmetic, which no tensor core has. Chapter 19's kernel in Numba reached 97 per cent
+# of cuBLAS at that, with register tiles and a pipeline made by hand. Will Triton?
+
+# %%
+guess = {"Triton": None}
+
+
+@triton.jit
+def matmul_ieee(
+    a, b, c, N, K, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr
+):
+    row = tl.program_id(1) * BM + tl.arange(0, BM)[:, None]
+    col = tl.program_id(0) * BN + tl.arange(0, BN)[None, :]
+    k = tl.arange(0, BK)
+
+    acc = tl.zeros((BM, BN), tl.float32)
+    for start in range(0, K, BK):
+        left = tl.load(a + row * K + start + k[None, :])
+        right = tl.load(b + (start + k)[:, None] * N + col)
+        acc = tl.dot(left, right, acc, input_precision="ieee")
+
+    tl.store(c + row * N + col, acc)
+
+
+def float32_candidates():
+    size = 4096
+    a, b = (torch.randn(size, size, device="cuda") for _ in "ab")
+    c = torch.empty_like(a)
+    choices = [
+        (m, n, k, w, s)
+        for m, n, k, w in ((64, 64, 16, 4), (128, 64, 16, 4), (128, 128, 16, 8))
+        for s in (2, 3)
+    ]
+
+    def with_choice(m, n, k, warps, stages):
+        options = {"num_warps": warps, "num_stages": stages}
+        grid = size // n, size // m
+        tiles = size, size, m, n, k
+        return lambda: matmul_ieee[grid](a, b, c, *tiles, **options)
+
+    launches = [with_choice(*choice) for choice in choices]
+    best = min(launches, key=lambda call: bench.time(call).ms)
+    best()
+    aim = torch.matmul(a.double(), b.double())
+    assert (c - aim).norm() < 1e-5 * aim.norm()
+    return {
+        "cuBLAS": lambda: torch.matmul(a, b, out=c),
+        "Triton": best,
+    }
+
+
+slow = bench.compare(
+    "4096 x 4096 x 4096 float32, ieee",
+    float32_candidates,
+    baseline="cuBLAS",
+    flops=2 * 4096**3,
+    guess=guess,
+)
+slow
+
+# %% tags=["solution"]
+slow.expect("cuBLAS", at_least=1.05, times="Triton")
+
+# %% [markdown]
+# ## Look: one level down
+#
+# **Gluon** is the language below: the same compiler, and the same programs, but
+# layouts, shared memory, barriers and asynchronous copies are yours. Here is the
+# addition again. `BlockedLayout([4], [32], [4], [0])` says that a thread has 4
+# neighbours, a warp has 32 threads, and a program 4 warps. What happens with `[1]`, and
+# with `[32]`? Remember chapter 12.
+
+# %%
+from triton.experimental import gluon
+from triton.experimental.gluon import language as gl
+
+
+@gluon.jit
+def gluon_add(a, b, out, n, BLOCK: gl.constexpr, layout: gl.constexpr):
+    i = gl.program_id(0) * BLOCK + gl.arange(0, BLOCK, layout)
+    live = i < n
+
+    total = gl.load(a + i, mask=live) + gl.load(b + i, mask=live)
+    gl.store(out + i, total, mask=live)
+
+
+guess = {"1 each": None, "4 each": None, "32 each": None}
+
+
+def layouts():
+    count = 1 << 26
+    a, b = (torch.randn(count, device="cuda") for _ in "ab")
+    out = torch.empty_like(a)
+
+    def with_layout(each):
+        layout = gl.BlockedLayout([each], [32], [4], [0])
+        grid = (cdiv(count, 4096),)
+        return lambda: gluon_add[grid](a, b, out, count, 4096, layout)
+
+    return {
+        "Triton": lambda: triton_add[(cdiv(count, 1024),)](
+            a, b, out, count, BLOCK=1024
+        ),
+        **{f"{each} each": with_layout(each) for each in (1, 4, 32)},
+    }
+
+
+by_hand = bench.compare(
+    "2^26 float32, layouts",
+    layouts,
+    baseline="Triton",
+    bytes=12 * 2**26,
+    guess=guess,
+)
+by_hand
+
+# %% tags=["solution"]
+by_hand.expect("4 each", at_least=0.9)
+by_hand.expect("4 each", at_least=1.3, times="32 each")
+
+# %% [markdown] tags=["solution"]
+# With 32 neighbours per thread, the threads of a warp are 128 bytes apart, and each of
+# their loads touches 32 different lines. Triton would not have chosen that. Nor could
+# you have told it to.
+
+# %% [markdown]
+# ## If you want more
+#
+# - Write `rms_norm` for rows that fit into one block, and find the length from which on
+#   pieces are faster.
+# - Give `log_softmax` pieces, with the online softmax of chapter 16, and compare at
+#   131,072 columns.
+# - Split-K: let several programs share a tile of `linear`, each with a part of K, and
+#   add float32 sums with atomics. For which shapes does that pay, and where does the
+#   epilogue go?
+# - Compile `matmul_persistent` with and without `flatten=True`. What differs in
+#   `code.layouts`?
+# - `tl.rand(seed, offsets)` is Philox (chapter 17). Write dropout whose backward pass
+#   makes the same mask again.
+#
+# ## What you learned
+#
+# 1. A program computes with blocks. Threads, shared memory, barriers and tensor core
+#    instructions are the compiler's; grid, tiles, masks and order are yours.
+# 2. A mask is part of every access at an edge, and `other` must not change the result:
+#    minus infinity for a maximum, 0 for a sum.
+# 3. The compiler writes vector loads, swizzles and pipelines, if addresses and sizes
+#    are multiples of 16. If not, it falls back without a word; the PTX shows it.
+# 4. In bfloat16, descriptors and a persistent loop reach the library. Pointers alone
+#    get nine tenths of the way.
+# 5. Programs that share a result need atomics, and tuning launches a program many
+#    times.
+
+# %%
+quiz()

@@ -1,0 +1,13 @@
+# verdict: answer
+# Does not drop modes of size 1, whose strides mean nothing.
+def coalesce(layout):
+    """Return the same function with as few modes as possible."""
+
+    sizes, strides = [], []
+    for size, stride in modes(layout):
+        if sizes and stride == sizes[-1] * strides[-1]:
+            sizes[-1] *= size
+        else:
+            sizes.append(size)
+            strides.append(stride)
+    return Layout(tuple(sizes), tuple(strides))  # <- here

@@ -1,0 +1,7 @@
+# verdict: answer
+# Forgets the start.
+def local_partition(layout, threads, thread):
+    """Return the layout of a thread's elements, and the index it starts at."""
+
+    divided = [layouts.logical_divide(m, Layout(n)) for m, n in zip(layout, threads)]
+    return make_layout(*(across for _, across in divided))  # <- here

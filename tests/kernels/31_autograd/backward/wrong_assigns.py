@@ -1,0 +1,21 @@
+# verdict: answer
+# The gradient of an input is what its edge gives.
+def backward(output, seed, plus):
+    """Return the gradient of every value that output was computed from."""
+    waiting, stack = {output: 0}, [output]
+    while stack:
+        for source, _ in stack.pop().edges:
+            if source not in waiting:
+                waiting[source] = 0
+                stack.append(source)
+            waiting[source] += 1
+
+    gradients, ready = {output: seed}, [output]
+    while ready:
+        value = ready.pop()
+        for source, vjp in value.edges:
+            gradients[source] = vjp(gradients[value])
+            waiting[source] -= 1
+            if not waiting[source]:
+                ready.append(source)
+    return gradients  # <- here

@@ -1,0 +1,22 @@
+# verdict: exception
+# A depth-first search by recursion: too deep for Python.
+def backward(output, seed, plus):
+    """Return the gradient of every value that output was computed from."""
+    order, seen = [], set()
+
+    def visit(value):
+        if value not in seen:
+            seen.add(value)
+            for source, _ in value.edges:
+                visit(source)
+            order.append(value)
+
+    visit(output)
+    gradients = {output: seed}
+    for value in reversed(order):
+        for source, vjp in value.edges:
+            share = vjp(gradients[value])
+            if source in gradients:
+                share = plus(gradients[source], share)
+            gradients[source] = share
+    return gradients

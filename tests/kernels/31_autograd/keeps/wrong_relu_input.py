@@ -1,0 +1,8 @@
+# verdict: answer
+# ReLU looks at the sign of its input.
+def keeps(line):
+    """Return what an operation keeps: "inputs", "output" or "nothing"."""
+    if line in ("x.exp()", "x.tanh()"):
+        return "output"
+    linear = "x + y", "x * 2", "x.t()", "x.sum()"
+    return "nothing" if line in linear else "inputs"  # <- here

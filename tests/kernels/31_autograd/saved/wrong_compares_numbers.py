@@ -1,0 +1,12 @@
+# verdict: answer
+# Keeps a copy to compare with.
+def saved(tensor):
+    """Keep a tensor for a vjp; return a function that gives its numbers back."""
+    before = tensor.data.clone()
+
+    def give_back():
+        if not torch.equal(before, tensor.data):
+            raise RuntimeError("modified in place")
+        return tensor.data
+
+    return give_back  # <- here

@@ -1,0 +1,9 @@
+# verdict: wrong-value
+# Takes the first share, as if the gradient had the shape of out.
+@cuda.jit
+def sum_to(g, rows, cols, out):
+    """Sum g along the dimensions that were broadcast."""
+    col, row = cuda.grid(2)
+
+    if row < rows and col < cols:
+        out[row, col] = g[row, col]  # <- here

@@ -1,0 +1,40 @@
+"""What Triton needs of a machine. Nothing here imports it."""
+
+import importlib.util
+import sys
+
+from weft.device import Device
+
+VERSION = "3.7.1"  # the one that PyTorch 2.13.0's CUDA builds require
+OLDEST = (8, 0)  # the lowest compute capability that Triton supports
+
+
+def missing() -> str:
+    """Why Triton programs cannot run here at all, and what to do; "" if they can."""
+    return "" if importlib.util.find_spec("triton") is not None else advice()
+
+
+def advice(platform: str = sys.platform) -> str:
+    """What to do where Triton is not installed."""
+    if platform == "linux":
+        return (
+            "Triton is not installed. It comes with PyTorch's CUDA builds; without a "
+            f"GPU: `pip install triton=={VERSION}` (a download of 189 MiB)."
+        )
+    system = {"darwin": "macOS", "win32": "Windows"}.get(platform, platform)
+    way = "use WSL 2, which is a Linux, or " if platform == "win32" else ""
+    return (
+        f"Triton is not installed, and its makers publish it for Linux alone; this is "
+        f"{system}. To work with it, {way}open the lab in Colab."
+    )
+
+
+def too_old(gpu: Device) -> str:
+    """Why Triton cannot run on this GPU; "" if it can, and where there is none."""
+    if not gpu.usable or gpu.capability >= OLDEST:
+        return ""
+    has, needs = (".".join(map(str, each)) for each in (gpu.capability, OLDEST))
+    return (
+        f"Triton supports GPUs of compute capability {needs} and higher; the "
+        f"{gpu.name} has {has}."
+    )
