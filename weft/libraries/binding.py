@@ -8,9 +8,10 @@ returned.
 import ctypes
 import inspect
 from collections.abc import Callable
+from enum import IntEnum
 from typing import Any
 
-from weft.libraries.enumerations import Status
+from weft.libraries.enumerations import FftResult, RandStatus, Status
 from weft.libraries.loading import function, said
 from weft.libraries.prototypes import FUNCTIONS, TYPES, Prototype
 
@@ -19,10 +20,14 @@ class LibraryError(Exception):
     """A function of a library has returned a status other than 0."""
 
     prefix = ""
+    library = "cuBLAS"
+    statuses: type[IntEnum] = Status
 
     def __init__(self, status: int, symbol: str = "", note: str = "") -> None:
-        known = status in Status.__members__.values()
-        name = f"{self.prefix}{Status(status).name}" if known else "no status of cuBLAS"
+        known = status in self.statuses.__members__.values()
+        name = f"no status of {self.library}"
+        if known:
+            name = f"{self.prefix}{self.statuses(status).name}"
         came = f" from {symbol}" if symbol else ""
         super().__init__(f"{name} ({status}){came}{note and f': {note}'}")
         self.status = status
@@ -40,7 +45,24 @@ class cuBLASLtError(LibraryError):
     prefix = "CUBLAS_STATUS_"
 
 
-ERRORS = {"cublas": cuBLASError, "cublasLt": cuBLASLtError}
+class cuFFTError(LibraryError):
+    """cuFFT has refused a call, or could not do it."""
+
+    prefix, library, statuses = "CUFFT_", "cuFFT", FftResult
+
+
+class cuRANDError(LibraryError):
+    """cuRAND has refused a call, or could not do it."""
+
+    prefix, library, statuses = "CURAND_STATUS_", "cuRAND", RandStatus
+
+
+ERRORS = {
+    "cublas": cuBLASError,
+    "cublasLt": cuBLASLtError,
+    "cufft": cuFFTError,
+    "curand": cuRANDError,
+}
 
 
 def bound(name: str, each: str) -> Callable[..., Any]:
@@ -78,6 +100,10 @@ def called(name: str, prototype: Prototype, values: tuple[Any, ...]) -> Any:
 
 def checked(value: Any, kind: str, parameter: str) -> Any:
     """`value` as ctypes will take it. Raises TypeError for what is no number."""
+    if kind == "float":
+        return float(value)
+    if kind == "ints":
+        return None if value is None else (ctypes.c_int * len(value))(*value)
     try:
         return value.__index__()
     except AttributeError:

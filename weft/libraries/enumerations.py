@@ -133,3 +133,90 @@ class MatmulPreferenceAttribute(IntEnum):
 
     SEARCH_MODE = 0
     MAX_WORKSPACE_BYTES = 1
+
+
+class MatmulAlgoConfigAttribute(IntEnum):
+    """`cublasLtMatmulAlgoConfigAttributes_t`: what an algorithm consists of."""
+
+    ID = 0
+    TILE_ID = 1
+    SPLITK_NUM = 2
+    REDUCTION_SCHEME = 3
+    CTA_SWIZZLING = 4
+    CUSTOM_OPTION = 5
+    STAGES_ID = 6
+    INNER_SHAPE_ID = 7
+    CLUSTER_SHAPE_ID = 8
+
+
+class FftType(IntEnum):
+    """`cufftType`, in single precision: real or complex, on either side."""
+
+    R2C = 0x2A
+    C2R = 0x2C
+    C2C = 0x29
+
+
+class FftDirection(IntEnum):
+    """The sign in the exponent."""
+
+    FORWARD = -1
+    INVERSE = 1
+
+
+class FftResult(IntEnum):
+    """`cufftResult`: what every function of cuFFT returns."""
+
+    SUCCESS = 0
+    INVALID_PLAN = 1
+    ALLOC_FAILED = 2
+    INVALID_TYPE = 3
+    INVALID_VALUE = 4
+    INTERNAL_ERROR = 5
+    EXEC_FAILED = 6
+    SETUP_FAILED = 7
+    INVALID_SIZE = 8
+    UNALIGNED_DATA = 9
+    INVALID_DEVICE = 11
+    NO_WORKSPACE = 13
+    NOT_IMPLEMENTED = 14
+    NOT_SUPPORTED = 16
+
+
+class RngType(IntEnum):
+    """`curandRngType_t`: the pseudorandom generators."""
+
+    PSEUDO_DEFAULT = 100
+    PSEUDO_XORWOW = 101
+    PSEUDO_MRG32K3A = 121
+    PSEUDO_MTGP32 = 141
+    PSEUDO_MT19937 = 142
+    PSEUDO_PHILOX4_32_10 = 161
+
+
+class Ordering(IntEnum):
+    """`curandOrdering_t`: which number is where in memory."""
+
+    PSEUDO_BEST = 100
+    PSEUDO_DEFAULT = 101
+    PSEUDO_SEEDED = 102
+    PSEUDO_LEGACY = 103
+    PSEUDO_DYNAMIC = 104
+
+
+class RandStatus(IntEnum):
+    """`curandStatus_t`: what every function of cuRAND returns."""
+
+    SUCCESS = 0
+    VERSION_MISMATCH = 100
+    NOT_INITIALIZED = 101
+    ALLOCATION_FAILED = 102
+    TYPE_ERROR = 103
+    OUT_OF_RANGE = 104
+    LENGTH_NOT_MULTIPLE = 105
+    DOUBLE_PRECISION_REQUIRED = 106
+    LAUNCH_FAILURE = 201
+    PREEXISTING_FAILURE = 202
+    INITIALIZATION_FAILED = 203
+    ARCH_MISMATCH = 204
+    INTERNAL_ERROR = 999

@@ -41,10 +41,17 @@ class LibraryExercise(Exercise):
         return tuple(map(np.asarray, exact))
 
 
+def wide(tensor: Any) -> Any:
+    """A tensor in double precision, real or complex."""
+    if tensor.is_complex():
+        return tensor.resolve_conj().cdouble()
+    return tensor.double()
+
+
 def in_double(value: Any) -> Any:
     """A tensor or an array in double precision; anything else as it is."""
     if hasattr(value, "untyped_storage"):
-        return value.double().numpy().copy()
-    if isinstance(value, np.ndarray) and value.dtype.kind == "f":
-        return value.astype(np.float64)
+        return wide(value).numpy().copy()
+    if isinstance(value, np.ndarray) and value.dtype.kind in "fc":
+        return value.astype(np.complex128 if value.dtype.kind == "c" else np.float64)
     return value

@@ -83,12 +83,13 @@ def real(name: str, user: str = "learner") -> Any:
     """
     import torch  # loads the libraries that it was built with
 
-    major = str(torch.version.cuda or "").partition(".")[0]
-    for file in (f"lib{name}.so.{major}", f"lib{name}.so"):
+    major = int(str(torch.version.cuda or "13").partition(".")[0])
+    number = {"cufft": major - 1, "curand": 10}.get(name, major)
+    for file in (f"lib{name}.so.{number}", f"lib{name}.so"):
         with contextlib.suppress(OSError):
             return ctypes.CDLL(file)
     raise LearnerError(
-        f"lib{name}.so.{major or '13'} cannot be loaded. PyTorch's CUDA wheels bring "
+        f"lib{name}.so.{number} cannot be loaded. PyTorch's CUDA wheels bring "
         "it: `make lab` installs the one for this machine's driver. "
         "`weft.doctor()` shows what is there."
     )

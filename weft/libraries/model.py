@@ -69,8 +69,15 @@ class Model:
     def _bodies(self, name: str) -> dict[str, Any]:
         from weft.libraries.model_cublas import CuBLAS
         from weft.libraries.model_cublaslt import CuBLASLt
+        from weft.libraries.model_cufft import CuFFT
+        from weft.libraries.model_curand import CuRAND
 
-        library = {"cublas": CuBLAS, "cublasLt": CuBLASLt}[name](self)
+        library: Any = {
+            "cublas": CuBLAS,
+            "cublasLt": CuBLASLt,
+            "cufft": CuFFT,
+            "curand": CuRAND,
+        }[name](self)
         return {each: getattr(library, each) for each in FUNCTIONS[name]}
 
     def place(self, tensor: torch.Tensor, name: str = "") -> DeviceArray:

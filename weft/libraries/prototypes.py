@@ -16,6 +16,8 @@ TYPES: dict[str, Any] = {
     "uint64": ctypes.c_uint64,
     "size": ctypes.c_size_t,
     "address": ctypes.c_void_p,
+    "ints": ctypes.c_void_p,  # the address of an array of int, or null
+    "float": ctypes.c_float,
 }
 
 GEMM = "address handle, int transa, int transb, int m, int n, int k, address alpha"
@@ -71,13 +73,44 @@ address cdesc, address d, address ddesc, address algo, address workspace, \
 size workspace_size_in_bytes, address stream)
 """
 
+LAYOUT = "int rank, ints n, ints inembed, int istride, int idist, ints onembed, \
+int ostride, int odist, int type, int batch"
+
+CUFFT = f"""
+create cufftCreate() -> int
+destroy cufftDestroy(int plan)
+get_version cufftGetVersion() -> int
+set_stream cufftSetStream(int plan, address stream)
+make_plan1d cufftMakePlan1d(int plan, int nx, int type, int batch) -> size
+make_plan_many cufftMakePlanMany(int plan, {LAYOUT}) -> size
+get_size cufftGetSize(int handle) -> size
+exec_c2c cufftExecC2C(int plan, address idata, address odata, int direction)
+exec_r2c cufftExecR2C(int plan, address idata, address odata)
+exec_c2r cufftExecC2R(int plan, address idata, address odata)
+"""
+
+CURAND = """
+create_generator curandCreateGenerator(int rng_type) -> address
+destroy_generator curandDestroyGenerator(address generator)
+get_version curandGetVersion() -> int
+set_stream curandSetStream(address generator, address stream)
+set_pseudo_random_generator_seed curandSetPseudoRandomGeneratorSeed(\
+address generator, uint64 seed)
+set_generator_offset curandSetGeneratorOffset(address generator, uint64 offset)
+set_generator_ordering curandSetGeneratorOrdering(address generator, int order)
+generate curandGenerate(address generator, address output_ptr, size num)
+generate_uniform curandGenerateUniform(address generator, address output_ptr, size num)
+generate_normal curandGenerateNormal(address generator, address output_ptr, size n, \
+float mean, float stddev)
+"""
+
 
 @dataclass(frozen=True)
 class Prototype:
     """One function: its names in Python and in C, and its parameters in order.
 
     returns: the type of what it returns through a pointer, "" for nothing. In C that
-    pointer comes first in `cublasLt…Create`, last elsewhere.
+    pointer comes first in `…Create` and `…CreateGenerator`, last elsewhere.
     """
 
     name: str
@@ -88,7 +121,7 @@ class Prototype:
     @property
     def result_first(self) -> bool:
         """Whether the pointer to the result is the first parameter in C."""
-        return self.symbol.endswith("Create")
+        return self.symbol.endswith(("Create", "CreateGenerator"))
 
     @property
     def in_c(self) -> tuple[tuple[str, str], ...]:
@@ -118,4 +151,9 @@ def parsed(text: str) -> dict[str, Prototype]:
     return found
 
 
-FUNCTIONS = {"cublas": parsed(CUBLAS), "cublasLt": parsed(CUBLASLT)}
+FUNCTIONS = {
+    "cublas": parsed(CUBLAS),
+    "cublasLt": parsed(CUBLASLT),
+    "cufft": parsed(CUFFT),
+    "curand": parsed(CURAND),
+}

@@ -16,7 +16,7 @@ from weft.checking.verdict import Failed, Verdict
 from weft.libraries import words
 from weft.libraries.arguments import Bench, on_gpu
 from weft.libraries.enumerations import Status
-from weft.libraries.exercise import LibraryExercise
+from weft.libraries.exercise import LibraryExercise, wide
 from weft.libraries.loading import on_model
 from weft.libraries.model import Model
 from weft.simulator.faults import kind_of
@@ -207,6 +207,6 @@ def real(exercise: LibraryExercise) -> Facts:
             bench.close()
     names = exercise.written_by_learner.__code__.co_varnames
     out = found_in(arrays, args[names.index(exercise.result)])
-    got = out.double().cpu().numpy()
+    got = wide(out).cpu().numpy()
     words.right_on_gpu(exercise, got, case, when)
     return [f"right on the GPU: {case.label}"]

@@ -10,6 +10,7 @@ from weft.checking.source import raised_at, returns
 from weft.checking.verdict import Failed, Verdict
 from weft.libraries.binding import LibraryError
 from weft.libraries.enumerations import CudaType
+from weft.libraries.exercise import wide
 from weft.libraries.faults import Fault
 from weft.libraries.model import Call
 from weft.libraries.objects import Opaque
@@ -22,6 +23,16 @@ WORDS = ("the", "a", "this", "attribute", "type")  # with which a sentence begin
 def worded(text: str) -> str:
     """A sentence, with a capital unless it begins with the name of a parameter."""
     return capital(text) if text.split()[0] in WORDS else text
+
+
+SEES = "A library does not see your arrays: it sees addresses and sizes. "
+WHY_REFUSED = {
+    "cublas": SEES
+    + "Write down each matrix as the library reads it, column by column.",
+    "cublasLt": SEES
+    + "Write down each matrix as the library reads it, column by column.",
+    "cufft": SEES + "A plan has to be made before it is executed, and destroyed after.",
+}
 
 
 def fault(name: str, found: Fault, when: str) -> Verdict:
@@ -48,8 +59,7 @@ def raised(run: Any) -> Verdict:
             run.name,
             "status",
             worded(reason),
-            "A library does not see your arrays: it sees addresses and sizes. Write "
-            "down each matrix as the library reads it, column by column.",
+            WHY_REFUSED.get(run.exercise.library, ""),
             places,
             when=run.when,
         )
@@ -61,7 +71,7 @@ def no_call(run: Any) -> Verdict:
     return Verdict(
         run.name,
         "wrong-value",
-        f"{run.name} returns, and no product was computed by the library.",
+        f"{run.name} returns, and the library has computed nothing.",
         "The work has to be done by the library's function.",
         returns(run.function),
         when=run.when,
@@ -182,7 +192,7 @@ def right_on_gpu(exercise: Any, got: Any, case: Any, when: str) -> None:
 
 def compare(run: Any) -> None:
     """Compare the result with the spec's. Raises `Failed`."""
-    got = run.out.held.double().numpy()
+    got = wide(run.out.held).numpy()
     (wanted, *_) = run.case.expected
     wrong = difference(got, wanted, run.exercise.tolerance)
     if wrong is None:
@@ -195,7 +205,7 @@ def compare(run: Any) -> None:
     if np.isnan(wrong.got) and call.scalars[1] == 0:
         missing = np.isnan(got).sum()
         message = f"{several(int(missing), 'element')} of {name} never got a result."
-        why = "Was the right address passed, and are there as many products as needed?"
+        why = "Was the right address passed, and are there as many results as needed?"
         raise Failed(
             Verdict(run.name, "unwritten", message, why, call.places, when=run.when)
         )
@@ -211,7 +221,7 @@ def compare(run: Any) -> None:
         )
     elif by_columns(run, got, wanted):
         why = (
-            f"{name} holds the right product, but stored column by column. The caller "
+            f"{name} holds the right numbers, but stored column by column. The caller "
             "reads it row by row."
         )
     raise Failed(

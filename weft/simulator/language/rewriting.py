@@ -19,6 +19,7 @@ from weft.places import Place
 from weft.simulator.inference.kinds import Kind
 from weft.simulator.inference.statements import Function
 from weft.simulator.language import loops, rules, shapes
+from weft.simulator.language.folding import FoldPowers
 from weft.simulator.language.instrument import Notes, note
 from weft.simulator.language.lowering import Lower
 
@@ -128,7 +129,7 @@ def _rewrite(
     try:
         source, first = inspect.getsourcelines(fn)
         flat = textwrap.dedent("".join(source))
-        tree = ast.parse(flat)
+        tree = FoldPowers().visit(ast.parse(flat))
     except (OSError, SyntaxError, TypeError):
         rules.refuse_code(code, name, {})
         if name == "<lambda>":  # its lines alone are not always Python

@@ -1,0 +1,1321 @@
+# %% [markdown]
+# # 26 · cuRAND and cuFFT
+#
+# [Open in
+# Colab](https://colab.research.google.com/github/warp-and-weft/warp-and-weft/blob/main/labs/26_curand_cufft.ipynb)
+#
+# **After this lab, you can**
+#
+# - write Philox, the generator that PyTorch and cuRAND use on a GPU, and prove it right
+#   bit by bit;
+# - turn 32 random bits into a float32 that is never 1;
+# - say which counter made any element of `torch.rand`, and why cuRAND's numbers are
+#   others from the same generator and seed;
+# - write a dropout that keeps two numbers for its backward pass instead of a mask;
+# - describe any layout to cuFFT: batches, strides, real and complex;
+# - filter signals by FFT with a good size, the right factor and no wrap-around.
+#
+# **You need** about 110 minutes. You do not need a GPU: without one, kernels run in the
+# simulator, calls of the libraries go to a model of them, and the measurements show
+# times from the reference GPU, an H200. A GPU needs compute capability 7.5 or higher
+# and 10 GB of memory.
+
+# %%
+try:
+    import weft
+except ModuleNotFoundError:  # on Colab: fetch the course first
+    # %pip install -q git+https://github.com/warp-and-weft/warp-and-weft
+    import weft
+
+import itertools
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from numba import cuda, float32, int32, uint32
+from torch.nn import functional
+
+from weft import bench, check, hint, quiz
+from weft.intrinsics import load4, mul_wide, store4
+from weft.libraries import cufft, curand, on_device
+from weft.libraries.arrays import copy_corner, multiply, zeros
+from weft.libraries.cufft import Type
+from weft.libraries.philox import open_at_zero, philox_words, words
+
+weft.lab("26_curand_cufft")
+
+# %% [markdown]
+# ## 1 · Ten rounds
+#
+# Chapter 17 was given a random generator without a state. Here you write it.
+# **Philox4x32-10** is a function of four 32-bit **counters** `a, b, c, d` and a **key**
+# of two numbers. It scrambles the counters in ten equal rounds. In one round,
+#
+# - `a` is multiplied by `0xD2511F53` and `c` by `0xCD9E8D57`. Each product has 64 bits,
+#   an upper and a lower half.
+# - The new `a` is the upper half of *c's* product, xor `b`, xor the first key number.
+# - The new `b` is the lower half of *c's* product.
+# - The new `c` is the upper half of *a's* product, xor `d`, xor the second key number.
+# - The new `d` is the lower half of *a's* product.
+#
+# After each round, the key changes: `0x9E3779B9` is added to its first number and
+# `0xBB67AE85` to the second. Sums are taken modulo 2^32.
+#
+# Thread `i` scrambles row `i` of `counters`, all of them with the same key.
+#
+# ```python
+# philox(counters, key, out)    # (n, 4), (2,) -> (n, 4)  uint32
+# ```
+#
+# `mul_wide(a, b)` returns the upper and the lower half of a product. Numba makes 64
+# bits of a sum of two uint32, so write `uint32(k + WEYL[0])`. Stuck? Run
+# `hint("philox")`; there are three hints.
+
+# %% tags=["given"]
+MULTIPLIERS = np.uint32(0xD2511F53), np.uint32(0xCD9E8D57)
+WEYL = np.uint32(0x9E3779B9), np.uint32(0xBB67AE85)
+ROUNDS = 10
+
+
+# %%
+@cuda.jit
+def philox(counters, key, out):
+    """Scramble each row of counters with Philox4x32-10."""
+    i = cuda.grid(1)
+
+    # about 10 lines
+    # BEGIN SOLUTION
+    if i < counters.shape[0]:
+        a, b = counters[i, 0], counters[i, 1]
+        c, d = counters[i, 2], counters[i, 3]
+        k, m = key[0], key[1]
+        for _ in range(ROUNDS):
+            upper, lower = mul_wide(MULTIPLIERS[0], a)
+            upper2, lower2 = mul_wide(MULTIPLIERS[1], c)
+            a, b = uint32(upper2 ^ b ^ k), lower2
+            c, d = uint32(upper ^ d ^ m), lower
+            k, m = uint32(k + WEYL[0]), uint32(m + WEYL[1])
+        out[i, 0], out[i, 1], out[i, 2], out[i, 3] = a, b, c, d
+    # END SOLUTION
+
+
+# %% [markdown]
+# The check compares with the **known answers** that the authors of Philox publish, for
+# counters of all 0, of all 1 bits, and of digits of pi, and then with many more.
+
+# %% tags=["given"]
+ONES = 0xFFFFFFFF
+PI = 0x243F6A88, 0x85A308D3, 0x13198A2E, 0x03707344
+KNOWN = {
+    "zeros": ((0, 0, 0, 0), (0, 0), "6627e8d5 e169c58d bc57ac4c 9b00dbd8"),
+    "ones": ((ONES,) * 4, (ONES,) * 2, "408f276d 41c83b0e a20bc7c6 6d5451fd"),
+    "pi": (PI, (0xA4093822, 0x299F31D0), "d16cfe09 94fdcceb 5001e420 24126ea1"),
+}
+
+
+def counters_and_key(rng, n):
+    """Return counters, a known one in front, and the key that belongs to it."""
+    counters = rng.integers(0, 1 << 32, (n, 4), dtype=np.uint32)
+    first, key, _ = list(KNOWN.values())[n % 3]
+    counters[0] = first
+    return counters, np.uint32(key)
+
+
+for counters, key, answer in KNOWN.values():  # the reference knows them too
+    made = philox_words([counters], key)[0]
+    assert " ".join(f"{n:08x}" for n in made) == answer
+
+# %%
+check(
+    philox,
+    spec=philox_words,
+    inputs=counters_and_key,
+    sizes=[1, 3, 40],
+    launch=lambda n: (-(-n // 32), 32),
+    full=100_003,
+    limits={"float64": 0},
+)
+
+# %% [markdown] tags=["solution"]
+# Nothing in it depends on anything but its arguments. So a thread needs no state from
+# memory, no other thread, and no previous number, and element 10^12 of a sequence costs
+# as much as element 0.
+
+# %% [markdown]
+# ## Look: what statistics do not see
+#
+# Why bit by bit? Would it not do to look at the numbers and see that they are random?
+#
+# The usual test counts how many of `n` numbers fall in each of 256 bins and adds up
+# `(count - n / 256)² / (n / 256)`. This is the **chi-square** statistic. For good
+# random numbers it is about 255, and in one case in a thousand it exceeds 330. The cell
+# makes the same 65,536 numbers every time, from fixed counters, so there is no luck in
+# it. Five of these generators are wrong. Which of them does the statistic find?
+
+
+# %% tags=["given"]
+def chi_square(numbers):
+    """Return the statistic of the top eight bits of some uint32."""
+    counts = np.bincount(numbers.ravel() >> np.uint32(24), minlength=256)
+    expected = numbers.size / 256
+    return ((counts - expected) ** 2 / expected).sum()
+
+
+def variant(counters, multipliers=MULTIPLIERS, weyl=WEYL, rounds=ROUNDS):
+    """Return what Philox makes with other constants."""
+    return philox_words(counters, (42, 0), rounds, multipliers, weyl)
+
+
+# %%
+lots = np.zeros((1 << 14, 4), np.uint32)
+lots[:, 0] = np.arange(len(lots))
+variants = {
+    "Philox4x32-10": variant(lots),
+    "multipliers swapped": variant(lots, multipliers=MULTIPLIERS[::-1]),
+    "key never changes": variant(lots, weyl=(0, 0)),
+    "key numbers swapped": variant(lots, weyl=WEYL[::-1]),
+    "five rounds": variant(lots, rounds=5),
+    "three rounds": variant(lots, rounds=3),
+}
+for name, numbers in variants.items():
+    print(f"{name:22}{chi_square(numbers):12,.0f}")
+
+# %% [markdown] tags=["solution"]
+# Only the generator with three rounds is caught. The others look random, and some of
+# them *are* nearly as good as Philox; but they are not Philox, so no run elsewhere can
+# be reproduced with them, and nobody has tested them. A statistic can tell you that a
+# generator is bad. Only known answers tell you that it is the one you meant.
+
+# %% [markdown]
+# ## 2 · Never 1
+#
+# A uniform random number is usually wanted from [0, 1): 0 may come, 1 may not. Then
+# `int(u * n)` is a valid index, and `log(1 - u)` is finite.
+#
+# The obvious formula is `word * 2**-32`. In real numbers it is right. In float32 it is
+# not: a float32 has 24 significant bits, so a word near 2^32 is rounded *up*, to 2^32.
+# That happens for 128 of the 2^32 words: rarely enough to pass every test, and often
+# enough to stop a training run in its third week.
+#
+# So first drop the bits that do not fit. Keep the **upper 24 bits** of the word, which
+# a float32 holds exactly, and multiply by 2^-24.
+#
+# ```python
+# uniform(words, out)    # (n,) uint32 -> (n,) float32 from [0, 1)
+# ```
+#
+# Stuck? `hint("uniform")`.
+
+
+# %%
+@cuda.jit
+def uniform(words, out):
+    """Turn random words into floats from [0, 1)."""
+    i = cuda.grid(1)
+
+    # about 2 lines
+    # BEGIN SOLUTION
+    if i < words.size:
+        out[i] = float32(words[i] >> uint32(8)) * float32(2**-24)
+    # END SOLUTION
+
+
+# %% tags=["given"]
+def some_words(rng, n):
+    """Return words: random ones, the largest, and the smallest."""
+    found = rng.integers(0, 1 << 32, n, dtype=np.uint32)
+    edges = np.uint32([ONES, 0, 0xFFFFFF80, 0xFF, 0x100, 0x80000000])
+    found[: len(edges)] = edges[:n]
+    return found
+
+
+def upper_24(words):
+    """Return the upper 24 bits of each word as a fraction."""
+    return ((words >> np.uint32(8)) / 2**24).astype(np.float32)
+
+
+# %%
+check(
+    uniform,
+    spec=upper_24,
+    inputs=some_words,
+    sizes=[1, 6, 70],
+    launch=lambda n: (-(-n // 32), 32),
+    full=1_000_003,
+    tolerance=0,
+    limits={"float64": 0},
+)
+
+# %% [markdown] tags=["solution"]
+# The largest result is 1 - 2^-24, the float32 just below 1. The shift has another
+# virtue: the upper bits are used. Of some generators (not of Philox) the lower bits are
+# worse.
+#
+# cuRAND chose the other end. Its `curand_uniform` computes `word * 2**-32 + 2**-33`,
+# which lies in (0, 1]: it is never 0, so `log(u)` is finite, but it can be 1. PyTorch's
+# kernel calls it, and replaces every 1 by 0.
+
+# %% tags=["solution"]
+edges = np.uint32([0, 0xFFFFFF7F, 0xFFFFFF80, ONES])
+print("words        ", [f"{word:#x}" for word in edges])
+print("naive        ", (edges.astype(np.float32) * np.float32(2**-32)).tolist())
+print("[0, 1)       ", upper_24(edges).tolist())
+print("cuRAND (0, 1]", open_at_zero(edges).tolist())
+
+# %% [markdown]
+# ## Look: the same generator, the same seed
+#
+# cuRAND's host API makes numbers in five steps: create a generator, set its seed,
+# perhaps its offset and its ordering, generate, destroy. (Without a GPU, a model of
+# cuRAND answers. It knows Philox only.)
+
+# %%
+generator = curand.create_generator(curand.RngType.PSEUDO_PHILOX4_32_10)
+curand.set_pseudo_random_generator_seed(generator, 42)
+numbers = on_device(torch.zeros(8))
+curand.generate_uniform(generator, numbers.data_ptr(), 8)
+curand.destroy_generator(generator)
+of_curand = numbers.cpu().numpy()
+
+# What torch.rand(8, device="cuda") gave on an H200 after torch.manual_seed(42)
+of_torch = np.float32(
+    [
+        *(0.61295986, 0.010058844, 0.3984137, 0.040308397),
+        *(0.15626675, 0.48247308, 0.7362473, 0.40598196),
+    ]
+)
+if weft.GPU:
+    torch.manual_seed(42)
+    of_torch = torch.rand(8, device="cuda").cpu().numpy()
+print("cuRAND ", of_curand)
+print("PyTorch", of_torch)
+
+# %% [markdown]
+# Both use Philox4x32-10, and both were given the seed 42. The first numbers agree, and
+# no other. The generator is the same; what differs is *which counter makes which
+# element*.
+#
+# The seed is the key. The 128 bits of the counters are split in two: `a` and `b` count
+# fours from 0, and `c` and `d` hold the number of a **subsequence**, so that every
+# thread can have 2^64 fours of its own. `words(seed, subsequence, counter, word)`
+# returns one of the four results, or many if you pass arrays:
+
+# %%
+zero_to_7 = np.arange(8)
+in_fours = words(42, zero_to_7 // 4, 0, zero_to_7 % 4)
+print("cuRAND: ", np.array_equal(open_at_zero(in_fours), of_curand))
+
+# %% [markdown]
+# So cuRAND takes all four numbers of subsequence 0, then all four of subsequence 1, and
+# so on, through 65,536 subsequences, before it returns to the first with the next
+# counter. Next: what does PyTorch do?
+#
+# ## 3 · Who made this element?
+#
+# This is the kernel behind `torch.rand`, in Python, for one of its threads. It has
+# `threads` threads in all, and each of them has a subsequence of its own. The offset is
+# the generator's: how far each subsequence has been used by earlier calls. It counts
+# numbers, and is always a multiple of 4.
+#
+# ```python
+# counter = offset // 4
+# for first in range(thread, size, 4 * threads):
+#     four = philox(counter, subsequence=thread)
+#     for word in range(4):
+#         place = first + word * threads
+#         if place < size:
+#             out[place] = four[word]
+#     counter += 1
+# ```
+#
+# The four numbers do not go to four neighbours. They go to places that are `threads`
+# apart, so that neighbouring threads store to neighbouring places.
+#
+# Turn it around. Given the place `i` of an element, return which subsequence, which
+# counter and which word it came from.
+#
+# ```python
+# torch_place(i, threads, offset)    # -> (subsequence, counter, word)
+# ```
+#
+# With 8 threads and offset 0, element 21 is (5, 0, 2). Stuck? `hint("torch_place")`.
+
+
+# %% tags=["given"]
+def by_running(i, threads, offset):
+    """Run the loop of every thread until one of them comes to element i."""
+    for thread in range(threads):
+        for counter, first in enumerate(range(thread, i + 1, 4 * threads)):
+            for word in range(4):
+                if first + word * threads == i:
+                    return thread, offset // 4 + counter, word
+    raise AssertionError("no thread writes this element")
+
+
+def some_places(rng):
+    """Return places, numbers of threads, and offsets."""
+    cases = [(0, 8, 0), (5, 8, 0), (21, 8, 0), (32, 8, 0)]
+    cases += [(77, 8, 0), (3, 8, 12)]
+    cases += [(70, 8, 8), (300, 256, 4), (1023, 256, 0), (1024, 256, 0)]
+    for _ in range(10):
+        threads = 32 * int(rng.integers(1, 9))
+        offset = 4 * int(rng.integers(0, 1000))
+        cases.append((int(rng.integers(0, 12 * threads)), threads, offset))
+    return cases
+
+
+def same_place(got, wanted):
+    """Return "" for the right place, or else which part of it is wrong."""
+    if not isinstance(got, tuple | list) or len(got) != 3:
+        return "Return a tuple of three: subsequence, counter, word."
+    if any(isinstance(part, float) for part in got):
+        return "All three are integers: divide with `//`."
+    if tuple(got) == tuple(wanted):
+        return ""
+    reasons = {
+        "subsequence": "a thread has one subsequence, its own number. Which "
+        "thread writes this element?",
+        "counter": "a thread makes four numbers per counter, so the counter "
+        "moves on every 4 × threads elements. The offset counts numbers.",
+        "word": "the four numbers of a counter go to places `threads` apart.",
+    }
+    for name, part, aim in zip(reasons, got, wanted, strict=True):
+        if part != aim:
+            return f"The {name} is {part}, but {reasons[name]}"
+    return ""
+
+
+# %%
+def torch_place(i, threads, offset):
+    """Return (subsequence, counter, word) of element i of torch.rand."""
+    # about 3 lines
+    # BEGIN SOLUTION
+    rounds, rest = divmod(i, 4 * threads)
+    word, thread = divmod(rest, threads)
+    return thread, offset // 4 + rounds, word
+    # END SOLUTION
+
+
+# %%
+check(torch_place, spec=by_running, inputs=some_places, same=same_place)
+
+# %% [markdown]
+# How many threads are there? Blocks of 256, as many as it takes for one element per
+# thread, but no more than the GPU can hold at once: `sms × (threads per SM // 256)`. On
+# an H200 that is 132 × 8 blocks, or 270,336 threads. With it, your function predicts
+# every number that `torch.rand` makes there.
+#
+# So **the same seed gives other numbers on a GPU with another number of SMs**, as soon
+# as a tensor has more elements than threads. On a GPU, the cell compares with
+# `torch.rand` itself, two calls in a row; without one, with the eight numbers above.
+
+
+# %% tags=["given"]
+def threads_of_torch(size, sms=132, threads_per_sm=2048):
+    """Return how many threads torch.rand launches for so many elements."""
+    return 256 * min(-(-size // 256), sms * (threads_per_sm // 256))
+
+
+def predicted(size, seed, offset, sms=132, threads_per_sm=2048):
+    """Return what torch.rand will give, by torch_place."""
+    threads = threads_of_torch(size, sms, threads_per_sm)
+    places = [torch_place(i, threads, offset) for i in range(size)]
+    value = open_at_zero(words(seed, *np.array(places).T))
+    return np.where(value == 1, np.float32(0), value)
+
+
+# %%
+if torch_place(0, 8, 0) is None:
+    print("Write torch_place first.")
+elif weft.GPU:
+    chip = torch.cuda.get_device_properties(0)
+    shape = chip.multi_processor_count, chip.max_threads_per_multi_processor
+    torch.manual_seed(42)
+    for size in (300_000, 1000):
+        offset = torch.cuda.default_generators[0].get_offset()
+        got = torch.rand(size, device="cuda").cpu().numpy()
+        right = np.array_equal(got, predicted(size, 42, offset, *shape))
+        print(f"{size:,} numbers from offset {offset}: the same bits, {right}")
+        assert right
+else:
+    right = np.array_equal(of_torch, predicted(8, 42, 0))
+    print(f"8 numbers of an H200: the same bits, {right}")
+
+# %% [markdown] tags=["solution"]
+# That is the answer to the riddle. Element 0 is word 0 of counter 0 of subsequence 0 in
+# both. Element 1 is word 1 of the same four in cuRAND, and word 0 of thread 1 in
+# PyTorch.
+#
+# The **offset** is what makes a sequence of calls: each call tells the generator how
+# far the busiest thread went, and the next one starts there. Save seed and offset (that
+# is what `torch.get_rng_state()` does), and you can repeat everything from that point.
+
+# %% [markdown]
+# ## Measure: 268 million numbers
+#
+# How fast are they made? A GiB of float32 has to be stored in any case, so the ceiling
+# is a `fill`, which computes nothing.
+#
+# - `XORWOW` and `MRG32k3a` are cuRAND's older generators, whose threads keep a state.
+#   `XORWOW` is cuRAND's default.
+# - `XORWOW, dynamic` is the same with an ordering that lets cuRAND choose how many
+#   threads share the work.
+# - `cuRAND Philox` and `torch.rand`, you know.
+# - `compiled` is `torch.rand` under `torch.compile`.
+# - `fours` is our Philox, with one 16-byte store for each four; in `ones`, each
+#   thread makes four numbers and keeps one.
+#
+# Predict three of them, as multiples of the speed of `torch.rand`.
+
+# %%
+COUNT = 1 << 28
+TINY = np.float32(2**-24)
+
+
+@cuda.jit(device=True)
+def four(counter, seed, rounds):
+    """Return four random words."""
+    w, x, y, z = uint32(counter), uint32(0), uint32(0), uint32(0)
+    key, other = seed[0], seed[1]
+    for _ in range(rounds):
+        p, q = mul_wide(MULTIPLIERS[0], w)
+        r, s = mul_wide(MULTIPLIERS[1], y)
+        w, x, y, z = uint32(r ^ x ^ key), s, uint32(p ^ z ^ other), q
+        key, other = uint32(key + WEYL[0]), uint32(other + WEYL[1])
+    return w, x, y, z
+
+
+@cuda.jit(device=True)
+def unit(word):
+    """Return a float32 from [0, 1)."""
+    return float32(word >> uint32(8)) * TINY
+
+
+@cuda.jit
+def fours(seed, out):
+    """Fill out with random numbers; a thread makes four neighbours."""
+    k = int32(cuda.grid(1))
+
+    if 4 * k < out.size:
+        a, b, c, d = four(k, seed, ROUNDS)
+        store4(out, 4 * k, unit(a), unit(b), unit(c), unit(d))
+
+
+@cuda.jit
+def ones(seed, out):
+    """The same numbers; a thread makes four and keeps one."""
+    i = int32(cuda.grid(1))
+
+    if i < out.size:
+        a, b, c, d = four(i // int32(4), seed, ROUNDS)
+        which = i % int32(4)
+        lower = a if which == 0 else b
+        upper = c if which == 2 else d
+        out[i] = unit(lower if which < 2 else upper)
+
+
+def generators():
+    """Return the ways to make COUNT uniform numbers."""
+    out = torch.empty(COUNT, device="cuda")
+    d_out = cuda.as_cuda_array(out)
+    seed = cuda.to_device(np.uint32([42, 0]))
+    stream = torch.cuda.current_stream().cuda_stream
+
+    def library(kind, ordering=curand.Ordering.PSEUDO_DEFAULT):
+        made = curand.create_generator(kind)
+        curand.set_stream(made, stream)
+        curand.set_generator_ordering(made, ordering)
+        return lambda: curand.generate_uniform(made, out.data_ptr(), COUNT)
+
+    kinds, any_order = curand.RngType, curand.Ordering.PSEUDO_DYNAMIC
+    random = torch.compile(lambda: torch.rand(COUNT, device="cuda"))
+    return {
+        "fill": lambda: out.fill_(0.5),
+        "XORWOW": library(kinds.PSEUDO_XORWOW),
+        "XORWOW, dynamic": library(kinds.PSEUDO_XORWOW, any_order),
+        "MRG32k3a": library(kinds.PSEUDO_MRG32K3A),
+        "cuRAND Philox": library(kinds.PSEUDO_PHILOX4_32_10),
+        "torch.rand": lambda: out.uniform_(),
+        "compiled": random,
+        "fours": lambda: fours[COUNT // 1024, 256](seed, d_out),
+        "ones": lambda: ones[COUNT // 256, 256](seed, d_out),
+    }
+
+
+guess = {"XORWOW": None, "cuRAND Philox": None, "fours": None}
+
+uniforms = bench.compare(
+    "2^28 uniform float32",
+    generators,
+    baseline="torch.rand",
+    bytes=4 * COUNT,
+    ceiling="fill",
+    guess=guess,
+)
+uniforms
+
+# %% tags=["solution"]
+uniforms.expect("fours", at_least=1.2)
+uniforms.expect("fours", at_least=0.95, times="cuRAND Philox")
+uniforms.expect("fours", at_least=3.0, times="ones")
+uniforms.expect("XORWOW, dynamic", at_least=2.0, times="XORWOW")
+uniforms.expect("torch.rand", at_least=1.5, times="compiled")
+
+# %% [markdown] tags=["solution"]
+# Forty multiplications and about as many other operations for four numbers, and the
+# kernel still runs at the better part of a fill's speed. What costs is waste: `ones`
+# does all of Philox for a quarter of its result. `torch.compile` generates Triton code
+# in which every element has a counter of its own, which is probably the same waste.
+#
+# Ordering is the other surprise. The default one promises the same numbers on every
+# GPU, which fixes how many threads there are; XORWOW's threads are far too few for an
+# H200. The dynamic one gives up that promise.
+
+# %% [markdown]
+# ## 4 · A dropout that keeps two numbers
+#
+# Chapter 17's kernel made its mask a second time, for the backward pass. Here is what a
+# program needs around such a kernel: someone has to hand out counters, so that no two
+# layers share a mask, and the backward pass has to find its own again.
+#
+# `Generator` below is the small one that we use: a seed, and an offset that counts the
+# *fours* used so far. `thinned(x, p, seed, first)` sets a share `p` of `x` to 0 and
+# scales the rest. It takes the mask from counters `first`, `first + 1`, ..., one for
+# each four elements; the last one may be used in part.
+#
+# Write the autograd function. If you have not seen one: PyTorch calls `forward` on the
+# way there and `backward` on the way back, with the gradient of the result. What you
+# store in `ctx`, which belongs to this one call, is there again in `backward`, which
+# returns a gradient for every input: here three, of which `p` and `generator` have
+# none.
+#
+# ```python
+# Dropout.apply(x, p, generator)
+# ```
+#
+# Keep no tensor for the backward pass. Stuck? `hint("Dropout")`.
+
+
+# %% tags=["given"]
+@dataclass
+class Generator:
+    """Where a sequence of fours is: its key, and how many have been used."""
+
+    seed: int
+    offset: int = 0
+
+
+def thinned(x, p, seed, first):
+    """Set a share p of x to 0, and scale the rest by 1 / (1 - p)."""
+    counters = first + np.arange(-(-x.numel() // 4))
+    bits = words(seed, 0, counters[:, None], np.arange(4)).ravel()[: x.numel()]
+    stays = torch.from_numpy(bits >= p * 2**32).to(x.device).view(x.shape)
+    return torch.where(stays, x / (1 - p), torch.zeros_like(x))
+
+
+def same_twice(x, seed, first):
+    """Two layers of dropout in a row; the second continues after the first."""
+    between = first + -(-torch.numel(x) // 4)
+    once = thinned(x, 0.25, seed, first)
+    return thinned(once, 0.25, seed, between)
+
+
+def two_layers(dropout, x, seed, first):
+    """Apply two layers of dropout with one generator, and look after it."""
+    generator = Generator(seed, first)
+    kept = []
+    with torch.autograd.graph.saved_tensors_hooks(
+        lambda tensor: kept.append(tensor) or tensor, lambda tensor: tensor
+    ):
+        once = dropout.apply(x, 0.25, generator)
+    used = generator.offset - first
+    if used != -(-x.numel() // 4):
+        raise ValueError(
+            f"after {x.numel()} elements the generator has moved on by {used} "
+            "fours; the next layer must begin at the first one that this layer "
+            "has not used"
+        )
+    node = once.grad_fn
+    held = vars(node).values() if node else ()
+    kept += [value for value in held if torch.is_tensor(value)]
+    if kept:
+        size = sum(tensor.nbytes for tensor in kept)
+        raise ValueError(
+            f"{size} bytes of tensors are kept for the backward pass of "
+            f"{x.nbytes} bytes; the mask can be made again"
+        )
+    return dropout.apply(once, 0.25, generator)
+
+
+# %%
+class Dropout(torch.autograd.Function):
+    """Dropout whose backward pass makes the mask again."""
+
+    @staticmethod
+    def forward(ctx, x, p, generator):
+        # about 3 lines
+        # BEGIN SOLUTION
+        ctx.mask = p, generator.seed, generator.offset
+        generator.offset += -(-x.numel() // 4)
+        return thinned(x, *ctx.mask)
+        # END SOLUTION
+
+    @staticmethod
+    def backward(ctx, grad):
+        # about 1 line
+        # BEGIN SOLUTION
+        return thinned(grad, *ctx.mask), None, None
+        # END SOLUTION
+
+
+# %%
+check(
+    Dropout,
+    spec=same_twice,
+    inputs=lambda rng, n: (
+        rng.normal(0, 1, n).astype(np.float32),
+        int(rng.integers(0, 1 << 40)),
+        int(rng.integers(0, 1000)),
+    ),
+    call=two_layers,
+    sizes=[5, 8, 30, 63],
+)
+
+# %% [markdown] tags=["solution"]
+# Three numbers instead of a mask. The offset is read *before* it is moved on, and it is
+# stored as a number: if the generator itself were stored, it would have moved on by the
+# time of the backward pass.
+#
+# PyTorch's own kernels have the same contract. A kernel asks the generator for as many
+# numbers as its busiest thread will use (`philox_cuda_state(increment)`), and gets the
+# seed and the old offset. FlashAttention saves just these two for its dropout.
+
+# %% [markdown]
+# ## Measure: dropout there and back
+#
+# A tensor of 1 GiB, forward and backward. `eager` writes a mask of one byte per element
+# and reads it again. `compiled` is `torch.compile`'s. `ours` is your idea around a
+# kernel that uses Philox as in `fours`.
+#
+# Count the bytes per element before you run it: what do `eager` and `ours` read and
+# write, there and back, and what is the best that `ours` could do?
+
+# %%
+P = 0.1
+CUT, SCALE = np.uint32(P * 2**32), np.float32(1 / (1 - P))
+
+
+@cuda.jit(device=True)
+def keep(word, value):
+    """Return the value, scaled, or 0."""
+    return value * SCALE if word >= CUT else float32(0)
+
+
+@cuda.jit
+def thin(seed, first, x, out):
+    """Write x into out, scaled, a share of it dropped; a thread has four."""
+    k = int32(cuda.grid(1))
+
+    if 4 * k < x.size:
+        p, q, r, s = load4(x, 4 * k)
+        a, b, c, d = four(first + k, seed, ROUNDS)
+        store4(out, 4 * k, keep(a, p), keep(b, q), keep(c, r), keep(d, s))
+
+
+class Thin(torch.autograd.Function):
+    """Dropout by the kernel, which makes the mask again."""
+
+    @staticmethod
+    def forward(ctx, x, seed, generator):
+        ctx.seed, ctx.first = seed, generator.offset
+        generator.offset += x.numel() // 4
+        return Thin.run(x, seed, ctx.first)
+
+    @staticmethod
+    def backward(ctx, grad):
+        return Thin.run(grad, ctx.seed, ctx.first), None, None
+
+    @staticmethod
+    def run(x, seed, first):
+        out = torch.empty_like(x)
+        arrays = (cuda.as_cuda_array(t.detach()) for t in (x, out))
+        thin[x.numel() // 1024, 256](seed, np.int32(first), *arrays)
+        return out
+
+
+def there_and_back():
+    """Return the ways through a dropout layer, forward and backward."""
+    x = torch.randn(COUNT, device="cuda", requires_grad=True)
+    grad = torch.ones(COUNT, device="cuda")
+    seed = cuda.to_device(np.uint32([42, 0]))
+    compiled = torch.compile(lambda x: functional.dropout(x, P))
+
+    def step(layer):
+        def run():
+            x.grad = None
+            layer(x).backward(grad)
+
+        return run
+
+    def again(x):
+        return Thin.apply(x, seed, Generator(42))
+
+    return {
+        "eager": step(lambda x: functional.dropout(x, P)),
+        "compiled": step(compiled),
+        "ours": step(again),
+    }
+
+
+guess = {"ours": None, "compiled": None}
+
+dropouts = bench.compare(
+    "dropout, 2^28 float32, there and back",
+    there_and_back,
+    baseline="eager",
+    bytes=4 * 4 * COUNT,
+    guess=guess,
+)
+dropouts
+
+# %% tags=["solution"]
+dropouts.expect("ours", at_least=1.1)
+dropouts.expect("ours", at_least=1.2, times="compiled")
+
+# %% [markdown] tags=["solution"]
+# `eager` moves 4 + 4 + 1 bytes per element forward and as many backward, 18 in all;
+# `ours` moves 16, so bytes explain a factor of 18 / 16 = 1.13. The rest is probably
+# that PyTorch's forward kernel comes less close to the speed of a copy. In memory, the
+# gain is a fifth of what the layer keeps, its result included: 4 bytes per element and
+# no mask, instead of 5. With bfloat16 it would be a third.
+
+# %% [markdown]
+# ## 5 · A plan
+#
+# cuFFT computes in two steps. First a **plan** is made, for one size, layout and type:
+# cuFFT chooses algorithms, loads kernels and allocates workspace. Then the plan is
+# executed, as often as needed, on any arrays of that layout. At the end it is
+# destroyed.
+#
+# ```python
+# plan = cufft.create()
+# cufft.make_plan_many(
+#     plan, rank, n,                # how many dimensions; their sizes, a list
+#     inembed, istride, idist,      # the layout of the input
+#     onembed, ostride, odist,      # the layout of the output
+#     kind, batch)                  # Type.C2C, R2C or C2R; how many transforms
+# cufft.exec_r2c(plan, address of the input, address of the output)
+# cufft.destroy(plan)
+# ```
+#
+# In one dimension, element `j` of transform `b` of the input is
+#
+# `input[b * idist + j * istride]`
+#
+# and likewise for the output. All of these count elements: floats on the real side of a
+# transform, complex numbers on the other side. `inembed` is a list of the sizes of the
+# array that the input is part of. In one dimension its value is not used, but it must
+# be given: **with None for both embeds, cuFFT ignores all strides and distances**.
+#
+# A recording `x` has `n` samples of several channels. The channels are interleaved, as
+# they are in a sound file: all channels of the first sample, then all of the second. It
+# may be part of a wider array, so look at its strides. Write the spectrum of channel
+# `c` into row `c` of `out`. The transform of `n` real numbers has `n // 2 + 1` complex
+# results; the others would be their conjugates.
+#
+# ```python
+# spectra(x, out)    # (n, channels) float32 -> (channels, n // 2 + 1) complex64
+# ```
+#
+# One plan, one execution, no copy. `x.stride()` and `x.data_ptr()` are as in PyTorch.
+# Stuck? `hint("spectra")`.
+
+
+# %% tags=["given"]
+def recording(rng, n, channels, more):
+    """Return samples, in an array with more channels, and room for spectra."""
+    wide = torch.from_numpy(rng.normal(0, 1, (n, channels + more)))
+    room = torch.full((channels, n // 2 + 1), torch.nan, dtype=torch.complex64)
+    return wide.float()[:, :channels], room
+
+
+def by_numpy(x, out):
+    """Return the spectra of the columns of x, one per row."""
+    return np.fft.rfft(x, axis=0).T
+
+
+# %%
+def spectra(x, out):
+    """Write the spectrum of each column of x into a row of out."""
+    # about 6 lines
+    # BEGIN SOLUTION
+    n, channels = x.shape
+    layout = [n], x.stride(0), x.stride(1), [n // 2 + 1], 1, n // 2 + 1
+    transform = cufft.create()
+    cufft.make_plan_many(transform, 1, [n], *layout, Type.R2C, channels)
+    cufft.exec_r2c(transform, x.data_ptr(), out.data_ptr())
+    cufft.destroy(transform)
+    # END SOLUTION
+
+
+# %%
+check(
+    spectra,
+    library="cufft",
+    spec=by_numpy,
+    inputs=recording,
+    given=lambda on, x, out: (x, out),
+    result="out",
+    sizes=[(8, 2, 0), (9, 3, 2), (12, 1, 3), (10, 4, 1)],
+    limits={"calls": 1},
+    full=(4096, 6, 2),
+)
+
+# %% [markdown] tags=["solution"]
+# Neighbouring samples of a channel are `x.stride(0)` apart, and neighbouring channels
+# `x.stride(1)`. On the other side, the results of a row are neighbours, and the rows
+# are `n // 2 + 1` apart. So this plan transforms and transposes at the same time.
+#
+# cuFFT sees addresses, not arrays. With wrong strides it reads and writes whatever is
+# there. The model notices; a GPU does so only if the address is not mapped at all.
+
+# %% [markdown]
+# ## Look: what cuFFT says to bad input
+#
+# A few mistakes that cuFFT itself notices. Every function returns a status, and the
+# binding makes an exception of it.
+
+# %%
+array = on_device(torch.zeros(8, dtype=torch.complex64))
+
+
+def tried(what, call):
+    """Call something, and print the exception."""
+    try:
+        call()
+    except cufft.cuFFTError as error:
+        print(f"{what:20}{error}")
+
+
+plan = cufft.create()
+tried("size 0", lambda: cufft.make_plan1d(plan, 0, Type.C2C, 1))
+tried("an unknown type", lambda: cufft.make_plan1d(plan, 8, 99, 1))
+cufft.destroy(plan)
+address = array.data_ptr()
+tried("a destroyed plan", lambda: cufft.exec_c2c(plan, address, address, -1))
+
+# %% [markdown]
+# ## Measure: what a plan costs
+#
+# All of this is measured on the host's clock, which is what a program waits for.
+#
+# - `execute` runs a plan for 1,000 complex numbers, made beforehand;
+# - `make, execute, destroy` makes a plan each time, for a size that has been planned
+#   before;
+# - `torch.fft, same size` looks the plan up: PyTorch keeps plans in a cache;
+# - `torch.fft, new size` asks for a size that this process has never transformed.
+#
+# How many executions is a new size worth?
+
+
+# %% tags=["given"]
+def planned(kind, n, batch):
+    """Return a plan for rows without gaps."""
+    plan = cufft.create()
+    cufft.make_plan1d(plan, n, kind, batch)
+    return plan
+
+
+# %%
+guess = {
+    "make, execute, destroy": None,
+    "torch.fft, same size": None,
+    "torch.fft, new size": None,
+}
+
+
+def costs():
+    """Return ways to transform some 1,000 numbers."""
+    x = torch.randn(60_000, dtype=torch.complex64, device="cuda")
+    out = torch.empty_like(x)
+    addresses = x.data_ptr(), out.data_ptr()
+    kept = planned(Type.C2C, 1000, 1)
+    sizes = itertools.count(1001)
+
+    def make():
+        plan = planned(Type.C2C, 1000, 1)
+        cufft.exec_c2c(plan, *addresses, cufft.Direction.FORWARD)
+        cufft.destroy(plan)
+
+    return {
+        "execute": lambda: cufft.exec_c2c(kept, *addresses, -1),
+        "make, execute, destroy": make,
+        "torch.fft, same size": lambda: torch.fft.fft(x[:1000]),
+        "torch.fft, new size": lambda: torch.fft.fft(x[: next(sizes)]),
+    }
+
+
+plans = bench.compare(
+    "1,000 complex numbers, on the host's clock",
+    costs,
+    baseline="execute",
+    host=True,
+    guess=guess,
+)
+plans
+
+# %% tags=["solution"]
+plans.expect("execute", at_least=5, times="make, execute, destroy")
+plans.expect("torch.fft, same size", at_least=20, times="torch.fft, new size")
+
+# %% [markdown] tags=["solution"]
+# A plan costs as much as dozens of executions, and the first one of a size thousands:
+# that is when cuFFT builds or loads kernels for it. So make plans once. PyTorch does it
+# for you, as long as your sizes repeat. If every sentence, sound or image has a length
+# of its own, round lengths up to a few sizes.
+
+# %% [markdown]
+# ## Measure: batches, sizes and layouts
+#
+# Four tables. In each of them, one thing changes.
+#
+# 1. 4,096 transforms of 1,024 numbers: one plan with a batch, or a loop over them.
+# 2. About 16 million numbers, in rows of several lengths near 4,096. 4095 is
+#    3² · 5 · 7 · 13, 4116 is 2² · 3 · 7³, 4096 is 2¹², and the other two are primes.
+# 3. A matrix of 8192 × 8192, all rows or all columns.
+# 4. Rows of 4,096: complex to complex, real to complex, and back.
+
+# %%
+ROWS, LENGTH = 4096, 1024
+
+
+def batches():
+    """Return one call for all rows, and a call per row."""
+    x = torch.randn(ROWS, LENGTH, dtype=torch.complex64, device="cuda")
+    out = torch.empty_like(x)
+    whole = planned(Type.C2C, LENGTH, ROWS)
+    single = planned(Type.C2C, LENGTH, 1)
+    source, target = x.data_ptr(), out.data_ptr()
+
+    def loop():
+        for row in range(ROWS):
+            there = 8 * LENGTH * row
+            cufft.exec_c2c(single, source + there, target + there, -1)
+
+    return {
+        "one batch": lambda: cufft.exec_c2c(whole, source, target, -1),
+        "a loop": loop,
+    }
+
+
+many = "4096 x 1024 complex64"
+batched = bench.compare(many, batches, baseline="a loop", host=True)
+batched
+
+# %%
+LENGTHS = (4096, 4116, 4095, 4093, 4099)
+
+
+def lengths():
+    """Return a transform of about 2^24 numbers for each length."""
+    x = torch.randn(1 << 24, dtype=torch.complex64, device="cuda")
+    out = torch.empty_like(x)
+
+    def rows(n):
+        plan = planned(Type.C2C, n, (1 << 24) // n)
+        return lambda: cufft.exec_c2c(plan, x.data_ptr(), out.data_ptr(), -1)
+
+    return {str(n): rows(n) for n in LENGTHS}
+
+
+guess = {"4116": None, "4093": None}
+
+sizes = bench.compare(
+    "2^24 complex64, rows of n",
+    lengths,
+    baseline="4096",
+    bytes=2 * 8 * (1 << 24),
+    guess=guess,
+)
+sizes
+
+# %%
+SIDE = 8192
+
+
+def layouts():
+    """Return the transforms of all rows, and of all columns, of a matrix."""
+    x = torch.randn(SIDE, SIDE, dtype=torch.complex64, device="cuda")
+    out = torch.empty_like(x)
+
+    def strided(istride, idist, ostride, odist):
+        plan = cufft.create()
+        given, wanted = ([SIDE], istride, idist), ([SIDE], ostride, odist)
+        sizes = 1, [SIDE]
+        cufft.make_plan_many(plan, *sizes, *given, *wanted, Type.C2C, SIDE)
+        return lambda: cufft.exec_c2c(plan, x.data_ptr(), out.data_ptr(), -1)
+
+    def by_transposing():
+        return torch.fft.fft(x.t().contiguous()).t().contiguous()
+
+    return {
+        "rows": strided(1, SIDE, 1, SIDE),
+        "columns": strided(SIDE, 1, SIDE, 1),
+        "columns to rows": strided(SIDE, 1, 1, SIDE),
+        "transpose, rows, transpose": by_transposing,
+        "torch.fft, dim=0": lambda: torch.fft.fft(x, dim=0),
+    }
+
+
+guess = {"columns": None, "columns to rows": None}
+
+strides = bench.compare(
+    "8192 x 8192 complex64",
+    layouts,
+    baseline="rows",
+    bytes=2 * 8 * SIDE * SIDE,
+    guess=guess,
+)
+strides
+
+
+# %%
+def kinds():
+    """Return transforms of 8192 rows of 4096, complex and real."""
+    n, rows = 4096, 8192
+    z = torch.randn(rows, n, dtype=torch.complex64, device="cuda")
+    out = torch.empty_like(z)
+    x = torch.randn(rows, n, device="cuda")
+    half = torch.empty(rows, n // 2 + 1, dtype=torch.complex64, device="cuda")
+    both = z.data_ptr(), out.data_ptr()
+    real, spectrum = x.data_ptr(), half.data_ptr()
+    types = Type.C2C, Type.R2C, Type.C2R
+    c2c, r2c, c2r = (planned(kind, n, rows) for kind in types)
+    return {
+        "complex to complex": lambda: cufft.exec_c2c(c2c, *both, -1),
+        "real to complex": lambda: cufft.exec_r2c(r2c, real, spectrum),
+        "complex to real": lambda: cufft.exec_c2r(c2r, spectrum, real),
+    }
+
+
+real = bench.compare("8192 x 4096", kinds, baseline="complex to complex")
+real
+
+# %% tags=["solution"]
+batched.expect("one batch", at_least=100)
+sizes.expect("4096", at_least=0.98, times="4116")
+sizes.expect("4116", at_least=1.2, times="4095")
+sizes.expect("4096", at_least=3, times="4093")
+sizes.expect("4096", at_least=8, times="4099")
+strides.expect("rows", at_least=3, times="columns")
+strides.expect("columns to rows", at_least=1.4, times="columns")
+real.expect("real to complex", at_least=1.6)
+real.expect("complex to real", at_least=1.6)
+
+# %% [markdown] tags=["solution"]
+# 1. A launch costs microseconds, a row costs nanoseconds. Batch.
+# 2. Sizes made of the factors 2, 3, 5 and 7 are good. A prime is computed in a
+#    roundabout way, as a convolution of a larger good size or by a special kernel.
+# 3. Columns are read with large strides. Written as rows, they need only half of the
+#    strided traffic.
+# 4. A real transform reads and writes half the bytes of a complex one.
+
+# %% [markdown]
+# ## 6 · A filter with cuFFT
+#
+# The product of two spectra is the spectrum of a convolution. That makes a long filter
+# cheap, if three things are right.
+#
+# - **The size.** The transform thinks that a signal repeats. A product of spectra of
+#   `n` numbers is a *circular* convolution, in which what leaves at the end comes in
+#   again at the beginning. The full convolution of `n` samples with `k` taps has `n + k
+#   - 1` results. Pad both with zeros to at least that many, and nothing wraps around.
+# - **A good size.** `good_size(m)` returns the smallest number from `m` on that has no
+#   prime factor above 7.
+# - **The factor.** cuFFT does not normalise. There and back multiplies by the size of
+#   the transform.
+#
+# Write it for a batch of real signals and one filter. The plans in this exercise are
+# for rows without gaps: `planned(kind, size, batch)` makes one. The other helpers work
+# on arrays on the device:
+#
+# - `zeros(rows, columns, dtype=torch.float32)` makes an array;
+# - `copy_corner(a, b)` copies the first rows and columns of `a` to `b`, as many as both
+#   have: it pads, and it crops;
+# - `multiply(a, b, factor)` multiplies each row of `a` by `b` and by a number, in
+#   place.
+#
+# ```python
+# convolve(x, w, out)    # (batch, n), (1, k) -> (batch, n + k - 1)  float32
+# ```
+#
+# Do not write to `x` or `w`, and destroy your plans. `exec_c2r` may overwrite its
+# *input*. Stuck? `hint("convolve")`.
+
+
+# %% tags=["given"]
+def good_size(m):
+    """Return the smallest size from m on without prime factors above 7."""
+    size = m
+    while True:
+        rest = size
+        for factor in (2, 3, 5, 7):
+            while rest % factor == 0:
+                rest //= factor
+        if rest == 1:
+            return size
+        size += 1
+
+
+def signals(rng, batch, n, k):
+    """Return signals, a filter, and room for the results."""
+    x, w = rng.normal(0, 1, (batch, n)), rng.normal(0, 1, (1, k))
+    room = torch.full((batch, n + k - 1), torch.nan)
+    return x.astype(np.float32), w.astype(np.float32), room
+
+
+def by_definition(x, w, out):
+    """Return the full convolution of each row with the filter."""
+    return np.stack([np.convolve(row, w[0]) for row in x])
+
+
+# %%
+def convolve(x, w, out):
+    """Write the full convolution of each row of x with w into out."""
+    (batch, n), (_, k) = x.shape, w.shape
+    # about 17 lines
+    # BEGIN SOLUTION
+    size = good_size(n + k - 1)
+    there = planned(Type.R2C, size, batch)
+    filtering = planned(Type.R2C, size, 1)
+    back = planned(Type.C2R, size, batch)
+
+    padded, taps = zeros(batch, size), zeros(1, size)
+    spectrum = zeros(batch, size // 2 + 1, dtype=torch.complex64)
+    response = zeros(1, size // 2 + 1, dtype=torch.complex64)
+    copy_corner(x, padded)
+    copy_corner(w, taps)
+
+    cufft.exec_r2c(there, padded.data_ptr(), spectrum.data_ptr())
+    cufft.exec_r2c(filtering, taps.data_ptr(), response.data_ptr())
+    multiply(spectrum, response, 1 / size)
+    cufft.exec_c2r(back, spectrum.data_ptr(), padded.data_ptr())
+    copy_corner(padded, out)
+
+    for each in (there, filtering, back):
+        cufft.destroy(each)
+    # END SOLUTION
+
+
+# %%
+check(
+    convolve,
+    library="cufft",
+    spec=by_definition,
+    inputs=signals,
+    given=lambda on, x, w, out: (x, w, out),
+    result="out",
+    sizes=[(1, 8, 3), (3, 10, 4), (2, 7, 9), (2, 12, 1)],
+    tolerance=1e-4,
+    full=(8, 4000, 301),
+)
+
+# %% [markdown] tags=["solution"]
+# A program that filters all day would keep the plans, the padded array and the filter's
+# spectrum. What remains per signal is two transforms and a product.
+
+# %% [markdown]
+# ## Measure: a filter of 1,023 taps
+#
+# 64 signals of 65,536 samples. The full result has 66,558 = 2 · 3 · 11,093 samples,
+# which is a bad size.
+#
+# - `as it comes` transforms 66,558 numbers;
+# - `good size` pads to 67,200 = 2⁷ · 3 · 5² · 7;
+# - `power of two` pads to 131,072;
+# - `complex` is the good size with complex transforms;
+# - `conv1d` is cuDNN's direct convolution.
+
+# %%
+SIGNALS, SAMPLES, TAPS = 64, 65_536, 1023
+FULL = SAMPLES + TAPS - 1
+
+
+def filters():
+    """Return ways to filter the signals, by PyTorch, which calls cuFFT."""
+    x = torch.randn(SIGNALS, SAMPLES, device="cuda")
+    w = torch.randn(TAPS, device="cuda")
+    torch.backends.cudnn.allow_tf32 = False
+    turned = w.flip(0)[None, None]
+
+    def real(size):
+        def run():
+            spectrum = torch.fft.rfft(x, size) * torch.fft.rfft(w, size)
+            return torch.fft.irfft(spectrum, size)[:, :FULL]
+
+        return run
+
+    def complex_transforms():
+        size = good_size(FULL)
+        spectrum = torch.fft.fft(x, size) * torch.fft.fft(w, size)
+        return torch.fft.ifft(spectrum, size).real[:, :FULL]
+
+    def direct():
+        return functional.conv1d(x[:, None], turned, padding=TAPS - 1)
+
+    return {
+        "as it comes": real(FULL),
+        "good size": real(good_size(FULL)),
+        "power of two": real(1 << (FULL - 1).bit_length()),
+        "complex": complex_transforms,
+        "conv1d": direct,
+    }
+
+
+guess = {"good size": None, "power of two": None, "conv1d": None}
+
+filtered = bench.compare(
+    "64 x 65536 samples, 1023 taps",
+    filters,
+    baseline="as it comes",
+    guess=guess,
+)
+filtered
+
+# %% tags=["solution"]
+filtered.expect("good size", at_least=2)
+filtered.expect("good size", at_least=1.1, times="power of two")
+filtered.expect("good size", at_least=1.2, times="complex")
+filtered.expect("good size", at_least=4, times="conv1d")
+
+# %% [markdown] tags=["solution"]
+# A one per cent longer transform is nearly three times as fast. The next power of two
+# is good as well, but twice as long.
+
+# %% [markdown]
+# ## If you want more
+#
+# - Write Box and Muller's formula as a kernel: two uniform numbers become two normal
+#   ones. Which end of [0, 1] does its logarithm need, and how large can a result get?
+# - Filter a signal that is too long for one transform: cut it into pieces that overlap
+#   by `k - 1` samples, filter them as a batch, and keep what did not wrap around
+#   (*overlap-save*). Which layout does the batch have, and does it need a copy?
+# - Let `spectra` keep its plans in a dictionary. What has to be in its key, and who
+#   destroys them?
+# - Write `torch_place` for `torch.nn.functional.dropout`. It stores four neighbours at
+#   a time if it can. On a GPU, find out by comparing masks.
+#
+# ## What you learned
+#
+# 1. Philox is a function of a counter and a key. Known answers prove an implementation
+#    right; statistics cannot.
+# 2. A float32 holds 24 bits. Rounding a word of 32 can give 1.
+# 3. A library's random numbers are a generator, a seed, an offset and an *ordering*:
+#    which counter makes which element.
+# 4. A random mask can be made again from a seed and an offset, if the offset moves on
+#    by what was used.
+# 5. A plan is expensive and an execution cheap. cuFFT believes what a plan says of a
+#    layout, does not normalise, and likes sizes made of 2, 3, 5 and 7.
+
+# %%
+quiz()

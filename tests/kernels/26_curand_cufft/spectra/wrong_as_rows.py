@@ -1,0 +1,13 @@
+# verdict: wrong-value
+# Stride 1, and n from one channel to the next.
+def spectra(x, out):
+    """Write the spectrum of each column of x into a row of out."""
+    n, channels = x.shape
+    half = n // 2 + 1
+    plan = cufft.create()
+    cufft.make_plan_many(
+        plan, 1, [n], [n], 1, n, [half], 1, half,
+        Type.R2C, channels,
+    )
+    cufft.exec_r2c(plan, x.data_ptr(), out.data_ptr())  # <- here
+    cufft.destroy(plan)

