@@ -175,8 +175,8 @@ def tile_and_source():
     return tile, np.arange(1, 9, dtype=np.float32)
 
 
-def clear(x, index):
-    x[index] = np.nan
+def clear(x, index, elements):
+    x[index : index + elements] = np.nan
 
 
 def test_a_copy_arrives_when_it_is_waited_for():

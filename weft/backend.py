@@ -131,6 +131,24 @@ def converts(given: Any, declared: Any) -> bool:
     return context.Context().can_convert(given, declared) is not None
 
 
+def allow_shared(kernel: Any, size: int) -> None:
+    """Let launches of a kernel that Numba has compiled pass up to `size` bytes.
+
+    Without it they are limited to 48 KB of shared memory. Raises RuntimeError where the
+    driver refuses, because the GPU has less. CUDA Driver API, `cuKernelSetAttribute`.
+    """
+    driver: Any = import_module("cuda.bindings.driver")
+    attribute = driver.CUfunction_attribute
+    most = attribute.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
+    device = driver.CUdevice(import_module("numba.cuda").get_current_device().id)
+    for compiled in kernel.overloads.values():
+        handle = int(compiled._codelibrary.get_cufunc().handle)
+        said = driver.cuKernelSetAttribute(most, size, driver.CUkernel(handle), device)
+        code = said[0] if isinstance(said, tuple) else said
+        if int(code):
+            raise RuntimeError(f"{size:,} bytes of shared memory in a block: {code}")
+
+
 def launching_method() -> tuple[Any, str]:
     """The class whose method launches kernels on a GPU, and the method's name.
 
@@ -351,6 +369,22 @@ def pretend_device(capability: tuple[int, int]) -> SimpleNamespace:
     dispatcher: Any = import_module("numba.cuda.dispatcher")
     dispatcher.get_current_device = lambda: device
     return device
+
+
+def target_capability() -> tuple[int, int] | None:
+    """The compute capability for which Numba compiles now, None between compilations.
+
+    Numba before 0.22 keeps it elsewhere; then it is that of the current device.
+    """
+    for module in ("numba.cuda.core.targetconfig", "numba.core.targetconfig"):
+        try:
+            flags = import_module(module).ConfigStack().top_or_none()
+        except ImportError:
+            continue
+        found = getattr(flags, "compute_capability", None)
+        if found is not None:
+            return int(found[0]), int(found[1])
+    return None
 
 
 def intrinsic_tools() -> SimpleNamespace:

@@ -64,6 +64,15 @@ class Unwritten:
     access: Access
 
 
+@dataclass(frozen=True)
+class Unfinished:
+    """A read of bytes of `array` into which a copy has `begun` and not arrived."""
+
+    array: str
+    access: Access
+    begun: Access
+
+
 def races(trace: Trace, guesses_are_fine: bool = True) -> Race | None:
     """The first race of a trace, None if there is none.
 
@@ -122,6 +131,30 @@ def unwritten(trace: Trace) -> Unwritten | None:
         trace.arrays[trace.array[row]],
         _SPACE_NAMES[int(trace.space[row])],
         _access(trace, row),
+    )
+
+
+def unfinished(trace: Trace) -> Unfinished | None:
+    """The first read of shared memory into which an asynchronous copy is under way.
+
+    That is: what last stored there is the beginning of a copy, and no wait followed.
+    """
+    begun = trace.atomics["begun"]
+    if not begun.size:
+        return None
+    rows, word = _words(trace, np.flatnonzero(trace.space == SHARED))
+    block = trace.of_views("block")[trace.view[rows]]
+    order, new = columns.order(block, word)
+    at = rows[order]
+    writes = trace.operation[at] == WRITE
+    last = np.maximum.accumulate(np.where(writes | new, np.arange(at.size), 0))
+    early = (trace.operation[at] == READ) & np.isin(at[last], begun)
+    if not early.any():
+        return None
+    which = int(np.flatnonzero(early)[np.argmin(at[early])])
+    row, start = int(at[which]), int(at[last[which]])
+    return Unfinished(
+        trace.arrays[trace.array[row]], _access(trace, row), _access(trace, start)
     )
 
 

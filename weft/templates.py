@@ -24,7 +24,7 @@ from numba import cuda
 from weft import backend
 from weft.code_objects import global_names, with_globals
 
-__all__ = ["specialise", "written_out"]
+__all__ = ["large_shared", "specialise", "written_out"]
 
 _jit: Any = cuda.jit
 
@@ -52,6 +52,19 @@ def specialise(
     made = _specialised(function, set(unroll), constants)
     options = {} if max_registers is None else {"max_registers": max_registers}
     return _jit(**options)(made)
+
+
+def large_shared(kernel: Any, size: int, *arguments: Any) -> Any:
+    """Compile `kernel` for these arguments and let it have much shared memory.
+
+    size: bytes of dynamic shared memory that a launch may pass, beyond the 48 KB that
+    it may pass otherwise. Returns the kernel. Raises RuntimeError where the GPU has
+    less. Without a GPU there is nothing to do.
+    """
+    if not backend.simulating():
+        kernel.compile(tuple(map(backend.value_type, arguments)))
+        backend.allow_shared(kernel, size)
+    return kernel
 
 
 def _specialised(

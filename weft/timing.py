@@ -41,6 +41,9 @@ LEAST_READ = 1 << 27  # bytes read, at least, which keep a GPU with a small L2 b
 GRAPH_MS = 1.0  # of launches in a graph, so that starting it does not count
 GRAPH_LEAST = 20  # launches in a graph, at least
 GRAPH_MOST = 1000
+BURST_MS = 1.5  # of launches in a burst
+PAUSE = 0.01  # s before a burst, at least
+PAUSES = 6  # times as long as the burst
 ON_STREAM = (
     "A CUDA graph holds what is launched on PyTorch's current stream: write "
     "kernel[grid, block, bench.stream()](...)"
@@ -211,6 +214,7 @@ class GraphStopwatch:
         cuda = self._torch.cuda
         self._start, self._end = (cuda.Event(enable_timing=True) for _ in "se")
         self._graphs: dict[Callable[[], object], tuple[Any, int]] = {}
+        self._busy: dict[Callable[[], object], float] = {}  # ms of a replay
 
     def once(self, function: Callable[[], object], host: float) -> Sample:
         """Replay the function's graph once and return the mean time of a call."""
@@ -255,6 +259,27 @@ class GraphStopwatch:
             except Exception as error:
                 raise RuntimeError(f"{error}. {ON_STREAM}") from error
         return graph
+
+
+class BurstStopwatch(GraphStopwatch):
+    """Times a few launches of a CUDA graph after a pause.
+
+    For kernels that draw so much power that a GPU lowers its clock after some
+    milliseconds: a matrix product on tensor cores. Each repetition waits for PAUSES
+    times as long as it works, replays the graph once without timing it, and once with.
+    """
+
+    def once(self, function: Callable[[], object], host: float) -> Sample:
+        """Pause, replay twice, and return the mean time of a call in the second."""
+        if function not in self._graphs:
+            ms = max(self._replay(self._capture(function, 1)), 1e-3)
+            count = max(1, math.ceil(BURST_MS / ms))
+            self._graphs[function] = self._capture(function, count), count
+            self._busy[function] = count * ms
+        graph, count = self._graphs[function]
+        clock.sleep(max(PAUSE, PAUSES * 2 * self._busy[function] / 1e3))
+        graph.replay()
+        return Sample(self._replay(graph) / count, 0.0)
 
 
 class _Run:

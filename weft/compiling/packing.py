@@ -15,6 +15,7 @@ import numpy as np
 from weft import backend, own_classes
 from weft.code_objects import global_names
 from weft.intrinsics import registry
+from weft.intrinsics.registry import Effect
 from weft.simulator.constant_memory import MOST
 
 Parcel = dict[str, Any]
@@ -41,6 +42,7 @@ def pack(kernel: Any, args: tuple[Any, ...]) -> Parcel:
         "classes": packer.classes,
         "fastmath": backend.uses_fastmath(kernel),
         "signatures": declared(kernel),
+        "needs": packer.needs,
     }
 
 
@@ -72,6 +74,7 @@ class Packer:
     def __init__(self) -> None:
         self.functions: list[Parcel] = []
         self.classes: list[Item] = []
+        self.needs = (0, 0)  # the lowest compute capability that has all of it
         self._numbers: dict[FunctionType, int] = {}
         self._known: dict[type, int] = {}
 
@@ -123,6 +126,8 @@ class Packer:
             return ("function", number)
         operation = registry.of(value)
         if operation is not None:
+            if operation.effect is Effect.COLLECTIVE:
+                self.needs = max(self.needs, operation.needs)
             return ("attribute", "weft.intrinsics", operation.name)
         if isinstance(value, ModuleType):
             return ("module", backend.public_module(value.__name__))

@@ -134,7 +134,12 @@ class Compiler:
         doubles: set[tuple[str, int]] = set()
         local: set[tuple[str, int]] = set()
         local_bytes = constant_bytes = 0
-        each = itertools.product(self.capabilities, signatures)
+        needs = tuple(job.get("needs", (0, 0)))
+        capabilities = sorted({max(one, needs) for one in self.capabilities})
+        if capabilities[-1] > max(self.capabilities):
+            newest = ".".join(map(str, max(self.capabilities)))
+            return {"unverified": f"the compiler here knows no GPU after {newest}"}
+        each = itertools.product(capabilities, signatures)
         for capability, signature in each:
             try:
                 self.declare(job["functions"], capability)
@@ -154,7 +159,7 @@ class Compiler:
             local_bytes = max(local_bytes, bytes_of(".local", ptx))
             constant_bytes = max(constant_bytes, bytes_of(".const", ptx))
         return {
-            "capabilities": self.capabilities,
+            "capabilities": capabilities,
             "doubles": sorted(doubles),
             "local": sorted(local),
             "local_bytes": local_bytes,

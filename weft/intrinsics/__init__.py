@@ -44,11 +44,31 @@ from weft.intrinsics import registry
 from weft.intrinsics.arithmetic import exp2, mul_wide
 from weft.intrinsics.bfloat import bf16_high, bf16_low, bf16_max, bf16_pair
 from weft.intrinsics.copies import commit_group, copy4_async, copy_async, wait_group
+from weft.intrinsics.matrices import (
+    as_matrix,
+    ldmatrix_x1,
+    ldmatrix_x1_trans,
+    ldmatrix_x2,
+    ldmatrix_x2_trans,
+    ldmatrix_x4,
+    ldmatrix_x4_trans,
+)
+from weft.intrinsics.tensor_cores import (
+    f16_pair,
+    mma_bf16,
+    mma_e4m3,
+    mma_f16,
+    mma_f16_acc16,
+    mma_f16_k8,
+    mma_tf32,
+    tf32,
+)
 from weft.intrinsics.wide import load4, load4_cs, load4_nc, store4, store4_cs
 from weft.intrinsics.words import peek, poke
 
 __all__ = [
     "TWIN",
+    "as_matrix",
     "bf16_high",
     "bf16_low",
     "bf16_max",
@@ -57,14 +77,28 @@ __all__ = [
     "copy4_async",
     "copy_async",
     "exp2",
+    "f16_pair",
+    "ldmatrix_x1",
+    "ldmatrix_x1_trans",
+    "ldmatrix_x2",
+    "ldmatrix_x2_trans",
+    "ldmatrix_x4",
+    "ldmatrix_x4_trans",
     "load4",
     "load4_cs",
     "load4_nc",
+    "mma_bf16",
+    "mma_e4m3",
+    "mma_f16",
+    "mma_f16_acc16",
+    "mma_f16_k8",
+    "mma_tf32",
     "mul_wide",
     "peek",
     "poke",
     "store4",
     "store4_cs",
+    "tf32",
     "wait_group",
 ]
 

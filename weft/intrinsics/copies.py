@@ -9,7 +9,6 @@ from typing import Any
 
 from weft.intrinsics.lowering import Builder, Lowering
 from weft.intrinsics.memory import (
-    as_one,
     first_of_four,
     is_shared,
     read_four,
@@ -27,7 +26,8 @@ class Copies:
     content collides with it.
     """
 
-    def __init__(self, clear: Callable[[Any, Any], None]) -> None:
+    def __init__(self, clear: Callable[[Any, Any, int], None]) -> None:
+        """clear: leaves in so many elements, from `tile[i]` on, what nobody wrote."""
         self._clear = clear
         self._started: list[tuple[Any, Any, Any]] = []
         self._groups: list[list[tuple[Any, Any, Any]]] = []
@@ -35,7 +35,7 @@ class Copies:
     def copy(self, tile: Any, i: Any, x: Any, j: Any, inside: Any) -> None:
         """Start a copy of one element."""
         _may_copy("copy_async", tile, x)
-        self._clear(tile, i)
+        self._clear(tile, i, 1)
         self._started.append((tile, i, x[j] if inside else x.dtype.type(0)))
 
     def copy4(self, tile: Any, i: Any, x: Any, j: Any, inside: Any) -> None:
@@ -44,10 +44,7 @@ class Copies:
         first_of_four("copy4_async", tile, i)
         zero = x.dtype.type(0)
         four = read_four("copy4_async", x, j) if inside else (zero, zero, zero, zero)
-        *row, col = i if isinstance(i, tuple) else (i,)
-        with as_one(tile, 4):
-            for n in range(4):
-                self._clear(tile, (*row, col + n) if row else col + n)
+        self._clear(tile, i, 4)
         self._started.append((tile, i, four))
 
     def commit(self) -> None:
@@ -96,9 +93,7 @@ def _copies(size: int, cache: str) -> Builder:
 
             def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
                 kinds = signature.args
-                to = gpu.pointer(context, builder, kinds[:2], args[:2])
-                shared = gpu.ir.PointerType(to.type.pointee, 3)
-                to = builder.ptrtoint(builder.addrspacecast(to, shared), gpu.word)
+                to = gpu.shared(context, builder, kinds[:2], args[:2])
                 source = gpu.pointer(context, builder, kinds[2:4], args[2:4])
                 source = builder.ptrtoint(source, gpu.address)
                 inside = context.cast(builder, args[4], kinds[4], gpu.types.int32)

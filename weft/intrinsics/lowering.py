@@ -87,6 +87,57 @@ class Lowering:
             context, builder, array, struct, at, wraparound=False
         )
 
+    def shared(self, context: Any, builder: Any, kinds: Any, values: Any) -> Any:
+        """Return the address of `x[index]` within shared memory, 32 bits.
+
+        All of it is computed in 32 bits, which is enough there, so that the compiler
+        can take constants out of an index and put them into the instruction.
+        """
+        array = kinds[0]
+        parts = [(kinds[1], values[1])]
+        if isinstance(kinds[1], self.types.BaseTuple):
+            unpacked = self._cgutils.unpack_tuple(builder, values[1])
+            parts = list(zip(kinds[1], unpacked, strict=True))
+        struct = context.make_array(array)(context, builder, values[0])
+        space = self.ir.PointerType(struct.data.type.pointee, 3)
+        at = builder.ptrtoint(builder.addrspacecast(struct.data, space), self.word)
+        strides = self._cgutils.unpack_tuple(builder, struct.strides)
+        for (kind, value), stride in zip(parts, strides, strict=True):
+            number = context.cast(builder, value, kind, self.types.int32)
+            step = builder.trunc(stride, self.word)
+            at = builder.add(at, builder.mul(number, step))
+        return at
+
+    def array(
+        self,
+        context: Any,
+        builder: Any,
+        kind: Any,
+        data: Any,
+        shape: tuple[int, ...],
+        itemsize: int,
+    ) -> Any:
+        """Make a C-contiguous array of Numba's type `kind` at the address `data`."""
+        made = context.make_array(kind)(context, builder)
+        number = self.ir.IntType(64)
+        strides = [itemsize]
+        for length in shape[:0:-1]:
+            strides.insert(0, strides[0] * length)
+        parts = [[number(n) for n in numbers] for numbers in (shape, strides)]
+        context.populate_array(
+            made,
+            data=builder.bitcast(data, made.data.type),
+            shape=self._cgutils.pack_array(builder, parts[0]),
+            strides=self._cgutils.pack_array(builder, parts[1]),
+            itemsize=number(itemsize),
+            meminfo=None,
+        )
+        return made._getvalue()
+
+    def capability(self) -> tuple[int, int] | None:
+        """The compute capability that is compiled for, None if nothing is."""
+        return backend.target_capability()
+
     def assembly(
         self,
         builder: Any,

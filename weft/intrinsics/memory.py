@@ -1,7 +1,10 @@
 """What the intrinsics that touch memory ask of arrays and indices."""
 
 from contextlib import AbstractContextManager, nullcontext
+from functools import cache
 from typing import Any
+
+name_of = cache(str)  # of a type: NumPy takes long to write one
 
 
 class Misaligned(ValueError):
@@ -21,7 +24,7 @@ def refused_four(call: str, x: Any) -> str:
 
     Works on NumPy arrays, on the simulator's arrays and on Numba's array types.
     """
-    if str(x.dtype) not in ("float32", "int32", "uint32"):
+    if name_of(x.dtype) not in ("float32", "int32", "uint32"):
         return f"{call} moves four numbers of 4 bytes; this array holds {x.dtype}"
     if x.ndim > 2:
         return f"{call} takes a vector or a matrix; this array has {x.ndim} axes"

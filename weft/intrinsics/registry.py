@@ -59,7 +59,10 @@ class Operation:
     intrinsic's. ptx: makes the function for the GPU. needs: the lowest compute
     capability. elements: how many neighbours in memory it moves at once. first: what
     each lane of a collective operation does before they meet, such as to read its part
-    from memory; it gets the arguments, and returns those of the twin.
+    from memory; it gets the lane's number and the arguments, and returns those of the
+    twin. last: what each does with its reply, such as to store it; it gets the
+    arguments and the reply, and then the call gives nothing. gives: the number types
+    that it returns, where they do not follow from its arguments.
     """
 
     name: str
@@ -70,6 +73,8 @@ class Operation:
     needs: tuple[int, int] = (7, 0)
     elements: int = 1
     first: Callable[..., tuple[Any, ...]] | None = None
+    last: Callable[[tuple[Any, ...], Any], None] | None = None
+    gives: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if (self.effect is Effect.COLLECTIVE) != (self.lanes is not Lanes.OWN):

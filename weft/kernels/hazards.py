@@ -6,7 +6,15 @@ import numpy as np
 
 from weft.checking.verdict import Verdict
 from weft.places import Place, axes, named
-from weft.sanitizer import Access, Race, Unwritten, races, unwritten
+from weft.sanitizer import (
+    Access,
+    Race,
+    Unfinished,
+    Unwritten,
+    races,
+    unfinished,
+    unwritten,
+)
 from weft.simulator.trace.trace import ATOMIC, GLOBAL, READ, WRITE, Trace
 from weft.wording import capital
 
@@ -51,6 +59,9 @@ def find(
     )
     if race is not None and not secondary:
         return Hazard(_race(trace, race, name, when), False)
+    early = unfinished(trace)
+    if early is not None:
+        return Hazard(_unfinished(trace, early, name, when), False)
     missing = None if unset_is_fine else unwritten(trace)
     if missing is not None:
         return Hazard(_unwritten(trace, missing, name, when), False)
@@ -424,4 +435,27 @@ def _unwritten(trace: Trace, missing: Unwritten, name: str, when: str) -> Verdic
         when,
         headline=f"{missing.space} memory is read before it is written",
         rows=[access.row],
+    )
+
+
+def _unfinished(trace: Trace, early: Unfinished, name: str, when: str) -> Verdict:
+    """Word a read of memory into which a copy is still under way."""
+    read, begun = early.access, early.begun
+    known = trace.element(read.row) or f"an element of {early.array}"
+    same = read.thread == begun.thread and read.block == begun.block
+    whose = "this thread" if same else "another thread"
+    return Verdict(
+        name,
+        "uninitialised",
+        f"`{known}` is read, and the copy into it has not arrived.",
+        f"An asynchronous copy that {whose} started goes there. Nothing has waited for "
+        "it: `wait_group(n)` waits for all groups of a thread but its last n, and a "
+        "copy belongs to a group once `commit_group()` has been called after it. Which "
+        "group is this copy in, and how many groups follow it?",
+        [(read.place, "read here"), (begun.place, "the copy starts here")],
+        unravel(read.thread, trace.block_size),
+        unravel(read.block, trace.grid_size),
+        when,
+        headline="shared memory is read before a copy into it has arrived",
+        rows=[read.row, begun.row],
     )

@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 
+from weft.checking.cases import copies
 from weft.checking.compare import Difference
 from weft.checking.verdict import Verdict
 from weft.kernels import evidence, hazards, last_launch, suspects
@@ -36,6 +37,9 @@ def wrong_value(
     known = describe is None and result.wrong.size  # not where only rounding tells
     pattern = evidence.said(result, wrong) if known else ""
     verdict = adding(verdict, pattern)
+    if trial.exercise.because is not None:
+        reason = trial.exercise.because(*copies(trial.case.inputs), *done.outputs)
+        verdict = adding(verdict, reason)
     stores = done.trace.stores(name, byte)
     stored = np.unique(done.trace.block[stores] * 1024 + done.trace.thread[stores]).size
     if stored > 1:

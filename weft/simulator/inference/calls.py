@@ -27,6 +27,7 @@ from weft.simulator.inference.kinds import (
 
 # Bits of a position in a grid, as long as there is memory for what it stands for.
 _GRID = 42
+_NUMBERS = {str(kind.dtype): kind for kind in (INT32, UINT32)}
 _SIZES = {"threadIdx": 10, "blockIdx": 31, "blockDim": 11, "gridDim": 31}
 
 POSITIONS = {name: Num(INT32, bits, plain=True) for name, bits in _SIZES.items()}
@@ -121,6 +122,9 @@ def of_intrinsic(kind: Outside, given: list[Kind]) -> Kind:
     """What an intrinsic of `weft.intrinsics` gives, as far as that is needed."""
     operation = registry.of(kind.value)
     array = given[0] if given else None
+    if operation is not None and operation.gives:
+        parts = [num(_NUMBERS[name]) for name in operation.gives]
+        return parts[0] if len(parts) == 1 else Tup(tuple(parts))
     if operation is None or not isinstance(array, Arr) or array.number is None:
         return None
     if operation.effect is Effect.RELAXED_LOAD:

@@ -65,8 +65,18 @@ class Intrinsics:
         """The asynchronous copies of the current thread."""
         thread = self._run.current
         if thread not in self._copies:
-            self._copies[thread] = Copies(_clear)
+            self._copies[thread] = Copies(self._clear)
         return self._copies[thread]
+
+    def _clear(self, x: Any, index: Any, elements: int) -> None:
+        """Leave in some elements of `x` what no thread has written."""
+        nothing = np.empty(1, x.dtype)
+        poison(nothing, "shared")
+        *row, col = index if isinstance(index, tuple) else (index,)
+        size = elements * x.dtype.itemsize if elements > 1 else 0
+        with self._run.specially(Special(size=size, begins=True)):
+            for n in range(elements):
+                x[(*row, col + n) if row else col + n] = nothing[0]
 
     def _collective(self, operation: Operation) -> Callable[..., Any]:
         whole = operation.lanes is Lanes.ALL
@@ -75,15 +85,12 @@ class Intrinsics:
         def meet(*args: Any) -> Any:
             site = site_of(self._run, sys._getframe(1))
             mask, values = (FULL, args) if whole else (int(args[0]) & FULL, args[1:])
+            given = values
             if operation.first is not None:
-                values = operation.first(*values)
-            return self._run.warp(Call(exchange, mask, values, site))
+                values = operation.first(self._run.current.lane, *given)
+            reply = self._run.warp(Call(exchange, mask, values, site))
+            if operation.last is None:
+                return reply
+            return operation.last(given, reply)
 
         return meet
-
-
-def _clear(x: Any, index: Any) -> None:
-    """Leave in `x[index]` what no thread has written."""
-    nothing = np.empty(1, x.dtype)
-    poison(nothing, "shared")
-    x[index] = nothing[0]

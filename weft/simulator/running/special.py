@@ -10,10 +10,12 @@ class Special:
     An atomic operation has `kinds`, what the counters know it by: see
     `Trace.atomics`. `relaxed` is 'load' for `peek` and 'store' for `poke`. An
     operation that moves `size` bytes at once touches several elements, and counts as
-    one access to the first; `counted` says that it has been.
+    one access to the first; `counted` says that it has been. What `begins` is an
+    asynchronous copy, which leaves the element without a value until it arrives.
     """
 
     kinds: frozenset[str] = frozenset()
     relaxed: str = ""
     size: int = 0
     counted: bool = False
+    begins: bool = False

@@ -26,7 +26,8 @@ class Trace:
     space; two arrays overlap only where they share memory. `atomics` are the rows of
     compare-and-swaps ("cas"), of additions of 1 ("one"), of operations on an element
     whose index does not depend on data ("known") and of relaxed loads and stores
-    ("relaxed": READ and WRITE in `operation`). `flops` counts the floating-point
+    ("relaxed": READ and WRITE in `operation`), and of the stores that stand for the
+    beginning of an asynchronous copy ("begun"). `flops` counts the floating-point
     operations of each line. `blocks` of `all_blocks` were written down. `partial` lists
     the barriers that a block passed without some of its threads: block, place, and the
     threads that came; `excused` the warp operations that lanes of the mask missed,

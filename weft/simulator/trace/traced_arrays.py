@@ -124,6 +124,8 @@ class Traced(Array):
                     run.atomics[kind].append(run.log.rows)
                 if special.relaxed:
                     run.atomics["relaxed"].append(run.log.rows)
+                if special.begins:
+                    run.atomics["begun"].append(run.log.rows)
             size = special.size
             special.counted = size > 0
         if run.noting:

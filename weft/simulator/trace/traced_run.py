@@ -71,7 +71,7 @@ class TracedRun(Run):
         self.note = self.log.entries.extend
         self.noting = True
         self.special: Special | None = None
-        kinds = "cas", "one", "known", "relaxed"
+        kinds = "cas", "one", "known", "relaxed", "begun"
         self.atomics: dict[str, list[int]] = {kind: [] for kind in kinds}
         self.addresses = Addresses()
         self.clocks = Clocks()

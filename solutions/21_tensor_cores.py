@@ -1,0 +1,1434 @@
+# %% [markdown]
+# # 21 · Tensor cores
+#
+# [Open in Colab](https://colab.research.google.com/github/warp-and-weft/warp-and-weft/blob/main/labs/21_tensor_cores.ipynb)
+#
+# **After this lab, you can**
+#
+# - say which lane of a warp holds which element of each matrix of an `mma.sync`;
+# - multiply matrices with one warp and one instruction;
+# - load fragments with `ldmatrix`, transposed or not, without bank conflicts;
+# - write a GEMM for tensor cores, with ragged edges and with copies in flight;
+# - say what fp16, bf16, tf32 and fp8 cost in accuracy, in the inputs and in the sum.
+#
+# **You need** about 120 minutes. You do not need a GPU: the exercises run in the
+# simulator, and the measurements then show times from the reference GPU, an H200. If
+# you use a GPU, it needs compute capability 8.0 or higher. Exercises 1 to 5 also run on
+# 7.5, a T4 for example. The measurements take 2 GB of its memory.
+
+# %%
+try:
+    import weft
+except ModuleNotFoundError:  # on Colab: fetch the course first
+    # %pip install -q git+https://github.com/warp-and-weft/warp-and-weft
+    import weft
+
+import itertools
+
+import numpy as np
+from numba import cuda, float32, int32
+
+from weft import bench, check, hint, quiz
+from weft.intrinsics import (
+    as_matrix,
+    bf16_pair,
+    commit_group,
+    copy4_async,
+    ldmatrix_x4,
+    ldmatrix_x4_trans,
+    load4,
+    mma_bf16,
+    mma_e4m3,
+    mma_f16,
+    mma_f16_acc16,
+    mma_tf32,
+    store4,
+    wait_group,
+)
+from weft.templates import large_shared, specialise
+from weft.timing import BurstStopwatch
+
+weft.lab("21_tensor_cores")
+
+# %% [markdown]
+# ## Words
+#
+# A tensor core multiplies small matrices of 16-bit numbers, and a register has 32 bits.
+# So the unit of this lab is a **word**: two neighbouring float16 in one int32, the left
+# one in the lower half. A matrix of 16 × 16 float16 is an array of 16 × 8 words.
+#
+# `words` below makes words of a float16 matrix, and `numbers` reverses it. Both only
+# look at the same bytes in another way. The kernels get words, and they write float32.
+#
+# The data are multiples of 1/8 between −2 and 2. Their products, and sums of a few
+# hundred of them, are exact in float32, so a right kernel has no rounding error at all.
+
+# %% tags=["given"]
+def words(x):
+    """Return a float16 matrix as int32, two neighbours of a row in each."""
+    return np.ascontiguousarray(x).view(np.int32)
+
+
+def numbers(w):
+    """Return the float16 matrix of an int32 matrix of pairs."""
+    return np.ascontiguousarray(w).view(np.float16)
+
+
+def eighths(rng, rows, cols):
+    """Return float16: multiples of 1/8 from -2 to 2, none of them 0."""
+    x = rng.integers(1, 17, (rows, cols)) * rng.choice([-1, 1], (rows, cols))
+    return (x / 8).astype(np.float16)
+
+
+def product(a, b):
+    """Return a @ b in float32, for words of float16."""
+    return (numbers(a).astype(float) @ numbers(b).astype(float)).astype("f4")
+
+
+# %% [markdown]
+# ## 1 · Which lane holds what?
+#
+# `mma.sync.m16n8k16` computes `c += a @ b` for a whole warp: `a` is 16 × 16, `b` is
+# 16 × 8, `c` is 16 × 8. No lane has a whole matrix. Each holds a **fragment**: 8
+# numbers of `a`, 4 of `b` and 4 of `c`. Call a lane's number `4 * g + t`, so that `g`
+# is 0 to 7 and `t` is 0 to 3. Then lane `4 * g + t` holds these numbers, in this order:
+#
+# | numbers | `a[row, k]` | `b[k, col]` | `c[row, col]` |
+# | --- | --- | --- | --- |
+# | 0, 1 | row g, k = 2t, 2t + 1 | col g, k = 2t, 2t + 1 | row g, col = 2t, 2t + 1 |
+# | 2, 3 | row g + 8, same k | col g, k = 2t + 8, 2t + 9 | row g + 8, same columns |
+# | 4, 5 | row g, k = 2t + 8, 2t + 9 | | |
+# | 6, 7 | row g + 8, same k as 4, 5 | | |
+#
+# Look at `a[10, 5]`. Its row is 8 + 2, so g = 2; its k is 2 · 2 + 1, so t = 2. Lane 10
+# holds it, as number 3.
+#
+# Write the other direction: for an element, the lane that holds it and its number in
+# that lane's fragment.
+#
+# ```python
+# owner("a", 10, 5)    # -> (10, 3)
+# ```
+#
+# `matrix` is "a", "b" or "c". `row` and `col` are the element's indices in that matrix;
+# for `b` the row is k. Stuck? `hint("owner")`.
+
+# %%
+def owner(matrix, row, col):
+    """Return (lane, number) of an element of a fragment of m16n8k16."""
+    # about 8 lines
+    # BEGIN SOLUTION
+    if matrix == "b":
+        return 4 * col + row % 8 // 2, row // 8 * 2 + row % 2
+    lane = 4 * (row % 8) + col % 8 // 2
+    number = row // 8 * 2 + col % 2
+    if matrix == "a":
+        number += col // 8 * 4
+    return lane, number
+    # END SOLUTION
+
+
+# %% tags=["given"]
+LAYOUT = {"a": (16, 16), "b": (16, 8), "c": (16, 8)}
+
+
+def held_by(matrix):
+    """Return who holds what, {(row, col): (lane, number)}, from the table."""
+    held = {}
+    for lane, number in itertools.product(range(32), range(8)):
+        g, t = lane // 4, lane % 4
+        far, further, odd = number // 2 % 2 * 8, number // 4 * 8, number % 2
+        if matrix == "a":
+            held[g + far, 2 * t + further + odd] = lane, number
+        elif number < 4 and matrix == "b":
+            held[2 * t + far + odd, g] = lane, number
+        elif number < 4:
+            held[g + far, 2 * t + odd] = lane, number
+    return held
+
+
+TABLES = {matrix: held_by(matrix) for matrix in LAYOUT}
+
+
+def owned(matrix, row, col):
+    """Look an element up in the table."""
+    return TABLES[matrix][row, col]
+
+
+# %%
+check(
+    owner,
+    spec=owned,
+    inputs=[
+        (matrix, row, col)
+        for matrix, (rows, cols) in LAYOUT.items()
+        for row in range(rows)
+        for col in range(cols)
+    ],
+    without=("TABLES", "owned", "held_by"),
+)
+
+# %% [markdown] tags=["solution"]
+# Two neighbours along k are always in one lane, and in one register. That is why the
+# word is the unit. Counted in words the table becomes shorter: lane `4 * g + t` holds
+# the words (g, t), (g + 8, t), (g, t + 4), (g + 8, t + 4) of `a`, and of `b`, with its
+# words along k, the words (t, g) and (t + 4, g).
+
+# %% [markdown]
+# ## 2 · One warp
+#
+# In kernels the instruction is `mma_f16(c, a, b)`. Each of the 32 lanes passes its own
+# fragments: `a` is an array of 4 words, `b` of 2 words, `c` of 4 float32, to which the
+# results are added. **All 32 lanes have to call it**, on the same line: it is one
+# instruction of the warp.
+#
+# Multiply `a` (m × k) by `b` (k × n), where `b` is stored transposed: `bt` has n rows
+# of
+# k numbers, like the weights of a linear layer. Then two neighbours along k are one
+# word in `bt` as well, and word w of column j of `b` is `bt[j, w]`. A block is one warp
+# and computes one tile of `c`, 16 × 8, in row `blockIdx.y` and column `blockIdx.x` of
+# tiles. It goes along k in steps of 16 numbers, or 8 words.
+#
+# ```python
+# gemm_warp(a, bt, c)   # int32 (m, k / 2), int32 (n, k / 2) -> float32 (m, n)
+# ```
+#
+# 16 divides m and k, and 8 divides n. Stuck? `hint("gemm_warp")`.
+
+# %% tags=["given"]
+def transposed_operands(rng, m, n, k):
+    """Return a and the transposed b, as words."""
+    return words(eighths(rng, m, k)), words(eighths(rng, n, k))
+
+
+def product_bt(a, bt):
+    """Return a @ b for the transposed b."""
+    return product(a, words(numbers(bt).T))
+
+
+def mixed_up(a, bt, c):
+    """Say which registers of a fragment are exchanged, if that explains c."""
+    m, n, steps = a.shape[0], bt.shape[0], a.shape[1] // 8
+    pieces = a.reshape(m // 16, 2, 8, steps, 2, 4)  # registers: axes 1 and 4
+    for order in itertools.permutations(range(4)):
+        flat = pieces.transpose(4, 1, 0, 2, 3, 5).reshape(4, m // 16, 8, steps, 4)
+        moved = flat[list(order)].reshape(2, 2, m // 16, 8, steps, 4)
+        other = moved.transpose(2, 1, 3, 4, 0, 5).reshape(a.shape)
+        if order != (0, 1, 2, 3) and np.array_equal(product_bt(other, bt), c):
+            places = [i for i in range(4) if order[i] != i]
+            return f"This is the result if registers {places} of `a` are mixed up."
+    halves = np.ascontiguousarray(bt.reshape(n, steps, 2, 4)[:, :, ::-1])
+    if np.array_equal(product_bt(a, halves.reshape(bt.shape)), c):
+        return "This is the result if the two registers of `b` are exchanged."
+    turned = bt.reshape(n // 8, 8, steps, 2, 4)  # g and t exchanged
+    g, t = np.divmod(np.arange(32), 4)
+    wrong = turned.copy()
+    wrong[:, g, :, :, t] = turned[:, np.arange(32) % 8, :, :, np.arange(32) // 8]
+    if np.array_equal(product_bt(a, wrong.reshape(bt.shape)), c):
+        return (
+            "This is the result if `b` takes its column from `lane % 8` and its word "
+            "from `lane // 8`."
+        )
+    return ""
+
+
+# %%
+@cuda.jit
+def gemm_warp(a, bt, c):
+    """Write a @ b into c, a tile of 16 x 8 per warp, from global memory."""
+    fa = cuda.local.array(4, int32)
+    fb = cuda.local.array(2, int32)
+    fc = cuda.local.array(4, float32)
+    lane = int32(cuda.threadIdx.x)
+    g, t = lane // int32(4), lane % int32(4)
+    row = int32(cuda.blockIdx.y) * int32(16)
+    col = int32(cuda.blockIdx.x) * int32(8)
+
+    # about 16 lines
+    # BEGIN SOLUTION
+    for i in range(4):
+        fc[i] = float32(0)
+
+    for w in range(int32(0), int32(a.shape[1]), int32(8)):
+        fa[0] = a[row + g, w + t]
+        fa[1] = a[row + g + int32(8), w + t]
+        fa[2] = a[row + g, w + t + int32(4)]
+        fa[3] = a[row + g + int32(8), w + t + int32(4)]
+        fb[0] = bt[col + g, w + t]
+        fb[1] = bt[col + g, w + t + int32(4)]
+        mma_f16(fc, fa, fb)
+
+    left = col + int32(2) * t
+    c[row + g, left] = fc[0]
+    c[row + g, left + int32(1)] = fc[1]
+    c[row + g + int32(8), left] = fc[2]
+    c[row + g + int32(8), left + int32(1)] = fc[3]
+    # END SOLUTION
+
+
+# %%
+check(
+    gemm_warp,
+    spec=product_bt,
+    inputs=transposed_operands,
+    sizes=[(16, 8, 16), (32, 24, 48)],
+    launch=lambda m, n, k: ((n // 8, m // 16), 32),
+    full=(512, 512, 512),
+    limits={"float64": 0, "local": 0},
+    because=mixed_up,
+)
+
+# %% [markdown] tags=["solution"]
+# One instruction does 16 × 8 × 16 = 2048 multiply-adds. A warp of ordinary ones does
+# 32. The loads are the other side: for each `mma` a lane loads six words from global
+# memory, one by one, and uses each of them once.
+
+# %% [markdown]
+# ## 3 · ldmatrix
+#
+# From shared memory a fragment can be loaded by one instruction. `ldmatrix_x4(tile,
+# (row, word))` moves four small matrices of 8 rows, each row 16 bytes long: four words
+# or eight float16. **The index that lane l passes is not what lane l gets.** It names a
+# row: lanes 0 to 7 name the eight rows of matrix 0, lanes 8 to 15 those of matrix 1,
+# and so on. What a lane gets is one word of each matrix: lane `4 * g + t` gets word t
+# of row g, which is exactly what an `mma` fragment asks for. The result is a tuple of
+# four words, one for each matrix, and it can be passed to `mma_f16` as it is.
+#
+# `ldmatrix_x4_trans` transposes each of the four matrices, number by number: lane
+# `4 * g + t` gets the numbers in rows 2t and 2t + 1 of *column* g. That is for operands
+# that are stored the other way around, where two neighbours along k are one below the
+# other and in two different words.
+#
+# In this exercise *both* are stored that way. Compute `c = x.T @ y`, the gradient of a
+# linear layer's weights: `x` is k × 16, `y` is k × 16, and `c` is 16 × 16. So `a` is
+# `x.T`, and each step along k needs one fragment of `a` and two of `b`, for the columns
+# 0 to 7 and 8 to 15. The tiles are copied for you. Write the two `ldmatrix` (which row
+# does each lane name?) and the two `mma_f16`.
+#
+# Which four matrices does `mma` want? The registers of `a` are, in order: rows 0–7 and
+# k 0–7; rows 8–15 and k 0–7; rows 0–7 and k 8–15; rows 8–15 and k 8–15. Those of `b`:
+# k 0–7, k 8–15, and for two fragments the columns 0–7 first and then 8–15.
+#
+# ```python
+# weight_gradient(x, y, c)   # int32 (k, 8), int32 (k, 8) -> float32 (16, 16)
+# ```
+#
+# A tuple has slices: `f[:2]` are its first two words. Stuck? `hint("weight_gradient")`.
+
+# %% tags=["given"]
+def two_tall(rng, k):
+    """Return x and y, as words."""
+    return words(eighths(rng, k, 16)), words(eighths(rng, k, 16))
+
+
+def gradient(x, y):
+    """Return x.T @ y."""
+    return product(words(numbers(x).T), y)
+
+
+@cuda.jit(device=True)
+def put_fragment(c, row, col, lane, fc):
+    """Write a fragment of 16 x 8 into c, its corner at (row, col)."""
+    g, t = lane // int32(4), lane % int32(4)
+    r, s = row + g, col + int32(2) * t
+    c[r, s], c[r, s + int32(1)] = fc[0], fc[1]
+    c[r + int32(8), s], c[r + int32(8), s + int32(1)] = fc[2], fc[3]
+
+
+# %%
+@cuda.jit
+def weight_gradient(x, y, c):
+    """Write x.T @ y into c, 16 x 16, by one warp."""
+    tx = cuda.shared.array((16, 8), int32, alignment=16)
+    ty = cuda.shared.array((16, 8), int32, alignment=16)
+    left = cuda.local.array(4, float32)
+    right = cuda.local.array(4, float32)
+    lane = int32(cuda.threadIdx.x)
+    for i in range(4):
+        left[i] = float32(0)
+        right[i] = float32(0)
+
+    for start in range(int32(0), int32(x.shape[0]), int32(16)):
+        r, w = lane // int32(2), lane % int32(2) * int32(4)
+        p, q, s, u = load4(x, (start + r, w))
+        store4(tx, (r, w), p, q, s, u)
+        p, q, s, u = load4(y, (start + r, w))
+        store4(ty, (r, w), p, q, s, u)
+        cuda.syncthreads()
+
+        # about 6 lines: two ldmatrix, two mma_f16
+        # BEGIN SOLUTION
+        r = lane % int32(8) + lane // int32(16) * int32(8)
+        w = lane // int32(8) % int32(2) * int32(4)
+        fa = ldmatrix_x4_trans(tx, (r, w))
+        fb = ldmatrix_x4_trans(
+            ty, (lane % int32(16), lane // int32(16) * int32(4))
+        )
+        mma_f16(left, fa, fb[:2])
+        mma_f16(right, fa, fb[2:])
+        # END SOLUTION
+        cuda.syncthreads()
+
+    put_fragment(c, int32(0), int32(0), lane, left)
+    put_fragment(c, int32(0), int32(8), lane, right)
+
+
+# %% tags=["given"]
+def misloaded(x, y, c):
+    """Say which matrices of a fragment are exchanged, if that explains c."""
+    steps = len(x) // 16
+    p, q = (numbers(z).astype("f4").reshape(steps, 16, 16) for z in (x, y))
+
+    def quarters(z):  # of a step: matrices by (rows of z, columns of z)
+        return [z[:, i : i + 8, j : j + 8] for i in (0, 8) for j in (0, 8)]
+
+    def whole(four):
+        top, bottom = (np.concatenate(four[i : i + 2], 2) for i in (0, 2))
+        return np.concatenate([top, bottom], 1)
+
+    def turned(z):
+        return whole([m.transpose(0, 2, 1) for m in quarters(z)])
+
+    def gives(p, q):
+        return np.array_equal((p.transpose(0, 2, 1) @ q).sum(0), c)
+
+    if gives(turned(p), q):
+        return "This is what comes out if the four matrices of `a` are not transposed."
+    if gives(p, turned(q)):
+        return "This is what comes out if the four matrices of `b` are not transposed."
+    if gives(turned(p), turned(q)):
+        return "This is what comes out if no matrix is transposed."
+    for order in itertools.permutations(range(4)):
+        if gives(whole([quarters(p)[i] for i in order]), q):
+            return "The four matrices of `a` are right, but not in this order."
+        if gives(p, whole([quarters(q)[i] for i in order])):
+            return "The four matrices of `b` are right, but not in this order."
+    return ""
+
+
+# %%
+check(
+    weight_gradient,
+    spec=gradient,
+    inputs=two_tall,
+    sizes=[(16,), (48,)],
+    launch=lambda k: (1, 32),
+    full=(1024,),
+    tolerance=1e-5,
+    limits={"float64": 0, "shared_loads": 16},
+    because=misloaded,
+)
+
+# %% [markdown] tags=["solution"]
+# With `.trans` the matrices stay where they are, and only the inside of each is
+# transposed. So which lane names which row follows from where matrix i is *stored*.
+# `a` wants the rows 8–15 second: in `x` these are the columns 8–15, four words to the
+# right. It wants k 8–15 third: in `x` these are eight rows down.
+
+# %% [markdown]
+# ## 4 · A tile without conflicts
+#
+# `ldmatrix` delivers one matrix per pass: 8 rows × 16 bytes are 128 bytes, all that
+# shared memory can deliver at once. It manages that only if the eight rows are in
+# different banks. In a tile whose rows are 128 bytes long, the rows below one another
+# begin in the *same* bank, and one matrix takes eight passes instead of one.
+#
+# Padding would fix that. A **swizzle** does so without padding. Think of a row as
+# **pieces** of 16 bytes, and store piece p of row r at place `p ^ f(r)` of that row,
+# with a function f that moves rows apart. For rows of eight pieces (128 bytes),
+# `f(r) = r % 8` is the usual choice: any eight consecutive rows then have the same
+# piece
+# at eight different places.
+#
+# Here a row has *four* pieces, 64 bytes or 32 float16. Two rows fill all 32 banks. Find
+# an f for which neither the 16-byte stores nor `ldmatrix` have conflicts, and use it
+# both times.
+#
+# The kernel copies a matrix of 32 × 32 float16 into shared memory and loads it again as
+# fragments of `a`. Its 64 threads are two warps. Each thread copies two pieces, numbers
+# `t` and `t + 64`, counted along the rows. Then warp 0 loads the rows 0 to 15, and warp
+# 1 the rows 16 to 31, each in two steps of 16 along k. As in exercise 3, but without
+# `.trans`, the four matrices are: rows 0–7 and k 0–7; rows 8–15 and k 0–7; rows 0–7 and
+# k 8–15; rows 8–15 and k 8–15.
+#
+# ```python
+# fragments(x, out)   # int32 (32, 16) -> int32 (2 warps, 2 steps, 32 lanes, 4)
+# ```
+#
+# The check counts conflicts, for loads and for stores, and allows 2048 bytes of shared
+# memory. Stuck? `hint("fragments")`.
+
+# %% tags=["given"]
+def any_words(rng):
+    """Return 32 x 16 different words."""
+    return (rng.permutation(512).reshape(32, 16) + 1000).astype(np.int32)
+
+
+def as_fragments(x):
+    """Return what each lane of each warp holds of a, step by step."""
+    g, t = np.divmod(np.arange(32), 4)
+    out = np.zeros((2, 2, 32, 4), np.int32)
+    for warp, step, register in itertools.product(range(2), range(2), range(4)):
+        rows = 16 * warp + g + 8 * (register % 2)
+        out[warp, step, :, register] = x[rows, 8 * step + t + register // 2 * 4]
+    return out
+
+
+# %%
+@cuda.jit
+def fragments(x, out):
+    """Copy a tile of 32 x 32 float16 and load it as fragments of a."""
+    tile = cuda.shared.array((32, 16), int32)
+    t = int32(cuda.threadIdx.x)
+    lane, warp = t % int32(32), t // int32(32)
+
+    # about 14 lines
+    # BEGIN SOLUTION
+    for i in range(2):
+        cell = t + int32(64 * i)
+        r, piece = cell // int32(4), cell % int32(4)
+        p, q, s, u = load4(x, (r, int32(4) * piece))
+        place = piece ^ (r // int32(2) % int32(4))
+        store4(tile, (r, int32(4) * place), p, q, s, u)
+    cuda.syncthreads()
+
+    r = int32(16) * warp + lane % int32(16)
+    for step in range(2):
+        piece = int32(2 * step) + lane // int32(16)
+        place = piece ^ (r // int32(2) % int32(4))
+        f = ldmatrix_x4(tile, (r, int32(4) * place))
+        for i in range(4):
+            out[warp, step, lane, i] = f[i]
+    # END SOLUTION
+
+
+# %%
+check(
+    fragments,
+    spec=as_fragments,
+    inputs=any_words,
+    sizes=[()],
+    launch=lambda: (1, 64),
+    full=(),
+    limits={"bank_conflicts": 0, "shared_bytes": 2048, "loads": 2}
+    | {"load_bytes": 16, "shared_loads": 2, "float64": 0},
+)
+
+# %% [markdown] tags=["solution"]
+# `r % 4` is not enough. Rows 0 and 1 are in different banks anyway, as they fill the
+# 128 bytes side by side. Rows 0 and 4 are the ones to move apart, and they have the
+# same
+# `r % 4`. With `r // 2 % 4`, rows 0, 2, 4 and 6 have four different places, and rows 1,
+# 3, 5 and 7 as well, in the other half of the banks.
+
+# %% [markdown]
+# ## 5 · GEMM
+#
+# Now the whole product, `c = a @ b`, all three row-major. A block computes a tile of
+# **BM × BN**, in strides of **BK** = 64 along k. Each of its warps computes **WM × WN**
+# of that tile, in fragments of 16 × 8: `MF = WM // 16` rows of them and
+# `NF = WN // 8` columns. `sums[i, j]` is the fragment in row i and column j, an array
+# of
+# four float32 for `mma_f16`.
+#
+# The tiles are `ta`, BM rows of KW = BK / 2 words, and `tb`, BK rows of NW = BN / 2
+# words. Both have rows of eight pieces or a multiple of eight. `place(row, piece)`
+# gives the word at which a piece begins in a swizzled row. In each stride:
+#
+# - Copy the tiles, piece by piece, each thread every THREADS-th one.
+#   `four(x, row, word)` loads a piece, zeros outside of `x`; `store4` stores it.
+# - For each of the BK // 16 steps of 16 along k, load the fragments of `b`, NF of them,
+#   with `ldmatrix_x4_trans`, two fragments at a time. In the lanes' index, rows of `tb`
+#   are k: lane l names row `l % 16` of the step, and piece `l // 16` of the two that
+#   hold the 16 columns.
+# - For each of the MF rows of fragments, load the fragment of `a` with `ldmatrix_x4`:
+#   lane l names row `l % 16` of the 16, and piece `l // 16` of the two that hold the
+#   16 numbers along k. Multiply it by all NF fragments of `b`.
+#
+# m is any number; 8 divides n and k, so that a piece is either inside or outside.
+#
+# ```python
+# gemm_tiled(a, b, c)   # int32 (m, k / 2), int32 (k, n / 2) -> float32 (m, n)
+# ```
+#
+# `put(c, sums, row, col, lane)` does the end, guard included. Use the names for the
+# sizes: the check also runs others, and so will you. Stuck? `hint("gemm_tiled")`.
+
+# %% tags=["given"]
+BM, BN, BK = 16, 64, 64  # the block's tile, and its stride along k
+WM, WN = 16, 32  # the warp's piece of it
+KW, NW = BK // 2, BN // 2  # words in a row of ta, of tb
+MF, NF = WM // 16, WN // 8  # fragments of a warp
+THREADS = 32 * (BM // WM) * (BN // WN)
+
+
+def operands(rng, m, n, k):
+    """Return a and b, as words."""
+    return words(eighths(rng, m, k)), words(eighths(rng, k, n))
+
+
+def tiles(m, n, *_):
+    """Return the grid for a c of (m, n)."""
+    return -(-n // BN), -(-m // BM)
+
+
+@cuda.jit(device=True)
+def place(row, piece):
+    """Return the word at which a piece of a swizzled row begins."""
+    return int32(4) * (piece ^ (row & int32(7)))
+
+
+@cuda.jit(device=True)
+def four(x, row, word):
+    """Return x[row, word : word + 4], zeros outside; word divides by 4."""
+    if row < x.shape[0] and word < x.shape[1]:
+        return load4(x, (row, word))
+    return int32(0), int32(0), int32(0), int32(0)
+
+
+@cuda.jit(device=True)
+def put(c, sums, row, col, lane):
+    """Write the sums of a warp into c, its corner at (row, col)."""
+    g, t = lane // int32(4), lane % int32(4)
+    for i in range(MF):
+        for j in range(NF):
+            r, s = row + int32(16 * i) + g, col + int32(8 * j) + int32(2) * t
+            if s < c.shape[1]:
+                if r < c.shape[0]:
+                    c[r, s] = sums[i, j, 0]
+                    c[r, s + int32(1)] = sums[i, j, 1]
+                if r + int32(8) < c.shape[0]:
+                    c[r + int32(8), s] = sums[i, j, 2]
+                    c[r + int32(8), s + int32(1)] = sums[i, j, 3]
+
+
+@cuda.jit(device=True)
+def clear(sums):
+    """Set the sums of a warp to zero."""
+    for i in range(MF):
+        for j in range(NF):
+            for v in range(4):
+                sums[i, j, v] = float32(0)
+
+
+# %%
+@cuda.jit
+def gemm_tiled(a, b, c):
+    """Write a @ b into c, with tiles in shared memory."""
+    ta = cuda.shared.array((BM, KW), int32, alignment=16)
+    tb = cuda.shared.array((BK, NW), int32, alignment=16)
+    sums = cuda.local.array((MF, NF, 4), float32)
+    fb = cuda.local.array((NF, 2), int32)
+    t = int32(cuda.threadIdx.x)
+    lane, warp = t % int32(32), t // int32(32)
+    row0 = int32(cuda.blockIdx.y) * int32(BM)
+    col0 = int32(cuda.blockIdx.x) * int32(BN)
+    wm = warp // int32(BN // WN) * int32(WM)  # the warp's corner in the tile
+    wn = warp % int32(BN // WN) * int32(WN)
+    clear(sums)
+
+    # about 28 lines
+    # BEGIN SOLUTION
+    near, far = lane % int32(16), lane // int32(16)
+    for start in range(int32(0), int32(a.shape[1]), int32(KW)):  # words
+        for i in range(BM * KW // 4 // THREADS):
+            cell = t + int32(i * THREADS)
+            r, piece = cell // int32(KW // 4), cell % int32(KW // 4)
+            p, q, s, u = four(a, row0 + r, start + int32(4) * piece)
+            store4(ta, (r, place(r, piece)), p, q, s, u)
+        for i in range(BK * NW // 4 // THREADS):
+            cell = t + int32(i * THREADS)
+            r, piece = cell // int32(NW // 4), cell % int32(NW // 4)
+            word = col0 // int32(2) + int32(4) * piece
+            p, q, s, u = four(b, int32(2) * start + r, word)
+            store4(tb, (r, place(r, piece)), p, q, s, u)
+        cuda.syncthreads()
+
+        for step in range(BK // 16):
+            r = int32(16 * step) + near
+            for j in range(0, NF, 2):
+                at = place(r, wn // int32(8) + int32(j) + far)
+                f = ldmatrix_x4_trans(tb, (r, at))
+                fb[j, 0], fb[j, 1] = f[0], f[1]
+                fb[j + 1, 0], fb[j + 1, 1] = f[2], f[3]
+            for i in range(MF):
+                r = wm + int32(16 * i) + near
+                fa = ldmatrix_x4(ta, (r, place(r, int32(2 * step) + far)))
+                for j in range(NF):
+                    mma_f16(sums[i, j], fa, fb[j])
+        cuda.syncthreads()
+    # END SOLUTION
+
+    put(c, sums, row0 + wm, col0 + wn, lane)
+
+
+# %%
+check(
+    gemm_tiled,
+    spec=product,
+    inputs=operands,
+    sizes=[(16, 64, 64), (20, 8, 72)],
+    launch=lambda *size: (tiles(*size), THREADS),
+    full=(1000, 1032, 520),
+    limits={"bank_conflicts": 0, "barriers": 4, "float64": 0}
+    | {"otherwise": {"bank_conflicts": 0}},
+    constants=[
+        {"BM": 32, "WN": 64, "NF": 8},
+        {"BM": 32, "WM": 32, "MF": 2},
+    ],
+)
+
+# %% [markdown] tags=["solution"]
+# For each step along k a warp with WM × WN = 64 × 32 loads 4 fragments of `a` and 4 of
+# `b`, in six `ldmatrix_x4`, and then has 16 `mma` to do. It is chapter 19's outer
+# product, with fragments for numbers.
+
+# %% [markdown]
+# ## 6 · Copies in flight
+#
+# While a block of `gemm_tiled` copies, its tensor cores stand still. In the last kernel
+# there are **STAGES** pairs of tiles, and the copies are asynchronous. They are for the
+# pair that is needed STAGES − 1 strides later. Two functions are given:
+#
+# - `fetch(ta, tb, stage, a, b, row0, col0, start)` *starts* to copy the tiles that
+#   begin at word `start` along k into pair number `stage`. Beyond the end of k, zeros
+#   arrive. It makes no group.
+# - `multiply(sums, ta, tb, stage, wm, wn, lane)` does the steps of exercise 5, from
+#   pair
+#   number `stage`.
+#
+# `commit_group()` makes a group of the copies that a thread has started since the last
+# group, and `wait_group(n)` waits until all but its last n groups have arrived. It
+# waits for the thread's own copies alone. The first LAST = STAGES − 1 pairs are on
+# their way when the loop begins.
+#
+# Complete the loop: in each stride wait for the pair that is multiplied now, start the
+# copies for the pair that is free, and multiply. A block may pass **one barrier per
+# stride**. Which of the pairs is free, and from when on?
+#
+# ```python
+# gemm_pipelined(a, b, c)   # as in exercise 5
+# ```
+#
+# `WAIT` is a number for `wait_group`, STAGES − 2. Stuck? `hint("gemm_pipelined")`.
+
+# %% tags=["given"]
+STAGES = 3
+LAST = STAGES - 1
+WAIT = STAGES - 2
+DEEP_A, DEEP_B = STAGES * BM, STAGES * BK  # rows of all pairs
+WORDS_A = DEEP_A * KW  # of all tiles of a
+SHARED = 4 * (WORDS_A + DEEP_B * NW)  # bytes
+
+
+@cuda.jit(device=True)
+def fetch(ta, tb, stage, a, b, row0, col0, start):
+    """Start to copy the tiles at word `start` along k into pair `stage`."""
+    t = int32(cuda.threadIdx.x)
+    last = int32(a.shape[0]) - int32(1)
+    right = int32(b.shape[1]) - int32(4)
+    end = int32(a.shape[1])
+    for i in range(BM * KW // 4 // THREADS):
+        cell = t + int32(i * THREADS)
+        r, piece = cell // int32(KW // 4), cell % int32(KW // 4)
+        to = stage * int32(BM) + r, place(r, piece)
+        word = start + int32(4) * piece
+        copy4_async(ta, to, a, (min(row0 + r, last), word), word < end)
+    for i in range(BK * NW // 4 // THREADS):
+        cell = t + int32(i * THREADS)
+        r, piece = cell // int32(NW // 4), cell % int32(NW // 4)
+        to = stage * int32(BK) + r, place(r, piece)
+        word = min(col0 // int32(2) + int32(4) * piece, right)
+        row = int32(2) * start + r
+        copy4_async(tb, to, b, (row, word), row < int32(2) * end)
+
+
+@cuda.jit(device=True)
+def multiply(sums, ta, tb, stage, wm, wn, lane):
+    """Add the product of pair `stage` of the tiles to the sums of a warp."""
+    fb = cuda.local.array((NF, 2), int32)
+    near, far = lane & int32(15), lane >> int32(4)
+    for step in range(BK // 16):
+        r = int32(16 * step) + near
+        for j in range(0, NF, 2):
+            at = place(r, (wn >> int32(3)) + int32(j) + far)
+            f = ldmatrix_x4_trans(tb, (stage * int32(BK) + r, at))
+            fb[j, 0], fb[j, 1] = f[0], f[1]
+            fb[j + 1, 0], fb[j + 1, 1] = f[2], f[3]
+        for i in range(MF):
+            r = wm + int32(16 * i) + near
+            at = place(r, int32(2 * step) + far)
+            fa = ldmatrix_x4(ta, (stage * int32(BM) + r, at))
+            for j in range(NF):
+                mma_f16(sums[i, j], fa, fb[j])
+
+
+# %%
+@cuda.jit
+def gemm_pipelined(a, b, c):
+    """Write a @ b into c, with STAGES pairs of tiles and copies in flight."""
+    pool = cuda.shared.array(0, int32)  # as much as the launch says
+    ta = as_matrix(pool, 0, DEEP_A, KW)
+    tb = as_matrix(pool, WORDS_A, DEEP_B, NW)
+    sums = cuda.local.array((MF, NF, 4), float32)
+    t = int32(cuda.threadIdx.x)
+    lane, warp = t & int32(31), t >> int32(5)
+    row0 = int32(cuda.blockIdx.y) * int32(BM)
+    col0 = int32(cuda.blockIdx.x) * int32(BN)
+    wm = warp // int32(BN // WN) * int32(WM)
+    wn = warp % int32(BN // WN) * int32(WN)
+    clear(sums)
+
+    for stage in range(LAST):
+        start = int32(stage * KW)
+        fetch(ta, tb, int32(stage), a, b, row0, col0, start)
+        commit_group()
+
+    read, write = int32(0), int32(LAST)  # the pair to multiply, the pair to fill
+    for start in range(int32(0), int32(a.shape[1]), int32(KW)):
+        ahead = start + int32(LAST * KW)  # the stride that `write` is for
+        # 5 lines
+        # BEGIN SOLUTION
+        wait_group(WAIT)
+        cuda.syncthreads()
+        fetch(ta, tb, write, a, b, row0, col0, ahead)
+        commit_group()
+        multiply(sums, ta, tb, read, wm, wn, lane)
+        # END SOLUTION
+        read = read + int32(1) if read < int32(LAST) else int32(0)
+        write = write + int32(1) if write < int32(LAST) else int32(0)
+
+    put(c, sums, row0 + wm, col0 + wn, lane)
+
+
+# %%
+check(
+    gemm_pipelined,
+    spec=product,
+    inputs=operands,
+    sizes=[(16, 64, 64), (8, 8, 264)],
+    launch=lambda *size: (tiles(*size), THREADS, 0, SHARED),
+    full=(1000, 1032, 520),
+    limits={"bank_conflicts": 0, "barriers": 5, "float64": 0},
+)
+
+# %% [markdown] tags=["solution"]
+# One barrier does two jobs. It makes everyone's copies for this stride visible to
+# everyone, since each thread has waited for its own before. And nobody passes it before
+# everybody has multiplied the previous stride's pair, which is the one that `fetch`
+# fills now. A group is committed in every stride, even beyond the end of k, so that
+# `wait_group(WAIT)` counts the same groups every time.
+
+# %% [markdown]
+# ## Measure: four formats
+#
+# Nothing in `gemm_warp` knows that a word is two float16. It moves words, and only the
+# instruction knows what is in them. There are instructions for other formats, and
+# counted in words all of them have the same fragments:
+#
+# | format | numbers in a word | bits: exponent, mantissa | `mma` does |
+# | --- | ---: | --- | --- |
+# | tf32 | 1 | 8, 10 | 16 × 8 × 8 |
+# | float16 | 2 | 5, 10 | 16 × 8 × 16 |
+# | bfloat16 | 2 | 8, 7 | 16 × 8 × 16 |
+# | float8 e4m3 | 4 | 4, 3 | 16 × 8 × 32 |
+#
+# So `specialise(gemm_warp, mma_f16=mma_tf32)` is a kernel for tf32. Let it multiply
+# numbers between 0 and 1, which all have the same sign, and look at two errors. One is
+# made before the product, where the inputs are rounded to the format. The other is made
+# by the sum. Both are compared with float64, relative, in the norm.
+#
+# Guess first, for k = 4096. Which of the two errors is larger? By how much does it
+# change if the sums are kept in float16 as well (`mma_f16_acc16`)?
+
+# %% tags=["given"]
+def bits_of(x, kind):
+    """Round float32 to a format: the rounded numbers, and their words."""
+    bits = x.view(np.uint32)
+    if kind == "float16":
+        return x.astype(np.float16).astype(float), words(x.astype(np.float16))
+    if kind == "tf32":
+        kept = (bits + 0x1000) & np.uint32(0xFFFFE000)
+        return kept.view(np.float32).astype(float), kept.view(np.int32)
+    if kind == "bfloat16":
+        upper = (bits + 0x7FFF + (bits >> 16 & 1)) >> 16
+        kept = (upper << 16).astype(np.uint32).view(np.float32)
+        return kept.astype(float), words(upper.astype(np.uint16))
+    code = np.arange(127)  # float8: all numbers from 0 to 448
+    small, part = code % 8 / 8 * 2.0**-6, 1 + code % 8 / 8
+    value = np.where(code < 8, small, part * 2.0 ** (code // 8 - 7))
+    code = np.searchsorted((value[1:] + value[:-1]) / 2, x).astype(np.uint8)
+    return value[code], words(code)
+
+
+@cuda.jit
+def gemm_half(a, bt, c):
+    """As gemm_warp does, for one tile, with sums in float16: c is words."""
+    half = cuda.local.array(2, int32)
+    g, t = cuda.threadIdx.x // 4, cuda.threadIdx.x % 4
+    half[0], half[1] = int32(0), int32(0)
+    for w in range(0, a.shape[1], 8):
+        fa = a[g, w + t], a[g + 8, w + t], a[g, w + t + 4], a[g + 8, w + t + 4]
+        mma_f16_acc16(half, fa, (bt[g, w + t], bt[g, w + t + 4]))
+    c[g, t], c[g + 8, t] = half[0], half[1]
+
+
+FORMATS = {
+    "tf32": ("tf32", mma_tf32),
+    "float16": ("float16", mma_f16),
+    "float16, sums too": ("float16", None),
+    "bfloat16": ("bfloat16", mma_bf16),
+    "float8 e4m3": ("float8", mma_e4m3),
+}
+
+
+def both_errors(name, k):
+    """Return the errors of the inputs and of the sum, for 16 x 8 results."""
+    rng = np.random.default_rng(21)
+    x, y = rng.random((16, k), np.float32), rng.random((8, k), np.float32)
+    kind, instruction = FORMATS[name]
+    (p, a), (q, bt) = bits_of(x, kind), bits_of(y, kind)
+    if instruction is None:
+        c = np.zeros((16, 4), np.int32)
+        kernel, grid = gemm_half, 1
+    else:
+        c = np.zeros((16, 8), np.float32)
+        kernel, grid = specialise(gemm_warp, mma_f16=instruction), (1, 1)
+    on = [cuda.to_device(z) for z in (a, bt, c)]
+    kernel[grid, 32](*on)
+    got = on[2].copy_to_host()
+    got = numbers(got).astype(float) if instruction is None else got.astype(float)
+    exact, rounded = x.astype(float) @ y.T.astype(float), p @ q.T
+    scale = np.linalg.norm(exact)
+    return (
+        np.linalg.norm(rounded - exact) / scale,
+        np.linalg.norm(got - rounded) / scale,
+    )
+
+
+# %%
+if weft.GPU and weft.device.find().capability < (8, 9):
+    FORMATS.pop("float8 e4m3")
+if weft.GPU and weft.device.find().capability < (8, 0):
+    FORMATS.pop("tf32"), FORMATS.pop("bfloat16")
+
+lengths = (4096, 65536) if weft.GPU else (256,)
+seen = {(name, k): both_errors(name, k) for name in FORMATS for k in lengths}
+for (name, k), (of_inputs, of_sum) in seen.items():
+    print(f"{name:18} k = {k:6}: inputs {of_inputs:.1e}, sum {of_sum:.1e}")
+
+# %% tags=["solution"]
+if weft.GPU:
+    from weft.bench import results
+
+    rows = [
+        {
+            "case": f"errors, k = {k}",
+            "name": f"{name}: {part}",
+            "value": float(f"{error * 1e6:.3g}"),
+            "unit": "× 10⁻⁶",
+        }
+        for (name, k), both in seen.items()
+        for part, error in zip(("inputs", "sum"), both, strict=True)
+    ]
+    results.record("21_tensor_cores", rows)
+
+# %% [markdown] tags=["solution"]
+# With k = 4096 the inputs of float16 are rounded better than its sum is added up,
+# although the sum is in float32. A float32 addition rounds to the nearest number, and
+# errors of both signs partly cancel. The tensor core of an H200 cuts off what does not
+# fit. All errors of a sum of positive numbers then have one sign and add up, so the
+# error
+# of the sum grows with k, to several times the error of the inputs. In the simulator
+# the sums are rounded to nearest, and this does not show.
+#
+# Sums in float16 are another matter. From 2048 on neighbouring float16 are 2 apart, and
+# what is added is smaller than that. Use them where k is short, or not at all.
+
+# %% [markdown]
+# ## Measure: the instruction alone
+#
+# How fast can `mma.sync` be at all? The kernel below does nothing else: each warp has
+# eight sums that do not depend on each other, and all operands are in registers. What
+# it reaches is the ceiling for every kernel in this lab.
+#
+# Guess: how much faster is float8 than tf32? And how does the ceiling for bfloat16
+# compare with what cuBLAS reaches on a product of 8192 × 8192 × 8192?
+
+# %% tags=["given"]
+SUMS, KIND = 4, float32  # what a lane holds of c
+
+
+@cuda.jit
+def mma_alone(out, rounds):
+    """Do nothing but mma, eight at a time that are independent."""
+    sums = cuda.local.array((8, SUMS), KIND)
+    fa = cuda.local.array(4, int32)
+    fb = cuda.local.array(2, int32)
+    for i in range(4):
+        fa[i] = int32(cuda.threadIdx.x * 2654435 + i * 7919) & int32(0x3FFF3FFF)
+    fb[0], fb[1] = fa[0] ^ int32(0x155), fa[1] ^ int32(0x2AA)
+    for i in range(8):
+        for v in range(SUMS):
+            sums[i, v] = KIND(0)
+
+    for _ in range(rounds):
+        for i in range(8):
+            mma_f16(sums[i], fa, fb)
+
+    for i in range(8):
+        for v in range(SUMS):
+            if sums[i, v] == KIND(12345):  # never: but it has to be computed
+                out[0] = sums[i, v]
+
+
+# %%
+ROUNDS = 4096
+DEPTHS = {"tf32": 8, "float16": 16, "bfloat16": 16, "float8 e4m3": 32}
+
+
+def instructions():
+    import torch
+
+    out = cuda.as_cuda_array(torch.zeros(1, device="cuda"))
+    found = {}
+    for name, (_, instruction) in FORMATS.items():
+        if instruction is None:
+            chosen = {"mma_f16": mma_f16_acc16, "SUMS": 2, "KIND": int32}
+        else:
+            chosen = {"mma_f16": instruction}
+        kernel = specialise(mma_alone, **chosen)
+        rounds = ROUNDS * 8 // DEPTHS.get(name, 16)  # the same FLOP for all
+        blocks = 2 * weft.device.find().sms
+        found[name] = lambda kernel=kernel, rounds=rounds, blocks=blocks: kernel[
+            blocks, 256, bench.stream()
+        ](out, rounds)
+    return found
+
+
+multiprocessors = weft.device.find().sms or 132
+alone = bench.compare(
+    "mma.sync alone",
+    instructions,
+    flops=2 * multiprocessors * 8 * ROUNDS * 8 * 2 * 16 * 8 * 8,
+    baseline="tf32",
+    graph=True,
+)
+alone
+
+# %% [markdown] tags=["solution"]
+# Each step down in width doubles the rate, as long as the hardware has multipliers for
+# the format. For float8 see what your GPU says: on an H200 `mma.sync` gains nothing
+# from
+# it, because its fast float8 multipliers belong to another instruction (chapter 22).
+
+# %% [markdown]
+# ## Measure: the ladder
+#
+# Now your kernels, compiled for bfloat16 and for large tiles, against cuBLAS. They
+# write bfloat16, as cuBLAS does. From row to row one thing changes:
+#
+# - `one warp`: your `gemm_warp`. It gets `b` transposed, which is not timed.
+# - `tiles`: your `gemm_tiled`, blocks of 128 × 128, eight warps with 64 × 32 each, and
+#   a
+#   `place` that does not swizzle.
+# - `swizzled`: the same with the swizzle.
+# - `three stages`: your `gemm_pipelined`, with three pairs of tiles.
+# - `addresses`: `gemm_large` below, the same again. It keeps one address for each
+#   operand and adds to it, where `fetch` computes each from a row and a column.
+# - `64 x 64`: `gemm_large` with four warps in a block, 64 × 64 results each.
+# - `in turns`: two sets of fragments. Those of the next step are loaded while this one
+#   is multiplied.
+# - `256 x 128`: blocks of 256 × 128 with eight such warps, and four pairs of tiles.
+#
+# Three pairs of tiles of 128 × 64 and 64 × 128 are 96 KB. That is more than a launch
+# may
+# ask for, unless the kernel has permission: `large_shared` compiles it and gets that
+# (chapter 13 has the call in CUDA C++). Two such blocks fit on an SM of an H200.
+#
+# Under this load a GPU draws all the power it may, and lowers its clock after some
+# milliseconds. So each measurement is a burst of 2 ms after a pause. At the end the
+# best kernel and cuBLAS run for a long time without one.
+#
+# How large a share of cuBLAS do you expect at each step?
+
+# %% tags=["given"]
+TILE_A, TILE_B = BM * KW, BK * NW  # words
+PAIR = TILE_A + TILE_B
+PIECES_A, PIECES_B = TILE_A // 4 // THREADS, TILE_B // 4 // THREADS
+ROWS_A, ROWS_B = THREADS // (KW // 4), THREADS // (NW // 4)
+TWICE = NF // 2
+SETS = 1  # of fragments
+GROUP = 8
+
+
+@cuda.jit(device=True)
+def plain(row, piece):
+    """Return the word at which a piece begins in a row that is not swizzled."""
+    return int32(4) * piece
+
+
+@cuda.jit(device=True)
+def put_bf16(c, sums, row, col, lane):
+    """Write the sums of a warp into c, as words of two bfloat16."""
+    g, t = lane >> int32(2), lane & int32(3)
+    for i in range(MF):
+        for j in range(NF):
+            r = row + int32(16 * i) + g
+            w = (col >> int32(1)) + int32(4 * j) + t
+            if w < c.shape[1]:
+                if r < c.shape[0]:
+                    c[r, w] = bf16_pair(sums[i, j, 0], sums[i, j, 1])
+                if r + int32(8) < c.shape[0]:
+                    c[r + int32(8), w] = bf16_pair(sums[i, j, 2], sums[i, j, 3])
+
+
+@cuda.jit(device=True)
+def tile_of(block, down, across):
+    """Return the tile of a block: GROUP rows of tiles go across together."""
+    width = int32(GROUP) * across
+    first = block // width * int32(GROUP)
+    height = min(down - first, int32(GROUP))
+    return first + block % width % height, block % width // height
+
+
+@cuda.jit(device=True)
+def fetch_at(pool, to_a, to_b, a, b, from_a, from_b, lda, ldb, left_a, left_b):
+    """Start the copies of this thread, each a constant away from the first."""
+    for i in range(PIECES_A):
+        to, source = int32(i * ROWS_A * KW), int32(i * ROWS_A) * lda
+        copy4_async(pool, to_a + to, a, from_a + source, left_a > int32(0))
+    for i in range(PIECES_B):
+        to, source = int32(i * ROWS_B * NW), int32(i * ROWS_B) * ldb
+        inside = left_b > int32(i * ROWS_B)
+        copy4_async(pool, to_b + to, b, from_b + source, inside)
+
+
+@cuda.jit(device=True)
+def load_at(fa, fb, z, pool, at_a, at_b, twist, columns, step):
+    """Load the fragments of a step into set z."""
+    at = at_a + (twist ^ int32(8 * step))
+    for i in range(MF):
+        f = ldmatrix_x4(pool, at + int32(16 * i * KW))
+        fa[z, i, 0], fa[z, i, 1], fa[z, i, 2], fa[z, i, 3] = f
+    for j in range(TWICE):
+        at = at_b + columns[j] + int32(16 * step * NW)
+        f = ldmatrix_x4_trans(pool, at)
+        fb[z, 2 * j, 0], fb[z, 2 * j, 1] = f[0], f[1]
+        fb[z, 2 * j + 1, 0], fb[z, 2 * j + 1, 1] = f[2], f[3]
+
+
+@cuda.jit
+def gemm_large(a, b, c, k):
+    """Write a @ b into c: a, b flat; tiles in full, k is any multiple of 8."""
+    pool = cuda.shared.array(0, int32)
+    sums = cuda.local.array((MF, NF, 4), float32)
+    fa = cuda.local.array((SETS, MF, 4), int32)
+    fb = cuda.local.array((SETS, NF, 2), int32)
+    columns = cuda.local.array(TWICE, int32)
+    t = int32(cuda.threadIdx.x)
+    lane, warp = t & int32(31), t >> int32(5)
+    n = int32(c.shape[1]) * int32(2)
+    lda, ldb = int32(k) >> int32(1), n >> int32(1)
+    down, across = int32(c.shape[0]) // int32(BM), n // int32(BN)
+    row, col = tile_of(int32(cuda.blockIdx.x), down, across)
+    row0, col0 = row * int32(BM), col * int32(BN)
+    wm = warp // int32(BN // WN) * int32(WM)
+    wn = warp % int32(BN // WN) * int32(WN)
+
+    ra, pa = t // int32(KW // 4), t % int32(KW // 4)  # its first pieces
+    rb, pb = t // int32(NW // 4), t % int32(NW // 4)
+    to_a = ra * int32(KW) + place(ra, pa)
+    to_b = int32(TILE_A) + rb * int32(NW) + place(rb, pb)
+    from_a = (row0 + ra) * lda + int32(4) * pa
+    from_b = rb * ldb + (col0 >> int32(1)) + int32(4) * pb
+    left_a, left_b = lda - int32(4) * pa, int32(k) - rb  # until the end of k
+
+    near, far = lane & int32(15), lane >> int32(4)
+    at_a = (wm + near) * int32(KW)
+    at_b = int32(TILE_A) + near * int32(NW)
+    twist = place(near, far)
+    for j in range(TWICE):
+        columns[j] = place(near, (wn >> int32(3)) + int32(2 * j) + far)
+    clear(sums)
+
+    write = int32(0)
+    for _ in range(LAST):
+        on_a, on_b = to_a + write, to_b + write
+        fetch_at(
+            pool, on_a, on_b, a, b, from_a, from_b, lda, ldb, left_a, left_b
+        )
+        commit_group()
+        from_a, from_b = from_a + int32(KW), from_b + int32(BK) * ldb
+        left_a, left_b = left_a - int32(KW), left_b - int32(BK)
+        write += int32(PAIR)
+    read = int32(0)
+    if SETS == 2:  # the fragments of the first step
+        wait_group(WAIT)
+        cuda.syncthreads()
+        load_at(fa, fb, 0, pool, at_a, at_b, twist, columns, 0)
+    for _ in range(int32(0), lda, int32(KW)):
+        for step in range(BK // 16):  # written out
+            if step == (SETS - 1) * (BK // 16 - 1):
+                wait_group(WAIT)
+                cuda.syncthreads()
+                if SETS == 2:  # those of the next step are in the next pair
+                    end = read == int32(LAST * PAIR)
+                    read = int32(0) if end else read + int32(PAIR)
+            z, ahead = (step + 1) % SETS, (step + SETS - 1) % (BK // 16)
+            on_a, on_b = read + at_a, read + at_b
+            load_at(fa, fb, z, pool, on_a, on_b, twist, columns, ahead)
+            if step == 0:
+                on_a, on_b = to_a + write, to_b + write
+                fetch_at(
+                    pool, on_a, on_b, a, b, from_a, from_b, lda, ldb, left_a, left_b
+                )
+                commit_group()
+                from_a, from_b = from_a + int32(KW), from_b + int32(BK) * ldb
+                left_a, left_b = left_a - int32(KW), left_b - int32(BK)
+                end = write == int32(LAST * PAIR)
+                write = int32(0) if end else write + int32(PAIR)
+            for i in range(MF):
+                for j in range(NF):
+                    mma_bf16(sums[i, j], fa[step % SETS, i], fb[step % SETS, j])
+        if SETS == 1:
+            end = read == int32(LAST * PAIR)
+            read = int32(0) if end else read + int32(PAIR)
+
+    put_bf16(c, sums, row0 + wm, col0 + wn, lane)
+
+
+def sized(BM, BN, WM, WN, BK=64, STAGES=3, SETS=1):
+    """Return every constant that follows from these."""
+    KW, NW, THREADS = BK // 2, BN // 2, 32 * (BM // WM) * (BN // WN)
+    chosen = dict(locals())
+    return chosen | {
+        "MF": WM // 16,
+        "NF": WN // 8,
+        "TWICE": WN // 16,
+        "LAST": STAGES - 1,
+        "WAIT": STAGES - 2,
+        "DEEP_A": STAGES * BM,
+        "DEEP_B": STAGES * BK,
+        "WORDS_A": STAGES * BM * KW,
+        "TILE_A": BM * KW,
+        "TILE_B": BK * NW,
+        "PAIR": BM * KW + BK * NW,
+        "PIECES_A": BM * KW // 4 // THREADS,
+        "PIECES_B": BK * NW // 4 // THREADS,
+        "ROWS_A": THREADS // (KW // 4),
+        "ROWS_B": THREADS // (NW // 4),
+        "mma_f16": mma_bf16,
+        "put": put_bf16,
+    }
+
+
+# %%
+@cuda.jit
+def narrowed(c, out):
+    """Write float32 into words of two bfloat16, for gemm_warp's result."""
+    col, row = cuda.grid(2)
+    if row < out.shape[0] and col < out.shape[1]:
+        out[row, col] = bf16_pair(c[row, 2 * col], c[row, 2 * col + 1])
+
+
+if weft.on_gpu("the matrices live in its memory"):
+    import torch
+
+    torch.manual_seed(21)
+    matmul = torch.backends.cuda.matmul
+    matmul.allow_bf16_reduced_precision_reduction = False
+
+
+def flat(x):
+    """Return a bfloat16 matrix as a vector of words."""
+    return cuda.as_cuda_array(x.view(torch.int32).view(-1))
+
+
+def pairs(x):
+    """Return a bfloat16 matrix as a matrix of words."""
+    return cuda.as_cuda_array(x.view(torch.int32))
+
+
+def launch_large(BM, BN, WM, WN, a, b, c, **more):
+    """Return a function that launches gemm_large with these sizes."""
+    chosen = sized(BM, BN, WM, WN, **more)
+    shared = 4 * chosen["STAGES"] * chosen["PAIR"]
+    BLOCKS = 2 if shared <= 98304 else 1  # on an SM
+    kernel = specialise(
+        gemm_large,
+        unroll=("step",),
+        max_registers=min(255, 65536 // BLOCKS // chosen["THREADS"]),
+        **chosen,
+    )
+    k = a.shape[1]
+    on = flat(a), flat(b), pairs(c), k
+    large_shared(kernel, shared, *on)
+    grid = c.shape[0] // BM * (c.shape[1] // BN)
+    threads = chosen["THREADS"]
+    return lambda: kernel[grid, threads, bench.stream(), shared](*on)
+
+
+# %%
+guess = {
+    "one warp": None,
+    "tiles": None,
+    "swizzled": None,
+    "three stages": None,
+    "addresses": None,
+    "64 x 64": None,
+    "in turns": None,
+    "256 x 128": None,
+}
+
+
+def rungs(n):
+    """Return the kernels of the ladder, for n x n matrices of bfloat16."""
+    a, b = (torch.randn(n, n, device="cuda").bfloat16() for _ in "ab")
+    c, wide = torch.empty_like(a), torch.empty(n, n, device="cuda")
+    on = pairs(a), pairs(b), pairs(c)
+    bt, wide = pairs(b.t().contiguous()), cuda.as_cuda_array(wide)
+    first = specialise(gemm_warp, mma_f16=mma_bf16)
+    small = sized(128, 128, 64, 32)
+    known = gemm_tiled.py_func.__globals__
+    small = {name: value for name, value in small.items() if name in known}
+    colliding = specialise(gemm_tiled, **small | {"place": plain})
+    swizzled = specialise(gemm_tiled, **small)
+    staged = specialise(
+        gemm_pipelined, unroll=("step",), max_registers=128, **small
+    )
+    large_shared(staged, 98304, *on)
+    grid, stream = (n // 128, n // 128), bench.stream
+
+    def one_warp():
+        first[(n // 8, n // 16), 32, stream()](on[0], bt, wide)
+        narrowed[(n // 64, n // 8), (32, 8), stream()](wide, on[2])
+
+    return {
+        "cuBLAS": lambda: torch.mm(a, b, out=c),
+        "one warp": one_warp,
+        "tiles": lambda: colliding[grid, 256, stream()](*on),
+        "swizzled": lambda: swizzled[grid, 256, stream()](*on),
+        "three stages": lambda: staged[grid, 256, stream(), 98304](*on),
+        "addresses": launch_large(128, 128, 64, 32, a, b, c),
+        "64 x 64": launch_large(128, 128, 64, 64, a, b, c),
+        "in turns": launch_large(128, 128, 64, 64, a, b, c, SETS=2),
+        "256 x 128": launch_large(256, 128, 64, 64, a, b, c, STAGES=4, SETS=2),
+    }
+
+
+def ladder_of(n):
+    """Time the ladder in bursts, each after a pause."""
+    return bench.compare(
+        f"{n} x {n} x {n} bfloat16",
+        lambda: rungs(n),
+        baseline="cuBLAS",
+        flops=2 * n**3,
+        guess=guess,
+        stopwatch=BurstStopwatch() if weft.GPU else None,
+    )
+
+
+ladder = ladder_of(8192)
+ladder
+
+# %%
+smaller = ladder_of(4096)
+smaller
+
+# %% tags=["solution"]
+ladder.expect("swizzled", at_least=2, times="tiles")
+ladder.expect("three stages", at_least=1.4, times="swizzled")
+ladder.expect("addresses", at_least=1.1, times="three stages")
+ladder.expect("64 x 64", at_least=1.03, times="addresses")
+ladder.expect("in turns", at_least=1.03, times="64 x 64")
+ladder.expect("256 x 128", at_least=0.57)
+smaller.expect("in turns", at_least=0.53)
+
+# %% [markdown] tags=["solution"]
+# Every step is worth what it takes away. **The swizzle** removes 28 of 32 passes from
+# each `ldmatrix`. **Stages** remove the waiting. **Addresses** remove instructions:
+# count
+# an address from a row and a column is a 64-bit multiplication, one from the address
+# before is an addition. **64 × 64** loads 8 × 4 words a lane for 32 `mma`, where 64 ×
+# 32
+# loads 6 × 4 for 16. **In turns**, no `mma` waits for the `ldmatrix` just before it.
+
+# %% [markdown]
+# Without a pause: the same two kernels, for seconds.
+
+# %%
+sustained = bench.compare(
+    "8192 x 8192 x 8192 bfloat16, without a pause",
+    lambda: {
+        name: function
+        for name, function in rungs(8192).items()
+        if name in ("cuBLAS", "256 x 128")
+    },
+    baseline="cuBLAS",
+    flops=2 * 8192**3,
+    graph=True,
+)
+sustained
+
+# %% [markdown]
+# ## Look: is it right?
+#
+# Each kernel of the ladder once more, every element compared with a product in float32
+# of the same numbers, and 30 runs compared bit by bit.
+
+# %%
+if weft.on_gpu("the matrices are too large for the simulator"):
+    torch.manual_seed(5)
+    torch.set_float32_matmul_precision("highest")
+    edge = 1024
+    a, b = (torch.randn(edge, edge, device="cuda").bfloat16() for _ in "ab")
+    right = a.float() @ b.float()
+    choices = {
+        "addresses": (128, 128, 64, 32, {}),
+        "in turns": (128, 128, 64, 64, {"SETS": 2}),
+        "256 x 128": (256, 128, 64, 64, {"STAGES": 4, "SETS": 2}),
+    }
+    for name, (*sizes, more) in choices.items():
+        c = torch.full_like(a, float("nan"))
+        run = launch_large(*sizes, a, b, c, **more)
+        run()
+        first = c.clone()
+        same = True
+        for _ in range(30):
+            c.fill_(float("nan"))
+            run()
+            same = same and torch.equal(c, first)
+        error = ((first.float() - right).norm() / right.norm()).item()
+        print(f"{name:10} relative error {error:.1e}, 30 runs identical: {same}")
+        assert error < 4e-3
+        assert same
+
+# %% [markdown]
+# ## If you want more
+#
+# - Compile `gemm_large` with `STAGES=2`, and with `GROUP=1`. Predict first.
+# - tf32: what has to change in `gemm_large`? (`.trans` moves numbers of 2 bytes. A tf32
+#   has 4.)
+# - Split the sum: add 256 products in the tensor core, then add that sum to another in
+#   ordinary float32, and start from zero. What happens to the error of the sum at
+#   k = 65,536, and to the speed?
+# - On a T4 there is no `cp.async`. What is the best you can do with loads into
+#   registers
+#   before the multiplication and stores after it?
+#
+# ## What you learned
+#
+# 1. `mma.sync` is an instruction of a whole warp. Each lane holds a fragment, and
+# counted
+#    in words the fragments are the same for all formats.
+# 2. `ldmatrix` takes rows from the lanes and gives them words. `.trans` is for operands
+#    whose neighbours along k are not neighbours in memory.
+# 3. A swizzle that is used on both sides costs nothing and removes every conflict.
+# 4. The inputs' format decides about one error, the sum about another. A tensor core's
+#    float32 sum is less exact than an ordinary one.
+# 5. After the arithmetic has become cheap, everything else counts: copies in flight,
+#    addresses, and how often a fragment is used.
+
+# %%
+quiz()

@@ -1,0 +1,46 @@
+# verdict: wrong-value
+# mma_f16_acc16 needs fewer registers.
+@cuda.jit(device=True)
+def half_of(word):
+    """Return a normal float16, the lower half of a word, as a float32."""
+    value = float32((word & int32(1023)) + int32(1024)) * float32(2.0**-25)
+    for i in range((word >> int32(10)) & int32(31)):
+        value *= float32(2)
+    if word & int32(32767) == 0:
+        value = float32(0)
+    return -value if word & int32(32768) else value
+
+
+@cuda.jit
+def gemm_warp(a, bt, c):
+    """Write a @ b into c, a tile of 16 x 8 per warp, from global memory."""
+    fa = cuda.local.array(4, int32)
+    fb = cuda.local.array(2, int32)
+    fc = cuda.local.array(4, float32)
+    half = cuda.local.array(2, int32)
+    lane = int32(cuda.threadIdx.x)
+    g, t = lane // int32(4), lane % int32(4)
+    row = int32(cuda.blockIdx.y) * int32(16)
+    col = int32(cuda.blockIdx.x) * int32(8)
+
+    half[0], half[1] = int32(0), int32(0)
+
+    for w in range(int32(0), int32(a.shape[1]), int32(8)):
+        fa[0] = a[row + g, w + t]
+        fa[1] = a[row + g + int32(8), w + t]
+        fa[2] = a[row + g, w + t + int32(4)]
+        fa[3] = a[row + g + int32(8), w + t + int32(4)]
+        fb[0] = bt[col + g, w + t]
+        fb[1] = bt[col + g, w + t + int32(4)]
+        mma_f16_acc16(half, fa, fb)
+
+    for i in range(2):
+        fc[2 * i] = half_of(half[i])
+        fc[2 * i + 1] = half_of(half[i] >> int32(16))
+
+    left = col + int32(2) * t
+    c[row + g, left] = fc[0]
+    c[row + g, left + int32(1)] = fc[1]
+    c[row + g + int32(8), left] = fc[2]
+    c[row + g + int32(8), left + int32(1)] = fc[3]
+    # END SOLUTION

@@ -1,0 +1,9 @@
+# verdict: wrong-value
+# For b, rows and columns are as in a.
+def owner(matrix, row, col):
+    """Return (lane, number) of an element of a fragment of m16n8k16."""
+    lane = 4 * (row % 8) + col % 8 // 2
+    number = row // 8 * 2 + col % 2
+    if matrix == "a":
+        number += col // 8 * 4
+    return lane, number

@@ -1,0 +1,166 @@
+"""Small matrices from shared memory to the fragments of a warp.
+
+PTX ISA, "Warp-level matrix load instruction: ldmatrix".
+
+A matrix is 8 rows of 16 bytes, four words each. Lanes 0 to 7 give the addresses of the
+rows of the first matrix, lanes 8 to 15 those of the second, and so on; the rows may be
+anywhere. Each lane gets one word of each matrix: lane 4 * g + t that in row g, column
+t. With `trans` the matrix is taken as 8 × 8 numbers of two bytes and transposed: the
+lane gets the numbers in rows 2 * t and 2 * t + 1 of column g.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from weft.intrinsics.bits import bits
+from weft.intrinsics.lowering import Builder, Lowering
+from weft.intrinsics.memory import is_shared, read_four, refused_four
+from weft.intrinsics.registry import Effect, Lanes, Operation, operation, register
+
+Calls = dict[int, tuple[Any, ...]]
+
+_MEANING = """{count} of 8 rows of 16 bytes, from shared memory to a warp's registers.
+
+    tile: 32-bit words in shared memory; index: of the first of the four words of the
+    row that this lane names, on a boundary of 16 bytes. {lanes} name rows. Returns {n}
+    int32, one word of each matrix: lane 4 * g + t gets {which}.
+    """
+
+
+def _part(number: int) -> Callable[..., tuple[Any, ...]]:
+    """What a lane does first: it reads the row that it names, if its row is wanted."""
+
+    def first(lane: int, tile: Any, index: Any) -> tuple[Any, ...]:
+        call = f"ldmatrix_x{number}"
+        if not hasattr(tile, "dtype"):
+            raise TypeError(f"{call} reads an array in shared memory; got {tile!r}")
+        if refused_four(call, tile):
+            raise TypeError(refused_four(call, tile))
+        if not is_shared(tile):
+            raise TypeError(
+                f"{call} reads shared memory, which its first argument is not"
+            )
+        if lane >= 8 * number:
+            return ()
+        return read_four(call, tile, index)
+
+    return first
+
+
+def _exchange(number: int, transposed: bool) -> Callable[[Calls], dict[int, Any]]:
+    def ldmatrix(calls: Calls) -> dict[int, Any]:
+        rows = [[bits(word) for word in calls[lane]] for lane in range(8 * number)]
+        words = np.array(rows, np.uint32).reshape(number, 8, 4)
+        if transposed:
+            halves = words.view(np.uint16).transpose(0, 2, 1)
+            words = np.ascontiguousarray(halves).view(np.uint32)
+        mine = words.reshape(number, 32).view(np.int32)
+        return {
+            lane: mine[0, lane] if number == 1 else tuple(mine[:, lane])
+            for lane in range(32)
+        }
+
+    return ldmatrix
+
+
+def _loads(number: int, transposed: bool) -> Builder:
+    """`ldmatrix` of one, two or four matrices."""
+
+    def build(gpu: Lowering, call: str) -> Callable[..., Any]:
+        """Make the intrinsic for the GPU."""
+
+        def ldmatrix(typingctx: Any, tile: Any, index: Any) -> Any:
+            """The type of the result, and the function that writes the code."""
+            gpu.check(call, tile, index, refused_four)
+
+            def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+                at = gpu.shared(context, builder, signature.args, args)
+                registers = ",".join(f"${k}" for k in range(number))
+                trans = ".trans" if transposed else ""
+                text = (
+                    f"ldmatrix.sync.aligned.m8n8.x{number}{trans}.shared.b16 "
+                    f"{{{registers}}}, [${number}];"
+                )
+                kinds = "=r," * number + "r,~{memory}"
+                if number == 1:
+                    return gpu.assembly(builder, gpu.word, text, kinds, [at])
+                struct = gpu.ir.LiteralStructType([gpu.word] * number)
+                got = gpu.assembly(builder, struct, text, kinds, [at])
+                parts = [builder.extract_value(got, k) for k in range(number)]
+                return context.make_tuple(builder, signature.return_type, parts)
+
+            word = gpu.types.int32
+            gives = word if number == 1 else gpu.types.UniTuple(word, number)
+            return gives(tile, index), codegen
+
+        return ldmatrix
+
+    return build
+
+
+def _view(gpu: Lowering, call: str) -> Callable[..., Any]:
+    """Make the intrinsic for the GPU."""
+
+    def as_matrix(typingctx: Any, pool: Any, first: Any, rows: Any, words: Any) -> Any:
+        """The type of the result, and the function that writes the code."""
+        types = gpu.types
+        if not isinstance(pool, types.Array) or (pool.ndim, pool.layout) != (1, "C"):
+            raise gpu.TypingError(f"{call} takes a contiguous vector, not {pool}")
+        if not all(isinstance(n, types.IntegerLiteral) for n in (rows, words)):
+            raise gpu.TypingError(
+                f"{call}: write numbers for the shape, or names of constants"
+            )
+        matrix = types.Array(pool.dtype, 2, "C")
+
+        def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+            at = gpu.pointer(context, builder, (pool, first), args[:2])
+            size = context.get_abi_sizeof(context.get_data_type(pool.dtype))
+            shape = rows.literal_value, words.literal_value
+            return gpu.array(context, builder, matrix, at, shape, size)
+
+        return matrix(pool, first, rows, words), codegen
+
+    return as_matrix
+
+
+@operation(Effect.PURE, _view)
+def as_matrix(pool: Any, first: Any, rows: int, words: int) -> Any:
+    """Take `rows` × `words` elements of a vector, from `first` on, as a matrix.
+
+    Nothing is moved. For tiles in dynamic shared memory, which is one vector. rows,
+    words: numbers that are known when the kernel is compiled.
+    """
+    return pool[first : first + rows * words].reshape(rows, words)
+
+
+def _register(number: int, transposed: bool = False) -> Any:
+    """Register one form of the instruction."""
+    twin = _exchange(number, transposed)
+    count = {1: "A matrix", 2: "Two matrices", 4: "Four matrices"}[number]
+    lanes = {1: "Lanes 0 to 7", 2: "Lanes 0 to 15", 4: "All lanes"}[number]
+    which = "word t of row g"
+    if transposed:
+        which = "the 2-byte numbers g of the rows 2 * t and 2 * t + 1"
+    twin.__doc__ = _MEANING.format(count=count, lanes=lanes, n=number, which=which)
+    return register(
+        Operation(
+            f"ldmatrix_x{number}" + "_trans" * transposed,
+            twin,
+            _loads(number, transposed),
+            Effect.COLLECTIVE,
+            Lanes.ALL,
+            (7, 5),
+            first=_part(number),
+            gives=("int32",) * number,
+        )
+    )
+
+
+ldmatrix_x1 = _register(1)
+ldmatrix_x2 = _register(2)
+ldmatrix_x4 = _register(4)
+ldmatrix_x1_trans = _register(1, transposed=True)
+ldmatrix_x2_trans = _register(2, transposed=True)
+ldmatrix_x4_trans = _register(4, transposed=True)
