@@ -1595,7 +1595,7 @@ small
 
 # %% tags=["solution"]
 small.expect("PyTorch", at_least=2, times="mine")
-small.expect("19 launches, tensors", at_least=0.8, at_most=1.7, times="mine")
+small.expect("19 launches, tensors", at_least=1, at_most=1.7, times="mine")
 small.expect("19 launches, arrays", at_least=1.3, times="19 launches, tensors")
 small.expect("19 launches, bare", at_least=1.8, times="19 launches, arrays")
 small.expect("mine, graph", at_least=7, times="mine")
