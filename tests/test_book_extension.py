@@ -14,7 +14,7 @@ from sphinx.application import Sphinx
 from sphinx.util.docutils import docutils_namespace, patch_docutils
 
 sys.path.insert(0, str(ROOT / "book" / "_ext"))
-from weft_book import cloth, curve, gpus, lessons, results, verdict
+from weft_book import cloth, curve, gpus, lessons, results, stamps, verdict
 from weft_book.citing import letters
 from weft_book.drawing import inline_svg
 
@@ -477,6 +477,15 @@ def test_stamps_are_shown_and_missed(render: Render) -> None:
     files = {"solutions/14_demo.ipynb": nbformat.writes(nbformat.v4.new_notebook())}
     _, warnings = render("```{stamps}\n```", files=files)
     assert "solutions/14_demo.ipynb has no stamp" in warnings[0]
+
+
+def test_a_notebook_outside_the_contents_may_wait_for_its_run(tmp_path: Path) -> None:
+    ran, waits = {"digest": "abc"}, {}
+    (tmp_path / "_toc.yml").write_text("- file: solutions/13_demo\n", encoding="utf-8")
+    shown, to_come = stamps.split(tmp_path, {"13_demo": ran, "14_demo": waits})
+    assert (shown, to_come) == ({"13_demo": ran}, ["14_demo"])
+    assert "14 · demo" in stamps.to_come_html(ROOT, to_come)
+    assert stamps.to_come_html(ROOT, []) == ""
 
 
 def test_the_outline_links_what_there_is(render: Render) -> None:

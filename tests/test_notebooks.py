@@ -42,6 +42,12 @@ def lab(stem: str):
     return notebook.read(notebook.lab(ROOT, stem))
 
 
+def published(stem: str) -> None:
+    """Skip a chapter that is not in the contents: nobody has run it on a GPU yet."""
+    if f"solutions/{stem}\n" not in (ROOT / "_toc.yml").read_text(encoding="utf-8"):
+        pytest.skip("not in the contents before it has run on a GPU")
+
+
 def code(nb):
     return [cell for cell in nb.cells if cell.cell_type == "code"]
 
@@ -189,6 +195,7 @@ def answers(text: str) -> list[list[str]]:
 
 
 def test_stamp_and_results_belong_to_this_code(stem):
+    published(stem)
     stamp = executed(stem).metadata.weft
     digest = notebook.digest(source(stem))
     on_cpu = "runs_on" in stamp
@@ -207,6 +214,7 @@ def test_stamp_and_results_belong_to_this_code(stem):
 
 
 def test_outputs_are_fit_to_publish(stem):
+    published(stem)
     cells = code(executed(stem))
     assert [c.execution_count for c in cells] == list(range(1, len(cells) + 1))
     for cell in cells:

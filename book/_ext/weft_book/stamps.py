@@ -23,6 +23,28 @@ def read_stamps(root: Path) -> dict[str, Stamp]:
     return stamps
 
 
+def split(root: Path, stamps: dict[str, Stamp]) -> tuple[dict[str, Stamp], list[str]]:
+    """Return the stamps of what is in the contents, and the stems of all else.
+
+    A solution that has not run on a GPU yet is in the repository, and not in _toc.yml.
+    """
+    contents = root / "_toc.yml"
+    named = contents.read_text(encoding="utf8") if contents.exists() else None
+    to_come = [s for s in stamps if named is not None and f"solutions/{s}" not in named]
+    return {s: stamp for s, stamp in stamps.items() if s not in to_come}, to_come
+
+
+def to_come_html(root: Path, stems: list[str]) -> str:
+    """Return a sentence on the notebooks that are not in the contents yet."""
+    if not stems:
+        return ""
+    titles = ", ".join(escape(lesson_title(root, stem)) for stem in stems)
+    return (
+        '<p class="weft-machine">In the repository, and waiting for a run on a GPU: '
+        f"{titles}.</p>"
+    )
+
+
 def seconds_text(seconds: float | None) -> str:
     if seconds is None:
         return "–"
@@ -76,12 +98,13 @@ class StampsDirective(WeftDirective):
 
     def run(self) -> list[nodes.Node]:
         root = Path(self.env.srcdir)
-        stamps = read_stamps(root)
+        stamps, to_come = split(root, read_stamps(root))
         for stem, stamp in stamps.items():
             self.env.note_dependency(str(root / "solutions" / f"{stem}.ipynb"))
             if not stamp.get("digest"):
                 self.warn(f"solutions/{stem}.ipynb has no stamp; execute it")
-        return self.html(stamps_html(root, stamps) + versions_html(stamps))
+        text = stamps_html(root, stamps) + versions_html(stamps)
+        return self.html(text + to_come_html(root, to_come))
 
 
 def setup(app: Sphinx) -> None:
