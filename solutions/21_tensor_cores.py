@@ -138,12 +138,13 @@ def held_by(matrix):
     for lane, number in itertools.product(range(32), range(8)):
         g, t = lane // 4, lane % 4
         far, further, odd = number // 2 % 2 * 8, number // 4 * 8, number % 2
-        if matrix == "a":
-            held[g + far, 2 * t + further + odd] = lane, number
-        elif number < 4 and matrix == "b":
-            held[2 * t + far + odd, g] = lane, number
-        elif number < 4:
-            held[g + far, 2 * t + odd] = lane, number
+        places = {
+            "a": (g + far, 2 * t + further + odd),
+            "b": (2 * t + far + odd, g),
+            "c": (g + far, 2 * t + odd),
+        }
+        if number < 4 or matrix in "a":
+            held[places[matrix]] = lane, number
     return held
 
 
@@ -211,22 +212,24 @@ def mixed_up(a, bt, c):
     m, n, steps = a.shape[0], bt.shape[0], a.shape[1] // 8
     pieces = a.reshape(m // 16, 2, 8, steps, 2, 4)  # registers: axes 1 and 4
     for order in itertools.permutations(range(4)):
-        flat = pieces.transpose(4, 1, 0, 2, 3, 5).reshape(4, m // 16, 8, steps, 4)
+        flat = pieces.transpose(4, 1, 0, 2, 3, 5)
+        flat = flat.reshape(4, m // 16, 8, steps, 4)
         moved = flat[list(order)].reshape(2, 2, m // 16, 8, steps, 4)
         other = moved.transpose(2, 1, 3, 4, 0, 5).reshape(a.shape)
         if order != (0, 1, 2, 3) and np.array_equal(product_bt(other, bt), c):
             places = [i for i in range(4) if order[i] != i]
-            return f"This is the result if registers {places} of `a` are mixed up."
+            return f"So it is if registers {places} of `a` are mixed up."
     halves = np.ascontiguousarray(bt.reshape(n, steps, 2, 4)[:, :, ::-1])
     if np.array_equal(product_bt(a, halves.reshape(bt.shape)), c):
         return "This is the result if the two registers of `b` are exchanged."
     turned = bt.reshape(n // 8, 8, steps, 2, 4)  # g and t exchanged
     g, t = np.divmod(np.arange(32), 4)
     wrong = turned.copy()
-    wrong[:, g, :, :, t] = turned[:, np.arange(32) % 8, :, :, np.arange(32) // 8]
+    lanes = np.arange(32)
+    wrong[:, g, :, :, t] = turned[:, lanes % 8, :, :, lanes // 8]
     if np.array_equal(product_bt(a, wrong.reshape(bt.shape)), c):
         return (
-            "This is the result if `b` takes its column from `lane % 8` and its word "
+            "So it is if `b` takes its column from `lane % 8` and its word "
             "from `lane // 8`."
         )
     return ""
@@ -303,7 +306,9 @@ check(
 # linear layer's weights: `x` is k × 16, `y` is k × 16, and `c` is 16 × 16. So `a` is
 # `x.T`, and each step along k needs one fragment of `a` and two of `b`, for the columns
 # 0 to 7 and 8 to 15. The tiles are copied for you. Write the two `ldmatrix` (which row
-# does each lane name?) and the two `mma_f16`.
+# does each lane name?) and the two `mma_f16`. A barrier has to follow, as the tiles are
+# filled again. After the loop, `put_fragment(c, row, col, lane, left)` stores a
+# fragment.
 #
 # Which four matrices does `mma` want? The registers of `a` are, in order: rows 0–7 and
 # k 0–7; rows 8–15 and k 0–7; rows 0–7 and k 8–15; rows 8–15 and k 8–15. Those of `b`:
@@ -344,9 +349,9 @@ def weight_gradient(x, y, c):
     left = cuda.local.array(4, float32)
     right = cuda.local.array(4, float32)
     lane = int32(cuda.threadIdx.x)
-    for i in range(4):
-        left[i] = float32(0)
-        right[i] = float32(0)
+    for v in range(4):
+        left[v] = float32(0)
+        right[v] = float32(0)
 
     for start in range(int32(0), int32(x.shape[0]), int32(16)):
         r, w = lane // int32(2), lane % int32(2) * int32(4)
@@ -356,7 +361,7 @@ def weight_gradient(x, y, c):
         store4(ty, (r, w), p, q, s, u)
         cuda.syncthreads()
 
-        # about 6 lines: two ldmatrix, two mma_f16
+        # about 7 lines: two ldmatrix, two mma_f16, a barrier
         # BEGIN SOLUTION
         r = lane % int32(8) + lane // int32(16) * int32(8)
         w = lane // int32(8) % int32(2) * int32(4)
@@ -366,11 +371,14 @@ def weight_gradient(x, y, c):
         )
         mma_f16(left, fa, fb[:2])
         mma_f16(right, fa, fb[2:])
-        # END SOLUTION
         cuda.syncthreads()
+        # END SOLUTION
 
+    # two lines: the stores
+    # BEGIN SOLUTION
     put_fragment(c, int32(0), int32(0), lane, left)
     put_fragment(c, int32(0), int32(8), lane, right)
+    # END SOLUTION
 
 
 # %% tags=["given"]
@@ -393,11 +401,11 @@ def misloaded(x, y, c):
         return np.array_equal((p.transpose(0, 2, 1) @ q).sum(0), c)
 
     if gives(turned(p), q):
-        return "This is what comes out if the four matrices of `a` are not transposed."
+        return "So it is if the four matrices of `a` are not transposed."
     if gives(p, turned(q)):
-        return "This is what comes out if the four matrices of `b` are not transposed."
+        return "So it is if the four matrices of `b` are not transposed."
     if gives(turned(p), turned(q)):
-        return "This is what comes out if no matrix is transposed."
+        return "So it is if no matrix is transposed."
     for order in itertools.permutations(range(4)):
         if gives(whole([quarters(p)[i] for i in order]), q):
             return "The four matrices of `a` are right, but not in this order."
@@ -551,7 +559,8 @@ check(
 # gemm_tiled(a, b, c)   # int32 (m, k / 2), int32 (k, n / 2) -> float32 (m, n)
 # ```
 #
-# `put(c, sums, row, col, lane)` does the end, guard included. Use the names for the
+# `put(c, sums, row, col, lane)` does the end, guard included: call it with the warp's
+# corner in `c`. Use the names for the
 # sizes: the check also runs others, and so will you. Stuck? `hint("gemm_tiled")`.
 
 # %% tags=["given"]
@@ -651,15 +660,15 @@ def gemm_tiled(a, b, c):
                 f = ldmatrix_x4_trans(tb, (r, at))
                 fb[j, 0], fb[j, 1] = f[0], f[1]
                 fb[j + 1, 0], fb[j + 1, 1] = f[2], f[3]
-            for i in range(MF):
-                r = wm + int32(16 * i) + near
+            for m in range(MF):
+                r = wm + int32(16 * m) + near
                 fa = ldmatrix_x4(ta, (r, place(r, int32(2 * step) + far)))
-                for j in range(NF):
-                    mma_f16(sums[i, j], fa, fb[j])
+                for n in range(NF):
+                    mma_f16(sums[m, n], fa, fb[n])
         cuda.syncthreads()
-    # END SOLUTION
 
     put(c, sums, row0 + wm, col0 + wn, lane)
+    # END SOLUTION
 
 
 # %%
@@ -703,8 +712,9 @@ check(
 # their way when the loop begins.
 #
 # Complete the loop: in each stride wait for the pair that is multiplied now, start the
-# copies for the pair that is free, and multiply. A block may pass **one barrier per
-# stride**. Which of the pairs is free, and from when on?
+# copies for the pair that is free, multiply, and move `read` and `write` on by one
+# pair, from the last one back to 0. After the loop, call `put`. A block may pass **one
+# barrier per stride**. Which of the pairs is free, and from when on?
 #
 # ```python
 # gemm_pipelined(a, b, c)   # as in exercise 5
@@ -716,6 +726,7 @@ check(
 STAGES = 3
 LAST = STAGES - 1
 WAIT = STAGES - 2
+TILE_A, TILE_B = BM * KW, BK * NW  # words of a tile
 DEEP_A, DEEP_B = STAGES * BM, STAGES * BK  # rows of all pairs
 WORDS_A = DEEP_A * KW  # of all tiles of a
 SHARED = 4 * (WORDS_A + DEEP_B * NW)  # bytes
@@ -724,43 +735,43 @@ SHARED = 4 * (WORDS_A + DEEP_B * NW)  # bytes
 @cuda.jit(device=True)
 def fetch(ta, tb, stage, a, b, row0, col0, start):
     """Start to copy the tiles at word `start` along k into pair `stage`."""
-    t = int32(cuda.threadIdx.x)
+    mine = int32(cuda.threadIdx.x)
     last = int32(a.shape[0]) - int32(1)
     right = int32(b.shape[1]) - int32(4)
     end = int32(a.shape[1])
-    for i in range(BM * KW // 4 // THREADS):
-        cell = t + int32(i * THREADS)
-        r, piece = cell // int32(KW // 4), cell % int32(KW // 4)
-        to = stage * int32(BM) + r, place(r, piece)
-        word = start + int32(4) * piece
-        copy4_async(ta, to, a, (min(row0 + r, last), word), word < end)
-    for i in range(BK * NW // 4 // THREADS):
-        cell = t + int32(i * THREADS)
-        r, piece = cell // int32(NW // 4), cell % int32(NW // 4)
-        to = stage * int32(BK) + r, place(r, piece)
-        word = min(col0 // int32(2) + int32(4) * piece, right)
-        row = int32(2) * start + r
-        copy4_async(tb, to, b, (row, word), row < int32(2) * end)
+    for n in range(TILE_A // 4 // THREADS):
+        at = mine + int32(n * THREADS)
+        y, x = at // int32(KW // 4), at % int32(KW // 4)
+        w = start + int32(4) * x
+        to = stage * int32(BM) + y, place(y, x)
+        copy4_async(ta, to, a, (min(row0 + y, last), w), w < end)
+    for n in range(TILE_B // 4 // THREADS):
+        at = mine + int32(n * THREADS)
+        y, x = at // int32(NW // 4), at % int32(NW // 4)
+        to = stage * int32(BK) + y, place(y, x)
+        line = int32(2) * start + y
+        w = min((col0 >> int32(1)) + int32(4) * x, right)
+        copy4_async(tb, to, b, (line, w), line < int32(2) * end)
 
 
 @cuda.jit(device=True)
 def multiply(sums, ta, tb, stage, wm, wn, lane):
     """Add the product of pair `stage` of the tiles to the sums of a warp."""
-    fb = cuda.local.array((NF, 2), int32)
-    near, far = lane & int32(15), lane >> int32(4)
-    for step in range(BK // 16):
-        r = int32(16 * step) + near
-        for j in range(0, NF, 2):
-            at = place(r, (wn >> int32(3)) + int32(j) + far)
-            f = ldmatrix_x4_trans(tb, (stage * int32(BK) + r, at))
-            fb[j, 0], fb[j, 1] = f[0], f[1]
-            fb[j + 1, 0], fb[j + 1, 1] = f[2], f[3]
+    loaded = cuda.local.array((NF, 2), int32)
+    low, high = lane & int32(15), lane >> int32(4)
+    for s in range(BK // 16):
+        y = int32(16 * s) + low
+        for n in range(NF // 2):
+            w = place(y, (wn >> int32(3)) + int32(2 * n) + high)
+            four_words = ldmatrix_x4_trans(tb, (stage * int32(BK) + y, w))
+            loaded[2 * n, 0], loaded[2 * n, 1] = four_words[:2]
+            loaded[2 * n + 1, 0], loaded[2 * n + 1, 1] = four_words[2:]
         for i in range(MF):
-            r = wm + int32(16 * i) + near
-            at = place(r, int32(2 * step) + far)
-            fa = ldmatrix_x4(ta, (stage * int32(BM) + r, at))
+            y = wm + int32(16 * i) + low
+            w = place(y, int32(2 * s) + high)
+            of_a = ldmatrix_x4(ta, (stage * int32(BM) + y, w))
             for j in range(NF):
-                mma_f16(sums[i, j], fa, fb[j])
+                mma_f16(sums[i, j], of_a, loaded[j])
 
 
 # %%
@@ -784,21 +795,24 @@ def gemm_pipelined(a, b, c):
         fetch(ta, tb, int32(stage), a, b, row0, col0, start)
         commit_group()
 
-    read, write = int32(0), int32(LAST)  # the pair to multiply, the pair to fill
+    read, write = int32(0), int32(LAST)  # the pairs to multiply, to fill
     for start in range(int32(0), int32(a.shape[1]), int32(KW)):
         ahead = start + int32(LAST * KW)  # the stride that `write` is for
-        # 5 lines
+        # 7 lines
         # BEGIN SOLUTION
         wait_group(WAIT)
         cuda.syncthreads()
         fetch(ta, tb, write, a, b, row0, col0, ahead)
         commit_group()
         multiply(sums, ta, tb, read, wm, wn, lane)
-        # END SOLUTION
         read = read + int32(1) if read < int32(LAST) else int32(0)
         write = write + int32(1) if write < int32(LAST) else int32(0)
+        # END SOLUTION
 
+    # one line: the stores
+    # BEGIN SOLUTION
     put(c, sums, row0 + wm, col0 + wn, lane)
+    # END SOLUTION
 
 
 # %%
@@ -897,7 +911,7 @@ def both_errors(name, k):
     on = [cuda.to_device(z) for z in (a, bt, c)]
     kernel[grid, 32](*on)
     got = on[2].copy_to_host()
-    got = numbers(got).astype(float) if instruction is None else got.astype(float)
+    got = (numbers(got) if instruction is None else got).astype(float)
     exact, rounded = x.astype(float) @ y.T.astype(float), p @ q.T
     scale = np.linalg.norm(exact)
     return (
@@ -965,8 +979,8 @@ def mma_alone(out, rounds):
     sums = cuda.local.array((8, SUMS), KIND)
     fa = cuda.local.array(4, int32)
     fb = cuda.local.array(2, int32)
-    for i in range(4):
-        fa[i] = int32(cuda.threadIdx.x * 2654435 + i * 7919) & int32(0x3FFF3FFF)
+    for v in range(4):
+        fa[v] = int32(cuda.threadIdx.x * 2654435 + v * 7919) & int32(0x3FFF3FFF)
     fb[0], fb[1] = fa[0] ^ int32(0x155), fa[1] ^ int32(0x2AA)
     for i in range(8):
         for v in range(SUMS):
@@ -987,6 +1001,11 @@ ROUNDS = 4096
 DEPTHS = {"tf32": 8, "float16": 16, "bfloat16": 16, "float8 e4m3": 32}
 
 
+def alone_on(kernel, blocks, out, rounds):
+    """Return a function that launches mma_alone."""
+    return lambda: kernel[blocks, 256, bench.stream()](out, rounds)
+
+
 def instructions():
     import torch
 
@@ -1000,9 +1019,7 @@ def instructions():
         kernel = specialise(mma_alone, **chosen)
         rounds = ROUNDS * 8 // DEPTHS.get(name, 16)  # the same FLOP for all
         blocks = 2 * weft.device.find().sms
-        found[name] = lambda kernel=kernel, rounds=rounds, blocks=blocks: kernel[
-            blocks, 256, bench.stream()
-        ](out, rounds)
+        found[name] = alone_on(kernel, blocks, out, rounds)
     return found
 
 
@@ -1053,12 +1070,12 @@ alone
 # How large a share of cuBLAS do you expect at each step?
 
 # %% tags=["given"]
-TILE_A, TILE_B = BM * KW, BK * NW  # words
 PAIR = TILE_A + TILE_B
 PIECES_A, PIECES_B = TILE_A // 4 // THREADS, TILE_B // 4 // THREADS
 ROWS_A, ROWS_B = THREADS // (KW // 4), THREADS // (NW // 4)
 TWICE = NF // 2
 SETS = 1  # of fragments
+PENDING = STAGES - 2  # groups, when a pair is multiplied
 GROUP = 8
 
 
@@ -1164,13 +1181,13 @@ def gemm_large(a, b, c, k):
         write += int32(PAIR)
     read = int32(0)
     if SETS == 2:  # the fragments of the first step
-        wait_group(WAIT)
+        wait_group(PENDING)
         cuda.syncthreads()
         load_at(fa, fb, 0, pool, at_a, at_b, twist, columns, 0)
     for _ in range(int32(0), lda, int32(KW)):
         for step in range(BK // 16):  # written out
             if step == (SETS - 1) * (BK // 16 - 1):
-                wait_group(WAIT)
+                wait_group(PENDING)
                 cuda.syncthreads()
                 if SETS == 2:  # those of the next step are in the next pair
                     end = read == int32(LAST * PAIR)
@@ -1180,9 +1197,8 @@ def gemm_large(a, b, c, k):
             load_at(fa, fb, z, pool, on_a, on_b, twist, columns, ahead)
             if step == 0:
                 on_a, on_b = to_a + write, to_b + write
-                fetch_at(
-                    pool, on_a, on_b, a, b, from_a, from_b, lda, ldb, left_a, left_b
-                )
+                where = on_a, on_b, a, b, from_a, from_b
+                fetch_at(pool, *where, lda, ldb, left_a, left_b)
                 commit_group()
                 from_a, from_b = from_a + int32(KW), from_b + int32(BK) * ldb
                 left_a, left_b = left_a - int32(KW), left_b - int32(BK)
@@ -1208,6 +1224,7 @@ def sized(BM, BN, WM, WN, BK=64, STAGES=3, SETS=1):
         "TWICE": WN // 16,
         "LAST": STAGES - 1,
         "WAIT": STAGES - 2,
+        "PENDING": STAGES - 2,
         "DEEP_A": STAGES * BM,
         "DEEP_B": STAGES * BK,
         "WORDS_A": STAGES * BM * KW,
@@ -1289,13 +1306,12 @@ def rungs(n):
     on = pairs(a), pairs(b), pairs(c)
     bt, wide = pairs(b.t().contiguous()), cuda.as_cuda_array(wide)
     first = specialise(gemm_warp, mma_f16=mma_bf16)
-    small = sized(128, 128, 64, 32)
-    known = gemm_tiled.py_func.__globals__
-    small = {name: value for name, value in small.items() if name in known}
+    deep = sized(128, 128, 64, 32)
+    small = deep | {"unroll": ("step",)}
     colliding = specialise(gemm_tiled, **small | {"place": plain})
     swizzled = specialise(gemm_tiled, **small)
     staged = specialise(
-        gemm_pipelined, unroll=("step",), max_registers=128, **small
+        gemm_pipelined, unroll=("s",), max_registers=128, **deep
     )
     large_shared(staged, 98304, *on)
     grid, stream = (n // 128, n // 128), bench.stream
@@ -1400,7 +1416,7 @@ if weft.on_gpu("the matrices are too large for the simulator"):
             run()
             same = same and torch.equal(c, first)
         error = ((first.float() - right).norm() / right.norm()).item()
-        print(f"{name:10} relative error {error:.1e}, 30 runs identical: {same}")
+        print(f"{name:10} relative error {error:.1e}, 30 runs alike: {same}")
         assert error < 4e-3
         assert same
 

@@ -159,7 +159,7 @@ def test_arguments_that_it_does_not_take() -> None:
 def test_each_lane_may_read_its_part_first(width: int) -> None:
     """As `ldmatrix` does: a row per lane at once, then they exchange elements."""
 
-    def row(x: Any, index: int) -> tuple[Any, ...]:
+    def row(lane: int, x: Any, index: int) -> tuple[Any, ...]:
         with as_one(x, width):
             return tuple(x[index + k] for k in range(width))
 

@@ -40,8 +40,10 @@ def test_operations_are_found_by_what_they_do():
     newer = {one.name for one in registry.operations() if one.needs >= (8, 0)}
     assert newer == {
         *("copy_async", "copy4_async", "commit_group", "wait_group"),
-        *("bf16_pair", "bf16_max"),
+        *("bf16_pair", "bf16_max", "tf32", "mma_bf16", "mma_tf32", "mma_e4m3"),
     }
+    together = names(effect.COLLECTIVE)
+    assert {n.partition("_")[0] for n in together} == {"mma", "ldmatrix"}
 
 
 @pytest.mark.parametrize("load", LOADS)

@@ -205,7 +205,8 @@ class Mma:
         """Raise TypingError unless the arguments can be fragments."""
         types = gpu.types
         needs = _needs(self)
-        if gpu.capability() and gpu.capability() < needs:
+        capability = gpu.capability()
+        if capability and capability < needs:
             raise gpu.TypingError(
                 f"{self.name} needs compute capability {needs[0]}.{needs[1]} or higher"
             )
@@ -241,6 +242,7 @@ class Mma:
     def _one(
         self, gpu: Lowering, builder: Any, sums: Any, c: Any, a: Any, b: Any
     ) -> list[Any]:
+        """Write one `mma.sync`; returns the new sums."""
         depth = 4 * len(b) * self.form.in_word
         total = "f16" if self.half else "f32"
         name = self.form.ptx

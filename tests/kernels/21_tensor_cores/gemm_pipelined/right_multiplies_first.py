@@ -20,7 +20,7 @@ def gemm_pipelined(a, b, c):
         fetch(ta, tb, int32(stage), a, b, row0, col0, start)
         commit_group()
 
-    read, write = int32(0), int32(LAST)  # the pair to multiply, the pair to fill
+    read, write = int32(0), int32(LAST)  # the pairs to multiply, to fill
     for start in range(int32(0), int32(a.shape[1]), int32(KW)):
         ahead = start + int32(LAST * KW)  # the stride that `write` is for
         wait_group(WAIT)
@@ -32,3 +32,4 @@ def gemm_pipelined(a, b, c):
         write = write + int32(1) if write < int32(LAST) else int32(0)
 
     put(c, sums, row0 + wm, col0 + wn, lane)
+    # END SOLUTION

@@ -38,10 +38,11 @@ def gemm_tiled(a, b, c):
                 f = ldmatrix_x4_trans(tb, (r, at))
                 fb[j, 0], fb[j, 1] = f[0], f[1]
                 fb[j + 1, 0], fb[j + 1, 1] = f[2], f[3]
-            for i in range(MF):
-                r = wm + int32(16 * i) + near
+            for m in range(MF):
+                r = wm + int32(16 * m) + near
                 fa = ldmatrix_x4(ta, (r, place(r, int32(2 * step) + far)))
-                for j in range(NF):
-                    mma_f16(sums[i, j], fa, fb[j])
+                for n in range(NF):
+                    mma_f16(sums[m, n], fa, fb[n])
 
     put(c, sums, row0 + wm, col0 + wn, lane)
+    # END SOLUTION

@@ -31,15 +31,16 @@ def gemm_tiled(a, b, c):
 
         for step in range(BK // 16):
             r = int32(16 * step) + near
-            for i in range(MF):
-                r = wm + int32(16 * i) + near
+            for m in range(MF):
+                r = wm + int32(16 * m) + near
                 fa = ldmatrix_x4(ta, (r, place(r, int32(2 * step) + far)))
                 r = int32(16 * step) + near
                 for j in range(0, NF, 2):
                     at = place(r, wn // int32(8) + int32(j) + far)
                     f = ldmatrix_x4_trans(tb, (r, at))
-                    mma_f16(sums[i, j], fa, f[:2])
-                    mma_f16(sums[i, j + 1], fa, f[2:])
+                    mma_f16(sums[m, j], fa, f[:2])
+                    mma_f16(sums[m, j + 1], fa, f[2:])
         cuda.syncthreads()
 
     put(c, sums, row0 + wm, col0 + wn, lane)
+    # END SOLUTION

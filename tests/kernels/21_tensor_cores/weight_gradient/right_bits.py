@@ -8,9 +8,9 @@ def weight_gradient(x, y, c):
     left = cuda.local.array(4, float32)
     right = cuda.local.array(4, float32)
     lane = int32(cuda.threadIdx.x)
-    for i in range(4):
-        left[i] = float32(0)
-        right[i] = float32(0)
+    for v in range(4):
+        left[v] = float32(0)
+        right[v] = float32(0)
 
     for start in range(int32(0), int32(x.shape[0]), int32(16)):
         r, w = lane // int32(2), lane % int32(2) * int32(4)
@@ -32,3 +32,4 @@ def weight_gradient(x, y, c):
 
     put_fragment(c, int32(0), int32(0), lane, left)
     put_fragment(c, int32(0), int32(8), lane, right)
+    # END SOLUTION
