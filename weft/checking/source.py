@@ -76,6 +76,18 @@ def begin(name: str, comment: str = "#") -> Verdict:
     )
 
 
+def no_parameter(name: str, result: str) -> Verdict:
+    """The verdict on a function that has lost the parameter for its result."""
+    return Verdict(
+        name,
+        "type",
+        f"{name} has no parameter called {result}.",
+        "Keep the names of the parameters as the exercise gives them.",
+        headline="a parameter is missing",
+        topic="returned",
+    )
+
+
 def tree_of(function: FunctionType | CodeType) -> ast.Module:
     """The source of a function as a tree; nothing is in it where there is no source.
 

@@ -95,6 +95,11 @@ class Model:
         self.faults.append(fault)
         raise ModelFault(fault)
 
+    def computed(self, symbol: str, stream: int) -> None:
+        """Note a call that did work and has no scalars."""
+        nothing = (1.0, 0.0), (b"", b""), CudaType.R_32F
+        self.calls.append(Call(symbol, *nothing, stream, self.here()))
+
     def here(self) -> tuple[Note, ...]:
         """The line of the learner's function that is running."""
         frame = sys._getframe(1)

@@ -6,9 +6,9 @@ from typing import Any
 
 import torch
 
-from weft.libraries.enumerations import CudaType, FftResult, FftType
+from weft.libraries.enumerations import FftResult, FftType
 from weft.libraries.faults import Fault
-from weft.libraries.model import Call, Model
+from weft.libraries.model import Model
 from weft.libraries.transforms import Layout, Plan, planned
 
 PLAN = "plan of cuFFT"
@@ -185,16 +185,7 @@ class CuFFT:
         if kind == FftType.C2R and idata != odata:  # it may be used as workspace
             plan.source.view(read, plan.batch).fill_(complex("nan+nanj"))
         plan.target.view(write, plan.batch).copy_(found)
-        self.model.calls.append(
-            Call(
-                symbol,
-                (1.0, 0.0),
-                (b"", b""),
-                CudaType.R_32F,
-                made.stream,
-                self.model.here(),
-            )
-        )
+        self.model.computed(symbol, made.stream)
         return FftResult.SUCCESS
 
     def _span(

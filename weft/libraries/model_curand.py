@@ -7,9 +7,9 @@ import numpy as np
 import torch
 
 from weft.libraries import philox
-from weft.libraries.enumerations import CudaType, Ordering, RandStatus, RngType
+from weft.libraries.enumerations import Ordering, RandStatus, RngType
 from weft.libraries.faults import Fault
-from weft.libraries.model import Call, Model
+from weft.libraries.model import Model
 
 GENERATOR = "generator of cuRAND"
 VERSION = 100400
@@ -118,16 +118,7 @@ class CuRAND:
         out = flat.set_(found[0].storage, found[1] // 4, (count,), (1,))
         out.copy_(torch.from_numpy(values))
         held.offset += count
-        self.model.calls.append(
-            Call(
-                symbol,
-                (1.0, 0.0),
-                (b"", b""),
-                CudaType.R_32F,
-                held.stream,
-                self.model.here(),
-            )
-        )
+        self.model.computed(symbol, held.stream)
         return RandStatus.SUCCESS
 
 

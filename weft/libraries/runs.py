@@ -7,7 +7,7 @@ import torch
 
 from weft.checking.cases import Case
 from weft.checking.room import Facts
-from weft.checking.source import begin, has_stub, source
+from weft.checking.source import begin, has_stub, no_parameter, source
 from weft.checking.step_limit import counted
 from weft.checking.verdict import Failed
 from weft.libraries import words
@@ -60,7 +60,7 @@ class Run:
         """The array that holds the result."""
         names = self.function.__code__.co_varnames
         if self.exercise.result not in names[: len(self.args)]:
-            raise Failed(words.no_parameter(self.name, self.exercise.result))
+            raise Failed(no_parameter(self.name, self.exercise.result))
         return self.arrays[names.index(self.exercise.result)]
 
     def _name_buffers(self) -> None:

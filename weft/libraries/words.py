@@ -159,17 +159,6 @@ def too_many(run: Any, count: int, most: int) -> Verdict:
     )
 
 
-def no_parameter(name: str, result: str) -> Verdict:
-    return Verdict(
-        name,
-        "type",
-        f"{name} has no parameter called {result}.",
-        "Keep the names of the parameters as the exercise gives them.",
-        headline="a parameter is missing",
-        topic="returned",
-    )
-
-
 def on_gpu(exercise: Any, error: Exception, when: str) -> Verdict:
     return Verdict(
         exercise.name,

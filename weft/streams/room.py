@@ -12,7 +12,14 @@ from weft.checking.cases import Case, copies
 from weft.checking.compare import difference
 from weft.checking.limits import HOST
 from weft.checking.room import Facts
-from weft.checking.source import begin, has_stub, raised_at, returns, seed
+from weft.checking.source import (
+    begin,
+    has_stub,
+    no_parameter,
+    raised_at,
+    returns,
+    seed,
+)
 from weft.checking.step_limit import counted
 from weft.checking.verdict import Failed, Verdict
 from weft.kernels.launched import Launches, worded
@@ -354,15 +361,6 @@ def blank_read(run: Run) -> Verdict | None:
                 when=run.when,
             )
     return None
-
-
-def no_parameter(name: str, result: str) -> Verdict:
-    return Verdict(
-        name,
-        "type",
-        f"{name} has no parameter called {result}.",
-        "Keep the names of the parameters as the exercise gives them.",
-    )
 
 
 def still_on_device(run: Run) -> Verdict:
