@@ -90,9 +90,9 @@ for source, vjp in c.edges:
 # ## 1 · Backward
 #
 # Write `backward`. Start with the gradient of the output, which is given as `seed`.
-# Then visit the values, from the output towards the leaves. At each, call the vjp of
-# every edge *once*, with the **complete** gradient of that value, and add the result to
-# the gradient of the edge's input.
+# Then visit the values, from the output towards the leaves, which are values without
+# edges. At each, call the vjp of every edge *once*, with the **complete** gradient of
+# that value, and add the result to the gradient of the edge's input.
 #
 # "Complete" is what makes it interesting. In `c = a * b + a`, `a` gets a share from the
 # product and a share from the sum. In general a value may be visited only after **all**
@@ -108,11 +108,12 @@ for source, vjp in c.edges:
 # There is no zero to start from, so take the first share as it is.
 #
 # ```python
-# backward(output, seed, plus)    # -> {value: gradient}, for all values below output
+# backward(output, seed, plus)    # -> {value: gradient}: output, and all values below
 # ```
 #
-# The check compares your gradients with PyTorch's. Stuck? Run `hint("backward")`; there
-# are three hints.
+# The check compares your gradients with PyTorch's. One of its programs doubles a number
+# 40 times: 41 values, with a trillion paths between the first and the last, so there is
+# no time to follow each of them. Stuck? Run `hint("backward")`; there are three hints.
 
 
 # %% tags=["given"]
@@ -292,8 +293,8 @@ check(
 # PyTorch's engine combines two of them. It counts dependencies, as you did, and among
 # the nodes that are ready it takes the one that was created last.
 #
-# The doublings are the reason for visiting each value only once: forty of them make a
-# graph of 41 values, but a trillion paths lead through it.
+# The 40 doublings show why each value is visited only once: the work is proportional to
+# the number of edges, which is 80, and not to the number of paths.
 
 # %% [markdown]
 # ## Look: a line, fitted
@@ -639,18 +640,22 @@ check(
 # right class in `target`, it is `-log(p[target])`, where `p` is the softmax of the row.
 # The loss of the batch is the mean over its n rows.
 #
-# Taken apart into exponentials, sums, a division and a logarithm, this is five nodes,
-# and each would keep something for its backward pass. Taken as one step, it has a
-# gradient that is hard to believe at first sight:
+# Taken apart into exponentials, a sum, a division, a logarithm and a mean, this is five
+# nodes, and most of them would keep something for the backward pass. Taken as one step,
+# it has a gradient that is hard to believe at first sight:
 #
 # `gradient of x[i, j] = (p[i, j] - (1 if j == target[i] else 0)) / n`
 #
 # A kernel that has `p` can write it down at once. So write a kernel that computes both:
 # each row's share of the mean loss, and the gradient. As in chapter 16,
 #
-# - take the row's maximum `top` off before you compute exponentials;
-# - do not take the logarithm of `p`, which may have rounded to 0. With `total`, the sum
-#   of `exp(x[j] - top)`, the loss of a row is `log(total) + top - x[target]`.
+# - subtract the row's maximum, `top`, before you compute exponentials. `p` is
+#   `exp(x[j] - top)`, divided by the row's sum of these, `total`;
+# - do not take the logarithm of `p`, which may have rounded to 0. The loss of a row is
+#   `log(total) + top - x[target]`;
+# - do not compute `p` as `exp(x[j] - (log(total) + top))`, though the formula is right.
+#   In float32, a sum near 500 is off by up to 0.000015, so `p` would be wrong in the
+#   fifth digit.
 #
 # A block is one warp, and has one row. `warp_max` and `warp_sum` combine the values of
 # its lanes, and all lanes get the result.
@@ -760,9 +765,9 @@ check(
 # with the *result*, which is often kept anyway because the next operation needs it as
 # its input? Or does it contain neither?
 #
-# Answer `"inputs"`, `"output"` or `"nothing"` (shapes and Python numbers do not count)
-# for each operation, as PyTorch does it. All of them are float32 matrices that require
-# gradients.
+# Say what PyTorch keeps for each operation: `"inputs"` (also if there is only one),
+# `"output"` or `"nothing"`. Shapes and Python numbers do not count. `x` and `y` are
+# float32 matrices that require gradients.
 #
 # ```python
 # keeps(line)    # "x + y" -> "inputs", "output" or "nothing"
@@ -903,8 +908,9 @@ def descend(w, g, rate):
 #
 # So a tensor that is kept is kept together with the version it had. Write `saved`. It
 # is called when an operation runs, and returns a function without arguments, which the
-# vjp will call. That function returns `tensor.data`. But if the numbers have changed in
-# the meantime, it raises a `RuntimeError`.
+# vjp will call. That function returns `tensor.data` itself, not a copy. But if the
+# version in the tensor's memory has changed in the meantime, it raises a
+# `RuntimeError`.
 #
 # ```python
 # saved(tensor)    # -> a function that returns tensor.data, or raises RuntimeError
@@ -1441,8 +1447,9 @@ if weft.GPU and curves:
 # ## Measure: a training step
 #
 # How does the engine's time compare? The step has 19 launches: 7 forward, 8 backward
-# and 4 updates. The rows are times of whole steps as the host sees them, for images of
-# 28 × 28, 256 hidden units and a batch of 128.
+# and 4 updates. (18 are ours. The other one is PyTorch's, and writes the 1 with which
+# the backward pass starts.) The rows are times of whole steps as the host sees them,
+# for images of 28 × 28, 256 hidden units and a batch of 128.
 #
 # - `PyTorch`: the step as most people write it, with `torch.optim.SGD`.
 # - `mine`: your engine.
@@ -1610,7 +1617,7 @@ small.expect("torch.compile, graph", at_least=1.2, times="PyTorch, graph")
 # of the time, and that is why the same kernels in a graph are so much faster. PyTorch's
 # step consists of launches, too; they are only cheaper.
 #
-# Once the launches are gone, a surprise is left. The three sums add up a few thousand
+# Once the launches are gone, a surprise is left. The three sums add up only 34,000
 # numbers, and cost more than all the other kernels together: a thread that adds up 128
 # numbers does so one after the other. In a warp, 32 threads share the work. With that,
 # the engine is nearly as fast as PyTorch's own kernels in a graph.
@@ -1738,6 +1745,11 @@ if kept:
 #
 # In PyTorch, the node is called `grad_fn`, and the edges `next_functions`. A leaf has
 # no `grad_fn`; a node called `AccumulateGrad` stands for it, and adds to its `grad`.
+#
+# Beside each node are the names under which it can keep something: tensors, and also
+# shapes, strides and numbers such as `alpha`. A name is listed even if nothing is kept
+# under it. Here `_saved_mat2` of `MmBackward0` is `None`: it would be `w`, which only
+# the gradient of the first operand contains, and `torch.ones` needs none.
 
 
 # %%
@@ -1760,6 +1772,11 @@ show((torch.ones(4, 3) @ w + bias).relu().sum().grad_fn)
 # Each of these programs changes a tensor in place between the forward and the backward
 # pass. Which of them give the right gradient, which raise an error, and which return a
 # wrong gradient without a word? The last one writes with a kernel of ours.
+#
+# Without any change, the gradients are 2.718, 0.540 and 3.000. A change that PyTorch
+# records counts as part of the function, so after `multiplied` they should be three
+# times as large, and after `through_a_view` 0 in the first row, which is the one
+# printed. The last three are not recorded, and the gradient should not change.
 
 
 # %%

@@ -1400,6 +1400,14 @@ def test_zero_is_shown_without_a_sign() -> None:
     assert found.sentence("out") == "out[0] is 0 and should be 1."
 
 
+def test_a_factor_that_is_shown_as_one_is_not_mentioned() -> None:
+    wanted = np.arange(1, 9, dtype=np.float32)
+    for factor in (np.float32(1.0001), np.float32(1.2)):
+        found = difference(factor * wanted, wanted, 1e-5)
+        assert found is not None
+        assert ("times what it should be" in found.hint) == (factor > 1.1)
+
+
 @pytest.mark.parametrize(
     ("number", "shown"),
     [(1, "1 load"), (0, "0 loads"), (1024, "1,024 loads"), (2.5, "2.5 loads")],

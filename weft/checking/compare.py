@@ -113,7 +113,8 @@ def pattern(got: Array, wanted: Array, right: Array, first: Any, tol: float) -> 
     nonzero = wanted != 0
     if got.size > 2 and nonzero.any() and not right.any():
         ratios = got[nonzero] / wanted[nonzero]
-        if np.isclose(ratios, ratios.flat[0], rtol=1e-4).all():
+        alike = np.isclose(ratios, ratios.flat[0], rtol=1e-4).all()
+        if alike and show(ratios.flat[0]) != "1":
             times = " times what it should be" if ratios.flat[0] else ""
             return f"Every element is {show(ratios.flat[0])}{times}."
     if (

@@ -89,7 +89,7 @@ def factor(result: Result, difference: Difference) -> str:
         return ""
     ratio = got / wanted
     first = float(ratio[0])
-    if not np.isclose(ratio, first, rtol=1e-5).all():
+    if not np.isclose(ratio, first, rtol=1e-5).all() or show(first) == "1":
         return ""
     if len(ratio) >= FEW:
         if np.isclose(wanted, wanted[0]).all():
