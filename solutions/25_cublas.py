@@ -14,9 +14,9 @@
 #   algorithms by measuring.
 #
 # **You need** about 120 minutes. You do not need a GPU: without one, your calls go to a
-# model of the library, which computes the same products, keeps book of handles,
-# addresses and workspaces, and has been held against what NVIDIA's library answered.
-# The measurements then show times from the reference GPU, an H200.
+# model of the library. It computes the same products, keeps track of handles, addresses
+# and workspaces, and has been compared with what NVIDIA's library answered. The
+# measurements then show times from the reference GPU, an H200.
 
 # %%
 try:
@@ -58,11 +58,11 @@ libcublas.cublasSgemm_v2
 #
 # - It returns a **status**, a number. 0 means success. C has no exceptions, so if you
 #   do not look at the status, you do not notice a failure.
-# - Its first argument is a **handle**, which the library has made for you. What is
-#   behind the handle is *opaque*: you keep a number, and only the library knows what it
-#   leads to. A handle has a stream, a workspace, a few modes.
-# - Anything that is not an integer is passed by **address**. That goes for matrices on
-#   the device, for scalars on the host, and for what the function gives back.
+# - Its first argument is a **handle**, which the library has made for you. A handle is
+#   *opaque*: you keep a number, and only the library knows what is at that address. It
+#   has a stream, a workspace and a few modes.
+# - Anything that is not an integer is passed by **address**: matrices on the device,
+#   scalars on the host, and the place for what the function gives back.
 #
 # So here is how a handle is made. `byref(handle)` is the address at which the library
 # will store it.
@@ -110,16 +110,16 @@ print(f"version {version.value}")
 # ```
 #
 # A `cublasHandle_t` is a pointer, and a `cublasOperation_t` is an `enum`, which C
-# passes as an `int`. It computes `C = alpha op(A) op(B) + beta C`; what the arguments
-# mean is the subject of exercise 2. Here, write a Python function with the same
-# parameters, where
+# passes as an `int`. The function computes `C = alpha op(A) op(B) + beta C`; what the
+# arguments mean is the subject of exercise 2. Here, write a Python function with the
+# same parameters, after `library`, where
 #
-# - `handle`, `a`, `b` and `c` are numbers, the latter three addresses on the device;
+# - `handle`, `a`, `b` and `c` are numbers; the last three are addresses on the device;
 # - `alpha` and `beta` are Python floats;
 # - a status other than 0 becomes an exception.
 #
-# Without `argtypes`, ctypes takes every Python integer for a C `int` of 32 bits. Try it
-# and see what the check says.
+# Without `argtypes`, ctypes takes every Python integer for a C `int` of 32 bits. Try
+# that first, and see what the check says.
 #
 # Stuck? `hint("sgemm")`; there are three hints.
 
@@ -194,7 +194,7 @@ check(
 # From here on you need no more `ctypes`. The bindings `cublas` and `cublasLt` do for
 # two dozen functions what you did for one. Their names and parameters are those of
 # NVIDIA's own `nvmath.bindings`, so what you write here runs with that package too. The
-# scalars remain addresses, and you will need these two:
+# scalars are still passed as addresses, and you will need these two:
 
 # %% tags=["given"]
 one, zero = c_float(1), c_float(0)
@@ -219,8 +219,10 @@ ONE, ZERO = ctypes.addressof(one), ctypes.addressof(zero)
 # ```
 #
 # In half of the cases, the matrices are parts of larger ones: `whole[:, :n]`. Then the
-# rows are further apart than they are long; `x.stride(0)` says how far. No copies, and
-# no transposing by the library: with the right arguments both operations are `N`.
+# rows are further apart than they are long; `x.stride(0)` says how far. (The fourth
+# number of a size in a verdict is `pad`, the elements between the rows of `a`.) Make no
+# copies, and do not let the library transpose: with the right arguments, both
+# operations are `N`.
 #
 # ```python
 # cublas.sgemm(handle, transa, transb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
@@ -340,9 +342,9 @@ speeds.expect("bf16", at_least=1.4, times="bf16, copies")
 
 # %% [markdown] tags=["solution"]
 # `torch.mm` calls the same library with the same trick, so there is nothing to gain and
-# nothing to lose. Three transposing copies are a small part of a float32 product. They
-# take half as long in bfloat16, but the product then takes a tenth of its time, so the
-# copies become a large part of the whole.
+# nothing to lose. Beside a float32 product, three transposing copies are a small part.
+# In bfloat16, the copies take about as long as before, and the product less than a
+# tenth of its time. So most of the whole is now copying.
 
 # %% [markdown]
 # ## 3 · Types
@@ -351,12 +353,12 @@ speeds.expect("bf16", at_least=1.4, times="bf16, copies")
 # are added up. The inputs of a layer are often bfloat16, for the tensor cores, while
 # sums are kept in float32, for accuracy. The scalars have the *scale type*, which
 # follows from the compute type: float for `COMPUTE_32F`, half for `COMPUTE_16F`, double
-# for `COMPUTE_64F`. An address does not say what is behind it, so nothing warns you of
-# a scalar of another type.
+# for `COMPUTE_64F`. An address does not say what type of number is there, so nothing
+# warns you of a scalar of another type.
 #
 # A linear layer multiplies with the transpose of its weights, which have the shape
 # (outputs, inputs). This time, let the library transpose: say `T` for the operand that
-# needs it, and think of the leading dimensions as of the matrices *as they are stored*.
+# needs it. The leading dimensions remain those of the matrices *as they are stored*.
 #
 # The data come on a **stream**. A handle has a stream as well, at first the default
 # one. Set it, or the product may start before its inputs are there.
@@ -476,9 +478,8 @@ if weft.GPU:
 # a kernel made for Hopper (`sm90`). It fetches tiles with the tensor memory
 # accelerator, which accepts no other strides. 4104 is a multiple of 8, and 4100 is not.
 # There, the library takes kernels of CUTLASS for older GPUs, and their names end in the
-# alignment, in elements, that they are content with: `align2`, and for 4097 `align1`.
-# So pad your leading dimensions: a vocabulary of 50,257 words is better stored as one
-# of 50,304.
+# alignment that they need, in elements: `align2`, and for 4097 `align1`. So pad your
+# leading dimensions: a vocabulary of 50,257 words is better stored as one of 50,304.
 
 # %% [markdown]
 # ## 4 · Many products, one call
@@ -499,8 +500,7 @@ if weft.GPU:
 #     c, ctype, ldc, stride_c, batch_count, compute_type, algo)
 # ```
 #
-# Let the product do the scaling as well: alpha is there anyway. Stuck?
-# `hint("scores")`.
+# Let alpha do the scaling. Stuck? `hint("scores")`.
 
 
 # %% tags=["given"]
@@ -605,18 +605,18 @@ many.expect("one tall product", at_least=1.2, times="shared, stride 0")
 
 # %% [markdown] tags=["solution"]
 # Each small product is a launch of its own, on one or two of the GPU's many processors,
-# and the next waits for its end. The stride of 0 saves memory and no time: the shared
-# matrix comes from the cache in any case. Where *all* products share the same operand,
-# they are one product. If the rows of the other operand follow each other without gaps,
-# tell the library so.
+# and the next waits for its end. The stride of 0 saves memory and no time, probably
+# because all these matrices fit into the L2 cache in any case. Where *all* products
+# share the same operand, they are one product. If the rows of the other operand follow
+# each other without gaps, pass it as one tall matrix.
 
 # %% [markdown]
 # ## 5 · cuBLASLt
 #
-# Every new wish would add a parameter to `cublasGemmEx`. cuBLASLt, the library under
-# cuBLAS, takes **descriptors** instead: opaque objects with attributes. There is one
-# for the operation, and a **layout** for each matrix. You create them, set what differs
-# from the default, use them as often as you like, and destroy them.
+# Every new feature would add a parameter to `cublasGemmEx`. cuBLASLt takes
+# **descriptors** instead: opaque objects with attributes. There is one for the
+# operation, and a **layout** for each matrix. You create them, set what differs from
+# the default, use them as often as you like, and destroy them.
 #
 # Two things are possible that cuBLAS cannot do. An **epilogue** works on the product
 # while it is still in registers: it adds a bias, applies an activation, or both. And
@@ -661,8 +661,9 @@ def algorithms(light_handle, desc, a, b, d, nbytes, most=1):
 
 # %% [markdown]
 # Write the linear layer again, with a bias and GELU in the epilogue. All arrays are
-# bfloat16 and row-major, and the library reads them by columns. So its D is `n × m`,
-# and its bias vector has one element for each *row* of D, which is just what you need.
+# bfloat16 and row-major, and the library reads them by columns. So D, the matrix that
+# it writes, is `n × m` for it. Its bias vector has one element for each *row* of D,
+# which is just what you need.
 #
 # You need
 #
@@ -670,8 +671,9 @@ def algorithms(light_handle, desc, a, b, d, nbytes, most=1):
 #   attributes `TRANSA`, `EPILOGUE` and `BIAS_POINTER` of `MatmulDescAttribute`;
 # - three layouts: `cublasLt.matrix_layout_create(type, rows, cols, ld)`, sizes as the
 #   library reads the arrays *before* an operation is applied;
-# - an algorithm: `algorithms(light_handle, desc, a, b, d, workspace.nbytes)` returns a
-#   list with one, `found`, whose address is `found.ctypes.data`;
+# - an algorithm, once the attributes are set:
+#   `found = algorithms(light_handle, desc, a, b, d, workspace.nbytes)`, where `a`, `b`
+#   and `d` are the layouts, gives an array with one, at `found.ctypes.data`;
 # - the call, in which C and D may be the same array:
 #
 # ```python
@@ -679,7 +681,7 @@ def algorithms(light_handle, desc, a, b, d, nbytes, most=1):
 #                 d, ddesc, algo, workspace, workspace_size_in_bytes, stream)
 # ```
 #
-# - and an end for all that you have created: `cublasLt.matmul_desc_destroy`,
+# - and finally, for all that you have created, `cublasLt.matmul_desc_destroy` and
 #   `cublasLt.matrix_layout_destroy`.
 #
 # Stuck? `hint("linear_gelu")`.
@@ -760,9 +762,8 @@ check(
 #
 # The alternative is a product, and then a kernel that reads it, adds the bias, applies
 # GELU and writes it again; `torch.compile` makes that kernel. `compiled` compiles
-# product and activation together, and `addmm` is `torch._addmm_activation`, PyTorch's
-# own way to the epilogue. How much does the fusion save for a cube, and how much where
-# k is small?
+# product and activation together, and `_addmm_activation` is PyTorch's own way to the
+# epilogue. How much does the fusion save for a cube, and how much where k is small?
 
 # %%
 guess = {"cuBLASLt": None, "_addmm_activation": None, "no activation": None}
@@ -843,10 +844,10 @@ flatter.expect("cuBLASLt", at_least=1.3, times="mm, then pointwise")
 
 # %% [markdown] tags=["solution"]
 # The separate kernel moves `2 m n` elements, and the product takes time in proportion
-# to `m n k`. So the share that the fusion can save falls with k. `compiled` is little
-# faster than two calls: Inductor leaves large products to cuBLAS and fuses only what
-# comes after them. The epilogue is not free either, as the last row shows, in which
-# nothing is added and nothing activated.
+# to `m n k`. So the share that the fusion can save falls with k. `compiled` is about as
+# fast as two calls, and a little slower for the cube: Inductor leaves large products to
+# cuBLAS and fuses only what comes after them. The epilogue is not free either: compare
+# it with the last row, in which nothing is added and nothing is activated.
 
 # %% [markdown]
 # ## Measure: eight bits
@@ -896,19 +897,19 @@ narrow.expect("fp8, fast sums", at_least=0.97, times="fp8")
 # %% [markdown]
 # ## 6 · Which algorithm?
 #
-# The heuristic has never seen your GPU in your program. Its first algorithm is its best
-# guess. The only way to know is to time the candidates, and that is easily done wrong:
+# The heuristic has run nothing. Its first algorithm is its best guess. The only way to
+# know is to time the candidates, and that is easily done wrong:
 #
 # - the first run of an algorithm loads its kernel, and is slow;
-# - some runs are slow for reasons of their own;
-# - the GPU's clock drifts, so what is timed later is timed on another machine;
-# - an algorithm may refuse to run, and raises `cublasLt.cuBLASLtError`.
+# - some runs are slow by chance;
+# - the GPU's clock drifts, so what is timed later is timed at another clock rate;
+# - an algorithm may refuse to run; then `run` raises `cublasLt.cuBLASLtError`.
 #
-# Write the choice. `run(i)` runs algorithm `i` once and returns the milliseconds it
-# took.
+# Write a function that chooses. `run(i)` runs algorithm `i` once and returns the
+# milliseconds it took.
 #
 # ```python
-# fastest(run, count)    # how many algorithms -> the number of the fastest
+# fastest(run, count)    # -> the number of the fastest, 0 to count - 1
 # ```
 #
 # The check has a model of a GPU whose clock falls while it gets warm. Up to 20 runs of
@@ -1020,8 +1021,8 @@ check(
 # Below is a product with few results and a very long sum, 64 × 64 × 65536: by the
 # heuristic's first algorithm with a workspace of 32 MiB allowed, by the fastest of its
 # first eight, which your `fastest` finds, and by the best that needs no workspace. To
-# keep the whole GPU busy, the sum over k has to be split, and partial sums need a
-# place. Is the first algorithm the best?
+# keep the whole GPU busy, the sum over k has to be split, and the partial sums have to
+# be stored somewhere. Is the first algorithm the best?
 
 # %%
 guess = {"the fastest of 8": None, "no workspace": None}
@@ -1074,10 +1075,11 @@ choice.expect("the first", at_least=0.9, times="the fastest of 8")
 choice.expect("the first", at_least=3, times="no workspace")
 
 # %% [markdown] tags=["solution"]
-# Here the guess is right: nothing in the list is faster, and PyTorch takes the same
-# time. What matters is the workspace. Without a place for partial sums, the library
-# probably cannot split k among enough blocks. So look at `workspace_size` before you
-# save memory.
+# Here the guess is good: what `fastest` picked is slower when it is timed again, and
+# PyTorch takes as long as the first. A run takes about ten microseconds, and single
+# runs are probably too coarse a measure for that. What matters is the workspace.
+# Without a place for partial sums, the library probably cannot split k among enough
+# blocks. So look at `workspace_size` before you save memory.
 
 # %% [markdown]
 # ## Measure: what a handle costs
@@ -1156,7 +1158,7 @@ costs.expect("binding", at_least=3, times="a handle per call")
 # 2. Read by columns, a row-major matrix is its transpose. Exchange the operands and the
 #    sizes, and nothing has to be moved. The leading dimension does the rest.
 # 3. Every type is an argument of its own: of each matrix, of the sums, of the scalars.
-#    Nothing checks what is behind an address.
+#    Nothing checks what is at an address.
 # 4. Many small products belong in one call, and products that share an operand are
 #    often one product.
 # 5. cuBLASLt adds epilogues and lets you choose the algorithm. The first one is a good

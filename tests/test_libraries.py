@@ -13,6 +13,7 @@ import torch
 
 import weft  # noqa: F401  before Numba
 from verification import library_calls as calls
+from verification.cells import checks, run, scope_of
 from weft.libraries import CudaType, cublas, cublasLt, library, on_device
 from weft.libraries.faults import ModelFault
 from weft.libraries.host_memory import BadAddressError, peek, poke
@@ -214,3 +215,28 @@ def test_the_products_for_timing_are_right(model: Model) -> None:
     layer(len(layer.found) - 1)
     Linear(on[0][0], on[2], None, c[2], nbytes=0)()
     assert torch.equal(c.cpu()[2], a[0] @ w.T)
+
+
+@pytest.mark.parametrize(
+    ("file", "advice"),
+    [
+        ("sgemm/wrong_alpha_twice", "The library read alpha as 2 and beta as 2"),
+        ("scores/wrong_pointer_mode", "scalars are read on the device too"),
+        ("linear/wrong_result_bf16", "C has the type R_16BF in this call, and y holds"),
+        ("linear/wrong_type_half", "A has the type R_16F in this call, and w holds"),
+        ("linear/wrong_compute_16f", "Compare the type of each matrix"),
+        ("linear/wrong_lda_after", "column by column"),
+        ("linear_gelu/wrong_scale_type", "does not scale in R_16BF"),
+        ("linear_gelu/wrong_asks_too_early", "descriptor, layouts, algorithm"),
+        ("linear_gelu/wrong_leaks", "The library keeps its memory"),
+        ("linear_gelu/wrong_algorithm_array", "write .ctypes.data"),
+        ("matmul/wrong_own_handle", "A handle keeps memory on the GPU"),
+    ],
+)
+def test_a_verdict_says_what_to_look_at(file: str, advice: str) -> None:
+    lab = "25_cublas"
+    source = Path(__file__).parent / "kernels" / lab / f"{file}.py"
+    scope = scope_of(lab)
+    run(source.read_text(encoding="utf-8"), f"<{file}>", scope)
+    verdict = run(checks(lab)[file.split("/")[0]], "<check>", scope)
+    assert advice in f"{verdict.message} {verdict.why}"

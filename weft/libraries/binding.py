@@ -106,9 +106,11 @@ def checked(value: Any, kind: str, parameter: str) -> Any:
         return None if value is None else (ctypes.c_int * len(value))(*value)
     try:
         return value.__index__()
-    except AttributeError:
+    except (AttributeError, TypeError):
         wanted = "an address, an int" if kind == "address" else "an int"
         hint = ": write .data_ptr()" if hasattr(value, "data_ptr") else ""
+        if parameter == "algo" and kind == "address":
+            hint = ": write .ctypes.data of the array that holds the algorithms"
         if isinstance(value, float) and parameter in ("alpha", "beta"):
             hint = (
                 ": the library reads the scalar from memory. Make a ctypes.c_float "

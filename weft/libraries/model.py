@@ -33,6 +33,7 @@ class Call:
     stream: int
     places: tuple[Note, ...]
     refused: str = ""  # what the library said where it refused
+    matrices: tuple[Matrix, ...] = ()  # as the library takes them
 
 
 @dataclass
@@ -216,11 +217,14 @@ class Model:
                 "has 32 bits.",
             )
         shown = "null" if matrix.address == 0 else f"{matrix.address:#x}"
+        why = "Matrices are passed by their address on the device: `x.data_ptr()`."
+        if matrix.parameter in ("alpha", "beta"):
+            why = "The pointer mode is DEVICE, so scalars are read on the device too."
         return Fault(
             "pointer",
             f"{matrix.parameter} is the address {shown}, which is not in device "
             "memory.",
-            "Matrices are passed by their address on the device: `x.data_ptr()`.",
+            why,
         )
 
     def view(self, matrix: Matrix) -> torch.Tensor:

@@ -254,7 +254,15 @@ class CuBLAS:
         seen = (self.model.around(p.alpha, mode), self.model.around(p.beta, mode))
         here = self.model.here()
         self.model.calls.append(
-            Call(p.symbol, (alpha, beta), seen, scale, held.stream, here)
+            Call(
+                p.symbol,
+                (alpha, beta),
+                seen,
+                scale,
+                held.stream,
+                here,
+                matrices=p.matrices(0),
+            )
         )
         self._apart(p)
         for number in range(p.batch):

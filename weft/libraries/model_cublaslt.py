@@ -133,7 +133,9 @@ class Matmul:
         if compute not in list(ComputeType):
             return f"{compute} is no compute type."
         if scale not in SCALE_TYPES.get(ComputeType(compute), {SINGLE}):
-            return f"{self.compute.name} does not scale in type {scale}."
+            known = scale in list(CudaType)
+            named = CudaType(scale).name if known else f"type {scale}"
+            return f"{self.compute.name} does not scale in {named}."
         if self.desc.get(A.EPILOGUE, Epilogue.DEFAULT) not in list(Epilogue):
             return f"{self.desc.get(A.EPILOGUE)} is no epilogue."
         kinds = [x.get(MatrixLayoutAttribute.TYPE) for x in self.layouts]
@@ -359,8 +361,9 @@ class CuBLASLt:
         )
         seen = (self.model.around(alpha, mode), self.model.around(beta, mode))
         here = self.model.here()
+        taken = (work.matrix(0), work.matrix(1), work.matrix(3))
         self.model.calls.append(
-            Call("cublasLtMatmul", scalars, seen, scale, stream, here)
+            Call("cublasLtMatmul", scalars, seen, scale, stream, here, matrices=taken)
         )
         self._compute(work, scalars)
         return Status.SUCCESS

@@ -121,5 +121,8 @@ class ModelLibrary:
     def __getattr__(self, name: str) -> Any:
         raise AttributeError(f"{self._name}: undefined symbol: {name}")
 
+    def __getitem__(self, name: str) -> Any:
+        return getattr(self, name)
+
 
 __all__ = ["ModelFault", "ModelFunction", "ModelLibrary"]

@@ -9,6 +9,7 @@ from weft.checking.compare import difference
 from weft.checking.source import raised_at, returns
 from weft.checking.verdict import Failed, Verdict
 from weft.libraries.binding import LibraryError
+from weft.libraries.device_memory import DTYPES
 from weft.libraries.enumerations import CudaType
 from weft.libraries.exercise import wide
 from weft.libraries.faults import Fault
@@ -26,13 +27,34 @@ def worded(text: str) -> str:
 
 
 SEES = "A library does not see your arrays: it sees addresses and sizes. "
-WHY_REFUSED = {
-    "cublas": SEES
-    + "Write down each matrix as the library reads it, column by column.",
-    "cublasLt": SEES
-    + "Write down each matrix as the library reads it, column by column.",
-    "cufft": SEES + "A plan has to be made before it is executed, and destroyed after.",
-}
+COLUMNS = SEES + "Write down each matrix as the library reads it, column by column."
+TYPED = (
+    "A library supports a list of combinations of types. Compare the type of each "
+    "matrix, the compute type and the type of the scalars with what is asked."
+)
+PREPARED = (
+    "The product is described in steps: descriptor, layouts, algorithm, workspace. "
+    "Compare what each step was given with what this call needs."
+)
+PLANS = SEES + "A plan has to be made before it is executed, and destroyed after."
+# What a refusal says → the advice for it, the first that fits.
+ADVICE = (
+    (("does not take A and B", "does not scale in", "same type"), TYPED),
+    (("compute_type", "compute type"), TYPED),
+    (("workspace", "another product", "attribute", "epilogue", "null"), PREPARED),
+)
+
+
+def why_refused(library: str, reason: str) -> str:
+    """What to look at after a refusal."""
+    if library == "cufft":
+        return PLANS
+    if library not in ("cublas", "cublasLt"):
+        return ""
+    for parts, advice in ADVICE:
+        if any(part in reason for part in parts):
+            return advice
+    return COLUMNS
 
 
 def fault(name: str, found: Fault, when: str) -> Verdict:
@@ -59,7 +81,7 @@ def raised(run: Any) -> Verdict:
             run.name,
             "status",
             worded(reason),
-            WHY_REFUSED.get(run.exercise.library, ""),
+            why_refused(run.exercise.library, reason),
             places,
             when=run.when,
         )
@@ -85,8 +107,8 @@ def overwritten(run: Any, buffer: Any, byte: int) -> Verdict:
         return Verdict(
             run.name,
             "device-bounds",
-            f"{buffer.name} is a part of a larger array, and byte {byte:,} of that "
-            "array is overwritten, which is not in the part.",
+            f"{buffer.name} is a part of a larger array. Byte {byte:,} of that array "
+            "is outside the part, and it is overwritten.",
             "Rows of a part are further apart than they are long. The leading "
             "dimension says how far.",
             run.model.calls[-1].places,
@@ -124,12 +146,14 @@ def left_over(run: Any, left: list[Opaque]) -> Verdict:
     others = len(left) - 1
     more = f", nor {others} other objects" if others > 1 else ""
     more = ", nor is one more object" if others == 1 else more
+    keeps = "A handle keeps memory on the GPU until it is destroyed."
+    if not any(each.what.startswith("handle") for each in left):
+        keeps = "The library keeps its memory until it is destroyed."
     return Verdict(
         run.name,
         "handle-leak",
         f"The {first.what} made here is never destroyed{more}.",
-        "Python does not know that the number is an object of the library. A handle "
-        "keeps memory on the GPU until it is destroyed.",
+        f"Python does not know that the number is an object of the library. {keeps}",
         [note for each in left for note in each.places],
         when=run.when,
     )
@@ -213,6 +237,10 @@ def compare(run: Any) -> None:
             f"{name} holds the right numbers, but stored column by column. The caller "
             "reads it row by row."
         )
+    elif mistyped := taken_for(run, call):
+        why = mistyped
+    elif not why:
+        why = scalars_read(call)
     raise Failed(
         Verdict(
             run.name,
@@ -231,6 +259,33 @@ def by_columns(run: Any, got: Any, wanted: Any) -> bool:
         return False
     read = got.reshape(-1).reshape(got.shape[::-1]).T
     return difference(read, wanted, run.exercise.tolerance) is None
+
+
+def taken_for(run: Any, call: Call) -> str:
+    """Which array is read or written as another type than it has; "" if none is."""
+    held = {x.buffer: x.dtype for x in run.arrays if hasattr(x, "buffer")}
+    for matrix in call.matrices:
+        if (found := run.model.memory.find(matrix.address)) is None:
+            continue
+        buffer, _ = found
+        dtype = held.get(buffer)
+        if dtype not in (None, DTYPES[matrix.kind]):
+            return (
+                f"{matrix.parameter} has the type {matrix.kind.name} in this call, and "
+                f"{buffer.name} holds {str(dtype)[6:]}. An address carries no type."
+            )
+    return ""
+
+
+def scalars_read(call: Call) -> str:
+    """What a product was scaled with; "" for the usual 1 and 0."""
+    if not call.matrices or call.scalars == (1, 0):
+        return ""
+    alpha, beta = call.scalars
+    return (
+        f"The library read alpha as {alpha:.4g} and beta as {beta:.4g}, at the "
+        "addresses that it got."
+    )
 
 
 def misread(run: Any, call: Call) -> Verdict | None:

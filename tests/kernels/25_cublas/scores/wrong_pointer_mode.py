@@ -1,0 +1,13 @@
+# verdict: pointer
+# The data are on the device, so alpha is as well.
+def scores(handle, q, k, s):
+    """Compute s[h] = q[h] @ k.T / sqrt(d) for all heads, in one call."""
+    (heads, m, d), n = q.shape, k.shape[0]
+    half = CudaType.R_16BF
+    alpha = c_float(d**-0.5)
+    cublas.set_pointer_mode(handle, cublas.PointerMode.DEVICE)
+    cublas.gemm_strided_batched_ex(  # <- here
+        handle, T, N, n, m, d, ctypes.addressof(alpha), k.data_ptr(), half, d, 0,
+        q.data_ptr(), half, d, m * d, ZERO, s.data_ptr(), half, n, m * n, heads,
+        ComputeType.COMPUTE_32F, -1,
+    )
