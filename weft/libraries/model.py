@@ -54,6 +54,7 @@ class Model:
         self.faults: list[Fault] = []
         self.calls: list[Call] = []
         self.refusals: list[str] = []
+        self.ignored: list[str] = []  # what a library takes no notice of, and why
         self.printed: list[str] = []  # what the library writes to the terminal
         self.fail_next: dict[str, int] = {}  # symbol → the status it will return
         self.libraries: dict[str, ModelLibrary] = {}
