@@ -9,8 +9,8 @@
 # - write Philox, the generator that PyTorch and cuRAND use on a GPU, and prove it right
 #   bit by bit;
 # - turn 32 random bits into a float32 that is never 1;
-# - say which counter made any element of `torch.rand`, and why cuRAND's numbers are
-#   others from the same generator and seed;
+# - say which counter made any element of `torch.rand`, and why cuRAND's numbers
+#   differ although generator and seed are the same;
 # - write a dropout that keeps two numbers for its backward pass instead of a mask;
 # - describe any layout to cuFFT: batches, strides, real and complex;
 # - filter signals by FFT with a good size, the right factor and no wrap-around.
@@ -61,14 +61,15 @@ weft.lab("26_curand_cufft")
 # After each round, the key changes: `0x9E3779B9` is added to its first number and
 # `0xBB67AE85` to the second. Sums are taken modulo 2^32.
 #
-# Thread `i` scrambles row `i` of `counters`, all of them with the same key.
+# Thread `i` scrambles row `i` of `counters`. The key is the same for all of them, and
+# it is an input, so copy its two numbers before you change them.
 #
 # ```python
 # philox(counters, key, out)    # (n, 4), (2,) -> (n, 4)  uint32
 # ```
 #
-# `mul_wide(a, b)` returns the upper and the lower half of a product. Numba makes 64
-# bits of a sum of two uint32, so write `uint32(k + WEYL[0])`. Stuck? Run
+# `mul_wide(a, b)` returns the upper and the lower half of a product, in this order. In
+# Numba the sum of two uint32 has 64 bits, so write `uint32(k + WEYL[0])`. Stuck? Run
 # `hint("philox")`; there are three hints.
 
 # %% tags=["given"]
@@ -100,8 +101,11 @@ def philox(counters, key, out):
 
 
 # %% [markdown]
-# The check compares with the **known answers** that the authors of Philox publish, for
-# counters of all 0, of all 1 bits, and of digits of pi, and then with many more.
+# The check compares with the **known answers** that the authors of Philox publish: for
+# counters of all 0 bits, of all 1 bits, and of digits of pi. Then it compares many
+# more. If a word is wrong, ten rounds of scrambling have hidden the cause, so loop once
+# instead of ten times and run the check again. It recognises the words after any round,
+# and several common mistakes.
 
 # %% tags=["given"]
 ONES = 0xFFFFFFFF
@@ -114,11 +118,40 @@ KNOWN = {
 
 
 def counters_and_key(rng, n):
-    """Return counters, a known one in front, and the key that belongs to it."""
+    """Return counters, a known one first, and the key that belongs to it."""
     counters = rng.integers(0, 1 << 32, (n, 4), dtype=np.uint32)
     first, key, _ = list(KNOWN.values())[n % 3]
     counters[0] = first
     return counters, np.uint32(key)
+
+
+def likely_mistake(counters, key, out):
+    """Return which mistake makes these words, where it is a common one."""
+    given = {"counters": counters, "key": key}
+    swapped = WEYL[::-1]
+    changes = {
+        "The two multipliers are swapped.": {"multipliers": MULTIPLIERS[::-1]},
+        "The constants added to the key are swapped.": {"weyl": swapped},
+        "The two key numbers are swapped at the start.": {"key": key[::-1]},
+        "The first number of the key belongs to a, the second to c.": {
+            "key": key[::-1],
+            "weyl": swapped,
+        },
+        "The key is the same in every round.": {"weyl": (0, 0)},
+        "The key changes too early: the first round uses the key as given.": {
+            "key": key + np.uint32(WEYL)
+        },
+    }
+    for last in range(1, 13):
+        reason = f"These are the words after round {last}. There are ten."
+        changes[reason] = {"rounds": last}
+    for reason, change in changes.items():
+        if np.array_equal(out, philox_words(**given | change)):
+            return reason
+    return (
+        "No common mistake makes these words. Loop once instead of ten times, "
+        "and check again: is the first round right?"
+    )
 
 
 for counters, key, answer in KNOWN.values():  # the reference knows them too
@@ -130,8 +163,9 @@ check(
     philox,
     spec=philox_words,
     inputs=counters_and_key,
-    sizes=[1, 3, 40],
+    sizes=[1, 5, 39],
     launch=lambda n: (-(-n // 32), 32),
+    because=likely_mistake,
     full=100_003,
     limits={"float64": 0},
 )
@@ -144,13 +178,14 @@ check(
 # %% [markdown]
 # ## Look: what statistics do not see
 #
-# Why bit by bit? Would it not do to look at the numbers and see that they are random?
+# Why bit by bit? Is it not enough to test whether the numbers are random?
 #
 # The usual test counts how many of `n` numbers fall in each of 256 bins and adds up
 # `(count - n / 256)² / (n / 256)`. This is the **chi-square** statistic. For good
 # random numbers it is about 255, and in one case in a thousand it exceeds 330. The cell
-# makes the same 65,536 numbers every time, from fixed counters, so there is no luck in
-# it. Five of these generators are wrong. Which of them does the statistic find?
+# makes the same 65,536 numbers every time, from fixed counters, so chance plays no
+# part. Five of these generators are wrong. Before you run it: which of them will the
+# statistic find?
 
 
 # %% tags=["given"]
@@ -189,16 +224,16 @@ for name, numbers in variants.items():
 # %% [markdown]
 # ## 2 · Never 1
 #
-# A uniform random number is usually wanted from [0, 1): 0 may come, 1 may not. Then
+# A uniform random number usually has to be in [0, 1): 0 is allowed, 1 is not. Then
 # `int(u * n)` is a valid index, and `log(1 - u)` is finite.
 #
 # The obvious formula is `word * 2**-32`. In real numbers it is right. In float32 it is
 # not: a float32 has 24 significant bits, so a word near 2^32 is rounded *up*, to 2^32.
-# That happens for 128 of the 2^32 words: rarely enough to pass every test, and often
+# That happens for 128 of the 2^32 words: rarely enough to pass most tests, and often
 # enough to stop a training run in its third week.
 #
 # So first drop the bits that do not fit. Keep the **upper 24 bits** of the word, which
-# a float32 holds exactly, and multiply by 2^-24.
+# a float32 holds exactly, and multiply them by 2^-24.
 #
 # ```python
 # uniform(words, out)    # (n,) uint32 -> (n,) float32 from [0, 1)
@@ -248,11 +283,11 @@ check(
 
 # %% [markdown] tags=["solution"]
 # The largest result is 1 - 2^-24, the float32 just below 1. The shift has another
-# virtue: the upper bits are used. Of some generators (not of Philox) the lower bits are
-# worse.
+# advantage: it keeps the upper bits. In some generators (not in Philox) the lower bits
+# are worse.
 #
 # cuRAND chose the other end. Its `curand_uniform` computes `word * 2**-32 + 2**-33`,
-# which lies in (0, 1]: it is never 0, so `log(u)` is finite, but it can be 1. PyTorch's
+# which is in (0, 1]: it is never 0, so `log(u)` is finite, but it can be 1. PyTorch's
 # kernel calls it, and replaces every 1 by 0.
 
 # %% tags=["solution"]
@@ -292,7 +327,7 @@ print("PyTorch", of_torch)
 
 # %% [markdown]
 # Both use Philox4x32-10, and both were given the seed 42. The first numbers agree, and
-# no other. The generator is the same; what differs is *which counter makes which
+# no others. The generator is the same; what differs is *which counter makes which
 # element*.
 #
 # The seed is the key. The 128 bits of the counters are split in two: `a` and `b` count
@@ -405,8 +440,8 @@ check(torch_place, spec=by_running, inputs=some_places, same=same_place)
 # an H200 that is 132 × 8 blocks, or 270,336 threads. With it, your function predicts
 # every number that `torch.rand` makes there.
 #
-# So **the same seed gives other numbers on a GPU with another number of SMs**, as soon
-# as a tensor has more elements than threads. On a GPU, the cell compares with
+# So **the same seed gives different numbers on a GPU with a different number of SMs**,
+# as soon as a tensor has more elements than threads. On a GPU, the cell compares with
 # `torch.rand` itself, two calls in a row; without one, with the eight numbers above.
 
 
@@ -447,8 +482,9 @@ else:
 # PyTorch.
 #
 # The **offset** is what makes a sequence of calls: each call tells the generator how
-# far the busiest thread went, and the next one starts there. Save seed and offset (that
-# is what `torch.get_rng_state()` does), and you can repeat everything from that point.
+# far the busiest thread went, and the next one starts there. Save the seed and the
+# offset, as `torch.cuda.get_rng_state()` does, and you can repeat everything from that
+# point.
 
 # %% [markdown]
 # ## Measure: 268 million numbers
@@ -460,10 +496,10 @@ else:
 #   `XORWOW` is cuRAND's default.
 # - `XORWOW, dynamic` is the same with an ordering that lets cuRAND choose how many
 #   threads share the work.
-# - `cuRAND Philox` and `torch.rand`, you know.
+# - `cuRAND Philox` and `torch.rand` are the two that you have just compared.
 # - `compiled` is `torch.rand` under `torch.compile`.
-# - `fours` is our Philox, with one 16-byte store for each four; in `ones`, each
-#   thread makes four numbers and keeps one.
+# - `fours` is our Philox: each thread makes four numbers and stores them with one
+#   16-byte instruction. In `ones`, each thread makes four and keeps one.
 #
 # Predict three of them, as multiples of the speed of `torch.rand`.
 
@@ -562,38 +598,41 @@ uniforms.expect("XORWOW, dynamic", at_least=2.0, times="XORWOW")
 uniforms.expect("torch.rand", at_least=1.5, times="compiled")
 
 # %% [markdown] tags=["solution"]
-# Forty multiplications and about as many other operations for four numbers, and the
-# kernel still runs at the better part of a fill's speed. What costs is waste: `ones`
-# does all of Philox for a quarter of its result. `torch.compile` generates Triton code
-# in which every element has a counter of its own, which is probably the same waste.
+# Four numbers take twenty wide multiplications and sixty other operations, and the
+# kernel still runs at most of a fill's speed. What costs time is waste: `ones` does all
+# of Philox for a quarter of its result. `torch.compile` generates Triton code in which
+# every element has a counter of its own, which is probably the same waste.
 #
 # Ordering is the other surprise. The default one promises the same numbers on every
-# GPU, which fixes how many threads there are; XORWOW's threads are far too few for an
-# H200. The dynamic one gives up that promise.
+# GPU, which fixes how many subsequences share the work; XORWOW probably has too few of
+# them to keep an H200 busy. The dynamic one gives up that promise.
 
 # %% [markdown]
 # ## 4 · A dropout that keeps two numbers
 #
-# Chapter 17's kernel made its mask a second time, for the backward pass. Here is what a
-# program needs around such a kernel: someone has to hand out counters, so that no two
-# layers share a mask, and the backward pass has to find its own again.
+# Chapter 17's kernel made its mask a second time, for the backward pass. A program
+# needs two more things around such a kernel. Something has to hand out counters, so
+# that no two layers share a mask, and each backward pass has to find its own counters
+# again.
 #
-# `Generator` below is the small one that we use: a seed, and an offset that counts the
-# *fours* used so far. `thinned(x, p, seed, first)` sets a share `p` of `x` to 0 and
-# scales the rest. It takes the mask from counters `first`, `first + 1`, ..., one for
-# each four elements; the last one may be used in part.
+# Here a `Generator` hands them out. It has a seed, and an offset that counts the
+# *fours* used so far: one counter makes one four. `thinned(x, p, seed, first)` sets a
+# share `p` of `x` to 0 and scales the rest. It makes the mask from counters `first`,
+# `first + 1`, ..., one for every four elements. Of the last four, it may need only a
+# part.
 #
-# Write the autograd function. If you have not seen one: PyTorch calls `forward` on the
-# way there and `backward` on the way back, with the gradient of the result. What you
-# store in `ctx`, which belongs to this one call, is there again in `backward`, which
-# returns a gradient for every input: here three, of which `p` and `generator` have
-# none.
+# Write the autograd function. If you have not seen one: PyTorch calls `forward` to
+# compute the result, and later `backward` with the gradient of that result. What you
+# store in `ctx`, which belongs to this one call, is available in `backward`. That
+# method returns one gradient for each argument of `forward` after `ctx`: here three.
+# `p` and `generator` have none, so theirs is `None`.
 #
 # ```python
 # Dropout.apply(x, p, generator)
 # ```
 #
-# Keep no tensor for the backward pass. Stuck? `hint("Dropout")`.
+# Keep neither tensor nor array for the backward pass: two numbers and `p` are enough.
+# Stuck? `hint("Dropout")`.
 
 
 # %% tags=["given"]
@@ -628,21 +667,25 @@ def two_layers(dropout, x, seed, first):
         lambda tensor: kept.append(tensor) or tensor, lambda tensor: tensor
     ):
         once = dropout.apply(x, 0.25, generator)
-    used = generator.offset - first
-    if used != -(-x.numel() // 4):
+    used, needed = generator.offset - first, -(-x.numel() // 4)
+    if used != needed:
+        less = "would use some of them again"
+        more = "would skip fours that no layer has used"
         raise ValueError(
-            f"after {x.numel()} elements the generator has moved on by {used} "
-            "fours; the next layer must begin at the first one that this layer "
-            "has not used"
+            f"{x.numel()} elements use {needed} fours, and the offset has "
+            f"moved on by {used}: the next layer "
+            f"{less if used < needed else more}"
         )
-    node = once.grad_fn
-    held = vars(node).values() if node else ()
-    kept += [value for value in held if torch.is_tensor(value)]
+    held = list(vars(once.grad_fn).values()) if once.grad_fn else []
+    for value in held:
+        held += value if isinstance(value, tuple | list) else ()
+    arrays = torch.Tensor, np.ndarray
+    kept += [value for value in held if isinstance(value, arrays)]
     if kept:
         size = sum(tensor.nbytes for tensor in kept)
         raise ValueError(
-            f"{size} bytes of tensors are kept for the backward pass of "
-            f"{x.nbytes} bytes; the mask can be made again"
+            f"{size} bytes of arrays are kept for the backward pass, and x has "
+            f"{x.nbytes}; the mask can be made again"
         )
     return dropout.apply(once, 0.25, generator)
 
@@ -682,9 +725,9 @@ check(
 )
 
 # %% [markdown] tags=["solution"]
-# Three numbers instead of a mask. The offset is read *before* it is moved on, and it is
-# stored as a number: if the generator itself were stored, it would have moved on by the
-# time of the backward pass.
+# Two numbers instead of a mask (and `p`, which any dropout keeps). The offset is read
+# *before* it is moved on, and it is stored as a number: the generator itself will have
+# moved on by the time of the backward pass.
 #
 # PyTorch's own kernels have the same contract. A kernel asks the generator for as many
 # numbers as its busiest thread will use (`philox_cuda_state(increment)`), and gets the
@@ -694,11 +737,11 @@ check(
 # ## Measure: dropout there and back
 #
 # A tensor of 1 GiB, forward and backward. `eager` writes a mask of one byte per element
-# and reads it again. `compiled` is `torch.compile`'s. `ours` is your idea around a
-# kernel that uses Philox as in `fours`.
+# and reads it again. `compiled` is the code of `torch.compile`. `ours` is your autograd
+# function around a kernel that uses Philox as in `fours`.
 #
-# Count the bytes per element before you run it: what do `eager` and `ours` read and
-# write, there and back, and what is the best that `ours` could do?
+# Count the bytes per element before you run it. What do `eager` and `ours` read and
+# write, forward and backward? By which factor could `ours` be faster?
 
 # %%
 P = 0.1
@@ -785,9 +828,9 @@ dropouts.expect("ours", at_least=1.2, times="compiled")
 # %% [markdown] tags=["solution"]
 # `eager` moves 4 + 4 + 1 bytes per element forward and as many backward, 18 in all;
 # `ours` moves 16, so bytes explain a factor of 18 / 16 = 1.13. The rest is probably
-# that PyTorch's forward kernel comes less close to the speed of a copy. In memory, the
-# gain is a fifth of what the layer keeps, its result included: 4 bytes per element and
-# no mask, instead of 5. With bfloat16 it would be a third.
+# that PyTorch's forward kernel comes less close to the speed of a copy. The layer also
+# keeps a fifth less memory, its result included: 4 bytes per element instead of 5. With
+# bfloat16 it would be a third.
 
 # %% [markdown]
 # ## 5 · A plan
@@ -812,23 +855,26 @@ dropouts.expect("ours", at_least=1.2, times="compiled")
 #
 # `input[b * idist + j * istride]`
 #
-# and likewise for the output. All of these count elements: floats on the real side of a
-# transform, complex numbers on the other side. `inembed` is a list of the sizes of the
-# array that the input is part of. In one dimension its value is not used, but it must
-# be given: **with None for both embeds, cuFFT ignores all strides and distances**.
+# and likewise for the output. Strides and distances count elements: floats on the real
+# side of a transform, complex numbers on the other side. `inembed` is a list of the
+# sizes of the array that the input is part of. In one dimension its value is not used,
+# so `[n]` will do, but it must be given: **with None for both embeds, cuFFT ignores all
+# strides and distances**.
 #
 # A recording `x` has `n` samples of several channels. The channels are interleaved, as
-# they are in a sound file: all channels of the first sample, then all of the second. It
-# may be part of a wider array, so look at its strides. Write the spectrum of channel
-# `c` into row `c` of `out`. The transform of `n` real numbers has `n // 2 + 1` complex
-# results; the others would be their conjugates.
+# they are in a sound file: all channels of the first sample, then all of the second.
+# `x` may be some of the channels of a wider array, so ask `x.stride()`. Write the
+# spectrum of channel `c` into row `c` of `out`, whose rows have no gaps. The transform
+# of `n` real numbers has `n // 2 + 1` complex results; the others would be their
+# conjugates.
 #
 # ```python
 # spectra(x, out)    # (n, channels) float32 -> (channels, n // 2 + 1) complex64
 # ```
 #
-# One plan, one execution, no copy. `x.stride()` and `x.data_ptr()` are as in PyTorch.
-# Stuck? `hint("spectra")`.
+# One plan, one execution, no copy. `x.stride()` and `x.data_ptr()` are those of
+# PyTorch. In a verdict, `9 × 3 × 2` stands for 9 samples of 3 channels, in an array
+# with 2 more channels. Stuck? `hint("spectra")`.
 
 
 # %% tags=["given"]
@@ -842,6 +888,14 @@ def recording(rng, n, channels, more):
 def by_numpy(x, out):
     """Return the spectra of the columns of x, one per row."""
     return np.fft.rfft(x, axis=0).T
+
+
+def how_wide(x, room, out):
+    """Return how wide the array is that x is a part of, if it is a part."""
+    (_, mine), width = x.shape, x.stride(0)
+    if width == mine:
+        return ""
+    return f"x is {mine} of the {width} channels of an array."
 
 
 # %%
@@ -868,6 +922,7 @@ check(
     result="out",
     sizes=[(8, 2, 0), (9, 3, 2), (12, 1, 3), (10, 4, 1)],
     limits={"calls": 1},
+    because=how_wide,
     full=(4096, 6, 2),
 )
 
@@ -880,10 +935,10 @@ check(
 # there. The model notices; a GPU does so only if the address is not mapped at all.
 
 # %% [markdown]
-# ## Look: what cuFFT says to bad input
+# ## Look: what cuFFT says about bad input
 #
-# A few mistakes that cuFFT itself notices. Every function returns a status, and the
-# binding makes an exception of it.
+# cuFFT notices a few mistakes itself. Every function returns a status, and the binding
+# turns any status but success into an exception.
 
 # %%
 array = on_device(torch.zeros(8, dtype=torch.complex64))
@@ -907,7 +962,7 @@ tried("a destroyed plan", lambda: cufft.exec_c2c(plan, address, address, -1))
 # %% [markdown]
 # ## Measure: what a plan costs
 #
-# All of this is measured on the host's clock, which is what a program waits for.
+# All of this is measured on the host's clock: it is the host that makes plans.
 #
 # - `execute` runs a plan for 1,000 complex numbers, made beforehand;
 # - `make, execute, destroy` makes a plan each time, for a size that has been planned
@@ -915,7 +970,7 @@ tried("a destroyed plan", lambda: cufft.exec_c2c(plan, address, address, -1))
 # - `torch.fft, same size` looks the plan up: PyTorch keeps plans in a cache;
 # - `torch.fft, new size` asks for a size that this process has never transformed.
 #
-# How many executions is a new size worth?
+# How many executions take as long as one new size?
 
 
 # %% tags=["given"]
@@ -969,10 +1024,10 @@ plans.expect("execute", at_least=5, times="make, execute, destroy")
 plans.expect("torch.fft, same size", at_least=20, times="torch.fft, new size")
 
 # %% [markdown] tags=["solution"]
-# A plan costs as much as dozens of executions, and the first one of a size thousands:
-# that is when cuFFT builds or loads kernels for it. So make plans once. PyTorch does it
-# for you, as long as your sizes repeat. If every sentence, sound or image has a length
-# of its own, round lengths up to a few sizes.
+# A plan costs as much as dozens of executions, and the first one of a size as much as
+# thousands, probably because cuFFT then builds or loads kernels for it. So make plans
+# once. PyTorch does so for you, as long as your sizes repeat. If every sentence, sound
+# or image has a different length, round the lengths up to a few sizes.
 
 # %% [markdown]
 # ## Measure: batches, sizes and layouts
@@ -1124,24 +1179,26 @@ real.expect("complex to real", at_least=1.6)
 # ## 6 · A filter with cuFFT
 #
 # The product of two spectra is the spectrum of a convolution. That makes a long filter
-# cheap, if three things are right.
+# cheap. Three things need care.
 #
-# - **The size.** The transform thinks that a signal repeats. A product of spectra of
-#   `n` numbers is a *circular* convolution, in which what leaves at the end comes in
-#   again at the beginning. The full convolution of `n` samples with `k` taps has `n + k
-#   - 1` results. Pad both with zeros to at least that many, and nothing wraps around.
+# - **The size.** The transform treats a signal as one period of an endless one. A
+#   product of spectra of `n` numbers is a *circular* convolution: what would stick out
+#   at the end is added to the beginning. The full convolution of `n` samples with `k`
+#   taps has `n + k - 1` results. Pad both with zeros to at least that many, and nothing
+#   wraps around.
 # - **A good size.** `good_size(m)` returns the smallest number from `m` on that has no
-#   prime factor above 7.
-# - **The factor.** cuFFT does not normalise. There and back multiplies by the size of
-#   the transform.
+#   prime factor above 7. (The check accepts any size that is large enough; the
+#   measurement after it shows what a good one is worth.)
+# - **The factor.** cuFFT does not normalise. A transform there and back multiplies by
+#   the size of the transform.
 #
 # Write it for a batch of real signals and one filter. The plans in this exercise are
-# for rows without gaps: `planned(kind, size, batch)` makes one. The other helpers work
-# on arrays on the device:
+# for rows without gaps: `planned(kind, size, batch)`, from above, makes one. The other
+# helpers work on arrays on the device:
 #
 # - `zeros(rows, columns, dtype=torch.float32)` makes an array;
 # - `copy_corner(a, b)` copies the first rows and columns of `a` to `b`, as many as both
-#   have: it pads, and it crops;
+#   have. So it pads if `b` holds zeros and is larger, and crops if `b` is smaller;
 # - `multiply(a, b, factor)` multiplies each row of `a` by `b` and by a number, in
 #   place.
 #
@@ -1177,6 +1234,20 @@ def signals(rng, batch, n, k):
 def by_definition(x, w, out):
     """Return the full convolution of each row with the filter."""
     return np.stack([np.convolve(row, w[0]) for row in x])
+
+
+def wraps_around(x, w, room, out):
+    """Return which transform is too short, if that is what has gone wrong."""
+    full = by_definition(x, w, room)
+    for size in range(max(x.shape[1], w.shape[1]), full.shape[1]):
+        circular = full[:, :size].copy()
+        circular[:, : full.shape[1] - size] += full[:, size:]
+        if np.allclose(out[:, :size], circular, atol=1e-3):
+            return (
+                f"This is a circular convolution of size {size}: the last "
+                f"{full.shape[1] - size} results are added to the first."
+            )
+    return ""
 
 
 # %%
@@ -1217,6 +1288,7 @@ check(
     result="out",
     sizes=[(1, 8, 3), (3, 10, 4), (2, 7, 9), (2, 12, 1)],
     tolerance=1e-4,
+    because=wraps_around,
     full=(8, 4000, 301),
 )
 
@@ -1296,7 +1368,7 @@ filtered.expect("good size", at_least=4, times="conv1d")
 # ## If you want more
 #
 # - Write Box and Muller's formula as a kernel: two uniform numbers become two normal
-#   ones. Which end of [0, 1] does its logarithm need, and how large can a result get?
+#   ones. Which end of [0, 1] must its logarithm avoid, and how large can a result get?
 # - Filter a signal that is too long for one transform: cut it into pieces that overlap
 #   by `k - 1` samples, filter them as a batch, and keep what did not wrap around
 #   (*overlap-save*). Which layout does the batch have, and does it need a copy?
@@ -1309,7 +1381,7 @@ filtered.expect("good size", at_least=4, times="conv1d")
 #
 # 1. Philox is a function of a counter and a key. Known answers prove an implementation
 #    right; statistics cannot.
-# 2. A float32 holds 24 bits. Rounding a word of 32 can give 1.
+# 2. A float32 has 24 significant bits. Rounding a word of 32 bits can give exactly 1.
 # 3. A library's random numbers are a generator, a seed, an offset and an *ordering*:
 #    which counter makes which element.
 # 4. A random mask can be made again from a seed and an offset, if the offset moves on

@@ -14,11 +14,12 @@ import torch
 import weft  # noqa: F401  before Numba
 from verification import library_calls as calls
 from verification.cells import checks, run, scope_of
-from weft.libraries import CudaType, cublas, cublasLt, library, on_device
+from weft.libraries import CudaType, cublas, cublasLt, cufft, library, on_device
 from weft.libraries.faults import ModelFault
 from weft.libraries.host_memory import BadAddressError, peek, poke
 from weft.libraries.loading import on_model
 from weft.libraries.model import Model
+from weft.libraries.words import calls_made
 
 RECORD = Path(__file__).parents[1] / "verification" / "library_calls.json"
 RECORDED = json.loads(RECORD.read_text(encoding="utf-8"))["answers"]
@@ -240,3 +241,30 @@ def test_a_verdict_says_what_to_look_at(file: str, advice: str) -> None:
     run(source.read_text(encoding="utf-8"), f"<{file}>", scope)
     verdict = run(checks(lab)[file.split("/")[0]], "<check>", scope)
     assert advice in f"{verdict.message} {verdict.why}"
+
+
+def test_a_plan_without_embeds_says_what_it_ignores(model: Model) -> None:
+    plan, rows = cufft.create(), (None, 1, 8, None, 1, 5)
+    cufft.make_plan_many(plan, 1, [8], *rows, cufft.Type.R2C, 2)
+    assert not model.ignored
+    columns = (None, 2, 1, None, 1, 5)
+    cufft.make_plan_many(plan, 1, [8], *columns, cufft.Type.R2C, 2)
+    assert "ignored the strides" in model.ignored[0]
+
+
+def test_sizes_are_lists(model: Model) -> None:
+    wrong = (cufft.create(), 1, 8, None, 1, 8, None, 1, 5, cufft.Type.R2C, 1)
+    with pytest.raises(TypeError, match="n is int, and C takes an array"):
+        cufft.make_plan_many(*wrong)
+
+
+def test_a_verdict_counts_the_calls_of_each_function(model: Model) -> None:
+    array = on_device(torch.zeros(10, dtype=torch.complex64))
+    plan, real = cufft.create(), cufft.create()
+    cufft.make_plan1d(plan, 8, cufft.Type.C2C, 1)
+    cufft.make_plan1d(real, 8, cufft.Type.R2C, 1)
+    address = array.data_ptr()
+    for direction in (-1, 1):
+        cufft.exec_c2c(plan, address, address, direction)
+    cufft.exec_r2c(real, address, address)
+    assert calls_made(model) == "2 calls of cufftExecC2C and 1 of cufftExecR2C"

@@ -34,7 +34,8 @@ def check(
         constants, without), for PyTorch `weft.torch_ops.exercise.TorchExercise`, for
         functions `weft.functions.exercise.FunctionExercise` (because, without, same,
         lines), for calls of a library `weft.libraries.exercise.LibraryExercise`
-        (library, given, result, refuses), for all of them tolerance and unseen.
+        (library, given, result, refuses, because), for all of them tolerance and
+        unseen.
 
     Returns a Verdict, true if all is well. Where the environment has WEFT_STRICT=1, a
     failure raises CheckFailed. Raises ValueError if the exercise itself is wrong, as

@@ -8,6 +8,7 @@ import numpy as np
 from weft.simulator.memory.arrays import poisoned_by
 
 Array = np.ndarray[Any, Any]
+BELOW_1 = np.nextafter(np.float32(1), np.float32(0))
 
 
 @dataclass(frozen=True)
@@ -139,9 +140,19 @@ def same(a: Array, b: Array, tolerance: float) -> bool:
 
 
 def apart(got: Any, wanted: Any) -> tuple[str, str]:
-    """Write two numbers with as many digits as it takes to tell them apart."""
+    """Write two numbers with as many digits as it takes to tell them apart.
+
+    The float32 just below 1 is not written as 1: where it comes up, this matters.
+    """
     pairs = [(show(got, digits), show(wanted, digits)) for digits in (4, 5, 6, 8, 12)]
-    return next((pair for pair in pairs if pair[0] != pair[1]), pairs[0])
+    different = [pair for pair in pairs if pair[0] != pair[1]]
+    exact = [p for p in different if "1" not in p or not just_below_1(got, wanted)]
+    return next(iter(exact or different), pairs[0])
+
+
+def just_below_1(*values: Any) -> bool:
+    """Whether one of some numbers is the largest float32 below 1."""
+    return any(not np.iscomplexobj(v) and np.float32(v) == BELOW_1 for v in values)
 
 
 def show(value: Any, digits: int = 4) -> str:

@@ -297,6 +297,7 @@ def which(result: Result, what: str, number: int) -> str:
     """Name a block, or a warp or lane of whichever block or warp."""
     if what == "block":
         return f"block {named(unravel(number, result.trial.grid))}"
-    if what == "warp" and np.prod(result.trial.grid) == 1:
-        return f"warp {number}"
+    blocks, threads = np.prod(result.trial.grid), np.prod(result.trial.block)
+    if blocks == 1 and (what == "warp" or threads <= WARP):
+        return f"{what} {number}"
     return f"{what} {number} of each {'block' if what == 'warp' else 'warp'}"

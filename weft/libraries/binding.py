@@ -103,6 +103,11 @@ def checked(value: Any, kind: str, parameter: str) -> Any:
     if kind == "float":
         return float(value)
     if kind == "ints":
+        if value is not None and not hasattr(value, "__len__"):
+            raise TypeError(
+                f"{parameter} is {type(value).__name__}, and C takes an array of int: "
+                "write a list, with one number per dimension"
+            )
         return None if value is None else (ctypes.c_int * len(value))(*value)
     try:
         return value.__index__()

@@ -55,6 +55,7 @@ class Model:
         self.faults: list[Fault] = []
         self.calls: list[Call] = []
         self.refusals: list[str] = []
+        self.ignored: list[str] = []  # what a library takes no notice of, and why
         self.printed: list[str] = []  # what the library writes to the terminal
         self.fail_next: dict[str, int] = {}  # symbol → the status it will return
         self.libraries: dict[str, ModelLibrary] = {}
@@ -207,6 +208,7 @@ class Model:
         )
 
     def _not_on_device(self, matrix: Matrix) -> Fault:
+        """What is wrong with an address that is in no buffer of the device."""
         cut = self.memory.cut_off(matrix.address)
         if cut is not None and matrix.address:
             return Fault(

@@ -107,7 +107,22 @@ class CuFFT:
         if (given[0] is None) != (wanted[0] is None):
             what = "one of inembed and onembed is null, and the other is not"
             return self._refused(FftResult.INVALID_VALUE, what)
-        return self._make(plan, sizes, type, batch, given, wanted, result)
+        status = self._make(plan, sizes, type, batch, given, wanted, result)
+        if status == FftResult.SUCCESS and given[0] is None:
+            self._ignores(plan, (istride, idist), (ostride, odist))
+        return status
+
+    def _ignores(self, number: int, *asked: tuple[int, int]) -> None:
+        """Note strides and distances that a plan without embeds takes no notice of."""
+        made = self._made(number)
+        assert made is not None
+        assert made.plan is not None
+        sides = made.plan.source, made.plan.target
+        if asked != tuple((side.stride, side.dist) for side in sides):
+            self.model.ignored.append(
+                "Both embeds are None, so cuFFT has ignored the strides and distances "
+                "of the plan, and taken both arrays to be rows without gaps."
+            )
 
     def _make(
         self,

@@ -16,7 +16,6 @@ from weft.libraries.enumerations import Status
 from weft.libraries.exercise import LibraryExercise, wide
 from weft.libraries.loading import on_model
 from weft.libraries.model import Model
-from weft.wording import several
 
 
 class Run:
@@ -146,8 +145,8 @@ def held(exercise: LibraryExercise, run: Run) -> Facts:
     most = exercise.limits.get("calls")
     count = len(run.model.calls)
     if most is not None and count > most:
-        raise Failed(words.too_many(run, count, most))
-    return [f"{several(count, 'call')} of {run.model.calls[-1].symbol}"]
+        raise Failed(words.too_many(run, most))
+    return [words.calls_made(run.model)]
 
 
 def real(exercise: LibraryExercise) -> Facts:

@@ -1,6 +1,7 @@
 """The verdicts on calls of a library, and the comparison of what they leave."""
 
 import math
+from collections import Counter
 from typing import Any
 
 import numpy as np
@@ -170,14 +171,20 @@ def unnoticed(run: Any) -> Verdict:
     )
 
 
-def too_many(run: Any, count: int, most: int) -> Verdict:
-    symbols = joined(dict.fromkeys(c.symbol for c in run.model.calls))
+def calls_made(model: Any) -> str:
+    """How often each function of the library was called: '2 calls of A and 1 of B'."""
+    first, *others = Counter(call.symbol for call in model.calls).items()
+    more = [f"{count} of {symbol}" for symbol, count in others]
+    return joined([f"{several(first[1], 'call')} of {first[0]}", *more])
+
+
+def too_many(run: Any, most: int) -> Verdict:
     return Verdict(
         run.name,
         "calls",
-        f"{several(count, 'call')} of {symbols}, where {most} would do.",
-        "Every call is a launch of its own, and each of these products is far too "
-        "small to fill a GPU.",
+        f"{calls_made(run.model)}, where {most} would do.",
+        "Every call is a launch of its own, and each of them is far too small to fill "
+        "a GPU.",
         run.model.calls[-1].places,
         when=run.when,
     )
@@ -237,10 +244,14 @@ def compare(run: Any) -> None:
             f"{name} holds the right numbers, but stored column by column. The caller "
             "reads it row by row."
         )
+    elif run.model.ignored:
+        why = run.model.ignored[0]
     elif mistyped := taken_for(run, call):
         why = mistyped
     elif not why:
         why = scalars_read(call)
+    if run.exercise.because is not None:
+        why = run.exercise.because(*run.case.inputs, got) or why
     raise Failed(
         Verdict(
             run.name,
