@@ -394,7 +394,7 @@ layout.expect("bfloat16", at_most=1.4)
 # much more together than either of them alone.
 #
 # Weights in bfloat16 are faster still, as no casts are left, and they are a trap: with
-# 8 bits of mantissa, an update that is smaller than about a 500th of the weight
+# eight significant bits, an update that is smaller than a 512th of the weight
 # disappears in rounding. Autocast keeps the weights in float32 and casts copies.
 
 # %% [markdown]
@@ -471,7 +471,7 @@ if fp8 is not None:
 #
 # The function below does all of that, and does it slowly. The result is right. What is
 # wrong is *where* things happen, and how many operators it takes. The batch and `flips`
-# are in pinned memory; `mean` and `std`, of shape (3, 1, 1), are on the device already.
+# are already in pinned memory; `mean` and `std`, of shape (3, 1, 1), are on the device.
 #
 # ```python
 # prepare(images, flips, mean, std, device)    # -> (b, 3, h, w) float32, on the device
@@ -601,11 +601,11 @@ loading = noted("a batch from the loader", "ms", loaders)
 #
 # Gradients that are too long are scaled down: if the norm of all gradients together is
 # more than `most`, each is multiplied by `most / norm`. Here is a version that you will
-# find in many a repository. It asks the GPU for a number once per parameter, and each
+# find in many repositories. It asks the GPU for a number once per parameter, and each
 # `.item()` waits until the GPU has computed everything that was queued before.
 #
 # Rewrite it without a single wait. The question "is the norm too large?" needs an
-# answer, but Python is not the one who needs it.
+# answer, but Python does not have to know it.
 #
 # ```python
 # clip_(gradients, most)    # changes them in place, returns their norm before
@@ -885,8 +885,8 @@ check(
 # the same results.
 #
 # There is a second fault in it, one that no profiler shows. The scale depends on the
-# outputs, so it has a gradient. `.item()` returns a number, of which autograd knows
-# nothing, and that part of the gradient is lost. The check wants it back.
+# outputs, so it has a gradient. `.item()` returns a plain number, which autograd cannot
+# follow, and that part of the gradient is lost. The check wants it back.
 #
 # ```python
 # damped(x, weight)    # x (n, 6), weight (6, 6) -> (n, 6)
@@ -1183,8 +1183,10 @@ if peak:
 # 7. the loss is read at every step;
 # 8. the optimiser loops over the parameters.
 #
-# Fix them all, in any order. After each fix, run the check: it names the next fault.
-# You may use `prepare` and `clip_`, if yours pass, or PyTorch's `clip_grad_norm_`.
+# Fix them all, in any order. After each fix, run the check: it names the lines to look
+# at next. You may use `prepare`, if yours passes. For clipping, take PyTorch's
+# `clip_grad_norm_`: a `clip_` that loops over the gradients passes exercise 2, but
+# calls more operators than this check allows.
 #
 # ```python
 # train(model, batches, mean, std, device)

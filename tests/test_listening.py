@@ -43,6 +43,7 @@ def waits(function: Any) -> list[str]:
         lambda x: (x + 1).tolist(),
         lambda x: (2 * x).numpy(),
         lambda x: torch.tensor([1.0], device=DEVICE) + x,
+        lambda x: torch.tensor([x.sum()]),
         lambda x: torch.ones(8).to(DEVICE) + x,
         lambda x: torch.empty_like(x).copy_(torch.ones(8)),
     ],
@@ -82,6 +83,42 @@ def test_bytes_that_cross_the_bus() -> None:
     assert len(record.waits) == 1
 
 
+def test_bytes_that_the_host_converts() -> None:
+    bytes_ = torch.ones(10, dtype=torch.uint8)
+    record = heard(lambda x: x + bytes_.to(DEVICE, torch.float32), torch.ones(10))
+    assert [each.amount for each in record.copies] == [40]
+
+
+def test_what_the_host_computes_is_not_pinned() -> None:
+    pinned, near = torch.ones(10), torch.ones(10)
+
+    def once(x: torch.Tensor) -> torch.Tensor:
+        return pinned[:5].to(DEVICE, non_blocking=True) + x[:5]
+
+    def computed(x: torch.Tensor) -> torch.Tensor:
+        return (2 * pinned).to(DEVICE, non_blocking=True) + x
+
+    def back_and_forth(x: torch.Tensor) -> torch.Tensor:
+        return (pinned + x.cpu()).to(DEVICE, non_blocking=True)
+
+    for function, count in [(once, 0), (computed, 1), (back_and_forth, 1)]:
+        with listening(function, [near], DEVICE, [pinned]) as record:
+            function(near)
+        assert len(record.unpinned) == count
+
+    with (
+        pytest.raises(RuntimeError, match="same device"),
+        listening(computed, [near], DEVICE, [pinned]),
+    ):
+        _ = pinned + near
+
+
+def test_row_major_weights() -> None:
+    conv = torch.nn.Conv2d(3, 4, 3)
+    images = torch.ones(2, 3, 5, 5).contiguous(memory_format=torch.channels_last)
+    assert [each.amount for each in heard(lambda x: conv(x), images).images] == [0]
+
+
 def test_products_and_layouts() -> None:
     conv = torch.nn.Conv2d(3, 4, 3)
     weight = torch.ones(4, 2)
@@ -91,6 +128,8 @@ def test_products_and_layouts() -> None:
             y = conv(x.contiguous(memory_format=torch.channels_last))
             y = y + conv(x)
         return y.float().mean((2, 3)) @ weight
+
+    conv.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
 
     record = heard(network, torch.ones(2, 3, 5, 5))
     assert [each.what for each in record.products] == ["bfloat16"] * 2 + ["float32"]

@@ -15,6 +15,14 @@ from weft.torch_ops.tensors import is_tensor, tensors
 from weft.wording import several
 
 NEVER = "the host never waits for the GPU"
+PIECES = (
+    "Each of them costs the host a few microseconds, however little the GPU has to do. "
+    "What is done piece by piece that one operator could do at once?"
+)
+AGAIN = (
+    "What is checkpointed runs a second time during the backward, operator by "
+    "operator. How many of these pieces could keep their activations?"
+)
 
 
 def run(exercise: TorchExercise, calls: Calls) -> Facts:
@@ -28,7 +36,8 @@ def run(exercise: TorchExercise, calls: Calls) -> Facts:
     near = [v for k, v in enumerate(inputs) if is_tensor(v) and k not in exercise.host]
     given = sum(v.numel() * v.element_size() for v in inputs if is_tensor(v))
     device = torch.device(calls.device, 0)
-    with listening(exercise.written.main, near, device) as record:
+    pinned = [inputs[k] for k in exercise.host]
+    with listening(exercise.written.main, near, device, pinned) as record:
         calls.run(lambda: exercise.results(*inputs), case.label)
     facts = []
     for limit, held in HELD.items():
@@ -68,9 +77,11 @@ def synchronisations(most: int, record: Record, given: int) -> Wrong | str:
 
 
 def copied(most: float, record: Record, given: int) -> Wrong | str:
-    """How many bytes go to the device, beside those of the inputs."""
+    """How many bytes go to the device, beside those of the inputs, and from where."""
     total = sum(heard.amount for heard in record.copies)
     if total <= most * given:
+        if record.unpinned:
+            return unpinned(record)
         return f"{total:,} bytes copied to the device"
     return Wrong(
         "traffic",
@@ -78,6 +89,20 @@ def copied(most: float, record: Record, given: int) -> Wrong | str:
         "The bus is slower than any memory of the GPU. In which dtype do the data "
         "cross it, and what could have been there already?",
         places(record.copies, lambda heard: f"copies {heard.amount:,} bytes"),
+    )
+
+
+def unpinned(record: Record) -> Wrong:
+    """What is copied from memory that is not pinned."""
+    count = several(len(record.unpinned), "time")
+    return Wrong(
+        "synchronisation",
+        f"The host waits for the GPU {count} in one call, to copy what is not in "
+        "pinned memory.",
+        "The inputs are pinned; what the host computes from them is in new memory, "
+        "which is not. `non_blocking=True` has no effect there. Can you copy first, "
+        "and compute on the device?",
+        places(record.unpinned),
     )
 
 
@@ -93,8 +118,7 @@ def operators(most: int, record: Record, given: int) -> Wrong | str:
     return Wrong(
         "operators",
         f"One call runs {several(count, 'operator')}; {most} are enough.",
-        "Each of them costs the host a few microseconds, however little the GPU has to "
-        "do. What is done piece by piece that one operator could do at once?",
+        AGAIN if record.again else PIECES,
         notes,
     )
 
@@ -121,14 +145,15 @@ def products(wanted: str, record: Record, given: int) -> Wrong | str:
 
 
 def channels_last(most: int, record: Record, given: int) -> Wrong | str:
-    """How many convolutions may get images that are not channels-last."""
+    """How many convolutions may get images or weights that are not channels-last."""
     wrong = [heard for heard in record.images if not heard.amount]
     if len(wrong) <= most:
         return "all convolutions channels-last"
     count = several(len(wrong), "convolution")
     return Wrong(
         "layout",
-        f"{count} of {len(record.images)} get images that are not channels-last.",
+        f"{count} of {len(record.images)} get images or weights that are not "
+        "channels-last.",
         "The layout travels with the data: a convolution passes on what it was given. "
         "Where do the images, and the weights, get theirs?",
         places(wrong),

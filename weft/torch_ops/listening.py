@@ -9,7 +9,7 @@ it needs a GPU: there, `torch.device("cpu", 0)` stands for the device.
 import linecache
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from types import FrameType
@@ -18,7 +18,7 @@ from typing import Any
 import torch
 from torch.multiprocessing import reductions
 from torch.overrides import TorchFunctionMode
-from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._python_dispatch import TorchDispatchMode, _disable_current_modes
 from torch.utils._pytree import tree_leaves
 
 from weft.places import Place
@@ -39,6 +39,7 @@ SIZE = "the size of the result depends on values"
 HOME = "a tensor is copied to the host"
 BLOCKING = "the host waits for this copy"
 MADE = "made on the host and copied, and the host waits"
+ORDINARY = "copied from memory that is not pinned, so the host waits"
 
 WAITS = {  # operators that need a value before the host can go on
     "_local_scalar_dense": NUMBER,
@@ -54,6 +55,9 @@ WAITS = {  # operators that need a value before the host can go on
 }
 HOMEWARD = ("cpu", "numpy", "tolist", "__array__")
 MAKERS = ("tensor", "as_tensor", "asarray")
+MIXED = frozenset(  # operators that take tensors from both sides of the bus
+    ["copy_", "_to_copy", "index", "index_put", "index_put_", "_index_put_impl_"]
+)
 
 
 @dataclass(frozen=True)
@@ -70,8 +74,10 @@ class Record:
     """What one call did. Only `peak` counts what the learner's lines did not cause.
 
     waits, copies: with a note, and bytes; operators: each with its name; products: the
-    dtype of each; images: of each convolution whether its input was channels-last.
-    peak: most bytes that were alive at once, without the inputs.
+    dtype of each; images: of each convolution whether its input and its weights were
+    channels-last. unpinned: copies that do not block, from memory that is not pinned.
+    again: whether something is checkpointed. peak: most bytes that were alive at once,
+    without the inputs.
     """
 
     waits: list[Heard] = field(default_factory=list)
@@ -79,18 +85,26 @@ class Record:
     operators: list[Heard] = field(default_factory=list)
     products: list[Heard] = field(default_factory=list)
     images: list[Heard] = field(default_factory=list)
+    unpinned: list[Heard] = field(default_factory=list)
+    again: bool = False
     peak: int = 0
 
 
 @contextmanager
-def listening(main: Any, near: list[Any], device: torch.device) -> Iterator[Record]:
+def listening(
+    main: Any, near: list[Any], device: torch.device, pinned: Iterable[Any] = ()
+) -> Iterator[Record]:
     """Listen to what happens inside; `main` is the learner's function.
 
-    near: tensors that are on the device already. device: what stands for it.
+    near: tensors that are on the device already. device: what stands for it. pinned:
+    tensors in pinned memory of the host.
     """
     ear = _Ear(main, device)
     for tensor in near:
         ear.keep(tensor, near=True, counted=False)
+    for tensor in pinned:
+        ear.keep(tensor, near=False, counted=False)
+        ear.hosts[tensor.untyped_storage()._cdata] = True
     with _Operators(ear), _Functions(ear):
         yield ear.record
 
@@ -100,9 +114,11 @@ class _Ear:
 
     def __init__(self, main: Any, device: torch.device) -> None:
         self.record, self.device = Record(), device
+        self.record.again = "checkpoint" in main.__code__.co_names
         self.code, self.names = main.__code__, main.__globals__
         self.thread = threading.get_ident()
         self.alive: dict[int, tuple[Any, int, bool]] = {}
+        self.hosts: dict[int, bool] = {}  # storages of the host: whether pinned
 
     def line(self) -> Place | None:
         """The learner's line that is running, None for none.
@@ -142,10 +158,21 @@ class _Ear:
         known = self.alive.get(tensor.untyped_storage()._cdata)
         return known is not None and known[2]
 
+    def of_host(self, tensor: Any) -> bool:
+        """Whether a tensor is known to be in the host's memory."""
+        known = isinstance(tensor, torch.Tensor) and not tensor.is_sparse
+        return known and tensor.untyped_storage()._cdata in self.hosts
+
+    def stays(self, tensor: Any) -> None:
+        """Note that the host has made a tensor, in memory that is not pinned."""
+        if isinstance(tensor, torch.Tensor) and not tensor.is_sparse:
+            self.hosts.setdefault(tensor.untyped_storage()._cdata, False)
+
     def count(self) -> None:
         """Forget what has been freed, and add up what is alive."""
         for key in [k for k, (ref, _, _) in self.alive.items() if ref.expired()]:
             del self.alive[key]
+            self.hosts.pop(key, None)
         total = sum(size for _, size, _ in self.alive.values())
         self.record.peak = max(self.record.peak, total)
 
@@ -158,11 +185,20 @@ class _Ear:
             return named == self.device
         return bool(named.type == self.device.type)
 
-    def copied(self, place: Place, tensor: torch.Tensor, blocking: bool) -> None:
-        size = tensor.numel() * tensor.element_size()
+    def copied(
+        self,
+        place: Place,
+        tensor: torch.Tensor,
+        blocking: bool,
+        dtype: torch.dtype | None = None,
+    ) -> None:
+        """Note a copy to the device. The host converts to `dtype` before it copies."""
+        size = tensor.numel() * (dtype or tensor.dtype).itemsize
         self.record.copies.append(Heard(place, "", size))
         if blocking:
             self.record.waits.append(Heard(place, BLOCKING))
+        elif self.hosts.get(tensor.untyped_storage()._cdata) is False:
+            self.record.unpinned.append(Heard(place, ORDINARY))
 
 
 class _Operators(TorchDispatchMode):  # type: ignore[no-untyped-call]
@@ -180,11 +216,16 @@ class _Operators(TorchDispatchMode):  # type: ignore[no-untyped-call]
         place = self.ear.line()
         if place is not None:
             self.note(function, args, kwargs, given, place)
+        near = any(map(self.ear.is_near, given))
+        hosts = [v for v in given if self.ear.of_host(v)]
+        if near and self.ear.device.type == "cpu":
+            refuse_mixed(function.overloadpacket.__name__, hosts)
         out = function(*args, **kwargs)
-        near = self.ear.is_device(kwargs.get("device"))
-        near = near or any(map(self.ear.is_near, given))
+        near = near or self.ear.is_device(kwargs.get("device"))
         for tensor in tree_leaves(out):
             self.ear.keep(tensor, near)
+            if hosts and not near:
+                self.ear.stays(tensor)
         self.ear.count()
         return out
 
@@ -201,19 +242,24 @@ class _Operators(TorchDispatchMode):  # type: ignore[no-untyped-call]
                 record.waits.append(Heard(place, WAITS.get(name, SIZE)))
         elif name == "_to_copy" and ear.is_device(kwargs.get("device")):
             if not ear.is_near(args[0]):
-                ear.copied(place, args[0], not kwargs.get("non_blocking", False))
+                blocking = not kwargs.get("non_blocking", False)
+                ear.copied(place, args[0], blocking, kwargs.get("dtype"))
         elif name == "_to_copy" and kwargs.get("device") is not None:
             if args[0].device.type != "cpu":  # of a GPU that is really there
                 record.waits.append(Heard(place, HOME))
         elif name == "copy_" and ear.is_near(args[0]) and not ear.is_near(args[1]):
             blocking = not (args[2] if len(args) > 2 else False)
-            ear.copied(place, args[1], blocking)
+            ear.copied(place, args[1], blocking, args[0].dtype)
         if name in PRODUCTS:
             dtype = str(tensors[0].dtype).removeprefix("torch.")
             record.products.append(Heard(place, dtype))
         if name == "convolution":
-            last = tensors[0].is_contiguous(memory_format=torch.channels_last)
-            record.images.append(Heard(place, "", int(last)))
+            both = [
+                each.is_contiguous(memory_format=torch.channels_last)
+                for each in tensors[:2]
+                if each.ndim == 4
+            ]
+            record.images.append(Heard(place, "", int(all(both))))
 
 
 class _Functions(TorchFunctionMode):
@@ -229,9 +275,19 @@ class _Functions(TorchFunctionMode):
         kwargs = kwargs or {}
         name = getattr(function, "__name__", "")
         place = self.ear.line()
-        if place is not None and args and self.homeward(name, args, kwargs):
+        home = bool(args) and self.homeward(name, args, kwargs)
+        if place is not None and home:
             self.ear.record.waits.append(Heard(place, HOME))
+        if place is not None and name in MAKERS and args:
+            numbers = args[0] if isinstance(args[0], list | tuple) else []
+            found = sum(map(self.ear.is_near, tree_leaves(numbers)))
+            self.ear.record.waits += [Heard(place, NUMBER)] * found
         out = function(*args, **kwargs)
+        if home and out is args[0]:  # on a GPU's machine it would be a copy
+            with _disable_current_modes():
+                out = out.clone()
+            self.ear.keep(out, near=False, counted=False)
+            self.ear.stays(out)
         if name in MAKERS and self.ear.is_device(kwargs.get("device")):
             if place is not None and not self.ear.is_near(args[0]):
                 self.ear.copied(place, out, blocking=False)
@@ -248,6 +304,15 @@ class _Functions(TorchFunctionMode):
         # `y.device` is the host here, whatever it would be elsewhere: a name is meant
         target = (*args[1:2], kwargs.get("device"))
         return name == "to" and any(each == "cpu" for each in target if is_text(each))
+
+
+def refuse_mixed(name: str, hosts: list[torch.Tensor]) -> None:
+    """Raise what PyTorch does where a tensor of the host meets one of a GPU."""
+    if name not in MIXED and any(v.ndim for v in hosts):
+        raise RuntimeError(
+            "Expected all tensors to be on the same device, but found at least two "
+            "devices, cuda:0 and cpu!"
+        )
 
 
 def is_text(value: Any) -> bool:
