@@ -1015,9 +1015,10 @@ for table in products.values():
 # there is a single program on each SM, and no other to run while it waits.
 #
 # **Grouped** order does not help here. By hand: 16 waves take 1.6 ms, so one takes
-# 100 µs. In that time the memory of an H200 delivers 400 MB, and the worst of the orders
-# in your table needs 151. The tensor cores are the limit, not memory. On an A100, which
-# has less than half of the bandwidth, Triton's tutorial gains more than 10 per cent.
+# 100 µs. In that time the memory of an H200 delivers 400 MB, and the worst of the
+# orders in your table needs 151. The tensor cores are the limit, not memory. On an
+# A100, which has less than half of the bandwidth, Triton's tutorial gains more than 10
+# per cent.
 #
 # **Descriptors** replace the 36 copies per thread, with their addresses and masks, by
 # one instruction for a whole tile. The **persistent** loop fills the gap between two
