@@ -87,8 +87,9 @@ def triton_add(a, b, out, n, BLOCK: tl.constexpr):
 #
 # ## 1 · Masks
 #
-# Write `lerp`, which goes from `a` towards `b` by a part `t`: `a + t * (b - a)`. `t` is
-# a number. Neither the load nor the store may touch anything beyond element `n - 1`.
+# Write `lerp`, which goes a fraction `t` of the way from `a` to `b`: `a + t * (b - a)`.
+# `t` is a number. Neither the loads nor the store may touch anything beyond element
+# `n - 1`.
 #
 # ```python
 # lerp(a, b, t, out, n, BLOCK)    # a, b, out (n,) float32; t float
@@ -347,14 +348,15 @@ rows_of[131072].expect("copy", at_least=3.0, times="mine")
 # %% [markdown]
 # ## 3 · A row in pieces
 #
-# 1024 threads have 64 registers each, and 131,072 values are 128 for each of them. Such
-# a row has to be taken in pieces of `BLOCK` columns, in a loop: `range` works, with
-# bounds that come with the launch.
+# With 1024 threads in a program, each can have 64 registers, and 131,072 values would
+# need 128. Such a row has to be taken in pieces of `BLOCK` columns, in a loop: `range`
+# works, with bounds that come with the launch.
 #
-# Write RMSNorm (chapter 17) in this way: each element of a row, divided by the root of
-# the mean square of the row plus `eps`, times its weight. The first loop collects
-# squares, the second one writes. Collect them in a **block** of `BLOCK` sums, which you
-# add up after the loop; then the loop itself contains no reduction.
+# Write RMSNorm (chapter 17) in this way. With *mean* for the mean of a row's squares,
+# divide each element by the square root of *mean* + `eps`, and multiply it by the
+# weight of its column. The first loop adds up squares, the second one stores results.
+# Keep a **block** of `BLOCK` sums, and add these up after the loop; then the loop
+# itself contains no reduction.
 #
 # Everything is float16, whose largest number is 65,504. So `.to(tl.float32)` what you
 # load, before you square it. `tl.store` converts to the type of the array.
@@ -431,8 +433,8 @@ check(
 #
 # 1024 rows of 131,072 in bfloat16, 268 MB. Each element is loaded twice and stored
 # once. Pieces are 4096 elements. A program has 8 warps and an SM room for 64, so all
-# 1024 rows are in work at once. The L2 cache has 60 MB. Where does the second load come
-# from, then, and how close to the copy can the program come?
+# 1024 rows are in progress at once. The L2 cache has 60 MB. Where does the second load
+# come from, then, and how close to the copy can the program come?
 
 # %%
 guess = {"mine": None, "torch.compile": None}
@@ -752,8 +754,9 @@ for group in (1, 2, 4, 8, 16, 32, 64):
 
 # %% [markdown]
 # A program cannot look through a list: it has to compute its tile from its number.
-# Write that function, in plain Python for now. Use `//`, `%`, `min` and nothing else,
-# because a Triton program will call it.
+# Write that function, in plain Python for now. Besides `+`, `-` and `*`, use only `//`,
+# `%` and `min`: a Triton program will call it, and Triton has no `divmod`, no `int()`
+# and no lists to look things up in.
 #
 # ```python
 # tile_of(number, grid_m, grid_n, group)    # -> (row, column)
@@ -828,7 +831,8 @@ check(
 # ## Three more versions
 #
 # Here is `matmul` in three more versions. `triton.jit(tile_of)` makes your function one
-# that programs can call.
+# that programs can call. This is where anything that Triton does not know, such as
+# `divmod` or `int`, would be refused, when a program that calls it is compiled.
 #
 # - `matmul_grouped` takes its tile from `tile_of`. (`STEP` is 1, for now.)
 # - `matmul_descriptors` takes **tensor descriptors** in place of pointers. A descriptor
@@ -1007,14 +1011,14 @@ for table in products.values():
 
 # %% [markdown] tags=["solution"]
 # **Stages** are worth a factor of two with large tiles, and they are one argument of
-# the launch. Large **tiles** alone are no better than small ones with a pipeline: there
-# is a single program on each SM, and no other to run while it waits.
+# the launch. Large **tiles** alone are hardly better than small ones with a pipeline:
+# there is a single program on each SM, and no other to run while it waits.
 #
-# **Grouped** order does not show. By hand: 16 waves take 1.6 ms, so one takes 100 µs.
-# In that time the memory of an H200 delivers 400 MB, and even the worst order needs
-# only
-# 151. It is the tensor cores that everything waits for. On an A100, with less than half
-#      of the bandwidth, Triton's tutorial reports more than 10 per cent for it.
+# **Grouped** order does not help here. By hand: 16 waves take 1.6 ms, so one takes
+# 100 µs. In that time the memory of an H200 delivers 400 MB, and the worst of the
+# orders in your table needs 151. The tensor cores are the limit, not memory. On an
+# A100, which has less than half of the bandwidth, Triton's tutorial gains more than 10
+# per cent.
 #
 # **Descriptors** replace the 36 copies per thread, with their addresses and masks, by
 # one instruction for a whole tile. The **persistent** loop fills the gap between two
@@ -1211,9 +1215,15 @@ if weft.on_gpu("tuning needs a clock"):
 
 # %% [markdown] tags=["solution"]
 # Six configurations take seconds; a search over a few hundred takes minutes, on every
-# new machine and for every new shape. Two stages in place of three cost half of the
-# speed, although the tile is the same. What it cannot
-# do is change the program: no configuration turns pointers into descriptors.
+# new machine and for every new shape. Two stages in place of three cost almost half of
+# the speed, although the tile is the same.
+#
+# `best` goes by the median of many runs, while this list shows the fast end of them. So
+# where two configurations are close and times fluctuate, the first in the list need not
+# be the one that was chosen.
+#
+# What tuning cannot do is change the program: no configuration turns pointers into
+# descriptors.
 
 # %% [markdown]
 # ## Measure: without tensor cores

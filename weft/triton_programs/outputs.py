@@ -71,7 +71,8 @@ def unwritten(done: Done, region: Region, marks: Any) -> Verdict:
             f"{count}: which offsets do two of them compute?"
         )
     elif programs < launch.programs:
-        why = f"{count}, and {programs:,} of them store to {region.name}."
+        stores_to = "stores" if programs == 1 else "store"
+        why = f"{count}, and only {programs:,} of them {stores_to} to {region.name}."
     else:
         why = (
             f"{count}. Which program should store it? Do its offsets say so, and does "

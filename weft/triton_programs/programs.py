@@ -23,13 +23,15 @@ class Program:
 
     configs: the constants of each configuration, ({},) for a program that is not
     autotuned. heuristics: functions that compute constants from the arguments.
-    restored: the parameters that tuning resets or restores between two runs.
+    restored: the parameters that tuning resets or restores between two runs. hooks:
+    for each configuration, what tuning calls before a run, or None.
     """
 
     function: FunctionType
     configs: tuple[Meta, ...] = ({},)
     heuristics: Mapping[str, Callable[[Meta], Any]] | None = None
     restored: frozenset[str] = frozenset()
+    hooks: tuple[Callable[[Meta], Any] | None, ...] = ()
 
     @property
     def parameters(self) -> list[str]:
@@ -44,6 +46,11 @@ class Program:
             for name, parameter in signature.parameters.items()
             if "constexpr" in str(parameter.annotation)
         }
+
+
+def lacks_decorator(thing: Any) -> bool:
+    """Whether a plain function is written as a program: it has a `tl.constexpr`."""
+    return isinstance(thing, FunctionType) and bool(Program(thing).constants)
 
 
 def is_program(thing: Any) -> bool:
@@ -66,11 +73,14 @@ def taken_apart(thing: Any) -> Program:
     configs: tuple[Meta, ...] = ({},)
     heuristics: dict[str, Callable[[Meta], Any]] = {}
     restored: set[str] = set()
+    hooks: tuple[Callable[[Meta], Any] | None, ...] = ()
     while not isinstance(thing, FunctionType):
         if hasattr(thing, "configs"):  # triton.autotune
             configs = tuple(config.all_kwargs() for config in thing.configs)
             restored = {*thing.reset_to_zero, *thing.restore_value}
+            general = thing.pre_hook if thing.user_defined_pre_hook else None
+            hooks = tuple(config.pre_hook or general for config in thing.configs)
         elif hasattr(thing, "values"):  # triton.heuristics
             heuristics |= thing.values
         thing = thing.fn
-    return Program(thing, configs, heuristics, frozenset(restored))
+    return Program(thing, configs, heuristics, frozenset(restored), hooks)

@@ -32,7 +32,7 @@ EXPLAINED = [
         "side have here?",
     ),
     (
-        "Unsupported ptr type",
+        "Unsupported ptr type|'(float|int)' object has no attribute '(type|handle)'",
         "`tl.load` and `tl.store` need an address, and get numbers.",
         "An address is a pointer plus offsets: `x + offsets`. Which array is meant?",
     ),
@@ -58,6 +58,12 @@ EXPLAINED = [
         "The shapes of `tl.dot` do not fit.",
         "(m, k) times (k, n) gives (m, n): the second dimension of the one is the "
         "first of the other.",
+    ),
+    (
+        r"axis -?\d+ out of bounds",
+        "This block does not have that axis.",
+        "A block that one `tl.arange` makes has axis 0 alone; a block of two "
+        "dimensions has axes 0 and 1. What is the shape of this one?",
     ),
     (
         "extern_elementwise|inline_asm",

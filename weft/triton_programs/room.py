@@ -10,7 +10,7 @@ from weft.checking.verdict import Failed
 from weft.device import for_triton
 from weft.triton_programs import missing
 from weft.triton_programs.exercise import ProgramExercise
-from weft.triton_programs.programs import is_program
+from weft.triton_programs.programs import is_program, lacks_decorator
 from weft.triton_programs.refusals import gluon, not_a_program
 
 
@@ -22,7 +22,10 @@ class TritonPrograms:
 
     def takes(self, thing: Any, asked: Mapping[str, Any]) -> bool:
         return (
-            is_program(thing) or is_program(asked.get("kernel")) or "arguments" in asked
+            is_program(thing)
+            or is_program(asked.get("kernel"))
+            or lacks_decorator(thing)
+            or "arguments" in asked
         )
 
     def stages(self, exercise: ProgramExercise) -> Iterator[Facts]:

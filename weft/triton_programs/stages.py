@@ -9,6 +9,7 @@ from weft.simulator.trace.trace import ATOMIC, READ
 from weft.triton_programs import hazards, outputs, wording
 from weft.triton_programs.exercise import ProgramExercise
 from weft.triton_programs.launching import Launch, launches
+from weft.triton_programs.memory import Region
 from weft.triton_programs.run import Done, run
 from weft.wording import several
 
@@ -150,10 +151,13 @@ def tuned_again(exercise: ProgramExercise, done: Done) -> None:
     Autotuning runs a program many times on the same arrays. Raises `Failed`.
     """
     program, trace = exercise.program, done.trace
+    if strange := sorted(program.restored - set(program.parameters)):
+        raise Failed(no_parameters(exercise, strange))
     if len(program.configs) < 2:
         return
-    for region in done.launch.arena.regions:
-        if region.readonly or region.name in program.restored:
+    regions = [r for r in done.launch.arena.regions if not r.readonly]
+    for region, start in zip(regions, exercise.fresh(done.launch.case), strict=True):
+        if region.name in program.restored or set_back(done, region, start):
             continue
         mine = (trace.cell >= region.first) & (
             trace.cell < region.first + region.span // region.itemsize
@@ -173,3 +177,33 @@ def tuned_again(exercise: ProgramExercise, done: Done) -> None:
                 when=done.launch.when,
             )
         )
+
+
+def no_parameters(exercise: ProgramExercise, strange: list[str]) -> Verdict:
+    """The verdict on names for tuning to set back that are no parameters."""
+    own = ", ".join(exercise.program.parameters)
+    return Verdict(
+        exercise.name,
+        "tuning",
+        "`reset_to_zero` and `restore_value` take a list of parameters' names. "
+        f"{', '.join(map(repr, strange))} {'is' if len(strange) == 1 else 'are'} not "
+        "among them.",
+        f'A single name needs brackets too: `["name"]`. The parameters are {own}.',
+        line_with(exercise.program.function, r"def\b"),
+        headline="tuning cannot find the array",
+    )
+
+
+def set_back(done: Done, region: Region, start: np.ndarray) -> bool:
+    """Whether the hook of every configuration brings an array back to its start."""
+    left = region.data.copy()
+    for hook in done.launch.exercise.program.hooks:
+        region.data[...] = left
+        try:
+            if hook is not None:
+                hook(done.launch.arguments)
+        except Exception:
+            return False
+        if not np.array_equal(region.data, start):
+            return False
+    return True
