@@ -211,6 +211,7 @@ class _Operators(TorchDispatchMode):  # type: ignore[no-untyped-call]
     def __torch_dispatch__(
         self, function: Any, types: Any, args: Any = (), kwargs: Any = None
     ) -> Any:
+        """Run an operator, and note what it says of waits, copies and memory."""
         kwargs = kwargs or {}
         given = tree_leaves((args, kwargs))
         place = self.ear.line()
@@ -272,6 +273,7 @@ class _Functions(TorchFunctionMode):
     def __torch_function__(
         self, function: Any, types: Any, args: Any = (), kwargs: Any = None
     ) -> Any:
+        """Run a function of PyTorch, and note where it brings numbers to the host."""
         kwargs = kwargs or {}
         name = getattr(function, "__name__", "")
         place = self.ear.line()
