@@ -1024,7 +1024,7 @@ plans.expect("execute", at_least=5, times="make, execute, destroy")
 plans.expect("torch.fft, same size", at_least=20, times="torch.fft, new size")
 
 # %% [markdown] tags=["solution"]
-# A plan costs as much as dozens of executions, and the first one of a size as much as
+# A plan costs more than a dozen executions, and the first one of a size as much as
 # thousands, probably because cuFFT then builds or loads kernels for it. So make plans
 # once. PyTorch does so for you, as long as your sizes repeat. If every sentence, sound
 # or image has a different length, round the lengths up to a few sizes.
