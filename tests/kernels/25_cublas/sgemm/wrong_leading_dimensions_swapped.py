@@ -1,0 +1,20 @@
+# verdict: device-bounds
+# Passes the leading dimensions of A and C in each other's place.
+def sgemm(
+    library, handle, transa, transb, m, n, k,
+    alpha, a, lda, b, ldb, beta, c, ldc,
+):  # fmt: skip
+    """Call cublasSgemm_v2. Raises an exception for a status other than 0."""
+    address, integer = c_void_p, c_int
+    library.cublasSgemm_v2.argtypes = [
+        *(address, integer, integer, integer, integer, integer),
+        *(address, address, integer, address, integer),
+        *(address, address, integer),
+    ]
+
+    checked(
+        library.cublasSgemm_v2(  # <- here
+            handle, transa, transb, m, n, k, byref(c_float(alpha)), a, ldc, b, ldb,
+            byref(c_float(beta)), c, lda,
+        )
+    )
