@@ -241,9 +241,9 @@ class Pass:
                 f"Only {names[k]} requires a gradient, and the backward returns one "
                 f"for {names[n]} too.",
                 "PyTorch drops it, but it has been computed. A network with a frozen "
-                "part would pay for it in every step. What does `ctx` know about who "
-                "needs a gradient?",
-                "right, but it computes gradients that nobody needs",
+                "part would pay for it in every step. What does `ctx` know about "
+                "which inputs need a gradient?",
+                "right, but it computes gradients that are not needed",
             )
 
     def backward(self, grads: list[Tensor]) -> list[Any]:

@@ -70,7 +70,7 @@ KNOWN = [
             f"{found[1]}, which is not a tensor."
         ),
         "What is the derivative with respect to something that is not a tensor? "
-        "PyTorch wants None in that place.",
+        "PyTorch expects None in its place.",
         "backward",
         "a gradient of what is no tensor",
     ),
@@ -120,7 +120,7 @@ KNOWN = [
         r"view size is not compatible",
         "exception",
         lambda found, written: (
-            f"{written.name} takes a tensor as one row that is not one."
+            f"{written.name} views a tensor in a shape that its memory does not allow."
         ),
         VIEW,
     ),
