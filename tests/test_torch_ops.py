@@ -277,7 +277,7 @@ def test_the_input_itself_comes_back() -> None:
 
 def test_float64_by_accident() -> None:
     def leak(x):
-        out = torch.from_numpy(np.empty(x.shape))
+        out = torch.from_numpy(np.empty(x.shape)).to(x.device)
         launched(cube_kernel, x, out)
         return out
 
@@ -312,7 +312,7 @@ def test_a_strided_input_is_read_wrongly() -> None:
     said(verdict, "strides", "return out")
 
     def viewed(x):
-        out = torch.empty(x.shape)
+        out = torch.empty(x.shape, device=x.device)
         cube_kernel.forall(out.numel())(x.view(-1), out.view(-1))
         return out
 
@@ -387,6 +387,14 @@ def test_no_fake() -> None:
     assert verdict.title == "✗ forward — no fake is registered"
 
 
+# with a GPU the first comparison sees it, without one the last, on pretended tensors
+ON_THE_HOST = (
+    "The fake gives the device cpu, and forward gives cuda:0."
+    if weft.GPU
+    else "For tensors on a GPU the fake gives one on the cpu."
+)
+
+
 @pytest.mark.parametrize(
     ("fake", "headline", "message"),
     [
@@ -401,19 +409,19 @@ def test_no_fake() -> None:
             "The fake gives the dtype float64, and forward gives float32.",
         ),
         (
-            lambda x: torch.empty(x.shape),
+            lambda x: torch.empty(x.shape, device=x.device),
             "the fake gives another dtype",
             "The fake gives the dtype float32, and forward gives float64.",
         ),
         (
             lambda x: torch.empty(x.shape, dtype=x.dtype),
             "the fake is on another device",
-            "For tensors on a GPU the fake gives one on the cpu.",
+            ON_THE_HOST,
         ),
         (
             lambda x: torch.empty_like(x, device="cpu"),
             "the fake is on another device",
-            "For tensors on a GPU the fake gives one on the cpu.",
+            ON_THE_HOST,
         ),
         (lambda x: None, "the fake does not fit the operator", "returns nothing"),
         (
@@ -543,7 +551,7 @@ def test_a_right_function_of_two_tensors_and_a_number() -> None:
         (lambda ctx, grad: (grad, grad, grad), "a gradient of what is no tensor"),
         (lambda ctx, grad: (grad[:1], grad, None), "a gradient of another shape"),
         (lambda ctx, grad: (None, grad, None), "a gradient is missing"),
-        (lambda ctx, grad: (grad.numpy(), grad, None), "that is no tensor"),
+        (lambda ctx, grad: (grad.cpu().numpy(), grad, None), "that is no tensor"),
     ],
 )
 def test_what_a_backward_returns(returned: Any, headline: str) -> None:
