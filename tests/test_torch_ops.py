@@ -444,6 +444,23 @@ def test_a_wrong_fake(fake: Any, headline: str, message: str) -> None:
     assert message in verdict.message, verdict
 
 
+def test_a_fake_that_slices_is_given_tensors_on_a_gpu_too() -> None:
+    def every_second(x):
+        return x[::2].clone()
+
+    def sliced(x):
+        return torch.empty_like(x[::2])
+
+    def on_the_host(x):
+        return torch.empty_like(x[::2], device="cpu")
+
+    asked = {"spec": lambda x: x[::2], "gradient": False}
+    assert cubed(operator(every_second, sliced, backward=None), **asked)
+    verdict = cubed(operator(every_second, on_the_host, backward=None), **asked)
+    said(verdict, "fake")
+    assert verdict.title.endswith("the fake is on another device")
+
+
 def test_a_fake_whose_size_depends_on_the_data() -> None:
     def positive(x):
         return x[x > 1]
@@ -891,7 +908,9 @@ def test_a_launch_on_the_current_stream() -> None:
     assert cubed(on(here), stream=True)
 
 
-@pytest.mark.parametrize("stream", [lambda: 0, lambda: ASKED_EARLY])
+@pytest.mark.parametrize(
+    "stream", [lambda: 0, lambda: ASKED_EARLY, lambda: cuda.default_stream()]
+)
 def test_a_launch_on_the_default_stream(stream: Any) -> None:
     assert cubed(on(stream))
     verdict = cubed(on(stream), stream=True)
@@ -901,10 +920,11 @@ def test_a_launch_on_the_default_stream(stream: Any) -> None:
 
 
 def test_a_launch_on_a_stream_of_its_own() -> None:
-    own = cuda.external_stream(7) if not weft.GPU else cuda.stream()
-    verdict = cubed(on(lambda: own), stream=True)
-    said(verdict, "stream")
-    assert "on another stream" in verdict.message
+    own = [cuda.stream()] + ([] if weft.GPU else [cuda.external_stream(7)])
+    for stream in own:
+        verdict = cubed(on(lambda stream=stream: stream), stream=True)
+        said(verdict, "stream")
+        assert "on another stream" in verdict.message
 
 
 def test_a_backward_on_the_default_stream() -> None:
