@@ -5,7 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from weft.checking.source import returns
+from weft.checking.source import line_with, returns
 from weft.checking.verdict import Verdict
 from weft.torch_ops.written import OPERATOR, Written
 from weft.wording import several
@@ -32,6 +32,9 @@ VIEW = (
     "`view` needs elements that follow each other in memory. Those of this tensor do "
     "not: what holds for every tensor that a caller may pass?"
 )
+
+
+SAVES = r".*\.save_for_backward\("  # a setup_context has no `return`
 
 
 def hidden(written: Written) -> int:
@@ -95,6 +98,17 @@ KNOWN = [
         "forward",
     ),
     Known(
+        r"save_for_backward can only save variables.* is of type (\w+)",
+        "exception",
+        lambda found, written: (
+            f"What {written.name} saves with `ctx.save_for_backward` has the type "
+            f"{found[1]}."
+        ),
+        "It saves tensors only. Where does the exercise keep everything else?",
+        "setup",
+        "only tensors can be saved",
+    ),
+    Known(
         r"modified by an inplace operation",
         "gradient",
         lambda found, written: (
@@ -149,7 +163,7 @@ def raised(written: Written, error: BaseException) -> Verdict:
             known.kind,
             known.message(found, written),
             known.why,
-            places or returns(part),
+            places or returns(part) or line_with(part, SAVES),
             headline=known.headline,
         )
     lines = text.strip().splitlines()
