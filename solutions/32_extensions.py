@@ -66,8 +66,7 @@ def poly_kernel(x, a, b, out):
 # `mutates_args=()` promises that no argument is changed. `device_types` says where the
 # function can run; a tensor on another device is then an error, and not an address that
 # the kernel cannot read. The function itself allocates the result and launches the
-# kernel. Three things make it an operator that others can
-# rely on:
+# kernel. Three things make it an operator that others can rely on:
 #
 # - **Layout.** A caller may pass any strides. PyTorch's own elementwise operators
 #   return a result in the layout of the input, so that channels-last stays
@@ -228,7 +227,7 @@ check(
     tile_sums,
     spec=tile_sums_spec,
     inputs=tile_sums_inputs,
-    sizes=[(6, 4), (7, 5), (2, 33)],
+    sizes=[(6, 4), (2, 33), (7, 5)],
     gradient=False,
     dtype="float32",
     limits={"graph_breaks": 0},
@@ -526,7 +525,8 @@ attempt("exported", exported)
 #
 # - The gradient of `x` is `gelu_slope(grad, x, bias)`, an operator that is ready below.
 # - `bias` has been **broadcast**. Every row has used the same $b_j$, and the
-#   contributions of all rows add up. Its gradient must have the shape of `bias`.
+#   contributions of all rows add up, so its gradient is a sum, in the shape of `bias`.
+#   (If you return the matrix, PyTorch 2.13 sums it. Do it yourself all the same.)
 # - In fine-tuning, biases or whole layers are frozen. `ctx.needs_input_grad` is a tuple
 #   with a boolean for each input. Compute only what is needed, and return `None` for
 #   the rest.
@@ -755,7 +755,8 @@ def same_fields(got, wanted):
         if one[2] != two[2]:
             return f"Entry {k} has the value {one[2]}; it should be {two[2]}."
         if one[1] != two[1]:
-            return f"Entry {k}, {one[2]}, has the kind {one[1]!r}."
+            kinds = f"the kind {one[1]!r}; it should be {two[1]!r}"
+            return f"Entry {k}, {one[2]}, has {kinds}."
         size = 4 if two[1] == "f" else 8
         return (
             f"Entry {k}, {one[2]}, has {size} bytes; a C compiler puts it "
@@ -836,14 +837,10 @@ def launch_by_hand(kernel, grid, block, arguments):
     data = bytes(data)
     size = ctypes.c_size_t(len(data))
     extra = (ctypes.c_void_p * 5)(  # names and values are those of cuda.h
-        *(
-            1,
-            ctypes.cast(data, ctypes.c_void_p),
-        ),  # CU_LAUNCH_PARAM_BUFFER_POINTER
-        *(
-            2,
-            ctypes.cast(ctypes.byref(size), ctypes.c_void_p),
-        ),  # ..._BUFFER_SIZE
+        1,  # CU_LAUNCH_PARAM_BUFFER_POINTER
+        ctypes.cast(data, ctypes.c_void_p),
+        2,  # CU_LAUNCH_PARAM_BUFFER_SIZE
+        ctypes.cast(ctypes.byref(size), ctypes.c_void_p),
         0,  # CU_LAUNCH_PARAM_END
     )
     stream = ctypes.c_void_p(torch.cuda.current_stream().cuda_stream)
@@ -866,7 +863,7 @@ if weft.on_gpu("there is no driver to call"):
         print("Solve exercise 6 first.")
 
 # %% [markdown]
-# `weft.prepare(kernel)` is the same idea for any signature, about a hundred lines of
+# `weft.prepare(kernel)` is the same idea for any signature, under two hundred lines of
 # Python: it generates a function that packs the arguments into a buffer that each
 # thread keeps, checks dtype, device and contiguity, and calls `cuLaunchKernel` on the
 # current stream. Have a look at `weft/launching.py`.

@@ -277,7 +277,7 @@ def test_the_input_itself_comes_back() -> None:
 
 def test_float64_by_accident() -> None:
     def leak(x):
-        out = torch.from_numpy(np.empty(x.shape))
+        out = torch.from_numpy(np.empty(x.shape)).to(x.device)
         launched(cube_kernel, x, out)
         return out
 
@@ -312,7 +312,7 @@ def test_a_strided_input_is_read_wrongly() -> None:
     said(verdict, "strides", "return out")
 
     def viewed(x):
-        out = torch.empty(x.shape)
+        out = torch.empty(x.shape, device=x.device)
         cube_kernel.forall(out.numel())(x.view(-1), out.view(-1))
         return out
 
@@ -334,7 +334,7 @@ def test_a_matrix_with_gaps_is_read_wrongly() -> None:
     asked = {"inputs": matrix, "sizes": [(1, 3), (5, 7)], "gradient": False}
     verdict = cubed(operator(by_memory, backward=None), **asked)
     said(verdict, "strides", "return out")
-    assert "with inputs that have gaps" in verdict.when
+    assert "with strided inputs that have gaps" in verdict.when
 
 
 def test_a_tensor_that_requires_a_gradient_cannot_go_to_a_kernel() -> None:
@@ -387,6 +387,14 @@ def test_no_fake() -> None:
     assert verdict.title == "✗ forward — no fake is registered"
 
 
+# with a GPU the first comparison sees it, without one the last, on pretended tensors
+ON_THE_HOST = (
+    "The fake gives the device cpu, and forward gives cuda:0."
+    if weft.GPU
+    else "For tensors on a GPU the fake gives one on the cpu."
+)
+
+
 @pytest.mark.parametrize(
     ("fake", "headline", "message"),
     [
@@ -401,19 +409,19 @@ def test_no_fake() -> None:
             "The fake gives the dtype float64, and forward gives float32.",
         ),
         (
-            lambda x: torch.empty(x.shape),
+            lambda x: torch.empty(x.shape, device=x.device),
             "the fake gives another dtype",
             "The fake gives the dtype float32, and forward gives float64.",
         ),
         (
             lambda x: torch.empty(x.shape, dtype=x.dtype),
             "the fake is on another device",
-            "For tensors on a GPU the fake gives one on the cpu.",
+            ON_THE_HOST,
         ),
         (
             lambda x: torch.empty_like(x, device="cpu"),
             "the fake is on another device",
-            "For tensors on a GPU the fake gives one on the cpu.",
+            ON_THE_HOST,
         ),
         (lambda x: None, "the fake does not fit the operator", "returns nothing"),
         (
@@ -434,6 +442,23 @@ def test_a_wrong_fake(fake: Any, headline: str, message: str) -> None:
     said(verdict, "fake")
     assert verdict.title.endswith(headline)
     assert message in verdict.message, verdict
+
+
+def test_a_fake_that_slices_is_given_tensors_on_a_gpu_too() -> None:
+    def every_second(x):
+        return x[::2].clone()
+
+    def sliced(x):
+        return torch.empty_like(x[::2])
+
+    def on_the_host(x):
+        return torch.empty_like(x[::2], device="cpu")
+
+    asked = {"spec": lambda x: x[::2], "gradient": False}
+    assert cubed(operator(every_second, sliced, backward=None), **asked)
+    verdict = cubed(operator(every_second, on_the_host, backward=None), **asked)
+    said(verdict, "fake")
+    assert verdict.title.endswith("the fake is on another device")
 
 
 def test_a_fake_whose_size_depends_on_the_data() -> None:
@@ -543,7 +568,7 @@ def test_a_right_function_of_two_tensors_and_a_number() -> None:
         (lambda ctx, grad: (grad, grad, grad), "a gradient of what is no tensor"),
         (lambda ctx, grad: (grad[:1], grad, None), "a gradient of another shape"),
         (lambda ctx, grad: (None, grad, None), "a gradient is missing"),
-        (lambda ctx, grad: (grad.numpy(), grad, None), "that is no tensor"),
+        (lambda ctx, grad: (grad.cpu().numpy(), grad, None), "that is no tensor"),
     ],
 )
 def test_what_a_backward_returns(returned: Any, headline: str) -> None:
@@ -883,7 +908,9 @@ def test_a_launch_on_the_current_stream() -> None:
     assert cubed(on(here), stream=True)
 
 
-@pytest.mark.parametrize("stream", [lambda: 0, lambda: ASKED_EARLY])
+@pytest.mark.parametrize(
+    "stream", [lambda: 0, lambda: ASKED_EARLY, lambda: cuda.default_stream()]
+)
 def test_a_launch_on_the_default_stream(stream: Any) -> None:
     assert cubed(on(stream))
     verdict = cubed(on(stream), stream=True)
@@ -893,10 +920,11 @@ def test_a_launch_on_the_default_stream(stream: Any) -> None:
 
 
 def test_a_launch_on_a_stream_of_its_own() -> None:
-    own = cuda.external_stream(7) if not weft.GPU else cuda.stream()
-    verdict = cubed(on(lambda: own), stream=True)
-    said(verdict, "stream")
-    assert "on another stream" in verdict.message
+    own = [cuda.stream()] + ([] if weft.GPU else [cuda.external_stream(7)])
+    for stream in own:
+        verdict = cubed(on(lambda stream=stream: stream), stream=True)
+        said(verdict, "stream")
+        assert "on another stream" in verdict.message
 
 
 def test_a_backward_on_the_default_stream() -> None:

@@ -9,7 +9,7 @@ import contextlib
 import functools
 from collections.abc import Callable, Iterator
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, SupportsInt
 
 from weft import device
 
@@ -43,7 +43,9 @@ def _of_numba(handle: int) -> Any:
 def handle_of(stream: Any) -> int:
     """Return the driver's number for a stream of Numba's, 0 for the default one."""
     handle = getattr(stream, "handle", stream)
-    number = int(getattr(handle, "value", handle) or 0)
+    handle = getattr(handle, "value", handle) or 0
+    # a simulated `cuda.stream()` has no number: any but the default's will do
+    number = int(handle) if isinstance(handle, SupportsInt) else id(stream)
     return 0 if number == LEGACY else number
 
 

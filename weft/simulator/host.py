@@ -197,7 +197,7 @@ def install() -> None:
         "as_cuda_array": _as_cuda_array,
         "is_cuda_array": _is_cuda_array,
         "external_stream": _external_stream,
-        "default_stream": lambda: cuda.stream(),
+        "default_stream": lambda: _external_stream(0),
         "per_thread_default_stream": lambda: cuda.stream(),
     }
     backend.replace_simulator(

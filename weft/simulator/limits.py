@@ -1,5 +1,6 @@
 """What a launch may ask for, checked in words a learner understands."""
 
+import inspect
 import operator
 from typing import Any, NamedTuple
 
@@ -58,6 +59,12 @@ def configuration(config: Any) -> tuple[Dim, Dim, Any, int]:
             f"the third value of a launch is its stream, and {stream!r} is not one",
             "The grid is one value and the block another. If they have more than one "
             "dimension, each is a pair or a triple: kernel[(x, y), (x, y)].",
+        )
+    if inspect.isfunction(stream):
+        raise LaunchError(
+            f"the third value of a launch is its stream, and {stream.__name__} is a "
+            "function",
+            f"Call it: {stream.__name__}().",
         )
     shared = config[3] if len(config) > 3 else 0
     try:

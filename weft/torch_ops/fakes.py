@@ -29,11 +29,15 @@ from weft.wording import sentence, several
 
 Seen = list[tuple[str, str]]  # shapes: the fake's, the real one
 
+# what PyTorch without CUDA says of `x[::2]` for a fake tensor on a GPU
+NOT_BUILT = "not linked with support for cuda"
+
 CAUSES = {
-    "shape": "A fake gets the shape from its inputs, whatever they are.",
+    "shape": "A fake has to compute the shape from its inputs, for every size.",
     "dtype": "From what does the line that makes the tensor take its dtype?",
     "device": "From what does the line that makes the tensor take its device?",
-    "strides": "torch.compile lays out memory by what the fake says.",
+    "strides": "torch.compile relies on what the fake says, so the two have to agree. "
+    "Which layout does the exercise ask for, and which of the two has another?",
 }
 
 
@@ -133,8 +137,8 @@ def described(
         raise Failed(raised(exercise, error).but(when=when)) from None
     odd = next((r for r in got if not is_tensor(r)), None)
     if not got or odd is not None:
-        said = "nothing" if odd is None else f"a {type(odd).__name__}"
-        message = f"The fake returns {said}, and a tensor is wanted."
+        said = "nothing" if odd is None else f"a value of type {type(odd).__name__}"
+        message = f"The fake returns {said}, and it should return a tensor."
         why = "torch.compile knows no more of a result than what the fake returns."
         raise Failed(wrong(exercise, message, why, when))
     return got
@@ -180,9 +184,15 @@ def differences(fake: Any, real: Any) -> dict[str, tuple[str, str]]:
         found["dtype"] = dtype_name(fake.dtype), dtype_name(real.dtype)
     elif fake.device.type != real.device.type:
         found["device"] = str(fake.device), str(real.device)
-    elif real.numel() and fake.stride() != real.stride():
+    elif real.numel() and steps(fake) != steps(real):
         found["strides"] = written_shape(fake.stride()), written_shape(real.stride())
     return found
+
+
+def steps(tensor: Any) -> list[int]:
+    """The strides that lead anywhere: a dimension of one element has any."""
+    pairs = zip(tensor.shape, tensor.stride(), strict=True)
+    return [stride for size, stride in pairs if size != 1]
 
 
 def same_for_all(seen: Seen) -> bool:
@@ -195,17 +205,29 @@ def elsewhere(exercise: TorchExercise, case: Any) -> None:
     given = tensors(case.inputs)
     if not any(map(is_tensor, given)):
         return
-    with FakeTensorMode(shape_env=ShapeEnv()) as mode:
-        fakes = [
-            torch.empty(v.shape, dtype=v.dtype, device="cuda") if is_tensor(v) else v
-            for v in given
-        ]
-        got = described(exercise, mode, fakes, "tensors on a GPU")
-    odd = next((r for r in got if r.device.type != "cuda"), None)
+    device = "cuda"
+    try:
+        got = described_on(device, exercise, given)
+    except Failed as failed:
+        if NOT_BUILT not in failed.verdict.message:
+            raise
+        device = "meta"
+        got = described_on(device, exercise, given)
+    odd = next((r for r in got if r.device.type != device), None)
     if odd is not None:
         message = f"For tensors on a GPU the fake gives one on the {odd.device}."
         why = CAUSES["device"]
         raise Failed(wrong(exercise, message, why, "tensors on a GPU", "device"))
+
+
+def described_on(device: str, exercise: TorchExercise, given: list[Any]) -> list[Any]:
+    """What the fake returns for tensors like these on another device."""
+    with FakeTensorMode(shape_env=ShapeEnv()) as mode:
+        fakes = [
+            torch.empty(v.shape, dtype=v.dtype, device=device) if is_tensor(v) else v
+            for v in given
+        ]
+        return described(exercise, mode, fakes, "tensors on a GPU")
 
 
 def missing(exercise: TorchExercise) -> Verdict:
@@ -231,6 +253,10 @@ def wrong(
     elif what == "strides":
         headline = "the fake gives other strides"
     places = returns(exercise.written.fake)
+    if what == "strides":
+        places = [(place, "the fake") for place, _ in places] + [
+            (place, "the operator") for place, _ in returns(exercise.written.main)
+        ]
     return Verdict(
         exercise.name, "fake", message, why, places, when=when, headline=headline
     )

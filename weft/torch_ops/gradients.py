@@ -191,11 +191,13 @@ class Pass:
         positions = differentiable(self.inputs)
         if len(positions) < 2 or not all(self.aims[k] is not None for k in positions):
             return
+        names = self.exercise.names(len(self.inputs))
         for k in positions:
             inputs = clones(self.inputs)
             inputs[k].requires_grad_(True)
-            results = forward(self.exercise, self.calls, inputs, self.when)
-            again = replace(self, inputs=inputs, results=results)
+            when = f"{self.when}, with a gradient for {names[k]} only"
+            results = forward(self.exercise, self.calls, inputs, when)
+            again = replace(self, inputs=inputs, results=results, when=when)
             with self.returned() as seen:
                 got = again.backward(self.grads)
             only = [aim if n == k else None for n, aim in enumerate(self.aims)]
@@ -241,9 +243,9 @@ class Pass:
                 f"Only {names[k]} requires a gradient, and the backward returns one "
                 f"for {names[n]} too.",
                 "PyTorch drops it, but it has been computed. A network with a frozen "
-                "part would pay for it in every step. What does `ctx` know about who "
-                "needs a gradient?",
-                "right, but it computes gradients that nobody needs",
+                "part would pay for it in every step. What does `ctx` know about "
+                "which inputs need a gradient?",
+                "right, but it computes gradients that are not needed",
             )
 
     def backward(self, grads: list[Tensor]) -> list[Any]:

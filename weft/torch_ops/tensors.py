@@ -10,7 +10,7 @@ from weft.torch_ops.exercise import is_array
 
 Tensor = torch.Tensor
 
-DENSE, STRIDED, GAPS = "", "with strided inputs", "with inputs that have gaps"
+DENSE, STRIDED, GAPS = "", "with strided inputs", "with strided inputs that have gaps"
 
 
 def tensors(
@@ -23,9 +23,9 @@ def tensors(
 ) -> list[Any]:
     """The inputs of a case as tensors; plain values stay as they are.
 
-    layout: STRIDED for the same numbers in another order in memory, GAPS for others
-    between them. grad: the floating-point ones require a gradient. dtype: of the
-    floating-point ones.
+    layout: STRIDED for the same numbers in another order in memory, GAPS for that order
+    with other numbers between them. grad: the floating-point ones require a
+    gradient. dtype: of the floating-point ones.
     """
     made = []
     for value in inputs:
@@ -38,7 +38,7 @@ def tensors(
         if layout == STRIDED:
             tensor = strided(tensor)
         elif layout == GAPS:
-            tensor = spread(tensor)
+            tensor = gapped(tensor)
         made.append(tensor.requires_grad_(grad and tensor.is_floating_point()))
     return made
 
@@ -52,6 +52,17 @@ def strided(tensor: Tensor) -> Tensor:
         return tensor
     if tensor.ndim > 1:
         return tensor.transpose(0, -1).contiguous().transpose(0, -1)
+    return spread(tensor)
+
+
+def gapped(tensor: Tensor) -> Tensor:
+    """The same numbers, strided, with a gap after each.
+
+    A matrix is laid out by columns here too: copied by rows it loses its gaps, but also
+    the order that `torch.empty_like` gives its result.
+    """
+    if tensor.ndim > 1:
+        return spread(tensor.transpose(0, -1)).transpose(0, -1)
     return spread(tensor)
 
 

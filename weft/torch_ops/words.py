@@ -5,7 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from weft.checking.source import returns
+from weft.checking.source import line_with, returns
 from weft.checking.verdict import Verdict
 from weft.torch_ops.written import OPERATOR, Written
 from weft.wording import several
@@ -32,6 +32,9 @@ VIEW = (
     "`view` needs elements that follow each other in memory. Those of this tensor do "
     "not: what holds for every tensor that a caller may pass?"
 )
+
+
+SAVES = r".*\.save_for_backward\("  # a setup_context has no `return`
 
 
 def hidden(written: Written) -> int:
@@ -70,7 +73,7 @@ KNOWN = [
             f"{found[1]}, which is not a tensor."
         ),
         "What is the derivative with respect to something that is not a tensor? "
-        "PyTorch wants None in that place.",
+        "PyTorch expects None in its place.",
         "backward",
         "a gradient of what is no tensor",
     ),
@@ -93,6 +96,17 @@ KNOWN = [
         lambda found, written: f"No backward is registered for {written.name}.",
         "PyTorch does not look into an operator, so it cannot derive one.",
         "forward",
+    ),
+    Known(
+        r"save_for_backward can only save variables.* is of type (\w+)",
+        "exception",
+        lambda found, written: (
+            f"What {written.name} saves with `ctx.save_for_backward` has the type "
+            f"{found[1]}."
+        ),
+        "It saves tensors only. Where does the exercise keep everything else?",
+        "setup",
+        "only tensors can be saved",
     ),
     Known(
         r"modified by an inplace operation",
@@ -120,7 +134,7 @@ KNOWN = [
         r"view size is not compatible",
         "exception",
         lambda found, written: (
-            f"{written.name} takes a tensor as one row that is not one."
+            f"{written.name} views a tensor in a shape that its memory does not allow."
         ),
         VIEW,
     ),
@@ -149,7 +163,7 @@ def raised(written: Written, error: BaseException) -> Verdict:
             known.kind,
             known.message(found, written),
             known.why,
-            places or returns(part),
+            places or returns(part) or line_with(part, SAVES),
             headline=known.headline,
         )
     lines = text.strip().splitlines()
