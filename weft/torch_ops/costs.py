@@ -178,8 +178,8 @@ def memory(most: float, record: Record, given: int) -> Wrong | str:
 HELD: dict[str, Any] = {
     "synchronisations": synchronisations,
     "copied": copied,
-    "operators": operators,
     "products": products,
+    "operators": operators,
     "channels_last": channels_last,
     "memory": memory,
 }
