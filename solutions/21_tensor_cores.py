@@ -184,11 +184,11 @@ check(
 # instruction of the warp.
 #
 # Multiply `a` (m × k) by `b` (k × n), where `b` is stored transposed: `bt` has n rows
-# of
-# k numbers, like the weights of a linear layer. Then two neighbours along k are one
-# word in `bt` as well, and word w of column j of `b` is `bt[j, w]`. A block is one warp
-# and computes one tile of `c`, 16 × 8, in row `blockIdx.y` and column `blockIdx.x` of
-# tiles. It goes along k in steps of 16 numbers, or 8 words.
+# of k numbers, like the weights of a linear layer. Then two neighbours along k are one
+# word in `bt` as well: k = 2t and 2t + 1 are word t. Word w of column j of `b` is
+# `bt[j, w]`. A block is one warp and computes one tile of `c`, 16 × 8, in row
+# `blockIdx.y` and column `blockIdx.x` of tiles. It goes along k in steps of 16 numbers,
+# or 8 words.
 #
 # ```python
 # gemm_warp(a, bt, c)   # int32 (m, k / 2), int32 (n, k / 2) -> float32 (m, n)
@@ -207,8 +207,18 @@ def product_bt(a, bt):
     return product(a, words(numbers(bt).T))
 
 
+def evens_first(x):
+    """Return words, those of a step in the order 0, 2, 4, 6, 1, 3, 5, 7."""
+    return x.reshape(len(x), -1, 4, 2).swapaxes(2, 3).reshape(x.shape)
+
+
 def mixed_up(a, bt, c):
-    """Say which registers of a fragment are exchanged, if that explains c."""
+    """Say what is exchanged in a fragment, if that explains c."""
+    return exchanged(a, bt, c) or exchanged(evens_first(a), evens_first(bt), c)
+
+
+def exchanged(a, bt, c):
+    """Say the same, for words t and t + 4."""
     m, n, steps = a.shape[0], bt.shape[0], a.shape[1] // 8
     pieces = a.reshape(m // 16, 2, 8, steps, 2, 4)  # registers: axes 1 and 4
     for order in itertools.permutations(range(4)):
@@ -218,7 +228,7 @@ def mixed_up(a, bt, c):
         other = moved.transpose(2, 1, 3, 4, 0, 5).reshape(a.shape)
         if order != (0, 1, 2, 3) and np.array_equal(product_bt(other, bt), c):
             places = [i for i in range(4) if order[i] != i]
-            return f"So it is if registers {places} of `a` are mixed up."
+            return f"In this result registers {places} of `a` are mixed up."
     halves = np.ascontiguousarray(bt.reshape(n, steps, 2, 4)[:, :, ::-1])
     if np.array_equal(product_bt(a, halves.reshape(bt.shape)), c):
         return "This is the result if the two registers of `b` are exchanged."
@@ -229,8 +239,8 @@ def mixed_up(a, bt, c):
     wrong[:, g, :, :, t] = turned[:, lanes % 8, :, :, lanes // 8]
     if np.array_equal(product_bt(a, wrong.reshape(bt.shape)), c):
         return (
-            "So it is if `b` takes its column from `lane % 8` and its word "
-            "from `lane // 8`."
+            "This is the result if `b` takes its column from `lane % 8` and "
+            "its word from `lane // 8`."
         )
     return ""
 
@@ -274,7 +284,7 @@ check(
     gemm_warp,
     spec=product_bt,
     inputs=transposed_operands,
-    sizes=[(16, 8, 16), (32, 24, 48)],
+    sizes=[(16, 8, 32), (32, 24, 48)],
     launch=lambda m, n, k: ((n // 8, m // 16), 32),
     full=(512, 512, 512),
     limits={"float64": 0, "local": 0},
@@ -401,11 +411,11 @@ def misloaded(x, y, c):
         return np.array_equal((p.transpose(0, 2, 1) @ q).sum(0), c)
 
     if gives(turned(p), q):
-        return "So it is if the four matrices of `a` are not transposed."
+        return "The four matrices of `a` are right, but not transposed."
     if gives(p, turned(q)):
-        return "So it is if the four matrices of `b` are not transposed."
+        return "The four matrices of `b` are right, but not transposed."
     if gives(turned(p), turned(q)):
-        return "So it is if no matrix is transposed."
+        return "The matrices are right, but none is transposed."
     for order in itertools.permutations(range(4)):
         if gives(whole([quarters(p)[i] for i in order]), q):
             return "The four matrices of `a` are right, but not in this order."
@@ -443,10 +453,9 @@ check(
 #
 # Padding would fix that. A **swizzle** does so without padding. Think of a row as
 # **pieces** of 16 bytes, and store piece p of row r at place `p ^ f(r)` of that row,
-# with a function f that moves rows apart. For rows of eight pieces (128 bytes),
-# `f(r) = r % 8` is the usual choice: any eight consecutive rows then have the same
-# piece
-# at eight different places.
+# with a function f that moves rows apart. For rows of eight pieces (128 bytes), the
+# usual choice is `f(r) = r % 8`: any eight consecutive rows then have the same piece at
+# eight different places.
 #
 # Here a row has *four* pieces, 64 bytes or 32 float16. Two rows fill all 32 banks. Find
 # an f for which neither the 16-byte stores nor `ldmatrix` have conflicts, and use it
@@ -525,26 +534,26 @@ check(
 # %% [markdown] tags=["solution"]
 # `r % 4` is not enough. Rows 0 and 1 are in different banks anyway, as they fill the
 # 128 bytes side by side. Rows 0 and 4 are the ones to move apart, and they have the
-# same
-# `r % 4`. With `r // 2 % 4`, rows 0, 2, 4 and 6 have four different places, and rows 1,
-# 3, 5 and 7 as well, in the other half of the banks.
+# same `r % 4`. With `r // 2 % 4`, rows 0, 2, 4 and 6 have four different places, and
+# rows 1, 3, 5 and 7 as well, in the other half of the banks.
 
 # %% [markdown]
 # ## 5 · GEMM
 #
 # Now the whole product, `c = a @ b`, all three row-major. A block computes a tile of
 # **BM × BN**, in strides of **BK** = 64 along k. Each of its warps computes **WM × WN**
-# of that tile, in fragments of 16 × 8: `MF = WM // 16` rows of them and
-# `NF = WN // 8` columns. `sums[i, j]` is the fragment in row i and column j, an array
-# of
-# four float32 for `mma_f16`.
+# of that tile, in fragments of 16 × 8: `MF = WM // 16` rows of them and `NF = WN // 8`
+# columns. `sums[i, j]` is the fragment in row i and column j, an array of four float32
+# for `mma_f16`.
 #
 # The tiles are `ta`, BM rows of KW = BK / 2 words, and `tb`, BK rows of NW = BN / 2
-# words. Both have rows of eight pieces or a multiple of eight. `place(row, piece)`
-# gives the word at which a piece begins in a swizzled row. In each stride:
+# words. A warp's piece begins at row `wm` and column `wn` of the block's tile. Both
+# tiles have rows of eight pieces or a multiple of eight. `place(row, piece)` gives the
+# word at which a piece begins in a swizzled row. In each stride:
 #
-# - Copy the tiles, piece by piece, each thread every THREADS-th one.
-#   `four(x, row, word)` loads a piece, zeros outside of `x`; `store4` stores it.
+# - Copy the tiles, piece by piece: each thread copies every THREADS-th piece.
+#   `four(x, row, word)` loads a piece as four words, zeros outside of `x`.
+#   `store4(tile, (row, word), p, q, s, u)` stores them.
 # - For each of the BK // 16 steps of 16 along k, load the fragments of `b`, NF of them,
 #   with `ldmatrix_x4_trans`, two fragments at a time. In the lanes' index, rows of `tb`
 #   are k: lane l names row `l % 16` of the step, and piece `l // 16` of the two that
@@ -559,9 +568,9 @@ check(
 # gemm_tiled(a, b, c)   # int32 (m, k / 2), int32 (k, n / 2) -> float32 (m, n)
 # ```
 #
-# `put(c, sums, row, col, lane)` does the end, guard included: call it with the warp's
-# corner in `c`. Use the names for the
-# sizes: the check also runs others, and so will you. Stuck? `hint("gemm_tiled")`.
+# At the end, `put(c, sums, row, col, lane)` stores a warp's sums, with the guard. Call
+# it with the warp's corner in `c`. Use the names for the sizes, not their numbers: the
+# check also runs others, and so will you. Stuck? `hint("gemm_tiled")`.
 
 # %% tags=["given"]
 BM, BN, BK = 16, 64, 64  # the block's tile, and its stride along k
@@ -676,7 +685,7 @@ check(
     gemm_tiled,
     spec=product,
     inputs=operands,
-    sizes=[(16, 64, 64), (20, 8, 72)],
+    sizes=[(16, 64, 64), (8, 8, 72), (20, 64, 64)],
     launch=lambda *size: (tiles(*size), THREADS),
     full=(1000, 1032, 520),
     limits={"bank_conflicts": 0, "barriers": 4, "float64": 0}
@@ -695,16 +704,16 @@ check(
 # %% [markdown]
 # ## 6 · Copies in flight
 #
-# While a block of `gemm_tiled` copies, its tensor cores stand still. In the last kernel
-# there are **STAGES** pairs of tiles, and the copies are asynchronous. They are for the
-# pair that is needed STAGES − 1 strides later. Two functions are given:
+# While a block of `gemm_tiled` copies, it gives its tensor cores nothing to do. In the
+# last kernel there are **STAGES** pairs of tiles, and the copies are asynchronous:
+# those that a stride starts fill the pair that is needed STAGES − 1 strides later. Two
+# functions are given:
 #
 # - `fetch(ta, tb, stage, a, b, row0, col0, start)` *starts* to copy the tiles that
 #   begin at word `start` along k into pair number `stage`. Beyond the end of k, zeros
 #   arrive. It makes no group.
-# - `multiply(sums, ta, tb, stage, wm, wn, lane)` does the steps of exercise 5, from
-#   pair
-#   number `stage`.
+# - `multiply(sums, ta, tb, stage, wm, wn, lane)` adds the product of pair number
+#   `stage` to the sums. It calls `place` once and reaches the other pieces by an xor.
 #
 # `commit_group()` makes a group of the copies that a thread has started since the last
 # group, and `wait_group(n)` waits until all but its last n groups have arrived. It
@@ -720,13 +729,16 @@ check(
 # gemm_pipelined(a, b, c)   # as in exercise 5
 # ```
 #
-# `WAIT` is a number for `wait_group`, STAGES − 2. Stuck? `hint("gemm_pipelined")`.
+# `wait_group` takes a constant; `WAIT`, which is STAGES − 2, is one. Stuck?
+# `hint("gemm_pipelined")`.
 
 # %% tags=["given"]
 STAGES = 3
 LAST = STAGES - 1
 WAIT = STAGES - 2
 TILE_A, TILE_B = BM * KW, BK * NW  # words of a tile
+PIECES_A, PIECES_B = TILE_A // 4 // THREADS, TILE_B // 4 // THREADS
+ROWS_A, ROWS_B = THREADS // (KW // 4), THREADS // (NW // 4)
 DEEP_A, DEEP_B = STAGES * BM, STAGES * BK  # rows of all pairs
 WORDS_A = DEEP_A * KW  # of all tiles of a
 SHARED = 4 * (WORDS_A + DEEP_B * NW)  # bytes
@@ -735,23 +747,20 @@ SHARED = 4 * (WORDS_A + DEEP_B * NW)  # bytes
 @cuda.jit(device=True)
 def fetch(ta, tb, stage, a, b, row0, col0, start):
     """Start to copy the tiles at word `start` along k into pair `stage`."""
-    mine = int32(cuda.threadIdx.x)
-    last = int32(a.shape[0]) - int32(1)
-    right = int32(b.shape[1]) - int32(4)
-    end = int32(a.shape[1])
-    for n in range(TILE_A // 4 // THREADS):
-        at = mine + int32(n * THREADS)
-        y, x = at // int32(KW // 4), at % int32(KW // 4)
-        w = start + int32(4) * x
+    t = int32(cuda.threadIdx.x)
+    end, last = int32(a.shape[1]), int32(a.shape[0]) - int32(1)
+    y, x = t // int32(KW // 4), t % int32(KW // 4)
+    w = start + int32(4) * x
+    for _ in range(PIECES_A):  # the next is ROWS_A rows below
         to = stage * int32(BM) + y, place(y, x)
         copy4_async(ta, to, a, (min(row0 + y, last), w), w < end)
-    for n in range(TILE_B // 4 // THREADS):
-        at = mine + int32(n * THREADS)
-        y, x = at // int32(NW // 4), at % int32(NW // 4)
-        to = stage * int32(BK) + y, place(y, x)
-        line = int32(2) * start + y
-        w = min((col0 >> int32(1)) + int32(4) * x, right)
-        copy4_async(tb, to, b, (line, w), line < int32(2) * end)
+        y += int32(ROWS_A)
+    y, x = t // int32(NW // 4), t % int32(NW // 4)
+    w = min((col0 >> int32(1)) + int32(4) * x, int32(b.shape[1]) - int32(4))
+    for _ in range(PIECES_B):
+        to, k = stage * int32(BK) + y, int32(2) * start + y
+        copy4_async(tb, (to, place(y, x)), b, (k, w), k < int32(2) * end)
+        y += int32(ROWS_B)
 
 
 @cuda.jit(device=True)
@@ -759,17 +768,17 @@ def multiply(sums, ta, tb, stage, wm, wn, lane):
     """Add the product of pair `stage` of the tiles to the sums of a warp."""
     loaded = cuda.local.array((NF, 2), int32)
     low, high = lane & int32(15), lane >> int32(4)
+    on_a, on_b = stage * int32(BM) + wm + low, stage * int32(BK) + low
+    twist = place(low, high)  # of the first piece; an xor leads to the others
     for s in range(BK // 16):
-        y = int32(16 * s) + low
         for n in range(NF // 2):
-            w = place(y, (wn >> int32(3)) + int32(2 * n) + high)
-            four_words = ldmatrix_x4_trans(tb, (stage * int32(BK) + y, w))
-            loaded[2 * n, 0], loaded[2 * n, 1] = four_words[:2]
-            loaded[2 * n + 1, 0], loaded[2 * n + 1, 1] = four_words[2:]
+            w = twist ^ ((wn >> int32(1)) + int32(8 * n))
+            f = ldmatrix_x4_trans(tb, (on_b + int32(16 * s), w))
+            loaded[2 * n, 0], loaded[2 * n, 1] = f[:2]
+            loaded[2 * n + 1, 0], loaded[2 * n + 1, 1] = f[2:]
         for i in range(MF):
-            y = wm + int32(16 * i) + low
-            w = place(y, int32(2 * s) + high)
-            of_a = ldmatrix_x4(ta, (stage * int32(BM) + y, w))
+            w = twist ^ int32(8 * s)
+            of_a = ldmatrix_x4(ta, (on_a + int32(16 * i), w))
             for j in range(NF):
                 mma_f16(sums[i, j], of_a, loaded[j])
 
@@ -820,17 +829,17 @@ check(
     gemm_pipelined,
     spec=product,
     inputs=operands,
-    sizes=[(16, 64, 64), (8, 8, 264)],
+    sizes=[(16, 64, 64), (8, 8, 200)],
     launch=lambda *size: (tiles(*size), THREADS, 0, SHARED),
     full=(1000, 1032, 520),
-    limits={"bank_conflicts": 0, "barriers": 5, "float64": 0},
+    limits={"bank_conflicts": 0, "barriers": 4, "float64": 0},
 )
 
 # %% [markdown] tags=["solution"]
-# One barrier does two jobs. It makes everyone's copies for this stride visible to
-# everyone, since each thread has waited for its own before. And nobody passes it before
-# everybody has multiplied the previous stride's pair, which is the one that `fetch`
-# fills now. A group is committed in every stride, even beyond the end of k, so that
+# One barrier does two jobs. Every thread has waited for its own copies before it, so
+# after it each thread sees the copies of all. And no thread passes it before all warps
+# have multiplied the previous stride's pair, which is the one that `fetch` fills now. A
+# group is committed in every stride, even beyond the end of k, so that
 # `wait_group(WAIT)` counts the same groups every time.
 
 # %% [markdown]
@@ -952,9 +961,8 @@ if weft.GPU:
 # although the sum is in float32. A float32 addition rounds to the nearest number, and
 # errors of both signs partly cancel. The tensor core of an H200 cuts off what does not
 # fit. All errors of a sum of positive numbers then have one sign and add up, so the
-# error
-# of the sum grows with k, to several times the error of the inputs. In the simulator
-# the sums are rounded to nearest, and this does not show.
+# error of the sum grows with k, to several times the error of the inputs. In the
+# simulator the sums are rounded to nearest, and this does not show.
 #
 # Sums in float16 are another matter. From 2048 on neighbouring float16 are 2 apart, and
 # what is added is smaller than that. Use them where k is short, or not at all.
@@ -1036,8 +1044,8 @@ alone
 # %% [markdown] tags=["solution"]
 # Each step down in width doubles the rate, as long as the hardware has multipliers for
 # the format. For float8 see what your GPU says: on an H200 `mma.sync` gains nothing
-# from
-# it, because its fast float8 multipliers belong to another instruction (chapter 22).
+# from it, because its fast float8 multipliers belong to another instruction (chapter
+# 22).
 
 # %% [markdown]
 # ## Measure: the ladder
@@ -1047,8 +1055,7 @@ alone
 #
 # - `one warp`: your `gemm_warp`. It gets `b` transposed, which is not timed.
 # - `tiles`: your `gemm_tiled`, blocks of 128 × 128, eight warps with 64 × 32 each, and
-#   a
-#   `place` that does not swizzle.
+#   a `place` that does not swizzle.
 # - `swizzled`: the same with the swizzle.
 # - `three stages`: your `gemm_pipelined`, with three pairs of tiles.
 # - `addresses`: `gemm_large` below, the same again. It keeps one address for each
@@ -1059,9 +1066,8 @@ alone
 # - `256 x 128`: blocks of 256 × 128 with eight such warps, and four pairs of tiles.
 #
 # Three pairs of tiles of 128 × 64 and 64 × 128 are 96 KB. That is more than a launch
-# may
-# ask for, unless the kernel has permission: `large_shared` compiles it and gets that
-# (chapter 13 has the call in CUDA C++). Two such blocks fit on an SM of an H200.
+# may ask for, unless the kernel has permission: `large_shared` compiles it and gets
+# that (chapter 13 has the call in CUDA C++). Two such blocks fit on an SM of an H200.
 #
 # Under this load a GPU draws all the power it may, and lowers its clock after some
 # milliseconds. So each measurement is a burst of 2 ms after a pause. At the end the
@@ -1071,8 +1077,6 @@ alone
 
 # %% tags=["given"]
 PAIR = TILE_A + TILE_B
-PIECES_A, PIECES_B = TILE_A // 4 // THREADS, TILE_B // 4 // THREADS
-ROWS_A, ROWS_B = THREADS // (KW // 4), THREADS // (NW // 4)
 TWICE = NF // 2
 SETS = 1  # of fragments
 PENDING = STAGES - 2  # groups, when a pair is multiplied
@@ -1364,11 +1368,10 @@ smaller.expect("in turns", at_least=0.53)
 # %% [markdown] tags=["solution"]
 # Every step is worth what it takes away. **The swizzle** removes 28 of 32 passes from
 # each `ldmatrix`. **Stages** remove the waiting. **Addresses** remove instructions:
-# count
-# an address from a row and a column is a 64-bit multiplication, one from the address
-# before is an addition. **64 × 64** loads 8 × 4 words a lane for 32 `mma`, where 64 ×
-# 32
-# loads 6 × 4 for 16. **In turns**, no `mma` waits for the `ldmatrix` just before it.
+# an address from a row and a column takes a 64-bit multiplication, one from the address
+# before takes an addition. **64 × 64** loads 8 × 4 words per lane for 32 `mma`,
+# where 64 × 32 loads 6 × 4 for 16. **In turns**, no `mma` waits for the `ldmatrix` just
+# before it.
 
 # %% [markdown]
 # Without a pause: the same two kernels, for seconds.
@@ -1430,14 +1433,12 @@ if weft.on_gpu("the matrices are too large for the simulator"):
 #   ordinary float32, and start from zero. What happens to the error of the sum at
 #   k = 65,536, and to the speed?
 # - On a T4 there is no `cp.async`. What is the best you can do with loads into
-#   registers
-#   before the multiplication and stores after it?
+#   registers before the multiplication and stores after it?
 #
 # ## What you learned
 #
 # 1. `mma.sync` is an instruction of a whole warp. Each lane holds a fragment, and
-# counted
-#    in words the fragments are the same for all formats.
+#    counted in words the fragments are the same for all formats.
 # 2. `ldmatrix` takes rows from the lanes and gives them words. `.trans` is for operands
 #    whose neighbours along k are not neighbours in memory.
 # 3. A swizzle that is used on both sides costs nothing and removes every conflict.

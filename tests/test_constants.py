@@ -300,12 +300,46 @@ def test_the_four_of_a_wide_load_is_no_candidate() -> None:
     }
 
 
+@cuda.jit
+def aligned(x, out):
+    tile = cuda.shared.array(DEEP, float32, alignment=16)
+    tile[cuda.threadIdx.x % 16] = x[0]
+
+
+def test_an_alignment_is_no_candidate() -> None:
+    lines, first = inspect.getsourcelines(aligned.py_func)
+    found = numbers_in(aligned.py_func, {"DEEP": 16})
+    assert [lines[n.line - first].strip() for n in found] == [
+        "tile[cuda.threadIdx.x % 16] = x[0]"
+    ]
+
+
 def test_candidates_are_called_so() -> None:
     found = verdict(unsure, {"DEEP": 8})
     assert found.kind == "constants"
     assert "Not all of the numbers shown" in found.why
     notes = [note for place, note in found.places if "range(4)" in place.text]
     assert notes == ["4 here; DEEP was 8 in this run"]
+
+
+def test_the_part_that_is_wrong_is_named() -> None:
+    found = verdict(first_row_alone, {"DEEP": 8})
+    assert found.kind == "constants"
+    assert found.why.startswith("Only what block 0 has stored is right.")
+    assert "Which name does each number stand for?" in found.why
+    assert "a name may be missing" in found.why
+
+
+@cuda.jit
+def first_row_alone(x, out):
+    row, t = cuda.blockIdx.x, cuda.threadIdx.x
+    if t == 0:
+        total = float32(0)
+        for col in range(x.shape[1]):
+            total += x[row, col]
+            if row * (DEEP - 4) > 2:
+                total += x[row, col] * x[row, col]
+        out[row] = total
 
 
 @cuda.jit

@@ -90,11 +90,12 @@ def as_one(x: Any, elements: int) -> AbstractContextManager[None]:
 def read_four(call: str, x: Any, index: Any) -> tuple[Any, Any, Any, Any]:
     """Four reads that count as one, after a check of the alignment."""
     *row, i = first_of_four(call, x, index)
+    data = getattr(x, "_data", x)  # what is between two elements in bounds is, too
     with as_one(x, 4):
         if row:
             r = row[0]
-            return x[r, i], x[r, i + 1], x[r, i + 2], x[r, i + 3]
-        return x[i], x[i + 1], x[i + 2], x[i + 3]
+            return x[r, i], data[r, i + 1], data[r, i + 2], x[r, i + 3]
+        return x[i], data[i + 1], data[i + 2], x[i + 3]
 
 
 def write_four(call: str, x: Any, index: Any, *values: Any) -> None:

@@ -29,7 +29,8 @@ WIDE = registry.names(elements=4)
 NUMBER = (
     "The measurements compile this kernel with other sizes. A name then has another "
     "value, but a number does not. Which name does each number stand for? Not all of "
-    "the numbers shown need to stand for one."
+    "the numbers shown need to stand for one. If none does, a name may be missing: one "
+    "that is 0 or 1 in your run, and not in this one."
 )
 SOMETHING = (
     "The measurements compile this kernel with other sizes, and something in it fits "
@@ -80,6 +81,9 @@ def run_with(
         places = uses(function, {n: f"{n} is still {scope[n]}" for n in stale})
     else:
         why = NUMBER if numbers else SOMETHING
+        _, only, part = wrong.why.partition("Only what ")
+        if only:  # it is in one block, warp or lane
+            why = f"{only}{part} {why}"
         places = lines_of(function, numbers, constants) or list(wrong.places)
     raise Failed(
         Verdict(
@@ -144,10 +148,13 @@ def numbers_in(function: FunctionType, old: Constants) -> list[Number]:
     tree = tree_of(function)
     bounds = {id(node) for node in bounds_in(tree)}
     is_wide = not WIDE.isdisjoint(global_names(function))
+    alignments = set(map(id, alignments_in(tree)))
     factors = {id(node) for node in operands(tree)} if is_wide else set()
     found = []
     for node in ast.walk(tree):
         if not isinstance(node, ast.Constant) or type(node.value) is not int:
+            continue
+        if id(node) in alignments:
             continue
         names = tuple(name for name in old if old[name] == node.value)
         is_bound = id(node) in bounds
@@ -176,6 +183,13 @@ def bounds_in(tree: ast.AST) -> Iterator[ast.AST]:
                 continue
         for part in parts:
             yield from ast.walk(part)
+
+
+def alignments_in(tree: ast.AST) -> Iterator[ast.AST]:
+    """The numbers of bytes on which arrays are asked to begin."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.keyword) and node.arg == "alignment":
+            yield node.value
 
 
 def operands(tree: ast.AST) -> Iterator[ast.AST]:

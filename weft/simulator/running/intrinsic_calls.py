@@ -75,8 +75,9 @@ class Intrinsics:
         *row, col = index if isinstance(index, tuple) else (index,)
         size = elements * x.dtype.itemsize if elements > 1 else 0
         with self._run.specially(Special(size=size, begins=True)):
-            for n in range(elements):
+            for n in range(0, elements, max(elements - 1, 1)):  # both ends are checked
                 x[(*row, col + n) if row else col + n] = nothing[0]
+            x._data[(*row, slice(col, col + elements))] = nothing[0]
 
     def _collective(self, operation: Operation) -> Callable[..., Any]:
         whole = operation.lanes is Lanes.ALL

@@ -106,16 +106,16 @@ class Traced(Array):
 
     def _note(self, index: Any, operation: int, site: int) -> None:
         """Write down an access to the element at `index`, by a byte offset."""
+        run, special = self._run, self._run.special
+        if special is not None and special.counted:
+            return
         parts = index if isinstance(index, tuple) else (index,)
         if any(isinstance(p, (slice, str)) for p in parts):
             return
-        run, special = self._run, self._run.special
         strides = zip(parts, self._data.strides, strict=False)
         offset = sum(int(part) * stride for part, stride in strides)
         size = 0
         if special is not None:
-            if special.counted:
-                return
             if special.kinds or special.relaxed:
                 address = run.log.start(self._number) + offset
                 run.exchange(self._space, address, special.relaxed)
