@@ -236,8 +236,10 @@ def log_shares(x):
 
 
 def gapped(rng, rows, cols):
-    """Return rows far below zero, in a view with gaps between them."""
-    return ((normal(rng, rows, cols + 3) - 20)[:, :cols],)
+    """Return rows around 100 and -100 in turn, in a view with gaps."""
+    around = 100 * (-1) ** np.arange(rows)[:, None]
+    x = (normal(rng, rows, cols + 3) + around).astype(np.float32)
+    return (x[:, :cols],)
 
 
 # %%
@@ -273,8 +275,9 @@ check(
 )
 
 # %% [markdown] tags=["solution"]
-# $e^{-\infty}$ is 0, and minus infinity is no maximum. A filler of 0 would be wrong
-# twice: here it is larger than every element, and $e^0$ would be part of the sum.
+# $e^{-\infty}$ is 0, and minus infinity is no maximum. In a row below zero, a filler of
+# 0 would be wrong twice: it is larger than every element, and it adds a power to the
+# sum.
 
 # %% [markdown]
 # ## Measure: rows
@@ -379,9 +382,9 @@ def normed(x, weight, eps):
 
 
 def loud_rows(rng, rows, cols):
-    """Return rows whose squares add up to more than float16 can hold."""
-    x = normal(rng, rows, cols) * 40
-    return x.astype(np.float16), normal(rng, cols, dtype=np.float16), 1e-5
+    """Return rows with squares too large for float16, weights and eps."""
+    x = normal(rng, rows, cols) * 150
+    return x.astype(np.float16), normal(rng, cols, dtype=np.float16), 1e4
 
 
 # %%
@@ -414,7 +417,7 @@ check(
     rms_norm,
     spec=normed,
     inputs=loud_rows,
-    sizes=[(2, 64), (3, 150), (2, 37)],
+    sizes=[(2, 64), (3, 300), (2, 37)],
     arguments=lambda x, weight, eps, out: (
         *(x, weight, out, x.shape[1], x.stride(0), eps),
     ),

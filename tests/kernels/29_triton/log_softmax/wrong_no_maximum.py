@@ -1,10 +1,10 @@
 # verdict: wrong-value
-# Leaves the maximum out: everything far below 0 becomes 0.
+# Leaves the maximum out: the powers overflow, or nothing is left of them.
 @triton.jit
 def log_softmax(x, out, cols, x_stride, out_stride, WIDTH: tl.constexpr):
     row = tl.program_id(0)
     col = tl.arange(0, WIDTH)
     live = col < cols
     value = tl.load(x + row * x_stride + col, mask=live, other=-float("inf"))
-    value -= tl.log(tl.sum(tl.exp(100 + value), axis=0))
+    value -= tl.log(tl.sum(tl.exp(value), axis=0))
     tl.store(out + row * out_stride + col, value, mask=live)  # <- here

@@ -8,7 +8,7 @@ def rms_norm(x, weight, out, cols, stride, eps, BLOCK: tl.constexpr):
         col = start + tl.arange(0, BLOCK)
         live = col < cols
         value = tl.load(x + row * stride + col, mask=live, other=0.0)
-        squares += (value * value * 16).to(tl.float32) / 16
+        squares += (value * value).to(tl.float32)
     scale = 1.0 / tl.sqrt(tl.sum(squares, axis=0) / cols + eps)
     for start in range(0, cols, BLOCK):
         col = start + tl.arange(0, BLOCK)
