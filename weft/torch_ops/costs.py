@@ -178,8 +178,8 @@ def memory(most: float, record: Record, given: int) -> Wrong | str:
 HELD: dict[str, Any] = {
     "synchronisations": synchronisations,
     "copied": copied,
+    "products": products,  # before operators: autocast adds some of its own
     "operators": operators,
-    "products": products,
     "channels_last": channels_last,
     "memory": memory,
 }
