@@ -1081,7 +1081,7 @@ check(
     gradient=False,
     strided=False,
     tolerance=1e-4,
-    limits={"memory": 47, "operators": 345},
+    limits={"memory": 47, "operators": 338},
 )
 
 # %% [markdown] tags=["solution"]
@@ -1184,9 +1184,9 @@ if peak:
 # 8. the optimiser loops over the parameters.
 #
 # Fix them all, in any order. After each fix, run the check: it names the lines to look
-# at next. You may use `prepare`, if yours passes. For clipping, take PyTorch's
-# `clip_grad_norm_`: a `clip_` that loops over the gradients passes exercise 2, but
-# calls more operators than this check allows.
+# at next. You may use `prepare` and `clip_`, if yours pass, or PyTorch's
+# `clip_grad_norm_`. (A `clip_` that calls three operators for each gradient exceeds
+# what this check allows; two are fine.)
 #
 # ```python
 # train(model, batches, mean, std, device)
@@ -1319,8 +1319,8 @@ check(
     limits={
         "synchronisations": 0,
         "copied": 1.0,
-        "operators": 1120,
         "products": "bfloat16",
+        "operators": 1200,
         "channels_last": 0,
     },
 )
