@@ -189,6 +189,7 @@ def test_a_check_wants_products_in_a_dtype() -> None:
     verdict = judged(step, products="bfloat16")
     assert verdict.kind == "precision"
     assert "Nothing is multiplied" in verdict.message
+    assert judged(step, products="bfloat16", operators=2).kind == "precision"
 
 
 def test_a_result_of_one_number_has_a_gradient() -> None:

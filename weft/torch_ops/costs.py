@@ -178,7 +178,7 @@ def memory(most: float, record: Record, given: int) -> Wrong | str:
 HELD: dict[str, Any] = {
     "synchronisations": synchronisations,
     "copied": copied,
-    "products": products,
+    "products": products,  # before operators: autocast adds some of its own
     "operators": operators,
     "channels_last": channels_last,
     "memory": memory,

@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# Divides the gradients at the end, also those that were there before.
+# Divides the gradients at the end, and with them those of earlier parts.
 def accumulate(model, parts):
     """Add the gradients of the mean loss over all samples of all parts."""
     total = 0

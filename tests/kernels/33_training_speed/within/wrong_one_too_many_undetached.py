@@ -1,0 +1,12 @@
+# verdict: operators
+# One block more, which a loss that keeps its graph makes up for by one operator.
+def within(blocks, x, keep):
+    """Run the blocks and the backward; `keep` blocks keep their activations."""
+    for k, block in enumerate(blocks):
+        if k <= len(blocks) - keep:
+            x = checkpoint(block, x, use_reentrant=False)
+        else:
+            x = block(x)
+    loss = x.square().mean()
+    loss.backward()  # <- here
+    return loss
