@@ -239,9 +239,9 @@ def same_gradients(got, wanted):
         reason = f"The gradient of {leaf} is {found:g} and should be {aim:g}."
         if uses > 1:
             reason += (
-                f" It is used {uses:,} times, and each use adds a share. Either one "
-                "is missing or counted twice, or a value has passed on its gradient "
-                "before it was complete."
+                f" It is used {uses:,} times, and each use adds a share. One "
+                "is missing or counted twice, or a value has passed on its "
+                "gradient before it was complete."
             )
         return reason
     return ""
@@ -601,12 +601,13 @@ def by_one_product(vjp, *inputs):
     calls = mm.calls - before
     if gradient is not None and calls == 0:
         raise RuntimeError(
-            "it does not call mm, and the product is to be computed by our kernel"
+            "it does not call mm: the gradient should be computed by our "
+            "kernel, in one product"
         )
     if gradient is not None and calls > 1:
         raise RuntimeError(
-            f"it calls mm {calls} times, and one gradient takes one product: the "
-            "gradient that is not asked for should not be computed"
+            f"it calls mm {calls} times, and one gradient takes one product: "
+            "the gradient that is not asked for should not be computed"
         )
     return gradient
 
@@ -931,6 +932,7 @@ def descend(w, g, rate):
 
 # %% tags=["given"]
 KEPT, REFUSED = "gives the numbers back", "raises RuntimeError"
+SHOULD = {KEPT: "give the numbers back", REFUSED: "raise RuntimeError"}
 
 
 def bump(tensor):
@@ -947,20 +949,32 @@ def change_and_undo(tensor):
 
 STORIES = {  # name -> (changes before it is saved, steps after that)
     "nothing happens": (0, [(None, KEPT)]),
-    "it is changed in place": (0, [(bump, REFUSED)]),
-    "it was changed before it was saved, not after": (3, [(None, KEPT)]),
-    "it was changed before and after": (2, [(bump, REFUSED)]),
-    "it is asked for twice": (0, [(None, KEPT), (None, KEPT)]),
-    "it is asked for, then changed, then asked for again": (
+    "the tensor is changed in place": (0, [(bump, REFUSED)]),
+    "the tensor was changed before it was saved, not after": (
+        3,
+        [(None, KEPT)],
+    ),
+    "the tensor was changed before it was saved, and again after": (
+        2,
+        [(bump, REFUSED)],
+    ),
+    "the tensor is asked for twice": (0, [(None, KEPT), (None, KEPT)]),
+    "the tensor is asked for, then changed, then asked for again": (
         1,
         [(None, KEPT), (bump, REFUSED)],
     ),
-    "its transpose is changed": (0, [(lambda x: bump(x.t()), REFUSED)]),
-    "its detached twin is changed": (
+    "the tensor's transpose is changed": (
+        0,
+        [(lambda x: bump(x.t()), REFUSED)],
+    ),
+    "the tensor's detached twin is changed": (
         0,
         [(lambda x: bump(x.detach()), REFUSED)],
     ),
-    "it is changed and changed back": (0, [(change_and_undo, REFUSED)]),
+    "the tensor is changed and changed back": (
+        0,
+        [(change_and_undo, REFUSED)],
+    ),
     "another tensor is changed": (
         0,
         [(lambda x: bump(Tensor(x.data.clone())), KEPT)],
@@ -1000,8 +1014,8 @@ def same_story(give_back, tensor):
             got, found = None, f"raises {type(error).__name__}"
         if found != wanted:
             return (
-                f"When {tensor.story}, the function {found}; it should be one that "
-                f"{wanted}."
+                f"When {tensor.story}, the function {found}; "
+                f"it should {SHOULD[wanted]}."
             )
         if found == KEPT and not isinstance(got, torch.Tensor):
             return "The function should return the numbers, `tensor.data`."
@@ -1760,10 +1774,10 @@ if kept:
 # In PyTorch, the node is called `grad_fn`, and the edges `next_functions`. A leaf has
 # no `grad_fn`; a node called `AccumulateGrad` stands for it, and adds to its `grad`.
 #
-# Beside each node are the names under which it can keep something: tensors, and also
-# shapes, strides and numbers such as `alpha`. A name is listed even if nothing is kept
-# under it. Here `_saved_mat2` of `MmBackward0` is `None`: it would be `w`, which only
-# the gradient of the first operand contains, and `torch.ones` needs none.
+# Beside each node are the names under which it keeps something: tensors, and also
+# shapes, strides and numbers such as `alpha`. `MmBackward0` keeps `_saved_self`, the
+# first operand, and not `_saved_mat2`: that would be `w`, which only the gradient of
+# the first operand contains, and `torch.ones` needs none.
 
 
 # %%
