@@ -127,8 +127,8 @@ def wrong_ring(k, stages, answer):
         return "A parity is 0 or 1."
     if full == empty:
         return (
-            "The producer is one turn ahead: what it waits for at `empty` is the "
-            "phase before the one in which the consumers will arrive there."
+            "The producer is one turn ahead: at `empty` it waits for the phase "
+            "before the one in which the consumers will arrive there."
         )
     return (
         "In the first turn of the ring a consumer waits for phase 0 of `full`, "
@@ -390,9 +390,10 @@ def boxes(x, row, col, rows):
     m, n = x.shape
     r, q = np.divmod(np.arange(64 * rows), 64)
     q = (q // 8 ^ r % 8) * 8 + q % 8
-    i, j = row + r, col + q
-    inside = (i >= 0) & (i < m) & (j >= 0) & (j < n)
-    return np.where(inside, x[i.clip(0, m - 1), j.clip(0, n - 1)], 0).astype(x.dtype)
+    down, across = r + row, q + col
+    inside = (down >= 0) & (down < m) & (across >= 0) & (across < n)
+    found = x[down.clip(0, m - 1), across.clip(0, n - 1)]
+    return np.where(inside, found, 0).astype(x.dtype)
 
 
 def wrong_box(x, row, col, rows, answer):
@@ -413,7 +414,7 @@ def wrong_box(x, row, col, rows, answer):
     if np.array_equal(np.sort(got), np.sort(wanted)):
         wrapped = plain[r, q ^ r % 8]
         if np.array_equal(got, wrapped):
-            return "Pieces of 16 bytes move as a whole; these are single numbers."
+            return "Whole pieces of 16 bytes move; these are single numbers."
         return (
             "These are the right numbers, in another order. Row r of the box "
             "counts from its own first row, and each row has places of its own."
@@ -422,7 +423,7 @@ def wrong_box(x, row, col, rows, answer):
     if outside.any():
         return (
             "This box reaches beyond the matrix. Every element outside is 0, "
-            "and the element inside keep their places in the box."
+            "and the elements inside keep their places in the box."
         )
     return ""
 
@@ -515,7 +516,7 @@ def wrong_operand(start, row, k, size, answer):
         a, b = (x >> first & (1 << bits) - 1 for x in (got, wanted))
         if a != b:
             return (
-                f"In bits {first} to {first + bits - 1}, which hold the {name}, "
+                f"In bits {first} to {first + bits - 1}, for the {name}, "
                 f"there is {a}."
             )
     return "There is something in bits that should be 0."
@@ -565,9 +566,10 @@ check(
 # %% tags=["given"]
 def grouped(number, rows, cols, group):
     """Return the row and the column of a tile, groups from left to right."""
-    which, inside = divmod(number, group * cols)
-    height = min(rows - which * group, group)
-    return which * group + inside % height, inside // height
+    first = number // (group * cols) * group  # row of the group
+    high = min(rows - first, group)
+    left = number - first * cols
+    return first + left % high, left // high
 
 
 # %%
@@ -729,12 +731,12 @@ def multiply(acc, memory, at, own, add):
 
 
 @cuda.jit(device=True)
-def following(stage, parity):
+def following(slot, parity):
     """Return the stage and the parity of the next tile in the ring."""
-    stage += int32(1)
-    if stage == int32(DEPTH):
+    slot += int32(1)
+    if slot == int32(DEPTH):
         return int32(0), int32(parity ^ int32(1))
-    return int32(stage), int32(parity)
+    return int32(slot), int32(parity)
 
 
 @cuda.jit(device=True)
@@ -774,30 +776,30 @@ def one_pipeline(map_a, map_w, map_c, c, m, n, k, scale):
     if t == 0:
         fence_tensor_map(map_a)
         fence_tensor_map(map_w)
-        for s in range(DEPTH):
-            mbarrier_init(full, s, 1)
+        for q in range(DEPTH):
+            mbarrier_init(full, q, 1)
         fence_mbarrier_init()
-        for s in range(min(int32(DEPTH), steps)):
-            at, x = int32(s) * int32(STAGE_BYTES), int32(s) * int32(LINE)
-            mbarrier_arrive_expect_tx(full, s, STAGE_BYTES)
-            tma_load(memory, at, map_a, x, row, full, s)
-            tma_load(memory, at + int32(A_BYTES), map_w, x, col, full, s)
+        for q in range(min(int32(DEPTH), steps)):
+            at, x = int32(q) * int32(STAGE_BYTES), int32(q) * int32(LINE)
+            mbarrier_arrive_expect_tx(full, q, STAGE_BYTES)
+            tma_load(memory, at, map_a, x, row, full, q)
+            tma_load(memory, at + int32(A_BYTES), map_w, x, col, full, q)
     cuda.syncthreads()
 
     own = (t >> int32(7)) * int32(8192)  # 64 rows of 128 bytes
-    stage, parity = int32(0), int32(0)
+    slot, parity = int32(0), int32(0)
     for step in range(steps):
-        at = stage * int32(STAGE_BYTES)
-        mbarrier_wait(full, stage, parity)
+        at = slot * int32(STAGE_BYTES)
+        mbarrier_wait(full, slot, parity)
         multiply(acc, memory, at, own, int32(step > 0))
         wgmma_wait(0)
         cuda.syncthreads()
         x = (int32(step) + int32(DEPTH)) * int32(LINE)
         if t == 0 and step + DEPTH < steps:
-            mbarrier_arrive_expect_tx(full, stage, STAGE_BYTES)
-            tma_load(memory, at, map_a, x, row, full, stage)
-            tma_load(memory, at + int32(A_BYTES), map_w, x, col, full, stage)
-        stage, parity = following(stage, parity)
+            mbarrier_arrive_expect_tx(full, slot, STAGE_BYTES)
+            tma_load(memory, at, map_a, x, row, full, slot)
+            tma_load(memory, at + int32(A_BYTES), map_w, x, col, full, slot)
+        slot, parity = following(slot, parity)
 
     hold(acc, SUMS)
     put(c, acc, row + own // int32(128), col, t & int32(127), m, n)
@@ -843,40 +845,40 @@ def put_by_tma(map_c, acc, memory, at, row, col, t, group, scale):
 
 
 @cuda.jit(device=True)
-def release(empty, stage, t):
+def release(empty, slot, t):
     """Tell the producers that this warpgroup has read a stage."""
     if CLUSTER > 1:
         if t < int32(CLUSTER):
-            mbarrier_arrive_at(empty, stage, t)
+            mbarrier_arrive_at(empty, slot, t)
     else:
         if t == 0:
-            mbarrier_arrive(empty, stage)
+            mbarrier_arrive(empty, slot)
 
 
 @cuda.jit(device=True)
 def produce(map_a, map_w, memory, full, empty, tiles, sizes):
     """Load the stages of all tiles of this block."""
     (begin, stride, rank), (rows, cols, steps) = tiles, sizes
-    stage, parity = int32(0), int32(1)
+    slot, parity = int32(0), int32(1)
     for tile in range(begin, rows * cols, stride):
         i, j = place_of(int32(tile), rows, cols)
         row = (i * int32(CLUSTER) + rank) * int32(BM)
         part = rank * int32(BN // CLUSTER)
         col = j * int32(BN) + part
         for step in range(steps):
-            at, x = stage * int32(STAGE_BYTES), int32(step) * int32(LINE)
+            at, x = slot * int32(STAGE_BYTES), int32(step) * int32(LINE)
             of_w = at + int32(A_BYTES) + part * int32(128)
-            mbarrier_wait(empty, stage, parity)
-            mbarrier_arrive_expect_tx(full, stage, STAGE_BYTES)
-            tma_load(memory, at, map_a, x, row, full, stage)
+            mbarrier_wait(empty, slot, parity)
+            mbarrier_arrive_expect_tx(full, slot, STAGE_BYTES)
+            tma_load(memory, at, map_a, x, row, full, slot)
             if CLUSTER > 1:
                 every = int32(2**CLUSTER - 1)
                 tma_load_multicast(
-                    memory, of_w, map_w, x, col, full, stage, every
+                    memory, of_w, map_w, x, col, full, slot, every
                 )
             else:
-                tma_load(memory, of_w, map_w, x, col, full, stage)
-            stage, parity = following(stage, parity)
+                tma_load(memory, of_w, map_w, x, col, full, slot)
+            slot, parity = following(slot, parity)
 
 
 @cuda.jit
@@ -899,9 +901,9 @@ def warp_specialised(map_a, map_w, map_c, c, m, n, k, scale):
         fence_tensor_map(map_a)
         fence_tensor_map(map_w)
     if t == 0 and group == 1:
-        for s in range(DEPTH):
-            mbarrier_init(full, s, 1)
-            mbarrier_init(empty, s, CONSUMERS * CLUSTER)
+        for q in range(DEPTH):
+            mbarrier_init(full, q, 1)
+            mbarrier_init(empty, q, CONSUMERS * CLUSTER)
         fence_mbarrier_init()
     if CLUSTER > 1:
         cluster_sync()
@@ -917,22 +919,22 @@ def warp_specialised(map_a, map_w, map_c, c, m, n, k, scale):
         setmaxnreg_inc(MORE)
         mine = group - int32(1)
         out = int32(DEPTH * STAGE_BYTES) + mine * int32(BUFFERS * 8192)
-        stage, parity = int32(0), int32(0)
+        slot, parity = int32(0), int32(0)
         for tile in range(begin, rows * cols, stride):
             i, j = place_of(int32(tile), rows, cols)
             row = (i * int32(CLUSTER) + rank) * int32(BM) + mine * int32(64)
             col = j * int32(BN)
             before = int32(0)
             for step in range(steps):
-                at = stage * int32(STAGE_BYTES)
-                mbarrier_wait(full, stage, parity)
+                at = slot * int32(STAGE_BYTES)
+                mbarrier_wait(full, slot, parity)
                 add = int32(step > 0)
                 multiply(acc, memory, at, mine * int32(8192), add)
                 wgmma_wait(1)  # the stage before has been read
                 if step > 0:
                     release(empty, before, t)
-                before = stage
-                stage, parity = following(stage, parity)
+                before = slot
+                slot, parity = following(slot, parity)
             wgmma_wait(0)
             release(empty, before, t)
             hold(acc, SUMS)
@@ -989,7 +991,7 @@ def sized(kernel, bm, bn, fp8=False, buffers=4, depth=8, **more):
 
 
 def compiled(kernel, *sizes, **more):
-    """Return the launch function of a kernel with these sizes, and its block."""
+    """Return the launch function of a kernel, and what it is launched with."""
     key = kernel.py_func.__name__, sizes, tuple(sorted(more.items()))
     if key not in made:
         named, shared = sized(kernel, *sizes, **more)
