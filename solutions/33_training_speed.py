@@ -801,6 +801,7 @@ large.expect("a CUDA graph", at_least=0.95, at_most=1.7)
 # point. Stuck? `hint("accumulate")`.
 
 # %% tags=["given"]
+torch.set_float32_matmul_precision("highest")  # for the check
 WIDTH, CLASSES, CUT = 8, 5, 16
 
 
@@ -909,6 +910,7 @@ check(
 
 
 # %% tags=["given"]
+torch.set_float32_matmul_precision("highest")  # for the check
 MOST = 4.0
 
 
@@ -1032,6 +1034,7 @@ by_compiler.expect("compiled, CUDA graph", at_least=0.97, times="compiled")
 # are both found. Stuck? `hint("within")`.
 
 # %% tags=["given"]
+torch.set_float32_matmul_precision("highest")  # for the check
 LAYERS, KEEP = 8, 3
 
 
@@ -1211,6 +1214,7 @@ if peak:
 # bfloat16 needs no loss scaling. Stuck? `hint("train")`.
 
 # %% tags=["given"]
+torch.set_float32_matmul_precision("highest")  # for the check
 MEAN, STD = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
 RATE, MOMENTUM, LONGEST = 0.2, 0.9, 1.2
 
