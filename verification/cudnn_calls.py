@@ -135,27 +135,21 @@ def numbers(shape: Any, form: int, kind: int, seed: int) -> torch.Tensor:
     return whole.to(torch.float32).to(TORCH[DataType(kind)]).reshape(-1)
 
 
-def output(w: World, **change: Any) -> Any:
+def output(world: World, **change: Any) -> Any:
     """The sizes that the library computes."""
     with convolution(**change) as c:
         return c.output()
 
 
-def forward(w: World, **change: Any) -> Any:
+def forward(world: World, **change: Any) -> Any:
     """One convolution of small integers."""
     with convolution(**change) as c:
         f, y_desc = c.f, c.result()
         shape = f["y"] or c.output()
         x, filters, y = (
-            w.keep(w.place(numbers(f["data"].get(n, s) if "data" in f else s, o, t, i)))
-            for i, (n, s, o, t) in enumerate(
-                zip(
-                    "xwy",
-                    (f["x"], f["w"], shape),
-                    f["formats"],
-                    f["types"],
-                    strict=True,
-                )
+            world.keep(world.place(numbers(size, form, kind, seed)))
+            for seed, (size, form, kind) in enumerate(
+                zip((f["x"], f["w"], shape), f["formats"], f["types"], strict=True)
             )
         )
         used = (c.x, c.w, c.how, y_desc)
@@ -165,24 +159,29 @@ def forward(w: World, **change: Any) -> Any:
         if f.get("needs"):
             return nbytes > 0
         nbytes = max(nbytes + f["room"], 0)
-        room = w.keep(w.place(torch.zeros(nbytes + 16, dtype=torch.uint8)))
+        room = world.keep(world.place(torch.zeros(nbytes + 16, dtype=torch.uint8)))
         at = 0 if f["null_room"] else room.data_ptr() + f.get("off", 0)
-        alpha, beta = (w.scalar(f[s], f["kind"]) for s in ("alpha", "beta"))
+        alpha, beta = (world.scalar(f[s], f["kind"]) for s in ("alpha", "beta"))
         handle = f.get("handle", c.handle)
         cudnn.convolution_forward(
             *(handle, alpha, c.x, x.data_ptr(), c.w, filters.data_ptr(), c.how),
             *(f["algo"], at, nbytes, beta, y_desc, y.data_ptr()),
         )
-        return w.values(y)
+        return some(world.values(y))
 
 
-def algorithms(w: World, **change: Any) -> Any:
+def some(values: list[float]) -> list[float]:
+    """The first values, and the sum of all."""
+    return [*values[:96], sum(values)]
+
+
+def algorithms(world: World, **change: Any) -> Any:
     """What the ranking of algorithms looks like."""
     with convolution(**change) as c:
         used = (c.x, c.w, c.how, c.result())
         count = ctypes.c_int()
         most = c.f.get("most", 8)
-        found = w.keep(np.zeros(8, cudnn.convolution_fwd_algo_perf_dtype))
+        found = world.keep(np.zeros(8, cudnn.convolution_fwd_algo_perf_dtype))
         cudnn.get_convolution_forward_algorithm_v7(
             c.handle, *used, most, ctypes.addressof(count), found.ctypes.data
         )
@@ -191,40 +190,58 @@ def algorithms(w: World, **change: Any) -> Any:
             "count": count.value,
             "each once": len(set(rows["algo"].tolist())) == len(rows),
             "all known": set(rows["algo"].tolist()) <= set(range(8)),
-            "first works": bool(rows["status"][0] == 0),
-            "times": bool((rows["time"][rows["status"] == 0] > 0).all()),
+            "first works": bool((rows["status"][:1] == 0).all()),
         }
 
 
-def types_table(w: World, _: str) -> Any:
+def types_table(world: World, _: str) -> Any:
     """Which types of x, w, y and of the sums are taken, in either format."""
     taken = []
     kinds = (FLOAT, HALF, BF16, DataType.DOUBLE)
     for compute, form in itertools.product((FLOAT, HALF), (NCHW, NHWC)):
         for types in itertools.product(kinds, repeat=3):
             with contextlib.suppress(LibraryError):
-                forward(w, types=types, compute=compute, formats=(form,) * 3)
+                forward(world, types=types, compute=compute, formats=(form,) * 3)
                 taken.append([compute.name, form, *(t.name for t in types)])
     return taken
 
 
-def formats_table(w: World, _: str) -> Any:
+def formats_table(world: World, _: str) -> Any:
     """Which formats of x, w and y go together, by type and algorithm."""
     taken = []
     for kind, algo in itertools.product((FLOAT, HALF), (0, 1)):
         for formats in itertools.product((NCHW, NHWC), repeat=3):
             with contextlib.suppress(LibraryError):
-                forward(w, types=(kind,) * 3, formats=formats, algo=algo)
+                forward(world, types=(kind,) * 3, formats=formats, algo=algo)
                 taken.append([kind.name, algo, *formats])
     return taken
 
 
-def set_descriptor(w: World, what: str) -> Any:
+def algorithms_table(world: World, _: str) -> Any:
+    """Which algorithms can do what, by the sizes of their workspaces."""
+    taken = []
+    for kind, form, taps, stride, dilation, groups in itertools.product(
+        (FLOAT, HALF), (NCHW, NHWC), (1, 3, 5), (1, 2), (1, 2), (1, 2)
+    ):
+        change = {"types": (kind,) * 3, "formats": (form,) * 3, "groups": groups}
+        change |= {"x": (2, 16, 14, 14), "w": (24, 16 // groups, taps, taps)}
+        change |= {"pad": (taps // 2,) * 2, "stride": (stride,) * 2}
+        with convolution(dilation=(dilation,) * 2, **change) as c:
+            used, can = (c.x, c.w, c.how, c.result()), []
+            for algo in range(8):
+                with contextlib.suppress(LibraryError):
+                    cudnn.get_convolution_forward_workspace_size(c.handle, *used, algo)
+                    can.append(algo)
+        taken.append([kind.name, form, taps, stride, dilation, groups, can])
+    return taken
+
+
+def set_descriptor(world: World, what: str) -> Any:
     """What descriptors accept when they are set."""
     tensor = cudnn.create_tensor_descriptor()
     filters = cudnn.create_filter_descriptor()
     how = cudnn.create_convolution_descriptor()
-    out = w.keep((ctypes.c_int * 4)())
+    out = world.keep((ctypes.c_int * 4)())
     at = [ctypes.addressof(out) + 4 * i for i in range(4)]
     sizes = (2, 3, 4, 5)
     tensor4d = cudnn.set_tensor4d_descriptor
@@ -268,7 +285,7 @@ def set_descriptor(w: World, what: str) -> Any:
         cudnn.destroy_tensor_descriptor(tensor)
 
 
-def backend(w: World, what: str) -> Any:
+def backend(world: World, what: str) -> Any:
     """What descriptors of the backend accept."""
     graph = Graph(0)
     name, kind, put = Attribute, AttributeType, graph.put
@@ -319,18 +336,18 @@ def backend(w: World, what: str) -> Any:
         graph.destroy()
 
 
-def fused(w: World, **change: Any) -> Any:
+def fused(world: World, **change: Any) -> Any:
     """relu(conv(x, w) + bias) as a graph; `change` says what is different."""
     f: dict[str, Any] = {"format": NHWC, "type": HALF, "bias": (1, 16, 1, 1)}
     f |= {"ids": (1, 2, 3, 4, 5, 6), "packed": (1, 2, 3, 4), "virtual": True}
     f |= {"pad": (1, 1), "between": torch.float32, "mode": HeurMode.A, "b_first": False}
-    f |= {"y": (2, 16, 7, 9), "null": False, "layouts": None, "ask": False} | change
+    f |= {"y": (2, 16, 7, 9), "null": False, "no_room": False, "ask": False} | change
     shapes = ((2, 8, 7, 9), (16, 8, 3, 3), f["bias"], f["y"])
     order = torch.channels_last if f["format"] == NHWC else torch.contiguous_format
     arrays = []
     for seed, shape in enumerate(shapes):
         flat = numbers(shape, NCHW, f["type"], seed).reshape(shape)
-        arrays.append(w.keep(w.place(flat.contiguous(memory_format=order))))
+        arrays.append(world.keep(world.place(flat.contiguous(memory_format=order))))
     x, filters, bias, y = arrays
     handle = cudnn.create()
     graph = Graph(handle)
@@ -344,16 +361,9 @@ def fused(w: World, **change: Any) -> Any:
         if f["virtual"]:
             mid, sum_ = (graph.virtual(i, y, f["between"]) for i in ids[4:])
         else:
-            stored = [
-                w.keep(
-                    w.place(
-                        numbers(f["y"], NCHW, f["type"], 9)
-                        .reshape(f["y"])
-                        .contiguous(memory_format=order)
-                    )
-                )
-                for _ in ids[4:]
-            ]
+            between = numbers(f["y"], NCHW, f["type"], 9).reshape(f["y"])
+            between = between.contiguous(memory_format=order)
+            stored = [world.keep(world.place(between)) for _ in ids[4:]]
             mid, sum_ = (
                 graph.tensor(i, a) for i, a in zip(ids[4:], stored, strict=True)
             )
@@ -377,14 +387,17 @@ def fused(w: World, **change: Any) -> Any:
             packed[f["null"]] = 0
         if f.get("off"):
             packed[1] += f["off"]
-        room = w.keep(w.place(torch.zeros(plan.workspace + 16, dtype=torch.uint8)))
-        graph.execute(plan, graph.pack(packed, room.data_ptr()))
-        return w.values(y)
+        room = torch.zeros(plan.workspace + 16, dtype=torch.uint8)
+        room = world.keep(world.place(room))
+        at = 0 if f["no_room"] else room.data_ptr()
+        graph.execute(plan, graph.pack(packed, at))
+        return some(np.ravel(world.values(y)).tolist())
     finally:
         graph.destroy()
         cudnn.destroy(handle)
 
 
+LARGER = {"x": (2, 16, 14, 14), "w": (24, 16, 3, 3), "pad": (1, 1), "stride": (1, 1)}
 H3, N3 = {"types": (HALF,) * 3}, {"formats": (NHWC,) * 3}
 CASES: dict[str, tuple[Callable[..., Any], Any]] = {
     **{
@@ -467,23 +480,40 @@ CASES: dict[str, tuple[Callable[..., Any], Any]] = {
     **{
         f"forward, workspace, algorithm {algo}, needed": (
             forward,
-            {
-                "algo": algo,
-                "needs": True,
-                "x": (4, 64, 28, 28),
-                "w": (64, 64, 3, 3),
-                "pad": (1, 1),
-                "stride": (1, 1),
-            },
+            {"algo": algo, "needs": True, **LARGER},
         )
         for algo in (0, 1, 2, 4, 7)
     },
-    "forward, workspace a byte short": (forward, {"algo": 2, "room": -1}),
-    "forward, workspace of nothing": (forward, {"algo": 2, "room": -(1 << 30)}),
-    "forward, workspace null": (forward, {"algo": 2, "null_room": True}),
-    "forward, workspace larger": (forward, {"algo": 2, "room": 1000}),
+    **{
+        f"forward, workspace, algorithm {algo}, {what}": (
+            forward,
+            {"algo": algo, **LARGER, **change},
+        )
+        for algo in (1, 2, 7)
+        for what, change in (
+            ("enough", {}),
+            ("a byte short", {"room": -1}),
+            ("none", {"room": -(1 << 40)}),
+            ("null", {"null_room": True}),
+            ("larger", {"room": 1000}),
+        )
+    },
+    "forward, double": (
+        forward,
+        {"types": (DataType.DOUBLE,) * 3, "compute": DataType.DOUBLE},
+    ),
+    "forward, double, alpha a double": (
+        forward,
+        {
+            "types": (DataType.DOUBLE,) * 3,
+            "compute": DataType.DOUBLE,
+            "alpha": 2,
+            "kind": "double",
+        },
+    ),
     "forward, types": (types_table, ""),
     "forward, formats": (formats_table, ""),
+    "forward, algorithms": (algorithms_table, ""),
     "algorithms": (algorithms, {}),
     "algorithms, half, NHWC": (algorithms, {**H3, **N3}),
     "algorithms, 3 of them": (algorithms, {"most": 3}),
@@ -523,6 +553,7 @@ CASES: dict[str, tuple[Callable[..., Any], Any]] = {
     "graph, bias not packed": (fused, {"packed": (1, 2, 4)}),
     "graph, virtual packed": (fused, {"packed": (1, 2, 3, 4, 5)}),
     "graph, unknown uid packed": (fused, {"packed": (1, 2, 3, 4, 99)}),
+    "graph, no workspace": (fused, {"no_room": True}),
     "graph, bias null": (fused, {"null": 3}),
     "graph, x off by 2": (fused, {"off": 2}),
     "graph, one uid twice": (fused, {"ids": (1, 2, 3, 4, 5, 5)}),
@@ -535,13 +566,13 @@ CASES: dict[str, tuple[Callable[..., Any], Any]] = {
 }
 
 
-def answer(w: World, case: str) -> dict[str, Any]:
+def answer(world: World, case: str) -> dict[str, Any]:
     """What the library that is in use says to one case."""
     function, change = CASES[case]
     try:
         if isinstance(change, str):
-            return {"gives": function(w, change)}
-        return {"gives": function(w, **change)}
+            return {"gives": function(world, change)}
+        return {"gives": function(world, **change)}
     except LibraryError as error:
         return {"status": str(error).partition(" ")[0]}
 

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from weft.libraries import cublas, cublaslt
+from weft.libraries import cublas, cublaslt, cudnn
 from weft.libraries.loading import library, model_in_use
 from weft.libraries.model import Model
 
@@ -32,7 +32,9 @@ class Bench:
 
     @property
     def handle(self) -> int:
-        """A handle of cuBLAS."""
+        """A handle of the library, where it has handles of its own, or of cuBLAS."""
+        if self.name == "cudnn":
+            return self._made(cudnn.create(), cudnn.destroy)
         return self._made(cublas.create(), cublas.destroy)
 
     @property
