@@ -325,9 +325,9 @@ def backend(world: World, what: str) -> Any:
         "finalized twice": lambda: graph.finalize(whole) and "fine",
         "descriptor type 99": lambda: graph.create(99),  # type: ignore[arg-type]
         "add without b": lambda: graph.pointwise(
-            Pointwise.ADD, whole, graph.tensor(8, half)
+            Pointwise.ADD, whole, y=graph.tensor(8, half)
         ),
-        "empty into relu": lambda: graph.pointwise(Pointwise.RELU_FWD, empty, whole),
+        "empty into relu": lambda: graph.pointwise(Pointwise.RELU_FWD, empty, y=whole),
         "no handle": lambda: graph.plans() and "fine",
     }
     try:
@@ -368,15 +368,15 @@ def fused(world: World, **change: Any) -> Any:
                 graph.tensor(i, a) for i, a in zip(ids[4:], stored, strict=True)
             )
             arrays += stored
-        graph.convolution(tx, tw, mid, f["pad"])
+        graph.convolution(tx, tw, y=mid, padding=f["pad"])
         if f.get("no_bias"):
-            graph.pointwise(Pointwise.RELU_FWD, mid, ty)
+            graph.pointwise(Pointwise.RELU_FWD, mid, y=ty)
         elif f.get("relu_first"):
-            graph.pointwise(Pointwise.RELU_FWD, mid, sum_)
-            graph.pointwise(Pointwise.ADD, sum_, ty, tb)
+            graph.pointwise(Pointwise.RELU_FWD, mid, y=sum_)
+            graph.pointwise(Pointwise.ADD, sum_, tb, y=ty)
         else:
-            graph.pointwise(Pointwise.ADD, mid, sum_, tb)
-            graph.pointwise(Pointwise.RELU_FWD, sum_, ty)
+            graph.pointwise(Pointwise.ADD, mid, tb, y=sum_)
+            graph.pointwise(Pointwise.RELU_FWD, sum_, y=ty)
         plans = graph.plans(f["mode"], 3)
         if f["ask"]:
             return {"some": len(plans) > 0}

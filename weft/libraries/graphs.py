@@ -136,6 +136,7 @@ class Graph:
         self,
         x: int,
         w: int,
+        *,
         y: int,
         padding: Sequence[int] = (0, 0),
         stride: Sequence[int] = (1, 1),
@@ -162,7 +163,7 @@ class Graph:
         put(one, name[prefix + "BETA"], AttributeType.FLOAT, 0)
         self.operations.append(self.finalize(one))
 
-    def pointwise(self, mode: Pointwise, x: int, y: int, b: int = 0) -> None:
+    def pointwise(self, mode: Pointwise, x: int, b: int = 0, *, y: int) -> None:
         """Add the operation y = mode(x), or y = mode(x, b), element by element."""
         name, put = Attribute, self.put
         how = self.create(Descriptor.POINTWISE)

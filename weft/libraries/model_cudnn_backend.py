@@ -444,15 +444,15 @@ class Backend:
         if "B" not in parts:
             return
         x, b = parts["X"], parts["B"]
-        pairs = zip(x.tensor.shape, b.tensor.shape, strict=True)
-        if all(small in (1, large) for large, small in pairs):
+        whole = x.tensor.shape
+        if b.tensor.shape in (whole, (1, whole[1], 1, 1), (1, 1, 1, 1)):
             return
         large, small = (" × ".join(map(str, p.tensor.shape)) for p in (x, b))
         self.model.refuse(
             Fault(
                 "shape",
-                f"Tensor {b.uid} is {small}, and it is applied to {large}: along each "
-                "axis, it has to have the same size or 1.",
+                f"Tensor {b.uid} is {small}, and it is applied to {large}. What can be "
+                "repeated is one number, or one per channel: 1 × c × 1 × 1.",
                 "cuDNN 9.19 does not refuse such a graph. It returns wrong numbers.",
             )
         )

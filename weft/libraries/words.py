@@ -10,6 +10,7 @@ from weft.checking.compare import difference
 from weft.checking.source import raised_at, returns
 from weft.checking.verdict import Failed, Verdict
 from weft.libraries.binding import LibraryError
+from weft.libraries.convolutions import same_strides
 from weft.libraries.device_memory import DTYPES
 from weft.libraries.enumerations import CudaType
 from weft.libraries.exercise import wide
@@ -37,6 +38,7 @@ PREPARED = (
     "The product is described in steps: descriptor, layouts, algorithm, workspace. "
     "Compare what each step was given with what this call needs."
 )
+DESCRIBED = SEES + "Compare what each descriptor says with the array that it describes."
 PLANS = SEES + "A plan has to be made before it is executed, and destroyed after."
 # What a refusal says → the advice for it, the first that fits.
 ADVICE = (
@@ -50,6 +52,8 @@ def why_refused(library: str, reason: str) -> str:
     """What to look at after a refusal."""
     if library == "cufft":
         return PLANS
+    if library == "cudnn":
+        return DESCRIBED
     if library not in ("cublas", "cublasLt"):
         return ""
     for parts, advice in ADVICE:
@@ -190,6 +194,21 @@ def too_many(run: Any, most: int) -> Verdict:
     )
 
 
+def converted(run: Any, call: Call, name: str) -> Verdict:
+    """The verdict on an array that cuDNN copies into another order first."""
+    return Verdict(
+        run.name,
+        "calls",
+        f"{call.symbol} gets {name} in the order NCHW. Its kernels want NHWC, so "
+        f"cuDNN copies {name} in a kernel of its own, at every call.",
+        "The result is right. Which array is stored, or described, in another order "
+        "than this exercise asks for?",
+        call.places,
+        when=run.when,
+        headline="an array that has to be converted",
+    )
+
+
 def on_gpu(exercise: Any, error: Exception, when: str) -> Verdict:
     return Verdict(
         exercise.name,
@@ -246,7 +265,7 @@ def compare(run: Any) -> None:
         )
     elif run.model.ignored:
         why = run.model.ignored[0]
-    elif mistyped := taken_for(run, call):
+    elif mistyped := taken_for(run, call) or described_otherwise(run, call):
         why = mistyped
     elif not why:
         why = scalars_read(call)
@@ -286,6 +305,27 @@ def taken_for(run: Any, call: Call) -> str:
                 f"{buffer.name} holds {str(dtype)[6:]}. An address carries no type."
             )
     return ""
+
+
+def described_otherwise(run: Any, call: Call) -> str:
+    """Which array has other strides than its descriptor says; "" if none has."""
+    held = {x.data_ptr(): x for x in run.arrays if hasattr(x, "stride")}
+    for name, address, tensor in call.tensors:
+        array = held.get(address)
+        if array is None or tuple(array.shape) != tensor.shape:
+            continue
+        steps = tuple(array.stride())
+        if not same_strides(tensor.shape, tensor.strides, steps):
+            return (
+                f"{name} is described with strides {listed(tensor.strides)}, and the "
+                f"array {array.buffer.name} has {listed(steps)}. An address carries no "
+                "layout."
+            )
+    return ""
+
+
+def listed(numbers: tuple[int, ...]) -> str:
+    return ", ".join(map(str, numbers))
 
 
 def scalars_read(call: Call) -> str:
