@@ -361,8 +361,7 @@ class CuDNN(Backend):
                 f"algorithm {algo} needs {needed:,} bytes of workspace, and {passed}.",
             )
         if needed:
-            room = Matrix("work_space", work_space, CudaType.R_8I, size, 1, size)
-            self.model.span(room)
+            self.room(f"algorithm {algo}", work_space, size, needed)
         kind = CudaType.R_64F if found.x.kind == DataType.DOUBLE else CudaType.R_32F
         scalars = (
             self.model.scalar(alpha, kind, 0, "alpha"),

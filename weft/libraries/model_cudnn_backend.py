@@ -29,6 +29,7 @@ from weft.libraries.enumerations import CudaType
 from weft.libraries.faults import Fault
 from weft.libraries.model import Call, Model
 from weft.libraries.products import Matrix
+from weft.wording import capital
 
 DESCRIPTOR = "descriptor of the backend"
 A, T, D = Attribute, AttributeType, Descriptor
@@ -217,6 +218,33 @@ class Backend:
             buffer.storage, offset // dtype.itemsize, tensor.shape, tensor.strides
         )
 
+    def room(self, what: str, address: int, nbytes: int, needed: int) -> None:
+        """Refuse a workspace of so many bytes that is not all in device memory."""
+        found = self.model.memory.find(address)
+        if found is None:
+            self.model.refuse(
+                Fault(
+                    "pointer",
+                    f"{capital(what)} needs {needed:,} bytes of workspace, and the "
+                    f"address that is passed, {address:#x}, is not in device memory.",
+                    "The library does not allocate it: the caller does, on the device.",
+                )
+            )
+        assert found is not None
+        buffer, offset = found
+        if offset < 0 or offset + nbytes > buffer.nbytes:
+            self.model.refuse(
+                Fault(
+                    "device-bounds",
+                    f"{capital(what)} works in {nbytes:,} bytes from the address that "
+                    f"is passed on, and {buffer.name} ends after "
+                    f"{buffer.nbytes - offset:,}.",
+                    "The library believes what it is told. It would overwrite what "
+                    "comes after the workspace.",
+                    headline="a workspace that is too small",
+                )
+            )
+
     # Descriptors
 
     def backend_create_descriptor(self, descriptor_type: int, result: int) -> int:
@@ -367,10 +395,10 @@ class Backend:
         addresses = dict(zip(ids, pack.all(A.VARIANT_PACK_DATA_POINTERS), strict=True))
         if (wrong := self._packed(operations, addresses)) is not None:
             return wrong
-        if found_in(plan, A.EXECUTION_PLAN_WORKSPACE_SIZE):
+        nbytes = workspace_of(plan)
+        if nbytes:
             at = pack.get(A.VARIANT_PACK_WORKSPACE, 0)
-            room = Matrix("the workspace", at, CudaType.R_8I, WORKSPACE, 1, WORKSPACE)
-            self.model.span(room)
+            self.room("this plan", at, nbytes, nbytes)
         self._run(operations, addresses, held.stream)
         return Status.SUCCESS
 
@@ -499,11 +527,16 @@ def computed(operation: Part, inputs: dict[str, torch.Tensor]) -> torch.Tensor:
     return found
 
 
+def workspace_of(plan: Part) -> int:
+    """How many bytes a plan of the model pretends to need."""
+    config = plan.get(A.EXECUTION_PLAN_ENGINE_CONFIG)
+    return WORKSPACE * int(config.get(A.ENGINE_GLOBAL_INDEX))
+
+
 def found_in(part: Part, name: int) -> bytes | None:
     """What a descriptor tells about itself, as C has it; b"" for an empty list."""
     if part.kind == D.EXECUTION_PLAN and name == A.EXECUTION_PLAN_WORKSPACE_SIZE:
-        config = part.get(A.EXECUTION_PLAN_ENGINE_CONFIG)
-        return struct.pack("<q", WORKSPACE * config.get(A.ENGINE_GLOBAL_INDEX))
+        return struct.pack("<q", workspace_of(part))
     if part.kind == D.ENGINE and name == A.ENGINE_GLOBAL_INDEX:
         return struct.pack("<q", part.get(A.ENGINE_GLOBAL_INDEX))
     if part.kind == D.ENGINE and name == A.ENGINE_BEHAVIOR_NOTE:
@@ -589,6 +622,11 @@ def pointwise_wrong(part: Part) -> Wrong | None:
     mode = Pointwise(how.get(A.POINTWISE_MODE, 0))
     if mode in BINARY and "B" not in parts:
         return Status.BAD_PARAM, f"{mode.name} has two inputs, and b is missing."
+    axes = {c: len(each.tensor.shape) for c, each in parts.items()}
+    if len(set(axes.values())) > 1:
+        each = ", ".join(f"{c.lower()} has {count}" for c, count in axes.items())
+        reason = f"the tensors of {mode.name} differ in their number of axes: {each}."
+        return Status.BAD_PARAM, reason
     return None
 
 

@@ -20,7 +20,17 @@ from weft.libraries.objects import Opaque
 from weft.libraries.products import SCALARS
 from weft.wording import capital, joined, several
 
-WORDS = ("the", "a", "this", "attribute", "type")  # with which a sentence begins
+WORDS = (
+    "the",
+    "a",
+    "this",
+    "there",
+    "two",
+    "attribute",
+    "type",
+    "algorithm",
+    "tensor",
+)  # with which a sentence begins
 
 
 def worded(text: str) -> str:
@@ -48,18 +58,35 @@ ADVICE = (
 )
 
 
+DNN_ADVICE = (
+    (
+        ("workspace",),
+        "The library allocates nothing for an algorithm. It says how much is needed, "
+        "and the caller passes an address and a size.",
+    ),
+    (
+        ("a padding of", "a stride of", "a dilation of"),
+        "Compare the order of the arguments with the function's. Without padding, it is "
+        "0; without a stride or a dilation, they are 1.",
+    ),
+    (
+        ("variant pack", "the pack", "have the number"),
+        "Each tensor of a graph has a number of its own. Those in memory need an "
+        "address, under this number. Virtual ones have none.",
+    ),
+)
+
+
 def why_refused(library: str, reason: str) -> str:
     """What to look at after a refusal."""
     if library == "cufft":
         return PLANS
-    if library == "cudnn":
-        return DESCRIBED
-    if library not in ("cublas", "cublasLt"):
+    if library not in ("cublas", "cublasLt", "cudnn"):
         return ""
-    for parts, advice in ADVICE:
+    for parts, advice in DNN_ADVICE if library == "cudnn" else ADVICE:
         if any(part in reason for part in parts):
             return advice
-    return COLUMNS
+    return DESCRIBED if library == "cudnn" else COLUMNS
 
 
 def fault(name: str, found: Fault, when: str) -> Verdict:
@@ -183,12 +210,17 @@ def calls_made(model: Any) -> str:
 
 
 def too_many(run: Any, most: int) -> Verdict:
+    why = (
+        "Every call is a launch of its own, and each of them is far too small to fill "
+        "a GPU."
+    )
+    if run.exercise.library == "cudnn":
+        why = "What one call leaves in memory, the next one has to read again."
     return Verdict(
         run.name,
         "calls",
         f"{calls_made(run.model)}, where {most} would do.",
-        "Every call is a launch of its own, and each of them is far too small to fill "
-        "a GPU.",
+        why,
         run.model.calls[-1].places,
         when=run.when,
     )
@@ -309,17 +341,16 @@ def taken_for(run: Any, call: Call) -> str:
 
 def described_otherwise(run: Any, call: Call) -> str:
     """Which array has other strides than its descriptor says; "" if none has."""
-    held = {x.data_ptr(): x for x in run.arrays if hasattr(x, "stride")}
     for name, address, tensor in call.tensors:
-        array = held.get(address)
-        if array is None or tuple(array.shape) != tensor.shape:
+        buffer, offset = run.model.memory.find(address)
+        array = buffer.placed
+        if offset or array.storage_offset() or tuple(array.shape) != tensor.shape:
             continue
         steps = tuple(array.stride())
         if not same_strides(tensor.shape, tensor.strides, steps):
             return (
-                f"{name} is described with strides {listed(tensor.strides)}, and the "
-                f"array {array.buffer.name} has {listed(steps)}. An address carries no "
-                "layout."
+                f"{name} is described with strides {listed(tensor.strides)}, and "
+                f"{buffer.name} has {listed(steps)}. An address carries no layout."
             )
     return ""
 
