@@ -66,8 +66,8 @@ DNN_ADVICE = (
     ),
     (
         ("a padding of", "a stride of", "a dilation of"),
-        "Compare the order of the arguments with the function's. Without padding, it is "
-        "0; without a stride or a dilation, they are 1.",
+        "Compare the order of the arguments with the function's. No padding is 0; no "
+        "stride and no dilation are 1.",
     ),
     (
         ("variant pack", "the pack", "have the number"),

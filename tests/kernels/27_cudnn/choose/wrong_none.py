@@ -1,4 +1,4 @@
-# verdict: type
+# verdict: wrong-value
 # Returns nothing if nothing is suitable.
 def choose(results, limit, reproducible):
     """Return the number of the fastest algorithm that is suitable, or 0."""
