@@ -245,6 +245,7 @@ class CuDNN(Backend):
         self, conv_desc: int, pad_h: int, pad_w: int, u: int, v: int,
         dilation_h: int, dilation_w: int, mode: int, compute_type: int,
     ) -> int:  # fmt: skip
+        """Keep how the filter moves, if it can."""
         held = self._how(conv_desc)
         if held is None:
             return self._refused(Status.BAD_PARAM, "the descriptor is null.")

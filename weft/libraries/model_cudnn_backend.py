@@ -264,6 +264,7 @@ class Backend:
         self, descriptor: int, attribute_name: int, attribute_type: int,
         element_count: int, array_of_elements: int,
     ) -> int:  # fmt: skip
+        """Keep an attribute's elements, if it is one of this descriptor."""
         part = self._part(descriptor, "descriptor")
         if part is None:
             return self._refused(Status.BAD_PARAM_NULL_POINTER, "descriptor is null.")
