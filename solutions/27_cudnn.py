@@ -48,7 +48,7 @@ from weft.libraries.cudnn import (
 )
 from weft.libraries.graphs import Graph
 from weft.libraries.ready import ONE, ZERO
-from weft.libraries.ready_convolutions import Forward, Fused
+from weft.libraries.ready_convolutions import Forward, Fused, convolve
 
 weft.lab("27_cudnn")
 
@@ -244,7 +244,8 @@ def correlated(x, w, y, pad, stride, algo):
 
 def turned_around(x, w, y, pad, stride, algo, got):
     """Return why this is not the result, if the filters are turned around."""
-    other = functional.conv2d(x.double(), w.double().flip(2, 3), None, stride, pad)
+    x, w = x.double(), w.double().flip(2, 3)
+    other = functional.conv2d(x, w, None, stride, pad)
     if got.shape == tuple(other.shape) and np.allclose(got, other, atol=1e-4):
         return "This is the result for filters that are turned around."
     return ""
@@ -325,10 +326,10 @@ def zeros_of(*shape):
 images = zeros_of(2, 8, 7, 9)
 small, large = zeros_of(16, 8, 3, 3), zeros_of(16, 8, 7, 7)
 right, wide = zeros_of(2, 16, 7, 9), zeros_of(2, 16, 7, 10)
-desc = cudnn.create_tensor_descriptor()
+unset = cudnn.create_tensor_descriptor()
 for what, call in {
     "no channels": lambda: cudnn.set_tensor4d_descriptor(
-        desc, 0, 0, 2, 0, 7, 9
+        unset, 0, 0, 2, 0, 7, 9
     ),
     "y a column too wide": Forward(images, small, wide, (1, 1)),
     "Winograd for 7 x 7 taps": lambda: Forward(
@@ -336,7 +337,7 @@ for what, call in {
     ).workspace(ForwardAlgo.WINOGRAD),
 }.items():
     tried(what, call)
-cudnn.destroy_tensor_descriptor(desc)
+cudnn.destroy_tensor_descriptor(unset)
 
 # %% [markdown] tags=["solution"]
 # On a GPU, the sentence is the condition that failed, as it is written in cuDNN's own
@@ -611,8 +612,9 @@ table
 # where the filters' numbers are, and what their descriptor says. A descriptor moves
 # nothing, and moving tells the descriptor nothing.
 #
-# `channels_last(w)` returns a copy in the other order, with the same shape. `convolve`,
-# below, does the rest, from the descriptors on.
+# `channels_last(w)` returns a copy in the other order, with the same shape. Once the
+# descriptors exist, `convolve(handle, x_desc, x, w_desc, w, y_desc, y, pad)` does the
+# rest; it takes arrays.
 #
 # ```python
 # conv_channels_last(handle, x, w, y, pad)    # writes y; x, w, y are float16
@@ -624,24 +626,6 @@ table
 
 
 # %% tags=["given"]
-def convolve(handle, x_desc, x, w_desc, w, y_desc, y, pad):
-    """Run a convolution with descriptors that exist; x, w and y are arrays."""
-    how = cudnn.create_convolution_descriptor()
-    mode, algo = ConvolutionMode.CROSS_CORRELATION, 1
-    cudnn.set_convolution2d_descriptor(
-        how, *pad, 1, 1, 1, 1, mode, DataType.FLOAT
-    )
-    nbytes = cudnn.get_convolution_forward_workspace_size(
-        handle, x_desc, w_desc, how, y_desc, algo
-    )
-    room = zeros(nbytes, dtype=torch.uint8)
-    cudnn.convolution_forward(
-        *(handle, ONE, x_desc, x.data_ptr(), w_desc, w.data_ptr(), how),
-        *(algo, room.data_ptr(), nbytes, ZERO, y_desc, y.data_ptr()),
-    )
-    cudnn.destroy_convolution_descriptor(how)
-
-
 def half_layer(rng, n, c, k, side):
     """Return x and y with the channels last, w without, and a padding."""
     last = torch.channels_last
@@ -854,8 +838,8 @@ def which_index(row, col, x, y, taps, pad, stride, dilation, got):
         return "An offset is an integer."
     if right == -1:
         return (
-            "Tap and pixel lie outside the image here, on either side, and it is "
-            f"the padding that is read. Offset {got} belongs to another pixel."
+            "This tap lies outside the image, so it reads a zero of the "
+            f"padding. Offset {got} belongs to another pixel."
         )
     if got == -1:
         return "The tap lies inside the image here, so there is an offset."
@@ -870,7 +854,8 @@ def which_index(row, col, x, y, taps, pad, stride, dilation, got):
         if a != b
     ]
     verb = "is" if len(wrong) == 1 else "are"
-    return f"In NHWC, this offset has {' and '.join(wrong)}, which {verb} wrong."
+    which = " and ".join(wrong)
+    return f"In NHWC, this offset has {which}, which {verb} wrong."
 
 
 # %%

@@ -108,6 +108,30 @@ class Forward:
         )
 
 
+def convolve(
+    handle: int,
+    x_desc: int,
+    x: Any,
+    w_desc: int,
+    w: Any,
+    y_desc: int,
+    y: Any,
+    pad: Sequence[int],
+) -> None:
+    """Queue y = conv(x, w) with descriptors that exist; x, w and y are arrays."""
+    how = cudnn.create_convolution_descriptor()
+    mode, algo = ConvolutionMode.CROSS_CORRELATION, ForwardAlgo.IMPLICIT_PRECOMP_GEMM
+    cudnn.set_convolution2d_descriptor(how, *pad, 1, 1, 1, 1, mode, DataType.FLOAT)
+    problem = x_desc, w_desc, how, y_desc
+    nbytes = cudnn.get_convolution_forward_workspace_size(handle, *problem, algo)
+    work = room(nbytes)
+    cudnn.convolution_forward(
+        *(handle, ONE, x_desc, x.data_ptr(), w_desc, w.data_ptr(), how),
+        *(algo, work.data_ptr(), nbytes, ZERO, y_desc, y.data_ptr()),
+    )
+    cudnn.destroy_convolution_descriptor(how)
+
+
 class Fused:
     """y = relu(conv(x, w) + bias) as a graph. plans: best guess first."""
 
