@@ -32,11 +32,7 @@ CONVOLUTION = "convolution descriptor"
 SUMS = (DataType.FLOAT, DataType.DOUBLE, DataType.HALF, DataType.INT32)
 FORWARD = "cudnnConvolutionForward"
 NCHW, NHWC = TensorFormat.NCHW, TensorFormat.NHWC
-ANY_SHAPE = (
-    ForwardAlgo.IMPLICIT_GEMM,
-    ForwardAlgo.IMPLICIT_PRECOMP_GEMM,
-    ForwardAlgo.GEMM,
-)
+ANY_LAYOUT = (ForwardAlgo.IMPLICIT_GEMM, ForwardAlgo.IMPLICIT_PRECOMP_GEMM)
 TYPES = {  # of the tensors, and of the sums
     (DataType.FLOAT, DataType.FLOAT),
     (DataType.HALF, DataType.FLOAT),
@@ -83,6 +79,10 @@ class Problem:
         reason: str | None = misfit(self.x, self.w, self.how)
         if reason is not None:
             return reason
+        if self.w.shape[0] % self.how.groups:
+            return (
+                f"{self.w.shape[0]} filters cannot be split into groups of equal size."
+            )
         wanted = self.how.output(self.x.shape, self.w.shape)
         if self.y.shape != wanted:
             return (
@@ -111,27 +111,29 @@ class Problem:
         return None
 
     def able(self, algo: int) -> bool:
-        """Whether an algorithm can do this at all."""
-        taps, apart = self.w.shape[2:], (self.how.stride, self.how.dilation)
-        if algo in ANY_SHAPE:
+        """Whether an algorithm can do this, as cuDNN 9.19 answered on an H200."""
+        taps, near = self.w.shape[2:], self.how.dilation == (1, 1)
+        one_by_one = self.how.stride == (1, 1)
+        if algo in ANY_LAYOUT:
             return True
-        if apart != ((1, 1), (1, 1)) or self.x.order == NHWC:
+        if self.x.order == NHWC:
             return False
-        if algo == ForwardAlgo.WINOGRAD:
-            return taps == (3, 3)
+        if algo == ForwardAlgo.FFT_TILING:
+            return near and (one_by_one or min(taps) > 1)
         if algo == ForwardAlgo.WINOGRAD_NONFUSED:
-            return taps in ((3, 3), (5, 5))
-        return algo in (ForwardAlgo.FFT, ForwardAlgo.FFT_TILING)
+            return near and one_by_one and taps in ((3, 3), (5, 5))
+        if algo == ForwardAlgo.FFT:
+            return near and one_by_one
+        return algo == ForwardAlgo.GEMM
 
     def workspace(self, algo: int) -> int:
-        """How many bytes an algorithm works with. (They are inventions.)"""
+        """How many bytes an algorithm asks for. (The numbers are inventions.)"""
+        if algo in (ForwardAlgo.IMPLICIT_GEMM, ForwardAlgo.GEMM):
+            return 0
+        if algo == ForwardAlgo.IMPLICIT_PRECOMP_GEMM:
+            return 16 * sum(self.w.shape[1:])
         unrolled = self.how.columns(self.x.shape, self.w.shape)
-        size = DTYPES[self.x.kind].itemsize
-        return {
-            ForwardAlgo.IMPLICIT_GEMM: 0,
-            ForwardAlgo.IMPLICIT_PRECOMP_GEMM: 16 * sum(self.w.shape[1:]),
-            ForwardAlgo.GEMM: unrolled * size,
-        }.get(ForwardAlgo(algo), 2 * unrolled * size)
+        return unrolled * DTYPES[self.x.kind].itemsize
 
 
 class CuDNN(Backend):
@@ -324,15 +326,15 @@ class CuDNN(Backend):
         found = self._problem(handle, (x_desc, w_desc, conv_desc, y_desc))
         if isinstance(found, int):
             return found
-        if requested_algo_count < 1:
-            return self._refused(Status.BAD_PARAM, "no algorithm is asked for.")
+        if requested_algo_count < 0:
+            return self._refused(Status.BAD_PARAM, "fewer than no algorithms.")
         rows: list[tuple[bool, bytes]] = []
-        for rank, algo in enumerate((1, 0, 2, 5, 4, 7, 6, 3)):
+        for algo in (1, 4, 0, 2, 5, 7, 6, 3):
             fails = found.unsupported(algo) is not None
             row = (
                 *(algo, Status.NOT_SUPPORTED if fails else 0),
-                *(-1.0 if fails else 0.01 * (rank + 1), 0),
-                *(0 if fails else found.workspace(algo), int(algo != 7), 0),
+                *(-1.0, 0),  # nothing is measured
+                *(0 if fails else found.workspace(algo), 1, 0),
             )
             rows.append((fails, struct.pack("<iifiQii4i", *row, 0, 0, 0, 0)))
         rows.sort(key=lambda row: row[0])
@@ -355,7 +357,11 @@ class CuDNN(Backend):
         if (status := self.model.fail_next.pop(FORWARD, 0)) != 0:
             return status
         needed, size = found.workspace(algo), work_space_size_in_bytes
-        if size < needed or (needed and not work_space):
+        if algo == ForwardAlgo.IMPLICIT_PRECOMP_GEMM and not (work_space and size):
+            needed = 0  # it does without, as cuDNN 9.19 does
+        if algo != ForwardAlgo.IMPLICIT_PRECOMP_GEMM and (
+            size < needed or (needed and not work_space)
+        ):
             passed = f"{size:,} are passed" if size < needed else "the address is null"
             return self._refused(
                 Status.BAD_PARAM,

@@ -122,6 +122,7 @@ def convolve(
     how = cudnn.create_convolution_descriptor()
     mode, algo = ConvolutionMode.CROSS_CORRELATION, ForwardAlgo.IMPLICIT_PRECOMP_GEMM
     cudnn.set_convolution2d_descriptor(how, *pad, 1, 1, 1, 1, mode, DataType.FLOAT)
+    cudnn.set_convolution_math_type(how, MathType.TENSOR_OP_MATH)
     problem = x_desc, w_desc, how, y_desc
     nbytes = cudnn.get_convolution_forward_workspace_size(handle, *problem, algo)
     work = room(nbytes)

@@ -1,5 +1,5 @@
 # verdict: status
-# A megabyte is enough for everybody.
+# A kilobyte is enough for everybody.
 def conv2d(handle, x, w, y, pad, stride, algo):
     """Write the convolution of x with the filters w into y."""
     x_desc, y_desc = tensor_of(x), tensor_of(y)
@@ -16,10 +16,10 @@ def conv2d(handle, x, w, y, pad, stride, algo):
     nbytes = cudnn.get_convolution_forward_workspace_size(
         handle, x_desc, w_desc, how, y_desc, algo
     )
-    room = zeros(1 << 6, dtype=torch.uint8)
+    room = zeros(1 << 10, dtype=torch.uint8)
     cudnn.convolution_forward(  # <- here
         *(handle, ONE, x_desc, x.data_ptr(), w_desc, w.data_ptr(), how),
-        *(algo, room.data_ptr(), 1 << 6, ZERO, y_desc, y.data_ptr()),
+        *(algo, room.data_ptr(), 1 << 10, ZERO, y_desc, y.data_ptr()),
     )
 
     cudnn.destroy_convolution_descriptor(how)
