@@ -1142,6 +1142,48 @@ check(
 # program does it once per layer and shape, and keeps plan, pack and workspace.
 
 # %% [markdown]
+# ## Look: which graphs have engines?
+#
+# Is there an engine for any graph? The cell asks for plans for a convolution alone,
+# with a GELU after it, with a ReLU *before* it, and for the last one in NCHW. Which of
+# these do you expect to have none? (Only a GPU can tell. The model invents two plans
+# for anything.)
+
+
+# %%
+def engines_for(what, order):
+    """Print how many plans a graph has, and how many compile a kernel."""
+    x, w, y = tensors_in(order)
+    graph = Graph(cudnn.create())
+    images, filters = graph.tensor(1, x), graph.tensor(2, w)
+    result, between = graph.tensor(3, y), graph.virtual(4, y, torch.float16)
+    if what == "ReLU before":
+        graph.pointwise(Pointwise.RELU_FWD, images, y=between)
+        graph.convolution(between, filters, y=result, padding=(1, 1))
+    elif what == "GELU after":
+        graph.convolution(images, filters, y=between, padding=(1, 1))
+        graph.pointwise(Pointwise.GELU_FWD, between, y=result)
+    else:
+        graph.convolution(images, filters, y=result, padding=(1, 1))
+    try:
+        plans = graph.plans(most=20)
+        compiled = sum(plan.compiled for plan in plans)
+        print(f"{what}: {len(plans)} plans, {compiled} of them compiled")
+    except cudnn.cuDNNError as error:
+        print(f"{what}: {error}")
+    graph.destroy()
+    cudnn.destroy(graph.handle)
+
+
+if weft.GPU:
+    for what in ("alone", "GELU after", "ReLU before"):
+        engines_for(what, torch.channels_last)
+    print("in NCHW")
+    engines_for("ReLU before", torch.contiguous_format)
+else:
+    print("The solution shows what an H200 said.")
+
+# %% [markdown]
 # ## Measure: the plans
 #
 # `graph.plans()` returns a list, ranked by a heuristic. How good is the ranking? The
@@ -1388,8 +1430,6 @@ attended.expect("default", at_least=0.9, times="cuDNN")
 #   Which of its arguments is written to?
 # - Add a second input to the graph: y = relu(x ∗ w + bias + z), as in a residual block.
 #   How many bytes does the fused kernel save now?
-# - Put a pointwise operation *before* the convolution: y = relu(x) ∗ w. Do any plans
-#   remain? What if everything is in NCHW?
 # - Ask for plans with `HeurMode.B` and `HeurMode.FALLBACK`. How do the lists differ?
 #
 # ## What you learned
