@@ -51,6 +51,9 @@ LIMITS = {
     "loaded": Limit(TRITON, "most bytes loaded, as a multiple of the inputs'"),
     "stored": Limit(TRITON, "most bytes stored, as a multiple of the outputs'"),
     "calls": Limit(LIBRARY, "most calls of functions of the library that do work"),
+    "conversions": Limit(
+        LIBRARY, "most arrays that cuDNN has to copy to NHWC or from it"
+    ),
     "graph_breaks": Limit(TORCH, "most graph breaks under torch.compile"),
     "synchronisations": Limit(TORCH, "how often the host may wait for the GPU"),
     "copied": Limit(TORCH, "most bytes to the device, as a multiple of the inputs'"),

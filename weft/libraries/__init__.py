@@ -1,6 +1,6 @@
 """NVIDIA's libraries in C: thin bindings, and a model that judges calls of them.
 
-    from weft.libraries import cublas, cublasLt, cufft, curand
+    from weft.libraries import cublas, cublasLt, cudnn, cufft, curand
 
 With a GPU, the functions of `cublas` are NVIDIA's. Without one, and in a check, they
 belong to a model, which does the same arithmetic and keeps book of what is passed.
@@ -8,15 +8,24 @@ belong to a model, which does the same arithmetic and keeps book of what is pass
 
 from typing import Any
 
-from weft.libraries import cublas, cufft, curand
+from weft.libraries import cublas, cudnn, cufft, curand
 from weft.libraries import cublaslt as cublasLt
 from weft.libraries.enumerations import CudaType
 
-__all__ = ["CudaType", "cublas", "cublasLt", "cufft", "curand", "library", "on_device"]
+__all__ = [
+    "CudaType",
+    "cublas",
+    "cublasLt",
+    "cudnn",
+    "cufft",
+    "curand",
+    "library",
+    "on_device",
+]
 
 
 def library(name: str) -> Any:
-    """The library itself, "cublas" or "cublasLt", as `ctypes.CDLL` loads it."""
+    """The library itself, such as "cublas", as `ctypes.CDLL` loads it."""
     from weft.libraries import loading
 
     return loading.library(name)

@@ -6,9 +6,10 @@ from typing import Any
 import numpy as np
 import torch
 
-from weft.libraries import cublas, cublaslt
+from weft.libraries import cublas, cublaslt, cudnn
 from weft.libraries.loading import library, model_in_use
 from weft.libraries.model import Model
+from weft.libraries.ready import stream
 
 STREAM = 0x5EA_0000_1000  # of the model, where it is not the default stream
 
@@ -32,7 +33,11 @@ class Bench:
 
     @property
     def handle(self) -> int:
-        """A handle of cuBLAS."""
+        """A handle of the library, where it has handles of its own, or of cuBLAS."""
+        if self.name == "cudnn":
+            made = self._made(cudnn.create(), cudnn.destroy)
+            cudnn.set_stream(made, stream())
+            return made
         return self._made(cublas.create(), cublas.destroy)
 
     @property

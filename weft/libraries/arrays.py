@@ -18,6 +18,15 @@ def zeros(*shape: int, dtype: torch.dtype = torch.float32) -> Any:
     return model.place(torch.zeros(shape, dtype=dtype), "an array of zeros")
 
 
+def channels_last(array: Any) -> Any:
+    """A copy of an array of four axes whose second axis is the fastest in memory."""
+    moved = held(array).contiguous(memory_format=torch.channels_last)
+    model = model_in_use()
+    if model is None:
+        return moved.clone() if moved is array else moved
+    return model.place(moved, "a copy with the channels last")
+
+
 def copy_corner(source: Any, target: Any) -> None:
     """Copy what both have: the first rows and columns, as many as the smaller has."""
     source, target = held(source), held(target)

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from enum import IntEnum
 from typing import Any
 
+from weft.libraries.cudnn_enumerations import Status as DnnStatus
 from weft.libraries.enumerations import FftResult, RandStatus, Status
 from weft.libraries.loading import function, said
 from weft.libraries.prototypes import FUNCTIONS, TYPES, Prototype
@@ -57,11 +58,18 @@ class cuRANDError(LibraryError):
     prefix, library, statuses = "CURAND_STATUS_", "cuRAND", RandStatus
 
 
+class cuDNNError(LibraryError):
+    """cuDNN has refused a call, or could not do it."""
+
+    prefix, library, statuses = "CUDNN_STATUS_", "cuDNN", DnnStatus
+
+
 ERRORS = {
     "cublas": cuBLASError,
     "cublasLt": cuBLASLtError,
     "cufft": cuFFTError,
     "curand": cuRANDError,
+    "cudnn": cuDNNError,
 }
 
 

@@ -33,6 +33,7 @@ class Buffer:
     address: int
     storage: torch.UntypedStorage
     name: str = "a buffer"
+    placed: torch.Tensor | None = None  # the array that was put there
 
     @property
     def nbytes(self) -> int:
@@ -129,6 +130,7 @@ class DeviceMemory:
         view = torch.empty(0, dtype=held.dtype).set_(
             storage, held.storage_offset(), held.shape, held.stride()
         )
+        buffer.placed = view
         return DeviceArray(buffer, view)
 
     def find(self, address: int) -> tuple[Buffer, int] | None:

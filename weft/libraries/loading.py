@@ -55,9 +55,23 @@ def function(name: str, prototype: Prototype) -> Any:
 
 
 def said(name: str) -> str:
-    """What the model said at the last call; "" where there is none."""
+    """What the library says about the last call that failed, where it says anything.
+
+    Of NVIDIA's libraries only cuDNN does; the model says why it refused.
+    """
     model = model_in_use()
-    return str(model.library(name).said) if model is not None else ""
+    if model is not None:
+        return str(model.library(name).said)
+    return _last_error() if name == "cudnn" else ""
+
+
+def _last_error() -> str:
+    """The sentence that cuDNN keeps about the last call of this thread that failed."""
+    text = ctypes.create_string_buffer(1024)
+    found = real("cudnn", "binding").cudnnGetLastErrorString
+    found.argtypes, found.restype = [ctypes.c_char_p, ctypes.c_size_t], None
+    found(text, len(text))
+    return text.value.decode(errors="replace").partition("\n")[0]
 
 
 def model_in_use() -> Any:
@@ -84,7 +98,7 @@ def real(name: str, user: str = "learner") -> Any:
     import torch  # loads the libraries that it was built with
 
     major = int(str(torch.version.cuda or "13").partition(".")[0])
-    number = {"cufft": major - 1, "curand": 10}.get(name, major)
+    number = {"cufft": major - 1, "curand": 10, "cudnn": 9}.get(name, major)
     for file in (f"lib{name}.so.{number}", f"lib{name}.so"):
         with contextlib.suppress(OSError):
             return ctypes.CDLL(file)

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import torch
 
+from weft.libraries.convolutions import Tensor
 from weft.libraries.device_memory import DTYPES, DeviceArray, DeviceMemory
 from weft.libraries.enumerations import CudaType, PointerMode
 from weft.libraries.faults import Fault, ModelFault
@@ -34,6 +35,7 @@ class Call:
     places: tuple[Note, ...]
     refused: str = ""  # what the library said where it refused
     matrices: tuple[Matrix, ...] = ()  # as the library takes them
+    tensors: tuple[tuple[str, int, Tensor], ...] = ()  # the same of cuDNN: name, where
 
 
 @dataclass
@@ -71,6 +73,7 @@ class Model:
     def _bodies(self, name: str) -> dict[str, Any]:
         from weft.libraries.model_cublas import CuBLAS
         from weft.libraries.model_cublaslt import CuBLASLt
+        from weft.libraries.model_cudnn import CuDNN
         from weft.libraries.model_cufft import CuFFT
         from weft.libraries.model_curand import CuRAND
 
@@ -79,6 +82,7 @@ class Model:
             "cublasLt": CuBLASLt,
             "cufft": CuFFT,
             "curand": CuRAND,
+            "cudnn": CuDNN,
         }[name](self)
         return {each: getattr(library, each) for each in FUNCTIONS[name]}
 

@@ -104,6 +104,56 @@ generate_normal curandGenerateNormal(address generator, address output_ptr, size
 float mean, float stddev)
 """
 
+SIZES = "int n, int c, int h, int w"
+PROBLEM = "address x_desc, address w_desc, address conv_desc, address y_desc"
+
+CUDNN = f"""
+create cudnnCreate() -> address
+destroy cudnnDestroy(address handle)
+set_stream cudnnSetStream(address handle, address stream_id)
+get_stream cudnnGetStream(address handle) -> address
+create_tensor_descriptor cudnnCreateTensorDescriptor() -> address
+set_tensor4d_descriptor cudnnSetTensor4dDescriptor(address tensor_desc, int format, \
+int data_type, {SIZES})
+set_tensor4d_descriptor_ex cudnnSetTensor4dDescriptorEx(address tensor_desc, \
+int data_type, {SIZES}, int n_stride, int c_stride, int h_stride, int w_stride)
+destroy_tensor_descriptor cudnnDestroyTensorDescriptor(address tensor_desc)
+create_filter_descriptor cudnnCreateFilterDescriptor() -> address
+set_filter4d_descriptor cudnnSetFilter4dDescriptor(address filter_desc, \
+int data_type, int format, int k, int c, int h, int w)
+destroy_filter_descriptor cudnnDestroyFilterDescriptor(address filter_desc)
+create_convolution_descriptor cudnnCreateConvolutionDescriptor() -> address
+set_convolution2d_descriptor cudnnSetConvolution2dDescriptor(address conv_desc, \
+int pad_h, int pad_w, int u, int v, int dilation_h, int dilation_w, int mode, \
+int compute_type)
+set_convolution_group_count cudnnSetConvolutionGroupCount(address conv_desc, \
+int group_count)
+set_convolution_math_type cudnnSetConvolutionMathType(address conv_desc, int math_type)
+destroy_convolution_descriptor cudnnDestroyConvolutionDescriptor(address conv_desc)
+get_convolution2d_forward_output_dim cudnnGetConvolution2dForwardOutputDim(\
+address conv_desc, address input_tensor_desc, address filter_desc, address n, \
+address c, address h, address w)
+get_convolution_forward_algorithm_v7 cudnnGetConvolutionForwardAlgorithm_v7(\
+address handle, {PROBLEM}, int requested_algo_count, address returned_algo_count, \
+address perf_results)
+get_convolution_forward_workspace_size cudnnGetConvolutionForwardWorkspaceSize(\
+address handle, {PROBLEM}, int algo) -> size
+convolution_forward cudnnConvolutionForward(address handle, address alpha, \
+address x_desc, address x, address w_desc, address w, address conv_desc, int algo, \
+address work_space, size work_space_size_in_bytes, address beta, address y_desc, \
+address y)
+backend_create_descriptor cudnnBackendCreateDescriptor(int descriptor_type) -> address
+backend_destroy_descriptor cudnnBackendDestroyDescriptor(address descriptor)
+backend_set_attribute cudnnBackendSetAttribute(address descriptor, \
+int attribute_name, int attribute_type, int64 element_count, address array_of_elements)
+backend_get_attribute cudnnBackendGetAttribute(address descriptor, \
+int attribute_name, int attribute_type, int64 requested_element_count, \
+address element_count, address array_of_elements)
+backend_finalize cudnnBackendFinalize(address descriptor)
+backend_execute cudnnBackendExecute(address handle, address execution_plan, \
+address variant_pack)
+"""
+
 
 @dataclass(frozen=True)
 class Prototype:
@@ -156,4 +206,5 @@ FUNCTIONS = {
     "cublasLt": parsed(CUBLASLT),
     "cufft": parsed(CUFFT),
     "curand": parsed(CURAND),
+    "cudnn": parsed(CUDNN),
 }

@@ -12,10 +12,14 @@ from weft.checking.step_limit import counted
 from weft.checking.verdict import Failed
 from weft.libraries import words
 from weft.libraries.arguments import Bench, on_gpu
+from weft.libraries.convolutions import Tensor
+from weft.libraries.cudnn_enumerations import TensorFormat
 from weft.libraries.enumerations import Status
 from weft.libraries.exercise import LibraryExercise, wide
 from weft.libraries.loading import on_model
 from weft.libraries.model import Model
+
+NCHW = TensorFormat.NCHW
 
 
 class Run:
@@ -146,7 +150,18 @@ def held(exercise: LibraryExercise, run: Run) -> Facts:
     count = len(run.model.calls)
     if most is not None and count > most:
         raise Failed(words.too_many(run, most))
+    most = exercise.limits.get("conversions")
+    if most is not None:
+        for call in run.model.calls:
+            turned = [each for each in call.tensors if in_order(each[2], NCHW)]
+            if len(turned) > most:
+                raise Failed(words.converted(run, call, turned[0][0]))
     return [words.calls_made(run.model)]
+
+
+def in_order(tensor: Tensor, order: TensorFormat) -> bool:
+    """Whether a descriptor of four axes is of this format and of no other."""
+    return len(tensor.shape) == 4 and tensor.order == order and tensor.shape[1] > 1
 
 
 def real(exercise: LibraryExercise) -> Facts:

@@ -10,6 +10,7 @@ from weft.checking.compare import difference
 from weft.checking.source import raised_at, returns
 from weft.checking.verdict import Failed, Verdict
 from weft.libraries.binding import LibraryError
+from weft.libraries.convolutions import same_strides
 from weft.libraries.device_memory import DTYPES
 from weft.libraries.enumerations import CudaType
 from weft.libraries.exercise import wide
@@ -19,7 +20,17 @@ from weft.libraries.objects import Opaque
 from weft.libraries.products import SCALARS
 from weft.wording import capital, joined, several
 
-WORDS = ("the", "a", "this", "attribute", "type")  # with which a sentence begins
+WORDS = (
+    "the",
+    "a",
+    "this",
+    "there",
+    "two",
+    "attribute",
+    "type",
+    "algorithm",
+    "tensor",
+)  # with which a sentence begins
 
 
 def worded(text: str) -> str:
@@ -37,6 +48,7 @@ PREPARED = (
     "The product is described in steps: descriptor, layouts, algorithm, workspace. "
     "Compare what each step was given with what this call needs."
 )
+DESCRIBED = SEES + "Compare what each descriptor says with the array that it describes."
 PLANS = SEES + "A plan has to be made before it is executed, and destroyed after."
 # What a refusal says → the advice for it, the first that fits.
 ADVICE = (
@@ -46,16 +58,35 @@ ADVICE = (
 )
 
 
+DNN_ADVICE = (
+    (
+        ("workspace",),
+        "The library allocates nothing for an algorithm. It says how much is needed, "
+        "and the caller passes an address and a size.",
+    ),
+    (
+        ("a padding of", "a stride of", "a dilation of"),
+        "Compare the order of the arguments with the function's. No padding is 0; no "
+        "stride and no dilation are 1.",
+    ),
+    (
+        ("variant pack", "the pack", "have the number"),
+        "Each tensor of a graph has a number of its own. Those in memory need an "
+        "address, under this number. Virtual ones have none.",
+    ),
+)
+
+
 def why_refused(library: str, reason: str) -> str:
     """What to look at after a refusal."""
     if library == "cufft":
         return PLANS
-    if library not in ("cublas", "cublasLt"):
+    if library not in ("cublas", "cublasLt", "cudnn"):
         return ""
-    for parts, advice in ADVICE:
+    for parts, advice in DNN_ADVICE if library == "cudnn" else ADVICE:
         if any(part in reason for part in parts):
             return advice
-    return COLUMNS
+    return DESCRIBED if library == "cudnn" else COLUMNS
 
 
 def fault(name: str, found: Fault, when: str) -> Verdict:
@@ -179,14 +210,34 @@ def calls_made(model: Any) -> str:
 
 
 def too_many(run: Any, most: int) -> Verdict:
+    why = (
+        "Every call is a launch of its own, and each of them is far too small to fill "
+        "a GPU."
+    )
+    if run.exercise.library == "cudnn":
+        why = "What one call leaves in memory, the next one has to read again."
     return Verdict(
         run.name,
         "calls",
         f"{calls_made(run.model)}, where {most} would do.",
-        "Every call is a launch of its own, and each of them is far too small to fill "
-        "a GPU.",
+        why,
         run.model.calls[-1].places,
         when=run.when,
+    )
+
+
+def converted(run: Any, call: Call, name: str) -> Verdict:
+    """The verdict on an array that cuDNN copies into another order first."""
+    return Verdict(
+        run.name,
+        "calls",
+        f"{call.symbol} gets {name} in the order NCHW. Its kernels want NHWC, so "
+        f"cuDNN copies {name} in a kernel of its own, at every call.",
+        "The result is right. Which array is stored, or described, in another order "
+        "than this exercise asks for?",
+        call.places,
+        when=run.when,
+        headline="an array that has to be converted",
     )
 
 
@@ -246,7 +297,7 @@ def compare(run: Any) -> None:
         )
     elif run.model.ignored:
         why = run.model.ignored[0]
-    elif mistyped := taken_for(run, call):
+    elif mistyped := taken_for(run, call) or described_otherwise(run, call):
         why = mistyped
     elif not why:
         why = scalars_read(call)
@@ -286,6 +337,26 @@ def taken_for(run: Any, call: Call) -> str:
                 f"{buffer.name} holds {str(dtype)[6:]}. An address carries no type."
             )
     return ""
+
+
+def described_otherwise(run: Any, call: Call) -> str:
+    """Which array has other strides than its descriptor says; "" if none has."""
+    for name, address, tensor in call.tensors:
+        buffer, offset = run.model.memory.find(address)
+        array = buffer.placed
+        if offset or array.storage_offset() or tuple(array.shape) != tensor.shape:
+            continue
+        steps = tuple(array.stride())
+        if not same_strides(tensor.shape, tensor.strides, steps):
+            return (
+                f"{name} is described with strides {listed(tensor.strides)}, and "
+                f"{buffer.name} has {listed(steps)}. An address carries no layout."
+            )
+    return ""
+
+
+def listed(numbers: tuple[int, ...]) -> str:
+    return ", ".join(map(str, numbers))
 
 
 def scalars_read(call: Call) -> str:

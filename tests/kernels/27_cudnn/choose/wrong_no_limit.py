@@ -1,0 +1,13 @@
+# verdict: wrong-value
+# Memory is cheap.
+def choose(results, limit, reproducible):
+    """Return the number of the fastest algorithm that is suitable, or 0."""
+    best = None
+    for each in results:
+        if each.status != 0:
+            continue
+        if reproducible and not each.determinism:
+            continue
+        if best is None or each.time < best.time:
+            best = each
+    return best.algo if best is not None else 0  # <- here

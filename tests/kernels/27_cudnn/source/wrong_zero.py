@@ -1,0 +1,14 @@
+# verdict: wrong-value
+# Padding is zero.
+def source(row, col, x, y, taps, pad, stride, dilation):
+    """Return where in x (NHWC) element (row, col) of A comes from, or -1."""
+    (_, c, h, w), (_, _, p, q), (r, s) = x, y, taps
+    image, pixel = divmod(row, p * q)
+    i, j = divmod(pixel, q)
+    tap, channel = divmod(col, c)
+    a, b = divmod(tap, s)
+    up = i * stride[0] + a * dilation[0] - pad[0]
+    left = j * stride[1] + b * dilation[1] - pad[1]
+    if not (0 <= up < h and 0 <= left < w):
+        return 0  # <- here
+    return ((image * h + up) * w + left) * c + channel

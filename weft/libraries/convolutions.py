@@ -1,0 +1,119 @@
+"""Convolutions as cuDNN describes them: tensors, filters, sizes, and the arithmetic."""
+
+import math
+from dataclasses import dataclass
+
+import torch
+
+from weft.libraries.cudnn_enumerations import ConvolutionMode, DataType, TensorFormat
+from weft.libraries.enumerations import CudaType
+
+CUDA_TYPES = {
+    DataType.FLOAT: CudaType.R_32F,
+    DataType.DOUBLE: CudaType.R_64F,
+    DataType.HALF: CudaType.R_16F,
+    DataType.BFLOAT16: CudaType.R_16BF,
+    DataType.INT8: CudaType.R_8I,
+    DataType.INT32: CudaType.R_32I,
+}
+DTYPES = {
+    DataType.FLOAT: torch.float32,
+    DataType.DOUBLE: torch.float64,
+    DataType.HALF: torch.float16,
+    DataType.BFLOAT16: torch.bfloat16,
+    DataType.INT8: torch.int8,
+    DataType.INT32: torch.int32,
+}
+Pair = tuple[int, int]
+
+
+@dataclass(frozen=True)
+class Tensor:
+    """What a descriptor says: element (n, c, h, w) is at the sum of index × stride."""
+
+    kind: DataType
+    shape: tuple[int, ...]
+    strides: tuple[int, ...]
+
+    @property
+    def elements(self) -> int:
+        """From the first element to the last, both included."""
+        pairs = zip(self.shape, self.strides, strict=True)
+        return sum((size - 1) * step for size, step in pairs) + 1
+
+    @property
+    def nbytes(self) -> int:
+        return self.elements * DTYPES[self.kind].itemsize
+
+    @property
+    def order(self) -> TensorFormat | None:
+        """The format whose strides these are; both fit where sizes are 1."""
+        for each in TensorFormat:
+            if same_strides(self.shape, self.strides, strides_of(each, self.shape)):
+                return each
+        return None
+
+    def __str__(self) -> str:
+        sizes = " × ".join(map(str, self.shape))
+        steps = ", ".join(map(str, self.strides))
+        return f"{sizes} elements of {self.kind.name} with strides {steps}"
+
+
+def strides_of(order: int, shape: tuple[int, ...]) -> tuple[int, ...]:
+    """The strides of n, c, h and w for an array of this format without gaps."""
+    _, c, h, w = shape
+    if order == TensorFormat.NHWC:
+        return (h * w * c, 1, w * c, c)
+    return (c * h * w, h * w, w, 1)
+
+
+def same_strides(
+    shape: tuple[int, ...], one: tuple[int, ...], other: tuple[int, ...]
+) -> bool:
+    """Whether strides lead to the same elements: those of an axis of 1 do not count."""
+    triples = zip(shape, one, other, strict=True)
+    return all(size == 1 or a == b for size, a, b in triples)
+
+
+@dataclass(frozen=True)
+class Convolution:
+    """How a filter moves, and in which type the products are added up."""
+
+    pad: Pair
+    stride: Pair
+    dilation: Pair
+    mode: ConvolutionMode = ConvolutionMode.CROSS_CORRELATION
+    compute: DataType = DataType.FLOAT
+    groups: int = 1
+
+    def output(self, x: tuple[int, ...], w: tuple[int, ...]) -> tuple[int, ...]:
+        """The sizes of y. They may be below 1, where the filter is too large."""
+        sides = [
+            (size + 2 * pad - (dilation * (taps - 1) + 1)) // stride + 1
+            for size, taps, pad, stride, dilation in zip(
+                x[2:], w[2:], self.pad, self.stride, self.dilation, strict=True
+            )
+        ]
+        return (x[0], w[0], *sides)
+
+    def run(self, x: torch.Tensor, w: torch.Tensor) -> torch.Tensor:
+        """The convolution in double precision, (n, k, p, q)."""
+        x, w = x.to(torch.float64), w.to(torch.float64)
+        if self.mode == ConvolutionMode.CONVOLUTION:
+            w = w.flip(2, 3)
+        found: torch.Tensor = torch.nn.functional.conv2d(
+            x, w, None, self.stride, self.pad, self.dilation, self.groups
+        )
+        return found
+
+    def columns(self, x: tuple[int, ...], w: tuple[int, ...]) -> int:
+        """How many elements the unrolled input has: rows of pixels, taps × channels."""
+        n, _, p, q = self.output(x, w)
+        return n * p * q * math.prod(w[1:])
+
+
+def rounded(total: torch.Tensor, kind: DataType) -> torch.Tensor:
+    """Sums as they are stored: added up in single precision, unless in double."""
+    if kind != DataType.DOUBLE:
+        total = total.float()
+    return total.to(DTYPES[kind])
