@@ -37,11 +37,14 @@ def test_operations_are_found_by_what_they_do():
     assert names(effect.RELAXED_LOAD) == {"peek"}
     assert names(elements=4) == {*LOADS, *STORES, "copy4_async"}
     assert names(effect.WIDE_LOAD, elements=4) == set(LOADS)
-    newer = {one.name for one in registry.operations() if one.needs >= (8, 0)}
+    known = registry.operations()
+    newer = {one.name for one in known if (8, 0) <= one.needs < (9, 0)}
     assert newer == {
         *("copy_async", "copy4_async", "commit_group", "wait_group"),
         *("bf16_pair", "bf16_max", "tf32", "mma_bf16", "mma_tf32", "mma_e4m3"),
     }
+    hopper = {one.name for one in known if one.needs >= (9, 0)}
+    assert hopper == names(effect.PHASES, effect.HARDWARE)
     together = names(effect.COLLECTIVE)
     assert {n.partition("_")[0] for n in together} == {"mma", "ldmatrix"}
 

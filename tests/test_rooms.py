@@ -26,7 +26,7 @@ FLOORS = [
     {"timing"},
     {"device"},
     {"intrinsics", "torch_stream"},
-    {"simulator", "launching"},
+    {"simulator", "launching", "tensor_maps"},
     {"sanitizer", "counters", "templates"},
     {"compiling", "lesson"},
     {"checking", "bench"},

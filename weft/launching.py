@@ -31,13 +31,14 @@ NUMBERS = {  # Numba's types, and how `struct` packs them
 }
 
 
-def prepare(kernel: Any) -> Launch:
+def prepare(kernel: Any, cluster: int = 1) -> Launch:
     """Return a function that launches a kernel: `launch(grid, block, *arguments)`.
 
     kernel: made by `@cuda.jit` with one signature, of contiguous arrays and numbers.
     Arrays are contiguous tensors on the current device; one of any shape can be given
     for a vector. A last argument `shared=` gives the bytes of dynamic shared memory. In
-    the simulator, launches go through Numba.
+    the simulator, launches go through Numba. cluster: how many neighbouring blocks
+    along x make a cluster, a power of 2; it takes compute capability 9.0.
     Raises LearnerError for a kernel without a signature, or with one that does not fit.
     """
     types = signature_of(kernel)
@@ -51,7 +52,8 @@ def prepare(kernel: Any) -> Launch:
             kernel[grid, block, current_stream(), shared](*flat)
 
         return simulated
-    return compiled_launch(types, driver_call(backend.handle_of(kernel, types)))
+    handle = backend.handle_of(kernel, types)
+    return compiled_launch(types, driver_call(handle, cluster))
 
 
 def signature_of(kernel: Any) -> tuple[Any, ...]:
@@ -146,13 +148,41 @@ def _refuse(tensor: Any, wanted: str) -> None:
     )
 
 
-def driver_call(handle: int) -> Callable[..., None]:
+class _Attribute(ctypes.Structure):
+    """CUlaunchAttribute with a value of three numbers; the union has 64 bytes."""
+
+    _fields_ = (
+        ("id", ctypes.c_uint),
+        ("pad", ctypes.c_uint),
+        ("value", ctypes.c_uint * 16),
+    )
+
+
+class _Config(ctypes.Structure):
+    """CUlaunchConfig."""
+
+    _fields_ = (
+        ("sizes", ctypes.c_uint * 7),  # grid, block, shared bytes
+        ("stream", ctypes.c_void_p),
+        ("attributes", ctypes.c_void_p),
+        ("count", ctypes.c_uint),
+    )
+
+
+CLUSTER_DIMENSION = 4  # CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION
+
+
+def driver_call(handle: int, cluster: int = 1) -> Callable[..., None]:
     """Return a function that launches a kernel of the driver's by its parameters."""
     import torch
 
     driver = ctypes.PyDLL("libcuda.so.1")  # keeps Python's lock: a launch is short
     launch = driver.cuLaunchKernel
     launch.argtypes = [ctypes.c_void_p, *[ctypes.c_uint] * 7, *[ctypes.c_void_p] * 3]
+    if cluster > 1:  # drivers before CUDA 11.8 have none
+        with_config = driver.cuLaunchKernelEx
+        with_config.argtypes = [ctypes.c_void_p] * 4
+    attribute = _Attribute(CLUSTER_DIMENSION, 0, (cluster, 1, 1))
     internal: Any = torch._C
     stream_of, device = internal._cuda_getCurrentRawStream, torch.cuda.current_device
 
@@ -160,7 +190,12 @@ def driver_call(handle: int) -> Callable[..., None]:
         x, y, z = (grid, 1, 1) if type(grid) is int else (*grid, 1, 1)[:3]
         u, v, w = (block, 1, 1) if type(block) is int else (*block, 1, 1)[:3]
         stream = stream_of(device())
-        error = launch(handle, x, y, z, u, v, w, shared, stream, None, extra)
+        if cluster > 1:
+            sizes, at = (x, y, z, u, v, w, shared), ctypes.addressof(attribute)
+            config = _Config(sizes, stream, at, 1)
+            error = with_config(ctypes.addressof(config), handle, None, extra)
+        else:
+            error = launch(handle, x, y, z, u, v, w, shared, stream, None, extra)
         if error:
             raise RuntimeError(f"cuLaunchKernel failed with CUDA error {error}")
 

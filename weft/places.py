@@ -31,6 +31,12 @@ def axes(index: tuple[int, ...], size: tuple[int, ...]) -> tuple[int, ...]:
     return index[: max((k + 1 for k in range(3) if size[k] > 1), default=1)]
 
 
+def unravel(rank: int, size: tuple[int, int, int]) -> tuple[int, ...]:
+    """The index of the `rank`-th thread of a block, or block of a grid."""
+    x, y = size[:2]
+    return axes((rank % x, rank // x % y, rank // (x * y)), size)
+
+
 def named(index: tuple[int, ...] | None) -> str:
     """Write the index of a thread or block.
 

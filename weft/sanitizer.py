@@ -148,7 +148,12 @@ def unfinished(trace: Trace) -> Unfinished | None:
     at = rows[order]
     writes = trace.operation[at] == WRITE
     last = np.maximum.accumulate(np.where(writes | new, np.arange(at.size), 0))
-    early = (trace.operation[at] == READ) & np.isin(at[last], begun)
+    here = trace.bulk.copies
+    arrived = [here[b].arrived if b in here else None for b in begun.tolist()]
+    never = len(trace)
+    until = np.full(len(trace) + 1, 0)
+    until[begun] = [never if row is None else row for row in arrived]
+    early = (trace.operation[at] == READ) & (at < until[at[last]])
     if not early.any():
         return None
     which = int(np.flatnonzero(early)[np.argmin(at[early])])

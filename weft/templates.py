@@ -33,14 +33,16 @@ def specialise(
     kernel: Any,
     unroll: Iterable[str] = (),
     max_registers: int | None = None,
+    launch_bounds: tuple[int, int] | None = None,
+    signature: str | None = None,
     **constants: Any,
 ) -> Any:
     """Return `kernel` compiled again, with other values for global names.
 
     kernel: made by `@cuda.jit`. unroll: the variables of loops over `range` to write
     out, in the kernel and in the device functions that it calls, which are inlined.
-    max_registers: of a thread, as for `cuda.jit`. Raises ValueError for a constant
-    whose name none of the functions could use, as it has no value now.
+    max_registers, launch_bounds, signature: as for `cuda.jit`. Raises ValueError for a
+    constant whose name none of the functions could use, as it has no value now.
     """
     function = backend.python_function(kernel)
     if function is None:
@@ -50,19 +52,22 @@ def specialise(
         names = ", ".join(unknown)
         raise ValueError(f"{function.__name__} knows no global name {names}")
     made = _specialised(function, set(unroll), constants)
-    options = {} if max_registers is None else {"max_registers": max_registers}
-    return _jit(**options)(made)
+    options = {"max_registers": max_registers, "launch_bounds": launch_bounds}
+    given = {name: value for name, value in options.items() if value is not None}
+    return _jit(*([] if signature is None else [signature]), **given)(made)
 
 
 def large_shared(kernel: Any, size: int, *arguments: Any) -> Any:
     """Compile `kernel` for these arguments and let it have much shared memory.
 
     size: bytes of dynamic shared memory that a launch may pass, beyond the 48 KB that
-    it may pass otherwise. Returns the kernel. Raises RuntimeError where the GPU has
-    less. Without a GPU there is nothing to do.
+    it may pass otherwise. arguments: none for a kernel with a signature. Returns the
+    kernel. Raises RuntimeError where the GPU has less. Without a GPU there is nothing
+    to do.
     """
     if not backend.simulating():
-        kernel.compile(tuple(map(backend.value_type, arguments)))
+        if arguments:
+            kernel.compile(tuple(map(backend.value_type, arguments)))
         backend.allow_shared(kernel, size)
     return kernel
 

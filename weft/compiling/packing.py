@@ -18,6 +18,8 @@ from weft.intrinsics import registry
 from weft.intrinsics.registry import Effect
 from weft.simulator.constant_memory import MOST
 
+_LATER = Effect.COLLECTIVE, Effect.PHASES, Effect.HARDWARE  # need some capability
+
 Parcel = dict[str, Any]
 Item = tuple[Any, ...]
 
@@ -126,7 +128,7 @@ class Packer:
             return ("function", number)
         operation = registry.of(value)
         if operation is not None:
-            if operation.effect is Effect.COLLECTIVE:
+            if operation.effect in _LATER:
                 self.needs = max(self.needs, operation.needs)
             return ("attribute", "weft.intrinsics", operation.name)
         if isinstance(value, ModuleType):

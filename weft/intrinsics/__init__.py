@@ -34,6 +34,12 @@ waits until all but its last n groups have arrived. It waits for this thread's c
 alone, so a barrier has to follow before other threads read them. Until then no thread
 may touch the cells (compute capability 8.0 or higher).
 
+`mbarrier_init`, `mbarrier_arrive`, `mbarrier_arrive_expect_tx` and `mbarrier_wait` are
+barriers that count threads and bytes, in a shared array of uint64. `bulk_copy` starts
+a copy by the copy engine, whose bytes count at one of them. The rest of what
+`weft.intrinsics.hopper` has, such as `tma_load` and `wgmma_bf16`, only a GPU of
+compute capability 9.0 can run.
+
 Each is one entry of `weft.intrinsics.registry`.
 """
 
@@ -44,6 +50,30 @@ from weft.intrinsics import registry
 from weft.intrinsics.arithmetic import exp2, mul_wide
 from weft.intrinsics.bfloat import bf16_high, bf16_low, bf16_max, bf16_pair
 from weft.intrinsics.copies import commit_group, copy4_async, copy_async, wait_group
+from weft.intrinsics.hopper import (
+    bulk_commit,
+    bulk_wait,
+    bulk_wait_read,
+    cluster_rank,
+    cluster_sync,
+    descriptor,
+    fence_async,
+    fence_tensor_map,
+    hold,
+    mbarrier_arrive_at,
+    named_barrier,
+    setmaxnreg_dec,
+    setmaxnreg_inc,
+    stmatrix_x4,
+    tma_load,
+    tma_load_multicast,
+    tma_store,
+    wgmma_bf16,
+    wgmma_commit,
+    wgmma_e4m3,
+    wgmma_fence,
+    wgmma_wait,
+)
 from weft.intrinsics.matrices import (
     as_matrix,
     ldmatrix_x1,
@@ -52,6 +82,14 @@ from weft.intrinsics.matrices import (
     ldmatrix_x2_trans,
     ldmatrix_x4,
     ldmatrix_x4_trans,
+)
+from weft.intrinsics.mbarriers import (
+    bulk_copy,
+    fence_mbarrier_init,
+    mbarrier_arrive,
+    mbarrier_arrive_expect_tx,
+    mbarrier_init,
+    mbarrier_wait,
 )
 from weft.intrinsics.tensor_cores import (
     f16_pair,
@@ -73,11 +111,22 @@ __all__ = [
     "bf16_low",
     "bf16_max",
     "bf16_pair",
+    "bulk_commit",
+    "bulk_copy",
+    "bulk_wait",
+    "bulk_wait_read",
+    "cluster_rank",
+    "cluster_sync",
     "commit_group",
     "copy4_async",
     "copy_async",
+    "descriptor",
     "exp2",
     "f16_pair",
+    "fence_async",
+    "fence_mbarrier_init",
+    "fence_tensor_map",
+    "hold",
     "ldmatrix_x1",
     "ldmatrix_x1_trans",
     "ldmatrix_x2",
@@ -87,6 +136,11 @@ __all__ = [
     "load4",
     "load4_cs",
     "load4_nc",
+    "mbarrier_arrive",
+    "mbarrier_arrive_at",
+    "mbarrier_arrive_expect_tx",
+    "mbarrier_init",
+    "mbarrier_wait",
     "mma_bf16",
     "mma_e4m3",
     "mma_f16",
@@ -94,12 +148,24 @@ __all__ = [
     "mma_f16_k8",
     "mma_tf32",
     "mul_wide",
+    "named_barrier",
     "peek",
     "poke",
+    "setmaxnreg_dec",
+    "setmaxnreg_inc",
+    "stmatrix_x4",
     "store4",
     "store4_cs",
     "tf32",
+    "tma_load",
+    "tma_load_multicast",
+    "tma_store",
     "wait_group",
+    "wgmma_bf16",
+    "wgmma_commit",
+    "wgmma_e4m3",
+    "wgmma_fence",
+    "wgmma_wait",
 ]
 
 # What Python calls by each name, outside of a kernel.

@@ -24,7 +24,8 @@ class Effect(Enum):
 
     The twin of an ASYNCHRONOUS operation gets first the thread's `Copies`. That of a
     COLLECTIVE one is called once for all lanes, with the arguments of each: it takes
-    and returns a dict by lane.
+    and returns a dict by lane. That of PHASES gets first the mbarriers of its block.
+    What is HARDWARE has a twin that refuses: only a GPU has it.
     """
 
     PURE = "pure"
@@ -34,8 +35,11 @@ class Effect(Enum):
     RELAXED_STORE = "relaxed store"
     ASYNCHRONOUS = "asynchronous"
     COLLECTIVE = "collective"
+    PHASES = "phases"
+    HARDWARE = "hardware"
 
 
+IN_KERNELS = Effect.ASYNCHRONOUS, Effect.COLLECTIVE, Effect.PHASES
 STORES = Effect.WIDE_STORE, Effect.RELAXED_STORE
 
 
@@ -83,7 +87,7 @@ class Operation:
     @property
     def on_host(self) -> Callable[..., Any]:
         """What Python calls, outside of a kernel."""
-        if self.effect not in (Effect.ASYNCHRONOUS, Effect.COLLECTIVE):
+        if self.effect not in IN_KERNELS:
             return self.twin
 
         def refuse(*_: Any) -> Any:

@@ -10,12 +10,11 @@ from weft.checking.verdict import Failed, Verdict
 from weft.counters import Line, count
 from weft.kernels.call_chain import with_calls
 from weft.kernels.exercise import KernelExercise
-from weft.kernels.hazards import unravel
 from weft.kernels.launch_exercises import configure
 from weft.kernels.request_limits import conflicts, sectors
 from weft.kernels.sharing import handed_over, shared_bytes, unguarded_loads
 from weft.kernels.traced import traced
-from weft.places import Place
+from weft.places import Place, unravel
 from weft.simulator.trace.columns import Columns
 from weft.simulator.trace.trace import GLOBAL, READ, SHARED, Trace
 from weft.wording import several

@@ -9,9 +9,8 @@ import numpy as np
 from weft.checking.compare import Difference, close, show
 from weft.checking.source import parameter_names
 from weft.kernels.exercise import Trial
-from weft.kernels.hazards import unravel
 from weft.kernels.owners import Owners, owners
-from weft.places import named
+from weft.places import named, unravel
 from weft.simulator.limits import WARP
 from weft.simulator.trace.columns import Columns
 from weft.simulator.trace.trace import Trace

@@ -5,7 +5,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from weft.checking.verdict import Verdict
-from weft.places import Place, axes, named
+from weft.kernels.bulk_copies import collision, unarrived
+from weft.places import Place, named, unravel
 from weft.sanitizer import (
     Access,
     Race,
@@ -116,12 +117,6 @@ def lines_of(places: list[Place], kernel: str) -> str:
     )
 
 
-def unravel(rank: int, size: tuple[int, int, int]) -> tuple[int, ...]:
-    """The index of the `rank`-th thread of a block, or block of a grid."""
-    x, y = size[:2]
-    return axes((rank % x, rank // x % y, rank // (x * y)), size)
-
-
 @dataclass(frozen=True)
 class _Words:
     """What a verdict says of a race, and what it asks."""
@@ -136,6 +131,9 @@ def _race(trace: Trace, race: Race, name: str, when: str) -> Verdict:
     one, two = race.first, race.second
     if race.unfenced:
         return _unfenced(trace, race, name, when)
+    copied = collision(trace, race, name, when)
+    if copied is not None:
+        return copied
     if one.operation == READ or (one.operation == ATOMIC and two.operation == WRITE):
         one, two = two, one
     if race.lost_update:
@@ -441,6 +439,8 @@ def _unwritten(trace: Trace, missing: Unwritten, name: str, when: str) -> Verdic
 def _unfinished(trace: Trace, early: Unfinished, name: str, when: str) -> Verdict:
     """Word a read of memory into which a copy is still under way."""
     read, begun = early.access, early.begun
+    if begun.row in trace.bulk.copies:
+        return unarrived(trace, read, begun, name, when)
     known = trace.element(read.row) or f"an element of {early.array}"
     same = read.thread == begun.thread and read.block == begun.block
     whose = "this thread" if same else "another thread"

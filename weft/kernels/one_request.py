@@ -7,8 +7,7 @@ import numpy as np
 
 from weft.checking.verdict import Verdict
 from weft.counters import BANKS, PASS_BYTES, SECTOR, WORD, Line, rows_of
-from weft.kernels.hazards import unravel
-from weft.places import named
+from weft.places import named, unravel
 from weft.simulator.limits import WARP
 from weft.simulator.trace import columns
 from weft.simulator.trace.columns import Columns

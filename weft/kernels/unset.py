@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 
 from weft.kernels.exercise import Trial
-from weft.kernels.hazards import Hazard, lines_of, unravel
+from weft.kernels.hazards import Hazard, lines_of
 from weft.kernels.traced import Done, traced
-from weft.places import named
+from weft.places import named, unravel
 from weft.sanitizer import Unwritten, unwritten
 from weft.simulator import Fault
 from weft.simulator.trace.trace import Trace

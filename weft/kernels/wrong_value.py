@@ -7,10 +7,11 @@ import numpy as np
 from weft.checking.cases import copies
 from weft.checking.compare import Difference
 from weft.checking.verdict import Verdict
-from weft.kernels import evidence, hazards, last_launch, suspects
+from weft.kernels import evidence, last_launch, suspects
 from weft.kernels.exercise import Trial
 from weft.kernels.left_out import not_stored
 from weft.kernels.traced import Done
+from weft.places import unravel
 from weft.simulator.trace.trace import GLOBAL, WRITE
 
 Array = np.ndarray[Any, Any]
@@ -69,8 +70,8 @@ def stored_at(trial: Trial, done: Done, verdict: Verdict, row: int) -> Verdict:
     return verdict.but(
         places=[(trace.places[trace.site[row]], "stored here")],
         rows=[row],
-        thread=hazards.unravel(int(trace.thread[row]), trial.block),
-        block=hazards.unravel(int(trace.block[row]), trial.grid),
+        thread=unravel(int(trace.thread[row]), trial.block),
+        block=unravel(int(trace.block[row]), trial.grid),
     )
 
 

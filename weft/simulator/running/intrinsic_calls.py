@@ -11,6 +11,7 @@ from weft.intrinsics import registry
 from weft.intrinsics.copies import Copies
 from weft.intrinsics.registry import Effect, Lanes, Operation
 from weft.simulator.memory.arrays import poison
+from weft.simulator.running.phases import Phases
 from weft.simulator.running.protocol import Launched, site_of
 from weft.simulator.running.special import Special
 from weft.simulator.running.warps import FULL, Call, Exchange
@@ -28,6 +29,8 @@ class Intrinsics:
         self._run = run
         self._copies: dict[Any, Copies] = {}
 
+        self.phases = Phases(run)
+
     def module(self) -> SimpleNamespace:
         """What `weft.intrinsics` is to a kernel."""
         known = registry.operations()
@@ -41,6 +44,8 @@ class Intrinsics:
             return self._relaxed_store(operation)
         if operation.effect is Effect.ASYNCHRONOUS:
             return lambda *args: operation.twin(self._mine(), *args)
+        if operation.effect is Effect.PHASES:
+            return lambda *args: operation.twin(self.phases, *args)
         if operation.effect is Effect.COLLECTIVE:
             return self._collective(operation)
         return operation.twin

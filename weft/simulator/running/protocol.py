@@ -53,6 +53,27 @@ class Launched(Protocol):
     def fenced(self, wide: bool) -> None:
         """The current thread has passed a fence, for its block or (`wide`) for all."""
 
+    def phase(self, wait: Any) -> None:
+        """Wait until a phase of an mbarrier is complete; see `phases.PhaseWait`."""
+
+    def released(self) -> Any:
+        """What the current thread hands on with an arrival; None if that is unknown."""
+
+    def acquired(self, known: Any) -> None:
+        """The current thread may rely on what others have `released`."""
+
+    def past(self, bar: str, phase: int) -> None:
+        """The current thread got past a wait at `bar`, after `phase` phases."""
+
+    def copying(self, bar: str, phase: int, announced: bool) -> Any:
+        """The copy just begun counts at `bar`, after `phase` phases; returns a note.
+
+        announced: whether that phase waits for bytes.
+        """
+
+    def copied(self, note: Any) -> None:
+        """The copy with this note has arrived."""
+
     def specially(self, access: Special) -> AbstractContextManager[Any]:
         """Say how the accesses within differ from plain loads and stores."""
 

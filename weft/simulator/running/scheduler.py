@@ -28,6 +28,7 @@ from weft.simulator.limits import Dim, Dim3
 from weft.simulator.memory.arrays import Array, Memory, poison, wrap
 from weft.simulator.running.meetings import Meetings
 from weft.simulator.running.namespace import Cuda
+from weft.simulator.running.phases import PhaseWait
 from weft.simulator.running.positions import Positions
 from weft.simulator.running.progress import (
     CHUNK,
@@ -156,6 +157,24 @@ class Run:
 
     def fenced(self, wide: bool) -> None:
         """The current thread has passed a fence, for its block or (`wide`) for all."""
+
+    def released(self) -> Any:
+        """What the current thread hands on with an arrival; None if that is unknown."""
+
+    def acquired(self, known: Any) -> None:
+        """The current thread may rely on what others have `released`."""
+
+    def past(self, bar: str, phase: int) -> None:
+        """The current thread got past a wait at `bar`, after `phase` phases."""
+
+    def copying(self, bar: str, phase: int, announced: bool) -> Any:
+        """The copy just begun counts at `bar`, after `phase` phases; returns a note.
+
+        announced: whether that phase waits for bytes.
+        """
+
+    def copied(self, note: Any) -> None:
+        """The copy with this note has arrived."""
 
     def name_of(self, site: tuple[CodeType, int], otherwise: str) -> str:
         """The variable that the call at `site` is assigned to."""
@@ -292,6 +311,8 @@ class Run:
             how = "finishes" if ready else "gets any further"
             if ready:
                 progress.moved()
+            elif self.cuda.intrinsics.phases.deliver():
+                continue
             else:
                 ready = [t for b in alive for t in b.live if t.waiting is PAUSE]
                 spins += 1
@@ -373,6 +394,11 @@ class Run:
                 "A lane that calls a warp operation must be part of its mask.",
             )
         return self._wait(call)
+
+    def phase(self, wait: PhaseWait) -> None:
+        """Wait until a phase of an mbarrier is complete."""
+        if not wait.done:
+            self._wait(wait)
 
     def pause(self) -> None:
         """Let the other threads run."""

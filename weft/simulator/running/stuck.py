@@ -3,6 +3,7 @@
 from weft.places import Place, axes, named
 from weft.simulator.faults import Fault
 from weft.simulator.language import loops
+from weft.simulator.running.phases import PhaseWait
 from weft.simulator.running.positions import Positions
 from weft.simulator.running.threads import Block, Pause, Thread
 from weft.simulator.running.warps import AbsentLane, Call
@@ -26,6 +27,9 @@ def deadlock(where: Positions, alive: list[Block]) -> Fault | None:
         stuck = [t for t in live if type(t.waiting) is Call]
         if any(isinstance(t.waiting, Pause) for t in live):
             continue
+        phases = [t for t in live if type(t.waiting) is PhaseWait]
+        if phases:
+            return stuck_phase(where, phases, live)
         if stuck:
             return stuck_warp(where, stuck[0], block)
         if live and any(t.waiting.name != "grid" for t in live):
@@ -180,6 +184,47 @@ def stuck_warp(where: Positions, thread: Thread, block: Block) -> Fault:
         f"for lane{'s' * (len(missing) > 1)} {ranges([t.lane for t in missing])}, "
         f"which never arrive{'s' * (len(missing) == 1)}{elsewhere}",
         ALL_LANES if call.exchange.whole else SAME_MASK,
+        places,
+        thread,
+    )
+
+
+def stuck_phase(where: Positions, waiting: list[Thread], live: list[Thread]) -> Fault:
+    """Threads wait for phases of mbarriers that never complete.
+
+    Said of the one whose mbarrier got least far: the others may wait because it does.
+    """
+    thread = min(waiting, key=lambda t: t.waiting.bar.phase)
+    wait: PhaseWait = thread.waiting
+    bar = wait.bar
+    same = [t for t in waiting if t.waiting.bar is bar]
+    came = bar.count - bar.missing
+    lacks = []
+    if bar.missing:
+        lacks.append(f"{came} of {bar.count} arrivals have come")
+    if bar.nbytes > 0:
+        lacks.append(f"{bar.nbytes:,} bytes that were announced have not")
+    elif bar.nbytes < 0:
+        lacks.append(f"copies brought {-bar.nbytes:,} bytes that nobody announced")
+    others = [t for t in live if t not in same]
+    elsewhere = ""
+    places = where.stop(thread)
+    if others:
+        other = others[0]
+        elsewhere = f" Meanwhile {listed([other], where.block)} waits on " + (
+            f"{where.line(other)}."
+        )
+        places += [p for p in where.stop(other) if p not in places]
+    return where.fault(
+        "mbarrier",
+        f"{listed(same, where.block)} wait{'s' * (len(same) == 1)} at {bar.name} for "
+        f"the phase with parity {wait.parity}, and it never completes: "
+        f"{bar.phase:,} phase{'s' * (bar.phase != 1)} of this mbarrier "
+        f"{'are' if bar.phase != 1 else 'is'} complete, and in the present one "
+        f"{' and '.join(lacks)}.{elsewhere}",
+        "A phase is complete once all arrivals have come, and all the bytes that were "
+        "announced. The first has parity 0. Does the parity fit the turn, and who "
+        "should arrive here, or announce the bytes?",
         places,
         thread,
     )

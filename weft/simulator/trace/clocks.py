@@ -202,13 +202,32 @@ class Clocks:
                 new = view = self._renew(
                     thread, view.who, view.epoch, view.grid, view.lanes, known, None
                 )
-        first = view.number - view.lane
-        lanes = {first + lane: at for lane, at in enumerate(view.lanes or ())}
-        mine = Known({view.block: view.epoch}, {view.number: row})
-        mine = mine.with_(Known({}, lanes)).with_(view.known or NOTHING)
+        mine = self.release(thread, row)
         now = {view.block: mine} | ({EVERYONE: mine} if wide else {})
         self._fenced[thread] = self._fenced.get(thread, {}) | now
         return new
+
+    def release(self, thread: Thread, row: int) -> Known:
+        """What `thread` hands on where it arrives at an mbarrier: all that it knows."""
+        view = self.of[thread]
+        first = view.number - view.lane
+        lanes = {first + lane: at for lane, at in enumerate(view.lanes or ())}
+        mine = Known({view.block: view.epoch}, {view.number: row})
+        return mine.with_(Known({}, lanes)).with_(view.known or NOTHING)
+
+    def acquire(self, thread: Thread, known: Known) -> View:
+        """`thread` may rely on `known`; its new view."""
+        view = self.of[thread]
+        all_known = view.known.with_(known) if view.known else known
+        return self._renew(
+            thread,
+            view.who,
+            view.epoch,
+            view.grid,
+            view.lanes,
+            all_known,
+            view.pending,
+        )
 
     def _share_fences(self, threads: list[Thread]) -> None:
         """After a barrier, what one thread has fenced another may hand on."""

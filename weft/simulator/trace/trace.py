@@ -17,6 +17,32 @@ GLOBAL, SHARED, LOCAL = 0, 1, 2
 
 
 @dataclass
+class Copied:
+    """A bulk copy: at which mbarrier its bytes count, after how many phases of it.
+
+    announced: whether bytes had been announced there. arrived: the row before which it
+    did; None if it never has.
+    """
+
+    bar: str
+    phase: int
+    announced: bool
+    arrived: int | None = None
+
+
+@dataclass
+class Bulk:
+    """The bulk copies of a launch, by the row of their beginning, and the waits.
+
+    passes: of each wait that ended the row, the thread's number in the whole grid, the
+    mbarrier, and how many of its phases were complete.
+    """
+
+    copies: dict[int, Copied] = field(default_factory=dict)
+    passes: list[tuple[int, int, str, int]] = field(default_factory=list)
+
+
+@dataclass
 class Trace:
     """The accesses of one launch, in the order in which they happened.
 
@@ -33,7 +59,7 @@ class Trace:
     threads that came; `excused` the warp operations that lanes of the mask missed,
     having ended. `barriers` counts for block and place how often the block passed the
     barrier there. `extents` gives for each array where it begins, and its shape; ()
-    for one whose elements are not contiguous.
+    for one whose elements are not contiguous. `bulk` are copies of the copy engine.
     """
 
     places: list[Place]
@@ -60,6 +86,7 @@ class Trace:
     excused: list[Place] = field(default_factory=list)
     barriers: Counter[tuple[int, Place]] = field(default_factory=Counter)
     extents: list[tuple[int, tuple[int, ...]]] = field(default_factory=list)
+    bulk: Bulk = field(default_factory=Bulk)
 
     def of_views(self, name: str) -> Columns:
         """An attribute of every view."""

@@ -22,7 +22,7 @@ from weft.simulator.running.threads import Thread
 from weft.simulator.trace.clocks import Clocks
 from weft.simulator.trace.columns import Columns
 from weft.simulator.trace.log import MOST_SITES, Log
-from weft.simulator.trace.trace import Trace
+from weft.simulator.trace.trace import Bulk, Copied, Trace
 from weft.simulator.trace.traced_arrays import loader, traced_class
 
 _LOOK = 1 << 16  # accesses, after which `look` is asked; then after 4 times as many
@@ -73,6 +73,7 @@ class TracedRun(Run):
         self.special: Special | None = None
         kinds = "cas", "one", "known", "relaxed", "begun"
         self.atomics: dict[str, list[int]] = {kind: [] for kind in kinds}
+        self.bulk = Bulk()
         self.addresses = Addresses()
         self.clocks = Clocks()
         self._next_look = _LOOK
@@ -161,6 +162,30 @@ class TracedRun(Run):
         if view is not None:
             self.log.turn(view.index)
 
+    # Mbarriers
+
+    def released(self) -> Any:
+        return self.clocks.release(self.current, self.log.rows)
+
+    def acquired(self, known: Any) -> None:
+        if known is not None:
+            self.log.turn(self.clocks.acquire(self.current, known).index)
+
+    def past(self, bar: str, phase: int) -> None:
+        number = self.clocks.of[self.current].number
+        self.bulk.passes.append((self.log.rows, number, bar, phase))
+
+    def copying(self, bar: str, phase: int, announced: bool) -> Any:
+        if not self.noting:
+            return None
+        row = self.log.rows - 1
+        self.bulk.copies[row] = Copied(bar, phase, announced)
+        return row
+
+    def copied(self, note: Any) -> None:
+        if note is not None:
+            self.bulk.copies[note].arrived = self.log.rows
+
     # Notes
 
     def notes(self) -> dict[str, Any]:
@@ -233,6 +258,7 @@ class TracedRun(Run):
             excused=[place(*site, self.lines[site[0]]) for site in self._excused],
             barriers=self._barriers_passed(),
             extents=list(known.extents),
+            bulk=self.bulk,
         )
 
     def _barriers_passed(self) -> Counter[tuple[int, Place]]:

@@ -1,0 +1,308 @@
+"""What compute capability 9.0 alone has: TMA, wgmma, clusters. None is simulated.
+
+PTX ISA: "cp.async.bulk.tensor", "wgmma", "setmaxnreg", "stmatrix", "mapa",
+"barrier.cluster", "fence.proxy", and "Matrix descriptor" for `descriptor`.
+
+Shared memory is named by an array and an index, a tensor map by the array of 128 bytes
+that holds it (see `weft.tensor_maps`). The operations of a warpgroup have to be called
+by all of its 128 threads.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+from weft.intrinsics.instructions import (
+    HOPPER,
+    LITERAL,
+    MAP,
+    NUMBER,
+    SHARED,
+    instruction,
+)
+from weft.intrinsics.lowering import Builder, Lowering
+from weft.intrinsics.registry import Effect, Operation, register
+
+
+def _register(name: str, meaning: str, ptx: Builder, gives: str = "") -> Any:
+    """Register an operation that only a GPU has; `meaning` says what it does."""
+
+    def twin(*_: Any) -> Any:
+        raise TypeError(
+            f"{name} runs on a GPU of compute capability 9.0 alone: the simulator "
+            "has nothing that takes its place"
+        )
+
+    twin.__doc__ = meaning
+    given = (gives,) if gives else ()
+    return register(
+        Operation(name, twin, ptx, Effect.HARDWARE, needs=HOPPER, gives=given)
+    )
+
+
+# The tensor memory accelerator
+
+_LOAD = (
+    "cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes"
+)
+
+tma_load = _register(
+    "tma_load",
+    """Start to load a box of a tensor: `(tile, i, tensor_map, col, row, bars, s)`.
+
+    The box whose first element is (row, col) goes to `tile[i]` and on; what is outside
+    of the tensor becomes 0. Its bytes count at the mbarrier `bars[s]`. One thread
+    calls it.
+    """,
+    instruction(
+        f"{_LOAD} [$0], [$1, {{$2, $3}}], [$4];", SHARED, MAP, NUMBER, NUMBER, SHARED
+    ),
+)
+tma_load_multicast = _register(
+    "tma_load_multicast",
+    """Load a box for several blocks: `(tile, i, tensor_map, col, row, bars, s, mask)`.
+
+    As `tma_load`, for each block of the cluster whose bit is set in `mask`: the box
+    goes to the same place there, and its bytes count at the same mbarrier.
+    """,
+    instruction(
+        "{ .reg .b16 m; cvt.u16.u32 m, $5; "
+        f"{_LOAD}.multicast::cluster [$0], [$1, {{$2, $3}}], [$4], m; }}",
+        SHARED,
+        MAP,
+        NUMBER,
+        NUMBER,
+        SHARED,
+        NUMBER,
+    ),
+)
+tma_store = _register(
+    "tma_store",
+    """Start to store a box: `(tensor_map, col, row, tile, i)`.
+
+    What is outside of the tensor is not written. `fence_async` has to come before,
+    `bulk_commit` and a wait after. One thread calls it.
+    """,
+    instruction(
+        "cp.async.bulk.tensor.2d.global.shared::cta.tile.bulk_group "
+        "[$0, {$1, $2}], [$3];",
+        MAP,
+        NUMBER,
+        NUMBER,
+        SHARED,
+    ),
+)
+bulk_commit = _register(
+    "bulk_commit",
+    """Make a group of this thread's stores since the last group.""",
+    instruction("cp.async.bulk.commit_group;"),
+)
+bulk_wait_read = _register(
+    "bulk_wait_read",
+    """Wait until all but the last n groups have read shared memory: n a constant.""",
+    instruction("cp.async.bulk.wait_group.read {0};", LITERAL),
+)
+bulk_wait = _register(
+    "bulk_wait",
+    """Wait until all but the last n groups have been stored: n a constant.""",
+    instruction("cp.async.bulk.wait_group {0};", LITERAL),
+)
+fence_tensor_map = _register(
+    "fence_tensor_map",
+    """Let this thread use a tensor map that others have written: `(tensor_map)`.""",
+    instruction("fence.proxy.tensormap::generic.acquire.gpu [$0], 128;", MAP),
+)
+fence_async = _register(
+    "fence_async",
+    """Let TMA and wgmma see what this thread has stored in shared memory.""",
+    instruction("fence.proxy.async.shared::cta;"),
+)
+
+
+# Products of a warpgroup
+
+_DESCRIPTOR = (
+    "{ .reg .b32 p; .reg .b64 d; and.b32 p, $1, 0x3FFFF; shr.u32 p, p, 4; "
+    "cvt.u64.u32 d, p; or.b64 $0, d, 0x4000004000010000; }"
+)
+descriptor = _register(
+    "descriptor",
+    """Describe an operand of wgmma: `(tile, i)` -> int64.
+
+    The operand begins at `tile[i]`, which has to be a multiple of 1024 bytes. Its rows
+    are 128 bytes of k each, with the 128-byte swizzle. 32 bytes further along k, the
+    descriptor is 2 more.
+    """,
+    instruction(_DESCRIPTOR, SHARED, gives="int64", stays=False),
+    "int64",
+)
+
+
+def _wgmma(kind: str, depth: int, tail: str) -> Builder:
+    """`wgmma.mma_async` with 64 rows, `depth` numbers along k; tail: its last flags."""
+
+    def build(gpu: Lowering, call: str) -> Callable[..., Any]:
+        """Make the intrinsic for the GPU."""
+        types, ir = gpu.types, gpu.ir
+
+        def wgmma(typingctx: Any, acc: Any, n: Any, a: Any, b: Any, add: Any) -> Any:
+            """The type of the result, and the function that writes the code."""
+            if not isinstance(n, types.IntegerLiteral) or n.literal_value % 8:
+                raise gpu.TypingError(f"{call}: n is a constant, a multiple of 8")
+            if not (isinstance(acc, types.Array) and str(acc.dtype) == "float32"):
+                raise gpu.TypingError(f"{call}: the sums are a local array of float32")
+            size = n.literal_value // 2
+
+            def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+                """Read the sums, write the instruction, store the new sums."""
+                kinds = signature.args
+                cells = _cells(gpu, context, builder, kinds[0], args[0], size)
+                longs = [
+                    context.cast(builder, args[k], kinds[k], types.int64)
+                    for k in (2, 3)
+                ]
+                flag = context.cast(builder, args[4], kinds[4], types.int32)
+                sums = ",".join(f"${k}" for k in range(size))
+                text = (
+                    f"{{ .reg .pred p; setp.ne.b32 p, ${size + 2}, 0; "
+                    f"wgmma.mma_async.sync.aligned.m64n{2 * size}k{depth}.f32."
+                    f"{kind}.{kind} {{{sums}}}, ${size}, ${size + 1}, p{tail}; }}"
+                )
+                letters = (
+                    ["=f"] * size + ["l", "l", "r"] + [str(k) for k in range(size)]
+                )
+                old = [builder.load(cell) for cell in cells]
+                struct = ir.LiteralStructType([ir.FloatType()] * size)
+                values = [*longs, flag, *old]
+                new = gpu.assembly(builder, struct, text, ",".join(letters), values)
+                for k, cell in enumerate(cells):
+                    builder.store(builder.extract_value(new, k), cell)
+                return context.get_dummy_value()
+
+            return types.void(acc, n, a, b, add), codegen
+
+        return wgmma
+
+    return build
+
+
+def _cells(
+    gpu: Lowering, context: Any, builder: Any, kind: Any, value: Any, count: int
+) -> list[Any]:
+    """The addresses of the first elements of a local array of float32."""
+    first = context.make_array(kind)(context, builder, value).data
+    return [builder.gep(first, [gpu.word(k)], inbounds=True) for k in range(count)]
+
+
+def _hold(gpu: Lowering, call: str) -> Callable[..., Any]:
+    def hold(typingctx: Any, acc: Any, count: Any) -> Any:
+        if not isinstance(count, gpu.types.IntegerLiteral):
+            raise gpu.TypingError(f"{call}: the count is a constant")
+
+        def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+            number = gpu.ir.FloatType()
+            size = count.literal_value
+            cells = _cells(gpu, context, builder, signature.args[0], args[0], size)
+            for cell in cells:
+                old = [builder.load(cell)]
+                new = gpu.assembly(builder, number, "", "=f,0,~{memory}", old)
+                builder.store(new, cell)
+            return context.get_dummy_value()
+
+        return gpu.types.void(acc, count), codegen
+
+    return hold
+
+
+_MEANING = """`acc += a @ b.T` by a warpgroup, asynchronously: `(acc, n, a, b, add)`.
+
+    a: 64 rows, b: n rows, of {0} numbers along k, by their descriptors. acc: n / 2
+    float32 of each thread, a local array. Where `add` is 0, what it held is forgotten.
+    `wgmma_fence` has to come before the first, `wgmma_commit` and `wgmma_wait` after.
+    """
+wgmma_bf16 = _register(
+    "wgmma_bf16", _MEANING.format("16 bfloat16"), _wgmma("bf16", 16, ", 1, 1, 0, 0")
+)
+wgmma_e4m3 = _register(
+    "wgmma_e4m3", _MEANING.format("32 float8 e4m3"), _wgmma("e4m3", 32, ", 1, 1")
+)
+wgmma_fence = _register(
+    "wgmma_fence",
+    """Order the registers of `acc` before the products that follow.""",
+    instruction("wgmma.fence.sync.aligned;"),
+)
+wgmma_commit = _register(
+    "wgmma_commit",
+    """Make a group of the products since the last group.""",
+    instruction("wgmma.commit_group.sync.aligned;"),
+)
+wgmma_wait = _register(
+    "wgmma_wait",
+    """Wait until all but the last n groups are done: n a constant.""",
+    instruction("wgmma.wait_group.sync.aligned {0};", LITERAL),
+)
+hold = _register(
+    "hold",
+    """Keep the compiler from moving uses of `acc` up across this: `(acc, count)`.""",
+    _hold,
+)
+stmatrix_x4 = _register(
+    "stmatrix_x4",
+    """Store four 8 × 8 matrices of 16 bits: `(tile, i, w0, w1, w2, w3)`.
+
+    The reverse of `ldmatrix_x4`: `tile[i]` is where the row that this lane names
+    begins, and the words are its part of the four matrices.
+    """,
+    instruction(
+        "stmatrix.sync.aligned.m8n8.x4.shared.b16 [$0], {$1,$2,$3,$4};",
+        SHARED,
+        NUMBER,
+        NUMBER,
+        NUMBER,
+        NUMBER,
+    ),
+)
+
+
+# Warpgroups and clusters
+
+setmaxnreg_dec = _register(
+    "setmaxnreg_dec",
+    """Give registers back, each thread keeps n: a constant.""",
+    instruction("setmaxnreg.dec.sync.aligned.u32 {0};", LITERAL),
+)
+setmaxnreg_inc = _register(
+    "setmaxnreg_inc",
+    """Take registers, until each thread has n: a constant.
+
+    Waits until other warpgroups of the block have given back enough of them.
+    """,
+    instruction("setmaxnreg.inc.sync.aligned.u32 {0};", LITERAL),
+)
+named_barrier = _register(
+    "named_barrier",
+    """A barrier of some of a block's warps: `(number, threads)`, number 1 to 15.""",
+    instruction("bar.sync $0, $1;", NUMBER, NUMBER),
+)
+cluster_sync = _register(
+    "cluster_sync",
+    """A barrier of all threads of all blocks of a cluster.""",
+    instruction(
+        "barrier.cluster.arrive.release.aligned; barrier.cluster.wait.acquire.aligned;"
+    ),
+)
+cluster_rank = _register(
+    "cluster_rank",
+    """The number of this block in its cluster.""",
+    instruction("mov.u32 $0, %cluster_ctarank;", gives="int32"),
+    "int32",
+)
+mbarrier_arrive_at = _register(
+    "mbarrier_arrive_at",
+    """Arrive at the mbarrier `bars[i]` of block `rank` of the cluster.""",
+    instruction(
+        "{ .reg .b32 t; mapa.shared::cluster.u32 t, $0, $1; "
+        "mbarrier.arrive.shared::cluster.b64 _, [t]; }",
+        SHARED,
+        NUMBER,
+    ),
+)

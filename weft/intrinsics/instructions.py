@@ -1,0 +1,132 @@
+"""Single instructions of Hopper whose operands are addresses and numbers."""
+
+import inspect
+from collections.abc import Callable
+from enum import Enum
+from typing import Any
+
+from weft.intrinsics.lowering import Builder, Lowering
+
+
+class Operand(Enum):
+    """What a parameter of an instruction is.
+
+    SHARED: an array in shared memory and an index, two arguments, which become an
+    address of 32 bits. GLOBAL: the same in global memory, 64 bits. MAP: an array, whose
+    first byte's address of 64 bits is meant. NUMBER and LONG: an integer, of 32 and 64
+    bits. LITERAL: a number that is known when the kernel is compiled, written into the
+    instruction in the place of `{0}`, `{1}`, ….
+    """
+
+    SHARED = "shared"
+    GLOBAL = "global"
+    MAP = "map"
+    NUMBER = "number"
+    LONG = "long"
+    LITERAL = "literal"
+
+
+HOPPER = (9, 0)  # what all of these need
+SHARED, GLOBAL, MAP = Operand.SHARED, Operand.GLOBAL, Operand.MAP
+NUMBER, LONG, LITERAL = Operand.NUMBER, Operand.LONG, Operand.LITERAL
+
+_TWO = SHARED, GLOBAL
+_LETTER = {SHARED: "r", NUMBER: "r", GLOBAL: "l", MAP: "l", LONG: "l"}
+
+
+def instruction(
+    text: str, *operands: Operand, gives: str = "", stays: bool = True
+) -> Builder:
+    """Make a function of one piece of PTX.
+
+    text: `$0` is the result where there is one; the operands that are no literals
+    follow in their order. gives: Numba's type of the result, "" for none. stays: the
+    compiler neither moves it, nor accesses across it, nor leaves it out.
+    """
+
+    def build(gpu: Lowering, call: str) -> Callable[..., Any]:
+        """Make the intrinsic for the GPU."""
+        count = sum(2 if one in _TWO else 1 for one in operands)
+        names = ["typingctx", *(f"a{k}" for k in range(count))]
+
+        def typed(typingctx: Any, *kinds: Any) -> Any:
+            """The type of the result, and the function that writes the code."""
+            capability = gpu.capability()
+            if capability and capability < HOPPER:
+                raise gpu.TypingError(f"{call} needs compute capability 9.0 or higher")
+            _check(gpu, call, operands, kinds)
+            result = getattr(gpu.types, gives) if gives else gpu.types.void
+
+            def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+                """Turn the arguments into operands, and write the instruction."""
+                given = list(zip(signature.args, args, strict=True))
+                values, letters, constants = [], [], []
+                for operand in operands:
+                    taken = [given.pop(0) for _ in range(2 if operand in _TWO else 1)]
+                    if operand is LITERAL:
+                        constants.append(taken[0][0].literal_value)
+                        continue
+                    values.append(_value(gpu, context, builder, operand, taken))
+                    letters.append(_LETTER[operand])
+                kind, letter = gpu.nothing, []
+                if gives:
+                    kind, code, _ = gpu.letters(result)
+                    letter = [f"={code}"]
+                marks = letter + letters + (["~{memory}"] if stays else [])
+                line = text
+                for k, constant in enumerate(constants):
+                    line = line.replace(f"{{{k}}}", str(constant))
+                found = gpu.assembly(
+                    builder, kind, line, ",".join(marks), values, stays
+                )
+                return found if gives else context.get_dummy_value()
+
+            return result(*kinds), codegen
+
+        typed.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
+            [inspect.Parameter(n, inspect.Parameter.POSITIONAL_ONLY) for n in names]
+        )
+        return typed
+
+    return build
+
+
+def _value(
+    gpu: Lowering, context: Any, builder: Any, operand: Operand, taken: Any
+) -> Any:
+    """What an operand is in the instruction."""
+    kinds, values = zip(*taken, strict=True)
+    if operand is SHARED:
+        return gpu.shared(context, builder, kinds, values)
+    if operand is GLOBAL:
+        return builder.ptrtoint(
+            gpu.pointer(context, builder, kinds, values), gpu.address
+        )
+    if operand is MAP:
+        struct = context.make_array(kinds[0])(context, builder, values[0])
+        return builder.ptrtoint(struct.data, gpu.address)
+    wide = gpu.types.int64 if operand is LONG else gpu.types.int32
+    return context.cast(builder, values[0], kinds[0], wide)
+
+
+def _check(
+    gpu: Lowering, call: str, operands: tuple[Operand, ...], kinds: tuple[Any, ...]
+) -> None:
+    """Raise TypingError unless the arguments are what the operands need."""
+    types, left = gpu.types, list(kinds)
+    for operand in operands:
+        kind = left.pop(0)
+        if operand in _TWO:
+            gpu.check(call, kind, left.pop(0), lambda *_: "")
+        elif operand is MAP and not isinstance(kind, types.Array):
+            raise gpu.TypingError(
+                f"{call}: the tensor map must be an array, not {kind}"
+            )
+        elif operand is LITERAL and not isinstance(kind, types.IntegerLiteral):
+            raise gpu.TypingError(
+                f"{call}: write a number, or the name of a constant; got {kind}"
+            )
+        elif operand in (NUMBER, LONG) and not isinstance(
+            kind, types.Integer | types.Boolean
+        ):
+            raise gpu.TypingError(f"{call}: an integer must be here, not {kind}")

@@ -1,0 +1,111 @@
+"""Barriers in shared memory that count threads and bytes: mbarriers.
+
+PTX ISA, "mbarrier" and "cp.async.bulk".
+
+An mbarrier is a number of 64 bits in shared memory. It goes through phases. A phase is
+complete when as many threads have arrived as `mbarrier_init` said, and as many bytes as
+they announced. Then the next begins. A thread waits for a phase by its parity: 0 for
+the first, 1 for the second, 0 for the third.
+"""
+
+from typing import Any
+
+from weft.intrinsics.instructions import (
+    GLOBAL,
+    HOPPER,
+    NUMBER,
+    SHARED,
+    instruction,
+)
+from weft.intrinsics.registry import Effect, operation
+
+MOST_TRIES = 2_000_000  # of a wait, on a GPU; each takes some time by itself
+
+_WAIT = (
+    "{ .reg .pred p; .reg .u32 n; mov.u32 n, 0; "
+    "AGAIN: mbarrier.try_wait.parity.shared::cta.b64 p, [$0], $1; @p bra DONE; "
+    f"add.u32 n, n, 1; setp.gt.u32 p, n, {MOST_TRIES}; @p trap; bra AGAIN; DONE: }}"
+)
+
+
+@operation(
+    Effect.PHASES,
+    instruction("mbarrier.init.shared::cta.b64 [$0], $1;", SHARED, NUMBER),
+    needs=HOPPER,
+)
+def mbarrier_init(phases: Any, bars: Any, i: Any, count: Any) -> None:
+    """Make `bars[i]` an mbarrier at which `count` threads arrive in each phase.
+
+    bars: a shared array of uint64. `fence_mbarrier_init` and a barrier of the block
+    have to follow before other threads, or a copy, use it.
+    """
+    phases.init(bars, i, count)
+
+
+@operation(
+    Effect.PHASES,
+    instruction("fence.mbarrier_init.release.cluster; fence.proxy.async.shared::cta;"),
+    needs=HOPPER,
+)
+def fence_mbarrier_init(phases: Any) -> None:
+    """Let copies, and the other blocks of a cluster, see the mbarriers made so far."""
+    phases.fence()
+
+
+@operation(
+    Effect.PHASES,
+    instruction("mbarrier.arrive.shared::cta.b64 _, [$0];", SHARED),
+    needs=HOPPER,
+)
+def mbarrier_arrive(phases: Any, bars: Any, i: Any) -> None:
+    """Arrive at the mbarrier `bars[i]`, and go on.
+
+    What this thread has read and written before is done before any thread gets past a
+    wait for this phase.
+    """
+    phases.arrive(bars, i)
+
+
+@operation(
+    Effect.PHASES,
+    instruction(
+        "mbarrier.arrive.expect_tx.shared::cta.b64 _, [$0], $1;", SHARED, NUMBER
+    ),
+    needs=HOPPER,
+)
+def mbarrier_arrive_expect_tx(phases: Any, bars: Any, i: Any, nbytes: Any) -> None:
+    """Arrive at `bars[i]`, and announce that copies will bring so many bytes."""
+    phases.arrive(bars, i, nbytes)
+
+
+@operation(Effect.PHASES, instruction(_WAIT, SHARED, NUMBER), needs=HOPPER)
+def mbarrier_wait(phases: Any, bars: Any, i: Any, parity: Any) -> None:
+    """Wait until the phase of `bars[i]` that has this parity, 0 or 1, is complete.
+
+    Gets past at once if it is the phase before the present one. On a GPU it gives up
+    after some seconds, and the launch fails, rather than to wait for ever.
+    """
+    phases.wait(bars, i, parity)
+
+
+@operation(
+    Effect.PHASES,
+    instruction(
+        "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes "
+        "[$0], [$1], $2, [$3];",
+        SHARED,
+        GLOBAL,
+        NUMBER,
+        SHARED,
+    ),
+    needs=HOPPER,
+)
+def bulk_copy(
+    phases: Any, tile: Any, i: Any, x: Any, j: Any, nbytes: Any, bars: Any, s: Any
+) -> None:
+    """Start a copy of so many bytes from `x[j]`, in global memory, to `tile[i]`.
+
+    One thread calls it. The copy engine does the rest, and counts the bytes at the
+    mbarrier `bars[s]` as they arrive. Both ends, and the size, are multiples of 16.
+    """
+    phases.copy(tile, i, x, j, nbytes, bars, s)

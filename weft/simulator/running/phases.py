@@ -1,0 +1,287 @@
+"""Mbarriers in a simulated launch: phases, arrivals, and the bytes that copies bring.
+
+PTX ISA, "mbarrier": a phase is complete once all arrivals and all announced bytes are
+there; `mbarrier.try_wait.parity` holds once the phase of that parity is complete, which
+is so as long as the present phase has the other one. An arrival releases what its
+thread did before, and a wait acquires it.
+
+A copy arrives as late as it can: when no thread of the launch can go on without it.
+"""
+
+import sys
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from weft.intrinsics.memory import Misaligned, is_shared
+from weft.simulator.memory.arrays import poison
+from weft.simulator.running.protocol import Launched, Site, site_of
+from weft.simulator.running.special import Special
+
+PIECE = 16  # bytes, of which a copy's ends and its size are multiples
+MOST_BYTES = (1 << 20) - 1  # that a phase can count
+MOST_ARRIVALS = (1 << 20) - 1
+_KERNEL = 3  # frames from `wait` up: its twin, what the kernel calls, the kernel
+
+
+@dataclass(eq=False)
+class Mbarrier:
+    """One mbarrier: `name`, the phase it is in, and what that still waits for.
+
+    phase: how many are complete. missing: arrivals. nbytes: announced and not here;
+    below 0 where copies brought bytes that nobody had announced. told: what those that
+    arrived have done, handed on when the phase is complete: `known`. cell: the bits of
+    its place in memory, which show that something has changed.
+    """
+
+    name: str
+    count: int
+    cell: Any
+    phase: int = 0
+    missing: int = 0
+    nbytes: int = 0
+    told: list[Any] = field(default_factory=list)
+    known: Any = None
+
+    def __post_init__(self) -> None:
+        self.missing = self.count
+        self.settle()
+
+    def settle(self) -> None:
+        """Begin the next phase if this one is complete."""
+        if not self.missing and not self.nbytes:
+            self.phase += 1
+            self.missing = self.count
+            for known in self.told:
+                self.known = known if self.known is None else self.known.with_(known)
+            self.told = []
+        self.cell[...] = self.phase << 40 | self.missing << 20 | self.nbytes & 0xFFFFF
+
+    def complete(self, parity: int) -> bool:
+        """Whether the phase with this parity is the one before the present one."""
+        return self.phase % 2 != parity
+
+
+@dataclass(frozen=True, eq=False)
+class PhaseWait:
+    """What a thread waits for at an mbarrier."""
+
+    bar: Mbarrier
+    parity: int
+    site: Site
+
+    @property
+    def done(self) -> bool:
+        return self.bar.complete(self.parity)
+
+
+@dataclass(frozen=True, eq=False)
+class Copy:
+    """A copy that is under way.
+
+    note: what the launch calls its beginning, see `Launched.copying`.
+    """
+
+    to: np.ndarray[Any, Any]
+    values: np.ndarray[Any, Any]
+    bar: Mbarrier
+    known: Any
+    note: Any
+
+
+class Phases:
+    """The mbarriers of a launch, and the copies that count at them."""
+
+    def __init__(self, run: Launched) -> None:
+        self._run = run
+        self._bars: dict[tuple[int, int], Mbarrier] = {}
+        self._copies: list[Copy] = []
+
+    def init(self, bars: Any, i: Any, count: Any) -> None:
+        """Make an mbarrier of `bars[i]`."""
+        _may_hold("mbarrier_init", bars)
+        bars[i] = bars.dtype.type(0)  # a store, with which other uses may race
+        cell, name = bars._data[int(i) : int(i) + 1], f"{bars._name}[{int(i)}]"
+        if not 1 <= int(count) <= MOST_ARRIVALS:
+            self._run.fault(
+                "mbarrier",
+                f"{name} is made for {int(count)} arrivals in a phase",
+                f"1 to {MOST_ARRIVALS:,} are possible.",
+            )
+        self._bars[self._key(bars, i)] = Mbarrier(name, int(count), cell)
+
+    def fence(self) -> None:
+        """What has been initialised is seen here by all at once."""
+
+    def arrive(self, bars: Any, i: Any, nbytes: Any = 0) -> None:
+        """One thread arrives, and announces bytes."""
+        call = "mbarrier_arrive_expect_tx" if nbytes else "mbarrier_arrive"
+        bar = self._bar(call, bars, i)
+        if not 0 <= int(nbytes) <= MOST_BYTES:
+            self._run.fault(
+                "mbarrier",
+                f"{int(nbytes):,} bytes are announced at {bar.name}",
+                f"A phase counts up to {MOST_BYTES:,} bytes.",
+            )
+        if not bar.missing:
+            self._run.fault(
+                "mbarrier",
+                f"a thread arrives at {bar.name}, and all {bar.count} arrivals of its "
+                "phase have come already",
+                f"The phase still waits for {bar.nbytes:,} bytes. Do more threads "
+                "arrive here than mbarrier_init says, or does one come again before "
+                "the phase is complete? What would make it wait?",
+            )
+        self._tell(bar, self._run.released())
+        bar.nbytes += int(nbytes)
+        bar.missing -= 1
+        bar.settle()
+
+    @staticmethod
+    def _tell(bar: Mbarrier, known: Any) -> None:
+        if known is not None:
+            bar.told.append(known)
+
+    def wait(self, bars: Any, i: Any, parity: Any) -> None:
+        """Go on once the phase of this parity is complete."""
+        bar = self._bar("mbarrier_wait", bars, i)
+        if int(parity) not in (0, 1):
+            self._run.fault(
+                "mbarrier",
+                f"the parity of a phase is 0 or 1; this wait for {bar.name} is given "
+                f"{int(parity)}",
+                "Phases are counted modulo 2: 0 for the first, 1 for the second, 0 for "
+                "the third.",
+            )
+        site = site_of(self._run, sys._getframe(_KERNEL))
+        self._run.phase(PhaseWait(bar, int(parity), site))
+        self._run.acquired(bar.known)
+        self._run.past(bar.name, bar.phase)
+
+    def copy(
+        self, tile: Any, i: Any, x: Any, j: Any, nbytes: Any, bars: Any, s: Any
+    ) -> None:
+        """Start a copy, which clears its destination until it arrives."""
+        bar = self._bar("bulk_copy", bars, s)
+        _may_copy(tile, x)
+        size = tile.dtype.itemsize
+        count = int(nbytes) // size
+        to = _span(tile, i, count)
+        source = _span(x, j, count)
+        _aligned(tile, to[0], x, source[0], int(nbytes))
+        values = self._read(x, source, int(nbytes))
+        self._clear(tile, to, int(nbytes))
+        flat = tile._data.reshape(-1)[to[0] : to[0] + count]
+        known, note = self._run.released(), self._note(bar)
+        self._copies.append(Copy(flat, values, bar, known, note))
+
+    def _note(self, bar: Mbarrier) -> Any:
+        return self._run.copying(bar.name, bar.phase, bar.nbytes > 0)
+
+    def _read(
+        self, x: Any, span: tuple[int, list[Any]], nbytes: int
+    ) -> np.ndarray[Any, Any]:
+        """Read what a copy copies, as one access."""
+        with self._run.specially(Special(size=nbytes)):
+            return np.array([x[at] for at in span[1]], x.dtype)
+
+    def _clear(self, tile: Any, span: tuple[int, list[Any]], nbytes: int) -> None:
+        """Leave nothing where a copy goes, as one access."""
+        nothing = np.empty(1, tile.dtype)
+        poison(nothing, "shared")
+        with self._run.specially(Special(size=nbytes, begins=True)):
+            for at in span[1]:
+                tile[at] = nothing[0]
+
+    def deliver(self) -> bool:
+        """Let the oldest copy arrive; whether there was one."""
+        if not self._copies:
+            return False
+        copy = self._copies.pop(0)
+        copy.to[...] = copy.values
+        self._tell(copy.bar, copy.known)
+        copy.bar.nbytes -= copy.values.nbytes
+        copy.bar.settle()
+        self._run.copied(copy.note)
+        return True
+
+    # Which mbarrier
+
+    def _key(self, bars: Any, i: Any) -> tuple[int, int]:
+        at = bars._data.__array_interface__["data"][0] + int(i) * bars.dtype.itemsize
+        return self._run.current.block.number, at
+
+    def _bar(self, call: str, bars: Any, i: Any) -> Mbarrier:
+        """The mbarrier at `bars[i]`."""
+        _may_hold(call, bars)
+        with self._run.specially(Special(relaxed="load")):
+            _ = bars[i]  # refuses an index outside; races with an initialisation
+        name = f"{bars._name}[{int(i)}]"
+        found = self._bars.get(self._key(bars, i))
+        if found is None:
+            self._run.fault(
+                "mbarrier",
+                f"{name} is used by {call} before it is an mbarrier",
+                "No thread has called mbarrier_init for it so far. One thread does, "
+                "and a barrier of the block lets the others wait until it has.",
+            )
+        return found
+
+
+def _may_hold(call: str, bars: Any) -> None:
+    """Raise TypeError unless mbarriers can be in `bars`."""
+    if not is_shared(bars) or bars.ndim != 1 or bars.dtype != np.uint64:
+        raise TypeError(
+            f"{call}: an mbarrier is an element of a shared array of uint64, with one "
+            "axis"
+        )
+
+
+def _may_copy(tile: Any, x: Any) -> None:
+    """Raise TypeError unless a copy can go from `x` to `tile`."""
+    wrong = ""
+    if not is_shared(tile):
+        wrong = "it copies to shared memory, which its first argument is not"
+    elif is_shared(x):
+        wrong = "it copies from global memory; its third argument is shared"
+    elif tile.dtype != x.dtype:
+        wrong = f"it copies bytes: {x.dtype} does not become {tile.dtype}"
+    if wrong:
+        raise TypeError(f"bulk_copy: {wrong}")
+
+
+def _span(x: Any, index: Any, count: int) -> tuple[int, list[Any]]:
+    """The number of an element, and the indices of `count` from it on, in memory."""
+    at = tuple(map(int, index)) if isinstance(index, tuple) else (int(index),)
+    if len(at) != x.ndim:
+        raise TypeError(f"bulk_copy: {x._name} has {x.ndim} axes; got the index {at}")
+    first = 0
+    for part, length in zip(at, x.shape, strict=True):
+        first = first * length + part
+    if len(at) == 1:
+        return first, list(range(first, first + count))
+    total = int(np.prod(x.shape))
+    inside = min(count, max(total - first, 0))
+    numbers = np.unravel_index(np.arange(first, first + inside), x.shape)
+    spots = [tuple(map(int, spot)) for spot in zip(*numbers, strict=True)]
+    if inside < count:  # the access that leaves the array
+        spots.append((x.shape[0], *[0] * (len(at) - 1)))
+    return first, spots
+
+
+def _aligned(tile: Any, to: int, x: Any, source: int, nbytes: int) -> None:
+    """Raise Misaligned unless both ends and the size are multiples of 16 bytes."""
+    size = tile.dtype.itemsize
+    each = {
+        f"begins {to * size} bytes into {tile._name}": to * size,
+        f"begins {source * size} bytes into {x._name}": source * size,
+        f"copies {nbytes} bytes": nbytes,
+    }
+    for what, number in each.items():
+        if number % PIECE or (nbytes <= 0 and number == nbytes):
+            raise Misaligned(
+                f"`bulk_copy` {what}",
+                f"Both ends of a bulk copy, and its size, are multiples of {PIECE} "
+                "bytes, and the size is not 0.",
+            )

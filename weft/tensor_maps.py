@@ -1,0 +1,122 @@
+"""Tensor maps: what TMA has to know of a matrix, in 128 bytes.
+
+A kernel names a box of a matrix by its first column and row; where the matrix is, how
+large it is and how its boxes lie in shared memory is in the tensor map. It is made on
+the host and passed as an array of bytes.
+
+CUDA Driver API, `cuTensorMapEncodeTiled`.
+"""
+
+import ctypes
+from typing import Any
+
+from weft.errors import LearnerError
+
+SIZE, ALIGNMENT = 128, 64  # bytes
+LINE = 128  # bytes of a row that the swizzle permutes
+MOST_BOX = 256  # elements of a box along one axis
+STEP = 16  # bytes, of which address and stride are multiples
+KINDS = {  # CU_TENSOR_MAP_DATA_TYPE_…
+    "uint8": 0,
+    "int16": 1,  # its bits are moved, whatever they mean
+    "int32": 3,
+    "float16": 6,
+    "float32": 7,
+    "bfloat16": 9,
+    "float8_e4m3fn": 0,
+    "float8_e5m2": 0,
+}
+SWIZZLES = {0: 0, 32: 1, 64: 2, 128: 3}  # CU_TENSOR_MAP_SWIZZLE_…
+L2_256 = 3  # CU_TENSOR_MAP_L2_PROMOTION_L2_256B
+
+
+def refused(
+    shape: tuple[int, ...],
+    stride: int,
+    itemsize: int,
+    box: tuple[int, int],
+    swizzle: int = LINE,
+) -> str:
+    """Say why TMA does not take such a matrix, "" if it does.
+
+    shape: rows and columns. stride: elements from row to row. box: rows and columns of
+    a box. swizzle: bytes of a row that are permuted, 0 for none.
+
+    >>> refused((100, 60), 60, 2, (64, 64))
+    'rows are 120 bytes apart, and TMA takes multiples of 16'
+    """
+    if len(shape) != 2:
+        return f"a matrix has two axes, and this tensor has {len(shape)}"
+    if stride * itemsize % STEP:
+        return (
+            f"rows are {stride * itemsize} bytes apart, and TMA takes multiples "
+            f"of {STEP}"
+        )
+    if not all(1 <= edge <= MOST_BOX for edge in box):
+        return f"a box has 1 to {MOST_BOX} elements along each axis; got {box}"
+    if box[1] * itemsize % STEP:
+        return (
+            f"a row of the box is {box[1] * itemsize} bytes, and TMA takes multiples "
+            f"of {STEP}"
+        )
+    if swizzle not in SWIZZLES:
+        return f"the swizzle is 0, 32, 64 or 128 bytes, not {swizzle}"
+    if swizzle and box[1] * itemsize > swizzle:
+        return (
+            f"a row of the box is {box[1] * itemsize} bytes, and the swizzle takes "
+            f"{swizzle} at most"
+        )
+    return ""
+
+
+def tensor_map(tensor: Any, box: tuple[int, int], swizzle: int = LINE) -> Any:
+    """Return the tensor map of a row-major CUDA tensor, 128 bytes on the same device.
+
+    box: rows and columns of what one `tma_load` or `tma_store` moves. swizzle: bytes of
+    a row that are permuted, 0 for none. The tensor has to live for as long as the map
+    is used, and so has the map. Raises LearnerError for what TMA does not take.
+    """
+    import torch
+
+    name = str(tensor.dtype).removeprefix("torch.")
+    if name not in KINDS:
+        raise LearnerError(f"a tensor map of {name} is not known: {', '.join(KINDS)}")
+    if not tensor.is_cuda or tensor.stride(-1) != 1:
+        raise LearnerError("a tensor map is of a row-major tensor on a GPU")
+    size = tensor.element_size()
+    shape = tuple(tensor.shape)
+    wrong = refused(shape, tensor.stride(0), size, box, swizzle)
+    if tensor.data_ptr() % STEP:
+        wrong = f"the tensor does not begin at a multiple of {STEP} bytes"
+    if wrong:
+        raise LearnerError(f"no tensor map of {shape}: {wrong}")
+    held = ctypes.create_string_buffer(SIZE + ALIGNMENT)
+    at = -(-ctypes.addressof(held) // ALIGNMENT) * ALIGNMENT
+    _encode(at, KINDS[name], tensor, size, box, SWIZZLES[swizzle])
+    raw = bytearray(ctypes.string_at(at, SIZE))
+    return torch.frombuffer(raw, dtype=torch.uint8).to(tensor.device)
+
+
+def _encode(
+    at: int, kind: int, tensor: Any, size: int, box: tuple[int, int], swizzle: int
+) -> None:
+    """Write a map to the address `at`. Raises RuntimeError if the driver refuses."""
+    rows, cols = tensor.shape
+    encode = ctypes.CDLL("libcuda.so.1").cuTensorMapEncodeTiled
+    long, word = ctypes.c_uint64, ctypes.c_uint32
+    status = encode(
+        ctypes.c_void_p(at),
+        kind,
+        word(2),
+        ctypes.c_void_p(tensor.data_ptr()),
+        (long * 2)(cols, rows),
+        (long * 1)(tensor.stride(0) * size),
+        (word * 2)(box[1], box[0]),
+        (word * 2)(1, 1),
+        0,  # no interleaving
+        swizzle,
+        L2_256,
+        0,  # outside of the tensor there are zeros
+    )
+    if status:
+        raise RuntimeError(f"cuTensorMapEncodeTiled failed with CUDA error {status}")
