@@ -27,7 +27,7 @@ KINDS = {  # CU_TENSOR_MAP_DATA_TYPE_…
     "float8_e5m2": 0,
 }
 SWIZZLES = {0: 0, 32: 1, 64: 2, 128: 3}  # CU_TENSOR_MAP_SWIZZLE_…
-L2_256 = 3  # CU_TENSOR_MAP_L2_PROMOTION_L2_256B
+L2_128 = 2  # CU_TENSOR_MAP_L2_PROMOTION_L2_128B: of rows that straddle lines, less
 
 
 def refused(
@@ -115,7 +115,7 @@ def _encode(
         (word * 2)(1, 1),
         0,  # no interleaving
         swizzle,
-        L2_256,
+        L2_128,
         0,  # outside of the tensor there are zeros
     )
     if status:

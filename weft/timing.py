@@ -267,7 +267,16 @@ class BurstStopwatch(GraphStopwatch):
     For kernels that draw so much power that a GPU lowers its clock after some
     milliseconds: a matrix product on tensor cores. Each repetition waits for PAUSES
     times as long as it works, replays the graph once without timing it, and once with.
+
+    most: repetitions of a function, as the pauses take long. With it, the untimed
+    replays are all the warm-up that there is.
     """
+
+    def __init__(self, most: int | None = None) -> None:
+        """Prepare for at most so many repetitions."""
+        super().__init__()
+        self.most = MOST if most is None else most
+        self.warm = WARM if most is None else (0.0, WARM[1])
 
     def once(self, function: Callable[[], object], host: float) -> Sample:
         """Pause, replay twice, and return the mean time of a call in the second."""
@@ -285,9 +294,10 @@ class BurstStopwatch(GraphStopwatch):
 class _Run:
     """The repetitions of one function so far."""
 
-    def __init__(self, name: str, function: Callable[[], object]) -> None:
+    def __init__(self, name: str, function: Callable[[], object], most: int) -> None:
         self.name = name
         self.function = function
+        self.most = most
         self.samples: list[Sample] = []
         self.seconds = 0.0
         self.host = 0.0
@@ -305,7 +315,7 @@ class _Run:
 
     def warm(self, stopwatch: Stopwatch) -> None:
         """Call until the time no longer changes, within the bounds of WARM."""
-        least, most = WARM
+        least, most = getattr(stopwatch, "warm", WARM)
         last = self.once(stopwatch).ms  # compiles; its time says nothing
         spent = 0.0
         while spent < most:
@@ -324,7 +334,7 @@ class _Run:
     def done(self) -> bool:
         count = len(self.samples)
         if count >= LEAST:
-            return self.seconds >= ENOUGH or count >= MOST
+            return self.seconds >= ENOUGH or count >= self.most
         return count >= 3 and self.seconds >= LONGEST
 
     def timing(self, whole: bool) -> Timing:
@@ -347,7 +357,8 @@ def measure(
     20 to 200 repetitions each, fewer (3 at least) for one that takes over 25 ms, after
     a warm-up. Raises CandidateError, which names the function that failed.
     """
-    runs = [_Run(name, function) for name, function in functions.items()]
+    most = getattr(stopwatch, "most", MOST)
+    runs = [_Run(name, function, most) for name, function in functions.items()]
     for run in runs:
         run.warm(stopwatch)
     turn = 0

@@ -79,7 +79,7 @@ KINDS = {
     "uninitialised": Kind("memory is read before it is written", "uninitialised"),
     "arguments": Kind("its arguments are in another order"),
     "barrier": Kind("a barrier that not every thread reaches", "barrier"),
-    "mbarrier": Kind("an mbarrier whose phases do not work out"),
+    "mbarrier": Kind("an mbarrier whose phases do not fit"),
     "warp": Kind("a warp operation that cannot work", "warp"),
     "input-written": Kind("an input is overwritten", "input-written"),
     "source": Kind("its source cannot be read"),

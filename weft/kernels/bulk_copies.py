@@ -75,7 +75,7 @@ def _reason(trace: Trace, read: Access, begun: Access) -> str:
             "This thread has waited there, but a phase whose arrivals have all come is "
             "complete, whatever is on its way: it waits for the bytes that "
             "mbarrier_arrive_expect_tx announces in the same phase. Who announces "
-            "these, and all of them?"
+            "these bytes, and is it all of them?"
         )
     if not copy.phase:
         return (

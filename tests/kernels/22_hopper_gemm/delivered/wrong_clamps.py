@@ -1,0 +1,17 @@
+# verdict: wrong-value
+# The last element is repeated.
+BOX = 64  # numbers in a row of the box
+PIECE = 8  # numbers in 16 bytes
+
+
+def delivered(x, row, col, rows):
+    """Return the shared memory after TMA has loaded a box of x."""
+    tile = np.zeros((rows, BOX // PIECE, PIECE), x.dtype)
+    m, n = x.shape
+    for r in range(rows):
+        for q in range(BOX):
+            i, j = row + r, col + q
+            i, j = min(max(i, 0), m - 1), min(max(j, 0), n - 1)
+            if True:
+                tile[r, q // PIECE ^ r % 8, q % PIECE] = x[i, j]
+    return tile.reshape(-1)

@@ -1,0 +1,16 @@
+# verdict: wrong-value
+# Row and column of the corner are exchanged.
+BOX = 64  # numbers in a row of the box
+PIECE = 8  # numbers in 16 bytes
+
+
+def delivered(x, row, col, rows):
+    """Return the shared memory after TMA has loaded a box of x."""
+    tile = np.zeros((rows, BOX // PIECE, PIECE), x.dtype)
+    m, n = x.shape
+    for r in range(rows):
+        for q in range(BOX):
+            i, j = col + r, row + q
+            if 0 <= i < m and 0 <= j < n:
+                tile[r, q // PIECE ^ r % 8, q % PIECE] = x[i, j]
+    return tile.reshape(-1)

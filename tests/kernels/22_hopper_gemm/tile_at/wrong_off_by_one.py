@@ -1,0 +1,10 @@
+# verdict: wrong-value
+# One column too far.
+def tile_at(number, rows, cols, group):
+    """Return the row and the column of a tile in serpentine order."""
+    which, inside = divmod(number, group * cols)
+    height = min(rows - which * group, group)
+    col = inside // height
+    if which % 2:
+        col = cols - col
+    return which * group + inside % height, col
