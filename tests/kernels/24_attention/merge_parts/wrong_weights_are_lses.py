@@ -16,6 +16,6 @@ def merge_parts(parts, lses, out, lse):
             weight += w
             total += w * parts[head, i, c]
 
-    out[head, c] = total / weight
+    out[head, c] = total / weight  # <- here
     if c == 0:
-        lse[head] = top + math.log(weight)  # <- here
+        lse[head] = top + math.log(weight)
