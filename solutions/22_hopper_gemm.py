@@ -1024,7 +1024,12 @@ def gemm(a, w, c, bm=128, bn=256, kernel=None, scale=1.0, **more):
         sms = torch.cuda.get_device_properties(0).multi_processor_count
         grid = min(grid, sms // cluster * cluster)
     on = *maps, c.view(torch.int32), m, n, k, scale
-    return lambda: launch(grid, block, *on, shared=shared)
+
+    def run():
+        launch(grid, block, *on, shared=shared)
+
+    run.held = a, w  # the tensor maps have no more than their addresses
+    return run
 
 
 # %% [markdown]
@@ -1198,10 +1203,10 @@ smaller = ladder_of(4096)
 smaller
 
 # %% tags=["solution"]
-ladder.expect("row by row", at_least=1.03, times="one pipeline")
-ladder.expect("grouped", at_least=1.03, times="row by row")
-ladder.expect("TMA store", at_least=1.03, times="grouped")
-ladder.expect("TMA store", at_least=0.985)
+smaller.expect("row by row", at_least=1.08, times="one pipeline")
+ladder.expect("grouped", at_least=1.05, times="row by row")
+ladder.expect("TMA store", at_least=1.04, times="grouped")
+ladder.expect("TMA store", at_least=0.98)
 smaller.expect("TMA store", at_least=0.985)
 
 # %% [markdown]
@@ -1305,7 +1310,8 @@ for name in SHAPES:
 
 # %% tags=["solution"]
 for name in ("1024³", "2048³", "tall", "wide", "ragged"):
-    shapes[name].expect("ours", at_least=0.85)
+    shapes[name].expect("ours", at_least=0.88)
+shapes["ragged"].expect("ours", at_least=1.2, times="128 x 256")
 
 # %% [markdown]
 # ## Measure: float8
@@ -1387,7 +1393,7 @@ sustained = bench.compare(
 sustained
 
 # %% tags=["solution"]
-sustained.expect("TMA store", at_least=0.97)
+sustained.expect("TMA store", at_least=0.95)
 
 # %% [markdown]
 # ## If you want more

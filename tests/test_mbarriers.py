@@ -113,7 +113,7 @@ def test_a_ring_of_stages_is_right():
             "whatever is on its way",
             [(EXPECT, "mbarrier_arrive(full, stage)")],
         ),
-        ("mbarrier", "nobody announced", [(EXPECT, EXPECT.replace("4", "2"))]),
+        ("mbarrier", "were not announced", [(EXPECT, EXPECT.replace("4", "2"))]),
         ("mbarrier", "announced have not", [(EXPECT, EXPECT.replace("4", "8"))]),
         ("mbarrier", "0 of 32 arrivals", [(DONE, "")]),
         (

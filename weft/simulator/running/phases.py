@@ -30,7 +30,7 @@ class Mbarrier:
     """One mbarrier: `name`, the phase it is in, and what that still waits for.
 
     phase: how many are complete. missing: arrivals. nbytes: announced and not here;
-    below 0 where copies brought bytes that nobody had announced. told: what those that
+    below 0 where copies brought bytes that were not announced. told: what those that
     arrived have done, handed on when the phase is complete: `known`. cell: the bits of
     its place in memory, which show that something has changed.
     """

@@ -205,7 +205,7 @@ def stuck_phase(where: Positions, waiting: list[Thread], live: list[Thread]) -> 
     if bar.nbytes > 0:
         lacks.append(f"{bar.nbytes:,} bytes that were announced have not")
     elif bar.nbytes < 0:
-        lacks.append(f"copies brought {-bar.nbytes:,} bytes that nobody announced")
+        lacks.append(f"copies brought {-bar.nbytes:,} bytes that were not announced")
     others = [t for t in live if t not in same]
     elsewhere = ""
     places = where.stop(thread)
