@@ -154,11 +154,11 @@ def counted(heads, seq, d, tile):
     for first in range(0, seq, tile):
         own = 2 * d * min(tile, seq - first)
         fused += own + 2 * rows + own
-    return heads * flops, heads * naive, heads * fused
+    return tuple(heads * each for each in (flops, naive, fused))
 
 
 def compare_costs(got, wanted):
-    """Say which of the three numbers is wrong, and how it may have come about."""
+    """Say which of the three numbers is wrong, and perhaps why."""
     if not isinstance(got, tuple | list) or len(got) != 3:
         return "Return three numbers: (flops, naive, fused)."
     for name, mine, right in zip(
@@ -284,9 +284,9 @@ def flash_rows(q, k, v, out, lse):
     row, head = cuda.grid(1), cuda.blockIdx.y
     seq = q.shape[1]
 
-    for c in range(D):
-        mine[c] = q[head, row, c] * SCALE if row < seq else float32(0)
-        total[c] = float32(0)
+    for i in range(D):
+        mine[i] = q[head, row, i] * SCALE if row < seq else float32(0)
+        total[i] = float32(0)
     top, weight = LOWEST, float32(0)
 
     for start in range(0, seq, KEYS):
@@ -537,10 +537,14 @@ for seq in (1024, 4096, 16384):
 # high)` makes the word. Nothing goes through shared memory.
 #
 # The products and copies are given. The scores come multiplied by $\log_2(e)/\sqrt d$,
-# so use `exp2(x)`, one instruction, in place of $e^x$. Write the middle: hide keys
-# beyond `seq`, update `top`, `weight` and the sums `o`, and fill `p`. There are two of
-# each, for rows g and g + 8; `o[j, 0]` and `o[j, 1]` belong to row g. And after the
-# last tile, the sum of a row over its four lanes.
+# so use `exp2(x)`, one instruction, in place of $e^x$. Write the middle:
+#
+# - hide keys beyond `seq`, update `top`, `weight` and the sums `o`, and fill `p`. There
+#   are two of each, for rows g and g + 8; `o[j, 0]` and `o[j, 1]` belong to row g;
+# - `add_values(o, p, tv, lane)` adds the second product. A barrier has to follow;
+# - after the last tile, sum the weights of a row over its four lanes, and store it:
+#   `put_row(out, lse, head, row, o, 0, t, top0, weight0)` writes row g of the output
+#   and its log-sum-exp. For row g + 8, pass `row + int32(8)` and 2 in place of 0.
 #
 # ```python
 # flash_mma(q, k, v, out, lse)
@@ -658,7 +662,7 @@ def flash_mma(q, k, v, out, lse):
         copy_words(tv, v, head, start)
         cuda.syncthreads()
         scores_of(s, fq, tk, lane)
-        # about 35 lines: from s to p
+        # about 37 lines: from s to p, add_values, a barrier
         # BEGIN SOLUTION
         high0, high1 = top0, top1
         for j in range(TILE8):
@@ -694,18 +698,18 @@ def flash_mma(q, k, v, out, lse):
             p[i, 1] = f16_pair(s[2 * i, 2], s[2 * i, 3])
             p[i, 2] = f16_pair(s[2 * i + 1, 0], s[2 * i + 1, 1])
             p[i, 3] = f16_pair(s[2 * i + 1, 2], s[2 * i + 1, 3])
-        # END SOLUTION
         add_values(o, p, tv, lane)
         cuda.syncthreads()
+        # END SOLUTION
 
-    # about 3 lines: the sum of each row
+    # about 5 lines: the sum of each row, and put_row
     # BEGIN SOLUTION
     for step in (1, 2):
         weight0 += cuda.shfl_xor_sync(FULL, weight0, step)
         weight1 += cuda.shfl_xor_sync(FULL, weight1, step)
-    # END SOLUTION
     put_row(out, lse, head, row, o, 0, t, top0, weight0)
     put_row(out, lse, head, row + int32(8), o, 2, t, top1, weight1)
+    # END SOLUTION
 
 
 # %% tags=["given"]
@@ -963,9 +967,9 @@ def grad_q(q, k, v, g, lse, delta, dq):
     row, head = cuda.grid(1), cuda.blockIdx.y
 
     if row < q.shape[1]:
-        for c in range(D):
-            sums[c] = float32(0)
-        # about 13 lines
+        for i in range(D):
+            sums[i] = float32(0)
+        # about 14 lines
         # BEGIN SOLUTION
         for j in range(row + 1):
             s, dp = float32(0), float32(0)
@@ -976,9 +980,10 @@ def grad_q(q, k, v, g, lse, delta, dq):
             ds = p * (dp - delta[head, row])
             for c in range(D):
                 sums[c] += ds * k[head, j, c]
-        # END SOLUTION
+
         for c in range(D):
             dq[head, row, c] = sums[c] * SCALE
+        # END SOLUTION
 
 
 # %% tags=["given"]
@@ -1517,7 +1522,7 @@ def grads_t(dp, p, side, at):
 def load_queries_for(
     memory, bars, side, maps, lse2, delta, pad, blocks, j, plane, first
 ):
-    """The producer of grads_kv: k and v once, then all q and g that see them."""
+    """The producer of grads_kv: k and v once, then q and g tile by tile."""
     map_q, map_k, map_v, map_g = maps
     for each in maps:
         fence_tensor_map(each)
@@ -1681,7 +1686,7 @@ def grads_kv(
 
 @cuda.jit(device=True)
 def load_keys_for(memory, bars, maps, i, plane, count):
-    """The producer of grads_queries: q and g once, then k and v tile by tile."""
+    """The producer of grads_queries: q and g once, then k and v."""
     map_q, map_k, map_v, map_g = maps
     for each in maps:
         fence_tensor_map(each)

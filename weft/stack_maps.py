@@ -7,13 +7,14 @@ from weft.errors import LearnerError
 from weft.tensor_maps import (
     ALIGNMENT,
     KINDS,
-    L2_256,
     LINE,
     SIZE,
     STEP,
     SWIZZLES,
     refused,
 )
+
+L2_256 = 3  # CU_TENSOR_MAP_L2_PROMOTION_L2_256B: a row of a tile is 256 bytes
 
 
 def stack_map(tensor: Any, box: tuple[int, int]) -> Any:

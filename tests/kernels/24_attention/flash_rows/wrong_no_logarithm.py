@@ -11,9 +11,9 @@ def flash_rows(q, k, v, out, lse):
     row, head = cuda.grid(1), cuda.blockIdx.y
     seq = q.shape[1]
 
-    for c in range(D):
-        mine[c] = q[head, row, c] * SCALE if row < seq else float32(0)
-        total[c] = float32(0)
+    for i in range(D):
+        mine[i] = q[head, row, i] * SCALE if row < seq else float32(0)
+        total[i] = float32(0)
     top, weight = LOWEST, float32(0)
 
     for start in range(0, seq, KEYS):

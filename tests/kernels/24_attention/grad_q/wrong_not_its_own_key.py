@@ -7,8 +7,8 @@ def grad_q(q, k, v, g, lse, delta, dq):
     row, head = cuda.grid(1), cuda.blockIdx.y
 
     if row < q.shape[1]:
-        for c in range(D):
-            sums[c] = float32(0)
+        for i in range(D):
+            sums[i] = float32(0)
         for j in range(row):
             s, dp = float32(0), float32(0)
             for c in range(D):
@@ -18,5 +18,6 @@ def grad_q(q, k, v, g, lse, delta, dq):
             ds = p * (dp - delta[head, row])
             for c in range(D):
                 sums[c] += ds * k[head, j, c]
+
         for c in range(D):
             dq[head, row, c] = sums[c] * SCALE  # <- here
