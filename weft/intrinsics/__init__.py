@@ -49,6 +49,11 @@ from typing import Any
 from weft.intrinsics import registry
 from weft.intrinsics.arithmetic import exp2, mul_wide
 from weft.intrinsics.bfloat import bf16_high, bf16_low, bf16_max, bf16_pair
+from weft.intrinsics.chained import (
+    descriptor_columns,
+    hold_words,
+    wgmma_bf16_chained,
+)
 from weft.intrinsics.copies import commit_group, copy4_async, copy_async, wait_group
 from weft.intrinsics.hopper import (
     bulk_commit,
@@ -91,6 +96,7 @@ from weft.intrinsics.mbarriers import (
     mbarrier_init,
     mbarrier_wait,
 )
+from weft.intrinsics.planes import tma_load_plane, tma_store_plane
 from weft.intrinsics.tensor_cores import (
     f16_pair,
     mma_bf16,
@@ -121,12 +127,14 @@ __all__ = [
     "copy4_async",
     "copy_async",
     "descriptor",
+    "descriptor_columns",
     "exp2",
     "f16_pair",
     "fence_async",
     "fence_mbarrier_init",
     "fence_tensor_map",
     "hold",
+    "hold_words",
     "ldmatrix_x1",
     "ldmatrix_x1_trans",
     "ldmatrix_x2",
@@ -159,9 +167,12 @@ __all__ = [
     "tf32",
     "tma_load",
     "tma_load_multicast",
+    "tma_load_plane",
     "tma_store",
+    "tma_store_plane",
     "wait_group",
     "wgmma_bf16",
+    "wgmma_bf16_chained",
     "wgmma_commit",
     "wgmma_e4m3",
     "wgmma_fence",

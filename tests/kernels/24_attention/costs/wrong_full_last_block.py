@@ -1,0 +1,10 @@
+# verdict: answer
+# The last block reads and writes a whole tile of q and output.
+def costs(heads, seq, d, tile):
+    """Return the operations, and the bytes of two ways, of attention."""
+    rows, matrix = 2 * seq * d, 2 * seq * seq
+    blocks = -(-seq // tile)
+    flops = 4 * seq * seq * d
+    naive = 4 * rows + 4 * matrix
+    fused = blocks * (4 * tile * d + 2 * rows)
+    return heads * flops, heads * naive, heads * fused  # <- here

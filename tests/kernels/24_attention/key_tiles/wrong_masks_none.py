@@ -1,0 +1,8 @@
+# verdict: answer
+# Without causality there is nothing to mask.
+def key_tiles(first, rows, keys, seq, causal):
+    """Return how many tiles need no mask, and how many are needed at all."""
+    if not causal:
+        return -(-seq // keys), -(-seq // keys)  # <- here
+    last = min(first + rows, seq) - 1
+    return (first + 1) // keys, last // keys + 1
