@@ -429,7 +429,8 @@ def norm_gradient(x, mean, scale, gamma, dy):
     beta = torch.zeros_like(gamma, requires_grad=True)
     y = F.batch_norm(x, None, None, gamma, beta, True, 0, EPS)
     y.backward(dy)
-    return x.grad.numpy(), gamma.grad.numpy(), beta.grad.numpy()
+    found = x.grad, gamma.grad, beta.grad
+    return tuple(each.float().numpy() for each in found)
 
 
 # %%
@@ -515,7 +516,7 @@ def loss_and_gradient(z, labels):
     labels = torch.tensor(labels.astype(np.int64))
     rows = F.nll_loss(F.log_softmax(z, 1), labels, reduction="none")
     rows.mean().backward()
-    return rows.detach().numpy(), z.grad.numpy()
+    return rows.detach().float().numpy(), z.grad.float().numpy()
 
 
 # %%

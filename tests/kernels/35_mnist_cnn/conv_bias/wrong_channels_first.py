@@ -1,4 +1,4 @@
-# verdict: wrong-value
+# verdict: out-of-bounds
 # The filter is the slowest after the image.
 @cuda.jit
 def conv_bias(x, w, b, y):

@@ -1,4 +1,4 @@
-# verdict: wrong-value
+# verdict: out-of-bounds
 # Rows and columns are as many.
 @cuda.jit
 def conv_bias(x, w, b, y):

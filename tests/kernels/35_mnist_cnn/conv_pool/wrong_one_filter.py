@@ -1,4 +1,4 @@
-# verdict: unwritten
+# verdict: wrong-value
 # A thread has one filter.
 @cuda.jit
 def conv_pool(x, w, b, y, won):

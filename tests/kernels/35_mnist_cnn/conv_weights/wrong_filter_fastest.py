@@ -1,4 +1,4 @@
-# verdict: wrong-value
+# verdict: unwritten
 # Filters are the fastest, as in y.
 @cuda.jit
 def conv_weights(x, dy, dw):

@@ -7,8 +7,8 @@ def norm_backward(x, mean, scale, gamma, dy, dx, dgamma, dbeta):
     c, t = cuda.blockIdx.x, cuda.threadIdx.x
     m = float32(x.shape[0])
 
-    sum_dy = 0.0
-    sum_dy_hat = float32(0)
+    sum_dy = float32(0)
+    sum_dy_hat = 0.0
     for row in range(t, x.shape[0], THREADS):
         hat = (x[row, c] - mean[c]) * scale[c]
         sum_dy += dy[row, c]

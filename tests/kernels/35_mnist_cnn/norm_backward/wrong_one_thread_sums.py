@@ -1,4 +1,4 @@
-# verdict: barrier
+# verdict: uninitialised
 # Only threads with a row add up.
 @cuda.jit
 def norm_backward(x, mean, scale, gamma, dy, dx, dgamma, dbeta):
