@@ -66,16 +66,12 @@ DEVICE = torch.device("cuda" if weft.GPU else "cpu", 0)
 # %%
 drawn, drawn_labels = digits.generated(8, seed=3)
 real, real_labels = digits.packed()
-for rows in (slice(3, 26, 2),):
-    for images, labels in ((drawn, drawn_labels), (real, real_labels)):
-        for line in range(rows.start, rows.stop, rows.step):
-            print(
-                " ".join(
-                    "".join(" .:#"[v // 64] for v in image[line, 4:24])
-                    for image in images[:3]
-                )
-            )
-        print(labels[:3])
+for images, labels in ((drawn, drawn_labels), (real, real_labels)):
+    for line in range(3, 26, 2):
+        rows = [image[line, 4:24] for image in images[:3]]
+        dots = ["".join(" .:#"[v // 64] for v in row) for row in rows]
+        print(" ".join(dots).rstrip())
+    print(labels[:3])
 
 # %% [markdown]
 # What the checks use: random data that contain negative numbers, and the definitions,
@@ -702,8 +698,9 @@ def sgd(parameter, gradient, rate):
 # images. Images and filters are words of two bfloat16: x is (n, h, w, 8), w is
 # (8, 9, 8). The fragments are those of chapter 21, in words:
 #
-#     a: (row g, word t), (row g + 8, word t), (row g, word t + 4), (row g + 8, word t + 4)
-#     b: (filter g, word t), (filter g, word t + 4)
+#     a: (row g, word t),     (row g + 8, word t),
+#        (row g, word t + 4), (row g + 8, word t + 4)
+#     b: (filter g, word t),  (filter g, word t + 4)
 #
 # `word_at(x, n, row, col, word)` returns a word, or 0 outside of the image. Every lane
 # has to reach each `mma`, also where there is no window left.
@@ -1049,13 +1046,13 @@ assert max(max(pair) for pair in errors.values()) < 1e-3
 # %% [markdown]
 # ## Look: it trains
 #
-# The same kernels, with batch normalisation, on eight generated digits of 8 × 8 pixels.
-# The network should learn these eight by heart: the loss falls.
+# The same kernels, with batch normalisation, on four generated digits of 8 × 8 pixels.
+# The network should learn these four by heart: the loss falls.
 
 # %%
 rng = np.random.default_rng(2)
 pupil = Plain(
-    fresh(rng, side=8, c1=3, c2=4, hidden=12), (8, 8, 8), norm=True, rate=1.0
+    fresh(rng, side=8, c1=4, c2=6, hidden=16), (4, 8, 8), norm=True, rate=0.2
 )
 losses = []
 for _ in range(6):
@@ -1066,3 +1063,629 @@ print(" ".join(f"{loss:.2f}" for loss in losses))
 
 # %% tags=["solution"]
 assert losses[-1] < 0.6 * losses[0]
+
+# %% [markdown]
+# ## Measure: a training step
+#
+# Now at full size: 28 × 28 pixels, 32 and 64 filters, 421,642 parameters. A step loads
+# a batch, runs forward and backward, and updates the weights. Batch 64 first, two steps
+# in each measurement.
+#
+# - `NumPy`: matrix products on patches, on the CPU;
+# - `torch, eager`: as tutorials write it, in float32, the data on the GPU;
+# - `torch, bfloat16, graph`: autocast, channels-last, the step in one CUDA graph;
+# - `torch, best`: the same, compiled, the optimiser as well, in one CUDA graph;
+# - `plain kernels`: yours, a launch for each;
+# - `plain, one graph`: the same launches, captured;
+# - `fused`: six kernels, in bfloat16 on tensor cores with float32 weights;
+# - `fused, one graph`: the same, captured.
+#
+# None of them has batch normalisation. By hand, for one image: how many multiplications
+# does each layer do? How many are forward and backward together, for 64 images, and how
+# long would tensor cores take, at 400 TFLOP/s? Then guess.
+
+
+# %% tags=["given"]
+class Net(nn.Module):
+    """The network, as a PyTorch tutorial would write it."""
+
+    def __init__(self, norm=False):
+        super().__init__()
+        self.conv1 = nn.Conv2d(1, 32, 3, padding=1)
+        self.conv2 = nn.Conv2d(32, 64, 3, padding=1)
+        self.norm1 = nn.BatchNorm2d(32) if norm else nn.Identity()
+        self.norm2 = nn.BatchNorm2d(64) if norm else nn.Identity()
+        self.fc1, self.fc2 = nn.Linear(3136, 128), nn.Linear(128, 10)
+
+    def forward(self, x):
+        x = F.max_pool2d(F.relu(self.norm1(self.conv1(x))), 2)
+        x = F.max_pool2d(F.relu(self.norm2(self.conv2(x))), 2)
+        x = self.fc2(F.relu(self.fc1(x.flatten(1))))
+        return F.log_softmax(x, dim=1)
+
+
+def loaded(data, rows):
+    """Return images `rows`, normalised, (n, 1, 28, 28)."""
+    x = data["images"][rows].unsqueeze(1).float()
+    return x * (1 / 255 / 0.3081) - 0.1307 / 0.3081
+
+
+def on_device(images, labels):
+    return {
+        "images": torch.tensor(images, device=DEVICE),
+        "labels": torch.tensor(labels, device=DEVICE),
+    }
+
+
+def eager_step(data, batch, norm=False):
+    """Return a step of PyTorch, float32, on batches of random rows."""
+    net = Net(norm).to(DEVICE)
+    optimiser = torch.optim.SGD(net.parameters(), 0.02)
+    labels = data["labels"].long()
+    rows = torch.randperm(len(labels), device=DEVICE)[:batch]
+
+    def step():
+        optimiser.zero_grad()
+        loss = F.nll_loss(net(loaded(data, rows)), labels[rows])
+        loss.backward()
+        optimiser.step()
+
+    return step
+
+
+def best_step(
+    data, order, batch, norm=False, compiled=True, net=None, rate=0.02
+):
+    """Return a step of PyTorch in one CUDA graph; image numbers are in `order`."""
+    net = Net(norm) if net is None else net
+    net = net.to(DEVICE, memory_format=torch.channels_last)
+    optimiser = torch.optim.SGD(net.parameters(), rate)
+    labels, steps = data["labels"].long(), len(order) // batch
+    counter = torch.zeros(1, dtype=torch.long, device=DEVICE)
+    numbers = torch.arange(batch, device=DEVICE)
+
+    def loss_of():
+        rows = order[counter * batch + numbers].long()
+        x = loaded(data, rows).bfloat16()
+        x = x.contiguous(memory_format=torch.channels_last)
+        with torch.autocast("cuda", torch.bfloat16):
+            return F.nll_loss(net(x).float(), labels[rows])
+
+    update = optimiser.step
+    if compiled:
+        loss_of = torch.compile(loss_of, dynamic=False)
+        update = torch.compile(update, dynamic=False)
+
+    def step():
+        optimiser.zero_grad(set_to_none=True)
+        loss_of().backward()
+        update()
+        counter.add_(1).remainder_(steps)
+
+    side = torch.cuda.Stream()
+    side.wait_stream(torch.cuda.current_stream())
+    with torch.cuda.stream(side):
+        for _ in range(3):
+            step()
+    torch.cuda.current_stream().wait_stream(side)
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        step()
+    return graph.replay
+
+
+class InNumPy:
+    """The network in NumPy: patches, matrix products, float32."""
+
+    def __init__(self, data, batch):
+        self.images, self.labels = data
+        self.p = fresh(np.random.default_rng(5), norm=False)
+        self.rows = np.arange(batch)
+
+    def forward(self, x):
+        p, kept = self.p, []
+        for k in (1, 2):
+            w = p[f"w{k}"]
+            under = patches(x).reshape(-1, 9 * x.shape[3])
+            y = under @ w.reshape(len(w), -1).T + p[f"b{k}"]
+            y = y.reshape(*x.shape[:3], len(w))
+            x, won = largest(y)
+            kept.append((under, won))
+        flat = x.reshape(len(x), -1)
+        h = np.maximum(flat @ p["w3"].T + p["b3"], 0)
+        return kept, flat, h, h @ p["w4"].T + p["b4"]
+
+    def step(self, rate=0.02):
+        x = self.images[self.rows][..., None].astype(np.float32)
+        x = x / np.float32(255 * 0.3081) - np.float32(0.1307 / 0.3081)
+        kept, flat, h, z = self.forward(x)
+        e = np.exp(z - z.max(1, keepdims=True))
+        dz = e / e.sum(1, keepdims=True)
+        dz[np.arange(len(x)), self.labels[self.rows]] -= 1
+        dz /= len(x)
+        p, g = self.p, {"w4": dz.T @ h, "b4": dz.sum(0)}
+        dh = (dz @ p["w4"]) * (h > 0)
+        g["w3"], g["b3"] = dh.T @ flat, dh.sum(0)
+        up = (dh @ p["w3"]).reshape(len(x), 7, 7, 64)
+        for k in (2, 1):
+            (under, won), w = kept[k - 1], p[f"w{k}"]
+            n, h, wide, c = up.shape
+            dy = (won[..., None] == np.arange(4)) * up[..., None]
+            dy = dy.reshape(n, h, wide, c, 2, 2).transpose(0, 1, 4, 2, 5, 3)
+            dy = dy.reshape(n, 2 * h, 2 * wide, c)
+            rows = dy.reshape(-1, c)
+            g[f"w{k}"] = (rows.T @ under).reshape(w.shape)
+            g[f"b{k}"] = rows.sum(0)
+            if k == 2:
+                turned = w[:, ::-1, ::-1].transpose(1, 2, 0, 3)
+                around = patches(dy).reshape(-1, 9 * c)
+                up = around @ turned.reshape(9 * c, -1)
+                up = up.reshape(n, 2 * h, 2 * wide, -1)
+        for name in p:
+            p[name] -= np.float32(rate) * g[name].astype(np.float32)
+
+
+# %%
+guess = {"plain kernels": None, "torch, eager": None, "fused, one graph": None}
+
+
+def twice(step):
+    """Return a function of two steps."""
+
+    def steps():
+        step()
+        step()
+
+    return steps
+
+
+def captured(step):
+    """Return the replay of a CUDA graph of two steps."""
+    step()
+    torch.cuda.synchronize()
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        step()
+        step()
+    return graph.replay
+
+
+def mixed_order(count, rows=10_000):
+    """Return so many image numbers, each as often as any other."""
+    parts = [
+        torch.randperm(rows, device=DEVICE) for _ in range(-(-count // rows))
+    ]
+    return torch.cat(parts)[:count].int()
+
+
+def fused_net(data, order, batch, rate=0.02, seed=0):
+    from weft.cnn import Fused
+
+    given = fresh(np.random.default_rng(seed), norm=False)
+    return Fused(given, data["images"], data["labels"], order, batch, rate)
+
+
+def plain_step(batch, norm):
+    """Return a step of the plain kernels, always on the same batch."""
+    given = fresh(np.random.default_rng(0), norm=norm)
+    net = Plain(given, (batch, 28, 28), norm, rate=0.02)
+    data = cuda.to_device(real), cuda.to_device(real_labels)
+    order = cuda.to_device(np.arange(batch, dtype=np.int32))
+
+    def step():
+        net.load(*data, order, 0)
+        net.step()
+
+    return step
+
+
+def fast_settings():
+    torch.backends.cudnn.benchmark = True
+    torch.backends.cudnn.allow_tf32 = True
+    torch.set_float32_matmul_precision("high")
+
+
+def steps_of_64():
+    fast_settings()
+    data, order = on_device(real, real_labels), mixed_order(64 * 128)
+    in_numpy = InNumPy((real, real_labels), 64)
+    plain, fused = plain_step(64, norm=False), fused_net(data, order, 64)
+    graph = fused.graph()
+
+    def launches():
+        fused.step(0)
+        fused.step(1)
+
+    return {
+        "torch, best": twice(best_step(data, order, 64)),
+        "NumPy": twice(in_numpy.step),
+        "torch, eager": twice(eager_step(data, 64)),
+        "torch, bfloat16, graph": twice(
+            best_step(data, order, 64, compiled=False)
+        ),
+        "plain kernels": twice(plain),
+        "plain, one graph": captured(plain),
+        "fused": launches,
+        "fused, one graph": graph.replay,
+    }
+
+
+small = bench.compare(
+    "2 steps, batch 64",
+    steps_of_64,
+    baseline="torch, best",
+    host=True,
+    guess=guess,
+)
+small
+
+# %% tags=["solution"]
+small.expect("fused, one graph", at_least=2.5)
+small.expect("torch, best", at_least=3, times="torch, eager")
+small.expect("plain, one graph", at_least=10, times="NumPy")
+small.expect("fused", at_least=3, times="plain, one graph")
+small.expect("fused, one graph", at_least=1.3, times="fused")
+
+# %% [markdown]
+# And batch 1024, where the GPU has something to do. Which of the ratios changes, and in
+# which direction?
+
+# %%
+guess = {"torch, eager": None, "fused, one graph": None}
+
+
+def steps_of_1024():
+    fast_settings()
+    data, order = on_device(real, real_labels), mixed_order(1024 * 8)
+    fused = fused_net(data, order, 1024)
+    return {
+        "torch, best": twice(best_step(data, order, 1024)),
+        "torch, eager": twice(eager_step(data, 1024)),
+        "torch, bfloat16, graph": twice(
+            best_step(data, order, 1024, compiled=False)
+        ),
+        "fused, one graph": fused.graph().replay,
+    }
+
+
+large = bench.compare(
+    "2 steps, batch 1024",
+    steps_of_1024,
+    baseline="torch, best",
+    host=True,
+    guess=guess,
+)
+large
+
+# %% tags=["solution"]
+large.expect("fused, one graph", at_least=3)
+large.expect("torch, best", at_least=1.5, times="torch, bfloat16, graph")
+
+# %% [markdown] tags=["solution"]
+# The compiler fuses what comes before and after a convolution into kernels of its own.
+# It does not put pooling into the convolution, nor the unpooling into the loads of the
+# gradients. That is what the fused step has: it never writes the result of a
+# convolution, and neither its gradient.
+
+# %% [markdown]
+# With batch normalisation, only the plain kernels exist: the statistics of a batch have
+# to be complete before the first number can be normalised, so the two convolutions can
+# no longer be one kernel. The race is lost for now, and that is the row to improve.
+
+
+# %%
+def normalised_steps():
+    fast_settings()
+    data, order = on_device(real, real_labels), mixed_order(64 * 128)
+    return {
+        "torch, best": twice(best_step(data, order, 64, norm=True)),
+        "torch, eager": twice(eager_step(data, 64, norm=True)),
+        "plain, one graph": captured(plain_step(64, norm=True)),
+    }
+
+
+normalised = bench.compare(
+    "2 steps, batch 64, batch normalisation",
+    normalised_steps,
+    baseline="torch, best",
+    host=True,
+)
+normalised
+
+# %% [markdown]
+# ## Measure: where the time goes
+#
+# The six kernels of the fused step, each in a graph of its own. What keeps each from
+# being faster? For two of them it is arithmetic, and for the others mostly that they
+# have to start.
+
+
+# %%
+def kernels_of(batch):
+    def build():
+        data, order = on_device(real, real_labels), mixed_order(batch * 4)
+        net = fused_net(data, order, batch)
+        return net.launches() | {"all six": net.step}
+
+    return build
+
+
+profile_64 = bench.compare("kernels, batch 64", kernels_of(64), graph=True)
+profile_64
+
+# %%
+profile_1024 = bench.compare(
+    "kernels, batch 1024", kernels_of(1024), graph=True
+)
+profile_1024
+
+# %% [markdown] tags=["solution"]
+# The sum of the six is more than a step takes in one graph, or less, by what
+# neighbours overlap and by the microsecond that each node of a graph costs. `backward`
+# is the largest part of both. For 1024 images it has 15 of the step's 26 GFLOP.
+
+# %% [markdown]
+# ## Measure: an epoch, loading included
+#
+# An epoch is 60,000 images in a random order, in batches of 64. (The 10,000 real digits
+# of this course are used six times; time does not depend on what is in them.)
+#
+# - `torch, tutorial`: a `DataLoader` with a worker process and pinned memory, images
+#   normalised one by one, a copy to the GPU for each batch, float32;
+# - `torch, best`: all images on the GPU as bytes, the compiled step in a graph;
+# - `fused`: the same with ours.
+#
+# How many times as fast as the first is each of the others?
+
+
+# %%
+class Digits(torch.utils.data.Dataset):
+    """Images as a tutorial has them: one at a time, converted on the way."""
+
+    def __len__(self):
+        return 60_000
+
+    def __getitem__(self, k):
+        image = torch.from_numpy(real[k % 10_000]).unsqueeze(0).float() / 255
+        return (image - 0.1307) / 0.3081, int(real_labels[k % 10_000])
+
+
+def tutorial_epoch():
+    net = Net().to(DEVICE)
+    optimiser = torch.optim.SGD(net.parameters(), 0.02)
+    loader = torch.utils.data.DataLoader(
+        Digits(), 64, shuffle=True, num_workers=1, pin_memory=True
+    )
+    for images, labels in loader:
+        images, labels = images.to(DEVICE), labels.to(DEVICE)
+        optimiser.zero_grad()
+        loss = F.nll_loss(net(images), labels)
+        loss.backward()
+        optimiser.step()
+
+
+def noted(case, unit, measure):
+    """Print what `measure` finds on a GPU; without one, what is recorded."""
+    lab = "35_mnist_cnn"
+    if weft.GPU:
+        found = {
+            name: float(f"{value:.4g}") for name, value in measure().items()
+        }
+        rows = [
+            {"case": case, "name": name, "value": value, "unit": unit}
+            for name, value in found.items()
+        ]
+        results.record(lab, rows)
+    else:
+        recorded = results.of_case(results.reference(lab), case)
+        found = {name: row["value"] for name, row in recorded.items()}
+        print("There is no GPU here. Recorded on the reference GPU:")
+    for name, value in found.items():
+        print(f"{name:28}{value:>10,g} {unit}")
+    return found
+
+
+def clocked(epoch, times=3):
+    """Return the median time of an epoch, in ms."""
+    found = []
+    for _ in range(times):
+        torch.cuda.synchronize()
+        begun = time.perf_counter()
+        epoch()
+        torch.cuda.synchronize()
+        found.append(1e3 * (time.perf_counter() - begun))
+    return statistics.median(found)
+
+
+def shuffled_into(order):
+    mixed = torch.randperm(60_000, device=DEVICE)[: len(order)]
+    order.copy_(mixed.remainder_(10_000))
+
+
+def epochs():
+    fast_settings()
+    data = on_device(real, real_labels)
+    steps = 60_000 // 64  # 937, the last images are left out
+    order = mixed_order(64 * steps)
+    best = best_step(data, order, 64)
+    net = fused_net(data, order, 64)
+    graph = net.graph(4)
+
+    def best_epoch():
+        shuffled_into(order)
+        for _ in range(steps):
+            best()
+
+    def fused_epoch():
+        shuffled_into(order)
+        net.counter.zero_()
+        for _ in range(steps // 4):
+            graph.replay()
+        net.step(0)  # the 937th
+
+    fused_epoch()
+    return {
+        "torch, tutorial": clocked(tutorial_epoch, 1),
+        "torch, best": clocked(best_epoch),
+        "fused": clocked(fused_epoch),
+    }
+
+
+epoch = noted("epoch of 60,000 images, batch 64", "ms", epochs)
+
+# %% tags=["solution"]
+if epoch:
+    faster = epoch["torch, tutorial"] / epoch["fused"]
+    bench.expect("fused, an epoch", faster, at_least=10)
+    faster = epoch["torch, best"] / epoch["fused"]
+    bench.expect("fused, an epoch, to best", faster, at_least=2)
+
+# %% [markdown]
+# ## Measure: accuracy
+#
+# A fast step that learns less well is worth nothing, and a single loss shows little:
+# from the first product on, rounding differs, and two algorithms of one library can be
+# further apart than two right programs. So both train several networks to the end,
+# from the same initial weights, and what is compared is the mean accuracy on digits
+# that they have not seen, and how it varies.
+#
+# 9,000 real digits to train on, 1,000 to test, five epochs of batches of 64, five
+# seeds.
+
+
+# %%
+def taught():
+    """Return test accuracies: means and standard deviations over five seeds."""
+    fast_settings()
+    data = on_device(real, real_labels)
+    tests = torch.arange(0, 10_000, 10, device=DEVICE)
+    numbers = torch.arange(10_000, device=DEVICE)
+    train = numbers[numbers % 10 != 0]
+    steps = len(train) // 64
+    order = train[: 64 * steps].int()
+
+    def again(net):
+        order.copy_(
+            train[torch.randperm(len(train), device=DEVICE)][: len(order)]
+        )
+
+    def right(logits):
+        found = logits.argmax(1) == data["labels"][tests]
+        return 100 * found.float().mean().item()
+
+    def fused(seed):
+        net = fused_net(data, order, 64, rate=0.1, seed=seed)
+        graph = net.graph(steps)
+        for _ in range(5):
+            again(net)
+            graph.replay()
+        x = loaded(data, tests).permute(0, 2, 3, 1)
+        return right(network(net.parameters(), x, False))
+
+    def theirs(seed):
+        given = fresh(np.random.default_rng(seed), norm=False)
+        initial = as_module(given)
+        net = Net()
+        step = best_step(data, order, 64, compiled=False, net=net, rate=0.1)
+        with torch.no_grad():  # the steps before the capture are undone
+            for name, value in net.state_dict().items():
+                value.copy_(initial[name])
+        for _ in range(5):
+            again(net)
+            for _ in range(steps):
+                step()
+        return right(net(loaded(data, tests)))
+
+    found = {}
+    for name, teach in {"fused": fused, "torch": theirs}.items():
+        accuracies = [teach(seed) for seed in range(5)]
+        found[f"{name}, mean"] = statistics.mean(accuracies)
+        found[f"{name}, deviation"] = statistics.stdev(accuracies)
+    return found
+
+
+def as_module(given):
+    """Return parameters as the state of a Net."""
+    found = {}
+    for k in (1, 2):
+        w = torch.tensor(given[f"w{k}"]).permute(0, 3, 1, 2)
+        found |= {f"conv{k}.weight": w}
+        found |= {f"conv{k}.bias": torch.tensor(given[f"b{k}"])}
+    w = torch.tensor(given["w3"]).view(128, 7, 7, 64).permute(0, 3, 1, 2)
+    found |= {"fc1.weight": w.reshape(128, 3136)}
+    found |= {"fc1.bias": torch.tensor(given["b3"])}
+    found |= {"fc2.weight": torch.tensor(given["w4"])}
+    return found | {"fc2.bias": torch.tensor(given["b4"])}
+
+
+accuracy = noted("accuracy after 5 epochs", "%", taught)
+
+# %% tags=["solution"]
+if accuracy:
+    apart = abs(accuracy["fused, mean"] - accuracy["torch, mean"])
+    spread = accuracy["fused, deviation"] + accuracy["torch, deviation"]
+    bench.always(
+        "the accuracies differ by less than they vary", apart <= spread
+    )
+
+# %% [markdown]
+# The plain kernels, with batch normalisation, on the same digits: two epochs. Batch
+# normalisation needs statistics for the test; here they are those of the first 1,024
+# training images.
+
+
+# %%
+def plainly_taught():
+    train = np.flatnonzero(np.arange(10_000) % 10)
+    rng = np.random.default_rng(0)
+    given = fresh(rng, norm=True)
+    net = Plain(given, (64, 28, 28), norm=True, rate=0.1)
+    data = cuda.to_device(real), cuda.to_device(real_labels)
+    for _ in range(2):
+        order = cuda.to_device(rng.permutation(train).astype(np.int32))
+        for step in range(len(train) // 64):
+            net.load(*data, order, 64 * step)
+            net.step()
+    trained = {
+        name: torch.tensor(value.copy_to_host(), device=DEVICE)
+        for name, value in net.p.items()
+    }
+    tests = np.concatenate([np.arange(0, 10_000, 10), train[:1024]])
+    rows = torch.tensor(tests, device=DEVICE)
+    x = loaded(on_device(real, real_labels), rows).permute(0, 2, 3, 1)
+    found = network(trained, x, True)[:1000].argmax(1).cpu().numpy()
+    return {"plain": 100 * (found == real_labels[tests[:1000]]).mean()}
+
+
+plain_accuracy = noted("accuracy after 2 epochs", "%", plainly_taught)
+
+# %% tags=["solution"]
+if plain_accuracy:
+    bench.always("the plain kernels learn", plain_accuracy["plain"] > 90)
+
+# %% [markdown]
+# ## If you want more
+#
+# - Fuse the normalisation: let the first convolution write its sums and sums of squares
+#   per channel, and recompute it with the statistics in a second kernel. What is
+#   recomputed, and what would it cost to store it instead?
+# - Add momentum to the update. Which arrays double, and which kernel gets slower?
+# - Let one block do half an image at batch 64: an H200 has 132 SMs.
+# - Replace `fc1` by the `wgmma` of chapter 22.
+# - Run `digits.mnist("data")` and train on all 60,000. How many epochs to 99 %?
+#
+# ## What you learned
+#
+# 1. A network is a handful of kernels, and each has a gradient that a few lines of
+#    float64 can check.
+# 2. Pooling keeps a number from 0 to 4 for its gradient. Log-softmax and its loss
+#    have a gradient so short that they belong into one kernel.
+# 3. Choose which pixel goes into which row of a tensor core's product, and pooling
+#    happens in registers.
+# 4. What is fused is what is never written: here the results of both convolutions and
+#    the gradients of both.
+# 5. Compare training by accuracy over seeds, and a step with the best that the library
+#    can do.
+
+# %%
+quiz()
