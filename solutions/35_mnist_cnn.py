@@ -75,8 +75,8 @@ for images, labels in ((drawn, drawn_labels), (real, real_labels)):
 
 # %% [markdown]
 # What the checks use: random data that contain negative numbers, and the definitions,
-# in PyTorch and NumPy. `patches` gives the numbers under the filter for each pixel, nine
-# times the channels.
+# in PyTorch and NumPy. `patches` gives the numbers under the filter for each pixel,
+# nine times the channels.
 
 
 # %% tags=["given"]

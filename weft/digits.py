@@ -12,6 +12,7 @@ by a fixed permutation.
 
 import gzip
 import hashlib
+import itertools
 import lzma
 import urllib.request
 from pathlib import Path
@@ -75,7 +76,7 @@ def _drawn(label: int, rng: np.random.Generator, side: int) -> Array:
     corners = (corners - 0.5) @ matrix.T + 0.5 + rng.normal(0, 0.03, 2)
     grid = (np.stack(np.meshgrid(*[np.arange(side)] * 2), -1) + 0.5) / side
     far = np.full((side, side), np.inf)
-    for a, b in zip(corners[:-1], corners[1:], strict=True):
+    for a, b in itertools.pairwise(corners):
         line = b - a
         along = np.clip(((grid - a) @ line) / max(line @ line, 1e-9), 0, 1)
         beside = grid - a - along[..., None] * line

@@ -8,8 +8,6 @@ to w1. Neither the gradient of x1 nor the unpooled one of x2 is ever in global m
 
 from typing import Any
 
-from numba import cuda, float32, int32, uint32
-
 from weft.cnn.layout import (
     B2,
     CONV,
@@ -17,12 +15,12 @@ from weft.cnn.layout import (
     SCALE,
     SHIFT,
     W1,
-    jit,
     over7,
     over14,
     place_dy,
     place_x1,
 )
+from weft.cnn.names import cuda, float32, int32, jit, uint32
 from weft.intrinsics import (
     bf16_high,
     bf16_low,
@@ -202,7 +200,9 @@ def data_gradient(pool: Any, dy: Any, warp: Any, lane: Any) -> Any:
 
 
 @jit
-def weight_gradient(pool: Any, sums: Any, dy: Any, xs: Any, lane: Any, ty: Any, tx: Any) -> Any:
+def weight_gradient(
+    pool: Any, sums: Any, dy: Any, xs: Any, lane: Any, ty: Any, tx: Any
+) -> Any:
     """Add an image to the gradient of a tap of w2: 64 filters by 32 channels.
 
     k runs over the pixels, 13 times 16; the last are pixels of dy's frame.
@@ -233,7 +233,9 @@ def weight_gradient(pool: Any, sums: Any, dy: Any, xs: Any, lane: Any, ty: Any, 
 
 
 @jit
-def first_gradient(pool: Any, image: Any, sums1: Any, warp: Any, lane: Any, cur: Any) -> Any:
+def first_gradient(
+    pool: Any, image: Any, sums1: Any, warp: Any, lane: Any, cur: Any
+) -> Any:
     """Add an image to the gradients of w1 and b1: a lane for each channel.
 
     Of four pixels of a window, one has the gradient, so a window is nine products.

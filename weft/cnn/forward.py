@@ -8,8 +8,6 @@ from wherever the pixels are.
 
 from typing import Any
 
-from numba import cuda, float32, int32, uint32
-
 from weft.cnn.layout import (
     B1,
     B2,
@@ -17,11 +15,11 @@ from weft.cnn.layout import (
     SCALE,
     SHIFT,
     W1,
-    jit,
     over7,
     over14,
     place_window,
 )
+from weft.cnn.names import cuda, float32, int32, jit, uint32
 from weft.intrinsics import (
     bf16_pair,
     commit_group,
@@ -163,9 +161,17 @@ def fetch_filters(pool: Any, t: Any, w2: Any) -> Any:
 
 @jit
 def first_layer(
-    pool: Any, warp: Any, lane: Any, fb: Any, bias: Any, sums: Any, b: Any, x1: Any, won: Any
+    pool: Any,
+    warp: Any,
+    lane: Any,
+    fb: Any,
+    bias: Any,
+    sums: Any,
+    b: Any,
+    x1: Any,
+    won: Any,
 ) -> Any:
-    """Convolve, pool and write x1: eight windows a turn, to shared and global memory."""
+    """Convolve, pool and write x1 to shared and global memory, eight windows a turn."""
     g, c = int32(lane >> int32(2)), int32(lane & int32(3))
     out = cuda.local.array(4, int32)
     for turn in range(4):

@@ -8,7 +8,8 @@ backward kernel that halved the instructions.
 from typing import Any
 
 import numpy as np
-from numba import cuda, int32
+
+from weft.cnn.names import int32, jit
 
 MEAN, STD = 0.1307, 0.3081  # of MNIST's pixels, from 0 to 1
 SCALE = np.float32(1 / (255 * STD))
@@ -23,8 +24,6 @@ CONV = 18816  # numbers of the convolutions
 HEAD = 1472  # what is left, in full columns of 64
 
 PITCH = 148  # words of a filter of w2 in shared memory, 144 and 4 against conflicts
-
-jit: Any = cuda.jit(device=True, forceinline=True)
 
 
 @jit

@@ -7,9 +7,8 @@ k, so k is split, and the next kernel adds the parts.
 import math
 from typing import Any
 
-from numba import cuda, float32, int32, uint32
-
-from weft.cnn.layout import B3, B4, HEAD, W4, jit, tile_at
+from weft.cnn.layout import B3, B4, HEAD, W4, tile_at
+from weft.cnn.names import cuda, float32, int32, jit, uint32
 from weft.intrinsics import (
     bf16_pair,
     commit_group,
@@ -122,7 +121,9 @@ def warp_sum(x: Any) -> Any:
 
 
 @jit
-def hidden(part: Any, theta: Any, row: Any, lane: Any, count: Any, sevens: Any, h: Any) -> Any:
+def hidden(
+    part: Any, theta: Any, row: Any, lane: Any, count: Any, sevens: Any, h: Any
+) -> Any:
     """Add the slices, seven at a time, and the bias; ReLU. Four numbers per lane."""
     for e in range(4):
         h[e] = theta[uint32(int32(B3 + e) + int32(4) * lane)]
@@ -236,9 +237,7 @@ def head(
 
 
 @jit
-def fetch_pair(
-    pool: Any, to: Any, dh: Any, from_a: Any, x2: Any, from_b: Any
-) -> Any:
+def fetch_pair(pool: Any, to: Any, dh: Any, from_a: Any, x2: Any, from_b: Any) -> Any:
     """Start to copy 64 rows of 32 words of dh and of x2."""
     for k in range(4):
         at = int32(to + int32(k * 512))
@@ -266,7 +265,14 @@ def multiply_pair(pool: Any, read: Any, sums: Any, lane: Any, wm: Any, wn: Any) 
 
 @jit
 def weights_tile(
-    pool: Any, block: Any, dh: Any, x2: Any, master: Any, following: Any, rate: Any, chunks: Any
+    pool: Any,
+    block: Any,
+    dh: Any,
+    x2: Any,
+    master: Any,
+    following: Any,
+    rate: Any,
+    chunks: Any,
 ) -> Any:
     """w3 -= rate * dh.T @ x2 for a tile of 64 x 64, three pairs of tiles in turn."""
     sums = cuda.local.array((2, 4, 4), float32)

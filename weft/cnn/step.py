@@ -66,9 +66,9 @@ class Fused:
 
     parameters: by name, as tensors or arrays: w1 (32, 3, 3, 1), b1, w2 (64, 3, 3, 32),
     b2, w3 (128, 3136), whose columns are (7, 7, 64), b3, w4 (10, 128), b4. images,
-    labels: uint8 tensors on the GPU, (n, 28, 28) and (n,). order: int32, which images to
-    train on; step k takes those from k * count on, and starts again at the end. rate: of
-    SGD. Raises LearnerError for a batch that is no multiple of 64.
+    labels: uint8 tensors on the GPU, (n, 28, 28) and (n,). order: int32, which images
+    to train on; step k takes those from k * count on, and starts again at the end.
+    rate: of SGD. Raises LearnerError for a batch that is no multiple of 64.
     """
 
     def __init__(
@@ -92,7 +92,9 @@ class Fused:
         given = {k: torch.as_tensor(v).float().cuda() for k, v in parameters.items()}
         self.theta = torch.zeros(SIZE, device="cuda")
         names = "w2", "b2", "w1", "b1", "w4", "b4", "b3"
-        numbers = [given["w1"].permute(1, 2, 3, 0) if n == "w1" else given[n] for n in names]
+        numbers = [
+            given["w1"].permute(1, 2, 3, 0) if n == "w1" else given[n] for n in names
+        ]
         flat = torch.cat([each.reshape(-1) for each in numbers])
         self.theta[: len(flat)] = flat
         self.w2 = self.theta[:B2].bfloat16()

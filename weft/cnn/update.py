@@ -1,10 +1,9 @@
-"""The end of a step: add the blocks' parts of the gradients, and move the parameters."""
+"""The end of a step: add the parts of the gradients, and move the parameters."""
 
 from typing import Any
 
-from numba import cuda, float32, int16, int32, uint32
-
 from weft.cnn.layout import B2, CONV, HEAD, LOSS
+from weft.cnn.names import cuda, float32, int16, int32, uint32
 from weft.intrinsics import bf16_pair
 
 BLOCKS = (CONV + HEAD) // 64
