@@ -1262,7 +1262,8 @@ def fused_net(data, order, batch, rate=0.02, seed=0):
     from weft.cnn import Fused
 
     given = fresh(np.random.default_rng(seed), norm=False)
-    return Fused(given, data["images"], data["labels"], order, batch, rate)
+    digits_there = data["images"], data["labels"]
+    return Fused(given, digits_there, order, batch, rate)
 
 
 def plain_step(batch, norm):

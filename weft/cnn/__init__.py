@@ -1,6 +1,6 @@
 """A training step of the network of chapter 35: six kernels, one CUDA graph.
 
-    net = cnn.Fused(parameters, images, labels, order, 1024, rate=0.1)
+    net = cnn.Fused(parameters, (images, labels), order, 1024, rate=0.1)
     graph = net.graph()        # two steps
     graph.replay()
 

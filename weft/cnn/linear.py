@@ -141,6 +141,56 @@ def hidden(
         h[e] = max(h[e], float32(0))
 
 
+@jit
+def probabilities(h: Any, w4: Any, theta: Any, label: Any, z: Any) -> Any:
+    """Write a row's ten probabilities to z; return its loss, and 1 if it is right."""
+    top, best, mine = float32(-1e30), int32(0), float32(0)
+    for k in range(10):
+        product = float32(0)
+        for e in range(4):
+            product += h[e] * w4[k, e]
+        z[k] = warp_sum(product) + theta[B4 + k]
+        if z[k] > top:
+            top, best = z[k], int32(k)
+        if label == int32(k):
+            mine = z[k]
+    whole = float32(0)
+    for k in range(10):
+        z[k] = math.exp(z[k] - top)
+        whole += z[k]
+    over = float32(1) / whole
+    for k in range(10):
+        z[k] *= over
+    hit = float32(1) if best == label else float32(0)
+    return math.log(whole) + top - mine, hit
+
+
+@jit
+def keep(cells: Any, dw4: Any, db4: Any, db3: Any) -> Any:
+    """Write a warp's sums into its row of shared memory."""
+    t = int32(cuda.threadIdx.x)
+    lane, warp = int32(t & int32(31)), int32(t >> int32(5))
+    for e in range(4):
+        for k in range(10):
+            to = int32(int32(128 * k + e) + int32(4) * lane)
+            cells[warp, uint32(to)] = dw4[k, e]
+        cells[warp, uint32(int32(1290 + e) + int32(4) * lane)] = db3[e]
+    if lane == int32(0):
+        for k in range(10):
+            cells[warp, 1280 + k] = db4[k]
+
+
+@jit
+def add_warps(cells: Any, parts: Any) -> Any:
+    """Add the sums of the block's four warps."""
+    for k in range(12):
+        at = int32(int32(cuda.threadIdx.x) + int32(128 * k))
+        if at < int32(1420):
+            cell = uint32(at)
+            value = cells[0, cell] + cells[1, cell] + cells[2, cell] + cells[3, cell]
+            parts[uint32(int32(cuda.blockIdx.x) * int32(HEAD) + at)] = value
+
+
 def head(
     part: Any,
     theta: Any,
@@ -184,27 +234,13 @@ def head(
         row = int32(int32(int32(cuda.blockIdx.x) * int32(4) + warp) * int32(rows) + n)
         label = int32(labels[uint32(order[uint32(first + row)])])
         hidden(part, theta, row, lane, count, sevens, h)
-        top, best, mine = float32(-1e30), int32(0), float32(0)
-        for k in range(10):
-            product = float32(0)
-            for e in range(4):
-                product += h[e] * w4[k, e]
-            z[k] = warp_sum(product) + theta[B4 + k]
-            if z[k] > top:
-                top, best = z[k], int32(k)
-            if label == int32(k):
-                mine = z[k]
-        whole = float32(0)
-        for k in range(10):
-            z[k] = math.exp(z[k] - top)
-            whole += z[k]
-        total += math.log(whole) + top - mine
-        if best == label:
-            right += float32(1)
+        lost, hit = probabilities(h, w4, theta, label, z)
+        total += lost
+        right += hit
         for e in range(4):
             dx[e] = float32(0)
         for k in range(10):
-            d = z[k] / whole * over
+            d = z[k] * over
             if label == int32(k):
                 d -= over
             db4[k] += d
@@ -218,22 +254,12 @@ def head(
         dh[uint32(at)] = bf16_pair(dx[0], dx[1])
         dh[uint32(at + int32(1))] = bf16_pair(dx[2], dx[3])
 
-    for e in range(4):
-        for k in range(10):
-            cells[warp, uint32(int32(128 * k + e) + int32(4) * lane)] = dw4[k, e]
-        cells[warp, uint32(int32(1290 + e) + int32(4) * lane)] = db3[e]
+    keep(cells, dw4, db4, db3)
     if lane == int32(0):
-        for k in range(10):
-            cells[warp, 1280 + k] = db4[k]
         cells[warp, 1418] = total
         cells[warp, 1419] = right
     cuda.syncthreads()
-    for k in range(12):
-        at = int32(t + int32(128 * k))
-        if at < int32(1420):
-            cell = uint32(at)
-            value = cells[0, cell] + cells[1, cell] + cells[2, cell] + cells[3, cell]
-            parts[uint32(int32(cuda.blockIdx.x) * int32(HEAD) + at)] = value
+    add_warps(cells, parts)
 
 
 @jit

@@ -65,27 +65,28 @@ class Fused:
     """Trains the network of chapter 35 on a GPU: bfloat16 tiles, float32 weights.
 
     parameters: by name, as tensors or arrays: w1 (32, 3, 3, 1), b1, w2 (64, 3, 3, 32),
-    b2, w3 (128, 3136), whose columns are (7, 7, 64), b3, w4 (10, 128), b4. images,
-    labels: uint8 tensors on the GPU, (n, 28, 28) and (n,). order: int32, which images
-    to train on; step k takes those from k * count on, and starts again at the end.
-    rate: of SGD. Raises LearnerError for a batch that is no multiple of 64.
+    b2, w3 (128, 3136), whose columns are (7, 7, 64), b3, w4 (10, 128), b4. digits:
+    images and labels, uint8 tensors on the GPU, (n, 28, 28) and (n,). order: int32, on
+    the GPU, which images to train on; step k takes those from k * count on, and starts
+    again at the end. rate: of SGD. Raises LearnerError for a batch that is no multiple of 64.
     """
 
     def __init__(
         self,
         parameters: dict[str, Any],
-        images: Any,
-        labels: Any,
+        digits: tuple[Any, Any],
         order: Any,
         count: int,
         rate: float,
     ) -> None:
+        """Copy the parameters to the GPU, and make room for a batch."""
         import torch
 
         if count % 64:
             raise LearnerError(f"a batch of {count}: the tiles need a multiple of 64")
         self.torch, self.count, self.rate = torch, count, rate
-        self.images, self.labels, self.order = self._words(images), labels, order
+        self.images, self.labels = self._words(digits[0]), digits[1]
+        self.order = order
         self.steps = len(order) // count
         if not self.steps:
             raise LearnerError(f"{len(order)} images do not fill a batch of {count}")
