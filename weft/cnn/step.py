@@ -68,7 +68,8 @@ class Fused:
     b2, w3 (128, 3136), whose columns are (7, 7, 64), b3, w4 (10, 128), b4. digits:
     images and labels, uint8 tensors on the GPU, (n, 28, 28) and (n,). order: int32, on
     the GPU, which images to train on; step k takes those from k * count on, and starts
-    again at the end. rate: of SGD. Raises LearnerError for a batch that is no multiple of 64.
+    again at the end. rate: of SGD. Raises LearnerError for a batch that is no multiple
+    of 64.
     """
 
     def __init__(
@@ -99,7 +100,7 @@ class Fused:
         flat = torch.cat([each.reshape(-1) for each in numbers])
         self.theta[: len(flat)] = flat
         self.w2 = self.theta[:B2].bfloat16()
-        self.master = given["w3"].reshape(-1).contiguous()
+        self.master = given["w3"].reshape(-1).clone()
         self.w3 = [self.master.bfloat16() for _ in range(2)]
         self._allocate()
 
