@@ -185,13 +185,16 @@ def _measured(source: str) -> str | None:
 
 
 def keep_outputs(nb: NotebookNode, old: NotebookNode) -> None:
-    """Copy outputs from `old` to the code cells of `nb` whose source is the same."""
+    """Copy outputs from `old` to the code cells of `nb` whose source is the same.
+
+    The bounds of claims may differ.
+    """
     new_code = [cell for cell in nb.cells if cell.cell_type == "code"]
     old_code = [cell for cell in old.cells if cell.cell_type == "code"]
     match = difflib.SequenceMatcher(
         None,
-        [cell.source for cell in old_code],
-        [cell.source for cell in new_code],
+        [_unbound(cell.source) for cell in old_code],
+        [_unbound(cell.source) for cell in new_code],
         autojunk=False,
     )
     for i, j, length in match.get_matching_blocks():

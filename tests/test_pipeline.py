@@ -159,6 +159,18 @@ def test_prose_edit_keeps_outputs_and_digest(course):
     assert "The answer" in nb.cells[0].source
 
 
+def test_another_bound_of_a_claim_keeps_outputs_and_digests(course):
+    edit(course, "double(21)", 'table.expect("mine", at_least=1.1, times="theirs")')
+    before = ran(course)
+    old = notebook.digest(before), notebook.measured_digest(before)
+    edit(course, "at_least=1.1", "at_least=0.97")
+    nb = rebuild(course)
+    assert texts(nb) == ["output 1\n", "output 2\n", "output 3\n"]
+    assert (notebook.digest(nb), notebook.measured_digest(nb)) == old
+    edit(course, 'times="theirs"', 'times="others"')
+    assert notebook.digest(rebuild(course)) != old[0]
+
+
 def test_code_edit_drops_that_cells_output(course):
     before = notebook.digest(ran(course))
     edit(course, "return 2 * x", "return x + x")
