@@ -595,18 +595,18 @@ def scores_of(s, fq, tk, lane):
     """Write the scaled scores of 16 queries and a tile of keys into s."""
     row = lane % int32(8) + lane // int32(16) * int32(8)
     word = lane // int32(8) % int32(2) * int32(4)
-    for j in range(TILE8):
-        for i in range(4):
-            s[j, i] = float32(0)
-    for j in range(TILE16):
-        for i in range(HEAD16):
-            at = int32(16 * j) + row, int32(8 * i) + word
+    for n in range(TILE8):
+        for m in range(4):
+            s[n, m] = float32(0)
+    for n in range(TILE16):
+        for m in range(HEAD16):
+            at = int32(16 * n) + row, int32(8 * m) + word
             fk = ldmatrix_x4(tk, at)
-            mma_f16(s[2 * j], fq[i], fk[:2])
-            mma_f16(s[2 * j + 1], fq[i], fk[2:])
-    for j in range(TILE8):
-        for i in range(4):
-            s[j, i] *= SCALE2
+            mma_f16(s[2 * n], fq[m], fk[:2])
+            mma_f16(s[2 * n + 1], fq[m], fk[2:])
+    for n in range(TILE8):
+        for m in range(4):
+            s[n, m] *= SCALE2
 
 
 @cuda.jit(device=True)
@@ -614,22 +614,22 @@ def add_values(o, p, tv, lane):
     """Add the products of the weights p and a tile of values to o."""
     row = lane % int32(16)
     word = lane // int32(16) * int32(4)
-    for i in range(TILE16):
-        for j in range(HEAD16):
-            at = int32(16 * i) + row, int32(8 * j) + word
+    for m in range(TILE16):
+        for n in range(HEAD16):
+            at = int32(16 * m) + row, int32(8 * n) + word
             fv = ldmatrix_x4_trans(tv, at)
-            mma_f16(o[2 * j], p[i], fv[:2])
-            mma_f16(o[2 * j + 1], p[i], fv[2:])
+            mma_f16(o[2 * n], p[m], fv[:2])
+            mma_f16(o[2 * n + 1], p[m], fv[2:])
 
 
 @cuda.jit(device=True)
 def put_row(out, lse, head, row, o, k, t, top, total):
     """Write one row of the output from numbers k and k + 1 of the fragments."""
     if row < out.shape[1]:
-        for j in range(HEAD8):
-            col = int32(8 * j) + int32(2) * t
-            out[head, row, col] = o[j, k] / total
-            out[head, row, col + int32(1)] = o[j, k + 1] / total
+        for n in range(HEAD8):
+            col = int32(8 * n) + int32(2) * t
+            out[head, row, col] = o[n, k] / total
+            out[head, row, col + int32(1)] = o[n, k + 1] / total
         if t == 0:
             lse[head, row] = (top + libdevice.log2f(total)) * LN2
 
@@ -651,9 +651,9 @@ def flash_mma(q, k, v, out, lse):
     row += thread // int32(32) * int32(16) + lane // int32(4)
 
     load_queries(fq, q, head, row, t)
-    for j in range(HEAD8):
-        for i in range(4):
-            o[j, i] = float32(0)
+    for n in range(HEAD8):
+        for m in range(4):
+            o[n, m] = float32(0)
     top0, top1 = LOWEST, LOWEST  # of rows g and g + 8
     weight0, weight1 = float32(0), float32(0)
 
@@ -1344,9 +1344,9 @@ def attend_tiles(memory, bars, tiles, map_o, lse, seq, scale, blocks, total, h):
         mbarrier_wait(bars, int32(V_FULL) + stage, phase)
         v = descriptor_columns(memory, int32(FIRST_V) + at, int32(BOX))
         chain_128(o, p, v)
-        for step in (1, 2):
-            weight0 += cuda.shfl_xor_sync(FULL, weight0, step)
-            weight1 += cuda.shfl_xor_sync(FULL, weight1, step)
+        for far in (1, 2):
+            weight0 += cuda.shfl_xor_sync(FULL, weight0, far)
+            weight1 += cuda.shfl_xor_sync(FULL, weight1, far)
         wgmma_wait(0)
         hold(o, 64)
         hold_words(p, 32)
@@ -1384,9 +1384,9 @@ def attend(map_q, map_k, map_v, map_o, lse, counter, seq, planes, scale):
     blocks = (int32(seq) + int32(127)) >> int32(7)
     total = blocks * int32(planes)
     if t == 0:
-        for i in range(2):
-            mbarrier_init(bars, int32(Q_FULL + i), int32(1))
-            mbarrier_init(bars, int32(Q_EMPTY + i), int32(2))
+        for b in range(2):
+            mbarrier_init(bars, int32(Q_FULL + b), int32(1))
+            mbarrier_init(bars, int32(Q_EMPTY + b), int32(2))
         for i in range(STAGES):
             mbarrier_init(bars, int32(K_FULL + i), int32(1))
             mbarrier_init(bars, int32(K_EMPTY + i), int32(2))
@@ -1447,9 +1447,9 @@ def row_sums(o, g, lse, delta, lse2, seq):
     row = int32(cuda.blockIdx.x) * int32(8) + int32(cuda.threadIdx.y)
     total, base2 = float32(0), -FAR  # beyond the end
     if row < int32(seq):
-        for i in range(2):
-            a = o[plane, row, int32(2) * lane + int32(i)]
-            b = g[plane, row, int32(2) * lane + int32(i)]
+        for part in range(2):
+            a = o[plane, row, int32(2) * lane + int32(part)]
+            b = g[plane, row, int32(2) * lane + int32(part)]
             total += bf16_low(a) * bf16_low(b) + bf16_high(a) * bf16_high(b)
         base2 = lse[plane, row] * LOG2E
     for step in (16, 8, 4, 2, 1):
