@@ -330,9 +330,10 @@ def flash_rows(q, k, v, out, lse):
 
 # %% tags=["given"]
 def rows_of(rng, heads, seq):
-    """Return q, k and v; the later a key is, the larger its scores."""
+    """Return q, k and v; later keys, and odd heads, have larger scores."""
     q, k, v = (rng.normal(0, 1, (heads, seq, D)) for _ in "qkv")
     k *= 1 + 2 * np.arange(seq)[:, None] / seq
+    q[1::2] *= 15
     return tuple((x - 0.5).astype("f4") for x in (q, k, v))
 
 
@@ -871,6 +872,7 @@ def some_parts(rng, heads, n, d):
     lses = rng.normal(0, 1.5, (heads, n)).astype("f4")
     lses[::3] += 150
     lses[1::3] -= 150
+    lses[2::3, 1] += 100
     if n > 2:
         lses[:, n // 2] = -np.inf
         parts[:, n // 2] = np.nan
@@ -891,9 +893,10 @@ def whole(parts, lses):
 def badly_merged(parts, lses, out, lse):
     """Say how a wrong result may have come about."""
     right, its_lse = whole(parts, lses)
-    if np.isnan(out).any():
-        if np.isnan(out[::3]).all() and np.isfinite(parts[::3, 0]).all():
-            return "NaN where the log-sum-exps are large: did e^x overflow?"
+    bad, empty = (np.isnan(x).reshape(len(x), -1).any(1) for x in (out, parts))
+    if bad.any() and not (bad[empty].all() and empty[bad].all()):
+        return "Did e^x overflow? `top` has to be the largest log-sum-exp."
+    if bad.any():
         return (
             "The output is NaN. Zero times NaN is NaN: leave a part out "
             "if it has no weight."
