@@ -1,0 +1,80 @@
+"""The kernels of chapter 24 compile for an H100, and stay in registers."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from weft.device import toolkit
+from weft.errors import LearnerError
+
+ROOT = Path(__file__).parents[1]
+LAB = ROOT / "solutions" / "24_attention.py"
+HEAD = """
+import math
+import numpy as np
+from numba import cuda, float32, int32, uint8, uint64
+from numba.cuda import libdevice
+from weft.intrinsics import *
+LN2, FULL = float32(math.log(2)), 0xFFFFFFFF
+"""
+SCRIPT = """
+import re, sys, types
+package = types.ModuleType("weft")  # the package itself would choose the simulator
+package.__path__ = [sys.argv[1] + "/weft"]
+sys.modules["weft"] = package
+sys.path.insert(0, sys.argv[2])
+from numba import cuda, float32, int32, uint8
+from weft import backend
+backend.pretend_device((9, 0))
+from weft import templates
+import cells
+
+box, rows, flat = uint8[::1], float32[:, ::1], float32[::1]
+sizes = int32, float32, float32
+kernels = {
+    "attend": ((box,) * 4 + (rows, int32[::1], int32, int32, float32)),
+    "grads_kv": ((box,) * 6 + (flat, flat, int32, *sizes)),
+    "grads_queries": ((box,) * 5 + (rows, rows, *sizes)),
+}
+for name, signature in kernels.items():
+    kernel = getattr(cells, name).py_func
+    made = templates._specialised(kernel, {"step"}, {"CAUSAL": True})
+    ptx, _ = cuda.compile_ptx(made, signature, cc=(9, 0, "a"))
+    products = len(re.findall("wgmma.mma_async", ptx))
+    print(name, products, *(kind in ptx for kind in ("sm_90a", ".local", ".f64")))
+"""
+
+
+@pytest.mark.skipif(bool(toolkit.find().missing), reason="no CUDA compiler here")
+def test_the_kernels_compile_for_hopper(tmp_path):
+    text = LAB.read_text(encoding="utf-8")
+    first, last = text.index("CAUSAL, BRANCH ="), text.index("# The host's side makes")
+    (tmp_path / "cells.py").write_text(HEAD + text[first:last], encoding="utf-8")
+    environment = {k: v for k, v in os.environ.items() if "CUDASIM" not in k}
+    done = subprocess.run(
+        [sys.executable, "-c", SCRIPT, str(ROOT), str(tmp_path)],
+        capture_output=True,
+        text=True,
+        env=environment,
+        timeout=300,
+    )
+    assert done.returncode == 0, done.stderr[-3000:]
+    # 8 per 128 x 128 x 128, and half of them for tiles of 64
+    assert done.stdout.splitlines() == [
+        "attend 32 True False False",
+        "grads_kv 24 True False False",
+        "grads_queries 24 True False False",
+    ]
+
+
+def test_a_stack_of_matrices_is_on_a_gpu_and_contiguous():
+    torch = pytest.importorskip("torch")
+    from weft.stack_maps import stack_map
+
+    with pytest.raises(LearnerError, match="contiguous CUDA tensor"):
+        stack_map(torch.zeros(2, 64, 64, dtype=torch.bfloat16), (64, 64))
+    with pytest.raises(LearnerError, match="float64 is not known"):
+        stack_map(torch.zeros(2, 64, 64, dtype=torch.float64), (64, 64))
