@@ -6,10 +6,9 @@ import numpy as np
 import pytest
 import torch
 import torch.nn.functional as F
-
-import weft  # noqa: F401  before Numba
 from numba import cuda, int32
 
+import weft  # noqa: F401  before Numba
 from weft.cnn import backward, forward, linear, update
 from weft.cnn.layout import B1, B2, B3, B4, CONV, HEAD, LOSS, SCALE, SHIFT, SIZE, W1, W4
 

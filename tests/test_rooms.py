@@ -27,7 +27,7 @@ FLOORS = [
     {"device"},
     {"intrinsics", "torch_stream"},
     {"simulator", "launching", "tensor_maps"},
-    {"sanitizer", "counters", "templates", "cnn"},
+    {"sanitizer", "counters", "templates", "cnn", "stack_maps"},
     {"compiling", "lesson"},
     {"checking", "bench"},
     {"kernels"},

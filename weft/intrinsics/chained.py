@@ -49,6 +49,7 @@ def _chained(gpu: Lowering, call: str) -> Callable[..., Any]:
         size, first = n.literal_value // 2, at.literal_value
 
         def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+            """Write the instruction: sums in and out, words, descriptor, flag."""
             kinds = signature.args
             cells = _cells(gpu, context, builder, kinds[0], args[0], 0, size)
             left = _cells(gpu, context, builder, kinds[2], args[2], first, 4)
