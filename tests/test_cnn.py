@@ -8,12 +8,11 @@ import torch
 import torch.nn.functional as F
 
 import weft  # noqa: F401  before Numba
-from numba import cuda, int32
-
 from weft.cnn import backward, forward, linear, update
 from weft.cnn.layout import B1, B2, B3, B4, CONV, HEAD, LOSS, SCALE, SHIFT, SIZE, W1, W4
+from weft.cnn.names import cuda, int32
 
-jit: Any = cuda.jit
+jit = cuda.jit
 
 
 @pytest.fixture(autouse=True)
