@@ -501,8 +501,9 @@ check(
 
 # %% tags=["given"]
 def random_logits(rng, n, k):
-    """Return logits, some rows far from 0, and labels."""
+    """Return logits, some far from 0 or from their neighbours, and labels."""
     z = 3 * rng.standard_normal((n, k)) + rng.choice([-150, 0, 150], (n, 1))
+    z[np.arange(n), rng.integers(0, k, n)] += rng.choice([0, 120], n)
     return z.astype(np.float32), rng.integers(0, k, n).astype(np.uint8)
 
 
