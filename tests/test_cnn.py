@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 import torch
 import torch.nn.functional as F
-from numba import cuda, int32
 
 import weft  # noqa: F401  before Numba
 from weft.cnn import backward, forward, linear, update
 from weft.cnn.layout import B1, B2, B3, B4, CONV, HEAD, LOSS, SCALE, SHIFT, SIZE, W1, W4
+from weft.cnn.names import cuda, int32
 
-jit: Any = cuda.jit
+jit = cuda.jit
 
 
 @pytest.fixture(autouse=True)
