@@ -12,6 +12,7 @@ from typing import Any
 KERNEL, HOST, TORCH = "a kernel", "host code", "an operator of PyTorch"
 TRITON = "a Triton program"
 LIBRARY = "code that calls a library"
+RANKS = "a function of several ranks"
 
 
 @dataclass(frozen=True)
@@ -51,6 +52,9 @@ LIMITS = {
     "loaded": Limit(TRITON, "most bytes loaded, as a multiple of the inputs'"),
     "stored": Limit(TRITON, "most bytes stored, as a multiple of the outputs'"),
     "calls": Limit(LIBRARY, "most calls of functions of the library that do work"),
+    "steps": Limit(RANKS, "most steps until the last rank ends, or ranks → steps"),
+    "sent": Limit(RANKS, "most bytes that one rank sends, or ranks → bytes"),
+    "collectives": Limit(RANKS, "most collectives per rank, or ranks → collectives"),
     "graph_breaks": Limit(TORCH, "most graph breaks under torch.compile"),
     "synchronisations": Limit(TORCH, "how often the host may wait for the GPU"),
     "copied": Limit(TORCH, "most bytes to the device, as a multiple of the inputs'"),
