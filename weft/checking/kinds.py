@@ -143,7 +143,7 @@ KINDS = {
     "unchecked": Kind("an error that is not noticed"),
     "calls": Kind("right, but with too many calls"),
     # Several ranks
-    "deadlock": Kind("ranks that wait in vain"),
+    "deadlock": Kind("a deadlock between ranks"),
     "message": Kind("two ranks that do not agree on a message"),
     "collective": Kind("ranks that do not make the same calls"),
     "buffer": Kind("a tensor in use while it is on its way"),

@@ -5,6 +5,7 @@ import pickle
 import re
 import subprocess
 import sys
+import sysconfig
 import tempfile
 import time
 from collections.abc import Callable, Sequence
@@ -165,7 +166,15 @@ def place_of(folder: Path, worker: "subprocess.Popen[bytes]", rank: int) -> str:
         time.sleep(0.02)
     time.sleep(0.1)
     text = path.read_text(errors="replace") if path.exists() else ""
-    lines = re.findall(r'File "(.*)", line (\d+) in (\w+)', text)
-    own = next((at for at in lines if at[0].startswith(("/tmp/ipykernel", "<"))), None)
-    own = own or next((at for at in lines if "site-packages" not in at[0]), None)
-    return f"was in `{own[2]}`, line {own[1]}" if own else "was still running"
+    for file, line, name in re.findall(r'File "(.*)", line (\d+) in (\w+)', text):
+        if is_own(file):
+            return f"was in `{name}`, line {line}"
+    return "was still running"
+
+
+def is_own(file: str) -> bool:
+    """Whether a file is neither Python's library, nor a package, nor of this room."""
+    library = (sysconfig.get_path("stdlib"), sysconfig.get_path("platstdlib"))
+    if "site-packages" in file or "dist-packages" in file:
+        return False
+    return not file.startswith(("<frozen", str(Path(__file__).parent), *library))

@@ -1,6 +1,7 @@
 """The room of several ranks: a function runs on each of them, on the model."""
 
 from collections.abc import Iterator, Mapping
+from functools import partial
 from types import FunctionType
 from typing import Any
 
@@ -27,6 +28,7 @@ from weft.ranks.faults import RankFault
 from weft.ranks.limits import held
 from weft.ranks.model import KNOWN, Distributed
 from weft.ranks.world import World
+from weft.wording import joined
 
 
 class Ranks:
@@ -53,8 +55,8 @@ class Ranks:
             world = judged(exercise, case)
             facts = held(exercise, case, world)
             numbers.append(case.ranks)
-        tried = ", ".join(map(str, dict.fromkeys(numbers)))
-        yield [f"right on {tried} ranks, and none of them waits in vain", *facts]
+        tried = joined(dict.fromkeys(numbers))
+        yield [f"right on {tried} ranks, with no deadlock", *facts]
 
 
 ROOM = Ranks()
@@ -87,7 +89,7 @@ def ran(
         dist = without(exercise, Distributed(world, number, function.__globals__))
         return counted(function, (dist, *args[number]), exercise.lines)
 
-    calls = [lambda number=number: rank(number) for number in range(case.ranks)]
+    calls = [partial(rank, number) for number in range(case.ranks)]
     try:
         return world.run(calls)
     except RankFault as fault:

@@ -2,9 +2,10 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from html import escape
+from functools import partial
 from typing import Any
 
+from weft import markup
 from weft.ranks.model import Distributed
 from weft.ranks.room import tensor_of
 from weft.ranks.works import Transfer
@@ -54,14 +55,12 @@ class Timeline:
         )
 
     def _repr_html_(self) -> str:
-        def row(cells: Sequence[str], tag: str) -> str:
-            return "".join(f"<{tag}>{escape(cell)}</{tag}>" for cell in cells)
+        def whole(cell: str) -> str:
+            return f'<span style="white-space:nowrap">{markup.inline(cell)}</span>'
 
-        body = "".join(f"<tr>{row(cells, 'td')}</tr>" for cells in self.rows())
-        return (
-            f"<table class='weft-ranks'><thead><tr>{row(self.head, 'th')}</tr></thead>"
-            f"<tbody>{body}</tbody></table>"
-        )
+        rows = [map(whole, row) for row in self.rows()]
+        name = f"Messages between {self.ranks} ranks, step by step"
+        return markup.block([markup.table(map(whole, self.head), rows)], label=name)
 
 
 def timeline(
@@ -71,7 +70,7 @@ def timeline(
     """Run `function(dist, *given[rank])` for every rank on the model, and draw it.
 
     given: one tuple of arguments per rank; NumPy arrays become tensors. Raises
-    RankFault where the ranks wait in vain.
+    RankFault for a deadlock.
     """
     world = World(len(given))
     names = getattr(function, "__globals__", {})
@@ -80,5 +79,5 @@ def timeline(
         args = map(tensor_of, given[number])
         return function(Distributed(world, number, names), *args)
 
-    world.run([lambda number=n: rank(number) for n in range(len(given))])
+    world.run([partial(rank, number) for number in range(len(given))])
     return Timeline(len(given), tuple(world.transfers), tuple(world.sent))

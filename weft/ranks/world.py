@@ -1,8 +1,8 @@
 """The model: ranks that run in turn, the messages between them, who waits for whom.
 
 Every rank is a thread, but only the one that has the turn runs. A rank keeps it until
-it has to wait; then the next one that can go on gets it. So a run is always the same, and
-when nobody can go on, nobody ever could: that is a deadlock, found without a clock.
+it has to wait; then the next one that can go on gets it. So a run is always the same,
+and when no rank can go on, none ever will: that is a deadlock, found without a clock.
 
 Time is counted, not taken. A message takes `latency` and its bytes over `bandwidth`; a
 rank sends one message at a time and receives one at a time, both at once. With the
