@@ -40,7 +40,7 @@ class RankExercise(Exercise):
     spec: `(given)` → one result per rank, from the arguments of all ranks.
     result: the parameter that holds the result at the end, "" for the returned value.
     without: calls of `torch.distributed` that the function is not to use.
-    limits: `steps`, `sent` and `collectives`; a number, or `(ranks)` → one.
+    limits: `steps`, `sent` and `collectives`; a number, or `(ranks, *size)` → one.
     lines: how many lines of Python one rank may run; see `weft.checking.step_limit`.
     """
 

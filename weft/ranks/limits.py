@@ -10,9 +10,9 @@ from weft.ranks.world import World
 from weft.wording import several
 
 
-def bound(limit: Any, ranks: int) -> float:
-    """A limit for a number of ranks: it is a number, or a function of it."""
-    return float(limit(ranks) if callable(limit) else limit)
+def bound(limit: Any, case: RankCase) -> float:
+    """A limit for a case: a number, or a function of the ranks and the size."""
+    return float(limit(case.ranks, *case.size) if callable(limit) else limit)
 
 
 def held(exercise: RankExercise, case: RankCase, world: World) -> Facts:
@@ -25,7 +25,7 @@ def held(exercise: RankExercise, case: RankCase, world: World) -> Facts:
         return Failed(Verdict(name, kind, message, why, places, when=case.label))
 
     if "collectives" in limits:
-        few = int(bound(limits["collectives"], ranks))
+        few = int(bound(limits["collectives"], case))
         calls = len(world.collectives[0])
         if calls > few:
             raise refuse(
@@ -38,7 +38,7 @@ def held(exercise: RankExercise, case: RankCase, world: World) -> Facts:
         facts.append(f"{several(calls, 'collective')} per rank")
     if "sent" in limits:
         busiest = max(range(ranks), key=lambda rank: world.sent[rank])
-        sent, least = world.sent[busiest], bound(limits["sent"], ranks)
+        sent, least = world.sent[busiest], bound(limits["sent"], case)
         if sent > least:
             raise refuse(
                 "sent",
@@ -48,7 +48,7 @@ def held(exercise: RankExercise, case: RankCase, world: World) -> Facts:
             )
         facts.append(f"{sent:,} bytes sent by the busiest rank")
     if "steps" in limits:
-        steps, most = world.steps, bound(limits["steps"], ranks)
+        steps, most = world.steps, bound(limits["steps"], case)
         if steps > most:
             raise refuse(
                 "steps",

@@ -63,7 +63,8 @@ class Log:
             function()
         run = captured(function, calls) if graph else looped(function, calls)
         run()
-        start, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+        event: Any = torch.cuda.Event
+        start, end = (event(enable_timing=True) for _ in range(2))
         samples = self.times.setdefault(case, {}).setdefault(name, [])
         for _ in range(repeats):
             torch.cuda.synchronize()

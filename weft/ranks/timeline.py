@@ -6,6 +6,7 @@ from functools import partial
 from typing import Any
 
 from weft import markup
+from weft.ranks.faults import RankFault
 from weft.ranks.model import Distributed
 from weft.ranks.room import tensor_of
 from weft.ranks.works import Transfer
@@ -17,13 +18,15 @@ from weft.units import size
 class Timeline:
     """The messages of one run.
 
-    ranks: how many there are. transfers: the messages. sent: bytes, per rank. In text
-    it is a table with a row per rank and a column per step; in a notebook too.
+    ranks: how many there are. transfers: the messages. sent: bytes, per rank. stopped:
+    why the run did not end, "" if it did. In text it is a table with a row per rank and
+    a column per step; in a notebook too.
     """
 
     ranks: int
     transfers: tuple[Transfer, ...]
     sent: tuple[int, ...]
+    stopped: str = ""
 
     @property
     def steps(self) -> int:
@@ -47,12 +50,13 @@ class Timeline:
     def __repr__(self) -> str:
         rows = [self.head, *self.rows()]
         widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-        return "\n".join(
+        lines = [
             "  ".join(
                 f"{cell:{w}}" for cell, w in zip(row, widths, strict=True)
             ).rstrip()
             for row in rows
-        )
+        ]
+        return "\n".join([*lines, *filter(None, [self.stopped])])
 
     def _repr_html_(self) -> str:
         def whole(cell: str) -> str:
@@ -60,7 +64,10 @@ class Timeline:
 
         rows = [map(whole, row) for row in self.rows()]
         name = f"Messages between {self.ranks} ranks, step by step"
-        return markup.block([markup.table(map(whole, self.head), rows)], label=name)
+        parts = [markup.table(map(whole, self.head), rows)]
+        if self.stopped:
+            parts.append(markup.note(self.stopped))
+        return markup.block(parts, label=name)
 
 
 def timeline(
@@ -69,8 +76,8 @@ def timeline(
 ) -> Timeline:
     """Run `function(dist, *given[rank])` for every rank on the model, and draw it.
 
-    given: one tuple of arguments per rank; NumPy arrays become tensors. Raises
-    RankFault for a deadlock.
+    given: one tuple of arguments per rank; NumPy arrays become tensors. A run that ends
+    in a deadlock is drawn as far as it went.
     """
     world = World(len(given))
     names = getattr(function, "__globals__", {})
@@ -79,5 +86,9 @@ def timeline(
         args = map(tensor_of, given[number])
         return function(Distributed(world, number, names), *args)
 
-    world.run([partial(rank, number) for number in range(len(given))])
-    return Timeline(len(given), tuple(world.transfers), tuple(world.sent))
+    stopped = ""
+    try:
+        world.run([partial(rank, number) for number in range(len(given))])
+    except RankFault as fault:
+        stopped = fault.message
+    return Timeline(len(given), tuple(world.transfers), tuple(world.sent), stopped)

@@ -41,7 +41,9 @@ def run(folder: Path, rank: int, backend: str) -> Any:
         torch.cuda.set_device(device)
     distributed.init_process_group(
         backend,
-        store=torch.distributed.FileStore(str(folder / "store"), len(given)),
+        store=distributed.FileStore(  # type: ignore[attr-defined]
+            str(folder / "store"), len(given)
+        ),
         rank=rank,
         world_size=len(given),
         timeout=timedelta(minutes=30),  # the parent ends a rank that hangs
