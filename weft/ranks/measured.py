@@ -178,8 +178,9 @@ class Measured:
             rows = results.of_case(data, case)
             found = {name: float(row["value"]) for name, row in rows.items()}
             known = "these are the reference machine's" if found else "no record yet"
-            print(f"{self.missing}: {known}.")
+            print(f"{case} ({self.missing}: {known})")
         else:
+            print(case)
             found = {
                 name: float(f"{value:.3g}")
                 for name, value in self.found().values[case].items()
@@ -193,7 +194,7 @@ class Measured:
                     ],
                 )
         for name, value in found.items():
-            print(f"{name:32}{value:>8,g} {unit}")
+            print(f"  {name:32}{value:>8,g} {unit}".rstrip())
         return found
 
 
