@@ -6,7 +6,7 @@ rank and passes the module itself. `measured` launches a function that times oth
 GPU per rank.
 """
 
-from weft.ranks.measured import Log, Measured, measured
+from weft.ranks.measurement import Log, Measured, measured
 from weft.ranks.processes import RanksFailed, launch
 from weft.ranks.timeline import timeline
 

@@ -92,6 +92,7 @@ class Distributed:
         return [one.op(one.tensor, one.peer) for one in ops]
 
     def _begin(self, call: str, tensor: Tensor, peer: int) -> Work:
+        """Begin one side of a message. Raises RankFault for a peer that is none."""
         place = self._place()
         self._tensor(call, tensor, place)
         if not isinstance(peer, int) or not 0 <= peer < self._world.size:
@@ -181,6 +182,7 @@ class Distributed:
     def _join(
         self, call: str, agreed: Any, give: Tensor, take: Tensor, later: bool
     ) -> Work | None:
+        """Take part in a collective that gives `give` and fills `take`."""
         place, world = self._place(), self._world
         if not take.is_contiguous():
             self._refuse(
