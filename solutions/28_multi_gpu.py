@@ -36,7 +36,6 @@ from numba import cuda
 from torch import nn
 
 from weft import bench, check, hint, quiz, ranks
-from weft.bench import results
 
 weft.lab("28_multi_gpu")
 
@@ -329,8 +328,8 @@ for length, nbytes in LENGTHS.items():
 # %% [markdown] tags=["solution"]
 # A ring pays for its latency once per rank, a tree once per level. A tree pays for its
 # bytes once per level, a ring twice at most. So trees are for short tensors and many
-# ranks. Where the two meet grows with the number of ranks: at 64 ranks it is between 1 MiB and
-# 64 MiB, at 1,024 ranks between 64 MiB and 1 GiB.
+# ranks. The length at which they are equal grows with the number of ranks. With 64 it
+# is between 1 MiB and 64 MiB, with 1,024 between 64 MiB and 1 GiB.
 #
 # NCCL chooses too, among several algorithms and three protocols for each, with a model
 # of this kind whose numbers it knows for the links that it finds. And it cuts long
@@ -348,7 +347,8 @@ for length, nbytes in LENGTHS.items():
 # %%
 def in_a_process(dist):
     """Run the functions above on this rank; say which of them are right."""
-    rank, size = dist.get_rank(), dist.get_world_size()
+    rank = dist.get_rank()
+    size = dist.get_world_size()
     device = "cuda" if dist.get_backend() == "nccl" else "cpu"
     own = torch.arange(5.0, device=device) + rank
     total = own * 0 + sum(torch.arange(5.0) + r for r in range(size)).to(device)
@@ -492,8 +492,8 @@ def modelled(log):
     short = np.median(log.times["all-reduce, 4 KiB"]["NCCL"])
     long = np.median(log.times["all-reduce, 1 GiB"]["NCCL"])
     latency, bandwidth = short / 2, (1 << 30) / long
-    log.value("from two GPUs", "latency of a step, µs", 1e3 * latency)
-    log.value("from two GPUs", "bandwidth, GB/s", bandwidth / 1e6)
+    log.value("latency of a step", "NCCL", 1e3 * latency)
+    log.value("bandwidth of a link", "NCCL", bandwidth / 1e6)
     for length, nbytes in LENGTHS.items():
         for size in (2, 8, 64, 1024):
             for name, formula in (("ring", ring_ms), ("tree", tree_ms)):
@@ -546,8 +546,11 @@ copied
 # this one, which is true inside a machine with NVLink and not between machines.
 
 # %%
-fitted = two.values("from two GPUs", "")
-rows = {length: two.values(f"modelled, {length}", "ms") for length in LENGTHS}
+latency = two.values("latency of a step", "µs")
+bandwidth = two.values("bandwidth of a link", "GB/s")
+modelled_ms = {
+    length: two.values(f"modelled, {length}", "ms") for length in LENGTHS
+}
 
 # %% [markdown]
 # ## 4 · Data parallelism
@@ -855,8 +858,8 @@ def network(device):
 def step_of(model, device, rows=ROWS, passes=1, quiet=False, after=None):
     """Return a training step: backward passes, then one update.
 
-    quiet: whether all passes but the last are in no_sync. after: called with the
-    parameters before the update.
+    quiet: whether all passes but the last are in no_sync. after: called with
+    the parameters before the update.
     """
     x = torch.randn(rows, WIDTH, device=device)
     optimiser = torch.optim.AdamW(model.parameters(), 1e-4, fused=True)
