@@ -347,14 +347,13 @@ for length, nbytes in LENGTHS.items():
 # %%
 def in_a_process(dist):
     """Run the functions above on this rank; say which of them are right."""
-    rank = dist.get_rank()
-    size = dist.get_world_size()
+    rank, p = dist.get_rank(), dist.get_world_size()
     device = "cuda" if dist.get_backend() == "nccl" else "cpu"
     own = torch.arange(5.0, device=device) + rank
-    total = own * 0 + sum(torch.arange(5.0) + r for r in range(size)).to(device)
+    total = own * 0 + sum(torch.arange(5.0) + r for r in range(p)).to(device)
     out = torch.zeros_like(own)
     shift(dist, own, out)
-    found = {"shift": bool((out == own - rank + (rank - 1) % size).all())}
+    found = {"shift": bool((out == own - rank + (rank - 1) % p).all())}
     for function in (ring_all_reduce, tree_all_reduce):
         x = own.clone()
         function(dist, x)
@@ -586,8 +585,8 @@ def stepped(given):
     weights, _, _, rate = given[0]
     x = np.concatenate([own[1] for own in given])
     y = np.concatenate([own[2] for own in given])
-    found = gradients(weights, x, y)
-    new = [w - rate * g for w, g in zip(weights, found, strict=True)]
+    means = gradients(weights, x, y)
+    new = [w - rate * g for w, g in zip(weights, means, strict=True)]
     return [new] * len(given)
 
 
@@ -756,8 +755,8 @@ def sharded(given):
     )
     x = np.concatenate([own[1] for own in given])
     y = np.concatenate([own[2] for own in given])
-    found = gradients(as_weights(weights, x, y), x, y)
-    flat = np.concatenate([g.ravel() for g in found])
+    means = gradients(as_weights(weights, x, y), x, y)
+    flat = np.concatenate([g.ravel() for g in means])
     flat = np.pad(flat, (0, len(weights) - len(flat)))
     momentum = MOMENTUM * momentum + flat
     weights = weights - rate * momentum
@@ -1022,7 +1021,7 @@ passes
 
 # %%
 def drawn(name, width=64):
-    """Print when each bucket is reduced, from the start of a step to its end."""
+    """Print when each bucket is reduced in the course of a step."""
     found = two_train.values(f"trace, {name}", "ms")
     if not found:
         return
