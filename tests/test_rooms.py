@@ -31,7 +31,10 @@ FLOORS = [
     {"compiling", "lesson"},
     {"checking", "bench"},
     {"kernels"},
-    {"functions", "streams", "c", "torch_ops", "triton_programs", "libraries"},
+    {
+        *("functions", "streams", "c", "torch_ops", "triton_programs", "libraries"),
+        "ranks",
+    },
     {"dispatch", "tracing"},
     {"diagnosis", "exploring"},
     {""},  # weft/__init__.py
@@ -167,7 +170,7 @@ def test_a_mistyped_limit_is_an_error() -> None:
 
 def test_every_limit_belongs_to_a_room() -> None:
     rooms = ("kernels", "functions", "streams", "c", "torch_ops", "triton_programs")
-    rooms += ("libraries",)
+    rooms += ("libraries", "ranks")
     known = {importlib.import_module(f"weft.{r}.room").ROOM.what for r in rooms}
     assert {limit.room for limit in LIMITS.values()} <= known
 

@@ -11,7 +11,7 @@ from weft.checking.verdict import Verdict
 # one takes all that nobody else wants.
 ROOMS = (
     *("weft.triton_programs", "weft.kernels", "weft.libraries", "weft.torch_ops"),
-    "weft.functions",
+    *("weft.ranks", "weft.functions"),
 )
 
 
@@ -34,8 +34,9 @@ def check(
         constants, without), for PyTorch `weft.torch_ops.exercise.TorchExercise`, for
         functions `weft.functions.exercise.FunctionExercise` (because, without, same,
         lines), for calls of a library `weft.libraries.exercise.LibraryExercise`
-        (library, given, result, refuses, because), for all of them tolerance and
-        unseen.
+        (library, given, result, refuses, because), for functions of several ranks
+        `weft.ranks.exercise.RankExercise` (ranks, result, without), for all of them
+        tolerance and unseen.
 
     Returns a Verdict, true if all is well. Where the environment has WEFT_STRICT=1, a
     failure raises CheckFailed. Raises ValueError if the exercise itself is wrong, as

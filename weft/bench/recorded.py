@@ -23,15 +23,21 @@ def reference(lab: str, case: str, gpu: str = "") -> Table | None:
     return _table(data, Comparison(case), list(found))
 
 
-def instead(asked: Comparison, names: list[str] | None, lab: str | None) -> Table:
+def instead(
+    asked: Comparison,
+    names: list[str] | None,
+    lab: str | None,
+    absent: str = "No GPU here",
+) -> Table:
     """Return the reference GPU's rows for what cannot be timed here, or empty rows.
 
-    names: the rows to show, in order; None for those that were recorded.
+    names: the rows to show, in order; None for those that were recorded. absent: what
+    is missing here.
     """
     data = results.reference(lab) if lab is not None else None
     found = results.of_case(data, asked.case)
     if data is None or not found:
-        return _unknown(asked, names or [], _why(lab, data))
+        return _unknown(asked, names or [], f"{absent}. {_why(lab, data)}")
     if names is None:
         names = list(found)
         asked.check(names)
@@ -42,7 +48,7 @@ def instead(asked: Comparison, names: list[str] | None, lab: str | None) -> Tabl
         baseline=asked.baseline,
         # A rate is the limit of the machine it was measured on: not of this one.
         ceiling=asked.ceiling if isinstance(asked.ceiling, str) else table.ceiling,
-        source="No GPU here: these times are the reference GPU's. " + table.source,
+        source=f"{absent}: these times are the reference GPU's. {table.source}",
     )
 
 
@@ -57,10 +63,9 @@ def _why(lab: str | None, data: Mapping[str, Any] | None) -> str:
     return "The reference GPU has no times for this case."
 
 
-def _unknown(asked: Comparison, names: list[str], why: str) -> Table:
+def _unknown(asked: Comparison, names: list[str], source: str) -> Table:
     """Return a table whose rows have no numbers."""
     rows = tuple(Row(name, guess=asked.guess_of(name)) for name in names)
-    source = f"No GPU here. {why}"
     return Table(
         asked.case, rows, asked.unit, asked.baseline, asked.ceiling_name, source, False
     )

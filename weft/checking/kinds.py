@@ -143,6 +143,14 @@ KINDS = {
     "scalar": Kind("a scalar of another type"),
     "unchecked": Kind("an error that is not noticed"),
     "calls": Kind("right, but with too many calls"),
+    # Several ranks
+    "deadlock": Kind("a deadlock between ranks"),
+    "message": Kind("two ranks that do not agree on a message"),
+    "collective": Kind("ranks that do not make the same calls"),
+    "buffer": Kind("a tensor in use while it is on its way"),
+    "steps": Kind("right, but in too many steps"),
+    "sent": Kind("right, but one rank sends too much"),
+    "collectives": Kind("right, but with too many collectives"),
     # C
     "compile": Kind("the compiler rejects it", heading="Text, compiler, program"),
     "no-compiler": Kind("no C compiler"),

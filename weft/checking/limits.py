@@ -12,6 +12,7 @@ from typing import Any
 KERNEL, HOST, TORCH = "a kernel", "host code", "an operator of PyTorch"
 TRITON = "a Triton program"
 LIBRARY = "code that calls a library"
+RANKS = "a function of several ranks"
 
 
 @dataclass(frozen=True)
@@ -54,6 +55,9 @@ LIMITS = {
     "conversions": Limit(
         LIBRARY, "most arrays that cuDNN has to copy to NHWC or from it"
     ),
+    "steps": Limit(RANKS, "most steps until the last rank ends"),
+    "sent": Limit(RANKS, "most bytes that one rank sends"),
+    "collectives": Limit(RANKS, "most collectives per rank"),
     "graph_breaks": Limit(TORCH, "most graph breaks under torch.compile"),
     "synchronisations": Limit(TORCH, "how often the host may wait for the GPU"),
     "copied": Limit(TORCH, "most bytes to the device, as a multiple of the inputs'"),

@@ -1,0 +1,1099 @@
+# %% [markdown]
+# # 28 · Several GPUs
+#
+# [Open in Colab](https://colab.research.google.com/github/warp-and-weft/warp-and-weft/blob/main/labs/28_multi_gpu.ipynb)
+#
+# **After this lab, you can**
+#
+# - write programs of several ranks that do not deadlock, and say why others do;
+# - write the ring and the tree all-reduce, and predict from latency and bandwidth when
+#   each is the better one;
+# - read peer memory from a Numba kernel, and say when that beats NCCL;
+# - write data-parallel, tensor-parallel and sharded training steps that compute exactly
+#   what one GPU would;
+# - find out whether a training step overlaps communication with computation.
+#
+# **You need** about two hours. You do not need a GPU: the checks run every rank on a
+# model of `torch.distributed`, and one cell runs your functions in two real processes
+# on the CPU. The measurements take two GPUs that can access each other's memory; with
+# fewer, you see the times of two H200s.
+
+# %%
+try:
+    import weft
+except ModuleNotFoundError:  # on Colab: fetch the course first
+    # %pip install -q git+https://github.com/warp-and-weft/warp-and-weft
+    import weft
+
+import contextlib
+import functools
+import math
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+from numba import cuda
+from torch import nn
+
+from weft import bench, check, hint, quiz, ranks
+
+weft.lab("28_multi_gpu")
+
+# %% [markdown]
+# ## Ranks
+#
+# A program for several GPUs is usually one function that runs in several processes, one
+# per GPU. Each process is a **rank**. All ranks run the same code; a rank differs from
+# the others only in its number and its data. In this lab every such function takes
+# `dist` first, which has the calls of the module `torch.distributed`:
+#
+# - `dist.get_rank()`, `dist.get_world_size()`: this rank's number, and how many there
+#   are;
+# - `dist.send(x, to)`, `dist.recv(x, source)`: send a tensor, receive into a tensor;
+#   return when that is done;
+# - `dist.isend(x, to)`, `dist.irecv(x, source)`: only begin; return an object whose
+#   `wait()` returns when it is done;
+# - `dist.all_reduce(x)`: replace `x` on every rank by the sum over all ranks;
+# - `dist.all_gather_into_tensor(out, x)`: put the `x` of all ranks into `out`, one
+#   after the other;
+# - `dist.reduce_scatter_tensor(out, x)`: sum `x` over all ranks, and give each rank one
+#   part of the sum.
+#
+# `send` and `recv` are **point-to-point**: one rank to another. The other calls are
+# **collectives**, in which all ranks take part.
+#
+# A check runs your function for 2, 3, 4 and more ranks on a model of these calls. In
+# the model, a message takes one **step**, however long it is. A rank can send one
+# message and receive one message in the same step. The model knows which rank waits for
+# which, so it finds a deadlock at once, where a GPU would hang.
+
+# %% [markdown]
+# ## 1 · Pass it on
+#
+# The ranks form a ring: after the last one comes rank 0 again. Give each rank the
+# tensor of the rank before it.
+#
+# ```python
+# shift(dist, x, out)    # x, out: tensors of the same shape on every rank
+# ```
+#
+# Afterwards, `out` on rank 1 is `x` of rank 0, and `out` on rank 0 is `x` of the last
+# rank. One step is enough, whatever the number of ranks. Stuck? `hint("shift")`.
+
+
+# %%
+def shift(dist, x, out):
+    """Receive the previous rank's x in out."""
+    # about 5 lines
+    # BEGIN SOLUTION
+    rank, size = dist.get_rank(), dist.get_world_size()
+    sending = dist.isend(x, (rank + 1) % size)
+    receiving = dist.irecv(out, (rank - 1) % size)
+    sending.wait()
+    receiving.wait()
+    # END SOLUTION
+
+
+# %%
+check(
+    shift,
+    spec=lambda given: [given[rank - 1][0] for rank in range(len(given))],
+    inputs=lambda rng, size, n: [
+        (rng.standard_normal((n, 2)).astype(np.float32), np.zeros((n, 2), "f"))
+        for _ in range(size)
+    ],
+    sizes=[1, 5, 40],
+    ranks=(2, 3, 4),
+    result="out",
+    limits={"steps": 1},
+)
+
+# %% [markdown] tags=["solution"]
+# With `send` first and `recv` second, all ranks wait in `send`: each for a neighbour
+# that cannot receive because it is waiting too. Letting the even ranks send first and
+# the odd ones receive first avoids the deadlock, but takes two steps, or three for an
+# odd number of ranks. Beginning both and then waiting needs no such arrangement.
+#
+# On GPUs, use `dist.batch_isend_irecv`, which takes a list of `dist.P2POp(dist.isend,
+# x, to)` and `dist.P2POp(dist.irecv, out, source)`. NCCL turns each send and receive
+# into work on a CUDA stream, and two that are queued separately run one after the
+# other: a send that is waiting for its receiver then blocks the receive behind it. The
+# batch is one group for NCCL, and makes progress on all of it together.
+
+# %% [markdown]
+# ## 2 · The ring
+#
+# The sum over all ranks, on all ranks, is called an **all-reduce**. It is the most
+# important collective for training, because gradients are summed with it. Rank 0 could
+# receive everything, add, and send the sum back. But then all bytes go through the one
+# link of rank 0.
+#
+# The **ring all-reduce** uses all links all the time. Cut the tensor into `p` chunks,
+# one per rank. In each step, every rank sends one chunk to the next rank and receives
+# another one from the previous rank.
+#
+# - *First half, p − 1 steps*: what you receive is a partial sum. Add your own chunk to
+#   it, and send it on in the next step. At the end, each rank has one chunk that is
+#   complete.
+# - *Second half, p − 1 steps*: the complete chunks go around once more, and replace
+#   what they meet.
+#
+# ```python
+# ring_all_reduce(dist, x)    # x: a vector, in place; its length need not divide by p
+# ```
+#
+# Each rank sends `2 (p − 1)` chunks, in as many steps. Before you write it, take three
+# ranks and a pencil: which chunk does rank 0 send first, and which one does it have to
+# send next? `x.tensor_split(p)` cuts a tensor into `p` views whose lengths differ by
+# at most 1. Stuck? `hint("ring_all_reduce")`.
+
+
+# %%
+def ring_all_reduce(dist, x):
+    """Replace x on every rank by the sum over all ranks."""
+    # about 16 lines
+    # BEGIN SOLUTION
+    rank, size = dist.get_rank(), dist.get_world_size()
+    chunks = x.tensor_split(size)
+    for step in range(2 * (size - 1)):
+        give = chunks[(rank - step) % size]
+        take = chunks[(rank - step - 1) % size]
+        adding = step < size - 1
+        arrived = torch.empty_like(take) if adding else take
+        works = dist.batch_isend_irecv(
+            [
+                dist.P2POp(dist.isend, give, (rank + 1) % size),
+                dist.P2POp(dist.irecv, arrived, (rank - 1) % size),
+            ]
+        )
+        for work in works:
+            work.wait()
+        if adding:
+            take += arrived
+    # END SOLUTION
+
+
+# %% tags=["given"]
+COLLECTIVES = (
+    *("all_reduce", "broadcast"),
+    *("all_gather_into_tensor", "reduce_scatter_tensor"),
+)
+
+
+def summed(given):
+    """Return, for every rank, the sum of all ranks' first arguments."""
+    return [sum(own[0] for own in given)] * len(given)
+
+
+def vectors(rng, size, n):
+    """Return a vector of n numbers for every rank."""
+    return [(rng.standard_normal(n).astype(np.float32),) for _ in range(size)]
+
+
+# %%
+check(
+    ring_all_reduce,
+    spec=summed,
+    inputs=vectors,
+    sizes=[12, 8, 103],
+    ranks=(2, 3, 4),
+    result="x",
+    without=COLLECTIVES,
+    limits={
+        "steps": lambda p, n: 2 * (p - 1),
+        "sent": lambda p, n: 2 * (p - 1) * 4 * math.ceil(n / p),
+    },
+)
+
+# %% [markdown]
+# Here is what your function does with four ranks and 4,000 bytes. Each row is a rank,
+# each column a step.
+
+# %%
+ranks.timeline(ring_all_reduce, vectors(np.random.default_rng(1), 4, 1000))
+
+# %% [markdown] tags=["solution"]
+# Both halves walk through the chunks in the same order, so one loop does both. At step
+# `s`, rank `r` sends chunk `r − s` and receives chunk `r − s − 1`, which it sends in
+# the next step. What rank `r` sends first is its own chunk `r`. After `p − 1` steps the
+# chunk that it has just received, `r + 1`, is complete.
+#
+# The first half alone is a **reduce-scatter**, the second half alone an **all-gather**.
+# Each rank sends `2 (p − 1) / p` times the bytes of the tensor: with two ranks once,
+# with many ranks nearly twice, and never more. No algorithm that sums on the ranks
+# themselves can do with less.
+
+# %% [markdown]
+# ## 3 · The tree
+#
+# A ring of 1,024 ranks takes 2,046 steps. If the tensor is short, each step costs its
+# latency and hardly anything else, and a tree is better. Sum in pairs, then sum the
+# sums of pairs, and so on until rank 0 has it all. Then send the result back down the
+# same way.
+#
+# ```python
+# tree_all_reduce(dist, x)    # x: a tensor, in place
+# ```
+#
+# `2 ⌈log₂ p⌉` steps are enough for any number of ranks, powers of two or not. (Fewer
+# are possible, if you find out how.) Stuck? `hint("tree_all_reduce")`.
+
+
+# %%
+def tree_all_reduce(dist, x):
+    """Replace x on every rank by the sum over all ranks."""
+    # about 18 lines
+    # BEGIN SOLUTION
+    rank, size = dist.get_rank(), dist.get_world_size()
+    arrived = torch.empty_like(x)
+    distance = 1
+    while distance < size:
+        if rank % (2 * distance) == distance:
+            dist.send(x, rank - distance)
+        elif rank % (2 * distance) == 0 and rank + distance < size:
+            dist.recv(arrived, rank + distance)
+            x += arrived
+        distance *= 2
+    while distance > 1:
+        distance //= 2
+        if rank % (2 * distance) == distance:
+            dist.recv(x, rank - distance)
+        elif rank % (2 * distance) == 0 and rank + distance < size:
+            dist.send(x, rank + distance)
+    # END SOLUTION
+
+
+# %%
+check(
+    tree_all_reduce,
+    spec=summed,
+    inputs=vectors,
+    sizes=[1, 9],
+    ranks=(2, 3, 4, 5, 8),
+    result="x",
+    without=COLLECTIVES,
+    limits={"steps": lambda p, n: 2 * math.ceil(math.log2(p))},
+)
+
+# %%
+ranks.timeline(tree_all_reduce, vectors(np.random.default_rng(1), 8, 1000))
+
+# %% [markdown] tags=["solution"]
+# At distance `d`, ranks that are an odd multiple of `d` send to the rank `d` below and
+# are done until the way back. Only a rank that has received goes on. A partner beyond
+# the last rank does not exist, and that is all that other numbers of ranks need.
+#
+# `send` and `recv` cannot deadlock here, since no rank waits for one that waits for it:
+# a rank sends up only after everything below it has arrived.
+#
+# The picture shows what the tree costs. Rank 0 sends the whole tensor once per level,
+# and in the first step down all other links are idle. Fewer steps are possible where
+# every rank exchanges with a partner and both add, **recursive doubling**: `log₂ p`
+# steps for a power of two.
+
+# %% [markdown]
+# ## Predict: ring or tree?
+#
+# A message of `n` bytes over a link takes about `α + n / β`: the **latency** α plus the
+# bytes over the **bandwidth** β. With that, the cost of both algorithms is a formula.
+# It assumes that all links are alike, that they work in both directions at once and do
+# not disturb each other, and that the additions cost nothing.
+#
+# Take α = 5 µs, β = 300 GB/s and 64 ranks. For which of 4 KiB, 1 MiB, 64 MiB and 1 GiB
+# is the tree faster? And with 1,024 ranks? Decide before you run the cell.
+
+
+# %%
+def ring_ms(size, nbytes, latency=5e-3, bandwidth=300e6):
+    """Return the ms of a ring. latency: ms; bandwidth: bytes per ms."""
+    return 2 * (size - 1) * (latency + nbytes / size / bandwidth)
+
+
+def tree_ms(size, nbytes, latency=5e-3, bandwidth=300e6):
+    """Return the ms of a tree. latency: ms; bandwidth: bytes per ms."""
+    levels = math.ceil(math.log2(size))
+    return 2 * levels * (latency + nbytes / bandwidth)
+
+
+LENGTHS = {"4 KiB": 1 << 12, "1 MiB": 1 << 20}
+LENGTHS |= {"64 MiB": 1 << 26, "1 GiB": 1 << 30}
+
+print(f"{'':12}{'ranks':>8}{'ring':>12}{'tree':>12}")
+for length, nbytes in LENGTHS.items():
+    for size in (2, 8, 64, 1024):
+        ring, tree = ring_ms(size, nbytes), tree_ms(size, nbytes)
+        better = "ring" if ring < tree else "tree" if tree < ring else "same"
+        print(f"{length:12}{size:8,}{ring:9.3f} ms{tree:9.3f} ms  {better}")
+
+# %% [markdown] tags=["solution"]
+# A ring pays for its latency once per rank, a tree once per level. A tree pays for its
+# bytes once per level, a ring twice at most. So trees are for short tensors and many
+# ranks. The length at which they are equal grows with the number of ranks. With 64 it
+# is between 1 MiB and 64 MiB, with 1,024 between 64 MiB and 1 GiB.
+#
+# NCCL chooses too, among several algorithms and three protocols for each, with a model
+# of this kind whose numbers it knows for the links that it finds. And it cuts long
+# tensors into pieces that follow each other through the tree, so that no link is idle.
+
+# %% [markdown]
+# ## Run: real processes
+#
+# The model is a model. `ranks.launch` starts one real process per rank and passes the
+# module `torch.distributed` itself. Between GPUs its backend is NCCL. Without GPUs it
+# is gloo, which moves tensors between processes over the CPU. Your functions do not
+# change.
+
+
+# %%
+def in_a_process(dist):
+    """Run the functions above on this rank; say which of them are right."""
+    rank, p = dist.get_rank(), dist.get_world_size()
+    device = "cuda" if dist.get_backend() == "nccl" else "cpu"
+    own = torch.arange(5.0, device=device) + rank
+    total = own * 0 + sum(torch.arange(5.0) + r for r in range(p)).to(device)
+    out = torch.zeros_like(own)
+    shift(dist, own, out)
+    found = {"shift": bool((out == own - rank + (rank - 1) % p).all())}
+    for function in (ring_all_reduce, tree_all_reduce):
+        x = own.clone()
+        function(dist, x)
+        found[function.__name__] = bool((x == total).all())
+    return found
+
+
+backend = "nccl" if weft.GPU and torch.cuda.device_count() > 1 else "gloo"
+for rank, found in enumerate(ranks.launch(in_a_process, [()] * 2, backend)):
+    for name, right in found.items():
+        print(f"rank {rank}: {name} is {'right' if right else 'not right yet'}")
+
+# %% [markdown]
+# ## Measure: the sum of two tensors
+#
+# Now with two GPUs. Here are kernels that need no library at all. With **peer access**,
+# a kernel on one GPU can load from and store to the memory of another one, over NVLink
+# or PCIe. PyTorch's *symmetric memory* allocates a tensor of the same size on each GPU
+# and gives every rank a tensor that is the other GPU's memory. For Numba it is an array
+# like any other.
+#
+# - `one_shot`: every rank reads all of the other's tensor and adds. One step, and `n`
+#   bytes received.
+# - `two_shot`: every rank sums one half and writes the result to both. It loads half
+#   a tensor from its peer and stores half a tensor to it.
+#
+# Before such a kernel, both ranks have to have written their input, and after it, both
+# have to have read. `handle.barrier()` is a barrier between GPUs, on the stream,
+# without the host.
+
+
+# %% tags=["given"]
+def peer_kernels():
+    """Return the two kernels, compiled by the process that calls."""
+    from weft.intrinsics import load4, store4
+
+    @cuda.jit
+    def one_shot(own, other, out):
+        i = 4 * cuda.grid(1)
+        step = 4 * cuda.gridsize(1)
+
+        while i < out.size:
+            a = load4(own, i)
+            b = load4(other, i)
+            total = a[0] + b[0], a[1] + b[1], a[2] + b[2], a[3] + b[3]
+            store4(out, i, total)
+            i += step
+
+    @cuda.jit
+    def two_shot(own, other, start, end):
+        i = start + 4 * cuda.grid(1)
+        step = 4 * cuda.gridsize(1)
+
+        while i < end:
+            a = load4(own, i)
+            b = load4(other, i)
+            total = a[0] + b[0], a[1] + b[1], a[2] + b[2], a[3] + b[3]
+            store4(own, i, total)
+            store4(other, i, total)
+            i += step
+
+    return one_shot, two_shot
+
+
+# %%
+def sums(dist, log):
+    """Time all-reduces on two GPUs, by NCCL and by hand."""
+    import torch.distributed._symmetric_memory as symmetric
+
+    rank, group = dist.get_rank(), dist.group.WORLD.group_name
+    one_shot, two_shot = peer_kernels()
+    device = torch.device("cuda", rank)
+    most = max(LENGTHS.values()) // 4
+    own = symmetric.empty(most, dtype=torch.float32, device=device)
+    handle = symmetric.rendezvous(own, group)
+    other = handle.get_buffer(1 - rank, (most,), torch.float32)
+    shots = torch.ops.symm_mem
+
+    def variants(n):
+        """Return the functions to time, and the tensor that holds the sum."""
+        x, out = torch.empty(n, device=device), torch.empty(n, device=device)
+        a, b, half = own[:n], other[:n], n // 2
+        blocks = min(4 * 132, max(1, n // 1024))
+
+        def read_all():
+            handle.barrier()
+            one_shot[blocks, 256, bench.stream()](a, b, out)
+            handle.barrier()
+
+        def read_half():
+            first = rank * half
+            handle.barrier()
+            two_shot[blocks, 256, bench.stream()](a, b, first, first + half)
+            handle.barrier()
+
+        def by_pytorch():
+            out.copy_(shots.one_shot_all_reduce(a, "sum", group))
+
+        return {
+            "NCCL": (lambda: dist.all_reduce(x), x, x),
+            "your ring": (lambda: ring_all_reduce(dist, x), x, x),
+            "one-shot": (read_all, a, out),
+            "two-shot": (read_half, a, a),
+            "PyTorch's one-shot": (by_pytorch, a, out),
+            "PyTorch's two-shot": (
+                lambda: shots.two_shot_all_reduce_(a, "sum", group),
+                a,
+                a,
+            ),
+        }
+
+    for length, nbytes in LENGTHS.items():
+        calls = 20 if nbytes < 1 << 26 else 4
+        case = f"all-reduce, {length}"
+        for name, (function, given, result) in variants(nbytes // 4).items():
+            given.fill_(rank + 1)
+            function()
+            torch.cuda.synchronize()
+            if not bool((result == 3).all()):
+                    continue
+            given.zero_()
+            dist.barrier()
+            if name == "NCCL":
+                log.time(case, "NCCL, called", function, calls=calls)
+            graph = name != "your ring"
+            log.time(case, name, function, calls=calls, graph=graph)
+    far, near = other[: 1 << 26], torch.empty(1 << 26, device=device)
+    case = "256 MiB from one GPU to the other"
+    log.time(case, "copy_", lambda: far.copy_(near), calls=4)
+    modelled(log)
+
+
+def modelled(log):
+    """Put the formulas beside the measurements, for up to 1,024 ranks."""
+    short = np.median(log.times["all-reduce, 4 KiB"]["NCCL"])
+    long = np.median(log.times["all-reduce, 1 GiB"]["NCCL"])
+    latency, bandwidth = short / 2, (1 << 30) / long
+    log.value("latency of a step", "NCCL", 1e3 * latency)
+    log.value("bandwidth of a link", "NCCL", bandwidth / 1e6)
+    for length, nbytes in LENGTHS.items():
+        for size in (2, 8, 64, 1024):
+            for name, formula in (("ring", ring_ms), ("tree", tree_ms)):
+                ms = formula(size, nbytes, latency, bandwidth)
+                log.value(f"modelled, {length}", f"{name}, {size} ranks", ms)
+
+
+two = ranks.measured(sums, ranks=2)
+
+
+# %% [markdown]
+# On two GPUs, a ring sends `n` bytes in each direction, so the bandwidth in the tables
+# is also what NCCL's own tests call **bus bandwidth**. All rows except `NCCL, called`
+# and `your ring` are CUDA graphs, so Python's part is left out. `PyTorch's` rows are
+# its own kernels for symmetric memory.
+#
+# Which row do you expect to win for 4 KiB, and which for 1 GiB? Fill in how many times
+# as fast as NCCL they will be.
+
+# %%
+guess = {"one-shot": None, "two-shot": None}
+short = two.compare(
+    "all-reduce, 4 KiB", baseline="NCCL", bytes=1 << 12, guess=guess
+)
+short
+
+# %%
+middle = two.compare("all-reduce, 1 MiB", baseline="NCCL", bytes=1 << 20)
+middle
+
+# %%
+large = two.compare("all-reduce, 64 MiB", baseline="NCCL", bytes=1 << 26)
+large
+
+# %%
+guess = {"one-shot": None, "two-shot": None}
+huge = two.compare(
+    "all-reduce, 1 GiB", baseline="NCCL", bytes=1 << 30, guess=guess
+)
+huge
+
+# %%
+copied = two.compare("256 MiB from one GPU to the other", bytes=1 << 28)
+copied
+
+# %% [markdown]
+# Next, the formulas with what was just measured. A step of the ring between two GPUs
+# takes half of the 4 KiB row, and the bandwidth is that of the 1 GiB row. The numbers
+# for more than two ranks are extrapolated. They assume that all links are as good as
+# this one, which is true inside a machine with NVLink and not between machines.
+
+# %%
+latency = two.values("latency of a step", "µs")
+bandwidth = two.values("bandwidth of a link", "GB/s")
+modelled_ms = {
+    length: two.values(f"modelled, {length}", "ms") for length in LENGTHS
+}
+
+# %% [markdown]
+# ## 4 · Data parallelism
+#
+# Every rank has all the weights, and a part of the batch. Each computes gradients from
+# its rows, the gradients are averaged over the ranks, and every rank makes the same
+# update. Then all have the same weights again.
+#
+# Write such a step for a linear model. It must compute what a single rank would with
+# the whole batch, and there are two difficulties. The ranks have different numbers of
+# rows, so the mean over all rows is not the mean of the ranks' means. And each
+# collective costs a latency, so all gradients, and whatever else you need to know of
+# the other ranks, have to travel in **one** all-reduce.
+#
+# ```python
+# train_step(dist, weights, x, y, rate)    # weights: [w, b], updated in place
+# ```
+#
+# `gradients(weights, x, y)` returns the gradients of the mean loss over this rank's
+# rows, a list like `weights`. Stuck? `hint("train_step")`.
+
+
+# %% tags=["given"]
+def gradients(weights, x, y):
+    """Return the gradients of the mean over rows of |x @ w + b - y|²."""
+    w, b = weights
+    error = x @ w + b - y
+    return [2 * x.T @ error / len(x), 2 * error.mean(0)]
+
+
+def stepped(given):
+    """Return the weights after a step with the batches of all ranks."""
+    weights, _, _, rate = given[0]
+    x = np.concatenate([own[1] for own in given])
+    y = np.concatenate([own[2] for own in given])
+    means = gradients(weights, x, y)
+    new = [w - rate * g for w, g in zip(weights, means, strict=True)]
+    return [new] * len(given)
+
+
+def uneven_batches(rng, size, features, outputs):
+    """Return weights, as many rows as the rank's number and more, a rate."""
+    f32 = np.float32
+    weights = [
+        rng.standard_normal((features, outputs)).astype(f32),
+        rng.standard_normal(outputs).astype(f32),
+    ]
+    return [
+        (
+            weights,
+            rng.standard_normal((2 + 3 * rank, features)).astype(f32),
+            rng.standard_normal((2 + 3 * rank, outputs)).astype(f32),
+            0.1,
+        )
+        for rank in range(size)
+    ]
+
+
+# %%
+def train_step(dist, weights, x, y, rate):
+    """Update the weights, in place, with the gradients of all ranks."""
+    # about 8 lines
+    # BEGIN SOLUTION
+    found = gradients(weights, x, y)
+    rows = torch.tensor([float(len(x))], device=x.device)
+    flat = torch.cat([len(x) * g.flatten() for g in found] + [rows])
+    dist.all_reduce(flat)
+    *parts, total = flat.split([w.numel() for w in weights] + [1])
+    for weight, part in zip(weights, parts, strict=True):
+        weight -= rate * part.view_as(weight) / total
+    # END SOLUTION
+
+
+# %%
+check(
+    train_step,
+    spec=stepped,
+    inputs=uneven_batches,
+    sizes=[(4, 3), (7, 2)],
+    ranks=(2, 3, 4),
+    result="weights",
+    limits={"collectives": 1},
+)
+
+# %% [markdown] tags=["solution"]
+# The mean over all rows is the sum of `rows × mean` over the ranks, divided by the sum
+# of `rows`. The number of rows is one more element at the end of the flat tensor.
+#
+# A batch that does not divide evenly is common: the last one of an epoch, sequences of
+# different lengths, a loss that counts only some tokens. PyTorch's DDP always takes the
+# mean of the ranks' means. If the ranks have different numbers of rows, or of tokens
+# that count, scale each rank's loss yourself.
+
+# %% [markdown]
+# ## 5 · Tensor parallelism
+#
+# A model too large for one GPU can be cut inside its layers. Take the two linear layers
+# of a transformer's MLP, `relu(x @ w1 + b1) @ w2 + b2`. Each rank holds some *columns*
+# of `w1` with their part of `b1`, and the same *rows* of `w2`. All ranks have all of
+# `x` and of `b2`.
+#
+# ```python
+# parallel_mlp(dist, x, w1, b1, w2, b2)    # returns the whole result on every rank
+# ```
+#
+# One collective is enough. Where does it have to be? The ranks' parts may differ in
+# width. Stuck? `hint("parallel_mlp")`.
+
+
+# %% tags=["given"]
+def whole_mlp(given):
+    """Return the result of the MLP that the ranks hold in parts."""
+    x, b2 = given[0][0], given[0][4]
+    w1 = np.concatenate([own[1] for own in given], axis=1)
+    b1 = np.concatenate([own[2] for own in given])
+    w2 = np.concatenate([own[3] for own in given])
+    return [np.maximum(x @ w1 + b1, 0) @ w2 + b2] * len(given)
+
+
+def parts_of_mlp(rng, size, rows, width):
+    """Return, for every rank, x, its parts of the weights, and b2."""
+
+    def random(*shape):
+        return rng.standard_normal(shape).astype(np.float32)
+
+    x, b2 = random(rows, width), 3 + random(width + 1)
+    hidden = [4 + 2 * rank for rank in range(size)]
+    return [
+        (x, random(width, n), random(n), random(n, width + 1), b2)
+        for n in hidden
+    ]
+
+
+# %%
+def parallel_mlp(dist, x, w1, b1, w2, b2):
+    """Return relu(x @ w1 + b1) @ w2 + b2 for weights spread over the ranks."""
+    # about 4 lines
+    # BEGIN SOLUTION
+    y = torch.relu(x @ w1 + b1) @ w2
+    dist.all_reduce(y)
+    return y + b2
+    # END SOLUTION
+
+
+# %%
+check(
+    parallel_mlp,
+    spec=whole_mlp,
+    inputs=parts_of_mlp,
+    sizes=[(3, 4), (6, 5)],
+    ranks=(2, 3, 4),
+    limits={"collectives": 1},
+)
+
+# %% [markdown] tags=["solution"]
+# Columns of the first product are columns of the hidden layer, and relu looks at each
+# element alone. So no communication is needed in the middle. Rows of `w2` belong to
+# columns of the hidden layer, so each rank has a *part of the sum* of every element of
+# the result. Those parts are what the all-reduce adds up. The second bias is added
+# afterwards, once. In the sum it would be there `p` times.
+#
+# The other way around, rows of `w1` and columns of `w2`, would need one collective
+# before relu and another one at the end.
+
+# %% [markdown]
+# ## 6 · Sharding
+#
+# Data parallelism keeps `p` copies of the weights and of the optimiser's state.
+# **Fully sharded** data parallelism keeps one: each rank stores a `p`-th of everything.
+# Before a layer is used, its weights are gathered, and thrown away afterwards.
+# Gradients are reduced so that each rank receives only the part that it stores.
+#
+# All parameters are one flat vector here, filled up with zeros until `p` divides its
+# length. `state` is `[weights, momentum]`, this rank's part of each.
+#
+# ```python
+# sharded_step(dist, state, x, y, rate)    # state: updated in place
+# ```
+#
+# `as_weights(flat, x, y)` makes `[w, b]` out of a flat vector and ignores the zeros at
+# its end. All ranks have the same number of rows. The optimiser is SGD with momentum:
+# `momentum = MOMENTUM * momentum + gradient`, then `weights -= rate * momentum`. Two
+# collectives, and nothing of the length of the whole vector is kept. Stuck?
+# `hint("sharded_step")`.
+
+
+# %% tags=["given"]
+MOMENTUM = 0.9
+
+
+def as_weights(flat, x, y):
+    """Return [w, b] as views of a flat vector."""
+    features, outputs = x.shape[1], y.shape[1]
+    w = flat[: features * outputs].reshape(features, outputs)
+    return [w, flat[features * outputs :][:outputs]]
+
+
+def sharded(given):
+    """Return every rank's shards after a step with the batches of all."""
+    size, rate = len(given), given[0][3]
+    weights, momentum = (
+        np.concatenate([own[0][k] for own in given]) for k in (0, 1)
+    )
+    x = np.concatenate([own[1] for own in given])
+    y = np.concatenate([own[2] for own in given])
+    means = gradients(as_weights(weights, x, y), x, y)
+    flat = np.concatenate([g.ravel() for g in means])
+    flat = np.pad(flat, (0, len(weights) - len(flat)))
+    momentum = MOMENTUM * momentum + flat
+    weights = weights - rate * momentum
+    shards = zip(np.split(weights, size), np.split(momentum, size), strict=True)
+    return [list(shard) for shard in shards]
+
+
+def shards(rng, size, features, outputs):
+    """Return, for every rank, its state, five rows of a batch, a rate."""
+    f32 = np.float32
+    count = (features + 1) * outputs
+    length = math.ceil(count / size) * size
+    state = rng.standard_normal((2, length)).astype(f32)
+    state[:, count:] = 0
+    return [
+        (
+            [part.copy() for part in np.split(state, size, axis=1)[rank]],
+            rng.standard_normal((5, features)).astype(f32),
+            rng.standard_normal((5, outputs)).astype(f32),
+            0.1,
+        )
+        for rank in range(size)
+    ]
+
+
+# %%
+def sharded_step(dist, state, x, y, rate):
+    """Update this rank's shards of the weights and of the momentum."""
+    # about 9 lines
+    # BEGIN SOLUTION
+    shard, momentum = state
+    size = dist.get_world_size()
+    flat = shard.new_empty(size * shard.numel())
+    dist.all_gather_into_tensor(flat, shard)
+    found = gradients(as_weights(flat, x, y), x, y)
+    whole = torch.cat([g.flatten() for g in found])
+    whole = F.pad(whole, (0, flat.numel() - whole.numel()))
+    own = torch.empty_like(shard)
+    dist.reduce_scatter_tensor(own, whole)
+    momentum.mul_(MOMENTUM).add_(own / size)
+    shard -= rate * momentum
+    # END SOLUTION
+
+
+# %%
+check(
+    sharded_step,
+    spec=sharded,
+    inputs=shards,
+    sizes=[(4, 3), (6, 5)],
+    ranks=(2, 3, 4),
+    result="state",
+    limits={"collectives": 2},
+)
+
+# %% [markdown] tags=["solution"]
+# An all-gather and a reduce-scatter move as many bytes as one all-reduce. It *is* an
+# all-reduce, cut in the middle: the update takes place between its halves, on the
+# shards, where each rank updates a `p`-th. (PyTorch's FSDP gathers twice, before the
+# forward and again before the backward pass, because it throws the weights away in
+# between. That is half as many bytes more, and the price of the memory.)
+#
+# `reduce_scatter_tensor` wants equal parts, hence the zeros. They stay zeros: their
+# gradient is zero.
+
+# %% [markdown]
+# ## Measure: training steps
+#
+# The model is twelve linear layers of 4096 × 4096, 201 million parameters, so 805 MB of
+# gradients per step. Each GPU gets 2,048 rows. Rows of the first table:
+#
+# - `1 GPU`: the step without any communication, on the same rows per GPU;
+# - `all-reduce afterwards`: one all-reduce per parameter, after the backward pass;
+# - `one bucket`: DDP with one bucket, which is full when the backward pass ends;
+# - `25 MB buckets`: DDP as it is by default;
+# - `1 MB buckets`: the smallest;
+# - `FSDP2`: each layer is sharded with `fully_shard`.
+#
+# The second table is four backward passes of 512 rows per update. `no_sync` leaves out
+# the communication in the first three.
+#
+# Predict: how much longer than on one GPU does a step take with 25 MB buckets?
+
+
+# %% tags=["given"]
+WIDTH, LAYERS, ROWS = 4096, 12, 2048
+
+
+def network(device):
+    """Return a stack of linear layers, the same on every rank."""
+    torch.manual_seed(0)
+    layers = [
+        nn.Sequential(nn.Linear(WIDTH, WIDTH), nn.ReLU()) for _ in range(LAYERS)
+    ]
+    return nn.Sequential(*layers).to(device)
+
+
+def step_of(model, device, rows=ROWS, passes=1, quiet=False, after=None):
+    """Return a training step: backward passes, then one update.
+
+    quiet: whether all passes but the last are in no_sync. after: called with
+    the parameters before the update.
+    """
+    x = torch.randn(rows, WIDTH, device=device)
+    optimiser = torch.optim.AdamW(model.parameters(), 1e-4, fused=True)
+
+    def step():
+        optimiser.zero_grad()
+        for number in range(passes):
+            skipping = quiet and number < passes - 1
+            with model.no_sync() if skipping else contextlib.nullcontext():
+                (model(x).square().mean() / passes).backward()
+        if after is not None:
+            after(model.parameters())
+        optimiser.step()
+
+    return step
+
+
+# %%
+def data_parallel(dist, log):
+    """Time steps on one GPU each, with DDP and with FSDP2."""
+    from torch.distributed.device_mesh import init_device_mesh
+    from torch.distributed.fsdp import fully_shard
+    from torch.nn.parallel import DistributedDataParallel
+
+    device = torch.device("cuda", dist.get_rank())
+    mesh = init_device_mesh("cuda", (dist.get_world_size(),))
+
+    def alone():
+        return network(device)
+
+    def ddp(megabytes=25):
+        return DistributedDataParallel(
+            network(device),
+            device_ids=[device],
+            bucket_cap_mb=megabytes,
+            gradient_as_bucket_view=True,
+        )
+
+    def fsdp():
+        model = network(device)
+        for layer in model:
+            fully_shard(layer, mesh=mesh)
+        return fully_shard(model, mesh=mesh)
+
+    def afterwards(parameters):
+        for each in parameters:
+            dist.all_reduce(each.grad, dist.ReduceOp.AVG)
+
+    def timed(case, name, make, **options):
+        torch.cuda.empty_cache()
+        before = torch.cuda.memory_allocated()
+        step = step_of(make(), device, **options)
+        step()
+        torch.cuda.synchronize()
+        torch.cuda.reset_peak_memory_stats()
+        log.time(case, name, step, calls=4, repeats=7)
+        peak = torch.cuda.max_memory_allocated() - before
+        if case == "a training step":
+            log.value("memory per GPU, at most", name, peak / 1e9)
+        return step
+
+    case = "a training step"
+    timed(case, "1 GPU", alone)
+    timed(case, "all-reduce afterwards", alone, after=afterwards)
+    for name, megabytes in (
+        ("one bucket", 4000),
+        ("25 MB buckets", 25),
+        ("1 MB buckets", 1),
+    ):
+        step = timed(case, name, functools.partial(ddp, megabytes))
+        if megabytes != 1:
+            trace(log, name, step)
+    timed(case, "FSDP2", fsdp)
+    case = "four passes and an update"
+    options = {"rows": ROWS // 4, "passes": 4}
+    timed(case, "1 GPU", alone, **options)
+    timed(case, "DDP", ddp, **options)
+    timed(case, "DDP, no_sync", ddp, quiet=True, **options)
+
+
+def trace(log, name, step):
+    """Note when the kernels of one step run: NCCL's, and all others."""
+    from torch.profiler import ProfilerActivity, profile
+
+    with profile(activities=[ProfilerActivity.CUDA]) as seen:
+        step()
+        torch.cuda.synchronize()
+    kernels = sorted(
+        (event.time_range.start, event.time_range.end, event.name)
+        for event in seen.events()
+        if event.device_type == torch.autograd.DeviceType.CUDA
+    )
+    begin = kernels[0][0]
+    reduced = [k for k in kernels if "nccl" in k[2].lower()]
+    others = [k for k in kernels if "nccl" not in k[2].lower()]
+    shared = sum(
+        max(0, min(a[1], b[1]) - max(a[0], b[0]))
+        for a in reduced
+        for b in others
+    )
+    note = f"trace, {name}"
+    log.value(note, "all kernels end", (kernels[-1][1] - begin) / 1e3)
+    log.value(note, "NCCL works", sum(k[1] - k[0] for k in reduced) / 1e3)
+    log.value(note, "of it beside others", shared / 1e3)
+    for number, (start, end, _) in enumerate(reduced, 1):
+        log.value(note, f"bucket {number} begins", (start - begin) / 1e3)
+        log.value(note, f"bucket {number} ends", (end - begin) / 1e3)
+
+
+def layers_in_parts(dist, log):
+    """Time the MLP of a large transformer on one GPU and in two parts."""
+    device, half = torch.device("cuda", dist.get_rank()), torch.bfloat16
+
+    def random(*shape):
+        return torch.randn(shape, device=device, dtype=half) / shape[0] ** 0.5
+
+    width, hidden = 8192, 28672
+    w1, b1 = random(width, hidden), random(hidden)
+    w2, b2 = random(hidden, width), random(width)
+    mine = slice(*(hidden // 2 * (dist.get_rank() + k) for k in (0, 1)))
+    parts = [p.contiguous() for p in (w1[:, mine], b1[mine], w2[mine])]
+
+    def whole(x):
+        return torch.relu(x @ w1 + b1) @ w2 + b2
+
+    def in_parts(x):
+        return parallel_mlp(dist, x, *parts, b2)
+
+    for rows in (16, 2048):
+        x, case = random(rows, width), f"MLP, {rows} rows"
+        log.time(case, "1 GPU", functools.partial(whole, x), graph=True)
+        if in_parts(x) is not None:
+            run = functools.partial(in_parts, x)
+            log.time(case, "2 GPUs", run, graph=True)
+
+
+def training(dist, log):
+    torch.set_float32_matmul_precision("high")
+    data_parallel(dist, log)
+    torch.cuda.empty_cache()
+    layers_in_parts(dist, log)
+
+
+two_train = ranks.measured(training, ranks=2)
+
+# %%
+guess = {"25 MB buckets": None, "all-reduce afterwards": None}
+steps = two_train.compare("a training step", baseline="1 GPU", guess=guess)
+steps
+
+# %%
+passes = two_train.compare("four passes and an update", baseline="1 GPU")
+passes
+
+# %% [markdown]
+# The ratio is what a GPU still achieves of what it does alone. With two GPUs at 0.95,
+# an epoch takes 1 / 1.9 of the time. Where does the difference come from? Here is when
+# NCCL's kernels run, from a profile of one step:
+
+
+# %%
+def drawn(name, width=64):
+    """Print when each bucket is reduced in the course of a step."""
+    found = two_train.values(f"trace, {name}", "ms")
+    if not found:
+        return
+    end = found["all kernels end"]
+    line = [" "] * width
+    for number in range(1, len(found)):
+        if f"bucket {number} begins" not in found:
+            break
+        first = int(width * found[f"bucket {number} begins"] / end)
+        last = int(width * found[f"bucket {number} ends"] / end)
+        for place in range(first, min(last + 1, width)):
+            line[place] = "█" if number % 2 else "▒"
+    print(f"\n{name}: one column is {end / width:.2f} ms")
+    print("NCCL |" + "".join(line) + "|\n")
+
+
+for name in ("one bucket", "25 MB buckets"):
+    drawn(name)
+
+# %% [markdown]
+# And this is the most memory that each GPU used in a step: weights, gradients, two
+# moments of AdamW, activations, buffers.
+
+# %%
+memory = two_train.values("memory per GPU, at most", "GB")
+
+# %% [markdown]
+# Finally a large MLP, 8,192 to 28,672 to 8,192 features in bfloat16, on one GPU and in
+# two parts. With 16 rows the time goes into reading the weights, with 2,048 rows into
+# the products.
+
+# %%
+guess = {"2 GPUs": None}
+mlp_short = two_train.compare("MLP, 16 rows", baseline="1 GPU", guess=guess)
+mlp_short
+
+# %%
+mlp_long = two_train.compare("MLP, 2048 rows", baseline="1 GPU", guess=guess)
+mlp_long
+
+# %% tags=["solution"]
+short.expect("one-shot", at_least=1.2)
+huge.expect("two-shot", at_least=0.8)
+steps.expect("25 MB buckets", at_least=1.05, times="one bucket")
+passes.expect("DDP, no_sync", at_least=1.1, times="DDP")
+mlp_long.expect("2 GPUs", at_least=1.4)
+
+# %% [markdown]
+# ## Stretch goals
+#
+# - Write the reduce-scatter and the all-gather as functions of their own, and the ring
+#   all-reduce as one after the other.
+# - Pipeline your tree: cut the tensor into pieces, and send the second while the first
+#   is on the next level. What does `ranks.timeline` show, and how many steps do `k`
+#   pieces take?
+# - Add a `prefetch` to the sharded step: with `async_op=True`, gather the next layer's
+#   weights while the current one computes.
+# - Write the `one_shot` kernel with the barrier inside: flags in symmetric memory, one
+#   per block. Which memory order do they need, and in which scope?
+#
+# ## What you learned
+#
+# 1. A rank that waits for one that waits for it never wakes up. Begin sends and
+#    receives together, and make the same collectives in the same order on every rank.
+# 2. A ring moves the fewest bytes per rank, in `2 (p − 1)` steps. A tree takes
+#    `2 ⌈log₂ p⌉` steps and moves more. Latency and bandwidth decide.
+# 3. A kernel can read another GPU's memory. For short tensors, one kernel that reads
+#    everything beats an algorithm of several steps.
+# 4. Data parallelism moves gradients, tensor parallelism activations, sharding weights
+#    and gradients, pipelines activations between stages.
+# 5. Communication that runs beside the backward pass costs little, if there is enough
+#    to compute. Buckets make it possible, and `no_sync` leaves out what nobody needs.
+
+# %%
+quiz()

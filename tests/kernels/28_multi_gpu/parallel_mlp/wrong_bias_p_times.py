@@ -1,0 +1,7 @@
+# verdict: wrong-value
+# Every rank adds the second bias before the sum.
+def parallel_mlp(dist, x, w1, b1, w2, b2):
+    """Return relu(x @ w1 + b1) @ w2 + b2 for weights spread over the ranks."""
+    y = torch.relu(x @ w1 + b1) @ w2 + b2
+    dist.all_reduce(y)
+    return y  # <- here

@@ -1,0 +1,6 @@
+# verdict: wrong-value
+# all_reduce works in place and returns nothing.
+def parallel_mlp(dist, x, w1, b1, w2, b2):
+    """Return relu(x @ w1 + b1) @ w2 + b2 for weights spread over the ranks."""
+    y = torch.relu(x @ w1 + b1) @ w2
+    return dist.all_reduce(y)  # <- here

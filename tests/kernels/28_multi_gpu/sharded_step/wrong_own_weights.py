@@ -1,0 +1,15 @@
+# verdict: collective
+# Gathers into a tensor of the shard's length.
+def sharded_step(dist, state, x, y, rate):
+    """Update this rank's shards of the weights and of the momentum."""
+    shard, momentum = state
+    size = dist.get_world_size()
+    flat = torch.empty_like(shard)
+    dist.all_gather_into_tensor(flat, shard)  # <- here
+    found = gradients(as_weights(flat, x, y), x, y)
+    whole = torch.cat([g.flatten() for g in found])
+    whole = F.pad(whole, (0, flat.numel() - whole.numel()))
+    own = torch.empty_like(shard)
+    dist.reduce_scatter_tensor(own, whole)
+    momentum.mul_(MOMENTUM).add_(own / size)
+    shard -= rate * momentum

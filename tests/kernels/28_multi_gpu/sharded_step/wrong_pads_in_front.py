@@ -1,0 +1,15 @@
+# verdict: wrong-value
+# The zeros come first, so everything is in the wrong place.
+def sharded_step(dist, state, x, y, rate):
+    """Update this rank's shards of the weights and of the momentum."""
+    shard, momentum = state
+    size = dist.get_world_size()
+    flat = shard.new_empty(size * shard.numel())
+    dist.all_gather_into_tensor(flat, shard)
+    found = gradients(as_weights(flat, x, y), x, y)
+    whole = torch.cat([g.flatten() for g in found])
+    whole = F.pad(whole, (flat.numel() - whole.numel(), 0))
+    own = torch.empty_like(shard)
+    dist.reduce_scatter_tensor(own, whole)
+    momentum.mul_(MOMENTUM).add_(own / size)
+    shard -= rate * momentum

@@ -1,0 +1,10 @@
+# verdict: message
+# Python counts -1 from the end; ranks are not a list.
+def shift(dist, x, out):
+    """Receive the previous rank's x in out."""
+    rank, size = dist.get_rank(), dist.get_world_size()
+
+    sending = dist.isend(x, (rank + 1) % size)
+    receiving = dist.irecv(out, rank - 1)  # <- here
+    sending.wait()
+    receiving.wait()

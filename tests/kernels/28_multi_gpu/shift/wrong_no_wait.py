@@ -1,0 +1,8 @@
+# verdict: buffer
+# Begins both and returns.
+def shift(dist, x, out):
+    """Receive the previous rank's x in out."""
+    rank, size = dist.get_rank(), dist.get_world_size()
+
+    dist.isend(x, (rank + 1) % size)  # <- here
+    dist.irecv(out, (rank - 1) % size)

@@ -1,0 +1,9 @@
+# verdict: wrong-value
+# All ranks count the same, whatever rows they have.
+def train_step(dist, weights, x, y, rate):
+    """Update the weights, in place, with the gradients of all ranks."""
+    found = gradients(weights, x, y)
+    flat = torch.cat([g.flatten() for g in found])
+    dist.all_reduce(flat, op=dist.ReduceOp.AVG)
+    for weight, part in zip(weights, flat.split([w.numel() for w in weights])):
+        weight -= rate * part.view_as(weight)

@@ -1,0 +1,21 @@
+# verdict: message
+# Receives from a partner that does not exist.
+def tree_all_reduce(dist, x):
+    """Replace x on every rank by the sum over all ranks."""
+    rank, size = dist.get_rank(), dist.get_world_size()
+
+    arrived = torch.empty_like(x)
+    distance = 1
+    while distance < size:
+        if rank % (2 * distance) == distance:
+            dist.send(x, rank - distance)
+        elif rank % (2 * distance) == 0:
+            dist.recv(arrived, rank + distance)  # <- here
+            x += arrived
+        distance *= 2
+    while distance > 1:
+        distance //= 2
+        if rank % (2 * distance) == distance:
+            dist.recv(x, rank - distance)
+        elif rank % (2 * distance) == 0:
+            dist.send(x, rank + distance)

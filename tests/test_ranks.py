@@ -1,0 +1,463 @@
+"""Functions that several ranks run: the model, its sentences, and real processes."""
+
+import json
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from weft import check, ranks  # noqa: E402
+from weft.bench import results  # noqa: E402
+from weft.checking.verdict import Verdict  # noqa: E402
+from weft.ranks import processes  # noqa: E402
+from weft.ranks.measurement import Log, Measured, Samples  # noqa: E402
+from weft.ranks.processes import awaited, is_own  # noqa: E402
+from weft.ranks.world import World  # noqa: E402
+
+
+def added(function, p=(2, 3), result="x", **options) -> Verdict:
+    """Check a function that should leave the sum of all ranks' vectors in x."""
+    return check(
+        function,
+        spec=lambda given: [sum(own[0] for own in given)] * len(given),
+        inputs=lambda rng, size, n: [(rng.standard_normal(n),) for _ in range(size)],
+        sizes=[6],
+        ranks=p,
+        result=result,
+        **options,
+    )
+
+
+def passed_on(dist, x):
+    """Pass all vectors around the ring and add."""
+    rank, size = dist.get_rank(), dist.get_world_size()
+    own = x.clone()
+    for _ in range(size - 1):
+        came = torch.empty_like(x)
+        works = dist.batch_isend_irecv(
+            [
+                dist.P2POp(dist.isend, own, (rank + 1) % size),
+                dist.P2POp(dist.irecv, came, (rank - 1) % size),
+            ]
+        )
+        for work in works:
+            work.wait()
+        x += came
+        own = came
+
+
+def line_of(verdict: Verdict) -> str:
+    return verdict.places[0][0].text
+
+
+def test_a_right_function_passes_and_says_what_it_cost():
+    verdict = added(
+        passed_on,
+        limits={"steps": lambda p, n: p - 1, "sent": lambda p, n: (p - 1) * n * 8},
+    )
+    assert verdict.kind == "pass", verdict
+    assert "with no deadlock" in repr(verdict)
+    assert "bytes sent by the busiest rank" in repr(verdict)
+
+
+def test_the_same_run_has_the_same_verdict():
+    def late(dist, x):
+        if dist.get_rank() == 0:
+            dist.recv(x, 1)
+
+    assert repr(added(late)) == repr(added(late))
+
+
+# What goes wrong between ranks
+
+
+def test_everyone_sends_first():
+    def send_first(dist, x):
+        rank, size = dist.get_rank(), dist.get_world_size()
+        dist.send(x, (rank + 1) % size)
+        dist.recv(x, (rank - 1) % size)
+
+    verdict = added(send_first)
+    assert verdict.kind == "deadlock"
+    assert "rank 0 sends to 1, rank 1 sends to 0" in verdict.message
+    assert line_of(verdict).startswith("dist.send")
+
+
+def test_everyone_receives_first():
+    def receive_first(dist, x):
+        dist.recv(x, (dist.get_rank() + 1) % dist.get_world_size())
+
+    verdict = added(receive_first)
+    assert verdict.kind == "deadlock"
+    assert "`recv`" in verdict.message
+    assert "Who sends" in verdict.why
+
+
+def test_a_partner_that_has_returned():
+    def gone(dist, x):
+        if dist.get_rank() == 0:
+            dist.recv(x, 1)
+
+    verdict = added(gone)
+    assert verdict.kind == "deadlock"
+    assert "Rank 0 waits for a message from rank 1, which has returned" in (
+        verdict.message
+    )
+
+
+def test_a_collective_that_one_rank_leaves_out():
+    def some(dist, x):
+        if dist.get_rank() != 1:
+            dist.all_reduce(x)
+
+    verdict = added(some, p=(3,))
+    assert verdict.kind == "deadlock"
+    assert "Ranks 0 and 2 wait in `all_reduce`, and rank 1 does not" in verdict.message
+
+
+def test_collectives_that_differ():
+    def differ(dist, x):
+        if dist.get_rank():
+            dist.broadcast(x, 0)
+        else:
+            dist.all_reduce(x)
+
+    def shorter(dist, x):
+        dist.all_reduce(x[dist.get_rank() :])
+
+    verdict = added(differ)
+    assert verdict.kind == "collective"
+    assert "`all_reduce`" in verdict.message
+    assert "`broadcast`" in verdict.message
+    verdict = added(shorter)
+    assert verdict.kind == "collective"
+    assert "6 numbers of float64" in verdict.message
+    assert "5 numbers of float64" in verdict.message
+
+
+def test_messages_that_differ():
+    def shorter(dist, x):
+        if dist.get_rank() == 0:
+            dist.send(x[1:], 1)
+        elif dist.get_rank() == 1:
+            dist.recv(x, 0)
+
+    verdict = added(shorter)
+    assert verdict.kind == "message"
+    assert "sends 5 numbers to rank 1, which has room for 6" in verdict.message
+    assert len(verdict.places) == 2
+
+
+def test_a_rank_that_does_not_exist():
+    def beyond(dist, x):
+        dist.isend(x, dist.get_rank() + 1).wait()
+
+    verdict = added(beyond)
+    assert verdict.kind == "message"
+    assert "the ranks are 0 to 1" in verdict.message
+
+
+def test_a_tensor_that_changes_while_it_is_sent():
+    def hasty(dist, x):
+        rank, size = dist.get_rank(), dist.get_world_size()
+        came = torch.empty_like(x)
+        work = dist.isend(x, (rank + 1) % size)
+        dist.recv(came, (rank - 1) % size)
+        x += came
+        work.wait()
+
+    verdict = added(hasty)
+    assert verdict.kind == "buffer"
+    assert "changes the tensor that it is sending to rank" in verdict.message
+
+
+def test_a_receive_that_is_read_too_early():
+    def early(dist, x):
+        rank, size = dist.get_rank(), dist.get_world_size()
+        came = torch.zeros_like(x)
+        works = [dist.isend(x.clone(), (rank + 1) % size)]
+        works.append(dist.irecv(came, (rank - 1) % size))
+        x += came
+        for work in works:
+            work.wait()
+
+    verdict = added(early)
+    assert verdict.kind == "wrong-value"
+    assert "until `wait` has returned" in verdict.why
+
+
+def test_what_is_begun_and_never_finished():
+    def forgotten(dist, x):
+        rank, size = dist.get_rank(), dist.get_world_size()
+        dist.isend(x.clone(), (rank + 1) % size)
+        dist.recv(x, (rank - 1) % size)
+
+    def alone(dist, x):
+        if dist.get_rank() == 0:
+            dist.isend(x, 1)
+
+    verdict = added(forgotten)
+    assert verdict.kind == "buffer"
+    assert "never waits" in verdict.message
+    verdict = added(alone)
+    assert verdict.kind == "deadlock"
+    assert "never receives" in verdict.message
+
+
+def test_calls_that_are_not_allowed_or_not_known():
+    def by_library(dist, x):
+        dist.all_reduce(x)
+
+    def unknown(dist, x):
+        dist.gather(x)
+
+    verdict = added(by_library, without=("all_reduce",))
+    assert verdict.kind == "library"
+    assert line_of(verdict) == "dist.all_reduce(x)"
+    verdict = added(unknown)
+    assert verdict.kind == "exception"
+    assert "has no gather; it has" in verdict.message
+
+
+def test_an_error_names_its_rank():
+    def fails(dist, x):
+        if dist.get_rank() == 1:
+            raise KeyError("b")
+        dist.all_reduce(x)
+
+    verdict = added(fails)
+    assert verdict.kind == "exception"
+    assert "KeyError" in verdict.message
+    assert verdict.when.startswith("rank 1, with 2 ranks")
+
+
+# What a run costs
+
+
+def star(dist, x):
+    """Send everything to rank 0, which sends the sum back."""
+    if dist.get_rank():
+        dist.send(x, 0)
+        dist.recv(x, 0)
+        return
+    came = torch.empty_like(x)
+    for other in range(1, dist.get_world_size()):
+        dist.recv(came, other)
+        x += came
+    for other in range(1, dist.get_world_size()):
+        dist.send(x, other)
+
+
+@pytest.mark.parametrize(
+    ("limits", "said"),
+    [
+        ({"steps": 3}, "ends after 4 steps, and 3 will do"),
+        ({"sent": lambda p, n: n * 8}, "Rank 0 sends 96 bytes, and 48 will do"),
+    ],
+)
+def test_limits(limits, said):
+    verdict = added(star, p=(3,), unseen=False, limits=limits)
+    assert verdict.kind in limits
+    assert said in verdict.message
+
+
+def test_a_limit_of_collectives():
+    def twice(dist, x):
+        dist.all_reduce(x)
+        y = x.clone()
+        dist.all_reduce(y)
+
+    verdict = added(twice, limits={"collectives": 1})
+    assert verdict.kind == "collectives"
+    assert "2 collectives" in verdict.message
+
+
+def test_time_is_latency_and_bandwidth():
+    from weft.ranks.model import Distributed
+
+    world = World(2, latency=3.0, bandwidth=8.0)
+    a, b = torch.ones(4), torch.zeros(4)
+    world.run(
+        [
+            lambda: Distributed(world, 0, {}).send(a, 1),
+            lambda: Distributed(world, 1, {}).recv(b, 0),
+        ]
+    )
+    assert world.clock == [3 + 16 / 8] * 2
+    assert world.sent == [16, 0]
+    assert world.received == [0, 16]
+    assert b.tolist() == a.tolist()
+
+
+def test_collectives_give_what_pytorch_gives():
+    def several(dist, x):
+        rank, size = dist.get_rank(), dist.get_world_size()
+        whole, part = x.new_empty(6 * size), x.new_empty(6)
+        dist.all_gather_into_tensor(whole, x)
+        dist.reduce_scatter_tensor(part, whole, op=dist.ReduceOp.AVG)
+        most = x.clone()
+        dist.all_reduce(most, dist.ReduceOp.MAX)
+        dist.broadcast(most, size - 1)
+        dist.barrier()
+        assert torch.allclose(part, whole[6 * rank : 6 * rank + 6])
+        x.copy_(whole.view(size, 6).sum(0))
+
+    verdict = added(several)
+    assert verdict.kind == "pass", verdict
+
+
+# Pictures
+
+
+def vectors(size):
+    return [(np.ones(250, np.float32),) for _ in range(size)]
+
+
+def test_a_timeline_shows_every_message():
+    drawn = ranks.timeline(passed_on, vectors(3))
+    assert drawn.steps == 2
+    assert drawn.sent == (2000,) * 3
+    lines = repr(drawn).splitlines()
+    assert lines[0].split() == ["step", "1", "step", "2", "sent"]
+    assert lines[3].count("→ 0: 1.00 kB") == 2
+    html = drawn._repr_html_()
+    assert html.count("→ 0: 1.00 kB") == 2
+    assert "currentColor" in html
+
+
+def test_a_timeline_shows_where_a_run_stops():
+    def half(dist, x):
+        rank, size = dist.get_rank(), dist.get_world_size()
+        if rank == 0:
+            dist.send(x, 1)
+        elif rank == 1:
+            dist.recv(x, 0)
+        dist.recv(x, (rank + 1) % size)
+
+    drawn = ranks.timeline(half, vectors(2))
+    assert "→ 1: 1.00 kB" in repr(drawn)
+    assert "waits in `recv`" in repr(drawn)
+    assert "waits in" in drawn._repr_html_()
+
+
+# Real processes
+
+
+def test_what_is_the_learners_own_file():
+    import threading
+
+    assert not is_own(threading.__file__)
+    assert not is_own(torch.__file__)
+    assert not is_own(World.__init__.__code__.co_filename)
+    assert not is_own("<frozen runpy>")
+    assert is_own("/tmp/ipykernel_4/77.py")
+    assert is_own(__file__)
+
+
+def test_the_backend_is_one_that_the_machine_can_use():
+    with pytest.raises(ValueError, match="there are 'gloo' and 'nccl'"):
+        ranks.launch(passed_on, vectors(2), "mpi")
+    if torch.cuda.device_count() < 9:
+        with pytest.raises(ValueError, match="NCCL needs a GPU per rank"):
+            ranks.launch(passed_on, vectors(9), "nccl")
+
+
+def test_two_processes_and_one_that_never_ends(monkeypatch, tmp_path):
+    """Both add up by gloo; then rank 0 stays, and its time runs out."""
+
+    def run(dist, flag):
+        x = torch.full((3,), 1.0 + dist.get_rank())
+        passed_on(dist, x)
+        if x.tolist() == [3.0] * 3 and dist.get_rank() == 0:
+            stay(flag)
+
+    def stay(flag):
+        Path(flag).touch()
+        while True:
+            time.sleep(0.05)
+
+    def after_the_start(workers, seconds):
+        while not flag.exists() and all(w.poll() is None for w in workers):
+            time.sleep(0.05)
+        return awaited(workers, 0.2)
+
+    flag = tmp_path / "flag"
+    monkeypatch.setattr(processes, "awaited", after_the_start)
+    with pytest.raises(ranks.RanksFailed) as caught:
+        ranks.launch(run, [(str(flag),)] * 2, seconds=60)
+    message = str(caught.value)
+    assert "did not end within 60 seconds" in message
+    assert "Rank 0 was in `stay`, line" in message
+
+
+# Measurements
+
+
+def row_of(table, name):
+    return next(row for row in table.rows if row.name == name)
+
+
+def measure(dist, log):
+    raise AssertionError("nothing is launched without enough GPUs")
+
+
+def test_without_gpus_the_records_are_shown(monkeypatch, tmp_path, capsys):
+    rows = [
+        {"case": "sum", "name": "NCCL", "ms": 2.0, "baseline": "NCCL", "ratio": 1.0},
+        {"case": "sum", "name": "mine", "ms": 1.0, "baseline": "NCCL", "ratio": 2.0},
+        {"case": "memory", "name": "mine", "value": 3.5, "unit": "GB"},
+    ]
+    data = {"device": {"name": "NVIDIA H200"}, "rows": rows}
+    (tmp_path / "28_multi_gpu.nvidia-h200.json").write_text(json.dumps(data))
+    monkeypatch.setattr(results, "folder", lambda: tmp_path)
+    monkeypatch.setattr("weft.lesson._current", "28_multi_gpu")
+    two = ranks.measured(measure, ranks=99)
+    table = two.compare("sum", baseline="NCCL", guess={"mine": 1.5})
+    assert row_of(table, "mine").ratio == 2.0
+    assert two.missing in table.source
+    assert two.values("memory", "GB") == {"mine": 3.5}
+    assert "3.5 GB" in capsys.readouterr().out
+
+
+def test_with_one_gpu_the_table_says_how_many_it_takes(monkeypatch):
+    class Gpu:
+        usable = True
+
+    monkeypatch.setattr("weft.ranks.measurement.device.find", Gpu)
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 1)
+    two = ranks.measured(measure)
+    assert two.missing == "This takes 2 GPUs, one for each rank, and here is 1"
+    assert two.compare("no such case").rows == ()
+
+
+def test_measured_samples_become_a_table(monkeypatch):
+    monkeypatch.setattr(Measured, "missing", "")
+    launched = []
+
+    def launch(function, given, backend, seconds):
+        launched.append(backend)
+        log = Log(None)
+        log.times["sum"] = {"NCCL": [2.0, 2.0, 2.2], "mine": [1.0, 1.0, 1.2]}
+        log.value("memory", "mine", 3.456)
+        return [log, None]
+
+    monkeypatch.setattr("weft.ranks.measurement.launch", launch)
+    monkeypatch.setattr("weft.lesson._current", None)
+    two = ranks.measured(measure)
+    table = two.compare("sum", baseline="NCCL", bytes=1e6)
+    assert row_of(table, "mine").ratio == pytest.approx(2.0)
+    assert row_of(table, "mine").rate == pytest.approx(1e9)
+    assert two.values("memory", "GB") == {"mine": 3.46}
+    assert launched == ["nccl"], "one launch serves all tables"
+
+
+def test_samples_are_handed_out_in_turns():
+    watch = Samples()
+
+    def three():
+        return [1.0, 2.0, 3.0]
+
+    assert [watch.once(three, 0).ms for _ in range(4)] == [1, 2, 3, 1]

@@ -1,0 +1,27 @@
+"""What can go wrong between ranks: raised by the model, worded by the room."""
+
+from weft.places import Note
+
+
+class RankFault(Exception):
+    """Ends a run of the model.
+
+    kind: a row of `weft.checking.kinds`. message, why: for the verdict. rank: the one
+    concerned, None for several. places: lines, each with the rank that is there.
+    """
+
+    def __init__(
+        self,
+        kind: str,
+        message: str,
+        why: str = "",
+        places: list[Note] | None = None,
+        rank: int | None = None,
+    ) -> None:
+        super().__init__(message)
+        self.kind, self.message, self.why = kind, message, why
+        self.places, self.rank = places or [], rank
+
+
+class Stopped(BaseException):
+    """Ends a rank's thread once the run has failed; no `except Exception` keeps it."""

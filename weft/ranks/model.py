@@ -1,0 +1,233 @@
+"""`torch.distributed` as a rank of the model sees it: the calls of the module."""
+
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from types import FrameType
+from typing import Any, NoReturn
+
+import torch
+
+from weft.places import Place, frame_place
+from weft.ranks.faults import RankFault
+from weft.ranks.works import Collective, Work, blank
+from weft.ranks.world import World
+
+Tensor = torch.Tensor
+KNOWN = (
+    *("get_rank", "get_world_size", "is_initialized"),
+    *("send", "recv", "isend", "irecv", "batch_isend_irecv", "P2POp"),
+    *("all_reduce", "broadcast", "all_gather_into_tensor"),
+    *("reduce_scatter_tensor", "barrier", "ReduceOp"),
+)
+
+
+class Reduction:
+    """What a reduction does with the numbers of all ranks."""
+
+    SUM, AVG, MAX, MIN, PRODUCT = "sum", "avg", "max", "min", "product"
+
+
+@dataclass(frozen=True)
+class Side:
+    """One side of a message, for `batch_isend_irecv`."""
+
+    op: Callable[..., Work]
+    tensor: Tensor
+    peer: int
+
+
+class Distributed:
+    """The calls that one rank makes.
+
+    Tensors of any strides will do for messages; collectives want contiguous ones, as
+    NCCL does. Names that the model lacks raise AttributeError with those it knows.
+    """
+
+    ReduceOp = Reduction
+    P2POp = Side
+
+    def __init__(self, world: World, rank: int, names: dict[str, Any]) -> None:
+        """Be rank number `rank`. names: the globals of the learner's functions."""
+        self._world, self._rank, self._names = world, rank, names
+
+    def __getattr__(self, name: str) -> NoReturn:
+        raise AttributeError(
+            f"the model of torch.distributed has no {name}; it has {', '.join(KNOWN)}"
+        )
+
+    def get_rank(self) -> int:
+        """Return which rank this is, from 0."""
+        return self._rank
+
+    def get_world_size(self) -> int:
+        """Return how many ranks there are."""
+        return self._world.size
+
+    def is_initialized(self) -> bool:
+        """Return whether there are other ranks to talk to: always."""
+        return True
+
+    # Messages
+
+    def isend(self, tensor: Tensor, dst: int) -> Work:
+        """Begin to send a tensor; wait before it changes."""
+        return self._begin("isend", tensor, dst)
+
+    def irecv(self, tensor: Tensor, src: int) -> Work:
+        """Begin to receive into a tensor; wait before it is read."""
+        return self._begin("irecv", tensor, src)
+
+    def send(self, tensor: Tensor, dst: int) -> None:
+        """Send a tensor; return when the other rank has received it."""
+        self._begin("send", tensor, dst).wait()
+
+    def recv(self, tensor: Tensor, src: int) -> int:
+        """Receive into a tensor; return the sender's rank."""
+        self._begin("recv", tensor, src).wait()
+        return src
+
+    def batch_isend_irecv(self, ops: Sequence[Side]) -> list[Work]:
+        """Begin several sends and receives at once."""
+        return [one.op(one.tensor, one.peer) for one in ops]
+
+    def _begin(self, call: str, tensor: Tensor, peer: int) -> Work:
+        """Begin one side of a message. Raises RankFault for a peer that is none."""
+        place = self._place()
+        self._tensor(call, tensor, place)
+        if not isinstance(peer, int) or not 0 <= peer < self._world.size:
+            self._refuse(
+                "message",
+                f"Rank {self._rank} calls `{call}` with rank {peer}, and the ranks are "
+                f"0 to {self._world.size - 1}.",
+                "A ring has no ends: take the rank modulo their number.",
+                place,
+            )
+        if peer == self._rank:
+            self._refuse(
+                "message",
+                f"Rank {peer} calls `{call}` with itself.",
+                "Nothing has to move within a rank: copy it.",
+                place,
+            )
+        kept = tensor.detach().clone() if call in ("send", "isend") else None
+        if kept is None:
+            blank(tensor)
+        posted = self._world.clock[self._rank]
+        work = Work(self._world, self._rank, call, tensor, (peer,), place, posted, kept)
+        return self._world.post(work)
+
+    # Collectives
+
+    def all_reduce(
+        self, tensor: Tensor, op: str = Reduction.SUM, async_op: bool = False
+    ) -> Work | None:
+        """Replace a tensor, on every rank, by the sum over the ranks."""
+        agreed = self._agreed("all_reduce", op, tensor)
+        return self._join("all_reduce", agreed, tensor, tensor, async_op)
+
+    def broadcast(
+        self, tensor: Tensor, src: int, async_op: bool = False
+    ) -> Work | None:
+        """Give every rank the tensor of rank `src`."""
+        agreed = self._agreed("broadcast", src, tensor)
+        return self._join("broadcast", agreed, tensor, tensor, async_op)
+
+    def all_gather_into_tensor(
+        self, output_tensor: Tensor, input_tensor: Tensor, async_op: bool = False
+    ) -> Work | None:
+        """Put the tensors of all ranks into one, in the order of the ranks."""
+        name = "all_gather_into_tensor"
+        self._fit(name, output_tensor, input_tensor)
+        agreed = self._agreed(name, "", input_tensor)
+        return self._join(name, agreed, input_tensor, output_tensor, async_op)
+
+    def reduce_scatter_tensor(
+        self,
+        output: Tensor,
+        input: Tensor,  # the name that PyTorch has given it
+        op: str = Reduction.SUM,
+        async_op: bool = False,
+    ) -> Work | None:
+        """Sum a tensor over the ranks, and give each rank one part of the sum."""
+        name = "reduce_scatter_tensor"
+        self._fit(name, input, output)
+        agreed = self._agreed(name, op, input)
+        return self._join(name, agreed, input, output, async_op)
+
+    def barrier(self) -> None:
+        """Wait until every rank has called it."""
+        nothing = torch.empty(0)
+        self._join("barrier", ("barrier", "", "nothing"), nothing, nothing, False)
+
+    def _agreed(self, call: str, what: Any, tensor: Tensor) -> tuple[Any, ...]:
+        """What every rank has to give alike: the call, its operation, the tensor."""
+        self._tensor(call, tensor, self._place())
+        dtype = str(tensor.dtype).removeprefix("torch.")
+        return call, what, f"{tensor.numel():,} numbers of {dtype}"
+
+    def _fit(self, call: str, whole: Tensor, part: Tensor) -> None:
+        place = self._place()
+        for tensor in (whole, part):
+            self._tensor(call, tensor, place)
+        if whole.numel() != part.numel() * self._world.size:
+            self._refuse(
+                "collective",
+                f"`{call}` gets {part.numel():,} numbers for each of "
+                f"{self._world.size} ranks and {whole.numel():,} for all of them.",
+                "All parts have the same length: fill up the last one.",
+                place,
+            )
+
+    def _join(
+        self, call: str, agreed: Any, give: Tensor, take: Tensor, later: bool
+    ) -> Work | None:
+        """Take part in a collective that gives `give` and fills `take`."""
+        place, world = self._place(), self._world
+        if not take.is_contiguous():
+            self._refuse(
+                "collective",
+                f"`{call}` gets a tensor that is not contiguous.",
+                "A collective works on one piece of memory: `contiguous()` makes one.",
+                place,
+            )
+        posted = world.clock[self._rank]
+        work = Work(world, self._rank, call, take, (), place, posted)
+        kept = give.detach().clone()
+        blank(take)
+        world.join(Collective(call, agreed, work, kept, take))
+        if later:
+            return work
+        work.wait()
+        return None
+
+    # What cannot be right
+
+    def _tensor(self, call: str, tensor: Any, place: Place) -> None:
+        if isinstance(tensor, torch.Tensor):
+            return
+        kind = type(tensor).__name__
+        self._refuse(
+            "type",
+            f"`{call}` gets {'an' if kind[0] in 'aeiou' else 'a'} {kind}.",
+            "It sends tensors: put a number into one with `torch.tensor([x])`.",
+            place,
+        )
+
+    def _refuse(self, kind: str, message: str, why: str, place: Place) -> NoReturn:
+        raise RankFault(kind, message, why, [(place, "")], self._rank)
+
+    def _place(self) -> Place:
+        """The learner's line that is calling."""
+        frame: FrameType | None = sys._getframe(1)
+        while frame is not None and frame.f_globals is not self._names:
+            frame = frame.f_back
+        return Place("", 0) if frame is None else frame_place(frame, lines_of(frame))
+
+
+def lines_of(frame: FrameType) -> dict[int, str]:
+    """The source of the function that a frame runs, by the numbers of its lines."""
+    import linecache
+
+    lines = linecache.getlines(frame.f_code.co_filename)
+    return dict(enumerate(map(str.rstrip, lines), 1))

@@ -1,0 +1,180 @@
+"""The same function in real processes: one per rank, joined by torch.distributed."""
+
+import os
+import pickle
+import re
+import subprocess
+import sys
+import sysconfig
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from numba import cloudpickle
+
+from weft.wording import several
+
+ENDED = 5.0  # seconds that the others have to end once one rank has failed
+
+
+class RanksFailed(RuntimeError):
+    """A rank has raised an error, or did not come to its end; says which and where."""
+
+
+def launch(
+    function: Callable[..., Any],
+    given: Sequence[tuple[Any, ...]],
+    backend: str = "gloo",
+    seconds: float = 120,
+) -> list[Any]:
+    """Run `function(dist, *given[rank])` in one process per rank; what each returns.
+
+    `dist` is the module `torch.distributed`, whose default group is ready to be used.
+    backend: "gloo" for the CPU, "nccl" for as many GPUs as there are ranks; rank r then
+    has GPU r. The function, what it needs of its notebook, its arguments and its result
+    go from process to process as pickles. seconds: after which all of them are ended.
+
+    Raises ValueError for a backend that this machine cannot use, and RanksFailed where
+    a rank fails or does not end: then all of them are ended, and the message says which
+    rank was in which line.
+    """
+    refuse_backend(backend, len(given))
+    with tempfile.TemporaryDirectory(prefix="ranks-") as name:
+        folder = Path(name)
+        (folder / "work").write_bytes(pickled((function, list(given))))
+        workers = [
+            subprocess.Popen(
+                [sys.executable, "-m", "weft.ranks.worker", name, str(rank), backend],
+                env=environment(),
+                stdout=(folder / f"said-{rank}").open("wb"),
+                stderr=subprocess.STDOUT,
+            )
+            for rank in range(len(given))
+        ]
+        try:
+            late = awaited(workers, seconds)
+            found = [result_of(folder, rank) for rank in range(len(given))]
+            refuse(folder, workers, found, late, seconds)
+        finally:
+            for worker in workers:
+                worker.kill()
+                worker.wait()
+        return [value for _, value in found]
+
+
+def pickled(value: Any) -> bytes:
+    """A pickle that holds the functions of a notebook too, by their code."""
+    dumps: Callable[[Any], bytes] = cloudpickle.dumps
+    return dumps(value)
+
+
+def refuse_backend(backend: str, ranks: int) -> None:
+    """Raise ValueError for a backend that cannot serve as many ranks here."""
+    import torch
+
+    if backend not in ("gloo", "nccl"):
+        raise ValueError(f"backend={backend!r}: there are 'gloo' and 'nccl'")
+    if ranks < 1:
+        raise ValueError("given is empty: one tuple of arguments per rank is needed")
+    gpus = torch.cuda.device_count()
+    if backend == "nccl" and gpus < ranks:
+        raise ValueError(
+            f"NCCL needs a GPU per rank: {several(ranks, 'rank')}, and here "
+            f"{'is' if gpus == 1 else 'are'} {several(gpus, 'GPU')}. With "
+            "backend='gloo' the ranks run on the CPU."
+        )
+
+
+def environment() -> dict[str, str]:
+    """The variables of a worker: it finds the same packages, and its own cores."""
+    paths = os.pathsep.join(path for path in sys.path if path)
+    threads = {"OMP_NUM_THREADS": "1"} if "OMP_NUM_THREADS" not in os.environ else {}
+    return {**os.environ, **threads, "PYTHONPATH": paths}
+
+
+def awaited(workers: Sequence["subprocess.Popen[bytes]"], seconds: float) -> list[int]:
+    """Wait for the workers; the ranks that had not ended when the time was over.
+
+    A rank that fails shortens the time of the others, who may wait for it for ever.
+    """
+    until = time.monotonic() + seconds
+    while True:
+        late = [rank for rank, worker in enumerate(workers) if worker.poll() is None]
+        if not late:
+            return []
+        if any(worker.returncode for worker in workers):
+            until = min(until, time.monotonic() + ENDED)
+            ended = time.monotonic() + ENDED
+            while time.monotonic() < ended and any(w.poll() is None for w in workers):
+                time.sleep(0.02)
+            return [r for r, worker in enumerate(workers) if worker.poll() is None]
+        if time.monotonic() > until:
+            return late
+        time.sleep(0.01)
+
+
+def result_of(folder: Path, rank: int) -> tuple[str, Any]:
+    """What a rank has left: ("value", it), ("error", its text), or ("", None)."""
+    path = folder / f"result-{rank}"
+    if not path.exists():
+        return "", None
+    kind, value = pickle.loads(path.read_bytes())
+    return str(kind), value
+
+
+def refuse(
+    folder: Path,
+    workers: Sequence["subprocess.Popen[bytes]"],
+    found: Sequence[tuple[str, Any]],
+    late: Sequence[int],
+    seconds: float,
+) -> None:
+    """Raise RanksFailed unless every rank has left a value."""
+    for rank, (kind, value) in enumerate(found):
+        if kind == "error":
+            raise RanksFailed(f"Rank {rank} has raised an error.\n{value}")
+    if late:
+        where = [
+            f"Rank {rank} {place_of(folder, workers[rank], rank)}." for rank in late
+        ]
+        raise RanksFailed(
+            f"{several(len(late), 'rank')} did not end within {seconds:g} seconds. "
+            + " ".join(where)
+            + " A rank may wait for another one for ever: check the function first, "
+            "which finds this without a clock."
+        )
+    for rank, (kind, _) in enumerate(found):
+        if not kind:
+            code = workers[rank].returncode
+            said = (folder / f"said-{rank}").read_text(errors="replace").strip()
+            message = f"Rank {rank} ended with exit status {code} and no result."
+            raise RanksFailed(f"{message}\n{said[-2000:]}")
+
+
+def place_of(folder: Path, worker: "subprocess.Popen[bytes]", rank: int) -> str:
+    """Where a rank is: the worker writes its stack when it gets SIGUSR1."""
+    import signal
+
+    if not hasattr(signal, "SIGUSR1") or worker.poll() is not None:
+        return "was still running"
+    worker.send_signal(signal.SIGUSR1)
+    path = folder / f"stack-{rank}"
+    until = time.monotonic() + ENDED
+    while time.monotonic() < until and not (path.exists() and path.stat().st_size):
+        time.sleep(0.02)
+    time.sleep(0.1)
+    text = path.read_text(errors="replace") if path.exists() else ""
+    for file, line, name in re.findall(r'File "(.*)", line (\d+) in (\w+)', text):
+        if is_own(file):
+            return f"was in `{name}`, line {line}"
+    return "was still running"
+
+
+def is_own(file: str) -> bool:
+    """Whether a file is neither Python's library, nor a package, nor of this room."""
+    library = (sysconfig.get_path("stdlib"), sysconfig.get_path("platstdlib"))
+    if "site-packages" in file or "dist-packages" in file:
+        return False
+    return not file.startswith(("<frozen", str(Path(__file__).parent), *library))

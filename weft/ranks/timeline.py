@@ -1,0 +1,94 @@
+"""A picture of a run: who sends to whom in which step, on the model."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from weft import markup
+from weft.ranks.faults import RankFault
+from weft.ranks.model import Distributed
+from weft.ranks.room import tensor_of
+from weft.ranks.works import Transfer
+from weft.ranks.world import World
+from weft.units import size
+
+
+@dataclass(frozen=True)
+class Timeline:
+    """The messages of one run.
+
+    ranks: how many there are. transfers: the messages. sent: bytes, per rank. stopped:
+    why the run did not end, "" if it did. In text it is a table with a row per rank and
+    a column per step; in a notebook too.
+    """
+
+    ranks: int
+    transfers: tuple[Transfer, ...]
+    sent: tuple[int, ...]
+    stopped: str = ""
+
+    @property
+    def steps(self) -> int:
+        """How many steps the run takes."""
+        return round(max((t.end for t in self.transfers), default=0))
+
+    def rows(self) -> list[list[str]]:
+        """Per rank: its name, what it sends in every step, and how much in all."""
+        cells = [[""] * self.steps for _ in range(self.ranks)]
+        for t in self.transfers:
+            cells[t.source][round(t.end) - 1] = f"→ {t.target}: {size(t.nbytes)}"
+        return [
+            [f"rank {rank}", *cells[rank], size(self.sent[rank])]
+            for rank in range(self.ranks)
+        ]
+
+    @property
+    def head(self) -> list[str]:
+        return ["", *(f"step {n + 1}" for n in range(self.steps)), "sent"]
+
+    def __repr__(self) -> str:
+        rows = [self.head, *self.rows()]
+        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+        lines = [
+            "  ".join(
+                f"{cell:{w}}" for cell, w in zip(row, widths, strict=True)
+            ).rstrip()
+            for row in rows
+        ]
+        return "\n".join([*lines, *filter(None, [self.stopped])])
+
+    def _repr_html_(self) -> str:
+        def whole(cell: str) -> str:
+            return f'<span style="white-space:nowrap">{markup.inline(cell)}</span>'
+
+        rows = [map(whole, row) for row in self.rows()]
+        name = f"Messages between {self.ranks} ranks, step by step"
+        parts = [markup.table(map(whole, self.head), rows)]
+        if self.stopped:
+            parts.append(markup.note(self.stopped))
+        return markup.block(parts, label=name)
+
+
+def timeline(
+    function: Callable[..., Any],
+    given: Sequence[tuple[Any, ...]],
+) -> Timeline:
+    """Run `function(dist, *given[rank])` for every rank on the model, and draw it.
+
+    given: one tuple of arguments per rank; NumPy arrays become tensors. A run that ends
+    in a deadlock is drawn as far as it went.
+    """
+    world = World(len(given))
+    names = getattr(function, "__globals__", {})
+
+    def rank(number: int) -> Any:
+        args = map(tensor_of, given[number])
+        return function(Distributed(world, number, names), *args)
+
+    stopped = ""
+    try:
+        world.run([partial(rank, number) for number in range(len(given))])
+    except RankFault as fault:
+        stopped = fault.message
+    return Timeline(len(given), tuple(world.transfers), tuple(world.sent), stopped)
