@@ -322,9 +322,9 @@ def test_a_timeline_shows_every_message():
     assert drawn.sent == (2000,) * 3
     lines = repr(drawn).splitlines()
     assert lines[0].split() == ["step", "1", "step", "2", "sent"]
-    assert lines[3].count("→ 0: 1.00 kB") == 2
+    assert lines[3].count("1.00 kB → 0") == 2
     html = drawn._repr_html_()
-    assert html.count("→ 0: 1.00 kB") == 2
+    assert html.count("1.00 kB → 0") == 2
     assert "currentColor" in html
 
 
@@ -338,7 +338,7 @@ def test_a_timeline_shows_where_a_run_stops():
         dist.recv(x, (rank + 1) % size)
 
     drawn = ranks.timeline(half, vectors(2))
-    assert "→ 1: 1.00 kB" in repr(drawn)
+    assert "1.00 kB → 1" in repr(drawn)
     assert "waits in `recv`" in repr(drawn)
     assert "waits in" in drawn._repr_html_()
 

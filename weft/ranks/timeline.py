@@ -37,7 +37,7 @@ class Timeline:
         """Per rank: its name, what it sends in every step, and how much in all."""
         cells = [[""] * self.steps for _ in range(self.ranks)]
         for t in self.transfers:
-            cells[t.source][round(t.end) - 1] = f"→ {t.target}: {size(t.nbytes)}"
+            cells[t.source][round(t.end) - 1] = f"{size(t.nbytes)} → {t.target}"
         return [
             [f"rank {rank}", *cells[rank], size(self.sent[rank])]
             for rank in range(self.ranks)
