@@ -92,8 +92,8 @@ def test_everyone_receives_first():
 
     verdict = added(receive_first)
     assert verdict.kind == "deadlock"
-    assert "`recv`" in verdict.message
-    assert "Who sends" in verdict.why
+    assert "waits for its `recv`" in verdict.message
+    assert "Which rank sends the first" in verdict.why
 
 
 def test_a_partner_that_has_returned():
@@ -222,6 +222,19 @@ def test_calls_that_are_not_allowed_or_not_known():
     assert "has no gather; it has" in verdict.message
 
 
+def test_a_batch_takes_sides_of_messages():
+    def works(dist, x):
+        dist.batch_isend_irecv([dist.isend(x, 1 - dist.get_rank())])
+
+    def blocking(dist, x):
+        dist.batch_isend_irecv([dist.P2POp(dist.send, x, 1 - dist.get_rank())])
+
+    verdict = added(works, p=(2,))
+    assert "takes a list of dist.P2POp" in verdict.message
+    verdict = added(blocking, p=(2,))
+    assert "takes dist.isend or dist.irecv" in verdict.message
+
+
 def test_an_error_names_its_rank():
     def fails(dist, x):
         if dist.get_rank() == 1:
@@ -339,8 +352,8 @@ def test_a_timeline_shows_where_a_run_stops():
 
     drawn = ranks.timeline(half, vectors(2))
     assert "1.00 kB → 1" in repr(drawn)
-    assert "waits in `recv`" in repr(drawn)
-    assert "waits in" in drawn._repr_html_()
+    assert "waits for its `recv`" in repr(drawn)
+    assert "waits for its" in drawn._repr_html_()
 
 
 # Real processes

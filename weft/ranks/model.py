@@ -36,6 +36,12 @@ class Side:
     tensor: Tensor
     peer: int
 
+    def __post_init__(self) -> None:
+        if getattr(self.op, "__name__", "") not in ("isend", "irecv"):
+            raise ValueError(
+                "P2POp takes dist.isend or dist.irecv, and does not call it"
+            )
+
 
 class Distributed:
     """The calls that one rank makes.
@@ -89,6 +95,11 @@ class Distributed:
 
     def batch_isend_irecv(self, ops: Sequence[Side]) -> list[Work]:
         """Begin several sends and receives at once."""
+        if not all(isinstance(one, Side) for one in ops):
+            raise TypeError(
+                "batch_isend_irecv takes a list of dist.P2POp(dist.isend, tensor, to) "
+                "and dist.P2POp(dist.irecv, tensor, source)"
+            )
         return [one.op(one.tensor, one.peer) for one in ops]
 
     def _begin(self, call: str, tensor: Tensor, peer: int) -> Work:

@@ -43,16 +43,17 @@ def deadlock(world: "World") -> RankFault:
     if together and (stuck or world.ended):
         return not_by_all(world, together, works)
     doing = {work.sends for work in stuck}
+    calls = " or ".join(f"`{call}`" for call in sorted({w.call for w in stuck}))
     if doing == {True}:
         why = (
-            "`send` returns when the other rank has received. Here all of them send "
-            "first, so none gets to its `recv`. Let some ranks receive first, or begin "
-            "both with `isend` and `irecv` and wait afterwards."
+            "A send is over only when the other rank has received. Here all of them "
+            "wait for theirs first, so none gets as far as receiving. How can a rank "
+            "do both at once?"
         )
-        message = f"Every rank that is left waits in `send` ({pairs(stuck)})."
+        message = f"Every rank that is left waits for its {calls} ({pairs(stuck)})."
     elif doing == {False}:
-        why = "Every one of them receives first. Who sends the first message?"
-        message = f"Every rank that is left waits in `recv` ({pairs(stuck)})."
+        why = "Every one of them receives first. Which rank sends the first message?"
+        message = f"Every rank that is left waits for its {calls} ({pairs(stuck)})."
     else:
         message = f"No rank can go on: {pairs(stuck)}."
         why = (

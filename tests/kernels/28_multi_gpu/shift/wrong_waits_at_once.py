@@ -1,0 +1,8 @@
+# verdict: deadlock
+# isend, but waits for it on the spot.
+def shift(dist, x, out):
+    """Receive the previous rank's x in out."""
+    rank, size = dist.get_rank(), dist.get_world_size()
+
+    dist.isend(x, (rank + 1) % size).wait()  # <- here
+    dist.irecv(out, (rank - 1) % size).wait()
