@@ -12,9 +12,7 @@ def conv_pool(x, w, b, y, won):
     j = known % int32(y.shape[2])
     i = known // int32(y.shape[2]) % int32(y.shape[1])
     n = known // int32(y.shape[2]) // int32(y.shape[1])
-    for cell in range(4):
-        sums[0, cell] = float32(0)
-        sums[1, cell] = float32(0)
+    clear(sums)
 
     for p in range(3):
         for q in range(3):
