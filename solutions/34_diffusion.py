@@ -1,0 +1,716 @@
+# %% [markdown]
+# # 34 · A diffusion model, step by step
+#
+# [Open in Colab](https://colab.research.google.com/github/warp-and-weft/warp-and-weft/blob/main/labs/34_diffusion.ipynb)
+#
+# **After this lab, you can**
+#
+# - read a profile as a list of upper bounds, and say what a change can gain before you
+#   make it;
+# - run classifier-free guidance in one batch, and find what need not be computed at
+#   every step;
+# - fuse a time embedding, a group norm and SiLU into one kernel on channels-last
+#   bfloat16;
+# - find a saving in the mathematics that no compiler will find for you;
+# - keep a worklog: one change at a time, with its time, its error, and what did not
+#   help.
+#
+# **You need** about two hours. You do not need a GPU: the exercises run on a CPU and in
+# the simulator, on a tiny model, and the measurements then show times from the reference
+# GPU, an H200. If you use a GPU, it needs compute capability 8.0 or higher and 8 GB of
+# memory; the measurements compile several models, which takes a few minutes.
+
+# %%
+try:
+    import weft
+except ModuleNotFoundError:  # on Colab: fetch the course first
+    # %pip install -q git+https://github.com/warp-and-weft/warp-and-weft
+    import weft
+
+import contextlib
+import copy
+import math
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+from numba import cuda, float32, int32
+from torch import nn
+from torch.nn.attention import SDPBackend, sdpa_kernel
+
+from weft import bench, check, hint, quiz
+from weft.bench import results
+from weft.intrinsics import (
+    bf16_high,
+    bf16_low,
+    bf16_pair,
+    exp2,
+    load4,
+    store4,
+)
+
+weft.lab("34_diffusion")
+
+DEVICE = torch.device("cuda" if weft.GPU else "cpu", 0)
+BF16, CHANNELS_LAST = torch.bfloat16, torch.channels_last
+
+# %% [markdown]
+# ## The model
+#
+# The network that is called at every step of Stable Diffusion is a UNet. This one has
+# its parts and its shapes, and fewer of them: two levels instead of four, about 107
+# million parameters, and random weights from a fixed seed. Nothing is downloaded, so do
+# not expect pictures: what counts is that each version of it computes the same numbers.
+#
+# It is made of two blocks. A **ResBlock** is twice *group norm, SiLU, convolution*, with
+# the time of the step added in the middle. A **Transformer** lets each pixel look at
+# the other pixels (self-attention) and at the words of the text (cross-attention).
+
+
+# %% tags=["given"]
+class ResBlock(nn.Module):
+    """Two convolutions, the time between them, and a shortcut."""
+
+    def __init__(self, channels, width, time, groups):
+        super().__init__()
+        self.norm1 = nn.GroupNorm(groups, channels)
+        self.conv1 = nn.Conv2d(channels, width, 3, padding=1)
+        self.time = nn.Linear(time, width)
+        self.norm2 = nn.GroupNorm(groups, width)
+        self.conv2 = nn.Conv2d(width, width, 3, padding=1)
+        self.skip = nn.Identity()
+        if channels != width:
+            self.skip = nn.Conv2d(channels, width, 1)
+
+    def forward(self, x, t):
+        y = self.conv1(F.silu(self.norm1(x)))
+        y = y + self.time(F.silu(t))[:, :, None, None]
+        y = self.conv2(F.silu(self.norm2(y)))
+        return self.skip(x) + y
+
+
+class Attention(nn.Module):
+    """Attention from the pixels to a sequence of vectors."""
+
+    def __init__(self, width, context, head):
+        super().__init__()
+        self.head = head
+        self.q = nn.Linear(width, width, bias=False)
+        self.k = nn.Linear(context, width, bias=False)
+        self.v = nn.Linear(context, width, bias=False)
+        self.out = nn.Linear(width, width)
+
+    def heads(self, x):
+        """Split: (n, length, width) -> (n, heads, length, head)."""
+        return x.unflatten(-1, (-1, self.head)).transpose(1, 2)
+
+    def attend(self, q, k, v):
+        y = F.scaled_dot_product_attention(q, k, v)
+        return self.out(y.transpose(1, 2).flatten(2))
+
+    def forward(self, x, context):
+        parts = self.q(x), self.k(context), self.v(context)
+        return self.attend(*map(self.heads, parts))
+
+
+class Transformer(nn.Module):
+    """Self-attention, cross-attention and an MLP, on the pixels of an image."""
+
+    def __init__(self, width, text, head, groups):
+        super().__init__()
+        self.norm = nn.GroupNorm(groups, width, eps=1e-6)
+        self.enter, self.leave = nn.Linear(width, width), nn.Linear(width, width)
+        self.norm1, self.norm2, self.norm3 = map(nn.LayerNorm, [width] * 3)
+        self.own = Attention(width, width, head)
+        self.cross = Attention(width, text, head)
+        self.up = nn.Linear(width, 8 * width)
+        self.down = nn.Linear(4 * width, width)
+
+    def forward(self, x, text):
+        n, c, h, w = x.shape
+        y = self.norm(x).permute(0, 2, 3, 1).reshape(n, h * w, c)
+        y = self.enter(y)
+        z = self.norm1(y)
+        y = y + self.own(z, z)
+        y = y + self.cross(self.norm2(y), text)
+        a, b = self.up(self.norm3(y)).chunk(2, -1)
+        y = self.leave(y + self.down(a * F.gelu(b)))
+        return x + y.reshape(n, h, w, c).permute(0, 3, 1, 2)
+
+
+# %% [markdown]
+# The UNet itself: down to half the resolution, back up, and at each level of the way up
+# a concatenation with what was there on the way down. `t` is the time of the step, one
+# number per sample; `embed` makes a vector of sines and cosines of it, and two linear
+# layers make something useful of that.
+
+
+# %% tags=["given"]
+def embed(t, width):
+    """Return sines and cosines of the times: (n,) -> (n, width) float32."""
+    k = torch.arange(width // 2, device=t.device) / (width // 2)
+    angles = t[:, None].float() * torch.exp(-math.log(10000) * k)
+    return torch.cat([angles.cos(), angles.sin()], -1)
+
+
+class UNet(nn.Module):
+    """A UNet of two levels: x (n, 4, h, w), t (n,), text (n, tokens, text)."""
+
+    def __init__(self, widths=(320, 640), text=768, head=64, groups=32):
+        super().__init__()
+        a, b = self.widths = widths
+        attention, norm = (text, head, groups), groups
+        time = 4 * a
+        self.time = nn.Sequential(
+            nn.Linear(a, time), nn.SiLU(), nn.Linear(time, time)
+        )
+        self.enter = nn.Conv2d(4, a, 3, padding=1)
+        self.shrink = nn.Conv2d(a, a, 3, 2, 1)
+        shapes = [(a, a), (a, b), (b, b), (b, b)]  # the ResBlocks on the way down
+        shapes += [(b + b, b), (b + a, b), (b + a, a), (a + a, a)]  # and up
+        self.res = nn.ModuleList(ResBlock(*s, time, norm) for s in shapes)
+        widths = a, b, b, b, b, a, a
+        self.att = nn.ModuleList(Transformer(w, *attention) for w in widths)
+        self.grow = nn.Conv2d(b, b, 3, padding=1)
+        self.norm = nn.GroupNorm(groups, a)
+        self.leave = nn.Conv2d(a, 4, 3, padding=1)
+
+    def forward(self, x, t, text):
+        t = self.time(embed(t, self.widths[0]).to(x.dtype))
+        res, att = self.res, self.att
+
+        def both(k, x):
+            """A ResBlock, and the transformer that follows it."""
+            return att[k - (k > 2)](res[k](x, t), text)
+
+        x0 = self.enter(x)
+        x1 = both(0, x0)
+        x2 = self.shrink(x1)
+        x3 = both(1, x2)
+        y = res[3](both(2, x3), t)
+        y = both(4, torch.cat([y, x3], 1))
+        y = both(5, torch.cat([y, x2], 1))
+        y = self.grow(F.interpolate(y, scale_factor=2.0, mode="nearest"))
+        y = both(6, torch.cat([y, x1], 1))
+        y = both(7, torch.cat([y, x0], 1))
+        return self.leave(F.silu(self.norm(y)))
+
+
+# %% [markdown]
+# ## 1 · What is it worth?
+#
+# Entry 0 of every worklog is a profile: which kernels run, how often, and for how long.
+# The longest kernel is not always the one to attack. A kernel that is already as fast as
+# the hardware allows has nothing to give, however long it takes.
+#
+# So compute for each row of the profile how long it would take at best. One call cannot
+# be faster than its bytes at the full bandwidth, nor than its FLOPs at the full rate,
+# nor than `floor`, what a kernel in a CUDA graph costs if it does nothing. Memory and
+# arithmetic overlap, so the longest of the three decides. (Some rows are below it,
+# because their data come from the cache. They have nothing to give either.)
+#
+# Return the number of the row with the **most time to gain**, and by which factor the
+# **whole step** would be faster if that row reached its limit and nothing else changed.
+# That is Amdahl's law (chapter 1).
+#
+# ```python
+# worth(profile, bandwidth, rate, floor)    # -> (row, factor)
+# ```
+#
+# `profile` is a list of rows `(calls, seconds, bytes, flops)`: the seconds are those of
+# *all* calls together, the bytes and FLOPs those of *one* call. Stuck? Run
+# `hint("worth")`; there are three hints.
+
+
+# %%
+def worth(profile, bandwidth, rate, floor):
+    """Return the row with the most to gain, and the step's speed-up from it."""
+    # about 6 lines
+    # BEGIN SOLUTION
+    gains = []
+    for calls, seconds, moved, computed in profile:
+        least = calls * max(moved / bandwidth, computed / rate, floor)
+        gains.append(max(seconds - least, 0))
+    whole = sum(seconds for _, seconds, _, _ in profile)
+    most = max(gains)
+    return gains.index(most), whole / (whole - most)
+    # END SOLUTION
+
+
+# %% tags=["given"]
+PEAKS = 4e12, 800e12, 1.3e-6  # bytes/s, FLOP/s in bfloat16, seconds per kernel
+
+
+def profiles(rng):
+    """Return steps as a profiler would describe them, and the GPU's limits."""
+    made = []
+    for count in (1, 4, 9):
+        calls = rng.integers(1, 30, count)
+        moved = 10 ** rng.uniform(4, 8, count)
+        computed = moved * 10 ** rng.uniform(0, 3, count)
+        least = calls * np.maximum(moved / PEAKS[0], computed / PEAKS[1])
+        seconds = np.maximum(least, calls * PEAKS[2]) * rng.uniform(0.8, 4, count)
+        rows = zip(calls, seconds, moved, computed, strict=True)
+        made.append([tuple(float(v) for v in row) for row in rows])
+    # longest first, and each of the three limits decides somewhere
+    made += [
+        [(2, 900e-6, 4e8, 3.3e11), (20, 300e-6, 1e7, 1e8), (9, 200e-6, 2e5, 1e6)],
+        [(40, 500e-6, 3e7, 6e9), (300, 480e-6, 1e3, 1e3), (10, 450e-6, 2e7, 1e10)],
+        [(7, 700e-6, 3e8, 1e9), (3, 300e-6, 4e7, 7e10), (5, 90e-6, 5e6, 1e9)],
+        [(90, 110e-6, 1e3, 1e3), (4, 95e-6, 1e7, 1e10)],
+    ]
+    return [(profile, *PEAKS) for profile in made]
+
+
+def worth_spec(profile, bandwidth, rate, floor):
+    """Return the row with the most to gain, and the step's speed-up from it."""
+    calls, seconds, moved, computed = np.array(profile).T
+    least = calls * np.maximum(np.maximum(moved / bandwidth, computed / rate), floor)
+    gain = np.clip(seconds - least, 0, None)
+    return int(gain.argmax()), seconds.sum() / (seconds.sum() - gain.max())
+
+
+# %%
+check(worth, spec=worth_spec, inputs=profiles)
+
+# %% [markdown] tags=["solution"]
+# The result is a bound, and it is usually a sobering one. A row with a fifth of the time
+# that is at half of its limit can make the step 1.11 times as fast, and not more. You
+# will find few rows on which a day is well spent.
+
+# %% [markdown]
+# ## 2 · Guidance in one batch
+#
+# **Classifier-free guidance** calls the model twice per step: with the text, and with an
+# empty text. The difference between the two predictions is what the text contributes,
+# and it is exaggerated by `scale`:
+#
+# $$\epsilon = \epsilon_{\rm empty} + s \, (\epsilon_{\rm text} - \epsilon_{\rm empty})$$
+#
+# Two calls with small batches leave much of a GPU idle, so put both into **one** call of
+# twice the batch. Each sample needs its own time and its own text. There is one empty
+# text for all samples.
+#
+# ```python
+# guided(model, x, t, text, empty, scale)    # -> like x
+# # x (n, c, h, w), t (n,), text (n, tokens, width), empty (tokens, width)
+# ```
+#
+# `model(x, t, text)` treats the samples of its batch independently. The check lets you
+# call it once. Stuck? Run `hint("guided")`.
+
+
+# %% tags=["given"]
+def toy_model(x, t, text):
+    """Return something that depends on each sample, its time and its text."""
+    if not len(x) == len(t) == len(text):
+        raise ValueError(
+            f"the model got {len(x)} samples, {len(t)} times and {len(text)} texts"
+        )
+    words = torch.tanh(text).mean((1, 2)) + text[:, 0, 0]
+    return torch.sin(x * (1 + words + 0.1 * t).view(-1, 1, 1, 1)) + 0.3 * x
+
+
+class Once:
+    """A model that can be called once."""
+
+    def __init__(self, model):
+        self.model, self.called = model, False
+
+    def __call__(self, x, t, text):
+        if self.called:
+            raise RuntimeError("the model is called a second time in this step")
+        self.called = True
+        return self.model(x, t, text)
+
+
+def in_two_calls(x, t, text, empty, scale):
+    """Guide with one call for the empty text and one for the text."""
+    nothing = toy_model(x, t, torch.stack([empty] * len(x)))
+    return nothing + scale * (toy_model(x, t, text) - nothing)
+
+
+def guidance_inputs(rng, n, tokens):
+    """Return latents, times, texts, the empty text and a scale."""
+    x = rng.standard_normal((n, 4, 3, 2)).astype(np.float32)
+    t = rng.uniform(0, 9, n).astype(np.float32)
+    text = rng.standard_normal((n, tokens, 6)).astype(np.float32)
+    return x, t, text, rng.uniform(-2, 0, (tokens, 6)).astype(np.float32), 3.5
+
+
+# %%
+def guided(model, x, t, text, empty, scale):
+    """Return the guided prediction, from one call of the model."""
+    # about 4 lines
+    # BEGIN SOLUTION
+    texts = torch.cat([empty.expand_as(text), text])
+    both = model(torch.cat([x, x]), torch.cat([t, t]), texts)
+    nothing, something = both.chunk(2)
+    return nothing + scale * (something - nothing)
+    # END SOLUTION
+
+
+# %%
+check(
+    guided,
+    spec=in_two_calls,
+    inputs=guidance_inputs,
+    sizes=[(1, 5), (3, 4), (4, 1)],
+    call=lambda guided, *given: guided(Once(toy_model), *given),
+    tensors=True,
+    gradient=False,
+    strided=False,
+    tolerance=1e-4,
+)
+
+# %% [markdown] tags=["solution"]
+# The order of the two halves is a convention, and the pitfall: whoever splits the result
+# has to know it. With the halves exchanged, the formula still gives numbers of the right
+# size. It guides *away* from the text.
+
+# %% [markdown]
+# ## 3 · What the step need not compute
+#
+# A denoising loop calls the same network twenty or fifty times. What changes from step
+# to step is the latent and the time. So two things can be computed once, before the
+# loop:
+#
+# - the **keys and values of every cross-attention**, which depend on the text alone;
+# - everything that depends on the **time alone**. The times of all steps are known in
+#   advance, so one batch of them goes through `net.time` and through each ResBlock's own
+#   layer. What a ResBlock adds to its channels before the second norm is then a row of a
+#   table. Include the bias of its first convolution, which is added in the same place:
+#   it saves a pass over the image later.
+#
+# Return both: a list with one table of shifts per ResBlock, and a list with the pair of
+# keys and values of each transformer, split into heads as `Attention.forward` has them.
+#
+# ```python
+# constants(net, times, text)    # -> [(steps, width), ...], [(k, v), ...]
+# # times (steps,), text (n, tokens, width); k, v (n, heads, tokens, head)
+# ```
+#
+# The check counts operators, so a loop over the steps is too slow. The loops over the
+# blocks are fine. Stuck? Run `hint("constants")`.
+
+
+# %% tags=["given"]
+torch.manual_seed(34)
+tiny = UNet(widths=(16, 32), text=24, head=8, groups=4).requires_grad_(False)
+
+
+def step_by_step(times, text):
+    """Compute shifts, keys and values as the steps themselves do."""
+    times, text = times.float(), text.float()
+    tables = [[] for _ in tiny.res]
+    for t in times:
+        vector = tiny.time(embed(t[None], tiny.widths[0]))
+        for block, table in zip(tiny.res, tables, strict=True):
+            pixel = torch.zeros(1, block.conv1.in_channels, 1, 1)
+            table.append(block.conv1(pixel)[0, :, 0, 0])
+            table[-1] = table[-1] + block.time(F.silu(vector))[0]
+    pairs = []
+    for each in (att.cross for att in tiny.att):
+        pairs += [each.heads(each.k(text)), each.heads(each.v(text))]
+    return *map(torch.stack, tables), *pairs
+
+
+def listed(tables, pairs):
+    """Return tables and pairs as one list."""
+    return [*tables, *(part for pair in pairs for part in pair)]
+
+
+def times_and_text(rng, steps, n):
+    """Return the times of the steps, and n texts."""
+    times = np.sort(rng.uniform(0, 999, steps)).astype(np.float32)[::-1].copy()
+    return times, rng.standard_normal((n, 5, 24)).astype(np.float32)
+
+
+# %%
+def constants(net, times, text):
+    """Return each ResBlock's shifts at all times, each text's keys and values."""
+    # about 6 lines
+    # BEGIN SOLUTION
+    vectors = F.silu(net.time(embed(times, net.widths[0]).to(text.dtype)))
+    tables = [block.time(vectors) + block.conv1.bias for block in net.res]
+    pairs = []
+    for cross in (att.cross for att in net.att):
+        pairs.append((cross.heads(cross.k(text)), cross.heads(cross.v(text))))
+    return tables, pairs
+    # END SOLUTION
+
+
+# %%
+near_tiny = copy.deepcopy(tiny).to(DEVICE)
+check(
+    constants,
+    spec=step_by_step,
+    inputs=times_and_text,
+    sizes=[(3, 2), (9, 1)],
+    call=lambda constants, *given: listed(*constants(near_tiny, *given)),
+    tensors=True,
+    gradient=False,
+    strided=False,
+    tolerance=1e-4,
+    limits={"operators": 130},
+)
+
+# %% [markdown] tags=["solution"]
+# `embed` and the linear layers work on a batch of times as they do on a batch of
+# samples. The bias is free here. At every step it would be a read and a write of the
+# whole image, unless something fuses it.
+
+# %% [markdown]
+# ## 4 · Time, norm and SiLU in one kernel
+#
+# Between the two convolutions of a ResBlock, PyTorch adds the time, normalises each
+# group of channels and takes SiLU. That is a chain of kernels over the same image, and
+# a group norm needs a sum before it can write anything. Put the chain into one kernel:
+#
+# $$z = x + {\rm shift} \qquad
+#   \hat z = \frac{z - {\rm mean}}{\sqrt{{\rm var} + {\rm EPS}}}\,\gamma + \beta \qquad
+#   {\rm out} = \frac{\hat z}{1 + e^{-\hat z}}$$
+#
+# Mean and variance are those of a **group**: its neighbouring channels at all pixels of
+# one sample. They are taken *after* the shift, which is another number for each channel.
+#
+# The image is channels-last bfloat16, so two neighbouring channels of a pixel are one
+# `int32` **word** (chapter 21). `bf16_low(word)` and `bf16_high(word)` unpack it into
+# two float32; the lower one is the channel with the smaller number. One **block** does
+# one group of one sample: `blockIdx.x` is the group, `blockIdx.y` the sample, and
+# `gridDim.x` says how many groups there are. Consecutive threads take consecutive words
+# of the group, of this pixel and then of the next one.
+#
+# ```python
+# group_norm_silu(x, shift, gamma, beta, out)
+# # x (n, pixels, channels / 2) int32; shift (n, channels), gamma, beta (channels,)
+# ```
+#
+# `put(out, sample, pixel, word, low, high)` stores the two channels of a word. Here it
+# stores float32, so that the check can look at more than 8 bits; in the pipeline your
+# kernel gets a `put` that packs. `block_sum(value, turn)` adds up over the block and
+# gives the sum to every thread; two calls in a row need different turns, 0 and 1. `silu`
+# is given too. Compute everything in float32, and the variance from the distances to
+# the mean: some groups are far from 0. Stuck? Run `hint("group_norm_silu")`.
+
+
+# %% tags=["given"]
+FULL = 0xFFFFFFFF
+EPS = np.float32(1e-5)
+LOG2E = np.float32(math.log2(math.e))
+
+
+@cuda.jit(device=True)
+def warp_sum(value):
+    """Return the sum of a warp's values, in all its lanes."""
+    for step in (16, 8, 4, 2, 1):
+        value += cuda.shfl_xor_sync(FULL, value, step)
+    return value
+
+
+@cuda.jit(device=True)
+def block_sum(value, turn):
+    """Return the sum of a block's values, in all threads; turn: 0 or 1."""
+    cells = cuda.shared.array((2, 32), float32)
+    me = cuda.threadIdx.x
+    mine = warp_sum(value)
+    if me % 32 == 0:
+        cells[turn, me // 32] = mine
+    cuda.syncthreads()
+    inside = me % 32 < cuda.blockDim.x // 32
+    return warp_sum(cells[turn, me % 32] if inside else float32(0))
+
+
+@cuda.jit(device=True)
+def put(out, sample, pixel, word, low, high):
+    """Store the two channels of a word, as float32."""
+    out[sample, pixel, 2 * word] = low
+    out[sample, pixel, 2 * word + 1] = high
+
+
+@cuda.jit(device=True)
+def silu(z):
+    """Return z / (1 + exp(-z))."""
+    return z / (float32(1) + exp2(-z * LOG2E))
+
+
+# %%
+@cuda.jit
+def group_norm_silu(x, shift, gamma, beta, out):
+    """Write silu(norm(x + shift)) into out; a block per group and sample."""
+    group, sample = cuda.blockIdx.x, cuda.blockIdx.y
+    width = int32(x.shape[2]) // int32(cuda.gridDim.x)  # words of a group
+    first = int32(group) * width
+    size = int32(x.shape[1]) * width
+    me, threads = int32(cuda.threadIdx.x), int32(cuda.blockDim.x)
+
+    # about 25 lines
+    # BEGIN SOLUTION
+    count = float32(2 * size)
+    total = float32(0)
+    for i in range(me, size, threads):
+        word, c = first + i % width, int32(2) * (first + i % width)
+        pair = x[sample, i // width, word]
+        total += bf16_low(pair) + shift[sample, c]
+        total += bf16_high(pair) + shift[sample, c + 1]
+    mean = block_sum(total, 0) / count
+
+    total = float32(0)
+    for i in range(me, size, threads):
+        word, c = first + i % width, int32(2) * (first + i % width)
+        pair = x[sample, i // width, word]
+        low = bf16_low(pair) + shift[sample, c] - mean
+        high = bf16_high(pair) + shift[sample, c + 1] - mean
+        total += low * low + high * high
+    scale = float32(1) / math.sqrt(block_sum(total, 1) / count + EPS)
+
+    for i in range(me, size, threads):
+        word, c = first + i % width, int32(2) * (first + i % width)
+        pair = x[sample, i // width, word]
+        low = (bf16_low(pair) + shift[sample, c] - mean) * scale
+        high = (bf16_high(pair) + shift[sample, c + 1] - mean) * scale
+        low = silu(low * gamma[c] + beta[c])
+        high = silu(high * gamma[c + 1] + beta[c + 1])
+        put(out, sample, i // width, word, low, high)
+    # END SOLUTION
+
+
+# %% tags=["given"]
+def to_words(x):
+    """Round float32 to bfloat16, two to an int32: (..., c) -> (..., c / 2)."""
+    pairs = torch.from_numpy(np.ascontiguousarray(x)).to(BF16)
+    return pairs.view(torch.int32).numpy()
+
+
+def to_floats(words):
+    """Unpack: (..., c / 2) int32 -> (..., c) float32."""
+    return torch.from_numpy(words).view(BF16).float().numpy()
+
+
+GROUPS = 2  # in the check; the model has 32
+
+
+def normed(x, shift, gamma, beta):
+    """Return silu(norm(x + shift)), the image as words."""
+    z = torch.from_numpy(to_floats(x) + shift[:, None]).double().transpose(1, 2)
+    weights = torch.from_numpy(gamma).double(), torch.from_numpy(beta).double()
+    z = F.silu(F.group_norm(z, GROUPS, *weights, float(EPS)))
+    return z.transpose(1, 2).float().numpy()
+
+
+def norm_inputs(rng, n, pixels, width):
+    """Return an image, shifts, and the norm's parameters, each unlike the others."""
+    channels = 2 * width * GROUPS
+    far = rng.uniform(-3, 6, (n, 1, channels))
+    spread = rng.uniform(0.2, 2, channels)
+    x = rng.normal(far, spread, (n, pixels, channels)).astype(np.float32)
+    shift = rng.normal(1, 2, (n, channels)).astype(np.float32)
+    gamma = rng.uniform(0.5, 2, channels).astype(np.float32)
+    beta = rng.normal(0.5, 1, channels).astype(np.float32)
+    return to_words(x), shift, gamma, beta
+
+
+# %%
+check(
+    group_norm_silu,
+    spec=normed,
+    inputs=norm_inputs,
+    sizes=[(1, 7, 1), (2, 9, 5), (3, 30, 3)],
+    launch=lambda n, pixels, width: ((GROUPS, n), 32 + 32 * (n % 3)),
+    full=(2, 4096, 80),
+    tolerance=2e-4,
+    limits={"float64": 0},
+)
+
+# %% [markdown] tags=["solution"]
+# Three loops over the same image, of which the second and the third find it in the
+# cache if it fits there. Nothing but the result is written. The shift costs no pass of
+# its own any more.
+
+# %% [markdown]
+# ## 5 · Less arithmetic
+#
+# On the way up, the image is enlarged by `F.interpolate(y, scale_factor=2.0)`, which
+# copies each pixel into a square of 2 × 2 equal ones, and then convolved with 3 × 3
+# weights. Of the nine pixels under the weights, many are equal. So the convolution
+# multiplies the same pixel by several weights, and adds up.
+#
+# Add up the weights instead, once. What is left are four convolutions of 2 × 2 on the
+# **small** image, one for each **phase** (a, b) of the result, that is for its rows
+# `2 i + a` and its columns `2 j + b`. For a single row of pixels $p$ and the weights
+# $w_0, w_1, w_2$ of one row:
+#
+# ```
+# small:                p(i - 1)     p(i)      p(i + 1)
+# large:   ...  p(i - 1)  p(i - 1)  p(i)  p(i)  p(i + 1)  p(i + 1)  ...
+#                                   ^     ^
+#                          phase a: 0     1      the middle of the weights
+# ```
+#
+# Which two pixels of the small row does each phase see, and with which weights? Then
+# do the same along the columns. Return the weights of the four phases. In `merged[a, b]`,
+# tap (0, 0) belongs to the pixel with the smaller row and column of the two.
+#
+# ```python
+# phases(weight)    # (out, in, 3, 3) -> (2, 2, out, in, 2, 2)
+# ```
+#
+# Stuck? Run `hint("phases")`.
+
+
+# %% tags=["given"]
+def phases_by_trying(weight):
+    """Read the phases off what the large convolution makes of single pixels."""
+    out, channels = weight.shape[:2]
+    merged = weight.new_zeros(2, 2, out, channels, 2, 2)
+    for k in range(channels):
+        for row in range(3):
+            for col in range(3):
+                image = weight.new_zeros(1, channels, 3, 3)
+                image[0, k, row, col] = 1
+                large = F.interpolate(image, scale_factor=2.0)
+                middle = F.conv2d(large, weight, padding=1)[0, :, 2:4, 2:4]
+                for a in range(2):
+                    for b in range(2):
+                        p, q = row - a, col - b
+                        if p in (0, 1) and q in (0, 1):
+                            merged[a, b, :, k, p, q] = middle[:, a, b]
+    return merged
+
+
+# %%
+def phases(weight):
+    """Return the weights of the four phases of a convolution after enlarging."""
+    # about 6 lines
+    # BEGIN SOLUTION
+    top, middle, bottom = weight.unbind(2)
+    rows = [(top, middle + bottom), (top + middle, bottom)]
+    merged = []
+    for above, below in rows:
+        left, centre, right = torch.stack([above, below], 2).unbind(3)
+        merged.append(torch.stack([left, centre + right], 3))
+        merged.append(torch.stack([left + centre, right], 3))
+    return torch.stack(merged).unflatten(0, (2, 2))
+    # END SOLUTION
+
+
+# %%
+check(
+    phases,
+    spec=lambda weight: phases_by_trying(torch.as_tensor(weight)),
+    inputs=lambda rng, m, n: rng.uniform(-1, 2, (m, n, 3, 3)).astype(np.float32),
+    sizes=[(1, 1), (2, 3), (4, 1)],
+    tensors=True,
+    gradient=False,
+    strided=False,
+    tolerance=1e-5,
+)
+
+# %% [markdown] tags=["solution"]
+# Four convolutions with four taps each, for a quarter of the pixels each: 4
+# multiplications per result instead of 9. The compiler does not do this for you. It may
+# not even be allowed to, since sums of bfloat16 weights round differently. Here they are
+# added up in float32 and rounded once.
+
+# %%
+quiz()
