@@ -244,7 +244,7 @@ PEAKS = 4e12, 800e12, 1.3e-6  # bytes/s, FLOP/s in bfloat16, seconds per kernel
 def profiles(rng):
     """Return steps as a profiler would describe them, and the GPU's limits."""
     made = []
-    for count in (1, 4, 9):
+    for count in (4, 1, 9):
         calls = rng.integers(1, 30, count)
         moved = 10 ** rng.uniform(4, 8, count)
         computed = moved * 10 ** rng.uniform(0, 3, count)
@@ -258,6 +258,7 @@ def profiles(rng):
         [(40, 500e-6, 3e7, 6e9), (300, 480e-6, 1e3, 1e3), (10, 450e-6, 2e7, 1e10)],
         [(7, 700e-6, 3e8, 1e9), (3, 300e-6, 4e7, 7e10), (5, 90e-6, 5e6, 1e9)],
         [(90, 110e-6, 1e3, 1e3), (4, 95e-6, 1e7, 1e10)],
+        [(6, 40e-6, 4e7, 1e9)],  # from the cache
     ]
     return [(profile, *PEAKS) for profile in made]
 
@@ -452,7 +453,7 @@ check(
     gradient=False,
     strided=False,
     tolerance=1e-4,
-    limits={"operators": 130},
+    limits={"operators": 160},
 )
 
 # %% [markdown] tags=["solution"]
@@ -605,6 +606,9 @@ def norm_inputs(rng, n, pixels, width):
     spread = rng.uniform(0.2, 2, channels)
     x = rng.normal(far, spread, (n, pixels, channels)).astype(np.float32)
     shift = rng.normal(1, 2, (n, channels)).astype(np.float32)
+    quiet = slice(channels // 2, None)  # a group with hardly any variance
+    x[..., quiet] = rng.normal(0, 3e-3, x[..., quiet].shape)
+    shift[:, quiet] = shift[:, -1:]
     gamma = rng.uniform(0.5, 2, channels).astype(np.float32)
     beta = rng.normal(0.5, 1, channels).astype(np.float32)
     return to_words(x), shift, gamma, beta
