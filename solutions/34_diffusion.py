@@ -29,6 +29,7 @@ except ModuleNotFoundError:  # on Colab: fetch the course first
 
 import contextlib
 import copy
+import dataclasses
 import math
 
 import numpy as np
@@ -715,6 +716,424 @@ check(
 # multiplications per result instead of 9. The compiler does not do this for you. It may
 # not even be allowed to, since sums of bfloat16 weights round differently. Here they are
 # added up in float32 and rounded once.
+
+# %% [markdown]
+# ## The same network, in parts
+#
+# From here on the worklog changes how the parts are computed, never what. `denoise` is
+# the UNet's forward pass without what exercise 3 has taken out of it. It asks an object
+# for each part, and `Parts` computes them with PyTorch. What other objects override is
+# one entry of the worklog each.
+#
+# An image travels with whatever its parts want to remember of it: `Image.sums` has the
+# partial sums for the next group norm, if the kernel that wrote the image knew them.
+
+
+# %% tags=["given"]
+@dataclasses.dataclass
+class Image:
+    """An image, a second one whose channels follow, and what is known of both."""
+
+    x: torch.Tensor
+    more: torch.Tensor | None = None
+    sums: tuple = ()
+
+    def whole(self):
+        """Return both in one tensor."""
+        return self.x if self.more is None else torch.cat([self.x, self.more], 1)
+
+
+def flat(x):
+    """View channels-last: (n, c, h, w) -> (n, h w, c)."""
+    return x.permute(0, 2, 3, 1).flatten(1, 2)
+
+
+def folded(x, like):
+    """The reverse: (n, h w, c) -> (n, c, h, w) channels-last."""
+    n, _, h, w = like.shape
+    return x.view(n, h, w, -1).permute(0, 3, 1, 2)
+
+
+class Parts:
+    """The parts of the network, by PyTorch."""
+
+    backend = None  # of attention, by default PyTorch's choice
+
+    def __init__(self, net, tables, pairs):
+        self.net, self.pairs = net, pairs
+        self.sizes = [table.shape[1] for table in tables]
+        self.table = torch.cat(tables, 1)  # (steps, shifts of all ResBlocks)
+
+    def conv(self, x, conv):
+        """Return a convolution, without its bias."""
+        return F.conv2d(x, conv.weight, None, conv.stride, conv.padding)
+
+    def grown(self, x, conv):
+        """Return the same of an image twice as large."""
+        return self.conv(F.interpolate(x, scale_factor=2.0), conv)
+
+    def add(self, y, module, x=None):
+        """Return y + what biases a module has left, + x where there is one."""
+        y = y + self.left(module)[:, None, None]
+        return Image(y if x is None else y + x)
+
+    @staticmethod
+    def left(module):
+        """Return the bias of a layer, or those of a ResBlock's last layers."""
+        if not isinstance(module, ResBlock):
+            return module.bias
+        skip = getattr(module.skip, "bias", None)
+        return module.conv2.bias + (0 if skip is None else skip)
+
+    def norm(self, image, norm, shift=None, act=True):
+        """Return the norm of an image + shift, and SiLU of it."""
+        x = image.whole()
+        x = x if shift is None else x + shift[:, None, None]
+        x = F.group_norm(x, norm.num_groups, norm.weight, norm.bias, norm.eps)
+        return F.silu(x) if act else x
+
+    def shortcut(self, image, conv):
+        """Return a 1 x 1 convolution, without its bias."""
+        return self.conv(image.whole(), conv)
+
+    def attend(self, q, k, v):
+        y = F.scaled_dot_product_attention(q, k, v)
+        return y.transpose(1, 2).flatten(2)
+
+    def own(self, x, own):
+        """Return self-attention, without its last layer."""
+        return self.attend(*map(own.heads, (own.q(x), own.k(x), own.v(x))))
+
+    def gated(self, x, up):
+        """Return the gated layer of the MLP."""
+        a, b = up(x).chunk(2, -1)
+        return a * F.gelu(b)
+
+    def res(self, k, image, shifts):
+        """Return ResBlock k, with the shifts of this step."""
+        block = self.net.res[k]
+        y = self.conv(self.norm(image, block.norm1), block.conv1)
+        y = self.norm(Image(y), block.norm2, shifts[k])
+        y, x = self.conv(y, block.conv2), image.x
+        if isinstance(block.skip, nn.Conv2d):
+            x = self.shortcut(image, block.skip)
+        return self.add(y, block, x)
+
+    def att(self, k, image):
+        """Return transformer k."""
+        att, x = self.net.att[k], image.x
+        y = att.enter(flat(self.norm(image, att.norm, act=False)))
+        y = y + att.own.out(self.own(att.norm1(y), att.own))
+        q = att.cross.heads(att.cross.q(att.norm2(y)))
+        y = y + att.cross.out(self.attend(q, *self.pairs[k]))
+        y = y + att.down(self.gated(att.norm3(y), att.up))
+        y = F.linear(y, att.leave.weight)
+        return self.add(folded(y, x), att.leave, x)
+
+    def both(self, k, image, shifts):
+        return self.att(k - (k > 2), self.res(k, image, shifts))
+
+    def join(self, a, b):
+        """Return two images as one with the channels of both."""
+        return Image(a.x, b.x, a.sums + b.sums)
+
+    def __call__(self, x, step):
+        """Return what the network predicts of x at this step, a tensor (1,)."""
+        net = self.net
+        shifts = self.table.index_select(0, step)[0].split(self.sizes)
+        x0 = self.add(self.conv(x, net.enter), net.enter)
+        x1 = self.both(0, x0, shifts)
+        x2 = self.add(self.conv(x1.x, net.shrink), net.shrink)
+        x3 = self.both(1, x2, shifts)
+        y = self.res(3, self.both(2, x3, shifts), shifts)
+        y = self.both(4, self.join(y, x3), shifts)
+        y = self.both(5, self.join(y, x2), shifts)
+        y = self.add(self.grown(y.x, net.grow), net.grow)
+        y = self.both(6, self.join(y, x1), shifts)
+        y = self.both(7, self.join(y, x0), shifts)
+        return net.leave(self.norm(y, net.norm))
+
+# %% [markdown]
+# ## The kernels
+#
+# Two kernels replace every group norm and every addition. `add_sums` adds what is to be
+# added (an image, a bias, a shift), writes the result if it is needed, and adds up each
+# *unit* of channels, the largest piece that no group divides, over a few rows of pixels.
+# `norm_words` reads these partial sums, of one image or of two whose channels follow one
+# another, and writes the normalised channels in one tensor. So nothing is concatenated
+# that has not been normalised. Both read and write 16 bytes per thread and access. They
+# are launched as in chapter 32: an operator that the compiler leaves alone, and
+# `weft.prepare`.
+
+
+# %% tags=["given"]
+@cuda.jit(device=True)
+def plus(word, low, high):
+    """Unpack a word, and add to both of its channels."""
+    return bf16_low(word) + low, bf16_high(word) + high
+
+
+@cuda.jit(
+    "void(int32[:, ::1], int32[:, ::1], float32[::1], int32[:, ::1], "
+    "float32[:, :, :, ::1], int32, int32, int32)"
+)
+def add_sums(x, y, shift, out, sums, rows, mode, unit):
+    """Add up the units of y + shift, + x with mode 1; also into out with mode 2.
+
+    x, y, out (n pixels, channels / 2); sums (n, chunks, units, 2): of values and of
+    squares. A block takes rows pixels of a sample, a thread 8 channels.
+    """
+    cells = cuda.shared.array((2, 1280), float32)
+    lane, deep = int32(cuda.threadIdx.x), int32(cuda.threadIdx.y)
+    chunk, sample = int32(cuda.blockIdx.x), int32(cuda.blockIdx.y)
+    words = int32(y.shape[1])
+    col, c = int32(4) * lane, int32(8) * lane
+    s0, s1, s2, s3 = shift[c], shift[c + 1], shift[c + 2], shift[c + 3]
+    s4, s5, s6, s7 = shift[c + 4], shift[c + 5], shift[c + 6], shift[c + 7]
+    t0, t1, t2, t3 = float32(0), float32(0), float32(0), float32(0)
+    q0, q1, q2, q3 = float32(0), float32(0), float32(0), float32(0)
+
+    first = (sample * int32(cuda.gridDim.x) + chunk) * rows
+    for row in range(first + deep, first + rows, int32(cuda.blockDim.y)):
+        w0, w1, w2, w3 = load4(y, (row, col))
+        (a, b), (d, e) = plus(w0, s0, s1), plus(w1, s2, s3)
+        (f, g), (h, i) = plus(w2, s4, s5), plus(w3, s6, s7)
+        if mode & int32(1):
+            w0, w1, w2, w3 = load4(x, (row, col))
+            (a, b), (d, e) = plus(w0, a, b), plus(w1, d, e)
+            (f, g), (h, i) = plus(w2, f, g), plus(w3, h, i)
+        if mode & int32(2):
+            w0, w1 = bf16_pair(a, b), bf16_pair(d, e)
+            store4(out, (row, col), w0, w1, bf16_pair(f, g), bf16_pair(h, i))
+        t0, t1, t2, t3 = t0 + a + b, t1 + d + e, t2 + f + g, t3 + h + i
+        q0, q1 = q0 + a * a + b * b, q1 + d * d + e * e
+        q2, q3 = q2 + f * f + g * g, q3 + h * h + i * i
+
+    at = deep * words + col
+    cells[0, at], cells[0, at + 1] = t0, t1
+    cells[0, at + 2], cells[0, at + 3] = t2, t3
+    cells[1, at], cells[1, at + 1] = q0, q1
+    cells[1, at + 2], cells[1, at + 3] = q2, q3
+    cuda.syncthreads()
+    me = deep * int32(cuda.blockDim.x) + lane
+    half = unit // int32(2)
+    units = words // half
+    if me < int32(2) * units:
+        which, u = me // units, me % units
+        total = float32(0)
+        for k in range(int32(cuda.blockDim.y)):
+            for j in range(half):
+                total += cells[which, k * words + u * half + j]
+        sums[sample, chunk, u, which] = total
+
+
+# %% tags=["given"]
+@cuda.jit(device=True, fastmath=True)
+def finished(word, f0, m0, f1, m1, act):
+    """Scale and shift both channels of a word, take SiLU if asked, and pack."""
+    low, high = bf16_low(word) * f0 + m0, bf16_high(word) * f1 + m1
+    if act:
+        low, high = silu(low), silu(high)
+    return bf16_pair(low, high)
+
+
+@cuda.jit(
+    "void(int32[:, ::1], int32[:, ::1], float32[::1], float32[:, :, :, ::1], "
+    "float32[:, :, :, ::1], float32[::1], float32[::1], int32[:, ::1], int32, "
+    "int32, int32, float32, float32)",
+    fastmath=True,
+)
+def norm_words(
+    a, b, shift, sums_a, sums_b, gamma, beta, out, rows, groups, act, scale, eps
+):
+    """Write the norm of a and b + shift into out, and SiLU of it if act.
+
+    The channels of b follow those of a; b is a where there is only one. scale: 1 by
+    the size of a group.
+    """
+    part = cuda.shared.array((2, 640), float32)
+    group = cuda.shared.array((2, 32), float32)  # mean, 1 / deviation
+    lane, deep = int32(cuda.threadIdx.x), int32(cuda.threadIdx.y)
+    chunk, sample = int32(cuda.blockIdx.x), int32(cuda.blockIdx.y)
+    words_a, words = int32(a.shape[1]), int32(out.shape[1])
+    in_a = int32(sums_a.shape[2])
+    units = in_a if words == words_a else in_a + int32(sums_b.shape[2])
+    threads = int32(cuda.blockDim.x) * int32(cuda.blockDim.y)
+    me = deep * int32(cuda.blockDim.x) + lane
+    turns, u = threads // units, me % units
+
+    if me < turns * units:
+        total, squares = float32(0), float32(0)
+        for k in range(me // units, int32(sums_a.shape[1]), turns):
+            if u < in_a:
+                total += sums_a[sample, k, u, 0]
+                squares += sums_a[sample, k, u, 1]
+            else:
+                total += sums_b[sample, k, u - in_a, 0]
+                squares += sums_b[sample, k, u - in_a, 1]
+        part[0, me], part[1, me] = total, squares
+    cuda.syncthreads()
+    if me < groups:
+        each = units // groups
+        total, squares = float32(0), float32(0)
+        for k in range(turns):
+            for j in range(each):
+                total += part[0, k * units + me * each + j]
+                squares += part[1, k * units + me * each + j]
+        mean = total * scale
+        group[0, me] = mean
+        group[1, me] = float32(1) / math.sqrt(squares * scale - mean * mean + eps)
+    cuda.syncthreads()
+
+    f, m = cuda.local.array(8, float32), cuda.local.array(8, float32)
+    for k in range(8):
+        c = int32(8) * lane + int32(k)
+        g = c // (int32(2) * words // groups)
+        f[k] = group[1, g] * gamma[c]
+        m[k] = beta[c] + (shift[c] - group[0, g]) * f[k]
+    col = int32(4) * lane
+    first = (sample * int32(cuda.gridDim.x) + chunk) * rows
+    for row in range(first + deep, first + rows, int32(cuda.blockDim.y)):
+        if col < words_a:
+            w0, w1, w2, w3 = load4(a, (row, col))
+        else:
+            w0, w1, w2, w3 = load4(b, (row, col - words_a))
+        w0 = finished(w0, f[0], m[0], f[1], m[1], act)
+        w1 = finished(w1, f[2], m[2], f[3], m[3], act)
+        w2 = finished(w2, f[4], m[4], f[5], m[5], act)
+        w3 = finished(w3, f[6], m[6], f[7], m[7], act)
+        store4(out, (row, col), w0, w1, w2, w3)
+
+
+# %% [markdown]
+# The operators, and the parts that use them.
+
+
+# %% tags=["given"]
+launch_sums, launch_norm = weft.prepare(add_sums), weft.prepare(norm_words)
+
+
+def words_of(x):
+    """View channels-last bfloat16: (n, c, h, w) -> (n h w, c / 2) int32."""
+    return x.permute(0, 2, 3, 1).flatten(0, 2).view(torch.int32)
+
+
+def blocks(c, pixels):
+    """Return a block for c channels, and the pixels that it takes."""
+    lanes = c // 8
+    return (lanes, max(320 // lanes, 1)), min(pixels, 64 if pixels > 1024 else 16)
+
+
+def image_like(y, channels):
+    n, _, h, w = y.shape
+    return y.new_empty(n, h, w, channels).permute(0, 3, 1, 2)
+
+
+def sums_like(y, unit):
+    n, c, h, w = y.shape
+    pixels = blocks(c, h * w)[1]
+    return y.new_empty(n, h * w // pixels, c // unit, 2, dtype=torch.float32)
+
+
+def sum_image(
+    x: torch.Tensor | None,
+    y: torch.Tensor,
+    shift: torch.Tensor,
+    unit: int,
+    write: bool,
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """Return x + y + shift if write, and its partial sums."""
+    n, c, h, w = y.shape
+    block, pixels = blocks(c, h * w)
+    out = image_like(y, c if write else 0)
+    sums, words = sums_like(y, unit), words_of(y)
+    mode = (x is not None) + 2 * write
+    into = words_of(out) if write else words
+    more = words if x is None else words_of(x)
+    grid = h * w // pixels, n
+    launch_sums(grid, block, more, words, shift, into, sums, pixels, mode, unit)
+    return out, sums
+
+
+def norm_image(
+    a: torch.Tensor,
+    b: torch.Tensor | None,
+    shift: torch.Tensor,
+    sums: list[torch.Tensor],
+    gamma: torch.Tensor,
+    beta: torch.Tensor,
+    groups: int,
+    eps: float,
+    act: bool,
+) -> torch.Tensor:
+    """Return the norm of a, or of a and b, in one tensor."""
+    n, _, h, w = a.shape
+    c = len(gamma)
+    block, pixels = blocks(c, h * w)
+    out, words = image_like(a, c), words_of(a)
+    more = words if b is None else words_of(b)
+    given = words, more, shift, sums[0], sums[-1], gamma, beta, words_of(out)
+    numbers = pixels, groups, int(act), groups / (c * h * w), eps
+    launch_norm((h * w // pixels, n), block, *given, *numbers)
+    return out
+
+
+def as_operator(function, fake):
+    """Return a function of tensors as an operator that compilers leave alone."""
+    name = f"lab34::{function.__name__}"
+    operator = torch.library.custom_op(name, function, mutates_args=())
+    operator.register_fake(fake)
+    return operator
+
+
+sum_image = as_operator(
+    sum_image,
+    lambda x, y, shift, unit, write: (
+        image_like(y, y.shape[1] if write else 0),
+        sums_like(y, unit),
+    ),
+)
+norm_image = as_operator(
+    norm_image, lambda a, b, shift, sums, gamma, *_: image_like(a, len(gamma))
+)
+
+
+class Kernels(Parts):
+    """The parts, with the norms and sums by the two kernels."""
+
+    def __init__(self, net, tables, pairs):
+        super().__init__(net, [table.float() for table in tables], pairs)
+        self.unit = net.widths[0] // net.norm.num_groups
+        device = tables[0].device
+        self.zeros = torch.zeros(4 * net.widths[1], device=device)
+        for module in net.modules():
+            if isinstance(module, nn.GroupNorm):
+                module.weight32 = module.weight.float()
+                module.bias32 = module.bias.float()
+            elif isinstance(module, ResBlock | nn.Conv2d | nn.Linear):
+                if getattr(module, "bias", True) is not None:
+                    module.left32 = self.left(module).float()
+
+    def add(self, y, module, x=None):
+        out, sums = sum_image(x, y, module.left32, self.unit, True)
+        return Image(out, None, (sums,))
+
+    def norm(self, image, norm, shift=None, act=True):
+        c = norm.num_channels
+        sums = list(image.sums)
+        shift = self.zeros[:c] if shift is None else shift
+        if not sums:
+            sums = [sum_image(None, image.x, shift, self.unit, False)[1]]
+        own = norm.weight32, norm.bias32, norm.num_groups, norm.eps, act
+        return norm_image(image.x, image.more, shift, sums, *own)
+
+    def shortcut(self, image, conv):
+        a, weight = flat(image.x), conv.weight.flatten(1)
+        y = F.linear(a, weight[:, : a.shape[-1]])
+        if image.more is not None:
+            y = y + F.linear(flat(image.more), weight[:, a.shape[-1] :])
+        return folded(y, image.x)
+
 
 # %%
 quiz()
