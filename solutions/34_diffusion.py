@@ -854,6 +854,42 @@ class Parts:
         return net.leave(self.norm(y, net.norm))
 
 # %% [markdown]
+# ## What PyTorch can have too
+#
+# Some entries of the worklog need no kernel: one matrix product for queries, keys and
+# values, cuDNN's attention, and the phases of exercise 5, as one convolution with four
+# times the channels. They are a rewriting of the model, so PyTorch gets them as well.
+
+
+# %% tags=["given"]
+class Rewritten(Parts):
+    """The parts with fewer and smaller products, by PyTorch."""
+
+    def __init__(self, net, tables, pairs):
+        super().__init__(net, tables, pairs)
+        for att in net.att:
+            layers = att.own.q, att.own.k, att.own.v
+            att.own.together = torch.cat([layer.weight for layer in layers])
+        merged = phases(net.grow.weight.float()).flatten(0, 2)
+        net.grow.merged = merged.to(net.grow.weight.dtype, memory_format=CHANNELS_LAST)
+
+    def own(self, x, own):
+        y = F.linear(x, own.together).unflatten(-1, (3, -1, own.head))
+        return self.attend(*(part.transpose(1, 2) for part in y.unbind(2)))
+
+    def grown(self, x, conv):
+        n, _, h, w = x.shape
+        y = F.conv2d(x, conv.merged, padding=1)  # (n, 2 2 c, h + 1, w + 1)
+        y = y.permute(0, 2, 3, 1).unflatten(-1, (2, 2, -1))
+        rows = [
+            torch.stack([y[:, a : a + h, b : b + w, a, b] for b in (0, 1)], 3)
+            for a in (0, 1)
+        ]
+        y = torch.stack(rows, 2)  # (n, h, 2, w, 2, c)
+        return y.view(n, 2 * h, 2 * w, -1).permute(0, 3, 1, 2)
+
+
+# %% [markdown]
 # ## The kernels
 #
 # Two kernels replace every group norm and every addition. `add_sums` adds what is to be
