@@ -1,7 +1,8 @@
 # %% [markdown]
 # # 34 · A diffusion model, step by step
 #
-# [Open in Colab](https://colab.research.google.com/github/warp-and-weft/warp-and-weft/blob/main/labs/34_diffusion.ipynb)
+# [Open in
+# Colab](https://colab.research.google.com/github/warp-and-weft/warp-and-weft/blob/main/labs/34_diffusion.ipynb)
 #
 # **After this lab, you can**
 #
@@ -16,9 +17,10 @@
 #   help.
 #
 # **You need** about two hours. You do not need a GPU: the exercises run on a CPU and in
-# the simulator, on a tiny model, and the measurements then show times from the reference
-# GPU, an H200. If you use a GPU, it needs compute capability 8.0 or higher and 8 GB of
-# memory; the measurements compile several models, which takes a few minutes.
+# the simulator, on a tiny model, and the measurements then show times from the
+# reference GPU, an H200. If you use a GPU, it needs compute capability 8.0 or higher
+# and 8 GB of memory; the measurements compile several models, which takes a few
+# minutes.
 
 # %%
 try:
@@ -27,10 +29,11 @@ except ModuleNotFoundError:  # on Colab: fetch the course first
     # %pip install -q git+https://github.com/warp-and-weft/warp-and-weft
     import weft
 
-import contextlib
 import copy
 import dataclasses
+import functools
 import math
+import types
 
 import numpy as np
 import torch
@@ -63,9 +66,9 @@ BF16, CHANNELS_LAST = torch.bfloat16, torch.channels_last
 # million parameters, and random weights from a fixed seed. Nothing is downloaded, so do
 # not expect pictures: what counts is that each version of it computes the same numbers.
 #
-# It is made of two blocks. A **ResBlock** is twice *group norm, SiLU, convolution*, with
-# the time of the step added in the middle. A **Transformer** lets each pixel look at
-# the other pixels (self-attention) and at the words of the text (cross-attention).
+# It is made of two blocks. A **ResBlock** is twice *group norm, SiLU, convolution*,
+# with the time of the step added in the middle. A **Transformer** lets each pixel look
+# at the other pixels (self-attention) and at the words of the text (cross-attention).
 
 
 # %% tags=["given"]
@@ -120,7 +123,10 @@ class Transformer(nn.Module):
     def __init__(self, width, text, head, groups):
         super().__init__()
         self.norm = nn.GroupNorm(groups, width, eps=1e-6)
-        self.enter, self.leave = nn.Linear(width, width), nn.Linear(width, width)
+        self.enter, self.leave = (
+            nn.Linear(width, width),
+            nn.Linear(width, width),
+        )
         self.norm1, self.norm2, self.norm3 = map(nn.LayerNorm, [width] * 3)
         self.own = Attention(width, width, head)
         self.cross = Attention(width, text, head)
@@ -167,7 +173,12 @@ class UNet(nn.Module):
         )
         self.enter = nn.Conv2d(4, a, 3, padding=1)
         self.shrink = nn.Conv2d(a, a, 3, 2, 1)
-        shapes = [(a, a), (a, b), (b, b), (b, b)]  # the ResBlocks on the way down
+        shapes = [
+            (a, a),
+            (a, b),
+            (b, b),
+            (b, b),
+        ]  # the ResBlocks on the way down
         shapes += [(b + b, b), (b + a, b), (b + a, a), (a + a, a)]  # and up
         self.res = nn.ModuleList(ResBlock(*s, time, norm) for s in shapes)
         widths = a, b, b, b, b, a, a
@@ -201,8 +212,8 @@ class UNet(nn.Module):
 # ## 1 · What is it worth?
 #
 # Entry 0 of every worklog is a profile: which kernels run, how often, and for how long.
-# The longest kernel is not always the one to attack. A kernel that is already as fast as
-# the hardware allows has nothing to give, however long it takes.
+# The longest kernel is not always the one to attack. A kernel that is already as fast
+# as the hardware allows has nothing to give, however long it takes.
 #
 # So compute for each row of the profile how long it would take at best. One call cannot
 # be faster than its bytes at the full bandwidth, nor than its FLOPs at the full rate,
@@ -250,13 +261,23 @@ def profiles(rng):
         moved = 10 ** rng.uniform(4, 8, count)
         computed = moved * 10 ** rng.uniform(0, 3, count)
         least = calls * np.maximum(moved / PEAKS[0], computed / PEAKS[1])
-        seconds = np.maximum(least, calls * PEAKS[2]) * rng.uniform(0.8, 4, count)
+        seconds = np.maximum(least, calls * PEAKS[2]) * rng.uniform(
+            0.8, 4, count
+        )
         rows = zip(calls, seconds, moved, computed, strict=True)
         made.append([tuple(float(v) for v in row) for row in rows])
     # longest first, and each of the three limits decides somewhere
     made += [
-        [(2, 900e-6, 4e8, 3.3e11), (20, 300e-6, 1e7, 1e8), (9, 200e-6, 2e5, 1e6)],
-        [(40, 500e-6, 3e7, 6e9), (300, 480e-6, 1e3, 1e3), (10, 450e-6, 2e7, 1e10)],
+        [
+            (2, 900e-6, 4e8, 3.3e11),
+            (20, 300e-6, 1e7, 1e8),
+            (9, 200e-6, 2e5, 1e6),
+        ],
+        [
+            (40, 500e-6, 3e7, 6e9),
+            (300, 480e-6, 1e3, 1e3),
+            (10, 450e-6, 2e7, 1e10),
+        ],
         [(7, 700e-6, 3e8, 1e9), (3, 300e-6, 4e7, 7e10), (5, 90e-6, 5e6, 1e9)],
         [(90, 110e-6, 1e3, 1e3), (4, 95e-6, 1e7, 1e10)],
         [(6, 40e-6, 4e7, 1e9)],  # from the cache
@@ -267,7 +288,9 @@ def profiles(rng):
 def worth_spec(profile, bandwidth, rate, floor):
     """Return the row with the most to gain, and the step's speed-up from it."""
     calls, seconds, moved, computed = np.array(profile).T
-    least = calls * np.maximum(np.maximum(moved / bandwidth, computed / rate), floor)
+    least = calls * np.maximum(
+        np.maximum(moved / bandwidth, computed / rate), floor
+    )
     gain = np.clip(seconds - least, 0, None)
     return int(gain.argmax()), seconds.sum() / (seconds.sum() - gain.max())
 
@@ -276,22 +299,23 @@ def worth_spec(profile, bandwidth, rate, floor):
 check(worth, spec=worth_spec, inputs=profiles)
 
 # %% [markdown] tags=["solution"]
-# The result is a bound, and it is usually a sobering one. A row with a fifth of the time
-# that is at half of its limit can make the step 1.11 times as fast, and not more. You
-# will find few rows on which a day is well spent.
+# The result is a bound, and it is usually a sobering one. A row with a fifth of the
+# time that is at half of its limit can make the step 1.11 times as fast, and not more.
+# You will find few rows on which a day is well spent.
 
 # %% [markdown]
 # ## 2 · Guidance in one batch
 #
-# **Classifier-free guidance** calls the model twice per step: with the text, and with an
-# empty text. The difference between the two predictions is what the text contributes,
-# and it is exaggerated by `scale`:
+# **Classifier-free guidance** calls the model twice per step: with the text, and with
+# an empty text. The difference between the two predictions is what the text
+# contributes, and it is exaggerated by `scale`:
 #
-# $$\epsilon = \epsilon_{\rm empty} + s \, (\epsilon_{\rm text} - \epsilon_{\rm empty})$$
+# $$\epsilon = \epsilon_{\rm empty} +
+#   s \, (\epsilon_{\rm text} - \epsilon_{\rm empty})$$
 #
-# Two calls with small batches leave much of a GPU idle, so put both into **one** call of
-# twice the batch. Each sample needs its own time and its own text. There is one empty
-# text for all samples.
+# Two calls with small batches leave much of a GPU idle, so put both into **one** call
+# of twice the batch. Each sample needs its own time and its own text. There is one
+# empty text for all samples.
 #
 # ```python
 # guided(model, x, t, text, empty, scale)    # -> like x
@@ -366,9 +390,9 @@ check(
 )
 
 # %% [markdown] tags=["solution"]
-# The order of the two halves is a convention, and the pitfall: whoever splits the result
-# has to know it. With the halves exchanged, the formula still gives numbers of the right
-# size. It guides *away* from the text.
+# The order of the two halves is a convention, and the pitfall: whoever splits the
+# result has to know it. With the halves exchanged, the formula still gives numbers of
+# the right size. It guides *away* from the text.
 
 # %% [markdown]
 # ## 3 · What the step need not compute
@@ -379,10 +403,10 @@ check(
 #
 # - the **keys and values of every cross-attention**, which depend on the text alone;
 # - everything that depends on the **time alone**. The times of all steps are known in
-#   advance, so one batch of them goes through `net.time` and through each ResBlock's own
-#   layer. What a ResBlock adds to its channels before the second norm is then a row of a
-#   table. Include the bias of its first convolution, which is added in the same place:
-#   it saves a pass over the image later.
+#   advance, so one batch of them goes through `net.time` and through each ResBlock's
+#   own layer. What a ResBlock adds to its channels before the second norm is then a row
+#   of a table. Include the bias of its first convolution, which is added in the same
+#   place: it saves a pass over the image later.
 #
 # Return both: a list with one table of shifts per ResBlock, and a list with the pair of
 # keys and values of each transformer, split into heads as `Attention.forward` has them.
@@ -474,7 +498,8 @@ check(
 #   {\rm out} = \frac{\hat z}{1 + e^{-\hat z}}$$
 #
 # Mean and variance are those of a **group**: its neighbouring channels at all pixels of
-# one sample. They are taken *after* the shift, which is another number for each channel.
+# one sample. They are taken *after* the shift, which is another number for each
+# channel.
 #
 # The image is channels-last bfloat16, so two neighbouring channels of a pixel are one
 # `int32` **word** (chapter 21). `bf16_low(word)` and `bf16_high(word)` unpack it into
@@ -491,9 +516,10 @@ check(
 # `put(out, sample, pixel, word, low, high)` stores the two channels of a word. Here it
 # stores float32, so that the check can look at more than 8 bits; in the pipeline your
 # kernel gets a `put` that packs. `block_sum(value, turn)` adds up over the block and
-# gives the sum to every thread; two calls in a row need different turns, 0 and 1. `silu`
-# is given too. Compute everything in float32, and the variance from the distances to
-# the mean: some groups are far from 0. Stuck? Run `hint("group_norm_silu")`.
+# gives the sum to every thread; two calls in a row need different turns, 0 and 1.
+# `silu` is given too. Compute everything in float32, and the variance from the
+# distances to the mean: some groups are far from 0. Stuck? Run
+# `hint("group_norm_silu")`.
 
 
 # %% tags=["given"]
@@ -652,8 +678,8 @@ check(
 #                          phase a: 0     1      the middle of the weights
 # ```
 #
-# Which two pixels of the small row does each phase see, and with which weights? Then
-# do the same along the columns. Return the weights of the four phases. In `merged[a, b]`,
+# Which two pixels of the small row does each phase see, and with which weights? Then do
+# the same along the columns. Return the weights of the four phases. In `merged[a, b]`,
 # tap (0, 0) belongs to the pixel with the smaller row and column of the two.
 #
 # ```python
@@ -703,7 +729,9 @@ def phases(weight):
 check(
     phases,
     spec=lambda weight: phases_by_trying(torch.as_tensor(weight)),
-    inputs=lambda rng, m, n: rng.uniform(-1, 2, (m, n, 3, 3)).astype(np.float32),
+    inputs=lambda rng, m, n: rng.uniform(-1, 2, (m, n, 3, 3)).astype(
+        np.float32
+    ),
     sizes=[(1, 1), (2, 3), (4, 1)],
     tensors=True,
     gradient=False,
@@ -714,8 +742,8 @@ check(
 # %% [markdown] tags=["solution"]
 # Four convolutions with four taps each, for a quarter of the pixels each: 4
 # multiplications per result instead of 9. The compiler does not do this for you. It may
-# not even be allowed to, since sums of bfloat16 weights round differently. Here they are
-# added up in float32 and rounded once.
+# not even be allowed to, since sums of bfloat16 weights round differently. Here they
+# are added up in float32 and rounded once.
 
 # %% [markdown]
 # ## The same network, in parts
@@ -740,7 +768,9 @@ class Image:
 
     def whole(self):
         """Return both in one tensor."""
-        return self.x if self.more is None else torch.cat([self.x, self.more], 1)
+        return (
+            self.x if self.more is None else torch.cat([self.x, self.more], 1)
+        )
 
 
 def flat(x):
@@ -853,6 +883,7 @@ class Parts:
         y = self.both(7, self.join(y, x0), shifts)
         return net.leave(self.norm(y, net.norm))
 
+
 # %% [markdown]
 # ## What PyTorch can have too
 #
@@ -871,7 +902,9 @@ class Rewritten(Parts):
             layers = att.own.q, att.own.k, att.own.v
             att.own.together = torch.cat([layer.weight for layer in layers])
         merged = phases(net.grow.weight.float()).flatten(0, 2)
-        net.grow.merged = merged.to(net.grow.weight.dtype, memory_format=CHANNELS_LAST)
+        net.grow.merged = merged.to(
+            net.grow.weight.dtype, memory_format=CHANNELS_LAST
+        )
 
     def own(self, x, own):
         y = F.linear(x, own.together).unflatten(-1, (3, -1, own.head))
@@ -894,12 +927,12 @@ class Rewritten(Parts):
 #
 # Two kernels replace every group norm and every addition. `add_sums` adds what is to be
 # added (an image, a bias, a shift), writes the result if it is needed, and adds up each
-# *unit* of channels, the largest piece that no group divides, over a few rows of pixels.
-# `norm_words` reads these partial sums, of one image or of two whose channels follow one
-# another, and writes the normalised channels in one tensor. So nothing is concatenated
-# that has not been normalised. Both read and write 16 bytes per thread and access. They
-# are launched as in chapter 32: an operator that the compiler leaves alone, and
-# `weft.prepare`.
+# *unit* of channels, the largest piece that no group divides, over a few rows of
+# pixels. `norm_words` reads these partial sums, of one image or of two whose channels
+# follow one another, and writes the normalised channels in one tensor. So nothing is
+# concatenated that has not been normalised. Both read and write 16 bytes per thread and
+# access. They are launched as in chapter 32: an operator that the compiler leaves
+# alone, and `weft.prepare`.
 
 
 # %% tags=["given"]
@@ -1018,7 +1051,9 @@ def norm_words(
                 squares += part[1, k * units + me * each + j]
         mean = total * scale
         group[0, me] = mean
-        group[1, me] = float32(1) / math.sqrt(squares * scale - mean * mean + eps)
+        group[1, me] = float32(1) / math.sqrt(
+            squares * scale - mean * mean + eps
+        )
     cuda.syncthreads()
 
     f, m = cuda.local.array(8, float32), cuda.local.array(8, float32)
@@ -1057,7 +1092,9 @@ def words_of(x):
 def blocks(c, pixels):
     """Return a block for c channels, and the pixels that it takes."""
     lanes = c // 8
-    return (lanes, max(320 // lanes, 1)), min(pixels, 64 if pixels > 1024 else 16)
+    return (lanes, max(320 // lanes, 1)), min(
+        pixels, 64 if pixels > 1024 else 16
+    )
 
 
 def image_like(y, channels):
@@ -1146,9 +1183,10 @@ class Kernels(Parts):
             if isinstance(module, nn.GroupNorm):
                 module.weight32 = module.weight.float()
                 module.bias32 = module.bias.float()
-            elif isinstance(module, ResBlock | nn.Conv2d | nn.Linear):
-                if getattr(module, "bias", True) is not None:
-                    module.left32 = self.left(module).float()
+            elif getattr(module, "bias", None) is not None:
+                module.left32 = module.bias.float()
+        for block in net.res:
+            block.left32 = self.left(block).float()
 
     def add(self, y, module, x=None):
         out, sums = sum_image(x, y, module.left32, self.unit, True)
@@ -1170,6 +1208,482 @@ class Kernels(Parts):
             y = y + F.linear(flat(image.more), weight[:, a.shape[-1] :])
         return folded(y, image.x)
 
+
+# %% [markdown]
+# ## Your norm in the pipeline
+#
+# The last entry that is yours: the kernel of exercise 4, with a `put` that packs. It
+# takes every norm that SiLU follows and that has one image to read.
+
+
+# %% tags=["given"]
+@cuda.jit(device=True)
+def put_words(out, sample, pixel, word, low, high):
+    """Store the two channels of a word, as bfloat16."""
+    out[sample, pixel, word] = bf16_pair(low, high)
+
+
+@functools.cache
+def packing(kernel):
+    """Return a kernel like this one, with `put_words` in the place of `put`."""
+    names = kernel.py_func.__globals__ | {"put": put_words}
+    return cuda.jit(types.FunctionType(kernel.py_func.__code__, names))
+
+
+def own_norm(
+    x: torch.Tensor,
+    shift: torch.Tensor,
+    gamma: torch.Tensor,
+    beta: torch.Tensor,
+    groups: int,
+) -> torch.Tensor:
+    """Return silu(norm(x + shift)) by the kernel of exercise 4."""
+    out = torch.empty_like(x)
+    words = [flat(y).view(torch.int32) for y in (x, out)]
+    given = words[0], shift, gamma, beta, words[1]
+    launch = (groups, len(x)), 1024, weft.current_stream()
+    packing(group_norm_silu)[launch](*map(cuda.as_cuda_array, given))
+    return out
+
+
+own_norm = as_operator(own_norm, lambda x, *_: torch.empty_like(x))
+
+
+class Mine(Rewritten):
+    """The rewritten model, with the norm of exercise 4."""
+
+    def norm(self, image, norm, shift=None, act=True):
+        if not act or image.more is not None:
+            return super().norm(image, norm, shift, act)
+        x, weights = image.x, (norm.weight.float(), norm.bias.float())
+        shift = torch.zeros_like(weights[0]) if shift is None else shift.float()
+        shift = shift.expand(len(x), -1).contiguous()
+        return own_norm(x, shift, *weights, norm.num_groups)
+
+
+# %% [markdown]
+# ## The worklog
+#
+# A `Sampler` holds what a denoising step works on: latents of 64 × 64 for some images,
+# two texts of 77 words of 768 numbers for each (one of them empty), the times of 20
+# steps, and the number of the step, in a tensor on the GPU. Its methods are the step in
+# several ways; `compiled` and `recorded` are what becomes of them.
+
+
+# %% tags=["given"]
+RATE, SCALE, STEPS = 0.05, 7.5, 20
+
+
+@functools.cache
+def large_net():
+    """Return the network in float32, always with the same weights."""
+    torch.manual_seed(34)
+    return UNet().requires_grad_(False).to(DEVICE)
+
+
+class Sampler:
+    """Denoising steps in one dtype and layout."""
+
+    def __init__(self, images, dtype=BF16, layout=CHANNELS_LAST):
+        rng = torch.Generator().manual_seed(images)
+
+        def random(*shape):
+            return torch.randn(shape, generator=rng).to(DEVICE, dtype)
+
+        self.net = copy.deepcopy(large_net()).to(dtype)
+        self.net.to(memory_format=layout)
+        self.x = random(images, 4, 64, 64).contiguous(memory_format=layout)
+        self.text, self.empty = random(images, 77, 768), random(77, 768)
+        self.times = torch.linspace(981, 1, STEPS, device=DEVICE)
+        self.step = torch.zeros(1, dtype=torch.int64, device=DEVICE)
+
+    def moved(self, prediction):
+        """Return the latents after a step with this prediction."""
+        return self.x - RATE * prediction
+
+    def time(self):
+        return self.times.index_select(0, self.step).expand(len(self.x))
+
+    def two_calls(self):
+        """Step with one call for the empty text, and one for the texts."""
+        t, empty = self.time(), self.empty.expand_as(self.text)
+        nothing = self.net(self.x, t, empty)
+        something = self.net(self.x, t, self.text)
+        return self.moved(nothing + SCALE * (something - nothing))
+
+    def one_call(self):
+        """Step with one call."""
+        given = self.x, self.time(), self.text, self.empty, SCALE
+        return self.moved(guided(self.net, *given))
+
+    def in_parts(self, kind):
+        """Return the step with the network in parts of this kind."""
+        texts = torch.cat([self.empty.expand_as(self.text), self.text])
+        parts = kind(self.net, *constants(self.net, self.times, texts))
+
+        def by_parts(x, t, text):
+            return parts(x, self.step)
+
+        def step():
+            given = self.x, self.time(), self.text, self.empty, SCALE
+            return self.moved(guided(by_parts, *given))
+
+        return step
+
+
+def compiled(run):
+    return torch.compile(run, fullgraph=True, dynamic=False)
+
+
+def recorded(run):
+    """Return a function that replays the step as a CUDA graph."""
+    side = torch.cuda.Stream()
+    with torch.cuda.stream(side):
+        for _ in range(3):
+            run()
+    torch.cuda.synchronize()
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        out = run()
+
+    def replay():
+        graph.replay()
+        return out
+
+    replay.run = run  # keeps what the graph reads
+    return replay
+
+
+# %% [markdown]
+# One image first. Each row keeps what the rows above it have changed:
+#
+# | row | what changes |
+# | --- | --- |
+# | *float32* | nothing: eager, two calls per step |
+# | *TF32* | float32 products on tensor cores |
+# | *bfloat16* | weights and images |
+# | *channels-last* | the order of both |
+# | *one call* | exercise 2 |
+# | *graph* | the step is one CUDA graph |
+# | *compiled* | by `torch.compile`, then the graph |
+# | *rewritten* | exercises 3 and 5, and one product for queries, keys and values |
+# | *two kernels* | the norms and sums |
+#
+# `torch.compile` plans the memory as well: tensors that are never alive together share
+# theirs. With *one call* as 1.0, how fast are the others? What is the bound on the last
+# row, if the norms and the sums were a fifth of the time of the row before?
+
+# %%
+guess = {"float32": None, "graph": None, "compiled": None, "two kernels": None}
+CUDNN = SDPBackend.CUDNN_ATTENTION
+
+
+class Fused(Kernels, Rewritten):
+    """The rewritten model, with the two kernels."""
+
+
+def tf32(allowed, run):
+    """Return the step with TF32 allowed, or not."""
+
+    def step():
+        torch.backends.cuda.matmul.allow_tf32 = allowed
+        torch.backends.cudnn.allow_tf32 = allowed
+        return run()
+
+    return step
+
+
+@functools.cache
+def entries(images):
+    """Return each entry's step, and the sampler that it works on."""
+    torch.backends.cudnn.benchmark = True
+    wide = Sampler(images, torch.float32, torch.contiguous_format)
+    rows = Sampler(images, layout=torch.contiguous_format)
+    best = Sampler(images)
+    found = {
+        "float32": (tf32(False, wide.two_calls), wide),
+        "TF32": (tf32(True, wide.two_calls), wide),
+        "bfloat16": (rows.two_calls, rows),
+        "channels-last": (best.two_calls, best),
+        "one call": (best.one_call, best),
+    }
+    with sdpa_kernel(CUDNN):
+        found["graph"] = recorded(best.one_call), best
+        steps = {
+            "compiled": best.one_call,
+            "rewritten": best.in_parts(Rewritten),
+            "two kernels": best.in_parts(Fused),
+        }
+        for name, step in steps.items():
+            found[name] = recorded(compiled(step)), best
+    return found
+
+
+def steps_of(images, *names):
+    """Return the steps of some entries, or of all."""
+    found = entries(images)
+    return {name: found[name][0] for name in names or found}
+
+
+one = bench.compare(
+    "a step, 1 image",
+    lambda: steps_of(1),
+    baseline="one call",
+    host=True,
+    guess=guess,
+)
+one
+
+# %%
+four = bench.compare(
+    "a step, 4 images",
+    lambda: steps_of(4),
+    baseline="one call",
+    host=True,
+    guess={"graph": None, "compiled": None, "two kernels": None},
+)
+four
+
+# %% tags=["solution"]
+one.expect("graph", at_least=1.5)
+one.expect("compiled", at_least=1.1, times="graph")
+one.expect("rewritten", at_least=1.02, times="compiled")
+one.expect("two kernels", at_least=1.05, times="rewritten")
+four.expect("two kernels", at_least=1.02, times="rewritten")
+
+# %% [markdown]
+# ## Is it still the same model?
+#
+# Every entry rounds differently. So run all 20 steps with each of them, from the same
+# noise, and compare the latents with those of float32: the length of the difference, in
+# per cent of how far the latents have moved. Which entries should not change the error
+# at all? What is tolerated is twice the error of plain bfloat16, eager.
+
+
+# %% tags=["given"]
+def latents(step, sampler):
+    """Return the latents after all steps, in float32; the sampler's are unchanged."""
+    start = sampler.x.clone()
+    for k in range(STEPS):
+        sampler.step.fill_(k)
+        sampler.x.copy_(step())
+    end = sampler.x.float()
+    sampler.x.copy_(start)
+    return end, start.float()
+
+
+def errors():
+    wanted, start = latents(*entries(1)["float32"])
+    far = (wanted - start).norm()
+    found = {}
+    for name, entry in entries(1).items():
+        if name != "float32":
+            found[name] = float(
+                100 * (latents(*entry)[0] - wanted).norm() / far
+            )
+    return found
+
+
+def noted(case, unit, measure):
+    """Print what `measure` finds on a GPU; without one, what is recorded."""
+    if weft.GPU:
+        found = {name: float(f"{v:.3g}") for name, v in measure().items()}
+        rows = [
+            {"case": case, "name": name, "value": value, "unit": unit}
+            for name, value in found.items()
+        ]
+        results.record("34_diffusion", rows)
+    else:
+        rows = results.of_case(results.reference("34_diffusion"), case)
+        found = {name: row["value"] for name, row in rows.items()}
+        print("There is no GPU here. Recorded on the reference GPU:")
+    for name, value in found.items():
+        print(f"{name:28}{value:>8,g} {unit}")
+    return found
+
+
+# %%
+error = noted("error after 20 steps", "%", errors)
+
+# %% tags=["solution"]
+if error:
+    assert max(error.values()) < 2 * error["bfloat16"]
+
+# %% [markdown]
+# ## The profile after the last entry
+#
+# Where is the time now? The cell adds up the kernels of one step by what they do, for
+# the compiled model and for the one with the two kernels. Which row would you attack
+# next, and what is the bound?
+
+
+# %%
+KINDS = {
+    "attention": ("sdpa", "flash", "fmha", "attention"),
+    "norms and sums": ("norm_words", "add_sums"),
+    "fused by the compiler": ("triton",),
+    "convolutions": ("conv", "fprop", "implicit", "cudnn", "xmma"),
+    "matrix products": ("gemm", "nvjet", "cutlass", "splitk", "cublas"),
+}
+
+
+def kind_of(kernel):
+    """Return what a kernel does, by its name."""
+    name = kernel.lower()
+    for kind, parts in KINDS.items():
+        if any(part in name for part in parts):
+            return kind
+    return "the rest"
+
+
+def profiled(step):
+    """Return the microseconds of each kind of kernel in a step, and how many run."""
+    step()
+    with torch.profiler.profile(
+        activities=[torch.profiler.ProfilerActivity.CUDA]
+    ) as seen:
+        step()
+        torch.cuda.synchronize()
+    found = dict.fromkeys([*KINDS, "the rest", "kernels"], 0.0)
+    for event in seen.key_averages():
+        found[kind_of(event.key)] += event.self_device_time_total
+        found["kernels"] += event.count
+    return found
+
+
+def profile_of(name):
+    return noted(
+        f"profile, {name}", "us", lambda: profiled(entries(1)[name][0])
+    )
+
+
+before = profile_of("compiled")
+
+# %%
+after = profile_of("two kernels")
+
+# %% [markdown]
+# ## The norm alone
+#
+# Two samples of 64 × 64 pixels with 320 channels, 5.2 MB: shift, norm and SiLU, as a
+# CUDA graph of many calls. Your kernel has one block per group and sample. How many
+# blocks are that, and how many SMs does the GPU have?
+
+# %%
+guess = {"compiled": None, "yours": None, "two kernels": None}
+
+
+def norms():
+    c, groups = 320, 32
+    x = torch.randn(2, c, 64, 64, device=DEVICE)
+    x = x.to(BF16, memory_format=CHANNELS_LAST)
+    shift, gamma, beta = torch.randn(3, c, device=DEVICE)
+    short = shift.to(BF16)[:, None, None], gamma.to(BF16), beta.to(BF16)
+    wide = shift.expand(2, -1).contiguous()
+
+    def eager():
+        y = F.group_norm(x + short[0], groups, *short[1:])
+        return F.silu(y)
+
+    def two():
+        sums = sum_image(None, x, shift, 10, False)[1]
+        own = gamma, beta, groups, 1e-5, True
+        return norm_image(x, None, shift, [sums], *own)
+
+    return {
+        "eager": eager,
+        "compiled": torch.compile(eager),
+        "yours": lambda: own_norm(x, wide, gamma, beta, groups),
+        "two kernels": two,
+    }
+
+
+alone = bench.compare(
+    "shift, norm and SiLU",
+    norms,
+    baseline="compiled",
+    bytes=3 * 2 * 320 * 4096 * 2,
+    graph=True,
+    guess=guess,
+)
+alone
+
+# %% tags=["solution"]
+alone.expect("two kernels", at_least=1.2, times="compiled")
+alone.expect("two kernels", at_least=1.2, times="yours")
+alone.expect("compiled", at_least=1.5, times="eager")
+
+# %% [markdown]
+# ## What did not help
+#
+# A worklog that lists only successes is of no use to the next reader. Three attempts,
+# each beside the entry that it was meant to improve:
+#
+# - *four steps in a graph*, instead of four replays of a graph of one step;
+# - *your norm* in the rewritten model, without the compiler;
+# - *flash attention*, PyTorch's own, in the place of cuDNN's, in the same model.
+
+
+# %%
+def attempts():
+    best = Sampler(1)
+    fused = entries(1)["two kernels"][0]
+    with sdpa_kernel(CUDNN):
+        rewritten = recorded(best.in_parts(Rewritten))
+        mine = recorded(best.in_parts(Mine))
+    with sdpa_kernel(SDPBackend.FLASH_ATTENTION):
+        flash = recorded(best.in_parts(Rewritten))
+
+    def four_steps():
+        for _ in range(4):
+            out = fused.run()
+        return out
+
+    graph = recorded(four_steps)
+    return {
+        "4 graphs of a step": lambda: [fused() for _ in range(4)],
+        "a graph of 4 steps": graph,
+        "4 rewritten, eager": lambda: [rewritten() for _ in range(4)],
+        "4 with your norm": lambda: [mine() for _ in range(4)],
+        "4 with flash attention": lambda: [flash() for _ in range(4)],
+    }
+
+
+tried = bench.compare(
+    "4 steps, tried",
+    attempts,
+    baseline="4 rewritten, eager",
+    host=True,
+)
+tried
+
+# %% tags=["solution"]
+tried.expect("a graph of 4 steps", at_most=1.05, times="4 graphs of a step")
+tried.expect("4 with flash attention", at_most=1.0)
+
+# %% [markdown]
+# ## If you want more
+#
+# - Fuse the gate of the MLP into the product before it: a Triton program with two
+#   accumulators (chapter 29), so that the 4096 × 2560 intermediate never reaches
+#   memory.
+# - In cross-attention, the keys are constant. So are `q.weight` and the keys
+#   *together*: multiply them in advance, one matrix per head. When is that less work?
+# - Fold the shift into the first norm of the next block, so that `add_sums` need not
+#   write.
+# - Run the shortcut's product on a second stream beside the two convolutions, within
+#   the graph. When does it pay?
+#
+# ## What you learned
+#
+# 1. A profile gives bounds. A row that is at its limit has nothing to give, and a row
+#    that is a tenth of the step cannot make it more than 1.11 times as fast.
+# 2. First give the work away: what is constant over the steps, what is computed twice,
+#    what algebra makes smaller. Then compile. Then write kernels for what is left.
+# 3. Guidance is a batch of two.
+# 4. A norm needs its sums before it can write. Whoever wrote the image can have added
+#    them up already.
+# 5. Every entry has a time and an error, also those that are thrown away.
 
 # %%
 quiz()
