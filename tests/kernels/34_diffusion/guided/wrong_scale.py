@@ -1,0 +1,8 @@
+# verdict: wrong-value
+# Only the difference, exaggerated.
+def guided(model, x, t, text, empty, scale):
+    """Return the guided prediction, from one call of the model."""
+    texts = torch.cat([empty.expand_as(text), text])
+    both = model(torch.cat([x, x]), torch.cat([t, t]), texts)
+    nothing, something = both.chunk(2)
+    return scale * (something - nothing)

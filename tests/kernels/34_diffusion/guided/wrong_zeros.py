@@ -1,0 +1,8 @@
+# verdict: wrong-value
+# Takes zeros for the empty text.
+def guided(model, x, t, text, empty, scale):
+    """Return the guided prediction, from one call of the model."""
+    texts = torch.cat([torch.zeros_like(text), text])
+    both = model(torch.cat([x, x]), torch.cat([t, t]), texts)
+    nothing, something = both.chunk(2)
+    return nothing + scale * (something - nothing)

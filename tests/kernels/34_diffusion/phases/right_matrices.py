@@ -1,0 +1,8 @@
+# verdict: pass
+# Two small matrices say which weights meet which pixel.
+def phases(weight):
+    """Return the weights of the four phases of a convolution after enlarging."""
+    m = torch.tensor(
+        [[[1.0, 0, 0], [0, 1, 1]], [[1, 1, 0], [0, 0, 1]]], device=weight.device
+    ).to(weight.dtype)
+    return torch.einsum("apr,bqc,oirc->aboipq", m, m, weight)

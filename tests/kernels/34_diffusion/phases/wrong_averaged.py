@@ -1,0 +1,12 @@
+# verdict: wrong-value
+# Averages the weights that meet the same pixel.
+def phases(weight):
+    """Return the weights of the four phases of a convolution after enlarging."""
+    top, middle, bottom = weight.unbind(2)
+    rows = [(top, (middle + bottom) / 2), ((top + middle) / 2, bottom)]
+    merged = []
+    for above, below in rows:
+        left, centre, right = torch.stack([above, below], 2).unbind(3)
+        merged.append(torch.stack([left, (centre + right) / 2], 3))
+        merged.append(torch.stack([(left + centre) / 2, right], 3))
+    return torch.stack(merged).unflatten(0, (2, 2))

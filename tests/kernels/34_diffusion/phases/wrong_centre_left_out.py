@@ -1,0 +1,12 @@
+# verdict: wrong-value
+# Drops the middle weight.
+def phases(weight):
+    """Return the weights of the four phases of a convolution after enlarging."""
+    top, middle, bottom = weight.unbind(2)
+    rows = [(top, bottom), (top, bottom)]
+    merged = []
+    for above, below in rows:
+        left, centre, right = torch.stack([above, below], 2).unbind(3)
+        merged.append(torch.stack([left, right], 3))
+        merged.append(torch.stack([left, right], 3))
+    return torch.stack(merged).unflatten(0, (2, 2))

@@ -1,0 +1,8 @@
+# verdict: shape
+# Does the rows, and leaves three columns.
+def phases(weight):
+    """Return the weights of the four phases of a convolution after enlarging."""
+    top, middle, bottom = weight.unbind(2)
+    one = torch.stack([top, middle + bottom], 2)
+    two = torch.stack([top + middle, bottom], 2)
+    return torch.stack([one, one, two, two]).unflatten(0, (2, 2))

@@ -1,0 +1,12 @@
+# verdict: wrong-value
+# Exchanges the phases of the rows.
+def phases(weight):
+    """Return the weights of the four phases of a convolution after enlarging."""
+    top, middle, bottom = weight.unbind(2)
+    rows = [(top + middle, bottom), (top, middle + bottom)]
+    merged = []
+    for above, below in rows:
+        left, centre, right = torch.stack([above, below], 2).unbind(3)
+        merged.append(torch.stack([left, centre + right], 3))
+        merged.append(torch.stack([left + centre, right], 3))
+    return torch.stack(merged).unflatten(0, (2, 2))

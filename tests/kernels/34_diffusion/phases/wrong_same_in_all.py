@@ -1,0 +1,12 @@
+# verdict: wrong-value
+# Treats every phase like the first.
+def phases(weight):
+    """Return the weights of the four phases of a convolution after enlarging."""
+    top, middle, bottom = weight.unbind(2)
+    rows = [(top, middle + bottom)] * 2
+    merged = []
+    for above, below in rows:
+        left, centre, right = torch.stack([above, below], 2).unbind(3)
+        merged.append(torch.stack([left, centre + right], 3))
+        merged.append(torch.stack([left, centre + right], 3))
+    return torch.stack(merged).unflatten(0, (2, 2))

@@ -1,0 +1,12 @@
+# verdict: wrong-value
+# The speed-up of the row, not of the step.
+def worth(profile, bandwidth, rate, floor):
+    """Return the row with the most to gain, and the step's speed-up from it."""
+    gains = []
+    for calls, seconds, moved, computed in profile:
+        least = calls * max(moved / bandwidth, computed / rate, floor)
+        gains.append(max(seconds - least, 0))
+    whole = sum(seconds for _, seconds, _, _ in profile)
+    most = max(gains)
+    k = gains.index(most)
+    return k, profile[k][1] / (profile[k][1] - most)

@@ -1,0 +1,11 @@
+# verdict: wrong-value
+# Rows below their limit count as negative gains; a step of one has none.
+def worth(profile, bandwidth, rate, floor):
+    """Return the row with the most to gain, and the step's speed-up from it."""
+    gains = []
+    for calls, seconds, moved, computed in profile:
+        least = calls * max(moved / bandwidth, computed / rate, floor)
+        gains.append(seconds - least)
+    whole = sum(seconds for _, seconds, _, _ in profile)
+    most = max(gains)
+    return gains.index(most), whole / (whole - most)
