@@ -24,6 +24,7 @@ KERNELSPEC = {
 LANGUAGE = {"name": "python", "pygments_lexer": "ipython3"}
 MARKER = re.compile(r"\s*(?:#\s+)?(?:#|//) (BEGIN|END) SOLUTION")
 BOUND = re.compile(r"\b(at_least|at_most|law)=-?[0-9.e-]+")
+DOCSTRING = re.compile(r'^( +)"""[^"\n]+"""$', re.M)
 NEEDS = re.compile(r"(gpu|sm_\d{2,3}): \S.*")
 
 
@@ -142,8 +143,8 @@ def runs_on(nb: NotebookNode) -> dict[str, str]:
 def digest(nb: NotebookNode) -> str:
     """Hash the code cells' sources: prose may change without making a run stale.
 
-    So may the bounds of claims. They are held against the record whenever a notebook
-    runs without a GPU, as its test does.
+    So may docstrings of one line, and the bounds of claims. Those are held against the
+    record whenever a notebook runs without a GPU, as its test does.
     """
     code = [_unbound(cell.source) for cell in nb.cells if cell.cell_type == "code"]
     return hashlib.sha256(json.dumps(code).encode()).hexdigest()[:16]
@@ -152,7 +153,7 @@ def digest(nb: NotebookNode) -> str:
 def measured_digest(nb: NotebookNode) -> str:
     """Hash the code that a measurement depends on.
 
-    That is the code cells without comments, without the bounds of claims, and without
+    That is the code cells without comments, docstrings of one line, bounds of claims, and
     the cells that check an exercise: a check may become stricter, and what was measured
     stays so.
     """
@@ -162,8 +163,9 @@ def measured_digest(nb: NotebookNode) -> str:
 
 
 def _unbound(source: str) -> str:
-    """A cell's source without the bounds of its claims: `expect(name, at_least=…)`."""
-    return BOUND.sub(r"\1=…", source) if ".expect(" in source else source
+    """A cell's source without bounds of claims and without docstrings of one line."""
+    source = DOCSTRING.sub(r"\1...", source)
+    return BOUND.sub(r"\1=0", source) if ".expect(" in source else source
 
 
 def _measured(source: str) -> str | None:
@@ -187,7 +189,7 @@ def _measured(source: str) -> str | None:
 def keep_outputs(nb: NotebookNode, old: NotebookNode) -> None:
     """Copy outputs from `old` to the code cells of `nb` whose source is the same.
 
-    The bounds of claims may differ.
+    The bounds of claims may differ, and docstrings of one line.
     """
     new_code = [cell for cell in nb.cells if cell.cell_type == "code"]
     old_code = [cell for cell in old.cells if cell.cell_type == "code"]

@@ -128,7 +128,7 @@ N, T = Operation.N, Operation.T
 
 
 def for_binding(rng, m, n, k):
-    """Return A, B and C column by column, with gaps of 1, 2 and 3 in between."""
+    """Return A, B and C column by column, with gaps of 1, 2 and 3."""
     shapes = (k, m + 1), (k, n + 2), (n, m + 3)
     return tuple(rng.standard_normal(s).astype(np.float32) for s in shapes)
 

@@ -236,7 +236,7 @@ def log_shares(x):
 
 
 def gapped(rng, rows, cols):
-    """Return rows far above and far below zero, in a view with gaps between them."""
+    """Return rows far above and far below zero, in a view with gaps."""
     far = 100 * (-1) ** np.arange(rows)[:, None]
     x = (normal(rng, rows, cols + 3) + far).astype(np.float32)
     return (x[:, :cols],)

@@ -180,6 +180,7 @@ IDIOM = re.compile(
     r"( and \w+\[\w+\] == \w+)?:$|"
     r"for \w+ in range\(cuda\.grid\(1\), \w+\.size, cuda\.gridsize\(1\)\):$|"
     r"\w+ = cuda\.(shared|local)\.array\(|"
+    r"for \w+ in range\(\w+\):$|for step in \(1, 2\):$|"
     r"for \(size_t \w+ = 0; \w+ < [\w>-]+; \w+\+\+\)( \{)?$"
 )
 

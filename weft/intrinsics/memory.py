@@ -94,8 +94,10 @@ def read_four(call: str, x: Any, index: Any) -> tuple[Any, Any, Any, Any]:
     with as_one(x, 4):
         if row:
             r = row[0]
-            return x[r, i], data[r, i + 1], data[r, i + 2], x[r, i + 3]
-        return x[i], data[i + 1], data[i + 2], x[i + 3]
+            first, last = x[r, i], x[r, i + 3]
+            return first, data[r, i + 1], data[r, i + 2], last
+        first, last = x[i], x[i + 3]
+        return first, data[i + 1], data[i + 2], last
 
 
 def write_four(call: str, x: Any, index: Any, *values: Any) -> None:

@@ -6,8 +6,20 @@ rank and passes the module itself. `measured` launches a function that times oth
 GPU per rank.
 """
 
-from weft.ranks.measurement import Log, Measured, measured
-from weft.ranks.processes import RanksFailed, launch
-from weft.ranks.timeline import timeline
+from importlib import import_module
+from typing import Any
+
+HOMES = {
+    **dict.fromkeys(("Log", "Measured", "measured"), "weft.ranks.measurement"),
+    **dict.fromkeys(("RanksFailed", "launch"), "weft.ranks.processes"),
+    "timeline": "weft.ranks.timeline",
+}
 
 __all__ = ["Log", "Measured", "RanksFailed", "launch", "measured", "timeline"]
+
+
+def __getattr__(name: str) -> Any:
+    """Load a name when it is first used: all of them need PyTorch."""
+    if name not in HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(HOMES[name]), name)

@@ -1,33 +1,14 @@
-"""The room of several ranks: a function runs on each of them, on the model."""
+"""The room of several ranks: what it takes. PyTorch is not imported for that."""
 
 from collections.abc import Iterator, Mapping
-from functools import partial
 from types import FunctionType
 from typing import Any
 
-import numpy as np
-import torch
-
-from weft.checking.compare import difference
 from weft.checking.limits import RANKS
 from weft.checking.room import Facts
-from weft.checking.source import (
-    begin,
-    has_stub,
-    no_parameter,
-    parameter_names,
-    raised_at,
-    returns,
-    seed,
-)
-from weft.checking.step_limit import Endless, counted, endless
-from weft.checking.trees import as_array, is_tree, leaves, written
+from weft.checking.source import no_parameter, parameter_names, seed
 from weft.checking.verdict import Failed, Verdict
-from weft.ranks.exercise import RankCase, RankExercise
-from weft.ranks.faults import RankFault
-from weft.ranks.limits import held
-from weft.ranks.model import KNOWN, Distributed
-from weft.ranks.world import World
+from weft.ranks.exercise import RankExercise
 from weft.wording import joined
 
 
@@ -42,6 +23,9 @@ class Ranks:
 
     def stages(self, exercise: RankExercise) -> Iterator[Facts]:
         """Run every case on the model; hold every one against the limits."""
+        from weft.ranks.judging import judged
+        from weft.ranks.limits import held
+
         function = exercise.written_by_learner
         if not isinstance(function, FunctionType):
             message = f"{exercise.name} is not a plain Python function."
@@ -60,129 +44,3 @@ class Ranks:
 
 
 ROOM = Ranks()
-
-
-def judged(exercise: RankExercise, case: RankCase) -> World:
-    """Run one case and compare what every rank has at the end. Raises `Failed`."""
-    world = World(case.ranks)
-    args = [tuple(map(tensor_of, own)) for own in case.given]
-    back = ran(exercise, case, world, args)
-    idle = not world.works and (exercise.result or back[0] is None)
-    if idle and has_stub(exercise.written_by_learner):
-        raise Failed(begin(exercise.name))
-    names = parameter_names(exercise.written_by_learner)
-    for rank, wanted in enumerate(case.expected):
-        got = back[rank]
-        if exercise.result:
-            got = args[rank][names.index(exercise.result) - 1]
-        right(exercise, f"rank {rank}, with {case.label}", as_array(got), wanted)
-    return world
-
-
-def ran(
-    exercise: RankExercise, case: RankCase, world: World, args: list[tuple[Any, ...]]
-) -> list[Any]:
-    """Run the function on every rank. Raises `Failed` where that ends badly."""
-    function, name = exercise.written_by_learner, exercise.name
-
-    def rank(number: int) -> Any:
-        dist = without(exercise, Distributed(world, number, function.__globals__))
-        return counted(function, (dist, *args[number]), exercise.lines)
-
-    calls = [partial(rank, number) for number in range(case.ranks)]
-    try:
-        return world.run(calls)
-    except RankFault as fault:
-        verdict = Verdict(name, fault.kind, fault.message, fault.why, fault.places)
-        raise Failed(verdict.but(when=case.label)) from None
-    except Endless as stopped:
-        assert world.error is not None
-        when = f"rank {world.error[0]}, with {case.label}"
-        raise endless(name, name, stopped, when) from None
-    except Failed:
-        raise
-    except Exception as error:
-        assert world.error is not None
-        if has_stub(function) and not world.works:
-            raise Failed(begin(name)) from None
-        message = f"{name} raises {type(error).__name__}: {error}"
-        raise Failed(
-            Verdict(
-                name,
-                "exception",
-                message.removesuffix(": ") + ("" if message.endswith(".") else "."),
-                places=raised_at(error, function),
-                when=f"rank {world.error[0]}, with {case.label}",
-            )
-        ) from None
-
-
-def without(exercise: RankExercise, dist: Distributed) -> Distributed:
-    """The calls of a rank, less those that the exercise does not allow."""
-    for call in exercise.without:
-        if call not in KNOWN:
-            raise ValueError(
-                f"check({exercise.name}, ...): without {call}? no such call"
-            )
-
-        def refused(*_: Any, call: str = call, **__: Any) -> None:
-            message = f"{exercise.name} calls `dist.{call}`."
-            why = "What that does is what this exercise asks you to write."
-            raise Failed(
-                Verdict(exercise.name, "library", message, why, [(dist._place(), "")])
-            )
-
-        setattr(dist, call, refused)
-    return dist
-
-
-def tensor_of(value: Any) -> Any:
-    """What a rank is given: arrays as tensors, lists of them likewise."""
-    if isinstance(value, np.ndarray):
-        return torch.from_numpy(value.copy())
-    if isinstance(value, list | tuple):
-        return type(value)(map(tensor_of, value))
-    return value
-
-
-NOT_YET = (
-    "NaN stands for what has not arrived: the buffer of an `irecv`, or of a "
-    "collective with `async_op`, until `wait` has returned."
-)
-
-
-def right(exercise: RankExercise, when: str, got: Any, wanted: Any) -> None:
-    """Compare what one rank has with what it should have. Raises `Failed`."""
-    name, what = exercise.name, exercise.result or "result"
-    places = [] if exercise.result else returns(exercise.written_by_learner)
-
-    def wrong(kind: str, message: str, why: str = "") -> Failed:
-        return Failed(Verdict(name, kind, message, why, places, when=when))
-
-    if got is None:
-        why = "A function returns its result with `return`."
-        raise wrong("wrong-value", f"{name} returns nothing.", why)
-    wanted = as_array(wanted)
-    pairs = [("", got, wanted)]
-    if is_tree(wanted):
-        own, aims = dict(leaves(got)), dict(leaves(wanted))
-        if own.keys() != aims.keys():
-            raise wrong("shape", f"{name} returns {len(own)} values, not {len(aims)}.")
-        pairs = [(written(path), own[path], aims[path]) for path in aims]
-    for path, part, aim in pairs:
-        try:
-            found, goal = np.asarray(part), np.asarray(aim)
-        except (ValueError, TypeError):
-            raise wrong("shape", f"{what}{path} is a {type(part).__name__}.") from None
-        if found.dtype == object or found.shape != goal.shape:
-            said = found.shape if found.dtype != object else type(part).__name__
-            message = f"{what}{path} has the shape {said} and should have {goal.shape}."
-            raise wrong("shape", message)
-        if found.dtype.kind == "f" or goal.dtype.kind != "f":
-            differs = difference(found, goal, exercise.tolerance)
-        else:
-            differs = difference(found.astype(float), goal, exercise.tolerance)
-        if differs is not None:
-            nan = np.asarray(differs.got).dtype.kind == "f" and np.isnan(differs.got)
-            why = NOT_YET if nan else differs.hint
-            raise wrong("wrong-value", differs.sentence(f"{what}{path}"), why)

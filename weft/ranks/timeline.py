@@ -7,8 +7,8 @@ from typing import Any
 
 from weft import markup
 from weft.ranks.faults import RankFault
+from weft.ranks.judging import tensor_of
 from weft.ranks.model import Distributed
-from weft.ranks.room import tensor_of
 from weft.ranks.works import Transfer
 from weft.ranks.world import World
 from weft.units import size
