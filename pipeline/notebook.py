@@ -153,9 +153,9 @@ def digest(nb: NotebookNode) -> str:
 def measured_digest(nb: NotebookNode) -> str:
     """Hash the code that a measurement depends on.
 
-    That is the code cells without comments, docstrings of one line, bounds of claims, and
-    the cells that check an exercise: a check may become stricter, and what was measured
-    stays so.
+    That is the code cells without comments, docstrings of one line, bounds of claims,
+    and the cells that check an exercise: a check may become stricter, and what was
+    measured stays so.
     """
     code = [_unbound(cell.source) for cell in nb.cells if cell.cell_type == "code"]
     seen = [text for source in code if (text := _measured(source)) is not None]

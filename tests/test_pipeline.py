@@ -171,6 +171,16 @@ def test_another_bound_of_a_claim_keeps_outputs_and_digests(course):
     assert notebook.digest(rebuild(course)) != old[0]
 
 
+def test_another_docstring_keeps_outputs_and_digests(course):
+    edit(course, "    return 2 * x", '    """Twice x."""\n    return 2 * x')
+    before = ran(course)
+    old = notebook.digest(before), notebook.measured_digest(before)
+    edit(course, "Twice x.", "Return twice x.")
+    nb = rebuild(course)
+    assert texts(nb) == ["output 1\n", "output 2\n", "output 3\n"]
+    assert (notebook.digest(nb), notebook.measured_digest(nb)) == old
+
+
 def test_code_edit_drops_that_cells_output(course):
     before = notebook.digest(ran(course))
     edit(course, "return 2 * x", "return x + x")

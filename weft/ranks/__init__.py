@@ -12,7 +12,7 @@ from typing import Any
 HOMES = {
     **dict.fromkeys(("Log", "Measured", "measured"), "weft.ranks.measurement"),
     **dict.fromkeys(("RanksFailed", "launch"), "weft.ranks.processes"),
-    "timeline": "weft.ranks.timeline",
+    "timeline": "weft.ranks.drawing",
 }
 
 __all__ = ["Log", "Measured", "RanksFailed", "launch", "measured", "timeline"]
