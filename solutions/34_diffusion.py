@@ -331,7 +331,8 @@ def toy_model(x, t, text):
     """Return something that depends on each sample, its time and its text."""
     if not len(x) == len(t) == len(text):
         raise ValueError(
-            f"the model got {len(x)} samples, {len(t)} times and {len(text)} texts"
+            f"the model got {len(x)} samples, {len(t)} times and "
+            f"{len(text)} texts"
         )
     words = torch.tanh(text).mean((1, 2)) + text[:, 0, 0]
     return torch.sin(x * (1 + words + 0.1 * t).view(-1, 1, 1, 1)) + 0.3 * x
@@ -454,7 +455,7 @@ def times_and_text(rng, steps, n):
 
 # %%
 def constants(net, times, text):
-    """Return each ResBlock's shifts at all times, each text's keys and values."""
+    """Return ResBlocks' shifts at all times, texts' keys and values."""
     # about 6 lines
     # BEGIN SOLUTION
     vectors = F.silu(net.time(embed(times, net.widths[0]).to(text.dtype)))
