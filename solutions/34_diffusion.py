@@ -628,7 +628,7 @@ def normed(x, shift, gamma, beta):
 
 
 def norm_inputs(rng, n, pixels, width):
-    """Return an image, shifts, and the norm's parameters, each unlike the others."""
+    """Return an image, shifts, and the norm's parameters, all unlike."""
     channels = 2 * width * GROUPS
     far = rng.uniform(-3, 6, (n, 1, channels))
     spread = rng.uniform(0.2, 2, channels)
