@@ -330,9 +330,8 @@ check(worth, spec=worth_spec, inputs=profiles)
 def toy_model(x, t, text):
     """Return something that depends on each sample, its time and its text."""
     if not len(x) == len(t) == len(text):
-        raise ValueError(
-            f"the model got {len(x)} samples, {len(t)} times and {len(text)} texts"
-        )
+        found = f"{len(x)} samples, {len(t)} times and {len(text)} texts"
+        raise ValueError(f"the model got {found}")
     words = torch.tanh(text).mean((1, 2)) + text[:, 0, 0]
     return torch.sin(x * (1 + words + 0.1 * t).view(-1, 1, 1, 1)) + 0.3 * x
 
@@ -989,11 +988,11 @@ def add_sums(x, y, shift, out, sums, rows, mode, unit):
     units = words // half
     if me < int32(2) * units:
         which, u = me // units, me % units
-        total = float32(0)
+        value = float32(0)
         for k in range(int32(cuda.blockDim.y)):
             for j in range(half):
-                total += cells[which, k * words + u * half + j]
-        sums[sample, chunk, u, which] = total
+                value += cells[which, k * words + u * half + j]
+        sums[sample, chunk, u, which] = value
 
 
 # %% tags=["given"]
