@@ -453,7 +453,7 @@ def times_and_text(rng, steps, n):
 
 # %%
 def constants(net, times, text):
-    """Return each ResBlock's shifts at all times, each text's keys and values."""
+    """Return each ResBlock's shifts, and each text's keys and values."""
     # about 6 lines
     # BEGIN SOLUTION
     vectors = F.silu(net.time(embed(times, net.widths[0]).to(text.dtype)))
@@ -626,7 +626,7 @@ def normed(x, shift, gamma, beta):
 
 
 def norm_inputs(rng, n, pixels, width):
-    """Return an image, shifts, and the norm's parameters, each unlike the others."""
+    """Return an image, shifts, and the norm's parameters."""
     channels = 2 * width * GROUPS
     far = rng.uniform(-3, 6, (n, 1, channels))
     spread = rng.uniform(0.2, 2, channels)
@@ -710,7 +710,7 @@ def phases_by_trying(weight):
 
 # %%
 def phases(weight):
-    """Return the weights of the four phases of a convolution after enlarging."""
+    """Return the weights of the four phases: (2, 2, out, in, 2, 2)."""
     # about 6 lines
     # BEGIN SOLUTION
     top, middle, bottom = weight.unbind(2)
@@ -759,7 +759,7 @@ check(
 # %% tags=["given"]
 @dataclasses.dataclass
 class Image:
-    """An image, a second one whose channels follow, and what is known of both."""
+    """An image, a second one whose channels follow, and their sums."""
 
     x: torch.Tensor
     more: torch.Tensor | None = None
@@ -946,10 +946,10 @@ def plus(word, low, high):
     "float32[:, :, :, ::1], int32, int32, int32)"
 )
 def add_sums(x, y, shift, out, sums, rows, mode, unit):
-    """Add up the units of y + shift, + x with mode 1; also into out with mode 2.
+    """Add up the units of y + shift, + x with mode 1; store it with mode 2.
 
-    x, y, out (n pixels, channels / 2); sums (n, chunks, units, 2): of values and of
-    squares. A block takes rows pixels of a sample, a thread 8 channels.
+    x, y, out (n pixels, channels / 2); sums (n, chunks, units, 2): of values and
+    of squares. A block takes rows pixels of a sample, a thread 8 channels.
     """
     cells = cuda.shared.array((2, 1280), float32)
     lane, deep = int32(cuda.threadIdx.x), int32(cuda.threadIdx.y)
@@ -1016,8 +1016,8 @@ def norm_words(
 ):
     """Write the norm of a and b + shift into out, and SiLU of it if act.
 
-    The channels of b follow those of a; b is a where there is only one. scale: 1 by
-    the size of a group.
+    The channels of b follow those of a; b is a where there is only one.
+    scale: 1 by the size of a group.
     """
     part = cuda.shared.array((2, 640), float32)
     group = cuda.shared.array((2, 32), float32)  # mean, 1 / deviation
@@ -1151,7 +1151,7 @@ def norm_image(
 
 
 def as_operator(function, fake):
-    """Return a function of tensors as an operator that compilers leave alone."""
+    """Return a function as an operator that compilers leave alone."""
     name = f"lab34::{function.__name__}"
     operator = torch.library.custom_op(name, function, mutates_args=())
     operator.register_fake(fake)
@@ -1461,7 +1461,7 @@ four.expect("two kernels", at_least=1.02, times="rewritten")
 
 # %% tags=["given"]
 def latents(step, sampler):
-    """Return the latents after all steps, in float32; the sampler's are unchanged."""
+    """Return the latents after all steps, and before, in float32."""
     start = sampler.x.clone()
     for k in range(STEPS):
         sampler.step.fill_(k)
@@ -1536,7 +1536,7 @@ def kind_of(kernel):
 
 
 def profiled(step):
-    """Return the microseconds of each kind of kernel in a step, and how many run."""
+    """Return the microseconds of each kind of kernel, and how many run."""
     step()
     with torch.profiler.profile(
         activities=[torch.profiler.ProfilerActivity.CUDA]
