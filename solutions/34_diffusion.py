@@ -948,8 +948,8 @@ def plus(word, low, high):
 def add_sums(x, y, shift, out, sums, rows, mode, unit):
     """Add up the units of y + shift, + x with mode 1; store it with mode 2.
 
-    x, y, out (n pixels, channels / 2); sums (n, chunks, units, 2): of values and
-    of squares. A block takes rows pixels of a sample, a thread 8 channels.
+    x, y, out (n pixels, channels / 2); sums (n, chunks, units, 2), values and
+    squares. A block takes rows pixels of a sample, a thread 8 channels.
     """
     cells = cuda.shared.array((2, 1280), float32)
     lane, deep = int32(cuda.threadIdx.x), int32(cuda.threadIdx.y)
