@@ -330,10 +330,8 @@ check(worth, spec=worth_spec, inputs=profiles)
 def toy_model(x, t, text):
     """Return something that depends on each sample, its time and its text."""
     if not len(x) == len(t) == len(text):
-        raise ValueError(
-            f"the model got {len(x)} samples, {len(t)} times and "
-            f"{len(text)} texts"
-        )
+        found = f"{len(x)} samples, {len(t)} times and {len(text)} texts"
+        raise ValueError(f"the model got {found}")
     words = torch.tanh(text).mean((1, 2)) + text[:, 0, 0]
     return torch.sin(x * (1 + words + 0.1 * t).view(-1, 1, 1, 1)) + 0.3 * x
 
@@ -455,7 +453,7 @@ def times_and_text(rng, steps, n):
 
 # %%
 def constants(net, times, text):
-    """Return ResBlocks' shifts at all times, texts' keys and values."""
+    """Return each ResBlock's shifts, and each text's keys and values."""
     # about 6 lines
     # BEGIN SOLUTION
     vectors = F.silu(net.time(embed(times, net.widths[0]).to(text.dtype)))
@@ -628,7 +626,7 @@ def normed(x, shift, gamma, beta):
 
 
 def norm_inputs(rng, n, pixels, width):
-    """Return an image, shifts, and the norm's parameters, all unlike."""
+    """Return an image, shifts, and the norm's parameters."""
     channels = 2 * width * GROUPS
     far = rng.uniform(-3, 6, (n, 1, channels))
     spread = rng.uniform(0.2, 2, channels)
@@ -712,7 +710,7 @@ def phases_by_trying(weight):
 
 # %%
 def phases(weight):
-    """Return the weights of the four phases of a convolution after enlarging."""
+    """Return the weights of the four phases: (2, 2, out, in, 2, 2)."""
     # about 6 lines
     # BEGIN SOLUTION
     top, middle, bottom = weight.unbind(2)
@@ -761,7 +759,7 @@ check(
 # %% tags=["given"]
 @dataclasses.dataclass
 class Image:
-    """An image, a second one whose channels follow, and what is known of both."""
+    """An image, a second one whose channels follow, and their sums."""
 
     x: torch.Tensor
     more: torch.Tensor | None = None
@@ -948,9 +946,9 @@ def plus(word, low, high):
     "float32[:, :, :, ::1], int32, int32, int32)"
 )
 def add_sums(x, y, shift, out, sums, rows, mode, unit):
-    """Add up the units of y + shift, + x with mode 1; also into out with mode 2.
+    """Add up the units of y + shift, + x with mode 1; store it with mode 2.
 
-    x, y, out (n pixels, channels / 2); sums (n, chunks, units, 2): of values and of
+    x, y, out (n pixels, channels / 2); sums (n, chunks, units, 2), values and
     squares. A block takes rows pixels of a sample, a thread 8 channels.
     """
     cells = cuda.shared.array((2, 1280), float32)
@@ -990,11 +988,11 @@ def add_sums(x, y, shift, out, sums, rows, mode, unit):
     units = words // half
     if me < int32(2) * units:
         which, u = me // units, me % units
-        total = float32(0)
+        value = float32(0)
         for k in range(int32(cuda.blockDim.y)):
             for j in range(half):
-                total += cells[which, k * words + u * half + j]
-        sums[sample, chunk, u, which] = total
+                value += cells[which, k * words + u * half + j]
+        sums[sample, chunk, u, which] = value
 
 
 # %% tags=["given"]
@@ -1018,8 +1016,8 @@ def norm_words(
 ):
     """Write the norm of a and b + shift into out, and SiLU of it if act.
 
-    The channels of b follow those of a; b is a where there is only one. scale: 1 by
-    the size of a group.
+    The channels of b follow those of a; b is a where there is only one.
+    scale: 1 by the size of a group.
     """
     part = cuda.shared.array((2, 640), float32)
     group = cuda.shared.array((2, 32), float32)  # mean, 1 / deviation
@@ -1153,7 +1151,7 @@ def norm_image(
 
 
 def as_operator(function, fake):
-    """Return a function of tensors as an operator that compilers leave alone."""
+    """Return a function as an operator that compilers leave alone."""
     name = f"lab34::{function.__name__}"
     operator = torch.library.custom_op(name, function, mutates_args=())
     operator.register_fake(fake)
@@ -1463,7 +1461,7 @@ four.expect("two kernels", at_least=1.02, times="rewritten")
 
 # %% tags=["given"]
 def latents(step, sampler):
-    """Return the latents after all steps, in float32; the sampler's are unchanged."""
+    """Return the latents after all steps, and before, in float32."""
     start = sampler.x.clone()
     for k in range(STEPS):
         sampler.step.fill_(k)
@@ -1538,7 +1536,7 @@ def kind_of(kernel):
 
 
 def profiled(step):
-    """Return the microseconds of each kind of kernel in a step, and how many run."""
+    """Return the microseconds of each kind of kernel, and how many run."""
     step()
     with torch.profiler.profile(
         activities=[torch.profiler.ProfilerActivity.CUDA]

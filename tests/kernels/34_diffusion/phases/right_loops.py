@@ -1,7 +1,7 @@
 # verdict: pass
 # Adds each weight to the tap whose pixel it meets.
 def phases(weight):
-    """Return the weights of the four phases of a convolution after enlarging."""
+    """Return the weights of the four phases: (2, 2, out, in, 2, 2)."""
     merged = weight.new_zeros(2, 2, *weight.shape[:2], 2, 2)
     for a in range(2):
         for b in range(2):

@@ -1,7 +1,7 @@
 # verdict: wrong-value
 # Averages the weights that meet the same pixel.
 def phases(weight):
-    """Return the weights of the four phases of a convolution after enlarging."""
+    """Return the weights of the four phases: (2, 2, out, in, 2, 2)."""
     top, middle, bottom = weight.unbind(2)
     rows = [(top, (middle + bottom) / 2), ((top + middle) / 2, bottom)]
     merged = []

@@ -1,7 +1,7 @@
 # verdict: shape
 # Does the rows, and leaves three columns.
 def phases(weight):
-    """Return the weights of the four phases of a convolution after enlarging."""
+    """Return the weights of the four phases: (2, 2, out, in, 2, 2)."""
     top, middle, bottom = weight.unbind(2)
     one = torch.stack([top, middle + bottom], 2)
     two = torch.stack([top + middle, bottom], 2)

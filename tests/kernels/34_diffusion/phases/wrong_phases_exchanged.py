@@ -1,7 +1,7 @@
 # verdict: wrong-value
 # Exchanges the phases of the rows.
 def phases(weight):
-    """Return the weights of the four phases of a convolution after enlarging."""
+    """Return the weights of the four phases: (2, 2, out, in, 2, 2)."""
     top, middle, bottom = weight.unbind(2)
     rows = [(top + middle, bottom), (top, middle + bottom)]
     merged = []

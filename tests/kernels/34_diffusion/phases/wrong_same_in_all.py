@@ -1,7 +1,7 @@
 # verdict: wrong-value
 # Treats every phase like the first.
 def phases(weight):
-    """Return the weights of the four phases of a convolution after enlarging."""
+    """Return the weights of the four phases: (2, 2, out, in, 2, 2)."""
     top, middle, bottom = weight.unbind(2)
     rows = [(top, middle + bottom)] * 2
     merged = []
