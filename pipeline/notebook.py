@@ -3,10 +3,8 @@
 import ast
 import difflib
 import hashlib
-import io
 import json
 import re
-import tokenize
 from pathlib import Path
 
 import jupytext
@@ -14,6 +12,7 @@ import nbformat
 from nbformat import NotebookNode
 
 from . import PipelineError
+from .wordless import wordless
 
 SIZE_CAP = 1_000_000  # bytes; outputs of one notebook, pictures included
 KERNELSPEC = {
@@ -24,7 +23,6 @@ KERNELSPEC = {
 LANGUAGE = {"name": "python", "pygments_lexer": "ipython3"}
 MARKER = re.compile(r"\s*(?:#\s+)?(?:#|//) (BEGIN|END) SOLUTION")
 BOUND = re.compile(r"\b(at_least|at_most|law)=-?[0-9.e-]+")
-DOCSTRING = re.compile(r'^( +)"""[^"\n]+"""$', re.M)
 NEEDS = re.compile(r"(gpu|sm_\d{2,3}): \S.*")
 
 
@@ -143,7 +141,7 @@ def runs_on(nb: NotebookNode) -> dict[str, str]:
 def digest(nb: NotebookNode) -> str:
     """Hash the code cells' sources: prose may change without making a run stale.
 
-    So may docstrings of one line, and the bounds of claims. Those are held against the
+    So may comments, docstrings, and the bounds of claims. Those are held against the
     record whenever a notebook runs without a GPU, as its test does.
     """
     code = [_unbound(cell.source) for cell in nb.cells if cell.cell_type == "code"]
@@ -153,9 +151,8 @@ def digest(nb: NotebookNode) -> str:
 def measured_digest(nb: NotebookNode) -> str:
     """Hash the code that a measurement depends on.
 
-    That is the code cells without comments, docstrings of one line, bounds of claims,
-    and the cells that check an exercise: a check may become stricter, and what was
-    measured stays so.
+    That is the code cells without comments, docstrings, bounds of claims, and the cells
+    that check an exercise: a check may become stricter, and what was measured stays so.
     """
     code = [_unbound(cell.source) for cell in nb.cells if cell.cell_type == "code"]
     seen = [text for source in code if (text := _measured(source)) is not None]
@@ -163,13 +160,13 @@ def measured_digest(nb: NotebookNode) -> str:
 
 
 def _unbound(source: str) -> str:
-    """A cell's source without bounds of claims and without docstrings of one line."""
-    source = DOCSTRING.sub(r"\1...", source)
+    """A cell's source without bounds of claims, comments and docstrings."""
+    source = wordless(source)
     return BOUND.sub(r"\1=0", source) if ".expect(" in source else source
 
 
 def _measured(source: str) -> str | None:
-    """A cell's Python without comments, its text if it is a magic; None for a check."""
+    """The lines of a cell that are not empty; None for a cell that is a check."""
     try:
         tree = ast.parse(source)
     except SyntaxError:
@@ -178,12 +175,7 @@ def _measured(source: str) -> str | None:
         match node:
             case ast.Expr(value=ast.Call(func=ast.Name(id="check"))):
                 return None
-    lines = source.splitlines()
-    for token in tokenize.generate_tokens(io.StringIO(source).readline):
-        if token.type == tokenize.COMMENT:
-            row, column = token.start
-            lines[row - 1] = lines[row - 1][:column]
-    return "\n".join(line.rstrip() for line in lines if line.strip())
+    return "\n".join(line.rstrip() for line in source.splitlines() if line.strip())
 
 
 def keep_outputs(nb: NotebookNode, old: NotebookNode) -> None:

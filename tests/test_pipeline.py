@@ -9,6 +9,7 @@ import pytest
 
 from pipeline import PipelineError, edited, execute, labs, notebook
 from pipeline.__main__ import main
+from pipeline.wordless import wordless
 
 STEM = "42_answer"
 
@@ -171,14 +172,31 @@ def test_another_bound_of_a_claim_keeps_outputs_and_digests(course):
     assert notebook.digest(rebuild(course)) != old[0]
 
 
-def test_another_docstring_keeps_outputs_and_digests(course):
-    edit(course, "    return 2 * x", '    """Twice x."""\n    return 2 * x')
+def test_other_words_keep_outputs_and_digests(course):
+    edit(course, "Return twice x.", "Twice x.\n\n    x: a number.\n    ")
+    edit(course, "double(21)", "double(21)  # an answer")
     before = ran(course)
     old = notebook.digest(before), notebook.measured_digest(before)
     edit(course, "Twice x.", "Return twice x.")
+    edit(course, "# an answer", "# the answer")
     nb = rebuild(course)
     assert texts(nb) == ["output 1\n", "output 2\n", "output 3\n"]
     assert (notebook.digest(nb), notebook.measured_digest(nb)) == old
+
+
+def test_words_of_another_length_move_lines_and_so_need_a_run(course):
+    before = notebook.digest(ran(course))
+    edit(course, "Return twice x.", "Twice x.\n\n    x: a number.\n    ")
+    assert notebook.digest(rebuild(course)) != before
+
+
+def test_code_without_words_keeps_its_lines_and_its_strings():
+    source = (
+        'def f(x):\n    """Twice\n    x."""\n    # here\n    return "# no" + x  # so'
+    )
+    bare = 'def f(x):\n    ...\n\n\n    return "# no" + x'
+    assert wordless(source) == bare
+    assert wordless("%%c\nint x;  // 1") == "%%c\nint x;  // 1"
 
 
 def test_code_edit_drops_that_cells_output(course):

@@ -12,6 +12,7 @@ from functools import cache
 from importlib.metadata import version
 from typing import Any
 
+from pipeline.wordless import wordless
 from verification import cells
 from verification.corpus import ROOT
 from verification.mutants.making import Mutant, Right
@@ -36,15 +37,15 @@ def digest(parts: Iterable[bytes]) -> str:
 
 @cache
 def of_lab(lab: str, exercise: str) -> str:
-    """A digest of what a mutant finds defined, and of its check."""
+    """A digest of what a mutant finds defined, and of its check, without the words."""
     used = [c for c in cells.cells(lab)[1:] if "given" in c.metadata.get("tags", [])]
     texts = [cells.cells(lab)[0].source, *(c.source for c in used)]
-    return digest(t.encode() for t in (*texts, cells.checks(lab)[exercise]))
+    return digest(wordless(t).encode() for t in (*texts, cells.checks(lab)[exercise]))
 
 
 def of_exercise(rights: list[Right]) -> str:
     """A digest of the right kernels of an exercise, and of what `of_lab` covers."""
-    codes = (ast.dump(ast.parse(r.source)).encode() for r in rights)
+    codes = (ast.dump(ast.parse(wordless(r.source))).encode() for r in rights)
     return digest([of_lab(rights[0].lab, rights[0].exercise).encode(), *codes])
 
 
