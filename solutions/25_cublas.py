@@ -361,6 +361,7 @@ speeds.expect("bf16", at_least=1.4, times="bf16, copies")
 # A linear layer multiplies with the transpose of its weights, which have the shape
 # (outputs, inputs). This time, let the library transpose: say `T` for the operand that
 # needs it. The leading dimensions remain those of the matrices *as they are stored*.
+# Again the fourth number of a size is `pad`, and rows may have gaps between them.
 #
 # The data come on a **stream**. A handle has a stream as well, at first the default
 # one. Set it, or the product may start before its inputs are there.
@@ -379,8 +380,9 @@ speeds.expect("bf16", at_least=1.4, times="bf16, copies")
 # %% tags=["given"]
 def layer(rng, m, n, k, pad=0):
     """Return activations, weights and the place for the result."""
-    x, w = part(rng, m, k, pad, torch.bfloat16), part(rng, n, k, 0, torch.bfloat16)
-    return x, w, result(m, n, 2 * pad)
+    x = part(rng, m, k, pad, torch.bfloat16)
+    w = part(rng, n, k, 2 * pad, torch.bfloat16)
+    return x, w, result(m, n, 3 * pad)
 
 
 # %%
@@ -414,7 +416,8 @@ check(
 # %% [markdown] tags=["solution"]
 # The weights are stored as (n, k) by rows, so the library sees them as `k × n`, and the
 # operation `T` makes them `n × k`, which is what the first operand of the `n × m`
-# product has to be. `lda` remains `k`, the length of a column as it is stored.
+# product has to be. `lda` remains `w.stride(0)`, the distance between two columns as
+# they are stored.
 
 # %% [markdown]
 # ## Measure: what a leading dimension costs
@@ -633,14 +636,12 @@ many.expect("one tall product", at_least=1.2, times="shared, stride 0")
 def put(desc, attribute, value):
     """Set an attribute of a descriptor; the library checks its size.
 
-    Raises TypeError for a value that is not a number: of a tensor it is the address
-    that the library wants.
+    Raises TypeError for a value that is not an integer.
     """
-    if not hasattr(value, "__index__") or hasattr(value, "shape"):
-        kind = type(value).__name__
+    if not isinstance(value, (int, np.integer)):
         raise TypeError(
-            f"put() takes a number or an address, not a {kind}: x.data_ptr() is "
-            "the address of a tensor x"
+            f"{attribute.name} has to be an integer or an address, not of type "
+            f"{type(value).__name__}; the address of a tensor x is x.data_ptr()"
         )
     pointer = attribute == MatmulDescAttribute.BIAS_POINTER
     held = np.array([value], np.int64 if pointer else np.int32)
@@ -1052,6 +1053,7 @@ def long_sums():
             begin, end = (
                 torch.cuda.Event(enable_timing=True) for _ in range(2)
             )
+            torch.cuda._sleep(4_000_000)  # 2 ms, to queue what follows
             begin.record()
             for _ in range(10):
                 layer(i)
@@ -1088,11 +1090,14 @@ choice.expect("the first", at_least=0.9, times="the fastest of 8")
 choice.expect("the first", at_least=3, times="no workspace")
 
 # %% [markdown] tags=["solution"]
-# Here the guess is good: what `fastest` picked is slower when it is timed again, and
-# PyTorch takes as long as the first. A run takes about ten microseconds, and single
-# runs are probably too coarse a measure for that. What matters is the workspace.
-# Without a place for partial sums, the library probably cannot split k among enough
-# blocks. So look at `workspace_size` before you save memory.
+# Here the guess is good: what `fastest` picked is hardly faster when it is timed again,
+# and PyTorch takes as long as the first. A run takes about ten microseconds, and the
+# host needs longer to launch it. So `timed` launches ten in a row, while the GPU is
+# still busy with something else, and they run without a gap.
+#
+# What matters is the workspace. Without a place for partial sums, the library probably
+# cannot split k among enough blocks. So look at `workspace_size` before you save
+# memory.
 
 # %% [markdown]
 # ## Measure: what a handle costs

@@ -236,9 +236,9 @@ def log_shares(x):
 
 
 def gapped(rng, rows, cols):
-    """Return rows far above and far below zero, in a view with gaps."""
-    far = 100 * (-1) ** np.arange(rows)[:, None]
-    x = (normal(rng, rows, cols + 3) + far).astype(np.float32)
+    """Return rows around 100 and -100 in turn, in a view with gaps."""
+    around = 100 * (-1) ** np.arange(rows)[:, None]
+    x = (normal(rng, rows, cols + 3) + around).astype(np.float32)
     return (x[:, :cols],)
 
 
@@ -275,8 +275,9 @@ check(
 )
 
 # %% [markdown] tags=["solution"]
-# $e^{-\infty}$ is 0, and minus infinity is no maximum. A filler of 0 would be wrong
-# twice: here it is larger than every element, and $e^0$ would be part of the sum.
+# $e^{-\infty}$ is 0, and minus infinity is no maximum. In a row below zero, a filler of
+# 0 would be wrong twice: it is larger than every element, and it adds a power to the
+# sum.
 
 # %% [markdown]
 # ## Measure: rows
@@ -381,7 +382,7 @@ def normed(x, weight, eps):
 
 
 def loud_rows(rng, rows, cols):
-    """Return rows whose squares add up to more than float16 can hold."""
+    """Return rows with squares too large for float16, weights and eps."""
     x = normal(rng, rows, cols) * 150
     return x.astype(np.float16), normal(rng, cols, dtype=np.float16), 1e4
 
@@ -647,10 +648,10 @@ INTERESTING = (
 TILES = {"BM": 128, "BN": 256, "BK": 64, "num_warps": 8}
 
 
-def product_code(size, **options):
-    """Compile matmul for bfloat16 matrices of this size."""
+def product_code(size, program=matmul, **options):
+    """Compile a product of bfloat16 matrices of this size."""
     matrix = torch.empty(size, size, dtype=torch.bfloat16, device="meta")
-    return machine_code(matmul, *[matrix] * 3, *[size] * 3, **options)
+    return machine_code(program, *[matrix] * 3, *[size] * 3, **options)
 
 
 for capability in ((8, 0), (9, 0)):
@@ -833,8 +834,8 @@ check(
 # ## Three more versions
 #
 # Here is `matmul` in three more versions. `triton.jit(tile_of)` makes your function one
-# that programs can call. This is where anything that Triton does not know, such as
-# `divmod` or `int`, would be refused, when a program that calls it is compiled.
+# that programs can call. Anything in it that Triton does not know, such as `divmod` or
+# `int`, is refused when a program that calls it is compiled, which you do below.
 #
 # - `matmul_grouped` takes its tile from `tile_of`. (`STEP` is 1, for now.)
 # - `matmul_descriptors` takes **tensor descriptors** in place of pointers. A descriptor
@@ -907,6 +908,22 @@ def matmul_persistent(
 
         c.store([m * BM, n * BN], acc.to(c.dtype))
 
+
+# %% [markdown]
+# Does Triton accept your `tile_of`? Compile `matmul_grouped` as you compiled `matmul`.
+# Does the order of the tiles change what happens inside one?
+
+# %%
+if tile_of(0, 1, 1, 1) is None:
+    print("tile_of returns nothing yet: solve exercise 5 first.")
+else:
+    options = {"GROUP": 8, "num_stages": 3} | TILES
+    code = product_code(8192, matmul_grouped, **options)
+    print(f"{code.shared:,} bytes of shared memory", code.count(*INTERESTING))
+
+# %% [markdown] tags=["solution"]
+# It is the same tile with the same pipeline: 36 asynchronous copies, four `wgmma`.
+# Only its place has changed, which costs a few integer instructions per program.
 
 # %% tags=["given"]
 def described(a, b, c, BM, BN, BK):

@@ -16,9 +16,9 @@ def flash_mma(q, k, v, out, lse):
     row += thread // int32(32) * int32(16) + lane // int32(4)
 
     load_queries(fq, q, head, row, t)
-    for j in range(HEAD8):
-        for i in range(4):
-            o[j, i] = float32(0)
+    for n in range(HEAD8):
+        for m in range(4):
+            o[n, m] = float32(0)
     top0, top1 = LOWEST, LOWEST  # of rows g and g + 8
     weight0, weight1 = float32(0), float32(0)
 

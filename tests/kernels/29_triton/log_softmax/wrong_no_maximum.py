@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# Leaves the maximum out: large powers become infinite, small ones 0.
+# Leaves the maximum out: the powers overflow, or nothing is left of them.
 @triton.jit
 def log_softmax(x, out, cols, x_stride, out_stride, WIDTH: tl.constexpr):
     row = tl.program_id(0)

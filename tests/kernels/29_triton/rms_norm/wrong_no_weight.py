@@ -14,5 +14,4 @@ def rms_norm(x, weight, out, cols, stride, eps, BLOCK: tl.constexpr):
         col = start + tl.arange(0, BLOCK)
         live = col < cols
         value = tl.load(x + row * stride + col, mask=live).to(tl.float32)
-        factor = tl.load(weight + col, mask=live).to(tl.float32)
         tl.store(out + row * stride + col, value * scale, mask=live)  # <- here

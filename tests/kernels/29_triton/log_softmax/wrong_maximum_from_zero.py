@@ -1,0 +1,11 @@
+# verdict: wrong-value
+# Starts the maximum at 0, which is above every element of a row below zero.
+@triton.jit
+def log_softmax(x, out, cols, x_stride, out_stride, WIDTH: tl.constexpr):
+    row = tl.program_id(0)
+    col = tl.arange(0, WIDTH)
+    live = col < cols
+    value = tl.load(x + row * x_stride + col, mask=live, other=-float("inf"))
+    value -= tl.maximum(tl.max(value, axis=0), 0.0)
+    value -= tl.log(tl.sum(tl.exp(value), axis=0))
+    tl.store(out + row * out_stride + col, value, mask=live)  # <- here
