@@ -61,7 +61,14 @@ ROWS = [
 def render(tmp_path: Path) -> Render:
     """Build one page in a small repository; return its article and the warnings."""
     source = tmp_path / "source"
-    for folder in ("book/figures", "results", "solutions", "labs", "weft/lessons"):
+    for folder in (
+        "book/facts",
+        "book/figures",
+        "results",
+        "solutions",
+        "labs",
+        "weft/lessons",
+    ):
         (source / folder).mkdir(parents=True)
     measured = {"lab": "13_demo", "device": DEVICE, "date": "2026-08-20", "rows": ROWS}
     path = source / "results" / "13_demo.nvidia-h200.json"
@@ -500,6 +507,30 @@ def test_the_outline_links_what_there_is(render: Render) -> None:
     html, warnings = render("```{outline}\n```", files=files)
     assert '<a href="13_shared_memory.html">' in html
     assert any("does not list 77_odd" in warning for warning in warnings)
+
+
+def test_what_a_reader_opens_is_closed_at_first(render: Render) -> None:
+    text = (
+        "```{predict} How fast is *padded*?\n{measured}`13_demo | 8 x 8 float32 | "
+        "padded <tile> | ms`\n```\n\n"
+        "````{answer} The kernel of exercise 3\n```python\nx = 1\n```\n````"
+    )
+    html, warnings = render(text)
+    assert warnings == []
+    asked, answer = (part.split("</summary>") for part in html.split("<details ")[1:])
+    assert asked[0].startswith('class="weft-closed weft-predict"><summary><b>Predict.')
+    assert "<em>padded</em>" in asked[0]
+    assert "32.1" in asked[1]
+    assert "exercise 3 – write it first" in answer[0]
+    assert "highlight" in answer[1].split("</details>")[0]
+
+
+def test_a_computed_number_is_put_in_the_text(render: Render) -> None:
+    fact = "[times]\nlab = '13_demo'\nis = \"ms('no ceiling', 'slow') / 2\"\n"
+    files = {"book/facts/index.toml": f"{fact}text = '{{:.1f}}'"}
+    html, warnings = render("{fact}`times` times as long, {fact}`no`.", files=files)
+    assert '<span class="weft-measured">2.0</span> times' in html
+    assert ["no fact 'no'" in warning for warning in warnings] == [True]
 
 
 def test_solutions_are_shown_without_their_marks(render: Render) -> None:
