@@ -174,7 +174,7 @@ check(
 # turn this into a matrix product.
 
 # %% [markdown]
-# ## 2 · ReLU and pooling, and who won
+# ## 2 · ReLU and pooling, and which pixel won
 #
 # Max-pooling keeps the largest of each 2 × 2 window. ReLU keeps what is positive. Both
 # together are one step: the largest of the window, or 0 if that is negative.
