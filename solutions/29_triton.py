@@ -684,8 +684,8 @@ for line in code.layouts.splitlines():
         print("  ", line.strip()[:96])
 
 # %% [markdown] tags=["solution"]
-# - `#blocked`: for a load of `a`, a thread takes 8 neighbours (16 bytes), 8 threads take
-#   a row of 64, and a warp 4 rows. This is **coalescing**, chapter 12.
+# - `#blocked`: for a load of `a`, a thread takes 8 neighbours (16 bytes), 8 threads
+#   take a row of 64, and a warp 4 rows. This is **coalescing**, chapter 12.
 # - `#shared` with `swizzlingByteWidth = 128`: tiles are stored **swizzled**, so that
 #   tensor cores read them without bank conflicts, chapters 13 and 20.
 # - `3x128x64` and `3x64x256`: buffers for three steps, and `async_wait` with `num = 2`

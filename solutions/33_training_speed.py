@@ -684,8 +684,8 @@ check(
 # %% [markdown]
 # ## Measure: waits, and the host
 #
-# What does a wait cost? That depends on which side is ahead. Each row is five steps of the
-# stack, in bfloat16, with 16 × 512 tokens and with 2 × 128:
+# What does a wait cost? That depends on which side is ahead. Each row is five steps of
+# the stack, in bfloat16, with 16 × 512 tokens and with 2 × 128:
 #
 # - `plain`: a fused AdamW, nothing else;
 # - `loss.item()`: the loss is read at every step;

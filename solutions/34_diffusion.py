@@ -389,8 +389,8 @@ check(
 )
 
 # %% [markdown] tags=["solution"]
-# The order of the two halves is a convention, and the pitfall: the code that
-# splits the result has to know it. With the halves exchanged, the formula still gives numbers of
+# The order of the two halves is a convention, and the pitfall: the code that splits the
+# result has to know it. With the halves exchanged, the formula still gives numbers of
 # the right size. It guides *away* from the text.
 
 # %% [markdown]

@@ -14,7 +14,7 @@ from sphinx.application import Sphinx
 from sphinx.util.docutils import docutils_namespace, patch_docutils
 
 sys.path.insert(0, str(ROOT / "book" / "_ext"))
-from weft_book import cloth, curve, gpus, lessons, results, stamps, verdict
+from weft_book import cloth, curve, gpus, lessons, results, stamps, strands, verdict
 from weft_book.citing import letters
 from weft_book.drawing import inline_svg
 
@@ -507,6 +507,38 @@ def test_the_outline_links_what_there_is(render: Render) -> None:
     html, warnings = render("```{outline}\n```", files=files)
     assert '<a href="13_shared_memory.html">' in html
     assert any("does not list 77_odd" in warning for warning in warnings)
+
+
+def test_a_chapter_of_two_pages_has_one_lab(render: Render) -> None:
+    outline = """[[parts]]
+title = "Memory"
+about = "Bytes."
+[[parts.chapters]]
+stem = "16_softmax"
+title = "Softmax"
+pages = [{ stem = "16_wide_rows", title = "Wide rows" }]
+"""
+    files = {
+        "book/outline.toml": outline,
+        "book/16_softmax.md": "# One\n\n```{outline}\n```\n",
+        "book/16_wide_rows.md": "# Two\n",
+        "labs/16_softmax.md": "# Lab\n",
+    }
+    html, warnings = render("```{outline}\n```", files=files)
+    assert [w for w in warnings if "outline" in w] == []
+    assert html.count("<li") == 1
+    assert '<a href="16_wide_rows.html">Wide rows</a>' in html
+
+
+def test_the_pages_of_a_chapter_lead_to_each_other(tmp_path: Path) -> None:
+    (tmp_path / "book").mkdir()
+    (tmp_path / "book" / "outline.toml").write_text(
+        '[[parts]]\ntitle = "Memory"\nabout = ""\nchapters = [{ stem = "16_softmax", '
+        'title = "Softmax", pages = [{ stem = "16_wide_rows", title = "Wide" }] }]\n'
+    )
+    stems = [page["stem"] for page in strands.pages_with(tmp_path, "16_wide_rows")]
+    assert stems == ["16_softmax", "16_wide_rows"]
+    assert strands.pages_with(tmp_path, "17_fusion")[0]["stem"] == "17_fusion"
 
 
 def test_what_a_reader_opens_is_closed_at_first(render: Render) -> None:
