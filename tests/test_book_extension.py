@@ -14,7 +14,7 @@ from sphinx.application import Sphinx
 from sphinx.util.docutils import docutils_namespace, patch_docutils
 
 sys.path.insert(0, str(ROOT / "book" / "_ext"))
-from weft_book import cloth, curve, gpus, lessons, results, stamps, strands, verdict
+from weft_book import cloth, curve, gpus, lessons, outline, results, stamps, verdict
 from weft_book.citing import letters
 from weft_book.drawing import inline_svg
 
@@ -510,7 +510,7 @@ def test_the_outline_links_what_there_is(render: Render) -> None:
 
 
 def test_a_chapter_of_two_pages_has_one_lab(render: Render) -> None:
-    outline = """[[parts]]
+    text = """[[parts]]
 title = "Memory"
 about = "Bytes."
 [[parts.chapters]]
@@ -519,7 +519,7 @@ title = "Softmax"
 pages = [{ stem = "16_wide_rows", title = "Wide rows" }]
 """
     files = {
-        "book/outline.toml": outline,
+        "book/outline.toml": text,
         "book/16_softmax.md": "# One\n\n```{outline}\n```\n",
         "book/16_wide_rows.md": "# Two\n",
         "labs/16_softmax.md": "# Lab\n",
@@ -536,9 +536,9 @@ def test_the_pages_of_a_chapter_lead_to_each_other(tmp_path: Path) -> None:
         '[[parts]]\ntitle = "Memory"\nabout = ""\nchapters = [{ stem = "16_softmax", '
         'title = "Softmax", pages = [{ stem = "16_wide_rows", title = "Wide" }] }]\n'
     )
-    stems = [page["stem"] for page in strands.pages_with(tmp_path, "16_wide_rows")]
+    stems = [page["stem"] for page in outline.pages_with(tmp_path, "16_wide_rows")]
     assert stems == ["16_softmax", "16_wide_rows"]
-    assert strands.pages_with(tmp_path, "17_fusion")[0]["stem"] == "17_fusion"
+    assert outline.pages_with(tmp_path, "17_fusion")[0]["stem"] == "17_fusion"
 
 
 def test_what_a_reader_opens_is_closed_at_first(render: Render) -> None:
