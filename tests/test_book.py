@@ -164,6 +164,19 @@ def test_chapter_lab_and_solution_lead_to_each_other(pages: dict[Path, Page]) ->
                 assert f"../{folder}/{path.stem}.html" in page.links, path
 
 
+def test_next_leads_past_solutions(book: Book) -> None:
+    order = pages_of(ROOT / "_toc.yml")
+    reading = [name for name in order if not name.startswith("solutions/")]
+    arrows = re.compile(r'class="right-next"\s+href="([^"#]*)')
+    for here, after in zip(reading[1:], reading[2:], strict=False):
+        path = book.html / f"{here}.html"
+        found = arrows.search(path.read_text(encoding="utf8"))
+        assert found, here
+        assert (path.parent / found[1]).resolve() == (
+            book.html / f"{after}.html"
+        ).resolve()
+
+
 def test_labs_open_in_colab(pages: dict[Path, Page]) -> None:
     config = yaml.safe_load((ROOT / "_config.yml").read_text())
     place = config["repository"]["url"].removeprefix("https://github.com/")

@@ -20,7 +20,9 @@ def strands_html(app: Sphinx, pagename: str) -> str:
     here, stem = match.groups()
     pages = pages_with(Path(app.srcdir), stem)
     stem = pages[0]["stem"]
-    chapter = "Chapter" if len(pages) == 1 else pages[0]["title"]
+    chapter = f"Chapter {stem[:2]}"
+    if len(pages) > 1:
+        chapter += f": {pages[0]['title']}"
     strands = [(f"book/{stem}", chapter)]
     strands += [(f"book/{page['stem']}", page["title"]) for page in pages[1:]]
     strands += [(f"labs/{stem}", "Lab"), (f"solutions/{stem}", "Solution")]

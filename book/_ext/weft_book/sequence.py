@@ -1,0 +1,48 @@
+"""The order of reading: from a lab on to the next chapter, past its solution."""
+
+import re
+from html import escape
+from typing import Any
+
+from docutils import nodes
+from sphinx.application import Sphinx
+
+SOLUTIONS = "solutions/"
+
+
+def beyond(app: Sphinx, pagename: str, step: int) -> str | None:
+    """Return the page before (step 1) or after (2) one, solutions left out."""
+    relations: dict[str, list[str | None]] = app.builder.relations  # type: ignore[attr-defined]
+    found: str | None = pagename
+    while found and (found == pagename or found.startswith(SOLUTIONS)):
+        found = relations.get(found, [None] * 3)[step]
+    return found
+
+
+def numbered(pagename: str, title: str) -> str:
+    """Return a page's title as HTML, a chapter's with its number."""
+    number = re.match(r"book/(\d\d)_", pagename)
+    return escape(f"{number[1]} · {title}" if number else title)
+
+
+def skip_solutions(
+    app: Sphinx,
+    pagename: str,
+    templatename: str,
+    context: dict[str, Any],
+    doctree: nodes.document | None,
+) -> None:
+    if app.builder.format != "html":
+        return
+    for name, step in (("prev", 1), ("next", 2)):
+        if not context.get(name):
+            continue
+        other = beyond(app, pagename, step)
+        context[name] = other and {
+            "link": app.builder.get_relative_uri(pagename, other),
+            "title": numbered(other, app.env.titles[other].astext()),
+        }
+
+
+def setup(app: Sphinx) -> None:
+    app.connect("html-page-context", skip_solutions)
