@@ -1,5 +1,6 @@
 """The book as it is built: every page, no network, links that lead somewhere."""
 
+import itertools
 import json
 import re
 import sys
@@ -168,7 +169,7 @@ def test_next_leads_past_solutions(book: Book) -> None:
     order = pages_of(ROOT / "_toc.yml")
     reading = [name for name in order if not name.startswith("solutions/")]
     arrows = re.compile(r'class="right-next"\s+href="([^"#]*)')
-    for here, after in zip(reading[1:], reading[2:], strict=False):
+    for here, after in itertools.pairwise(reading[1:]):
         path = book.html / f"{here}.html"
         found = arrows.search(path.read_text(encoding="utf8"))
         assert found, here

@@ -4,11 +4,11 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-ROOT = Path(__file__).parents[2]
-sys.path.insert(0, str(ROOT / "book" / "_ext"))
+sys.path.insert(0, str(Path(__file__).parents[2] / "book" / "_ext"))
 
 from weft_book.searching import terms_of
 
+ROOT = Path(__file__).parents[2]
 # What learners type, and the page that must be first or second.
 TYPED = {
     "index out of range": "bugs/out-of-bounds",
