@@ -33,6 +33,7 @@ from . import (  # noqa: E402
     sequence,
     stamps,
     strands,
+    switches,
     verdict,
 )
 
@@ -55,6 +56,7 @@ MODULES = (
     sequence,
     stamps,
     strands,
+    switches,
     verdict,
 )
 
