@@ -31,6 +31,7 @@ from weft.bench.results import REFERENCE
 
 from . import recordings, results
 from .outline import pages_with
+from .page import Computed
 
 logger = logging.getLogger(__name__)
 KEYS = ({"is", "text"}, {"says", "holds"})
@@ -165,7 +166,7 @@ class FactRole(SphinxRole):
                 subtype="fact",
             )
             return [nodes.problematic(self.rawtext, self.text)], []
-        return [nodes.inline(self.rawtext, text, classes=["weft-measured"])], []
+        return [Computed(self.rawtext, text)], []
 
 
 def setup(app: Sphinx) -> None:

@@ -1,4 +1,4 @@
-"""The order of reading: from a lab on to the next chapter, past its solution."""
+"""The titles of pages and the order of reading: past solutions, to the next chapter."""
 
 import re
 from html import escape
@@ -8,6 +8,7 @@ from docutils import nodes
 from sphinx.application import Sphinx
 
 SOLUTIONS = "solutions/"
+TITLES = {"book/index": "GPU kernels in Python"}  # of the window; the heading stays
 
 
 def beyond(app: Sphinx, pagename: str, step: int) -> str | None:
@@ -20,12 +21,12 @@ def beyond(app: Sphinx, pagename: str, step: int) -> str | None:
 
 
 def numbered(pagename: str, title: str) -> str:
-    """Return a page's title as HTML, a chapter's with its number."""
+    """Return the title of a page, a chapter's with its number."""
     number = re.match(r"book/(\d\d)_", pagename)
-    return escape(f"{number[1]} · {title}" if number else title)
+    return f"{number[1]} · {title}" if number else title
 
 
-def skip_solutions(
+def name_and_order(
     app: Sphinx,
     pagename: str,
     templatename: str,
@@ -34,15 +35,17 @@ def skip_solutions(
 ) -> None:
     if app.builder.format != "html":
         return
+    if context.get("title"):
+        context["title"] = TITLES.get(pagename) or numbered(pagename, context["title"])
     for name, step in (("prev", 1), ("next", 2)):
         if not context.get(name):
             continue
         other = beyond(app, pagename, step)
         context[name] = other and {
             "link": app.builder.get_relative_uri(pagename, other),
-            "title": numbered(other, app.env.titles[other].astext()),
+            "title": numbered(other, escape(app.env.titles[other].astext())),
         }
 
 
 def setup(app: Sphinx) -> None:
-    app.connect("html-page-context", skip_solutions)
+    app.connect("html-page-context", name_and_order)
