@@ -37,7 +37,7 @@ def unpack(word):
 
 @cuda.jit
 def softmax_over_blocks(x, words, out):
-    """Softmax of each row; a row's blocks meet in its row of words, all 0 at first."""
+    """Write the softmax of each row of x; words are 0 at first."""
     tops = cuda.shared.array(32, float32)
     totals = cuda.shared.array(32, float32)
     pieces = words.shape[1]  # blocks per row, at most 32
