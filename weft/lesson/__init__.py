@@ -6,7 +6,7 @@ from typing import Any
 from weft import device, links, markup
 from weft.device import for_triton
 from weft.errors import LearnerError
-from weft.lesson import board, missing, onward, questions, syllabus
+from weft.lesson import board, missing, onward, predictions, questions, syllabus
 from weft.lesson.board import Board
 from weft.lesson.onward import Header, Onward
 from weft.lesson.questions import Quiz
@@ -296,6 +296,6 @@ def quiz_html(lab: str) -> str:
 
 
 def progress() -> Board:
-    """Return the board: every lab and exercise, with those passed marked."""
+    """Return the board: labs and exercises, with those passed marked, and guesses."""
     lessons = tuple(syllabus.load(name) for name in syllabus.names())
-    return Board(lessons, board.passed())
+    return Board(lessons, board.passed(), predictions.summary())

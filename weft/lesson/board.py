@@ -102,10 +102,11 @@ def _moment(time: str) -> datetime:
 
 @dataclass(frozen=True, repr=False)
 class Board:
-    """Labs × exercises, with those passed marked."""
+    """Labs × exercises, with those passed marked; predicted: a line on predictions."""
 
     lessons: tuple[Lesson, ...]
     done: dict[str, dict[str, str]]
+    predicted: str = ""
 
     def count(self, lesson: Lesson) -> int:
         """Return how many exercises of a lesson are passed."""
@@ -131,7 +132,7 @@ class Board:
             line += f" Next: `{self.next[1]}` in `{self.next[0]}`."
         elif self.next:
             line += f" Begin with `{self.next[1]}` in `{self.next[0]}`."
-        return line
+        return " ".join(filter(None, (line, self.predicted)))
 
     def __repr__(self) -> str:
         width = max((len(s.label) for s in self.lessons), default=0)
