@@ -1,5 +1,6 @@
 """The book as it is built: every page, no network, links that lead somewhere."""
 
+import itertools
 import json
 import re
 import sys
@@ -15,6 +16,8 @@ from built_book import ROOT, Book, build_once
 
 sys.path.insert(0, str(ROOT / "book"))
 from build import missing_pages, pages_of
+
+from weft.links import PUBLIC
 
 # What a browser fetches by itself; a plain link is followed by people.
 FETCHED = {
@@ -71,7 +74,8 @@ def book(tmp_path_factory: pytest.TempPathFactory) -> Book:
 def pages(book: Book) -> dict[Path, Page]:
     paths = sorted(book.html.rglob("*.html"))
     paths = [p for p in paths if "_static" not in p.relative_to(book.html).parts]
-    return {path: Page(path) for path in paths}
+    lost = book.html / "404.html"  # its links are absolute: it appears at any address
+    return {path: Page(path) for path in paths if path != lost}
 
 
 def test_builds_without_a_warning(book: Book) -> None:
@@ -162,6 +166,41 @@ def test_chapter_lab_and_solution_lead_to_each_other(pages: dict[Path, Page]) ->
         if path.stem in stems:
             for folder in {"book", "labs", "solutions"} - {path.parent.name}:
                 assert f"../{folder}/{path.stem}.html" in page.links, path
+
+
+def test_next_leads_past_solutions(book: Book) -> None:
+    order = pages_of(ROOT / "_toc.yml")
+    reading = [name for name in order if not name.startswith("solutions/")]
+    arrows = re.compile(r'class="right-next"\s+href="([^"#]*)')
+    for here, after in itertools.pairwise(reading[1:]):
+        path = book.html / f"{here}.html"
+        found = arrows.search(path.read_text(encoding="utf8"))
+        assert found, here
+        assert (path.parent / found[1]).resolve() == (
+            book.html / f"{after}.html"
+        ).resolve()
+
+
+def test_a_shared_link_says_what_it_is(book: Book) -> None:
+    titles = set()
+    for name in pages_of(ROOT / "_toc.yml"):
+        html = (book.html / f"{name}.html").read_text(encoding="utf8")
+        said = dict(re.findall(r'<meta property="og:(\w+)" content="([^"]*)"', html))
+        assert {"title", "description", "url", "image"} <= said.keys(), name
+        picture = said["image"].rpartition("/")[2]
+        assert (book.html / "_images" / "social_previews" / picture).is_file(), name
+        assert 'name="description"' in html, name
+        titles.add((name.partition("/")[0], re.search("<title>(.*?)</title>", html)[1]))
+    assert len(titles) == len(pages_of(ROOT / "_toc.yml"))
+    assert ("book", "13 · Shared memory &#8212; Warp &amp; Weft") in titles
+
+
+def test_the_site_has_a_map_and_says_where_a_page_is_missing(book: Book) -> None:
+    places = (book.html / "sitemap.xml").read_text(encoding="utf8")
+    assert f"{PUBLIC}/book/13_shared_memory.html" in places
+    assert "404.html" not in places
+    lost = (book.html / "404.html").read_text(encoding="utf8")
+    assert 'href="/warp-and-weft/book/index.html"' in lost
 
 
 def test_labs_open_in_colab(pages: dict[Path, Page]) -> None:

@@ -24,6 +24,11 @@ def inline(text: str) -> str:
     return "".join(parts)
 
 
+def link(address: str, text: str) -> str:
+    """Return a link; `text` is inline text, not yet HTML."""
+    return f'<a href="{html.escape(address, quote=True)}">{inline(text)}</a>'
+
+
 def plain(text: str) -> str:
     """Return `text` for a terminal: backticks stay, runs of white space fold."""
     return " ".join(text.split())

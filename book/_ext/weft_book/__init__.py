@@ -28,9 +28,13 @@ from . import (  # noqa: E402
     mutants,
     network,
     outline,
+    page,
     play,
+    searching,
+    sequence,
     stamps,
     strands,
+    switches,
     verdict,
 )
 
@@ -48,9 +52,13 @@ MODULES = (
     mutants,
     network,
     outline,
+    page,
     play,
+    searching,
+    sequence,
     stamps,
     strands,
+    switches,
     verdict,
 )
 
