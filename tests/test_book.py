@@ -32,6 +32,8 @@ FETCHED = {
     "image": ("href", "xlink:href"),
     "use": ("href", "xlink:href"),
 }
+CODE = {"pre", "code", "script", "style", "textarea", "title"}
+RAW = re.compile(r"(`{3,}|:{3,})\{?\w*\}?.{0,40}|\{[a-z-]+\}`.{0,40}")
 FETCHED_LINKS = {"stylesheet", "icon", "preload", "modulepreload", "prefetch"}
 
 
@@ -44,9 +46,19 @@ class Page(HTMLParser):
         self.links: list[str] = []
         self.ids: set[str] = set()
         self.unnamed_images: list[str] = []
+        self.raw: list[str] = []  # Markdown that was not understood
+        self._code = 0
         self.feed(path.read_text(encoding="utf8"))
 
+    def handle_data(self, data: str) -> None:
+        if not self._code and (found := RAW.search(data)):
+            self.raw.append(found[0])
+
+    def handle_endtag(self, tag: str) -> None:
+        self._code -= tag in CODE
+
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self._code += tag in CODE
         said = {name: value or "" for name, value in attrs}
         if said.get("id"):
             self.ids.add(said["id"])
@@ -158,6 +170,11 @@ def test_links_lead_somewhere(book: Book, pages: dict[Path, Page]) -> None:
 def test_pictures_say_what_they_show(pages: dict[Path, Page]) -> None:
     unnamed = {path.name: page.unnamed_images for path, page in pages.items()}
     assert {name: found for name, found in unnamed.items() if found} == {}
+
+
+def test_no_directive_is_left_as_text(pages: dict[Path, Page]) -> None:
+    found = {path.name: page.raw for path, page in pages.items() if page.raw}
+    assert found == {}
 
 
 def test_chapter_lab_and_solution_lead_to_each_other(pages: dict[Path, Page]) -> None:
