@@ -15,6 +15,7 @@ if str(ROOT) not in sys.path:  # the book words its numbers with weft's own code
     sys.path.insert(0, str(ROOT))
 
 from . import (  # noqa: E402
+    access,
     agreement,
     answers,
     citing,
@@ -39,6 +40,7 @@ from . import (  # noqa: E402
 )
 
 MODULES = (
+    access,
     agreement,
     answers,
     citing,
