@@ -1182,6 +1182,7 @@ def best_step(
     graph = torch.cuda.CUDAGraph()
     with torch.cuda.graph(graph):
         step()
+    graph.step = step  # a graph knows addresses: keep the tensors behind them
     return graph.replay
 
 
@@ -1258,6 +1259,7 @@ def captured(step):
     with torch.cuda.graph(graph):
         step()
         step()
+    graph.step = step
     return graph.replay
 
 
@@ -1334,7 +1336,7 @@ small
 # %% tags=["solution"]
 small.expect("fused, one graph", at_least=3)
 small.expect("torch, best", at_least=3, times="torch, eager")
-small.expect("plain, one graph", at_least=10, times="NumPy")
+small.expect("plain, one graph", at_least=4, times="NumPy")
 small.expect("fused", at_least=3, times="plain, one graph")
 small.expect("fused, one graph", at_least=1.3, times="fused")
 

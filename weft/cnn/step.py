@@ -188,6 +188,7 @@ class Fused:
         with self.torch.cuda.graph(graph):
             for k in range(steps):
                 self.step(k % 2)
+        graph.net = self  # a graph knows addresses, and keeps no tensor alive
         return graph
 
     def parameters(self) -> dict[str, Any]:
