@@ -39,7 +39,7 @@ weft.lab("00_start_here")
 #
 # Here thread `i` is responsible for element `i`: it reads `x[i]` and must write twice
 # that value to `out[i]`. Everything is there except the one line that does it. Write
-# that line where the comment is, in place of `pass`, and run the cell. Then run the
+# that line where the comment is, instead of `pass`, and run the cell. Then run the
 # check below it.
 #
 # ```python
@@ -197,7 +197,7 @@ check(
 # Your `double` reads 2^26 numbers and writes as many, 537 million bytes in all.
 # PyTorch's `torch.mul` does the same with a kernel that experts wrote. How fast is
 # yours, compared with that? 0.01 would be a hundredth of its speed, 1.0 just as fast.
-# Put your guess in place of `None`, then run the cell. You do not have to follow the
+# Put your guess instead of `None`, then run the cell. You do not have to follow the
 # rest of its code yet; chapter 5 explains it. Without a GPU, the table shows times from
 # the **reference GPU**, the H200 that the book quotes.
 

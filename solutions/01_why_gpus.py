@@ -3,17 +3,18 @@
 #
 # [Open in Colab](https://colab.research.google.com/github/warp-and-weft/warp-and-weft/blob/main/labs/01_why_gpus.ipynb)
 #
-# **When you are through, you can**
+# **After this lab, you can**
 #
 # - say which of two processors will finish first, and why, before you time it;
-# - write the host's side of a GPU program: send, launch, fetch;
-# - find the size from which on a GPU pays, its copies included;
+# - write the host's part of a GPU program: send, launch, fetch;
+# - find the size from which a GPU pays off, with its copies included;
 # - compute what more workers can do for a program, and what they cannot;
 # - compute how many threads it takes to keep a memory busy.
 #
-# **You need** about 60 minutes, and lab 00. No GPU: the exercises run in the
-# simulator, and the measurements then show the rows of the reference GPU. With a GPU:
-# compute capability 7.5 or higher, 3 GB of its memory and 6 GB of the host's.
+# **You need** about 60 minutes, and lab 00. You do not need a GPU: without one, the
+# exercises run in the simulator, and the measurements show times from the reference
+# GPU. If you use a GPU, it needs compute capability 7.5 or higher and 3 GB of memory,
+# and the host needs 6 GB.
 
 # %%
 try:
@@ -40,9 +41,9 @@ weft.lab("01_why_gpus")
 # %% [markdown]
 # ## Two processors
 #
-# Your machine has one for certain, and perhaps two: the **CPU**, which runs this
-# notebook, and a **GPU**. A CPU runs a few threads, each as fast as can be. A GPU runs
-# many thousands of them, and none is in a hurry. In this lab they race.
+# Your machine has a **CPU**, which runs this notebook, and perhaps a **GPU**. A CPU
+# runs a few threads, each as fast as possible. A GPU runs many thousands of threads,
+# none of them fast. In this lab they race.
 
 # %%
 if hasattr(os, "sched_getaffinity"):
@@ -61,14 +62,15 @@ def shown(value, digits=2):
 # %% [markdown]
 # ## 1 · One number for each thread
 #
-# Take a number. If it is even, halve it; if it is odd, triple it and add one. Go on
-# until you come to 1, and count the steps. From 6 it goes 3, 10, 5, 16, 8, 4, 2, 1: 8
-# steps. From 27 it takes 111. Nobody knows a short cut: to know where step 50 leads,
-# you have to take the 49 before it.
+# Take a number. If it is even, halve it; if it is odd, triple it and add one. Repeat
+# until you reach 1, and count the steps. From 6 you get 3, 10, 5, 16, 8, 4, 2, 1, which
+# is 8 steps. From 27 it takes
+# 111. There is no known short cut: to know where step 50 leads, you have to take the 49
+#      before it.
 #
-# Here is the function that counts, once as Python, once compiled for the CPU and once
-# for the GPU. Its text is the same for all three. (`n >> 1` is the half of `n`, and
-# `n & 1` is 1 for odd numbers.)
+# Here is the function that counts, as plain Python, compiled for the CPU, and compiled
+# for the GPU. The source is the same for all three. (`n >> 1` is half of `n`, and `n &
+# 1` is 1 for odd numbers.)
 
 # %% tags=["given"]
 def steps(n):
@@ -84,10 +86,10 @@ steps_cpu = njit(steps)
 steps_gpu = cuda.jit(device=True)(steps)
 
 # %% [markdown]
-# One number is a matter of one thing after the other. But *many* numbers have nothing
-# to do with each other. So let each thread take one. As in lab 00, index and guard are
-# there; put in the line that does the work. In a kernel you may call `steps_gpu` like
-# any function. (On their way the numbers may exceed 2^31: leave them int64.)
+# The steps of one number have to be taken one after another. But *many* numbers do not
+# depend on each other, so let each thread take one. As in lab 00, index and guard are
+# there. Add the line that does the work. A kernel can call `steps_gpu` like any
+# function. (Along the way the numbers may exceed 2^31, so leave them int64.)
 #
 # ```python
 # count_steps(numbers, out)    # (n,) -> (n,)  int64
@@ -98,7 +100,7 @@ steps_gpu = cuda.jit(device=True)(steps)
 # %%
 @cuda.jit
 def count_steps(numbers, out):
-    """Write how many steps lead from each of the numbers to 1 into out."""
+    """Write into out how many steps lead from each of the numbers to 1."""
     i = cuda.grid(1)
 
     if i < out.size:
@@ -120,20 +122,21 @@ check(
 )
 
 # %% [markdown] tags=["solution"]
-# Thread `i` does not count the steps of `i` but those of the number that it finds in
-# its place, `numbers[i]`. And the result goes to the same place of `out`.
+# Thread `i` does not count the steps of `i`, but those of element `i`, `numbers[i]`.
+# The result goes to the same index of `out`.
 #
-# Threads are not equally long at work: the one with 27 takes 111 steps while its
-# neighbour with 28 takes 18. On a GPU 32 threads go together, so that the
-# neighbour waits. Chapter 8 looks at what that costs.
+# Threads do not all take equally long: the one with 27 takes 111 steps, its neighbour
+# with 28 takes
+# 18. On a GPU, 32 threads run together, so the neighbour waits. Chapter 8 looks at what
+#     that costs.
 
 # %% [markdown]
 # ## Measure: one after the other
 #
-# A thousand numbers, from 1,047,577 to 1,048,576, by **one** thread: first one of the
-# CPU, then one of the GPU. The program is the same, and neither has help. Which is
-# faster, and how many times? Write down your guess (10 means that the GPU is ten times
-# as fast, 0.1 the opposite), then run the cell.
+# **One** thread works through a thousand numbers, from 1,047,577 to 1,048,576: first a
+# thread of the CPU, then a thread of the GPU. The program is the same. Which is faster,
+# and by what factor? Write down your guess (10 means that the GPU is ten times as fast,
+# 0.1 the opposite), then run the cell.
 
 # %%
 @njit
@@ -177,22 +180,22 @@ alone.expect("one thread of the CPU", at_least=5, times="one thread of the GPU")
 
 # %% [markdown] tags=["solution"]
 # The CPU, by far. Each step needs the result of the one before, so all that counts is
-# how soon a result is there: **latency**. A CPU has a higher clock, needs fewer cycles
-# for an addition, and guesses which way a loop will go. All of that is there to make
-# one thread fast, and a GPU has little of it.
+# how soon a result is available: **latency**. A CPU has a higher clock, needs fewer
+# cycles for an addition, and predicts which way a loop will go. All of that is there to
+# make one thread fast, and a GPU has little of it.
 
 # %% [markdown]
 # ## Measure: all at once
 #
 # Now the numbers from 1 to 1,048,576, with everything that each processor has. The CPU
-# deals them out to as many threads as suit it best. That need not be all: often two
-# share a core, and if the rest of the machine has no room, the slowest thread holds up
-# the others. So the cell tries it out. The GPU gets a thread for each number, with your
-# kernel: once with the numbers in its memory already, and once with both copies
-# counted, the numbers to the GPU and the results back.
+# divides them among as many threads as are fastest. That need not be all of them: often
+# two threads share a core, and if other programs are running, the slowest thread holds
+# up the others. So the cell tries several counts. The GPU gets one thread per number
+# and runs your kernel: once with the numbers already in its memory, and once with both
+# copies included, the numbers to the GPU and the results back.
 #
-# How many times as fast as *many* threads of the CPU is the GPU? (If exercise 1 is
-# still open, this times a kernel that does nothing, quickly.)
+# How many times as fast as *many* CPU threads is the GPU? (If exercise 1 is still open,
+# this times a kernel that does nothing, quickly.)
 
 # %%
 @njit(parallel=True)
@@ -202,7 +205,7 @@ def shared_out_cpu(numbers, out):
 
 
 def seconds(count):
-    """Return how long `count` threads of the CPU need for 2^18 numbers."""
+    """Return how long `count` threads of the CPU take for 2^18 numbers."""
     numba.set_num_threads(count)
     numbers = np.arange(1, 1 << 18)
     out = np.empty_like(numbers)
@@ -269,26 +272,27 @@ crowd.expect("GPU", at_least=15)
 crowd.expect("GPU and copies", at_least=4)
 
 # %% [markdown] tags=["solution"]
-# The same lines, and the other way round. No thread of the GPU has become any
-# faster; there are so many of them that it does not matter. What counts here is how
-# many results come out in a second: **throughput**.
+# The same lines of code, and the opposite result. No thread of the GPU has become any
+# faster, but there are so many of them that it does not matter. What counts here is how
+# many results come out per second: **throughput**.
 
 # %% [markdown]
 # ## 2 · The shape of a program
 #
-# A GPU has a memory of its own, and a kernel works on what lies there. The CPU's side,
-# the **host**, is in charge. Every program of this course has the same shape:
+# A GPU has its own memory, and a kernel works on the data in it. The CPU, called the
+# **host**, is in charge. Every program in this course has the same shape:
 #
-# 1. make room on the **device**, as the GPU is called here;
+# 1. allocate memory on the **device**, as the GPU is called here;
 # 2. **send** the data: `d_x.copy_to_device(x)`;
 # 3. **launch** the kernel: `kernel[blocks, threads](d_x, d_out)`;
 # 4. **fetch** the results: `d_out.copy_to_host(out)`.
 #
-# Below, `to_fahrenheit` is a kernel that is complete, and the room is made: `d_` marks
-# arrays on the device. Write the other three. For each temperature there has to be a
-# thread, in blocks of 32; `blocks` says how many blocks that makes.
+# Below, the kernel `to_fahrenheit` is complete, and the memory is allocated: names with
+# `d_` are arrays on the device. Write the other three steps. Each temperature needs a
+# thread, in blocks of 32; `blocks` is the number of blocks that this takes.
 #
-# The check watches what lies where, and names the line that comes too early.
+# The check keeps track of what has been written where, and names the line that comes
+# too early.
 #
 # ```python
 # converted(celsius)    # NumPy array (n,) float32 -> a new NumPy array (n,)
@@ -308,7 +312,7 @@ def to_fahrenheit(celsius, out):
 
 # %%
 def converted(celsius):
-    """Return the temperatures in degrees Fahrenheit, worked out by the GPU."""
+    """Return the temperatures in degrees Fahrenheit, computed by the GPU."""
     blocks = math.ceil(celsius.size / 32)
     out = np.zeros_like(celsius)
     d_celsius = cuda.device_array_like(celsius)
@@ -335,10 +339,10 @@ streams.check(
 )
 
 # %% [markdown] tags=["solution"]
-# `d_celsius` and `d_out` are made with whatever lay in that memory before. Without the
-# first copy the kernel converts rubbish; with the last copy too early, rubbish is what
-# comes back. Neither is an error that anybody would report: that is why the order is
-# the first thing to look at when a GPU program gives wrong numbers.
+# `d_celsius` and `d_out` begin with whatever was in that memory before. Without the
+# first copy, the kernel converts rubbish. If the last copy comes too early, rubbish is
+# what comes back. Nothing reports either error, so the order is the first thing to look
+# at when a GPU program gives wrong numbers.
 #
 # In CUDA C++ the lines are `cudaMalloc`, `cudaMemcpy`, `kernel<<<blocks, threads>>>`
 # and `cudaMemcpy` again. The chapter shows both side by side.
@@ -346,16 +350,17 @@ streams.check(
 # %% [markdown]
 # ## 3 · Where the GPU begins to win
 #
-# A launch and two copies have a price, and for a few numbers they are all that there
-# is. So somewhere there is a **crossover**: the size from which on the GPU is faster.
+# A launch and two copies have a price, and for a few numbers they are nearly all of the
+# cost. So at some size there is a **crossover**, from which the GPU is faster.
 #
 # You get a table of measurements as arrays: the `sizes`, from small to large, and for
-# each size the milliseconds of the CPU, and of the three parts of the GPU's work:
-# `send`, `kernel` and `fetch`. Return the smallest size at which the GPU is faster and
-# stays so for all larger ones. If it is still behind at the last one, return
+# each size the milliseconds that the CPU takes, and those of the three parts of the
+# GPU's work: `send`, `kernel` and `fetch`. Return the smallest size from which the GPU
+# is faster at every size in the table. If it is still behind at the last one, return
 # `math.inf`.
 #
-# Measurements jump about. That the GPU is ahead once does not mean that it stays there.
+# Measurements are noisy. If the GPU is ahead once, that does not mean that it stays
+# ahead.
 #
 # ```python
 # crossover(sizes, cpu, send, kernel, fetch)    # arrays (m,) -> a size
@@ -365,7 +370,7 @@ streams.check(
 
 # %%
 def crossover(sizes, cpu, send, kernel, fetch):
-    """Return the size from which on the GPU is faster; math.inf for never."""
+    """Return the size from which the GPU is faster; math.inf for never."""
     # about 6 lines
     # BEGIN SOLUTION
     found = math.inf
@@ -380,9 +385,9 @@ def crossover(sizes, cpu, send, kernel, fetch):
 # %% tags=["given"]
 PARTS = {  # of the CPU's time: send, kernel, fetch
     "w": (0.2, 0.3, 0.2),  # the GPU is ahead
-    "k": (0.3, 1.2, 0.3),  # it is behind, as its kernel is slow
-    "c": (0.8, 0.3, 0.8),  # as both copies are
-    "s": (0.8, 0.3, 0.2),  # as one of them is
+    "k": (0.3, 1.2, 0.3),  # it is behind: its kernel is slow
+    "c": (0.8, 0.3, 0.8),  # both copies are
+    "s": (0.8, 0.3, 0.2),  # one of them is
     "f": (0.2, 0.3, 0.8),
     "t": (0.25, 0.5, 0.25),  # a tie
 }
@@ -412,28 +417,29 @@ check(
 )
 
 # %% [markdown] tags=["solution"]
-# From the largest size downwards, for as long as the GPU is ahead: so a lucky win among
-# the losses is not counted. And all three parts are on the GPU's side of the scales.
+# Going down from the largest size for as long as the GPU is ahead means that a lucky
+# win among losses is not counted. And all three parts count as the GPU's time.
 
 # %% [markdown]
 # ## Measure: three crossovers
 #
-# Three tasks, of which you find out from which size on a GPU pays:
+# For three tasks, find the size from which a GPU pays off:
 #
 # - **steps**: your kernel, for the numbers from 1 to n;
 # - **saxpy**: `y = 2.5 * x + y` for n float32, two operations for three numbers moved;
 # - **matmul**: the product of two n × n matrices, 2n³ operations for 3n² numbers.
 #
-# For the last two, both sides are PyTorch's, on many threads of the CPU and on the GPU:
-# libraries on which people have worked for years. For `steps`, the CPU may use one
-# thread or many, whichever is faster.
+# The last two are computed by PyTorch, on many threads of the CPU and on the GPU, with
+# libraries that have been tuned for years. For `steps`, the CPU uses one thread or
+# many, whichever is faster.
 #
-# Before you run the cells: which of the three needs the largest size to pay? For which
-# of them does it never, if the data come from the host and the result goes back there?
+# Before you run the cells: which of the three needs the largest size to pay off? And
+# for which does it never pay, if the data come from the host and the result goes back
+# there?
 
 # %%
 def racing_steps(n):
-    """Return what takes part in the race over the numbers from 1 to n."""
+    """Return the candidates of the race over the numbers from 1 to n."""
 
     def build():
         numbers = np.arange(1, n + 1)
@@ -455,7 +461,7 @@ def racing_steps(n):
 
 
 def racing_saxpy(n):
-    """Return what takes part in the race over y = 2.5 * x + y, n elements."""
+    """Return the candidates of the race over y = 2.5 * x + y, n elements."""
 
     def build():
         x, y = (torch.rand(n).pin_memory() for _ in "xy")
@@ -476,7 +482,7 @@ def racing_saxpy(n):
 
 
 def racing_matmul(n):
-    """Return what takes part in the race over a product of n x n matrices."""
+    """Return the candidates of the race over a product of n x n matrices."""
 
     def build():
         a, b, c = (torch.rand(n, n).pin_memory() for _ in "abc")
@@ -522,8 +528,9 @@ tables = {
 }
 
 # %% [markdown]
-# Your function on the tables: first with everything, then as if the data lived on the
-# GPU and stayed there, with nothing to send and nothing to fetch.
+# Now apply your function to the tables: first with everything included, then as if the
+# data already lived on the GPU and stayed there, with nothing to send and nothing to
+# fetch.
 
 # %%
 def as_arrays(by_size):
@@ -571,29 +578,30 @@ tables["saxpy"][1 << 26].expect("kernel", at_least=8, times="CPU, many threads")
 tables["matmul"][4096].expect("kernel", at_least=8, times="CPU, many threads")
 
 # %% [markdown] tags=["solution"]
-# What decides is the **work for each byte that is copied**.
+# What decides is the **work per byte that is copied**.
 #
 # - saxpy does two operations for 12 bytes over the bus. The CPU's own memory is faster
-#   than the bus, so that by the time the data have arrived, the CPU would be done. No
-#   size changes that: both sides grow alike. If the data live on the GPU, it wins.
-# - A product does n / 6 operations for each byte that crosses the bus. At 128 that is
-#   too little, at 4096 it is plenty: the copies still take longer than the product, and
-#   the CPU beside the H200 takes about ten times as long as both.
-# - For a number of 8 bytes there are about a hundred steps, and 8 bytes come back. What
-#   sets this crossover is the price of a launch, of which Python has the larger part.
+#   than the bus, so by the time the data have arrived, the CPU would be done. No size
+#   changes that, because both times grow in proportion. If the data already live on the
+#   GPU, the GPU wins.
+# - A product does n / 6 operations per byte that crosses the bus. At 128 that is too
+#   little; at 4096 it is plenty. The copies still take longer than the product, and the
+#   CPU next to the H200 takes about ten times as long as both together.
+# - A number of 8 bytes takes about a hundred steps, and 8 bytes come back. What sets
+#   this crossover is the price of a launch, most of which is spent in Python.
 
 # %% [markdown]
 # ## 4 · Amdahl's law
 #
-# A program takes one worker an hour. A part of it, the fraction `serial` of that hour,
-# only one worker at a time can do; the rest can be shared out evenly. With `workers`,
-# how many times as fast is the program?
+# A program takes one worker an hour. Only one worker at a time can do one part of it,
+# the fraction `serial` of that hour. The rest can be shared out evenly. How many times
+# as fast is the program with `workers` workers?
 #
-# Draw it first: two boxes one after the other, as long as the two parts take. Which of
-# the boxes gets shorter, and how long is the whole then? The speed-up is the old time
+# Draw it first: two boxes, one after the other, each as long as its part takes. Which
+# of them gets shorter, and how long is the whole then? The speed-up is the old time
 # divided by the new one.
 #
-# The check knows no formula: it lets the workers work, and looks at the clock.
+# The check uses no formula: it simulates the workers and looks at the clock.
 #
 # ```python
 # amdahl(serial, workers)    # fraction from 0 to 1, int -> speed-up
@@ -638,9 +646,9 @@ check(
 )
 
 # %% [markdown]
-# Now to the race. What the GPU's arithmetic units can share is the kernel; the copies
-# take as long as they take. So with the copies as the serial part, how much faster
-# would the whole become on a GPU with ten times the units? With a million times?
+# Back to the race. The GPU's arithmetic units share the kernel, but the copies take as
+# long as before. So with the copies as the serial part, how much faster would the whole
+# become on a GPU with ten times as many units? With a million times as many?
 
 # %%
 for task, (_, _, send, kernel, fetch) in measured.items():
@@ -652,25 +660,25 @@ for task, (_, _, send, kernel, fetch) in measured.items():
     )
 
 # %% [markdown] tags=["solution"]
-# `amdahl(0.05, …)` comes near 20 and never passes it: a twentieth that nobody can share
-# is a twentieth that stays. That is the law which Gene Amdahl gave in 1967, as an
-# argument that computers with many processors would not be worth the trouble.
+# `amdahl(0.05, …)` approaches 20 and never exceeds it: a twentieth that cannot be
+# shared is a twentieth that stays. Gene Amdahl stated this law in 1967, as an argument
+# that computers with many processors would not be worth the trouble.
 #
-# For saxpy nearly all of the time is copies, so that a better GPU is of no use; a
-# better bus would be. For the other two, more than half is.
+# For saxpy nearly all of the time is copies, so a better GPU would be of no use, but a
+# better bus would. For the other two, more than half of the time is copies.
 
 # %% [markdown]
 # ## 5 · Gustafson's law
 #
 # In 1988 John Gustafson had a machine with 1,024 processors, and programs that ran
 # more than 1,000 times as fast on it. He had not broken Amdahl's law. He had asked
-# another question. Nobody buys a thousand processors to have the same small problem
-# done in a blink; one takes a larger problem.
+# another question. Nobody buys a thousand processors to get the same small problem done
+# in the blink of an eye. They solve a larger problem.
 #
-# So now it is the *time* that stays the same. With `workers`, a program takes an hour.
-# For the fraction `serial` of that hour one of them works and the others look on; for
-# the rest of the hour all of them work. How many hours would **one** worker need for
-# the same work?
+# So now the *time* stays the same. With `workers` workers, a program takes an hour. For
+# the fraction `serial` of that hour, one of them works and the others watch; for the
+# rest of the hour, all of them work. How many hours would **one** worker need for the
+# same work?
 #
 # ```python
 # gustafson(serial, workers)    # fraction from 0 to 1, int -> speed-up
@@ -680,7 +688,7 @@ for task, (_, _, send, kernel, fetch) in measured.items():
 
 # %%
 def gustafson(serial, workers):
-    """Return how many hours one needs for an hour's work of `workers`."""
+    """Return how many hours one needs for what `workers` do in an hour."""
     # about 1 line
     # BEGIN SOLUTION
     return serial + (1 - serial) * workers
@@ -717,26 +725,26 @@ for workers in (1, 4, 16, 64, 256, 1024):
     print(f"{workers:4} workers {fixed:>9} {scaled:>11}")
 
 # %% [markdown] tags=["solution"]
-# The same five per cent, and at 1,024 workers a factor of 50 lies between the two. They
-# do not contradict each other: it is five per cent of different hours. If your problem
-# has one size, ask Amdahl. If it grows with the machine, as data and models and images
-# do, ask Gustafson.
+# The same 5 %, and at 1,024 workers the two results differ by a factor of 50. They do
+# not contradict each other: the 5 % are of different hours. If your problem has a fixed
+# size, ask Amdahl. If it grows with the machine, as data, models and images do, ask
+# Gustafson.
 
 # %% [markdown]
 # ## Measure: how far, how wide
 #
-# Two more races, now between memories. In the first, each of a million loads has to
-# wait for the one before it: memory holds links, and `link[i]` says where to go next.
-# That is **latency**. (A million, so read the milliseconds as nanoseconds for one
-# load.) In the second, many threads add up 2^28 float32, so that loads need not wait
-# for each other. That is **bandwidth**.
+# Two more races, this time between memories. In the first, each of a million loads has
+# to wait for the one before it: memory holds links, and `link[i]` says where to go
+# next. That measures **latency**. (There are a million loads, so read the milliseconds
+# as nanoseconds per load.) In the second, many threads add up 2^28 float32, and no load
+# has to wait for another. That measures **bandwidth**.
 #
 # Which of the two does the CPU win? Guess both.
 
 # %%
 @njit
 def chase_cpu(link, count, out):
-    i = out[0]  # where the last run ended: there, nothing is cached yet
+    i = out[0]  # where the last run ended: nothing is cached there yet
     for _ in range(count):
         i = link[i]
     out[0] = i
@@ -744,7 +752,7 @@ def chase_cpu(link, count, out):
 
 @cuda.jit
 def chase_gpu(link, count, out):
-    i = out[0]  # where the last run ended: there, nothing is cached yet
+    i = out[0]  # where the last run ended: nothing is cached there yet
     for _ in range(count):
         i = link[i]
     out[0] = i
@@ -806,23 +814,23 @@ far_off.expect("CPU, 1 GB", at_least=1.2, times="GPU, 1 GB")
 wide.expect("GPU", at_least=10)
 
 # %% [markdown] tags=["solution"]
-# The way to a GPU's memory is about three times as long as the way to a CPU's, and
-# many times as wide. That is no accident and no flaw. It is what the next exercise is
-# about.
+# The path to a GPU's memory is about three times as long as the path to a CPU's, and
+# many times as wide. That is neither an accident nor a flaw, as the next exercise
+# shows.
 
 # %% [markdown]
 # ## 6 · Little's law
 #
-# A load from the memory of an H200 takes some 340 ns, and the memory can deliver 4.8 TB
-# a second. To get all of it, new loads have to be sent while others are still on their
-# way. How many threads have to wait at once, if each waits for `each` bytes?
+# A load from the memory of an H200 takes about 340 ns, and the memory can deliver 4.8
+# TB per second. To get all of that, new loads have to be issued while others are still
+# in flight. How many threads have to wait at once, if each waits for `each` bytes?
 #
-# Think of a pipe. What is in it is what flows in per second, times the seconds that it
-# takes to flow through: **under way = latency × bandwidth**. (That is John Little's
-# law, of 1961, and it holds for queues of people as well.)
+# Think of a pipe. Its contents are what flows in per second, times the seconds that it
+# takes to flow through: **bytes in flight = latency × bandwidth**. (This is John
+# Little's law of 1961, and it holds for queues of people as well.)
 #
-# Mind the units: the latency comes in nanoseconds, 10⁻⁹ s, and the bandwidth in TB/s,
-# 10¹² bytes a second.
+# Mind the units: the latency is given in nanoseconds, 10⁻⁹ s, and the bandwidth in
+# TB/s, 10¹² bytes per second.
 #
 # ```python
 # threads_needed(latency, bandwidth, each)    # ns, TB/s, bytes -> threads
@@ -877,19 +885,19 @@ if len(far_off) and len(wide):
         print(f"{each:2} bytes each: {shown(needed, 0):>9} threads needed")
 
 # %% [markdown] tags=["solution"]
-# So that is what the thousands of threads are for. A GPU does not shorten the wait; it
-# has something else to do meanwhile. An H200 holds 270,336 threads. With 4 bytes each,
-# that is not enough for its memory even if all of them do nothing but wait; with 16
-# bytes each, four in ten suffice. Chapters 5 and 12 measure just that.
+# This is what thousands of threads are for. A GPU does not shorten the wait; it has
+# other work to do in the meantime. An H200 holds 270,336 threads. With 4 bytes each,
+# that is not enough for its memory even if all of them do nothing but wait. With 16
+# bytes each, four in ten are enough. Chapters 5 and 12 measure this.
 #
-# The CPU beside the H200 needs some 20 KB under way, not 1.6 MB. A few cores with a
-# few dozen loads each can do that, and caches see to it that most loads are short.
+# The CPU next to the H200 needs about 20 KB in flight, not 1.6 MB. A few cores with a
+# few dozen loads each can do that, and caches make most loads short.
 
 # %% [markdown]
 # ## If you want more
 #
 # - In `in_turn_gpu`, launch 2, 4, 8, … threads instead of one, each with its share of
-#   the thousand numbers. How many does it take to catch up with one thread of the CPU?
+#   the thousand numbers. How many does it take to match one thread of the CPU?
 # - Find the crossover of `steps` more exactly, by bisection between two sizes.
 # - Add a fourth race: sorting, `np.sort` against `torch.sort`. Where do you expect the
 #   crossover, with copies and without?
@@ -900,12 +908,12 @@ if len(far_off) and len(wide):
 #
 # 1. A CPU is built for latency: one thing, soon. A GPU is built for throughput: many
 #    things, each in its own time.
-# 2. Make room, send, launch, fetch. Each of them has a price.
-# 3. Whether a GPU pays is a matter of size, and of how much is done with each byte that
-#    is copied.
+# 2. Allocate, send, launch, fetch. Each step has a price.
+# 3. Whether a GPU pays off depends on the size, and on how much work is done per byte
+#    that is copied.
 # 4. What cannot be shared sets the limit (Amdahl), unless the problem grows with the
 #    machine (Gustafson).
-# 5. Latency × bandwidth is under way. That is why a GPU needs so many threads.
+# 5. Bytes in flight = latency × bandwidth. That is why a GPU needs so many threads.
 
 # %%
 quiz()
