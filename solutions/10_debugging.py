@@ -5,16 +5,16 @@
 #
 # **When you are through, you can**
 #
-# - name ten ways in which a kernel goes wrong, and recognise each by what it does;
+# - name ten ways in which a kernel goes wrong, and recognise each by its symptoms;
 # - say which tool sees which of them, and what no tool sees;
-# - read what compute-sanitizer and cuda-gdb write;
-# - find the launch to blame for an error that a later call reports;
-# - mend each of ten broken kernels with a line or two.
+# - read the reports of compute-sanitizer and cuda-gdb;
+# - find the launch that caused an error which a later call reports;
+# - fix each of ten broken kernels with a line or two.
 #
-# **You need** about 90 minutes. No GPU: the exercises run in the simulator, and the
-# measurements then show the rows of the reference GPU. With a GPU: compute
-# capability 7.5 or higher and 2 GB of its memory. The chapter shows recordings of
-# all the tools, so you need none of them installed.
+# **You need** about 90 minutes. You need no GPU: the exercises run in the simulator,
+# and the measurements then show the rows of the reference GPU. If you have one, it
+# needs compute capability 7.5 or higher and 2 GB of free memory. The chapter shows
+# recordings of all the tools, so you need none of them installed.
 
 # %%
 try:
@@ -34,48 +34,49 @@ weft.lab("10_debugging")
 # %% [markdown]
 # ## How this lab goes
 #
-# Ten kernels, each with one bug, each bug of another kind. For each of them:
+# There are ten kernels, each with one bug, and each bug is of a different kind. For
+# each of them:
 #
-# 1. read what the kernel should do and what was seen, then read the kernel;
+# 1. read what the kernel should do and what was observed, then read the kernel;
 # 2. write your **diagnosis** into the cell below it. A letter will do, in quotes:
 #    `"a"`. Without one, there is no verdict;
 # 3. run the check and read the verdict. It shows the bug and does not mark your
 #    diagnosis: were you right? The third hint of each kernel begins with the letter;
-# 4. mend the kernel, a line or two, and check again.
+# 4. fix the kernel, which takes a line or two, and check again.
 #
-# The list of suspects. Ten of the twelve occur, each in one kernel.
+# Here is the list of suspects. Ten of the twelve occur, each in one kernel.
 #
-# - **a** · a loop has no end
+# - **a** · a loop never ends
 # - **b** · a barrier is missing
 # - **c** · an index is below zero
 # - **d** · two threads update one element, and one update gets lost
 # - **e** · a guard lets too many threads through
-# - **f** · shared memory is read before anyone wrote it
-# - **g** · a value from the data is used as an index, unseen
-# - **h** · an index is computed with the wrong length of a row
-# - **i** · a barrier stands where not every thread of the block comes to it
-# - **j** · part of the output is nobody's
-# - **k** · a thread relies on another block's having got that far
+# - **f** · shared memory is read before it is written
+# - **g** · a value from the data is used as an index, unchecked
+# - **h** · an index is computed with the wrong row length
+# - **i** · a barrier is in a place that not every thread of the block reaches
+# - **j** · no thread writes a part of the output
+# - **k** · a thread relies on another block having got far enough
 # - **l** · arithmetic in 64 bits where 32 were meant
 #
-# Two words, if you have not met them: **shared memory** is a small memory that each
-# block has to itself, made by `cuda.shared.array`. A **barrier**,
-# `cuda.syncthreads()`, is a line that no thread of a block passes before all its
-# threads have come to it. Chapter 13 is about both.
+# Two terms, in case you have not met them: **shared memory** is a small memory that
+# each block has to itself, created with `cuda.shared.array`. A **barrier**,
+# `cuda.syncthreads()`, is a line that no thread of a block passes before all of the
+# block's threads have reached it. Chapter 13 is about both.
 
 # %% [markdown]
 # ## 1 · Inverting a picture
 #
-# Each pixel becomes 1 minus itself. One thread per pixel, in blocks of 8 × 8.
+# Each pixel becomes 1 minus itself. There is one thread per pixel, in blocks of 8 × 8.
 #
-# **Seen:** the picture is right. But with 30 rows, another array, which the kernel
-# knows nothing of, has changed afterwards, all 1000 elements of it.
+# **Observed:** the picture is right. But with 30 rows, another array, which the kernel
+# never mentions, has changed afterwards, in all of its 1000 elements.
 #
 # ```python
 # invert(x, out)    # (rows, cols) -> (rows, cols)  float32
 # ```
 #
-# Stuck? `hint("invert")`; there are three hints for each kernel.
+# Stuck? `hint("invert")`. There are three hints for each kernel.
 
 # %% tags=["broken"]
 @cuda.jit
@@ -109,20 +110,22 @@ check(
 
 # %% [markdown] tags=["solution"]
 # **e.** A block covers 8 rows, and the last block covers some that the picture does not
-# have. Their threads read and write what follows in memory. One guard per axis.
+# have. Their threads read and write whatever follows in memory. You need one guard per
+# axis.
 #
 # `memcheck` sees this: "Invalid `__global__` read of size 4 bytes", with line, thread
-# and block, and how far behind which allocation. It sees it as long as the array is an
-# allocation of its own. Inside the large pieces that PyTorch takes from the driver,
-# the neighbour's memory is as good as yours; the chapter shows both recordings.
+# and block, and how far after which allocation. But it sees it only if the array is an
+# allocation of its own. Inside the large pieces that PyTorch takes from the driver, it
+# cannot tell the neighbour's memory from yours; the chapter shows both recordings.
 
 # %% [markdown]
 # ## 2 · Unpacking rows
 #
-# A flat array holds the rows of a matrix, one after the other. Lay them out.
+# A flat array holds the rows of a matrix, one after another. Copy them into a matrix.
 #
-# **Seen:** square matrices are right. Of a 5 × 12 matrix, the first row is right and
-# the others begin too early. compute-sanitizer finds nothing, with any of its tools.
+# **Observed:** square matrices are right. Of a 5 × 12 matrix, the first row is right
+# and the others begin too early. compute-sanitizer finds nothing, with any of its
+# tools.
 #
 # ```python
 # unpack(flat, rows, cols, out)    # (rows * cols,) -> (rows, cols)  float32
@@ -133,7 +136,7 @@ check(
 # %% tags=["broken"]
 @cuda.jit
 def unpack(flat, rows, cols, out):
-    """Lay flat out as rows, each one after the other."""
+    """Copy flat, which holds rows one after another, into out."""
     col, row = cuda.grid(2)
 
     if row < rows and col < cols:
@@ -162,21 +165,21 @@ check(
 
 # %% [markdown] tags=["solution"]
 # **h.** To get to row `row`, step over `row` whole rows, each `cols` long. With the
-# number of rows in its place all is well for a square, and a test that only knows
-# squares never notices.
+# number of rows instead, all is well for a square, and a test that uses only squares
+# never notices.
 #
 # No tool can see this: every access is inside the array, ordered, and initialised.
 # It is a legal program that computes something else. Only a comparison with what
-# *should* come out finds it, at a shape whose sides differ. That is why the checks of
-# this course are ragged.
+# *should* come out finds it, at a shape whose sides differ. That is why this course's
+# checks use ragged sizes.
 
 # %% [markdown]
 # ## 3 · Exchanging neighbours
 #
-# Elements 0 and 1 change places, and 2 and 3, and so on. If the number is odd, the
-# last one has no partner and stays where it is. One thread per pair.
+# Elements 0 and 1 change places, and 2 and 3, and so on. If their number is odd, the
+# last one has no partner and stays where it is. There is one thread per pair.
 #
-# **Seen:** with 100 elements all is well. With 101, the last one comes out as 0,
+# **Observed:** with 100 elements all is well. With 101, the last one comes out as 0,
 # whatever it was.
 #
 # ```python
@@ -223,20 +226,20 @@ check(
 
 # %% [markdown] tags=["solution"]
 # **j.** The guard is right: a thread whose partner is missing must not touch it. But
-# then the element left over is nobody's, and `out` keeps what its memory held before,
-# 0 in a fresh process, anything later on. A result that changes with what ran
-# *earlier* is the mark of memory that nobody wrote.
+# then no thread writes the element left over, and `out` keeps what its memory held
+# before: 0 in a fresh process, anything later on. If a result depends on what ran
+# *earlier*, suspect memory that was never written.
 #
 # `initcheck` sees it, though not here: it reports the kernel that **reads** the
 # element afterwards, another line in another kernel. The search begins there and goes
-# back to whoever should have written.
+# back to the kernel that should have written.
 
 # %% [markdown]
 # ## 4 · Differences
 #
 # From each element, subtract the one before it. Before the first one, there is a 0.
 #
-# **Seen:** for the numbers 1 to 100, every difference should be 1. The first one is
+# **Observed:** for the numbers 1 to 100, every difference should be 1. The first one is
 # -99. memcheck finds nothing. The same kernel in CUDA C++ gives other numbers, and
 # there memcheck complains.
 #
@@ -278,22 +281,23 @@ check(
 )
 
 # %% [markdown] tags=["solution"]
-# **c.** Thread 0 asks for `x[-1]`. Python has taught you that this is the last element,
-# and Numba keeps Python's promise on the GPU as well: 1 - 100 is -99. So nothing leaves
-# the array, and memcheck has nothing to say. CUDA C++ makes no such promise. There,
-# `x[-1]` is whatever lies 4 bytes before the array, and memcheck says just that.
+# **c.** Thread 0 reads `x[-1]`. Python has taught you that this is the last element,
+# and Numba keeps Python's promise on the GPU as well: 1 - 100 is -99. So no access
+# leaves the array, and memcheck has nothing to report. CUDA C++ makes no such promise.
+# There, `x[-1]` is whatever is 4 bytes before the array, and memcheck says exactly
+# that.
 #
-# A guard has two ends. Whoever shifts an index to the left needs the other one.
+# A guard has two ends. If you shift an index to the left, you need the lower one too.
 
 # %% [markdown]
 # ## 5 · The largest of a block
 #
-# Each block of 128 threads finds the largest of its 128 elements. In every round, the
-# lower half of the threads takes the larger of its own value and the one a `step`
-# further on; then the half is halved. The numbers may be negative, all of them.
+# Each block of 128 threads finds the largest of its 128 elements. In every iteration,
+# each of the first `step` threads takes the larger of its own value and the one `step`
+# further on; then `step` is halved. All of the numbers may be negative.
 #
-# **Seen:** on an H200, 100 of 100 launches were right. With synccheck watching, which
-# makes everything slower, 97 of 100 were wrong.
+# **Observed:** on an H200, 100 of 100 launches were right. With synccheck watching,
+# which makes everything slower, 97 of 100 were wrong.
 #
 # ```python
 # block_max(x, out)    # (n,) -> (n / 128 rounded up,)  float32
@@ -322,7 +326,7 @@ def block_max(x, out):
             tile[t] = max(tile[t], tile[t + step])
         # BEGIN SOLUTION
         # was:
-        cuda.syncthreads()  # outside the if: the whole block comes here
+        cuda.syncthreads()  # outside the if: the whole block gets here
         # END SOLUTION
         step //= 2
     cuda.syncthreads()
@@ -351,22 +355,22 @@ check(
 )
 
 # %% [markdown] tags=["solution"]
-# **b.** In round 2, thread 0 reads what thread 32 wrote in round 1. They are in
-# different warps, and nothing makes the one wait for the other. On the H200 the warps
+# **b.** In the second iteration, thread 0 reads what thread 32 wrote in the first. They
+# are in different warps, and nothing makes thread 0 wait. On the H200 the warps
 # happened to keep in step until a tool changed the timing. A test that runs the kernel
-# a hundred times does not find such a bug. What finds it is a look at who touched
-# which cell, and what lay in between. That is what `racecheck` does on the GPU and
-# `check` in the simulator.
+# a hundred times does not find such a bug. To find it, record which thread touched
+# which cell, and what came in between. `racecheck` does that on the GPU, and `check` in
+# the simulator.
 
 # %% [markdown]
 # ## 6 · Counting
 #
 # How often does each of the numbers 0 to 15 occur? Each block counts its own elements
-# in shared memory, then adds its counts to `out`. `cuda.atomic.add` lets no update get
+# in shared memory, then adds its counts to `out`. With `cuda.atomic.add` no update gets
 # lost.
 #
-# **Seen:** right whenever it is the first thing that a program does. Wrong in all 16
-# counts after another kernel has run.
+# **Observed:** the counts are right if this is the first thing that a program does.
+# After another kernel has run, all 16 are wrong.
 #
 # ```python
 # count_bins(x, out)    # (n,) -> (16,)  int32; out begins with zeros
@@ -420,24 +424,24 @@ check(
 )
 
 # %% [markdown] tags=["solution"]
-# **f.** Nobody clears shared memory. On a GPU that has just been started it is mostly
-# zero, which is why the first run came out right; after that it holds what the last
-# block on the same multiprocessor left. Setting it to zero needs a barrier of its own,
-# or a fast thread counts before a slow one clears.
+# **f.** Nothing clears shared memory for you. In a fresh process it happened to be
+# zero, which is why the first run was right; after that it holds what the last block on
+# the same multiprocessor left. After you set it to zero you need another barrier, or a
+# fast thread counts before a slow one has cleared.
 #
 # `initcheck` of CUDA 13.0 is silent: it watches global memory only. `check` is not,
-# since the simulator writes down who wrote what.
+# since the simulator records every write.
 
 # %% [markdown]
 # ## 7 · Mirrors
 #
-# Each stretch of 64 elements is turned round; the last stretch may be shorter. There
-# are fewer blocks than stretches, so a block does one after the other. Every thread
-# puts an element into the tile, waits, and takes another one out. The second barrier
-# is there so that nobody fills the tile again before all have read it.
+# Reverse each stretch of 64 elements; the last stretch may be shorter. There are fewer
+# blocks than stretches, so a block does several, one after another. Every thread puts
+# an element into the tile, waits, and takes another one out. The second barrier ensures
+# that no thread fills the tile again before all have read it.
 #
-# **Seen:** with 992 elements, the result is right on an H200, though synccheck is not
-# content. With 1000 elements the program never ends.
+# **Observed:** with 992 elements, the result is right on an H200, though synccheck
+# reports errors. With 1000 elements the program never ends.
 #
 # ```python
 # mirror(x, out)    # (n,) -> (n,)  float32
@@ -452,7 +456,7 @@ WIDE = 64
 # %% tags=["broken"]
 @cuda.jit
 def mirror(x, out):
-    """Turn round each WIDE elements of x; the last ones may be fewer."""
+    """Reverse each WIDE elements of x; the last ones may be fewer."""
     tile = cuda.shared.array(WIDE, float32)
     t = cuda.threadIdx.x
     start = cuda.blockIdx.x * WIDE
@@ -491,27 +495,26 @@ check(
 )
 
 # %% [markdown] tags=["solution"]
-# **i.** In the last round, the threads without an element go past the `if` and come to
-# the *second* barrier while the others stand at the *first*. The programming guide
-# calls that undefined, and an H200 did two different things. Of 992 elements the last
-# stretch has 32: warp 0 stood at the first barrier and warp 1 at the second, and as
-# both had arrived somewhere, both went on. Of 1000 it has 40: the line runs through
-# the middle of warp 1, and nobody ever went on.
+# **i.** In the last iteration, the threads without an element skip the `if` and wait at
+# the *second* barrier while the others wait at the *first*. The programming guide calls
+# that undefined, and an H200 did two different things. With 992 elements the last
+# stretch has 32: warp 0 waited at the first barrier and warp 1 at the second, and since
+# both had reached some barrier, both went on. With 1000 it has 40: the line runs
+# through the middle of warp 1, and neither group ever went on.
 #
-# `synccheck` reports the first case. The second one never ends, so it reports nothing.
-# And in a kernel with a single round and no second barrier, it finds nothing, and
-# `check` neither: threads that have *ended* are no longer waited for. It is a bug all
-# the same, one that waits for someone to add a line below it.
+# `synccheck` reports the first case. The second one never ends, so there is no report.
+# And in a kernel with a single iteration and no second barrier it finds nothing, and
+# neither does `check`: a barrier does not wait for threads that have *ended*. It is a
+# bug all the same, one that waits for someone to add a line below it.
 
 # %% [markdown]
 # ## 8 · Gathering
 #
-# `out[i]` is element number `index[i]` of `x`. Some entries of `index` mean "none":
-# whoever wrote the table put the length of `x` there, or a very large number. For
-# those, `out[i]` is 0.
+# `out[i]` is element number `index[i]` of `x`. Some entries of `index` mean "none": for
+# these the table has the length of `x`, or a very large number. There, `out[i]` is 0.
 #
-# **Seen:** the launch goes well, and so does the next one, of another kernel. Then the
-# result of that other kernel is copied back, and the copy fails, with an error that
+# **Observed:** the launch goes well, and so does the next one, of another kernel. Then
+# the result of that other kernel is copied back, and the copy fails, with an error that
 # names no kernel. From there on, everything fails.
 #
 # ```python
@@ -567,26 +570,26 @@ check(
 )
 
 # %% [markdown] tags=["solution"]
-# **g.** The guard looks at `i`, which the kernel computed itself and which is fine.
-# What comes from outside has to be looked at as well: an index in the data is input.
+# **g.** The guard checks `i`, which the kernel computed itself and which is fine. Check
+# what comes from outside as well: an index in the data is input.
 #
-# `memcheck` names line, thread and address at once. Without it, the search is for a
-# *launch*: next.
+# `memcheck` names line, thread and address at once. Without it, you first have to find
+# the *launch*. That comes next.
 
 # %% [markdown]
 # ## The launch to blame
 #
-# A launch only puts the kernel in a queue; Python goes on at once. When the kernel
-# fails, milliseconds later, there is no call left to report it, so the next call that
-# looks at the queue does: a copy, a synchronisation, an allocation. From then on the
-# process's **context** on the GPU is lost. Every call gives the same error until the
-# process ends.
+# A launch only puts the kernel into a queue; Python goes on at once. When the kernel
+# fails, milliseconds later, the call that launched it has long since returned. So the
+# next call that looks at the queue reports the error: a copy, a synchronisation, an
+# allocation. From then on the process's **context** on the GPU is lost. Every call
+# gives the same error until the process ends.
 #
-# So a program that dies must not be this notebook: the cell below runs it in a process
-# of its own. It launches a broken `gather`, then an innocent `double`, then copies the
-# result of `double`. **Which line will report the error?** And which one with
+# So the program that dies must not be this notebook: the cell below runs it in a
+# separate process. It launches a broken `gather`, then a correct `double`, then copies
+# the result of `double`. **Which line will report the error?** And which one with
 # `CUDA_LAUNCH_BLOCKING=1` in the environment, which makes every launch wait for its
-# kernel? Guess, then run. (No GPU? The chapter shows what an H200 said.)
+# kernel? Guess, then run. (No GPU? The chapter has a recording from an H200.)
 
 # %%
 LATE = """
@@ -627,7 +630,7 @@ say("a new array", lambda: cuda.to_device(np.ones(4, np.float32)))
 
 
 def run(program, **env):
-    """Run a program in a process of its own; return what it prints."""
+    """Run a program in a separate process; return what it prints."""
     import os
     import subprocess
     import sys
@@ -657,22 +660,23 @@ if weft.GPU:
 
 # %% [markdown] tags=["solution"]
 # The copy gets the blame, and it is innocent. With blocking launches the right line
-# reports, and everything after it fails as before: a lost context stays lost. In a
-# notebook that means *restart the kernel*. Nothing else helps, and results computed
-# before are gone with the device's memory.
+# reports the error, and everything after it fails as before: a lost context stays lost.
+# In a notebook that means *restart the kernel*. Nothing else helps, and the results
+# computed before are gone with the device's memory.
 #
-# So, for an error that makes no sense where it appears: run again with
-# `CUDA_LAUNCH_BLOCKING=1` to get the launch, then `compute-sanitizer` to get the line.
+# So if an error makes no sense where it appears, run the program again with
+# `CUDA_LAUNCH_BLOCKING=1` to get the launch, then with `compute-sanitizer` to get the
+# line.
 
 # %% [markdown]
 # ## 9 · Looking up
 #
 # `edges` is sorted. For each element of `x`, how many of the edges are less? (An edge
-# that is equal does not count.) A binary search: the answer lies between `low` and
-# `high`, and each step halves what is left.
+# that is equal does not count.) This is a binary search: the answer is between `low`
+# and `high`, and each step halves what is left.
 #
-# **Seen:** on some data the answer comes at once. On other data it never comes: the
-# program stands still. compute-sanitizer does not come back either.
+# **Observed:** on some data the answer comes at once. On other data it never comes: the
+# program hangs. compute-sanitizer does not come back either.
 #
 # ```python
 # find_place(edges, x, out)    # (m,), (n,) -> (n,)  int32
@@ -722,8 +726,8 @@ check(
 
 # %% [markdown] tags=["solution"]
 # **a.** With `low = 9` and `high = 10`, `mid` is 9. If `edges[9]` is less, `low = mid`
-# leaves everything as it was, for ever. `edges[mid]` has been looked at and is known to
-# be less, so it can go: `low = mid + 1`.
+# leaves everything as it was, for ever. But `edges[mid]` is known to be less by then,
+# so the search can go on after it: `low = mid + 1`.
 #
 # A kernel that hangs writes no report. A debugger can stop it and look: the chapter has
 # a session of `cuda-gdb` that finds 10 threads of 128 still searching, and the values
@@ -732,11 +736,11 @@ check(
 # %% [markdown]
 # ## 10 · Shares
 #
-# What share of the total is each element? All threads add theirs to `total[0]`, wait,
-# and divide by it.
+# What share of the total is each element? All threads add their element to `total[0]`,
+# wait, and divide by it.
 #
-# **Seen:** with one block it is right. With 256 blocks, 100 of 100 launches on an H200
-# were wrong. compute-sanitizer finds nothing, with any tool.
+# **Observed:** with one block it is right. With 256 blocks, 100 of 100 launches on an
+# H200 were wrong. compute-sanitizer finds nothing, with any tool.
 #
 # ```python
 # shares(x, total, out)    # (n,) -> (1,), (n,)  float32; both begin with zeros
@@ -782,19 +786,19 @@ check(
 
 # %% [markdown] tags=["solution"]
 # **k.** `syncthreads` waits for the threads of one block. When they divide, other
-# blocks have yet to add theirs. `this_grid().sync()` waits for the whole grid; Numba
-# then launches the kernel cooperatively, which requires all blocks to fit on the GPU
-# at once (chapter 8). The other cure has no such limit: end the kernel after the sum,
-# and divide in a second one. A launch begins when the one before it has ended.
+# blocks have yet to add their elements. `this_grid().sync()` waits for the whole grid;
+# Numba then launches the kernel cooperatively, which requires all blocks to fit on the
+# GPU at once (chapter 8). The other cure has no such limit: end the kernel after the
+# sum, and divide in a second one. A kernel starts when the one before it has ended.
 #
-# `racecheck` watches shared memory only, so it sees nothing of this. `check` looks at
+# `racecheck` watches shared memory only, so it sees nothing of this. `check` watches
 # global memory as well.
 
 # %% [markdown]
 # ## Measure: what looking costs
 #
-# Why not always debug? Three ways to compile the same kernel, a saxpy over 2^24
-# elements:
+# Why not always compile for debugging? Here are three ways to compile the same kernel,
+# a saxpy over 2^24 elements:
 #
 # - `plain`: `@cuda.jit`;
 # - `lineinfo`: `@cuda.jit(lineinfo=True)`, which adds a table from instructions to
@@ -802,13 +806,14 @@ check(
 # - `debug`: `@cuda.jit(debug=True, opt=False)`, for a debugger: no optimisation, and
 #   errors raised in the kernel reach the host.
 #
-# And two ways to launch a small kernel 100 times: without looking, and with a
-# `cuda.synchronize()` after each launch, which finds an error where it happens.
+# And there are two ways to launch a small kernel 100 times: without checking for errors
+# (`no look`), and with a `cuda.synchronize()` after each launch, which finds an error
+# where it happens.
 #
 # By hand: the saxpy moves 3 × 4 × 2^24 = 201 MB. Without optimisation every variable
-# lives in memory and not in registers, and each is stored and loaded again where it is
-# used. How fast will `debug` be, as a multiple of `plain`? And `synchronise`, of
-# `no look`? Guess, then run.
+# lives in memory and not in registers: it is loaded for every use and stored after
+# every change. How fast will `debug` be, as a multiple of `plain`? And `synchronise`,
+# as a multiple of `no look`? Guess, then run.
 
 # %%
 guess = {"lineinfo": 1.0, "debug": None}
@@ -887,33 +892,33 @@ waiting.expect("no look", at_least=1.1, times="synchronise")
 
 # %% [markdown] tags=["solution"]
 # Line information is free: leave it in. `debug` is for the debugger and for nothing
-# else; a race that shows in `plain` may well hide in it, since everything happens at
-# another time. Waiting after each launch costs something for each launch: a program
-# with few long kernels will not notice, one with many short ones will.
+# else; a race that shows in `plain` may well hide in it, because the timing is
+# different. Waiting costs something at each launch: a program with a few long kernels
+# does not notice, a program with many short ones does.
 
 # %% [markdown]
 # ## If you want more
 #
-# - Put the last two letters to work: write a kernel with bug **l** (`x[i] * 0.1` will
+# - Use the two letters that are left: write a kernel with bug **l** (`x[i] * 0.1` will
 #   do; with `0.5` the compiler sees that float32 gives the same) and one with bug
 #   **d**, and check each, the first with `limits={"float64": 0}`. Which one is slow,
-#   which one wrong?
+#   and which one is wrong?
 # - Break `block_max` in another way: put the new barrier inside the `if`, and predict
-#   the verdict. Then take the last barrier of the kernel away. Why is `check` content
-#   now, and would you be?
-# - Mend `shares` with two kernels in place of one.
+#   the verdict. Then remove the last barrier of the kernel. Why does `check` pass it
+#   now, and would you?
+# - Fix `shares` with two kernels instead of one.
 # - With a GPU and the CUDA toolkit: the programs of the chapter's recordings are in
-#   `book/recordings/10_debugging`. Run one under `compute-sanitizer`, mend it, and run
+#   `book/recordings/10_debugging`. Run one under `compute-sanitizer`, fix it, and run
 #   it again.
 # - Delete one line from a kernel of an earlier lab and give it to a friend.
 #
 # ## What you learned
 #
 # 1. Look at the symptom first: only at ragged sizes, only after other kernels, only
-#    with several blocks, only sometimes. It names the class.
-# 2. memcheck: outside an allocation. initcheck: global memory read before written.
-#    racecheck: shared memory, two threads, nothing in between. synccheck: barriers.
-#    Wrong numbers from legal accesses: only a comparison.
+#    with several blocks, only sometimes. It tells you the class of the bug.
+# 2. memcheck: outside an allocation. initcheck: global memory read before it is
+#    written. racecheck: shared memory, two threads, nothing in between. synccheck:
+#    barriers. Wrong numbers from legal accesses: only a comparison.
 # 3. A test that passes a hundred times does not disprove a race.
 # 4. A launch reports nothing. The error comes later, from an innocent call:
 #    `CUDA_LAUNCH_BLOCKING=1` finds the launch, compute-sanitizer the line.

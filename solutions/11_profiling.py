@@ -9,13 +9,13 @@
 # - predict the least time of a kernel from its bytes and its operations;
 # - tell from measurements what a program waits for: launches, memory, arithmetic or
 #   latency;
-# - read the counters of a profiler, and know what to do where you may not have them;
-# - mend each of the four, and measure what the repair was worth.
+# - read a profiler's counters, and know what to do where they are forbidden;
+# - fix each of the four, and measure what the repair was worth.
 #
-# **You need** about 90 minutes. No GPU: the exercises run in the simulator, and the
-# measurements then show the rows of the reference GPU. With a GPU: compute
-# capability 7.5 or higher and 3 GB of its memory. You need no profiler: the counters
-# that you read were recorded on the reference GPU.
+# **You need** about 90 minutes. You need no GPU: the exercises run in the simulator,
+# and the measurements then show the rows of the reference GPU. If you have one, it
+# needs compute capability 7.5 or higher and 3 GB of free memory. You need no profiler
+# either: the counters were recorded on the reference GPU.
 
 # %%
 try:
@@ -40,13 +40,13 @@ weft.lab("11_profiling")
 # %% [markdown]
 # ## 1 · Two clocks
 #
-# A launch puts a kernel into the GPU's queue and returns. So a stopwatch round a
+# A launch puts a kernel into the GPU's queue and returns. So a stopwatch around a
 # launch times the queueing. The GPU has a stopwatch of its own, the **event**: a mark
-# that you put into the queue. The GPU notes the time when it comes to it.
+# that you put into the queue. When the GPU reaches the mark, it records the time.
 #
 # Here is a toy with the same two clocks. Read it; it is shorter than an explanation.
-# What it says of `record`, `synchronize` and `elapsed_time` holds for PyTorch's events
-# as well, whose methods have these names.
+# Its `record`, `synchronize` and `elapsed_time` work like the methods of the same names
+# of PyTorch's events.
 
 # %% tags=["given"]
 class ToyGPU:
@@ -59,7 +59,7 @@ class ToyGPU:
         self.host = self.done = 0.0
 
     def launch(self):
-        """Queue the kernel: the host goes on, the GPU begins when free."""
+        """Queue the kernel: the host goes on, the GPU starts when free."""
         self.host += self.compiling + 0.02
         self.compiling = 0.0
         self.done = max(self.done, self.host) + next(self.times)
@@ -79,11 +79,11 @@ class ToyEvent:
         self.gpu, self.at = gpu, None
 
     def record(self):
-        """Queue the mark: the GPU notes the time when it comes to it."""
+        """Queue the mark: the GPU records the time when it gets there."""
         self.at = max(self.gpu.done, self.gpu.host)
 
     def synchronize(self):
-        """Let the host wait until the GPU has come to the mark."""
+        """Make the host wait until the GPU has reached the mark."""
         self.gpu.host = max(self.gpu.host, self.at)
 
     def elapsed_time(self, end):
@@ -96,17 +96,17 @@ class ToyEvent:
 
 
 # %% [markdown]
-# Write the function that times a launch. A single number proves little: the first
-# launch of a kernel compiles it, and now and then something else gets in the way. So
-# launch once without looking, then time 20 launches, each between two events of its
-# own, and return the **median**, in ms. (The check has a toy with 11 fast launches and
-# 9 slow ones. One more slow one, and its median is another.)
+# Write a function that times a launch. A single number proves little: the first launch
+# of a kernel compiles it, and now and then something else gets in the way. So launch
+# once without timing it. Then time 20 launches, each between two new events, and return
+# the **median**, in ms. (The check has a toy with 11 fast launches and 9 slow ones.
+# With one more slow one the median would be different.)
 #
 # ```python
 # gpu_time(gpu)    # gpu.launch(), gpu.event() -> ms
 # ```
 #
-# Stuck? `hint("gpu_time")`; there are three hints.
+# Stuck? `hint("gpu_time")`. There are three hints.
 
 # %%
 def gpu_time(gpu):
@@ -141,31 +141,30 @@ check(
 )
 
 # %% [markdown] tags=["solution"]
-# Four things are easily forgotten, and each has its own wrong number. Without
-# `synchronize`, an event that the GPU has not reached has no time. Without the launch
-# before the loop, and with the mean, one compilation spoils the lot. With the
-# smallest of the 20 you report the luckiest run. With the host's clock you time the
-# queue.
+# There are four easy mistakes. Without `synchronize`, an event that the GPU has not
+# reached yet has no time. Without the launch before the loop, one compilation ends up
+# among the 20 times, and a mean would be spoilt by it. The smallest of the 20 is the
+# luckiest run. And the host's clock times the queueing.
 #
-# The tolerance of the check is 2 per cent, for a reason. When the queue is empty, the
-# GPU comes to the first event at once and then waits for the launch: the host's 0.02 ms
+# The check has a tolerance of 2 %, for a reason. When the queue is empty, the GPU
+# reaches the first event at once and then waits for the launch, so the host's 0.02 ms
 # are in the number too. The next measurement shows when that matters.
 
 # %% [markdown]
 # ## Measure: four stopwatches, two launches
 #
-# The same function on a real GPU. A kernel doubles 2^26 numbers (0.5 GB moved), and
-# then 1,024. Four ways to read off the time:
+# Now on a real GPU. A kernel doubles 2^26 numbers (0.5 GB moved), and then 1,024. Here
+# are four ways to time it:
 #
-# - the host's clock round the launch;
-# - the host's clock, with a wait for the GPU before it is read again;
-# - a pair of events, the queue being empty;
-# - a pair of events behind something long, so that the launch is queued before the GPU
-#   comes to the first event.
+# - `clock`: the host's clock around the launch;
+# - `clock, waiting`: the same, but wait for the GPU before you read the clock again;
+# - `events`: a pair of events, in an empty queue;
+# - `events, queued`: a pair of events after something long, so that the launch is in
+#   the queue before the GPU reaches the first event.
 #
 # Which of them agree for the large array, and which for the small one? Guess each
-# beside the last one, as the table counts it: 2 for a stopwatch that reads half of what
-# the last one does, 0.5 for one that reads twice as much.
+# relative to the last one, as the table does: 2 for a stopwatch that reads half of what
+# the last one reads, 0.5 for one that reads twice as much.
 
 # %%
 guess = {"clock": None, "clock, waiting": None, "events": None}
@@ -182,7 +181,7 @@ def double(x):
 
 
 class Reading:
-    """A stopwatch for functions that read one off themselves, in ms."""
+    """A stopwatch for functions that time themselves, in ms."""
 
     def once(self, function, host):
         return timing.Sample(function(), 0.0)
@@ -248,7 +247,7 @@ small = bench.compare(
 small
 
 # %% [markdown]
-# And what does your function say?
+# And what does your function report?
 
 # %%
 class RealGPU:
@@ -274,35 +273,36 @@ small.expect("events, queued", at_least=2, times="events")
 small.expect("events, queued", at_least=2, times="clock, waiting")
 
 # %% [markdown] tags=["solution"]
-# For a long kernel, everything but the bare clock agrees to a tenth or so. For a short
-# one, three of the four measure the host. An event pair is no better: the GPU passes
-# the first event, has nothing to do, and gets the kernel when Python is through with
-# the launch.
+# For a long kernel, everything but the bare clock agrees to within about a tenth. For a
+# short one, three of the four measure the host. A pair of events is no better than the
+# clock: the GPU passes the first event, has nothing to do, and gets the kernel only
+# when Python has finished the launch.
 #
 # `bench.compare` keeps the GPU busy first, as the last row does, and it clears the
-# cache as well. With `host=True` it does the opposite, on purpose: it times what a
+# cache as well. With `host=True` it deliberately does the opposite: it times what a
 # program waits for.
 
 # %% [markdown]
 # ## Four programs
 #
-# Now for programs that are slow. Each is one step of some work, in float32:
+# Now for programs that are slow. Each does one piece of work, in float32:
 #
-# - **springs**: 16,384 masses on springs take 64 small steps of time, a launch each;
-# - **speeds**: how fast are 16.8 million particles? Each has 8 numbers, one of which is
-#   its mass, three its velocity, …;
+# - **springs**: move 16,384 masses on springs through 64 small time steps, one launch
+#   per step;
+# - **speeds**: compute how fast 16.8 million particles are. Each has 8 numbers, one of
+#   which is its mass, three its velocity, …;
 # - **roots**: the cube roots of 16.8 million numbers, by 20 steps of Newton's method;
 # - **columns**: the sums of the 1,024 columns of a matrix with 32,768 rows.
 #
-# Read the kernels. Which resource does each of them wait for? Four suspects:
+# Read the kernels. What does each of them wait for? There are four suspects:
 #
 # - **launch**: the GPU is idle most of the time, since the host is slow to queue;
 # - **memory**: bytes move as fast as they can;
 # - **compute**: some arithmetic unit is as busy as it can be;
-# - **latency**: none of these. The GPU is at work and hardly anything in it is busy;
-#   everybody waits for somebody.
+# - **latency**: none of these. The GPU is at work, but hardly anything in it is busy,
+#   because the warps spend their time waiting.
 #
-# Write your suspicion down before you measure.
+# Write down what you suspect before you measure.
 
 # %% tags=["given"]
 STEPS = 64
@@ -312,7 +312,7 @@ VX, VY, VZ = 3, 4, 5  # where a particle keeps its velocity
 
 @cuda.jit
 def one_step(x, v, x_out, v_out):
-    """Move each spring on by a step of time."""
+    """Advance each spring by one time step."""
     i = cuda.grid(1)
 
     if i < x.size:
@@ -322,7 +322,7 @@ def one_step(x, v, x_out, v_out):
 
 @cuda.jit
 def speeds(particles, out):
-    """Write how fast each particle is; particles: (n, 8), a row for each."""
+    """Write how fast each particle is; particles: (n, 8), one row each."""
     i = cuda.grid(1)
 
     if i < out.size:
@@ -344,7 +344,7 @@ def cube_roots(x, out):
 
 @cuda.jit
 def column_sums(x, out):
-    """Add up each column of x, one thread a column."""
+    """Add up each column of x, one thread per column."""
     col = cuda.grid(1)
 
     if col < x.shape[1]:
@@ -395,7 +395,7 @@ def as_graph(launches):
 
 
 def programs():
-    """Return the four programs, as bench.compare wants them."""
+    """Return the four programs, as bench.compare takes them."""
     rows, out = on_gpu((MANY, 8), (MANY,))
     x, roots = on_gpu((MANY,), (MANY,))
     matrix, sums = on_gpu((ROWS, COLS), (COLS,))
@@ -411,9 +411,9 @@ waited = bench.compare("four programs, as waited for", programs, host=True)
 waited
 
 # %% [markdown]
-# That is what one waits for. Now the GPU's part alone. (Python cannot queue 64 launches
-# as fast as the GPU runs them. So they are recorded beforehand here, and started
-# together; exercise 3 comes back to that.)
+# That is how long you wait. Now the GPU's part alone. (Python cannot queue 64 launches
+# as fast as the GPU runs them, so here they are recorded beforehand and started
+# together. Exercise 3 comes back to that.)
 
 # %%
 def programs_alone():
@@ -426,10 +426,10 @@ alone
 # %% [markdown]
 # ## What would be possible?
 #
-# The **roofline** gives a lower bound for a kernel. It has to move its bytes, which
-# takes at least bytes / (rate of a copy), and to do its operations, which takes at
-# least operations / (rate of a matrix product). The larger of the two is the least time
-# that this machine could need. Measure the two rates.
+# The **roofline** gives a lower bound on a kernel's time. The kernel has to move its
+# bytes, which takes at least bytes / (rate of a copy), and to do its operations, which
+# takes at least operations / (rate of a matrix product). The larger of the two is the
+# least time that this machine could need. Measure the two rates.
 
 # %%
 def ceilings():
@@ -449,13 +449,14 @@ product = bench.compare(
 print(copy, product, sep="\n\n")
 
 # %% [markdown]
-# Bytes and operations are counted **by hand**, from what the program has to do, not
-# from how it does it. A speed needs three numbers read and one written: 16 bytes, for
-# 3 products, 2 sums and a root. A cube root reads 4 bytes and writes 4; a step of
+# Count bytes and operations **by hand**, from what the program has to do, not from how
+# it does it. A speed needs three numbers read and one written: 16 bytes, for 3
+# products, 2 sums and a root. A cube root reads 4 bytes and writes 4, and a step of
 # Newton's method has 5 operations.
 #
-# The cell below divides. `busy` is the share of the waiting in which the GPU works. The
-# last two columns divide the least time by the GPU's: how near is it to either roof?
+# The cell below divides. `busy` is the share of the waiting time in which the GPU
+# works. The last two columns divide the least time by the GPU's time: how near is it to
+# each roof?
 
 # %%
 WORK = {  # bytes, operations
@@ -494,8 +495,8 @@ for name in ("columns", "roots"):
 # ## 2 · Name the class
 #
 # Your count says what a kernel *should* do. A profiler's counters say what it *does*.
-# Nsight Compute counted these on an H200, one launch of each kernel (of the 64 small
-# ones, one):
+# Nsight Compute counted these on an H200, for one launch of each kernel (for the
+# springs, one of the 64):
 #
 # | | springs | speeds | roots | columns |
 # | --- | ---: | ---: | ---: | ---: |
@@ -510,13 +511,13 @@ for name in ("columns", "roots"):
 # | sectors per load request | 4 | 32 | 4 | 4 |
 #
 # Percentages are of what the unit could do. A **wave** is one filling of the GPU with
-# blocks. A scheduler can **issue** one instruction each cycle, for one of up to 16
-# warps; an SM has four of them. *Stalled on a load* says how much of a warp's time goes
-# by in waiting for values from memory. A **request** is one load by a warp, and is
-# answered in **sectors** of 32 bytes: 4 of them hold 32 float32.
+# blocks. An SM has four schedulers, and each can **issue** one instruction per cycle,
+# for one of up to 16 warps. *Stalled on a load* is the share of a warp's time that it
+# spends waiting for values from memory. A **request** is one load by a warp; it is
+# answered in **sectors** of 32 bytes, 4 of which hold 32 float32.
 #
 # Look at the counters, at the table that you printed, and at the chapter if you like.
-# Then fill in the classes. The check gives a reason where it disagrees.
+# Then fill in the classes. Where the check disagrees, it gives a reason.
 #
 # ```python
 # classify(program)    # "springs" -> "launch", "memory", "compute" or "latency"
@@ -543,37 +544,38 @@ check(classify, **answers("classify"))
 
 # %% [markdown] tags=["solution"]
 # The order of the questions matters. **Is the GPU busy at all?** For the springs it is
-# not, and nothing in their kernel's counters can show that: a profiler of kernels looks
-# at a kernel. **Is a roof near?** For the speeds the count by hand said half, and the
-# counters say 92 per cent. Both are right. The kernel moves over twice the bytes that
-# it needs, at full speed. **Is a unit busy?** The roots compute in float64, for which
-# there is half the arithmetic, and whose division takes long. By hand you would not
-# have counted that. **None of it?** Then it is latency: 1,024 threads, one warp for
-# each scheduler, and each waits for its load.
+# not, and nothing in their kernel's counters can show that: a kernel profiler sees one
+# kernel. **Is a roof near?** For the speeds the count by hand said half, and the
+# counters say 92 %. Both are right: at full speed, the kernel moves more than twice the
+# bytes it needs. **Is a unit busy?** The roots compute in float64, at half the rate,
+# and with a division that takes many instructions. Your count could not show that.
+# **None of these?** Then it is latency: 1,024 threads, one warp per scheduler, and each
+# waits for its load.
 
 # %% [markdown]
 # ## 3 · Launch: all steps at once
 #
-# The springs wait for the host. Two cures: have the launches recorded once and started
-# together (a **CUDA graph**), or need fewer of them. Masses on springs of their own
-# do not wait for one another, so a thread can take all its steps without leaving the
-# kernel. Its place and speed stay in two variables, which are registers.
+# The springs wait for the host. There are two cures: record the launches once and start
+# them together (a **CUDA graph**), or need fewer of them. Each mass has its own spring
+# and is independent of the others, so a thread can do all its steps without leaving the
+# kernel. Position and speed stay in two variables, which are registers.
 #
-# Both of its loads come before the first step, both stores after the last. The check
-# counts the loads of each thread, and allows 2.
+# Both loads come before the first step, both stores after the last. The check counts
+# the loads of each thread and allows 2.
 #
 # ```python
 # all_steps(x, v, steps, x_out, v_out)    # (n,), (n,), int -> (n,), (n,)  float32
 # ```
 #
-# One step is: `v - DT * x` is the new speed, `x + DT *` that is the new place.
+# One step: the new speed is `v - DT * x`, and the new position is `x + DT *` that
+# speed.
 #
 # Stuck? `hint("all_steps")`.
 
 # %%
 @cuda.jit
 def all_steps(x, v, steps, x_out, v_out):
-    """Move each spring on by many steps of time."""
+    """Advance each spring by many time steps."""
     i = cuda.grid(1)
 
     # about 6 lines
@@ -589,7 +591,7 @@ def all_steps(x, v, steps, x_out, v_out):
 
 # %% tags=["given"]
 def step_by_step(x, v, steps):
-    """Return place and speed after some steps, by NumPy."""
+    """Return position and speed after some steps, in NumPy."""
     for _step in range(steps):
         v = v - DT * x
         x = x + DT * v
@@ -614,9 +616,9 @@ check(
 # %% [markdown]
 # ## Measure: what did the launches cost?
 #
-# A graph of the 64 launches, and your kernel, beside the 64 launches. One launch costs
-# the host some 25 to 50 µs, by how fast and how busy it is, and one kernel the GPU 1.3.
-# How many times as fast are they?
+# Compare the 64 launches with a graph of them, and with your kernel. One launch costs
+# the host 25 to 50 µs, depending on how fast and how busy it is, and one kernel costs
+# the GPU 1.3. How many times as fast are the other two?
 
 # %%
 guess = {"as a graph": None, "all_steps": None}
@@ -648,32 +650,32 @@ springs.expect("as a graph", at_least=4)
 springs.expect("all_steps", at_least=10)
 
 # %% [markdown] tags=["solution"]
-# The graph keeps the 64 kernels and takes the host out of it: one call starts them
-# all, and the GPU goes from one to the next in less than a microsecond. `all_steps`
-# does away with the kernels too, and with 63 of 64 round trips to memory. What is left
-# is one launch of Numba's.
+# The graph keeps the 64 kernels but removes the host: one call starts them all, and the
+# GPU takes little more than a microsecond for each. `all_steps` also removes 63 of the
+# 64 kernels, and with them 63 of the 64 round trips to memory. What is left is mostly
+# the cost of one launch with Numba.
 
 # %% [markdown]
 # ## 4 · Memory: move what you need
 #
 # A particle is a row of 8 numbers, 32 bytes, which is one sector. A warp's load of
-# `vx` touches 32 rows, so it takes 32 sectors; those bring all 8 numbers of each
-# particle, of which 3 are wanted. The kernel is as fast as its bytes.
+# `vx` touches 32 rows, so it takes 32 sectors. Those bring all 8 numbers of each
+# particle, of which 3 are needed. The kernel cannot be faster than its bytes.
 #
-# You can count that without a GPU, and without anybody's permission. `weft.trace` runs
-# a kernel in the simulator and writes down what it touches. Here for 128 particles, of
-# which you counted 16 bytes each, 2,048 together. What is moved, and how much of that
-# is distinct, so that no cache can save it?
+# You can count that without a GPU, and without anyone's permission. `weft.trace` runs a
+# kernel in the simulator and records what it touches. Here it does so for 128
+# particles, for each of which you counted 16 bytes: 2,048 in total. How many bytes are
+# moved, and how many of them are distinct, so that no cache can save them?
 
 # %%
 some = np.ones((128, 8), np.float32)
 weft.trace(speeds)[2, 64](some, np.empty(128, np.float32))
 
 # %% [markdown]
-# Lay the data out the other way round: a row for each *field*, with all particles in
-# it. Then `vx` of 32 neighbours is 128 bytes in one piece, and the masses stay where
-# they are. Write the kernel for that layout. The check allows 4 sectors per request,
-# and 6 loads a thread where 3 would do.
+# Swap the two indices of the layout: one row per *field*, with all particles in it.
+# Then the `vx` of 32 neighbours are 128 consecutive bytes, and the masses are not
+# touched. Write the kernel for that layout. The check allows 4 sectors per request, and
+# 6 loads per thread where 3 are enough.
 #
 # ```python
 # field_speeds(fields, out)    # (8, n) -> (n,)  float32
@@ -684,7 +686,7 @@ weft.trace(speeds)[2, 64](some, np.empty(128, np.float32))
 # %%
 @cuda.jit
 def field_speeds(fields, out):
-    """Write how fast each particle is; fields: (8, n), a row for each field."""
+    """Write how fast each particle is; fields: (8, n), one row per field."""
     # about 4 lines
     # BEGIN SOLUTION
     i = cuda.grid(1)
@@ -709,8 +711,8 @@ check(
 # %% [markdown]
 # ## Measure: fewer bytes
 #
-# Predict with the roofline: how many bytes does either kernel move for a particle? What
-# should the ratio of the times be, if both go at the rate of a copy?
+# Predict with the roofline: how many bytes does each of the two kernels move per
+# particle? What should the ratio of their times be, if both run at the rate of a copy?
 
 # %%
 guess = {"a row a field": None}
@@ -740,25 +742,25 @@ layout.expect("a row a field", at_least=1.5)
 
 # %% [markdown] tags=["solution"]
 # 32 bytes read and 4 written, against 12 and 4: a factor of 36 / 16 = 2.25 at most.
-# (36 × 128 = 4,608 bytes was what the trace said for 128 particles.)
-# Close to the roof, a kernel cannot be made faster, only smaller. That the *layout*
-# decides is why libraries keep fields apart ("structure of arrays").
+# (The trace reported 36 × 128 = 4,608 bytes for 128 particles.) Close to the roof, the
+# only way to make a kernel faster is to move fewer bytes. Here the *layout* decides how
+# many, which is why libraries keep fields apart ("struct of arrays").
 #
-# On an H200 it is less than 2.25, because the second kernel is not as near to the roof,
-# probably since each thread has only three loads of 4 bytes under way. The slower
-# memory of an H100 takes fewer: there the kernel comes within two per cent of the copy.
+# On an H200 the factor is less than 2.25, because the second kernel is not as near to
+# the roof, probably because each thread has only three loads of 4 bytes in flight. The
+# slower memory of an H100 needs fewer: there the kernel comes within 2 % of the copy.
 
 # %% [markdown]
 # ## 5 · Compute: the arithmetic that you meant
 #
-# Nsight Compute names the pipeline: FP64. Nobody wanted float64. A literal like `2.0`
-# is one in Python, and a float32 times a float64 is a float64, so the whole loop is.
-# The H200 does float64 at half the rate of float32; most other GPUs have a 32nd or a
-# 64th.
+# Nsight Compute names the pipeline: FP64. But the task was float32. A Python literal
+# like `2.0` is a float64, and a float32 times a float64 is a float64, so the whole loop
+# computes in float64. The H200 does that at half the rate of float32; most other GPUs
+# at a 32nd or a 64th.
 #
-# Mend the kernel: two lines. `float32(2)` is a literal of that type. Dividing a float32
-# by the integer `3` gives a float64 again. The check counts the lines that compute in
-# float64, and allows none.
+# Fix the kernel; it takes two lines. `float32(2)` is a literal of type float32.
+# (Dividing a float32 by the integer `3` gives a float64 again.) The check counts the
+# lines that compute in float64, and allows none.
 #
 # ```python
 # cube_roots32(x, out)    # (n,) -> (n,)  float32
@@ -799,8 +801,8 @@ check(
 # %% [markdown]
 # ## Measure: half the width
 #
-# The same 20 steps, in half the bits. The GPU has twice as many lanes for float32.
-# Twice as fast, then?
+# The same 20 steps, with half the bits. The GPU has twice as many lanes for float32. So
+# is it twice as fast?
 
 # %%
 guess = {"float32": None}
@@ -828,11 +830,11 @@ width
 width.expect("float32", at_least=1.3)
 
 # %% [markdown] tags=["solution"]
-# What is the bottleneck now? Nsight Compute says of the new kernel: XU, 80 per cent. It
-# is the unit in which reciprocals begin and in which the operands of a division are
-# looked at; an SM does 16 of these a cycle, and 128 additions. There are two divisions
-# in a step, and one is by 3. A division by a constant is a product, if you write it as
-# one; the compiler may not, since the last bit could differ.
+# What is the bottleneck now? For the new kernel, Nsight Compute reports XU at 80 %.
+# This is the unit that starts reciprocals and checks the operands of divisions. An SM
+# does 16 of these per cycle, but 128 additions. There are two divisions in a step, and
+# one is by 3. You can write a division by a constant as a product. The compiler must
+# not, because the last bit could differ.
 
 # %% tags=["solution"]
 THIRD = float32(1 / 3)
@@ -840,7 +842,7 @@ THIRD = float32(1 / 3)
 
 @cuda.jit
 def one_division(x, out):
-    """Write the cube root of each x, with a product for a division."""
+    """Write the cube root of each x; one division is now a product."""
     i = cuda.grid(1)
 
     if i < x.size:
@@ -869,24 +871,25 @@ fewer.expect("one division", at_least=1.2)
 fewer
 
 # %% [markdown] tags=["solution"]
-# On paper the three kernels do the same number of operations. What they differ in is
-# the pipeline that those go through, and that is what the counters told. (The largest
-# saving is not to compute: between 1 and 2, four steps come as near to the root in
-# float32 as twenty do.)
+# On paper the three kernels do the same number of operations. They differ in the
+# instructions that those become and in the pipelines that execute them, and only the
+# counters show that. (The largest saving is not to compute at all: between 1 and 2,
+# four steps come as near to the root in float32 as twenty do.)
 
 # %% [markdown]
 # ## 6 · Latency: more of them at once
 #
-# The columns are coalesced, in float32, one launch. And 1,024 threads, where the GPU
-# has room for 270,336: each adds 32,768 numbers, and waits for the loads as it goes. No
-# unit is busy. The cure is more loads under way, which means more threads.
+# The columns are one launch, in float32, and their loads are coalesced. But there are
+# only 1,024 threads, and the GPU has room for 270,336. Each adds 32,768 numbers and
+# waits for its loads as it goes, and no unit is busy. The cure is more loads in flight,
+# and so more threads.
 #
-# Cut each column into **pieces** of `PIECE` rows, a thread for each. The grid is
-# two-dimensional now: `cuda.grid(1)` is still the column, `cuda.blockIdx.y` the number
-# of the piece. The last piece may be shorter. Several threads add to the same column of
-# `out`, so that takes an atomic (chapter 9); `out` starts with zeros.
+# Cut each column into **pieces** of `PIECE` rows, with one thread per piece. The grid
+# is now two-dimensional: `cuda.grid(1)` is still the column, and `cuda.blockIdx.y` is
+# the number of the piece. The last piece may be shorter. Several threads add to the
+# same element of `out`, so they need an atomic (chapter 9); `out` starts as zeros.
 #
-# The check allows a thread `PIECE` loads and one atomic.
+# The check allows each thread `PIECE` loads and one atomic.
 #
 # ```python
 # piece_sums(x, out)    # (rows, cols) -> (cols,)  float32, starts at 0
@@ -930,8 +933,9 @@ check(
 # %% [markdown]
 # ## Measure: more threads
 #
-# 512 times as many threads. The roofline says 134 MB at the rate of a copy: 32 µs on
-# an H200. PyTorch has a sum, too. How many times as fast as before are they?
+# There are now 512 times as many threads. The roofline's bound is 134 MB at the rate of
+# a copy: 32 µs on an H200. PyTorch has a sum, too. How many times as fast as before are
+# the two?
 
 # %%
 guess = {"piece_sums": None, "torch.sum": None}
@@ -962,30 +966,30 @@ columns
 columns.expect("piece_sums", at_least=10)
 
 # %% [markdown] tags=["solution"]
-# Not one instruction got faster. There are more of them under way. At two thirds of the
-# copy's rate the kernel has another bottleneck on the H200, of course: the ALU, 71 per
-# cent, which works out 64-bit indices for one addition each.
+# Not one instruction has become faster. More of them are in flight. At two thirds of
+# the copy's rate the kernel has another bottleneck on the H200: the ALU, 71 % busy,
+# which computes a 64-bit index for every addition.
 #
-# `nvidia-smi` shows 99 per cent "GPU-Util" for `column_sums`, by the way. It counts the
-# time during which any kernel runs. The power tells more: 134 W, where an idle H200
-# takes 124 and `speeds` 599.
+# By the way, `nvidia-smi` shows a "GPU-Util" of 99 % for `column_sums`. It counts the
+# time during which any kernel runs. The power draw says more: 134 W, while an idle H200
+# draws 124 and `speeds` 599.
 
 # %% [markdown]
 # ## Look: a timeline, from PyTorch
 #
-# Where does the time go *between* kernels? PyTorch's profiler notes each launch on the
-# host and each kernel on the GPU, without any permissions and for Numba's kernels too.
-# For the 64 launches, the graph's and yours: how long did each take, and how much of it
-# were kernels?
+# Where does the time go *between* kernels? PyTorch's profiler records each launch on
+# the host and each kernel on the GPU. It needs no permission, and it sees Numba's
+# kernels too. For the 64 launches, the graph and your kernel: how long did each take,
+# and how much of that was spent in kernels?
 
 # %%
 def timeline(**works):
-    """Print what each function takes, and how much of it is in kernels."""
+    """Print how long each function takes, and how much is in kernels."""
     from torch.profiler import ProfilerActivity, profile, record_function
 
     what = [ProfilerActivity.CPU, ProfilerActivity.CUDA]
     with profile(activities=what, acc_events=True) as seen:
-        for work in works.values():  # warm: the profiler's first look is slow
+        for work in works.values():  # warm up: the profiler starts slowly
             work()
         torch.cuda.synchronize()
         for name, work in works.items():
@@ -1021,31 +1025,31 @@ if weft.on_gpu("the chapter shows a recorded timeline"):
 # %% [markdown]
 # ## If you want more
 #
-# - Time the four programs with your own `gpu_time`. Which of them comes out too long,
-#   and what would you queue before it?
-# - Where you may read counters: `ncu --set full -k regex:speeds python
-#   programs.py speeds`, with `book/recordings/11_profiling/programs.py`. Find every
+# - Time the four programs with your own `gpu_time`. Which of the times is too long, and
+#   what would you queue first?
+# - If you may read counters, run `ncu --set full -k regex:speeds python
+#   programs.py speeds` with `book/recordings/11_profiling/programs.py`. Find every
 #   number of exercise 2 in what it prints.
-# - How long is a piece? Measure `piece_sums` with `PIECE` of 16, 32, …, 1024.
-# - Four steps of Newton's method in place of twenty. How large is the error, and what
+# - How long should a piece be? Measure `piece_sums` with a `PIECE` of 16, 32, …, 1024.
+# - Do four steps of Newton's method instead of twenty. How large is the error, and what
 #   is the class of that kernel?
-# - Two springs a thread in `all_steps`; then 2^24 springs. Which class is it now, and
-#   what does the graph gain?
+# - Give each thread of `all_steps` two springs; then try 2^24 springs. Which class is
+#   it now, and what does the graph gain?
 # - Profile three steps of a training loop of yours with `torch.profiler`. How much of
 #   the time is in kernels? Name the class before you change anything.
 #
 # ## What you learned
 #
-# 1. A launch returns before the kernel runs. Time with events, warm, the median; for a
-#    short kernel, queue it behind something long.
+# 1. A launch returns before the kernel runs. Time with events, after a warm-up, and
+#    take the median. Queue a short kernel after something long.
 # 2. Bytes over the copy's rate, operations over the product's rate: the larger is the
-#    least time. How near you are says how much there is to gain.
+#    least time. How near you are to it says how much there is to gain.
 # 3. Ask in order: is the GPU busy? Is a roof near? Is a unit busy? If none, it is
 #    latency.
 # 4. Fewer launches, fewer bytes, cheaper arithmetic, more threads: each cures one
-#    class, and does nothing for the others.
+#    class and does nothing for the others.
 # 5. A count by hand says what is needed, a counter what is done. The gap between the
-#    two is what you can have back.
+#    two is what you can win back.
 
 # %%
 quiz()

@@ -6,7 +6,7 @@ from numba import cuda
 
 @cuda.jit(lineinfo=True)
 def unpack(flat, rows, cols, out):
-    """Lay flat out as rows, each one after the other."""
+    """Copy flat, which holds rows one after another, into out."""
     col, row = cuda.grid(2)
 
     if row < rows and col < cols:

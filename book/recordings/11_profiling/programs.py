@@ -20,7 +20,7 @@ VX, VY, VZ = 3, 4, 5
 
 @cuda.jit
 def one_step(x, v, x_out, v_out):
-    """Move each spring on by a step of time."""
+    """Advance each spring by one time step."""
     i = cuda.grid(1)
 
     if i < x.size:
@@ -30,7 +30,7 @@ def one_step(x, v, x_out, v_out):
 
 @cuda.jit
 def all_steps(x, v, steps, x_out, v_out):
-    """Move each spring on by many steps of time."""
+    """Advance each spring by many time steps."""
     i = cuda.grid(1)
 
     if i < x.size:
@@ -43,7 +43,7 @@ def all_steps(x, v, steps, x_out, v_out):
 
 @cuda.jit
 def speeds(particles, out):
-    """Write how fast each particle is; particles: (n, 8), a row for each."""
+    """Write how fast each particle is; particles: (n, 8), one row each."""
     i = cuda.grid(1)
 
     if i < out.size:
@@ -53,7 +53,7 @@ def speeds(particles, out):
 
 @cuda.jit
 def field_speeds(fields, out):
-    """Write how fast each particle is; fields: (8, n), a row for each field."""
+    """Write how fast each particle is; fields: (8, n), one row per field."""
     i = cuda.grid(1)
 
     if i < out.size:
@@ -87,7 +87,7 @@ def cube_roots32(x, out):
 
 @cuda.jit
 def column_sums(x, out):
-    """Add up each column of x, one thread a column."""
+    """Add up each column of x, one thread per column."""
     col = cuda.grid(1)
 
     if col < x.shape[1]:
@@ -159,7 +159,7 @@ def columns():
 
 @contextmanager
 def named(name):
-    """Put a range with a name round what happens here."""
+    """Put a named range around what happens here."""
     torch.cuda.nvtx.range_push(name)
     yield
     torch.cuda.nvtx.range_pop()
