@@ -231,7 +231,7 @@ def test_the_products_for_timing_are_right(model: Model) -> None:
         ("linear_gelu/wrong_asks_too_early", "descriptor, layouts, algorithm"),
         ("linear_gelu/wrong_leaks", "The library keeps its memory"),
         ("linear_gelu/wrong_algorithm_array", "write .ctypes.data"),
-        ("linear_gelu/wrong_bias_array", "x.data_ptr() is the address of a tensor x"),
+        ("linear_gelu/wrong_bias_array", "the address of a tensor x is x.data_ptr()"),
         ("matmul/wrong_own_handle", "A handle keeps memory on the GPU"),
     ],
 )

@@ -184,7 +184,7 @@ class Fused:
             raise LearnerError(f"{steps} steps: two copies of weights take turns")
         for turn in range(2):
             self.launches(turn)  # compiled before the capture
-        graph = self.torch.cuda.CUDAGraph()
+        graph: Any = self.torch.cuda.CUDAGraph()
         with self.torch.cuda.graph(graph):
             for k in range(steps):
                 self.step(k % 2)
