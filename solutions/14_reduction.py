@@ -3,18 +3,19 @@
 #
 # [Open in Colab](https://colab.research.google.com/github/warp-and-weft/warp-and-weft/blob/main/labs/14_reduction.ipynb)
 #
-# **When you are through, you can**
+# **After this lab, you can**
 #
 # - add up a billion numbers at the rate at which memory can be read;
-# - say of each kernel, before you time it, whether bytes, instructions, bank conflicts,
-#   barriers or atomics will set its time;
+# - predict, for each kernel, whether bytes, instructions, bank conflicts, barriers or
+#   atomics will limit it;
 # - finish a sum in one launch, with blocks that cannot wait for one another;
 # - say which sums repeat bit for bit, why, and what it costs;
-# - use the same shape for other operations, such as the place of the largest element.
+# - use the same pattern for other operations, such as the position of the largest
+#   element.
 #
-# **You need** about 100 minutes. No GPU: the exercises run in the simulator, and the
-# measurements then show the rows of the reference GPU. With a GPU: compute
-# capability 7.5 or higher and 6 GB of its memory.
+# **You need** about 100 minutes. You do not need a GPU: the exercises run in the
+# simulator, and the measurements then show times from the reference GPU, an H200. If
+# you use a GPU, it needs compute capability 7.5 or higher and 6 GB of memory.
 
 # %%
 try:
@@ -38,7 +39,7 @@ weft.lab("14_reduction")
 # %% [markdown]
 # ## Look: a sum that stops
 #
-# 2^26 numbers between 0 and 1, one half on average: the sum must be close to
+# The sum of 2^26 numbers between 0 and 1, one half on average, must be close to
 # 33,554,432. Add them one after the other, in float32, as a loop would. What comes
 # out? Guess, then run. (`np.cumsum` adds one after the other; `np.sum` does not.)
 
@@ -55,32 +56,33 @@ assert np.cumsum(values)[-1] == 1 << 24
 assert abs(values.sum() / exact - 1) < 1e-6
 
 # %% [markdown] tags=["solution"]
-# At 16,777,216, which is 2^24, the sum has come to a standstill. A float32 has 24 bits;
-# from 2^24 on, neighbouring numbers are 2 apart, and adding less than 1 rounds back to
+# At 16,777,216, which is 2^24, the sum has come to a standstill. A float32 has 24 bits.
+# From 2^24 on, neighbouring numbers are 2 apart, and adding less than 1 rounds back to
 # where it was. Half of the array is not in the result.
 #
 # Nothing is wrong with float32. `np.sum` adds the same numbers in another *order*,
-# halves of halves of the array, and is right to seven digits. The order that a GPU
-# likes, a tree, is of that kind. This lab is about making the tree fast; near its end
-# we come back to what the order does to the result.
+# halves of halves of the array, and is right to almost seven digits. A GPU adds in a
+# tree, which is an order of that kind. This lab is about making the tree fast. Near its
+# end we come back to what the order does to the result.
 
 # %% [markdown]
 # ## Measure: how fast can memory be read?
 #
 # A sum of 2^28 float32 reads 1.07 GB and writes 4 bytes. Whatever the kernel does, it
-# cannot be faster than reading. So first of all: how fast is that?
+# cannot be faster than reading. So first of all: how fast is reading?
 #
-# Three candidates for the ceiling. `torch.sum`. **CUB**, NVIDIA's own library of such
-# algorithms, by way of CuPy where that is installed. And a kernel that reads
-# everything and keeps nothing: each thread adds up what it reads, or the compiler
-# would leave the loads out, and stores it only in a case that does not occur.
+# There are three candidates for the ceiling. The first is `torch.sum`. The second is
+# **CUB**, NVIDIA's library of such algorithms, called through CuPy where that is
+# installed. The third is a kernel that reads everything and keeps nothing. Each of its
+# threads adds up what it reads, because otherwise the compiler would leave the loads
+# out, but stores the sum only in a case that does not occur.
 #
 # The H200's datasheet says 4.8 TB/s. What share of that will they reach?
 
 # %% tags=["given"]
 @cuda.jit
 def read_tiles(x, out):
-    """Read x and keep nothing; 16 * blockDim.x elements a block."""
+    """Read x and keep nothing; 16 * blockDim.x elements per block."""
     width = cuda.blockDim.x
     k = 4 * width * cuda.blockIdx.x + cuda.threadIdx.x
 
@@ -131,7 +133,7 @@ if weft.GPU:
     x = many[:N]
     out = torch.zeros(1, device="cuda")
     d_x, d_out = cuda.as_cuda_array(x), cuda.as_cuda_array(out)
-    total = x.double().sum().item()  # what is right
+    total = x.double().sum().item()  # the right answer
 
 
 def readers():
@@ -148,9 +150,9 @@ reading = bench.compare(
 reading
 
 # %% [markdown]
-# The fastest of them is the ceiling for all that follows. How many instructions may a
-# kernel spend, if it is not to be slower? An SM of an H200 has four schedulers, each
-# of which issues one instruction, for 32 lanes, in a clock cycle of 1.98 GHz.
+# The fastest of them is the ceiling for everything that follows. How many instructions
+# can a kernel spend without becoming slower than that? An SM of an H200 has four
+# schedulers. Each issues one instruction, for 32 lanes, per clock cycle, at 1.98 GHz.
 
 # %%
 ceiling = "reading alone"
@@ -168,30 +170,31 @@ if len(reading):
 reading.expect("reading alone", at_least=1.0)
 
 # %% [markdown] tags=["solution"]
-# More than nine tenths of the datasheet's number, and no kernel of ours will read
-# faster. So on an H200 a warp that handles 32 elements has about **thirty
-# instructions** (42 on an H100, whose memory is slower) for everything: index, load,
-# addition, and its share of the tree. Remember that number.
+# Reading alone reaches more than nine tenths of the datasheet's number, and no kernel
+# of this lab reads faster. So on an H200 a warp that handles 32 elements has about
+# **thirty instructions** (42 on an H100, whose memory is slower) for everything: index,
+# load, addition, and its share of the tree. Remember that number.
 
 # %% [markdown]
 # ## 1 · A tree
 #
-# 256 threads, 256 numbers, one sum. Adding is a matter of pairs, so a block can do it
-# in eight steps. In the first, every second thread adds its right-hand neighbour's
-# number to its own. Now the even places hold the sums of two. In the next step every
-# fourth thread adds what is two places on, then every eighth what is four places on,
-# and so forth, until place 0 has it all.
+# 256 threads, 256 numbers, one sum. Sums are built from pairs, so a block can do it in
+# eight steps. In the first, every second thread adds its right-hand neighbour's number
+# to its own. Now the even elements hold sums of two. In the next step every fourth
+# thread adds the element two further on, then every eighth thread the element four
+# further on, and so on, until element 0 holds the whole sum.
 #
-# The numbers lie in **shared memory** (chapter 13), so that threads can see each
-# other's. Between one step and the next stands a **barrier**, for all threads of the
-# block, also for those that have nothing to add any more.
+# The numbers are in **shared memory** (chapter 13), so threads can read each other's.
+# Between one step and the next there is a **barrier**, which all threads of the block
+# must reach, including those that have nothing left to add.
 #
-# This step is called **interleaved**: those who add stand among those who do not. The
-# loading is there. Elements beyond the end count as 0, which changes no sum.
+# This tree is called **interleaved**, because the threads that add are interleaved with
+# threads that do not. The loads are given. Elements beyond the end count as 0, which
+# changes no sum.
 #
-# Thread 0 alone could add all of them, in 255 steps. So the check counts how often a
-# thread reads the tile, and allows 24 times: three in each step. From `x` a thread
-# loads its one element.
+# Thread 0 could add everything by itself, in 255 steps. So the check counts how many
+# times a thread reads the tile, and allows 24, three per step. A thread may load only
+# its one element of `x`.
 #
 # ```python
 # sum_interleaved(x, out)    # (n,) -> (blocks,)  float32; blocks of 256
@@ -206,7 +209,7 @@ BLOCK = 256
 # %%
 @cuda.jit
 def sum_interleaved(x, out):
-    """Write the sum of each BLOCK neighbours of x into out."""
+    """Write the sum of each BLOCK consecutive elements of x into out."""
     tile = cuda.shared.array(BLOCK, float32)
     t = cuda.threadIdx.x
     i = cuda.grid(1)
@@ -241,23 +244,23 @@ check(
 )
 
 # %% [markdown] tags=["solution"]
-# The barrier stands in the loop and outside the `if`. In the loop, because each step
-# reads what the step before has written. Outside the `if`, because all threads have to
-# come to it.
+# The barrier is inside the loop, because each step reads what the step before has
+# written. It is outside the `if`, because every thread must reach it.
 #
-# One sum for each block is not yet the sum. But it is the same problem again, 256
-# times smaller: launch the kernel on the sums, and on their sums, until one is left.
+# One sum per block is not yet the sum. But what remains is the same problem, 256 times
+# smaller: launch the kernel on the sums, then on their sums, until one is left.
 
 # %% [markdown]
 # ## 2 · Halves
 #
 # Look at the lanes. In the first step of the tree every second lane of every warp is
-# idle; in the fifth, one lane of each warp adds, and 31 watch. A warp costs the same
-# whether one lane works or all 32. Over the eight steps warps come to the addition
+# idle. In the fifth, one lane of each warp adds, and 31 watch. A warp costs the same
+# whether one lane works or all 32 do. Over the eight steps, warps execute the addition
 # 8 + 8 + 8 + 8 + 8 + 4 + 2 + 1 = 47 times, for 255 additions.
 #
-# So let the adding threads stand together, and let the others' warps go by. Two ways.
-# The first keeps the tree and renumbers the threads:
+# So put the adding threads into the same warps, and let the other warps skip the
+# addition. There are two ways to do that. The first keeps the tree and renumbers the
+# threads:
 
 # %% tags=["given"]
 @cuda.jit
@@ -282,10 +285,11 @@ def sum_packed(x, out):
 
 
 # %% [markdown]
-# Now 4 + 2 + 1 + 1 + 1 + 1 + 1 + 1 = 12 warps come to the addition. But which cells do
-# neighbouring lanes want? Word `w` of shared memory lies in bank `w % 32`, and a
-# request takes as many **passes** as one bank has different words to serve (chapter
-# 13). Count the passes of the first warp's load of `cells[left]`, step by step:
+# Now warps execute the addition only 4 + 2 + 1 + 1 + 1 + 1 + 1 + 1 = 12 times. But which
+# cells do neighbouring lanes read? Word `w` of shared memory is in bank `w % 32`, and a
+# request takes as many **passes** as its busiest bank has different words to deliver
+# (chapter 13). Count the passes of the first warp's load of `cells[left]`, step by
+# step:
 
 # %%
 def passes(words):
@@ -301,13 +305,14 @@ for level in range(8):
 
 # %% [markdown]
 # The lanes move together and their cells move apart. The second way keeps both
-# together. Change the *tree*: with a distance of 128 first, thread `t` adds place
-# `t + 128` to place `t`, for `t` below 128. Then 64, 32, and so on down to 1. Lanes
-# are neighbours, and their cells are. This is called **sequential addressing**.
+# together. Change the *tree*: start with a distance of 128, so that thread `t` adds
+# element `t + 128` to element `t`, for `t` below 128. Then the distance is 64, 32, and
+# so on down to 1. The lanes are neighbours, and so are their cells. This is called
+# **sequential addressing**.
 #
-# The numbers of this check are chosen such that the order shows: an element and the
-# one 128 places on are large and nearly cancel. Added to each other first, they leave
-# a small number, exactly. Added in any other order, they leave rounding errors.
+# The numbers of this check make the order visible. An element and the one 128 further
+# on are large and nearly cancel. Added to each other first, they leave a small number,
+# exactly. Added in any other order, they leave rounding errors.
 #
 # ```python
 # sum_sequential(x, out)    # (n,) -> (blocks,)  float32; blocks of 256
@@ -342,7 +347,7 @@ def sum_sequential(x, out):
 
 # %%
 def nearly_cancelling(rng, n):
-    """n numbers; within a block, i and i + 128 add up to something small."""
+    """Return n numbers; in a block, i and i + 128 have a small sum."""
     large = rng.uniform(1e6, 1.9e6, (-(-n // BLOCK), 1, BLOCK // 2))
     pairs = np.concatenate([large, -large], axis=1).ravel()[:n]
     return (pairs + rng.random(n)).astype(np.float32)
@@ -359,8 +364,8 @@ check(
 )
 
 # %% [markdown] tags=["solution"]
-# Warps come to the addition 12 times, their lanes use 32 different banks, and from the
-# sixth step on there is only one warp left that adds.
+# Warps execute the addition 12 times, their lanes use 32 different banks, and from the
+# third step on only one warp adds.
 #
 # The check could tell the two trees apart by their results. Two kernels that are both
 # right give different sums, because floats round: keep that in mind for exercise 5.
@@ -368,19 +373,19 @@ check(
 # %% [markdown]
 # ## 3 · Finish with shuffles
 #
-# From 32 numbers on, the tree needs neither shared memory nor barriers: lanes of a warp
-# read each other's registers. `warp_sum` below is chapter 8's. With it, a block needs
-# one barrier in place of nine:
+# From 32 numbers on, the tree needs neither shared memory nor barriers: the lanes of a
+# warp can read each other's registers. `warp_sum` below is chapter 8's. With it, a
+# block needs one barrier instead of nine:
 #
 # 1. each warp adds up its 32 values;
-# 2. lane 0 of each warp puts the sum into `sums`, at the place of its warp;
-# 3. every thread waits;
-# 4. warp 0 takes the sums out, one a lane, and adds them up. A lane without a sum
-#    brings 0.
+# 2. lane 0 of each warp stores the sum in `sums`, at the number of its warp;
+# 3. every thread waits at a barrier;
+# 4. warp 0 loads the sums, one per lane, and adds them up. A lane without a sum
+#    contributes 0.
 #
-# Here the block may be of any size that is a multiple of 32, up to 1024. How many warps
-# it has, `cuda.blockDim.x` tells. The check counts: a thread loads one element of `x`,
-# and takes few numbers out of shared memory.
+# Here the block may have any size that is a multiple of 32, up to 1024. Compute its
+# number of warps from `cuda.blockDim.x`. The check counts loads: a thread may load one
+# element of `x`, and only a few numbers from shared memory.
 #
 # ```python
 # sum_shuffle(x, out)    # (n,) -> (blocks,)  float32; any block
@@ -426,7 +431,7 @@ def sum_shuffle(x, out):
 
 # %%
 def width_for(n):
-    """Return how many threads a block has: three warps, for large n all 32."""
+    """Return how many threads a block has: three warps, or 32 for large n."""
     return 96 if n < 1000 else 1024
 
 
@@ -442,20 +447,22 @@ check(
 )
 
 # %% [markdown] tags=["solution"]
-# At most 32 warps, so one warp can always add up their sums. It uses all 32 lanes: the
-# mask of a shuffle names them, and all have to come.
+# A block has at most 32 warps, so one warp can always add up their sums. It uses all 32
+# lanes, because the mask of the shuffle names all of them, and every lane that a mask
+# names must execute the shuffle.
 
 # %% [markdown]
-# ## Measure: one element a thread
+# ## Measure: one element per thread
 #
-# By hand, and for once not bytes but instructions. A step of the tree takes a
+# Calculate first, and for once not bytes but instructions. A step of the tree takes a
 # comparison, an addition, two loads and a store, a barrier, and the loop: about ten
 # instructions, and there are eight steps. The budget is thirty. What does that say
 # about `interleaved` and `sequential`? What do bank conflicts add? And what is left to
-# do in `shuffle`? Write down the speeds that you expect, beside `torch.sum`.
+# do in `shuffle`? Write down the speeds that you expect, relative to `torch.sum`.
 #
 # Each kernel is launched on x, then on the sums, and so on, until one number is left:
-# 2^28, 2^20, 2^12, 2^4, 1. How much do the later launches cost, beside the first?
+# 2^28, 2^20, 2^12, 2^4, 1. How much do the later launches cost, compared with the
+# first?
 
 # %%
 guess = {
@@ -503,35 +510,35 @@ one_each.expect("shuffle", at_least=1.2, times="sequential")
 one_each.expect("torch.sum", at_least=2.5, times="shuffle")
 
 # %% [markdown] tags=["solution"]
-# The predictions that count. NVIDIA's profiler says how many instructions a warp really
-# executes: 213 in `interleaved`, 94 in `packed`, 88 in `sequential`, 65 in `shuffle`,
-# where thirty would do. At 1045 billion a second 213 × 8.4 million take 1.7 ms: this
-# kernel is as slow as its instructions. A good third of them are `t % (2 * step)`, a
-# division by a number that the compiler does not know: with `t & (2 * step - 1)` in
-# its place the kernel is half as fast again (further down). Most of the rest are there
-# because warps come along of which most lanes only watch.
+# NVIDIA's profiler counts the instructions that a warp really executes: 213 in
+# `interleaved`, 94 in `packed`, 88 in `sequential`, 65 in `shuffle`. The budget was
+# thirty. At 1045 billion per second, 213 × 8.4 million take 1.7 ms, so `interleaved` is
+# nearly as slow as its instructions. A good third of them are `t % (2 * step)`, a
+# division by a number that the compiler does not know. With `t & (2 * step - 1)`
+# instead, the kernel is half as fast again (you will see it further down). Most of the
+# rest are executed by warps in which most lanes only watch.
 #
-# `packed` executes a few per cent more instructions than `sequential` and takes a few
-# per cent more time, so its bank conflicts may cost nothing. There are many of them,
-# but each step has half the lanes of the one before, and the warps of seven other
-# blocks fill the gaps.
+# `packed` executes seven per cent more instructions than `sequential` and takes seven
+# per cent longer, so its bank conflicts may cost nothing. There are many of them, but
+# each step has half the lanes of the one before, and the warps of other blocks fill the
+# gaps.
 #
-# And `shuffle`? 65 instructions would take 0.52 ms; it takes longer. Fewer instructions
-# will not help any more. What would?
+# And `shuffle`? 65 instructions would take 0.52 ms, and it takes longer. Fewer
+# instructions no longer help. What would?
 
 # %% [markdown]
 # ## Measure: a million blocks
 #
-# One suspect is left, and it has not been timed yet. With one element a thread, 2^28
-# elements take 2^20 blocks of 256 threads, and an SM has to start each of them and to
-# end it. So give the GPU as many blocks that have less to do:
+# One suspect has not been timed yet. With one element per thread, 2^28 elements take
+# 2^20 blocks of 256 threads, and the GPU has to start and end each of them. So launch
+# as many blocks that have less to do:
 #
 # - `nothing`: not even a load;
-# - `a load`: a thread loads its element, and keeps nothing of it;
+# - `a load`: each thread loads its element and does nothing with it;
 # - `shuffle`: your kernel, without the later launches.
 #
 # Reading alone takes a quarter of a millisecond on an H200. How long does `nothing`
-# take? Write that down. How fast are the other two beside it?
+# take? Write that down. How fast are the other two, relative to it?
 
 # %%
 guess = {"a load": None, "shuffle": None}
@@ -546,7 +553,7 @@ def do_nothing(x, out):
 
 @cuda.jit
 def load_only(x, out):
-    """Load an element a thread and keep nothing."""
+    """Load one element per thread and keep nothing."""
     i = cuda.grid(1)
     if x[i] == float32(-1):
         out[0] = x[i]
@@ -573,13 +580,13 @@ if len(starts):
     print(f"blocks started in a nanosecond: {rate:.2f}")
 
 # %% [markdown] tags=["solution"]
-# Blocks are a limit of their own. An H200 starts about 1.65 of them in a nanosecond, so
-# a million take more than twice as long as reading the array, and that they read it
-# besides takes no longer. It is 70 per cent of the time of `shuffle`. Nor are eight
-# blocks of 256 threads on an SM all the time, although they would fit: of the 64 warps
-# for which there is room the profiler finds 46 on average. With 128 bytes each these
-# have 6 KB under way, too few, as in chapter 13. Both have the same cure: **let a
-# thread load more than one element.**
+# Starting blocks is a limit in itself. An H200 starts about 1.65 of them per
+# nanosecond, so a million take more than twice as long as reading the array. That is
+# about 70 % of the time of `shuffle`, and reading the array at the same time adds
+# almost nothing. Nor are the SMs full: there is room for 64 warps, and the profiler
+# finds 46 on average. With 128 bytes each, these have at most 6 KB in flight, which is
+# too little, as in chapter 13. Both problems have the same remedy: **let a thread load
+# more than one element.**
 
 # %% [markdown]
 # ## 4 · The whole grid
