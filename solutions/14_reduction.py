@@ -61,9 +61,9 @@ assert abs(values.sum() / exact - 1) < 1e-6
 # where it was. Half of the array is not in the result.
 #
 # Nothing is wrong with float32. `np.sum` adds the same numbers in another *order*,
-# halves of halves of the array, and is right to almost seven digits. A GPU adds in a
-# tree, which is an order of that kind. This lab is about making the tree fast. Near its
-# end we come back to what the order does to the result.
+# halves of halves of the array, and is right to seven digits. A GPU adds in a tree,
+# which is an order of that kind. This lab is about making the tree fast. Near its end
+# it comes back to what the order does to the result.
 
 # %% [markdown]
 # ## Measure: how fast can memory be read?
@@ -591,21 +591,22 @@ if len(starts):
 # %% [markdown]
 # ## 4 · The whole grid
 #
-# A **grid-stride loop**: launch as many threads as the GPU holds, and let each go
-# through the array in steps of the whole grid, adding into a register. The tree comes
-# once, at the end of a thread's life, and no matter how it is made, it is paid for by
-# thousands of elements.
+# Write a **grid-stride loop**: launch as many threads as the GPU holds, and let each go
+# through the array in steps of the whole grid, adding into a register. This is **thread
+# coarsening**. The tree comes once, at the end of a thread's life, so its cost is
+# spread over a thousand elements.
 #
-# Two more ideas, both from chapter 13. Sixteen bytes at a time: `load4(x, i)` reads
-# four float32 in one instruction, with `i` a multiple of 4. And independent loads: the
-# compiler unrolls the loop and asks for several fours before it adds the first.
+# Two more ideas are from chapter 13. The first is sixteen bytes at a time: `load4(x, i)`
+# reads four float32 in one instruction, where `i` is a multiple of 4. The second is
+# independent loads: the compiler unrolls the loop and issues several loads before it
+# adds the result of the first.
 #
-# What is left over when the number of elements is no multiple of 4, up to three of
-# them, the first threads of the grid add one by one.
+# If the number of elements is not a multiple of 4, up to three are left over. The first
+# threads of the grid add one each.
 #
 # `block_sum` below is exercise 3 as a function: its result is in thread 0 of the block.
 # Each block adds that to `out[0]`, atomically: `cuda.atomic.add(out, 0, value)`. The
-# check counts the atomics, and also the loads of each thread: all of them have to share
+# check counts the atomics, and also the loads of each thread: all threads have to share
 # the work.
 #
 # ```python
@@ -619,7 +620,7 @@ if len(starts):
 def block_sum(value):
     """Return the sum of a block's values, in its thread 0.
 
-    Before it is called a second time, the block has to pass a barrier.
+    Between two calls, the block has to pass a barrier.
     """
     cells = cuda.shared.array(32, float32)
     me = cuda.threadIdx.x
@@ -669,23 +670,24 @@ check(
 )
 
 # %% [markdown] tags=["solution"]
-# `(a + b) + (c + d)` rather than `value + a + b + c + d`: the three additions in
-# brackets do not wait for the lap before.
+# The sum is `(a + b) + (c + d)` rather than `value + a + b + c + d`, because then its
+# three additions do not have to wait for the iteration before.
 #
-# The order of the two parts does not matter, and the guard of the second is an ordinary
-# one. `block_sum` stands outside of it: all threads have to come.
+# The order of the two parts does not matter. The second has an ordinary guard, and
+# `block_sum` is outside it, because all threads must reach its barrier.
 
 # %% [markdown]
-# ## Measure: the ladder
+# ## Measure: every kernel so far
 #
-# By hand: 2^28 float32 are 1.07 GB, and the first table says how long reading them
-# takes. Count the instructions of a lap: how many for each 32 elements, of the thirty?
+# Calculate first. 2^28 float32 are 1.07 GB, and the first table says how long reading
+# them takes. Count the instructions of an iteration: how many of the thirty does it
+# need for every 32 elements?
 #
-# `out` has to be 0 first, and that is a launch of its own: it is in the times below.
+# `out` has to be 0 first. That takes a launch of its own, which is in the times below.
 #
-# How near does `grid` come to the ceiling? Three rows are for comparison: the same
+# How close does `grid` come to the ceiling? Three rows are for comparison: the same
 # kernel with ordinary loads of 4 bytes; the same kernel in CUDA C++, compiled by NVRTC
-# (chapter 5); and that again with one word changed, the type of `step`. How much is
+# (chapter 5); and the latter with one word changed, the type of `step`. How much is
 # `load4` worth? How much is C++?
 
 # %%
@@ -798,23 +800,23 @@ ladder.expect("grid", at_least=0.97, times="CUDA C++")
 ladder.expect("grid", ceiling=0.95)
 
 # %% [markdown] tags=["solution"]
-# Python and C++ are as fast as each other: the same few instructions for the loop, and
-# memory to wait for. An *unsigned* `step` makes C++ slower than Python. Unsigned
-# numbers wrap round, by the rules of the language, so the compiler may not conclude
-# from the address of one lap to that of the next. `gridDim.x` is unsigned:
-# `i += gridDim.x * blockDim.x`, as one writes it, is the slow one.
+# Python and C++ are equally fast: the loop becomes the same few instructions, and they
+# wait for memory. An *unsigned* `step` makes C++ slower than Python. Unsigned numbers
+# wrap around, by the rules of the language, so the compiler may not derive the address
+# of one iteration from that of the last. `gridDim.x` is unsigned, so
+# `i += gridDim.x * blockDim.x`, as everyone writes it, is the slow version.
 #
-# `load4` is worth a lot less than chapter 13 may have led you to expect. Loads of 4
-# bytes, too, come in fours under way, because the compiler unrolls that loop as well.
-# But they take 19 instructions for 32 elements in place of 3.4, says the profiler, and
-# there the thirty are not far.
+# `load4` is worth a lot less than chapter 13 may have led you to expect. The compiler
+# unrolls the loop of 4-byte loads as well, so there too a thread has four loads in
+# flight. But the profiler counts 19 instructions for every 32 elements instead of 3.4,
+# which is not far from the thirty.
 #
-# ### Where have the first rungs gone?
+# ### What became of the trees?
 #
 # From `interleaved` to `sequential` was a large step, from there to `shuffle` another.
-# Put the slowest of the trees into the fastest of the kernels: `grid, slow tree` is
-# `sum_grid` with the interleaved tree, division and all, in place of `block_sum`. The
-# first two rows show what the division alone is worth.
+# Now put the slowest tree into the fastest kernel: `grid, slow tree` is `sum_grid` with
+# the interleaved tree, division and all, instead of `block_sum`. The first two rows
+# show what the division alone costs.
 
 # %% tags=["solution"]
 @cuda.jit
@@ -878,16 +880,17 @@ trees.expect("grid, slow tree", at_least=0.93, times="grid")
 trees
 
 # %% [markdown] tags=["solution"]
-# What was a factor of eight on an H200, and of six on an H100, has become two per cent.
-# A thread of `sum_grid` adds about a thousand elements into a register before it meets
-# the tree, and at that rate any tree will do. The famous rungs are worth having for
-# *small* sums, where the tree is a good part of the work; there we come to them again.
+# With one element per thread, the slowest kernel took more than eight times as long as
+# `grid` on an H200, and six times on an H100. In `grid`, its tree costs two per cent. A
+# thread of `sum_grid` adds about a thousand elements into a register before it meets
+# the tree, and at that rate any tree will do. Good trees matter in *small* sums, where
+# the tree is a large part of the work. The lab measures one of those near its end.
 
 # %% [markdown]
 # ## Look: the same sum, again and again
 #
-# Launch `sum_grid` fifty times on the same array. How many different results? And
-# `torch.sum`, how many? Guess both, then run.
+# Launch `sum_grid` fifty times on the same array. How many different results does it
+# give? How many does `torch.sum` give? Guess both, then run.
 
 # %%
 def results_of(run, times=50):
@@ -913,49 +916,49 @@ if weft.GPU:
     bench.always("torch.sum gives one result", len(by_torch) == 1)
 
 # %% [markdown] tags=["solution"]
-# Each block's own sum is the same every time: its threads take the same elements, in
-# the same order, and its tree has one shape. What changes is the order in which the
-# blocks come to `atomic.add`, and at 2^27 neighbouring float32 are 8 to 16 apart, so
-# each of the additions rounds.
+# The sum of each block is the same every time: its threads take the same elements, in
+# the same order, and its tree always has the same shape. What changes is the order in
+# which the blocks reach `atomic.add`. Just below 2^27 neighbouring float32 are 8 apart,
+# and just above it 16, so each of the last additions rounds.
 #
 # `torch.sum` repeats. It does what you do next.
 
 # %% [markdown]
 # ## 5 · The last block
 #
-# Let no block add to a common cell. Each writes its sum to a place of its own,
+# Let no block add to a common cell. Instead, each writes its sum to its own element,
 # `parts[blockIdx.x]`, and when all have done so, *one* block adds up `parts`, in an
 # order that is always the same.
 #
-# When all have done so: a second launch would do, since it begins after the first has
-# ended. It costs a launch. Within one launch, blocks cannot wait for one another, as
-# some may not have begun. But they can *count*. Each block, when its part is written,
-# adds 1 to `arrived[0]`, atomically:
+# How does it know that all have done so? A second launch would solve that, since it
+# begins after the first has ended, but it costs a launch. Within one launch, blocks
+# cannot wait for one another, because some may not have begun. But they can *count*.
+# Each block, once its part is written, adds 1 to `arrived[0]`, atomically:
 #
 # ```python
 # before = cuda.atomic.inc(arrived, 0, top)    # 0, 1, ... top, and 0 again
 # ```
 #
-# It returns what was there before. With `gridDim.x - 1` for `top`, the block that gets
-# this number back knows that it is the last. Nobody waits; the last one does the rest.
-# And the counter is back at 0, ready for the next launch.
+# It returns the value from before the addition. With `gridDim.x - 1` for `top`, the
+# block that gets this number back knows that it is the last. No block waits; the last
+# one does the rest. And the counter is back at 0, ready for the next launch.
 #
 # Thread 0 of each block
 #
 # 1. writes the block's sum to `parts`;
-# 2. calls `cuda.threadfence()`: what I have written up to here, all threads of the GPU
-#    see before they see what I write from here on. Without it, the counter's news may
-#    overtake the part;
-# 3. counts, and notes in shared memory, in `last[0]`, whether the block is the last;
-# 4. calls `cuda.threadfence()` once more: what I read from here on is no older than
-#    the counter. Without it, old parts may come out of a cache.
+# 2. calls `cuda.threadfence()`: every thread of the GPU sees what this thread has
+#    written so far before it sees what this thread writes from here on. Without it, the
+#    new count may become visible before the part does;
+# 3. counts, and stores in shared memory, in `last[0]`, whether the block is the last;
+# 4. calls `cuda.threadfence()` once more: what this thread reads from here on is no
+#    older than the counter. Without it, old parts may come out of a cache.
 #
-# Then a barrier, so that all threads of the block know. In the last block they all
-# add up `parts`, together: a loop in steps of the block, `block_sum`, and thread 0
-# writes `out[0]`.
+# Then comes a barrier, so that all threads of the block know. In the last block they
+# all add up `parts` together: a loop in steps of the block, then `block_sum`, and
+# thread 0 writes `out[0]`.
 #
-# The first part is there. `thread_sum` is the loop of exercise 4, with four loads of
-# 16 bytes written out.
+# The first part is given. `thread_sum` is the loop of exercise 4, with four loads of 16
+# bytes written out.
 #
 # ```python
 # sum_repeatable(x, parts, arrived, out)    # (n,) -> (blocks,), uint32 (1,), (1,)
@@ -974,8 +977,8 @@ def sum_of(four):
 def thread_sum(x):
     """Return the sum of this thread's elements of x.
 
-    A block takes 4 * blockDim.x neighbouring fours, each thread one in every
-    blockDim.x; and so on, gridDim.x such tiles further.
+    A tile is 4 * blockDim.x groups of four elements. A thread takes one group
+    in every blockDim.x, then goes on to the tile gridDim.x tiles further on.
     """
     mine = float32(0)
     width = cuda.blockDim.x
@@ -1034,12 +1037,12 @@ def launch_for(n):
 
 
 def sums_of_blocks(x):
-    """What each block of such a launch has to put into parts."""
+    """Return what each block of such a launch has to put into parts."""
     blocks, width = launch_for(x.size)
     i = np.arange(x.size)
     block = i // (16 * width) % blocks
     rest = x.size // 4 * 4
-    block[rest:] = 0  # the first threads take what is left over
+    block[rest:] = 0  # the first threads take what is left
     return np.bincount(block, x, blocks)
 
 
@@ -1059,32 +1062,32 @@ check(
 )
 
 # %% [markdown] tags=["solution"]
-# Why two fences? The first belongs to writing: part first, then the counter. The second
-# belongs to reading: counter first, then the parts. Together they make a chain from
-# each block's store to the last block's load, and the barrier hands it on to the
-# block's other threads. On today's GPUs you would have trouble to see the second one
-# missing; PyTorch's reduction has both.
+# Why two fences? The first is for writing: the part first, then the counter. The second
+# is for reading: the counter first, then the parts. Together they make a chain from
+# each block's store to the last block's load, and the barrier extends it to the block's
+# other threads. PyTorch's reduction has both.
 #
-# The barrier has a second job. `block_sum` uses one array in shared memory for all of
-# its calls, and the second call must not begin to fill it while the first still reads.
+# The barrier has a second purpose. `block_sum` uses the same shared array in all of its
+# calls, and the second call must not begin to fill it while the first is still reading.
 #
 # The order is fixed by the launch: which elements a thread takes, the shape of the
 # trees, the order of `parts`. None of that depends on which block comes last. It does
-# depend on the number of blocks and threads, so for the same bits on *every* GPU choose
-# them without asking how many SMs there are.
+# depend on the number of blocks and threads. So for the same bits on *every* GPU,
+# choose these independently of the number of SMs.
 
 # %% [markdown]
 # ## Measure: what repeating costs
 #
-# Three ways to finish the same sum. Each block adds to one cell, atomically. Or the
-# last block adds up the parts. Or a second launch does, of a single block.
+# There are three ways to finish the same sum. Each block adds to one cell, atomically.
+# Or the last block adds up the parts. Or a second launch, of a single block, does.
 #
-# `shape_for(n)` chooses the launch from n alone: 1024 threads, of which each makes four
-# laps, or for less than 4 million elements 256 threads and one lap.
+# `shape_for(n)` chooses the launch from n alone: blocks of 1024 threads that make four
+# iterations each, or, for fewer than 4 million elements, blocks of 256 threads that
+# make one.
 #
-# By hand, for 2^28 elements: how many parts are there, and how many of them does each
-# thread of the last block add? A launch follows the one before it by a microsecond or
-# so. What does each of the ways cost, beside the first?
+# Calculate first, for 2^28 elements: how many parts are there, and how many of them
+# does each thread of the last block add? A launch follows the one before it by about a
+# microsecond. What does each of the other ways cost, relative to the first?
 
 # %%
 guess = {"last block": None, "two launches": None}
