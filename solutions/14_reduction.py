@@ -1155,15 +1155,15 @@ finish.expect("last block", at_least=1.0, times="torch.sum")
 finish.expect("last block", ceiling=0.975)
 
 # %% [markdown] tags=["solution"]
-# 4096 parts, four for each thread of the last block: nothing, against 65,536 elements a
-# block. What it costs is that the parts go to memory and come back, with a fence, while
-# the rest of the GPU has nothing left to do: two or three microseconds. But it needs no
-# zero in `out` to begin with, and that is a launch. So repeating is free here, near
-# enough.
+# There are 4096 parts, four for each thread of the last block, which is nothing beside
+# the 65,536 elements per block. What probably costs time is that the parts go to memory
+# and come back, with a fence, while the rest of the GPU has nothing left to do. On the
+# other hand, `out` need not be set to 0, which saves a launch. So a repeatable sum is
+# as good as free here.
 #
-# And precision? The same with **accumulators in float64**: the elements are float32,
-# and are converted as they are added. An H200 adds half as many float64 a second as
-# float32.
+# And precision? Here is the same with **accumulators in float64**: the elements are
+# float32, and are converted as they are added. An H200 adds half as many float64 per
+# second as float32.
 
 # %% tags=["solution"]
 @cuda.jit
@@ -1223,15 +1223,15 @@ precise.expect("float64", at_least=0.95)
 precise
 
 # %% [markdown] tags=["solution"]
-# Free as well: memory is what everything waits for. This is a statement about large
-# sums on an H200. On a GPU that adds float64 at a 64th of the float32 rate, as most
-# graphics cards do, measure again.
+# That is as good as free as well, because everything waits for memory. It holds for
+# large sums on an H200. On a GPU that adds float64 at a 64th of the float32 rate, as
+# most graphics cards do, measure again.
 
 # %% [markdown]
 # ## Look: does it repeat?
 #
-# Fifty times again, on the launch that was timed, and then on one of 264 blocks. How
-# many different results has each? Are the two the same?
+# Add the same array fifty times again, with the launch that was timed, and then with
+# two of 264 blocks. How many different results does each give? Are they the same?
 
 # %%
 def run_last_block(shape):
@@ -1258,10 +1258,10 @@ if weft.GPU:
 # %% [markdown]
 # ## Look: how wrong is it?
 #
-# Rounding errors, relative to the sum in float64. In what order do these add?
+# Compute the rounding errors, relative to the sum in float64. The orders are:
 #
-# - one by one: each addition rounds, to ever larger numbers;
-# - in a tree: 28 additions lie between an element and the result;
+# - one by one: each addition rounds, and the numbers get ever larger;
+# - in a tree: there are 28 additions between an element and the result;
 # - `grid`: a thousand one by one in each thread, then a tree, then block by block.
 #
 # Write down an order of magnitude for each (float32 rounds by 6e-8 at most), then run.
@@ -1312,26 +1312,27 @@ if weft.GPU:
     )
 
 # %% [markdown] tags=["solution"]
-# Half of the sum lost, or the seventh digit in doubt: the same numbers in the same
-# format. With *u* = 6e-8, the error of one by one is at most (n - 1) *u*, that of a
-# tree at most log2(n) *u*, for positive numbers. Rounding goes up and down at random,
-# so what comes out is mostly far less than the bound. Neighbouring float32 are 8 or 16
-# apart at this size, 6e-8 or 12e-8 of the sum. An error below that means: one of the
-# two neighbours of the exact sum.
+# The same numbers in the same format: in one order half of the sum is lost, in another
+# the eighth digit is in doubt. With *u* = 6e-8, the error of adding one by one is at
+# most (n - 1) *u*, and that of a tree at most log2(n) *u*, for positive numbers.
+# Rounding goes up and down, so the actual error is usually far below the bound.
+# Neighbouring float32 are 8 apart just below 2^27, which is 6e-8 of the sum. An error
+# below that means that the result is one of the two neighbours of the exact sum.
 #
-# A GPU adds in trees because it is parallel, and is more accurate for it.
+# A GPU adds in trees because they are parallel, and is more accurate for it.
 
 # %% [markdown]
 # ## Measure: all sizes
 #
-# From 2^16 elements (262 KB) to 2^30 (4.3 GB). The small ones take a few microseconds,
-# less than a launch from Python: so these are CUDA graphs of many launches, one after
-# the other, each on another piece of a large array, so that the cache does not have it
-# already. (`bench.stream()` is the stream on which a graph is recorded.)
+# The sizes go from 2^16 elements (262 KB) to 2^30 (4.3 GB). The small sums take a few
+# microseconds, less than a launch from Python. So these are CUDA graphs of many
+# launches, one after the other, each on another piece of a large array, which the cache
+# does not hold yet. (`bench.stream()` is the stream on which a graph is recorded.)
 #
-# What can a small sum cost at least? A launch within a graph; a load from memory, twice
-# (elements, then parts); two barriers; two fences. And from which size on does
-# bandwidth decide? Your guess, beside `torch.sum`, is for the smallest of them.
+# What is the least that a small sum can cost? It takes a launch within a graph, two
+# trips to memory (elements, then parts), two barriers and two fences. And from which
+# size on is bandwidth the limit? Guess the speeds for the smallest size, relative to
+# `torch.sum`.
 
 # %%
 guess = {"last block": None, "two launches": None}
@@ -1339,7 +1340,7 @@ exponents = range(16, 31, 2)
 
 
 def small_and_large(n):
-    """Return what sums n elements, each call those of another piece of many."""
+    """Return what sums n elements, in each call another piece of `many`."""
 
     def build():
         pieces = list(many.split(n)[: max(4, (1 << 28) // n)])
@@ -1413,14 +1414,15 @@ sizes[20].expect("last block", at_least=1.2)
 sizes[28].expect("last block", at_least=1.0)
 
 # %% [markdown] tags=["solution"]
-# Up to a million elements the time grows by a microsecond or two: it is the launch, two
-# trips to memory, and either fences and a counter or a second launch, which cost the
-# same. `torch.sum` spends two entries of the graph on a sum of more than one block,
-# since it sets its counter to 0 each time, where yours is at 0 again. From 2^26 on, all
-# are on their way to the same limit.
+# Up to a million elements the time of your kernels grows by only about a microsecond.
+# It consists of the launch, two trips to memory, and either fences and a counter or a
+# second launch, which cost about the same. `torch.sum` takes two nodes of the graph if
+# a sum has more than one block, since it sets its counter to 0 each time, while yours
+# wraps around to 0 by itself. From 2^26 on, all are close to the same limit.
 
 # %% [markdown] tags=["solution"]
-# And the tree? At 2^18 elements, in 64 blocks of 256 threads, from the cache:
+# And the tree? Here is a sum of 2^18 elements, in 64 blocks of 256 threads, from the
+# cache:
 
 # %% tags=["solution"]
 def small_trees():
@@ -1440,26 +1442,28 @@ small.expect("grid", at_least=1.0, times="grid, slow tree")
 small
 
 # %% [markdown] tags=["solution"]
-# Here the rungs are back: a step of the slow tree is a division, a barrier and a trip
-# to shared memory, eight times, in a kernel that lives for three microseconds.
+# Here the tree matters again. Each of the slow tree's eight steps takes a division, a
+# barrier and accesses to shared memory, in a kernel that lasts only three microseconds.
 
 # %% [markdown]
 # ## 6 · Another operation
 #
-# The place of the largest element in each row of a matrix: what a language model does
-# to choose its next word without chance, with a row for each sentence and a column for
-# each of 100,000 words. The shape is the same. Load, combine in a register, shuffle,
-# hand over in shared memory, shuffle. Three things change.
+# Find the column of the largest element in each row of a matrix. A language model does
+# this to choose its most likely next word, with a row for each sentence and a column
+# for each of 100,000 words. The pattern is the same: load, combine in a register,
+# shuffle, exchange through shared memory, shuffle. Three things change.
 #
 # - What is combined is a **pair**: a value and its column. `better(top, place, other,
 #   where)` below returns the better of two. Each step shuffles both parts.
-# - The neutral element: minus infinity, with a column beyond the last.
-# - Of equal values, the one further left wins. So the combination does not depend on
-#   the order, and any tree gives the same result. (For sums we had no such luck.)
+# - The **neutral element**, which changes no result, is minus infinity, with a column
+#   beyond the last.
+# - If two values are equal, the one further left wins. So the operation is
+#   **associative** and does not depend on the order, and any tree gives the same
+#   result. (Sums of floats are not so lucky.)
 #
-# A block, of any number of warps, takes a row. Rows have a multiple of 4 columns, and a
-# thread takes four neighbours at a time: `load4(x, (row, col))`. Loops over a tuple,
-# `for j in range(4)` with `four[j]`, are fine.
+# A block, of any number of warps, takes a row. The number of columns is a multiple of
+# 4, and a thread takes four neighbours at a time: `load4(x, (row, col))`. Loops over a
+# tuple, `for j in range(4)` with `four[j]`, are fine.
 #
 # ```python
 # argmax_rows(x, out)    # float32 (m, n) -> int32 (m,); a block for each row
@@ -1473,7 +1477,7 @@ LOWEST = np.float32(-np.inf)
 
 @cuda.jit(device=True)
 def better(top, place, other, where):
-    """Return the larger value and its place; of equals the one further left."""
+    """Return the larger value and its place; if equal, the one further left."""
     if other > top or (other == top and where < place):
         return other, where
     return top, place
@@ -1520,7 +1524,7 @@ def argmax_rows(x, out):
 
 # %%
 def tied(rng, m, n):
-    """m rows of 4 * n negative numbers, the largest further right by row."""
+    """Return m rows of 4 * n negative numbers; maxima move right by row."""
     x = rng.integers(-n - 1, -n // 2, (m, 4 * n))
     for row in range(m):
         x[row, : 4 * n * (row + 1) // (m + 1)] -= n
@@ -1540,18 +1544,20 @@ check(
 )
 
 # %% [markdown] tags=["solution"]
-# The numbers of the check are all negative, so that a 0 in place of minus infinity is
-# noticed, and there are many ties, so that a wrong rule for equal values is. And the
-# largest stand further right from row to row, lest a part of a row be enough.
+# The numbers of the check are all negative, so a 0 instead of minus infinity shows.
+# There are many ties, so a wrong rule for equal values shows too. And the largest
+# numbers are further right from row to row, so reading part of a row is not enough.
 #
-# Two shuffles a step where a sum has one, and a comparison in place of an addition.
-# It is still far below thirty instructions for 32 elements.
+# Each step takes two shuffles where a sum takes one, and a comparison instead of an
+# addition. But the shuffles come once per row, and the next table shows that the kernel
+# still runs at nearly the rate of reading.
 
 # %% [markdown]
 # ## Measure: the largest of each row
 #
-# 4096 rows of 65,536, then 32,768 rows of 8192: both times 2^28 elements, 1.07 GB. How
-# fast is your kernel beside `torch.argmax`, for long rows and for short ones?
+# Measure 4096 rows of 65,536 elements, then 32,768 rows of 8192: both are 2^28
+# elements, 1.07 GB. How fast is your kernel compared with `torch.argmax`, for long rows
+# and for short ones?
 
 # %%
 guess = {"yours": None}
@@ -1593,39 +1599,39 @@ by_rows[1 << 12].expect("yours", at_least=1.05)
 by_rows[1 << 15].expect("yours", at_least=1.3)
 
 # %% [markdown] tags=["solution"]
-# A kernel for one operation and one layout, against one for all operations and layouts.
-# The next step, several results from one pass over a row, is the softmax of chapter 16:
-# there the pair is a maximum and a sum.
+# Your kernel serves one operation and one layout, PyTorch's all operations and layouts.
+# The next step, several results from one pass over a row, is the softmax of chapter 16.
+# There the pair is a maximum and a sum.
 
 # %% [markdown]
 # ## If you want more
 #
-# - A dot product: the same kernel with two loads. By hand: how many bytes, how many
-#   instructions? Compare with `torch.dot`.
-# - Mean and variance in one pass. What is the pair, and how do two pairs combine?
-#   (Look for *Welford* and *Chan*.)
-# - Fixed-point: convert each element to an int64, `int64(v * 2**32)`, and add integers,
-#   atomically. The result is the same in *any* order. Measure; then find data for which
-#   it goes wrong.
-# - Kahan's compensated sum in each thread: three more additions an element. What does
-#   it cost on 2^28 elements, what on 2^20?
-# - A cooperative launch (chapter 8): `grid.sync()` in place of the last block. Is it
-#   faster?
-# - How many blocks? Measure `sum_repeatable` with 132, 264, 1056, 4096, 16384 blocks of
-#   1024, and explain both ends.
+# - Write a dot product: the same kernel with two loads. How many bytes does it read, and
+#   how many instructions does it take? Compare with `torch.dot`.
+# - Compute mean and variance in one pass. What does each partial result consist of, and
+#   how do two of them combine? (Look for *Welford* and *Chan*.)
+# - Use fixed-point numbers: convert each element to an int64, `int64(v * 2**32)`, and
+#   add integers, atomically. The result is the same in *any* order. Measure it. Then
+#   find data for which it goes wrong.
+# - Use Kahan's compensated sum in each thread: three more additions per element. What
+#   does it cost on 2^28 elements, and on 2^20?
+# - Use a cooperative launch (chapter 8), with `grid.sync()` instead of the last block.
+#   Is it faster?
+# - How many blocks are best? Measure `sum_repeatable` with 132, 264, 1056, 4096, 16384
+#   blocks of 1024 threads, and explain both ends.
 #
 # ## What you learned
 #
-# 1. A sum is a read. Its limit is bandwidth, and its budget about thirty instructions
-#    for each 32 elements on an H200.
-# 2. One element a thread is slow whatever the tree: let threads load many, and the tree
-#    hardly matters.
-# 3. In a tree, let the adding threads stand together, and their cells too: no idle
-#    lanes in busy warps, no bank conflicts. From 32 on, shuffle.
-# 4. Blocks do not wait, but they can count: the last one finishes. Fences before and
-#    after the counter.
-# 5. Floats depend on the order. Atomics let it vary; parts and a last block fix it, for
-#    next to nothing. And a tree is far more accurate than a loop.
+# 1. A large sum is a read. Its limit is bandwidth, and its budget is about thirty
+#    instructions for every 32 elements on an H200.
+# 2. One element per thread is slow whatever the tree. Let each thread load many, and
+#    the tree hardly matters.
+# 3. In a tree, keep the adding threads together, and their cells too: no idle lanes in
+#    busy warps, no bank conflicts. From 32 numbers on, shuffle.
+# 4. Blocks cannot wait for one another, but they can count. The last one finishes, with
+#    a fence before the counter and one after it.
+# 5. Floating-point sums depend on the order. Atomics let it vary; parts and a last
+#    block fix it, for next to nothing. And a tree is far more accurate than a loop.
 
 # %%
 quiz()
