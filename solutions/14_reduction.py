@@ -285,11 +285,11 @@ def sum_packed(x, out):
 
 
 # %% [markdown]
-# Now warps execute the addition only 4 + 2 + 1 + 1 + 1 + 1 + 1 + 1 = 12 times. But which
-# cells do neighbouring lanes read? Word `w` of shared memory is in bank `w % 32`, and a
-# request takes as many **passes** as its busiest bank has different words to deliver
-# (chapter 13). Count the passes of the first warp's load of `cells[left]`, step by
-# step:
+# Now warps execute the addition only 4 + 2 + 1 + 1 + 1 + 1 + 1 + 1 = 12 times. But
+# which cells do neighbouring lanes read? Word `w` of shared memory is in bank `w % 32`,
+# and a request takes as many **passes** as its busiest bank has different words to
+# deliver (chapter 13). Count the passes of the first warp's load of `cells[left]`, step
+# by step:
 
 # %%
 def passes(words):
@@ -596,10 +596,10 @@ if len(starts):
 # coarsening**. The tree comes once, at the end of a thread's life, so its cost is
 # spread over a thousand elements.
 #
-# Two more ideas are from chapter 13. The first is sixteen bytes at a time: `load4(x, i)`
-# reads four float32 in one instruction, where `i` is a multiple of 4. The second is
-# independent loads: the compiler unrolls the loop and issues several loads before it
-# adds the result of the first.
+# Two more ideas are from chapter 13. The first is sixteen bytes at a time:
+# `load4(x, i)` reads four float32 in one instruction, where `i` is a multiple of 4. The
+# second is independent loads: the compiler unrolls the loop and issues several loads
+# before it adds the result of the first.
 #
 # If the number of elements is not a multiple of 4, up to three are left over. The first
 # threads of the grid add one each.
@@ -1606,8 +1606,8 @@ by_rows[1 << 15].expect("yours", at_least=1.3)
 # %% [markdown]
 # ## If you want more
 #
-# - Write a dot product: the same kernel with two loads. How many bytes does it read, and
-#   how many instructions does it take? Compare with `torch.dot`.
+# - Write a dot product: the same kernel with two loads. How many bytes does it read,
+#   and how many instructions does it take? Compare with `torch.dot`.
 # - Compute mean and variance in one pass. What does each partial result consist of, and
 #   how do two of them combine? (Look for *Welford* and *Chan*.)
 # - Use fixed-point numbers: convert each element to an int64, `int64(v * 2**32)`, and
