@@ -35,7 +35,7 @@ weft.lab("13_shared_memory")
 #
 # A transpose computes nothing. It reads every element once and writes it once, exactly
 # like a copy, so it could be as fast as one. Here are the two obvious kernels. The
-# first reads along rows and so must write down columns; the second does the reverse.
+# first reads along rows, so it has to write down columns. The second does the reverse.
 #
 # This lab relies on four terms. A **warp** is 32 threads with consecutive
 # `threadIdx.x`, and a **lane** is a thread's position in its warp. One load or store by
@@ -43,10 +43,10 @@ weft.lab("13_shared_memory")
 # read 32 neighbouring float32 values need four of them; such a request is
 # **coalesced**.
 #
-# The kernels work in two dimensions, which chapter 6 introduces at leisure. They are
-# launched with `kernel[(blocks_x, blocks_y), (32, 32)]`, and `cuda.grid(2)` returns x
-# first. Because x grows from lane to lane, it should be the *column*, the last index of
-# an array. Hence `col, row = cuda.grid(2)` and `x[row, col]`.
+# The kernels work in two dimensions, as in chapter 6. They are launched with
+# `kernel[(blocks_x, blocks_y), (32, 32)]`, and `cuda.grid(2)` returns x first. Because
+# x grows from lane to lane, it should be the *column*, the last index of an array.
+# Hence `col, row = cuda.grid(2)` and `x[row, col]`.
 
 # %% tags=["given"]
 @cuda.jit
@@ -68,7 +68,7 @@ def naive_write(x, out):
 
 
 # %% [markdown]
-# First by hand. An 8192 × 8192 matrix of float32 takes up 268 MB; reading it once and
+# Calculate first. An 8192 × 8192 matrix of float32 takes up 268 MB. Reading it once and
 # writing it once moves 537 MB, as a copy does. Now look at one warp:
 #
 # - **along a row**, 32 lanes touch 32 × 4 = 128 consecutive bytes: 4 sectors of 32
@@ -77,8 +77,8 @@ def naive_write(x, out):
 #   4 bytes used of each.
 #
 # Each kernel makes one request of each kind. How fast are the two, compared with
-# PyTorch's `x.t().contiguous()` (1.0 is PyTorch's speed, 0.5 half of it)? Put your
-# guesses in place of `None`, then run the cell.
+# PyTorch's `x.t().contiguous()` (1.0 is PyTorch's speed, 0.5 half of it)? Replace
+# `None` with your guesses, then run the cell.
 
 # %%
 guess = {"naive_read": None, "naive_write": None}
@@ -116,28 +116,28 @@ naive.expect("naive_write", at_least=2, times="naive_read")
 naive.expect("copy", at_least=3, times="torch")
 
 # %% [markdown] tags=["solution"]
-# Both move the same bytes, and yet one is several times as fast as the other. The
-# likely reason is the cache. A scattered read fetches a sector of which 4 bytes are
-# needed now, but the other 28 stay in the L1 cache for a moment, and the block's next
-# warps find them there. A scattered write goes to L2 in pieces of 4 bytes, each with an
-# address of its own.
+# Both move the same bytes, and yet `naive_write` is about three times as fast. The
+# likely reason is the cache. A scattered read fetches a sector of which only 4 bytes
+# are needed now, but the other 28 stay in the L1 cache for a moment, and the block's
+# next warps find them there. A scattered write goes to L2 in pieces of 4 bytes, each
+# with its own address.
 #
 # PyTorch is no faster. For a transposed view it uses its general kernel for strided
 # copies, which reads down columns like `naive_write` and also computes its addresses
-# with divisions. That leaves a lot of room up to the copy.
+# with divisions. The copy shows how much faster a transpose could be.
 
 # %% [markdown]
 # ## 1 · A tile and a barrier
 #
-# One of the two kernels is much faster than the other, for a reason that this chapter's
-# page explains, but neither is close to the copy. What we want is to read along rows
-# **and** write along rows. Somewhere in between, the data has to change hands: a thread
-# must write a value that another thread has read.
+# One of the two kernels is much faster than the other (the chapter's page explains
+# why), but neither is close to the copy. The goal is to read along rows **and** write
+# along rows. For that, the data has to change hands in between: a thread must write a
+# value that another thread has read.
 #
 # The threads of a block can exchange values in **shared memory**, a small, fast memory
-# that each block has to itself. `cuda.shared.array(shape, dtype)` makes an array in it,
-# one for the whole block. It starts out with garbage. (The simulator fills it with NaN,
-# so that the garbage is noticed.)
+# that each block has to itself. `cuda.shared.array(shape, dtype)` makes an array there,
+# one for the whole block. It starts out full of garbage. (The simulator fills it with
+# NaN, which makes a read of garbage show.)
 #
 # A **barrier**, `cuda.syncthreads()`, is a line that no thread of the block passes
 # until all of them have reached it.
@@ -192,23 +192,23 @@ check(
 )
 
 # %% [markdown] tags=["solution"]
-# Thread 0 needs the element that thread 63 has loaded. Nothing guarantees that thread
-# 63 has done so by then: it is in another warp, which may not even have started. The
-# barrier guarantees it.
+# Thread 0 needs the element that thread 63 loads. Thread 63 is in another warp, which
+# may not even have started when thread 0 gets there. The barrier guarantees that it has
+# stored its element by then.
 #
 # The barrier is **outside** the `if`. Every thread of the block that still has work to
 # do must reach it, including those that had nothing to load. If some do not, the
 # behaviour is undefined, and both "the GPU hangs" and "it works on this one" are
 # common. Only a thread that has ended is exempt. Here the threads with `t >= count`
-# have nothing left to do, so a barrier inside the `if` would pass the check with a
-# note, but it is a habit that fails in the next exercise. So write two guards, one
-# before the barrier and one after it.
+# have nothing left to do, so a barrier inside the `if` would pass the check, with a
+# note. The same habit fails in the next exercise. So write two guards, one before the
+# barrier and one after it.
 
 # %% [markdown]
 # ## 2 · Transpose through a tile
 #
-# Now exchange values in two dimensions. A block of 32 × 32 threads takes a tile of 32 ×
-# 32 elements:
+# Now do the same in two dimensions. A block of 32 × 32 threads takes a tile of 32 × 32
+# elements:
 #
 # 1. thread (`tx`, `ty`) reads one element of the block's tile of `x`, along rows, and
 #    stores it in the shared tile;
@@ -269,10 +269,10 @@ check(
 )
 
 # %% [markdown] tags=["solution"]
-# A transpose is two moves in one: the tile as a whole goes to its mirrored place
+# A transpose is two moves in one: the tile as a whole moves to its mirrored position
 # (`blockIdx` swapped), and the tile itself is transposed (`tile[tx, ty]`). `threadIdx`
-# is *not* swapped in the second half. That is the point: the lanes of a warp still run
-# along a row of `out`.
+# is *not* swapped in the second half, so the lanes of a warp still run along a row of
+# `out`.
 #
 # The guards differ. The first asks about `x`, the second about `out`. Where the matrix
 # ends in the middle of a tile, a thread may have nothing to read but something to
@@ -361,16 +361,16 @@ check(
 # different; down a column, `row` does. Any odd width would do. An even one leaves
 # conflicts: with 34, two lanes share every second bank.
 #
-# The price is 32 words per tile, 3 per cent, and not a single instruction.
+# The price is 32 words per tile, 3 % of its memory, and not a single instruction.
 
 # %% [markdown]
 # ## Look at it
 #
 # `explore` launches a kernel in the simulator and shows, line by line, what its warps
 # request. Here is the kernel from exercise 2, which passed its check. The most
-# expensive access comes first, and the picture shows where its 32 words are. Before you
-# put `transpose_padded` in its place and run the cell again, predict which banks the
-# column will fall into.
+# expensive access comes first, and the picture shows where its 32 words are. Predict
+# which banks the column will fall into with `transpose_padded`, then change the name
+# and run the cell again.
 
 # %%
 small = np.ones((TILE, TILE), np.float32)
@@ -385,17 +385,17 @@ explore(transpose_padded)[1, (TILE, TILE)](small, np.zeros_like(small))
 # %% [markdown]
 # ## Measure: what did the conflicts cost?
 #
-# By hand: 2^26 elements are 2^21 = 2.1 million requests to store them in tiles, and as
-# many to load them again. With conflicts, a store takes 1 pass and a load takes 32, so
-# the total is 33 × 2.1 million = 69 million passes. An H200 has 132 SMs, each of which
-# can do one pass per clock cycle, at up to 1.98 GHz:
+# Calculate first. Storing 2^26 elements in tiles takes 2^21 = 2.1 million requests, and
+# loading them again takes as many. With conflicts, a store takes 1 pass and a load
+# takes 32, so the total is 33 × 2.1 million = 69 million passes. An H200 has 132 SMs,
+# each of which can do one pass per clock cycle, at up to 1.98 GHz:
 #
 # 69 million / 132 / 1.98 GHz = **265 µs**
 #
 # Without conflicts there are 2 × 2.1 million passes: 16 µs. Compare both with the time
-# of a copy in the first table. How fast are the two kernels, then, compared with
-# PyTorch? And one more: a kernel that merely **copies**, in the same style, one element
-# per thread, without a tile. How close to `copy_` does it get?
+# of a copy in the first table. How fast will the two kernels be, compared with PyTorch?
+# The table also has a kernel that only **copies**, in the same style: one element per
+# thread, without a tile. How close will it get to `copy_`?
 
 # %%
 guess = {
@@ -441,25 +441,24 @@ one_tile.expect("copy", at_least=1.3, times="copy kernel")
 # %% [markdown] tags=["solution"]
 # Padding pays off, as the calculation said it must: with conflicts, shared memory alone
 # needs twice as long as the whole copy on an H200, and half as long again on an H100.
-# But even without them, the transpose is far from the copy, and slower than the naive
-# kernel that writes along rows. Both accesses are coalesced, and no bank has a
+# But even without them, the transpose is far slower than the copy, and slower than the
+# naive kernel that writes along rows. Both accesses are coalesced, and no bank has a
 # conflict. What is still wrong?
 #
-# The last row gives it away. A kernel with nothing to transpose, one element per
-# thread, is far from `copy_` too. So access patterns are no longer the problem. One
-# element per thread is.
+# The last row gives it away. A kernel that has nothing to transpose, with one element
+# per thread, is far slower than `copy_` too. So access patterns are no longer the
+# problem. One element per thread is.
 
 # %% [markdown]
 # ## Measure: how long does a load take?
 #
 # On the reference GPU, `padded` is still slower than `naive_write`, and even
-# `copy kernel`, which has nothing to transpose, is far from `copy`. So access patterns
-# are not the whole story. The next measurement leads to the rest of it.
+# `copy kernel`, which has nothing to transpose, is far slower than `copy`. So access
+# patterns are not the whole story. The next measurement leads to the rest of it.
 #
 # One thread makes 1000 loads, each of which needs the result of the one before it for
 # its address. They cannot overlap, so a thousandth of the time is the **latency** of
-# one load from memory. How many nanoseconds do you expect? (An instruction takes a
-# few.)
+# one load from memory. How many nanoseconds do you expect? (An addition takes a few.)
 
 # %%
 @cuda.jit
@@ -488,10 +487,10 @@ latency
 # rate, a kernel must always have that many bytes requested but not yet delivered.
 #
 # How many bytes can a kernel have in flight? An SM of an H200 holds 2048 threads. If
-# each of them waits for one float32, that is 8 KB, but only while all of them wait. A
-# thread that is starting, computing an address, waiting at a barrier or storing has
-# nothing in flight. So compare the two numbers below with care: one float32 per thread
-# is enough only if most of the threads are waiting for memory at any moment.
+# each of them waits for one float32, 8 KB are in flight, but only while all of them
+# wait. A thread that is starting, computing an address, waiting at a barrier or storing
+# has no load in flight. So compare the last two numbers below with care: one float32
+# per thread is enough only if most of the threads are waiting for memory at any moment.
 
 # %%
 seconds = latency["one thread"].ms / 1000 / 1000
@@ -509,15 +508,15 @@ print(f"padded keeps          {kept / 1e3:6.1f} KB in flight per SM")
 
 # %% [markdown] tags=["solution"]
 # 8 KB would be enough if all 2048 threads were waiting for a load all the time. From
-# the rate of `padded`, Little's law tells us how many bytes really were in flight: a
-# fraction of that. A thread spends most of its life doing other things. It starts,
-# computes a row and a column in 64 bits, loads, waits at the barrier for the last of
-# 1024 threads, computes again, and stores. Only two such blocks fit on an SM, so while
-# one of them is storing, only one other is there to load.
+# the rate of `padded`, Little's law gives the number of bytes that really were in
+# flight: a fraction of that. A thread spends most of its life doing other things. It
+# starts, computes a row and a column in 64 bits, loads, waits at the barrier for the
+# last of 1024 threads, computes again, and stores. Only two such blocks fit on an SM,
+# so while one of them is storing, only one other is there to load.
 #
-# There are two remedies, and they work together. One is to let each thread request more
-# before it waits. The other is **thread coarsening**: give each thread several
-# elements, so that its overhead is spread over more work.
+# There are two remedies, and they work together. The first is to let each thread
+# request more before it waits. The second is **thread coarsening**: give each thread
+# several elements, so that its overhead is spread over more work.
 
 # %% [markdown]
 # ## 4 · Four loads per thread
@@ -526,8 +525,8 @@ print(f"padded keeps          {kept / 1e3:6.1f} KB in flight per SM")
 # elements, 8 rows apart: rows `ty`, `ty + 8`, `ty + 16` and `ty + 24` of the tile. It
 # loads all four, waits at the barrier once, and stores all four.
 #
-# For the four loads to be in flight together, the compiler must be able to issue them
-# one after the other, with nothing in between. Two things help:
+# For the four loads to be in flight together, the compiler must be able to put them one
+# after the other, with nothing in between. Two things help:
 #
 # - a loop whose length it knows: `for j in range(0, TILE, ROWS)`;
 # - no `if` around the load. At the edge, **clamp** the index instead: a thread that has
@@ -586,21 +585,20 @@ check(
 # %% [markdown] tags=["solution"]
 # There is one barrier for the whole tile, not one per row: all four loads come before
 # it, and all four stores after it. Eight blocks of 256 threads fit on an SM. That is
-# 2048 threads as before, but each now has four loads in flight: 32 KB. And whatever a
-# thread computes once (`left`, `top`, the clamped column, most of the addresses) now
-# serves four elements.
+# 2048 threads as before, but each can now have four loads in flight: up to 32 KB. And
+# whatever a thread computes once (`left`, `top`, the clamped column, most of the
+# addresses) now serves four elements.
 #
-# With an `if` around the load, the kernel is also right, but slower. The machine code
-# shows why: each load is then followed by its store to the tile, which waits for it,
-# before the next load is issued. Without the `if`, there are four loads and then four
-# stores.
+# With an `if` around the load, the kernel is also right, but slower. In its machine
+# code each load is followed by its store to the tile, which has to wait for it, before
+# the next load is issued. Without the `if`, there are four loads and then four stores.
 
 # %% [markdown]
 # ## 5 · Swizzle
 #
-# Padding has a weakness. With a width of 33, rows begin at words 0, 33, 66, …, and only
-# every fourth row begins at a multiple of 16 bytes. Accesses of 16 bytes, which you
-# will want in the next exercise, need such addresses.
+# Padding has a weakness. With a width of 33, rows begin at words 0, 33, 66, …, so only
+# every fourth row begins at a multiple of 16 bytes. The 16-byte accesses of the next
+# exercise require such addresses.
 #
 # The alternative is to keep the width at 32 and **permute each row by its own number**:
 # element (`row`, `col`) is kept in column `col ^ row`, where `^` is the bitwise
@@ -666,39 +664,39 @@ check(
 # is kept in column `ty ^ tx`, which also takes each value once for a fixed `ty`. In
 # both cases the width is a multiple of 32, so the column is the bank.
 #
-# A swizzle costs one instruction and no memory. The layouts of NVIDIA's library CuTe
-# and the copy engine of Hopper GPUs (H100, H200) offer the same idea ready-made, and
-# you will meet it there again in chapters 20 and 22.
+# A swizzle costs one instruction and no memory. NVIDIA's library CuTe and the copy
+# engine of Hopper GPUs (H100, H200) offer it ready-made, and you will meet it again in
+# chapters 20 and 22.
 
 # %% [markdown]
 # ## 6 · Stretch: the fastest kernel
 #
-# This kernel handles sixteen elements per thread, and makes nothing but 128-bit
-# accesses. Think of the matrix as made of small squares of 4 × 4. A block of 16 × 16
-# threads takes a tile of 16 × 16 squares, that is, 64 × 64 elements, and each thread
-# takes one square:
+# This kernel handles sixteen elements per thread, with 128-bit accesses throughout.
+# Think of the matrix as made of small squares of 4 × 4. A block of 16 × 16 threads
+# takes a tile of 16 × 16 squares, that is, 64 × 64 elements, and each thread takes one
+# square:
 #
 # 1. It calls `load4` four times, once for each row of its square (given).
 #    `load4(x, (row, col))` reads four floats in one instruction and returns them as a
 #    tuple.
-# 2. It transposes the square. That needs no instruction: *column* `i` of the square is
-#    `a[i], b[i], c[i], d[i]`, and naming the values in this order when you store them
-#    is enough.
+# 2. It transposes the square. That needs no instruction. *Column* `i` of the square is
+#    `a[i], b[i], c[i], d[i]`, so you only have to name the values in this order when
+#    you store them.
 # 3. It puts the square into the tile **already transposed**, at square-row `tx` and
 #    square-column `ty`, with four calls of `store4(tile, (row, col), a, b, c, d)`.
 # 4. After the barrier, it takes out square (`ty`, `tx`) with four calls of `load4`, and
 #    writes it to `out` with four of `store4`.
 #
 # The tile is 64 wide, so squares above one another fall into the same banks, and
-# padding by one word would break the 16-byte boundaries. So swizzle the squares: the
-# square in square-row `r` and square-column `c` is kept in square-column `c ^ r`. In
-# both step 3 and step 4 that is `tx ^ ty`, and its first column is the variable
-# `swizzled` below.
+# padding by one word would break the 16-byte boundaries. So swizzle the squares: keep
+# the square in square-row `r` and square-column `c` in square-column `c ^ r`. In both
+# step 3 and step 4 that is `tx ^ ty`, and the variable `swizzled` below is the first
+# element column of that square.
 #
 # Here `m` and `n` are multiples of 64, and all indices are `int32`, which saves
-# registers. Note which of `blockIdx.x` and `.y` is used for `top`: consecutive blocks
-# go down `x`, so they *write* next to one another. The check allows 16 sectors per
-# request, because 32 lanes × 16 bytes are 512 bytes.
+# registers. Note that `top` uses `blockIdx.x` and `left` uses `blockIdx.y`: consecutive
+# blocks go down `x`, so they *write* next to one another. The check allows 16 sectors
+# per request, because 32 lanes × 16 bytes are 512 bytes.
 #
 # ```python
 # transpose_fast(x, out)    # (m, n) -> (n, m)  float32; block (16, 16)
@@ -755,29 +753,29 @@ check(
 )
 
 # %% [markdown] tags=["solution"]
-# Take it line by line. The four loads are independent and come first, 64 bytes per
-# thread. In each of them, 16 threads with the same `ty` read 16 × 16 = 256 consecutive
-# bytes, and a warp has two such groups: 16 sectors, all used.
+# The four loads are independent and come first: 64 bytes per thread. In each of them,
+# 16 threads with the same `ty` read 16 × 16 = 256 consecutive bytes. A warp has two
+# such groups, so a request touches 16 sectors and uses all of them.
 #
 # Each `store4` into the tile writes a column `i` of the square as a row. Shared memory
 # delivers 128 bytes per pass, so a request of 16 bytes per lane is served a quarter of
 # a warp at a time: 8 lanes, with `tx` = 0…7 or 8…15. Their rows are 4 × 64 words apart,
 # so without the swizzle all eight would need the same four banks. `tx ^ ty` is
 # different for each of the eight, even modulo 8, so between them they use all 32 banks.
-# The loads after the barrier run along `tx` and are just as good.
+# The loads after the barrier run along `tx`, and have no conflicts either.
 #
 # Indexing a tuple in a loop, `a[i]`, is fine in a kernel as long as the compiler can
-# unroll the loop: it leaves no trace in the machine code.
+# unroll the loop. It then costs no instruction.
 #
 # Why not pad by 4, which keeps the boundaries? Then rows are 68 words apart and squares
-# 4 × 68 = 272, and 272 % 32 = 16. The eight lanes fall on two groups of four banks, and
-# it takes four passes instead of one. No padding by a multiple of 4 does better,
-# because squares are four rows apart.
+# 4 × 68 = 272, and 272 % 32 = 16. The eight lanes share two groups of four banks, which
+# takes four passes instead of one. No padding by a multiple of 4 does better, because
+# squares are four rows apart.
 
 # %% [markdown]
 # ## Measure: every kernel so far
 #
-# Here are all the kernels in one table. How close to the copy does the last one come?
+# Here are all the kernels in one table. How close does the last one come to the copy?
 # Write your guesses as multiples of PyTorch's speed. A kernel that you have not written
 # yet does nothing, very quickly, so leave it out of your conclusions.
 
@@ -815,16 +813,17 @@ ladder.expect("fast", ceiling=0.92)
 
 # %% [markdown] tags=["solution"]
 # `swizzled` and `padded` are about equally fast: neither has conflicts, and both handle
-# one element per thread. Once the access patterns are right, what takes the transpose
-# up to the copy is more bytes in flight per thread and fewer instructions per byte.
+# one element per thread. Once the access patterns are right, what brings the transpose
+# up to the speed of the copy is more bytes in flight per thread and fewer instructions
+# per byte.
 
 # %% [markdown]
 # ## Measure: a shape that does not divide
 #
 # In a matrix of 8191 × 8193, no tile at the edge is whole, and hardly any row begins at
-# a multiple of 128 bytes, or even of 16. `transpose_fast` cannot run. Libraries choose
-# in such cases: the fast kernel where the shape allows it, and a general kernel
-# otherwise.
+# a multiple of 128 bytes. Three rows in four do not even begin at a multiple of 16, so
+# `transpose_fast` cannot run. Do what libraries do: use the fast kernel where the shape
+# allows it, and a general kernel otherwise.
 
 # %%
 def transpose(x, out):
@@ -925,12 +924,12 @@ without.expect("rows", at_least=1.4, times="no padding")
 without
 
 # %% [markdown] tags=["solution"]
-# As a ratio, padding is worth more here than between `tiled` and `padded`. In time it
-# is worth less, because more of the conflicts overlap with waiting for global memory.
-# The same fix is worth different amounts in different kernels, so measure again after
-# each one.
+# As a ratio, padding is worth more here than from `tiled` to `padded`. In time it is
+# worth less, because more of the conflicts overlap with waiting for global memory. The
+# same fix is worth different amounts in different kernels, so measure again after each
+# one.
 #
-# Now out of `fast`: the swizzle, and the order of the blocks.
+# Now take two ideas out of `fast`: the swizzle, and the order of the blocks.
 
 # %% tags=["solution"]
 def fast_without(swizzle, down):
@@ -987,23 +986,23 @@ fast_less.expect("fast", at_least=1.0, times="blocks across")
 fast_less
 
 # %% [markdown] tags=["solution"]
-# The order of the blocks is worth two per cent on an H200, and less than one on an
-# H100. The swizzle is worth one per cent at most, and a calculation shows why. Without
-# it, each of 2^19 `store4` requests takes 32 passes instead of 4. Together with the
-# loads that makes 36 × 2^19 = 19 million passes, which at 132 per cycle take 72 µs.
+# The order of the blocks is worth about three per cent on an H200, and less than one on
+# an H100. The swizzle is worth one per cent at most, and a calculation shows why.
+# Without it, each of 2^19 `store4` requests takes 32 passes instead of 4. Together with
+# the loads that makes 36 × 2^19 = 19 million passes, which at 132 per cycle take 72 µs.
 # That is less than the copy takes, and shared memory can work while the kernel waits
 # for global memory. A conflict costs time only where shared memory is what everything
 # else waits for, as in `rows` without padding, where the passes take 265 µs.
 #
-# We keep the swizzle. It costs next to nothing, and the 72 µs would show on a GPU with
-# more bandwidth per SM, or in a kernel that uses its tile more than once.
+# Keep the swizzle all the same. It costs next to nothing, and the 72 µs would show on a
+# GPU with more bandwidth per SM, or in a kernel that uses its tile more than once.
 
 # %% [markdown]
 # ## If you want more
 #
 # - Use no shared memory at all: launch `naive_read` with blocks of 8 × 32 threads and
-#   measure. A warp then covers 4 rows and 8 columns. Why is it so much better than 32 ×
-#   8? What has a sector to do with it?
+#   measure. A warp then covers 4 rows and 8 columns. How does that compare with 32 × 8,
+#   and what do sectors have to do with it?
 # - Transpose squares of 4 × 4 in registers and write them straight to `out`, with no
 #   tile. Predict the sectors per request first.
 # - Let `transpose_fast` accept every shape whose rows begin at multiples of 16 bytes.
@@ -1013,8 +1012,8 @@ fast_less
 #
 # ## What you learned
 #
-# 1. Shared memory lets the threads of a block exchange values, so that a permutation
-#    can be coalesced on both sides.
+# 1. Shared memory lets the threads of a block exchange values, so a permutation can be
+#    coalesced on both sides.
 # 2. Between a write and another thread's read there must be a barrier, and every thread
 #    of the block must reach it.
 # 3. There are 32 banks, and a request takes as many passes as its busiest bank has

@@ -3,18 +3,19 @@
 #
 # [Open in Colab](https://colab.research.google.com/github/warp-and-weft/warp-and-weft/blob/main/labs/14_reduction.ipynb)
 #
-# **When you are through, you can**
+# **After this lab, you can**
 #
 # - add up a billion numbers at the rate at which memory can be read;
-# - say of each kernel, before you time it, whether bytes, instructions, bank conflicts,
-#   barriers or atomics will set its time;
+# - predict, for each kernel, whether bytes, instructions, bank conflicts, barriers or
+#   atomics will limit it;
 # - finish a sum in one launch, with blocks that cannot wait for one another;
 # - say which sums repeat bit for bit, why, and what it costs;
-# - use the same shape for other operations, such as the place of the largest element.
+# - use the same pattern for other operations, such as the position of the largest
+#   element.
 #
-# **You need** about 100 minutes. No GPU: the exercises run in the simulator, and the
-# measurements then show the rows of the reference GPU. With a GPU: compute
-# capability 7.5 or higher and 6 GB of its memory.
+# **You need** about 100 minutes. You do not need a GPU: the exercises run in the
+# simulator, and the measurements then show times from the reference GPU, an H200. If
+# you use a GPU, it needs compute capability 7.5 or higher and 6 GB of memory.
 
 # %%
 try:
@@ -38,7 +39,7 @@ weft.lab("14_reduction")
 # %% [markdown]
 # ## Look: a sum that stops
 #
-# 2^26 numbers between 0 and 1, one half on average: the sum must be close to
+# The sum of 2^26 numbers between 0 and 1, one half on average, must be close to
 # 33,554,432. Add them one after the other, in float32, as a loop would. What comes
 # out? Guess, then run. (`np.cumsum` adds one after the other; `np.sum` does not.)
 
@@ -55,32 +56,33 @@ assert np.cumsum(values)[-1] == 1 << 24
 assert abs(values.sum() / exact - 1) < 1e-6
 
 # %% [markdown] tags=["solution"]
-# At 16,777,216, which is 2^24, the sum has come to a standstill. A float32 has 24 bits;
-# from 2^24 on, neighbouring numbers are 2 apart, and adding less than 1 rounds back to
+# At 16,777,216, which is 2^24, the sum has come to a standstill. A float32 has 24 bits.
+# From 2^24 on, neighbouring numbers are 2 apart, and adding less than 1 rounds back to
 # where it was. Half of the array is not in the result.
 #
 # Nothing is wrong with float32. `np.sum` adds the same numbers in another *order*,
-# halves of halves of the array, and is right to seven digits. The order that a GPU
-# likes, a tree, is of that kind. This lab is about making the tree fast; near its end
-# we come back to what the order does to the result.
+# halves of halves of the array, and is right to seven digits. A GPU adds in a tree,
+# which is an order of that kind. This lab is about making the tree fast. Near its end
+# it comes back to what the order does to the result.
 
 # %% [markdown]
 # ## Measure: how fast can memory be read?
 #
 # A sum of 2^28 float32 reads 1.07 GB and writes 4 bytes. Whatever the kernel does, it
-# cannot be faster than reading. So first of all: how fast is that?
+# cannot be faster than reading. So first of all: how fast is reading?
 #
-# Three candidates for the ceiling. `torch.sum`. **CUB**, NVIDIA's own library of such
-# algorithms, by way of CuPy where that is installed. And a kernel that reads
-# everything and keeps nothing: each thread adds up what it reads, or the compiler
-# would leave the loads out, and stores it only in a case that does not occur.
+# There are three candidates for the ceiling. The first is `torch.sum`. The second is
+# **CUB**, NVIDIA's library of such algorithms, called through CuPy where that is
+# installed. The third is a kernel that reads everything and keeps nothing. Each of its
+# threads adds up what it reads, because otherwise the compiler would leave the loads
+# out, but stores the sum only in a case that does not occur.
 #
 # The H200's datasheet says 4.8 TB/s. What share of that will they reach?
 
 # %% tags=["given"]
 @cuda.jit
 def read_tiles(x, out):
-    """Read x and keep nothing; 16 * blockDim.x elements a block."""
+    """Read x and keep nothing; 16 * blockDim.x elements per block."""
     width = cuda.blockDim.x
     k = 4 * width * cuda.blockIdx.x + cuda.threadIdx.x
 
@@ -131,7 +133,7 @@ if weft.GPU:
     x = many[:N]
     out = torch.zeros(1, device="cuda")
     d_x, d_out = cuda.as_cuda_array(x), cuda.as_cuda_array(out)
-    total = x.double().sum().item()  # what is right
+    total = x.double().sum().item()  # the right answer
 
 
 def readers():
@@ -148,9 +150,9 @@ reading = bench.compare(
 reading
 
 # %% [markdown]
-# The fastest of them is the ceiling for all that follows. How many instructions may a
-# kernel spend, if it is not to be slower? An SM of an H200 has four schedulers, each
-# of which issues one instruction, for 32 lanes, in a clock cycle of 1.98 GHz.
+# The fastest of them is the ceiling for everything that follows. How many instructions
+# can a kernel spend without becoming slower than that? An SM of an H200 has four
+# schedulers. Each issues one instruction, for 32 lanes, per clock cycle, at 1.98 GHz.
 
 # %%
 ceiling = "reading alone"
@@ -168,30 +170,31 @@ if len(reading):
 reading.expect("reading alone", at_least=1.0)
 
 # %% [markdown] tags=["solution"]
-# More than nine tenths of the datasheet's number, and no kernel of ours will read
-# faster. So on an H200 a warp that handles 32 elements has about **thirty
-# instructions** (42 on an H100, whose memory is slower) for everything: index, load,
-# addition, and its share of the tree. Remember that number.
+# Reading alone reaches more than nine tenths of the datasheet's number, and no kernel
+# of this lab reads faster. So on an H200 a warp that handles 32 elements has about
+# **thirty instructions** (42 on an H100, whose memory is slower) for everything: index,
+# load, addition, and its share of the tree. Remember that number.
 
 # %% [markdown]
 # ## 1 · A tree
 #
-# 256 threads, 256 numbers, one sum. Adding is a matter of pairs, so a block can do it
-# in eight steps. In the first, every second thread adds its right-hand neighbour's
-# number to its own. Now the even places hold the sums of two. In the next step every
-# fourth thread adds what is two places on, then every eighth what is four places on,
-# and so forth, until place 0 has it all.
+# 256 threads, 256 numbers, one sum. Sums are built from pairs, so a block can do it in
+# eight steps. In the first, every second thread adds its right-hand neighbour's number
+# to its own. Now the even elements hold sums of two. In the next step every fourth
+# thread adds the element two further on, then every eighth thread the element four
+# further on, and so on, until element 0 holds the whole sum.
 #
-# The numbers lie in **shared memory** (chapter 13), so that threads can see each
-# other's. Between one step and the next stands a **barrier**, for all threads of the
-# block, also for those that have nothing to add any more.
+# The numbers are in **shared memory** (chapter 13), so threads can read each other's.
+# Between one step and the next there is a **barrier**, which all threads of the block
+# must reach, including those that have nothing left to add.
 #
-# This step is called **interleaved**: those who add stand among those who do not. The
-# loading is there. Elements beyond the end count as 0, which changes no sum.
+# This tree is called **interleaved**, because the threads that add are interleaved with
+# threads that do not. The loads are given. Elements beyond the end count as 0, which
+# changes no sum.
 #
-# Thread 0 alone could add all of them, in 255 steps. So the check counts how often a
-# thread reads the tile, and allows 24 times: three in each step. From `x` a thread
-# loads its one element.
+# Thread 0 could add everything by itself, in 255 steps. So the check counts how many
+# times a thread reads the tile, and allows 24, three per step. A thread may load only
+# its one element of `x`.
 #
 # ```python
 # sum_interleaved(x, out)    # (n,) -> (blocks,)  float32; blocks of 256
@@ -206,7 +209,7 @@ BLOCK = 256
 # %%
 @cuda.jit
 def sum_interleaved(x, out):
-    """Write the sum of each BLOCK neighbours of x into out."""
+    """Write the sum of each BLOCK consecutive elements of x into out."""
     tile = cuda.shared.array(BLOCK, float32)
     t = cuda.threadIdx.x
     i = cuda.grid(1)
@@ -241,23 +244,23 @@ check(
 )
 
 # %% [markdown] tags=["solution"]
-# The barrier stands in the loop and outside the `if`. In the loop, because each step
-# reads what the step before has written. Outside the `if`, because all threads have to
-# come to it.
+# The barrier is inside the loop, because each step reads what the step before has
+# written. It is outside the `if`, because every thread must reach it.
 #
-# One sum for each block is not yet the sum. But it is the same problem again, 256
-# times smaller: launch the kernel on the sums, and on their sums, until one is left.
+# One sum per block is not yet the sum. But what remains is the same problem, 256 times
+# smaller: launch the kernel on the sums, then on their sums, until one is left.
 
 # %% [markdown]
 # ## 2 · Halves
 #
 # Look at the lanes. In the first step of the tree every second lane of every warp is
-# idle; in the fifth, one lane of each warp adds, and 31 watch. A warp costs the same
-# whether one lane works or all 32. Over the eight steps warps come to the addition
+# idle. In the fifth, one lane of each warp adds, and 31 watch. A warp costs the same
+# whether one lane works or all 32 do. Over the eight steps, warps execute the addition
 # 8 + 8 + 8 + 8 + 8 + 4 + 2 + 1 = 47 times, for 255 additions.
 #
-# So let the adding threads stand together, and let the others' warps go by. Two ways.
-# The first keeps the tree and renumbers the threads:
+# So put the adding threads into the same warps, and let the other warps skip the
+# addition. There are two ways to do that. The first keeps the tree and renumbers the
+# threads:
 
 # %% tags=["given"]
 @cuda.jit
@@ -282,10 +285,11 @@ def sum_packed(x, out):
 
 
 # %% [markdown]
-# Now 4 + 2 + 1 + 1 + 1 + 1 + 1 + 1 = 12 warps come to the addition. But which cells do
-# neighbouring lanes want? Word `w` of shared memory lies in bank `w % 32`, and a
-# request takes as many **passes** as one bank has different words to serve (chapter
-# 13). Count the passes of the first warp's load of `cells[left]`, step by step:
+# Now warps execute the addition only 4 + 2 + 1 + 1 + 1 + 1 + 1 + 1 = 12 times. But
+# which cells do neighbouring lanes read? Word `w` of shared memory is in bank `w % 32`,
+# and a request takes as many **passes** as its busiest bank has different words to
+# deliver (chapter 13). Count the passes of the first warp's load of `cells[left]`, step
+# by step:
 
 # %%
 def passes(words):
@@ -301,13 +305,14 @@ for level in range(8):
 
 # %% [markdown]
 # The lanes move together and their cells move apart. The second way keeps both
-# together. Change the *tree*: with a distance of 128 first, thread `t` adds place
-# `t + 128` to place `t`, for `t` below 128. Then 64, 32, and so on down to 1. Lanes
-# are neighbours, and their cells are. This is called **sequential addressing**.
+# together. Change the *tree*: start with a distance of 128, so that thread `t` adds
+# element `t + 128` to element `t`, for `t` below 128. Then the distance is 64, 32, and
+# so on down to 1. The lanes are neighbours, and so are their cells. This is called
+# **sequential addressing**.
 #
-# The numbers of this check are chosen such that the order shows: an element and the
-# one 128 places on are large and nearly cancel. Added to each other first, they leave
-# a small number, exactly. Added in any other order, they leave rounding errors.
+# The numbers of this check make the order visible. An element and the one 128 further
+# on are large and nearly cancel. Added to each other first, they leave a small number,
+# exactly. Added in any other order, they leave rounding errors.
 #
 # ```python
 # sum_sequential(x, out)    # (n,) -> (blocks,)  float32; blocks of 256
@@ -342,7 +347,7 @@ def sum_sequential(x, out):
 
 # %%
 def nearly_cancelling(rng, n):
-    """n numbers; within a block, i and i + 128 add up to something small."""
+    """Return n numbers; in a block, i and i + 128 have a small sum."""
     large = rng.uniform(1e6, 1.9e6, (-(-n // BLOCK), 1, BLOCK // 2))
     pairs = np.concatenate([large, -large], axis=1).ravel()[:n]
     return (pairs + rng.random(n)).astype(np.float32)
@@ -359,8 +364,8 @@ check(
 )
 
 # %% [markdown] tags=["solution"]
-# Warps come to the addition 12 times, their lanes use 32 different banks, and from the
-# sixth step on there is only one warp left that adds.
+# Warps execute the addition 12 times, their lanes use 32 different banks, and from the
+# third step on only one warp adds.
 #
 # The check could tell the two trees apart by their results. Two kernels that are both
 # right give different sums, because floats round: keep that in mind for exercise 5.
@@ -368,19 +373,19 @@ check(
 # %% [markdown]
 # ## 3 · Finish with shuffles
 #
-# From 32 numbers on, the tree needs neither shared memory nor barriers: lanes of a warp
-# read each other's registers. `warp_sum` below is chapter 8's. With it, a block needs
-# one barrier in place of nine:
+# From 32 numbers on, the tree needs neither shared memory nor barriers: the lanes of a
+# warp can read each other's registers. `warp_sum` below is chapter 8's. With it, a
+# block needs one barrier instead of nine:
 #
 # 1. each warp adds up its 32 values;
-# 2. lane 0 of each warp puts the sum into `sums`, at the place of its warp;
-# 3. every thread waits;
-# 4. warp 0 takes the sums out, one a lane, and adds them up. A lane without a sum
-#    brings 0.
+# 2. lane 0 of each warp stores the sum in `sums`, at the number of its warp;
+# 3. every thread waits at a barrier;
+# 4. warp 0 loads the sums, one per lane, and adds them up. A lane without a sum
+#    contributes 0.
 #
-# Here the block may be of any size that is a multiple of 32, up to 1024. How many warps
-# it has, `cuda.blockDim.x` tells. The check counts: a thread loads one element of `x`,
-# and takes few numbers out of shared memory.
+# Here the block may have any size that is a multiple of 32, up to 1024. Compute its
+# number of warps from `cuda.blockDim.x`. The check counts loads: a thread may load one
+# element of `x`, and only a few numbers from shared memory.
 #
 # ```python
 # sum_shuffle(x, out)    # (n,) -> (blocks,)  float32; any block
@@ -426,7 +431,7 @@ def sum_shuffle(x, out):
 
 # %%
 def width_for(n):
-    """Return how many threads a block has: three warps, for large n all 32."""
+    """Return how many threads a block has: three warps, or 32 for large n."""
     return 96 if n < 1000 else 1024
 
 
@@ -442,20 +447,22 @@ check(
 )
 
 # %% [markdown] tags=["solution"]
-# At most 32 warps, so one warp can always add up their sums. It uses all 32 lanes: the
-# mask of a shuffle names them, and all have to come.
+# A block has at most 32 warps, so one warp can always add up their sums. It uses all 32
+# lanes, because the mask of the shuffle names all of them, and every lane that a mask
+# names must execute the shuffle.
 
 # %% [markdown]
-# ## Measure: one element a thread
+# ## Measure: one element per thread
 #
-# By hand, and for once not bytes but instructions. A step of the tree takes a
+# Calculate first, and for once not bytes but instructions. A step of the tree takes a
 # comparison, an addition, two loads and a store, a barrier, and the loop: about ten
 # instructions, and there are eight steps. The budget is thirty. What does that say
 # about `interleaved` and `sequential`? What do bank conflicts add? And what is left to
-# do in `shuffle`? Write down the speeds that you expect, beside `torch.sum`.
+# do in `shuffle`? Write down the speeds that you expect, relative to `torch.sum`.
 #
 # Each kernel is launched on x, then on the sums, and so on, until one number is left:
-# 2^28, 2^20, 2^12, 2^4, 1. How much do the later launches cost, beside the first?
+# 2^28, 2^20, 2^12, 2^4, 1. How much do the later launches cost, compared with the
+# first?
 
 # %%
 guess = {
@@ -503,35 +510,35 @@ one_each.expect("shuffle", at_least=1.2, times="sequential")
 one_each.expect("torch.sum", at_least=2.5, times="shuffle")
 
 # %% [markdown] tags=["solution"]
-# The predictions that count. NVIDIA's profiler says how many instructions a warp really
-# executes: 213 in `interleaved`, 94 in `packed`, 88 in `sequential`, 65 in `shuffle`,
-# where thirty would do. At 1045 billion a second 213 × 8.4 million take 1.7 ms: this
-# kernel is as slow as its instructions. A good third of them are `t % (2 * step)`, a
-# division by a number that the compiler does not know: with `t & (2 * step - 1)` in
-# its place the kernel is half as fast again (further down). Most of the rest are there
-# because warps come along of which most lanes only watch.
+# NVIDIA's profiler counts the instructions that a warp really executes: 213 in
+# `interleaved`, 94 in `packed`, 88 in `sequential`, 65 in `shuffle`. The budget was
+# thirty. At 1045 billion per second, 213 × 8.4 million take 1.7 ms, so `interleaved` is
+# nearly as slow as its instructions. A good third of them are `t % (2 * step)`, a
+# division by a number that the compiler does not know. With `t & (2 * step - 1)`
+# instead, the kernel is half as fast again (you will see it further down). Most of the
+# rest are executed by warps in which most lanes only watch.
 #
-# `packed` executes a few per cent more instructions than `sequential` and takes a few
-# per cent more time, so its bank conflicts may cost nothing. There are many of them,
-# but each step has half the lanes of the one before, and the warps of seven other
-# blocks fill the gaps.
+# `packed` executes seven per cent more instructions than `sequential` and takes seven
+# per cent longer, so its bank conflicts may cost nothing. There are many of them, but
+# each step has half the lanes of the one before, and the warps of other blocks fill the
+# gaps.
 #
-# And `shuffle`? 65 instructions would take 0.52 ms; it takes longer. Fewer instructions
-# will not help any more. What would?
+# And `shuffle`? 65 instructions would take 0.52 ms, and it takes longer. Fewer
+# instructions no longer help. What would?
 
 # %% [markdown]
 # ## Measure: a million blocks
 #
-# One suspect is left, and it has not been timed yet. With one element a thread, 2^28
-# elements take 2^20 blocks of 256 threads, and an SM has to start each of them and to
-# end it. So give the GPU as many blocks that have less to do:
+# One suspect has not been timed yet. With one element per thread, 2^28 elements take
+# 2^20 blocks of 256 threads, and the GPU has to start and end each of them. So launch
+# as many blocks that have less to do:
 #
 # - `nothing`: not even a load;
-# - `a load`: a thread loads its element, and keeps nothing of it;
+# - `a load`: each thread loads its element and does nothing with it;
 # - `shuffle`: your kernel, without the later launches.
 #
 # Reading alone takes a quarter of a millisecond on an H200. How long does `nothing`
-# take? Write that down. How fast are the other two beside it?
+# take? Write that down. How fast are the other two, relative to it?
 
 # %%
 guess = {"a load": None, "shuffle": None}
@@ -546,7 +553,7 @@ def do_nothing(x, out):
 
 @cuda.jit
 def load_only(x, out):
-    """Load an element a thread and keep nothing."""
+    """Load one element per thread and keep nothing."""
     i = cuda.grid(1)
     if x[i] == float32(-1):
         out[0] = x[i]
@@ -573,32 +580,33 @@ if len(starts):
     print(f"blocks started in a nanosecond: {rate:.2f}")
 
 # %% [markdown] tags=["solution"]
-# Blocks are a limit of their own. An H200 starts about 1.65 of them in a nanosecond, so
-# a million take more than twice as long as reading the array, and that they read it
-# besides takes no longer. It is 70 per cent of the time of `shuffle`. Nor are eight
-# blocks of 256 threads on an SM all the time, although they would fit: of the 64 warps
-# for which there is room the profiler finds 46 on average. With 128 bytes each these
-# have 6 KB under way, too few, as in chapter 13. Both have the same cure: **let a
-# thread load more than one element.**
+# Starting blocks is a limit in itself. An H200 starts about 1.65 of them per
+# nanosecond, so a million take more than twice as long as reading the array. That is
+# about 70 % of the time of `shuffle`, and reading the array at the same time adds
+# almost nothing. Nor are the SMs full: there is room for 64 warps, and the profiler
+# finds 46 on average. With 128 bytes each, these have at most 6 KB in flight, which is
+# too little, as in chapter 13. Both problems have the same remedy: **let a thread load
+# more than one element.**
 
 # %% [markdown]
 # ## 4 · The whole grid
 #
-# A **grid-stride loop**: launch as many threads as the GPU holds, and let each go
-# through the array in steps of the whole grid, adding into a register. The tree comes
-# once, at the end of a thread's life, and no matter how it is made, it is paid for by
-# thousands of elements.
+# Write a **grid-stride loop**: launch as many threads as the GPU holds, and let each go
+# through the array in steps of the whole grid, adding into a register. This is **thread
+# coarsening**. The tree comes once, at the end of a thread's life, so its cost is
+# spread over a thousand elements.
 #
-# Two more ideas, both from chapter 13. Sixteen bytes at a time: `load4(x, i)` reads
-# four float32 in one instruction, with `i` a multiple of 4. And independent loads: the
-# compiler unrolls the loop and asks for several fours before it adds the first.
+# Two more ideas are from chapter 13. The first is sixteen bytes at a time:
+# `load4(x, i)` reads four float32 in one instruction, where `i` is a multiple of 4. The
+# second is independent loads: the compiler unrolls the loop and issues several loads
+# before it adds the result of the first.
 #
-# What is left over when the number of elements is no multiple of 4, up to three of
-# them, the first threads of the grid add one by one.
+# If the number of elements is not a multiple of 4, up to three are left over. The first
+# threads of the grid add one each.
 #
 # `block_sum` below is exercise 3 as a function: its result is in thread 0 of the block.
 # Each block adds that to `out[0]`, atomically: `cuda.atomic.add(out, 0, value)`. The
-# check counts the atomics, and also the loads of each thread: all of them have to share
+# check counts the atomics, and also the loads of each thread: all threads have to share
 # the work.
 #
 # ```python
@@ -612,7 +620,7 @@ if len(starts):
 def block_sum(value):
     """Return the sum of a block's values, in its thread 0.
 
-    Before it is called a second time, the block has to pass a barrier.
+    Between two calls, the block has to pass a barrier.
     """
     cells = cuda.shared.array(32, float32)
     me = cuda.threadIdx.x
@@ -662,23 +670,24 @@ check(
 )
 
 # %% [markdown] tags=["solution"]
-# `(a + b) + (c + d)` rather than `value + a + b + c + d`: the three additions in
-# brackets do not wait for the lap before.
+# The sum is `(a + b) + (c + d)` rather than `value + a + b + c + d`, because then its
+# three additions do not have to wait for the iteration before.
 #
-# The order of the two parts does not matter, and the guard of the second is an ordinary
-# one. `block_sum` stands outside of it: all threads have to come.
+# The order of the two parts does not matter. The second has an ordinary guard, and
+# `block_sum` is outside it, because all threads must reach its barrier.
 
 # %% [markdown]
-# ## Measure: the ladder
+# ## Measure: every kernel so far
 #
-# By hand: 2^28 float32 are 1.07 GB, and the first table says how long reading them
-# takes. Count the instructions of a lap: how many for each 32 elements, of the thirty?
+# Calculate first. 2^28 float32 are 1.07 GB, and the first table says how long reading
+# them takes. Count the instructions of an iteration: how many of the thirty does it
+# need for every 32 elements?
 #
-# `out` has to be 0 first, and that is a launch of its own: it is in the times below.
+# `out` has to be 0 first. That takes a launch of its own, which is in the times below.
 #
-# How near does `grid` come to the ceiling? Three rows are for comparison: the same
+# How close does `grid` come to the ceiling? Three rows are for comparison: the same
 # kernel with ordinary loads of 4 bytes; the same kernel in CUDA C++, compiled by NVRTC
-# (chapter 5); and that again with one word changed, the type of `step`. How much is
+# (chapter 5); and the latter with one word changed, the type of `step`. How much is
 # `load4` worth? How much is C++?
 
 # %%
@@ -791,23 +800,23 @@ ladder.expect("grid", at_least=0.97, times="CUDA C++")
 ladder.expect("grid", ceiling=0.95)
 
 # %% [markdown] tags=["solution"]
-# Python and C++ are as fast as each other: the same few instructions for the loop, and
-# memory to wait for. An *unsigned* `step` makes C++ slower than Python. Unsigned
-# numbers wrap round, by the rules of the language, so the compiler may not conclude
-# from the address of one lap to that of the next. `gridDim.x` is unsigned:
-# `i += gridDim.x * blockDim.x`, as one writes it, is the slow one.
+# Python and C++ are equally fast: the loop becomes the same few instructions, and they
+# wait for memory. An *unsigned* `step` makes C++ slower than Python. Unsigned numbers
+# wrap around, by the rules of the language, so the compiler may not derive the address
+# of one iteration from that of the last. `gridDim.x` is unsigned, so
+# `i += gridDim.x * blockDim.x`, as everyone writes it, is the slow version.
 #
-# `load4` is worth a lot less than chapter 13 may have led you to expect. Loads of 4
-# bytes, too, come in fours under way, because the compiler unrolls that loop as well.
-# But they take 19 instructions for 32 elements in place of 3.4, says the profiler, and
-# there the thirty are not far.
+# `load4` is worth a lot less than chapter 13 may have led you to expect. The compiler
+# unrolls the loop of 4-byte loads as well, so there too a thread has four loads in
+# flight. But the profiler counts 19 instructions for every 32 elements instead of 3.4,
+# which is not far from the thirty.
 #
-# ### Where have the first rungs gone?
+# ### What became of the trees?
 #
 # From `interleaved` to `sequential` was a large step, from there to `shuffle` another.
-# Put the slowest of the trees into the fastest of the kernels: `grid, slow tree` is
-# `sum_grid` with the interleaved tree, division and all, in place of `block_sum`. The
-# first two rows show what the division alone is worth.
+# Now put the slowest tree into the fastest kernel: `grid, slow tree` is `sum_grid` with
+# the interleaved tree, division and all, instead of `block_sum`. The first two rows
+# show what the division alone costs.
 
 # %% tags=["solution"]
 @cuda.jit
@@ -871,16 +880,17 @@ trees.expect("grid, slow tree", at_least=0.93, times="grid")
 trees
 
 # %% [markdown] tags=["solution"]
-# What was a factor of eight on an H200, and of six on an H100, has become two per cent.
-# A thread of `sum_grid` adds about a thousand elements into a register before it meets
-# the tree, and at that rate any tree will do. The famous rungs are worth having for
-# *small* sums, where the tree is a good part of the work; there we come to them again.
+# With one element per thread, the slowest kernel took more than eight times as long as
+# `grid` on an H200, and six times on an H100. In `grid`, its tree costs two per cent. A
+# thread of `sum_grid` adds about a thousand elements into a register before it meets
+# the tree, and at that rate any tree will do. Good trees matter in *small* sums, where
+# the tree is a large part of the work. The lab measures one of those near its end.
 
 # %% [markdown]
 # ## Look: the same sum, again and again
 #
-# Launch `sum_grid` fifty times on the same array. How many different results? And
-# `torch.sum`, how many? Guess both, then run.
+# Launch `sum_grid` fifty times on the same array. How many different results does it
+# give? How many does `torch.sum` give? Guess both, then run.
 
 # %%
 def results_of(run, times=50):
@@ -906,49 +916,49 @@ if weft.GPU:
     bench.always("torch.sum gives one result", len(by_torch) == 1)
 
 # %% [markdown] tags=["solution"]
-# Each block's own sum is the same every time: its threads take the same elements, in
-# the same order, and its tree has one shape. What changes is the order in which the
-# blocks come to `atomic.add`, and at 2^27 neighbouring float32 are 8 to 16 apart, so
-# each of the additions rounds.
+# The sum of each block is the same every time: its threads take the same elements, in
+# the same order, and its tree always has the same shape. What changes is the order in
+# which the blocks reach `atomic.add`. Just below 2^27 neighbouring float32 are 8 apart,
+# and just above it 16, so each of the last additions rounds.
 #
 # `torch.sum` repeats. It does what you do next.
 
 # %% [markdown]
 # ## 5 · The last block
 #
-# Let no block add to a common cell. Each writes its sum to a place of its own,
+# Let no block add to a common cell. Instead, each writes its sum to its own element,
 # `parts[blockIdx.x]`, and when all have done so, *one* block adds up `parts`, in an
 # order that is always the same.
 #
-# When all have done so: a second launch would do, since it begins after the first has
-# ended. It costs a launch. Within one launch, blocks cannot wait for one another, as
-# some may not have begun. But they can *count*. Each block, when its part is written,
-# adds 1 to `arrived[0]`, atomically:
+# How does it know that all have done so? A second launch would solve that, since it
+# begins after the first has ended, but it costs a launch. Within one launch, blocks
+# cannot wait for one another, because some may not have begun. But they can *count*.
+# Each block, once its part is written, adds 1 to `arrived[0]`, atomically:
 #
 # ```python
 # before = cuda.atomic.inc(arrived, 0, top)    # 0, 1, ... top, and 0 again
 # ```
 #
-# It returns what was there before. With `gridDim.x - 1` for `top`, the block that gets
-# this number back knows that it is the last. Nobody waits; the last one does the rest.
-# And the counter is back at 0, ready for the next launch.
+# It returns the value from before the addition. With `gridDim.x - 1` for `top`, the
+# block that gets this number back knows that it is the last. No block waits; the last
+# one does the rest. And the counter is back at 0, ready for the next launch.
 #
 # Thread 0 of each block
 #
 # 1. writes the block's sum to `parts`;
-# 2. calls `cuda.threadfence()`: what I have written up to here, all threads of the GPU
-#    see before they see what I write from here on. Without it, the counter's news may
-#    overtake the part;
-# 3. counts, and notes in shared memory, in `last[0]`, whether the block is the last;
-# 4. calls `cuda.threadfence()` once more: what I read from here on is no older than
-#    the counter. Without it, old parts may come out of a cache.
+# 2. calls `cuda.threadfence()`: every thread of the GPU sees what this thread has
+#    written so far before it sees what this thread writes from here on. Without it, the
+#    new count may become visible before the part does;
+# 3. counts, and stores in shared memory, in `last[0]`, whether the block is the last;
+# 4. calls `cuda.threadfence()` once more: what this thread reads from here on is no
+#    older than the counter. Without it, old parts may come out of a cache.
 #
-# Then a barrier, so that all threads of the block know. In the last block they all
-# add up `parts`, together: a loop in steps of the block, `block_sum`, and thread 0
-# writes `out[0]`.
+# Then comes a barrier, so that all threads of the block know. In the last block they
+# all add up `parts` together: a loop in steps of the block, then `block_sum`, and
+# thread 0 writes `out[0]`.
 #
-# The first part is there. `thread_sum` is the loop of exercise 4, with four loads of
-# 16 bytes written out.
+# The first part is given. `thread_sum` is the loop of exercise 4, with four loads of 16
+# bytes written out.
 #
 # ```python
 # sum_repeatable(x, parts, arrived, out)    # (n,) -> (blocks,), uint32 (1,), (1,)
@@ -967,8 +977,8 @@ def sum_of(four):
 def thread_sum(x):
     """Return the sum of this thread's elements of x.
 
-    A block takes 4 * blockDim.x neighbouring fours, each thread one in every
-    blockDim.x; and so on, gridDim.x such tiles further.
+    A tile is 4 * blockDim.x groups of four elements. A thread takes one group
+    in every blockDim.x, then goes on to the tile gridDim.x tiles further on.
     """
     mine = float32(0)
     width = cuda.blockDim.x
@@ -1027,12 +1037,12 @@ def launch_for(n):
 
 
 def sums_of_blocks(x):
-    """What each block of such a launch has to put into parts."""
+    """Return what each block of such a launch has to put into parts."""
     blocks, width = launch_for(x.size)
     i = np.arange(x.size)
     block = i // (16 * width) % blocks
     rest = x.size // 4 * 4
-    block[rest:] = 0  # the first threads take what is left over
+    block[rest:] = 0  # the first threads take what is left
     return np.bincount(block, x, blocks)
 
 
@@ -1052,32 +1062,32 @@ check(
 )
 
 # %% [markdown] tags=["solution"]
-# Why two fences? The first belongs to writing: part first, then the counter. The second
-# belongs to reading: counter first, then the parts. Together they make a chain from
-# each block's store to the last block's load, and the barrier hands it on to the
-# block's other threads. On today's GPUs you would have trouble to see the second one
-# missing; PyTorch's reduction has both.
+# Why two fences? The first is for writing: the part first, then the counter. The second
+# is for reading: the counter first, then the parts. Together they make a chain from
+# each block's store to the last block's load, and the barrier extends it to the block's
+# other threads. PyTorch's reduction has both.
 #
-# The barrier has a second job. `block_sum` uses one array in shared memory for all of
-# its calls, and the second call must not begin to fill it while the first still reads.
+# The barrier has a second purpose. `block_sum` uses the same shared array in all of its
+# calls, and the second call must not begin to fill it while the first is still reading.
 #
 # The order is fixed by the launch: which elements a thread takes, the shape of the
 # trees, the order of `parts`. None of that depends on which block comes last. It does
-# depend on the number of blocks and threads, so for the same bits on *every* GPU choose
-# them without asking how many SMs there are.
+# depend on the number of blocks and threads. So for the same bits on *every* GPU,
+# choose these independently of the number of SMs.
 
 # %% [markdown]
 # ## Measure: what repeating costs
 #
-# Three ways to finish the same sum. Each block adds to one cell, atomically. Or the
-# last block adds up the parts. Or a second launch does, of a single block.
+# There are three ways to finish the same sum. Each block adds to one cell, atomically.
+# Or the last block adds up the parts. Or a second launch, of a single block, does.
 #
-# `shape_for(n)` chooses the launch from n alone: 1024 threads, of which each makes four
-# laps, or for less than 4 million elements 256 threads and one lap.
+# `shape_for(n)` chooses the launch from n alone: blocks of 1024 threads that make four
+# iterations each, or, for fewer than 4 million elements, blocks of 256 threads that
+# make one.
 #
-# By hand, for 2^28 elements: how many parts are there, and how many of them does each
-# thread of the last block add? A launch follows the one before it by a microsecond or
-# so. What does each of the ways cost, beside the first?
+# Calculate first, for 2^28 elements: how many parts are there, and how many of them
+# does each thread of the last block add? A launch follows the one before it by about a
+# microsecond. What does each of the other ways cost, relative to the first?
 
 # %%
 guess = {"last block": None, "two launches": None}
@@ -1145,15 +1155,15 @@ finish.expect("last block", at_least=1.0, times="torch.sum")
 finish.expect("last block", ceiling=0.975)
 
 # %% [markdown] tags=["solution"]
-# 4096 parts, four for each thread of the last block: nothing, against 65,536 elements a
-# block. What it costs is that the parts go to memory and come back, with a fence, while
-# the rest of the GPU has nothing left to do: two or three microseconds. But it needs no
-# zero in `out` to begin with, and that is a launch. So repeating is free here, near
-# enough.
+# There are 4096 parts, four for each thread of the last block, which is nothing beside
+# the 65,536 elements per block. What probably costs time is that the parts go to memory
+# and come back, with a fence, while the rest of the GPU has nothing left to do. On the
+# other hand, `out` need not be set to 0, which saves a launch. So a repeatable sum is
+# as good as free here.
 #
-# And precision? The same with **accumulators in float64**: the elements are float32,
-# and are converted as they are added. An H200 adds half as many float64 a second as
-# float32.
+# And precision? Here is the same with **accumulators in float64**: the elements are
+# float32, and are converted as they are added. An H200 adds half as many float64 per
+# second as float32.
 
 # %% tags=["solution"]
 @cuda.jit
@@ -1213,15 +1223,15 @@ precise.expect("float64", at_least=0.95)
 precise
 
 # %% [markdown] tags=["solution"]
-# Free as well: memory is what everything waits for. This is a statement about large
-# sums on an H200. On a GPU that adds float64 at a 64th of the float32 rate, as most
-# graphics cards do, measure again.
+# That is as good as free as well, because everything waits for memory. It holds for
+# large sums on an H200. On a GPU that adds float64 at a 64th of the float32 rate, as
+# most graphics cards do, measure again.
 
 # %% [markdown]
 # ## Look: does it repeat?
 #
-# Fifty times again, on the launch that was timed, and then on one of 264 blocks. How
-# many different results has each? Are the two the same?
+# Add the same array fifty times again, with the launch that was timed, and then with
+# two of 264 blocks. How many different results does each give? Are they the same?
 
 # %%
 def run_last_block(shape):
@@ -1248,10 +1258,10 @@ if weft.GPU:
 # %% [markdown]
 # ## Look: how wrong is it?
 #
-# Rounding errors, relative to the sum in float64. In what order do these add?
+# Compute the rounding errors, relative to the sum in float64. The orders are:
 #
-# - one by one: each addition rounds, to ever larger numbers;
-# - in a tree: 28 additions lie between an element and the result;
+# - one by one: each addition rounds, and the numbers get ever larger;
+# - in a tree: there are 28 additions between an element and the result;
 # - `grid`: a thousand one by one in each thread, then a tree, then block by block.
 #
 # Write down an order of magnitude for each (float32 rounds by 6e-8 at most), then run.
@@ -1302,26 +1312,27 @@ if weft.GPU:
     )
 
 # %% [markdown] tags=["solution"]
-# Half of the sum lost, or the seventh digit in doubt: the same numbers in the same
-# format. With *u* = 6e-8, the error of one by one is at most (n - 1) *u*, that of a
-# tree at most log2(n) *u*, for positive numbers. Rounding goes up and down at random,
-# so what comes out is mostly far less than the bound. Neighbouring float32 are 8 or 16
-# apart at this size, 6e-8 or 12e-8 of the sum. An error below that means: one of the
-# two neighbours of the exact sum.
+# The same numbers in the same format: in one order half of the sum is lost, in another
+# the eighth digit is in doubt. With *u* = 6e-8, the error of adding one by one is at
+# most (n - 1) *u*, and that of a tree at most log2(n) *u*, for positive numbers.
+# Rounding goes up and down, so the actual error is usually far below the bound.
+# Neighbouring float32 are 8 apart just below 2^27, which is 6e-8 of the sum. An error
+# below that means that the result is one of the two neighbours of the exact sum.
 #
-# A GPU adds in trees because it is parallel, and is more accurate for it.
+# A GPU adds in trees because they are parallel, and is more accurate for it.
 
 # %% [markdown]
 # ## Measure: all sizes
 #
-# From 2^16 elements (262 KB) to 2^30 (4.3 GB). The small ones take a few microseconds,
-# less than a launch from Python: so these are CUDA graphs of many launches, one after
-# the other, each on another piece of a large array, so that the cache does not have it
-# already. (`bench.stream()` is the stream on which a graph is recorded.)
+# The sizes go from 2^16 elements (262 KB) to 2^30 (4.3 GB). The small sums take a few
+# microseconds, less than a launch from Python. So these are CUDA graphs of many
+# launches, one after the other, each on another piece of a large array, which the cache
+# does not hold yet. (`bench.stream()` is the stream on which a graph is recorded.)
 #
-# What can a small sum cost at least? A launch within a graph; a load from memory, twice
-# (elements, then parts); two barriers; two fences. And from which size on does
-# bandwidth decide? Your guess, beside `torch.sum`, is for the smallest of them.
+# What is the least that a small sum can cost? It takes a launch within a graph, two
+# trips to memory (elements, then parts), two barriers and two fences. And from which
+# size on is bandwidth the limit? Guess the speeds for the smallest size, relative to
+# `torch.sum`.
 
 # %%
 guess = {"last block": None, "two launches": None}
@@ -1329,7 +1340,7 @@ exponents = range(16, 31, 2)
 
 
 def small_and_large(n):
-    """Return what sums n elements, each call those of another piece of many."""
+    """Return what sums n elements, in each call another piece of `many`."""
 
     def build():
         pieces = list(many.split(n)[: max(4, (1 << 28) // n)])
@@ -1403,14 +1414,15 @@ sizes[20].expect("last block", at_least=1.2)
 sizes[28].expect("last block", at_least=1.0)
 
 # %% [markdown] tags=["solution"]
-# Up to a million elements the time grows by a microsecond or two: it is the launch, two
-# trips to memory, and either fences and a counter or a second launch, which cost the
-# same. `torch.sum` spends two entries of the graph on a sum of more than one block,
-# since it sets its counter to 0 each time, where yours is at 0 again. From 2^26 on, all
-# are on their way to the same limit.
+# Up to a million elements the time of your kernels grows by only about a microsecond.
+# It consists of the launch, two trips to memory, and either fences and a counter or a
+# second launch, which cost about the same. `torch.sum` takes two nodes of the graph if
+# a sum has more than one block, since it sets its counter to 0 each time, while yours
+# wraps around to 0 by itself. From 2^26 on, all are close to the same limit.
 
 # %% [markdown] tags=["solution"]
-# And the tree? At 2^18 elements, in 64 blocks of 256 threads, from the cache:
+# And the tree? Here is a sum of 2^18 elements, in 64 blocks of 256 threads, from the
+# cache:
 
 # %% tags=["solution"]
 def small_trees():
@@ -1430,26 +1442,28 @@ small.expect("grid", at_least=1.0, times="grid, slow tree")
 small
 
 # %% [markdown] tags=["solution"]
-# Here the rungs are back: a step of the slow tree is a division, a barrier and a trip
-# to shared memory, eight times, in a kernel that lives for three microseconds.
+# Here the tree matters again. Each of the slow tree's eight steps takes a division, a
+# barrier and accesses to shared memory, in a kernel that lasts only three microseconds.
 
 # %% [markdown]
 # ## 6 · Another operation
 #
-# The place of the largest element in each row of a matrix: what a language model does
-# to choose its next word without chance, with a row for each sentence and a column for
-# each of 100,000 words. The shape is the same. Load, combine in a register, shuffle,
-# hand over in shared memory, shuffle. Three things change.
+# Find the column of the largest element in each row of a matrix. A language model does
+# this to choose its most likely next word, with a row for each sentence and a column
+# for each of 100,000 words. The pattern is the same: load, combine in a register,
+# shuffle, exchange through shared memory, shuffle. Three things change.
 #
 # - What is combined is a **pair**: a value and its column. `better(top, place, other,
 #   where)` below returns the better of two. Each step shuffles both parts.
-# - The neutral element: minus infinity, with a column beyond the last.
-# - Of equal values, the one further left wins. So the combination does not depend on
-#   the order, and any tree gives the same result. (For sums we had no such luck.)
+# - The **neutral element**, which changes no result, is minus infinity, with a column
+#   beyond the last.
+# - If two values are equal, the one further left wins. So the operation is
+#   **associative** and does not depend on the order, and any tree gives the same
+#   result. (Sums of floats are not so lucky.)
 #
-# A block, of any number of warps, takes a row. Rows have a multiple of 4 columns, and a
-# thread takes four neighbours at a time: `load4(x, (row, col))`. Loops over a tuple,
-# `for j in range(4)` with `four[j]`, are fine.
+# A block, of any number of warps, takes a row. The number of columns is a multiple of
+# 4, and a thread takes four neighbours at a time: `load4(x, (row, col))`. Loops over a
+# tuple, `for j in range(4)` with `four[j]`, are fine.
 #
 # ```python
 # argmax_rows(x, out)    # float32 (m, n) -> int32 (m,); a block for each row
@@ -1463,7 +1477,7 @@ LOWEST = np.float32(-np.inf)
 
 @cuda.jit(device=True)
 def better(top, place, other, where):
-    """Return the larger value and its place; of equals the one further left."""
+    """Return the larger value and its place; if equal, the one further left."""
     if other > top or (other == top and where < place):
         return other, where
     return top, place
@@ -1510,7 +1524,7 @@ def argmax_rows(x, out):
 
 # %%
 def tied(rng, m, n):
-    """m rows of 4 * n negative numbers, the largest further right by row."""
+    """Return m rows of 4 * n negative numbers; maxima move right by row."""
     x = rng.integers(-n - 1, -n // 2, (m, 4 * n))
     for row in range(m):
         x[row, : 4 * n * (row + 1) // (m + 1)] -= n
@@ -1530,18 +1544,20 @@ check(
 )
 
 # %% [markdown] tags=["solution"]
-# The numbers of the check are all negative, so that a 0 in place of minus infinity is
-# noticed, and there are many ties, so that a wrong rule for equal values is. And the
-# largest stand further right from row to row, lest a part of a row be enough.
+# The numbers of the check are all negative, so a 0 instead of minus infinity shows.
+# There are many ties, so a wrong rule for equal values shows too. And the largest
+# numbers are further right from row to row, so reading part of a row is not enough.
 #
-# Two shuffles a step where a sum has one, and a comparison in place of an addition.
-# It is still far below thirty instructions for 32 elements.
+# Each step takes two shuffles where a sum takes one, and a comparison instead of an
+# addition. But the shuffles come once per row, and the next table shows that the kernel
+# still runs at nearly the rate of reading.
 
 # %% [markdown]
 # ## Measure: the largest of each row
 #
-# 4096 rows of 65,536, then 32,768 rows of 8192: both times 2^28 elements, 1.07 GB. How
-# fast is your kernel beside `torch.argmax`, for long rows and for short ones?
+# Measure 4096 rows of 65,536 elements, then 32,768 rows of 8192: both are 2^28
+# elements, 1.07 GB. How fast is your kernel compared with `torch.argmax`, for long rows
+# and for short ones?
 
 # %%
 guess = {"yours": None}
@@ -1583,39 +1599,39 @@ by_rows[1 << 12].expect("yours", at_least=1.05)
 by_rows[1 << 15].expect("yours", at_least=1.3)
 
 # %% [markdown] tags=["solution"]
-# A kernel for one operation and one layout, against one for all operations and layouts.
-# The next step, several results from one pass over a row, is the softmax of chapter 16:
-# there the pair is a maximum and a sum.
+# Your kernel serves one operation and one layout, PyTorch's all operations and layouts.
+# The next step, several results from one pass over a row, is the softmax of chapter 16.
+# There the pair is a maximum and a sum.
 
 # %% [markdown]
 # ## If you want more
 #
-# - A dot product: the same kernel with two loads. By hand: how many bytes, how many
-#   instructions? Compare with `torch.dot`.
-# - Mean and variance in one pass. What is the pair, and how do two pairs combine?
-#   (Look for *Welford* and *Chan*.)
-# - Fixed-point: convert each element to an int64, `int64(v * 2**32)`, and add integers,
-#   atomically. The result is the same in *any* order. Measure; then find data for which
-#   it goes wrong.
-# - Kahan's compensated sum in each thread: three more additions an element. What does
-#   it cost on 2^28 elements, what on 2^20?
-# - A cooperative launch (chapter 8): `grid.sync()` in place of the last block. Is it
-#   faster?
-# - How many blocks? Measure `sum_repeatable` with 132, 264, 1056, 4096, 16384 blocks of
-#   1024, and explain both ends.
+# - Write a dot product: the same kernel with two loads. How many bytes does it read,
+#   and how many instructions does it take? Compare with `torch.dot`.
+# - Compute mean and variance in one pass. What does each partial result consist of, and
+#   how do two of them combine? (Look for *Welford* and *Chan*.)
+# - Use fixed-point numbers: convert each element to an int64, `int64(v * 2**32)`, and
+#   add integers, atomically. The result is the same in *any* order. Measure it. Then
+#   find data for which it goes wrong.
+# - Use Kahan's compensated sum in each thread: three more additions per element. What
+#   does it cost on 2^28 elements, and on 2^20?
+# - Use a cooperative launch (chapter 8), with `grid.sync()` instead of the last block.
+#   Is it faster?
+# - How many blocks are best? Measure `sum_repeatable` with 132, 264, 1056, 4096, 16384
+#   blocks of 1024 threads, and explain both ends.
 #
 # ## What you learned
 #
-# 1. A sum is a read. Its limit is bandwidth, and its budget about thirty instructions
-#    for each 32 elements on an H200.
-# 2. One element a thread is slow whatever the tree: let threads load many, and the tree
-#    hardly matters.
-# 3. In a tree, let the adding threads stand together, and their cells too: no idle
-#    lanes in busy warps, no bank conflicts. From 32 on, shuffle.
-# 4. Blocks do not wait, but they can count: the last one finishes. Fences before and
-#    after the counter.
-# 5. Floats depend on the order. Atomics let it vary; parts and a last block fix it, for
-#    next to nothing. And a tree is far more accurate than a loop.
+# 1. A large sum is a read. Its limit is bandwidth, and its budget is about thirty
+#    instructions for every 32 elements on an H200.
+# 2. One element per thread is slow whatever the tree. Let each thread load many, and
+#    the tree hardly matters.
+# 3. In a tree, keep the adding threads together, and their cells too: no idle lanes in
+#    busy warps, no bank conflicts. From 32 numbers on, shuffle.
+# 4. Blocks cannot wait for one another, but they can count. The last one finishes, with
+#    a fence before the counter and one after it.
+# 5. Floating-point sums depend on the order. Atomics let it vary; parts and a last
+#    block fix it, for next to nothing. And a tree is far more accurate than a loop.
 
 # %%
 quiz()
