@@ -35,7 +35,7 @@ def said() -> set[tuple[str, str]]:
     return found
 
 
-@pytest.mark.parametrize(("page", "name"), ALL, ids="/".join)
+@pytest.mark.parametrize(("page", "name"), ALL, ids=str)
 def test_a_fact_is_true_and_said(page: str, name: str) -> None:
     fact = facts.read(ROOT, page)[name]
     if "holds" in fact:
