@@ -1,0 +1,87 @@
+"""The command line: `python -m weft.grade LAB submissions/*.ipynb`."""
+
+import argparse
+import os
+import sys
+import zlib
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+from weft.errors import LearnerError
+from weft.grade import course, reports
+from weft.grade.paper import Paper, cells_of
+from weft.grade.sitting import ROOT, Limits, Mark, Result, sit, without_network
+
+
+def options(arguments: Sequence[str] | None = None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        prog="python -m weft.grade",
+        description="Mark submissions of a lab. No GPU is needed.",
+    )
+    add = parser.add_argument
+    add("lab", help="such as 05_first_kernel")
+    add("submissions", nargs="*", type=Path, help="the learners' notebooks")
+    add("--csv", type=Path, metavar="FILE", help="write the marks here")
+    add("--feedback", type=Path, metavar="FOLDER", help="write a page per student")
+    add("--copy", type=Path, metavar="NOTEBOOK", help="yours, if not labs/LAB.ipynb")
+    add("--seed", default="", help="other data than the lab's: a word for the course")
+    add("--jobs", type=int, default=os.cpu_count() or 1, help="processes at a time")
+    add("--seconds", type=float, default=Limits.seconds, help="for one check")
+    add("--memory", type=float, default=Limits.memory, help="GB for a submission")
+    add("--nbgrader", type=Path, metavar="COURSE", help="write an nbgrader assignment")
+    return parser.parse_args(arguments)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command; return its exit status."""
+    given = options(arguments)
+    try:
+        return _grade(given)
+    except LearnerError as error:
+        print(error, file=sys.stderr)
+        return 2
+
+
+def _grade(given: argparse.Namespace) -> int:
+    path = given.copy or ROOT / "labs" / f"{given.lab}.ipynb"
+    paper = Paper(given.lab, path)
+    if given.nbgrader:
+        for written in course.write(paper, path, given.nbgrader):
+            print(written)
+    if not given.submissions:
+        if given.nbgrader:
+            return 0
+        raise LearnerError("Name the submissions: python -m weft.grade LAB *.ipynb")
+    if not without_network():
+        print("Submissions can reach the network on this system.", file=sys.stderr)
+    seed = zlib.crc32(given.seed.encode()) if given.seed else 0
+    limits = Limits(given.seconds, given.memory, seed)
+
+    def grade(student: str, path: Path) -> Result:
+        try:
+            cells = cells_of(path)
+        except LearnerError as error:
+            marks = [Mark(e, "unreadable", text=str(error)) for e in paper.exercises]
+            return Result(student, marks)
+        return sit(paper, student, cells, limits)
+
+    results, width = [], max(map(len, reports.students(given.submissions)))
+    with ThreadPoolExecutor(given.jobs) as pool:
+        names = reports.students(given.submissions)
+        for result in pool.map(grade, names, given.submissions):
+            kinds = ", ".join(
+                f"{m.exercise}: {m.kind}" for m in result.marks if not m.passed
+            )
+            of = len(result.marks)
+            print(f"{result.student:{width}}  {result.points} of {of}  {kinds}")
+            results.append(result)
+    if given.csv:
+        reports.write_csv(given.csv, results)
+    if given.feedback:
+        reports.write_feedback(given.feedback, given.lab, results)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,160 @@
+"""The instructor's copy of a lab, with a learner's answers in it."""
+
+import ast
+import json
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from weft.errors import LearnerError
+from weft.grade.answers import Answer, Submission, names, pieces, where
+from weft.lesson import syllabus
+
+CHECK = re.compile(r"^(?:\w+\.)?check\(\s*(\w+)", re.MULTILINE)
+NO_MARKS = {"bench", "hint", "quiz", "doctor", "progress"}  # cells that call these
+
+
+def code_cells(path: Path) -> list[dict[str, Any]]:
+    """Return a notebook's code cells, sources joined. Raises LearnerError."""
+    try:
+        cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
+        found = [cell for cell in cells if cell["cell_type"] == "code"]
+        return [cell | {"source": "".join(cell["source"])} for cell in found]
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise LearnerError(f"{path} is not a notebook: {error}") from None
+
+
+def cells_of(path: Path) -> list[str]:
+    """Return the sources of a notebook's code cells. Raises LearnerError."""
+    return [cell["source"] for cell in code_cells(path)]
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A cell to run, "" for none. checks: the exercise whose verdict is its result."""
+
+    source: str
+    checks: str = ""
+
+
+@dataclass(frozen=True)
+class Script:
+    """What is run for one submission, and the exercises that have nothing to run."""
+
+    cells: list[Cell]
+    missing: dict[str, str]
+
+
+class Paper:
+    """A lab as the instructor has it: which cells define exercises, and which check."""
+
+    def __init__(self, lab: str, path: Path) -> None:
+        """Read the lab's notebook.
+
+        Raises LearnerError if there is no such lab, or an exercise has no check.
+        """
+        self.lab = lab
+        self.exercises = [e.name for e in syllabus.load(lab).exercises]
+        self.cells = cells_of(path)
+        self.checks = {
+            number: found[1]
+            for number, cell in enumerate(self.cells)
+            if (found := CHECK.search(cell)) and found[1] in self.exercises
+        }
+        self.defines: dict[int, str] = {}
+        for exercise in self.exercises:
+            number = where(self.cells, exercise)
+            if number is None or exercise not in self.checks.values():
+                raise LearnerError(f"{path} has no exercise and check of {exercise}")
+            self.defines[number] = exercise
+        found = [names(cell) for cell in self.cells]
+        self.own = {e: found[n] for n, e in self.defines.items()}
+        self.given = {
+            name
+            for number, here in enumerate(found)
+            if number not in self.defines
+            for name in here
+        }
+        blank = set(self._blank())
+        self.values = {
+            number: [n for n in _positional(self.cells[number]) if n in blank]
+            for number in self.checks
+        }
+
+    def script(self, submission: Submission, without: Iterable[str] = ()) -> Script:
+        """Return the lab with the submission's answers, but for those in `without`.
+
+        It has a cell for each of the paper's.
+        """
+        cells, missing = [], {}
+        for number, cell in enumerate(self.cells):
+            if number in self.defines:
+                exercise = self.defines[number]
+                own = self.own[exercise]
+                answer = submission.answer(exercise, own, self.given - own)
+                if answer is None:
+                    missing[exercise] = "The notebook does not define it."
+                elif answer.refused:
+                    missing[exercise] = answer.refused
+                elif exercise not in without:
+                    cell = answer.source
+                cells.append(Cell(cell))
+            elif number in self.checks:
+                exercise, parts = self.checks[number], []
+                for value in self._values(number, submission):
+                    if value.refused:
+                        missing[exercise] = value.refused
+                    else:
+                        parts.append(value.source)
+                cells.append(Cell("\n\n".join([*parts, cell]), exercise))
+            else:
+                cells.append(Cell("" if _without_marks(cell) else cell))
+        return Script(cells, missing)
+
+    def _blank(self) -> Iterator[str]:
+        """The names that the lab sets to a constant for the learner to replace."""
+        for cell in self.cells:
+            try:
+                for piece in pieces(cell):
+                    value = getattr(piece.node, "value", None)
+                    if isinstance(value, ast.Constant):
+                        yield from piece.names
+            except SyntaxError:
+                continue
+
+    def _values(self, number: int, submission: Submission) -> Iterator[Answer]:
+        """The values for a check that the learner has set, such as a diagnosis."""
+        found = CHECK.search(self.cells[number])
+        head = self.cells[number][: found.end()] if found else ""
+        for name in self.values[number]:
+            if value := submission.value(name, head):
+                yield value
+
+
+def _positional(cell: str) -> list[str]:
+    """The names that a check is given beside the exercise: answers as well."""
+    for node in ast.walk(ast.parse(cell)):
+        if isinstance(node, ast.Call) and ast.unparse(node.func).endswith("check"):
+            return [a.id for a in node.args[1:] if isinstance(a, ast.Name)]
+    return []
+
+
+def _without_marks(cell: str) -> bool:
+    """Whether a cell measures, hints or asks, and defines nothing for a check."""
+    try:
+        body = ast.parse(cell).body
+    except SyntaxError:
+        return False
+    plain = [n for n in body if isinstance(n, ast.Expr | ast.Assign)]
+    called = {
+        name.id if isinstance(name, ast.Name) else name.attr
+        for statement in plain
+        for name in ast.walk(statement)
+        if isinstance(name, ast.Name | ast.Attribute)
+    }
+    return bool(called & NO_MARKS) and not any(
+        isinstance(n, ast.FunctionDef | ast.ClassDef | ast.Import | ast.ImportFrom)
+        for n in body
+    )

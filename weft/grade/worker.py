@@ -1,0 +1,53 @@
+"""What runs in the process of one submission: its cells, and a report of the checks.
+
+    python -m weft.grade.worker FD < cells.json
+
+The report goes to the file descriptor FD, a JSON object per line: {"begins": name}
+before a check, and {"name", "kind", "passed", "text"} after it. Whatever the cells
+print is thrown away.
+"""
+
+import json
+import os
+import sys
+from typing import Any
+
+
+def run(cells: list[dict[str, str]], report: Any) -> None:
+    """Run all cells; report on those that check an exercise."""
+    from IPython.core.interactiveshell import InteractiveShell
+
+    from weft.checking.verdict import Verdict
+
+    def say(**fields: Any) -> None:
+        report.write(json.dumps(fields) + "\n")
+        report.flush()
+
+    shell: Any = InteractiveShell.instance(colors="nocolor")
+    for cell in cells:
+        name = cell["checks"]
+        if name:
+            say(begins=name)
+        done = shell.run_cell(cell["source"], store_history=True)
+        if not name:
+            continue
+        verdict, error = done.result, done.error_before_exec or done.error_in_exec
+        if type(verdict) is Verdict and verdict.name == name and error is None:
+            kind, passed, text = verdict.kind, bool(verdict), str(verdict)
+        else:
+            kind, passed, text = "error", False, f"{type(error).__name__}: {error}"
+        say(name=name, kind=kind, passed=passed, text=text)
+
+
+def main() -> None:
+    report = os.fdopen(int(sys.argv[1]), "w", encoding="utf-8")
+    os.set_inheritable(report.fileno(), False)
+    cells = json.load(sys.stdin)
+    nowhere = os.open(os.devnull, os.O_RDWR)
+    for number in (0, 1, 2):
+        os.dup2(nowhere, number)
+    run(cells, report)
+
+
+if __name__ == "__main__":
+    main()
