@@ -653,7 +653,7 @@ check(
 # %%
 @cuda.jit
 def move_struct(p, step):
-    """Add step to field 0 of each row of p (n, fields), four rows per thread."""
+    """Add step to field 0 of each row of p (n, fields), four per thread."""
     i = cuda.blockIdx.x * 1024 + cuda.threadIdx.x
     a, b, c, d = p[i, 0], p[i + 256, 0], p[i + 512, 0], p[i + 768, 0]
     p[i, 0], p[i + 256, 0] = a + step, b + step
