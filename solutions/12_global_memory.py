@@ -3,15 +3,15 @@
 #
 # [Open in Colab](https://colab.research.google.com/github/warp-and-weft/warp-and-weft/blob/main/labs/12_global_memory.ipynb)
 #
-# **When you are through, you can**
+# **After this lab, you can**
 #
 # - count by hand the sectors that a warp's load moves, and predict from them how much
 #   slower a stride, a layout or a random order will be;
-# - say where such a prediction ends, and which counter shows it;
+# - say where such a prediction fails, and which counter shows why;
 # - copy arrays of any length, 16 bytes at a time, as fast as the GPU's own copy;
-# - turn an array of structs into columns, and gather rows so that nothing is wasted;
+# - turn an array of structs into columns, and gather rows without wasting bytes;
 # - measure the latency and the rate of each level: shared memory, L1, L2, memory;
-# - say when constant memory helps and when it makes things slower.
+# - say when constant memory helps and when it makes a kernel slower.
 #
 # **You need** about 90 minutes. No GPU: the exercises run in the simulator, and the
 # measurements then show the rows of the reference GPU. With a GPU: compute
@@ -36,24 +36,25 @@ weft.lab("12_global_memory")
 # ## 1 · Who takes which element?
 #
 # A copy is the least a kernel can do: every byte is read once and written once. Here
-# a thread copies `PIECE` elements. Which ones? The obvious choice is eight neighbours,
-# as you would give them to the cores of a CPU: elements 0 to 7 to thread 0, 8 to 15 to
-# thread 1. That is the kernel below. It is right. Run the check and read what it says.
+# each thread copies `PIECE` elements. Which ones? The obvious choice is eight
+# neighbours, as you would give them to the cores of a CPU: elements 0 to 7 to thread 0,
+# 8 to 15 to thread 1. The kernel below does that, and its results are right. Run the
+# check and read what it says.
 #
-# What counts is not what one thread does after another, but what the 32 **lanes** of a
+# What counts is not what one thread does over time, but what the 32 **lanes** of a
 # **warp** do in the same instruction. Memory answers in **sectors** of 32 bytes, and a
-# warp's load, a **request**, fetches every sector that one of its lanes wants. Whether
-# a lane wants 4 bytes of it or all 32 makes no difference.
+# warp's load, a **request**, fetches every sector of which any lane needs a byte.
+# Whether a lane needs 4 bytes of it or all 32 makes no difference.
 #
 # | the first load of a warp | addresses | sectors | bytes used |
 # | --- | --- | ---: | ---: |
-# | eight neighbours a thread | 0, 32, 64, … 992 | 32 | 128 of 1024 |
-# | 32 neighbours a warp | 0, 4, 8, … 124 | 4 | 128 of 128 |
+# | eight neighbours per thread | 0, 32, 64, … 992 | 32 | 128 of 1024 |
+# | 32 neighbours per warp | 0, 4, 8, … 124 | 4 | 128 of 128 |
 #
-# Mend the kernel: the same eight elements for each thread in number, but such that in
-# every step of the loop neighbouring threads take neighbouring elements. A block
-# still looks after `blockDim.x * PIECE` elements in a row; the check tries blocks of 64
-# and of 96. It allows `PIECE` loads a thread.
+# Fix the kernel. Each thread still copies eight elements, but in every iteration of the
+# loop neighbouring threads now take neighbouring elements. A block still copies
+# `blockDim.x * PIECE` consecutive elements. The check tries blocks of 64 and of 96
+# threads, and allows each thread `PIECE` loads.
 #
 # ```python
 # copy_pieces(x, out)    # (n,) -> (n,)  float32
@@ -68,7 +69,7 @@ PIECE = 8
 # %% tags=["broken"]
 @cuda.jit
 def copy_pieces(x, out):
-    """Copy x into out, PIECE elements a thread."""
+    """Copy x into out, PIECE elements per thread."""
     # BEGIN SOLUTION
     # was: start = cuda.grid(1) * PIECE
     start = cuda.blockIdx.x * cuda.blockDim.x * PIECE + cuda.threadIdx.x
@@ -96,18 +97,18 @@ check(
 
 # %% [markdown] tags=["solution"]
 # Thread `t` takes elements `t`, `t + blockDim.x`, `t + 2 * blockDim.x`, … of its
-# block's stretch. A single thread now hops about in memory, and that does no harm:
-# nobody looks at a single thread. In each step a warp touches 128 bytes in a row.
+# block's part. Each thread now jumps about in memory, and that does no harm: what
+# counts is the warp, which touches 128 consecutive bytes in every iteration.
 #
-# The grid-stride loop of chapter 5 has this property built in, with the stride of the
-# whole grid in place of the block's.
+# The **grid-stride loop** of chapter 5 has this property built in, with the stride of
+# the whole grid instead of the block's.
 
 # %% [markdown]
 # ## Measure: strides
 #
 # Now let the lanes drift apart on purpose: thread `i` reads `x[i * s]`, and writes
-# `out[i]` as it should. (Each thread does four such elements, a block apart, with all
-# four loads before the first store, so that enough is under way.)
+# `out[i]` as usual. (Each thread handles four such elements, a block apart, with all
+# four loads before the first store, so that enough bytes are in flight.)
 #
 # **Predict first.** Write down the sectors of one load for each stride, then let
 # Python do the same:
@@ -130,7 +131,7 @@ for s in STRIDES:
 # %%
 @cuda.jit
 def strided_read(x, s, out):
-    """out[i] = x[i * s], four elements a thread."""
+    """out[i] = x[i * s], four elements per thread."""
     i = cuda.blockIdx.x * 1024 + cuda.threadIdx.x
     a, b = x[i * s], x[(i + 256) * s]
     c, d = x[(i + 512) * s], x[(i + 768) * s]
@@ -171,18 +172,19 @@ strides.expect("stride 1", at_least=3.5, times="stride 8")
 strides.expect("stride 8", at_least=1.6, times="stride 16")
 
 # %% [markdown] tags=["solution"]
-# Up to a stride of 8 counting sectors is all there is to it. From 8 on every lane has a
-# sector of its own, the count stays at 32, and the table should go no further down. It
-# does: at 16 the time nearly doubles once more.
+# Up to a stride of 8, counting sectors tells you all you need. From 8 on, every lane
+# has a sector of its own and the count stays at 32, so the table should go no further
+# down. It does: at 16 the time nearly doubles once more.
 #
-# The profiler shows what happens (its numbers are in the chapter): the L1 cache asks
+# The profiler shows what happens (its numbers are in the chapter). The L1 cache asks
 # for 32 sectors, as counted, but memory delivers **64 bytes** for each. When a sector
-# is missing, L2 fetches its neighbour as well. At a stride of 8 the next lane wants
-# that one; at 16 nobody does. Counted so, stride 16 moves 64 + 4 sectors: 0.12 of a
-# copy.
+# is missing, L2 fetches its neighbour too. At a stride of 8 the next lane needs that
+# neighbour; at 16 no lane does. Counted this way, stride 16 moves 64 + 4 sectors, which
+# predicts 0.12 of a copy's speed.
 #
-# It is a setting of your program's own CUDA context, and a hint, as CUDA's manual says:
-# `cudaLimitMaxL2FetchGranularity`, 64 by default. Change it for a moment:
+# How much L2 fetches is a setting of your program's own CUDA context, or, as CUDA's
+# manual says, a hint: `cudaLimitMaxL2FetchGranularity`, 64 by default. Change it for a
+# moment:
 
 # %% tags=["solution"]
 def fetching(size):
@@ -223,22 +225,22 @@ usual.expect(
 )
 
 # %% [markdown] tags=["solution"]
-# With 32 bytes, stride 16 moves half as much and takes little more than stride 8; with
+# With 32 bytes, stride 16 moves half as much and takes little more than stride 8. With
 # 128 bytes, stride 32 moves twice as much and takes 1.7 times as long on an H200, 1.8
-# times on an H100. Where neighbours are wanted, at 8, the setting changes nothing.
+# times on an H100. At stride 8, where the neighbours are needed, the setting changes
+# nothing.
 #
-# What is left is a stride of 32. With 32 bytes it moves what a stride of 16 moves and
-# takes much longer, 1.8 times on an H200 and 1.6 times on an H100: there an access
-# costs, not a byte. *Pages* of the memory chips would explain it; no counter shows
-# them.
+# That leaves stride 32. With 32 bytes it moves as much as stride 16 and takes much
+# longer, 1.8 times on an H200 and 1.6 times on an H100: there the cost is per access,
+# not per byte. *Pages* of the memory chips would explain it, but no counter shows them.
 #
 # And lanes that *are* neighbours, but do not begin on a boundary? `x[i + 1]` touches 5
-# sectors in place of 4. Predicted from sectors: 8 / 9 of a copy.
+# sectors instead of 4. Counting sectors predicts 8 / 9 of a copy's speed.
 
 # %% tags=["solution"]
 @cuda.jit
 def shifted_read(x, shift, out):
-    """out[i] = x[i + shift], four elements a thread."""
+    """out[i] = x[i + shift], four elements per thread."""
     i = cuda.blockIdx.x * 1024 + cuda.threadIdx.x
     k = i + shift
     a, b, c, d = x[k], x[k + 256], x[k + 512], x[k + 768]
@@ -260,19 +262,19 @@ shifts
 shifts.expect("offset 1", at_least=0.95)
 
 # %% [markdown] tags=["solution"]
-# It costs next to nothing. The fifth sector is the next warp's first, which finds it in
-# L1 or L2: memory is asked for it once.
+# It costs next to nothing. The fifth sector is the next warp's first, so one of the two
+# warps finds it in L1 or L2, and memory delivers it once.
 
 # %% [markdown]
 # ## Measure: strides, writing
 #
 # The mirror image: `out[i * s] = x[i]`. A store sends 4 bytes of a sector, and the
-# other 28 must stay what they were. What will that do, beside the table above?
+# other 28 must stay what they were. What will that do to the table above?
 
 # %%
 @cuda.jit
 def strided_write(x, s, out):
-    """out[i * s] = x[i], four elements a thread."""
+    """out[i * s] = x[i], four elements per thread."""
     i = cuda.blockIdx.x * 1024 + cuda.threadIdx.x
     a, b, c, d = x[i], x[i + 256], x[i + 512], x[i + 768]
     out[i * s], out[(i + 256) * s] = a, b
@@ -294,7 +296,7 @@ writes = bench.compare(
 writes
 
 # %% tags=["solution"]
-# A sector written in part is read as well: stride 2 moves 4 + 8 + 8.
+# A partly written sector is read as well: stride 2 moves 4 + 8 + 8.
 for s in (1, 2, 4, 8) if len(writes) else ():
     part = sectors([4 * s * lane for lane in range(32)])
     counted = 8 / (4 + part * (2 if s > 1 else 1))
@@ -303,11 +305,11 @@ for s in (1, 2, 4, 8) if len(writes) else ():
     writes.expect(f"stride {s}", law=counted, within=0.15)
 
 # %% [markdown] tags=["solution"]
-# Memory with error correction cannot write 4 bytes alone. Whoever writes a part of a
-# sector causes the sector to be read, changed in L2, and written back: 64 bytes of
-# traffic for each 4. So counted, the strides up to 8 are within six per cent of the
-# prediction. A sector that is written *whole*, even by several lanes or several
-# requests soon after one another, is not read.
+# Memory with error correction cannot write 4 bytes alone. When a sector is written in
+# part, it is read, changed in L2, and written back: 64 bytes of traffic for each 4. By
+# this count, the strides up to 8 are within six per cent of the prediction. A sector
+# that is written *whole* needs no reading. That should be true even if several lanes or
+# several requests in quick succession write it.
 
 # %% [markdown]
 # ## 2 · Sixteen bytes at a time
@@ -316,17 +318,17 @@ for s in (1, 2, 4, 8) if len(writes) else ():
 # returns four numbers; `store4(out, i, a, b, c, d)` writes four. `i` must be a multiple
 # of 4 here, since a 16-byte access has to begin on a 16-byte boundary.
 #
-# A warp's `load4` is 512 bytes in a row, 16 sectors, all of them used: as coalesced as
-# before, with a quarter of the instructions, and with four times as many bytes under
-# way for each thread.
+# A warp's `load4` is a request for 512 consecutive bytes, 16 sectors, all of them used.
+# It is as coalesced as before, takes a quarter of the instructions, and has four times
+# as many bytes in flight per thread.
 #
 # Write a copy that does this for **any** length and **any** launch:
 #
 # - a grid-stride loop over the groups of four;
-# - the `x.size % 4` elements that are left over, at most three, one by one. Some
+# - the `x.size % 4` elements that are left over, at most three, one by one: a few
 #   threads take one each.
 #
-# Each element is loaded by one thread, once; the check counts the loads of a thread.
+# Each element is loaded once, by one thread; the check counts the loads of each thread.
 #
 # ```python
 # copy4(x, out)    # (n,) -> (n,)  float32; any launch
@@ -364,27 +366,30 @@ check(
 )
 
 # %% [markdown] tags=["solution"]
-# The loop's end is its guard, and `4 * i + 3` is always inside, since `i < fours`. The
-# leftovers follow the last whole group, so the first one to three threads of the grid
-# take them. They are three scalar loads for the whole launch and cost nothing.
+# The loop's end is its guard: since `i < fours`, element `4 * i + 3` is always inside
+# the array. The leftovers follow the last whole group, so the first one to three
+# threads of the grid take them. They are at most three scalar loads in the whole launch
+# and cost nothing.
 
 # %% [markdown]
 # ## Measure: four ways to copy
 #
-# 2^28 float32, 1 GiB, and 2 GiB moved. `copy_` is PyTorch's device-to-device copy.
+# The array has 2^28 float32, 1 GiB, so a copy moves 2 GiB. `copy_` is PyTorch's
+# device-to-device copy.
 #
-# - `neighbours`: the kernel you mended in exercise 1, as it was, eight neighbours each;
+# - `neighbours`: the kernel of exercise 1 before you fixed it, eight neighbours each;
 # - `one each`: element `i` to thread `i`, perfectly coalesced;
-# - `four each`: four scalar loads a thread, a block apart, then four stores;
+# - `four each`: four scalar loads per thread, a block apart, then four stores;
 # - `copy4`: yours.
 #
-# By hand: all four use every byte they move. How fast is each beside `copy_`? (As long
-# as exercise 2 is open, the row `copy4` times a kernel that does nothing, quickly.)
+# By hand: all four use every byte they move. How fast is each, compared with `copy_`?
+# (Until you have done exercise 2, the row `copy4` times a kernel that does nothing,
+# quickly.)
 
 # %%
 @cuda.jit
 def neighbours(x, out):
-    """Copy x into out, eight neighbours a thread."""
+    """Copy x into out, eight neighbours per thread."""
     start = cuda.grid(1) * 8
     for k in range(8):
         if start + k < x.size:
@@ -393,7 +398,7 @@ def neighbours(x, out):
 
 @cuda.jit
 def one_each(x, out):
-    """Copy x into out, one element a thread."""
+    """Copy x into out, one element per thread."""
     i = cuda.grid(1)
     if i < x.size:
         out[i] = x[i]
@@ -401,7 +406,7 @@ def one_each(x, out):
 
 @cuda.jit
 def four_each(x, out):
-    """Copy x into out, four elements a thread, a block apart."""
+    """Copy x into out, four elements per thread, a block apart."""
     i = cuda.blockIdx.x * 1024 + cuda.threadIdx.x
     a, b, c, d = x[i], x[i + 256], x[i + 512], x[i + 768]
     out[i], out[i + 256] = a, b
@@ -410,7 +415,7 @@ def four_each(x, out):
 
 # %% [markdown]
 # In CUDA C++ the four floats have a type, `float4`; the cast promises the compiler that
-# the address is a multiple of 16. The same copy, for a row of its own:
+# the address is a multiple of 16. Here is the same copy, for a row of its own:
 
 # %%
 CUDA_CPP = """
@@ -432,7 +437,7 @@ n = 1 << 28
 if weft.on_gpu("NVRTC's machine code needs one"):
     import cuda.core as core
 
-    if not hasattr(core, "Program"):  # older versions keep it elsewhere
+    if not hasattr(core, "Program"):  # older versions have it elsewhere
         import cuda.core.experimental as core
 
     gpu = core.Device()
@@ -478,19 +483,20 @@ copies.expect("copy4", ceiling=0.95)
 
 # %% [markdown] tags=["solution"]
 # Coalescing is worth the most, but it does not bring a kernel to the copy's speed. One
-# element a thread is too little. What must be under way at every moment is rate ×
-# latency: on an H200 half of a copy's 4.26 TB/s is read, and a load takes about 336 ns
-# (you measure that below), so 0.7 MB, or 5.4 KB for each of 132 SMs. An SM holds 2048
-# threads, and if each waits for 4 bytes those are 8 KB, but only while all of them
-# wait. A thread also has to be started, to compute its index, and to end.
+# element per thread is too little. By **Little's law**, the bytes in flight must at
+# every moment be rate × latency. On an H200 half of a copy's 4.26 TB/s is reading, and
+# a load takes about 336 ns (you measure that below), so that is 0.7 MB, or 5.4 KB for
+# each of 132 SMs. An SM holds 2048 threads. If each waits for 4 bytes, that makes 8 KB,
+# but only while all of them wait. A thread also has to start, compute its index, and
+# end.
 #
-# `four each` shows that it is not the *width* that matters here. Four scalar loads
-# before the first store are 16 bytes under way for each thread too, and just as fast.
-# `load4` gets there with a quarter of the instructions. That begins to count when the
-# data come from a nearer place than memory, as you will see at the end of section 5.
+# `four each` shows that the *width* is not what matters here. Four scalar loads before
+# the first store also put 16 bytes in flight per thread, and are as fast. `load4` gets
+# there with a quarter of the instructions. That begins to count when the data come from
+# a level closer than memory, as you will see at the end of section 5.
 #
 # Now hints. PTX lets a load say that its data will not be used again (`ld.global.cs`)
-# or that nobody writes to them while the kernel runs (`ld.global.nc`, the *read-only*
+# or that nothing writes to them while the kernel runs (`ld.global.nc`, the *read-only*
 # path). `weft.intrinsics` has both. What are they worth in a copy?
 
 # %% tags=["solution"]
@@ -532,9 +538,9 @@ hints.expect("no hint", at_least=0.98, times="cs")
 # The read-only path changes nothing, and streaming costs one or two per cent. A copy
 # uses each byte once, so there is nothing that a cache could keep or lose.
 #
-# It is otherwise where something *is* used again. Let a stream of 1 GiB go past a table
-# of 32 MB, of which each element needs an entry at a random place. The table fits into
-# L2, as long as the stream does not push it out.
+# It is different where something *is* used again. Let a stream of 1 GiB pass a table of
+# 32 MB, where each element of the stream needs the entry at a random place. The table
+# fits into L2, as long as the stream does not push it out.
 
 # %% tags=["solution"]
 @cuda.jit(device=True)
@@ -576,13 +582,13 @@ beside = bench.compare(
 beside
 
 # %% [markdown] tags=["solution"]
-# A few per cent again, and this time they are gained. Measure before you believe in a
-# hint.
+# A few per cent again, but this time gained. Measure before you believe in a hint.
 
 # %% [markdown]
 # ## 3 · Structs or columns
 #
-# A million particles have four float32 each: x, y, z and a mass. Two ways to keep them:
+# A million particles have four float32 each: x, y, z and a mass. You can store them in
+# two ways:
 #
 # - an **array of structs** (AoS): x, y, z, m of particle 0, then of particle 1. As an
 #   array of shape (n, 4), a row is a particle;
@@ -591,10 +597,10 @@ beside
 # A kernel that needs x alone reads every fourth number in the first case: stride 4.
 # In the second it reads neighbours.
 #
-# Convert one into the other. A thread takes one particle. Its four numbers are 16 bytes
-# that lie together and begin on a boundary of 16, so one `load4(p, (row, column))`
-# fetches them, and the whole warp uses all of its 16 sectors. Then four stores, one
-# into each row of `out`, each of which is coalesced.
+# Convert the first into the second. A thread takes one particle, whose four numbers are
+# 16 consecutive bytes and begin on a boundary of 16. So one `load4(p, (row, column))`
+# fetches them, and the whole warp uses all of its 16 sectors. Then come four stores,
+# one into each row of `out`, each of them coalesced.
 #
 # ```python
 # to_columns(p, out)    # (n, 4) -> (4, n)  float32
@@ -631,22 +637,23 @@ check(
 )
 
 # %% [markdown] tags=["solution"]
-# Four scalar loads `p[i, k]` give the right result too. Each of them touches all 16
-# sectors and uses a quarter of them: 64 sectors through the L1 cache for the data of
-# 16. (From memory they come once; the other three find them in L1.) The wide load asks
-# once.
+# Four scalar loads `p[i, k]` give the right result too. But each of them touches all 16
+# sectors and uses a quarter of each, so 64 sectors pass through L1 to deliver the data
+# of 16. (They come from memory once; the other three loads find them in L1.) The wide
+# load asks once.
 
 # %% [markdown]
 # ## Measure: one field of a struct
 #
-# A kernel adds a number to one field, x, of each of 2^25 particles. Structs of 4 or of
-# 8 floats, beside columns. Predict from sectors: how many times as long does a struct
-# of 4 take, a struct of 8? (Remember what is read when a sector is written.)
+# A kernel adds a number to one field, x, of each of 2^25 particles. They are stored as
+# structs of 4 or of 8 floats, or as columns. Predict from sectors: how many times as
+# long as with columns does it take with structs of 4, and with structs of 8? (Remember
+# what is read when a sector is written.)
 
 # %%
 @cuda.jit
 def move_struct(p, step):
-    """Add step to field 0 of every row of p (n, fields), four rows a thread."""
+    """Add step to field 0 of each row of p (n, fields), four per thread."""
     i = cuda.blockIdx.x * 1024 + cuda.threadIdx.x
     a, b, c, d = p[i, 0], p[i + 256, 0], p[i + 512, 0], p[i + 768, 0]
     p[i, 0], p[i + 256, 0] = a + step, b + step
@@ -655,7 +662,7 @@ def move_struct(p, step):
 
 @cuda.jit
 def move_column(p, step):
-    """Add step to row 0 of p (fields, n), four elements a thread."""
+    """Add step to row 0 of p (fields, n), four elements per thread."""
     i = cuda.blockIdx.x * 1024 + cuda.threadIdx.x
     a, b, c, d = p[0, i], p[0, i + 256], p[0, i + 512], p[0, i + 768]
     p[0, i], p[0, i + 256] = a + step, b + step
@@ -689,14 +696,15 @@ for f in (4, 8) if len(fields) else ():
     fields.expect(f"struct of {f}", law=1 / f, within=0.15)
 
 # %% [markdown] tags=["solution"]
-# A warp reads 4 sectors and writes 4 in columns, 16 and 16 in structs of 4, 32 and 32
-# in structs of 8. Four and eight times as many, and on an H200 4.3 and 9.0 times as
-# long. (For structs of 4 nothing is read on account of the partial write: the sector is
-# in L2 already. For structs of 8 the profiler counts 14 per cent more bytes read.)
+# With columns a warp reads 4 sectors and writes 4, with structs of 4 it reads 16 and
+# writes 16, with structs of 8 it reads 32 and writes 32. That is four and eight times
+# as many, and on an H200 it takes 4.3 and 9.0 times as long. (With structs of 4, the
+# partial writes cause no extra reads: the sector is already in L2. With structs of 8,
+# the profiler counts 14 % more bytes read.)
 #
 # A kernel that needs *all* fields pays nothing for structs, if it loads them whole. So
-# the layout is a question of which fields are used together: x, y, z by one kernel and
-# the rest by none means columns of `float4`, in C++ words.
+# the layout is a question of which fields are used together. If one kernel uses x, y
+# and z, and none uses the rest, store x, y and z together and keep the rest elsewhere.
 
 # %% [markdown]
 # ## 4 · Rows in random order
@@ -713,7 +721,7 @@ for f in (4, 8) if len(fields) else ():
 # gather_rows(table, idx, out)    # (m, 32), int32 (n,) -> (n, 32)  float32
 # ```
 #
-# The launch is in one dimension, a thread for each element of `out`, in blocks of 64.
+# The launch is one-dimensional, with one thread per element of `out`, in blocks of 64.
 # A thread needs two loads, an index and an element; the check allows 3.
 #
 # Stuck? `hint("gather_rows")`.
@@ -748,14 +756,15 @@ check(
 
 # %% [markdown] tags=["solution"]
 # All lanes of a warp read the same `idx[row]`: one sector, and one address, which the
-# hardware hands to all of them. The row itself is 4 sectors, all used, wherever it
-# lies. One thread a row would want 32 rows at once, a sector from each, in every step.
+# hardware broadcasts to all of them. The row itself is 4 sectors, all used, wherever it
+# is. With one thread per row, each load of a warp would touch 32 rows, and so 32
+# sectors.
 
 # %% [markdown]
 # ## Measure: random access
 #
-# 2^25 float32 are gathered out of 1 GiB, in different ways. The time of a plain copy of
-# as many is the baseline.
+# 2^25 float32 are gathered out of 1 GiB, in different ways. The baseline is a plain
+# copy of as many elements.
 #
 # - `in order`: `idx[i] = i`, one index for each element;
 # - `sorted`: random places, but in ascending order;
@@ -769,7 +778,7 @@ check(
 # %%
 @cuda.jit
 def gather(x, idx, out):
-    """out[i] = x[idx[i]], four elements a thread."""
+    """out[i] = x[idx[i]], four elements per thread."""
     i = cuda.blockIdx.x * 1024 + cuda.threadIdx.x
     j, k, m, n = idx[i], idx[i + 256], idx[i + 512], idx[i + 768]
     a, b, c, d = x[j], x[k], x[m], x[n]
@@ -779,7 +788,7 @@ def gather(x, idx, out):
 
 @cuda.jit
 def gather_rows4(table, idx, out):
-    """gather_rows, 16 bytes a lane: eight lanes for a row."""
+    """gather_rows, 16 bytes per lane: eight lanes per row."""
     t = cuda.grid(1)
     row, col = t // 8, t % 8 * 4
 
@@ -829,20 +838,20 @@ gathered.expect("in order", at_least=4, times="random")
 gathered.expect("sorted", at_least=1.5, times="random")
 
 # %% [markdown] tags=["solution"]
-# Count as before, in bytes for each element. In order: 4 + 4 + 4, half as much again as
-# a copy. Random: 4 + 64 + 4, nine times a copy's 8, and the profiler agrees that 64
-# bytes come from memory for each element. The time is more than that. Here bytes no
-# longer predict the time, only the least time.
+# Count as before, in bytes per element. In order: 4 + 4 + 4, half as much again as a
+# copy. Random: 4 + 64 + 4, nine times a copy's 8, and the profiler confirms that 64
+# bytes come from memory for each element. But the time is more than nine times a
+# copy's. Here bytes no longer predict the time; they only bound it from below.
 #
-# What takes the rest? The translation of addresses, perhaps, or the way from L2 to the
-# SMs. Gather as many elements out of smaller tables and out of a larger one: a table of
-# 16 MB is in L2, and one of 4 GiB has four times as many addresses. Then gather
-# *pieces* of neighbours out of 1 GiB, the more of them the shorter they are.
+# What takes the rest? Perhaps address translation, or the path from L2 to the SMs. To
+# find out, gather as many elements out of smaller tables and out of a larger one: a
+# table of 16 MB is in L2, and one of 4 GiB has four times as many addresses. Then
+# gather contiguous *pieces* out of 1 GiB: the shorter the pieces, the more of them.
 
 # %% tags=["solution"]
 @cuda.jit
 def gather_pieces(x, idx, log, out):
-    """gather, with one index for 2^log neighbours."""
+    """gather, with one index per 2^log neighbours."""
     i = cuda.blockIdx.x * 1024 + cuda.threadIdx.x
     j, k, m = i + 256, i + 512, i + 768
     rest = (1 << log) - 1
@@ -854,7 +863,7 @@ def gather_pieces(x, idx, log, out):
 
 
 def random_places(places, count):
-    """Return so many random numbers below places, on the GPU."""
+    """Return count random numbers below places, on the GPU."""
     some = torch.randint(places, (count,), dtype=torch.int32, device="cuda")
     return cuda.as_cuda_array(some)
 
@@ -895,16 +904,16 @@ pieces
 # %% tags=["solution"]
 by_table.expect("4 GiB", at_least=0.9)
 pieces.expect("32 bytes", at_least=4)
-if weft.device.find().l2 > 1 << 25 or not weft.GPU:  # smaller ones hold less
+if weft.device.find().l2 > 1 << 25 or not weft.GPU:  # others are smaller
     by_table.expect("16 MB", at_least=2.5)
 
 # %% [markdown] tags=["solution"]
-# From 1 GiB to 4 the time hardly changes, so it is probably not the translation of
-# addresses: the chase in part 5 shows nothing of it either. Out of L2 the same requests
-# take about a quarter of it, so it is not the way from there to the SMs. And an eighth
-# of the accesses, each of 32 bytes, take a sixth of the time: what costs is the access.
-# That leaves the *pages* of the memory chips: nearly every place lies in another, which
-# would have to be opened first. No counter shows it.
+# From 1 GiB to 4 the time hardly changes, so address translation is probably not the
+# limit: the chase in section 5 shows no sign of it either. Out of L2 the same requests
+# take about a quarter of the time, so the path from there to the SMs is not the limit.
+# And an eighth as many accesses, of 32 bytes each, take a sixth of the time: it is the
+# access that costs. That leaves the *pages* of the memory chips: nearly every place is
+# in a different page, which would have to be opened first. No counter shows it.
 #
 # Sorting the indices brings the neighbours together again. Only one element in 8 is
 # needed, so most bytes still go to waste, but elements on the same page follow each
@@ -914,13 +923,13 @@ if weft.device.find().l2 > 1 << 25 or not weft.GPU:  # smaller ones hold less
 # %% [markdown]
 # ## 5 · How long a load takes
 #
-# All of the above was about rates. Now the other number: the **latency**, from asking
-# to having. To measure it, each load must wait for the one before it. So let memory
-# hold links: `link[i]` is the place to go to next. A thread that follows them cannot
-# ask for the next place before the last answer has come. This is called a **pointer
-# chase**.
+# Everything so far was about rates. Now the other number: the **latency**, the time
+# from request to answer. To measure it, each load must wait for the one before it. So
+# let memory hold links: `link[i]` is the place to go to next. A thread that follows
+# them cannot ask for the next place before the last answer has come. This is called a
+# **pointer chase**.
 #
-# Begin at place 0, follow `steps` links, and write down the place where you are.
+# Begin at place 0, follow `steps` links, and store the place where you end.
 #
 # ```python
 # chase(link, steps, out)    # uint32 (n,), int -> uint32 (1,); one thread
@@ -971,18 +980,18 @@ check(
 
 # %% [markdown] tags=["solution"]
 # Three things keep such a kernel honest. The result is stored, or else the compiler
-# drops the loop. The order is random, or else a neighbouring sector would be on its way
-# already. And the place is unsigned: Numba tests a signed index for being negative, and
-# those instructions would be timed too, once for every load.
+# drops the loop. The order is random, or else a neighbouring sector might already be on
+# its way. And the place is unsigned: Numba tests whether a signed index is negative,
+# and those instructions would be timed too, once per load.
 
 # %% [markdown]
 # ## Measure: the levels
 #
-# A million links, so that the milliseconds of the table are nanoseconds a load. The
-# links lie 128 bytes apart, each in a cache line of its own, and fill 16 KB, 192 KB,
-# and so on, up to 2 GB. Two rows come first: a million multiply-adds, each with the
-# result of the one before it, so that only registers are read; and links in shared
-# memory.
+# Follow a million links, so that the table's milliseconds are nanoseconds per load. The
+# links are 128 bytes apart, each in a cache line of its own, and fill 16 KB, 192 KB,
+# and so on, up to 2 GB. Two rows come first: a million multiply-adds, each of which
+# needs the result of the one before it, so that only registers are read; and links in
+# shared memory.
 #
 # Where will the time jump? (An H200 has 256 KB in each SM for L1 and shared memory
 # together, and 60 MB of L2.) Guess the ratios: how many times as fast as a load from
@@ -1057,31 +1066,32 @@ latency
 latency.expect("16 KB", at_least=8)
 latency.expect("shared memory", at_least=1.1, times="16 KB")
 latency.expect("2 GB", at_least=0.9)
-if weft.device.find().l2 > 1 << 25 or not weft.GPU:  # smaller ones end before
+if weft.device.find().l2 > 1 << 25 or not weft.GPU:  # others are smaller
     latency.expect("16 MB", at_least=1.7)
 
 # %% [markdown] tags=["solution"]
-# Three plateaus: L1, L2, memory. 192 KB still come from L1, 16 MB from L2. Of 32 MB
-# only a part does, and nothing of 64 MB, though the driver reports 60 on an H200 (50 on
-# an H100): L2 has two halves, and what an SM loads is kept in the half that it is
-# attached to.
+# There are three plateaus: L1, L2, memory. 192 KB still come from L1, 16 MB from L2. Of
+# 32 MB only a part does, and of 64 MB nothing, although the driver reports 60 on an
+# H200 (50 on an H100). Probably this is because L2 has two halves, and what an SM loads
+# is kept in the half that it is attached to.
 #
 # About 40 cycles are a long time for a first-level cache. These caches are not there to
-# save time, which other warps fill; they are there to save bandwidth.
+# save time, which other warps can fill; they are there to save bandwidth.
 #
-# 2 GB take as long as 256 MB. A chase through so much memory could also have to wait
-# for the translation of its addresses; of that, nothing shows here.
+# 2 GB take about as long as 256 MB. A chase through so much memory might also have had
+# to wait for address translation, but nothing of that shows here.
 
 # %% [markdown]
 # ## Measure: the rates
 #
-# The same levels, with all threads reading, 16 bytes a lane: how many bytes a second
+# The same levels, with all threads reading 16 bytes per lane: how many bytes per second
 # come out of registers, of shared memory, of L1, of L2, of memory? All rows read the
-# same number of bytes. (From lap to lap the lanes of a warp change places, or else the
-# compiler would read once and be done.) Guess, in multiples of the last row.
+# same number of bytes. (The lanes of a warp change places from one iteration to the
+# next, or else the compiler would read once and be done.) Guess, in multiples of the
+# last row.
 
 # %%
-SPAN = 8192  # float32 that a block reads round and round: 32 KB
+SPAN = 8192  # float32 that a block reads over and over: 32 KB
 
 
 @cuda.jit
@@ -1097,7 +1107,7 @@ def read_registers(laps, step, out):
 
 @cuda.jit
 def read_shared(laps, out):
-    """Read 32 KB of shared memory over and over, 16 bytes a lane."""
+    """Read 32 KB of shared memory over and over, 16 bytes per lane."""
     tile = cuda.shared.array(8192, float32)
     t, total = cuda.threadIdx.x, float32(0)
     for k in range(t, SPAN, 1024):
@@ -1116,7 +1126,7 @@ def read_shared(laps, out):
 
 @cuda.jit
 def read_own(x, laps, out):
-    """Let each block read 32 KB of its own, so from L1, 16 bytes a lane."""
+    """Let each block read its own 32 KB, so from L1, 16 bytes per lane."""
     first = uint64(cuda.blockIdx.x * SPAN)
     t, total = cuda.threadIdx.x, float32(0)
     for lap in range(laps):
@@ -1143,7 +1153,7 @@ def read_all(x, laps, out):
     out[cuda.grid(1)] = total
 
 
-laps = 1800  # of 64 bytes a thread, or 32 multiply-adds in 6 of them
+laps = 1800  # of 64 bytes per thread, or 32 multiply-adds in 6 of them
 sms = weft.device.find().sms or 132
 full = 2 * sms, 1024  # two blocks of 1024 threads fill an SM
 
@@ -1178,18 +1188,19 @@ rates.expect("L1", at_least=2.5, times="L2")
 rates.expect("shared memory", at_least=0.9, times="L1")
 
 # %% [markdown] tags=["solution"]
-# Shared memory and L1 are the same piece of hardware, which delivers 128 bytes a cycle:
-# 132 SMs × 128 bytes × 1.98 GHz = 33.5 TB/s, and both come close. Reading alone, memory
-# gives three per cent more than when it copies on an H100, and eight on an H200.
+# Shared memory and L1 are the same piece of hardware, which delivers 128 bytes per
+# cycle: 132 SMs × 128 bytes × 1.98 GHz = 33.5 TB/s, and both come close. When it is
+# only read, memory delivers 3 % more than in a copy on an H100, and 8 % more on an
+# H200.
 #
-# Does the width matter now, 4 bytes a lane or 16? Once with a loop in which all loads
-# share an index, and differ by a constant that is part of the instruction; and once
-# with a new index for each load.
+# Does the width matter now, 4 bytes per lane or 16? Measure it twice: in a loop whose
+# loads share an index and differ by a constant that is part of the instruction, and in
+# one with a new index for each load.
 
 # %% tags=["solution"]
 @cuda.jit
 def read_own_4(x, laps, out):
-    """Let each block read 32 KB of its own, so from L1, 4 bytes a lane."""
+    """Let each block read its own 32 KB, so from L1, 4 bytes per lane."""
     first = uint64(cuda.blockIdx.x * SPAN)
     t, total = cuda.threadIdx.x, float32(0)
     for lap in range(laps):
@@ -1248,17 +1259,18 @@ width.expect("4 bytes", at_least=0.8)
 width.expect("16 bytes, new index", at_least=2, times="4 bytes, new index")
 
 # %% [markdown] tags=["solution"]
-# A request of 4 bytes a lane is 128 bytes, all that L1 delivers in a cycle. So the
-# width as such is worth nothing. What it saves are instructions: where each load needs
-# a dozen of them for its index, a quarter of the loads is a quarter of the dozens.
+# A request of 4 bytes per lane is 128 bytes, all that L1 delivers in a cycle. So the
+# width as such gains nothing. What it saves is instructions: where each load needs a
+# dozen of them for its index, a quarter of the loads means a quarter of the dozens.
 
 # %% [markdown]
 # ## 6 · Constants
 #
-# A kernel's coefficients, say, are the same for all threads. **Constant memory** is for
-# them: up to 64 KB that the kernel cannot change, behind a cache of its own that hands
-# out *one* word at a time, to all lanes that want it. `cuda.const.array_like(C)` puts
-# the NumPy array `C`, which must exist when the kernel is compiled, into it.
+# Some data, such as a kernel's coefficients, are the same for all threads. **Constant
+# memory** is for them: up to 64 KB that the kernel cannot change, with a cache of its
+# own that delivers *one* word at a time, to all lanes that need it.
+# `cuda.const.array_like(C)` puts the NumPy array `C` into it. `C` must exist when the
+# kernel is compiled.
 #
 # Compute the polynomial c0 + c1 x + c2 x² + … + c7 x⁷ of each element, by **Horner's
 # rule**, from the inside out: begin with c7; times x, plus c6; times x, plus c5; …
@@ -1267,7 +1279,7 @@ width.expect("16 bytes, new index", at_least=2, times="4 bytes, new index")
 # polynomial(x, out)    # (n,) -> (n,)  float32
 # ```
 #
-# No float64, please: the check looks. Stuck? `hint("polynomial")`.
+# No float64, please: the check looks for it. Stuck? `hint("polynomial")`.
 
 # %% tags=["given"]
 COEFFICIENTS = np.array(
@@ -1304,26 +1316,26 @@ check(
 )
 
 # %% [markdown] tags=["solution"]
-# All lanes want `c[7]` at the same time, then all want `c[6]`: one word a request,
-# which is what constant memory is made for. (With `k` known to the compiler the
+# All lanes need `c[7]` at the same time, then all need `c[6]`: one word per request,
+# which is what constant memory is made for. (With `k` known to the compiler, the
 # coefficients even become part of the instructions.) A NumPy array that a kernel uses
-# as a global name is put into constant memory, too; `array_like` says so where one
-# reads it.
+# as a global name is also put into constant memory; `array_like` says so where readers
+# will see it.
 
 # %% [markdown]
 # ## Measure: one word for all, or each its own
 #
-# A table of 256 float32, looked up 256 times by each of 2^22 threads. In one case all
-# lanes of a warp want the same word at a time, in the other each lane another. The
-# table is in constant, in global and in shared memory. Which wins, in either case? (1.0
-# is the first row.)
+# Each of 2^22 threads makes 256 look-ups in a table of 256 float32. In one case all
+# lanes of a warp need the same word at a time, in the other each lane needs a different
+# one. The table is in constant, in global and in shared memory. Which wins in each
+# case? (1.0 is the first row.)
 
 # %%
 TABLE = np.random.default_rng(12).random(256, np.float32)
 
 
 def lookups(spread):
-    """Make kernels that sum up TABLE, lane k from element spread * k on."""
+    """Make kernels that add up TABLE, lane k from element spread * k on."""
 
     @cuda.jit
     def constant(out):
@@ -1387,37 +1399,36 @@ looked.expect("constant, same", at_least=4, times="constant, own")
 looked.expect("global, own", at_least=2, times="constant, own")
 
 # %% [markdown] tags=["solution"]
-# Constant memory serves one word at a time: 32 lanes with 32 different words take
-# turns, and it takes many times as long. That is its one use, and its one trap:
-# coefficients yes, a table indexed by data no. Such a table belongs in shared memory,
-# or stays where it is: global loads come from L1 here, and one address for all lanes is
-# as good to them as 32 neighbours.
+# Constant memory delivers one word at a time. 32 lanes that need 32 different words
+# take turns, and that takes many times as long. So coefficients belong in constant
+# memory, and a table indexed by data does not. Such a table belongs in shared memory,
+# or stays where it is: global loads come from L1 here, which delivers one address to
+# all lanes as fast as 32 neighbours.
 
 # %% [markdown]
 # ## If you want more
 #
-# - Copy from `x[1:]`, which begins 4 bytes off: no `load4` there, but `store4` still
-#   works. How fast is four loads and one wide store?
-# - Gather random rows of 1, 2, 4, … 256 float32, always 2^25 in all. Where does the
-#   memory's page begin to show?
+# - Copy from `x[1:]`, which begins 4 bytes off a boundary: `load4` does not work there,
+#   but `store4` still does. How fast are four loads and one wide store?
+# - Gather random rows of 1, 2, 4, … 256 float32, always 2^25 elements in all. Where
+#   does the memory's page begin to show?
 # - Let `to_columns` and its inverse take structs of 8 float32.
 # - Shuffle the indices of `in order` within windows of 32, of 4096, of 2^16. Which of
 #   these does the gather notice, and what does the size of L2 have to do with it?
-# - Give each field of a struct of 4 to a lane: four lanes a particle. Which reading of
-#   an AoS is coalesced without any `load4`?
+# - Give each field of a struct of 4 to a lane, so four lanes per particle. Which way of
+#   reading an AoS is coalesced without any `load4`?
 #
 # ## What you learned
 #
-# 1. A warp's load moves whole sectors of 32 bytes. Count the different ones, and you
-#    can predict a stride or a layout before you measure it.
-# 2. Memory itself answers in 64 bytes, a partial write reads before it writes, and
-#    random places cost more than their bytes. Where a prediction fails, ask the
-#    counters.
-# 3. Coalesced is not enough: give a thread 16 bytes under way. 128-bit accesses do it
-#    with a quarter of the instructions.
+# 1. A warp's load moves whole sectors of 32 bytes. Count the distinct ones, and you can
+#    predict a stride or a layout before you measure it.
+# 2. L2 fetches 64 bytes at a time, a partial write reads before it writes, and random
+#    places cost more than their bytes. Where a prediction fails, ask the counters.
+# 3. Coalesced is not enough: keep 16 bytes in flight per thread. 128-bit accesses do
+#    that with a quarter of the instructions.
 # 4. Use structs whole, or keep columns; make random accesses long.
-# 5. L1, L2 and memory differ in latency and in rate. Other warps hide a latency,
-#    nothing hides a rate. Constant memory is for what all lanes want at the same time.
+# 5. L1, L2 and memory differ in latency and in rate. Other warps hide a latency;
+#    nothing hides a rate. Constant memory is for what all lanes need at the same time.
 
 # %%
 quiz()
