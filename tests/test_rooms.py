@@ -37,6 +37,7 @@ FLOORS = [
     },
     {"dispatch", "tracing"},
     {"diagnosis", "exploring"},
+    {"grade"},
     {""},  # weft/__init__.py
 ]
 FLOOR = {name: height for height, names in enumerate(FLOORS) for name in names}

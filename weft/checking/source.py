@@ -3,6 +3,7 @@
 import ast
 import hashlib
 import inspect
+import os
 import re
 import textwrap
 from collections.abc import Iterator
@@ -29,9 +30,13 @@ def unreadable(kernel: Any) -> list[str]:
 
 
 def seed(function: Any) -> int:
-    """A number that belongs to the source of `function`."""
+    """A number that belongs to the source of `function`, and to WEFT_SEED if it is set.
+
+    A course that sets WEFT_SEED checks with data that nobody has seen in the labs.
+    """
     inner = source_function(function)
     text = source(function).encode() or (inner.__code__.co_code if inner else b"")
+    text += os.environ.get("WEFT_SEED", "").encode()
     return int.from_bytes(hashlib.sha256(text).digest()[:8])
 
 

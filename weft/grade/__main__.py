@@ -3,7 +3,6 @@
 import argparse
 import os
 import sys
-import zlib
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -44,6 +43,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _grade(given: argparse.Namespace) -> int:
+    """Do what the options say. Raises LearnerError where that cannot be done."""
     path = given.copy or ROOT / "labs" / f"{given.lab}.ipynb"
     paper = Paper(given.lab, path)
     if given.nbgrader:
@@ -55,8 +55,7 @@ def _grade(given: argparse.Namespace) -> int:
         raise LearnerError("Name the submissions: python -m weft.grade LAB *.ipynb")
     if not without_network():
         print("Submissions can reach the network on this system.", file=sys.stderr)
-    seed = zlib.crc32(given.seed.encode()) if given.seed else 0
-    limits = Limits(given.seconds, given.memory, seed)
+    limits = Limits(given.seconds, given.memory, given.seed)
 
     def grade(student: str, path: Path) -> Result:
         try:

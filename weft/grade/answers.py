@@ -46,10 +46,11 @@ class Refused(Exception):
 
 @dataclass(frozen=True)
 class Answer:
-    """source: the cell to run, "" for none; refused: why there is none."""
+    """source: the cell to run. If it is "", `refused` says why, and `kind` in a word."""
 
     source: str
     refused: str = ""
+    kind: str = "refused"
 
 
 @dataclass(frozen=True)
@@ -158,7 +159,7 @@ class Submission:
         try:
             return _judged(self._needed(list(pieces(cell)), own, given))
         except SyntaxError as error:
-            return Answer("", f"line {error.lineno}: {error.msg}")
+            return Answer("", f"Line {error.lineno}: {error.msg}.", "syntax")
 
     def value(self, name: str, check: str) -> Answer | None:
         """Return the last assignment to a name before the cell with a check begins."""
@@ -170,7 +171,7 @@ class Submission:
                 try:
                     found = [p for p in pieces(cell) if name in p.names][-1]
                 except SyntaxError as error:
-                    return Answer("", f"line {error.lineno}: {error.msg}")
+                    return Answer("", f"Line {error.lineno}: {error.msg}.", "syntax")
         return None
 
     def _needed(

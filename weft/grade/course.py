@@ -84,7 +84,8 @@ def keep_answers(paper: Paper, source: Any, submitted: Any) -> Any:
         cell["source"] = run.source or NOT_RUN
         exercise = paper.defines.get(number)
         if exercise in script.missing:
-            cell["source"] = f"# {script.missing[exercise]}\n{cell['source']}"
+            why = script.missing[exercise].refused
+            cell["source"] = f"# {why}\n{cell['source']}"
     submitted["cells"] = filled["cells"]
     return submitted
 
@@ -94,6 +95,7 @@ def __getattr__(name: str) -> Any:
     if name != "KeepAnswers":
         raise AttributeError(name)
     import nbformat
+    from nbgrader.coursedir import CourseDirectory
     from nbgrader.preprocessors import NbGraderPreprocessor
 
     class KeepAnswers(NbGraderPreprocessor):  # type: ignore[misc]
@@ -101,8 +103,8 @@ def __getattr__(name: str) -> Any:
 
         def preprocess(self, nb: Any, resources: Any) -> Any:
             known = resources["nbgrader"]
-            course = Path(self.parent.coursedir.root)
-            folder = course / self.parent.coursedir.source_directory
+            course = CourseDirectory(config=self.config)
+            folder = Path(course.root) / course.source_directory
             path = folder / known["assignment"] / f"{known['notebook']}.ipynb"
             source: Any = nbformat.read(path, as_version=4)  # type: ignore[no-untyped-call]
             return keep_answers(Paper(known["notebook"], path), source, nb), resources

@@ -15,6 +15,8 @@ from weft.lesson import syllabus
 CHECK = re.compile(r"^(?:\w+\.)?check\(\s*(\w+)", re.MULTILINE)
 NO_MARKS = {"bench", "hint", "quiz", "doctor", "progress"}  # cells that call these
 
+ABSENT = Answer("", "The notebook does not define it.", "missing")
+
 
 def code_cells(path: Path) -> list[dict[str, Any]]:
     """Return a notebook's code cells, sources joined. Raises LearnerError."""
@@ -44,7 +46,7 @@ class Script:
     """What is run for one submission, and the exercises that have nothing to run."""
 
     cells: list[Cell]
-    missing: dict[str, str]
+    missing: dict[str, Answer]
 
 
 class Paper:
@@ -69,11 +71,11 @@ class Paper:
             if number is None or exercise not in self.checks.values():
                 raise LearnerError(f"{path} has no exercise and check of {exercise}")
             self.defines[number] = exercise
-        found = [names(cell) for cell in self.cells]
-        self.own = {e: found[n] for n, e in self.defines.items()}
+        defined = [names(cell) for cell in self.cells]
+        self.own = {e: defined[n] for n, e in self.defines.items()}
         self.given = {
             name
-            for number, here in enumerate(found)
+            for number, here in enumerate(defined)
             if number not in self.defines
             for name in here
         }
@@ -88,16 +90,17 @@ class Paper:
 
         It has a cell for each of the paper's.
         """
-        cells, missing = [], {}
+        cells: list[Cell] = []
+        missing: dict[str, Answer] = {}
         for number, cell in enumerate(self.cells):
             if number in self.defines:
                 exercise = self.defines[number]
                 own = self.own[exercise]
                 answer = submission.answer(exercise, own, self.given - own)
                 if answer is None:
-                    missing[exercise] = "The notebook does not define it."
+                    missing[exercise] = ABSENT
                 elif answer.refused:
-                    missing[exercise] = answer.refused
+                    missing[exercise] = answer
                 elif exercise not in without:
                     cell = answer.source
                 cells.append(Cell(cell))
@@ -105,7 +108,7 @@ class Paper:
                 exercise, parts = self.checks[number], []
                 for value in self._values(number, submission):
                     if value.refused:
-                        missing[exercise] = value.refused
+                        missing[exercise] = value
                     else:
                         parts.append(value.source)
                 cells.append(Cell("\n\n".join([*parts, cell]), exercise))

@@ -32,16 +32,16 @@ STOPPED = {
 
 @dataclass(frozen=True)
 class Limits:
-    """seconds: for one check; memory: in GB, for a submission; seed: of the data."""
+    """seconds: for one check; memory: in GB, for a submission; seed: any text."""
 
     seconds: float = 120
     memory: float = 4
-    seed: int = 0
+    seed: str = ""
 
 
 @dataclass(frozen=True)
 class Mark:
-    """What one exercise got. kind: that of the verdict, or refused, hang or crash."""
+    """What one exercise got. kind: the verdict's, or why there is none."""
 
     exercise: str
     kind: str
@@ -90,7 +90,7 @@ def sit(paper: Paper, student: str, cells: list[str], limits: Limits) -> Result:
         text = STOPPED[ended].format(**dataclasses.asdict(limits))
         lost[stopped] = Mark(stopped, ended, text=text)
     for name, why in script.missing.items():
-        marks[name] = Mark(name, "refused", text=why)
+        marks[name] = Mark(name, why.kind, text=why.refused)
     nothing = "Its check did not run."
     found = [
         lost.get(name) or marks.get(name) or Mark(name, "crash", text=nothing)
@@ -122,7 +122,7 @@ def _lines(cells: list[Cell], limits: Limits) -> Iterator[dict[str, Any]]:
             "PYTHONDONTWRITEBYTECODE": "1",
             "TMPDIR": home,
             "WEFT_HOME": home,
-            "WEFT_SEED": str(limits.seed),
+            "WEFT_SEED": limits.seed,
             "WEFT_SIMULATOR": "1",
         }
         worker = (sys.executable, "-m", "weft.grade.worker")

@@ -33,7 +33,11 @@ def run(cells: list[dict[str, str]], report: Any) -> None:
             continue
         verdict, error = done.result, done.error_before_exec or done.error_in_exec
         if type(verdict) is Verdict and verdict.name == name and error is None:
-            kind, passed, text = verdict.kind, bool(verdict), str(verdict)
+            kind, passed, text = (
+                verdict.kind,
+                bool(verdict),
+                str(verdict.but(onward=None)),
+            )
         else:
             kind, passed, text = "error", False, f"{type(error).__name__}: {error}"
         say(name=name, kind=kind, passed=passed, text=text)
