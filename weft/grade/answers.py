@@ -46,7 +46,7 @@ class Refused(Exception):
 
 @dataclass(frozen=True)
 class Answer:
-    """source: the cell to run. If it is "", `refused` says why, and `kind` in a word."""
+    """source: the cell to run. If it is "", refused says why, and kind in a word."""
 
     source: str
     refused: str = ""
