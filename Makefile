@@ -17,12 +17,16 @@ venv = .venv/bin/python
 pytest = $(venv) -m pytest -p no:nbval
 tests = $(or $(ARGS),$(if $(LAB),tests/test_*.py,tests)) $(if $(LAB),-k $(LAB))
 
+# What `make lab` needs: no solutions, and no tests, which have answers too.
+handed_out = labs weft results Makefile install.py lab.py requirements.txt \
+	constraints.txt pyproject.toml _toc.yml README.md LICENSE LICENSE-text
+
 simulator = backend simulator simulator_features language shapes intrinsics \
 	collectives aligned_arrays sanitizer counters
 
 .DEFAULT_GOAL := help
-.PHONY: help lab test lint oldest book figures notebooks labs execute nbval update vendor \
-	clean learner author
+.PHONY: help lab test lint oldest book figures notebooks labs execute nbval handout \
+	update vendor clean learner author
 
 help:  ## Say what there is
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1	\2/p' $(MAKEFILE_LIST) | expand -t 18
@@ -61,6 +65,12 @@ execute: author  ## Run the solutions on this GPU; write outputs and results/
 
 nbval: author  ## Run every cell of the solutions as a test
 	@$(venv) -m pipeline nbval $(LAB) $(ARGS)
+
+handout:  ## What learners get, without the answers: _build/handout.zip
+	@mkdir -p _build
+	@git archive --format=zip --prefix=warp-and-weft/ -o _build/handout.zip HEAD \
+		$(handed_out)
+	@echo _build/handout.zip
 
 update:  ## Bring the course up to date; what you wrote in the labs is kept
 	@$(python) update.py

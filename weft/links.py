@@ -32,6 +32,14 @@ def solution(stem: str) -> str:
     return _notebook("solutions", stem)
 
 
+def solution_place(stem: str) -> str:
+    """Say in words where a lab's solution is: a file, or the book if there is none."""
+    copy = store.root()
+    if copy is not None and not (copy / "solutions" / f"{stem}.ipynb").is_file():
+        return f"the book, {PUBLIC}/solutions/{stem}.html"
+    return f"solutions/{stem}.ipynb"
+
+
 def in_solutions() -> bool:
     """Whether this notebook is one of the course's own solutions.
 

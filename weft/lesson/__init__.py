@@ -178,8 +178,8 @@ def hint(exercise: object, level: int | None = None) -> Hint:
             found.name,
             f"{found.name}: no more hints",
             f"{those}; `hint({found.name!r}, 1)` shows the first again. If you are "
-            f"still stuck, `solutions/{lesson.name}.ipynb` has an answer: read it, "
-            "close it, and write it from memory.",
+            f"still stuck, there is an answer in {links.solution_place(lesson.name)}: "
+            "read it, close it, and write it from memory.",
             links.solution(lesson.name),
         )
     return Hint(

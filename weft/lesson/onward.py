@@ -86,7 +86,7 @@ class Onward:
     def __str__(self) -> str:
         lines = [f"  {self.text}"]
         if not self.next:
-            lines.append(f"  solution: solutions/{self.lesson.name}.ipynb")
+            lines.append(f"  solution: {links.solution_place(self.lesson.name)}")
         if not self.next and self.after:
             lines.append(
                 f"  next lab: labs/{self.after.name}.ipynb, {self.after.title}"
