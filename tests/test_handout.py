@@ -20,7 +20,8 @@ for level in (1, 9):
 
 
 @pytest.mark.skipif(
-    not (ROOT / ".git").exists() or not shutil.which("make"), reason="needs git and make"
+    not (ROOT / ".git").exists() or not shutil.which("make"),
+    reason="needs git and make",
 )
 def test_the_handout_has_what_a_lab_needs_and_no_answers(tmp_path):
     subprocess.run(["make", "-s", "handout"], cwd=ROOT, check=True, timeout=120)
