@@ -9,7 +9,7 @@
 # - run one model through several doors, and say which kernels came out of each;
 # - write a layer of it as a kernel of your own;
 # - say in one number whether two programs compute the same;
-# - mend a function that an exporter would freeze;
+# - fix a function that an exporter would freeze;
 # - work out what an experiment costs on a rented GPU, and what to change first.
 #
 # **You need** about 70 minutes. No GPU: the exercises run without one, and the
@@ -113,7 +113,7 @@ print(f"bytes       {4 * weights / 4.2e12 * 1e6:5.2f} us")
 # Mind the weights: PyTorch keeps a **row for each output**, so it is `w[col, k]` and
 # not `w[k, col]`. The index, the guard and the two coordinates are there. (`//` and
 # `%` turn a thread's number into a row and a column.) A loop over `k` is missing, and
-# what goes round it. Write zeros as `float32(0)`; chapter 5 says why. The check allows
+# what goes around it. Write zeros as `float32(0)`; chapter 5 says why. The check allows
 # a thread two loads for each product, one for the bias, and no float64.
 #
 # ```python
@@ -614,7 +614,7 @@ large.expect("compile, CUDA graph", at_least=0.7)
 # The doors of PyTorch have become the same door. The host queues its launches while
 # the GPU is at work, and its time no longer shows; what is left are the same three
 # products of cuBLAS, at three quarters of what float32 can do here. The CPU takes
-# some 50 times as long.
+# about 50 times as long.
 #
 # What makes a difference now is the *format*. TF32 and bfloat16 send the products to
 # the tensor cores, chapter 21's subject. They are several times as fast, and not the
@@ -719,8 +719,8 @@ layer.expect("eager, TF32", at_least=3)
 #         host: nothing
 #
 # A *gemm* is a matrix product, and so is `nvjet`. `clamp` cuts off below 0: it is the
-# ReLU. `addmm` is a product and an addition. `tn`, `sm80` and the like you may pass
-# over.
+# ReLU. `addmm` is a product and an addition. `tn`, `sm80` and similar parts you may
+# pass over.
 #
 # For each letter, say which door it is: "eager", "eager, CUDA graph",
 # "compile, CUDA graph", "bfloat16" or "by hand". And two questions more: in which
@@ -800,9 +800,9 @@ if weft.on_gpu("there are no kernels to record"):
 # %% [markdown]
 # ## 4 · What an exporter sees
 #
-# An exporter has no use for your Python. It runs the function once, with something in
-# place of the array that notes what is done to it, and keeps the notes. Here is one, in
-# sixty lines; read it from the bottom up. `torch.export`, `jax.jit` and
+# An exporter has no use for your Python. It runs the function once, with something
+# instead of the array that notes what is done to it, and keeps the notes. Here is
+# one, in sixty lines; read it from the bottom up. `torch.export`, `jax.jit` and
 # `torch.compile` are cleverer, and built on the same idea.
 
 
@@ -902,7 +902,7 @@ def exported_with(example):
 
 
 # %% [markdown]
-# And here is what stands in front of the model: it scales a batch down if anything in
+# And here is what runs before the model: it scales a batch down if anything in
 # it is larger than 1, and then takes the mean off each column. In Python it is right.
 # It is about to be exported with an example of 6 rows, all of them small.
 
@@ -928,7 +928,7 @@ prepare.graph
 # No difference, on the example. Now read the graph, line by line. Two things of the
 # Python are not in it any more. Which?
 #
-# Mend the function, so that its graph does what the Python did, for any batch. Whatever
+# Fix the function so that its graph does what the Python did, for any batch. Whatever
 # the decision depends on has to be an *operation* on arrays, which the graph can hold.
 # The line with the `@` exports with `calm`; the check does so in any case, and runs the
 # graph on other batches.
@@ -955,7 +955,7 @@ def prepare(x):
 
 
 # %%
-# exported with calm, whatever stands above it
+# exported with calm, whatever is above it
 prepare = exported_with(calm)(inspect.unwrap(prepare))
 
 check(
@@ -971,7 +971,7 @@ check(
 
 # %% [markdown] tags=["solution"]
 # The `if` was answered once, by the example, and is gone: the graph of the starter
-# divides by nothing. And `len(x)` was a plain 6, which stands in the graph as a
+# divides by nothing. And `len(x)` was a plain 6, which is in the graph as a
 # constant, for batches of any size.
 #
 # The cure is to say it in arrays. "Divide by the largest, if that is above 1" is
@@ -1063,7 +1063,7 @@ assert same
 # - a share of the time, `busy` per cent, in which steps are computed. During the rest,
 #   data are loaded, checkpoints written, results looked at;
 # - `idle` minutes during which you pay and nothing runs: set-up, downloads, and the
-#   time until somebody notices that it has finished;
+#   time until you notice that it has finished;
 # - `gpus` GPUs, rented together, at `price` cents for each of them and each hour. An
 #   hour that has begun counts whole.
 #
@@ -1119,11 +1119,11 @@ check(
 )
 
 # %% [markdown] tags=["solution"]
-# The share goes into the denominator: at 50 per cent the run takes twice as long. All
+# The share goes into the denominator: at 50 % the run takes twice as long. All
 # GPUs wait together, so the idle minutes are paid for each of them.
 #
 # Put numbers in. What saves more on the run of 500,000 steps: steps that take a tenth
-# less time, or a data loader that lifts 40 per cent to 60? Mind that the waiting is as
+# less time, or a data loader that lifts 40 % to 60 %? Mind that the waiting is as
 # long as before if only the steps get faster: the share falls.
 
 # %% tags=["solution"]

@@ -1,7 +1,8 @@
 # %% [markdown]
 # # 03 · Driver, toolkit, roofline
 #
-# [Open in Colab](https://colab.research.google.com/github/warp-and-weft/warp-and-weft/blob/main/labs/03_setup.ipynb)
+# [Open in
+# Colab](https://colab.research.google.com/github/warp-and-weft/warp-and-weft/blob/main/labs/03_setup.ipynb)
 #
 # **When you are through, you can**
 #
@@ -51,7 +52,7 @@ weft.lab("03_setup")
 # ```python
 # number = ctypes.c_int()                               # a place for an answer
 # status = cuda.cuDriverGetVersion(ctypes.byref(number))    # a pointer to the place
-# number.value                                          # what stands there now
+# number.value                                          # what is there now
 # ```
 #
 # Here are four of its functions, played by toys.
@@ -165,7 +166,7 @@ check(
 # %% [markdown] tags=["solution"]
 # A status that nobody looks at is how a program comes to compute with -1 GPUs. Python
 # would raise an exception; C has none, so every call is followed by a test. `ctypes`
-# cannot know what a C function expects: hand the real library `number` in place of
+# cannot know what a C function expects: hand the real library `number` instead of
 # `ctypes.byref(number)`, and it writes to address 0. No exception, no kernel any more.
 
 # %% [markdown]
@@ -414,9 +415,9 @@ check(diagnose, **answers("diagnose"))
 
 # %% [markdown] tags=["solution"]
 # Two of the six blame the driver, and neither of them says "update the driver". A
-# message is written by whoever notices, and that is seldom who is at fault: the runtime
-# library finds an old driver, the driver's own compiler finds PTX that is too new for
-# it.
+# message is written by the part that notices, and that is seldom the part at fault:
+# the runtime library finds an old driver, the driver's own compiler finds PTX that is
+# too new for it.
 
 # %% [markdown]
 # ## The same, on your GPU
@@ -588,7 +589,7 @@ check(
 # takes to say how fast `vector_add` can be on any GPU, and the next exercise does.
 #
 # The listing shows one thing more: of 22 instructions, three move data and one
-# computes. The others find out where. A GPU hides that work behind the wait for memory,
+# computes. The others find out where. A GPU hides that work in the wait for memory,
 # and chapter 12 shows when it cannot.
 
 # %% [markdown]
@@ -759,9 +760,9 @@ multiplied = bench.compare(
 multiplied
 
 # %% [markdown] tags=["solution"]
-# A copy reaches 88 per cent of what an H200's wires could carry, and 90 per cent on an
-# H100: the memory has to be refreshed, and has to turn round between reading and
-# writing. cuBLAS reaches 77 per cent of the float32 peak on both; chapter 19 goes after
+# A copy reaches 88 % of what an H200's wires could carry, and 90 % on an
+# H100: the memory has to be refreshed, and has to turn around between reading and
+# writing. cuBLAS reaches 77 % of the float32 peak on both; chapter 19 goes after
 # the same rate, and meets what is in the way.
 
 # %% [markdown]

@@ -7,7 +7,8 @@
 # %% [markdown]
 # # 04 · C for Python people
 #
-# [Open in Colab](https://colab.research.google.com/github/warp-and-weft/warp-and-weft/blob/main/labs/04_c_for_python.ipynb)
+# [Open in
+# Colab](https://colab.research.google.com/github/warp-and-weft/warp-and-weft/blob/main/labs/04_c_for_python.ipynb)
 #
 # **When you are through, you can**
 #
@@ -51,7 +52,7 @@ weft.lab("04_c_for_python")
 # Read the program from the top. `#include` brings in declarations, here that of
 # `printf`. `#define` is a **macro**: text that is put in before the compiler proper
 # begins. `main` is where a program starts. Every variable has a type, every statement
-# a semicolon, and blocks stand in braces; indentation is for people.
+# a semicolon, and blocks are in braces; indentation is for people.
 
 # %% language="c" magic_args="greet" tags=["given"]
 # #include <stdio.h>
@@ -406,7 +407,7 @@ check(
 
 # %% [markdown] tags=["solution"]
 # The order matters when freeing: after `free(x)`, the row pointers are gone, and
-# `x[i]` reads a block that belongs to somebody else.
+# `x[i]` reads a block that belongs to something else.
 #
 # A real program asks whether `malloc` returned `NULL`, which it does when there is no
 # memory left. And it would rather make one block of `rows * cols` floats, as NumPy
@@ -516,7 +517,7 @@ if library.exists():
 # is no sanitizer here; that is why the checks run in a process of their own.
 #
 # How much faster than a loop in Python is the loop in C? And NumPy's own? Put your
-# guesses, times as fast as Python, in place of `None`.
+# guesses, times as fast as Python, instead of `None`.
 
 # %%
 guess = {"C": None, "NumPy": None}
@@ -852,7 +853,8 @@ if weft.GPU:
 # 3. `p->field` is a field of the struct that `p` leads to.
 # 4. The stack ends with the call. The heap ends with `free`: once for each block, and
 #    not before its last use.
-# 5. `void *` is an address without a type; whoever takes one takes a size as well.
+# 5. `void *` is an address without a type; a function that takes one takes a size as
+#    well.
 # 6. A `.cu` file is this, with `__global__` before the function and a grid round it.
 
 # %%

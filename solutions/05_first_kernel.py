@@ -1,7 +1,8 @@
 # %% [markdown]
 # # 05 · Your first kernel
 #
-# [Open in Colab](https://colab.research.google.com/github/warp-and-weft/warp-and-weft/blob/main/labs/05_first_kernel.ipynb)
+# [Open in
+# Colab](https://colab.research.google.com/github/warp-and-weft/warp-and-weft/blob/main/labs/05_first_kernel.ipynb)
 #
 # **After this lab, you can**
 #
@@ -354,20 +355,20 @@ check(
 # %% [markdown] tags=["solution"]
 # The end of the loop is the guard: a thread whose first element is past the end does
 # nothing at all. Stepping by the whole grid rather than by one keeps neighbouring
-# threads on neighbouring elements in every lap, and the memory system rewards that
-# (chapter 12). If you step by a single block's size, `cuda.blockDim.x`, threads of
-# several blocks take the same element, and it is updated several times.
+# threads on neighbouring elements in every iteration, and the memory system rewards
+# that (chapter 12). If you step by a single block's size, `cuda.blockDim.x`, threads
+# of several blocks take the same element, and it is updated several times.
 #
 # This is what the loop has gained you: the result no longer depends on the launch. Even
 # one block of one thread gives the right result, which is a good way to debug.
 
 # %% [markdown]
-# ## Look at the laps
+# ## Look at the iterations
 #
 # Here are 512 elements and blocks of 64 threads. `choose` gives you a control for the
 # number of blocks. Before you move it, guess: how many requests will the loads of `x`
-# make in all with 1 block, with 4 and with 8? And how far does a warp move from one lap
-# to the next?
+# make in all with 1 block, with 4 and with 8? How far does a warp move between two
+# iterations?
 
 # %%
 ones = np.ones(512, np.float32)
@@ -375,10 +376,10 @@ y = np.zeros_like(ones)
 explore(saxpy)[choose(1, 2, 4, 8), 64](np.float32(2.5), ones, y)
 
 # %% [markdown] tags=["solution"]
-# There are 16 requests in all cases: 512 elements are 16 times 32, whichever warps take
-# them. What changes is which warp makes them. A single block has two warps, each of
-# which makes eight laps and moves on by 64 elements, the number of threads in the grid.
-# Eight blocks have a warp for every request, and make one lap.
+# There are 16 requests in all cases: 512 elements are 16 times 32, whichever warps
+# take them. What changes is which warp makes them. A single block has two warps, each
+# of which makes eight iterations and moves on by 64 elements, the number of threads
+# in the grid. Eight blocks have a warp for every request, and make one iteration.
 
 # %% [markdown]
 # ## The same kernel in CUDA C++
@@ -489,7 +490,7 @@ if weft.on_gpu("Triton's machine code needs one") and has_triton:
 # possible.
 #
 # How close does your `vector_add` come, compared with `torch.add`? Does it matter in
-# which language the same lines are written? Put your guesses in place of `None` (1.0 is
+# which language the same lines are written? Put your guesses instead of `None` (1.0 is
 # PyTorch's speed, 0.5 half of it), then run the cell. The ceiling is a plain copy that
 # moves the same number of bytes.
 #
@@ -658,7 +659,7 @@ grouped.expect("64", at_least=1.6, times="32")  # half as many
 # A grid-stride loop gives the right result for any launch, so you can ask how many
 # blocks of 256 threads it takes to reach full speed. One block runs on one
 # multiprocessor (SM); the reference GPU has 132 of them. How fast is one block,
-# compared with the n / 256 blocks that give each element a thread of its own?
+# compared with the n / 256 blocks that give each element its own thread?
 
 # %%
 guess = {"1 block": None}
@@ -694,11 +695,11 @@ filled.expect("8 per SM", at_least=2, times="1 per SM")
 filled.expect("8 per SM", at_least=1.1, times="n / 256")
 
 # %% [markdown] tags=["solution"]
-# One block makes 2^26 / 256 = 262,144 laps. Divide its time by that number, and you
-# know how long each lap waits for memory: a few hundred nanoseconds. One block on each
-# SM waits just as long, but 132 of them wait side by side. Only more threads fill the
-# wait, which is called **latency hiding**, and eight blocks of 256 are all that an SM
-# of the reference GPU can hold.
+# One block makes 2^26 / 256 = 262,144 iterations. Divide its time by that number, and
+# you know how long each iteration waits for memory: a few hundred nanoseconds. One
+# block on each SM waits just as long, but 132 of them wait side by side. Only more
+# threads fill the wait, which is called **latency hiding**, and eight blocks of 256
+# are all that an SM of the reference GPU can hold.
 #
 # They are also faster than one thread per element. The set-up of the loop is paid for
 # once per thread instead of once per element, and there are far fewer blocks to start.

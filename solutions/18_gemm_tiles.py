@@ -1,7 +1,8 @@
 # %% [markdown]
 # # 18 · GEMM in tiles
 #
-# [Open in Colab](https://colab.research.google.com/github/warp-and-weft/warp-and-weft/blob/main/labs/18_gemm_tiles.ipynb)
+# [Open in
+# Colab](https://colab.research.google.com/github/warp-and-weft/warp-and-weft/blob/main/labs/18_gemm_tiles.ipynb)
 #
 # **When you are through, you can**
 #
@@ -217,7 +218,7 @@ show_bound("the ideal", 0, 1)
 #
 # A thread for each element of `c`. It runs along a row of `a` and down a column of
 # `b`, sums up, and writes `alpha` times the sum plus `beta` times what was there. The
-# first line takes `row` from x and `col` from y, as one says *row* before *column*.
+# first line takes `row` from x and `col` from y, just as *row* comes before *column*.
 #
 # ```python
 # gemm_naive(alpha, a, b, beta, c)    # (m, k), (k, n), in place (m, n)  float32
@@ -305,7 +306,7 @@ explore(gemm_naive)[1, (32, 8)](*small, before(*small))
 # %% [markdown]
 # So in each step the load of `a` wants 32 rows: 32 lines, 32 passes. The load of `b` is
 # one element for all lanes, 1 pass. The 33 passes are what a step costs, even if
-# everything is in the cache. And the loop that Numba makes has 36.5 instructions a
+# everything is in the cache. And the loop that Numba makes has 36.5 instructions per
 # step, says its machine code (four steps make one turn).
 
 # %%
@@ -371,7 +372,7 @@ check(
 # index round, as Python does, so it tests every index that might be negative, and it
 # computes addresses in 64 bits. With `uint32` for all three indices, the loop's too,
 # the tests go, and most of the address arithmetic moves out of the loop: 7.75
-# instructions a step.
+# instructions per step.
 
 # %% tags=["given"]
 @cuda.jit
@@ -570,7 +571,7 @@ rounds
 # differently, and puts the first multiply-add before the last three loads: two waits a
 # turn. So it was where this was measured; another version of the compiler may choose
 # otherwise. What it says about the kernel will remain: it waits, and it lives on the
-# loads that are under way.
+# loads that are in flight.
 
 # %% [markdown]
 # ## 3 · Bytes, by hand
@@ -676,15 +677,15 @@ for tile in (1, 16, 32, 64, 128):
 # %% [markdown]
 # ## 4 · Tiles in shared memory
 #
-# A block of 16 × 16 threads computes a tile of `c`, one element a thread. It goes along
-# k in strides of 16. At each stop
+# A block of 16 × 16 threads computes a tile of `c`, one element per thread. It goes
+# along k in strides of 16. At each stop
 #
 # 1. every thread loads one element of `a` and one of `b` into shared memory, so that
 #    the block has a tile of each;
 # 2. all wait;
 # 3. every thread runs along a row of the one tile and down a column of the other, and
 #    adds 16 products to its sum;
-# 4. all wait again: nobody may load the next tiles while somebody still reads these.
+# 4. all wait again: no thread may load the next tiles while another still reads these.
 #
 # In this exercise 16 divides m, n and k. The check counts a thread's loads from global
 # memory, two for each stop, and a block's barriers, likewise two. It allows neither
@@ -752,7 +753,7 @@ check(
 # are 16 neighbours.
 #
 # The first barrier keeps a thread from reading what is not there yet, the second from
-# overwriting what is still wanted. The loop goes round: what comes *after* the products
+# overwriting what is still wanted. The loop repeats: what comes *after* the products
 # is the next load.
 
 # %% [markdown]
@@ -772,7 +773,7 @@ check(
 # Begin with a copy of `gemm_tiled`. Write `TILE` wherever you mean it, and not 16: the
 # measurement below compiles the kernel once more, with 32, and the check runs it with 8
 # and 32 as well. Work out inside the kernel what follows from it, as `TILE * TILE`: a
-# name that is worked out before keeps its old value.
+# name that is computed before keeps its old value.
 #
 # Stuck? `hint("gemm_ragged")`.
 
@@ -839,10 +840,10 @@ check(
 # - two stores into the tiles: 2 passes;
 # - 16 loads from `tb`, one pass each;
 # - 16 loads from `ta`, neighbours in a row, which the compiler turns into 4 loads of 16
-#   bytes a lane. Such a load takes two passes: 8.
+#   bytes per lane. Such a load takes two passes: 8.
 #
 # That makes 30 for 16 steps. With tiles of 32 it is 2 + 2 + 32 + 16 = 52 for 32 steps.
-# The machine code has 5.8 and 4.0 instructions a step, and 3.0 in C++.
+# The machine code has 5.8 and 4.0 instructions per step, and 3.0 in C++.
 
 # %%
 show_bound("unsigned", 1 + 1, 7.75)
@@ -851,7 +852,7 @@ show_bound("tiles of 32", 52 / 32, 4.0)
 show_bound("C++, of 32", 52 / 32, 3.0)
 
 # %% [markdown]
-# A sixteenth of the bytes, and 6 per cent fewer passes? Write down what tiles of 16 and
+# A sixteenth of the bytes, and 6 % fewer passes? Write down what tiles of 16 and
 # of 32 will reach, beside cuBLAS. `with_tile` compiles your `gemm_ragged` again with
 # another `TILE`.
 
@@ -899,7 +900,7 @@ ladder.expect("tiles of 16", at_least=4, times="coalesced")
 ladder.expect("cuBLAS", at_least=3.5, times="tiles of 32")
 
 # %% [markdown] tags=["solution"]
-# Whoever expected 16 or 32 times as much has counted bytes. The tile removed what was
+# If you expected 16 or 32 times as much, you counted bytes. The tile removed what was
 # not in the way: the caches had answered most of the direct kernel's requests before.
 # What is gained comes from the loads that no longer wait for L2, from fewer passes, and
 # from fewer instructions.
@@ -1107,7 +1108,7 @@ turned.expect("yours", at_least=0.75, times="tiles, not transposed")
 # %% [markdown] tags=["solution"]
 # On the view, the load of `b` in the direct kernel touches 32 lines in each step: it is
 # the naive kernel again. The tiled kernel makes that load once in 16 steps, where it
-# costs 16 passes instead of 2: 44 in place of 30, and so it is some way behind, not
+# costs 16 passes instead of 2: 44 instead of 30, and so it is some way behind, not
 # sixteen times. A tile forgives. Read along its rows and turned over in shared memory,
 # the transposed operand costs nothing.
 
@@ -1129,10 +1130,10 @@ turned.expect("yours", at_least=0.75, times="tiles, not transposed")
 #
 # ## What you learned
 #
-# 1. SGEMM is `c = alpha * a @ b + beta * c`, and with beta = 0 nobody reads `c`.
+# 1. SGEMM is `c = alpha * a @ b + beta * c`, and with beta = 0 `c` is never read.
 # 2. A step has a price in passes, in instructions and in bytes. Count all three; the
 #    dearest sets the time.
-# 3. Lanes along columns: 2 passes a step in place of 33. And indices that cannot be
+# 3. Lanes along columns: 2 passes per step instead of 33. And indices that cannot be
 #    negative: a fifth of the instructions.
 # 4. A tile of T loads a T-th of the bytes. What it does not change is that each
 #    multiply-add takes both operands from the unit that makes one pass a cycle.
