@@ -3,20 +3,21 @@
 #
 # [Open in Colab](https://colab.research.google.com/github/warp-and-weft/warp-and-weft/blob/main/labs/19_gemm_registers.ipynb)
 #
-# **When you are through, you can**
+# **When you have finished, you can**
 #
 # - keep a tile of results in the registers of each thread, in one dimension and in two,
 #   and say what that saves;
-# - load 128 bits at a time and turn a tile over without bank conflicts;
-# - count, for any choice of tiles, threads, shared memory, registers and busy SMs, and
-#   choose parameters by it;
-# - read a kernel that keeps copies, fragments and multiply-adds under way at once, and
-#   find its inner loop in the machine code;
-# - let a tuner of one page search, and put SGEMM in Python beside cuBLAS.
+# - load 128 bits at a time and transpose a tile without bank conflicts;
+# - count threads, shared memory, registers and busy SMs for any choice of tiles, and
+#   choose parameters accordingly;
+# - read a kernel with double buffering, asynchronous copies and software pipelining,
+#   and find its inner loop in the machine code;
+# - write a small autotuner, and compare SGEMM in Python with cuBLAS.
 #
-# **You need** about 120 minutes. No GPU: the exercises run in the simulator, and the
-# measurements then show the rows of the reference GPU. With a GPU: compute
-# capability 8.0 or higher and 2 GB of its memory.
+# **You need** about 120 minutes and no GPU: the exercises run in the simulator, and the
+# measurements then show the rows of the reference GPU. To measure for yourself, you
+# need a GPU of compute capability 8.0 or higher with 2 GB of free memory. (Colab's free
+# T4 has 7.5.)
 
 # %%
 try:
@@ -49,29 +50,30 @@ weft.lab("19_gemm_registers")
 # ## Where chapter 18 ended
 #
 # The task is the same: `c = alpha * a @ b + beta * c`, row-major, float32, **any m, n
-# and k**, and `c` is not read where beta is 0. The best kernel so far computes one
-# element of `c` in each thread, from tiles of 32 × 32 in shared memory. It reaches
-# about a sixth of cuBLAS. Why?
+# and k**, and `c` is not read if beta is 0. The best kernel so far computes one element
+# of `c` per thread, from tiles of 32 × 32 in shared memory. It reaches about a sixth of
+# cuBLAS's speed. Why?
 #
-# Look at its innermost line, `total += ta[ty, i] * tb[i, tx]`. For each multiply-add a
-# warp loads two operands from shared memory. An SM multiplies and adds for four warps
-# in a cycle, and its shared memory serves **one** request of a warp in a cycle. So it
-# takes two cycles to load what a quarter of a cycle uses up. Eight times too slow, and
-# no tile size changes that: tiles spare global memory, not shared memory.
+# Look at its innermost line, `total += ta[ty, i] * tb[i, tx]`. For each multiply-add, a
+# warp loads two operands from shared memory. An SM can multiply and add for four warps
+# per cycle, but its shared memory serves only **one** request of a warp per cycle. So
+# loading takes two cycles for what the multipliers use up in a quarter of a cycle. That
+# is eight times too slow, and no tile size changes it: tiles save loads from global
+# memory, not from shared memory.
 #
-# There is one memory that gives each thread three operands in every cycle: its
-# registers. So what is loaded from shared memory has to be used more than once *after*
-# it was loaded. In the arithmetic of a row and a column:
+# Only one memory can give each thread three operands in every cycle: its registers. So
+# each value must be used more than once *after* it has been loaded from shared memory.
+# Loads per iteration of the inner loop:
 #
-# | results of a thread | loads a step | multiply-adds a step | loads per multiply-add |
+# | results per thread | loads | multiply-adds | loads per multiply-add |
 # | --- | ---: | ---: | ---: |
 # | 1 | 2 | 1 | 2 |
 # | a column of 8 | 9 | 8 | 1.125 |
 # | 8 × 8 | 16 | 64 | 0.25 |
 # | 8 × 8, four at a time | 4 | 64 | 0.0625 |
 #
-# That is this chapter, up to its middle. A **register tile** is the piece of `c` whose
-# sums a thread keeps in registers.
+# The first half of the lab climbs this table. The piece of `c` whose sums a thread
+# keeps in registers is called its **register tile**.
 
 # %% tags=["given"]
 def operands(rng, m, n, k, beta):
@@ -82,7 +84,7 @@ def operands(rng, m, n, k, beta):
 
 
 def before(alpha, a, b, beta):
-    """Return what is in c at first: NaN if beta is 0, as nobody may look."""
+    """Return what is in c at first: NaN if beta is 0, as it must not be read."""
     c = np.full((len(a), b.shape[1]), np.nan, np.float32)
     if beta:
         c[:] = np.arange(c.size).reshape(c.shape) % 7 - 3
@@ -98,37 +100,38 @@ def gemm(alpha, a, b, beta):
 # %% [markdown]
 # ## 1 · A column for each thread
 #
-# A block computes a tile of `c` of **BM × BN**, and walks along k in strides of **BK**.
-# Each thread keeps **TM** results, one below the other, in one column. So an element of
-# `tb` that it has loaded is used TM times.
+# A block computes a **BM × BN** tile of `c`, and walks along k in **iterations** of
+# **BK**. Each thread keeps **TM** results, one below another in one column. So each
+# element of `tb` that it loads is used TM times.
 #
-# Here BM = BN = 32, BK = 8, TM = 4, small numbers so that a simulator is quick about
-# it; on a GPU the same kernel is compiled with larger ones. Use the names: the check
-# runs it with other numbers as well, here and in the next two exercises. (And work out
-# inside the kernel what follows from them, as `BN // TN`: a name that is worked out
-# before keeps its old value. A shape takes names alone: `(TM, TN)`, not their
-# product.) A block has
-# BM × BN / TM = 256 threads, and each of the two tiles in shared memory has 256
-# elements too: one for each thread to load.
+# Here BM = BN = 32, BK = 8 and TM = 4, small numbers that a simulator gets through
+# quickly. On a GPU the same kernel is compiled with larger ones. Use the names, not the
+# numbers: the check runs your kernel with other values too, here and in the next two
+# exercises. If you need a value that follows from them, such as `BN // TN`, compute it
+# inside the kernel, since a global variable would keep its old value. (The shape of an
+# array takes only names: `(TM, TN)`, not their product.)
+#
+# A block has BM × BN / TM = 256 threads, and each of the two tiles in shared memory has
+# 256 elements: one for each thread to load.
 #
 # - Thread `t` loads element `t` of `ta` and element `t` of `tb`, counted along the
-#   rows; zeros for what lies outside.
+#   rows. Elements outside the matrices are zeros.
 # - Its results are in column `t % BN` of the block's tile, in the TM rows from
 #   `t // BN * TM` on.
-# - `sums` is an array of its own for each thread. If all its indices are known when the
-#   kernel is compiled, as in a loop `for j in range(TM)`, it lives in registers.
+# - Each thread has its own array `sums`. If all of the array's indices are known when
+#   the kernel is compiled, as in a loop `for j in range(TM)`, it is kept in registers.
 #
 # ```python
 # gemm_1d(alpha, a, b, beta, c)   # (m, k), (k, n), in place (m, n); 256 threads
 # ```
 #
-# `cuda.threadIdx.x` is put into an `int32`, the block's first row and column too: what
-# that is good for we shall measure. The check counts a thread's loads from shared
-# memory, TM + 1 a step, and a block's barriers. Stuck? `hint("gemm_1d")`; there are
-# three hints.
+# `cuda.threadIdx.x` is put into an `int32`, and so are the block's first row and
+# column. You will measure what that is worth. The check counts each thread's loads from
+# shared memory, TM + 1 per iteration of the inner loop, and the block's barriers.
+# Stuck? `hint("gemm_1d")`; there are three hints.
 
 # %% tags=["given"]
-BM, BN, BK = 32, 32, 8  # the block's tile of c, and its stride along k
+BM, BN, BK = 32, 32, 8  # the block's tile of c, and an iteration along k
 TM, TN = 4, 4  # the thread's
 kept = {"float64": 0, "local": 0}  # in registers, and in float32
 
@@ -141,7 +144,7 @@ def tiles(m, n, k, beta):
 # %%
 @cuda.jit
 def gemm_1d(alpha, a, b, beta, c):
-    """Write alpha * a @ b + beta * c into c, TM rows of a column a thread."""
+    """Write alpha * a @ b + beta * c into c, TM rows of a column per thread."""
     ta = cuda.shared.array((BM, BK), float32)
     tb = cuda.shared.array((BK, BN), float32)
     sums = cuda.local.array(TM, float32)
@@ -201,27 +204,30 @@ check(
 
 # %% [markdown] tags=["solution"]
 # `value` is loaded once and used TM times. The other operand, `ta[row + j, i]`, is the
-# same word for all lanes of a warp, which takes one pass; but it is loaded for each
-# multiply-add. For a warp that is TM + 1 loads for TM multiply-adds: half of what it
-# was, and no less than half, however large TM is.
+# same word for all lanes of a warp, so it takes a single pass, but it is loaded for
+# every multiply-add. That makes TM + 1 loads for TM multiply-adds: about half of what
+# it was, and never less than half, however large TM is.
 
 # %% [markdown]
 # ## 2 · A square for each thread
 #
-# Now TM × TN results. In each step a thread loads TM elements of a column of `ta` and
-# TN elements of a row of `tb`, and multiplies all with all: **an outer product in
-# registers**. Loads grow with TM + TN, multiply-adds with TM × TN.
+# Now each thread keeps TM × TN results. In each iteration of the inner loop it loads TM
+# elements of a column of `ta` and TN elements of a row of `tb`, and multiplies all of
+# the first by all of the second: **an outer product in registers**. Loads grow with
+# TM + TN, multiply-adds with TM × TN.
 #
-# A block has BM × BN / (TM × TN) = 64 threads, called `THREADS`, and its tiles still
-# have 256 elements, so each thread loads several. Which results are a thread's? Not a
+# A block has BM × BN / (TM × TN) = 64 threads, called `THREADS`. Its tiles still have
+# 256 elements, so each thread loads several. Which results are a thread's? Not a
 # compact square: if thread `x` had the columns from 4 `x` on, neighbouring lanes would
-# want words 4 apart. With **strides** they want neighbours. Let `x = t % (BN // TN)`
-# and `y = t // (BN // TN)`. The thread's columns are `x`, `x + BN // TN`,
-# `x + 2 * (BN // TN)` and so on, TN of them; its rows `y`, `y + BM // TM` and so on.
-# The check allows no bank conflict, also where it runs the kernel with other numbers.
+# read words that are 4 apart. With a **stride** between a thread's columns, neighbouring
+# lanes read neighbouring words. Let `x = t % (BN // TN)` and `y = t // (BN // TN)`. The
+# thread's columns are `x`, `x + BN // TN`, `x + 2 * (BN // TN)` and so on, TN of them.
+# Its rows are `y`, `y + BM // TM` and so on. The check allows no bank conflicts, for
+# other values of the constants either.
 #
-# Guards by now are routine: `load(x, row, col)` gives the element, or 0 outside;
-# `put(c, row, col, total, alpha, beta)` does the end of exercise 1, guard and all.
+# Guards are routine by now, so two helpers have them: `load(x, row, col)` returns the
+# element, or 0 outside the matrix, and `put(c, row, col, total, alpha, beta)` does what
+# the end of exercise 1 did, including the guard.
 #
 # ```python
 # gemm_2d(alpha, a, b, beta, c)   # 64 threads
@@ -254,7 +260,7 @@ def put(c, row, col, total, alpha, beta):
 # %%
 @cuda.jit
 def gemm_2d(alpha, a, b, beta, c):
-    """Write alpha * a @ b + beta * c into c, TM x TN elements a thread."""
+    """Write alpha * a @ b + beta * c into c, TM x TN elements per thread."""
     ta = cuda.shared.array((BM, BK), float32)
     tb = cuda.shared.array((BK, BN), float32)
     sums = cuda.local.array((TM, TN), float32)
@@ -316,46 +322,51 @@ check(
 )
 
 # %% [markdown] tags=["solution"]
-# The two fragments `fa` and `fb` are what the kernel is named after: they are loaded
-# once and used TN and TM times. With 8 × 8 a thread needs 64 registers for the sums and
-# 16 for the fragments. With addresses it is 177, as compiled for the ladder below, and
-# an SM, with room for 65,536, holds one block of 256 threads. That is few warps. But 64
-# multiply-adds that do not depend on each other hide latency as well, their own at
-# least.
+# The elements of the two fragments `fa` and `fb` are loaded once and used TN and TM
+# times. With 8 × 8 results, a thread needs 64 registers for the sums and 16 for the
+# fragments. With addresses that becomes 177, as compiled for the ladder below. An SM has
+# 65,536 registers, so it holds one block of 256 threads. That is few warps. But the 64
+# multiply-adds do not depend on each other, and independent instructions hide latency
+# too, at least that of the multiply-adds themselves.
 
 # %% [markdown]
 # ## 3 · Four at a time
 #
-# Sixteen loads of 32 bits for 64 multiply-adds are still many instructions: each also
-# needs a slot, and the SM issues four a cycle. `load4` moves 128 bits in one. For that
-# the four numbers must lie together, in global memory and in shared memory.
+# Sixteen 32-bit loads for 64 multiply-adds are still many instructions, and an SM issues
+# only four instructions per cycle. `load4` moves 128 bits with one instruction. It needs
+# four numbers that are neighbours in memory, in global memory as in shared memory.
 #
-# In **global memory** they do: four neighbours of a row. Only where does a row begin?
-# At element `row * width`, and where the width is no multiple of 4, most rows do not
-# begin on a boundary of 16 bytes. Then a 128-bit load is an error, and the way out is
-# the plain way: four loads of one element. The function `four` below decides by the
-# shape, which is the same for all threads.
+# In **global memory** the loads can take four neighbours of a row. But where does a row
+# begin? At element `row * width`. If the width is not a multiple of 4, most rows do not
+# begin on a 16-byte boundary, and a 128-bit load there is an error. Then there have to
+# be four loads of one element. The function `four` below decides by the shape, which is
+# the same for all threads.
 #
-# In **shared memory** the row of `tb` is fine. But `fa` is a *column* of `ta`. So turn
-# the tile of `a` over while storing it: `ta` is (BK, BM) now, and its rows are what the
-# columns were. A thread that has loaded four neighbours of a row of `a` stores them one
-# below the other. Which banks do the lanes of a warp meet then? 64 threads load the 256
-# elements: thread `t` has row `t // (BK // 4)` of the tile of `a`, which with BK = 8 is
-# `t // 2`, and from column `4 * (t % 2)` on four elements. In the first of its four
-# stores lane `t` goes to row `4 * (t % 2)` of `ta`, column `t // 2`: word
-# `4 * (t % 2) * WIDTH + t // 2`. With `WIDTH` = 32 even and odd lanes collide. **Choose
-# WIDTH** such that they do not; rows must still begin
-# on a boundary of 16 bytes. The check allows no conflict, with other numbers neither.
+# In **shared memory** the row of `tb` is fine. But `fa` is a *column* of `ta`. So
+# transpose the tile of `a` while storing it: `ta` is now (BK, BM), and its rows are what
+# the columns were. A thread that has loaded four neighbours from a row of `a` stores
+# them one below another. Which banks do the lanes of a warp use?
 #
-# The thread's rows and columns come in fours now: with `x` and `y` as before, columns
-# `4 * x` to `4 * x + 3`, then the same `4 * (BN // TN)` further on, up to TN of them;
-# rows likewise, from `4 * y` on. `put4` writes four neighbours of a row of `c`.
+# - 64 threads load the 256 elements. Thread `t` loads four elements of row
+#   `t // (BK // 4)` of the tile of `a`, which is `t // 2` with BK = 8, from column
+#   `4 * (t % 2)` on.
+# - In the first of its four stores, it writes row `4 * (t % 2)`, column `t // 2` of
+#   `ta`: word `4 * (t % 2) * WIDTH + t // 2`.
+# - With `WIDTH` = 32, even and odd lanes collide.
+#
+# **Choose WIDTH** so that they do not. Rows must still begin on a 16-byte boundary. The
+# check allows no conflicts, for other values of the constants either.
+#
+# A thread's rows and columns now come in fours. With `x` and `y` as before, its columns
+# are `4 * x` to `4 * x + 3`, then four more `4 * (BN // TN)` further on, and so on, TN
+# in all. Its rows are chosen in the same way, from `4 * y` on. `put4` writes four
+# neighbours of a row of `c`.
 #
 # ```python
 # gemm_wide(alpha, a, b, beta, c)   # 64 threads; BM * BK == BK * BN == 4 * THREADS
 # ```
 #
-# `alignment=16` makes an array begin on a boundary of 16 bytes. Stuck?
+# `alignment=16` makes an array begin on a 16-byte boundary. Stuck?
 # `hint("gemm_wide")`.
 
 # %% tags=["given"]
@@ -472,47 +483,51 @@ check(
 )
 
 # %% [markdown] tags=["solution"]
-# Of `4 * WIDTH`, what counts is the remainder by 32. With 36 it is 16: the sixteen odd
-# lanes begin 16 banks after the sixteen even ones, and fill what those leave free. 33
-# would do for the stores, but then only every fourth row begins on a boundary of 16
-# bytes. (With BK = 16, four lanes share a row, and they would have to be 8 banks apart:
-# a remainder that no multiple of 4 has as a WIDTH. Then one swizzles, as chapter 13
-# says, or uses a BK of 8.)
+# What counts is `4 * WIDTH` modulo 32. With 36 it is 16: the sixteen odd lanes begin 16
+# banks after the sixteen even ones, and use the banks that those leave free. 33 would do
+# for the stores, but then only every fourth row begins on a 16-byte boundary. (With
+# BK = 16, four lanes share a row, and they would have to be 8 banks apart, which no
+# WIDTH that is a multiple of 4 can do. Then you would swizzle, as in chapter 13, or
+# stay with BK = 8.)
 
 # %% [markdown]
-# ## Read: nobody waits
+# ## Read: a pipelined kernel
 #
-# In `gemm_wide` each stride has two barriers, and between them nothing but waiting for
-# global memory: the loads begin when the multiplication has ended. The kernel below
-# does the same work with everything **under way at once**. Read it; you will choose its
-# parameters.
+# In each iteration, `gemm_wide` loads, waits, multiplies and waits. The loads do not
+# begin until the multiplication has ended. The kernel below does the same work, but it
+# starts what takes long before it is needed, which is called **latency hiding**. Read
+# it one technique at a time; you will choose its parameters. The book's page explains
+# each of them at length.
 #
-# 1. **Copies without registers.** `copy_async` and `copy4_async` start a copy from
-#    global to shared memory and go on; the data never pass through a register. So a
-#    thread can copy `a` turned over, element by element, without loads to wait for.
-#    `commit_group` closes a group of copies, `wait_group(n)` waits until all but the
-#    last `n` groups have arrived. There are STAGES pairs of tiles, used in turns: while
-#    one is being multiplied, the next ones are being filled.
-# 2. **Fragments in turns.** `fa` and `fb` exist twice. While the multiply-adds of step
-#    `kk` run on one pair, the loads of step `kk + 1` fill the other. One barrier per
-#    stride is left, in its last step.
-# 3. **Written-out loops.** `kk % 2` must be a constant, or `fa` is not in registers.
-#    The loop over `kk` has a thousand multiply-adds in its body; LLVM leaves it a loop.
-#    `specialise(..., unroll=("kk",))` writes it out before Numba sees it.
-# 4. **Warp tiles.** A warp computes a piece of WM × WN, its 32 threads arranged in
-#    WM / TM rows and WN / TN columns. The squarer the piece, the fewer different words
-#    a warp wants. `place` says who is where.
-# 5. **Edges without branches.** Rows and columns beyond the edge of `c` copy the last
-#    one instead; their results are never stored. Only along k zeros have to arrive,
-#    and the last argument of a copy says whether to read.
+# 1. **Double buffering.** There are STAGES pairs of tiles instead of one. While one
+#    pair is multiplied, the next is filled, so loads and multiply-adds overlap. With
+#    STAGES = 2 this is double buffering. With 3, each load has two iterations to
+#    arrive.
+# 2. **Asynchronous copies.** `copy_async` and `copy4_async` start a copy from global to
+#    shared memory and continue at once. The data never pass through a register, and
+#    `a` can be transposed on the way, element by element. `commit_group` closes a group
+#    of copies; `wait_group(n)` waits until all groups but the last `n` have arrived.
+# 3. **Software pipelining.** There are two pairs of fragments as well. While step `kk`
+#    multiplies from one pair, the loads of step `kk + 1` fill the other. Only one
+#    barrier per iteration is left, in its last step.
+# 4. **Unrolled loops.** `kk % 2` must be a constant, or `fa` is not in registers. The
+#    loop over `kk` has a thousand multiply-adds in its body, so LLVM does not unroll
+#    it. `specialise(..., unroll=("kk",))` unrolls it before Numba sees it.
+# 5. **Warp tiles.** A warp computes a piece of WM × WN, with its 32 threads in WM / TM
+#    rows and WN / TN columns. The squarer the piece, the fewer distinct words a warp
+#    needs. `place` returns a thread's row and column.
+# 6. **Edges without branches.** Rows and columns beyond the edge of `c` copy the last
+#    one instead, and their results are never stored. Only along k do zeros have to
+#    arrive; the last argument of a copy says whether to read.
 #
-# `b` has to have a width that is a multiple of 4, for its copies are of 128 bits. Where
-# n is none, `widen` first copies `b` into a wider matrix; the kernel takes n from `c`.
-# That moves k × n elements once more, for a product that moves each many times.
+# `b` must have a width that is a multiple of 4, because it is copied 128 bits at a time.
+# If n is not a multiple of 4, `widen` first copies `b` into a wider matrix; the kernel
+# takes n from `c`. That moves k × n elements once more, for a product that loads each
+# of them many times.
 
 # %% tags=["given"]
 WM, WN = 16, 32  # the warp's tile
-STAGES, WAIT = 3, 1  # pairs of tiles; groups of copies under way
+STAGES, WAIT = 3, 1  # pairs of tiles; groups of copies left in flight
 DEPTH, LAST = 24, 16  # rows of all pairs; the first row of the last pair
 PAIRS, SNAKE = 1, 1  # see below
 
@@ -524,7 +539,7 @@ def place():
     warp, lane = t // int32(32), t % int32(32)
     across = int32(WN // TN)  # lanes side by side
 
-    if PAIRS:  # lanes 0 and 1 one below the other, then the next two columns
+    if PAIRS:  # lane 1 is below lane 0, then come the next two columns
         y = lane // (int32(2) * across) * int32(2) + lane % int32(2)
         x = lane // int32(2) % across
     else:  # row by row
@@ -537,7 +552,7 @@ def place():
 
 @cuda.jit(device=True)
 def fetch(ta, tb, at, a, b, row0, col0, start):
-    """Start copying columns of a, rows of b from start on, to row `at` on."""
+    """Start to copy columns of a and rows of b into the rows from `at` on."""
     t = int32(cuda.threadIdx.x)
     m, n, k = int32(a.shape[0]), int32(b.shape[1]), int32(a.shape[1])
 
@@ -579,7 +594,7 @@ def multiply(sums, fa, fb, turn):
 
 @cuda.jit
 def gemm_pipeline(alpha, a, b, beta, c):
-    """Write alpha * a @ b + beta * c into c, with everything under way."""
+    """Write alpha * a @ b + beta * c into c, loading ahead of multiplying."""
     ta = cuda.shared.array((DEPTH, WIDTH), float32, alignment=16)
     tb = cuda.shared.array((DEPTH, BN), float32, alignment=16)
     sums = cuda.local.array((TM, TN), float32)
@@ -602,7 +617,7 @@ def gemm_pipeline(alpha, a, b, beta, c):
 
     read, write, start = int32(0), int32(LAST), int32(0)
     while start < k:
-        for kk in range(BK):  # written out
+        for kk in range(BK):  # unrolled
             if kk == BK - 1:  # the next fragments are those of the next tiles
                 wait_group(WAIT)
                 cuda.syncthreads()
@@ -610,7 +625,7 @@ def gemm_pipeline(alpha, a, b, beta, c):
             following = read + int32((kk + 1) % BK)
             fragments(fa, fb, (kk + 1) % 2, ta, tb, following, row, col)
 
-            if kk == 0:  # the pair that was read last is free
+            if kk == 0:  # the pair that was read before this one is free
                 fetch(ta, tb, write, a, b, row0, col0, start + int32(LAST))
                 write = write + int32(BK) if write < LAST else int32(0)
 
@@ -628,15 +643,16 @@ def gemm_pipeline(alpha, a, b, beta, c):
 
 @cuda.jit
 def widen(b, out):
-    """Copy b into out, which has as many rows and more columns."""
+    """Copy b into out, which has the same rows and more columns."""
     col, row = cuda.grid(2)
     if row < out.shape[0] and col < out.shape[1]:
         out[row, col] = load(b, row, col)
 
 
 # %% [markdown]
-# Is it right, and does it wait where it has to? The simulator lets a copy arrive only
-# when it is waited for, and empties its place at once. Ragged in all directions:
+# Is it right, and does it wait where it has to? In the simulator a copy arrives only
+# when a thread waits for it, and its destination is emptied as soon as it starts. The
+# sizes are ragged in all directions:
 
 # %% tags=["given"]
 def tuned(BM, BN, TM, TN, WM, WN, BK=8, STAGES=3, PAIRS=1, SNAKE=1):
