@@ -3,11 +3,11 @@
 #
 # [Open in Colab](https://colab.research.google.com/github/warp-and-weft/warp-and-weft/blob/main/labs/09_atomics.ipynb)
 #
-# **When you are through, you can**
+# **After this lab, you can**
 #
 # - see a lost update coming, and prevent it with one atomic operation;
-# - count into bins in global memory, in shared memory and in private copies, and say
-#   beforehand which of the three the data will slow down;
+# - count into bins in global memory, in shared memory and in private copies, and
+#   predict which of the three the data will slow down;
 # - build an atomic operation that the hardware lacks, from compare-and-swap;
 # - explain why a spin lock can stop a warp for ever;
 # - say which results of atomics repeat bit for bit, and which do not.
@@ -37,15 +37,15 @@ weft.lab("09_atomics")
 # ## 1 · The update that got lost
 #
 # An image is a long array of bytes, its pixels. How many of them have a certain value,
-# `wanted`? Each thread looks at one pixel, once, and adds 1 to a common counter if it
+# `wanted`? Each thread looks at one pixel, once, and adds 1 to a shared counter if it
 # matches.
 #
-# Write the obvious line for that first, `out[0] += 1`, behind a guard. Run the check
-# and read what it says. Only then mend it.
+# First write the obvious line, `out[0] += 1`, inside a guard. Run the check and read
+# what it says. Only then fix it.
 #
-# The cure is an **atomic operation**. `cuda.atomic.add(array, index, value)` does what
-# `array[index] += value` does, but reads, changes and writes in one go: no other
-# thread gets in between. It returns the *old* value, which you do not need here.
+# The fix is an **atomic operation**. `cuda.atomic.add(array, index, value)` does what
+# `array[index] += value` does, but reads, changes and writes in one step: no other
+# thread can come in between. It returns the *old* value, which you do not need here.
 #
 # ```python
 # count_matches(x, wanted, out)    # uint8 (n,), uint8 -> int32 (1,), starts at 0
@@ -82,19 +82,19 @@ check(
 )
 
 # %% [markdown] tags=["solution"]
-# `out[0] += 1` looks like one step and is three: load, add, store. Two threads that
-# both load 41 both store 42, and one count is gone. The simulator runs threads one
-# after the other, so the *result* of the plain line is right there; what the check
-# objects to is that nothing makes it so. It sees two threads that read, change and
-# write the same element, and nothing that orders them.
+# `out[0] += 1` looks like one step and is three: load, add, store. If two threads both
+# load 41, both store 42, and one count is gone. The simulator runs threads one after
+# another, so there the plain line gives the right *result*. The check objects that
+# nothing guarantees it: two threads read, change and write the same element, and
+# nothing orders them.
 
 # %% [markdown]
 # ## Measure: how many updates are lost?
 #
-# The same kernel with the plain line. In 2^26 random bytes about 262,144 are a 7. How
-# many of them does the plain kernel count on a GPU: nearly all, half, a few? Guess,
-# then run. (Without a GPU you see the simulator's answer, for fewer bytes, and below it
-# what the reference GPU had to say.)
+# This is the same kernel with the plain line. Of 2^26 random bytes, about 262,144 are a
+# 7. How many of them does the plain kernel count on a GPU: nearly all, half, a few?
+# Guess, then run. (Without a GPU you see the simulator's answer, for fewer bytes, and
+# below it what the reference GPU found.)
 
 # %%
 @cuda.jit
@@ -138,10 +138,10 @@ if weft.GPU:
     bench.sometimes("over 99 in 100 updates are lost", nearly_all_lost)
 
 # %% [markdown] tags=["solution"]
-# On the reference GPU fewer than one update in a hundred survives, and the number
-# differs from run to run. A race is not a rare accident here. Thousands of threads
-# are under way at any moment, a load takes hundreds of nanoseconds, and whoever loads
-# the counter in that time loads the same value.
+# On the reference GPU the counter ends below 100: of 10,000 updates, fewer than four
+# survive, and the number differs from run to run. A race is not a rare accident here.
+# Thousands of threads are in flight at any moment, a load takes hundreds of
+# nanoseconds, and all threads that load the counter in that time load the same value.
 #
 # In the simulator nothing is lost. That is why "it gave the right answer" proves
 # nothing about a race, and why the check looks at the order instead.
@@ -149,10 +149,10 @@ if weft.GPU:
 # %% [markdown]
 # ## 2 · A histogram
 #
-# Now count all values at once. The **histogram** of an image says for each of the 256
-# possible values how many pixels have it: 256 counters, called **bins**. A pixel's
-# value is the index of its bin. Each pixel is looked at by one thread, and the check
-# counts. This one kernel will grow for the rest of the lab.
+# Now count all values at once. The **histogram** of an image says, for each of the 256
+# possible values, how many pixels have it: 256 counters, called **bins**. A pixel's
+# value is the index of its bin. One thread looks at each pixel, and the check counts
+# the loads. This kernel grows through the rest of the lab.
 #
 # ```python
 # histogram_global(x, out)    # uint8 (n,) -> int32 (256,), starts at 0
@@ -186,16 +186,16 @@ check(
 )
 
 # %% [markdown] tags=["solution"]
-# Two threads whose pixels differ touch different bins and never meet. Two whose pixels
-# are equal are kept apart by the atomic. Nothing else is needed for a right answer;
-# how fast it is depends on how often they meet.
+# Two threads whose pixels differ update different bins and never meet. If their pixels
+# are equal, the atomic keeps them apart. A right answer needs nothing more; the speed
+# depends on how often threads meet, which is called **contention**.
 
 # %% [markdown]
 # ## Measure: how often they meet
 #
-# Atomics on global memory are carried out in the L2 cache, which all SMs share. 2^24
-# increments, spread at random over 1 counter, over 8, over 256, and so on. With one
-# counter they all queue for one address. How many times as fast is it with 256
+# Atomics on global memory are executed in the L2 cache, which all SMs share. Here are
+# 2^24 increments, spread at random over 1 counter, over 8, over 256, and so on. With
+# one counter they all queue for one address. How many times as fast are they with 256
 # counters, and with a million? Guess, then run.
 
 # %%
@@ -233,40 +233,40 @@ spread.expect("2^20", at_least=25)
 spread.expect("2^20", at_least=1.5, times="2^24")
 
 # %% [markdown] tags=["solution"]
-# Divide: 2^24 increments of one counter, in the time of the first row, are a little
-# over one each nanosecond, whatever 132 SMs would like. 256 counters help less than one
-# would hope: they fill only a kilobyte, 32 sectors, which lie in few places of the L2
-# cache. (Eight do even better. They are one sector, so a warp's 32 increments travel
-# as one piece; among 32 sectors they make some twenty.) A million counters spread over
-# all of the cache, and 2^24 no longer fit into it.
+# Divide: 2^24 increments of one counter in the time of the first row are a little over
+# one per nanosecond, whatever 132 SMs would like. 256 counters help less than you might
+# hope. They fill only a kilobyte, 32 sectors, which are in few parts of the L2 cache.
+# (Eight do even better, probably because they are one sector, so a warp's 32 increments
+# can travel as one request. Spread over 32 sectors they need about twenty.) A million
+# counters are spread over the whole cache, and 2^24 no longer fit in it.
 #
-# So a histogram of 256 bins is close to the worst that can be done with global atomics:
-# nearly all increments meet others.
+# So a histogram of 256 bins is close to the worst case for global atomics: nearly all
+# increments meet others.
 
 # %% [markdown]
 # ## 3 · A histogram for each block
 #
-# The cure is called **privatisation**: give each block 256 bins of its own, count into
-# those, and add them to the common ones at the end. Then the common bins are touched
-# 256 times a block, rather than once for every pixel.
+# The remedy is called **privatisation**: give each block 256 bins of its own, count
+# into those, and add them to the common ones at the end. The common bins are then
+# updated 256 times per block, rather than once per pixel.
 #
-# The private bins live in **shared memory**, a small fast memory that each block has
-# to itself (chapter 13 is all about it). `cuda.shared.array(shape, dtype)` makes an
-# array in it, one for the whole block, full of garbage. `cuda.syncthreads()` is a
+# The private bins are in **shared memory**, a small fast memory that each block has to
+# itself (chapter 13 is all about it). `cuda.shared.array(shape, dtype)` makes an array
+# in it, one for the whole block, full of garbage. `cuda.syncthreads()` is a
 # **barrier**: no thread of the block passes it before all have reached it.
 #
 # 1. The threads of the block set the bins to 0, together.
 # 2. Barrier.
-# 3. They count: few blocks with many pixels each, so a grid-stride loop.
+# 3. They count. There are few blocks with many pixels each, so use a grid-stride loop.
 # 4. Barrier.
 # 5. They add the bins to `out`, together.
 #
 # A block may have fewer threads than there are bins, or more. The loop `for b in
-# range(t, BINS, cuda.blockDim.x)` deals the bins out in either case. The check tries
-# several launches, and counts the atomic operations on global memory: a block needs 256
-# of them, however many pixels it has. It also counts what each thread loads from shared
-# memory, with 128 threads 2 bins in step 5, and from global memory: each pixel is
-# looked at once.
+# range(t, BINS, cuda.blockDim.x)` distributes the bins in either case. The check tries
+# several launches and counts the atomic operations on global memory: a block needs 256
+# of them, however many pixels it has. It also counts each thread's loads, from shared
+# memory (with 128 threads, 2 bins in step 5) and from global memory (each pixel is
+# loaded once).
 #
 # ```python
 # histogram_shared(x, out)    # uint8 (n,) -> int32 (256,), starts at 0; any launch
@@ -314,20 +314,21 @@ check(
 
 # %% [markdown] tags=["solution"]
 # The first barrier keeps a fast warp from counting into a bin that a slow one is about
-# to set to 0. The second keeps it from adding up a bin that a slow one still counts
-# into. The last loop needs atomics as well: other blocks add to the same `out`.
+# to set to 0. The second keeps it from adding up a bin that a slow one is still
+# counting into. The last loop needs atomics too, because other blocks add to the same
+# `out`.
 
 # %% [markdown]
-# ## Measure: shared beside global
+# ## Measure: shared against global
 #
 # First by hand. 2^26 bytes are 67 MB, which the reference GPU can read in 16 µs. Each
-# SM gets 2^26 / 132 = 508,000 pixels, 15,900 requests of a warp.
+# SM gets 2^26 / 132 = 508,000 pixels, which are 15,900 requests of a warp.
 #
-# `torch.bincount` is PyTorch's histogram. It does some more: it looks for the largest
-# value first (and for the smallest, unless they are bytes), and counts in 64 bits. How
-# fast are the two kernels beside it (1.0 is PyTorch's speed)? Then again for **a dark
-# image**, in which over nine pixels of ten are 0, and for one that is all black. What
-# happens to each of the three?
+# `torch.bincount` is PyTorch's histogram. It does a little more: it first searches for
+# the largest value (and for the smallest, unless they are bytes), and counts in 64
+# bits. How fast are the two kernels compared with it (1.0 is PyTorch's speed)? Then
+# repeat for **a dark image**, in which more than nine pixels in ten are 0, and for one
+# that is all black. What happens to each of the three?
 
 # %%
 guess = {"global": None, "shared": None}
@@ -385,27 +386,29 @@ dark.expect("shared", at_least=1 / 1.2, times="shared", of=even)
 even.expect("torch.bincount", at_least=5, times="torch.bincount", of=dark)
 
 # %% [markdown] tags=["solution"]
-# Sharing nothing with other blocks is worth a factor of over a hundred. And compare
-# the tables. The dark image slows the global kernel, as the last measurement said it
-# must. It slows `torch.bincount` more than tenfold. It does not touch yours.
+# Sharing nothing with other blocks is worth a factor of over a hundred. Now compare the
+# tables. The dark image slows the global kernel, as the last measurement said it must.
+# It slows `torch.bincount` more than tenfold. It does not slow yours at all.
 #
-# Both count in shared memory. What differs is the counter. On the reference GPU, adding
-# **1** to an `int32` in shared memory is a machine instruction of its own
-# (`ATOMS.POPC.INC`). Its name says that it counts lanes, and the tables say that it
-# matters nothing how many want the same bin. PyTorch's counters have 64 bits, and for
-# those the machine code is a loop around compare-and-swap, in which 32 lanes with one
-# bin take turns. You write such a loop yourself in exercise 6.
+# PyTorch's kernel and yours both count in shared memory. The difference is the counter.
+# On the reference GPU, adding **1** to an `int32` in shared memory is a machine
+# instruction of its own (`ATOMS.POPC.INC`). Going by its name, it counts lanes, and the
+# tables show that the number of lanes with the same bin makes no difference. PyTorch's
+# counters have 64 bits, and for those the machine code is a loop around
+# compare-and-swap, in which 32 lanes with the same bin take turns. You write such a
+# loop yourself in exercise 6.
 
 # %% [markdown]
 # ## 4 · Four pixels at a time
 #
-# What is `histogram_shared` waiting for now? A thread loads a byte, and for that byte
-# runs a lap of a loop: index, test, load, atomic. A load that brings four pixels costs
-# as much as one that brings one.
+# What is `histogram_shared` waiting for now? For each byte, a thread runs one iteration
+# of a loop: index, test, load, atomic. A load that fetches four pixels costs no more
+# than one that fetches one.
 #
-# The same bytes can be looked at as words of 32 bits, `pixels.view(np.uint32)`: four
-# pixels in each. Pixel `k` of word `w` is `(w >> (8 * k)) & 255`. Count four pixels a
-# lap; all else stays as it was in exercise 3. The check wants loads of four bytes.
+# The same bytes can be viewed as 32-bit words, `pixels.view(np.uint32)`, with four
+# pixels in each. Pixel `k` of word `w` is `(w >> (8 * k)) & 255`. Count four pixels per
+# iteration, and leave the rest as it was in exercise 3. The check requires loads of
+# four bytes.
 #
 # ```python
 # histogram_words(words, out)    # uint32 (n / 4,) -> int32 (256,), starts at 0
@@ -451,14 +454,15 @@ check(
 
 # %% [markdown] tags=["solution"]
 # The order of the four does not matter to a histogram, so neither does the order in
-# which a machine keeps the bytes of a word. `words[i]` is loaded once, into a
-# register; the compiler unrolls the inner loop, since it knows its length.
+# which the machine stores the bytes of a word. `words[i]` is loaded once, into a
+# register. The compiler unrolls the inner loop, because it knows its length.
 
 # %% [markdown]
-# ## Measure: the ladder
+# ## Measure: all versions
 #
-# All rungs, on random pixels. By hand: 16 µs for an H200 to read 67 MB. How near does
-# `histogram_words` come, and how many times as fast as `torch.bincount` is it?
+# Here are all the versions, on random pixels. By hand: an H200 needs 16 µs to read 67
+# MB. How close does `histogram_words` come, and how many times as fast as
+# `torch.bincount` is it?
 
 # %%
 guess = {"words": None}
@@ -494,14 +498,14 @@ ladder.expect("words", at_least=100, times="global")
 
 # %% [markdown] tags=["solution"]
 # `torch.amax` is there for scale: it reads the same bytes once and does next to
-# nothing with them. A histogram that is about as quick has little to be ashamed of.
+# nothing with them. A histogram that is about as fast has little to be ashamed of.
 #
-# It is not at the memory's limit. Each SM sends 15,900 requests to its shared memory;
-# divide the time by that, and a request takes about five clock cycles. Now it is
-# probably the atomics that everything waits for.
+# It is not at the memory's limit. Each SM sends 15,900 requests to its shared memory.
+# Divide the time by that, and a request takes about five clock cycles. The limit is now
+# probably the atomics.
 #
-# Other types, the same pixels: PyTorch's index type is `int64`, and many programs
-# hold pixels as `int32`. Then there is nothing to unpack, and four or eight times as
+# Now the same pixels in other types. PyTorch's index type is `int64`, and many programs
+# store pixels as `int32`. There is nothing to unpack then, and four or eight times as
 # much to read.
 
 # %% tags=["solution"]
@@ -537,27 +541,26 @@ wide["int64"]
 # %% [markdown]
 # ## 5 · A copy for each lane
 #
-# In a **weighted** histogram a pixel adds not 1 but a weight of its own:
-# `out[x[i]] += weights[i]`. (Sum the light of all stars of a class, the loss over all
-# tokens of a word, the gradient over all uses of an embedding.) The weights are
-# float32, and for adding floats in shared memory there is no quick instruction. The
-# machine code is a loop: read the bin, add, and write the sum back if nobody has
-# changed the bin meanwhile, else once more. Lanes with the same bin take turns.
+# In a **weighted** histogram a pixel adds a weight of its own instead of 1: `out[x[i]]
+# += weights[i]`. (Sum the light of all stars of a class, the loss over all tokens of a
+# word, the gradient over all uses of an embedding.) The weights are float32, and there
+# is no fast instruction for adding floats in shared memory. The machine code is a loop:
+# read the bin, add, and write the sum back if no other thread has changed the bin
+# meanwhile; otherwise try again. Lanes with the same bin take turns.
 #
-# So privatise once more: keep 32 copies of the bins, one for each lane,
-# `counts[bin, lane]`. Then no two lanes of a warp ever want the same cell. It is even
-# better than that. Shared memory has 32 **banks**: word number `w` lies in bank
-# `w % 32`, and a bank serves one word at a time. `counts[bin, lane]` is word
-# `32 * bin + lane`, in bank `lane`, whatever the bin. The lanes of a warp are in 32
-# different banks, always.
+# So privatise once more: keep 32 copies of the bins, one for each lane, `counts[bin,
+# lane]`. No two lanes of a warp ever need the same cell then. It gets even better.
+# Shared memory has 32 **banks**: word `w` is in bank `w % 32`, and a bank serves one
+# word at a time. `counts[bin, lane]` is word `32 * bin + lane`, which is in bank
+# `lane`, whatever the bin. The lanes of a warp are always in 32 different banks.
 #
-# The check counts bank conflicts and allows none, not in clearing and adding up either.
-# It also counts atomics on global memory, as in exercise 3, and wants no float64:
+# The check counts bank conflicts and allows none, including while you clear and add up.
+# It also counts atomics on global memory, as in exercise 3, and rejects float64:
 #
-# - to clear, let a warp take a row at a time, and each lane its own copy: rows
-#   `t // COPIES`, and on by `cuda.blockDim.x // COPIES`;
-# - to add up, let thread `t` look after bin `t`, as before. But `counts[t, k]` is in
-#   bank `k` for *all* lanes. So let each lane begin elsewhere, and take the copies in
+# - to clear, let a warp take one row at a time, and each lane its own copy: row
+#   `t // COPIES`, then on in steps of `cuda.blockDim.x // COPIES`;
+# - to add up, let thread `t` handle bin `t`, as before. But `counts[t, k]` is in bank
+#   `k` for *all* lanes. So let each lane begin at a different copy, and take them in
 #   the order `(k + t) % COPIES`.
 #
 # ```python
@@ -613,19 +616,19 @@ check(
 )
 
 # %% [markdown] tags=["solution"]
-# The adds into `counts` still have to be atomic. A block has several warps, and lane 5
-# of one shares its copy with lane 5 of all others.
+# The additions to `counts` still have to be atomic. A block has several warps, and lane
+# 5 of one shares its copy with lane 5 of all the others.
 #
-# 256 × 32 × 4 bytes are 32 KB, of the 48 KB that an array declared like this can have.
+# The copies take 256 × 32 × 4 bytes = 32 KB, of the 48 KB that arrays declared like
+# this can have.
 
 # %% [markdown]
 # ## Measure: what the copies are worth
 #
-# `torch.bincount` takes weights too. It keeps one copy of the bins for each block, as
-# you did in exercise 3. How many times as fast are your 32 copies, on random pixels?
-# And on the dark image? The third row is `histogram_shared` on the same pixels, without
-# the weights: one copy, but what is added is always 1. For which of the three does it
-# matter which image it is?
+# `torch.bincount` takes weights too. It keeps one copy of the bins per block, as you
+# did in exercise 3. How many times as fast are your 32 copies on random pixels? And on
+# the dark image? The third row is `histogram_shared` on the same pixels, without the
+# weights: it has one copy, but always adds 1. Which of the three depend on the image?
 
 # %%
 guess = {"weighted, 32 copies": None}
@@ -676,11 +679,11 @@ dark.expect(row, at_least=1 / 1.5, times=row, of=even)
 even.expect("torch.bincount", at_least=3, times="torch.bincount", of=dark)
 
 # %% [markdown] tags=["solution"]
-# The copies make the time nearly independent of the image. Are they alone the reason?
-# `torch.bincount` is a kernel of other people, with other details. So once more with
-# everything else equal: the weighted histogram with a single copy a block, beside
-# yours. The second pair of rows is the *unweighted* histogram, one copy and 32. What do
-# the copies do for that?
+# The copies make the time nearly independent of the image. Are they the only reason?
+# `torch.bincount` is someone else's kernel, and differs in other details. So measure
+# once more with everything else equal: the weighted histogram with a single copy per
+# block, compared with yours. The second pair of rows is the *unweighted* histogram,
+# with one copy and with 32. What do the copies do for that?
 
 # %% tags=["solution"]
 guess = {"weighted, 32 copies": 1}
@@ -769,39 +772,40 @@ dark.expect("weighted, 32 copies", at_least=3, times="torch.bincount")
 dark.expect("counted, 1 copy", at_least=0.9, times="counted, 32 copies")
 
 # %% [markdown] tags=["solution"]
-# Weighted, the copies pay a little on random pixels and enormously on the dark image,
-# which costs less than a fifth more than the random one now. Counted, they cost
-# something and bring nothing: the instruction that counts lanes has done the work
-# already, and what is left of the copies is their price, 32 times as many cells to
-# clear and to add up.
+# With weights, the copies gain a little on random pixels and an enormous amount on the
+# dark image, which now takes less than a fifth longer than the random one. Without
+# weights they cost something and gain nothing: the instruction that counts lanes has
+# already done the work. All that is left of the copies is their price, 32 times as many
+# cells to clear and to add up.
 #
-# Privatisation is an answer to contention. Measure first whether there is any.
+# Privatisation is an answer to contention. First measure whether there is any.
 
 # %% [markdown]
 # ## 6 · An operation that the hardware lacks
 #
-# The largest of many floats: before a tensor is stored in 8 bits, say, its largest
-# value sets the scale. The hardware has an atomic maximum for integers, none for
-# floats. (Numba's `cuda.atomic.max` takes floats all the same. It is made of what you
-# build here, so the check rejects it.) But the hardware has one operation from which
-# every other can be made, **compare-and-swap**:
+# Find the largest of many floats. (When a tensor is to be stored in 8 bits, for
+# example, its largest value sets the scale.) The hardware has an atomic maximum for
+# integers, but none for float32. (Numba's `cuda.atomic.max` accepts floats all the
+# same. It is built from what you build here, so the check rejects it.) But the hardware
+# has one operation from which every other can be made, **compare-and-swap**:
 #
 # ```python
 # old = cuda.atomic.cas(array, index, guess, new)
 # ```
 #
 # If the element equals `guess`, it becomes `new`; if not, nothing happens. Either way
-# you get what was there. So guess what is there, work out what should take its place,
-# and try. If `old == guess`, it has worked. If not, somebody was quicker; `old` is
+# you get what was there. So guess what is there, compute what should replace it, and
+# try. If `old == guess`, it has worked. If not, another thread was faster, and `old` is
 # your next guess.
 #
-# Two things about this one:
+# Two remarks on this one:
 #
-# - `cas` compares whole numbers, bit for bit. `out.view(int32)` shows the bits of
-#   `out` as an integer; the two functions below turn a float into its bits and back.
-# - The cheapest atomic is the one that is not done. Each thread first finds the largest
-#   of *its* elements in a register, which is as private as memory can be. That part
-#   is there. And if what it finds in `out` is larger already, it need not swap.
+# - `cas` compares integers, bit for bit. `out.view(int32)` shows the bits of `out` as
+#   an integer; the two functions below turn a float into its bits and back.
+# - The cheapest atomic is the one you do not execute. Each thread first finds the
+#   largest of *its* elements in a register, which is as private as memory can be. That
+#   part is written for you. And if `out` already holds something larger, it need not
+#   swap.
 #
 # ```python
 # atomic_max_float(x, out)    # float32 (n,) -> (1,), starts at minus infinity
@@ -862,21 +866,22 @@ check(
 )
 
 # %% [markdown] tags=["solution"]
-# Two ways out of the loop: what is there is large enough, or the swap has worked. In
-# each lap that fails, some *other* thread has succeeded, so all together always get on.
-# Code with this property is called **lock-free**.
+# There are two ways out of the loop: the value there is large enough, or the swap has
+# worked. In each iteration in which one thread fails, some *other* thread has
+# succeeded, so there is always progress. Code with this property is called
+# **lock-free**.
 #
-# The comparison `old == guess` is one of integers, on purpose. Of floats, it would
-# never be true for a NaN, and the thread would go round for ever.
+# The comparison `old == guess` compares integers, on purpose. With floats it would
+# never be true for a NaN, and the thread would loop for ever.
 
 # %% [markdown]
-# ## Measure: atomics that are not done
+# ## Measure: atomics you do not execute
 #
-# The largest of 2^24 floats, with your kernel launched in two ways: one thread for each
-# element, and few threads that each find the largest of some 60 elements first. Beside
-# it `atomic.max`, Numba's own, called once for each element. The floats are random;
-# then they are ascending, so that each is larger than all before it. How many times as
-# fast are few threads, in both cases? Guess, then run.
+# Find the largest of 2^24 floats, with your kernel launched in two ways: with one
+# thread per element, and with few threads that each first find the largest of about 60
+# elements. For comparison there is Numba's own `atomic.max`, called once per element.
+# First the floats are random; then they are ascending, so each is larger than all
+# before it. How many times as fast are few threads, in both cases? Guess, then run.
 
 # %%
 guess = {"few threads": None}
@@ -940,12 +945,12 @@ swaps["ascending"].expect("few threads", at_least=10)
 # %% [markdown] tags=["solution"]
 # In random data most threads read a maximum that is larger than their own element, and
 # never swap. In ascending data most read a smaller one, and queue for one address. (Not
-# all: threads run in no particular order, and whoever comes after a larger element need
-# not swap either.) Few threads have few questions, though these queue as well.
+# all do: threads run in no particular order, and one that comes after a larger element
+# need not swap either.) With few threads the queue is short.
 #
-# How long would 2^24 swaps take if *none* could be avoided? `swap each` does a `cas`
-# for every element: its first guess is minus infinity, and never right. `yours` is your
-# kernel with few threads.
+# How long would 2^24 swaps take if *none* could be avoided? `swap each` executes a
+# `cas` for every element, because its first guess, minus infinity, is nearly always
+# wrong. `yours` is your kernel with few threads.
 
 # %% tags=["solution"]
 guess = {"atomic.max": 10, "yours": 100}
@@ -1001,17 +1006,18 @@ maxima.expect("yours", at_least=2, times="atomic.max")
 
 # %% [markdown] tags=["solution"]
 # `swap each` takes as long as 2^24 increments of one counter: it *is* 2^24 atomics on
-# one address, whether they change anything or not. A read before the swap saves most of
-# them, because random numbers soon stop being the largest so far. Fewer threads, each
-# with a maximum of its own, are quick on any data.
+# one address, whether they change anything or not. A read before the swap avoids most
+# of them, because random numbers soon stop being the largest so far. Fewer threads,
+# each with a maximum of its own, are faster on any data.
 
 # %% [markdown]
 # ## Look: the same sum, several times
 #
-# Atomics make sure that no update is lost. They do not say in which *order* updates
-# come. For integers that is all the same. For floats each addition rounds, and
-# (a + b) + c need not be a + (b + c). Add a million numbers in three orders on the
-# CPU, then with atomics on the GPU. Which of the sums will be equal, bit for bit?
+# Atomics guarantee that no update is lost. They do not say in which *order* updates
+# happen. For integers that makes no difference. Addition of floats is not
+# **associative**: each addition rounds, so (a + b) + c may differ from a + (b + c). Add
+# a million numbers in three orders on the CPU, then with atomics on the GPU. Which of
+# the sums will be equal, bit for bit?
 
 # %%
 values = np.random.default_rng(3).random(1 << 20, np.float32)
@@ -1056,41 +1062,41 @@ if weft.GPU:
 # %% [markdown] tags=["solution"]
 # The float sums differ from run to run, on the same machine with the same data. PyTorch
 # lists operations that do this, `torch.bincount` with weights among them, and refuses
-# them under `torch.use_deterministic_algorithms(True)`. Where you need the same bits
-# again: add integers (fixed-point numbers, say), or add in an order that you fix
+# them under `torch.use_deterministic_algorithms(True)`. If you need the same bits every
+# time, add integers (fixed-point numbers, for example), or add in an order that you fix
 # yourself, as chapter 14 does.
 
 # %% [markdown]
 # ## Look: why not a lock?
 #
-# On a CPU one would protect the counter with a lock:
+# On a CPU you would protect the counter with a lock:
 #
 # ```python
 # while cuda.atomic.cas(lock, 0, 0, 1) != 0:   # spin until I get it
 #     pass
-# total[0] += x[i]                             # nobody else is here
-# cuda.atomic.exch(lock, 0, 0)                 # give it back
+# total[0] += x[i]                             # no other thread is here
+# cuda.atomic.exch(lock, 0, 0)                 # release it
 # ```
 #
-# Until 2017 this stopped a GPU. A warp had *one* instruction pointer for its 32 lanes.
-# One lane gets the lock and is done with the `while`; 31 go on spinning. Lanes wait
-# for one another at the end of a loop, so the winner waits for the losers to leave it,
-# and they wait for the winner to give the lock back. Here is a model of it, with no
-# GPU that could hang: each `lap` is one lap of the `while`, for all lanes that are
-# still in it. With `release_inside`, a lane that has the lock does its work and gives
-# it back before the lap ends. How many laps do 32 lanes need then?
+# Until 2017 this could hang a GPU. A warp had *one* program counter for its 32 lanes.
+# One lane gets the lock and leaves the `while`; 31 go on spinning. Lanes wait for one
+# another at the end of a loop, so the winner waits for the losers to leave it, and they
+# wait for the winner to release the lock. Here is a model of it, with no GPU that could
+# hang: each `lap` is one iteration of the `while`, for all lanes that are still in it.
+# With `release_inside`, a lane that has the lock does its work and releases it before
+# the iteration ends. How many iterations do 32 lanes need then?
 
 # %%
 def lockstep(lanes, release_inside, laps=1000):
-    """Return the laps until all lanes are through, None if they never are."""
+    """Return the iterations all lanes need, or None if they never finish."""
     locked, spinning = False, set(range(lanes))
     for lap in range(1, laps + 1):
-        for lane in sorted(spinning):  # the atomic goes lane by lane
+        for lane in sorted(spinning):  # the atomic serves lane by lane
             if not locked:
                 locked, winner = True, lane
         spinning.discard(winner)  # it waits at the end of the loop
         if release_inside:
-            locked = False  # work and release are part of the lap
+            locked = False  # the iteration includes the release
         if not spinning:
             return lap
     return None
@@ -1105,46 +1111,47 @@ assert lockstep(32, release_inside=False) is None
 assert lockstep(32, release_inside=True) == 32
 
 # %% [markdown] tags=["solution"]
-# Since Volta (2017; every GPU that this course runs on) lanes have instruction pointers
-# of their own, and the hardware sees to it that each gets on. The first form then ends,
-# usually. It is still a bad idea: 32 lanes take 32 turns one after the other, thousands
-# of threads hammer one address while they wait, and a missing fence
-# (`cuda.threadfence()`) lets stale values through. Nearly always an atomic, a private
-# copy or a reduction does the job. Do not try it on a GPU that others use.
+# Since Volta (2017), and so on every GPU that this course runs on, each lane has its
+# own program counter, and the hardware lets each make progress. The first form then
+# usually finishes. It is still a bad idea: 32 lanes take 32 turns, thousands of threads
+# hammer one address while they wait, and a missing fence (`cuda.threadfence()`) lets
+# stale values through. Nearly always, an atomic, a private copy or a reduction does the
+# job. Do not try it on a GPU that others use.
 
 # %% [markdown]
 # ## If you want more
 #
-# - Was it the copies? Write exercise 5 with one copy for each block, and exercise 3
-#   with a copy for each lane, and measure both beside yours, on both images. Guess
-#   first. (The solution has the tables.)
-# - Sixteen pixels a lap: view the bytes as float32, load with
+# - Was it the copies? Write exercise 5 with one copy per block, and exercise 3 with a
+#   copy for each lane. Compare both with yours, on both images. Guess first. (The
+#   solution has the tables.)
+# - Sixteen pixels per iteration: view the bytes as float32, load with
 #   `weft.intrinsics.load4`, get the bits with `libdevice.float_as_int`. Predict the
-#   time first; which of the two limits of `histogram_words` does it touch?
+#   time first. Which of the two limits of `histogram_words` does this affect?
 # - How many copies? Measure the weighted histogram with 1, 2, 4, …, 32 copies on the
-#   dark image. Shared memory is 32 KB at the end: what does that cost?
-# - Clear the copies the other way, thread by bin with an inner loop over the copies, in
-#   the order `(k + t) % COPIES`. The check passes. Compare the time and
+#   dark image. With 32, they take 32 KB of shared memory: what does that cost?
+# - Clear the copies the other way: one thread per bin, with an inner loop over the
+#   copies in the order `(k + t) % COPIES`. The check passes. Compare the time and
 #   `histogram_weighted.get_regs_per_thread()` with before. (The compiler unrolls the
 #   loop. How many blocks still fit on an SM?)
-# - A colour image has three bytes a pixel. Make three histograms in one pass.
-# - The *place* of the largest element: put value and index into one `uint64` so that
-#   a single `cuda.atomic.max` carries both.
-# - One atomic for each warp: let the lanes that match count themselves by
-#   `cuda.ballot_sync`, and one lane add. When is that better than 32 atomics?
+# - A colour image has three bytes per pixel. Make three histograms in one pass.
+# - Find the *position* of the largest element: pack value and index into one `uint64`,
+#   so a single `cuda.atomic.max` carries both.
+# - One atomic per warp, known as **warp aggregation**: let the lanes that match count
+#   themselves with `cuda.ballot_sync`, and one lane add. When is that better than 32
+#   atomics?
 #
 # ## What you learned
 #
-# 1. `x[i] += 1` is three steps. If another thread may do the same to the same cell, an
-#    update gets lost, and on a GPU nearly all do.
-# 2. An atomic does the three in one. Its price is the queue at its address: a billion
-#    or so a second on one, much more when spread out.
+# 1. `x[i] += 1` is three steps. If another thread may do the same to the same cell,
+#    updates get lost, and on a GPU nearly all of them do.
+# 2. An atomic does all three in one. Its price is the queue at its address: about a
+#    billion per second at one address, many more when spread out.
 # 3. Privatise: per block in shared memory, per lane in copies, per thread in a
-#    register; merge once at the end. Measure whether there is contention first.
-# 4. Compare-and-swap makes any atomic: guess, work out, try, and again with what was
-#    there.
-# 5. Atomic is not ordered: float sums differ from run to run. And locks fight the way
-#    a warp runs.
+#    register. Merge once, at the end. First measure whether there is contention.
+# 4. Compare-and-swap can build any atomic: guess, compute, try, and try again with what
+#    was there.
+# 5. Atomic does not mean ordered: float sums differ from run to run. And locks fight
+#    the way a warp runs.
 
 # %%
 quiz()

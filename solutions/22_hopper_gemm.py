@@ -338,7 +338,7 @@ check(
 
 # %% [markdown] tags=["solution"]
 # This is the skeleton of every fast GEMM on Hopper. The producer is one thread, the
-# stages hold tiles of matrices, and in the place of the multiplication there is
+# stages hold tiles of matrices, and instead of the multiplication there is
 # `wgmma`.
 
 # %% [markdown]

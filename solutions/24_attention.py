@@ -205,8 +205,8 @@ check(
 )
 
 # %% [markdown] tags=["solution"]
-# The two products need the same number of operations in both ways; what differs is the
-# bytes. Divide the one by the other:
+# Both ways need the same number of operations for the two products; only the bytes
+# differ. Divide operations by bytes:
 
 # %% tags=["solution"]
 print(f"{'seq':>6} {'FLOP/B, naive':>14} {'FLOP/B, fused':>14}")
@@ -537,14 +537,14 @@ for seq in (1024, 4096, 16384):
 # high)` makes the word. Nothing goes through shared memory.
 #
 # The products and copies are given. The scores come multiplied by $\log_2(e)/\sqrt d$,
-# so use `exp2(x)`, one instruction, in place of $e^x$. Write the middle:
+# so use `exp2(x)`, one instruction, instead of $e^x$. Write the middle:
 #
 # - hide keys beyond `seq`, update `top`, `weight` and the sums `o`, and fill `p`. There
 #   are two of each, for rows g and g + 8; `o[j, 0]` and `o[j, 1]` belong to row g;
 # - `add_values(o, p, tv, lane)` adds the second product. A barrier has to follow;
 # - after the last tile, sum the weights of a row over its four lanes, and store it:
 #   `put_row(out, lse, head, row, o, 0, t, top0, weight0)` writes row g of the output
-#   and its log-sum-exp. For row g + 8, pass `row + int32(8)` and 2 in place of 0.
+#   and its log-sum-exp. For row g + 8, pass `row + int32(8)` and 2 instead of 0.
 #
 # ```python
 # flash_mma(q, k, v, out, lse)
@@ -1057,7 +1057,7 @@ check(
 # %% [markdown] tags=["solution"]
 # With the log-sum-exp $L$, a weight is $P_{ij} = e^{S_{ij} - L_i}$: division and
 # maximum are both in $L$. So the backward pass can take tiles in any order, and needs
-# five products in place of the forward pass's two: $S$ again, $dP$, $dv$, $dk$ and
+# five products instead of the forward pass's two: $S$ again, $dP$, $dv$, $dk$ and
 # $dq$.
 
 # %% [markdown]

@@ -990,7 +990,7 @@ guess = {
 
 
 def costs():
-    """Return ways to transform some 1,000 numbers."""
+    """Return ways to transform about 1,000 numbers."""
     x = torch.randn(60_000, dtype=torch.complex64, device="cuda")
     out = torch.empty_like(x)
     addresses = x.data_ptr(), out.data_ptr()

@@ -8,7 +8,7 @@
 # - compute the sizes and the strides of what a convolution returns, in either layout;
 # - run a convolution through cuDNN's C interface, with descriptors and a workspace;
 # - choose an algorithm under a limit of memory, and a reproducible one;
-# - keep images and filters in the order that tensor cores want, with no hidden copies;
+# - keep images and filters in the order that tensor cores need, with no hidden copies;
 # - say which matrix product a convolution is, and where each of its operands comes
 #   from;
 # - fuse a convolution, a bias and a ReLU into one kernel with the graph interface, and
@@ -55,8 +55,8 @@ weft.lab("27_cudnn")
 # %% [markdown]
 # ## 1 · Sizes and strides
 #
-# Before cuDNN computes anything, it wants every array described: its type, its sizes
-# and how far apart neighbours are. It writes the sizes in the order n, c, h, w
+# Before cuDNN computes anything, it needs a description of every array: its type, its
+# sizes and how far apart neighbours are. It writes the sizes in the order n, c, h, w
 # (images, channels, height, width) *whatever the order in memory is*. The strides say
 # what the order in memory is:
 #
@@ -650,7 +650,7 @@ table.expect("PRECOMP, default math", at_least=2)
 # ## 4 · The channels last
 #
 # Tensor cores multiply 16-bit matrices whose rows are contiguous along the sum, and a
-# convolution sums over channels. So they want NHWC, for the images *and* for the
+# convolution sums over channels. So they need NHWC, for the images *and* for the
 # filters: there it is k, r, s, c, in this order in memory (cuDNN calls that NHWC too).
 #
 # In this exercise, `x` and `y` come in float16 with the channels last. `w` comes as

@@ -117,7 +117,7 @@ check(
 # On GPUs, use `dist.batch_isend_irecv`, which takes a list of `dist.P2POp(dist.isend,
 # x, to)` and `dist.P2POp(dist.irecv, out, source)`. NCCL turns each send and receive
 # into work on a CUDA stream, and two that are queued separately run one after the
-# other: a send that is waiting for its receiver then blocks the receive behind it. The
+# other: a send that is waiting for its receiver then blocks the receive after it. The
 # batch is one group for NCCL, and makes progress on all of it together.
 
 # %% [markdown]
@@ -1093,7 +1093,7 @@ mlp_long.expect("2 GPUs", at_least=1.4)
 # 4. Data parallelism moves gradients, tensor parallelism activations, sharding weights
 #    and gradients, pipelines activations between stages.
 # 5. Communication that runs beside the backward pass costs little, if there is enough
-#    to compute. Buckets make it possible, and `no_sync` leaves out what nobody needs.
+#    to compute. Buckets make it possible, and `no_sync` leaves out what no rank needs.
 
 # %%
 quiz()

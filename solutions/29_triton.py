@@ -484,8 +484,8 @@ pieces.expect("mine", at_least=0.93, times="torch.compile")
 
 # %% [markdown] tags=["solution"]
 # From memory: of every row, 256 KB have gone by before its second loop begins, and
-# there are 1024 of them. So three transfers take the place of two, and 67 per cent of
-# the copy's speed is the limit. `torch.compile` gets as far, and not further.
+# there are 1024 of them. So there are three transfers instead of two, and the limit is
+# 67 % of the copy's speed. `torch.compile` gets as far, and not further.
 
 # %% [markdown]
 # ## 4 · A product of tiles
@@ -684,8 +684,8 @@ for line in code.layouts.splitlines():
         print("  ", line.strip()[:96])
 
 # %% [markdown] tags=["solution"]
-# - `#blocked`: for a load of `a`, a thread takes 8 neighbours (16 bytes), 8 threads a
-#   row of 64, and a warp 4 rows. This is **coalescing**, chapter 12.
+# - `#blocked`: for a load of `a`, a thread takes 8 neighbours (16 bytes), 8 threads
+#   take a row of 64, and a warp 4 rows. This is **coalescing**, chapter 12.
 # - `#shared` with `swizzlingByteWidth = 128`: tiles are stored **swizzled**, so that
 #   tensor cores read them without bank conflicts, chapters 13 and 20.
 # - `3x128x64` and `3x64x256`: buffers for three steps, and `async_wait` with `num = 2`
@@ -694,7 +694,7 @@ for line in code.layouts.splitlines():
 #   layout in which **wgmma** leaves it, chapters 21 and 22.
 
 # %% [markdown]
-# Now 8190 in place of 8192. What does a row of 8190 bfloat16 do to a copy of 16 bytes?
+# Now 8190 instead of 8192. What does a row of 8190 bfloat16 do to a copy of 16 bytes?
 
 # %%
 code = product_code(8190, num_stages=3, **TILES)
@@ -837,7 +837,7 @@ check(
 # `divmod` or `int`, would be refused, when a program that calls it is compiled.
 #
 # - `matmul_grouped` takes its tile from `tile_of`. (`STEP` is 1, for now.)
-# - `matmul_descriptors` takes **tensor descriptors** in place of pointers. A descriptor
+# - `matmul_descriptors` takes **tensor descriptors** instead of pointers. A descriptor
 #   has a pointer, a shape, strides and the shape of a block, and on Hopper it becomes a
 #   tensor map for the TMA (chapter 22): one thread asks for a whole tile. It also takes
 #   care of the edges: what is outside reads as 0 and is not written.
@@ -1019,8 +1019,8 @@ for table in products.values():
 # **Grouped** order does not help here. By hand: 16 waves take 1.6 ms, so one takes
 # 100 µs. In that time the memory of an H200 delivers 400 MB, and the worst of the
 # orders in your table needs 151. The tensor cores are the limit, not memory. On an
-# A100, which has less than half of the bandwidth, Triton's tutorial gains more than 10
-# per cent.
+# A100, which has less than half of the bandwidth, Triton's tutorial gains more than
+# 10 %.
 #
 # **Descriptors** replace the 36 copies per thread, with their addresses and masks, by
 # one instruction for a whole tile. The **persistent** loop fills the gap between two
@@ -1217,7 +1217,7 @@ if weft.on_gpu("tuning needs a clock"):
 
 # %% [markdown] tags=["solution"]
 # Six configurations take seconds; a search over a few hundred takes minutes, on every
-# new machine and for every new shape. Two stages in place of three cost almost half of
+# new machine and for every new shape. Two stages instead of three cost almost half of
 # the speed, although the tile is the same.
 #
 # `best` goes by the median of many runs, while this list shows the fast end of them. So
@@ -1232,7 +1232,7 @@ if weft.on_gpu("tuning needs a clock"):
 #
 # The same product in **float32**. `tl.dot` of float32 uses tensor cores in
 # TF32 by default, with 10 bits of mantissa. `input_precision="ieee"` asks for float32
-# arithmetic, which no tensor core has. Chapter 19's kernel in Numba reached 97 per cent
+# arithmetic, which no tensor core has. Chapter 19's kernel in Numba reached 97 %
 # of cuBLAS at that, with register tiles and a pipeline made by hand. Will Triton?
 
 # %%

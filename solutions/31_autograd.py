@@ -291,7 +291,7 @@ check(
 # %% [markdown] tags=["solution"]
 # Any order will do in which a value comes after everything that was made from it. This
 # is a **topological order**, and there are other ways to get one: a depth-first search
-# that lists a value once all its inputs are listed, read in reverse; or simply the
+# that lists a value once all its inputs are listed, read in reverse; or the
 # order of creation, in reverse, since a value is always created after its inputs.
 #
 # PyTorch's engine combines two of them. It counts dependencies, as you did, and among

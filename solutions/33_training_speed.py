@@ -389,7 +389,7 @@ layout.expect("bfloat16", at_most=1.4)
 
 # %% [markdown] tags=["solution"]
 # bfloat16 without channels-last is hardly a gain for the image network. cuDNN's kernels
-# for tensor cores want the channels of a pixel next to each other, and where they are
+# for tensor cores need the channels of a pixel next to each other, and where they are
 # not, images are rearranged before and after a convolution. The two changes are worth
 # much more together than either of them alone.
 #
@@ -466,7 +466,7 @@ if fp8 is not None:
 # ## 1 · Feeding the GPU
 #
 # A batch of images begins on the host, as bytes: 0 to 255, shape (b, 3, h, w). The
-# network wants them on the device, normalised to `(x / 255 - mean) / std`, and some of
+# network needs them on the device, normalised to `(x / 255 - mean) / std`, and some of
 # them mirrored, as a cheap way to make more data: image `k` where `flips[k]` is true.
 #
 # The function below does all of that, and does it slowly. The result is right. What is
@@ -477,9 +477,9 @@ if fp8 is not None:
 # prepare(images, flips, mean, std, device)    # -> (b, 3, h, w) float32, on the device
 # ```
 #
-# The check wants the same numbers, and three more things: no byte crosses the bus that
-# need not, the host never waits, and the number of operators does not grow with the
-# batch. Stuck? `hint("prepare")`.
+# The check requires the same numbers, and three more things: no byte crosses the bus
+# that need not, the host never waits, and the number of operators does not grow with
+# the batch. Stuck? `hint("prepare")`.
 
 
 # %% tags=["given"]
@@ -493,7 +493,7 @@ def random_batch(rng, batch, side):
 
 
 def prepared(images, flips, mean, std):
-    """Return the batch as the network wants it, with NumPy."""
+    """Return the batch as the network needs it, with NumPy."""
     batch = (images / 255 - mean) / std
     return np.where(flips[:, None, None, None], batch[..., ::-1], batch)
 
@@ -684,8 +684,8 @@ check(
 # %% [markdown]
 # ## Measure: waits, and the host
 #
-# What does a wait cost? That depends on who is ahead. Each row is five steps of the
-# stack, in bfloat16, with 16 × 512 tokens and with 2 × 128:
+# What does a wait cost? That depends on which side is ahead. Each row is five steps of
+# the stack, in bfloat16, with 16 × 512 tokens and with 2 × 128:
 #
 # - `plain`: a fused AdamW, nothing else;
 # - `loss.item()`: the loss is read at every step;
@@ -900,7 +900,7 @@ check(
 #
 # There is a second fault in it, one that no profiler shows. The scale depends on the
 # outputs, so it has a gradient. `.item()` returns a plain number, which autograd cannot
-# follow, and that part of the gradient is lost. The check wants it back.
+# follow, and that part of the gradient is lost. The check requires it.
 #
 # ```python
 # damped(x, weight)    # x (n, 6), weight (6, 6) -> (n, 6)
@@ -1193,7 +1193,7 @@ if peak:
 # 1. images are normalised on the host and cross the bus as float32;
 # 2. they are mirrored one by one;
 # 3. the copies block;
-# 4. images and weights are row-major, where convolutions want channels-last;
+# 4. images and weights are row-major, where convolutions need channels-last;
 # 5. everything is computed in float32;
 # 6. clipping asks for a number per parameter;
 # 7. the loss is read at every step;

@@ -389,7 +389,7 @@ check(
 )
 
 # %% [markdown] tags=["solution"]
-# The order of the two halves is a convention, and the pitfall: whoever splits the
+# The order of the two halves is a convention, and the pitfall: the code that splits the
 # result has to know it. With the halves exchanged, the formula still gives numbers of
 # the right size. It guides *away* from the text.
 
@@ -1224,7 +1224,7 @@ def put_words(out, sample, pixel, word, low, high):
 
 @functools.cache
 def packing(kernel):
-    """Return a kernel like this one, with `put_words` in the place of `put`."""
+    """Return a kernel like this one, with `put_words` instead of `put`."""
     names = kernel.py_func.__globals__ | {"put": put_words}
     return cuda.jit(types.FunctionType(kernel.py_func.__code__, names))
 
@@ -1620,7 +1620,7 @@ alone.expect("compiled", at_least=1.5, times="eager")
 #
 # - *four steps in a graph*, instead of four replays of a graph of one step;
 # - *your norm* in the rewritten model, without the compiler;
-# - *flash attention*, PyTorch's own, in the place of cuDNN's, in the same model.
+# - *flash attention*, PyTorch's own, instead of cuDNN's, in the same model.
 
 
 # %%
@@ -1680,8 +1680,8 @@ tried.expect("4 with flash attention", at_most=1.0)
 # 2. First give the work away: what is constant over the steps, what is computed twice,
 #    what algebra makes smaller. Then compile. Then write kernels for what is left.
 # 3. Guidance is a batch of two.
-# 4. A norm needs its sums before it can write. Whoever wrote the image can have added
-#    them up already.
+# 4. A norm needs its sums before it can write. The kernel that wrote the image can have
+#    added them up already.
 # 5. Every entry has a time and an error, also those that are thrown away.
 
 # %%

@@ -174,7 +174,7 @@ check(
 # turn this into a matrix product.
 
 # %% [markdown]
-# ## 2 · ReLU and pooling, and who won
+# ## 2 · ReLU and pooling, and which pixel won
 #
 # Max-pooling keeps the largest of each 2 × 2 window. ReLU keeps what is positive. Both
 # together are one step: the largest of the window, or 0 if that is negative.
@@ -1051,8 +1051,8 @@ for norm in (False, True):
 assert max(max(pair) for pair in errors.values()) < 1e-3
 
 # %% [markdown] tags=["solution"]
-# The biases b1 and b2 have no gradient behind batch normalisation: it subtracts the
-# mean, so a constant is gone. What is left there is rounding.
+# The biases b1 and b2 get no gradient through batch normalisation: it subtracts
+# the mean, and with it any constant. What is left there is rounding.
 
 # %% [markdown]
 # ## Look: it trains

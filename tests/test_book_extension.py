@@ -14,7 +14,7 @@ from sphinx.application import Sphinx
 from sphinx.util.docutils import docutils_namespace, patch_docutils
 
 sys.path.insert(0, str(ROOT / "book" / "_ext"))
-from weft_book import cloth, curve, gpus, lessons, results, stamps, verdict
+from weft_book import cloth, curve, gpus, lessons, results, stamps, strands, verdict
 from weft_book.citing import letters
 from weft_book.drawing import inline_svg
 
@@ -61,7 +61,14 @@ ROWS = [
 def render(tmp_path: Path) -> Render:
     """Build one page in a small repository; return its article and the warnings."""
     source = tmp_path / "source"
-    for folder in ("book/figures", "results", "solutions", "labs", "weft/lessons"):
+    for folder in (
+        "book/facts",
+        "book/figures",
+        "results",
+        "solutions",
+        "labs",
+        "weft/lessons",
+    ):
         (source / folder).mkdir(parents=True)
     measured = {"lab": "13_demo", "device": DEVICE, "date": "2026-08-20", "rows": ROWS}
     path = source / "results" / "13_demo.nvidia-h200.json"
@@ -500,6 +507,62 @@ def test_the_outline_links_what_there_is(render: Render) -> None:
     html, warnings = render("```{outline}\n```", files=files)
     assert '<a href="13_shared_memory.html">' in html
     assert any("does not list 77_odd" in warning for warning in warnings)
+
+
+def test_a_chapter_of_two_pages_has_one_lab(render: Render) -> None:
+    outline = """[[parts]]
+title = "Memory"
+about = "Bytes."
+[[parts.chapters]]
+stem = "16_softmax"
+title = "Softmax"
+pages = [{ stem = "16_wide_rows", title = "Wide rows" }]
+"""
+    files = {
+        "book/outline.toml": outline,
+        "book/16_softmax.md": "# One\n\n```{outline}\n```\n",
+        "book/16_wide_rows.md": "# Two\n",
+        "labs/16_softmax.md": "# Lab\n",
+    }
+    html, warnings = render("```{outline}\n```", files=files)
+    assert [w for w in warnings if "outline" in w] == []
+    assert html.count("<li") == 1
+    assert '<a href="16_wide_rows.html">Wide rows</a>' in html
+
+
+def test_the_pages_of_a_chapter_lead_to_each_other(tmp_path: Path) -> None:
+    (tmp_path / "book").mkdir()
+    (tmp_path / "book" / "outline.toml").write_text(
+        '[[parts]]\ntitle = "Memory"\nabout = ""\nchapters = [{ stem = "16_softmax", '
+        'title = "Softmax", pages = [{ stem = "16_wide_rows", title = "Wide" }] }]\n'
+    )
+    stems = [page["stem"] for page in strands.pages_with(tmp_path, "16_wide_rows")]
+    assert stems == ["16_softmax", "16_wide_rows"]
+    assert strands.pages_with(tmp_path, "17_fusion")[0]["stem"] == "17_fusion"
+
+
+def test_what_a_reader_opens_is_closed_at_first(render: Render) -> None:
+    text = (
+        "```{predict} How fast is *padded*?\n{measured}`13_demo | 8 x 8 float32 | "
+        "padded <tile> | ms`\n```\n\n"
+        "````{answer} The kernel of exercise 3\n```python\nx = 1\n```\n````"
+    )
+    html, warnings = render(text)
+    assert warnings == []
+    asked, answer = (part.split("</summary>") for part in html.split("<details ")[1:])
+    assert asked[0].startswith('class="weft-closed weft-predict"><summary><b>Predict.')
+    assert "<em>padded</em>" in asked[0]
+    assert "32.1" in asked[1]
+    assert "exercise 3 – write it first" in answer[0]
+    assert "highlight" in answer[1].split("</details>")[0]
+
+
+def test_a_computed_number_is_put_in_the_text(render: Render) -> None:
+    fact = "[times]\nlab = '13_demo'\nis = \"ms('no ceiling', 'slow') / 2\"\n"
+    files = {"book/facts/index.toml": f"{fact}text = '{{:.1f}}'"}
+    html, warnings = render("{fact}`times` times as long, {fact}`no`.", files=files)
+    assert '<span class="weft-measured">2.0</span> times' in html
+    assert ["no fact 'no'" in warning for warning in warnings] == [True]
 
 
 def test_solutions_are_shown_without_their_marks(render: Render) -> None:

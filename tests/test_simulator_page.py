@@ -38,7 +38,7 @@ def each(which: str) -> float:
         (r"it needs (\d+)\s+times the proc", KEPT["one core"]["ratio"]),
         (r"you\s+wait (\d+) times as long", KEPT["waited"]["ratio"]),
         (r"or (\d+) times as long as", KEPT["waited"]["sanitised_ratio"]),
-        (r"some (\d+) while hazards", KEPT["bytes_per_access"]["sanitised"]),
+        (r"about (\d+) while hazards", KEPT["bytes_per_access"]["sanitised"]),
     ],
 )
 def test_numbers_on_the_page(words: str, measured: float) -> None:
@@ -49,9 +49,9 @@ def test_numbers_on_the_page(words: str, measured: float) -> None:
 
 def test_limits_on_the_page() -> None:
     assert traced_run.MOST_BLOCKS == 64
-    assert "more than 64 blocks, 64 are written down" in PAGE
+    assert "more than 64 blocks, 64 are traced" in PAGE
     assert traced_run.MOST_ACCESSES == 2_000_000
-    assert "after two million rows no further block is begun" in PAGE
+    assert "after two million rows no further block is started" in PAGE
 
 
 def test_cost_grows_no_faster_than_the_work() -> None:

@@ -1,14 +1,25 @@
-"""The three pages of one stem — chapter, lab, solution — each lead to the others."""
+"""The pages of one chapter — text, lab, solution — each lead to the others."""
 
 import re
 from html import escape
+from pathlib import Path
 from typing import Any
 
 from docutils import nodes
 from sphinx.application import Sphinx
 
+from .outline import outline_of, pages_of
+
 STEM = re.compile(r"(book|labs|solutions)/(\d\d_\w+)")
-STRANDS = {"book": "Chapter", "labs": "Lab", "solutions": "Solution"}
+
+
+def pages_with(root: Path, stem: str) -> list[dict[str, str]]:
+    """Return the pages of the chapter that the page `stem` belongs to."""
+    for part in outline_of(root):
+        for chapter in part["chapters"]:
+            if stem in {page["stem"] for page in pages_of(chapter)}:
+                return pages_of(chapter)
+    return [{"stem": stem, "title": ""}]
 
 
 def strands_html(app: Sphinx, pagename: str) -> str:
@@ -16,14 +27,19 @@ def strands_html(app: Sphinx, pagename: str) -> str:
     if match is None:
         return ""
     here, stem = match.groups()
+    pages = pages_with(Path(app.srcdir), stem)
+    stem = pages[0]["stem"]
+    chapter = "Chapter" if len(pages) == 1 else pages[0]["title"]
+    strands = [(f"book/{stem}", chapter)]
+    strands += [(f"book/{page['stem']}", page["title"]) for page in pages[1:]]
+    strands += [(f"labs/{stem}", "Lab"), (f"solutions/{stem}", "Solution")]
     items = []
-    for folder, label in STRANDS.items():
-        docname = f"{folder}/{stem}"
+    for docname, label in strands:
         if docname not in app.env.found_docs:
             continue
         uri = app.builder.get_relative_uri(pagename, docname)
-        current = ' aria-current="page"' if folder == here else ""
-        items.append(f'<a href="{escape(uri)}"{current}>{label}</a>')
+        current = ' aria-current="page"' if docname == pagename else ""
+        items.append(f'<a href="{escape(uri)}"{current}>{escape(label)}</a>')
     if here != "book":
         options = app.config.html_theme_options
         repository = options.get("repository_url", "").partition("github.com/")[2]
