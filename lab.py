@@ -11,6 +11,7 @@ from pathlib import Path
 from urllib.parse import quote
 
 ROOT = Path(__file__).resolve().parent
+BOOK = Path("_build", "html")  # where `make book` puts the pages
 FIRST_LAB = "labs/00_start_here.ipynb"
 
 
@@ -30,10 +31,14 @@ def has_browser(environment: Mapping[str, str], platform: str = sys.platform) ->
 
 
 def command(root: Path, browser: bool, as_root: bool) -> list[str]:
-    """JupyterLab's command line: the whole course in view, the first lab open."""
+    """JupyterLab's command line: the whole course in view, the first lab open.
+
+    It also serves the book, for links that need no network (weft/links.py).
+    """
     page = FIRST_LAB if (root / FIRST_LAB).exists() else "labs"
     options = [
         f"--ServerApp.root_dir={root}",
+        f"--ServerApp.extra_static_paths={root / BOOK}",
         f"--LabApp.default_url=/lab/tree/{quote(page)}",
         "--log-level=WARN",
         "--LabApp.log_level=WARN",
@@ -50,6 +55,7 @@ def main(arguments: list[str]) -> None:
     if not browser:
         print("No browser here: open the address below in one.", flush=True)
     words = command(ROOT, browser, as_root=os.geteuid() == 0)
+    os.environ["WEFT_BOOK"] = str(ROOT / BOOK)
     os.execv(words[0], [*words, *arguments])
 
 

@@ -9,6 +9,7 @@ from . import PipelineError, notebook
 from .edited import edited, lab_digest
 
 STUB = "# your code here\npass"
+FIRST = "# Run this cell first, and again after a restart of the kernel."
 ANSWER = re.compile(
     r"^([ \t]*)(#|//) BEGIN SOLUTION\n(.*?)^[ \t]*\2 END SOLUTION[ \t]*(?:\n|\Z)",
     re.M | re.S,
@@ -49,6 +50,9 @@ def derive(root: Path, stem: str) -> NotebookNode:
         ClearMetadataPreprocessor(preserve_cell_metadata_mask={"tags"}),
     ):
         nb, _ = step.preprocess(nb, {})
+    notebook.titled(nb, "Lab")
+    if first := next((cell for cell in nb.cells if cell.cell_type == "code"), None):
+        first.source = f"{FIRST}\n{first.source}"
     stamp = {"lab": stem, "digest": lab_digest(nb.cells), **needs}
     return notebook.canonical(nb, stamp, **(COLAB_CPU if "runs_on" in needs else COLAB))
 

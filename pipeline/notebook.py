@@ -23,6 +23,7 @@ KERNELSPEC = {
 LANGUAGE = {"name": "python", "pygments_lexer": "ipython3"}
 MARKER = re.compile(r"\s*(?:#\s+)?(?:#|//) (BEGIN|END) SOLUTION")
 BOUND = re.compile(r"\b(at_least|at_most|law)=-?[0-9.e-]+")
+TITLE = re.compile(r"\A# (?:Solution |Lab )?(\d\d · )")
 NEEDS = re.compile(r"(gpu|sm_\d{2,3}): \S.*")
 
 
@@ -68,7 +69,14 @@ def read_script(path: Path) -> NotebookNode:
         if language := cell.metadata.pop("language", None):
             name = cell.metadata.pop("magic_args", "")
             cell.source = f"%%{language} {name}".rstrip() + f"\n{cell.source}"
+    titled(nb, "Solution")
     return nb
+
+
+def titled(nb: NotebookNode, kind: str) -> None:
+    """Have a notebook's title say what it is: `# Lab 05 · Your first kernel`."""
+    if nb.cells and nb.cells[0].cell_type == "markdown":
+        nb.cells[0].source = TITLE.sub(rf"# {kind} \1", nb.cells[0].source, count=1)
 
 
 def _check_markers(path: Path, text: str) -> None:

@@ -3,13 +3,13 @@
 #
 # [Open in Colab](https://colab.research.google.com/github/warp-and-weft/warp-and-weft/blob/main/labs/06_grids_2d.ipynb)
 #
-# **When you are through, you can**
+# **After this lab, you can**
 #
 # - launch a two- or three-dimensional grid that covers any image, within the limits;
 # - say which index must be the fast one, for row-major and for column-major data, and
 #   count the sectors that the wrong choice costs;
 # - split a kernel into device functions, and clamp an index at a border;
-# - write a matrix product and a batched one for any shape, and work out what limits
+# - write a matrix product and a batched one for any shape, and calculate what limits
 #   them.
 #
 # **You need** about 75 minutes. No GPU: the exercises run in the simulator, and the
@@ -34,9 +34,9 @@ weft.lab("06_grids_2d")
 # %% [markdown]
 # ## A picture to work on
 #
-# A piece of cloth: warp threads run down, weft threads across, and at each crossing
-# one of them lies on top. It is an array of shape (rows, columns, 3): a red, a green
-# and a blue value from 0 to 1 for each pixel.
+# This is a piece of cloth: warp threads run down, weft threads run across, and at each
+# crossing one of them is on top. It is an array of shape (rows, columns, 3): a red, a
+# green and a blue value from 0 to 1 for each pixel.
 
 # %%
 def cloth(rows, cols):
@@ -71,20 +71,20 @@ show(picture=picture)
 #
 # A grid may have two dimensions, and so may a block: `kernel[(gx, gy), (bx, by)]`
 # starts `gx` × `gy` blocks of `bx` × `by` threads. In both tuples **x comes first**,
-# while an image's shape is (rows, columns). By custom x runs along the columns and y
-# down the rows.
+# while an image's shape is (rows, columns). By convention x runs along the columns and
+# y down the rows.
 #
-# The kernel is given. Its two guards send surplus threads home. You write the function
-# that launches it for an image of any shape, with a thread for each pixel and no block
-# that has nothing to do.
+# The kernel is given. Its two guards send surplus threads home. Write the function that
+# computes its launch for an image of any shape, with one thread for each pixel and no
+# block that has nothing to do.
 #
 # ```python
 # grid_for(rows, cols) -> (grid x, grid y), (block x, block y)
 # ```
 #
-# A block still holds at most 1024 threads, in whatever shape.
+# A block still holds at most 1024 threads, whatever its shape.
 #
-# Stuck? `hint("grid_for")` in a cell of its own; there are three hints.
+# Stuck? `hint("grid_for")` in a separate cell; there are three hints.
 
 # %% tags=["given"]
 @cuda.jit
@@ -97,7 +97,7 @@ def darken(x, out):
 
 # %%
 def grid_for(rows, cols):
-    """Return (grid, block), two pairs, with a thread for each pixel."""
+    """Return (grid, block), two pairs, with one thread for each pixel."""
     # about 3 lines
     # BEGIN SOLUTION
     block = 32, 8
@@ -119,15 +119,15 @@ check(
 )
 
 # %% [markdown] tags=["solution"]
-# Two divisions that round up, one for each dimension: columns over the block's x, rows
-# over its y. Whoever swaps them gets away with it on square images only. 32 × 8 is a
-# choice among many that are right; you will measure some. The number of blocks is a
-# product, so a ragged edge on both sides costs idle threads on both.
+# There are two divisions that round up, one for each dimension: columns over the
+# block's x, rows over its y. If you swap them, you get away with it on square images
+# only. 32 × 8 is one of many right choices; you will measure some of them. The number
+# of blocks is a product, so a ragged edge on both sides costs idle threads on both.
 
 # %% [markdown]
 # ## What a launch refuses
 #
-# A launch has limits, the same for every GPU that this course knows of:
+# A launch has limits, which are the same for every GPU that this course supports:
 #
 # | | x | y | z | in all |
 # | --- | ---: | ---: | ---: | ---: |
@@ -144,7 +144,7 @@ def nothing():
 
 
 def answer(grid, block):
-    """Launch, and say what became of it."""
+    """Launch, and say what happened."""
     try:
         nothing[grid, block]()
         cuda.synchronize()
@@ -165,9 +165,10 @@ for grid, block in [
     print(f"grid {grid!s:14} block {block!s:11} {answer(grid, block)}")
 
 # %% [markdown] tags=["solution"]
-# 32 × 33 = 1056 threads are too many, although neither side is. 4 × 2 × 65 = 520 are
-# few enough, and 65 in z is too deep. 70,000 blocks fit along x and not along y. An
-# image with more than 65,535 × 8 rows therefore needs a loop, or its rows along x.
+# 32 × 33 = 1056 threads are too many, although neither side is too long. 4 × 2 × 65 =
+# 520 are few enough, but 65 in z is too deep. 70,000 blocks fit along x but not along
+# y. An image with more than 65,535 × 8 rows therefore needs a loop, or its rows along
+# x.
 #
 # On a GPU all refusals look alike, `CUDA_ERROR_INVALID_VALUE`, with no word on which
 # of the six numbers it was. A check tells you; try `(64, 32)` for the block in
@@ -176,9 +177,9 @@ for grid, block in [
 # %% [markdown]
 # ## 2 · Colour to grey
 #
-# Now the kernel. Each thread takes one pixel, loads its three numbers, each once, and
-# writes one: the eye finds green brightest and blue darkest, so grey is a weighted sum.
-# The image has three indices, `x[row, col, channel]`, and the result two.
+# Now write a kernel. Each thread takes one pixel, loads its three numbers, each once,
+# and writes one. The eye finds green brightest and blue darkest, so grey is a weighted
+# sum. The image has three indices, `x[row, col, channel]`, and the result has two.
 #
 # ```python
 # grey(x, out)    # (rows, cols, 3) -> (rows, cols)  float32
@@ -218,7 +219,7 @@ check(
 )
 
 # %% [markdown]
-# See what your kernel makes of the cloth:
+# See how your kernel turns the cloth grey:
 
 # %%
 def run(kernel, x):
@@ -233,30 +234,31 @@ def run(kernel, x):
 show(picture=picture, grey=run(grey, picture))
 
 # %% [markdown] tags=["solution"]
-# `cuda.grid(2)` gives x first, hence `col, row`; an array takes the row first. The
-# third index needs no thread of its own: a thread that has a pixel has its channels.
-# Compare shapes with `out`, or with `x`, whose first two are the same.
+# `cuda.grid(2)` returns x first, hence `col, row`; an array takes the row first. The
+# third index needs no threads of its own: a thread that has a pixel has its channels.
+# You can guard with the shape of `out`, or of `x`, whose first two numbers are the
+# same.
 #
-# The weights are float32 by their array. Written as `0.299` in the kernel they would be
-# 64 bits wide, and so would the sum.
+# The weights are float32 because their array is. Written as `0.299` in the kernel they
+# would be 64 bits wide, and so would the sum.
 
 # %% [markdown]
 # ## Measure: which index is the fast one?
 #
-# Memory is a row of bytes, without rows and columns. A **row-major** array keeps each
-# row together, so its *column* index is the fast one: one column on is 4 bytes on, one
-# row on is a whole row further. A **column-major** array, as Fortran and cuBLAS have
-# it, is the other way round. NumPy and PyTorch make row-major arrays; `x.T` shares the
-# bytes and is column-major.
+# Memory is one long row of bytes, without rows and columns. A **row-major** array keeps
+# each row together, so its *column* index is the fast one: the next column is 4 bytes
+# away, the next row is a whole row away. In a **column-major** array, the convention of
+# Fortran and cuBLAS, it is the other way around. NumPy and PyTorch make row-major
+# arrays; `x.T` shares the bytes and is column-major.
 #
 # Threads have an order too: a block's threads are numbered with x fastest, then y, then
-# z, and a warp is 32 of them that follow one another. In a block of 32 × 8, the lanes
-# of a warp have the same y and x from 0 to 31.
+# z, and a warp is 32 consecutive threads. In a block of 32 × 8, the lanes of a warp
+# have the same y, and x from 0 to 31.
 #
 # By hand: memory is fetched in **sectors** of 32 bytes. If lanes run along the fast
 # index, a warp reads 32 × 4 = 128 bytes in one piece, 4 sectors. If they run along the
-# slow one, it reads from 32 places: 32 sectors, of each of which it needs 4 bytes. How
-# fast will the four combinations be, beside `torch.mul`? (The matrix is 8192 × 8192:
+# slow one, it reads from 32 places: 32 sectors, and of each it needs 4 bytes. How fast
+# will the four combinations be, compared with `torch.mul`? (The matrix is 8192 × 8192:
 # 268 MB read, 268 MB written.)
 #
 # Every guess in these labs is a speed, as a multiple of the baseline's: here 1.0 is as
@@ -324,21 +326,22 @@ order.expect(
 order.expect("torch.mul", at_least=1.3, times="row-major, x is col")
 
 # %% [markdown] tags=["solution"]
-# Two are fast and two are slow, and neither kernel is the right one by itself: what
-# counts is that lanes run along the index that is fast *in memory*. Swap the layout or
-# swap the unpacking, and the speed is gone; swap both, and it is back.
+# Two are fast and two are slow, and neither kernel is right in itself: what counts is
+# that lanes run along the index that is fast *in memory*. Swap the layout or swap the
+# unpacking, and the speed is gone; swap both, and it is back.
 #
-# It is not eight times slower, as 32 sectors for 4 would suggest. A block of 32 × 8
-# has its 8 lanes in y, which are neighbours in memory now: what one warp leaves unused
-# of a sector, the next warps find in the cache. And it is not nearly as fast as
-# `torch.mul` when it is right: one element a thread, as in chapter 5.
+# The slow ones are not eight times slower, as 32 sectors instead of 4 would suggest. A
+# block of 32 × 8 has 8 lanes in y, which are now neighbours in memory: what one warp
+# leaves unused of a sector, the next warps probably find in the cache. And the right
+# kernels are much slower than `torch.mul`, for the reason found in chapter 5: one
+# element per thread.
 
 # %% [markdown]
 # ## Measure: the shape of a block
 #
-# 256 threads make a block of 256 × 1, of 32 × 8, of 1 × 256. In a block of *w*
+# 256 threads can be a block of 256 × 1, of 32 × 8, or of 1 × 256. In a block of *w*
 # columns a warp covers 32 / *w* rows if *w* is less than 32. How many sectors does its
-# request take for *w* = 16, 8, 4, 1? Work it out, then guess: at which width does the
+# request take for *w* = 16, 8, 4, 1? Calculate it, then guess: at which width does the
 # speed begin to fall?
 
 # %%
@@ -369,7 +372,7 @@ shaped.expect("32 x 8", at_least=1.2, times="4 x 64")
 shaped.expect("32 x 8", at_least=4, times="1 x 256")
 
 # %% [markdown] tags=["solution"]
-# | width | rows a warp covers | sectors for each | sectors for a request |
+# | width | rows per warp | sectors per row | sectors per request |
 # | ---: | ---: | ---: | ---: |
 # | 32 | 1 | 4 | 4 |
 # | 16 | 2 | 2 | 4 |
@@ -378,7 +381,7 @@ shaped.expect("32 x 8", at_least=4, times="1 x 256")
 # | 1 | 32 | 1, an eighth used | 32 |
 #
 # A sector is 32 bytes, eight float32 values, so a block of eight columns wastes
-# nothing: it asks for as many sectors as one of 256, and is nearly as fast. Below that,
+# nothing: it needs as many sectors as one of 256, and is nearly as fast. Below that,
 # each halving doubles the sectors for the same pixels, and soon the time.
 
 # %% [markdown]
@@ -387,18 +390,18 @@ shaped.expect("32 x 8", at_least=4, times="1 x 256")
 # `x[row, col, channel]` keeps the three values of a pixel together, *interleaved*, as
 # files and cameras do. PyTorch prefers `x[channel, row, col]`: three grey pictures,
 # *planar*. In the first, neighbouring lanes are 12 bytes apart, so each of the three
-# loads touches 32 × 12 = 384 bytes, 12 sectors, and wants a third of them. In the
-# second, each load takes 4.
+# loads touches 32 × 12 = 384 bytes, 12 sectors, and needs a third of those bytes. In
+# the second, each load takes 4 sectors.
 #
-# For each pixel 12 bytes are read and 4 written: 1.07 GB for 8192 × 8192. Is `grey`
-# a third as fast on interleaved data as on planar? The baseline, 1.0, is PyTorch on
+# For each pixel 12 bytes are read and 4 written: 1.07 GB for 8192 × 8192. Is `grey` a
+# third as fast on interleaved data as on planar? The baseline, 1.0, is PyTorch on
 # interleaved data, where the weighted sum can be written as a matrix product,
 # `x @ weights`.
 
 # %%
 @cuda.jit
 def grey_planar(x, out):
-    """grey of a planar picture, (3, rows, cols)."""
+    """Do what grey does, for a planar picture, (3, rows, cols)."""
     col, row = cuda.grid(2)
 
     if row < out.shape[0] and col < out.shape[1]:
@@ -443,19 +446,19 @@ colours.expect("grey, interleaved", ceiling=0.7)
 
 # %% [markdown] tags=["solution"]
 # The layout makes next to no difference here. The first of the three loads brings 12
-# sectors, and the other two find theirs in the L1 cache: the sectors for each request
-# are many, but every byte of them is used a moment later. Count sectors for a *thread's
-# work*, not for one line.
+# sectors, and the other two find theirs in the L1 cache, a small memory in each SM that
+# keeps what was read last. There are many sectors per request, but every byte of them
+# is used a moment later. Count sectors for a *thread's work*, not for one line.
 #
-# And sixteen bytes a pixel keep a thread busy enough to come near the copy, with a
+# And sixteen bytes per pixel keep a thread busy enough to get close to the copy, with a
 # kernel of four lines. PyTorch is slower because it has no kernel for this: it sends a
-# product with a vector of three to a library made for long ones.
+# product with a vector of three to a library that is probably made for long ones.
 
 # %% [markdown]
 # ## 3 · The other major
 #
-# A matrix comes from Fortran, or goes to cuBLAS: it is **column-major**, and you get
-# it as a flat array of `m * n` elements. Column 0 comes first, all `m` elements of it,
+# A matrix comes from Fortran, or goes to cuBLAS: it is **column-major**, and you get it
+# as a flat array of `m * n` elements. Column 0 comes first, with all its `m` elements,
 # then column 1. Element (`row`, `col`) is at
 #
 # ```python
@@ -463,9 +466,9 @@ colours.expect("grey, interleaved", ceiling=0.7)
 # ```
 #
 # Mirror it: what was in the first column goes to the last. The check launches a square
-# of threads that is large enough whichever way you turn it, so **you** decide whether x
-# is the row or the column. It allows a warp 4 sectors a request, and so decides whether
-# you decided well.
+# of threads that is large enough in both directions, so **you** decide whether x is the
+# row or the column. The check allows 4 sectors per request, and so decides whether you
+# decided well.
 #
 # ```python
 # mirror(x, m, n, out)    # (m * n,) -> (m * n,)  float32, column-major
@@ -504,24 +507,24 @@ check(
 )
 
 # %% [markdown] tags=["solution"]
-# Here the row is the fast index, so the row is x: `row, col = cuda.grid(2)`. By habit
-# one writes `col, row`, gets the right result, and 32 sectors where 4 would do. Ask
-# not *which is the column* but *which index moves by one element*.
+# Here the row is the fast index, so the row is x: `row, col = cuda.grid(2)`. If you
+# write `col, row` by habit, you get the right result, and 32 sectors where 4 would do.
+# Do not ask *which is the column* but *which index moves by one element*.
 #
-# The mirroring itself costs nothing: whole columns change places, and within one the
-# order stays. In a row-major matrix the lanes would run backwards along a row, which
-# is as good; the hardware gathers the same 128 bytes in whatever order.
+# The mirroring itself costs nothing: whole columns change places, and the order within
+# a column stays. In a row-major matrix the lanes would run backwards along a row, which
+# is as good: the hardware gathers the same 128 bytes in any order.
 
 # %% [markdown]
 # ## 4 · A device function
 #
-# A picture is blurred by giving each pixel the mean of the 3 × 3 pixels round it. At
-# the border some of those do not exist. A common rule is to take the nearest one that
-# does: clamp the row and the column into the picture. Doing that in nine places makes
-# a kernel unreadable, so it gets a function of its own.
+# To blur a picture, give each pixel the mean of the 3 × 3 pixels around it. At the
+# border some of those do not exist. A common rule is to take the nearest one that does:
+# clamp the row and the column into the picture. Doing that in nine places makes a
+# kernel unreadable, so it gets its own function.
 #
-# A **device function** is called by kernels and by other device functions, never
-# launched, and unlike a kernel it returns a value. In Numba it is marked
+# A **device function** is called by kernels and by other device functions, and never
+# launched. Unlike a kernel it returns a value. In Numba it is marked
 # `@cuda.jit(device=True)`, in CUDA C++ `__device__`.
 #
 # ```python
@@ -588,7 +591,7 @@ show(grey=plain, blurred=run(blur, run(blur, plain)))
 # %% [markdown] tags=["solution"]
 # `at` does the clamping, so `blur` reads like the sentence that describes it. The range
 # ends at 2 because Python's ranges leave out their end. `x.shape[0] - 1` is the last
-# row; clamping to `x.shape[0]` reads one row too far, and only at the lower border.
+# row; clamping to `x.shape[0]` would read one row too far, at the lower border only.
 #
 # Do not write the result into `x`: another thread may still need the old value of that
 # pixel, and nothing makes the threads wait for one another.
@@ -596,18 +599,18 @@ show(grey=plain, blurred=run(blur, run(blur, plain)))
 # %% [markdown]
 # ## Measure: what does a function cost?
 #
-# Nine calls a pixel, on 8192 × 8192. Beside yours: the same kernel with the clamping
-# written out; the same in CUDA C++; and PyTorch's average pooling after padding with
-# the border.
+# There are nine calls per pixel, on 8192 × 8192 pixels. Compare your kernel with the
+# same kernel with the clamping written out, with the same in CUDA C++, and with
+# PyTorch's average pooling after padding with the border.
 #
-# By hand: at the least 4 bytes are read and 4 written for each pixel, 537 MB, as in a
-# copy. The other eight reads of a pixel should find it in a cache. What will the call
-# itself cost, and which row comes nearest to the copy?
+# By hand: at least 4 bytes are read and 4 written for each pixel, 537 MB, as in a copy.
+# The other eight reads of a pixel should find it in a cache. What will the calls
+# themselves cost, and which row gets closest to the copy?
 
 # %%
 @cuda.jit
 def blur_written_out(x, out):
-    """blur without a device function."""
+    """Do what blur does, without a device function."""
     col, row = cuda.grid(2)
 
     if row < out.shape[0] and col < out.shape[1]:
@@ -713,14 +716,14 @@ blurs.expect("blur", at_least=1.2, times="torch")
 blurs.expect("CUDA C++", at_least=1.5, times="blur")
 
 # %% [markdown] tags=["solution"]
-# The call costs nothing, because there is none: the compiler puts the body of a device
-# function into the kernel that uses it. Use as many as make the code readable.
+# The call costs nothing, because there is none: the compiler copies the body of a
+# device function into the kernel that uses it. Use as many as make the code readable.
 #
-# And yet Numba's rows are far from the copy, and C++ is less so. The bytes are the
-# same, and eight of nine reads end in a cache, so what counts here is instructions. Two
-# guesses at which: indices of 64 bits, where C++ has 32; and Numba's rule that an index
-# may be negative, for which each read tests its indices and adds the size where one is
-# below zero. An unsigned index needs no test.
+# And yet Numba's rows are far slower than the copy, and C++ less so. The bytes are the
+# same, and a cache can answer eight of nine reads, so what counts here is instructions.
+# Which ones? Here are two guesses. Numba's indices have 64 bits, where those in C++
+# have 32. And in Numba an index may be negative, so each read tests its indices and
+# adds the size if one is below zero. An unsigned index needs no test.
 
 # %% tags=["solution"]
 @cuda.jit(device=True)
@@ -740,7 +743,7 @@ def at_unsigned(x, row, col):
 
 
 def blur_with(at):
-    """Return blur with indices of 32 bits and another `at`."""
+    """Return blur with 32-bit indices and another `at`."""
 
     @cuda.jit
     def kernel(x, out):
@@ -775,24 +778,24 @@ indices.expect("unsigned", at_least=1.2, times="int32")
 indices
 
 # %% [markdown] tags=["solution"]
-# `int32` alone changes little, since the address is worked out in 64 bits all the same.
-# Without the test, over a quarter of the time is gone. That an index cannot be negative
-# is something *you* know, and the compiler must be told.
+# `int32` alone changes little, probably because the address is still computed in 64
+# bits. Without the test, the kernel saves more than a quarter of its time. *You* know
+# that an index cannot be negative, and you have to tell the compiler.
 
 # %% [markdown]
 # ## 5 · A matrix product
 #
-# Two inputs of two dimensions, one output: `out[row, col]` is the sum over `i` of
-# `a[row, i] * b[i, col]`. A thread takes one element of `out` and runs along a row of
-# `a` and down a column of `b`.
+# There are two inputs of two dimensions and one output: `out[row, col]` is the sum over
+# `i` of `a[row, i] * b[i, col]`. A thread takes one element of `out`, and runs along a
+# row of `a` and down a column of `b`.
 #
 # ```python
 # matmul(a, b, out)    # (m, k), (k, n) -> (m, n)  float32
 # ```
 #
-# `a.shape[1]` is `k`. Any shape will do. Sum into a local variable that begins as
-# `float32(0)`, and write `out` once. The check counts a thread's loads, two for each
-# step, and looks for 64-bit arithmetic.
+# `a.shape[1]` is `k`. The kernel must work for any shape. Sum into a local variable
+# that begins as `float32(0)`, and write `out` once. The check counts a thread's loads,
+# two per iteration, and looks for 64-bit arithmetic.
 #
 # Stuck? `hint("matmul")`.
 
@@ -827,29 +830,30 @@ check(
 )
 
 # %% [markdown] tags=["solution"]
-# In each step of the loop the lanes of a warp have one row and 32 columns. They all
-# want the same element of `a`, which is one sector, handed to all of them; and 32
-# neighbours of a row of `b`, four sectors. So x as the column is right for three
-# arrays at once: `out` and `b` are walked along, `a` is shared.
+# In each iteration of the loop the lanes of a warp have one row and 32 columns. They
+# all need the same element of `a`, one sector, which is handed to all of them. And they
+# need 32 neighbours in a row of `b`, four sectors. So x as the column is right for
+# three arrays at once: the lanes run along rows of `out` and `b`, and share `a`.
 
 # %% [markdown]
 # ## Measure: how far is naive from cuBLAS?
 #
 # By hand, for 2048 × 2048 × 2048:
 #
-# - work: 2 × 2048^3 = 17.2 billion operations; at the H200's 67 TFLOP/s, 0.26 ms;
-# - bytes, each matrix once: 3 × 4 × 2048^2 = 50 MB; at 4.8 TB/s, 0.01 ms. A product of
-#   this size is limited by arithmetic, by far;
-# - what the kernel asks for: two loads for every multiplication and addition. A
-#   multiprocessor (SM) serves at most one request of a warp in a clock cycle. Two
+# - Work: 2 × 2048^3 = 17.2 billion operations; at the H200's 67 TFLOP/s, 0.26 ms.
+# - Bytes, each matrix once: 3 × 4 × 2048^2 = 50 MB; at 4.8 TB/s, 0.01 ms. A product of
+#   this size is limited by arithmetic, by far.
+# - What the kernel asks for: two loads for every multiplication and addition. Assume
+#   that a multiprocessor (SM) serves one request of a warp per clock cycle. Two
 #   requests are two cycles, and bring work for 32 × 2 = 64 operations. The arithmetic
 #   units could do 256 in *one* cycle. So expect an eighth of the peak at the very best.
 #
-# How fast is `matmul`, beside `torch.matmul`? How fast in CUDA C++? And on column-major
-# matrices? For those the same kernel gets transposed views, since `c.T = b.T @ a.T`.
+# How fast is `matmul`, compared with `torch.matmul`? How fast is it in CUDA C++? And on
+# column-major matrices? For those the same kernel gets transposed views, since
+# `c.T = b.T @ a.T`.
 #
 # PyTorch calls cuBLAS, in true float32: TF32, which rounds the inputs to 10 bits of
-# mantissa to use the tensor cores, is off.
+# mantissa to use the tensor cores (units for small matrix products), is off.
 
 # %%
 guess = {"matmul": None, "column-major": None, "CUDA C++": None}
@@ -895,26 +899,27 @@ products.expect("CUDA C++", at_least=1.5, times="matmul")
 products.expect("torch.matmul", at_least=5, times="CUDA C++")
 
 # %% [markdown] tags=["solution"]
-# The C++ kernel comes to four fifths of what the arithmetic allowed: two requests for
-# each multiplication and addition, and no way round it. cuBLAS is not bound by that,
-# because it fetches each element once and uses it many times; `matmul` fetches every
-# element of `a` 2048 times. Chapters 18 and 19 close that gap, with shared memory and
-# with registers.
+# The C++ kernel reaches four fifths of what the last calculation allows: two requests
+# for each multiplication and addition, and no way around it. cuBLAS is not bound by
+# that, because it fetches each element once and uses it many times; `matmul` loads
+# every element of `a` 2048 times. Chapters 18 and 19 close that gap, with shared memory
+# and with registers.
 #
-# On column-major matrices the lanes go down a column of all that they write and of one
-# matrix that they read, so there are 32 sectors again where 4 would do.
+# On column-major matrices the lanes run down columns of the output and of one of the
+# inputs, so again there are 32 sectors where 4 would do.
 #
-# Numba's kernel is several times slower than the one in C++, and loads are not what it
-# waits for. Count: the loop makes 2048^3 / 32 = 268 million steps for whole warps. 132
-# SMs issue four instructions a cycle each, at up to 1.98 GHz: divide, and you find how
-# many instructions a step there was time for. It needs two loads and one multiply-add.
-# The rest is index arithmetic, `row * k + i` and `i * n + col`, in 64 bits and with
-# tests for negative indices. So tell the compiler what you know:
+# Numba's kernel is several times slower than the one in C++, and it is not waiting for
+# loads. Count: all warps together execute 2048^3 / 32 = 268 million iterations. 132 SMs
+# issue four instructions per cycle each, at up to 1.98 GHz. Divide, and you find for
+# how many instructions per iteration there was time. An iteration needs two loads and
+# one multiply-add. The rest is probably index arithmetic, `row * k + i` and
+# `i * n + col`, in 64 bits and with tests for negative indices. So tell the compiler
+# what you know:
 
 # %% tags=["solution"]
 @cuda.jit
 def matmul_unsigned(a, b, out):
-    """matmul with indices that cannot be negative."""
+    """Multiply with indices that cannot be negative."""
     col, row = cuda.grid(2)
 
     if row < out.shape[0] and col < out.shape[1]:
@@ -927,7 +932,7 @@ def matmul_unsigned(a, b, out):
 
 @cuda.jit
 def matmul_double(a, b, out):
-    """matmul with a sum of 64 bits."""
+    """Multiply with a sum of 64 bits."""
     col, row = cuda.grid(2)
 
     if row < out.shape[0] and col < out.shape[1]:
@@ -938,7 +943,7 @@ def matmul_double(a, b, out):
 
 
 steps = side**3 / 32
-issued = 4 * (weft.device.find().sms or 132) * 1.98e9  # in a second
+issued = 4 * (weft.device.find().sms or 132) * 1.98e9  # per second
 slots = products["matmul"].ms / 1000 * issued / steps
 print(f"matmul has time for {slots:.0f} instructions in a step")
 
@@ -957,16 +962,16 @@ typed.expect("matmul", at_least=1.01, times="sum in 64 bits")
 typed
 
 # %% [markdown] tags=["solution"]
-# Three types, and a third of the time is gone. The sum in 64 bits, from a bare `0.0`,
-# hardly shows, since an H200 does 64-bit arithmetic at half speed and the kernel waits
-# for its indices anyway. On GPUs with fewer such units it does.
+# Three types save a third of the time. The sum in 64 bits, from a bare `0.0`, hardly
+# shows, since an H200 does 64-bit arithmetic at half speed and the kernel is probably
+# busy with its indices anyway. On GPUs with fewer such units it costs more.
 
 # %% [markdown]
 # ## 6 · A batch of products
 #
-# Neural networks seldom need one large product and often a thousand small ones:
+# Neural networks often need a thousand small products rather than one large one:
 # `out[z] = a[z] @ b[z]`. That is a third dimension, and grids have one.
-# `cuda.grid(3)` gives x, y and z.
+# `cuda.grid(3)` returns x, y and z.
 #
 # The check's blocks are 16 × 4 × 2 threads, so a block covers two matrices of the
 # batch. Guard all three.
@@ -1012,9 +1017,10 @@ check(
 )
 
 # %% [markdown] tags=["solution"]
-# Again the fast index of the launch, x, takes the fast index of the array, its last;
-# the slow one, z, takes the first. `blockIdx.z` alone would be the matrix only if a
-# block were one thread deep; here it would leave half of the batch unwritten.
+# Again the fast index of the launch, x, takes the fast index of the array, its last,
+# and the slow one, z, takes the first. `blockIdx.z` alone would be the number of the
+# matrix only if a block were one thread deep; here it would leave half of the batch
+# unwritten.
 #
 # A batch of more than 65,535 × 2 would not fit into z. Then let z be the start of a
 # grid-stride loop: `for z in range(z, batch, cuda.gridsize(3)[2])`.
@@ -1022,10 +1028,10 @@ check(
 # %% [markdown]
 # ## Measure: one launch or a thousand
 #
-# 1024 products of 64 × 64 × 64, 0.54 billion operations. Four ways: one `torch.bmm`;
-# your kernel, one launch; a Python loop over your `matmul`; a Python loop over
-# `torch.matmul`. Remember what a launch costs (chapter 5). How fast is your one launch
-# beside `torch.bmm` (1.0), and how fast are 1024 of them?
+# 1024 products of 64 × 64 × 64 are 0.54 billion operations. There are four ways to do
+# them: one `torch.bmm`; one launch of your kernel; a Python loop over your `matmul`; a
+# Python loop over `torch.matmul`. Remember what a launch costs (chapter 5). How fast is
+# your single launch, compared with `torch.bmm` (1.0), and how fast are 1024 launches?
 
 # %%
 guess = {"one 3D launch": None, "loop of matmul": None}
@@ -1073,20 +1079,20 @@ batched.expect("torch.bmm", at_least=100, times="loop of torch.matmul")
 batched.expect("torch.bmm", at_least=5, times="one 3D launch")
 
 # %% [markdown] tags=["solution"]
-# A loop over launches is slow whoever wrote the kernel. One launch that has a dimension
-# more does the same work in a fraction of the time, even with a naive kernel.
+# A loop over launches is slow, whatever the kernel. One launch with one more dimension
+# does the same work in a fraction of the time, even with a naive kernel.
 
 # %% [markdown]
 # ## If you want more
 #
 # - Write `sobel`: two weighted sums of the same nine pixels, and the root of the sum of
 #   their squares. `at` stays as it is. Show the edges of the cloth.
-# - Give `at` another border: zero outside, or the picture wrapped round. Only one
+# - Give `at` another border: zero outside, or the picture wrapped around. Only one
 #   function changes.
-# - Write `grey` for pictures of `uint8`, as files have them: a fourth of the bytes, so
-#   a fourth of the time? Predict, then measure.
+# - Write `grey` for pictures of `uint8`, as in most files: a quarter of the bytes, so a
+#   quarter of the time? Predict, then measure.
 # - Let each thread of `matmul` compute two elements of a row of `out`, 32 columns
-#   apart, so that each element of `a` that it loads is used twice. Predict the gain.
+#   apart, so it uses each element of `a` that it loads twice. Predict the gain.
 # - Multiply a batch of 200,000 products of 8 × 8 in one launch.
 #
 # ## What you learned
@@ -1094,7 +1100,7 @@ batched.expect("torch.bmm", at_least=5, times="one 3D launch")
 # 1. x first in a launch, rows first in a shape: `col, row = cuda.grid(2)`.
 # 2. x is the fast index of threads; give it the fast index of memory, whichever that
 #    is.
-# 3. Blocks: 1024 threads in all and 64 in z. Grids: 65,535 in y and in z.
+# 3. Blocks: 1024 threads in all and 64 in z. Grids: 65,535 blocks in y and in z.
 # 4. Device functions cost nothing; write small ones.
 # 5. A naive product is limited by its loads, and a batch belongs in one launch.
 

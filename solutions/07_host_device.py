@@ -3,11 +3,11 @@
 #
 # [Open in Colab](https://colab.research.google.com/github/warp-and-weft/warp-and-weft/blob/main/labs/07_host_device.ipynb)
 #
-# **When you are through, you can**
+# **After this lab, you can**
 #
 # - send data to the GPU and fetch the results, and copy no byte more than you must;
-# - say which kind of host memory a copy wants, and what that memory costs;
-# - time a kernel, and tell a time from the time of asking for it;
+# - say which kind of host memory a copy needs, and what that memory costs;
+# - time a kernel, and tell its time from the time of asking for it;
 # - overlap copies with kernels, and read the overlap off a timeline;
 # - order streams by events, and reuse a buffer without a race.
 #
@@ -39,9 +39,9 @@ weft.lab("07_host_device")
 # ## The kernel is given
 #
 # For once you write no kernel. This one lets temperatures cool towards 20 degrees: in
-# each step, a value loses a thousandth of what it is too warm. It stays as it is for
-# the whole lab. What changes is the Python around it, the **host's** side: who copies
-# what, when, in which order, and who waits for whom.
+# each step, a value loses a thousandth of its excess. It stays as it is for the whole
+# lab. What changes is the Python around it, the **host's** side: what is copied, when,
+# in which order, and what waits for what.
 
 # %% tags=["given"]
 STEPS = 4  # more of them later, when time matters
@@ -50,7 +50,7 @@ THREADS = 128
 
 @cuda.jit
 def cool(x, out, steps):
-    """Let x cool towards 20 degrees, a thousandth of the difference a step."""
+    """Cool x towards 20 degrees, by a thousandth of the difference per step."""
     i = cuda.grid(1)
 
     if i < x.size:
@@ -61,24 +61,25 @@ def cool(x, out, steps):
 
 
 def blocks(n):
-    """Return how many blocks of THREADS give n threads."""
+    """Return how many blocks of THREADS threads cover n."""
     return -(-n // THREADS)
 
 
 # %% [markdown]
 # ## 1 · There and back
 #
-# The CPU (the **host**) and the GPU (the **device**) have memories of their own, and a
-# bus between them. A kernel works on the device's. So a calculation is four steps:
+# The CPU (the **host**) and the GPU (the **device**) each have their own memory, with a
+# bus between the two. A kernel works on the device's memory. So a calculation takes
+# four steps:
 #
 # 1. `cuda.to_device(x)` makes an array on the device and copies `x` into it.
 #    `cuda.device_array_like(x)` makes one and copies nothing.
 # 2. Launch: `cool[blocks(n), THREADS](d_x, d_out, STEPS)`.
 # 3. `d_out.copy_to_host()` brings the result back, as a new NumPy array.
-# 4. The memory on the device is given back when nothing refers to it any more.
+# 4. The memory on the device is freed when nothing refers to it any more.
 #
-# The check counts what crosses the bus: `x` once, the result once, nothing else. And
-# it wants blocks of at least 32 threads, as `THREADS` gives them.
+# The check counts what crosses the bus: `x` once, the result once, nothing else. It
+# also requires blocks of at least 32 threads; `THREADS` is enough.
 #
 # ```python
 # cooled(x)    # NumPy array (n,) float32 -> a new NumPy array (n,)
@@ -110,24 +111,24 @@ check(
 )
 
 # %% [markdown] tags=["solution"]
-# Two copies, no more: `d_out` is made on the device, where its first contents do not
-# matter. Numba would also take `cool[...](x, out, STEPS)` with NumPy arrays. It then
-# copies *both* to the device and *both* back, and the next launch does it all again.
+# Two copies, no more: `d_out` is made on the device, where its initial contents do not
+# matter. Numba would also take `cool[...](x, out, STEPS)` with NumPy arrays. But then
+# it copies *both* to the device and *both* back, and the next launch does it all again.
 #
-# The copy back waits until the kernel is done. Nothing else in this function does.
+# The copy back waits until the kernel is finished. Nothing else in this function does.
 
 # %% [markdown]
 # ## Measure: which memory to copy from
 #
-# The operating system may move or swap out the pages of a NumPy array at any time.
-# They are **pageable**, and the bus cannot read from them: the driver first copies the
-# data, piece by piece, into memory of its own that stays where it is. Memory that
-# stays where it is is called **pinned** (or page-locked): `cuda.pinned_array(shape,
+# The operating system may move or swap out the pages of a NumPy array at any time. They
+# are **pageable**, and the bus cannot read from them. So the driver first copies the
+# data, piece by piece, into memory of its own that stays where it is. Such memory is
+# called **pinned** (or page-locked), and you can have it too: `cuda.pinned_array(shape,
 # dtype)` makes a NumPy array in it.
 #
-# 2^26 float32 are 268 MB. The bus is PCIe of the fifth generation, 16 lanes: 63 GB/s
-# on paper, 4.3 ms. How many times as fast is the copy from pinned memory? And 1,024
-# float32, 4 KB? Guess, then run.
+# 2^26 float32 are 268 MB. The bus is PCIe of the fifth generation with 16 lanes: 63
+# GB/s on paper, or 4.3 ms. How many times as fast is the copy from pinned memory? And
+# for 1,024 float32, 4 KB? Guess, then run.
 
 # %%
 guess = {"pinned": None}
@@ -183,21 +184,22 @@ few.expect("pinned, by PyTorch", at_least=2, times="pinned")
 sent.expect("pinned", at_least=20, times="pinned", of=few)  # GB/s
 
 # %% [markdown] tags=["solution"]
-# Pinned memory lets the bus run at nearly what it can. From pageable memory a CPU
-# copies first, and that is what everything waits for.
+# From pinned memory, the bus runs at nearly its full speed. From pageable memory a CPU
+# copies first, and everything waits for that.
 #
-# 4 KB are another matter. There is hardly anything to copy, and what is left is the
+# 4 KB are another matter. There is hardly anything to copy, and what remains is the
 # cost of asking, most of it Python's. PyTorch asks in a fraction of Numba's time, and
-# still gets a small share of the bus. So send few large pieces, not many small ones.
+# still uses only a small share of the bus. So send few large pieces, not many small
+# ones.
 
 # %% [markdown]
 # ## Measure: what memory costs
 #
-# Why is not all memory pinned? Make 2^24 float32 (67 MB) on the device, pinned, and as
-# a plain NumPy array of ones, and give it back. Then fetch 268 MB from the device: into
+# Why not pin all memory? Make 2^24 float32 (67 MB) on the device, in pinned memory, and
+# as a plain NumPy array of ones, and free them. Then fetch 268 MB from the device: into
 # a new array, as `copy_to_host()` makes it, into a NumPy array that has been used
-# before, and into a pinned one. How does making pinned memory compare with device
-# memory, and is `new` any slower than `used`? Guess as the tables count, against
+# before, and into a pinned one. How does making pinned memory compare with making
+# device memory? Is `new` any slower than `used`? Guess as the tables count, relative to
 # `device` and `new`: 2 is half the time, 0.01 a hundred times as long.
 
 # %%
@@ -254,29 +256,30 @@ fetched.expect("pinned", at_least=1.8, times="used")
 
 # %% [markdown] tags=["solution"]
 # Pinning is slow: every page has to be found, locked and made known to the device. It
-# also takes memory away from everybody else. So pin a buffer **once** and use it
+# also takes memory away from everything else. So pin a buffer **once** and use it
 # often; pinned for a single copy, it costs more than it saves.
 #
-# And a *new* array is slow in another way. The operating system hands out its pages
-# one by one when they are first touched, and that happens during the copy.
-# `copy_to_host(out)`, into an array you keep, avoids it.
+# A *new* array is slow in another way. The operating system hands out its pages one by
+# one when they are first touched, and that happens during the copy.
+# `copy_to_host(out)`, into an array that you keep, avoids it.
 
 # %% [markdown]
 # ## Measure: no copy at all
 #
-# **Mapped** memory is pinned memory that kernels can reach: each load crosses the bus.
-# **Unified** (managed) memory has one address on both sides, and the driver moves
-# pages to whoever touches them.
+# **Mapped** memory is pinned memory that kernels can access: each load crosses the bus.
+# **Unified** (managed) memory has one address on both sides, and the driver moves each
+# page to the side that accesses it.
 #
-# A kernel adds up 2^22 float32 (17 MB). The host has just written into them, a number
-# in each page of 4 KB:
+# A kernel adds up 2^22 float32 (17 MB). The host has just written to them, one number
+# into each page of 4 KB:
 #
 # - `copy`: from pinned memory to the device, then the sum;
 # - `mapped`: the sum, over the bus;
 # - `managed`: the sum, with pages that move.
 #
-# Then the sum four times over, of the same data. Which one wins the first, and which
-# the second? Last, a kernel that needs 1,024 elements of 2^24, anywhere in the array.
+# The second table does the sum four times over, on the same data. Which one wins the
+# first, and which the second? The last kernel needs only 1,024 elements out of 2^24,
+# anywhere in the array.
 
 # %%
 guess = {"mapped": None, "managed": None}
@@ -286,7 +289,7 @@ guess_gather = {"mapped": None}
 
 @cuda.jit
 def total(x, out):
-    """Add up x: a sum for each thread."""
+    """Add up x: one sum per thread."""
     s = float32(0)
     for i in range(cuda.grid(1), x.size, cuda.gridsize(1)):
         s += x[i]
@@ -384,20 +387,20 @@ four.expect("copy", at_least=1.2, times="mapped")
 some.expect("mapped", at_least=10)
 
 # %% [markdown] tags=["solution"]
-# Read once, mapped memory costs no more than a copy: the same bytes cross the same
-# bus. Read four times, mapped memory crosses it four times. Managed memory pays
-# for its pages, which move in small groups when somebody stumbles over them. What it
-# buys is convenience, and arrays larger than the device's memory.
+# Read once, mapped memory costs no more than a copy: the same bytes cross the same bus.
+# Read four times, they cross it four times. Managed memory probably pays for its
+# faults: a page moves when an access finds it on the other side. It offers convenience,
+# and arrays larger than the device's memory.
 #
-# For a few elements of many, mapped memory wins by far. Nobody copies the rest.
+# For a few elements of many, mapped memory wins by far. The rest is never copied.
 
 # %% [markdown]
 # ## 2 · How long did that take?
 #
-# A launch only puts the kernel into a queue, and returns. Whoever looks at the clock
-# then measures the queueing.
+# A launch only puts the kernel into a queue, and returns. If you read the clock then,
+# you measure the queueing.
 #
-# An **event** is a mark that the host puts into the queue, and the GPU notes the time
+# An **event** is a mark that the host puts into the queue. The GPU records the time
 # when it gets there:
 #
 # ```python
@@ -408,8 +411,8 @@ some.expect("mapped", at_least=10)
 # ```
 #
 # Write a function that times any other. `work()` takes no arguments, queues a kernel
-# and returns at once. Mind that the GPU may still be busy with something else when
-# yours is called.
+# and returns at once. Note that the GPU may still be busy with something else when
+# your function is called.
 #
 # ```python
 # milliseconds(work)    # a function -> float, ms on the GPU
@@ -436,23 +439,23 @@ check(milliseconds, timer=[(12.5, 0), (0.5, 0), (3, 8)])
 
 # %% [markdown] tags=["solution"]
 # Both marks are in the same queue as the kernel, one right before and one right after
-# it. What was in the queue earlier is over when the GPU comes to the first. The host
-# waits for the second only, and only before it asks for the time.
+# it. Whatever was queued earlier is finished when the GPU reaches the first. The host
+# waits only for the second, and only before it asks for the time.
 #
-# `time.perf_counter()` can do it too, with `cuda.synchronize()` before each look at
-# it: before the first, so that earlier work is over; before the second, so that yours
-# is. It then measures the launch as well, which the host does while the GPU waits. So
-# do the events if the GPU was idle: it passes the first one before the launch is there.
+# `time.perf_counter()` can do it too, with `cuda.synchronize()` before each reading:
+# before the first, so earlier work is finished; before the second, so yours is. It then
+# measures the launch as well, which the host does while the GPU waits. So do the events
+# if the GPU was idle: it passes the first one before the launch has arrived.
 
 # %% [markdown]
-# ## Measure: a speed-up that is none
+# ## Measure: a speed-up that is not one
 #
-# Now forget to wait, on purpose. A kernel over 2^26 float32 with 100 steps, and one
-# with ten times as many, each timed in three ways: `no wait` looks at the clock before
-# and after the launch, `synchronise` waits as well, `events` is yours.
+# Now forget to wait, on purpose. Take a kernel over 2^26 float32 with 100 steps, and
+# one with ten times as many, and time each in three ways: `no wait` reads the clock
+# before and after the launch, `synchronise` also waits, `events` is your function.
 #
-# How many times as fast does the kernel look, if nobody waits? And how does that change
-# if it has ten times as much to do?
+# How many times as fast does the kernel look, if nothing waits for it? And how does
+# that change if it has ten times as much to do?
 
 # %%
 guess = {"no wait": None, "synchronise": None}
@@ -478,7 +481,7 @@ def timed(steps):
         def work():
             cool[blocks(n), THREADS](x, out, steps)
 
-        def wake_up():  # a host that has waited for long is slow at first
+        def wake_up():  # a host that has waited a long time is slow at first
             cool[1, THREADS](x, out, 0)
             cuda.synchronize()
 
@@ -532,21 +535,21 @@ long.expect("no wait", at_least=1 / 3, times="no wait", of=short)
 short.expect("synchronise", at_least=0.9)
 
 # %% [markdown] tags=["solution"]
-# The false time knows nothing of the work. That is how to recognise it: do ten times as
-# much, and see whether it takes ten times as long. A second test: divide
-# the bytes moved by the time. If more comes out than the memory can do, the clock is
-# wrong and not the kernel brilliant.
+# The false time knows nothing of the work. You can recognise it by that: do ten times
+# as much, and see whether it takes ten times as long. A second test is to divide the
+# bytes moved by the time. If the result is more than the memory can do, the kernel is
+# not brilliant: the clock is wrong.
 
 # %% [markdown]
 # ## 3 · Pieces and streams
 #
-# The queues have a name: **streams**. In a stream, one thing happens after the other.
-# What is in *different* streams may happen at the same time. The GPU has an engine that
+# The queues have a name: **streams**. In one stream, things happen one after another.
+# Things in *different* streams may happen at the same time. The GPU has an engine that
 # copies in, one that copies out, and its SMs for kernels: three things at once, if they
 # are in different streams.
 #
-# So cut the data into pieces, and deal them to the streams in turn. For each piece, in
-# one stream: copy in, launch, copy out.
+# So cut the data into pieces, and assign them to the streams in turn. For each piece,
+# in one stream: copy in, launch, copy out.
 #
 # ```python
 # s = cuda.stream()
@@ -556,9 +559,9 @@ short.expect("synchronise", at_least=0.9)
 # ```
 #
 # `x` and `out` are pinned, so a copy in a stream returns at once, like a launch. What
-# you queue is done some time later. **When your function returns, `out` must be
+# you queue is executed some time later. **When your function returns, `out` must be
 # complete**: `stream.synchronize()` waits for one stream, `cuda.synchronize()` for all.
-# The last piece may be smaller, and of a short array there are fewer pieces.
+# The last piece may be smaller, and a short array has fewer pieces.
 #
 # ```python
 # pipeline(x, out, d_x, d_out, streams, pieces)    # all (n,); out is the result
@@ -587,7 +590,7 @@ def pipeline(x, out, d_x, d_out, streams, pieces):
 
 # %% tags=["given"]
 def on_streams(count, pieces):
-    """Lay out what a pipeline needs: pinned memory, device memory, streams."""
+    """Provide what a pipeline needs: pinned memory, device memory, streams."""
 
     def given(bench, x):
         streams = [bench.stream() for _ in range(count)]
@@ -611,20 +614,21 @@ check(
 )
 
 # %% [markdown] tags=["solution"]
-# Nothing in the loop waits. The host queues one piece after the other, a few tenths
-# of a millisecond each, and waits once, at the end. Within a piece the stream keeps the
+# Nothing in the loop waits. The host queues one piece after another, a few tenths of a
+# millisecond each, and waits once, at the end. Within a piece the stream keeps the
 # order; between pieces there is none to keep, since they share no data.
 #
-# Whoever leaves the `stream` out of a launch gets the **default stream**. It begins
-# when all other streams are idle, and they wait for it: nothing overlaps any more.
+# If you leave the `stream` out of a launch, it goes into the **default stream**. That
+# begins when all other streams are idle, and they wait for it: nothing overlaps any
+# more.
 
 # %% [markdown]
 # ## See it
 #
-# The same function, on a timeline. (On a GPU each bar was measured, by an event before
-# and one after each copy and each launch. Without one you see the model that the check
-# uses.) Change the number of streams, then of pieces. Which is the least that still
-# overlaps?
+# Here is the same function on a timeline. (On a GPU each bar is measured, by one event
+# before and one after each copy and each launch. Without a GPU you see the model that
+# the check uses.) Change the number of streams, then the number of pieces. What is the
+# least that still overlaps?
 
 # %%
 n = 1 << 26 if weft.GPU else 1 << 8
@@ -648,13 +652,13 @@ bench.expect(
 # %% [markdown]
 # ## Measure: what overlap is worth
 #
-# By hand: 268 MB in at 55 GB/s take 4.9 ms, the kernel about as long, 4.9 ms out again.
-# One after the other that makes 15 ms. If all three ran at once, all the time, it would
-# be 4.9 ms.
+# By hand: 268 MB in at 55 GB/s take 4.9 ms, the kernel about as long, and the copy out
+# 4.9 ms again. One after another that makes 15 ms. If all three ran at once, all the
+# time, it would be 4.9 ms.
 #
-# `one stream` is everything in one stream, in 8 pieces; the others use three streams
-# and 2, 8, 32 or 128 pieces; `pageable` has 8 pieces and three streams, but its
-# arrays are plain NumPy arrays. How many times as fast as `one stream` is each?
+# `one stream` has everything in one stream, in 8 pieces. The others use three streams
+# and 2, 8, 32 or 128 pieces. `pageable` has 8 pieces and three streams, but its arrays
+# are plain NumPy arrays. How many times as fast as `one stream` is each?
 
 # %%
 guess = {"8 pieces": None, "128 pieces": None, "pageable": None}
@@ -693,30 +697,31 @@ overlap.expect("one stream", at_least=1.5, times="pageable")
 
 # %% [markdown] tags=["solution"]
 # With two pieces, little can overlap: the first comes in alone, the last goes out
-# alone. With many, the host cannot queue them as fast as the GPU does them: each costs
-# it three calls and six slices of Python, 0.3 ms beside the reference GPU. (Slices that
-# are made once, outside of the function, cost that once.)
+# alone. With many, the host cannot queue them as fast as the GPU finishes them: each
+# costs it three calls and six slices of Python, 0.3 ms on the machine with the
+# reference GPU. (If you make the slices once, outside the function, you pay for them
+# once.)
 #
-# From pageable memory, streams are of no use. A copy there keeps the host until it is
-# through, and the host is who should be queueing the rest.
+# From pageable memory, streams are no use. A copy there keeps the host busy until it is
+# finished, and the host should be queueing the rest.
 
 # %% [markdown]
 # ## 4 · One stream for each job
 #
-# Another way to deal the work: one stream brings pieces in, one computes, one takes
-# results away. The order *within* a piece now runs across streams, and nothing keeps it
-# unless you say so.
+# There is another way to divide the work: one stream brings pieces in, one computes,
+# one takes results away. The order *within* a piece now runs across streams, and
+# nothing enforces it unless you say so.
 #
 # ```python
 # event = cuda.event(timing=False)    # an order, no time
-# event.record(arrive)                # after all that arrive has been given so far
-# event.wait(compute)                 # compute goes on when the event has happened
+# event.record(arrive)                # after everything queued in arrive so far
+# event.wait(compute)                 # compute continues when the event has happened
 # ```
 #
 # `event.wait(stream)` makes the *stream* wait. The host goes on queueing.
 #
-# The starter copies, computes and copies back, each in its stream, and waits at the
-# end. Run the check as it is, and read. Then put the order in.
+# The starter copies, computes and copies back, each in its own stream, and waits at the
+# end. Run the check as it is, and read what it says. Then put the order in.
 #
 # ```python
 # by_job(x, out, d_x, d_out, arrive, compute, leave, pieces)
@@ -752,7 +757,7 @@ def by_job(x, out, d_x, d_out, arrive, compute, leave, pieces):
 
 # %% tags=["given"]
 def on_jobs(pieces):
-    """Lay out what by_job needs."""
+    """Provide what by_job needs."""
 
     def given(bench, x):
         jobs = [bench.stream() for _ in range(3)]
@@ -775,27 +780,27 @@ check(
 )
 
 # %% [markdown] tags=["solution"]
-# Record where the work is, wait where it is needed. `leave.synchronize()` at the end is
-# enough, because the order is known by then: `leave` comes after `compute`, which comes
-# after `arrive`.
+# Record in the stream that does the work, wait in the stream that needs it.
+# `leave.synchronize()` at the end is enough, because each piece has an order by then:
+# `leave` comes after `compute`, which comes after `arrive`.
 #
-# An event may be recorded again. A wait is for what was recorded last *when the wait
-# was queued*, so one event would do for the whole loop. And a wait for an event that
+# An event may be recorded again. A wait refers to the last record *when the wait was
+# queued*, so one event would be enough for the whole loop. And a wait for an event that
 # was never recorded waits for nothing, without a word.
 
 # %% [markdown]
 # ## Measure: what a race looks like
 #
-# Without the events, is the result wrong? Copy a result back in a stream of its own,
-# with nothing to order it after the kernel, five times. What share of the elements is
-# old, if the kernel takes about as long as the copy? If it takes four times as long?
-# And if everything is in order, but the host reads `out` without waiting?
+# Without the events, is the result wrong? Copy a result back in a separate stream, with
+# nothing to order it after the kernel, five times. What share of the elements is old if
+# the kernel takes about as long as the copy? If it takes four times as long? And if
+# everything is in order, but the host reads `out` without waiting?
 #
-# (The simulator does one thing after the other: there, nothing is ever old.)
+# (The simulator does one thing after another: there, nothing is ever old.)
 
 # %%
 def old_share(steps, wait):
-    """Return the share of out that is old: with no event, or read at once."""
+    """Return the share of out that is old: without an event, or read early."""
     x, d_out = cuda.to_device(warm), cuda.to_device(np.zeros(n, np.float32))
     out = cuda.pinned_array(n, np.float32)
     out[:] = 0
@@ -829,25 +834,26 @@ if weft.GPU:
         )
 
 # %% [markdown] tags=["solution"]
-# Copy and kernel start together. Where the kernel runs a little ahead of the copy all
-# the way, every element is there in time, by luck: on the reference GPU the first line
+# Copy and kernel start together. If the kernel runs a little ahead of the copy all the
+# way, every element is there in time, by luck: on the reference GPU the first line
 # shows hardly anything old. Give the kernel more to do, and the copy overtakes it.
 #
 # So a right result proves nothing, here as with any race. In the simulator nothing is
-# ever old: it does one thing after the other. That is why the check does not look at
-# the numbers alone, but at what orders the copy after the kernel.
+# ever old: it does one thing after another. So the check does not look only at the
+# numbers. It asks what orders the copy after the kernel.
 
 # %% [markdown]
 # ## 5 · A buffer, used again
 #
-# Often there is no pinned array with all the data in it. Data come in pieces, from a
-# file or over the network, and the host puts each into one of **two** pinned buffers
+# Often there is no pinned array that holds all the data. Data arrive in pieces, from a
+# file or over the network. The host puts each piece into one of **two** pinned buffers
 # while the GPU is busy with the other. `near` has the two buffers on the host, `d_x`
-# and `d_out` two each on the device, and there are two streams, one for each of them.
+# and `d_out` have two each on the device, and each pair has its own stream.
 #
 # The starter forgets something. It is right for two pieces. Run the check, read which
-# line runs ahead of which, and put **one line** in. Not any line: with
-# `cuda.synchronize()` in the loop all waits for all, and the check will say so.
+# line runs ahead of which, and add **one line**. Not just any line: with
+# `cuda.synchronize()` in the loop everything waits for everything, and the check will
+# say so.
 #
 # ```python
 # feed(parts, out, near, d_x, d_out, streams)    # a list of (m,) -> out (pieces, m)
@@ -874,7 +880,7 @@ def feed(parts, out, near, d_x, d_out, streams):
 
 # %% tags=["given"]
 def two_of_each(bench, parts):
-    """Lay out what feed needs: parts (pieces, m), two buffers, two streams."""
+    """Provide what feed needs: parts (pieces, m), two buffers, two streams."""
     near = [bench.pinned_like(parts[0]) for _ in range(2)]
     d_x, d_out = ([bench.device_like(near[0]) for _ in range(2)] for _ in "xo")
     streams = [bench.stream() for _ in range(2)]
@@ -894,9 +900,9 @@ check(
 )
 
 # %% [markdown] tags=["solution"]
-# A copy in a stream reads the buffer *later*. Who writes into the buffer before that
-# sends the wrong piece. The stream has to have come past the copy: `streams[b]` alone,
-# so that the other one goes on working meanwhile.
+# A copy in a stream reads the buffer *later*. If you write into the buffer before that,
+# you send the wrong piece. The stream must have passed the copy. Wait for `streams[b]`
+# alone, so the other stream can continue meanwhile.
 #
 # Waiting for the whole stream waits for the kernel and the copy back too. An event
 # recorded right after the copy in would let the host fill the buffer earlier.
@@ -907,9 +913,10 @@ check(
 # %% [markdown]
 # ## Measure: waiting for less
 #
-# 16 parts of 2^22 float32. `all` waits with `cuda.synchronize()` before each part, `its
-# own` is yours. The host needs some time to fill a buffer, too: NumPy copies at about
-# 9 GB/s there. How many times as fast is yours?
+# There are 16 parts of 2^22 float32. `all` waits with `cuda.synchronize()` before each
+# part, `its own` is your version. The host needs some time to fill a buffer, too: on
+# the machine with the reference GPU, NumPy copies at about 9 GB/s. How many times as
+# fast is yours?
 
 # %%
 guess = {"its own": None}
@@ -957,20 +964,21 @@ feeding
 feeding.expect("its own", at_least=1.15)
 
 # %% [markdown]
-# ## Measure: who goes first, and who is told
+# ## Measure: priorities, callbacks, threads
 #
-# Three short ones, to look at rather than to write.
+# Here are three short measurements, to look at rather than to write.
 #
-# **Priorities.** A kernel of some 10 ms is running. A small one comes into another
-# stream, of the same priority or of a higher one. How much earlier is it done?
+# **Priorities.** A kernel of about 10 ms is running. A small one arrives in another
+# stream, with the same priority or a higher one. How much earlier is it finished?
 #
 # **Callbacks.** After a kernel of about half a millisecond the host has to act. It can
-# wait (`synchronise`), ask again and again (`query`), or have a function of its own
-# called from the stream (`callback`, with `cuLaunchHostFunc`). Until it knows, how much
-# time has passed since the launch?
+# wait (`synchronise`), ask again and again (`query`), or have one of its functions
+# called from the stream (`callback`, with `cuLaunchHostFunc`). How much time passes
+# between the launch and the moment when the host knows?
 #
-# **Threads.** 2,000 small launches, by one thread of Python, by two that share them, by
-# four. Each has a stream and an array of its own. How many times as fast are four?
+# **Threads.** 2,000 small launches are made by one Python thread, by two that share
+# them, or by four. Each has its own stream and its own array. How many times as fast
+# are four?
 
 # %%
 guess = {"high priority": None}
@@ -1062,7 +1070,7 @@ told_host
 def by_threads():
     arrays = [cuda.device_array(1 << 10, np.float32) for _ in range(4)]
     streams = [cuda.stream() for _ in range(4)]
-    cool[8, THREADS](arrays[0], arrays[0], 1)  # compiled, before threads ask
+    cool[8, THREADS](arrays[0], arrays[0], 1)  # compiled before threads start
 
     def loop(k, count):
         for _ in range(count):
@@ -1102,15 +1110,15 @@ first_come.expect("high priority", at_least=5)
 threaded.expect("1 thread", at_least=1.0, times="4 threads")
 
 # %% [markdown] tags=["solution"]
-# A higher priority does not interrupt the blocks that run. But when one of them ends,
-# the small kernel's blocks are started before the large one's. Within one priority, the
-# small kernel waits until the large one has no more blocks to start.
+# A higher priority does not interrupt the blocks that are running. But when one of them
+# ends, the small kernel's blocks start before the large one's. With equal priorities,
+# the small kernel waits until the large one has no more blocks to start.
 #
-# A callback takes a thread of the driver and Python's lock, and may call nothing of
-# CUDA. It is for signals, not for work. And a Python program queues with one thread
-# at a time, whatever their number, as the lock allows only that; four are slower,
-# since they fight for it. Threads help where they *wait*: `synchronize()` gives the
-# lock away.
+# A callback needs a thread of the driver and Python's lock, and must not call CUDA. It
+# is for signals, not for work. And a Python program queues with one thread at a time,
+# however many there are, because the lock allows only that; four are slower, probably
+# because they compete for it. Threads help where they *wait*: `synchronize()` releases
+# the lock.
 
 # %% [markdown]
 # ## If you want more
@@ -1120,21 +1128,21 @@ threaded.expect("1 thread", at_least=1.0, times="4 threads")
 # - In `feed`, wait for an event that is recorded right after the copy in. Does the
 #   model get faster? Does your GPU?
 # - Give `cool` ten times as many steps. What is overlap worth now, at most? And with a
-#   tenth of them?
+#   tenth as many?
 # - Draw the timeline of `by_job`, with `timeline(by_job, on_jobs(8), warm)`. How does
 #   it differ from that of `pipeline`?
-# - Run `pipeline` from two threads at once, each with arrays and streams of its own.
-#   Then let both use the *same* streams. What may go wrong, and what may not?
+# - Run `pipeline` from two threads at once, each with its own arrays and streams. Then
+#   let both use the *same* streams. What can go wrong, and what cannot?
 #
 # ## What you learned
 #
-# 1. The bus is slow: some 50 GB/s against the 3,000 to 4,000 of an H100's or H200's
-#    memory. Copy once, keep data there, copy back the results only.
-# 2. Pinned memory is what the bus can read. It is costly to make: make it once.
+# 1. The bus is slow: about 50 GB/s, compared with 3,000 to 4,000 for an H100's or
+#    H200's memory. Copy once, keep data there, copy back only the results.
+# 2. The bus can read pinned memory directly. It is expensive to make: make it once.
 # 3. A launch returns at once, and so does a copy in a stream from pinned memory.
 #    Without waiting, you time the asking, and read what is not there yet.
-# 4. In a stream, order. Between streams, none, except by events. With the default
-#    stream, more order than you want.
+# 4. Work in one stream runs in order. Between two streams there is no order unless an
+#    event makes one. The default stream orders more than you want.
 # 5. A buffer that has been queued is in use until the queue has passed it.
 
 # %%

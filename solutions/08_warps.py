@@ -3,13 +3,13 @@
 #
 # [Open in Colab](https://colab.research.google.com/github/warp-and-weft/warp-and-weft/blob/main/labs/08_warps.ipynb)
 #
-# **When you are through, you can**
+# **After this lab, you can**
 #
 # - say which threads make up a warp, for a block of any shape;
 # - predict what a branch costs, and rewrite one so that warps do not diverge;
-# - add up, compare and sort out values within a warp without any memory: shuffles,
+# - add up, compare and filter values within a warp without any memory: shuffles,
 #   votes, masks;
-# - say who takes part in a warp operation, and who must;
+# - say which lanes take part in a warp operation, and which must;
 # - combine warps through shared memory, and know what waiting costs at each scope:
 #   warp, block, cluster, grid.
 #
@@ -35,8 +35,8 @@ weft.lab("08_warps")
 # %% [markdown]
 # ## 1 · Who is in my warp
 #
-# The hardware numbers the threads of a block in one row and cuts the row into warps
-# of 32. `x` runs fastest, then `y`. In a block of 8 × 6 threads:
+# The hardware numbers the threads of a block consecutively, and cuts that sequence into
+# warps of 32. `x` runs fastest, then `y`. In a block of 8 × 6 threads:
 #
 # | threadIdx (x, y) | number in the block | warp | lane |
 # | --- | ---: | ---: | ---: |
@@ -46,8 +46,8 @@ weft.lab("08_warps")
 # | (7, 3) | 31 | 0 | 31 |
 # | (0, 4) | 32 | 1 | 0 |
 #
-# Write the arithmetic: for thread (`tx`, `ty`) of a block that is `width` threads wide,
-# the number of its warp and its lane. It is ordinary Python, no kernel yet.
+# Write the arithmetic. For thread (`tx`, `ty`) of a block that is `width` threads wide,
+# return the number of its warp and its lane. It is ordinary Python, not a kernel yet.
 #
 # ```python
 # warp_of(tx, ty, width) -> (warp, lane)
@@ -75,28 +75,29 @@ check(
 )
 
 # %% [markdown] tags=["solution"]
-# With a third dimension it is `tx + width * (ty + height * tz)`. In a block that is 32
-# wide a warp is a row, and `threadIdx.x` is the lane: that is why so many kernels
-# choose blocks of (32, 8). In a block that is 40 wide, no row is a warp and no warp is
-# a row.
+# With a third dimension, the number is `tx + width * (ty + height * tz)`. In a block 32
+# threads wide, each row is a warp and `threadIdx.x` is the lane, which is why so many
+# kernels choose blocks of (32, 8). In a block 40 wide, no row is a warp and no warp is
+# a whole row.
 #
-# A kernel can ask for its lane, `cuda.laneid`. There is no `cuda.warpid`: do the sum.
+# A kernel can read its lane from `cuda.laneid`. There is no `cuda.warpid`: calculate
+# it.
 
 # %% [markdown]
 # ## Measure: how many paths?
 #
-# A warp has one instruction for its 32 lanes. If lanes want different branches, the
-# warp runs the branches one after the other, each with the other lanes switched off.
+# A warp issues one instruction for its 32 lanes. If lanes take different branches, the
+# warp runs the branches one after another, each with the other lanes switched off.
 # That is **divergence**. What does it cost?
 #
-# To find out, we need a kernel with 1, 2, 4, … 32 different branches of the same
-# length. Nobody types 32 branches; Python writes the kernel.
+# To find out, you need kernels with 1, 2, 4, … 32 different branches of the same
+# length. No one wants to type 32 branches, so Python writes the kernels.
 
 # %% tags=["given"]
 def source(paths, each=16):
     """Return the text of a kernel with that many branches of equal length.
 
-    each: multiply-adds in one round of a branch.
+    each: multiply-adds per iteration of a branch.
     """
     lines = [
         "def kernel(which, length, out):",
@@ -126,18 +127,18 @@ print(source(2))
 
 # %% [markdown]
 # Every branch does 64 × 16 = 1024 multiply-adds, and every thread takes exactly one
-# branch. (The inner loop has a fixed length, so the compiler unrolls it.) `which` says
-# which one: in the rows named *paths*, lane number modulo the number of paths, so that
-# the lanes of every warp spread over all of them. In the last two rows the kernels are
-# those with 8 and with 32 branches again, but `which` is the *warp* number modulo 8 or
-# 32: all branches are taken, and each warp takes one.
+# branch. (The inner loop has a fixed length, so the compiler unrolls it.) `which` holds
+# the branch that each thread takes. In the rows named *paths*, it is the lane number
+# modulo the number of paths, so the lanes of every warp spread over all paths. The last
+# two rows use the kernels with 8 and with 32 branches again, but now `which` is the
+# *warp* number modulo 8 or 32: all branches are taken, and each warp takes only one.
 #
 # By hand, without divergence: 2^22 threads × 1024 = 2^32 multiply-adds, which are 2^27
-# instructions of a warp. An SM of an H200 starts 4 of them in a clock cycle:
-# 132 × 4 × 1.98 GHz = 1045 billion a second, so 2^27 of them take **128 µs**, and what
-# the loop itself needs comes on top.
+# warp instructions. An SM of an H200 issues 4 of them per clock cycle:
+# 132 × 4 × 1.98 GHz = 1045 billion per second, so 2^27 of them take **128 µs**, plus
+# what the loop itself needs.
 #
-# How fast are 2 and 32 paths beside one (1.0)? And 8 and 32 paths, a warp each?
+# How fast are 2 and 32 paths, compared with one (1.0)? And 8 and 32 paths, a warp each?
 
 # %%
 guess = {
@@ -187,16 +188,16 @@ paths.expect("8, a warp each", at_least=0.8, times="1 path")
 paths.expect("8, a warp each", at_least=6, times="8 paths")
 
 # %% [markdown] tags=["solution"]
-# The cost is the number of *different* paths that the lanes of one warp take, as long
-# as the paths are long. Which lanes take which path does not matter, nor how many.
-# Across warps a branch is free: the same kernel with the same 8 branches, dealt out
-# warp by warp, takes hardly longer than one without any.
+# The cost is the number of *different* paths that the lanes of one warp take, provided
+# that the paths are long. It does not matter which lanes take which path, nor how many.
+# Across warps a branch is free: the same kernel with the same 8 branches, assigned warp
+# by warp, takes hardly longer than a kernel without any.
 #
-# With 32 it is not free, and yet no lane diverges. What else is there 32 times? The
-# code. The compiler has unrolled each branch to some 130 instructions of 16 bytes,
-# 2 KB, so 32 of them are 66 KB, and the warps of an SM are spread over all of it. The
-# suspicion is that it no longer fits into the instruction cache near by. Test it: the
-# same 32 branches with one multiply-add a round, which make 24 KB.
+# With 32 branches it is not free, although no lane diverges. What else is there 32
+# times? The code. The compiler has unrolled each branch to about 130 instructions of 16
+# bytes each, 2 KB. That makes 66 KB for 32 branches, and the warps of an SM are spread
+# over all of it. Perhaps it no longer fits in the instruction cache. Test that with the
+# same 32 branches and one multiply-add per iteration, which take 24 KB.
 
 # %% tags=["solution"]
 def small_code():
@@ -216,15 +217,17 @@ small.expect("1 path", at_least=28, times="32 paths")
 small
 
 # %% [markdown] tags=["solution"]
-# Now it is free. (All of it takes longer, since a round has as many loop instructions
-# for one multiply-add as before for sixteen.)
+# Now it is free. (Every row takes longer, since an iteration needs as many loop
+# instructions for one multiply-add as before for sixteen. That could also hide a slow
+# fetch, so this supports the suspicion but does not prove it.)
 
 # %% [markdown]
 # ## Measure: one lane is enough
 #
-# Now one branch only, taken or passed over. Four ways to say who takes it: every lane;
-# lane 0 of every warp; every lane of one warp in 32; nobody. The second and the third
-# do the same amount of work, a 32nd of the first. How fast are they, beside the first?
+# This kernel has only one branch, to take or to skip. It is taken by every lane; by
+# lane 0 of every warp; by every lane of one warp in 32; or by none. The second and the
+# third do the same amount of work, a 32nd of the first. How fast are they, compared
+# with the first?
 
 # %%
 guess = {"a lane of each warp": None, "a warp of 32": None}
@@ -255,19 +258,18 @@ one.expect("every lane", at_least=0.9, times="a lane of each warp")
 one.expect("a warp of 32", at_least=10, times="a lane of each warp")
 
 # %% [markdown] tags=["solution"]
-# A warp that has one lane on the long path is as long on its way as a warp that has 32
-# there. So the rare, expensive case is the one to watch: if it comes up for one element
-# in 32, at random, most warps meet it, and you pay as if every element were rare.
-# Collecting the rare elements first, so that they fill warps of their own, is what the
-# filter of exercise 5 is for.
+# A warp with one lane on the long path takes as long as a warp with 32 lanes there. So
+# watch the rare, expensive case. If it occurs at random for one element in 32, most
+# warps meet it, and you pay nearly as if every element were rare. Collect the rare
+# elements first, so they fill whole warps: the filter of exercise 5 does that.
 
 # %% [markdown]
 # ## Measure: short branches
 #
-# Not every `if` becomes a branch. The two sides below are `count` multiply-adds
-# long, and each thread goes through 256 rounds. A bit of its `key` decides which side
-# it takes in each round: either all lanes of a warp have the same key (*together*), or
-# each has its own (*apart*).
+# Not every `if` becomes a branch. The two sides below are `count` multiply-adds long,
+# and each thread executes the `if` 256 times. A bit of its `key` decides which side it
+# takes in each iteration. Either all lanes of a warp have the same key (*together*), or
+# each lane has its own (*apart*).
 
 # %% tags=["given"]
 def two_sides(count):
@@ -292,8 +294,8 @@ def two_sides(count):
 print(two_sides(2))
 
 # %% [markdown]
-# If a branch always cost what it costs above, *apart* would take twice as long as
-# *together*, whatever the length. Guess, with *1 together* as 1.0.
+# If every branch cost what the long ones above cost, *apart* would take twice as long
+# as *together*, whatever the length. Guess, with *1 together* as 1.0.
 
 # %%
 guess = {"4 apart": None, "64 together": None, "64 apart": None}
@@ -331,23 +333,24 @@ short.expect("8 together", at_least=1.15, times="8 apart")
 short.expect("64 together", at_least=1.6, times="64 apart")
 
 # %% [markdown] tags=["solution"]
-# Up to four multiply-adds a side it makes no difference who goes where. The compiler
-# has made no branch: the machine code computes both sides, under **predicates** that
-# let each instruction take effect in some lanes only, or computes one and selects its
-# operands. No lane diverges, and every lane pays for both sides, whether it was
-# *together* or *apart*. From eight on there is a real branch. Together it is the
-# cheaper way, since one side is skipped; apart it costs both sides, and the branching.
+# Up to four multiply-adds per side, it makes hardly any difference which lanes take
+# which side. The compiler has generated no branch. The machine code computes both
+# sides, under **predicates** that let each instruction take effect in some lanes only,
+# or computes one side and selects its operands. No lane diverges, and every lane pays
+# for both sides, *together* or *apart*. From eight on there is a real branch.
+# *Together* it saves time, since one side is skipped; *apart* it costs both sides, and
+# the branching.
 #
-# So do not fear `if x[i] > 0: y = a else: y = b`. Fear the long ones, and loops whose
-# number of rounds differs between lanes: a loop is a branch too, and a warp leaves it
-# with its last lane.
+# So do not fear `if x[i] > 0: y = a else: y = b`. Fear long branches, and loops whose
+# number of iterations differs between lanes: a loop is a branch too, and a warp leaves
+# it with its last lane.
 
 # %% [markdown]
-# ## 2 · A branch that warps do not feel
+# ## 2 · A branch without divergence
 #
-# Every second sample of a signal goes through one filter, the others through another
-# one. Here is the obvious kernel. Its branch asks the parity of `i`, so in every warp
-# 16 lanes go one way and 16 the other.
+# Every second sample of a signal goes through one filter, the others through another.
+# Here is the obvious kernel. It branches on the parity of `i`, so in every warp 16
+# lanes take one side and 16 the other.
 
 # %% tags=["given"]
 @cuda.jit(device=True)
@@ -378,20 +381,20 @@ def obvious(x, table, out):
 
 
 # %% [markdown]
-# Nothing says that thread `i` must take element `i`. Deal the elements out again, so
-# that all lanes of a warp take elements of the same parity, and the branch has the
-# same outcome for a whole warp. Each element is still taken by exactly one thread, and
-# goes through its own filter only: to compute both and choose one would avoid the
-# branch, and do twice the work. The launch has at least as many threads as elements,
-# in blocks of 128.
+# Nothing says that thread `i` must process element `i`. Assign the elements
+# differently: let all lanes of a warp take elements of the same parity, so the branch
+# has the same outcome for a whole warp. Each element is still processed by exactly one
+# thread, and goes through its own filter only. (To compute both filters and choose one
+# result would avoid the branch, but do twice the work.) The launch has at least as many
+# threads as elements, in blocks of 128.
 #
 # ```python
 # even_odd(x, table, out)    # (n,), (k,) -> (n,)  float32
 # ```
 #
-# The check counts how many lanes of a warp take part when it reads the table: 32 are
-# asked for, wherever `n` is a multiple of 128. It also counts the operations: about 16
-# for each element are those of one filter. Stuck? `hint("even_odd")`.
+# The check counts how many lanes of a warp take part when it reads the table: it
+# requires 32 wherever `n` is a multiple of 128. It also counts the operations: one
+# filter needs about 16 per element. Stuck? `hint("even_odd")`.
 
 # %%
 @cuda.jit
@@ -412,7 +415,7 @@ def even_odd(x, table, out):
 
 # %%
 def both(x, table):
-    """Say with whole arrays what even_odd does."""
+    """Compute with whole arrays what even_odd does."""
     risen, folded = np.zeros_like(x), x
     for t in table:
         risen, folded = risen * x + t, t - folded * folded
@@ -434,13 +437,13 @@ check(
 
 # %% [markdown] tags=["solution"]
 # Two neighbouring warps share 64 neighbouring elements: the even warp takes the even
-# ones, the odd warp the odd ones. Both run through the same 256 bytes, one after the
-# other, so what the first has fetched the second finds in the L1 cache.
+# ones, the odd warp the odd ones. Both read the same 256 bytes at about the same time,
+# so what the first has fetched the second probably finds in the L1 cache.
 #
-# Others are as good. A thread may take a pair, one element of each kind, and there is
-# no branch at all. The first half of the grid may take the even elements and the second
-# half the odd ones, with one warp at most that sees both. What they have in common:
-# the outcome of the branch is known from `t // 32`.
+# Other solutions are as good. A thread may take a pair, one element of each kind, and
+# there is no branch at all. Or the first half of the grid may take the even elements
+# and the second half the odd ones, with at most one warp that has both. They have one
+# thing in common: hardly any warp takes both sides of the branch.
 
 # %%
 guess = {"even_odd": None}
@@ -472,11 +475,11 @@ parity.expect("even_odd", at_least=1.6, times="obvious")
 # %% [markdown]
 # ## 3 · A sum without memory
 #
-# A **shuffle** lets a lane read a register of another lane of its warp.
+# A **shuffle** lets a lane read a register of another lane in its warp.
 # `cuda.shfl_down_sync(mask, value, delta)` gives lane `k` the `value` of lane
-# `k + delta`; where there is no such lane, its own. All lanes give and take at the same
-# time. `mask` has a bit for each lane that takes part, and it is `0xFFFFFFFF`, all 32,
-# in nearly all kernels that you will write.
+# `k + delta`, or its own if there is no such lane. All lanes give and take at the same
+# time. `mask` has a bit for each lane that takes part. In nearly all kernels that you
+# will write it is `0xFFFFFFFF`, all 32 lanes.
 #
 # With `delta = 16`, lanes 0 to 15 get the values of lanes 16 to 31 and can add them to
 # their own. Then the sum of 32 values is the sum of 16. And so on: how many steps?
@@ -485,9 +488,10 @@ parity.expect("even_odd", at_least=1.6, times="obvious")
 # warp_sum(x, out)    # (n,) -> (n / 32,)  float32; n a multiple of 64
 # ```
 #
-# One element of `out` for each 32 of `x`, one thread for each element of `x`, which it
-# loads once. No atomics (chapter 9): they add in memory, be it shared memory. A kernel
-# knows its lane: `cuda.laneid`, a number and not a call. Stuck? `hint("warp_sum")`.
+# There is one element of `out` for each 32 of `x`, and one thread for each element of
+# `x`, which loads it once. Do not use atomics (chapter 9): they add in memory, and this
+# exercise is about doing without. A kernel reads its lane from `cuda.laneid`, which is
+# a number and not a call. Stuck? `hint("warp_sum")`.
 
 # %% tags=["given"]
 FULL = 0xFFFFFFFF  # all 32 lanes
@@ -522,26 +526,28 @@ check(
 )
 
 # %% [markdown] tags=["solution"]
-# Five steps, because 2^5 = 32. After each, only the lower half of what was relevant
-# still is; the upper lanes go on adding what they happen to read, and nobody looks.
-# Letting them is cheaper than telling them not to, and an `if` round the shuffle would
-# be wrong: every lane that the mask names has to come to it.
+# There are five steps, because 2^5 = 32. After each step, only half as many lanes still
+# matter; the upper lanes go on adding what they happen to read, and their results are
+# not used. Letting them is cheaper than stopping them, and an `if` around the shuffle
+# would be wrong: every lane that the mask names has to reach it.
 #
 # Only lane 0 has the sum, so only lane 0 writes. With `shfl_xor_sync`, which exchanges
-# values between lane `k` and lane `k ^ delta`, all lanes end up with it.
+# values between lane `k` and lane `k ^ delta`, all lanes end up with the sum.
 
 # %% [markdown]
 # ## Measure: sums of 32
 #
-# Rows of 32 elements, 2^21 of them: 268 MB are read and 8 MB written. Beside PyTorch's
-# `x.sum(1)`: a thread for each row, which reads its 32 elements one after the other;
-# a block that hands values over in shared memory, with a barrier after each step; and
-# your `warp_sum`. Guess, with PyTorch as 1.0.
+# Add up rows of 32 elements, 2^21 of them: 268 MB are read and 8 MB written. Compare
+# PyTorch's `x.sum(1)` with three kernels: one thread per row, which reads its 32
+# elements one after another; a block that exchanges values in shared memory, with a
+# barrier after each step; and your `warp_sum`. (Shared memory is a small memory that
+# the threads of a block have in common; at a barrier, `cuda.syncthreads()`, they wait
+# for one another.) Guess, with PyTorch as 1.0.
 
 # %% tags=["given"]
 @cuda.jit
 def row_sum(x, out):
-    """A thread for each row of 32."""
+    """One thread per row of 32."""
     row = cuda.grid(1)
 
     value = float32(0)
@@ -552,7 +558,7 @@ def row_sum(x, out):
 
 @cuda.jit
 def shared_sum(x, out):
-    """A thread for each element; values change hands in shared memory."""
+    """One thread per element; they exchange values in shared memory."""
     tile = cuda.shared.array(256, float32)
     i = cuda.grid(1)
     t = cuda.threadIdx.x
@@ -607,21 +613,21 @@ summed.expect("warp_sum", at_least=1.4, times="shared_sum")
 summed.expect("warp_sum", at_least=1.5, times="torch")
 
 # %% [markdown] tags=["solution"]
-# Five shuffles are five instructions. In shared memory each step is two loads, an
+# Five shuffles are five instructions. In shared memory, each step is two loads, an
 # addition, a store, and a barrier at which 256 threads wait for the slowest of them.
-# PyTorch's kernel is made for all shapes, and rows this short do not suit it.
+# PyTorch's kernel is made for all shapes, and rows this short probably do not suit it.
 
 # %% [markdown] tags=["solution"]
-# The copy is still far away. Count instructions: 2^26 threads are 2^21 warps, each of
-# which computes an index, loads, shuffles five times, adds five times, and stores for
-# one lane: some 50 instructions, at 1045 billion a second 100 µs for the lot. So give a
-# lane more. With `load4` of chapter 12, a lane has four elements of a row, eight lanes
-# have a row, and a warp has four rows. Three shuffles are enough for all four.
+# The copy is still much faster. Count instructions. 2^26 threads are 2^21 warps. Each
+# of them computes an index, loads, shuffles five times, adds five times, and stores for
+# one lane: about 50 instructions, which at 1045 billion per second take 100 µs in all.
+# So give each lane more. With `load4` of chapter 12, a lane has four elements of a row,
+# eight lanes have a row, and a warp has four rows. Three shuffles serve all four.
 
 # %% tags=["solution"]
 @cuda.jit
 def four_sum(x, out):
-    """A thread for four elements, eight lanes for a row of 32."""
+    """One thread per four elements, eight lanes per row of 32."""
     i = cuda.grid(1)
 
     a, b, c, d = load4(x, 4 * i)
@@ -665,18 +671,19 @@ fours.expect("four_sum", ceiling=0.8)
 # %% [markdown]
 # ## 4 · The ragged end
 #
-# Now `n` is anything, so in the last warp there are lanes without an element. By habit
-# you would put `if i < x.size:` round everything. A shuffle does not stand that: its
-# mask names 32 lanes, and some would never come.
+# Now `n` can be any number, so the last warp may have lanes without an element. By
+# habit you would put everything inside `if i < x.size:`. That breaks the shuffle: its
+# mask names 32 lanes, and some of them would never reach it.
 #
-# Let every lane come, with something that does no harm: the **neutral element**, 0 for
-# a sum, minus infinity for a maximum. Guard the load and the store, not the shuffle.
+# Let every lane take part, and contribute something that does no harm: the **neutral
+# element**, 0 for a sum, minus infinity for a maximum. Guard the load and the store,
+# not the shuffle.
 #
-# Give *every* element the maximum of its group of 32 (a softmax wants that). For the
-# last group, that is the maximum of those that exist. `cuda.shfl_xor_sync(mask, value,
-# k)` gives each lane the value of lane `laneid ^ k`: with `k` = 16, 8, 4, 2, 1, all
-# lanes end up with the same. A lane loads its own element only; the check counts. Some
-# of the numbers are below -1e30.
+# Give *every* element the maximum of its group of 32 (a softmax needs that). In the
+# last group, take the maximum of the elements that exist. `cuda.shfl_xor_sync(mask,
+# value, k)` gives each lane the value of lane `laneid ^ k`: with `k` = 16, 8, 4, 2, 1,
+# all lanes end up with the same value. Each lane loads only its own element; the check
+# counts the loads. Some of the numbers are below -1e30.
 #
 # ```python
 # warp_max(x, out)    # (n,) -> (n,)  float32
@@ -710,7 +717,7 @@ def warp_max(x, out):
 
 # %%
 def far_below_zero(rng, n):
-    """n numbers, each group of 32 below the one before; n sets their scale."""
+    """n numbers, each group of 32 below the last; n sets their scale."""
     numbers = rng.random(n) - 2 - np.arange(n) // 32
     return (numbers * 10.0 ** (n % 13 * 3)).astype(np.float32)
 
@@ -729,21 +736,21 @@ check(
 )
 
 # %% [markdown] tags=["solution"]
-# Load guarded, shuffle not, store guarded: the same pattern as round a barrier. A
-# clamped load, `x[min(i, x.size - 1)]`, works too, because a maximum does not mind an
-# element that comes twice; a sum would.
+# The load is guarded, the shuffle is not, the store is guarded: the same pattern as
+# around a barrier. A clamped load, `x[min(i, x.size - 1)]`, works too, because an
+# element that appears twice does not change a maximum. It would change a sum.
 #
 # The data here are all negative. With 0 as the neutral element the kernel would be
-# right on most data that one tries, and wrong on these.
+# right on most data that you might try, and wrong on these.
 
 # %% [markdown]
 # ## 5 · A filter, by vote
 #
 # `cuda.ballot_sync(mask, predicate)` is a vote. Each lane says yes or no, and each gets
-# all the answers: an integer whose bit `k` is set if lane `k` said yes. Two
+# all the answers, as an integer whose bit `k` is set if lane `k` said yes. Two
 # instructions turn it into a **filter**:
 #
-# - `cuda.popc(votes)` counts the bits: how many elements the warp keeps;
+# - `cuda.popc(votes)` counts the bits that are set: how many elements the warp keeps;
 # - `cuda.lanemask_lt()` has the bits of the lanes *below* mine set. So
 #   `popc(votes & lanemask_lt())` counts the kept elements before mine: my place.
 #
@@ -754,9 +761,9 @@ check(
 # | kept below me | 0 | 1 | 1 | 1 | 2 | 3 |
 # | writes to | 0 | | | 1 | 2 | |
 #
-# Keep the positive elements of each group of 32, in order, at the front of the group's
-# place in `out`. What is behind them stays as it is (0). And count them: the votes
-# tell everyone how many there are, so the check allows no atomics here.
+# Move the positive elements of each group of 32, in order, to the front of the group's
+# part of `out`. The rest of that part stays as it is (0). And count them: the votes
+# tell every lane how many there are, so the check allows no atomics here.
 #
 # ```python
 # warp_filter(x, out, counts)    # (n,) -> (n,), (groups,)  float32, int32
@@ -785,7 +792,7 @@ def warp_filter(x, out, counts):
 
 # %%
 def kept(x):
-    """Say slowly what warp_filter does."""
+    """Compute slowly what warp_filter does."""
     out, counts = np.zeros_like(x), []
     for i in range(0, x.size, 32):
         group = x[i : i + 32]
@@ -806,22 +813,23 @@ check(
 )
 
 # %% [markdown] tags=["solution"]
-# The vote is for everyone; only the writing is for those who keep something. Nobody
-# waits for anybody, no memory is used, and the order is kept, since lanes below me
-# hold elements before mine. Chapter 15 does the same for a whole array; there, a
-# warp's place depends on what all warps before it have kept.
+# Every lane votes; only lanes that keep something write. No warp waits for another, the
+# lanes exchange nothing through memory, and the order is kept, because the lanes below
+# mine hold the elements before mine. Chapter 15 does the same for a whole array. There,
+# a warp's place depends on what all warps before it have kept.
 
 # %% [markdown]
 # ## 6 · Warps together
 #
-# A shuffle ends where the warp ends. For the sum of a whole block, warps have to meet,
-# and they meet in shared memory:
+# A shuffle ends where the warp ends. To add up a whole block, warps have to meet, and
+# they meet in shared memory. `sums = cuda.shared.array(WARPS, float32)` is such memory,
+# one number per warp.
 #
-# 1. each warp adds up its 32 values, by shuffles;
-# 2. lane 0 of each warp puts the sum into `sums`, at the place of its warp;
-# 3. every thread waits;
-# 4. warp 0 takes the sums out, one a lane, and adds them up, by shuffles. It has 32
-#    lanes, and there are 8 sums: what do the other lanes bring?
+# 1. Each warp adds up its 32 values, with shuffles.
+# 2. Lane 0 of each warp stores the sum in `sums`, at the index of its warp.
+# 3. Every thread waits, `cuda.syncthreads()`. What was stored before can be read after.
+# 4. Warp 0 loads the sums, one per lane, and adds them up, with shuffles. It has 32
+#    lanes, and there are 8 sums: what do the other lanes contribute?
 #
 # ```python
 # block_sum(x, out)    # (n,) -> (blocks,)  float32; blocks of 256
@@ -874,17 +882,17 @@ check(
 )
 
 # %% [markdown] tags=["solution"]
-# `if warp == 0:` round a shuffle is fine: the condition is the same for all 32 lanes of
-# a warp, and the mask speaks of one warp only. `if lane < WARPS:` round it would not
-# be. Of warp 0, all 32 lanes take part, and 24 of them bring a zero.
+# A shuffle inside `if warp == 0:` is fine: the condition is the same for all 32 lanes
+# of a warp, and the mask speaks of one warp only. Inside `if lane < WARPS:` it would be
+# wrong. All 32 lanes of warp 0 take part, and 24 of them contribute a zero.
 #
-# The barrier is the block's. `cuda.syncwarp()` would not do, because `sums` is written
-# by eight warps and read by one.
+# The barrier is the block's. `cuda.syncwarp()` would not be enough, because eight warps
+# write `sums` and one reads it.
 #
 # ### What each scope saves
 #
-# The sum of 2^26 elements, into one cell, with an atomic addition: for each thread,
-# for each warp after shuffles, for each block after shared memory.
+# Add up 2^26 elements into one cell with atomic additions: one per thread, one per warp
+# after shuffles, or one per block after shared memory.
 
 # %% tags=["solution"]
 @cuda.jit
@@ -962,17 +970,18 @@ for row in total:
         print(f"{row.name:18}  {each:.2f} ns each")
 
 # %% [markdown] tags=["solution"]
-# Divide the times by the numbers of additions: they are as good as the same. Additions
-# to one cell queue up, whoever asks for them, and nothing else counts here. Adding up
-# within a warp first takes 31 of 32 away for five shuffles, and adding up within a
-# block takes 7 of 8 of the rest for a barrier. Chapter 14 goes on from here.
+# Divide the times by the numbers of additions, and they are almost the same. Additions
+# to one cell queue up, wherever they come from, and hardly anything else counts here.
+# Adding up within a warp first saves 31 additions of 32 for five shuffles, and adding
+# up within a block saves 7 of 8 of the rest for a barrier. Chapter 14 goes on from
+# here.
 
 # %% [markdown] tags=["solution"]
 # ### A filter for a whole array, if order does not matter
 #
-# Then it is enough that each place is taken once. The plain way asks a counter for a
-# place, atomically, for each element that is kept. With a vote, one lane can ask for
-# its warp, and with shared memory, one thread for its block.
+# Then it is enough that each place is used once. The plain way asks a counter for a
+# place, atomically, for each kept element. With a vote, one lane can ask for its whole
+# warp, and with shared memory, one thread for its whole block.
 
 # %% tags=["solution"]
 @cuda.jit
@@ -1073,20 +1082,21 @@ filtered.expect("an atomic a block", at_least=3, times="an atomic a warp")
 filtered.expect("an atomic a block", at_least=1.2, times="torch")
 
 # %% [markdown] tags=["solution"]
-# A vote has gained nothing over the plain kernel. Not because votes are slow: the
-# compiler knows this pattern, and had put the vote, the `popc` and a single atomic
-# addition for the warp into `filter_by_threads` as well. Both wait for the same thing,
-# 2^21 additions to one cell, one after the other. What helps is to ask less often. A
-# block asks once for 256 elements, and passes PyTorch, which has more to do: it keeps
-# the order.
+# The vote has gained nothing over the plain kernel. Votes are not slow: the compiler
+# recognises this pattern, and has put the vote, the `popc` and a single atomic addition
+# per warp into `filter_by_threads` as well. Both kernels wait for the same thing, 2^21
+# additions to one cell, one after another. It helps to ask less often. A block asks
+# once for 256 elements, and overtakes PyTorch, which has more to do: it keeps the
+# order.
 
 # %% [markdown]
 # ## Beyond the block: the grid
 #
-# Blocks do not wait for one another, with one exception. In a **cooperative** launch,
-# all blocks are on the GPU at the same time, and then they can wait: `grid.sync()` is a
-# barrier of the whole grid. Numba launches that way by itself when it finds one in the
-# kernel. Here each thread writes an element, and reads one that another block wrote.
+# Blocks must not wait for one another, with one exception. In a **cooperative** launch,
+# all blocks are on the GPU at the same time, so they can wait: `grid.sync()` is a
+# barrier for the whole grid. Numba launches that way automatically when it finds one in
+# the kernel. Here each thread writes an element, then reads one that another block
+# wrote.
 
 # %%
 @cuda.jit
@@ -1107,11 +1117,11 @@ print("turned round:", (out.copy_to_host() == np.arange(256)[::-1]).all())
 # %% [markdown]
 # ## Clusters
 #
-# Between block and grid, GPUs from compute capability 9.0 on have one level more: a
+# GPUs from compute capability 9.0 on have one more level between block and grid: a
 # **cluster** of up to 8 blocks that run at the same time, near one another, can wait
 # for one another, and can read and write each other's shared memory. Numba has no
 # name for it, so this is CUDA C++. Each block puts its number into its shared memory,
-# and reads that of the next block of its cluster.
+# and reads the number of the next block in its cluster.
 
 # %%
 CLUSTER_CPP = """
@@ -1167,10 +1177,10 @@ if weft.on_gpu("clusters are made of hardware") and has_clusters:
 # %% [markdown]
 # ## Measure: what waiting costs
 #
-# Four barriers, by scope: a warp, a block of 256 threads, a cluster of 8 such blocks,
-# a grid of 128 such blocks. Each kernel does nothing but wait, 1000 times, so
-# milliseconds in the table are microseconds for one barrier. How fast is the block's
-# barrier, beside the grid's?
+# Here are four barriers, by scope: a warp, a block of 256 threads, a cluster of 8 such
+# blocks, a grid of 128 such blocks. Each kernel does nothing but wait, 1000 times, so
+# milliseconds in the table are microseconds per barrier. How many times as fast as the
+# grid's barrier are the block's and the cluster's?
 
 # %%
 guess = {"syncthreads": None, "cluster": None}
@@ -1222,21 +1232,22 @@ if has_clusters:
 
 # %% [markdown] tags=["solution"]
 # The wider the scope, the longer the wait. A warp's barrier is next to nothing: in this
-# kernel the compiler sees that the lanes are together, and what you measure is the
-# loop. A block's is done within the SM. A cluster's goes between SMs that lie near one
+# kernel the compiler sees that the lanes are together, and you measure the loop. A
+# block's is handled within the SM. A cluster's goes between SMs that are near one
 # another; on the H100 that we measured it took three times as long as on the H200. The
-# grid's goes through memory: each block adds to a counter and looks at it until all
-# have come.
+# grid's goes through memory: each block adds to a counter, and reads it again and again
+# until all blocks have arrived.
 
 # %% [markdown]
 # ## If you want more
 #
-# - `cuda.match_any_sync(mask, key)` gives each lane the mask of those lanes that have
-#   the same key. Count the keys of a warp with it: one lane of each kind writes.
+# - `cuda.match_any_sync(mask, key)` gives each lane the mask of the lanes that have the
+#   same key. Use it to count the keys of a warp: one lane of each kind writes.
 # - Let a lane of `warp_sum` take several elements, rows apart, and add them before it
-#   shuffles. How near to the copy do you come?
-# - Make a scan of a warp: `shfl_up_sync`, five steps, and an `if` that is *not* round
-#   the shuffle.
+#   shuffles. How close to the copy do you get?
+# - Write a scan of a warp, in which each lane gets the sum of its own value and all
+#   below it: `shfl_up_sync`, five steps, and an `if` that does *not* contain the
+#   shuffle.
 # - Give one path of the first measurement twice the length. Predict the time for 2, 4
 #   and 32 paths.
 # - On a GPU, look at the machine code of `two_sides(4)` and `two_sides(8)`:
@@ -1246,12 +1257,12 @@ if has_clusters:
 #
 # 1. A warp is 32 threads with consecutive numbers in the block, `x` fastest.
 # 2. Divergence costs the number of different paths within a warp; between warps a
-#    branch is free, and a short one is no branch.
-# 3. Every lane that a mask names comes to the operation: let lanes without an element
-#    bring the neutral one, guard loads and stores, never a shuffle.
+#    branch is free, and a short `if` is not a branch.
+# 3. Every lane that a mask names must reach the operation: let lanes without an element
+#    contribute the neutral one; guard loads and stores, never a shuffle.
 # 4. Shuffles add up a warp in five steps; a ballot, `popc` and `lanemask_lt` filter it.
-# 5. Warps meet in shared memory, behind a barrier; the wider the scope, the dearer
-#    the wait.
+# 5. Warps meet in shared memory after a barrier; the wider the scope, the more a wait
+#    costs.
 
 # %%
 quiz()

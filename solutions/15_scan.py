@@ -3,18 +3,18 @@
 #
 # [Open in Colab](https://colab.research.google.com/github/warp-and-weft/warp-and-weft/blob/main/labs/15_scan.ipynb)
 #
-# **When you are through, you can**
+# **When you have finished, you can**
 #
 # - compute running sums with shuffles, in shared memory, and over a whole array;
 # - count the steps, the additions and the barriers of Hillis and Steele's scan and of
-#   Blelloch's, and say which of these numbers decides on a GPU;
+#   Blelloch's, and say which of these numbers matters on a GPU;
 # - say from its bytes how fast a scan in three kernels can be at best;
 # - scan 2^28 numbers in one pass, with blocks that look back at their predecessors;
 # - keep some elements of an array, in order, and say what it takes to do that faster
 #   than PyTorch.
 #
 # **You need** about 110 minutes. No GPU: the exercises run in the simulator, and the
-# measurements then show the rows of the reference GPU. With a GPU: compute
+# measurements then show the results of the reference GPU. With a GPU: compute
 # capability 7.5 or higher and 6 GB of its memory.
 
 # %%
@@ -43,18 +43,18 @@ weft.lab("15_scan")
 #     out[i] = total
 # ```
 #
-# Each step needs the one before it. The result is called a **scan** of x, or its
-# running sums: `out[i]` is the sum of `x[0]` to `x[i]`. That is the **inclusive** scan;
-# the **exclusive** one leaves `x[i]` itself out.
+# Each iteration needs the one before it. The result is called a **scan** of x, or its
+# running sums: `out[i]` is the sum of `x[0]` to `x[i]`. That is the **inclusive**
+# scan; the **exclusive** scan leaves `x[i]` itself out.
 #
-# It looks like a loop that cannot be shared out, and it is behind half of all parallel
-# programs. Wherever each of many threads produces a few results, or none, an exclusive
-# scan of how many tells each thread where to write.
+# It looks like a loop that cannot be parallelised, and yet half of all parallel
+# programs depend on it. Wherever many threads each produce a few results, or none, an
+# exclusive scan of the counts tells each thread where to write.
 #
-# By hand: 2^28 float32 are read and written, 2.15 GB. A copy moves the same bytes. How
-# close to the copy does PyTorch's `torch.cumsum` come? For a vector it calls **CUB**,
-# NVIDIA's library of such algorithms. Write down how many times as fast the copy is,
-# then run.
+# By hand: 2^28 float32 are read and written, 2.15 GB. A copy moves the same bytes.
+# How close to the copy does PyTorch's `torch.cumsum` come? For a vector it calls
+# **CUB**, NVIDIA's library of such algorithms. Write down how many times as fast the
+# copy is, then run.
 
 # %%
 guess = {"copy": None}
@@ -89,16 +89,17 @@ ceilings
 ceilings.expect("copy", at_least=1.3)
 
 # %% [markdown] tags=["solution"]
-# There is room. By the end of this lab a kernel of yours fills most of it.
+# There is room for improvement. By the end of this lab a kernel of yours uses most of
+# it.
 
 # %% [markdown]
 # ## 1 · Five steps
 #
-# First of all 32 numbers, in the registers of one warp. Let each lane add what its left
-# neighbour has: now lane `k` holds the sum of two, its own number and the one before.
-# Then add what the lane two places to the left holds, which is a sum of two as well:
-# now it is a sum of four. Then four places, eight, sixteen. Five steps, and each lane
-# has the sum of everything up to its own number.
+# Start with 32 numbers, in the registers of one warp. Let each lane add the value of
+# its left neighbour. Now lane `k` holds the sum of two numbers, its own and the one
+# before. Then add the value of the lane two to the left, which is a sum of two as
+# well: now it is a sum of four. Then four to the left, eight, sixteen. After five
+# steps, each lane has the sum of everything up to its own number.
 #
 # | lane | 0 | 1 | 2 | 3 | 4 | 5 |
 # | --- | --- | --- | --- | --- | --- | --- |
@@ -107,9 +108,9 @@ ceilings.expect("copy", at_least=1.3)
 # | after step 2 | 3 | 4 | 8 | 9 | 11 | 19 |
 # | after step 4 | 3 | 4 | 8 | 9 | 14 | 23 |
 #
-# The method is Hillis and Steele's. `cuda.shfl_up_sync(FULL, value, delta)` gives lane
-# `k` the value of lane `k - delta`. A lane that has no such neighbour gets its own
-# value back, and must not add it.
+# The method is Hillis and Steele's. `cuda.shfl_up_sync(FULL, value, delta)` gives
+# lane `k` the value of lane `k - delta`. A lane that has no such neighbour gets its
+# own value back, and must not add it.
 #
 # ```python
 # scan_warps(x, out)    # (n,) -> (n,)  float32; a scan for each 32 neighbours
@@ -122,7 +123,7 @@ FULL = 0xFFFFFFFF  # all 32 lanes
 
 
 def running(x, length):
-    """Say slowly what a scan of each `length` neighbours is."""
+    """Compute slowly a scan of each `length` neighbours."""
     pieces = [x[k : k + length] for k in range(0, x.size, length)]
     return np.concatenate([np.cumsum(piece) for piece in pieces])
 
@@ -159,24 +160,24 @@ check(
 
 # %% [markdown] tags=["solution"]
 # The shuffle is for all lanes, and only the addition has a condition. With the `if`
-# round both, the lanes below `delta` would not come to the shuffle that names them.
+# around both, the lanes below `delta` would not reach the shuffle that names them.
 #
-# 31 + 30 + 28 + 24 + 16 = 129 additions, where a loop makes 31. Nobody minds: a warp
-# adds in all 32 lanes or in none, so what counts is that there are five steps.
+# 31 + 30 + 28 + 24 + 16 = 129 additions, where a loop makes 31. That does not matter:
+# a warp adds in all 32 lanes or in none, so what counts is that there are five steps.
 
 # %% [markdown]
 # ## 2 · Eight steps, two barriers each
 #
-# The same for 256 numbers in shared memory: steps of 1, 2, 4, … 128. Thread `t` adds
-# `tile[t - step]` to `tile[t]`.
+# The same for 256 numbers in shared memory, in steps of 1, 2, 4, … 128. Thread `t`
+# adds `tile[t - step]` to `tile[t]`.
 #
-# In a warp, a shuffle reads all lanes before any of them goes on. Here nothing does
-# that for you. Thread 40 reads cell 39, which thread 39 is about to change, perhaps has
-# changed already. So each step has two halves: everybody **reads**, into a register;
-# then everybody **writes**. And between halves stands a barrier, also between the
-# second half of one step and the first of the next. With the one that is given that
-# makes 17 barriers, and the check accepts no more. A thread loads only its own element
-# from `x`.
+# In a warp, a shuffle reads all lanes before any of them goes on. In shared memory
+# nothing does that for you. Thread 40 reads cell 39, which thread 39 is about to
+# change, or perhaps has changed already. So each step has two halves: all threads
+# **read**, into a register; then all threads **write**. Between the halves there is a
+# barrier, and another one between the second half of one step and the first half of
+# the next. With the barrier that is given, that makes 17, and the check accepts no
+# more. A thread loads only its own element from `x`.
 #
 # ```python
 # scan_steps(x, out)    # (n,) -> (n,)  float32; blocks of 256
@@ -227,8 +228,9 @@ check(
 )
 
 # %% [markdown] tags=["solution"]
-# Sixteen barriers. Two tiles that take turns need only one a step: read from the one,
-# write into the other. (That is **double buffering**; two cells a thread.)
+# Sixteen barriers, and the one that is given. With two tiles, one barrier per step is
+# enough: read from one, write to the other, and swap them. (That is **double
+# buffering**; it takes two cells per thread.)
 
 # %% [markdown]
 # ## 3 · Fewer additions
@@ -237,12 +239,12 @@ check(
 # makes 255. On a machine with fewer processors than numbers that is seven times the
 # work. Blelloch's scan makes about twice 255, in a tree, up and down:
 #
-# - **up**: the tree of chapter 14. With a gap of 1, 2, 4, … each right-hand end of a
+# - **up**: the tree of chapter 14. With a gap of 1, 2, 4, … the right end of each
 #   pair gets the pair's sum. In the end the last cell holds the sum of all;
 # - the last cell is set to **0**;
-# - **down**, with the gap going 128, 64, … 1: at each pair, the right-hand end holds
-#   what lies *before the whole pair*. The left end gets that, and the right end gets
-#   that plus what the left end held, the left half's sum.
+# - **down**, with a gap of 128, 64, … 1: the right end of each pair holds the sum of
+#   what comes *before the whole pair*. The left end gets that sum. The right end gets
+#   that sum plus what the left end held, which is the left half's sum.
 #
 # | cell | 0 | 1 | 2 | 3 |
 # | --- | --- | --- | --- | --- |
@@ -253,8 +255,8 @@ check(
 # | down, gap 2 | 3 | **0** | 4 | **4** |
 # | down, gap 1 | **0** | **3** | **4** | **8** |
 #
-# What comes out is the exclusive scan. The way up is there, write the way down. After
-# the loop that is given, `gap` is BLOCK. Up and down make 255 additions each. The check
+# The result is the exclusive scan. The way up is given; write the way down. After the
+# loop that is given, `gap` is BLOCK. Up and down make 255 additions each. The check
 # counts them, and refuses a kernel that makes more than 800 in a block.
 #
 # ```python
@@ -314,25 +316,30 @@ check(
 )
 
 # %% [markdown] tags=["solution"]
-# Less than a third of the additions, and twice the steps. Which of the two matters, the
-# measurement after the next exercise says.
+# Less than a third of the additions, and twice the steps. The measurement after the
+# next exercise shows which of the two matters.
 
 # %% [markdown]
 # ## 4 · Lanes, warps, blocks
 #
-# A scan is made of scans. Cut the array into pieces; scan each piece; scan the pieces'
-# sums; and add to each piece what lies before it. That is how to get from four numbers
-# to a thread, from a thread to a warp, from there to a block, and to a whole array:
+# A scan is made of scans. Cut the array into pieces; scan each piece; scan the sums
+# of the pieces; and add to each piece the sum of everything before it. That is how to
+# get from four numbers to a thread, from a thread to a warp, from a warp to a block,
+# and from a block to a whole array:
 #
-# 1. a thread has four neighbours, `a, b, c, d`, and scans them in registers;
-# 2. the warp scans the threads' sums, with `warp_scan`, which is exercise 1 as a
+# 1. a thread has four neighbouring elements, `a, b, c, d`, and scans them in
+#    registers;
+# 2. the warp scans the threads' sums with `warp_scan`, which is exercise 1 as a
 #    function. (What it returns includes the lane's own sum.)
-# 3. the last lane of each warp puts the warp's sum into `sums`, and warp 0 scans those;
-# 4. and what all *blocks* before this one add up to is given: `ends[b]` is the sum of
-#    everything up to the end of block `b`, for all `b`.
+# 3. the last lane of each warp puts the warp's sum into `sums`, and warp 0 scans
+#    those;
+# 4. the sums of the *blocks* are given: `ends[b]` is the sum of everything up to the
+#    end of block `b`, for all `b`.
 #
-# So each of the four numbers gets, on top: the block before, the warps before, the
-# lanes before. A block takes `4 * blockDim.x` elements, and n is a multiple of that.
+# So to each of its four numbers a thread adds the sums of the blocks before, of the
+# warps before, and of the lanes before. A block takes `4 * blockDim.x` elements, and
+# n is a multiple of that. `load4(x, i)` returns four elements, from `x[i]` on.
+# `store4(out, i, a, b, c, d)` stores four.
 #
 # ```python
 # scan_tiles(x, ends, out)    # (n,), (blocks,) -> (n,)  float32
@@ -385,7 +392,7 @@ def scan_tiles(x, ends, out):
 
 # %%
 def tiles_on_top(x, ends):
-    """Say slowly what scan_tiles does."""
+    """Compute slowly what scan_tiles computes."""
     tile = x.size // ends.size
     before = np.append(np.zeros_like(ends[:1]), ends[:-1])
     return running(x, tile) + np.repeat(before, tile)
@@ -410,27 +417,28 @@ check(
 )
 
 # %% [markdown] tags=["solution"]
-# `upto - d` is what the lanes before have. In integers that is exact. In floats it
-# rounds, which is harmless as long as numbers are of similar size, as they are here.
-# Where `d` is far larger than what lies before it, little is left of that;
-# `shfl_up_sync(FULL, upto, 1)` with a 0 for lane 0 has no such weakness, and the fast
-# kernel below uses it.
+# `upto - d` is the sum of the lanes before. In integers that is exact. In floats it
+# rounds, which is harmless as long as the numbers are of similar size, as they are
+# here. Where `d` is far larger than the sum before it, little is left of that sum.
+# `shfl_up_sync(FULL, upto, 1)`, with a 0 for lane 0, has no such weakness, and the
+# fast kernel below uses it.
 
 # %% [markdown]
 # ## Measure: inside a block
 #
-# Four scans of 2^28 elements in which each block looks only at its own, so that nothing
-# but the inside of a block is compared. All move the bytes of a copy. The first three
-# have a thread for each element and blocks of 256:
+# Four scans of 2^28 elements in which each block scans only its own elements, so only
+# the work inside a block is compared. All move the bytes of a copy. The first three
+# have one thread per element and blocks of 256:
 #
-# - `steps`: eight steps, and for 256 elements 64 visits of a warp to an addition;
-# - `tree`: sixteen steps, and 24 visits, which touch cells 2, 4, 8, … apart;
+# - `steps`: eight steps. For 256 elements, warps execute 64 additions;
+# - `tree`: sixteen steps and 24 additions, whose operands are 2, 4, 8, … cells apart;
 # - `warps`: five shuffles, a barrier, five shuffles, a barrier;
-# - `fours`: your `scan_tiles`, four elements a thread.
+# - `fours`: your `scan_tiles`, four elements per thread.
 #
-# An SM of an H200 issues four instructions in a cycle of 1.98 GHz, and the copy's time
-# leaves room for some 63 instructions for each 32 elements. A step in shared memory
-# takes ten or more, barriers included. Which come first? How many times `steps`?
+# An SM of an H200 issues four instructions per cycle at 1.98 GHz, so in the copy's
+# time it can issue about 63 instructions for every 32 elements. One step in shared
+# memory takes ten or more, barriers included. Which come first? How many times as
+# fast as `steps`?
 
 # %%
 guess = {"tree": None, "warps": None, "fours": None}
@@ -438,7 +446,7 @@ guess = {"tree": None, "warps": None, "fours": None}
 
 @cuda.jit
 def copy_kernel(x, out):
-    """Copy x into out, an element a thread."""
+    """Copy x into out, one element per thread."""
     k = cuda.grid(1)
     if k < x.size:
         out[k] = x[k]
@@ -492,10 +500,10 @@ blocks.expect("fours", at_least=1.4, times="warps")
 
 # %% [markdown] tags=["solution"]
 # Blelloch's scan, with the fewest additions, takes twice as long as Hillis and
-# Steele's. It has twice the steps, and each of its steps computes places by
-# multiplication: 227 instructions a warp against 148. Its cells lie 2, 4, 8, … apart,
-# in the same banks. How much is that? The classic cure is **padding** (chapter 13): a
-# cell more after every 32.
+# Steele's. It has twice the steps, and each of them computes indices by
+# multiplication: 227 instructions per warp against 148. Its cells are 2, 4, 8, …
+# apart, in the same banks. How much does that cost? The classic cure is **padding**
+# (chapter 13): one extra cell after every 32.
 
 # %% tags=["solution"]
 CELLS_PADDED = BLOCK + BLOCK // 32
@@ -503,7 +511,7 @@ CELLS_PADDED = BLOCK + BLOCK // 32
 
 @cuda.jit(device=True)
 def padded(k):
-    """Return where cell k lies, with a cell more after every 32."""
+    """Return where cell k is, with an extra cell after every 32."""
     return k + (k >> 5)
 
 
@@ -564,32 +572,34 @@ if weft.GPU:
 trees_padded
 
 # %% [markdown] tags=["solution"]
-# Less than a tenth: the conflicts are not what is wrong. Shuffles are faster than
+# Less than a tenth: the conflicts are not the problem. Shuffles are faster than
 # either.
 #
-# And none of the three comes near the copy. Look at `copy kernel`, which scans nothing:
-# one element a thread is too little work for a thread's life, as in chapters 13 and 14.
-# `fours` does more for each thread and is close to the copy. Inside a block, then, the
-# problem is solved. It remains that blocks do not know of each other.
+# And none of the three comes near the copy. Look at `copy kernel`, which scans
+# nothing: one element per thread is too little work to be worth starting a thread, as
+# in chapters 13 and 14. `fours` gives each thread more to do (**thread coarsening**)
+# and comes close to the copy. Inside a block, then, the problem is solved. What
+# remains is that blocks know nothing of each other.
 
 # %% [markdown]
 # ## Measure: a whole array, in several launches
 #
-# Blocks cannot wait for one another, but launches do. So: a kernel adds up each tile,
-# the sums are scanned, and `scan_tiles` does the rest. The sums of 2^28 elements in
-# tiles of 2048 are 131,072 numbers, too many for one block, so they are treated in the
-# same way: 64 sums of sums, which one block can scan. Five launches, of which the three
-# small ones hardly count.
+# Blocks cannot wait for one another, but launches do. So one kernel adds up each
+# tile, the sums are scanned, and `scan_tiles` does the rest. The sums of 2^28
+# elements in tiles of 2048 are 131,072 numbers, too many for one block, so they are
+# treated in the same way: 64 sums of sums, which one block can scan. That makes five
+# launches, of which the three small ones hardly count.
 #
-# The other way round is older: scan each tile, and afterwards add to each tile what
-# lies before it. (`add_ends` does that.)
+# There is an older way: scan each tile first, and afterwards add to each tile the sum
+# of everything before it. (`add_ends` does that.)
 #
-# By hand. The first way reads x, reads x again and writes `out`: 12 bytes an element,
-# where the copy moves 8. The second reads and writes, and reads and writes: 16 bytes.
-# What fraction of the copy's speed can they reach at best?
+# By hand: the first way reads x, reads x again and writes `out`, 12 bytes per
+# element, where the copy moves 8. The second reads and writes, and reads and writes
+# again: 16 bytes. What fraction of the copy's speed can they reach at best?
 #
-# The table counts in multiples of `torch.cumsum`. So multiply your two fractions by how
-# many times as fast as `torch.cumsum` the copy was in the first table, and guess that.
+# The table counts in multiples of `torch.cumsum`. So multiply your two fractions by
+# how many times as fast as `torch.cumsum` the copy was in the first table, and guess
+# that.
 
 # %%
 guess = {"scan, then add": None, "add up, then scan": None}
@@ -623,7 +633,7 @@ def last_of_tiles(x, out):
 
 @cuda.jit
 def add_ends(ends, out):
-    """Add to each TILE of out what lies before it."""
+    """Add to each TILE of out the sum of everything before it."""
     first = ends[cuda.blockIdx.x - 1] if cuda.blockIdx.x > 0 else float32(0)
     p, q, r, s = load4(out, 4 * cuda.grid(1))
     store4(out, 4 * cuda.grid(1), first + p, first + q, first + r, first + s)
@@ -675,7 +685,7 @@ if weft.GPU:
     exact = torch.cumsum(x.double(), 0)
 
     def error(launch):
-        """Return the largest error of a scan, beside the largest sum."""
+        """Return the largest error of a scan, relative to the largest sum."""
         out.fill_(float("nan"))
         launch()
         return float((out - exact).abs().max() / exact.abs().max())
@@ -684,25 +694,26 @@ if weft.GPU:
         assert error(launch) < 1e-4, name
 
 # %% [markdown] tags=["solution"]
-# Bytes predict it: one half and two thirds of the copy are the most, and both ways come
-# within 15 per cent of that on an H200, within five on an H100. `torch.cumsum`, which
-# reads x once, is only eight per cent faster than the better of the two (ten on an
-# H100). So reading once cannot be all that there is to it.
+# The bytes set the limits, one half and two thirds of the copy, and both ways come
+# within 15 % of them on an H200, and within 5 % on an H100. `torch.cumsum`, which
+# reads x once, is only 8 % faster than the better of the two (10 % on an H100). So
+# reading once is not enough.
 
 # %% [markdown]
 # ## 5 · Keep some, in order
 #
-# **Stream compaction**: copy those elements that are to be kept to the front of `out`,
+# **Stream compaction**: copy the elements that are to be kept to the front of `out`,
 # in order. Each thread has one element, and has to know how many are kept before it.
 # That is an exclusive scan of zeros and ones, in the three parts that you know:
 #
-# - before my lane: `cuda.ballot_sync` and `popc`, as in chapter 8. A vote is a scan of
-#   32 bits in two instructions;
-# - before my warp: each warp's count into shared memory, and a scan of the counts by
-#   warp 0 (`warp_scan` takes integers, too);
-# - before my block: `ends[b]` is how many elements are kept up to the end of block `b`.
+# - before my lane: `cuda.ballot_sync` and `popc`, as in chapter 8. A vote is a scan
+#   of 32 bits in two instructions;
+# - before my warp: each warp's count goes into shared memory, and warp 0 scans the
+#   counts (`warp_scan` takes integers, too);
+# - before my block: `ends[b]` is how many elements are kept up to the end of block
+#   `b`.
 #
-# Keep what is greater than 0. The grid covers x, the last block may stick out.
+# Keep what is greater than 0. The grid covers x; the last block may extend beyond it.
 #
 # ```python
 # keep_positive(x, ends, out)    # float32 (n,), int32 (blocks,) -> float32 (n,)
@@ -770,23 +781,23 @@ check(
 )
 
 # %% [markdown] tags=["solution"]
-# The store is the only part that is not for everyone. Its lanes write next to one
-# another, since kept elements are neighbours in `out`: a request is coalesced, however
-# few or many are kept.
+# The store is the only part that not all lanes execute. Those that do write next to
+# one another, since kept elements are neighbours in `out`. So a request is coalesced,
+# however few or many elements are kept.
 #
 # A sort by one bit is the same kernel twice, and a sort by 32 bits is 32 of those:
-# radix sort. Scan is what it consists of.
+# radix sort. It is made of scans.
 
 # %% [markdown]
 # ## Measure: how many times PyTorch?
 #
-# PyTorch has `x[mask]` and `torch.masked_select(x, mask)`, with the mask there or made
-# on the spot. The first two below have it for free; yours has to compare.
+# PyTorch has `x[mask]` and `torch.masked_select(x, mask)`, with the mask given or
+# computed on the spot. The first two below have it for free; yours has to compare.
 #
-# Yours is three launches: count in each block, scan the counts, move. For the scan of
-# 262,144 counts we take `torch.cumsum`; they are a thousandth of the elements. By hand:
-# about 4 + 4 + 2 bytes an element. `copy` here copies three quarters of x, that is,
-# moves the 6 bytes an element that must be moved, if half of them are kept.
+# Yours takes three launches: count in each block, scan the counts, move. For the scan
+# of 262,144 counts we take `torch.cumsum`; they are a thousandth of the elements. By
+# hand: about 4 + 4 + 2 bytes per element. `copy` here copies three quarters of x,
+# which moves the 6 bytes per element that have to be moved if half of them are kept.
 
 # %%
 guess = {"torch, x[x > 0]": None, "three kernels": None}
@@ -847,22 +858,24 @@ if weft.GPU:
     assert torch.equal(out[: right.numel()], right)
 
 # %% [markdown] tags=["solution"]
-# Slower than PyTorch. The bytes are not at fault: 10 an element would allow 3.6 times
-# the speed on an H200, and 2.7 times on an H100. A thread that handles one element
-# waits for its element, at a barrier, for the scan of the counts, at another barrier
-# and for `ends`, and has 4 bytes under way all the while. Chapters 13 and 14 had the
-# cure. It comes at the end of this lab, together with a way to read x once.
+# Slower than PyTorch. The bytes are not to blame: 10 per element would allow 3.6
+# times the speed on an H200, and 2.7 times on an H100. A thread that handles one
+# element waits for its element, at a barrier, for the scan of the counts, at another
+# barrier and for `ends`, and all the while it has only 4 bytes in flight. Chapters 13
+# and 14 had the cure. It comes at the end of this lab, together with a way to read x
+# once.
 #
-# PyTorch itself first counts what the mask keeps and waits for the number on the host,
-# to allocate the result. Then it makes a list of indices, 8 bytes each, and gathers.
+# PyTorch itself first counts what the mask keeps and waits for the number on the
+# host, to allocate the result. Then it makes a list of indices, 8 bytes each, and
+# gathers.
 
 # %% [markdown]
 # ## 6 · Look back
 #
 # Each of these reads x twice, because a block must know the sum of everything before
-# it, and that is known only when everything has been read. Once would do, if a block
-# kept its elements in registers until it *learned* that sum. From whom? From the block
-# before it. Merrill and Garland's **decoupled look-back** makes that fast.
+# it, and that is known only when everything has been read. Once would be enough if a
+# block kept its elements in registers until it *learned* that sum. From where? From
+# the block before it. Merrill and Garland's **decoupled look-back** makes that fast.
 #
 # Each tile has a word of 64 bits in `words`, with a flag in the upper half and a
 # float32 in the lower:
@@ -874,52 +887,52 @@ if weft.GPU:
 # | `ALL` | the sum of everything up to the end of this tile |
 #
 # A block that has added up its tile publishes that at once, as `SUM`. Then it looks
-# back. It adds up the words of the tiles before, nearest first, until it meets an
-# `ALL`. That one ends the search: nothing before it matters. Then it publishes its own
-# `ALL`. Nobody waits for a chain of additions, because an `ALL` may be far away as long
-# as the words in between are `SUM`.
+# back. It adds up the words of the tiles before, nearest first, until it finds an
+# `ALL`. That one ends the search: nothing before it matters. Then it publishes its
+# own `ALL`. No block waits for a chain of additions, because an `ALL` may be far away
+# as long as the words in between are `SUM`.
 #
-# One warp does it, **32 words at a time**: lane 0 looks at the tile just before, lane 1
-# at the one before that, and so on. If a lane finds nothing yet, it looks again. When
+# One warp does it, **32 words at a time**: lane 0 looks at the tile just before, lane
+# 1 at the one before that, and so on. A lane that finds nothing yet looks again. When
 # all 32 have something, `ballot_sync` says which have an `ALL`; the nearest is the
 # lowest bit, `cuda.ffs(votes) - 1`. The lanes up to that one count. If there is none,
 # all 32 count, and the warp goes on 32 tiles further back.
 #
 # Five things are given.
 #
-# - `peek(words, k)` and `poke(words, k, word)` load and store such that other blocks
+# - `peek(words, k)` and `poke(words, k, word)` load and store so that other blocks
 #   see it. A word is written as a whole, so flag and number arrive together.
-# - `pack(flag, value)`, `flag_of(word)`, `value_of(word)`; `warp_total(value)` adds up
-#   a warp's values and gives the result to all lanes.
-# - 32 words come before those of the tiles, and hold `ALL` and 0. So tile `k` has word
-#   `32 + k`, and there is always something to look back at.
-# - A block takes its tile by a **ticket**, an atomic counter, not by `blockIdx`. Tiles
-#   are so handed out in the order in which blocks *start*, and a block waits only for
-#   blocks that are running. (Else, all SMs might be full of blocks that wait for one
-#   that has no room.)
+# - `pack(flag, value)`, `flag_of(word)`, `value_of(word)`; `warp_total(value)` adds
+#   up a warp's values and gives the result to all lanes.
+# - 32 words come before those of the tiles, and hold `ALL` and 0. So tile `k` has
+#   word `32 + k`, and there is always something to look back at.
+# - A block takes its tile by a **ticket**, drawn from an atomic counter, not by
+#   `blockIdx`. So tiles are handed out in the order in which blocks *start*, and a
+#   block waits only for blocks that are running. (Otherwise, all SMs might be full of
+#   blocks that wait for one that has no room.)
 # - `load_tile`, `scan_fours`, `store_tile`: a thread has four fours, 128 elements
-#   apart, so that each of its requests is coalesced.
+#   apart, so each of its requests is coalesced.
 #
-# As it stands, each tile is scanned for itself. Write the look-back: for warp 0,
-# `total` is the tile's sum; find out what comes `before` the tile, in all lanes, and
-# publish both words.
+# As it is now, the kernel scans each tile separately. Write the look-back. In warp 0,
+# `total` is the tile's sum. Find the sum of everything `before` the tile, in all
+# lanes, and publish both words.
 #
 # ```python
 # scan_once(x, out, words, ticket)    # (n,) -> (n,) float32, uint64, int32
 # ```
 #
-# In the check 40 tiles are done or under way when your blocks start. Three blocks take
-# tiles 41, 42 and 40, in this order, two blocks 41 and 40, and each begins when the one
-# before has published a word. So tile 42 has to make do with the `SUM` of tile 41, and
-# the others wait without end for a block that does not publish before it looks. The
-# nearest `ALL` is that of tile 5. A warp gets there in two laps, and the check lets no
-# thread look at more than 8 different words: a lane that goes back alone would look at
-# 37. At the end, all words of your tiles have to be `ALL`. Stuck?
-# `hint("scan_once")`.
+# In the check, 40 tiles are finished or in progress when your blocks start. Three
+# blocks take tiles 41, 42 and 40, in this order, or two blocks take 41 and 40, and
+# each begins when the one before has published a word. So tile 42 has to make do with
+# the `SUM` of tile 41, and the others wait without end for a block that does not
+# publish before it looks. The nearest `ALL` is that of tile 5. A warp gets there in
+# two iterations. The check lets no thread look at more than 8 different words: a lane
+# that goes back alone would look at 37. At the end, all words of your tiles have to
+# be `ALL`. Stuck? `hint("scan_once")`.
 
 # %% tags=["given"]
 SUM, ALL = 1, 2
-ITEMS = 16  # elements a thread
+ITEMS = 16  # elements per thread
 
 
 @cuda.jit(device=True)
@@ -976,7 +989,7 @@ def start_of(tile, fours):
 
 @cuda.jit(device=True)
 def load_tile(x, tile, v):
-    """Load this thread's fours of a tile, which lie 128 elements apart."""
+    """Load this thread's fours of a tile, which are 128 elements apart."""
     fours = v.size // 4
     at = start_of(tile, fours)
     for j in range(fours):
@@ -986,7 +999,7 @@ def load_tile(x, tile, v):
 
 @cuda.jit(device=True)
 def scan_fours(v, shift):
-    """Scan each four; shift[j] becomes what lies before four j in the warp.
+    """Scan each four; shift[j] becomes the sum before four j in the warp.
 
     Returns the sum of all elements of the warp.
     """
@@ -1154,28 +1167,29 @@ check(
 )
 
 # %% [markdown] tags=["solution"]
-# The loop is the whole of it. In the inner one a lane waits for its own word; the vote
-# brings the warp together again. `cuda.ffs` counts from 1, so `lane < ffs(votes)` are
-# the lanes up to the nearest `ALL`, itself included.
+# The loop is the whole of it. In the inner loop a lane waits for its own word, and
+# the vote brings the warp together again. `cuda.ffs` counts from 1, so `lane <
+# ffs(votes)` means the lanes up to and including the nearest `ALL`.
 #
-# Flag and number travel in one word, so no fence is needed: a word is there or not.
-# With a number of 64 bits the flag would have to follow it, behind a fence.
+# Flag and number travel in one word, so no fence is needed: a word is there or it is
+# not. If the number had 64 bits, the flag would have to be stored separately, after a
+# fence.
 #
-# The check gives the tiles out in another order (41, 42, 40, 44, 45, 43), so that
-# blocks do have to wait, and the simulator lets a block that spins wait for the next
-# one to run.
+# The check gives the tiles out in another order (41, 42, 40, 44, 45, 43), so blocks
+# do have to wait. In the simulator, a block that is waiting in such a loop lets the
+# next one run.
 
 # %% [markdown]
 # ## Measure: one pass
 #
-# By hand: 8 bytes an element, as for the copy. That is the most; now the least. From
-# the moment when its first element is asked for until the last is stored, a block
-# occupies its place on an SM, and holds 16 × 4 bytes for each thread. Chapter 13: rate
-# = bytes held / time held. With three blocks of 512 threads an SM holds 96 KB. If
+# By hand: 8 bytes per element, as for the copy. That is the upper limit of the speed.
+# What does waiting cost? From its first load to its last store, a block occupies its
+# place on an SM, and holds 16 × 4 bytes per thread. Little's law (chapter 13): rate =
+# bytes held / time held. With three blocks of 512 threads an SM holds 96 KB. If
 # loading takes 2 µs and the wait for all predecessors 4 µs more, at what rate does an
-# SM read? And 132 of them? The copy reads at half of its rate; how does that compare?
+# SM read? And 132 of them? Half of the copy's rate is reading; how does that compare?
 #
-# Guess `one pass`, beside `torch.cumsum`.
+# Guess `one pass`, relative to `torch.cumsum`.
 
 # %%
 guess = {"one pass": None}
@@ -1220,21 +1234,22 @@ if weft.GPU:
     assert error(in_one_pass(scan_once)) < 1e-4
 
 # %% [markdown] tags=["solution"]
-# About as fast as `torch.cumsum`, which is this algorithm in CUDA C++, and far from the
-# copy. Turn the formula round: time held = bytes held / rate. On an H200 the table's
-# rate, halved and shared out over 132 SMs, is about 10 bytes a nanosecond, so the 96 KB
-# of an SM are held for nearly 10 µs. A load that is alone takes a third of one (chapter
-# 12). The rest is a ticket, loads that are not alone, a barrier, a word on its way to
-# L2, and looks at other words, each as long as a trip to L2, until the slowest of all
-# blocks before has published its sum.
+# About as fast as `torch.cumsum`, which is this algorithm in CUDA C++, and far from
+# the copy. Solve the formula for the time: time held = bytes held / rate. On an H200
+# the table's rate, halved and divided by 132 SMs, is about 10 bytes per nanosecond,
+# so the 96 KB of an SM are held for nearly 10 µs. A load that is alone takes a third
+# of a microsecond (chapter 12). The rest is a ticket, loads that compete, a barrier,
+# a word on its way to L2, and looks at other words, each as long as a trip to L2,
+# until the slowest of all blocks before has published its sum.
 
 # %% [markdown] tags=["solution"]
 # ## What each idea is worth
 #
 # Take ideas out, one at a time: the warp that looks back (one lane, one word at a
-# time), the fours that lie 128 elements apart (16 neighbours a thread, in four requests
-# of which each touches 32 sectors for half of their bytes). And put something in:
-# eight and sixteen fours a thread, so that an SM holds more.
+# time), and the fours that are 128 elements apart (instead, 16 neighbouring elements
+# per thread, in four requests that each touch 32 sectors and use half of their
+# bytes). And add something: eight and sixteen fours per thread, so an SM holds more
+# bytes.
 
 # %% tags=["solution"]
 @cuda.jit(device=True)
@@ -1286,7 +1301,7 @@ def together(words, here):
 
 @cuda.jit(device=True)
 def load_neighbours(x, tile, v):
-    """Load this thread's elements of a tile, which lie next to each other."""
+    """Load this thread's elements of a tile, which are next to each other."""
     t, width = int32(cuda.threadIdx.x), int32(cuda.blockDim.x)
     at = int32(v.size) * (tile * width + t)
     for j in range(v.size // 4):
@@ -1319,7 +1334,7 @@ def store_neighbours(out, tile, v, shift, first):
 
 
 def once_with(fours, find, parts=(load_tile, scan_fours, store_tile)):
-    """Return scan_once with so many fours a thread, and with other parts."""
+    """Return scan_once with so many fours per thread, and other parts."""
     items = 4 * fours
     load, scan, store = parts
 
@@ -1394,30 +1409,33 @@ bench.compiled(
 )
 
 # %% [markdown] tags=["solution"]
-# Neighbours in one thread cost most: a request then touches 32 sectors for half of
-# their bytes, and the other half has to be fetched again, from L1 if it is still there.
-# One lane that looks at one word after the other pays a trip to L2 for each.
+# Neighbouring elements in one thread cost most. A request then touches 32 sectors and
+# uses half of their bytes, and the other half has to be fetched again, from L1 if it
+# is still there. A single lane that looks at one word after another makes a trip to
+# L2 for each.
 #
-# More elements a thread hide more of the wait, because an SM holds more bytes: three
-# blocks of 32 KB with four fours, four with eight, five with sixteen. But then the
-# registers are used up. An SM has 256 KB of them, and a thread needs some for itself.
+# More elements per thread hide more of the wait, because an SM holds more bytes:
+# three blocks of 32 KB with four fours, four with eight, five with sixteen. But then
+# the registers are used up. An SM has 256 KB of them, and a thread needs some for
+# other things.
 #
 # ## Look back later
 #
-# The other way is not to wait. An SM has 228 KB of shared memory, which nobody uses so
-# far. Let a block scan a tile for itself, publish its sum, put the scanned tile into
-# shared memory and **go on**, to the next tile. When it comes back, the sums that it
-# needs have been published meanwhile. It looks back then, adds what lies before, and
-# stores.
+# The other way is not to wait. An SM has 228 KB of shared memory, which is idle so
+# far. Let a block scan a tile, publish its sum, put the scanned tile into shared
+# memory and **go on**, to the next tile. When it comes back, the sums that it needs
+# have been published. Then it looks back, adds the sum of everything before the tile,
+# and stores.
 #
-# So a block does not end after one tile. It goes round after round, with three things
-# to do in each: ask for a new tile; while that is on its way, finish a tile that has
-# waited; scan the new one and let it wait. In `scan_rounds` a tile waits for one
-# round (`old` is the tile of the round before) or for two (there is one in between,
-# `mid`).
+# So a block does not end after one tile. It is a **persistent kernel**: each block
+# loops over tiles. And the loop is **pipelined**. Each iteration, here called a
+# *round*, does three things: request a new tile; while that is on its way, finish a
+# tile that has waited; scan the new one and let it wait. In `scan_rounds` a tile
+# waits for one round (`old` is the tile of the round before) or for two (there is one
+# in between, `mid`).
 #
-# Ask yourself which of the two will be faster, and by how much. One round is thousands
-# of nanoseconds.
+# Which of the two will be faster, and by how much? One round is thousands of
+# nanoseconds.
 
 # %% tags=["solution"]
 CELLS = 4096  # of a tile: 256 threads with four fours
@@ -1501,7 +1519,7 @@ two_rounds = scan_rounds(2)
 
 
 def in_rounds(kernel, more=()):
-    """Return a function that runs kernel with more blocks than find room.
+    """Return a function that runs kernel with more blocks than fit.
 
     Those that start when all tiles are taken end at once.
     """
@@ -1511,12 +1529,12 @@ def in_rounds(kernel, more=()):
 
 
 # %% [markdown] tags=["solution"]
-# What keeps this from going wrong? Each thread reads and writes its own cells of the
-# box. A tile is taken by ticket just before it is loaded, so tiles are still handed out
-# in order; and a block publishes the sum of its new tile without knowing anything
-# of others, only after it has finished an older one. The smallest tile without a sum is
-# with a block that waits only for smaller tiles, and these have theirs. So somebody
-# always goes on.
+# Why is this safe? Each thread reads and writes its own cells of the box. A block
+# draws the ticket for a tile just before it loads it, so tiles are still handed out
+# in order. It publishes the sum of its new tile without knowing anything of others,
+# but only after it has finished an older one. Consider the lowest tile without a sum.
+# Its block waits only for lower tiles, and these have their sums. So some block can
+# always go on.
 
 # %% tags=["solution"]
 rounds = bench.compare(
@@ -1553,9 +1571,9 @@ bench.compiled(
 # %% [markdown] tags=["solution"]
 # One round is worse than waiting with the tile in registers. Five blocks on each of
 # 132 SMs hold 660 tiles, and all of these must have been read and added up before the
-# last of their blocks may store anything: every round takes as long as the slowest
-# block's. With a second tile in the box nobody waits for the slowest, as long as it
-# is less than a round behind.
+# last of their blocks may store anything. So probably every round takes as long as
+# its slowest block. With a second tile in the box, a block that is late by less than
+# a round delays no other.
 #
 # Nothing else has changed from one row to the next. The last one fills 80 KB of an
 # SM's registers from memory, while 160 KB of its shared memory wait for an answer.
@@ -1563,9 +1581,9 @@ bench.compiled(
 # %% [markdown] tags=["solution"]
 # ## Compaction again
 #
-# First the cheaper cure: still three kernels, but four neighbours a thread, and so four
-# votes. A thread's first place is what the four votes count in the lanes below; from
-# there it goes on by itself.
+# First the cheaper cure: still three kernels, but four neighbouring elements per
+# thread, and so four votes. A thread's first place is the number of votes in the
+# lanes below, over all four; from there on it counts by itself.
 
 # %% tags=["solution"]
 @cuda.jit(device=True)
@@ -1629,9 +1647,9 @@ def keep_fours(x, ends, out):
 
 
 # %% [markdown] tags=["solution"]
-# Then the rounds. What is kept of a tile goes into the box at its place within the
-# tile, and two rounds later from there to `out` in one piece, so that all stores but
-# the first and the last are whole.
+# Then the rounds. What is kept of a tile goes into the box, at its place within the
+# tile. Two rounds later it goes from there to `out` in one piece, so all stores but
+# the first and the last are full.
 
 # %% tags=["solution"]
 @cuda.jit(device=True)
@@ -1765,9 +1783,9 @@ if weft.GPU:
 kept_again
 
 # %% [markdown] tags=["solution"]
-# Four elements a thread are worth more here than reading x once. That the counts are
-# integers matters: there may be more than 2^24 of them (chapter 14). And that four of
-# them fit into one word saves three quarters of the shuffles.
+# Four elements per thread gain more here than reading x once. The counts have to be
+# integers, because there may be more than 2^24 of them (chapter 14). And putting four
+# of them into one word saves three quarters of the shuffles.
 
 # %% [markdown]
 # ## Look: does it repeat?
@@ -1802,24 +1820,24 @@ if weft.GPU:
     bench.sometimes("one pass varies", lambda: different(one_pass) > 1)
 
 # %% [markdown] tags=["solution"]
-# Which words show `ALL` when a block looks is a matter of the moment, and with it how
-# the sum before a tile is put together: from one number, or from that of a tile further
-# back and some more. Additions in another order round differently. The launches always
-# add in the same order. CUB's documentation says the same of its scan, and PyTorch
-# lists `cumsum` of floats on a GPU among the operations that may differ from run to
-# run.
+# Which words show `ALL` when a block looks depends on timing. So does the way in
+# which the sum before a tile is put together: from one number, or from the `ALL` of
+# an earlier tile and some `SUM`s. A different order of additions rounds differently.
+# The launches always add in the same order. CUB's documentation says the same of its
+# scan, and PyTorch lists `cumsum` of floats on a GPU among the operations that may
+# differ from run to run.
 #
-# With integers all orders give the same.
+# With integers every order gives the same result.
 
 # %% [markdown]
 # ## If you want more
 #
 # - An exclusive scan in one pass: what changes in `store_tile`?
 # - Integers: `load4` takes int32. Is the result of one pass the same every time now?
-# - Sort by one bit, in order: those with a 0 to the front, those with a 1 behind them.
-#   Then by 32 bits, one after the other, and compare with `torch.sort`.
-# - A segmented scan: a second array marks where sums begin again. What is the pair, and
-#   how do two pairs combine?
+# - Sort by one bit, in order: elements with a 0 to the front, then those with a 1.
+#   Then by 32 bits, one after another, and compare with `torch.sort`.
+# - A segmented scan: a second array marks where sums start again. What is the pair,
+#   and how do two pairs combine?
 # - A linear recurrence, `y[i] = a[i] * y[i - 1] + b[i]`, is a scan of pairs as well.
 #   Which operation on `(a, b)` and `(c, d)` is it? (State-space models run on this.)
 # - `unique` of a sorted array is a compaction. What is `keep`?
@@ -1827,12 +1845,14 @@ if weft.GPU:
 # ## What you learned
 #
 # 1. A scan takes log2(n) steps, and gives each thread its place in a common result.
-# 2. Inside a block steps and barriers count, not additions: shuffles first, then a scan
-#    of the warps' sums.
-# 3. Over blocks it is bytes that count: 16 for each float32, or 12, or 8.
-# 4. Look-back lets a block learn what lies before it while it holds its elements. What
-#    it costs is that it holds them: an SM needs enough of them to keep memory busy.
-# 5. Compaction is a scan of zeros and ones. A ballot and `popc` are the first 32 of it.
+# 2. Inside a block, steps and barriers matter, not additions: shuffles first, then a
+#    scan of the warps' sums.
+# 3. Across blocks, bytes matter: 16 for each float32, or 12, or 8.
+# 4. Look-back lets a block learn the sum of everything before it while it holds its
+#    elements. Holding them is what it costs: an SM needs enough of them to keep
+#    memory busy.
+# 5. Compaction is a scan of zeros and ones. A ballot and `popc` do the first 32 of
+#    them.
 
 # %%
 quiz()

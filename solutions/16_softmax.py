@@ -3,18 +3,19 @@
 #
 # [Open in Colab](https://colab.research.google.com/github/warp-and-weft/warp-and-weft/blob/main/labs/16_softmax.ipynb)
 #
-# **When you are through, you can**
+# **When you have finished, you can**
 #
-# - compute a softmax that does not overflow, and say what it does with minus infinity;
+# - compute a softmax that does not overflow, and say what it does with minus
+#   infinity;
 # - merge the pairs (maximum, sum) of two pieces of a row, in any order;
 # - read each row once, whether a warp, a block or several blocks hold it;
-# - say for a shape which of the three is right, and what then sets its time;
+# - say which of the three is right for a given shape, and what then limits its speed;
 # - write the backward pass in the same three ways.
 #
 # **You need** about 110 minutes. No GPU: the exercises run in the simulator, and the
-# measurements then show the rows of the reference GPU. With a GPU: compute
+# measurements then show the results of the reference GPU. With a GPU: compute
 # capability 7.5 or higher (8.0 for bfloat16), 6 GB of its memory and, from 8.0 on, 22
-# multiprocessors: on fewer, kernels whose blocks wait for each other would do so for
+# multiprocessors: on fewer, kernels whose blocks wait for each other would wait for
 # ever, and the first cell says so.
 
 # %%
@@ -56,12 +57,12 @@ weft.lab("16_softmax")
 # %% [markdown]
 # ## Look: a formula that fails
 #
-# A softmax turns a row of scores into shares that add up to 1: each score's share is
+# A softmax turns a row of scores into shares that add up to 1. Each score's share is
 # $e^{x_j}$, divided by the sum of all $e^{x_k}$ of its row.
 #
-# Below are four rows of three scores. From left to right they rise by 1, in each row,
-# so all four have the same shares. Which of them does the formula get right in float32,
-# whose largest number is 3.4e38?
+# Below are four rows of three scores. In each row the scores rise by 1 from left to
+# right, so all four rows have the same shares. Which of them does the formula get
+# right in float32, whose largest number is 3.4e38?
 
 # %%
 four_rows = np.float32([[1], [81], [101], [-120]]) + np.float32([0, 1, 2])
@@ -75,17 +76,17 @@ with np.errstate(all="ignore"):
 
 # %% [markdown] tags=["solution"]
 # $e^{89}$ is larger than 3.4e38, so from there on the formula divides infinity by
-# infinity; far below zero everything rounds to 0, and it divides 0 by 0.
+# infinity. Far below zero everything rounds to 0, and it divides 0 by 0.
 #
-# The shares do not change if you take the same number off all scores of a row, for then
-# all powers shrink by the same factor. Take off the **largest**: the largest power is
-# $e^0 = 1$, nothing overflows, and the sum is at least 1.
+# The shares do not change if you subtract the same number from all scores of a row,
+# because all powers then shrink by the same factor. Subtract the **largest**. The
+# largest power is then $e^0 = 1$, nothing overflows, and the sum is at least 1.
 
 # %% [markdown]
-# The yardstick of this lab takes the maximum off first. Scores of **minus infinity**
-# are common: attention uses them for what may not be looked at, and $e^{-\infty}$ is 0.
-# A row of nothing else has no softmax. PyTorch gives NaN for it, and so does the
-# yardstick.
+# The reference of this lab subtracts the maximum first. Scores of **minus infinity**
+# are common: attention uses them for what must not be looked at, and $e^{-\infty}$ is
+# 0. A row that contains nothing else has no softmax. PyTorch returns NaN for it, and
+# so does the reference.
 
 # %% tags=["given"]
 LOWEST = np.float32(np.finfo(np.float32).min)  # the lowest finite float32
@@ -100,7 +101,7 @@ def shares(x):
 
 
 def scores(rng, rows, cols):
-    """Return scores, some -inf, all of row 2 so; odd rows are far below 0."""
+    """Return scores, some -inf, all of row 2; odd rows are far below 0."""
     x = rng.normal(0, 40, (rows, cols)).astype(np.float32)
     x[rng.random(x.shape) < 0.2] = -np.inf
     x[:, cols // 2] = 3
@@ -115,19 +116,19 @@ print(shares(four_rows))
 # %% [markdown]
 # ## 1 · Three passes
 #
-# A block takes a row, and goes through it three times:
+# A block takes a row, and makes three passes over it:
 #
 # 1. the largest element;
 # 2. the sum of $e^{x - \text{largest}}$;
 # 3. the shares, into `out`.
 #
 # Each thread takes every 256th column, as in a grid-stride loop, but within its row.
-# What the threads have found is combined by the functions below, which are chapter 14's
-# with one change: the shuffles are butterflies (chapter 8), so **all** threads get the
-# result.
+# The functions below combine what the threads have found. They are those of chapter
+# 14 with one change: the shuffles are butterflies (chapter 8), so **all** threads get
+# the result.
 #
-# `max` works in a kernel, and `math.exp`. Begin the maximum with `LOWEST`, the lowest
-# finite number, and not with minus infinity; exercise 2 says why.
+# `max` works in a kernel, and so does `math.exp`. Start the maximum from `LOWEST`,
+# the lowest finite number, and not from minus infinity; exercise 2 says why.
 #
 # ```python
 # softmax_passes(x, out)    # (rows, cols) -> (rows, cols)  float32; blocks of 256
@@ -215,23 +216,23 @@ check(
 )
 
 # %% [markdown] tags=["solution"]
-# The row of nothing but -inf: `top` stays at `LOWEST`, all powers are 0, and so is
-# their sum. 1 / 0 is infinity, and 0 times infinity is NaN, as wanted.
+# In the row of nothing but -inf, `top` stays at `LOWEST`, all powers are 0, and so is
+# their sum. 1 / 0 is infinity, and 0 times infinity is NaN, as it should be.
 
 # %% [markdown]
 # ## Measure: what do three passes cost?
 #
-# By hand. 8192 × 8192 float32 are 268 MB. Three passes read that three times and write
-# it once, 1.07 GB; a copy reads it once and writes it once. If each read came from
-# memory, what share of the copy's speed would be left?
+# By hand: 8192 × 8192 float32 are 268 MB. Three passes read that three times and
+# write it once, 1.07 GB. A copy reads it once and writes it once. If each read came
+# from memory, what share of the copy's speed would be left?
 #
-# But the second pass reads what the first has just read. A row has 32 KB. An SM holds 8
-# of these blocks, so the rows in work on it are 256 KB, and those of all 132 SMs 35 MB.
-# The H200 has 256 KB of L1 and shared memory on each SM, and 60 MB of L2. Where will
-# the second and third pass find their row?
+# But the second pass reads what the first has just read. A row has 32 KB. An SM holds
+# 8 of these blocks, so the rows it is working on are 256 KB, and those of all 132 SMs
+# 35 MB. The H200 has 256 KB of L1 and shared memory on each SM, and 60 MB of L2.
+# Where will the second and third pass find their row?
 #
 # Write down how fast you expect your kernel to be, with `torch.softmax` as 1.0, and
-# where a copy lies. The L2 cache is cleared before each call, for all of them.
+# how fast a copy. The L2 cache is cleared before each call, for all of them.
 
 # %%
 guess = {"copy": None, "three passes": None}
@@ -265,39 +266,40 @@ square.expect("copy", at_least=1.5)
 square.expect("copy", at_least=1.3, times="three passes")
 
 # %% [markdown] tags=["solution"]
-# There is room above both. If all three reads came from memory, the time would be twice
-# the copy's; it is longer than that, although most of the second and third read comes
-# from a cache. So bytes are not what this kernel waits for. It makes three trips one
-# after the other, 4 bytes to a load, and meets twice in between; and it computes two
-# exponentials for each element, eight instructions each.
+# There is room above both. If all three reads came from memory, the kernel would take
+# twice the copy's time. It takes longer than that, although most of the second and
+# third read comes from a cache. So it is not limited by bytes. Probably it is
+# latency: three trips one after the other, 4 bytes per load, and two block-wide
+# reductions in between. It also computes two exponentials for each element, of eight
+# instructions each.
 #
-# PyTorch's kernel for rows of this length reads once, into registers, and makes no more
-# of it than that: a block of 1024 threads for each row, 4 bytes to a load, two
-# meetings.
+# PyTorch's kernel for rows of this length reads once, into registers, and is not much
+# faster for it: a block of 1024 threads for each row, 4 bytes per load, two
+# reductions.
 #
 # So: **read each element once**, and do it well.
 
 # %% [markdown]
 # ## 2 · Merge two pieces
 #
-# The sum needs the maximum, and the maximum needs the whole row. Does it? Suppose you
-# know of a piece of a row its maximum $m$ and its sum $s$ of $e^{x - m}$. Of another
-# piece you know $m_2$ and $s_2$. For the two together:
+# The sum needs the maximum, and the maximum needs the whole row. Or does it? Suppose
+# you know, for one piece of a row, its maximum $m$ and its sum $s$ of $e^{x - m}$.
+# For another piece you know $m_2$ and $s_2$. For the two together:
 #
 # - the maximum is the larger of $m$ and $m_2$; call it $M$;
 # - $s$ was summed relative to $m$. Relative to $M$ it is $s \cdot e^{m - M}$, and the
-#   other one likewise.
+#   same goes for $s_2$.
 #
 # So two pairs **merge** into one, and the order in which pieces are merged does not
-# matter. A single element is a piece as well: its pair is $(x, 1)$. A piece with no
-# element yet has the sum 0.
+# matter. A single element is a piece as well: its pair is $(x, 1)$. A piece that has
+# no element yet has the sum 0.
 #
 # And its maximum? With minus infinity, merging two empty pieces would compute
-# $-\infty - (-\infty)$, which is NaN. With `LOWEST`, the difference is 0, and all is
-# well: it is finite, and no element but -inf lies below it.
+# $-\infty - (-\infty)$, which is NaN. With `LOWEST` the difference is 0, and all is
+# well: `LOWEST` is finite, and no element except -inf is below it.
 #
-# Write `merge`, a device function that returns the two numbers of the pair. The kernel
-# below it hands it one pair from each row of `a` and `b`.
+# Write `merge`, a device function that returns the two numbers of the pair. The
+# kernel below it passes it one pair from each row of `a` and `b`.
 #
 # ```python
 # merge(m, s, m2, s2)         # two pairs -> their pair
@@ -330,7 +332,7 @@ def merge_pairs(a, b, out):
 
 # %%
 def pair_of(pieces):
-    """Return maximum and sum of each row, what -inf leaves of it."""
+    """Return maximum and sum of each row, of what is not -inf."""
     tops = np.maximum(pieces.max(axis=1), LOWEST)
     return tops, np.exp(pieces - tops[:, None]).sum(axis=1)
 
@@ -366,14 +368,14 @@ check(
 # overflow, however large the scores.
 
 # %% [markdown]
-# With `merge` a thread can go through its columns **once** and have both numbers; this
-# is called an **online softmax**. Two passes are left. Here is the kernel. It works for
-# rows of any length, and it is what we fall back on when nothing better fits.
+# With `merge`, a thread can go through its columns **once** and have both numbers.
+# This is called the **online softmax**. Two passes remain. Here is the kernel. It
+# works for rows of any length, and the lab falls back on it when nothing better fits.
 
 # %% tags=["given"]
 @cuda.jit
 def softmax_online(x, out):
-    """Softmax of each row in two passes; a block of 256 a row."""
+    """Softmax of each row in two passes; one block of 256 per row."""
     row, me = cuda.blockIdx.x, cuda.threadIdx.x
 
     highest, weight = LOWEST, float32(0)
@@ -388,21 +390,23 @@ def softmax_online(x, out):
 
 
 # %% [markdown]
-# ## 3 · A warp a row
+# ## 3 · A warp per row
 #
-# One pass is possible if the row is still there when the sum is known. The nearest
-# place to keep it is in **registers**: an array that each thread has to itself,
-# `cuda.local.array(32, float32)`. If every loop over it has a length that the compiler
-# knows, it unrolls the loops, and each element of the array becomes a register.
+# One read is possible if the row is still there when the sum is known. The nearest
+# place to keep it is in **registers**: an array that belongs to one thread,
+# `cuda.local.array(32, float32)`. If every loop over it has a length that the
+# compiler knows, it unrolls the loops, and each element of the array becomes a
+# register.
 #
-# A warp has 32 × 32 = 1024 such places. So a row of up to 1024 columns fits, no shared
-# memory is needed and no barrier; `warp_max` and `warp_sum` do the rest.
+# A warp has 32 × 32 = 1024 such places. So a row of up to 1024 columns fits, with no
+# shared memory and no barrier. `warp_max` and `warp_sum` do the rest.
 #
 # Lane `lane` takes columns `lane`, `lane + 32`, and so on. A column beyond the end
-# counts as -inf (`NOTHING`), which weighs 0. The check allows a thread 32 loads.
+# counts as -inf (`NOTHING`), which adds 0 to the sum. The check allows each thread 32
+# loads.
 #
 # ```python
-# softmax_warp(x, out)    # (rows, cols <= 1024)  float32; 4 warps a block
+# softmax_warp(x, out)    # (rows, cols <= 1024)  float32; 4 warps per block
 # ```
 #
 # Stuck? `hint("softmax_warp")`.
@@ -410,7 +414,7 @@ def softmax_online(x, out):
 # %%
 @cuda.jit
 def softmax_warp(x, out):
-    """Write the softmax of each row of x into out, a warp a row."""
+    """Write the softmax of each row of x into out, one warp per row."""
     values = cuda.local.array(32, float32)
     row = cuda.blockIdx.x * cuda.blockDim.y + cuda.threadIdx.y
     lane = cuda.threadIdx.x
@@ -452,27 +456,27 @@ check(
 )
 
 # %% [markdown] tags=["solution"]
-# The condition on `row` is the same for all 32 lanes, so a warp leaves as a whole, and
-# the shuffles never miss a lane.
+# The condition on `row` is the same for all 32 lanes, so a warp leaves as a whole,
+# and the shuffles never miss a lane.
 #
 # $e^x$ is computed once for each element, where three passes computed it twice.
 
 # %% [markdown]
-# ## 4 · A block a row
+# ## 4 · A block per row
 #
-# 4096 columns are too many for a warp: a thread has 255 registers at most. They are not
-# too many for a block. 256 threads with 16 values each:
+# 4096 columns are too many for a warp, since a thread has 255 registers at most. They
+# are not too many for a block. 256 threads with 16 values each:
 #
 # 1. each warp finds its own maximum, and its sum relative to **that**: a pair;
 # 2. lane 0 of each warp puts the pair into shared memory;
 # 3. **one** barrier;
-# 4. every warp takes the 8 pairs, one a lane, and merges them: the maximum of all, and
-#    the sum of what each sum is worth relative to it;
-# 5. each thread has its powers relative to its warp's maximum. One factor, the same for
-#    all 16, makes shares of them.
+# 4. every warp takes the 8 pairs, one per lane, and merges them: the maximum of all,
+#    and the sum of all sums, each rescaled to that maximum;
+# 5. each thread has its powers relative to its warp's maximum. A single factor, the
+#    same for all 16, turns them into shares.
 #
-# The loads are there, 16 bytes at a time. For the stores, `store4(out, (row, col), a,
-# b, c, d)`, wherever `load4` was allowed.
+# The loads are given, 16 bytes at a time. For the stores, use `store4(out, (row,
+# col), a, b, c, d)`, under the same condition as `load4`.
 #
 # ```python
 # softmax_block(x, out)    # (rows, cols <= 4096, a multiple of 4)  float32
@@ -487,7 +491,7 @@ THREADS, WARPS = 256, 8
 # %%
 @cuda.jit
 def softmax_block(x, out):
-    """Write the softmax of each row of x into out, a block of 256 a row."""
+    """Write the softmax of each row of x into out, one block per row."""
     values = cuda.local.array(16, float32)
     tops = cuda.shared.array(WARPS, float32)
     totals = cuda.shared.array(WARPS, float32)
@@ -552,15 +556,16 @@ check(
 )
 
 # %% [markdown] tags=["solution"]
-# In shared memory only 16 numbers change hands for a row of 4096. And there is one
-# barrier where the maximum and then the sum would have needed two.
+# Only 16 numbers go through shared memory for a row of 4096. And there is one barrier
+# where finding first the maximum and then the sum would have needed two.
 #
 # A warp whose columns are all -inf has the pair (`LOWEST`, 0). In the merge its sum
 # counts $0 \cdot e^{\dots} = 0$, which is right.
 
 # %% [markdown]
-# And in CUDA C++, for rows of 4096. The loops have constant lengths there as well, and
-# `v` becomes registers for the same reason. `__expf` is the fast exponential.
+# Here it is in CUDA C++, for rows of 4096. The loops have constant lengths there as
+# well, and `v` becomes registers for the same reason. `__expf` is the fast
+# exponential.
 
 # %%
 CUDA_CPP = """
@@ -636,11 +641,12 @@ if weft.on_gpu("NVRTC's machine code needs one"):
 
 
 # %% [markdown]
-# ## Measure: the rungs
+# ## Measure: one read
 #
-# Two shapes, both 16.8 million elements, 67 MB: 16,384 rows of 1024, and 4096 rows of
-# 4096. For the first, a warp a row; for the second, a block a row; for both, three
-# passes and the online kernel of two. How near do they come to the copy?
+# Two shapes, both with 16.8 million elements, 67 MB: 16,384 rows of 1024, and 4096
+# rows of 4096. *One read* is a warp per row for the first and a block per row for the
+# second. For comparison, both have three passes and the online kernel with two. How
+# close do they come to the copy?
 
 # %%
 guess = {"three passes": None, "two passes": None, "one read": None}
@@ -698,27 +704,28 @@ for table in rungs.values():
 rungs[4096].expect("one read", at_least=1.2)
 
 # %% [markdown] tags=["solution"]
-# One read and one write. At 4096 columns the kernel is as fast as the copy, near
-# enough. At 1024 it stays behind, and behind PyTorch's kernel for short rows, which is
-# the same idea: yours loads and stores 4 bytes at a time. The family below does it with
-# 16.
+# One read and one write. At 4096 columns the kernel is as fast as the copy, within a
+# few per cent. At 1024 it is slower, also than PyTorch's kernel for short rows, which
+# is the same idea: yours loads and stores 4 bytes at a time. The family below does it
+# with 16.
 #
 # Two passes gain only a few per cent over three. The read that they save came from a
-# cache; in return, `merge` computes two exponentials for each element. Where the online
-# softmax pays is where the second read would be from memory, or where there is no
-# second read.
+# cache, and in return `merge` computes two exponentials for each element. The online
+# softmax pays off where the second read would come from memory, or where it removes
+# the second read.
 
 # %% [markdown]
 # ## 5 · Backward
 #
 # In training, softmax has a second half. `y` is its output, `dy` the gradient that
-# comes from above, and what goes on below is
+# comes from above, and the gradient to pass on is
 #
 # $$dx_j = y_j \left( dy_j - \sum_k y_k \, dy_k \right)$$
 #
-# It is the same shape again: something about the whole row, one sum this time, then
-# each element. Three arrays move instead of two. A warp a row, up to 1024 columns,
-# everything read once: two arrays of registers. The check allows a thread 64 loads.
+# The pattern is the same again: something about the whole row, one sum this time,
+# then each element. Three arrays move instead of two. Use a warp per row, up to 1024
+# columns, and read everything once, into two arrays of registers. The check allows
+# each thread 64 loads.
 #
 # ```python
 # softmax_backward(y, dy, dx)    # (rows, cols <= 1024), twice -> (rows, cols)
@@ -729,7 +736,7 @@ rungs[4096].expect("one read", at_least=1.2)
 # %%
 @cuda.jit
 def softmax_backward(y, dy, dx):
-    """Write the gradient of the softmax's input into dx, a warp a row."""
+    """Write the gradient of the softmax's input into dx, one warp per row."""
     ys = cuda.local.array(32, float32)
     dys = cuda.local.array(32, float32)
     row = cuda.blockIdx.x * cuda.blockDim.y + cuda.threadIdx.y
@@ -770,27 +777,32 @@ check(
 )
 
 # %% [markdown] tags=["solution"]
-# `x` is not needed: what the forward pass leaves behind is `y`. And no exponential.
+# `x` is not needed, only `y`, which the forward pass has left. And there is no
+# exponential.
 
 # %% [markdown]
 # ## Read: a family
 #
-# From here on you read. What follows is a softmax, and its backward pass, for float32
-# and for bfloat16 and for rows of any length: the kernels you have written, with the
-# number of pieces and threads as parameters, and two more kinds for rows that no block
-# can hold.
+# You have written all your kernels; from here on you read. What follows is a softmax,
+# and its backward pass, for float32 and for bfloat16 and for rows of any length. It
+# consists of the kernels you have written, with the number of pieces and threads as
+# parameters, and two more kinds for rows that no block can hold. The chapter's second
+# page, *Rows over several blocks*, explains those step by step. Read it first if you
+# like.
 #
-# **Bfloat16.** It is the upper half of a float32: the same range, 8 bits of precision.
+# **Bfloat16** is the upper half of a float32: the same range, 8 bits of precision.
 # Numba has no such type, so a kernel sees a matrix of int32 with two of them in each.
 # `bf16_low` and `bf16_high` unpack them to float32, which is exact, and `bf16_pair`
-# rounds two float32 and packs them. All arithmetic is float32. 16 bytes are 8 elements.
+# rounds two float32 and packs them. All arithmetic is in float32. 16 bytes are 8
+# elements.
 #
-# **`exp2`.** The hardware computes powers of 2, in one instruction; `math.exp` spends
-# seven more on the last bits. $e^x = 2^{x \cdot \log_2 e}$, and six correct digits are
-# enough here.
+# **`exp2`.** The hardware computes powers of 2 in one instruction; `math.exp` spends
+# seven more on the last bits. $e^x = 2^{x \cdot \log_2 e}$, and six correct digits
+# are enough here.
 #
 # Each of the next cells makes kernels. `whole` says that the row fills all pieces, so
-# that no guard is needed.
+# no guard is needed. To *weigh* a piece means to find its pair and to turn its scores
+# into powers.
 
 # %% tags=["given"]
 LOG2E = np.float32(np.log2(np.e))
@@ -929,23 +941,24 @@ def block_kernel(half, pieces, threads, whole):
 
 # %% [markdown]
 # **Rows that no block can hold.** An SM has 256 KB of registers, a row of 262,144
-# float32 has 1 MB. So several blocks hold a row, and have to meet. Each publishes the
-# pair of its piece; then it waits for the pairs of the others.
+# float32 has 1 MB. So several blocks hold a row, and have to exchange their results.
+# Each publishes the pair of its piece, then waits for the pairs of the others.
 #
-# How a pair crosses from block to block: maximum and sum are 32 bits each, so both fit
-# into **one** 64-bit word, which is stored and loaded whole. No fence is needed, since
-# nothing else goes with it. `poke(slots, i, word)` is a store that other blocks may be
-# watching, `peek(slots, i)` a load that looks anew each time; with `slots[i]` the
+# How does a pair get from block to block? Maximum and sum are 32 bits each, so both
+# fit into **one** 64-bit word, which is stored and loaded whole. No fence is needed,
+# since nothing else goes with it. `poke(slots, i, word)` is a store that other blocks
+# can see, `peek(slots, i)` a load that looks anew each time. With `slots[i]` the
 # compiler could load once and wait for ever.
 #
-# And how does a block know that a word is *there*, and not one of the launch before?
-# Launches take turns, 0 and 1, and the last bit of the sum says whose it is. `turns`
-# holds the turn, and a counter: the last block to have read the turn changes it for the
-# next launch, and `atomic.inc` sets the counter back to 0 by itself (chapter 9).
+# And how does a block know that a word is *new*, and not one of the launch before?
+# Launches alternate between 0 and 1, and the last bit of the sum says which it was.
+# (For barriers this is called **sense reversal**.) `turns` holds that number, the
+# *turn*, and a counter. The last block to have read the turn changes it for the next
+# launch, and `atomic.inc` resets the counter to 0 by itself (chapter 9).
 #
-# The maximum is kept as a power of 2 here, $a = m \log_2 e$. Then
-# $2^{x \log_2 e - a}$ takes one multiply-add before the power. (A score beyond
-# 2 × 10^38 would be infinite. Nobody has one.)
+# The maximum is kept as a power of 2 here, $a = m \log_2 e$. Then $2^{x \log_2 e -
+# a}$ takes one multiply-add before the power. (A score beyond 2 × 10^38 would become
+# infinite. No real score is that large.)
 
 # %% tags=["given"]
 @cuda.jit(device=True, inline=True)
@@ -981,27 +994,29 @@ def meet(slots, row, pieces, turn):
 
 # %% [markdown]
 # **Which block has which piece.** Chapter 14 said that blocks must not wait for one
-# another, because the one that is waited for may not have begun. Here it is safe on one
-# condition: that blocks *begin* in the order of `blockIdx.x`. A row's blocks are
-# neighbours, so when one of them is waiting, those of lower number have begun and those
-# of higher number are next; and the few blocks of one row fit on the GPU together.
-# Every GPU we know does so; CUDA does not promise it. With `ticket`, a block asks an
-# atomic counter for its number, in place of `blockIdx.x`: then the order is the one in
-# which they begin, whatever it is.
+# another, because the block that is waited for may not have started. Here it is safe
+# on one condition: that blocks *start* in the order of `blockIdx.x`. A row's blocks
+# are neighbours, so when one of them is waiting, those with lower numbers have
+# started and those with higher numbers are next; and the few blocks of one row fit on
+# the GPU together. Every GPU we know starts blocks in that order; CUDA does not
+# promise it. With `ticket`, a block gets its number from an atomic counter instead of
+# `blockIdx.x`. The numbers are then in the order in which blocks start, whatever it
+# is.
 #
-# Four blocks share an SM, and all of them begin at the same time. If their pieces were
-# of one size they would stay in step: all load, then all wait for each other, while
-# memory has nothing to do, then all store. So the **first rows are cut more finely**,
-# into pieces of a quarter, a half and three quarters of the size. Their blocks are done
-# sooner, and from then on one block of an SM loads while another waits. `cut` says how;
-# `find` is the way back, from a block's number to its piece.
+# Four blocks share an SM, and all of them start at the same time. If their pieces had
+# the same size they would stay in lockstep: all load, then all wait for each other
+# while memory is idle, then all store. So the blocks are **staggered**. The first
+# rows are cut more finely, into pieces of a quarter, a half and three quarters of the
+# size. Their blocks finish sooner, and from then on one block of an SM loads while
+# another waits. `cut` says how the rows are cut. `find` goes the other way, from a
+# block's number to its piece.
 
 # %% tags=["given"]
 UNIT = 256  # words: a piece begins on a boundary of 1 KB
 
 
 def cut(rows, words, span, places, layers):
-    """Say how to cut rows: first block, first row, pieces a row; and again.
+    """Say how to cut rows: first block, first row, pieces per row; again.
 
     No piece has more than `span` words. `places` blocks fit on the GPU at a
     time, `layers` of them on each SM.
@@ -1059,13 +1074,14 @@ def part_of(piece, pieces, cols, threads):
 
 
 # %% [markdown]
-# The kernel. The more of the matrix is on an SM, the more there is to do while some of
-# it waits; so a block uses both stores that an SM has. Of each thread's part, `kept`
-# fours of 16 bytes go to **shared memory**, by `copy4_async`: it starts a copy there
-# that passes no register, `commit_group()` closes the list of such copies, and
-# `wait_group(0)` waits until this thread's have arrived. Nobody else looks at them, so
-# no barrier is needed. The other `held` fours go to **registers**, as they came, two
-# bfloat16 to a register. The powers are computed twice rather than kept.
+# The kernel. The more of the matrix is on an SM, the more there is to do while some
+# of it waits; so a block uses both places that an SM has for data. Of each thread's
+# part, `kept` fours of 16 bytes go to **shared memory**, through `copy4_async`. It
+# starts a copy that does not pass through a register. `commit_group()` closes the
+# list of such copies, and `wait_group(0)` waits until this thread's have arrived. No
+# other thread reads them, so no barrier is needed. The other `held` fours go to
+# **registers**, as they came, two bfloat16 per register. The powers are computed
+# twice rather than kept.
 
 # %% tags=["given"]
 PAIR_OF_NOTHING = np.uint32(0xFF80FF80).view(np.int32)  # two bfloat16 of -inf
@@ -1206,27 +1222,30 @@ def many_kernel(half, held, kept, threads, registers, ticket=False):
 
 
 # %% [markdown]
-# **Blocks that stay.** A matrix of few long rows is over after two or three rounds of
-# blocks, which is too few for them to get out of step. For it there is a fourth kind:
-# as many blocks as the GPU holds at a time, and they stay. Those that share a row are a
-# **team**; of the rows it takes every `teams`-th. Where four blocks fit on an SM, all
-# are there from the beginning, and the order in which they begin does not matter. On
-# SMs with 100 KB of shared memory three fit, and the last quarter of the blocks come
-# when others are through: then the condition is the one above, order, and room for a
-# team.
+# **Persistent blocks.** A matrix of few long rows takes only two or three waves of
+# blocks, too few for staggering to help. For it there is a fourth kind: as many
+# blocks as the GPU holds at a time, which stay until all rows are done. Those that
+# share a row are a **team**; it takes every `teams`-th row. Where four blocks fit on
+# an SM, all start at once, and the order in which they start does not matter. On SMs
+# with 100 KB of shared memory three fit, and the last quarter of the blocks start
+# when others have finished. Then the condition is the one above: order, and room for
+# a team.
 #
-# A block does not wait for its team at once, as in chapter 15. It publishes the pair of
-# its piece of a row, goes on to its next row and to the one after, and only **two rows
-# later** looks for the pairs of the others; by then they are usually there. Four rows
-# are on their way at any time: one is being loaded into shared memory, one is there and
-# is weighed, and two are in registers, `v` and `w`, until their pairs have met.
+# A block does not wait for its team at once (see chapter 15). It publishes the pair
+# of its piece of a row, goes on to its next row and to the one after, and only **two
+# rows later** looks for the pairs of the others. By then they are usually there. This
+# is **software pipelining**: four rows are in flight at any time. One is being loaded
+# into shared memory, one is there and is being weighed, and two are in registers, `v`
+# and `w`, until their pairs have been merged.
 #
-# `side` says which half of the tile, of `peaks`, `sums` and `both` belongs to a row.
-# One barrier a row is enough: whoever writes to a half has passed the barrier that
-# comes after the last reading of it. The tile needs none, as each thread reads what it
-# has copied itself, and copies again only where it has read.
+# `side` says which half of the tile, of `peaks`, `sums` and `both` belongs to a row:
+# that is **double buffering**. One barrier per row is enough, because a thread that
+# writes to a half has passed the barrier that comes after the last read of it. The
+# tile needs none, as each thread reads what it has copied itself, and copies again
+# only where it has read.
 #
-# A piece is weighed in one pass, two fours at a time, online, as in exercise 2.
+# A piece is weighed in one pass, two fours at a time, with the online softmax of
+# exercise 2.
 
 # %% tags=["given"]
 def team_kernel(half, fours, threads, registers):
@@ -1325,16 +1344,17 @@ def team_kernel(half, fours, threads, registers):
 
 
 # %% [markdown]
-# And who chooses. A row of up to 2 KB: a warp. Up to 32,768 elements: a block, with as
-# many threads and pieces as were fastest when we tried. Beyond: as many blocks as it
-# takes, of 256 threads with 19 fours each (float32) or 16 (bfloat16), up to 76 or 64 KB
-# a block. At 64 registers a thread four of them share an SM. If they were through in
-# fewer than five rounds, and the row is whole pieces of 16 KB, teams: blocks of 128
-# threads with 8 fours each. GPUs before Ampere have no `copy4_async`: there a block has
-# registers alone, and there are no teams.
+# Which kernel is used? For a row of up to 2 KB, a warp. Up to 32,768 elements, a
+# block, with as many threads and pieces as were fastest when we tried. Beyond that,
+# as many blocks as it takes, of 256 threads with 19 fours each (float32) or 16
+# (bfloat16), up to 76 or 64 KB per block. With 64 registers per thread, four of them
+# share an SM. If this took fewer than five waves (`FEW`), and the row consists of
+# whole pieces of 16 KB, then teams, in blocks of 128 threads with 8 fours each. GPUs
+# before Ampere have no `copy4_async`: there a block has registers alone, and there
+# are no teams.
 
 # %% tags=["given"]
-FORWARD = {  # words of 4 bytes a row -> pieces and threads
+FORWARD = {  # words of 4 bytes per row -> pieces and threads
     False: {512: (4, 32), 1024: (4, 64), 4096: (8, 128), 8192: (2, 1024)}
     | {16384: (8, 512), 32768: (8, 1024)},
     True: {512: (4, 32), 2048: (4, 128), 4096: (2, 512), 8192: (4, 512)}
@@ -1382,7 +1402,7 @@ def meeting_place(rows, pieces, *whose):
 
 
 def launch_many(make, how, in_step, ticket, *arrays):
-    """Launch a kernel of rows that several blocks hold."""
+    """Launch a kernel for rows that several blocks hold."""
     rows, words = arrays[0].shape
     half = arrays[0].dtype == np.int32
     held, kept, threads, registers, layers = how
@@ -1398,7 +1418,7 @@ def launch_many(make, how, in_step, ticket, *arrays):
 
 
 def launch_teams(how, places, x, out):
-    """Launch a kernel whose blocks stay, as many as there are places."""
+    """Launch a persistent kernel, with as many blocks as there are places."""
     rows, words = x.shape
     half = x.dtype == np.int32
     fours, threads, registers, _ = how
@@ -1453,8 +1473,8 @@ def softmax(x, out, ticket=False):
 
 
 # %% [markdown]
-# The backward pass, in the first three kinds. `many` meets with a sum alone; it sends
-# the pair (1, sum), for which merging is adding.
+# The backward pass, in the first three kinds. In `many_backward` the blocks exchange
+# a sum alone. It sends the pair (1, sum), for which merging is adding.
 
 # %% tags=["given"]
 def products(half):
@@ -1641,9 +1661,10 @@ def backward(y, dy, dx, ticket=False):
 
 
 # %% [markdown]
-# Does the family compute what it should? Each kind once, guards and -inf included,
-# against NumPy. Rows of all -inf have to be NaN in both. The kernels of long rows get a
-# small size here: in the simulator a row of 262,144 would take a minute.
+# Does the family compute what it should? Here is each kind once, guards and -inf
+# included, against NumPy. Rows of all -inf have to be NaN in both. The kernels for
+# long rows get a small size here: in the simulator a row of 262,144 would take a
+# minute.
 
 # %%
 def pairs_of_bf16(x):
@@ -1721,19 +1742,20 @@ for rows, cols, how in sizes:
 # %% [markdown]
 # ## Measure: seven shapes, twice
 #
-# Seven shapes, in float32 and in bfloat16, from many short rows to few long ones.
-# Beside a copy and `torch.softmax` stands `torch.compile`, with all its tuning
-# (`mode="max-autotune-no-cudagraphs"`, `dynamic=False`); it makes a kernel for each
-# shape, and compiling is not in the time. Trying many variants takes it long: more than
-# a minute for the fourteen. If you would rather not wait, lower `PATIENCE`: when so
-# many seconds have gone into compiling, it is left out of the shapes that remain.
+# Seven shapes, in float32 and in bfloat16, from many short rows to few long ones. The
+# family is compared with a copy, with `torch.softmax` and with `torch.compile`, with
+# all its tuning (`mode="max-autotune-no-cudagraphs"`, `dynamic=False`). It generates
+# a kernel for each shape, and compiling is not in the time. Trying many variants
+# takes it long: more than a minute for the fourteen. If you would rather not wait,
+# lower `PATIENCE`: when compiling has taken that many seconds, it is left out of the
+# shapes that remain.
 #
 # The L2 cache is cleared before each call. Where a copy takes less than about 50 µs,
-# calls are timed as CUDA graphs instead, and take turns with so many arrays that none
+# calls are timed as CUDA graphs instead, and cycle through so many arrays that none
 # is still in the cache when its turn comes.
 #
 # Which shapes will be hardest, for PyTorch and for the family? Guess one number: how
-# many times as fast as `torch.softmax` is the family, on the average of these shapes?
+# many times as fast as `torch.softmax` is the family, on average over these shapes?
 
 # %%
 guess = {"family": None}
@@ -1872,7 +1894,7 @@ forward = {
 
 
 def overview(tables, torch_name):
-    """Print a line for each shape: the family beside the others."""
+    """Print a line for each shape: the family and the others."""
     heads = f"{'copy':>11}{'of copy':>9}{'x PyTorch':>11}{'x compile':>11}"
     print(f"{'':24}{heads}")
     for case in table_order:
@@ -1900,30 +1922,31 @@ for (_, cols, _), table in forward.items():
 forward.get((1024, 131072, False))
 
 # %% [markdown] tags=["solution"]
-# All of this is about the H200; no other GPU has run these tables yet. Where a warp or
-# a block holds the row, the family is within 4 % of the copy, and nothing can be much
-# faster: the bytes are the same. In this run `torch.compile` gets there as well in
-# float32 at 32,768 × 1024, and to 89 to 95 % of the copy on the other four. In bfloat16
-# it reaches 82 to 90 % at 1024 columns, and less than half on longer rows.
+# All of this is about the H200; no other GPU has run these tables yet. Where a warp
+# or a block holds the row, the family is within 4 % of the copy, and nothing can be
+# much faster, because the bytes are the same. In this run `torch.compile` gets there
+# as well in float32 at 32,768 × 1024, and to 89 to 95 % of the copy on the other
+# four. In bfloat16 it reaches 82 to 90 % at 1024 columns, and less than half on
+# longer rows.
 #
-# On the long rows the libraries lose much more: they go through such a row two or three
-# times. The family loses 5 to 11 %, most at 128 rows in bfloat16. That matrix has but
-# 67 MB, and its beginning and its end are much of its time.
+# On the long rows the libraries lose much more, because they go through such a row
+# two or three times. The family loses 5 to 11 %, most at 128 rows in bfloat16. That
+# matrix has only 67 MB, and its start and its end are much of its time.
 
 # %% [markdown]
 # ## Measure: what a long row needs
 #
-# The kernel of long rows in steps: pieces in *registers* alone, 40 KB a block; then in
-# registers and shared memory, *both stores*, 76 KB; then *out of step*, the first rows
-# cut finer; the same *with ticket*; and last the *teams*, whose blocks stay. Four
-# blocks share an SM.
+# Here is the kernel for long rows, one technique at a time: pieces in *registers*
+# alone, 40 KB per block; then in registers and shared memory, *both stores*, 76 KB;
+# then *out of step*, with staggered blocks; the same *with ticket*; and last the
+# *teams*, whose blocks stay. Four blocks share an SM.
 #
 # By hand: four blocks of 40 KB on 132 SMs hold 21.6 MB, a 25th of the 537 MB of a
-# matrix of 1024 × 131,072. So 25 times memory has nothing to do, for as long as it
-# takes to compute a pair and to meet. At two microseconds each that is 50 µs, beside
-# 255 µs for the copy of an H200. With 76 KB it is 13 times. And out of step? Guess how
-# fast the four are for 1024 rows, with *registers* as 1.0. (The third table, in
-# bfloat16, has the last kinds alone, and *out of step* is 1.0 there.)
+# matrix of 1024 × 131,072. So memory is idle 25 times, for as long as it takes to
+# compute a pair and to exchange it. At two microseconds each that is 50 µs, on top of
+# 255 µs for the copy on an H200. With 76 KB it is 13 times. And out of step? Guess
+# how fast the four are for 1024 rows, with *registers* as 1.0. (The third table, in
+# bfloat16, has the last two kinds alone, and *out of step* is 1.0 there.)
 
 # %%
 guess = {"both stores": None, "out of step": None}
@@ -1997,17 +2020,17 @@ long_rows.get((128, False))
 long_rows.get((128, True))
 
 # %% [markdown] tags=["solution"]
-# For 1024 rows two microseconds a round were a fair guess on the H200: *registers*
-# loses 57 µs in 25 rounds, *both stores* 22 µs in 13, *out of step* 12 µs in all. For
-# 128 rows there are six, three and three rounds, and two in bfloat16. The ticket is one
-# more trip to L2 before a block knows what to load; out of step, others fill most of
-# that time.
+# For 1024 rows, two microseconds per wave were a fair guess on the H200: *registers*
+# loses 57 µs in 25 waves, *both stores* 22 µs in 13, *out of step* 12 µs in all. For
+# 128 rows there are six, three and three waves, and two in bfloat16. The ticket is
+# one more trip to L2 before a block knows what to load. In staggered blocks, others
+# can fill most of that time.
 #
-# Teams have no rounds. In a block's first three steps nothing is stored and in its last
-# three nothing is loaded, but in between hardly anybody waits. For that they pay in
-# each of their rows: registers are moved, and a barrier is met for every 16 KB. So they
-# win where the rounds are few, on the H200 by 14 % with two and by 2 % with three, and
-# with 1024 rows they stay behind.
+# Teams have no waves. In a block's first three iterations nothing is stored and in
+# its last three nothing is loaded, but in between there is hardly any waiting. The
+# price is paid in every iteration: registers are moved, and there is a barrier for
+# every 16 KB. So they win where there are few waves, on the H200 by 14 % with two and
+# by 2 % with three. With 1024 rows they are slower.
 
 # %% tags=["solution"]
 for (_, half), table in long_rows.items():
@@ -2019,7 +2042,7 @@ for (_, half), table in long_rows.items():
 
 # %% tags=["given"]
 def long_kernels():
-    """Return the kernels of long rows that have run, and their threads."""
+    """Return the kernels for long rows that have run, and their threads."""
     found = {}
     for half, kind in ((False, "float32"), (True, "bfloat16")):
         for back, (make, how) in {
@@ -2105,26 +2128,26 @@ for (_, cols, _), table in gradients_of.items():
     table.expect("family", ceiling=0.9 if cols <= 32768 else 0.8)
 
 # %% [markdown]
-# What the compiler made of the kernels of long rows. The shared memory is what
-# they keep there; *local memory* would be registers that did not fit.
+# What the compiler made of the kernels for long rows. The shared memory is what they
+# keep there. *Local memory* would be registers that did not fit.
 
 # %%
 bench.compiled("long rows", long_kernels)
 
 # %% [markdown] tags=["solution"]
 # There is no exponential here and no maximum, and for 1024 long rows the family comes
-# nearer to the copy than forward. PyTorch multiplies `dy` by `y` in a kernel of its own
-# before it begins. On the H200 `torch.compile` is ahead of the family by up to 5 % on
-# the ten shapes whose rows one block can hold, and far behind it on the long ones. On
-# seven of the ten both are ahead of the copy, which moves as many bytes but writes more
-# of them.
+# closer to the copy than in the forward pass. PyTorch multiplies `dy` by `y` in a
+# separate kernel before it begins. On the H200 `torch.compile` is faster than the
+# family, by up to 5 %, on the ten shapes whose rows one block can hold, and much
+# slower on the long ones. On seven of the ten the family is faster than the copy,
+# which moves as many bytes but writes more of them.
 
 # %% [markdown]
 # ## The same in Triton
 #
 # In Triton (chapter 5) a program handles a row as if it were one value, and the
-# compiler deals it out to registers: exercise 4 in six lines. It takes all columns at
-# once, padded to a power of 2. That is one read, as long as the row fits.
+# compiler distributes it over registers: exercise 4 in six lines. It takes all
+# columns at once, padded to a power of 2. That is one read, as long as the row fits.
 
 # %%
 has_triton = weft.device.find().capability >= (8, 0)
@@ -2142,7 +2165,7 @@ if weft.on_gpu("Triton's machine code needs one") and has_triton:
         tl.store(out + at, e / tl.sum(e, 0), mask=col < cols)
 
 # %% [markdown]
-# How fast is it, on a row that a small block, a large one, and several blocks of the
+# How fast is it, on rows that a small block, a large block and several blocks of the
 # family hold?
 
 # %%
@@ -2199,8 +2222,9 @@ for table in in_triton.values():
     table.expect("family", at_least=1.0)
 
 # %% [markdown] tags=["solution"]
-# For the long row the program holds more values than it has registers: 131,072 for 1024
-# threads are 128 each, where a thread can have 64. Compare that row with the others.
+# For the long row the program holds more values than it has registers: 131,072 for
+# 1024 threads are 128 each, where a thread can have 64. Compare that row with the
+# others.
 
 # %% [markdown]
 # ## If you want more
@@ -2210,26 +2234,26 @@ for table in in_triton.values():
 # - A mask or a scale, applied as the scores are read, costs no trip to memory. Add
 #   both.
 # - Rows of 131,072 in pieces of 32 KB, or with five blocks on an SM (`LONG`): predict
-#   first which way the time goes, and why.
+#   first whether they are faster, and why.
 # - Teams for the backward pass: four fours of `y` and four of `dy`. On which of the
 #   four long shapes will they win?
-# - Where a row fits into the shared memory of a **cluster** (chapter 8), its blocks can
-#   meet there instead of in L2. What would that save?
-# - Softmax of columns, `torch.softmax(x, 0)`: who should hold what, so that requests
-#   are coalesced?
+# - Where a row fits into the shared memory of a **cluster** (chapter 8), its blocks
+#   can exchange their pairs there instead of in L2. What would that save?
+# - Softmax of columns, `torch.softmax(x, 0)`: which threads should hold what, so that
+#   requests are coalesced?
 #
 # ## What you learned
 #
-# 1. Take the maximum off first. The pair (maximum, sum) of pieces merges in any order,
-#    so one pass finds both.
+# 1. Subtract the maximum first. The pairs (maximum, sum) of pieces merge in any
+#    order, so one pass finds both.
 # 2. A softmax is a copy with some arithmetic: read once, keep the row in registers,
 #    write once.
-# 3. Who holds a row depends on its length: a warp, a block, several blocks. The same
-#    kernel, with another place to merge.
-# 4. Blocks can meet through words that are stored and loaded whole, if they all are, or
-#    soon will be, on the GPU.
-# 5. Time in which a block neither loads nor stores has to be filled: by the other
-#    blocks of its SM, or by its own next rows, if it stays and looks later.
+# 3. What holds a row depends on its length: a warp, a block, several blocks. The
+#    kernel is the same, and only the place to merge differs.
+# 4. Blocks can exchange words that are stored and loaded whole, if all of the blocks
+#    are on the GPU, or soon will be.
+# 5. The time in which a block neither loads nor stores has to be filled: by the other
+#    blocks of its SM, or by its own next rows, if it is persistent and looks later.
 
 # %%
 quiz()

@@ -38,7 +38,7 @@ def test_our_side_of_the_table(kernel: Kernel) -> None:
 
 def test_a_kernel_is_judged_for_the_table(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("WEFT_STRICT", raising=False)
-    monkeypatch.setattr("weft.lesson.record", lambda *_: None)
+    monkeypatch.setattr("weft.lesson.passed", lambda *_: None)
     kernel = next(k for k in KERNELS if k.wrong and len(k.marked) > 1)
     assert agreement.judged(kernel) == {
         "digest": kernel.digest,

@@ -14,6 +14,7 @@ from weft import bench, device, lesson, timing, units
 from weft.bench import builds, results
 from weft.device import Device
 from weft.errors import LearnerError
+from weft.lesson import predictions
 from weft.timing import Sample
 
 H200 = Device(True, "", "", "NVIDIA H200", (9, 0), 132, 150 * 10**9, 60 << 20, (13, 0))
@@ -376,8 +377,70 @@ def test_a_guess_stands_beside_the_measurement(gpu):
     text = repr(ladder(guess={"naive": 0.9}))
     assert "your guess" in text
     assert "0.900" in text
+
+
+def test_a_row_is_covered_until_it_is_predicted(gpu):
+    table = ladder(guess={"naive": None})
+    assert "Covered until you predict: put a number for naive" in repr(table)
+    line = next(x for x in repr(table).splitlines() if x.startswith("naive"))
+    assert line.split() == ["naive", "?", "?", "?", "?", "?"]
+    assert table._repr_html_().count(">?</span>") == 5
+    assert table["naive"].measured  # for what the lesson claims of it
+    assert "Covered" not in repr(ladder(guess={}))
+    assert predictions.kept() == []
+
+
+def test_a_prediction_is_judged_and_the_first_is_kept(gpu):
+    table = ladder(guess={"naive": 1.0})
+    ratio = table["naive"].ratio
+    assert f"naive: you predicted 1.00, and it is {units.digits(ratio)}" in repr(table)
+    ladder(guess={"naive": ratio})
+    (kept,) = predictions.kept()
+    assert (kept.guess, kept.measured) == (1.0, ratio)
+    assert ": right." in repr(ladder(guess={"naive": ratio}))
+    assert "times as fast as you expected" in repr(ladder(guess={"naive": ratio / 3}))
+    assert "times slower than you expected" in repr(ladder(guess={"naive": ratio * 3}))
+
+
+def test_solutions_cover_nothing(gpu, place, monkeypatch):
+    (place / "solutions").mkdir()
+    monkeypatch.chdir(place / "solutions")
     table = ladder(guess={"naive": None})
     assert "Predict first: fill in your guess for naive." in repr(table)
+    assert "?" not in repr(table)
+
+
+def test_the_board_says_how_near_predictions_were(monkeypatch):
+    for k in range(20):
+        predictions.note("05_first_kernel", "case", f"row {k}", 2.0, 1.0)
+    monkeypatch.setattr(predictions.store, "now", lambda: "9999-01-01T00:00:00+00:00")
+    for k in range(10):
+        predictions.note("05_first_kernel", "case", f"later {k}", 1.0, 1.1)
+    assert predictions.summary() == (
+        "30 predictions, typically off by a factor of 2.0; the last 10, 1.1."
+    )
+    predictions.store.write(
+        predictions.store.place(predictions.FILE), {"x": 3, "y": {"guess": "odd"}}
+    )
+    assert predictions.summary() == ""
+
+
+def starter(out):
+    pass  # your code here
+
+
+def test_a_kernel_that_is_not_written_is_named(gpu):
+    def mine():
+        return starter
+
+    mine.times = itertools.cycle([0.1])
+    table = bench.compare("x", {"mine": mine}, stopwatch=Stopwatch())
+    assert "mine: `starter` is not written yet" in repr(table)
+
+
+def test_rows_of_another_gpu_say_so(committed, no_gpu):
+    page = without_a_gpu()._repr_html_()
+    assert page.count(">H200</span>") == 2
 
 
 def test_html_is_one_self_contained_table(gpu):

@@ -1,5 +1,6 @@
 """The book as it is built: every page, no network, links that lead somewhere."""
 
+import itertools
 import json
 import re
 import sys
@@ -16,6 +17,8 @@ from built_book import ROOT, Book, build_once
 sys.path.insert(0, str(ROOT / "book"))
 from build import missing_pages, pages_of
 
+from weft.links import PUBLIC
+
 # What a browser fetches by itself; a plain link is followed by people.
 FETCHED = {
     "script": ("src",),
@@ -29,6 +32,8 @@ FETCHED = {
     "image": ("href", "xlink:href"),
     "use": ("href", "xlink:href"),
 }
+CODE = {"pre", "code", "script", "style", "textarea", "title"}
+RAW = re.compile(r"(`{3,}|:{3,})\{?\w*\}?.{0,40}|\{[a-z-]+\}`.{0,40}")
 FETCHED_LINKS = {"stylesheet", "icon", "preload", "modulepreload", "prefetch"}
 
 
@@ -41,9 +46,19 @@ class Page(HTMLParser):
         self.links: list[str] = []
         self.ids: set[str] = set()
         self.unnamed_images: list[str] = []
+        self.raw: list[str] = []  # Markdown that was not understood
+        self._code = 0
         self.feed(path.read_text(encoding="utf8"))
 
+    def handle_data(self, data: str) -> None:
+        if not self._code and (found := RAW.search(data)):
+            self.raw.append(found[0])
+
+    def handle_endtag(self, tag: str) -> None:
+        self._code -= tag in CODE
+
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self._code += tag in CODE
         said = {name: value or "" for name, value in attrs}
         if said.get("id"):
             self.ids.add(said["id"])
@@ -71,7 +86,8 @@ def book(tmp_path_factory: pytest.TempPathFactory) -> Book:
 def pages(book: Book) -> dict[Path, Page]:
     paths = sorted(book.html.rglob("*.html"))
     paths = [p for p in paths if "_static" not in p.relative_to(book.html).parts]
-    return {path: Page(path) for path in paths}
+    lost = book.html / "404.html"  # its links are absolute: it appears at any address
+    return {path: Page(path) for path in paths if path != lost}
 
 
 def test_builds_without_a_warning(book: Book) -> None:
@@ -156,12 +172,52 @@ def test_pictures_say_what_they_show(pages: dict[Path, Page]) -> None:
     assert {name: found for name, found in unnamed.items() if found} == {}
 
 
+def test_no_directive_is_left_as_text(pages: dict[Path, Page]) -> None:
+    found = {path.name: page.raw for path, page in pages.items() if page.raw}
+    assert found == {}
+
+
 def test_chapter_lab_and_solution_lead_to_each_other(pages: dict[Path, Page]) -> None:
     stems = {path.stem for path in ROOT.glob("labs/[0-9]*.ipynb")}
     for path, page in pages.items():
         if path.stem in stems:
             for folder in {"book", "labs", "solutions"} - {path.parent.name}:
                 assert f"../{folder}/{path.stem}.html" in page.links, path
+
+
+def test_next_leads_past_solutions(book: Book) -> None:
+    order = pages_of(ROOT / "_toc.yml")
+    reading = [name for name in order if not name.startswith("solutions/")]
+    arrows = re.compile(r'class="right-next"\s+href="([^"#]*)')
+    for here, after in itertools.pairwise(reading[1:]):
+        path = book.html / f"{here}.html"
+        found = arrows.search(path.read_text(encoding="utf8"))
+        assert found, here
+        assert (path.parent / found[1]).resolve() == (
+            book.html / f"{after}.html"
+        ).resolve()
+
+
+def test_a_shared_link_says_what_it_is(book: Book) -> None:
+    titles = set()
+    for name in pages_of(ROOT / "_toc.yml"):
+        html = (book.html / f"{name}.html").read_text(encoding="utf8")
+        said = dict(re.findall(r'<meta property="og:(\w+)" content="([^"]*)"', html))
+        assert {"title", "description", "url", "image"} <= said.keys(), name
+        picture = said["image"].rpartition("/")[2]
+        assert (book.html / "_images" / "social_previews" / picture).is_file(), name
+        assert 'name="description"' in html, name
+        titles.add((name.partition("/")[0], re.search("<title>(.*?)</title>", html)[1]))
+    assert len(titles) == len(pages_of(ROOT / "_toc.yml"))
+    assert ("book", "13 · Shared memory &#8212; Warp &amp; Weft") in titles
+
+
+def test_the_site_has_a_map_and_says_where_a_page_is_missing(book: Book) -> None:
+    places = (book.html / "sitemap.xml").read_text(encoding="utf8")
+    assert f"{PUBLIC}/book/13_shared_memory.html" in places
+    assert "404.html" not in places
+    lost = (book.html / "404.html").read_text(encoding="utf8")
+    assert 'href="/warp-and-weft/book/index.html"' in lost
 
 
 def test_labs_open_in_colab(pages: dict[Path, Page]) -> None:

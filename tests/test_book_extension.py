@@ -14,9 +14,21 @@ from sphinx.application import Sphinx
 from sphinx.util.docutils import docutils_namespace, patch_docutils
 
 sys.path.insert(0, str(ROOT / "book" / "_ext"))
-from weft_book import cloth, curve, gpus, lessons, results, stamps, strands, verdict
+from weft_book import (
+    cloth,
+    curve,
+    gpus,
+    lessons,
+    outline,
+    results,
+    stamps,
+    switches,
+    verdict,
+)
 from weft_book.citing import letters
 from weft_book.drawing import inline_svg
+
+from weft import links
 
 Render = Callable[..., tuple[str, list[str]]]
 
@@ -509,8 +521,55 @@ def test_the_outline_links_what_there_is(render: Render) -> None:
     assert any("does not list 77_odd" in warning for warning in warnings)
 
 
+ROTATE = switches.read(ROOT / "book" / "switches" / "rotate.toml")
+
+
+def test_switches_decide_which_lines_there_are() -> None:
+    code = ROTATE.code({"guard": False, "barrier": True, "rows": True, "padding": True})
+    assert "if " not in code
+    assert "(32, 33)" in code
+    assert "syncthreads" in code
+    assert len({ROTATE.code(state) for state in ROTATE.states}) == 16
+
+
+def test_every_combination_of_switches_has_its_verdict() -> None:
+    found = switches.judge(ROOT, ROTATE)
+    kinds = {
+        state: re.findall(r'data-kind="([^"]*)"', html) for state, html in found.items()
+    }
+    assert len(kinds) == 16
+    for state, kind in kinds.items():
+        on = state.split()
+        if "rows" in on and "barrier" not in on:
+            wanted = "race"
+        elif "guard" not in on:
+            wanted = "out-of-bounds"
+        elif "rows" not in on:  # a thread then reads what it wrote itself
+            wanted = "sectors"
+        else:
+            wanted = "pass" if "padding" in on else "bank-conflicts"
+        assert kind == [wanted], state
+        assert "in this lab" not in found[state]
+
+
+def test_a_switch_that_is_not_one(tmp_path: Path) -> None:
+    path = tmp_path / "odd.toml"
+    path.write_text(
+        "code = 'gard | x = 1'\ncheck = ''\nsetup = ''\n"
+        '[[switches]]\nname = "guard"\nlabel = "g"\non = true\n'
+    )
+    with pytest.raises(ValueError, match="there is no switch gard"):
+        switches.read(path)
+
+
+def test_links_to_the_published_book_lead_to_this_one(render: Render) -> None:
+    link = f"[a race]({links.PUBLIC}/book/bugs/race.html)"
+    html, _ = render(link)
+    assert 'href="../book/bugs/race.html"' in html
+
+
 def test_a_chapter_of_two_pages_has_one_lab(render: Render) -> None:
-    outline = """[[parts]]
+    text = """[[parts]]
 title = "Memory"
 about = "Bytes."
 [[parts.chapters]]
@@ -519,7 +578,7 @@ title = "Softmax"
 pages = [{ stem = "16_wide_rows", title = "Wide rows" }]
 """
     files = {
-        "book/outline.toml": outline,
+        "book/outline.toml": text,
         "book/16_softmax.md": "# One\n\n```{outline}\n```\n",
         "book/16_wide_rows.md": "# Two\n",
         "labs/16_softmax.md": "# Lab\n",
@@ -536,9 +595,9 @@ def test_the_pages_of_a_chapter_lead_to_each_other(tmp_path: Path) -> None:
         '[[parts]]\ntitle = "Memory"\nabout = ""\nchapters = [{ stem = "16_softmax", '
         'title = "Softmax", pages = [{ stem = "16_wide_rows", title = "Wide" }] }]\n'
     )
-    stems = [page["stem"] for page in strands.pages_with(tmp_path, "16_wide_rows")]
+    stems = [page["stem"] for page in outline.pages_with(tmp_path, "16_wide_rows")]
     assert stems == ["16_softmax", "16_wide_rows"]
-    assert strands.pages_with(tmp_path, "17_fusion")[0]["stem"] == "17_fusion"
+    assert outline.pages_with(tmp_path, "17_fusion")[0]["stem"] == "17_fusion"
 
 
 def test_what_a_reader_opens_is_closed_at_first(render: Render) -> None:

@@ -15,9 +15,10 @@ import pytest
 import weft  # noqa: F401  before Numba
 from weft import compiling
 from weft.checking import waiting
-from weft.checking.kinds import BOOK, C_CHAPTER, KINDS, PAGES, TOPICS
+from weft.checking.kinds import C_CHAPTER, KINDS, PAGES, TOPICS
 from weft.checking.verdict import Verdict
 from weft.device import toolkit
+from weft.links import PUBLIC
 
 ROOT = Path(__file__).parents[1]
 FOLDER = ROOT / "book" / "bugs"
@@ -77,7 +78,7 @@ class Clock:
 
 def verdict(kind: str, patch: Callable[..., None]) -> Verdict:
     """What the check says of the page's example."""
-    patch("weft.lesson.record", lambda *_: None)
+    patch("weft.lesson.passed", lambda *_: None)
     scope: dict[str, Any] = {"__name__": "__main__"}
     exec(SETUP, scope)
     example = blocks(kind, "python")[0]
@@ -114,7 +115,7 @@ def test_the_verdict_is_the_one_on_the_page(
 
 @pytest.mark.parametrize("kind", PAGES)
 def test_the_cure_cures(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("weft.lesson.record", lambda *_: None)
+    monkeypatch.setattr("weft.lesson.passed", lambda *_: None)
     monkeypatch.delenv("WEFT_STRICT", raising=False)
     example, cure = blocks(kind, "python")
     call = example[example.index("\ncheck(") :]
@@ -183,7 +184,7 @@ def test_what_goes_wrong_in_c_is_in_its_chapter() -> None:
         assert re.search(rf"^###? {re.escape(heading)}$", chapter, re.MULTILINE)
     shown = Verdict("swap", "double-free", "Message.")
     assert "book: C for Python people, “Stack and heap”" in repr(shown)
-    assert f"{BOOK}/04_c_for_python.html#stack-and-heap" in shown._repr_html_()
+    assert f"{PUBLIC}/book/04_c_for_python.html#stack-and-heap" in shown._repr_html_()
 
 
 def test_the_index_lists_them_all() -> None:
@@ -213,9 +214,9 @@ def test_the_link_in_a_verdict_is_the_published_page() -> None:
     owner, name = re.search(
         r"url: https://github.com/([\w-]+)/([\w-]+)", config
     ).groups()
-    assert f"https://{owner}.github.io/{name}/book" == BOOK
+    assert f"https://{owner}.github.io/{name}" == PUBLIC
     shown = Verdict("k", "race", "Message.")._repr_html_()
-    assert f'<a href="{BOOK}/bugs/race.html">' in shown
+    assert f'<a href="{PUBLIC}/book/bugs/race.html">' in shown
 
 
 def test_full_size_is_patient() -> None:

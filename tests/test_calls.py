@@ -85,7 +85,7 @@ def kernel(body, apart=True):
 
 def verdict(body, monkeypatch, apart=True, **options):
     monkeypatch.delenv("WEFT_STRICT", raising=False)
-    monkeypatch.setattr("weft.lesson.record", lambda *_: None)
+    monkeypatch.setattr("weft.lesson.passed", lambda *_: None)
     return weft.check(
         kernel(body, apart),
         spec=lambda x: np.full_like(x, x.sum()),

@@ -27,7 +27,7 @@ from weft.wording import several
 @pytest.fixture(autouse=True)
 def _a_learner(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("WEFT_STRICT", raising=False)
-    monkeypatch.setattr("weft.lesson.record", lambda *_: None)
+    monkeypatch.setattr("weft.lesson.passed", lambda *_: None)
 
 
 def vectors(rng: Any, n: int) -> tuple[Any, Any]:
@@ -1104,7 +1104,7 @@ def test_passes_are_recorded(monkeypatch: pytest.MonkeyPatch) -> None:
             out[i] = a[i] + b[i]
 
     seen = []
-    monkeypatch.setattr("weft.lesson.record", lambda lab, name: seen.append(name))
+    monkeypatch.setattr("weft.lesson.passed", seen.append)
     on_vectors(add)
     assert seen == ["add"]
 
@@ -1216,6 +1216,28 @@ def test_a_barrier_that_is_not_reached_is_said_not_to_help() -> None:
     assert verdict.kind in ("race", "uninitialised")
     if verdict.kind == "race":
         assert "does not help" in verdict.why
+
+
+def test_a_barrier_that_neither_thread_reaches_is_counted() -> None:
+    @cuda.jit
+    def reverse(x, out):
+        tile = cuda.shared.array(64, float32)
+        t = cuda.threadIdx.x
+        tile[t] = x[t]
+        if t < 10:
+            cuda.syncthreads()
+        out[t] = tile[63 - t]
+
+    verdict = check(
+        reverse,
+        spec=lambda x: x[::-1],
+        inputs=lambda rng: rng.random(64, np.float32),
+        sizes=[()],
+        launch=lambda: (1, 64),
+    )
+    assert verdict.kind == "race"
+    assert "only 10 of the 64 threads of the block reach it" in verdict.why
+    assert verdict.places[1][1].endswith(", and neither waited")
 
 
 def test_an_early_end_before_a_barrier_is_noted() -> None:

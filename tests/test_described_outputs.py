@@ -15,7 +15,7 @@ from weft.intrinsics import peek, poke
 
 @pytest.fixture(autouse=True)
 def _no_progress(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("weft.lesson.record", lambda *_: None)
+    monkeypatch.setattr("weft.lesson.passed", lambda *_: None)
     monkeypatch.delenv("WEFT_STRICT", raising=False)
 
 

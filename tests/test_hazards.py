@@ -50,7 +50,7 @@ def scan_in_place(x, out):
 )
 def test_a_race_within_one_line(kernel, said, monkeypatch):
     monkeypatch.delenv("WEFT_STRICT", raising=False)
-    monkeypatch.setattr("weft.lesson.record", lambda *_: None)
+    monkeypatch.setattr("weft.lesson.passed", lambda *_: None)
     verdict = weft.check(
         kernel,
         spec=lambda x: x.max(keepdims=True),
@@ -77,7 +77,7 @@ def counts_before_all_is_clear(x, out):
 
 def test_an_atomic_that_does_not_wait_for_a_store_asks_for_a_barrier(monkeypatch):
     monkeypatch.delenv("WEFT_STRICT", raising=False)
-    monkeypatch.setattr("weft.lesson.record", lambda *_: None)
+    monkeypatch.setattr("weft.lesson.passed", lambda *_: None)
     verdict = weft.check(
         counts_before_all_is_clear,
         spec=lambda x: np.bincount(x, minlength=64).astype(np.int32),
@@ -114,7 +114,7 @@ def words_and_bytes(x, out):
 )
 def test_elements_of_a_view_have_its_size(kernel, kind, dtype, monkeypatch):
     monkeypatch.delenv("WEFT_STRICT", raising=False)
-    monkeypatch.setattr("weft.lesson.record", lambda *_: None)
+    monkeypatch.setattr("weft.lesson.passed", lambda *_: None)
     verdict = weft.check(
         kernel,
         spec=lambda x: x.copy(),
@@ -149,7 +149,7 @@ def own_elements(x, out):
 )
 def test_a_thread_that_does_the_work_of_all_is_stopped_early(kernel, kind, monkeypatch):
     monkeypatch.delenv("WEFT_STRICT", raising=False)
-    monkeypatch.setattr("weft.lesson.record", lambda *_: None)
+    monkeypatch.setattr("weft.lesson.passed", lambda *_: None)
     rows = []
     races = hazards.races
     monkeypatch.setattr(
@@ -207,7 +207,7 @@ def test_a_barrier_in_another_turn_of_the_loop_is_named(
     kernel, launch, written, asked, monkeypatch
 ):
     monkeypatch.delenv("WEFT_STRICT", raising=False)
-    monkeypatch.setattr("weft.lesson.record", lambda *_: None)
+    monkeypatch.setattr("weft.lesson.passed", lambda *_: None)
     verdict = weft.check(
         kernel,
         spec=lambda x: x.T.copy() if kernel is rows_in_turn else x @ x,
@@ -227,7 +227,7 @@ def test_a_barrier_in_another_turn_of_the_loop_is_named(
 
 def test_an_endless_loop_says_what_it_waits_for(monkeypatch):
     monkeypatch.delenv("WEFT_STRICT", raising=False)
-    monkeypatch.setattr("weft.lesson.record", lambda *_: None)
+    monkeypatch.setattr("weft.lesson.passed", lambda *_: None)
 
     @cuda.jit
     def kernel(flags, out):

@@ -259,7 +259,7 @@ def verdict_on(name: str, *changes: tuple[str, str]) -> Verdict:
 @pytest.fixture(autouse=True)
 def _quiet(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("WEFT_STRICT", raising=False)
-    monkeypatch.setattr("weft.lesson.record", lambda *_: None)
+    monkeypatch.setattr("weft.lesson.passed", lambda *_: None)
 
 
 def said(verdict: Verdict) -> str:

@@ -1,16 +1,22 @@
 """Hints, quizzes, progress: what a notebook shows around its kernels."""
 
 import json
+import os
+import subprocess
+import sys
+from datetime import timedelta
 from html.parser import HTMLParser
+from pathlib import Path
 
 import pytest
 
-from weft import device, lesson, markup
+from weft import device, lesson, links, markup, store
 from weft.device import for_triton
 from weft.errors import LearnerError
 from weft.lesson import board, syllabus
 from weft.lesson.syllabus import LessonError
 
+ROOT = Path(__file__).parents[1]
 QUIZ = """
 [[quiz]]
 question = "Is `x[-1]` < a bug?"
@@ -299,13 +305,14 @@ def test_toml_that_is_not(lessons):
 
 
 def test_progress_is_kept_in_the_working_copy(tmp_path):
-    lesson.record("05_first_kernel", "vector_add")
+    board.record("05_first_kernel", "vector_add")
     file = tmp_path / ".weft" / "progress.json"
     before = file.read_text()
     assert "vector_add" in json.loads(before)["05_first_kernel"]
-    lesson.record("05_first_kernel", "vector_add")
+    board.record("05_first_kernel", "vector_add")
     assert file.read_text() == before
-    assert [f.name for f in file.parent.iterdir()] == ["progress.json"]
+    names = {f.name for f in file.parent.iterdir()}
+    assert names - {".progress.json.lock"} == {"progress.json"}
 
 
 def test_the_board_shows_what_is_passed_and_what_is_next():
@@ -313,8 +320,8 @@ def test_the_board_shows_what_is_passed_and_what_is_next():
     assert empty.summary() == (
         "0 of 4 exercises passed. Begin with `vector_add` in `05_first_kernel`."
     )
-    lesson.record("06_grids_2d", "vector_add")
-    lesson.record("05_first_kernel", "a name of an older version")
+    board.record("06_grids_2d", "vector_add")
+    board.record("05_first_kernel", "a name of an older version")
     found = lesson.progress()
     assert found.summary() == (
         "1 of 4 exercises passed. Next: `scale` in `06_grids_2d`."
@@ -328,14 +335,14 @@ def test_the_board_shows_what_is_passed_and_what_is_next():
         ("05_first_kernel", "saxpy"),
         ("06_grids_2d", "scale"),
     ):
-        lesson.record(lab, exercise)
+        board.record(lab, exercise)
     assert lesson.progress().summary() == "4 of 4 exercises passed."
 
 
 def test_outside_a_lab_and_in_the_pipeline_nothing_is_recorded(tmp_path, monkeypatch):
-    lesson.record(None, "vector_add")
+    board.record(None, "vector_add")
     monkeypatch.setenv("WEFT_STRICT", "1")
-    lesson.record("05_first_kernel", "vector_add")
+    board.record("05_first_kernel", "vector_add")
     assert not (tmp_path / ".weft").exists()
 
 
@@ -344,7 +351,7 @@ def test_a_corrupt_progress_file_is_set_aside(tmp_path, capsys, text):
     file = tmp_path / ".weft" / "progress.json"
     file.parent.mkdir()
     file.write_text(text)
-    lesson.record("05_first_kernel", "saxpy")
+    board.record("05_first_kernel", "saxpy")
     assert "progress.json.bad" in capsys.readouterr().out
     assert (file.parent / "progress.json.bad").read_text() == text
     assert lesson.progress().count(syllabus.load("05_first_kernel")) == 1
@@ -352,7 +359,7 @@ def test_a_corrupt_progress_file_is_set_aside(tmp_path, capsys, text):
 
 def test_a_folder_that_cannot_be_written_is_no_error(tmp_path, capsys):
     (tmp_path / ".weft").write_text("a file where the folder should be")
-    lesson.record("05_first_kernel", "saxpy")
+    board.record("05_first_kernel", "saxpy")
     assert "Progress" in capsys.readouterr().out
 
 
@@ -360,6 +367,136 @@ def test_odd_entries_do_not_break_the_board(tmp_path):
     (tmp_path / ".weft").mkdir()
     board.path().write_text('{"05_first_kernel": 3, "06_grids_2d": {"scale": 1}}')
     assert lesson.progress().summary().startswith("1 of 4")
+
+
+def test_a_pass_says_how_far_the_learner_is_and_what_is_next():
+    assert lesson.passed("saxpy") is None  # outside a lab
+    lesson.lab("05_first_kernel")
+    first = lesson.passed("saxpy")
+    assert first.text == "1 of 2 in this lab. Next: exercise 1, `vector_add`."
+    assert lesson.passed("a_helper") is None
+    last = lesson.passed("vector_add")
+    assert last.text == "All 2 exercises of this lab passed."
+    assert "labs/06_grids_2d.ipynb, Your second kernel" in str(last)
+    page = last.html()
+    outline(page)
+    assert "Go on with 06 · Your second kernel" in page
+
+
+def test_the_last_lab_leads_nowhere():
+    lesson.lab("06_grids_2d")
+    lesson.passed("vector_add")
+    assert "next lab" not in str(lesson.passed("scale"))
+
+
+def test_time_spent_leaves_out_pauses():
+    at = "2026-11-01T{}:00+00:00"
+    store.write(
+        store.place(board.OPENED),
+        {"05_first_kernel": {at.format("10:00"): True, at.format("18:00"): True}},
+    )
+    passed = {"vector_add": at.format("10:20"), "saxpy": at.format("18:05")}
+    store.write(board.path(), {"05_first_kernel": passed})
+    assert board.spent("05_first_kernel") == timedelta(minutes=25)
+    lesson.lab("05_first_kernel")
+    said = lesson.passed("saxpy").text
+    assert said == "All 2 exercises of this lab passed, in 25 minutes of work."
+
+
+def test_a_solution_of_the_course_is_no_learners_pass(tmp_path, monkeypatch, capsys):
+    (tmp_path / "solutions").mkdir()
+    monkeypatch.chdir(tmp_path / "solutions")
+    lesson.lab("05_first_kernel")
+    assert lesson.passed("vector_add") is None
+    assert not (tmp_path / ".weft").exists()
+    assert capsys.readouterr().out.startswith("05 · Your first kernel · ")
+
+
+@pytest.fixture
+def in_labs(tmp_path, monkeypatch):
+    """The folder of a copy's labs, with both labs and a solution."""
+    for name in ("labs/05_first_kernel", "labs/06_grids_2d", "solutions/06_grids_2d"):
+        path = tmp_path / f"{name}.ipynb"
+        path.parent.mkdir(exist_ok=True)
+        path.touch()
+    monkeypatch.chdir(tmp_path / "labs")
+    return tmp_path
+
+
+def test_the_top_of_a_lab_leads_to_what_there_is(in_labs):
+    lesson.lab("06_grids_2d")
+    page = lesson._header(syllabus.load("06_grids_2d"))._repr_html_()
+    outline(page)
+    assert f'<a href="{links.PUBLIC}/book/06_grids_2d.html">chapter</a>' in page
+    assert '<a href="../solutions/06_grids_2d.ipynb">solution</a>' in page
+    assert '<a href="../labs/05_first_kernel.ipynb">← lab 05</a>' in page
+    assert "→</a>" not in page
+    first = lesson._header(syllabus.load("05_first_kernel"))._repr_html_()
+    assert '<a href="../labs/06_grids_2d.ipynb">lab 06 →</a>' in first
+    public = f'<a href="{links.PUBLIC}/solutions/05_first_kernel.html">solution</a>'
+    assert public in first
+
+
+def test_links_lead_to_the_book_that_is_served(tmp_path, monkeypatch):
+    pages = tmp_path / "html"
+    (pages / "book" / "bugs").mkdir(parents=True)
+    (pages / "book" / "bugs" / "race.html").touch()
+    server = {"url": "http://localhost:8888/"}
+    (tmp_path / "jpserver-7.json").write_text(json.dumps(server))
+    monkeypatch.setenv("JUPYTER_RUNTIME_DIR", str(tmp_path))
+    monkeypatch.setenv("JPY_PARENT_PID", "7")
+    monkeypatch.setenv(links.SERVED, str(pages))
+    links._server.cache_clear()
+    local = "http://localhost:8888/static/book/bugs/race.html"
+    assert links.book("bugs/race.html#fix") == f"{local}#fix"
+    assert links.book("bugs/hang.html") == f"{links.PUBLIC}/book/bugs/hang.html"
+    monkeypatch.delenv("JPY_PARENT_PID")
+    links._server.cache_clear()
+    assert links.book("bugs/race.html") == f"{links.PUBLIC}/book/bugs/race.html"
+    links._server.cache_clear()
+
+
+def test_the_board_links_labs_and_draws_bars(in_labs):
+    board.record("05_first_kernel", "saxpy")
+    page = lesson.progress()._repr_html_()
+    assert '<a href="../labs/05_first_kernel.ipynb">05 · Your first kernel</a>' in page
+    assert "width:50%" in page
+    assert "1 of 2</span>" in page
+
+
+def test_a_second_corrupt_file_does_not_replace_the_first(tmp_path):
+    for text in ("{", "["):
+        board.path().parent.mkdir(exist_ok=True)
+        board.path().write_text(text)
+        board.record("05_first_kernel", "saxpy")
+    kept = [tmp_path / ".weft" / f"progress.json.bad{n}" for n in ("", 2)]
+    assert [path.read_text() for path in kept] == ["{", "["]
+
+
+def test_progress_may_be_kept_elsewhere(tmp_path, monkeypatch):
+    monkeypatch.setenv("WEFT_HOME", str(tmp_path / "mine"))
+    board.record("05_first_kernel", "saxpy")
+    assert (tmp_path / "mine" / "progress.json").is_file()
+    assert not (tmp_path / ".weft").exists()
+
+
+WRITER = """
+import sys
+from weft.lesson import board
+for k in range(50):
+    board.record("05_first_kernel", f"{sys.argv[1]}_{k}")
+"""
+
+
+def test_writers_at_the_same_time_lose_nothing(tmp_path):
+    env = os.environ | {"WEFT_HOME": str(tmp_path), "PYTHONPATH": str(ROOT)}
+    writers = [
+        subprocess.Popen([sys.executable, "-c", WRITER, name], env=env)
+        for name in ("a", "b", "c")
+    ]
+    assert [writer.wait() for writer in writers] == [0, 0, 0]
+    done = json.loads((tmp_path / "progress.json").read_text())
+    assert len(done["05_first_kernel"]) == 150
 
 
 def test_inline_text_escapes_html_and_marks_code_and_emphasis():

@@ -83,7 +83,7 @@ def exercises(stem: str) -> list[str]:
 def test_first_cell_says_what_the_lab_is(stem):
     text = source(stem).cells[0].source
     assert source(stem).cells[0].cell_type == "markdown"
-    assert text.startswith(f"# {syllabus.load(stem).label}\n")
+    assert text.startswith(f"# Solution {syllabus.load(stem).label}\n")
     config = (ROOT / "_config.yml").read_text(encoding="utf-8")
     url = re.search(r"github\.com/([\w-]+/[\w-]+)", config)[1]
     assert f"({PAGES}/{url}/blob/main/labs/{stem}.ipynb)" in text

@@ -23,7 +23,7 @@ FLOORS = [
         *("originals", "own_classes", "places", "store"),
         *("tracebacks", "units", "versions", "wording"),
     },
-    {"timing", "digits"},
+    {"timing", "digits", "links", "starters"},
     {"device"},
     {"intrinsics", "torch_stream"},
     {"simulator", "launching", "tensor_maps"},

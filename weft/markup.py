@@ -24,6 +24,11 @@ def inline(text: str) -> str:
     return "".join(parts)
 
 
+def link(address: str, text: str) -> str:
+    """Return a link; `text` is inline text, not yet HTML."""
+    return f'<a href="{html.escape(address, quote=True)}">{inline(text)}</a>'
+
+
 def plain(text: str) -> str:
     """Return `text` for a terminal: backticks stay, runs of white space fold."""
     return " ".join(text.split())
@@ -36,7 +41,7 @@ def block(parts: Iterable[str], *, label: str) -> str:
     """
     name = html.escape(label, quote=True)
     return (
-        f'<div class="weft" role="group" aria-label="{name}" '
+        f'<div class="weft" role="group" tabindex="0" aria-label="{name}" '
         f'style="max-width:46rem;overflow-x:auto;line-height:1.45">'
         f"{''.join(parts)}</div>"
     )
@@ -60,6 +65,8 @@ def table(head: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
     )
     top = "".join(
         f'<th scope="col" style="{cell};{MUTED};font-weight:normal">{h}</th>'
+        if h
+        else f'<td style="{cell}"></td>'
         for h in head
     )
     body = ""

@@ -1,15 +1,21 @@
 """Where this package keeps what it learns: progress, and the ceilings of a machine.
 
 Inside a working copy of the course that is its folder `.weft/`; elsewhere (an
-installed package, say) the user's own folders.
+installed package, say) the user's own folders. WEFT_HOME names another folder.
 """
 
 import json
 import os
 import tempfile
+from collections.abc import Callable
 from datetime import datetime
 from pathlib import Path
 from typing import Any
+
+from filelock import FileLock, Timeout
+
+HOME = "WEFT_HOME"
+PATIENCE = 10  # seconds to wait for another notebook that is writing
 
 
 def root(start: Path | None = None) -> Path | None:
@@ -32,6 +38,8 @@ def place(name: str, *, cache: bool = False) -> Path:
 
     cache: whether the file can be made again, and so may live in `~/.cache`.
     """
+    if home := os.environ.get(HOME):
+        return Path(home).expanduser() / name
     copy = root()
     if copy is not None:
         return copy / ".weft" / name
@@ -46,7 +54,8 @@ def read(path: Path) -> tuple[dict[str, Any], str]:
     """Read a JSON object. Never raises.
 
     Returns (contents, message). A file that does not hold a JSON object is moved
-    aside to `<name>.bad`, and the message says so; otherwise the message is "".
+    aside to `<name>.bad` (or `.bad2`, `.bad3`, …: what was set aside before is kept),
+    and the message says so; otherwise the message is "".
     """
     try:
         text = path.read_text(encoding="utf-8")
@@ -65,7 +74,9 @@ def read(path: Path) -> tuple[dict[str, Any], str]:
 
 def _set_aside(path: Path, why: str) -> str:
     """Move an unreadable file to `<name>.bad` and return the message about it."""
-    bad = path.with_name(path.name + ".bad")
+    bad, number = path.with_name(path.name + ".bad"), 2
+    while bad.exists():
+        bad, number = path.with_name(f"{path.name}.bad{number}"), number + 1
     try:
         path.replace(bad)
     except OSError:
@@ -85,6 +96,27 @@ def write(path: Path, contents: dict[str, Any]) -> str:
     except OSError as error:
         return f"{path} could not be written ({error.strerror or error})."
     return ""
+
+
+def update(path: Path, change: Callable[[dict[str, Any]], object]) -> str:
+    """Change a JSON object that other notebooks may be changing too. Never raises.
+
+    change: gets the contents and changes them in place. Returns "" or what was wrong:
+    a file that could not be read and had to be begun anew, or could not be written.
+    """
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with FileLock(path.with_name(f".{path.name}.lock"), timeout=PATIENCE):
+            contents, trouble = read(path)
+            before = json.dumps(contents, sort_keys=True)
+            change(contents)
+            if json.dumps(contents, sort_keys=True) == before:
+                return trouble
+            return " ".join(filter(None, (trouble, write(path, contents))))
+    except Timeout:
+        return f"{path} could not be written (another program holds it)."
+    except OSError as error:
+        return f"{path} could not be written ({error.strerror or error})."
 
 
 def replace(path: Path, text: str) -> None:

@@ -56,6 +56,27 @@ def called_at(error: BaseException) -> tuple[int, str] | None:
     return found
 
 
+def interrupted(error: KeyboardInterrupt) -> list[str]:
+    """What a press of Stop interrupted: the learner's lines, without ours between.
+
+    Empty where this package was not running: then Python's own account is best.
+    """
+    places, ours = [], False
+    trace = error.__traceback__
+    while trace is not None:
+        filename = trace.tb_frame.f_code.co_filename
+        if is_ours(trace):
+            ours = True
+        elif not any(tool in Path(filename).parts for tool in _TOOLS):
+            text = linecache.getline(filename, trace.tb_lineno).strip()
+            name = trace.tb_frame.f_code.co_name.strip("<>")
+            if text:
+                where = f"line {trace.tb_lineno} of {name}"
+                places.append(f"  {where}: {text}")
+        trace = trace.tb_next
+    return ["KeyboardInterrupt: stopped", *places] if ours else []
+
+
 def deliberate(error: BaseException) -> bool:
     """Whether a `raise` in the source raised this, and not a press of Stop.
 

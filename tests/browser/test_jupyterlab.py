@@ -17,6 +17,7 @@ import pytest
 from built_book import ROOT
 
 import lab
+from weft import links
 
 LAB = "05_first_kernel"
 KERNEL = """\
@@ -75,6 +76,9 @@ def jupyterlab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
         if (ROOT / name).is_dir():
             shutil.copytree(ROOT / name, folder / "course" / name)
     shutil.copyfile(ROOT / "_toc.yml", folder / "course" / "_toc.yml")
+    pages = folder / "course" / lab.BOOK
+    (pages / "book").mkdir(parents=True)
+    (pages / "book" / f"{LAB}.html").write_text("<title>The chapter</title>")
     for name, text in SETTINGS.items():
         path = folder / "settings" / name
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -91,6 +95,7 @@ def jupyterlab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     env = {name: value for name, value in os.environ.items() if "WEFT_" not in name}
     env |= {name: str(folder / place) for name, place in own.items()}
     env |= {"WEFT_SIMULATOR": "1", "PYTHONPATH": str(folder / "course")}
+    env |= {links.SERVED: str(pages)}
     command = [
         *lab.command(folder / "course", browser=False, as_root=os.geteuid() == 0),
         "--ServerApp.ip=127.0.0.1",
@@ -164,6 +169,15 @@ def test_a_learner_meets_the_verdict_and_then_passes(
     passed.wait_for()
     assert "✓" in passed.inner_text()
     assert "vector_add" in passed.inner_text()
+    assert re.search(r"1 of \d in this lab. Next: exercise 3", passed.inner_text())
+
+    top = code.first.locator(".jp-OutputArea")
+    with page.context.expect_page() as opened:
+        top.get_by_role("link", name="chapter").click()
+    opened.value.wait_for_load_state()
+    assert opened.value.title() == "The chapter"
+    top.get_by_role("link", name="lab 06").click()
+    page.wait_for_url("**/labs/06_*.ipynb*")
 
     assert (ROOT / "labs" / f"{LAB}.ipynb").read_bytes() == ours
     assert watched.left == []

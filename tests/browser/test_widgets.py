@@ -84,7 +84,10 @@ def test_a_widget_lives_without_kernel_and_network(
         shutil.copytree(ROOT / name, source / name)
     for name in ("_config.yml", "book/build.py", "book/references.bib"):
         shutil.copyfile(ROOT / name, source / name)
-    (source / "_toc.yml").write_text("format: jb-book\nroot: book/picks\n")
+    (source / "_toc.yml").write_text(
+        "format: jb-book\nroot: book/picks\nchapters:\n- file: book/more\n"
+    )
+    (source / "book" / "more.md").write_text("# More\n\nA second page.\n")
     nbformat.write(widget_notebook(), source / "book" / "picks.ipynb")
     built = subprocess.run(
         [sys.executable, "book/build.py"], cwd=source, capture_output=True, text=True

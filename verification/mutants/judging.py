@@ -38,13 +38,13 @@ def within(seconds: float) -> Iterator[None]:
 @contextmanager
 def unobserved() -> Iterator[None]:
     """Let no check mark progress, raise for a failure, or print."""
-    strict, record = os.environ.pop("WEFT_STRICT", None), lesson.record
-    lesson.record = lambda *_: None  # type: ignore[assignment]
+    strict, passed = os.environ.pop("WEFT_STRICT", None), lesson.passed
+    lesson.passed = lambda *_: None  # type: ignore[assignment]
     try:
         with redirect_stdout(StringIO()):
             yield
     finally:
-        lesson.record = record  # type: ignore[assignment]
+        lesson.passed = passed  # type: ignore[assignment]
         if strict is not None:
             os.environ["WEFT_STRICT"] = strict
 

@@ -1,10 +1,10 @@
 """Time functions on the GPU, or show what the reference GPU made of them."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from weft import device, lesson, timing
-from weft.bench import recorded, results
+from weft import device, lesson, starters, timing
+from weft.bench import predicted, recorded, results
 from weft.bench.comparison import Candidate, Comparison, check_candidates
 from weft.bench.rows import Rows, as_results
 from weft.bench.table import Measurements, Table
@@ -63,12 +63,13 @@ def compare(
     baseline: the name whose time the ratios refer to. bytes, flops: what one
     call moves or computes, for the rate; at most one of them. ceiling: a name, or a
     rate in bytes/s or flop/s. guess: name → predicted ratio, shown beside the measured
-    one; None for "not guessed yet". host: time what a program waits for, calls in
-    a loop with the host's part and a warm cache, rather than the GPU's part alone: for
-    training steps and launch costs. graph: time a CUDA graph of many launches, with a
-    warm cache: for kernels of a few µs. lab: whose results, by default those of the
-    current one. stopwatch: another way to time, of which `host` says whether the
-    host's time is part of it (it is, where it does not say).
+    one; None for "not guessed yet", which covers the row in a learner's notebook.
+    host: time what a program waits for, calls in a loop with the host's part and a warm
+    cache, rather than the GPU's part alone: for training steps and launch costs.
+    graph: time a CUDA graph of many launches, with a warm cache: for kernels of a few
+    µs. lab: whose results, by default those of the current one. stopwatch: another way
+    to time, of which `host` says whether the host's time is part of it (it is, where it
+    does not say).
 
     On a GPU, writes the rows to results where `WEFT_RESULTS` is set. Without one,
     shows the reference GPU's rows and calls nothing. The functions are kept, so that
@@ -93,7 +94,9 @@ def compare(
         raise LearnerError("a ceiling in bytes/s or flop/s needs bytes= or flops= too")
 
     if built is None or not on_gpu:
-        return recorded.instead(asked, names, lab)
+        return predicted.held_against(
+            recorded.instead(asked, names, lab), asked.guess, lab
+        )
     rows = asked.rows(timing.measure(built, way.watch()))
 
     def again() -> Rows:
@@ -103,7 +106,8 @@ def compare(
     table = _table(asked, rows, way, Measurements(lab, way.by_host, again))
     if lab is not None:
         results.record(lab, as_results(case, rows, unit, asked.baseline))
-    return table
+    table = replace(table, notes=(*table.notes, *_not_begun(built)))
+    return predicted.held_against(table, asked.guess, lab)
 
 
 @dataclass(frozen=True)
@@ -160,6 +164,19 @@ def _table(
         asked.notes(rows),
         measurements,
     )
+
+
+def _not_begun(built: Candidates) -> list[str]:
+    """Return a remark on each row whose kernel is still the starter's."""
+    found = {
+        name: starters.called_stubs(candidate) for name, candidate in built.items()
+    }
+    return [
+        f"{name}: `{stubs[0]}` is not written yet, so this is the time of a kernel "
+        "that does nothing."
+        for name, stubs in found.items()
+        if stubs
+    ]
 
 
 def _built(

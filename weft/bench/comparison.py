@@ -65,10 +65,6 @@ class Comparison:
         for text in dict.fromkeys(r.remark for r in rows if r.remark):
             concerned = ", ".join(r.name for r in rows if r.remark == text)
             notes.append(f"{concerned}: {text}.")
-        open_guesses = [name for name, value in self.guess.items() if value is None]
-        if open_guesses:
-            names = ", ".join(open_guesses)
-            notes.append(f"Predict first: fill in your guess for {names}.")
         return tuple(notes)
 
     def check(self, names: list[str]) -> None:

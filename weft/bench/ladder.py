@@ -26,12 +26,20 @@ class Shown(Protocol):
     def source(self) -> str: ...
     @property
     def notes(self) -> tuple[str, ...]: ...
+    @property
+    def machine(self) -> str: ...
+    @property
+    def covered(self) -> frozenset[str]: ...
 
 
-def columns(table: Shown) -> list[tuple[str, Callable[[Row], str]]]:
+Column = tuple[str, Callable[[Row], str]]
+COVERED = "?"
+
+
+def columns(table: Shown) -> list[Column]:
     """Return the columns that a table needs: (head, how to write a row's value)."""
-    rows = table.rows
-    found: list[tuple[str, Callable[[Row], str]]] = [
+    rows = [row for row in table.rows if row.name not in table.covered]
+    found: list[Column] = [
         ("time", lambda r: units.time(r.ms)),
     ]
     if table.baseline:
@@ -51,7 +59,7 @@ def text(table: Shown) -> str:
     """Return a table for a terminal."""
     shown = columns(table)
     lines = [["", *(head for head, _ in shown)]]
-    lines += [[r.name, *(write(r) for _, write in shown)] for r in table.rows]
+    lines += [[r.name, *_values(table, r, shown)] for r in table.rows]
     widths = [max(len(line[k]) for line in lines) for k in range(len(lines[0]))]
     body = [
         "  ".join(
@@ -66,12 +74,11 @@ def text(table: Shown) -> str:
 def html(table: Shown) -> str:
     """Return a table for a notebook or a page."""
     shown = columns(table)
-    fastest = min((r.ms for r in table.rows if r.measured), default=math.nan)
     nowrap = "white-space:nowrap"
     rows = [
         (
-            f"{escape.escape(r.name)}{_bar(fastest / r.ms)}",
-            *(f'<span style="{nowrap}">{write(r)}</span>' for _, write in shown),
+            f"{escape.escape(r.name)}{_from(table, r)}{_bar(_share(table, r))}",
+            *(f'<span style="{nowrap}">{v}</span>' for v in _values(table, r, shown)),
         )
         for r in table.rows
     ]
@@ -85,6 +92,29 @@ def html(table: Shown) -> str:
         ],
         label=f"Times: {table.case}",
     )
+
+
+def _values(table: Shown, row: Row, shown: list[Column]) -> list[str]:
+    """Return what the columns say of a row; of a covered one, that it is covered."""
+    if row.name in table.covered:
+        return [COVERED] * len(shown)
+    return [write(row) for _, write in shown]
+
+
+def _from(table: Shown, row: Row) -> str:
+    """Return the GPU of a row that was measured elsewhere, as HTML."""
+    if not table.machine or not row.measured or row.name in table.covered:
+        return ""
+    name = escape.escape(table.machine.removeprefix("NVIDIA "))
+    return f' <span style="{markup.MUTED};font-weight:normal">{name}</span>'
+
+
+def _share(table: Shown, row: Row) -> float:
+    """Return a row's speed as a share of the fastest that is shown."""
+    if row.name in table.covered:
+        return math.nan
+    seen = (r.ms for r in table.rows if r.measured and r.name not in table.covered)
+    return min(seen, default=math.nan) / row.ms
 
 
 def _spread(row: "Row") -> str:

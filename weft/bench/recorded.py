@@ -92,6 +92,7 @@ def _table(data: Mapping[str, Any], asked: Comparison, names: list[str]) -> Tabl
         f"Measured on {_machine(data)}.",
         False,
         notes,
+        machine=str(data.get("device", {}).get("name", "")),
     )
 
 

@@ -37,7 +37,9 @@ class Table:
     unit: "B" or "FLOP", "" where no amount of work was given. baseline, ceiling: what
     the ratios and fractions refer to, "" for nothing. source: where the times come
     from, a sentence. here: whether they were measured on this machine, and
-    measurements, how to measure them again.
+    measurements, how to measure them again. covered: rows that are shown without
+    numbers, because the learner has not predicted them yet. machine: the GPU of the
+    rows, where it is another than this one.
     """
 
     case: str
@@ -49,6 +51,8 @@ class Table:
     here: bool
     notes: tuple[str, ...] = ()
     measurements: Measurements | None = field(default=None, compare=False)
+    covered: frozenset[str] = frozenset()
+    machine: str = ""
 
     def __getitem__(self, name: str) -> Row:
         return self._row(name, self.rows)

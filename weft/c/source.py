@@ -5,8 +5,8 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-from weft.checking.source import STUB
 from weft.places import Place
+from weft.starters import STUB
 
 ABOUT = re.compile(r"(//|#) about \d+ lines?\b")
 RETURNS = re.compile(r"(\}|return \w+;)?")

@@ -6,10 +6,10 @@ from collections.abc import Callable, Sequence
 from types import FrameType
 from typing import Any
 
-from weft.checking.source import source, source_function
 from weft.checking.step_limit import limited
 from weft.checking.verdict import Verdict
 from weft.places import Note, Place
+from weft.starters import source, source_function
 
 Borrowed = tuple[str, list[Note]]
 

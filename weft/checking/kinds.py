@@ -6,7 +6,6 @@ needs a page, write `book/bugs/<page>.md` and add its title to `PAGES`.
 
 from dataclasses import dataclass
 
-BOOK = "https://warp-and-weft.github.io/warp-and-weft/book"
 C_CHAPTER = "C for Python people"
 
 PASSED, TO_DO, FAILED = "passed", "to do", "failed"

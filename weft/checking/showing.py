@@ -7,6 +7,7 @@ from typing import Protocol
 
 from weft import markup
 from weft.checking.kinds import FAILED, PASSED, TO_DO
+from weft.lesson import Onward
 from weft.places import Note, Place
 
 WIDTH = 80  # characters of a line in a terminal
@@ -41,6 +42,8 @@ class Shown(Protocol):
     def where(self) -> tuple[str, str, str]: ...
     @property
     def read_on(self) -> str: ...
+    @property
+    def onward(self) -> Onward | None: ...
 
 
 def wrapped(text: str, later: str = "  ") -> str:
@@ -107,6 +110,8 @@ def text(verdict: Shown) -> str:
         parts.append("\n".join(wrapped(fact, "    ") for fact in verdict.facts))
     if verdict.read_on:
         parts.append(f"  → {verdict.read_on}")
+    if verdict.onward:
+        parts.append(str(verdict.onward))
     return "\n\n".join(parts)
 
 
@@ -145,6 +150,8 @@ def html_of(verdict: Shown) -> str:
             '<p style="margin:.4em 0"><span aria-hidden="true">→ </span>'
             f'book: {part}, <a href="{address}">“{title}”</a></p>'
         )
+    if verdict.onward:
+        parts.append(verdict.onward.html())
     return (
         f'<div class="weft-verdict" data-kind="{verdict.kind}" role="status" '
         f'style="border-left:4px solid {colour};padding:.3em .9em;margin:.3em 0;'

@@ -9,32 +9,10 @@ from collections.abc import Iterator
 from types import CodeType, FunctionType
 from typing import Any
 
-from weft.backend import is_kernel, python_function
+from weft.backend import is_kernel
 from weft.checking.verdict import Verdict
 from weft.places import Note, Place
-
-STUB = "your code here"  # in the comment that a starter cell contains
-
-
-def source_function(value: Any) -> FunctionType | None:
-    """The Python function behind a kernel or a plain function, if there is one.
-
-    Of a function that `functools.wraps` put around another it is the inner one, which
-    is what the learner wrote.
-    """
-    if isinstance(value, FunctionType):
-        inner: FunctionType = inspect.unwrap(value)
-        return inner
-    return python_function(value)
-
-
-def source(function: Any) -> str:
-    """The text of a function, "" where there is none."""
-    inner = source_function(function)
-    try:
-        return inspect.getsource(inner) if inner else ""
-    except (OSError, TypeError):
-        return ""
+from weft.starters import STUB, source, source_function
 
 
 def unreadable(kernel: Any) -> list[str]:
@@ -55,11 +33,6 @@ def seed(function: Any) -> int:
     inner = source_function(function)
     text = source(function).encode() or (inner.__code__.co_code if inner else b"")
     return int.from_bytes(hashlib.sha256(text).digest()[:8])
-
-
-def has_stub(function: Any) -> bool:
-    """Whether the function still holds the starter's comment."""
-    return STUB in source(function)
 
 
 def begin(name: str, comment: str = "#") -> Verdict:

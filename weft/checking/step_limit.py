@@ -13,10 +13,11 @@ from greenlet import GreenletExit
 
 from weft import effort
 from weft.checking.cases import copies
-from weft.checking.source import source_function, tree_of
+from weft.checking.source import tree_of
 from weft.checking.verdict import Failed, Verdict
 from weft.checking.watchdog import LONGEST, watchdog
 from weft.places import Place
+from weft.starters import source_function
 from weft.tracebacks import deliberate
 
 MOST_LINES = 3_000_000  # of the learner's, that one call may run

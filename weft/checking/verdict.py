@@ -2,12 +2,12 @@
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
+from weft import links
 from weft.checking import showing
 from weft.checking.kinds import (
-    BOOK,
     C_CHAPTER,
     FAILED,
     KINDS,
@@ -16,6 +16,7 @@ from weft.checking.kinds import (
     TO_DO,
     TOPICS,
 )
+from weft.lesson import Onward
 from weft.places import Note, named
 
 MARKS = {PASSED: "✓", TO_DO: "○", FAILED: "✗"}
@@ -41,7 +42,8 @@ class Verdict:
     explanation. places: source lines, each with a note. thread, block: the indices of
     the thread concerned, None where there is none. when: on what data. facts: what a
     passing function did. headline, topic: more exact than what `kind` gives. rows: the
-    accesses in the trace to which the first of the places belong.
+    accesses in the trace to which the first of the places belong. onward: what comes
+    after a pass, None where nothing keeps count.
 
     Raises ValueError for a kind or a topic that is in no table.
     """
@@ -58,6 +60,7 @@ class Verdict:
     headline: str = ""
     topic: str = ""
     rows: Sequence[int] = ()
+    onward: Onward | None = field(default=None, compare=False)
 
     def __post_init__(self) -> None:
         if self.kind not in KINDS:
@@ -108,10 +111,11 @@ class Verdict:
     def where(self) -> tuple[str, str, str]:
         """What to read on: the part of the book, a title in it, its address; or ''."""
         if self.page:
-            return "Bugs", PAGES[self.page], f"{BOOK}/bugs/{self.page}.html"
+            return "Bugs", PAGES[self.page], links.book(f"bugs/{self.page}.html")
         if heading := KINDS[self.kind].heading:
             anchor = re.sub(r"[^a-z]+", "-", heading.lower())
-            return C_CHAPTER, heading, f"{BOOK}/04_c_for_python.html#{anchor}"
+            page = links.book(f"04_c_for_python.html#{anchor}")
+            return C_CHAPTER, heading, page
         return "", "", ""
 
     @property

@@ -7,12 +7,13 @@ from typing import Any
 from weft.checking.cases import copies, widened
 from weft.checking.gaming import belongs, of_another, watched
 from weft.checking.room import Facts
-from weft.checking.source import begin, has_stub, raised_at, seed
+from weft.checking.source import begin, raised_at, seed
 from weft.checking.verdict import Failed, Verdict
 from weft.functions.exercise import FunctionExercise
 from weft.functions.values import brief, compare, ended, is_number, wrong_answer
 from weft.kernels.launched import Launches, worded
 from weft.simulator.faults import kind_of
+from weft.starters import has_stub
 from weft.wording import several
 
 

@@ -1,10 +1,10 @@
 """Whose line a verdict shows: the kernel's, or that of a function it calls."""
 
-from weft.checking.source import source_function
 from weft.checking.verdict import Verdict
 from weft.kernels.exercise import KernelExercise, Trial
 from weft.places import Note, Place
 from weft.simulator import calls
+from weft.starters import source_function
 
 
 def with_calls(trial: Trial, verdict: Verdict, backwards: bool = False) -> Verdict:

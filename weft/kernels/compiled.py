@@ -14,7 +14,7 @@ import numpy as np
 
 from weft import compiling, lesson
 from weft.backend import options_of
-from weft.checking.source import device_functions, source, source_function
+from weft.checking.source import device_functions
 from weft.checking.verdict import Failed, Verdict
 from weft.compiling import Outcome
 from weft.compiling.words import explain
@@ -24,6 +24,7 @@ from weft.kernels.float64_sources import reached, sources
 from weft.lesson import syllabus
 from weft.places import Note, Place
 from weft.simulator import constant_memory
+from weft.starters import source, source_function
 from weft.wording import capital, joined
 
 NO_DRIVER = "CudaSupportError"  # Numba asked for the GPU that is not there

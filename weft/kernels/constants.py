@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from types import FunctionType
 from typing import Any
 
-from weft.checking.source import at_line, global_names, source_function, tree_of
+from weft.checking.source import at_line, global_names, tree_of
 from weft.checking.verdict import Failed, Verdict
 from weft.intrinsics import registry
 from weft.kernels import cost
@@ -21,6 +21,7 @@ from weft.kernels.exercise import KernelExercise
 from weft.kernels.launch_exercises import configure
 from weft.kernels.simulated import run_trial
 from weft.places import Note
+from weft.starters import source_function
 
 LINES = 6  # that a verdict shows
 PURE = {"int", "min", "max", "abs", "round", "int32", "int64", "uint32", "float32"}

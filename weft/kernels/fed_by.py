@@ -2,12 +2,13 @@
 
 import ast
 
-from weft.checking.source import at_line, source_function
+from weft.checking.source import at_line
 from weft.checking.verdict import Verdict
 from weft.kernels.call_chain import elsewhere
 from weft.kernels.exercise import KernelExercise
 from weft.kernels.guards import statements
 from weft.places import Note
+from weft.starters import source_function
 
 STEPS = 2  # lines back
 

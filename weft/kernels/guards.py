@@ -3,10 +3,11 @@
 import ast
 from typing import Any
 
-from weft.checking.source import at_line, source_function, tree_of
+from weft.checking.source import at_line, tree_of
 from weft.intrinsics import registry
 from weft.places import Place
 from weft.simulator.language.python_errors import precedence
+from weft.starters import source_function
 
 STORES = registry.names(*registry.STORES)
 

@@ -159,6 +159,14 @@ def _race(trace: Trace, race: Race, name: str, when: str) -> Verdict:
             "block": ", with no barrier in between",
             "grid": ", in another block",
         }[race.within]
+    elif not {one.thread, two.thread} & barrier[1]:
+        notes[1] += ", and neither waited"
+        threads = int(np.prod(trace.block_size))
+        question = (
+            f"The barrier on {lines_of([barrier[0]], trace.name)} does not help: only "
+            f"{len(barrier[1])} of the {threads} threads of the block reach it, and "
+            "neither of these two is among them."
+        )
     else:
         came = two.thread in barrier[1]
         notes[0 if came else 1] += ", which did not wait"
@@ -292,16 +300,20 @@ def _topic(race: Race) -> str:
 
 
 def _missed(trace: Trace, race: Race) -> tuple[Place, frozenset[int]] | None:
-    """A barrier that one of the two threads came to and the other did not."""
+    """A barrier that did not make one wait for the other, and who came to it.
+
+    One of the two threads came, or neither did and it is between their lines.
+    """
     ours = {race.first.thread, race.second.thread}
+    places = race.first.place, race.second.place
+    low, high = sorted(place.line for place in places)
     for block, place, came in trace.partial:
-        if (
-            race.within != "grid"
-            and place.function
-            in (race.first.place.function, race.second.place.function)
-            and block == race.first.block
-            and len(ours & came) == 1
-        ):
+        here = block == race.first.block and place.function in {
+            p.function for p in places
+        }
+        if race.within == "grid" or not here:
+            continue
+        if len(ours & came) == 1 or (not ours & came and low < place.line < high):
             return place, came
     return None
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from weft.checking.source import begin, has_stub, raised_at, returns
+from weft.checking.source import begin, raised_at, returns
 from weft.checking.step_limit import Endless, endless, limited
 from weft.checking.verdict import Failed, Verdict
 from weft.kernels.exercise import KernelCase, KernelExercise, Trial
@@ -13,6 +13,7 @@ from weft.kernels.traced import Done, from_fault
 from weft.simulator import LaunchError
 from weft.simulator.limits import configuration
 from weft.simulator.trace.trace import READ
+from weft.starters import has_stub
 from weft.wording import capital, several
 
 IDLE = (

@@ -17,15 +17,11 @@ import numpy as np
 
 from weft import backend
 from weft.checking.cases import as_tuple
-from weft.checking.source import (
-    at_line,
-    parameter_names,
-    source_function,
-    tree_of,
-)
+from weft.checking.source import at_line, parameter_names, tree_of
 from weft.checking.verdict import Failed, Verdict
 from weft.kernels.exercise import KernelExercise
 from weft.places import Note
+from weft.starters import source_function
 
 GROWS = (ast.Add, ast.Sub, ast.Mult)  # what leaves an index as large as it is
 WHOLE = ("int", "round", "floor", "ceil", "trunc", "rint")  # a float made an integer

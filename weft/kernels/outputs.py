@@ -1,13 +1,14 @@
 """What a launch has written: all of the output, and the right values."""
 
 from weft.checking.compare import difference
-from weft.checking.source import begin, has_stub
+from weft.checking.source import begin
 from weft.checking.verdict import Failed
 from weft.kernels import rounding
 from weft.kernels.exercise import Trial
 from weft.kernels.left_out import unwritten
 from weft.kernels.traced import Done
 from weft.kernels.wrong_value import wrong_value
+from weft.starters import has_stub
 
 
 def judge(trial: Trial, done: Done) -> None:

@@ -2,14 +2,7 @@
 
 from dataclasses import replace
 
-from weft.checking.source import (
-    begin,
-    device_functions,
-    global_names,
-    has_stub,
-    line_with,
-    seed,
-)
+from weft.checking.source import begin, device_functions, global_names, line_with, seed
 from weft.checking.verdict import Failed, Verdict
 from weft.kernels import guesses, hazards, unset
 from weft.kernels.arguments import reordered
@@ -29,6 +22,7 @@ from weft.kernels.traced import Done, from_fault, silent, traced
 from weft.simulator import Fault
 from weft.simulator.running.warps import APART
 from weft.simulator.trace.trace import Trace
+from weft.starters import has_stub
 from weft.wording import several
 
 OTHER_ORDER = "If block 0 runs first, it is right, but blocks can run in any order. "

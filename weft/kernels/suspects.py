@@ -4,7 +4,6 @@ A wrong index seldom gives only wrong values: lanes that should read neighbours 
 column, or all meet in one bank. The limits of the exercise say what its lines may take.
 """
 
-from weft.checking.source import source_function
 from weft.checking.verdict import Verdict
 from weft.counters import Line, count
 from weft.kernels.call_chain import elsewhere
@@ -15,6 +14,7 @@ from weft.kernels.request_limits import conflicting, scattered
 from weft.kernels.traced import Done, traced
 from weft.places import Note
 from weft.simulator.trace.trace import Trace
+from weft.starters import source_function
 from weft.wording import joined, several
 
 LINES = 3  # that a verdict shows

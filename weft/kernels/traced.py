@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from weft.checking.source import parameter_names, source
+from weft.checking.source import parameter_names
 from weft.checking.verdict import Verdict
 from weft.kernels.exercise import Trial
 from weft.places import Note, Place
@@ -15,6 +15,7 @@ from weft.simulator import Fault, record
 from weft.simulator.launch import Launch
 from weft.simulator.trace.trace import Trace
 from weft.simulator.trace.traced_run import Fill
+from weft.starters import source
 from weft.wording import sentence
 
 

@@ -3,26 +3,28 @@
 from dataclasses import dataclass
 from typing import Any
 
-from weft import device, markup
+from weft import device, links, markup
 from weft.device import for_triton
 from weft.errors import LearnerError
-from weft.lesson import board, missing, questions, syllabus
-from weft.lesson.board import Board, record
+from weft.lesson import board, missing, onward, predictions, questions, syllabus
+from weft.lesson.board import Board
+from weft.lesson.onward import Header, Onward
 from weft.lesson.questions import Quiz
 from weft.lesson.syllabus import Exercise, Lesson
 
 __all__ = [
     "Hint",
+    "Onward",
     "answers",
     "current",
     "hint",
     "lab",
     "larger",
     "on_gpu",
+    "passed",
     "progress",
     "quiz",
     "quiz_html",
-    "record",
     "unseen",
 ]
 
@@ -31,7 +33,7 @@ _shown: dict[str, int] = {}  # exercise → the level of the hint seen last
 
 
 def lab(name: str) -> None:
-    """Say which lab this notebook is, and print its title and where kernels will run.
+    """Say which lab this notebook is; show its title, where kernels run, and links.
 
     name: the notebook's stem, such as `05_first_kernel`. Hints, quiz, progress and
     reference results are looked up by it. Raises LearnerError for an unknown one,
@@ -60,7 +62,50 @@ def lab(name: str) -> None:
     _current = name
     _shown.clear()
     missing.explain([exercise.name for exercise in lesson.exercises])
-    print(f"{lesson.label} · {device.find().line}")
+    board.opened(name)
+    _show(_header(lesson))
+
+
+def _header(lesson: Lesson) -> Header:
+    names = syllabus.names()
+    before, after = onward.neighbours(lesson, names)
+    return Header(
+        lesson,
+        device.find().line,
+        sum(e.name in board.passed().get(lesson.name, {}) for e in lesson.exercises),
+        syllabus.load(before) if before else None,
+        syllabus.load(after) if after else None,
+    )
+
+
+def _show(header: Header) -> None:
+    """Show the header in a learner's notebook; elsewhere, print its line.
+
+    Solutions are committed as they were executed, and need the line alone.
+    """
+    try:
+        from IPython import get_ipython
+        from IPython.display import display
+    except ImportError:
+        print(header)
+        return
+    if get_ipython() is None or not board.counts(header.lesson.name):
+        print(header)
+    else:
+        display(header)  # type: ignore[no-untyped-call]
+
+
+def passed(exercise: str) -> Onward | None:
+    """Put a pass of the current lab on the board; return what comes next.
+
+    None where it does not count: outside a lab, in a solution, for another lab's.
+    """
+    if _current is None or not board.counts(_current):
+        return None
+    board.record(_current, exercise)
+    lesson = syllabus.load(_current)
+    _, after = onward.neighbours(lesson, syllabus.names())
+    return onward.after_pass(lesson, syllabus.load(after) if after else None, exercise)
 
 
 def current() -> str | None:
@@ -86,6 +131,7 @@ class Hint:
     exercise: str
     title: str
     text: str
+    solution: str = ""  # an address, after the last
 
     def __repr__(self) -> str:
         return f"{self.title}\n{markup.plain(self.text)}"
@@ -95,6 +141,9 @@ class Hint:
             f'<p style="margin:.3em 0">{markup.inline(p)}</p>'
             for p in self.text.split("\n\n")
         )
+        if self.solution:
+            link = markup.link(self.solution, "Open the solution")
+            body += f'<p style="margin:.3em 0">{link}</p>'
         return markup.block(
             [
                 f'<div style="border-left:3px solid currentColor;padding:.1em .9em">'
@@ -131,6 +180,7 @@ def hint(exercise: object, level: int | None = None) -> Hint:
             f"{those}; `hint({found.name!r}, 1)` shows the first again. If you are "
             f"still stuck, `solutions/{lesson.name}.ipynb` has an answer: read it, "
             "close it, and write it from memory.",
+            links.solution(lesson.name),
         )
     return Hint(
         found.name, f"{found.name}: hint {level} of {last}", found.hints[level - 1]
@@ -246,6 +296,6 @@ def quiz_html(lab: str) -> str:
 
 
 def progress() -> Board:
-    """Return the board: every lab and exercise, with those passed marked."""
+    """Return the board: labs and exercises, with those passed marked, and guesses."""
     lessons = tuple(syllabus.load(name) for name in syllabus.names())
-    return Board(lessons, board.passed())
+    return Board(lessons, board.passed(), predictions.summary())

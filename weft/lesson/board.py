@@ -1,15 +1,24 @@
 """What a learner has passed so far: a small file, and the board that shows it."""
 
 import html
+import itertools
 import os
 from dataclasses import dataclass
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from weft import markup, store
+from weft import links, markup, store
 from weft.lesson.syllabus import Lesson
 
 FILE = "progress.json"
+OPENED = "opened.json"
+PAUSE = timedelta(minutes=45)  # from one event to the next: longer ones are no work
+BAR = (
+    "display:inline-block;width:6em;height:.55em;border-radius:.3em;overflow:hidden;"
+    "background:color-mix(in srgb, currentColor 18%, transparent)"
+)
+GREEN = "#2a8f5c"
 
 
 def path() -> Path:
@@ -32,29 +41,72 @@ def passed() -> dict[str, dict[str, str]]:
     }
 
 
-def record(lab: str | None, exercise: str) -> None:
-    """Note that an exercise was passed. Never raises.
+def counts(lab: str | None) -> bool:
+    """Whether what happens here is a learner's work on a lab.
 
-    Nothing is noted outside a lab (`lab` None), nor where notebooks are executed by
-    the pipeline (`WEFT_STRICT=1`): those passes are not a learner's.
+    It is not outside a lab (`lab` None), in the course's own solutions, or where the
+    pipeline executes notebooks (`WEFT_STRICT=1`).
     """
-    if lab is None or os.environ.get("WEFT_STRICT") == "1":
+    strict = os.environ.get("WEFT_STRICT") == "1"
+    return lab is not None and not strict and not links.in_solutions()
+
+
+def record(lab: str | None, exercise: str) -> None:
+    """Note that an exercise was passed, where that `counts`. Never raises."""
+    if not counts(lab):
         return
-    done: dict[str, Any] = dict(passed())
-    if exercise in done.get(lab, {}):
-        return
-    done.setdefault(lab, {})[exercise] = store.now()
-    message = store.write(path(), done)
+    message = store.update(
+        path(), lambda done: _of(done, lab).setdefault(exercise, store.now())
+    )
     if message:
-        print(f"Progress is not kept: {message}")
+        print(f"Progress: {message}")
+
+
+def opened(lab: str) -> None:
+    """Note that work on a lab begins, where that `counts`. Never raises."""
+    if counts(lab):
+        store.update(store.place(OPENED), lambda times: _of(times, lab).update(_now()))
+
+
+def _of(contents: dict[str, Any], lab: str | None) -> dict[str, Any]:
+    """Return what is noted of a lab; an entry of another kind is begun anew."""
+    if not isinstance(contents.get(str(lab)), dict):
+        contents[str(lab)] = {}
+    found: dict[str, Any] = contents[str(lab)]
+    return found
+
+
+def _now() -> dict[str, bool]:
+    return {store.now(): True}
+
+
+def spent(lab: str) -> timedelta:
+    """Return how long a learner worked on a lab: without the pauses.
+
+    From each time it was opened and each first pass to the next, where that took no
+    longer than PAUSE.
+    """
+    contents, _ = store.read(store.place(OPENED))
+    times = [*_of(contents, lab), *passed().get(lab, {}).values()]
+    moments = sorted(_moment(time) for time in times)
+    gaps = [later - sooner for sooner, later in itertools.pairwise(moments)]
+    return sum((gap for gap in gaps if gap <= PAUSE), timedelta())
+
+
+def _moment(time: str) -> datetime:
+    try:
+        return datetime.fromisoformat(time).astimezone()
+    except ValueError:  # edited by hand
+        return datetime.now().astimezone()
 
 
 @dataclass(frozen=True, repr=False)
 class Board:
-    """Labs × exercises, with those passed marked."""
+    """Labs × exercises, with those passed marked; predicted: a line on predictions."""
 
     lessons: tuple[Lesson, ...]
     done: dict[str, dict[str, str]]
+    predicted: str = ""
 
     def count(self, lesson: Lesson) -> int:
         """Return how many exercises of a lesson are passed."""
@@ -80,7 +132,7 @@ class Board:
             line += f" Next: `{self.next[1]}` in `{self.next[0]}`."
         elif self.next:
             line += f" Begin with `{self.next[1]}` in `{self.next[0]}`."
-        return line
+        return " ".join(filter(None, (line, self.predicted)))
 
     def __repr__(self) -> str:
         width = max((len(s.label) for s in self.lessons), default=0)
@@ -95,6 +147,7 @@ class Board:
     def _repr_html_(self) -> str:
         rows = []
         for s in self.lessons:
+            name = markup.link(links.lab(s.name), s.label)
             marks = " ".join(
                 f'<span style="white-space:nowrap;margin-right:.8em" '
                 f'title="{html.escape(e.title, quote=True)}: '
@@ -102,14 +155,22 @@ class Board:
                 f"{self._mark(s, e.name)} {html.escape(e.name)}</span>"
                 for e in s.exercises
             )
-            share = f"{self.count(s)} of {len(s.exercises)}"
-            rows.append((markup.inline(s.label), share, marks))
+            rows.append((name, self._bar(s), marks))
         return markup.block(
             [
                 f'<p style="margin:.3em 0">{markup.inline(self.summary())}</p>',
                 markup.table(("lab", "passed", "exercises"), rows),
             ],
             label="Progress",
+        )
+
+    def _bar(self, lesson: Lesson) -> str:
+        count, total = self.count(lesson), len(lesson.exercises)
+        share = 100 * count // total
+        return (
+            f'<span style="white-space:nowrap"><span aria-hidden="true" style="{BAR}">'
+            f'<span style="display:block;height:100%;background:{GREEN};'
+            f'width:{share}%"></span></span> {count} of {total}</span>'
         )
 
     def _is_done(self, lesson: Lesson, exercise: str) -> bool:

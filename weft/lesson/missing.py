@@ -9,6 +9,8 @@ from collections.abc import Collection
 from types import TracebackType
 from typing import Any
 
+from weft import tracebacks
+
 _stale: set[str] = set()  # functions and classes whose last cell ended in an error
 
 
@@ -40,7 +42,10 @@ def message(name: str) -> str:
 
 
 def explain(exercises: Collection[str]) -> None:
-    """Have IPython explain a NameError about one of `exercises`; elsewhere, nothing."""
+    """Have IPython explain a NameError about one of `exercises`, and a press of Stop.
+
+    Elsewhere nothing is done.
+    """
     try:
         from IPython import get_ipython
     except ImportError:
@@ -52,17 +57,22 @@ def explain(exercises: Collection[str]) -> None:
     def show(
         shell: Any,
         kind: type[BaseException],
-        error: NameError,
+        error: BaseException,
         trace: TracebackType,
         tb_offset: int | None = None,
     ) -> list[str]:
-        if error.name not in exercises:
+        if isinstance(error, KeyboardInterrupt):
+            lines = tracebacks.interrupted(error)
+        elif getattr(error, "name", None) in exercises:
+            lines = [f"NameError: {message(error.name)}"]  # type: ignore[attr-defined]
+        else:
+            lines = []
+        if not lines:
             shell.showtraceback((kind, error, trace), tb_offset=tb_offset)
             return []
-        lines = [f"NameError: {message(str(error.name))}"]
         shell._showtraceback(kind, error, lines)
         return lines
 
-    shell.set_custom_exc((NameError,), show)
+    shell.set_custom_exc((NameError, KeyboardInterrupt), show)
     if _note_cell not in shell.events.callbacks.get("post_run_cell", []):
         shell.events.register("post_run_cell", _note_cell)

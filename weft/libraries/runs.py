@@ -7,7 +7,7 @@ import torch
 
 from weft.checking.cases import Case
 from weft.checking.room import Facts
-from weft.checking.source import begin, has_stub, no_parameter, source
+from weft.checking.source import begin, no_parameter
 from weft.checking.step_limit import counted
 from weft.checking.verdict import Failed
 from weft.libraries import words
@@ -18,6 +18,7 @@ from weft.libraries.enumerations import Status
 from weft.libraries.exercise import LibraryExercise, wide
 from weft.libraries.loading import on_model
 from weft.libraries.model import Model
+from weft.starters import has_stub, source
 
 NCHW = TensorFormat.NCHW
 

@@ -7,13 +7,7 @@ import numpy as np
 import torch
 
 from weft.checking.compare import difference
-from weft.checking.source import (
-    begin,
-    has_stub,
-    parameter_names,
-    raised_at,
-    returns,
-)
+from weft.checking.source import begin, parameter_names, raised_at, returns
 from weft.checking.step_limit import Endless, counted, endless
 from weft.checking.trees import as_array, is_tree, leaves, written
 from weft.checking.verdict import Failed, Verdict
@@ -21,6 +15,7 @@ from weft.ranks.exercise import RankCase, RankExercise
 from weft.ranks.faults import RankFault
 from weft.ranks.model import KNOWN, Distributed
 from weft.ranks.world import World
+from weft.starters import has_stub
 
 
 def judged(exercise: RankExercise, case: RankCase) -> World:

@@ -12,18 +12,12 @@ from weft.checking.cases import Case, copies
 from weft.checking.compare import difference
 from weft.checking.limits import HOST
 from weft.checking.room import Facts
-from weft.checking.source import (
-    begin,
-    has_stub,
-    no_parameter,
-    raised_at,
-    returns,
-    seed,
-)
+from weft.checking.source import begin, no_parameter, raised_at, returns, seed
 from weft.checking.step_limit import counted
 from weft.checking.verdict import Failed, Verdict
 from weft.kernels.launched import Launches, worded
 from weft.places import Note
+from weft.starters import has_stub
 from weft.streams import wording
 from weft.streams.exercise import HostExercise
 from weft.streams.machine import ASKING, Machine

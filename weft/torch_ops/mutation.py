@@ -5,9 +5,9 @@ import sys
 from types import FrameType
 from typing import Any
 
-from weft.checking.source import source_function
 from weft.checking.verdict import Failed, Verdict
 from weft.places import Note, Place
+from weft.starters import source_function
 from weft.torch_ops.calls import quiet
 from weft.torch_ops.exercise import TorchExercise
 from weft.torch_ops.tensors import clones, equal, is_tensor

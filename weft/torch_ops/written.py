@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from types import FunctionType
 from typing import Any
 
-from weft.checking.source import STUB, raised_at, source
+from weft.checking.source import raised_at
 from weft.places import Note
+from weft.starters import STUB, source
 
 OPERATOR, FUNCTION, CALLABLE = "operator", "autograd function", "callable"
 

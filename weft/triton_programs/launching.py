@@ -7,10 +7,11 @@ from typing import Any
 import numpy as np
 
 from weft.checking.cases import as_tuple
-from weft.checking.source import begin, has_stub, line_with, raised_at, returns
+from weft.checking.source import begin, line_with, raised_at, returns
 from weft.checking.step_limit import Endless, endless, limited
 from weft.checking.verdict import Failed, Verdict
 from weft.kernels.exercise import KernelCase
+from weft.starters import has_stub
 from weft.triton_programs.exercise import ProgramExercise
 from weft.triton_programs.interpreted import Dim, bound
 from weft.triton_programs.memory import Arena

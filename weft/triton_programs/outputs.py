@@ -5,11 +5,12 @@ from typing import Any
 import numpy as np
 
 from weft.checking.compare import Difference, difference
-from weft.checking.source import begin, has_stub, line_with, returns
+from weft.checking.source import begin, line_with, returns
 from weft.checking.verdict import Failed, Verdict
 from weft.kernels.left_out import left_out
 from weft.places import Note
 from weft.simulator.trace.trace import READ
+from weft.starters import has_stub
 from weft.triton_programs import hazards, launching
 from weft.triton_programs.memory import Region
 from weft.triton_programs.run import Done, run

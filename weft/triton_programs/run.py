@@ -5,9 +5,10 @@ from typing import Any
 
 import numpy as np
 
-from weft.checking.source import begin, has_stub
+from weft.checking.source import begin
 from weft.checking.step_limit import Endless, endless
 from weft.checking.verdict import Failed, Verdict
+from weft.starters import has_stub
 from weft.triton_programs import interpreted, refusals, wording
 from weft.triton_programs.launching import Launch
 from weft.triton_programs.trace import Call, Columns, Trace

@@ -15,6 +15,7 @@ if str(ROOT) not in sys.path:  # the book words its numbers with weft's own code
     sys.path.insert(0, str(ROOT))
 
 from . import (  # noqa: E402
+    access,
     agreement,
     answers,
     citing,
@@ -28,13 +29,18 @@ from . import (  # noqa: E402
     mutants,
     network,
     outline,
+    page,
     play,
+    searching,
+    sequence,
     stamps,
     strands,
+    switches,
     verdict,
 )
 
 MODULES = (
+    access,
     agreement,
     answers,
     citing,
@@ -48,9 +54,13 @@ MODULES = (
     mutants,
     network,
     outline,
+    page,
     play,
+    searching,
+    sequence,
     stamps,
     strands,
+    switches,
     verdict,
 )
 

@@ -30,6 +30,8 @@ from sphinx.util.docutils import SphinxRole
 from weft.bench.results import REFERENCE
 
 from . import recordings, results
+from .outline import pages_with
+from .page import Computed
 
 logger = logging.getLogger(__name__)
 KEYS = ({"is", "text"}, {"says", "holds"})
@@ -121,7 +123,8 @@ def compute(root: Path, page: str, name: str) -> Any:
     if name not in facts:
         raise MissingFact(f"no fact {name!r} in book/facts/{page}.toml")
     fact = facts[name]
-    scope = Sources(root, fact.get("lab", page)).names() | {"__builtins__": {}}
+    lab = fact.get("lab") or pages_with(root, page)[0]["stem"]
+    scope = Sources(root, lab).names() | {"__builtins__": {}}
     try:
         return eval(fact.get("is") or fact["holds"], scope)
     except MissingFact:
@@ -163,7 +166,7 @@ class FactRole(SphinxRole):
                 subtype="fact",
             )
             return [nodes.problematic(self.rawtext, self.text)], []
-        return [nodes.inline(self.rawtext, text, classes=["weft-measured"])], []
+        return [Computed(self.rawtext, text)], []
 
 
 def setup(app: Sphinx) -> None:

@@ -15,7 +15,7 @@ from weft.bench.results import REFERENCE
 from . import cloth, curve, results
 from .gpus import Panel, choice
 from .lessons import lesson_title
-from .page import WeftDirective, table
+from .page import Computed, WeftDirective, table
 from .results import MissingResult, Results, Row
 
 logger = logging.getLogger(__name__)
@@ -50,11 +50,8 @@ class MeasuredRole(SphinxRole):
                 subtype="measured",
             )
             return [nodes.problematic(self.rawtext, self.text)], []
-        if self.env.app.builder.format != "html":
-            return [nodes.inline(self.rawtext, text)], []
-        source = escape(f"measured: {' · '.join(machine_facts(measured))}")
-        html = f'<span class="weft-measured" title="{source}">{escape(text)}</span>'
-        return [nodes.raw("", html, format="html")], []
+        source = f"measured: {' · '.join(machine_facts(measured))}"
+        return [Computed(self.rawtext, text, source=source)], []
 
 
 def machine_facts(measured: Results) -> list[str]:

@@ -1,9 +1,13 @@
-"""Built pages ask the network for nothing."""
+"""Built pages ask the network for nothing, and lead to each other without it."""
+
+from typing import Any
 
 from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.transforms import SphinxTransform
 from sphinx.util import logging
+
+from weft.links import PUBLIC
 
 logger = logging.getLogger(__name__)
 
@@ -37,5 +41,21 @@ class KeepToThePage(SphinxTransform):
                 )
 
 
+def lead_to_these_pages(
+    app: Sphinx,
+    pagename: str,
+    templatename: str,
+    context: dict[str, Any],
+    doctree: nodes.document | None,
+) -> None:
+    """Let links to the published book, as verdicts have them, lead to this one."""
+    if app.builder.format == "html" and "body" in context:
+        root = "../" * pagename.count("/")
+        for folder in ("book", "labs", "solutions"):
+            public, here = f'href="{PUBLIC}/{folder}/', f'href="{root}{folder}/'
+            context["body"] = context["body"].replace(public, here)
+
+
 def setup(app: Sphinx) -> None:
+    app.connect("html-page-context", lead_to_these_pages)
     app.add_transform(KeepToThePage)

@@ -29,6 +29,15 @@ def pages_of(chapter: dict[str, Any]) -> list[dict[str, str]]:
     return [chapter, *chapter.get("pages", [])]
 
 
+def pages_with(root: Path, stem: str) -> list[dict[str, str]]:
+    """Return the pages of the chapter that the page `stem` belongs to."""
+    for part in outline_of(root):
+        for chapter in part["chapters"]:
+            if stem in {page["stem"] for page in pages_of(chapter)}:
+                return pages_of(chapter)
+    return [{"stem": stem, "title": ""}]
+
+
 def item_html(page: dict[str, str], present: set[str], number: str) -> tuple[str, bool]:
     """Return a page's name, a link if it is `present`, and whether it is."""
     name = number + escape(page["title"])

@@ -4,10 +4,30 @@ from collections.abc import Iterable, Sequence
 from html import escape
 
 from docutils import nodes
+from sphinx.application import Sphinx
 from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective
+from sphinx.writers.html5 import HTML5Translator
 
 logger = logging.getLogger(__name__)
+
+
+class Computed(nodes.inline):
+    """A number in the text that the build filled in; `source` says from where."""
+
+
+def visit_computed(self: HTML5Translator, node: Computed) -> None:
+    source = node.get("source", "")
+    title = {"title": source} if source else {}
+    self.body.append(self.starttag(node, "span", "", CLASS="weft-measured", **title))
+
+
+def depart_computed(self: HTML5Translator, node: Computed) -> None:
+    self.body.append("</span>")
+
+
+def as_it_is(self: nodes.NodeVisitor, node: Computed) -> None:
+    """Show the text alone, where pages are not HTML."""
 
 
 class WeftDirective(SphinxDirective):
@@ -63,3 +83,9 @@ def table(
         out.append("</tr>")
     out.append("</tbody></table></div>")
     return "".join(out)
+
+
+def setup(app: Sphinx) -> None:
+    plain = (as_it_is, as_it_is)
+    html = (visit_computed, depart_computed)
+    app.add_node(Computed, html=html, latex=plain, text=plain, man=plain, texinfo=plain)

@@ -8,18 +8,9 @@ from typing import Any
 from docutils import nodes
 from sphinx.application import Sphinx
 
-from .outline import outline_of, pages_of
+from .outline import pages_with
 
 STEM = re.compile(r"(book|labs|solutions)/(\d\d_\w+)")
-
-
-def pages_with(root: Path, stem: str) -> list[dict[str, str]]:
-    """Return the pages of the chapter that the page `stem` belongs to."""
-    for part in outline_of(root):
-        for chapter in part["chapters"]:
-            if stem in {page["stem"] for page in pages_of(chapter)}:
-                return pages_of(chapter)
-    return [{"stem": stem, "title": ""}]
 
 
 def strands_html(app: Sphinx, pagename: str) -> str:
@@ -29,7 +20,9 @@ def strands_html(app: Sphinx, pagename: str) -> str:
     here, stem = match.groups()
     pages = pages_with(Path(app.srcdir), stem)
     stem = pages[0]["stem"]
-    chapter = "Chapter" if len(pages) == 1 else pages[0]["title"]
+    chapter = f"Chapter {stem[:2]}"
+    if len(pages) > 1:
+        chapter += f": {pages[0]['title']}"
     strands = [(f"book/{stem}", chapter)]
     strands += [(f"book/{page['stem']}", page["title"]) for page in pages[1:]]
     strands += [(f"labs/{stem}", "Lab"), (f"solutions/{stem}", "Solution")]

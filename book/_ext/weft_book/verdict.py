@@ -51,7 +51,8 @@ def judge(root: Path, lab: str, exercise: str, typed: str) -> str:
     env = {k: v for k, v in os.environ.items() if not k.startswith("WEFT_")}
     python_path = filter(None, [str(root), env.get("PYTHONPATH")])
     env |= {"WEFT_SIMULATOR": "1", "PYTHONPATH": os.pathsep.join(python_path)}
-    where = {"metadata": {"path": str(path.parent)}}
+    own = root / "solutions"  # where passes are not a learner's
+    where = {"metadata": {"path": str(own if own.is_dir() else path.parent)}}
     quiet = ["--IPKernelApp.log_level=ERROR"]
     client = NotebookClient(
         notebook, timeout=60, resources=where, extra_arguments=quiet

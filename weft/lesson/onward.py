@@ -1,0 +1,147 @@
+"""What comes next: the links at the top of a lab, and the words after a pass."""
+
+from dataclasses import dataclass
+from datetime import timedelta
+
+from weft import links, markup
+from weft.lesson import board
+from weft.lesson.syllabus import Lesson
+
+DOT = ' <span aria-hidden="true">·</span> '
+
+
+@dataclass(frozen=True, repr=False)
+class Header:
+    """The top of a lab: which one, where its kernels run, and the ways from it.
+
+    before, after: the labs before and after this one, None at an end of the course.
+    machine: one line on where kernels run.
+    """
+
+    lesson: Lesson
+    machine: str
+    passed: int
+    before: Lesson | None = None
+    after: Lesson | None = None
+
+    def __repr__(self) -> str:
+        return f"{self.lesson.label} · {self.machine}"
+
+    def _repr_html_(self) -> str:
+        """Return three lines: the lab and its machine, the links, how far and long."""
+        name, total = self.lesson.name, len(self.lesson.exercises)
+        ways = [
+            markup.link(links.book(f"{name}.html"), "chapter"),
+            markup.link(links.solution(name), "solution"),
+        ]
+        if self.before:
+            ways.append(
+                markup.link(links.lab(self.before.name), f"← {_short(self.before)}")
+            )
+        if self.after:
+            ways.append(
+                markup.link(links.lab(self.after.name), f"{_short(self.after)} →")
+            )
+        count = f"{self.passed} of {total} exercises passed" if self.passed else ""
+        minutes = f"about {self.lesson.minutes} minutes"
+        return markup.block(
+            [
+                _strong(repr(self)),
+                _line(DOT.join(ways)),
+                markup.note(" · ".join(filter(None, (count, minutes)))),
+            ],
+            label="This lab",
+        )
+
+
+@dataclass(frozen=True)
+class Onward:
+    """What to say after a pass: how far the learner is in the lab, and what is next.
+
+    passed: the exercises of the lab that are passed. next: the number and the name of
+    the first that is not, None when all are. after: the next lab. spent: time at work.
+    """
+
+    lesson: Lesson
+    passed: int
+    next: tuple[int, str] | None
+    after: Lesson | None
+    spent: timedelta
+
+    @property
+    def text(self) -> str:
+        total = len(self.lesson.exercises)
+        if self.next:
+            number, name = self.next
+            count = f"{self.passed} of {total} in this lab."
+            return f"{count} Next: exercise {number}, `{name}`."
+        return f"All {total} exercises of this lab passed{self._time()}."
+
+    def _time(self) -> str:
+        minutes = round(self.spent.total_seconds() / 60)
+        if minutes < 1:
+            return ""
+        return f", in {minutes} minute{'s' * (minutes > 1)} of work"
+
+    def __str__(self) -> str:
+        lines = [f"  {self.text}"]
+        if not self.next:
+            lines.append(f"  solution: solutions/{self.lesson.name}.ipynb")
+        if not self.next and self.after:
+            lines.append(
+                f"  next lab: labs/{self.after.name}.ipynb, {self.after.title}"
+            )
+        return "\n".join(lines)
+
+    def html(self) -> str:
+        """Return a paragraph; at the end of a lab, a card with the ways from it."""
+        if self.next:
+            return markup.note(self.text)
+        ways = [
+            markup.link(links.solution(self.lesson.name), "Compare with the solution")
+        ]
+        if self.after:
+            ways.append(
+                markup.link(
+                    links.lab(self.after.name), f"Go on with {self.after.label}"
+                )
+            )
+        return (
+            f'<div style="border:{markup.RULE};border-radius:.4em;padding:.3em .9em;'
+            f'margin:.6em 0 .3em">{_strong(self.text)}{_line(DOT.join(ways))}</div>'
+        )
+
+
+def _line(content: str) -> str:
+    return f'<p style="margin:.3em 0">{content}</p>'
+
+
+def _strong(text: str) -> str:
+    return _line(f"<strong>{markup.inline(text)}</strong>")
+
+
+def _short(lesson: Lesson) -> str:
+    return f"lab {lesson.name.split('_')[0]}"
+
+
+def neighbours(lesson: Lesson, all_names: list[str]) -> tuple[str | None, str | None]:
+    """Return the names of the labs before and after one; None at an end."""
+    at = all_names.index(lesson.name)
+    before = all_names[at - 1] if at else None
+    after = all_names[at + 1] if at + 1 < len(all_names) else None
+    return before, after
+
+
+def after_pass(
+    lesson: Lesson, following: Lesson | None, exercise: str
+) -> Onward | None:
+    """Return what to say after `exercise` was passed; None if the lab has none such."""
+    names = [e.name for e in lesson.exercises]
+    if exercise not in names:
+        return None
+    done = board.passed().get(lesson.name, {}).keys() | {exercise}
+    open_ = [k for k, name in enumerate(names) if name not in done]
+    later = [k for k in open_ if k > names.index(exercise)] or open_
+    following_one = (later[0] + 1, names[later[0]]) if later else None
+    count = len(names) - len(open_)
+    return Onward(lesson, count, following_one, following, board.spent(lesson.name))
