@@ -1,7 +1,8 @@
 # %% [markdown]
 # # 19 · GEMM in registers
 #
-# [Open in Colab](https://colab.research.google.com/github/warp-and-weft/warp-and-weft/blob/main/labs/19_gemm_registers.ipynb)
+# [Open in
+# Colab](https://colab.research.google.com/github/warp-and-weft/warp-and-weft/blob/main/labs/19_gemm_registers.ipynb)
 #
 # **When you have finished, you can**
 #
@@ -84,7 +85,7 @@ def operands(rng, m, n, k, beta):
 
 
 def before(alpha, a, b, beta):
-    """Return what is in c at first: NaN if beta is 0, as it must not be read."""
+    """Return what c holds at first: NaN if beta is 0, not to be read."""
     c = np.full((len(a), b.shape[1]), np.nan, np.float32)
     if beta:
         c[:] = np.arange(c.size).reshape(c.shape) % 7 - 3
@@ -218,12 +219,12 @@ check(
 #
 # A block has BM × BN / (TM × TN) = 64 threads, called `THREADS`. Its tiles still have
 # 256 elements, so each thread loads several. Which results are a thread's? Not a
-# compact square: if thread `x` had the columns from 4 `x` on, neighbouring lanes would
-# read words that are 4 apart. With a **stride** between a thread's columns, neighbouring
-# lanes read neighbouring words. Let `x = t % (BN // TN)` and `y = t // (BN // TN)`. The
-# thread's columns are `x`, `x + BN // TN`, `x + 2 * (BN // TN)` and so on, TN of them.
-# Its rows are `y`, `y + BM // TM` and so on. The check allows no bank conflicts, for
-# other values of the constants either.
+# compact square: if thread `x` had the columns from 4 `x` on, neighbouring lanes
+# would read words that are 4 apart. With a **stride** between a thread's columns,
+# neighbouring lanes read neighbouring words. Let `x = t % (BN // TN)` and `y = t //
+# (BN // TN)`. The thread's columns are `x`, `x + BN // TN`, `x + 2 * (BN // TN)` and
+# so on, TN of them. Its rows are `y`, `y + BM // TM` and so on. The check allows no
+# bank conflicts, for other values of the constants either.
 #
 # Guards are routine by now, so two helpers have them: `load(x, row, col)` returns the
 # element, or 0 outside the matrix, and `put(c, row, col, total, alpha, beta)` does what
@@ -324,17 +325,18 @@ check(
 # %% [markdown] tags=["solution"]
 # The elements of the two fragments `fa` and `fb` are loaded once and used TN and TM
 # times. With 8 × 8 results, a thread needs 64 registers for the sums and 16 for the
-# fragments. With addresses that becomes 177, as compiled for the ladder below. An SM has
-# 65,536 registers, so it holds one block of 256 threads. That is few warps. But the 64
-# multiply-adds do not depend on each other, and independent instructions hide latency
-# too, at least that of the multiply-adds themselves.
+# fragments. With addresses that becomes 177, as compiled for the ladder below. An SM
+# has 65,536 registers, so it holds one block of 256 threads. That is few warps. But
+# the 64 multiply-adds do not depend on each other, and independent instructions hide
+# latency too, at least that of the multiply-adds themselves.
 
 # %% [markdown]
 # ## 3 · Four at a time
 #
-# Sixteen 32-bit loads for 64 multiply-adds are still many instructions, and an SM issues
-# only four instructions per cycle. `load4` moves 128 bits with one instruction. It needs
-# four numbers that are neighbours in memory, in global memory as in shared memory.
+# Sixteen 32-bit loads for 64 multiply-adds are still many instructions, and an SM
+# issues only four instructions per cycle. `load4` moves 128 bits with one
+# instruction. It needs four numbers that are neighbours in memory, in global memory
+# as in shared memory.
 #
 # In **global memory** the loads can take four neighbours of a row. But where does a row
 # begin? At element `row * width`. If the width is not a multiple of 4, most rows do not
@@ -343,9 +345,9 @@ check(
 # the same for all threads.
 #
 # In **shared memory** the row of `tb` is fine. But `fa` is a *column* of `ta`. So
-# transpose the tile of `a` while storing it: `ta` is now (BK, BM), and its rows are what
-# the columns were. A thread that has loaded four neighbours from a row of `a` stores
-# them one below another. Which banks do the lanes of a warp use?
+# transpose the tile of `a` while storing it: `ta` is now (BK, BM), and its rows are
+# what the columns were. A thread that has loaded four neighbours from a row of `a`
+# stores them one below another. Which banks do the lanes of a warp use?
 #
 # - 64 threads load the 256 elements. Thread `t` loads four elements of row
 #   `t // (BK // 4)` of the tile of `a`, which is `t // 2` with BK = 8, from column
@@ -483,12 +485,12 @@ check(
 )
 
 # %% [markdown] tags=["solution"]
-# What counts is `4 * WIDTH` modulo 32. With 36 it is 16: the sixteen odd lanes begin 16
-# banks after the sixteen even ones, and use the banks that those leave free. 33 would do
-# for the stores, but then only every fourth row begins on a 16-byte boundary. (With
-# BK = 16, four lanes share a row, and they would have to be 8 banks apart, which no
-# WIDTH that is a multiple of 4 can do. Then you would swizzle, as in chapter 13, or
-# stay with BK = 8.)
+# What counts is `4 * WIDTH` modulo 32. With 36 it is 16: the sixteen odd lanes begin
+# 16 banks after the sixteen even ones, and use the banks that those leave free. 33
+# would do for the stores, but then only every fourth row begins on a 16-byte
+# boundary. (With BK = 16, four lanes share a row, and they would have to be 8 banks
+# apart, which no WIDTH that is a multiple of 4 can do. Then you would swizzle, as in
+# chapter 13, or stay with BK = 8.)
 
 # %% [markdown]
 # ## Read: a pipelined kernel
@@ -520,10 +522,10 @@ check(
 #    one instead, and their results are never stored. Only along k do zeros have to
 #    arrive; the last argument of a copy says whether to read.
 #
-# `b` must have a width that is a multiple of 4, because it is copied 128 bits at a time.
-# If n is not a multiple of 4, `widen` first copies `b` into a wider matrix; the kernel
-# takes n from `c`. That moves k × n elements once more, for a product that loads each
-# of them many times.
+# `b` must have a width that is a multiple of 4, because it is copied 128 bits at a
+# time. If n is not a multiple of 4, `widen` first copies `b` into a wider matrix; the
+# kernel takes n from `c`. That moves k × n elements once more, for a product that
+# loads each of them many times.
 
 # %% tags=["given"]
 WM, WN = 16, 32  # the warp's tile

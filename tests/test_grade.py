@@ -252,6 +252,10 @@ def test_nbgrader_gives_the_same_marks(tmp_path, monkeypatch):
     from nbgrader.apps import NbGraderAPI
     from traitlets.config import Config
 
+    monkeypatch.setenv("PYTHONPATH", str(ROOT))
+    monkeypatch.setenv("WEFT_HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("WEFT_SIMULATOR", "1")
+    monkeypatch.setenv("WEFT_STRICT", "1")
     assert main([LAB, "--nbgrader", str(tmp_path)]) == 0
     with pytest.raises(LearnerError, match="exists"):
         course.write(Paper(LAB, ROOT / "labs" / f"{LAB}.ipynb"), tmp_path, tmp_path)
@@ -266,10 +270,6 @@ def test_nbgrader_gives_the_same_marks(tmp_path, monkeypatch):
     config.CourseDirectory.root = str(tmp_path)
     namespace = {"get_config": lambda: config}
     exec((tmp_path / "nbgrader_config.py").read_text(encoding="utf-8"), namespace)
-    monkeypatch.setenv("PYTHONPATH", str(ROOT))
-    monkeypatch.setenv("WEFT_HOME", str(tmp_path / "home"))
-    monkeypatch.setenv("WEFT_SIMULATOR", "1")
-    monkeypatch.setenv("WEFT_STRICT", "1")
     api = NbGraderAPI(config=config)
     made = api.generate_assignment(LAB)
     assert made["success"], made
