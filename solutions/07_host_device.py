@@ -275,14 +275,16 @@ fetched.expect("pinned", at_least=1.8, times="used")
 #
 # - `copy`: from pinned memory to the device, then the sum;
 # - `mapped`: the sum, over the bus;
-# - `managed`: the sum, with pages that move.
+# - `managed`: the sum, with pages that move when they are accessed;
+# - `prefetched`: the same, after a call that moves all pages to the device;
+# - `both ways`: and another call that moves them back before the host writes again.
 #
 # The second table does the sum four times over, on the same data. Which one wins the
 # first, and which the second? The last kernel needs only 1,024 elements out of 2^24,
 # anywhere in the array.
 
 # %%
-guess = {"mapped": None, "managed": None}
+guess = {"mapped": None, "managed": None, "prefetched": None}
 guess_four = {"mapped": None, "managed": None}
 guess_gather = {"mapped": None}
 
@@ -302,6 +304,22 @@ def gather(x, at, out):
     k = cuda.grid(1)
     if k < out.size:
         out[k] = x[at[k]]
+
+
+def prefetch(x, device=True):
+    """Queue the move of managed x (n,) to the device, or to the host."""
+    from cuda.bindings import driver
+
+    kind = driver.CUmemLocationType
+    there = driver.CUmemLocation()
+    there.type = kind.CU_MEM_LOCATION_TYPE_HOST
+    if device:
+        there.type = kind.CU_MEM_LOCATION_TYPE_DEVICE
+        there.id = cuda.get_current_device().id
+    # CUDA 12 calls it _v2
+    move = getattr(driver, "cuMemPrefetchAsync_v2", driver.cuMemPrefetchAsync)
+    (error,) = move(x.ctypes.data, x.nbytes, there, 0, 0)
+    assert error == driver.CUresult.CUDA_SUCCESS, error
 
 
 def adding(times):
@@ -331,7 +349,23 @@ def adding(times):
             managed[::1024] = 1
             sums(managed)
 
-        return {"copy": copy, "mapped": over_the_bus, "managed": moving}
+        def prefetched():
+            managed[::1024] = 1
+            prefetch(managed)
+            sums(managed)
+
+        def both_ways():
+            prefetch(managed, device=False)
+            cuda.synchronize()
+            prefetched()
+
+        return {
+            "copy": copy,
+            "mapped": over_the_bus,
+            "managed": moving,
+            "prefetched": prefetched,
+            "both ways": both_ways,
+        }
 
     return build
 

@@ -287,14 +287,18 @@ class AllResultsDirective(ResultsDirective):
             section = nodes.section(ids=[f"results-{lab.replace('_', '-')}"])
             section += nodes.title(title, title)
             known = results.read_lab(root, lab, REFERENCE)
-            section += self.choice([(measured, _whole(measured)) for measured in known])
+            now = known[0].digest
+            section += self.choice([(one, _whole(one, now)) for one in known])
             sections.append(section)
         return sections
 
 
-def _whole(measured: Results) -> str:
-    """Return everything that one GPU measured of a lab."""
-    html = [f'<p class="weft-machine">{joined(machine_facts(measured))}</p>']
+def _whole(measured: Results, now: str) -> str:
+    """Return everything that one GPU measured of a lab; `now` is today's digest."""
+    facts = machine_facts(measured)
+    if measured.digest != now:
+        facts.append("an earlier version of this lab, with fewer rows")
+    html = [f'<p class="weft-machine">{joined(facts)}</p>']
     for case in measured.cases:
         html.append(f'<h3 class="weft-case">{escape(case)}</h3>')
         html.append(ladder(measured, case, titled=False))

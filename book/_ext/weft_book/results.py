@@ -43,6 +43,7 @@ class Results:
     device: dict[str, Any] = field(default_factory=dict)
     versions: dict[str, str] = field(default_factory=dict)
     date: str = ""
+    digest: str = ""
     rows: tuple[Row, ...] = ()
 
     @property
@@ -108,6 +109,7 @@ def read(path: Path) -> Results:
         device=data.get("device", {}),
         versions=data.get("versions", {}),
         date=data.get("date", ""),
+        digest=data.get("digest", ""),
         rows=rows,
     )
 
