@@ -1,0 +1,1 @@
+"""Exam sheets from the wrong kernels of the labs: another one for each student."""
