@@ -87,7 +87,7 @@ def test_a_launch_needs_no_module_that_older_versions_lack(tmp_path) -> None:
     done = subprocess.run(
         [sys.executable, str(script)],
         cwd=ROOT, capture_output=True, text=True,
-        env=os.environ | {"WEFT_SIMULATOR": "1"},
+        env=os.environ | {"WEFT_SIMULATOR": "1", "PYTHONPATH": str(ROOT)},
     )  # fmt: skip
     assert done.stdout == "[0.0, 2.0, 4.0, 6.0, 8.0] False\n", done.stderr
 
