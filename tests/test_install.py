@@ -496,6 +496,7 @@ def pins(name):
 def test_every_requirement_is_pinned_and_the_constraints_agree():
     constraints = pins("constraints.txt")
     wanted = {**pins("requirements.txt"), **pins("requirements-dev.txt")}
+    wanted |= pins("requirements-hub.txt")
     for name, version in wanted.items():
         assert constraints[name.lower()] == version, name
 
