@@ -55,7 +55,8 @@ BUILDS = {
     "cpu": Build(
         "cpu",
         "numba-cuda",
-        ("cuda-bindings==13.5.0",),
+        # Even without a GPU, importing numba.cuda loads CUDA's runtime library.
+        ("cuda-bindings==13.5.0", "nvidia-cuda-runtime==13.5.37"),
         3.2,
         ("nvidia-cuda-nvrtc==13.5.37", "nvidia-nvvm==13.5.37"),
     ),

@@ -51,6 +51,9 @@ def _choose() -> bool:
             "Restart Kernel) and put `import weft` first."
         )
     os.environ["NUMBA_ENABLE_CUDASIM"] = "1"
+    from weft import backend
+
+    backend.do_without_cudart()
     from weft.simulator import host
 
     host.install()
