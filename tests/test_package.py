@@ -40,7 +40,7 @@ def test_what_the_package_imports_is_installed_with_it() -> None:
     wanted = {name for path in ROOT.glob("weft/**/*.py") for name in imported(path)}
     wanted -= {"weft", *sys.stdlib_module_names}
     named = {re.split("[<>=]", d)[0] for d in SETTINGS["project"]["dependencies"]}
-    brought = {"ipywidgets", "traitlets"}  # by anywidget
+    brought = {"ipywidgets", "traitlets", "IPython"}  # by anywidget
     there = {"torch"}  # in whose room nobody comes without it
     assert wanted <= named | brought | there
     assert "anywidget" in wanted
