@@ -104,3 +104,13 @@ def test_the_dev_container_is_a_stage_of_the_same_recipe():
     assert f"NB_USER={settings['remoteUser']}" in named("ARG")
     assert settings["forwardPorts"] == [int(port) for port in named("EXPOSE")]
     assert settings["postCreateCommand"] == "python3 install.py --dev"
+
+
+def test_the_page_on_teaching_grades_with_what_the_image_has():
+    page = (ROOT / "book" / "teaching.md").read_text()
+    command = re.search(r"docker run --rm --network none.*?```", page, re.DOTALL)[0]
+    for option in ("--read-only", "--memory ", "--pids-limit", "--cap-drop ALL"):
+        assert option in command
+    assert "--tmpfs /tmp:exec" in command  # where lab 4's programs are compiled
+    lab_named = re.search(r"python -m weft\.grade (\w+)", command)[1]
+    assert (ROOT / "labs" / f"{lab_named}.ipynb").exists()
