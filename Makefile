@@ -25,7 +25,7 @@ simulator = backend simulator simulator_features language shapes intrinsics \
 	collectives aligned_arrays sanitizer counters
 
 .DEFAULT_GOAL := help
-.PHONY: help lab test lint oldest book figures notebooks labs execute nbval handout \
+.PHONY: help lab test lint oldest newest book figures notebooks labs execute nbval handout \
 	update vendor clean learner author
 
 help:  ## Say what there is
@@ -47,6 +47,10 @@ oldest:  ## Test the simulator with the oldest Numba that is supported
 	@_build/oldest/bin/python -m pip install -q -r requirements-oldest.txt
 	@_build/oldest/bin/python -m pytest -q -p no:cacheprovider \
 		$(patsubst %,tests/test_%.py,$(simulator))
+
+newest:  ## Test with the newest packages that fit; rewrites constraints.txt
+	@$(python) install.py --pins
+	@$(MAKE) test
 
 book: author  ## The book, in _build/html
 	@$(venv) book/build.py $(ARGS)

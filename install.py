@@ -2,7 +2,7 @@
 
     python3 install.py           what a learner needs: requirements.txt
     python3 install.py --dev     and what authors and tests need: requirements-dev.txt
-    python3 install.py --pins    resolve both files afresh and rewrite constraints.txt
+    python3 install.py --pins    resolve the requirements afresh; write constraints.txt
 
 A second run finds its own record in .venv and does nothing. Standard library only,
 and readable by any Python from 3.8 on, so that an unsuitable one can be told so.
@@ -55,7 +55,8 @@ BUILDS = {
     "cpu": Build(
         "cpu",
         "numba-cuda",
-        ("cuda-bindings==13.5.0",),
+        # Even without a GPU, importing numba.cuda loads CUDA's runtime library.
+        ("cuda-bindings==13.5.0", "nvidia-cuda-runtime==13.5.37"),
         3.2,
         ("nvidia-cuda-nvrtc==13.5.37", "nvidia-nvvm==13.5.37"),
     ),
@@ -520,7 +521,7 @@ def install(root: Path = ROOT, dev: bool = False) -> bool:
 
 OLDEST_PYTHON = "3.11.2"  # Debian 12; some packages ask for a later 3.11
 PINS_HEAD = """\
-# Every package that requirements.txt and requirements-dev.txt bring, pinned.
+# Every package that requirements.txt, -dev.txt and -hub.txt bring, pinned.
 # Generated on Python 3.11 after a change in one of them:
 #
 #     .venv/bin/python install.py --pins
@@ -531,11 +532,12 @@ PINS_HEAD = """\
 
 
 def write_pins(root: Path) -> None:
-    """Resolve both requirement files without constraints; install nothing."""
+    """Resolve all requirement files without constraints; install nothing."""
     pip = [sys.executable, "-m", "pip", "install", "--dry-run", "--ignore-installed"]
     quiet = ["--quiet", "--report", "-"]
     target = ["--python-version", OLDEST_PYTHON, "--only-binary=:all:"]
-    files = ["-r", "requirements.txt", "-r", "requirements-dev.txt"]
+    names = ("requirements.txt", "requirements-dev.txt", "requirements-hub.txt")
+    files = [word for name in names for word in ("-r", name)]
     answer = subprocess.run(
         [*pip, *quiet, *target, *files],
         cwd=root,

@@ -5,6 +5,8 @@ from pathlib import Path
 
 from nbformat import NotebookNode
 
+from weft import versions
+
 from . import PipelineError, notebook
 from .edited import edited, lab_digest
 
@@ -15,6 +17,8 @@ ANSWER = re.compile(
     re.M | re.S,
 )
 WAS = re.compile(r"^[ \t]*(?:#|//) was:(?: (.*))?$", re.M)
+COURSE = "github.com/warp-and-weft/warp-and-weft"
+COLAB_LINK = "colab.research.google.com/github/warp-and-weft/warp-and-weft/blob/"
 COLAB = {"accelerator": "GPU", "colab": {"gpuType": "T4", "provenance": []}}
 COLAB_CPU = {"colab": {"provenance": []}}
 
@@ -51,10 +55,24 @@ def derive(root: Path, stem: str) -> NotebookNode:
     ):
         nb, _ = step.preprocess(nb, {})
     notebook.titled(nb, "Lab")
+    for cell in nb.cells:
+        cell.source = at_revision(cell.source, versions.revision())
     if first := next((cell for cell in nb.cells if cell.cell_type == "code"), None):
         first.source = f"{FIRST}\n{first.source}"
     stamp = {"lab": stem, "digest": lab_digest(nb.cells), **needs}
     return notebook.canonical(nb, stamp, **(COLAB_CPU if "runs_on" in needs else COLAB))
+
+
+def at_revision(source: str, revision: str) -> str:
+    """Let Colab open and install the course as it was when the lab was made.
+
+    revision: a release's tag; with `main`, what is newest.
+    """
+    if revision == "main":
+        return source
+    source = source.replace(f"{COLAB_LINK}main/", f"{COLAB_LINK}{revision}/")
+    install = re.compile(rf"(%pip install .*git\+https://{COURSE})$", re.M)
+    return install.sub(rf"\1@{revision}", source)
 
 
 def undo(source: str) -> str:

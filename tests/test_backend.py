@@ -87,9 +87,31 @@ def test_a_launch_needs_no_module_that_older_versions_lack(tmp_path) -> None:
     done = subprocess.run(
         [sys.executable, str(script)],
         cwd=ROOT, capture_output=True, text=True,
-        env=os.environ | {"WEFT_SIMULATOR": "1"},
+        env=os.environ | {"WEFT_SIMULATOR": "1", "PYTHONPATH": str(ROOT)},
     )  # fmt: skip
     assert done.stdout == "[0.0, 2.0, 4.0, 6.0, 8.0] False\n", done.stderr
+
+
+NO_CUDART = """
+from cuda.bindings import runtime
+
+def missing():
+    raise RuntimeError("libcudart.so.13: cannot open shared object file")
+
+runtime.getLocalRuntimeVersion = missing
+import weft
+print(weft.GPU)
+"""
+
+
+def test_the_simulator_needs_no_library_of_cudas() -> None:
+    pytest.importorskip("cuda.bindings.runtime")
+    done = subprocess.run(
+        [sys.executable, "-c", NO_CUDART],
+        cwd=ROOT, capture_output=True, text=True,
+        env=os.environ | {"WEFT_SIMULATOR": "1", "PYTHONPATH": str(ROOT)},
+    )  # fmt: skip
+    assert done.stdout == "False\n", done.stderr
 
 
 INSIDE = (

@@ -17,6 +17,7 @@ from built_book import ROOT, Book, build_once
 sys.path.insert(0, str(ROOT / "book"))
 from build import missing_pages, pages_of
 
+from weft import versions
 from weft.links import PUBLIC
 
 # What a browser fetches by itself; a plain link is followed by people.
@@ -226,7 +227,8 @@ def test_labs_open_in_colab(pages: dict[Path, Page]) -> None:
     for path, page in pages.items():
         if path.parent.name == "labs":
             colab = "https://colab.research.google.com/github"
-            assert f"{colab}/{place}/blob/main/labs/{path.stem}.ipynb" in page.links
+            at = f"{colab}/{place}/blob/{versions.revision()}"
+            assert f"{at}/labs/{path.stem}.ipynb" in page.links
 
 
 def test_vendored_files_are_those_of_the_pinned_packages() -> None:

@@ -7,6 +7,10 @@ import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 
+import pytest
+
+from weft import versions
+
 ROOT = Path(__file__).parents[1]
 SETTINGS = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 
@@ -25,6 +29,23 @@ def test_data_that_the_package_reads_is_installed() -> None:
     kinds = {p.suffix for p in ROOT.glob("weft/**/*") if p.is_file()} - {".py", ".pyc"}
     assert kinds <= {Path(pattern).suffix for pattern in data["weft"]}
     assert (ROOT / "results").is_dir()
+
+
+def test_the_version_is_in_one_place() -> None:
+    assert re.fullmatch(r"\d+\.\d+\.\d+(\.dev0)?", versions.__version__)
+    assert SETTINGS["project"]["dynamic"] == ["version"]
+    dynamic = SETTINGS["tool"]["setuptools"]["dynamic"]
+    assert dynamic["version"] == {"attr": "weft.versions.__version__"}
+    cited = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
+    base = versions.__version__.removesuffix(".dev0")
+    assert f"\nversion: {base}\n" in cited
+
+
+@pytest.mark.parametrize(
+    ("version", "revision"), [("0.2.0", "v0.2.0"), ("0.3.0.dev0", "main")]
+)
+def test_a_release_is_found_by_its_tag(version: str, revision: str) -> None:
+    assert versions.revision(version) == revision
 
 
 def imported(path: Path) -> Iterator[str]:

@@ -575,6 +575,16 @@ def test_lab_has_stubs_instead_of_answers(course):
     assert not labs.write_lab(course, STEM)
 
 
+def test_a_released_lab_opens_and_installs_its_release():
+    button = f"[Open](https://{labs.COLAB_LINK}main/labs/05.ipynb)"
+    cell = f"try:\n    %pip install -q git+https://{labs.COURSE}\n    import weft"
+    assert labs.at_revision(button, "main") == button
+    assert labs.at_revision(cell, "main") == cell
+    assert "/blob/v0.2.0/labs/05.ipynb" in labs.at_revision(button, "v0.2.0")
+    pinned = labs.at_revision(cell, "v0.2.0").splitlines()
+    assert pinned[1] == f"    %pip install -q git+https://{labs.COURSE}@v0.2.0"
+
+
 def test_lab_refuses_a_stale_solution(course):
     rebuild(course)
     edit(course, "double(21)", "double(22)")

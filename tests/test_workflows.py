@@ -37,12 +37,12 @@ def make_targets():
 
 def steps(path):
     jobs = yaml.safe_load(path.read_text())["jobs"]
-    return [step for job in jobs.values() for step in job["steps"]]
+    return [step for job in jobs.values() for step in job.get("steps", [])]
 
 
 def test_the_workflows_are_there():
     names = [path.stem for path in WORKFLOWS]
-    assert names == ["ci", "gpu", "oldest", "pages"]
+    assert names == ["ci", "gpu", "newest", "oldest", "pages"]
 
 
 def test_the_oldest_versions_are_those_the_package_allows():
@@ -63,9 +63,8 @@ def test_workflows_follow_githubs_schema_and_have_timeouts():
 
 
 def test_workflows_pass_the_security_linter():
-    status, said = run(
-        SCRIPTS / "zizmor", "--offline", "--persona=pedantic", *WORKFLOWS
-    )
+    files = [*WORKFLOWS, ROOT / ".github" / "dependabot.yml"]
+    status, said = run(SCRIPTS / "zizmor", "--offline", "--persona=pedantic", *files)
     assert status == 0, said
 
 
@@ -83,6 +82,7 @@ def test_every_command_is_a_make_target(path):
 def test_every_action_is_pinned_to_a_commit_and_says_which_version(path):
     pinned = re.compile(r"uses: [\w./-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+$")
     uses = [line for line in path.read_text().splitlines() if "uses:" in line]
+    uses = [line for line in uses if "uses: $/" not in line]  # of this repository
     assert uses
     assert [line for line in uses if not pinned.search(line)] == []
 
@@ -93,13 +93,33 @@ def test_no_job_may_do_more_than_it_says(path):
     assert document["permissions"] == {}
     for name, job in document["jobs"].items():
         writes = {key for key, value in job["permissions"].items() if value == "write"}
-        allowed = {"pages", "id-token"} if name == "publish" else set()
+        publishes = name == "publish" or job.get("uses", "").endswith("/pages.yml")
+        allowed = {"pages", "id-token"} if publishes else set()
         assert writes == allowed, name
 
 
 def test_ci_runs_the_oldest_and_the_newest_python():
     ci = yaml.safe_load((ROOT / ".github/workflows/ci.yml").read_text())
     assert ci["jobs"]["test"]["strategy"]["matrix"]["python"] == ["3.11", "3.13"]
+
+
+def test_the_book_is_published_only_after_the_tests_of_main():
+    ci = yaml.safe_load((ROOT / ".github/workflows/ci.yml").read_text())
+    job = ci["jobs"]["pages"]
+    assert job["uses"] == "$/.github/workflows/pages.yml"
+    assert (job["needs"], job["if"]) == ("test", "github.event_name == 'push'")
+    assert ci[True]["push"] == {"branches": ["main"]}
+    pages = yaml.safe_load((ROOT / ".github/workflows/pages.yml").read_text())
+    assert set(pages[True]) == {"workflow_call", "workflow_dispatch"}
+
+
+def test_several_gpus_run_at_once_and_keep_their_results_apart():
+    gpu = yaml.safe_load((ROOT / ".github/workflows/gpu.yml").read_text())
+    job = gpu["jobs"]["solutions"]
+    assert job["runs-on"] == ["self-hosted", "linux", "${{ matrix.gpu }}"]
+    assert "inputs.gpus" in job["strategy"]["matrix"]["gpu"]
+    assert "gpus" in gpu[True]["workflow_dispatch"]["inputs"]
+    assert job["steps"][-1]["with"]["name"] == "executed-${{ matrix.gpu }}"
 
 
 def test_the_gpu_runner_never_runs_a_strangers_code():
@@ -114,6 +134,26 @@ def test_the_projects_own_ci_calls_the_readmes_test_command():
     assert run("bash", "-n", script)[0] == 0
     assert script.read_text().rstrip().endswith("\nexec make test")
     assert re.search(r"^ *make test\b", (ROOT / "README.md").read_text(), re.MULTILINE)
+
+
+def test_the_issue_forms_and_dependabot_are_valid():
+    forms = sorted((ROOT / ".github" / "ISSUE_TEMPLATE").glob("*.yml"))
+    config = next(path for path in forms if path.stem == "config")
+    forms.remove(config)
+    assert [path.stem for path in forms] == ["installation", "text", "verdict"]
+    check_schema("vendor.github-issue-forms", *forms)
+    check_schema("vendor.github-issue-config", config)
+    check_schema("vendor.dependabot", ROOT / ".github" / "dependabot.yml")
+
+
+def test_dependabot_leaves_alone_what_has_another_source():
+    text = (ROOT / ".github" / "dependabot.yml").read_text()
+    pip = yaml.safe_load(text)["updates"][0]
+    for name in pip["exclude-paths"]:
+        assert (ROOT / name).is_file()
+    held = {entry["dependency-name"] for entry in pip["ignore"]}
+    requirements = (ROOT / "requirements.txt").read_text()
+    assert all(re.search(rf"^{name}==", requirements, re.M) for name in held)
 
 
 def test_the_citation_is_valid():

@@ -10,6 +10,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from weft import device, originals, tracebacks  # noqa: F401  to watch them
+from weft.versions import __version__
 
 if TYPE_CHECKING:
     from weft import bench
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "GPU",
+    "__version__",
     "bench",
     "check",
     "current_stream",
@@ -51,6 +53,9 @@ def _choose() -> bool:
             "Restart Kernel) and put `import weft` first."
         )
     os.environ["NUMBA_ENABLE_CUDASIM"] = "1"
+    from weft import backend
+
+    backend.do_without_cudart()
     from weft.simulator import host
 
     host.install()

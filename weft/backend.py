@@ -22,6 +22,23 @@ def simulating() -> bool:
     return bool(config.ENABLE_CUDASIM)
 
 
+def do_without_cudart() -> None:
+    """Let `numba.cuda` be imported as a simulator where there is no libcudart.
+
+    While it is imported, numba-cuda 0.30 asks CUDA's runtime library for its version,
+    which decides about debug information, and fails if it cannot load the library.
+    """
+    try:
+        runtime: Any = import_module("cuda.bindings.runtime")
+        version = runtime.getLocalRuntimeVersion
+    except (ImportError, AttributeError):  # an older Numba does not ask
+        return
+    try:
+        version()
+    except Exception:  # of a class that differs from version to version
+        runtime.getLocalRuntimeVersion = lambda: (0, 0)  # status, version
+
+
 # Kernels
 
 

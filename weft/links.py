@@ -10,10 +10,13 @@ import os
 import sys
 from pathlib import Path
 
-from weft import store
+from weft import store, versions
 
 PUBLIC = "https://warp-and-weft.github.io/warp-and-weft"
-COLAB = "https://colab.research.google.com/github/warp-and-weft/warp-and-weft/blob/main"
+COLAB = (
+    "https://colab.research.google.com/github/warp-and-weft/warp-and-weft/blob/"
+    + versions.revision()
+)
 SERVED = "WEFT_BOOK"  # set by lab.py: the folder of pages that JupyterLab serves
 
 

@@ -1,9 +1,18 @@
-"""The versions of what measurements depend on."""
+"""The versions of this package and of what measurements depend on."""
 
 import platform
 from importlib import metadata
 
+# The one place for it, which pyproject.toml reads too. It ends in .dev0 until this
+# version is released; see CONTRIBUTING.md.
+__version__ = "0.1.0.dev0"
+
 PACKAGES = ("numba", "numba-cuda", "numpy", "torch", "triton")
+
+
+def revision(version: str = __version__) -> str:
+    """Return where Git has a version: its tag, or `main` if it is not released."""
+    return "main" if ".dev" in version else f"v{version}"
 
 
 def of(package: str) -> str:

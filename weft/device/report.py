@@ -120,6 +120,7 @@ def examine(
     gpu = gpu or device.find()
     found = {p: installed.of(p) for p in PACKAGES} if versions is None else versions
     items = [
+        Item("Warp & Weft", installed.__version__),
         _kernels(gpu),
         _driver(gpu),
         _compilers(gpu, pieces or toolkit.find()),

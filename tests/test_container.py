@@ -1,0 +1,116 @@
+"""The container's recipe: clean by a linter's judgement, and copying what exists."""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import install
+import lab
+
+ROOT = Path(__file__).parents[1]
+TEXT = (ROOT / "Dockerfile").read_text()
+
+
+def instructions():
+    """The Dockerfile's instructions as (name, arguments), continued lines joined."""
+    text = re.sub(r"^#.*\n", "", TEXT, flags=re.MULTILINE).replace("\\\n", " ")
+    return [line.split(None, 1) for line in text.splitlines() if line.strip()]
+
+
+def named(name):
+    return [arguments for found, arguments in instructions() if found == name]
+
+
+def handed_out():
+    makefile = (ROOT / "Makefile").read_text().replace("\\\n", " ")
+    return set(re.search(r"^handed_out = (.*)$", makefile, re.MULTILINE)[1].split())
+
+
+def let_in():
+    """What .dockerignore leaves of the folder."""
+    lines = (ROOT / ".dockerignore").read_text().splitlines()
+    rules = [line for line in lines if line and not line.startswith("#")]
+    assert rules[0] == "*"
+    return {rule[1:] for rule in rules if rule.startswith("!")}
+
+
+def test_the_linter_has_nothing_to_say():
+    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
+    hadolint = shutil.which("hadolint", path=path)
+    assert hadolint, "hadolint is missing: python3 install.py --dev"
+    done = subprocess.run(
+        [hadolint, "Dockerfile"], cwd=ROOT, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_an_image_has_what_learners_are_handed_and_no_answers():
+    assert let_in() == handed_out() | {"requirements-hub.txt"}
+    assert all((ROOT / name).exists() for name in let_in())
+
+
+def test_everything_copied_is_let_in():
+    copied = {
+        word
+        for arguments in named("COPY")
+        for word in arguments.split()[:-1]
+        if not word.startswith("--")
+    }
+    assert copied - {"."} <= let_in()
+    assert {"install.py", "constraints.txt", "."} <= copied
+
+
+def test_the_python_of_the_image_is_one_that_the_course_supports():
+    default = next(found for found in named("ARG") if found.startswith("PYTHON="))
+    assert tuple(map(int, default[len("PYTHON=") :].split("."))) in install.PYTHONS
+    assert named("FROM")[0].startswith("python:${PYTHON}-slim-")
+
+
+def test_nothing_is_started_as_root():
+    assert named("USER")
+    assert not {"root", "0"} & set(named("USER"))
+
+
+def test_the_image_starts_jupyterlab_for_the_hosts_browser():
+    command = json.loads(named("CMD")[0])
+    assert command == ["python", "lab.py", "--ip", "0.0.0.0"]
+    assert named("EXPOSE") == ["8888"]
+
+
+def test_jupyterlab_gets_the_options_that_lab_py_was_given(monkeypatch):
+    started = []
+    monkeypatch.setattr(lab.os, "execv", lambda _, words: started.append(words))
+    monkeypatch.setenv("WEFT_BOOK", "")
+    lab.main(["--ip", "0.0.0.0"])
+    assert started[0][-2:] == ["--ip", "0.0.0.0"]
+
+
+def test_the_variants_are_those_of_the_installer():
+    for variant in re.findall(r"VARIANT=(\w+)|or (cu\d+):", TEXT):
+        assert install.choose_build(None, "".join(variant))[0] in install.BUILDS
+
+
+def test_the_dev_container_is_a_stage_of_the_same_recipe():
+    file = ROOT / ".devcontainer" / "devcontainer.json"
+    settings = json.loads(file.read_text())
+    build = settings["build"]
+    assert (file.parent / build["dockerfile"]).resolve() == ROOT / "Dockerfile"
+    assert (file.parent / build["context"]).resolve() == ROOT
+    assert any(stage.endswith(f" AS {build['target']}") for stage in named("FROM"))
+    assert f"NB_USER={settings['remoteUser']}" in named("ARG")
+    assert settings["forwardPorts"] == [int(port) for port in named("EXPOSE")]
+    assert settings["postCreateCommand"] == "python3 install.py --dev"
+
+
+def test_the_page_on_teaching_grades_with_what_the_image_has():
+    page = (ROOT / "book" / "teaching.md").read_text()
+    command = re.search(r"docker run --rm --network none.*?```", page, re.DOTALL)[0]
+    for option in ("--read-only", "--memory ", "--pids-limit", "--cap-drop ALL"):
+        assert option in command
+    assert "--tmpfs /tmp:exec" in command  # where lab 4's programs are compiled
+    lab_named = re.search(r"python -m weft\.grade (\w+)", command)[1]
+    assert (ROOT / "labs" / f"{lab_named}.ipynb").exists()
