@@ -21,8 +21,10 @@ tests = $(or $(ARGS),$(if $(LAB),tests/test_*.py,tests)) $(if $(LAB),-k $(LAB))
 handed_out = labs weft results Makefile install.py lab.py requirements.txt \
 	constraints.txt pyproject.toml _toc.yml README.md LICENSE LICENSE-text
 
-simulator = backend simulator simulator_features language shapes intrinsics \
-	collectives aligned_arrays sanitizer counters
+# What `make oldest` tests: the simulator, and checks of kernels.
+simulator = backend simulator simulator_features language shapes intrinsics barriers \
+	collectives aligned_arrays tensor_cores sanitizer counters check check_launch \
+	corpus streams compiling package
 
 .DEFAULT_GOAL := help
 .PHONY: help lab test lint oldest newest book figures notebooks labs execute nbval handout \
@@ -42,8 +44,8 @@ lint: author  ## Ruff and mypy alone
 	@$(venv) -m ruff check .
 	@$(venv) -m mypy
 
-oldest:  ## Test the simulator with the oldest Numba that is supported
-	@$(python) -m venv _build/oldest
+oldest:  ## Test the simulator and checks with the oldest Numba that is supported
+	@$(python) -m venv --clear _build/oldest
 	@_build/oldest/bin/python -m pip install -q -r requirements-oldest.txt
 	@_build/oldest/bin/python -m pytest -q -p no:cacheprovider \
 		$(patsubst %,tests/test_%.py,$(simulator))
