@@ -12,6 +12,7 @@ import shutil
 import subprocess
 import sys
 import threading
+import tomllib
 import zipfile
 from collections import namedtuple
 from importlib import metadata
@@ -27,6 +28,7 @@ import lab
 from weft.device import for_triton
 
 ROOT = Path(__file__).parents[1]
+PYTHONS = [f"{major}.{minor}" for major, minor in install.PYTHONS]
 CPU_WHEEL = {"version": "2.13.0+cpu", "requires_dist": ["filelock", "sympy>=1.13.3"]}
 CUDA_WHEEL = {
     "version": "2.13.0",
@@ -370,6 +372,25 @@ def test_a_wrong_python_is_told_which_to_get(version, monkeypatch, capsys):
     assert "needs Python 3.11, 3.12 or 3.13" in said
     assert f"is Python {version[0]}.{version[1]}." in said
     assert "make lab PYTHON=python3.12" in said
+
+
+def test_the_supported_pythons_are_the_same_everywhere():
+    """Where to look when one is added; CONTRIBUTING.md, "Packages"."""
+    low, high = install.PYTHONS[0], install.PYTHONS[-1]
+    oldest, newest, after = PYTHONS[0], PYTHONS[-1], f"3.{high[1] + 1}"
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    assert project["requires-python"] == f">={oldest},<{after}"
+    languages = [c for c in project["classifiers"] if "Language" in c]
+    assert [c.rpartition(" ")[2] for c in languages] == PYTHONS
+    makefile = (ROOT / "Makefile").read_text()
+    found = re.search(r"exit\(not (.*) <= .* < (.*)\)\n", makefile)
+    assert found.groups() == tuple(f"({v.replace('.', ', ')})" for v in (oldest, after))
+    ci = (ROOT / ".github/workflows/ci.yml").read_text()
+    assert f'python: ["{oldest}", "{newest}"]' in ci
+    readme = (ROOT / "README.md").read_text()
+    assert f"Python {', '.join(PYTHONS[:-1])} or {newest}" in readme
+    report = (ROOT / "weft/device/report.py").read_text()
+    assert f"{low} <= sys.version_info[:2] <= {high}" in report
 
 
 def test_a_full_disk_is_noticed_before_anything_is_made(machine, course, monkeypatch):
