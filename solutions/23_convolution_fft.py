@@ -897,7 +897,7 @@ def dft(x):
 
 # %%
 def lists_to_transform(rng):
-    """What you did by hand, and some that no one would."""
+    """What you did by hand, and some that nobody would."""
     by_hand = [[1, 1, 1, 1], [1, -1, 1, -1], [1, 0, 0, 0], [1, 0, -1, 0]]
     more = [rng.standard_normal(n).tolist() for n in (1, 3, 8, 30)]
     turning = np.exp(2j * np.pi * rng.random(5)).tolist()
