@@ -3,19 +3,19 @@
 #
 # [Open in Colab](https://colab.research.google.com/github/warp-and-weft/warp-and-weft/blob/main/labs/23_convolution_fft.ipynb)
 #
-# **When you are through, you can**
+# **When you have finished, you can**
 #
-# - say of each index in a convolution where it comes from: full, valid or same, flipped
-#   or not;
-# - stage a tile with its halo, and say what it saves and what it does not;
+# - say where each index in a convolution comes from: full, valid or same, reversed or
+#   not;
+# - load a tile with its halo, and say what it saves and what it does not;
 # - derive both gradients of a convolution, and check them by finite differences;
-# - compute a Fourier transform by hand, by a sum, and in ten passes through shared
+# - compute a Fourier transform by hand, as a sum, and in ten passes through shared
 #   memory;
-# - say, from bytes and operations, when a filter is better applied directly, as a
-#   matrix product, or by FFT, and measure it beside cuDNN and cuFFT.
+# - decide from bytes and operations whether to apply a filter directly, as a matrix
+#   product, or by FFT, and measure it against cuDNN and cuFFT.
 #
 # **You need** about 120 minutes. No GPU: the exercises run in the simulator, and the
-# measurements then show the rows of the reference GPU. With a GPU: compute
+# measurements then show the results of the reference GPU. With a GPU: compute
 # capability 7.5 or higher and 6 GB of its memory.
 
 # %%
@@ -47,19 +47,20 @@ if weft.GPU:
     torch.manual_seed(23)
 
 # %% [markdown]
-# ## Look: three numbers and a filter
+# ## Look: four numbers and a filter
 #
-# A filter *w* slides along a signal *x*, and at each place the products of what lies on
-# top of each other are added up. That is all. What remains to be agreed on is *which*
-# places, and in which *direction* the filter lies.
+# A filter *w* slides along a signal *x*. At each position the overlapping elements are
+# multiplied and the products added. That is all. Two things remain to be settled:
+# *which* positions count, and which *way* the filter points.
 #
-# For x = [1, 2, 3, 4] and w = [1, 0, -2], work out by hand, before you run the cell:
+# For x = [1, 2, 3, 4] and w = [1, 0, -2], compute by hand, before you run the cell:
 #
-# - **cross-correlation**, the filter as it is, at the places where it lies on x with
-#   all its length (**valid**): two results;
-# - **convolution**, the filter turned round, at the same places;
-# - convolution at all places where the two overlap at all (**full**): six results;
-# - of those the four in the middle, as many as x has (**same**).
+# - the **cross-correlation**, with the filter as it is, at the positions where the
+#   whole filter overlaps x (**valid**): two results;
+# - the **convolution**, with the filter reversed, at the same positions;
+# - the convolution at all positions where the two overlap at all (**full**): six
+#   results;
+# - of those, the four in the middle, as many as x has elements (**same**).
 
 # %%
 x4, w3 = [1, 2, 3, 4], [1, 0, -2]
@@ -69,18 +70,18 @@ print("convolution, full ", np.convolve(x4, w3, "full"))
 print("convolution, same ", np.convolve(x4, w3, "same"))
 
 # %% [markdown] tags=["solution"]
-# n = 4 and k = 3: *valid* has n - k + 1 results, *full* n + k - 1, *same* n. The first
-# result of the correlation is 1·1 + 2·0 + 3·(-2) = -5; with the filter turned round it
-# is 1·(-2) + 2·0 + 3·1 = 1.
+# With n = 4 and k = 3, *valid* has n - k + 1 results, *full* n + k - 1, and *same* n.
+# The first result of the correlation is 1·1 + 2·0 + 3·(-2) = -5. With the filter
+# reversed it is 1·(-2) + 2·0 + 3·1 = 1.
 #
 # What neural networks call a convolution, `torch.nn.Conv2d` included, is the
-# cross-correlation. For weights that are learned it makes no difference which. For a
-# filter that somebody wrote down it does, and so it does for the algebra: convolution
-# commutes and has a theorem about Fourier transforms; correlation has the same theorem
-# with a complex conjugate in it.
+# cross-correlation. For weights that are learned it makes no difference which of the
+# two it is. For a filter that a person wrote down it does, and so it does for the
+# algebra: convolution is commutative and has a theorem about Fourier transforms.
+# Correlation has the same theorem with a complex conjugate in it.
 
 # %% [markdown]
-# What the checks use: random data, a launch, and the definitions in NumPy.
+# The checks use these: random data, a launch, and the definitions in NumPy.
 
 
 # %% tags=["given"]
@@ -111,13 +112,13 @@ def turned_round(x, w, above, beside):
 # %% [markdown]
 # ## 1 · Slide
 #
-# An image x of (h, w) and a filter of (kh, kw): the valid cross-correlation has
+# For an image x of (h, w) and a filter of (kh, kw), the valid cross-correlation has
 # (h - kh + 1, w - kw + 1) results, and result (`row`, `col`) is
 #
 #     sum over p, q of   x[row + p, col + q] * w[p, q]
 #
-# One thread computes one result, so the guard is about `out`. Add up in a float32
-# variable, not in `out`: `out` begins as whatever was in memory.
+# One thread computes one result, so the guard checks indices of `out`. Add up in a
+# float32 variable, not in `out`: `out` begins as whatever was in memory.
 #
 # ```python
 # correlate(x, w, out)    # (h, w), (kh, kw) -> (h - kh + 1, w - kw + 1)  float32
@@ -155,20 +156,21 @@ check(
 )
 
 # %% [markdown] tags=["solution"]
-# The guard is about the results, and then x needs none: the last result reads up to
-# row h - 1 and column w - 1 of x, exactly.
+# The guard checks indices of the result, and then x needs no guard: the last result
+# reads up to row h - 1 and column w - 1 of x, exactly.
 
 # %% [markdown]
-# ## 2 · The same size, turned round
+# ## 2 · The same size, reversed
 #
-# Now a true convolution, and as many results as there are pixels: the filter, turned
-# round both ways, is centred on each pixel, and what lies outside of the image counts
-# as 0. For filters of odd height and width, with `ph = kh // 2` and `pw = kw // 2`,
+# Now a true convolution, with as many results as there are pixels. The filter, reversed
+# in both directions, is centred on each pixel, and everything outside the image counts
+# as
+# 0. For filters of odd height and width, with `ph = kh // 2` and `pw = kw // 2`,
 #
 #     out[row, col] = sum over p, q of   x[row + ph - p, col + pw - q] * w[p, q]
 #
-# Beyond the edges there is no zero to read, so the kernel has to look. In Python, and
-# in Numba, index -1 is the last element, and nobody complains.
+# Beyond the edges there is no zero to read, so the kernel has to check. In Python, and
+# in Numba, index -1 is the last element, and neither complains.
 #
 # ```python
 # convolve_same(x, w, out)    # (h, w), (kh, kw) -> (h, w)  float32
@@ -211,15 +213,15 @@ check(
 )
 
 # %% [markdown] tags=["solution"]
-# A frame of zeros round x, made once, would save the four comparisons. Here they are
-# hidden behind the loads, mostly; in the tile of the next exercise the zeros are put in
-# place once for all of a block's threads.
+# A frame of zeros around x, made once, would save the four comparisons. Here the loads
+# probably hide most of them. In the tile of the next exercise, the zeros could be
+# written once for all threads of a block.
 
 # %% [markdown]
 # ## 3 · A tile with its halo
 #
 # A filter of 5 × 5 makes 25 loads of x for each result, and the neighbouring thread
-# makes nearly the same ones. So let a block fetch what it needs, once.
+# repeats most of them. So let a block fetch what it needs, once.
 #
 # 8 × 32 results need the same 8 × 32 elements of x *and* those that the filter reaches
 # beyond them: 4 more rows and 4 more columns, the **halo**. That is a tile of 12 × 36 =
@@ -236,9 +238,9 @@ check(
 #          └───────────────────┘
 # ```
 #
-# The filter has been put into shared memory for you. The check counts: with two
-# elements of x a thread, and one of w, three loads from global memory are enough. Up
-# to five may pass.
+# The filter is already in shared memory. The check counts loads from global memory:
+# with two elements of x per thread, and one of w, three are enough. Up to five may
+# pass.
 #
 # ```python
 # correlate_tiled(x, w, out)    # (h, w), (5, 5) -> (h - 4, w - 4)  float32
@@ -248,7 +250,7 @@ check(
 
 # %% tags=["given"]
 K = 5  # the filter is 5 x 5
-HIGH, WIDE = 8, 32  # results of a block, and its threads
+HIGH, WIDE = 8, 32  # results per block, and its threads
 TALL, BROAD = HIGH + K - 1, WIDE + K - 1  # its tile of x
 
 
@@ -294,16 +296,16 @@ check(
 )
 
 # %% [markdown] tags=["solution"]
-# Two nested loops in steps of the block visit every cell of the tile once, for any size
-# of tile and block. A tile cell beyond the image stays unwritten, and no result that
-# counts reads it. The barrier stands where all threads come by, also those that have no
-# result.
+# Two nested loops, in steps of the block, visit every cell of the tile once, for any
+# size of tile and block. A cell beyond the image stays unwritten, and no result that
+# counts reads it. The barrier is where all threads reach it, including those that have
+# no result.
 #
-# Loads from global memory: 25 a result before, 432 / 256 = 1.7 now. Loads from *shared*
-# memory: still 25.
+# Loads from global memory: 25 per result before, 432 / 256 = 1.7 now. Loads from
+# *shared* memory: still 25.
 
 # %% [markdown]
-# Look at what the warps of your kernel ask for. Which line has the most requests now?
+# Look at the accesses of your kernel's warps. Which line makes the most requests now?
 
 # %%
 explore(correlate_tiled)[1, (WIDE, HIGH)](
@@ -316,15 +318,16 @@ explore(correlate_tiled)[1, (WIDE, HIGH)](
 # ## Measure: what does the tile save?
 #
 # An image of 8192 × 8192, 268 MB, and 5 × 5 taps. By hand: how long does it take to
-# read the image and write the result at an H200's 4.2 TB/s, and how long are the 2 · 25
-# · 8188² operations at 67 TFLOP/s? And the loads: an SM serves one request of a warp in
-# a clock cycle, whether from the L1 cache or from shared memory. There are 25 requests
-# for x, and 25 for w, for each 32 results. 132 SMs at 1.98 GHz: how long?
+# read the image and write the result at an H200's 4.2 TB/s, and how long do the 2 · 25
+# · 8188² operations take at 67 TFLOP/s? And the loads: an SM serves one request of a
+# warp per clock cycle, whether it goes to the L1 cache or to shared memory. There are
+# 25 requests for x, and 25 for w, for every 32 results. How long do they take with 132
+# SMs at 1.98 GHz?
 #
-# Two more kernels. `correlate_lean` is exercise 1 again, *without* a tile, for 5 × 5
-# taps only: the loops have constant bounds, the arrays are flat, and the indices are
-# unsigned and of 32 bits, so that none of them is tested for being negative (chapter
-# 18). What is that worth, beside the tile?
+# Two more kernels join the comparison. `correlate_lean` is exercise 1 again, *without*
+# a tile, for 5 × 5 taps only. Its loops have constant bounds, its arrays are flat, and
+# its indices are unsigned 32-bit integers, so none of them is tested for being negative
+# (chapter 18). What is that worth, compared with the tile?
 
 
 # %% tags=["given"]
@@ -345,18 +348,18 @@ def correlate_lean(x, w, out, width):
 
 
 # %% [markdown]
-# `rows` is the idea of chapter 19: let a thread compute eight results, one below the
-# other. It keeps eight elements of x in **registers**, goes down its column, and with
-# each *one* element and *one* tap that it loads it does eight multiplications. The
-# filter comes column by column, and its size is fixed when the kernel is made, for the
-# sake of the shared array.
+# `rows` uses the idea of chapter 19, **thread coarsening**: a thread computes eight
+# results, one below the other. It keeps eight elements of x in **registers** and goes
+# down its column. For each *one* element and *one* tap that it loads, it does eight
+# multiplications. The filter comes column by column. Its size is fixed when the kernel
+# is made, because the size of a shared array has to be.
 
 # %% tags=["given"]
-ROWS = 8  # results of a thread
+ROWS = 8  # results per thread
 
 
 def make_rows(k):
-    """Return a kernel for k x k taps; blocks of 128, 32 x 32 results."""
+    """Return a kernel for k x k taps; 128 threads, 32 x 32 results."""
     side = 31 + k
     cells = side * side
 
@@ -411,7 +414,7 @@ guess = {
 
 
 def filters(size, k):
-    """Return what correlates a size x size image with k x k taps."""
+    """Return a builder of the ways to apply k x k taps to an image."""
 
     def build():
         m = size - k + 1
@@ -482,23 +485,24 @@ five.expect("correlate_tiled", at_least=1.5, times="correlate")
 # %% [markdown] tags=["solution"]
 # Not bytes (0.13 ms), not multiplications (0.05 ms), and not requests either (0.40 ms).
 # The profiler counts what a warp executes for each tap: 51 instructions in `correlate`,
-# of which one is the multiplication. The rest is the index of two matrices whose widths
-# the compiler does not know, in 64 bits, with a test for every index whether it is
-# negative. 2.1 million warps, 25 taps, 51 instructions, at 1045 billion a second: 2.6
-# ms. The rest is waiting.
+# of which one is the multiply-add. Most of the others compute the indices of two
+# matrices whose widths the compiler does not know, in 64 bits, and test every index for
+# being negative. To issue 51 instructions for 25 taps in each of 2.1 million warps
+# takes 2.55 ms at 1045 billion a second. The rest is waiting.
 #
-# In the tile the compiler knows all widths, and a tap takes 19 instructions. **That is
-# most of what the tile was good for here.** The bytes that it saves came from L1, whose
-# requests cost no more than those of shared memory. `correlate_lean` has no tile; its
+# In the tile, the compiler knows all widths, and a tap takes 19 instructions. **That is
+# most of what the tile was good for here.** The loads that it saves came from L1, where
+# a request costs no more than in shared memory. `correlate_lean` has no tile. Its
 # machine code is 110 instructions in a row for 25 taps, of which 75 are the loads and
-# the multiplications, and it is more than twice as fast as the tile with its general
-# indices. Now the requests are near: 0.40 ms.
+# the multiply-adds, and it is more than twice as fast as the tile with its general
+# indices. Now the time of the requests, 0.40 ms, is near.
 #
-# `rows` has both, lean indices and a tile, and less than a quarter of the requests; it
-# takes seven instructions for a tap and *one result*, also counting the tile that it
-# fills. With 5 × 5 taps filling is a good part of its work. Further down, with more
-# taps, it leaves the others behind. On an H200 a large L1 does much of what a tile did
-# on GPUs without one. What no cache does is to hand a value to eight multiplications.
+# `rows` has both, lean indices and a tile, and less than a quarter of the requests. It
+# takes seven instructions per tap and *per result*, including those that fill its tile.
+# With 5 × 5 taps, filling is a good part of its work; further down, with more taps, it
+# leaves the others behind. On an H200 a large L1 does much of what a tile did on GPUs
+# without one. But no cache can hand one value to eight multiplications. Only a register
+# can.
 
 # %% [markdown]
 # ## 4 · Backwards
@@ -512,14 +516,14 @@ five.expect("correlate_tiled", at_least=1.5, times="correlate")
 #
 #     dw[p, q] = sum over i, j of   x[i + p, j + q] * dy[i, j]
 #
-# which is a valid correlation again, of x with dy. And element x[a, b] is in those
+# which is a valid correlation again, of x with dy. And element x[a, b] appears in those
 # results for which i + p = a and j + q = b, so
 #
 #     dx[a, b] = sum over p, q of   dy[a - p, b - q] * w[p, q]
 #
-# as far as there is such a dy: outside it counts as 0. The minus signs say that this is
-# a convolution, and the size of dx, larger than dy, that it is the *full* one. This is
-# the exercise. (`dw` is given: a block for each tap, a sum as in chapter 14.)
+# as far as there is such a dy; outside, it counts as 0. The minus signs say that this
+# is a convolution, and the size of dx, larger than dy, says that it is the *full* one.
+# This is the exercise. (`dw` is given: one block per tap, with a sum as in chapter 14.)
 #
 # ```python
 # grad_data(dy, w, dx)    # (h, w), (kh, kw) -> (h + kh - 1, w + kw - 1)  float32
@@ -531,7 +535,7 @@ five.expect("correlate_tiled", at_least=1.5, times="correlate")
 # %% tags=["given"]
 @cuda.jit
 def grad_weights(x, dy, dw):
-    """dw[p, q] is the sum of x[i + p, j + q] * dy[i, j]; a block each."""
+    """dw[p, q] is the sum of x[i + p, j + q] * dy[i, j]; one block each."""
     parts = cuda.shared.array(8, float32)
     q, p = cuda.blockIdx.x, cuda.blockIdx.y
     me = cuda.threadIdx.x
@@ -584,10 +588,10 @@ check(
 )
 
 # %% [markdown]
-# A formula for a gradient is checked by **finite differences**: change one number by a
-# little, ε to either side, and see what the loss does. Take L = ½ Σ y², for which
-# dL/dy = y. In float64, from the definition, for every element of x and every tap. Once
-# your kernels are right, both lines should say something near 1e-7.
+# To check a formula for a gradient, use **finite differences**: change one number a
+# little, by ε in either direction, and see what the loss does. Take L = ½ Σ y², for
+# which dL/dy = y, in float64, from the definition, for every element of x and every
+# tap. Once your kernels are right, both lines should show something near 1e-7.
 
 # %%
 rng = np.random.default_rng(23)
@@ -600,7 +604,7 @@ def loss(x, w):
 
 
 def by_differences(of, at, eps=1e-4):
-    """Return the gradient of `of` at an array, one element after the other."""
+    """Return the gradient of `of` at an array, one element at a time."""
     found = np.empty(at.shape)
     for place in np.ndindex(*at.shape):
         step = np.zeros(at.shape)
@@ -633,27 +637,27 @@ assert max(dx_error, dw_error) < 1e-5
 # %% [markdown]
 # ## Measure: a layer of a network
 #
-# Here there are images by the dozen, *channels*, and a filter for each pair of an input
-# and an output channel. x is (n, c, h, w), the weights (f, c, 3, 3), and
+# A layer has images by the dozen, *channels*, and a filter for each pair of an input
+# channel and an output channel. x is (n, c, h, w), the weights are (f, c, 3, 3), and
 #
 #     y[n, f, i, j] = sum over c, p, q of
 #                         x[n, c, i + p - 1, j + q - 1] * w[f, c, p, q]
 #
-# with a frame of zeros. Take a layer of a ResNet: 32 images, 64 channels in, 64 out, 56
-# × 56 pixels. By hand: how many operations, how many bytes of x, w and y? How long for
-# either at 67 TFLOP/s and 4.2 TB/s?
+# with a frame of zeros. Take a layer of a ResNet: 32 images of 56 × 56 pixels, 64
+# channels in, 64 out. By hand: how many operations is that, and how many bytes are x, w
+# and y? How long does either take, at 67 TFLOP/s and 4.2 TB/s?
 #
-# Five ways.
+# There are five ways.
 #
-# - `direct`: a thread for each y, as in exercise 1.
-# - **im2col** and a matrix product. For each pixel the 9 × 64 numbers under the filter
-#   become a column of a matrix; then the layer is *one* product of (64, 576) by
-#   (576, pixels), and cuBLAS does it. Nine copies of x have to be written and read.
-# - `layer_tiled`: what im2col does, without ever writing the matrix. A block takes 8 ×
-#   32 pixels and all 64 filters; a thread takes 8 pixels and 8 filters, 64 sums in
-#   registers, as the matrix products of chapter 19 do.
-# - FFT: 64 × 64 points, a product for each pair of channels and each frequency.
-# - cuDNN, with all its algorithms to choose from, by trying them first.
+# - `direct`: one thread for each y, as in exercise 1.
+# - **im2col** and a matrix product. For each pixel, the 9 × 64 numbers under the filter
+#   become a column of a matrix. The layer is then *one* product of (64, 576) by (576,
+#   pixels), and cuBLAS computes it. Nine copies of x have to be written and read.
+# - `layer_tiled`: an **implicit GEMM**, which is im2col without ever writing the
+#   matrix. A block computes 8 × 32 pixels for all 64 filters, and a thread 8 pixels for
+#   8 filters, 64 sums in registers, like the matrix products of chapter 19.
+# - FFT: 64 × 64 points, and a product for each pair of channels and each frequency.
+# - cuDNN, which tries all its algorithms first and then uses the fastest.
 #
 # Which order do you expect?
 
@@ -661,7 +665,7 @@ assert max(dx_error, dw_error) < 1e-5
 # %% tags=["given"]
 @cuda.jit
 def layer_direct(x, w, out):
-    """A thread for each result; 3 x 3 taps, zeros outside."""
+    """One thread per result; 3 x 3 taps, zeros outside."""
     cell = cuda.grid(1)
     f, n = cuda.blockIdx.y, cuda.blockIdx.z
     height, width = x.shape[2], x.shape[3]
@@ -680,7 +684,7 @@ def layer_direct(x, w, out):
 
 @cuda.jit
 def im2col(x, cols):
-    """(n, c, h, w) -> (n, 9 c, h w): what each tap sees, zeros outside."""
+    """(n, c, h, w) -> (n, 9 c, h w): what each tap reads, zeros outside."""
     cell = int32(cuda.grid(1))
     c, n = cuda.blockIdx.y, cuda.blockIdx.z
     height, width = int32(x.shape[2]), int32(x.shape[3])
@@ -841,24 +845,24 @@ layer.expect("layer_tiled", at_least=3, times="direct")
 
 # %% [markdown] tags=["solution"]
 # On an H200 two ways are within a tenth of cuDNN, on an H100 within an eighth. Which
-# algorithm did cuDNN choose? The profiler says
+# algorithm did cuDNN choose? The profiler shows
 # `sm80_xmma_fprop_implicit_gemm_f32f32…_tilesize256x64x8…_ffma`: a matrix product
-# without the matrix, 256 pixels by 64 filters, 8 numbers deep. It is what `layer_tiled`
-# does, and cuBLAS after `im2col`.
+# without the matrix, in tiles of 256 pixels by 64 filters, 8 numbers deep.
+# `layer_tiled` does the same, and so does cuBLAS after `im2col`, with the matrix.
 #
-# None of them comes near 67 TFLOP/s. For `layer_tiled`: 56 columns fill seven eighths
-# of two tiles of 32, and 448 blocks on 264 places (two on each SM) are 1.7 rounds, for
-# which it pays two. A layer is as large as it is.
+# None of them comes near 67 TFLOP/s. For `layer_tiled` the shape of the layer explains
+# part of that. 56 columns fill seven eighths of two tiles of 32, and 448 blocks, two on
+# each SM, are 1.7 waves of 264, which take the time of two. That leaves 50 TFLOP/s.
 #
-# The FFT must transform 64 × 64 images to 64 × 64 frequencies, and multiply matrices of
-# complex numbers in between. For 3 × 3 taps that is too much; it would be the same for
-# 7 × 7.
+# The FFT must transform images to 64 × 64 frequencies, and multiply matrices of complex
+# numbers in between. For 3 × 3 taps that is too much work. For 7 × 7 it would be the
+# same work.
 
 # %% [markdown]
 # ## 5 · A transform by hand
 #
-# The **discrete Fourier transform** of n numbers asks how much of each frequency is in
-# them. With the n-th root of unity w = exp(-2πi / n), which is one n-th of a turn,
+# The **discrete Fourier transform** of n numbers says how much of each frequency they
+# contain. With the n-th root of unity w = exp(-2πi / n), which is one n-th of a turn,
 # clockwise,
 #
 #     X[k] = sum over j of   x[j] * w^(j k)          k = 0 ... n - 1
@@ -870,8 +874,8 @@ layer.expect("layer_tiled", at_least=3, times="direct")
 #
 # By hand, on paper: the transforms of [1, 1, 1, 1], of [1, -1, 1, -1], of [1, 0, 0, 0]
 # and of [1, 0, -1, 0]. Then write the sum as a Python function, for lists of any
-# length, and compare. `cmath.exp` and `cmath.pi` are there; `1j` is Python's i. What
-# `np.fft` does is what you write, so the check refuses calls of it.
+# length, and compare. You can use `cmath.exp` and `cmath.pi`; `1j` is Python's i. Since
+# `np.fft` would do the exercise for you, the check refuses calls of it.
 #
 # ```python
 # dft([1, 1, 1, 1])    # a list of n complex numbers
@@ -912,33 +916,33 @@ for signal in ([1, 1, 1, 1], [1, -1, 1, -1], [1, 0, 0, 0], [1, 0, -1, 0]):
     print(signal, "->", np.round(dft(signal), 12) + 0)
 
 # %% [markdown] tags=["solution"]
-# [4, 0, 0, 0]: a constant is all frequency 0. [0, 0, 4, 0]: up and down at every step
-# is frequency 2, the highest there is with four points. [1, 1, 1, 1]: one impulse has
-# every frequency in equal parts. [0, 2, 0, 2]: a cosine that turns once is frequency 1,
-# and frequency 3, which is -1 counted from the other end.
+# [4, 0, 0, 0]: a constant contains only frequency 0. [0, 0, 4, 0]: up and down at every
+# step is frequency 2, the highest that four points can show. [1, 1, 1, 1]: an impulse
+# contains every frequency in equal parts. [0, 2, 0, 2]: a cosine that turns once
+# contains frequency 1, and frequency 3, which is -1 counted from the other end.
 #
-# n² multiplications. Doubling n makes it four times as long, and that is what the next
-# exercise is about.
+# That takes n² multiplications. With twice as many points it takes four times as long,
+# which is what the next exercise is about.
 
 # %% [markdown]
 # ## The idea of the FFT
 #
-# Split the sum into even and odd places. Each half is a transform of half the size:
+# Split the sum into its even and odd terms. Each half is a transform of half the size:
 #
 #     X[k]         = E[k] + w^k O[k]
 #     X[k + n / 2] = E[k] - w^k O[k]          since w^(n / 2) = -1
 #
-# Two transforms of n / 2 and n / 2 such **butterflies**. The halves split again, and
-# after log2(n) levels there is nothing left to split: 10 levels of 512 butterflies for
-# 1,024 points, 51,200 operations in place of 8 million. The factors w^k are called
-# **twiddles**.
+# That makes two transforms of n / 2 points, and n / 2 such **butterflies**. The halves
+# split again, and after log2(n) levels nothing is left to split. For 1,024 points there
+# are 10 levels of 512 butterflies: 51,200 operations instead of 8 million. The factors
+# w^k are called **twiddles**.
 #
-# There are many ways to lay this out. Stockham's has no bit reversal: it goes through
-# the levels from small to large, and each level writes its results where the *next* one
-# wants to read. With `s` the size of the transforms that are ready (1, 2, 4, ... n/2),
-# butterfly `t` (0 ... n/2 - 1) does this:
+# There are many ways to arrange this. Stockham's needs no bit reversal: it goes through
+# the levels from small to large, and each level writes its results to where the *next*
+# one reads them. With `s` the size of the transforms that are complete (1, 2, 4, ...
+# n/2), butterfly `t` (0 ... n/2 - 1) does this:
 #
-#     k = t % s                                  its place within a transform
+#     k = t % s                                  its position within a transform
 #     a, b = z[t],  z[t + n/2] * w^(k * (n / 2 / s))
 #     z'[2 * t - k]     = a + b
 #     z'[2 * t - k + s] = a - b
@@ -968,17 +972,18 @@ print(np.abs(stockham(signal) - np.fft.fft(signal)).max())
 # %% [markdown]
 # ## 6 · Ten passes in shared memory
 #
-# A block of 512 threads transforms a row of 1,024 complex numbers. It lies in `z`, in
-# shared memory, from the first pass to the last; a thread does one butterfly a pass.
+# A block of 512 threads transforms a row of 1,024 complex numbers. The row stays in
+# `z`, in shared memory, from the first pass to the last, and each thread does one
+# butterfly per pass.
 #
-# There is one `z`, not two. Between the reading and the writing of a pass, and between
-# the writing and the reading of the next, all threads have to wait: think about who
-# would be hurt otherwise. `table[m]` is w^m, for m below 1,024, and `times(a, b)`
-# multiplies two complex64. (`a * b` would do as well.) The check counts a thread's
-# loads from global memory, two of `x` and one of `table` a pass, and the barriers.
+# There is one `z`, not two. All threads have to wait between the reads and the writes
+# of a pass, and again between those writes and the reads of the next pass. Think about
+# what would go wrong otherwise. `table[m]` is w^m, for m below 1,024, and `times(a, b)`
+# multiplies two complex64. (`a * b` would also do.) The check counts a thread's loads
+# from global memory, two of `x` and one of `table` per pass, and the barriers.
 #
 # ```python
-# fft_shared(x, table, out)    # (rows, 1024) complex64; a block of 512 a row
+# fft_shared(x, table, out)    # (rows, 1024) complex64; one block of 512 per row
 # ```
 #
 # Stuck? `hint("fft_shared")`.
@@ -1047,33 +1052,34 @@ check(
 )
 
 # %% [markdown] tags=["solution"]
-# Without the first barrier a fast warp writes its results over numbers that a slow one
-# has still to read. Without the second, it reads what has not been written yet. With
-# two arrays, one to read and one to write, one barrier a pass would be enough, for
-# twice the shared memory.
+# Without the first barrier, a fast warp overwrites numbers that a slow one has yet to
+# read. Without the second, it reads what has not been written yet. With two arrays, one
+# to read from and one to write to, one barrier per pass would be enough (**double
+# buffering**), at the price of twice the shared memory.
 
 # %% [markdown]
-# ## More points a thread
+# ## More points per thread
 #
 # Every pass goes through shared memory, with two barriers. But a thread that holds four
-# points can do two levels at once, in registers: a **radix-4** butterfly, which is the
-# four-point transform that you did by hand. Times -i costs nothing, it exchanges the
-# parts. Eight points make three levels, sixteen make four. So 1,024 points take
+# points can do two levels at once, in registers. That is a **radix-4** butterfly, the
+# four-point transform that you did by hand. Multiplying by -i costs nothing: it swaps
+# the real and imaginary parts and changes a sign. Eight points allow three levels,
+# sixteen four. So 1,024 points take
 #
-# | points in a thread | passes | trips through shared memory |
+# | points per thread | passes | trips through shared memory |
 # | --- | --- | --- |
 # | 2 | 2 · 2 · 2 · 2 · 2 · 2 · 2 · 2 · 2 · 2 | 9 |
 # | 4 | 4 · 4 · 4 · 4 · 4 | 4 |
 # | 16 | 8 · 16 · 8 | 2 |
 #
-# The general pass of radix R is the one above with R in place of 2: read `z[t + r n/R]`
-# for r = 0 ... R-1, multiply by the twiddles, transform the R numbers, write to
-# `R (t - k) + k + r s`.
+# The general pass of radix R is the one above with R instead of 2: read `z[t + r n/R]`
+# for r = 0 ... R-1, multiply by the twiddles, transform the R numbers, write to `R (t -
+# k) + k + r s`.
 #
-# The second cell is the fastest one of this lab. Sixteen points a thread are two
-# *neighbouring* butterflies of radix 8, so that a thread loads two complex numbers, 16
-# bytes, at a time. Real and imaginary parts lie in shared arrays of their own, with
-# gaps that keep the lanes in 32 different banks. The twiddles are powers of one number.
+# The second cell has the fastest kernel of this lab. Its sixteen points per thread are
+# two *neighbouring* butterflies of radix 8, so a thread loads two complex numbers, 16
+# bytes, at a time. Real and imaginary parts have shared arrays of their own, padded so
+# that the 32 lanes use 32 different banks. The twiddles are powers of one number.
 
 
 # %% tags=["given"]
@@ -1103,7 +1109,7 @@ def twiddle(v, first, count, w):
 
 @cuda.jit
 def fft_radix4(x, table, out):
-    """Four points a thread, five passes; blocks of 256."""
+    """Four points per thread, five passes; blocks of 256."""
     re = cuda.shared.array(POINTS, float32)
     im = cuda.shared.array(POINTS, float32)
     v = cuda.local.array(4, complex64)
@@ -1180,8 +1186,8 @@ def dft16(v):
 
 @cuda.jit(device=True)
 def put(v, k, re, im, j):
-    """Write what butterfly j of the first pass gave, v[k] ... v[k + 7]."""
-    at = 8 * j + j // 4  # a gap of 1 after every 32
+    """Write the results of butterfly j, first pass: v[k] ... v[k + 7]."""
+    at = 8 * j + j // 4  # 1 word of padding after every 32
     for r in range(8):
         re[at + r], im[at + r] = v[k + r].real, v[k + r].imag
 
@@ -1196,7 +1202,7 @@ def middle(v, re, im, table, t):
     k = t % 8
     twiddle(v, 0, 16, table[8 * k])
     dft16(v)
-    at = 136 * (t // 8) + k  # a gap of 8 after every 128
+    at = 136 * (t // 8) + k  # 8 words of padding after every 128
     for r in range(16):
         re[at + 8 * r], im[at + 8 * r] = v[r].real, v[r].imag
 
@@ -1212,7 +1218,7 @@ def take(v, k, re, im, table, j):
 
 @cuda.jit(device=True)
 def transform(v, re, im, table, t):
-    """Transform 1,024 points by 64 threads.
+    """Transform 1,024 points with 64 threads.
 
     v: points 2 t + 128 r and 2 t + 1 + 128 r, r < 8; before and after.
     """
@@ -1229,7 +1235,7 @@ def transform(v, re, im, table, t):
 
 @cuda.jit
 def fft_registers(x, table, out):
-    """Sixteen points a thread, 8 x 16 x 8; x, out: float32 (rows, 2048)."""
+    """Sixteen points per thread, 8 x 16 x 8; x, out: float32 (rows, 2048)."""
     re = cuda.shared.array(GAPPED, float32)
     im = cuda.shared.array(GAPPED, float32)
     v = cuda.local.array(16, complex64)
@@ -1248,14 +1254,15 @@ def fft_registers(x, table, out):
 # %% [markdown]
 # ## Measure: the FFT ladder
 #
-# 65,536 rows of 1,024 complex64, 537 MB, read once and written once. Predict each rung,
-# as a multiple of cuFFT's speed (that is what `torch.fft` calls):
+# 65,536 rows of 1,024 complex64, 537 MB, read once and written once. For each row of
+# the table, predict the multiple of cuFFT's speed (cuFFT is what `torch.fft` calls):
 #
-# - `sum`: the definition, a thread for each X[k], 8 · 1024 operations each;
+# - `sum`: the definition, one thread per X[k], 8 · 1024 operations each;
 # - `ten launches`: each pass of exercise 6 as a kernel of its own, from global memory
 #   to global memory;
-# - `fft_shared`, yours; `radix 4`; `registers`; and the same with one complex64 at a
-#   time (`pairs apart`), which Numba turns into two loads of 4 bytes.
+# - `fft_shared`: yours; then `radix 4` and `registers`;
+# - `pairs apart`: `registers` with one complex64 at a time, which Numba turns into two
+#   loads of 4 bytes.
 #
 # The ceiling is a copy of the same bytes. Where on this scale will cuFFT be?
 
@@ -1328,7 +1335,7 @@ def error_of(got, wanted):
 
 
 def transforms(rows, found=None):
-    """Return what transforms rows of 1,024; their errors go into `found`."""
+    """Return a builder of the ways to transform; errors go into `found`."""
 
     def build():
         x = torch.randn(rows, POINTS, dtype=torch.complex64, device="cuda")
@@ -1388,28 +1395,29 @@ ladder.expect("radix 4", at_least=1.5, times="fft_shared")
 ladder.expect("fft_shared", at_least=5, times="sum")
 
 # %% [markdown] tags=["solution"]
-# Count trips. `ten launches` makes ten round trips to memory and takes ten or eleven
-# copies' time. `fft_shared` makes one, and takes five copies' time on an H200, three
-# and a half on an H100. Why? The profiler counts 7,552 instructions for each row of
-# 1,024 points, all warps together. 65,536 rows at 1045 billion a second: 0.47 ms. It
-# counts 4,929 cycles in which the L1 and shared memory of an SM are busy: 496 rows for
-# each SM, at 1.98 GHz: 1.24 ms. There it is. Only a third of them are for `z`; most are
-# for `table`, in which the lanes of a warp look up places that are far apart.
+# Count trips. `ten launches` makes ten round trips to memory and takes as long as ten
+# or eleven copies. `fft_shared` makes one, and takes as long as five copies on an H200,
+# and three and a half on an H100. Why? The profiler counts 7,552 instructions for each
+# row of 1,024 points, all its warps together. For 65,536 rows, at 1045 billion a
+# second, that is 0.47 ms. It also counts 4,929 cycles in which the L1 and shared memory
+# of an SM are busy. For 496 rows on each SM, at 1.98 GHz, that is 1.24 ms. There it is.
+# Only a third of those cycles are for `z`. Most are for `table`, where the lanes of a
+# warp look up entries that are far apart.
 #
 # Radix 4: 4,048 instructions, 1,760 cycles, 0.44 ms. `registers`: 1,548 and 495, 0.12
-# ms; now the memory is the limit, and the kernel is within a few per cent of the copy.
+# ms. Now the memory is the limit, and the kernel comes within a few per cent of the
+# copy.
 #
-# `pairs apart` has the same arithmetic and takes 1.8 times as long (1.6 on an H100). A
-# complex64 is moved in two pieces of 4 bytes, and two neighbours in four: each request
-# then touches 16 sectors and uses a quarter of each, and each sector is written four
-# times.
+# `pairs apart` does the same arithmetic and takes 1.8 times as long (1.6 on an H100). A
+# complex64 moves in two pieces of 4 bytes, and a pair of them in four. So each request
+# touches 16 sectors and uses a quarter of each, and each sector is written four times.
 #
-# And the definition? 8 ms' worth of multiplications, and more than 20 times as long: it
-# looks up a million twiddles a row.
+# And the definition? It has 8 ms of multiplications and takes more than 20 times as
+# long, probably because of the table again: it looks up a million twiddles per row.
 
 # %% [markdown]
-# And how accurate are they? Relative errors, against float64. A sum of 1,024 products
-# and a tree of ten levels: which is better?
+# How accurate are they? These are relative errors, compared with float64. Which is
+# better, a sum of 1,024 products or a tree of ten levels?
 
 # %%
 for name, error in errors.items():
@@ -1434,27 +1442,27 @@ if errors:
     )
 
 # %% [markdown] tags=["solution"]
-# The error of a sum grows with its length, that of the tree with its levels. Among the
-# fast ones those are best that look up every twiddle; powers cost a little. The
-# error of cuFFT is of the same size.
+# The error of a sum grows with its length, that of the tree with the number of its
+# levels. Among the fast ones, the kernels that look up every twiddle are the most
+# accurate; computing powers costs a little. The error of cuFFT is of the same size.
 
 # %% [markdown]
 # ## Measure: a million points
 #
 # 2^20 points do not fit into one SM. But the rule that split a sum into even and odd
-# places splits it into 1,024 × 1,024 as well. Write the million as a matrix, row by row
+# terms splits it into 1,024 × 1,024 as well. Write the million as a matrix, row by row
 # (element j is in row j // 1024). Then
 #
 # 1. transform every *column*;
-# 2. multiply element (r, c) by w^(r c), with w the 2^20-th root;
+# 2. multiply element (r, c) by w^(r c), with w the 2^20-th root of unity;
 # 3. transform every *row*;
 # 4. read the result column by column.
 #
-# In NumPy that is three lines, below, for 32 × 32. On the GPU it is two kernels around
-# `transform`, with steps 2 and 4 on their way. Each reads and writes everything once:
-# so two copies' time is what we can hope for. Both have to go down columns, once to
-# read and write, once to write; a block takes four neighbouring columns, so that it has
-# 32 bytes, a sector, of each row.
+# In NumPy that is three lines, below, for 32 × 32. On the GPU it is two kernels that
+# use `transform`, and do steps 2 and 4 along the way. Each reads and writes everything
+# once, so the best to hope for is the time of two copies. Both have to go down columns:
+# the first when it reads and when it writes, the second when it writes. A block takes
+# four neighbouring columns, so it uses 32 bytes, a whole sector, of each row.
 
 
 # %%
@@ -1469,7 +1477,7 @@ signal = np.random.default_rng(2).standard_normal(1024)
 print(np.abs(four_steps(signal, 32) - np.fft.fft(signal)).max())
 
 # %% tags=["given"]
-SIDE = 4  # columns, or rows, of a block of 256
+SIDE = 4  # columns, or rows, per block of 256
 
 
 @cuda.jit(device=True)
@@ -1485,7 +1493,7 @@ def turn(v, first, col, j, table, fine):
 
 @cuda.jit
 def columns(x, table, fine, out):
-    """Steps 1 and 2; float32 (batch * 1024, 2048), a matrix after the other.
+    """Steps 1 and 2; float32 (batch * 1024, 2048), one matrix after another.
 
     w is the 2^20-th root of unity, fine[m] is w^m, table[m] is w^(1024 m).
     """
@@ -1530,7 +1538,7 @@ def rows_to_columns(x, table, out):
     v = cuda.local.array(16, complex64)
     me = uint32(cuda.threadIdx.x)
     pair, j = 2 * (me % (SIDE // 2)), me // (SIDE // 2)
-    c, t = me // 64, me % 64  # a row for each pair of warps
+    c, t = me // 64, me % 64  # one row per pair of warps
     row = uint32(SIDE * cuda.blockIdx.x)
     top = uint32(1024 * cuda.blockIdx.y)
 
@@ -1597,25 +1605,27 @@ large
 large.expect("two kernels", at_least=0.65)
 
 # %% [markdown] tags=["solution"]
-# Within an eighth of cuFFT. What does cuFFT do? Two kernels as well, says the profiler,
-# `regular_fft_factor<1024, EPT<16>, 8, …>`, in blocks of 8 × 64 threads: the same two
-# steps, for *eight* neighbouring columns, which are 64 bytes of each row. Eight columns
-# take 70 KB of shared memory, and Numba launches no kernel with more than 48 KB.
+# Within an eighth of cuFFT. What does cuFFT do? According to the profiler it runs two
+# kernels as well, `regular_fft_factor<1024, EPT<16>, 8, …>`, in blocks of 8 × 64
+# threads: the same two steps, for *eight* neighbouring columns, which are 64 bytes of
+# each row. Eight columns take 70 KB of shared memory, and Numba launches no kernel with
+# more than 48 KB.
 
 # %% [markdown]
 # ## Filters by FFT
 #
 # The **convolution theorem**: transform both, multiply, transform back, and you have
-# their convolution. Not quite the one of exercise 2: the transform takes everything as
-# going round in circles, so what leaves at the end comes in again at the start. For the
-# valid results that is no harm, as those never reach over an end.
+# their convolution. It is not quite that of exercise 2. The transform treats everything
+# as circular, so whatever leaves at the end comes in again at the start. That does not
+# harm valid results, because they never reach past an end.
 #
-# `by_fft`, above, uses this for whole images: with the complex conjugate, as it is a
-# correlation. Its work hardly depends on the size of the filter. The direct kernels'
-# work grows as k². So there is a k from which on the FFT is faster. For an image of
-# 2048 × 2048, count: a real transform of n = 2^22 points takes about 2.5 n log2(n)
+# `by_fft`, above, does this for whole images, with the complex conjugate, since it is a
+# correlation. Its work hardly depends on the size of the filter, while that of the
+# direct kernels grows as k². So from some k on, the FFT is faster. Count, for an image
+# of 2048 × 2048: a real transform of n = 2^22 points takes about 2.5 n log2(n)
 # operations, and there are three of them; a direct kernel takes 2 k² n. Where do they
-# meet? And on the clock, where the FFTs wait for memory and `rows` does not?
+# meet? And where will they meet on the clock, given that the FFTs wait for memory and
+# `rows` does not?
 
 # %%
 guess = {"rows": None, "FFT": None}
@@ -1655,28 +1665,29 @@ if all(len(table) for table in by_width.values()):
     plt.show()
 
 # %% [markdown] tags=["solution"]
-# `rows` and the FFT meet between 15 and 23 taps across; the FFT's line is flat. It
-# passes cuDNN at 7 on an H200, and between 7 and 11 on an H100 (at 7 if the filter is
-# ready). A filter of 63 × 63 takes an H200's FFT 0.1 ms, and dividing the direct
-# algorithm's operations by that gives 300 TFLOP/s, on a GPU that can do 67: they were
-# not done.
+# `rows` and the FFT meet between 15 and 23 taps; the FFT's line is flat. It overtakes
+# cuDNN at 7 taps on an H200, and between 7 and 11 on an H100 (at 7 if the filter is
+# ready). For a filter of 63 × 63, an H200's FFT takes 0.1 ms. Dividing the operations
+# of the direct algorithm by that gives 300 TFLOP/s, on a GPU that can do 67: most of
+# them were never done.
 #
-# The operations would meet at 7 taps. But `rows` runs at a third of the peak, and the
-# FFTs at far less, since every pass over the image is a trip to memory.
+# The operations alone would meet at 7 taps if the filter is ready, and at 9 if not. But
+# `rows` runs at a third of the peak, and the FFTs at far less, since every pass over
+# the image is a trip to memory.
 
 # %% [markdown]
 # ## A filter that never leaves the SM
 #
 # Last, a long signal: 2^26 complex samples, as a radio delivers them, and a filter of
-# 257 taps. With library calls: cut the signal into pieces of 1,024 that overlap by 256,
-# transform, multiply, transform back, throw away of each piece the 256 results that
-# have gone round in circles. This is called **overlap-save**. Each call reads and
-# writes everything.
+# 257 taps. With library calls, you cut the signal into pieces of 1,024 that overlap by
+# 256, transform, multiply, transform back, and discard the 256 results of each piece
+# that have wrapped around. This is called **overlap-save**. Each call reads and writes
+# everything.
 #
-# But `transform` leaves its results in registers. So one kernel can do all of it. The
-# inverse transform is the transform of the conjugate, conjugated; the 1 / 1024 is in
-# the filter's spectrum already. By hand: it reads 1,024 samples for 768 results. What
-# is that in bytes, beside a copy, and in operations?
+# But `transform` leaves its results in registers. So one kernel can do it all. The
+# inverse transform is the conjugate of the transform of the conjugate, and the 1 / 1024
+# is already in the filter's spectrum. By hand: the kernel reads 1,024 samples for 768
+# results. What is that in bytes, compared with a copy, and in operations?
 
 
 # %% tags=["given"]
@@ -1690,7 +1701,7 @@ def filter_fused(x, spectrum, table, out, taps):
     im = cuda.shared.array(GAPPED, float32)
     v = cuda.local.array(16, complex64)
     t = uint32(cuda.threadIdx.x)
-    lost = int32(2 * (taps - 1))  # floats at the start of a piece
+    lost = int32(2 * (taps - 1))  # floats discarded at the start of a piece
     first = int32(cuda.blockIdx.x) * int32(2 * POINTS - lost)
 
     for r in range(8):
@@ -1776,11 +1787,12 @@ long
 long.expect("filter_fused", at_least=2.5)
 
 # %% [markdown] tags=["solution"]
-# On an H200 4.3 times as fast as three calls, and 5.6 times on an H100, with the same
-# transforms in it: what is gone is their trips to memory. Its bytes, at most 1.17
+# It is 4.3 times as fast as three calls on an H200, and 5.6 times on an H100, with the
+# same transforms. What is gone is their trips to memory. Its own bytes, at most 1.17
 # copies, take 0.30 ms on an H200. The machine code of two transforms and a product is
-# 1,690 instructions, for each of two warps and 87,381 pieces: 0.28 ms at 1045 billion a
-# second. There arithmetic and memory take equally long, and do not overlap perfectly.
+# 1,690 instructions. For two warps in each of 87,381 pieces, at 1045 billion a second,
+# that is 0.28 ms. So arithmetic and memory take about equally long there, and they do
+# not overlap perfectly.
 #
 # Direct convolution in the time domain, `F.conv1d`, does 69 billion operations. The
 # transforms do 9 billion.
@@ -1788,30 +1800,31 @@ long.expect("filter_fused", at_least=2.5)
 # %% [markdown]
 # ## If you want more
 #
-# - Stride and dilation: in `correlate`, one factor each. What does a stride of 2 do to
+# - Stride and dilation: one factor each in `correlate`. What does a stride of 2 do to
 #   the tile?
-# - A **separable** filter, an outer product of a column and a row: two passes of k in
-#   place of one of k². How large must k be until it pays?
-# - Winograd's F(2, 3): four multiplications in place of six for two results of a filter
+# - A **separable** filter, an outer product of a column and a row: two passes of k taps
+#   instead of one of k². How large must k be for that to pay?
+# - Winograd's F(2, 3): four multiplications instead of six for two results of a filter
 #   of 3. cuDNN has it. Count the additions.
 # - `cuda.const.array_like(w)`: a filter that is known when the kernel is compiled. How
-#   much faster is `rows` with it?
+#   much faster does it make `rows`?
 # - The transform of a *real* signal by one of half the length. Derive it; then use
 #   `fft_registers` for 2,048 real points.
-# - 2,048 and 512 points by the pattern of `transform`. Which radices, which gaps?
+# - 2,048 and 512 points by the pattern of `transform`. Which radices, which padding?
 # - The inverse transform in `columns` and `rows_to_columns`: which signs change?
 #
 # ## What you learned
 #
-# 1. Valid, same and full differ in where the filter may lie, correlation and
-#    convolution in which way round. Backwards, each becomes the other.
-# 2. A halo tile saves loads from global memory. What makes a convolution fast is what
-#    the registers of a thread share: pixels and filters, as in a matrix product.
-# 3. An FFT is the definition with its sums shared: n log n. Its cost on a GPU is trips:
-#    to global memory first, through shared memory second.
-# 4. Many points a thread, few passes, wide loads: 1,024 points at the speed of a copy.
-# 5. Small filters directly, many channels as a matrix product, large filters by FFT;
-#    and what is fused stays on the chip.
+# 1. Valid, same and full say where the filter may be; correlation and convolution,
+#    which way it points. In the backward pass, each becomes the other.
+# 2. A tile with a halo saves loads from global memory. What makes a convolution fast is
+#    what the registers of a thread share: pixels and filters, as in a matrix product.
+# 3. An FFT is the definition with its sums shared: n log n. Its cost on a GPU is trips,
+#    first to global memory, then through shared memory.
+# 4. Many points per thread, few passes, wide loads: 1,024 points at the speed of a
+#    copy.
+# 5. Apply small filters directly, many channels as a matrix product, large filters by
+#    FFT. And whatever is fused stays on the chip.
 
 # %%
 quiz()

@@ -75,7 +75,7 @@ PAGES = {
     "book/18_gemm_tiles": ["roofline", "tiling", "roofline"],
     "book/19_gemm_registers": ["roofline"],
     "book/20_layouts": ["layout", "layout", "layout"],
-    "book/23_convolution_fft": ["roofline"],
+    "book/23_fft": ["roofline"],
     "solutions/05_first_kernel": ["trace", "trace"],
     "solutions/13_shared_memory": ["trace", "trace"],
     "solutions/17_fusion": ["trace"],
