@@ -86,7 +86,9 @@ vendor: author  ## Fetch the book's scripts from npm into book/vendor
 	@$(venv) book/bundle_d3.py
 
 clean:  ## Remove .venv and what was built; your labs and your progress stay
-	rm -rf .venv _build node_modules .pytest_cache .hypothesis .mypy_cache .ruff_cache
+	@if [ ! -e .venv ] || [ -e .venv/weft-install.json ]; then rm -rf .venv; \
+	else echo ".venv was not made by this course; it stays"; fi
+	rm -rf _build node_modules .pytest_cache .hypothesis .mypy_cache .ruff_cache
 	rm -rf __pycache__
 	find weft pipeline book tests -name __pycache__ -prune -exec rm -rf {} +
 

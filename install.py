@@ -221,6 +221,38 @@ class Environment:
             if not (info / "INSTALLER").exists():
                 shutil.rmtree(info)
 
+    def installed(self) -> list[str]:
+        """Name what is installed, each with its version: numpy-2.4.6."""
+        found = self.packages.glob("*.dist-info")
+        return sorted(info.name[: -len(".dist-info")] for info in found)
+
+    def damaged(self, names: list[str]) -> list[str]:
+        """Which of these packages are gone, of another version, or lack a file.
+
+        A file counts as missing if its size is not the one that pip noted; pip notes
+        none for compiled Python, which may come and go.
+        """
+        found = []
+        for name in names:
+            try:
+                text = (self.packages / f"{name}.dist-info" / "RECORD").read_text()
+                noted = [line.rsplit(",", 2) for line in text.splitlines()]
+                whole = all(
+                    os.stat(self.packages / path.strip('"')).st_size == int(size)
+                    for path, _, size in noted
+                    if size
+                )
+            except (OSError, ValueError):
+                whole = False
+            if not whole:
+                found.append(name)
+        return found
+
+    def forget(self, names: list[str]) -> None:
+        """Have pip install these packages again: it finds no trace of them."""
+        for name in names:
+            shutil.rmtree(self.packages / f"{name}.dist-info", ignore_errors=True)
+
     def settle(self) -> None:
         """Put `weft` on the path, and JupyterLab's settings in place."""
         (self.packages / "weft.pth").write_text(f"{self.root}\n")
@@ -475,7 +507,8 @@ def install(root: Path = ROOT, dev: bool = False) -> bool:
 
     same = all(identity[key] == record.get(key) for key in ("root", "build", "python"))
     fits = same and environment.python.exists()
-    if fits and contents.items() <= record.items():
+    damaged = environment.damaged(record.get("packages", "").split()) if fits else []
+    if fits and not damaged and contents.items() <= record.items():
         environment.write({**record, **identity})  # what was asked for may be new
         return False
 
@@ -491,6 +524,10 @@ def install(root: Path = ROOT, dev: bool = False) -> bool:
         print("Making .venv with Python", identity["python"], flush=True)
         environment.make(identity)
         record = identity
+    if damaged:
+        some = ", ".join(damaged[:3]) + ", …" * (len(damaged) > 3)
+        print(f"Repairing what is damaged in .venv: {some}", flush=True)
+        environment.forget(damaged)
     environment.sweep()
     if environment.version("pip") != PIP:
         environment.pip("install", f"pip=={PIP}")
@@ -512,7 +549,8 @@ def install(root: Path = ROOT, dev: bool = False) -> bool:
     constraints = str(root / "constraints.txt")
     environment.pip("install", "--only-binary=:all:", "-c", constraints, *wanted)
     environment.settle()
-    environment.write({**record, **identity, **contents})
+    packages = {"packages": " ".join(environment.installed())}
+    environment.write({**record, **identity, **contents, **packages})
     print(f"Done: {folder_size(environment.folder) / 1e9:.1f} GB in .venv")
     return True
 

@@ -28,6 +28,26 @@ def git(root: Path, *arguments: str) -> str:
     return done.stdout
 
 
+NO_HISTORY = """\
+This folder has no history, because it comes from an archive (ZIP). To update it, clone
+the course anew:
+    git clone https://github.com/warp-and-weft/warp-and-weft
+and copy the labs that you edited, and the folder .weft with your progress, into it."""
+NO_UPSTREAM = """\
+This branch follows no other, so there is nothing to update from. Go back to the
+course's own: git switch main"""
+OWN_COMMITS = """\
+You have {} commit{} of your own on this branch. Put them onto the new version:
+    git pull --rebase
+Where both changed the same lab, git stops and lets you choose."""
+
+
+def has(root: Path, revision: str) -> bool:
+    """Return whether Git knows a revision."""
+    words = ["git", "rev-parse", "--quiet", "--verify", revision]
+    return subprocess.run(words, cwd=root, capture_output=True).returncode == 0
+
+
 def names(listing: str) -> set[str]:
     return {name for name in listing.split("\0") if name}
 
@@ -42,8 +62,18 @@ def mine(path: Path) -> Path:
 
 
 def update(root: Path) -> list[tuple[Path, Path]]:
-    """Fast-forward to the upstream branch; return the labs moved as (from, to)."""
+    """Fast-forward to the upstream branch; return the labs moved as (from, to).
+
+    Raises UpdateError, before anything has changed, where that is impossible.
+    """
+    if not (root / ".git").exists():
+        raise UpdateError(NO_HISTORY)
+    if not has(root, "@{u}"):
+        raise UpdateError(NO_UPSTREAM)
     git(root, "fetch", "--quiet")
+    own = git(root, "rev-list", "--count", "@{u}..HEAD").strip()
+    if own != "0":
+        raise UpdateError(OWN_COMMITS.format(own, "s" * (own != "1")))
     incoming = names(
         git(root, "diff", "-z", "--name-only", "--no-renames", "HEAD...@{u}", "labs")
     )

@@ -72,6 +72,8 @@ def machine(monkeypatch):
         info = environment.packages / f"{name}.dist-info"
         info.mkdir()
         (info / "INSTALLER").touch()
+        (environment.packages / f"{name}.py").write_text("x = 1\n")
+        (info / "RECORD").write_text(f"{name}.py,sha256=0,6\n{name}.pyc,,\n")
 
     def make(environment, record):
         machine.log.append(("venv", record["build"]))
@@ -261,6 +263,36 @@ def test_a_second_run_does_nothing(machine, course):
     assert not install.install(course, dev=True)
     assert not install.install(course)  # an author has what a learner needs
     assert machine.log == []
+
+
+@pytest.mark.parametrize("what", ["a file", "a file's text", "the package", "RECORD"])
+def test_a_damaged_package_is_noticed_and_repaired(machine, course, capsys, what):
+    install.install(course)
+    machine.log.clear()
+    packages = install.Environment(course).packages
+    if what == "a file":
+        (packages / "torch-2.13.0+cpu.py").unlink()
+    elif what == "a file's text":
+        (packages / "torch-2.13.0+cpu.py").write_text("")
+    elif what == "RECORD":
+        (packages / "torch-2.13.0+cpu.dist-info" / "RECORD").unlink()
+    else:
+        shutil.rmtree(packages / "torch-2.13.0+cpu.dist-info")
+    assert install.install(course)
+    assert "Repairing what is damaged in .venv: torch-2.13.0+cpu" in (
+        capsys.readouterr().out
+    )
+    assert any("--no-deps" in step for step in machine.log), "torch is not installed"
+    assert (packages / "torch-2.13.0+cpu.py").read_text() == "x = 1\n"
+    assert not install.install(course)
+
+
+def test_packages_of_ones_own_are_no_damage(machine, course):
+    install.install(course)
+    info = install.Environment(course).packages / "mine-1.0.dist-info"
+    info.mkdir()
+    (info / "INSTALLER").touch()
+    assert not install.install(course)
 
 
 def test_a_changed_pin_is_installed_into_the_same_venv(machine, course):
@@ -641,10 +673,26 @@ def test_make_clean_keeps_labs_and_progress(tmp_path):
     kept = ["labs/05_first_kernel.ipynb", "labs/my_05_first_kernel.ipynb"]
     kept += [".weft/progress.json", "solutions/05.py", "weft/check.py"]
     kept += ["pipeline/labs.py", "book/index.md", "tests/test_a.py"]
-    gone = [".venv/bin/python", "_build/html/index.html", "weft/__pycache__/a.pyc"]
+    gone = [
+        ".venv/bin/python",
+        ".venv/weft-install.json",
+        "_build/html/index.html",
+        "weft/__pycache__/a.pyc",
+    ]
     for name in kept + gone:
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).touch()
     make(tmp_path, "clean")
     assert all((tmp_path / name).exists() for name in kept)
     assert not any((tmp_path / name).exists() for name in gone)
+
+
+def test_make_clean_leaves_an_environment_of_ones_own(tmp_path):
+    mine = tmp_path / ".venv" / "bin" / "python"
+    mine.parent.mkdir(parents=True)
+    mine.touch()
+    for name in ("weft", "pipeline", "book", "tests"):
+        (tmp_path / name).mkdir()
+    said = make(tmp_path, "clean")
+    assert mine.exists()
+    assert ".venv was not made by this course" in said

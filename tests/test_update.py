@@ -1,6 +1,7 @@
 """make update: what a learner wrote is kept, whatever upstream did."""
 
 import json
+import shutil
 import subprocess
 
 import pytest
@@ -155,9 +156,8 @@ def test_a_failing_update_puts_everything_back(course):
     mine = typed(lab("v1"), "my answer")
     (course.labs / "05_first.ipynb").write_text(mine)
     (course.labs / "14_new.ipynb").write_text("mine")
-    (course.mine / "notes.txt").write_text("committed here")
-    git(course.mine, "add", "notes.txt")
-    git(course.mine, "commit", "--quiet", "--message", "Notes")
+    (course.mine / "notes.txt").write_text("mine, and in the way")
+    (course.upstream / "notes.txt").write_text("the course's")
     course.publish({"05_first.ipynb": lab("v2"), "14_new.ipynb": lab("v1")})
 
     with pytest.raises(update.UpdateError, match="ff-only"):
@@ -174,3 +174,29 @@ def test_without_a_network_nothing_is_touched(course, tmp_path):
     with pytest.raises(update.UpdateError, match="git fetch"):
         course.update()
     assert (course.labs / "05_first.ipynb").read_text() == mine
+
+
+def test_a_download_without_history_is_told_how_to_update(course):
+    shutil.rmtree(course.mine / ".git")
+    mine = typed(lab("v1"), "my answer")
+    (course.labs / "05_first.ipynb").write_text(mine)
+    with pytest.raises(update.UpdateError, match=r"clone\s+the course anew"):
+        course.update()
+    assert (course.labs / "05_first.ipynb").read_text() == mine
+
+
+def test_after_a_commit_of_ones_own_nothing_is_touched(course):
+    mine = typed(lab("v1"), "my answer")
+    (course.labs / "05_first.ipynb").write_text(mine)
+    git(course.mine, "commit", "--quiet", "--all", "--message", "My answer")
+    course.publish({"05_first.ipynb": lab("v2")})
+    with pytest.raises(update.UpdateError, match="1 commit of your own"):
+        course.update()
+    assert (course.labs / "05_first.ipynb").read_text() == mine
+    assert course.names() == ["05_first.ipynb", "13_shared.ipynb"]
+
+
+def test_a_branch_of_ones_own_is_told_to_go_back(course):
+    git(course.mine, "switch", "--quiet", "--create", "mine")
+    with pytest.raises(update.UpdateError, match="git switch main"):
+        course.update()
