@@ -10,10 +10,11 @@ from pathlib import Path
 
 import pytest
 
+import weft
 from weft import device, lesson, links, markup, store
 from weft.device import for_triton
 from weft.errors import LearnerError
-from weft.lesson import board, syllabus
+from weft.lesson import board, predictions, syllabus
 from weft.lesson.syllabus import LessonError
 
 ROOT = Path(__file__).parents[1]
@@ -514,3 +515,76 @@ def test_the_real_lessons_are_valid(monkeypatch):
         found = syllabus.load(name)
         assert found.exercises
         outline(lesson.quiz_html(name))
+
+
+def test_progress_travels_in_a_file_and_nothing_is_lost(tmp_path, monkeypatch):
+    on_colab, at_home = tmp_path / "colab", tmp_path / "home"
+    monkeypatch.setenv("WEFT_HOME", str(on_colab))
+    board.record("05_first_kernel", "saxpy")
+    board.record("09_atomics", "count_matches")
+    predictions.note("05_first_kernel", "a case", "yours", 2.0, 3.0)
+    file = tmp_path / "weft-progress.json"
+    assert "2 exercises passed" in weft.save_progress(file)
+
+    monkeypatch.setenv("WEFT_HOME", str(at_home))
+    board.record("05_first_kernel", "saxpy")
+    board.record("05_first_kernel", "vector_add")
+    early = "2020-01-01T00:00:00+00:00"
+    store.update(board.path(), lambda done: done["05_first_kernel"].update(saxpy=early))
+    assert weft.load_progress(file) == (
+        "2 exercises passed in weft-progress.json, 1 of them new here."
+    )
+    done = board.passed()
+    assert done["05_first_kernel"].keys() == {"saxpy", "vector_add"}
+    assert done["05_first_kernel"]["saxpy"] == early
+    assert done["09_atomics"].keys() == {"count_matches"}
+    assert [p.guess for p in predictions.kept()] == [2.0]
+    assert weft.load_progress(file).endswith("0 of them new here.")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("", "{", "[]", '{"warp-and-weft": 2}', '{"05_first_kernel": {}}'),
+        '{"warp-and-weft": 1, "passed": {"05": 1}, "opened": {}, "predicted": {}}',
+    ],
+)
+def test_another_file_is_no_progress_and_changes_nothing(tmp_path, text):
+    board.record("05_first_kernel", "saxpy")
+    before = board.path().read_text()
+    file = tmp_path / "weft-progress.json"
+    file.write_text(text)
+    with pytest.raises(LearnerError, match="Nothing has changed here"):
+        weft.load_progress(file)
+    assert board.path().read_text() == before
+
+
+def test_a_file_that_is_not_there_or_cannot_be_written_is_said(tmp_path):
+    with pytest.raises(LearnerError, match="On Colab, upload it first"):
+        weft.load_progress(tmp_path / "none.json")
+    (tmp_path / "taken").touch()
+    with pytest.raises(LearnerError, match="Name another file"):
+        weft.save_progress(tmp_path / "taken" / "weft-progress.json")
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
+def test_progress_of_another_user_is_left_alone(tmp_path, capsys):
+    board.record("05_first_kernel", "saxpy")
+    board.path().parent.chmod(0o555)
+    try:
+        board.record("05_first_kernel", "vector_add")
+    finally:
+        board.path().parent.chmod(0o755)
+    assert "could not be written" in capsys.readouterr().out
+    assert board.passed()["05_first_kernel"].keys() == {"saxpy"}
+
+
+def test_where_progress_cannot_be_written_a_lab_goes_on(tmp_path, monkeypatch, capsys):
+    def refuse(*arguments):
+        raise PermissionError(13, "Permission denied")
+
+    board.record("05_first_kernel", "saxpy")
+    monkeypatch.setattr(store, "replace", refuse)
+    board.record("05_first_kernel", "vector_add")
+    assert "could not be written (Permission denied)" in capsys.readouterr().out
+    assert board.passed()["05_first_kernel"].keys() == {"saxpy"}

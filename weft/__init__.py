@@ -18,7 +18,15 @@ if TYPE_CHECKING:
     from weft.dispatch import check
     from weft.exploring import explore
     from weft.launching import prepare
-    from weft.lesson import hint, lab, on_gpu, progress, quiz
+    from weft.lesson import (
+        hint,
+        lab,
+        load_progress,
+        on_gpu,
+        progress,
+        quiz,
+        save_progress,
+    )
     from weft.torch_stream import current_stream
     from weft.tracing import trace
 
@@ -33,10 +41,12 @@ __all__ = [
     "explore",
     "hint",
     "lab",
+    "load_progress",
     "on_gpu",
     "prepare",
     "progress",
     "quiz",
+    "save_progress",
     "trace",
 ]
 
@@ -78,8 +88,10 @@ _HOME = {
     "lab": "weft.lesson",
     "on_gpu": "weft.lesson",
     "prepare": "weft.launching",
+    "load_progress": "weft.lesson",
     "progress": "weft.lesson",
     "quiz": "weft.lesson",
+    "save_progress": "weft.lesson",
     "trace": "weft.tracing",
 }
 

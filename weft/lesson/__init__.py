@@ -8,6 +8,8 @@ from weft.device import for_triton
 from weft.errors import LearnerError
 from weft.lesson import board, missing, onward, predictions, questions, syllabus
 from weft.lesson.board import Board
+from weft.lesson.carrying import load as load_progress
+from weft.lesson.carrying import save as save_progress
 from weft.lesson.onward import Header, Onward
 from weft.lesson.questions import Quiz
 from weft.lesson.syllabus import Exercise, Lesson
@@ -20,11 +22,13 @@ __all__ = [
     "hint",
     "lab",
     "larger",
+    "load_progress",
     "on_gpu",
     "passed",
     "progress",
     "quiz",
     "quiz_html",
+    "save_progress",
     "unseen",
 ]
 
