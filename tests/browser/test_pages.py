@@ -16,6 +16,7 @@ PAGES = (
     "book/status",
     "book/gpu_support",
     "book/glossary",
+    "book/bibliography",
 )
 # What sticks out of the article to the right and cannot be scrolled to in a box.
 STICKS_OUT = """() => {
@@ -119,6 +120,25 @@ def test_the_theme_can_be_changed_and_is_remembered(
     assert page.evaluate(background) != before
     page.goto(f"{site}/book/glossary.html")
     assert page.evaluate("document.documentElement.dataset.theme") == "dark"
+
+
+def test_a_dark_page_is_printed_in_the_light_theme_with_all_that_is_closed(
+    open_page: Callable, site: str
+) -> None:
+    page = open_page(1000, "dark").page
+    page.goto(f"{site}/book/13_shared_memory.html")
+    theme = "document.documentElement.dataset.theme"
+    assert page.evaluate(theme) == "dark"
+    answer = page.locator(".weft-closed pre").first
+    assert not answer.is_visible()
+    page.emulate_media(media="print")
+    page.wait_for_function(f"{theme} === 'light'")
+    assert answer.is_visible()
+    worst = page.evaluate(CONTRAST, ".bd-article :is(p, td, pre span)")
+    assert worst[0] >= 4.5, worst
+    assert page.locator(".copybtn:visible, .prev-next-footer:visible").count() == 0
+    page.emulate_media(media="screen")
+    page.wait_for_function(f"{theme} === 'dark'")
 
 
 def test_search_finds_a_page(open_page: Callable, site: str) -> None:
