@@ -43,13 +43,16 @@ def said(*command: str, at: Path | None = None, errors: bool = False) -> str:
     return done.stdout
 
 
-def facts() -> str:
+def facts(ncu: bool = True) -> str:
     """Return what a recording says first: the GPU and the versions that made it."""
     gpu = said("nvidia-smi", "--query-gpu=name,driver_version", "--format=csv,noheader")
     name, driver = gpu.strip().splitlines()[0].split(", ")
-    ncu = re.search(r"Version (\S+)", said("ncu", "--version"))
-    packages = (f"{p} {metadata.version(p)}" for p in ("torch", "numba", "numba-cuda"))
-    versions = [f"driver {driver}", f"ncu {ncu[1] if ncu else '?'}", *packages]
+    versions = [f"driver {driver}"]
+    if ncu:
+        tool = re.search(r"Version (\S+)", said("ncu", "--version"))
+        versions.append(f"ncu {tool[1] if tool else '?'}")
+    packages = ("torch", "numba", "numba-cuda")
+    versions += [f"{name} {metadata.version(name)}" for name in packages]
     return f"# {name}, {datetime.date.today()}\n# {', '.join(versions)}\n"
 
 

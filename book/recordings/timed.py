@@ -1,0 +1,80 @@
+"""What recordings of one factor share: variants of a lab's kernels, timed in turns.
+
+A folder's factors.py builds the launches of each of its tables, and hands them to
+`record`, which times them in one run as `weft.bench` does and writes factors.txt.
+"""
+
+import argparse
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from profiled import WIDTH, facts
+
+COMMAND = "$ python3 factors.py\n"
+HOW = "# medians of launches timed in turns, L2 emptied before each\n"
+EACH = 11  # characters of a column
+
+Launch = Callable[[], Any]
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """One table: what is timed, a builder of the launches, and what they refer to.
+
+    launches: returns name → launch; called on the GPU. right: called after one launch
+    of each, raises if the launch computed something else. registers: returns how many
+    a thread of a row's kernel has, None for a row without such a kernel. baseline: the
+    row whose speed is 1.
+    """
+
+    title: str
+    launches: Callable[[], Mapping[str, Launch]]
+    baseline: str
+    right: Callable[[str], None]
+    registers: Callable[[str], int | None] | None = None
+
+
+def table(experiment: Experiment, times: Mapping[str, float]) -> str:
+    """Set a table: name, time in ms, speed beside the baseline's, and registers."""
+    base = times[experiment.baseline]
+    rows = [[experiment.title, "ms", "speed"]]
+    rows += [[name, f"{ms:.4g}", f"{base / ms:.3f}"] for name, ms in times.items()]
+    if experiment.registers:
+        counts = map(experiment.registers, times)
+        rows[0].append("registers")
+        for row, count in zip(rows[1:], counts, strict=True):
+            row.append("" if count is None else str(count))
+    left = WIDTH - EACH * (len(rows[0]) - 1)
+    if any(len(row[0]) >= left for row in rows):
+        raise ValueError(f"a name of {left} characters in {experiment.title!r}")
+    lines = (
+        f"{n:{left}}{''.join(f'{c:>{EACH}}' for c in cells)}" for n, *cells in rows
+    )
+    return "".join(f"{line.rstrip()}\n" for line in lines)
+
+
+def timed(experiment: Experiment) -> str:
+    """Launch each once, look at its result, time all in turns; return the table."""
+    from weft import timing
+
+    launches = experiment.launches()
+    for name, launch in launches.items():
+        launch()
+        experiment.right(name)
+    found = timing.measure(launches, timing.EventStopwatch())
+    return table(experiment, {name: found[name].ms for name in launches})
+
+
+def record(about: str, here: Path, experiments: Sequence[Experiment]) -> None:
+    """Time all experiments and write factors.txt, into --out if given."""
+    options = argparse.ArgumentParser(
+        description=about, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    options.add_argument("--out", type=Path, default=here, metavar="FOLDER")
+    given = options.parse_args()
+    tables = [timed(experiment) for experiment in experiments]
+    given.out.mkdir(parents=True, exist_ok=True)
+    text = COMMAND + facts(ncu=False) + HOW + "\n" + "\n".join(tables)
+    (given.out / "factors.txt").write_text(text, encoding="utf-8")
