@@ -25,6 +25,7 @@ sys.path.insert(0, str(RECORDINGS))
 
 import profiled  # noqa: E402
 import shell  # noqa: E402
+import timed  # noqa: E402
 
 
 def functions(text: str) -> dict[str, ast.FunctionDef]:
@@ -278,6 +279,54 @@ def test_counters_say_what_made_them_and_are_shown(path):
     assert not re.search(r"/(tmp|root|home|work)/", text)
     if text.startswith(profiled.COMMAND):  # or it is from before there was `record`
         assert max(map(len, text.splitlines())) <= profiled.WIDTH
+
+
+def experiment(right=lambda name: None) -> timed.Experiment:
+    launches = {"library": lambda: None, "mine": lambda: None}
+    return timed.Experiment(
+        *("4 x 4", lambda: launches, "library", right),
+        registers={"library": None, "mine": 40}.get,
+    )
+
+
+def test_timed_variants_are_written_in_a_table():
+    text = timed.table(experiment(), {"library": 2.0, "mine": 0.5})
+    head, library, mine = text.splitlines()
+    assert head.split() == ["4", "x", "4", "ms", "speed", "registers"]
+    assert library.split() == ["library", "2", "1.000"]
+    assert mine.split() == ["mine", "0.5", "4.000", "40"]
+    assert len(head) == len(mine) == timed.WIDTH
+
+
+def test_a_name_that_does_not_fit_is_refused():
+    with pytest.raises(ValueError, match="a name of"):
+        timed.table(experiment(), {"library": 2.0, "m" * 50: 0.5})
+
+
+def test_a_variant_that_computes_something_else_is_not_timed():
+    def right(name: str) -> None:
+        assert name == "library", name
+
+    with pytest.raises(AssertionError, match="mine"):
+        timed.timed(experiment(right))
+
+
+@pytest.mark.parametrize(
+    "path", RECORDINGS.glob("*/factors.txt"), ids=lambda p: p.parent.name
+)
+def test_times_say_what_made_them_and_are_shown(path):
+    text = path.read_text(encoding="utf-8")
+    assert text.startswith(timed.COMMAND)
+    assert "\n# NVIDIA" in text
+    assert not re.search(r"/(tmp|root|home|work)/", text)
+    assert max(map(len, text.splitlines())) <= timed.WIDTH
+    page = RECORDINGS.parent / f"{path.parent.name}.md"
+    assert f"recordings/{path.parent.name}/factors.txt" in page.read_text("utf-8")
+    source = (path.parent / "factors.py").read_text(encoding="utf-8")
+    for line in text.splitlines():
+        name = re.split(r"  +", line)[0]
+        numbers = re.search(r"  \d", line)
+        assert not numbers or name in source or "early fragments" in name, name
 
 
 def test_the_recorded_instructions_are_what_triton_makes_of_the_lab():

@@ -67,8 +67,13 @@ def timed(experiment: Experiment) -> str:
     return table(experiment, {name: found[name].ms for name in launches})
 
 
-def record(about: str, here: Path, experiments: Sequence[Experiment]) -> None:
-    """Time all experiments and write factors.txt, into --out if given."""
+def record(
+    about: str, here: Path, experiments: Sequence[Experiment], made_by: str = ""
+) -> None:
+    """Time all experiments and write factors.txt, into --out if given.
+
+    made_by: lines about what else made the recording, each beginning with #.
+    """
     options = argparse.ArgumentParser(
         description=about, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -76,5 +81,5 @@ def record(about: str, here: Path, experiments: Sequence[Experiment]) -> None:
     given = options.parse_args()
     tables = [timed(experiment) for experiment in experiments]
     given.out.mkdir(parents=True, exist_ok=True)
-    text = COMMAND + facts(ncu=False) + HOW + "\n" + "\n".join(tables)
+    text = COMMAND + facts(ncu=False) + made_by + HOW + "\n" + "\n".join(tables)
     (given.out / "factors.txt").write_text(text, encoding="utf-8")

@@ -1,9 +1,12 @@
 // CUB's compaction behind a C function, for factors.py to call with ctypes.
 #include <cub/device/device_select.cuh>
+#include <cub/version.cuh>
 
 struct Positive {
     __device__ bool operator()(float value) const { return value > 0; }
 };
+
+extern "C" int version() { return CUB_VERSION; }  // 300102: 3.1.2
 
 // With temp = nullptr, only writes how many bytes of temporary memory are needed.
 extern "C" int select_positive(void* temp, size_t* bytes, const float* x, float* out,

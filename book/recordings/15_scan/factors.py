@@ -25,7 +25,7 @@ FLAGS = "-O3", "-arch=native", "-shared", "-Xcompiler", "-fPIC"
 
 
 def built() -> ctypes.CDLL:
-    """Compile device_select.cu and load it."""
+    """Compile device_select.cu and load it. Raises CalledProcessError, with nvcc's."""
     target = Path(tempfile.mkdtemp()) / "device_select.so"
     source = HERE / "device_select.cu"
     subprocess.run(["nvcc", *FLAGS, "-o", str(target), str(source)], check=True)
@@ -50,11 +50,16 @@ def called(function: Any, *between: Any) -> Callable[[], None]:
     return lambda: call(ctypes.c_void_p(temp.data_ptr()), ctypes.byref(size))
 
 
+def version() -> str:
+    """Return CUB's version, a line of the recording."""
+    major, rest = divmod(library.version(), 100_000)
+    return f"# CUB {major}.{rest // 100}.{rest % 100}, nvcc {' '.join(FLAGS[:2])}\n"
+
+
 def compactions() -> dict[str, Launch]:
     """Return the ways to keep what is positive: PyTorch's, CUB's, the lab's."""
     import torch
 
-    library = built()
     mask = of.x > 0
     count = torch.zeros(1, dtype=torch.int32, device="cuda")
     tensors = {"x": of.x, "mask": mask, "out": of.out, "count": count}
@@ -85,8 +90,8 @@ def right(name: str) -> None:
 
 
 if __name__ == "__main__":
-    of = lab(HERE.name, *WANTED)
-    title = "2^28 float32, keep half"
-    record(
-        __doc__, HERE, [Experiment(title, compactions, "torch.masked_select", right)]
+    of, library = lab(HERE.name, *WANTED), built()
+    kept = Experiment(
+        "2^28 float32, keep half", compactions, "torch.masked_select", right
     )
+    record(__doc__, HERE, [kept], version())
