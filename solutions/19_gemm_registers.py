@@ -709,25 +709,26 @@ for shape in [(35, 36, 19), (5, 33, 3), (1, 1, 1)]:
 # %% [markdown]
 # ## Measure: the ladder
 #
-# 4096 × 4096 × 4096, 137 GFLOP. From rung to rung only what its name says is changed.
+# 4096 × 4096 × 4096, 137 GFLOP. From row to row, only what the name says changes.
 #
 # - `tiles of 32`: where chapter 18 ended.
-# - `a column of 8`: your `gemm_1d`, compiled for 64 × 64 results a block.
-# - `8 x 8, int64`: your `gemm_2d` for 128 × 128, with `int64` in the place of every
-#   `int32`. What do indices of 32 bits bring?
+# - `a column of 8`: your `gemm_1d`, compiled for 64 × 64 results per block.
+# - `8 x 8, int64`: your `gemm_2d` for 128 × 128, with `int64` instead of every
+#   `int32`. What are 32-bit indices worth?
 # - `8 x 8`: the same with `int32`.
 # - `by fours, no padding`, `by fours`: your `gemm_wide`, with WIDTH = 128 and 132.
-# - `pipelined`: `gemm_pipeline`, still with 8 × 8 and 128 × 128. A warp is 2 × 16
-#   lanes, a piece of 16 × 128.
-# - `warp tiles`: pieces of 64 × 32, 8 × 4 lanes.
+# - `pipelined`: `gemm_pipeline`, still with 8 × 8 results per thread and 128 × 128 per
+#   block. A warp's lanes are arranged 2 × 16, so its tile is 16 × 128.
+# - `warp tiles`: warp tiles of 64 × 32, with 8 × 4 lanes.
 # - `pairs`: the lanes in pairs, one below the other.
-# - `8 x 16`: blocks of 128 × 256, threads of 8 × 16, and so a quarter fewer loads for
-#   each multiply-add.
-# - `serpentine`: in `multiply`, columns down and up in turns.
+# - `8 x 16`: blocks of 128 × 256, threads of 8 × 16, and so a quarter fewer loads per
+#   multiply-add.
+# - `serpentine`: `multiply` goes down one column and up the next.
 #
-# Write down the speeds that you expect, beside cuBLAS with TF32 off. By hand first: how
-# many of the loads from shared memory does each rung spare? A step has 64 multiply-adds
-# a thread, which keep the arithmetic units of an SM busy for 16 cycles per warp.
+# Write down the speeds that you expect, relative to cuBLAS with TF32 off. First, by
+# hand: how many loads from shared memory does each row save? A step has 64
+# multiply-adds per thread, which keep the arithmetic units of an SM busy for 16 cycles
+# per warp.
 
 # %% tags=["given"]
 TILE = 32
@@ -854,58 +855,64 @@ ladder = bench.compare(
 ladder
 
 # %% [markdown] tags=["solution"]
-# Some of these predictions go wrong, and each time an item was missing from the bill.
-# The counts that follow are the profiler's, for one multiply-add of a warp.
+# Some of these predictions go wrong, and each time something was missing from the
+# estimate. The counts below are the profiler's, per multiply-add of a warp.
 #
-# **A column**: nearly half the loads, three quarters of their passes, and a ninth more
-# speed. A multiply-add now comes with 6.6 instructions in the place of 4.1, for the
-# address of each operand `ta[row + j, i]` is computed. Instructions are what it now
-# runs out of, with 86 per cent of the slots used.
+# **A column** has nearly half the loads and three quarters of their passes, but is only
+# a ninth faster. Each multiply-add now comes with 6.6 instructions instead of 4.1,
+# because the address of each operand `ta[row + j, i]` has to be computed. So it has run
+# out of instructions: 86 % of the issue slots are used.
 #
-# **A square**: a quarter of a load for each multiply-add, and slower. The bill had
-# passes and instructions on it, and nothing about *waiting*. With 8 × 8 a thread brings
-# four elements of `a` and four of `b` in each stride, each behind a guard with a
-# branch. The compiler does not move a load over the branch before it, so the eight wait
-# for memory one after the other. On an H200 a load takes about 0.35 µs (chapter 13),
-# eight take 2.8; the 1024 blocks run in 8 waves of 132, each of 512 strides: 8 × 512 ×
-# 2.8 µs = 11 ms, of 18. That is too much: the profiler has 2.7 of a warp's 5.9 cycles
-# for it, 8.4 ms. And with so many registers there is one block on an SM, so that nobody
-# else works meanwhile. **32 bits** for an index save 40 registers and 2 instructions in
-# 100. That makes no difference to something that waits.
+# **A square** needs a quarter of a load per multiply-add, and is slower. The estimate
+# counted passes and instructions, and nothing that has to be *waited* for. In each
+# iteration, a thread loads four elements of `a` and four of `b`, each after a guard,
+# which is a branch, and stores each before it loads the next. The compiler does not
+# move a load across the branch before it, so the eight loads wait one after the other.
+# On an H200 a load takes about 0.35 µs (chapter 13), so eight take 2.8. The 1024 blocks
+# run in 8 waves of 132, with 512 iterations each: 8 × 512 × 2.8 µs = 11 ms, of 18. That
+# is a little too much: according to the profiler, a warp spends 2.7 of its 5.9 cycles
+# waiting, which is 8.4 ms. And a thread has so many registers that only one block fits
+# on an SM, so there is no other work meanwhile. The book's page takes the two apart:
+# with all loads before the first store, the kernel is 2.1 times as fast, and with a
+# second block on each SM 1.5 times. **32-bit indices** save 40 registers and 2 % of the
+# instructions, which makes no difference to a kernel that waits.
 #
-# **By fours**: more than four times as fast. It executes half the instructions and
-# three quarters of the load passes. Above all, probably, it waits twice per stride
-# instead of eight times, and two blocks fit on an SM; no row separates the four. A warp
-# waited for global memory for 8.0 cycles, and now for 1.0. **Without padding** it is as
-# fast, to within one or two per cent. The colliding stores are 4 extra passes for each
-# warp in a stride, beside 96 for the loads of fragments. That the check insists on the
-# padding is a matter of principle, and here principle is worth next to nothing.
+# **By fours** is more than four times as fast. It waits twice per iteration instead of
+# eight times, two blocks fit on an SM, and it executes half the instructions and three
+# quarters of the load passes. Each of these has its share (the book's page has the
+# rows); the width of the loads from global memory as such is the smallest. A warp
+# waited 8.0 cycles for global memory, and now 1.0. **Without padding** it is as fast,
+# to within one or two per cent: the colliding stores are 4 extra passes per warp and
+# iteration, next to 96 for the loads of fragments. The check insists on the padding as
+# a matter of principle, and here the principle is worth next to nothing.
 #
-# **Pipelined**: 30 per cent. Nobody waits for global memory any more: it is 0.1 of 4.8
+# **Pipelined** is 30 % faster. Waiting for global memory is over: it is 0.1 of 4.8
 # cycles.
 #
-# **Warp tiles** and **pairs**: nothing to speak of. Count passes: a 128-bit request
-# takes 4, or 2 where lanes in pairs agree (the book's page has the rule). As 2 × 16
-# lanes, `ta` takes 2 × 2 and `tb` 2 × 4 in a step, 12 together; as 8 × 4 lanes, row by
-# row, 12 again, though there are fewer different numbers; in pairs 8. The profiler
-# counts the same. The step's multiply-adds take 16 cycles. There was room before, and
-# there is more now. Of the issue slots 77 or 78 per cent are used before and after.
+# **Warp tiles** and **pairs** gain nothing to speak of. Count passes: a 128-bit request
+# takes 4, or 2 where neighbouring lanes ask for the same words (the book's page has the
+# rule). With 2 × 16 lanes, `ta` takes 2 × 2 passes per step and `tb` 2 × 4, together
+# 12. With 8 × 4 lanes, row by row, it is 12 again, although there are fewer distinct
+# numbers; in pairs it is 8. The profiler counts the same. But the step's multiply-adds
+# take 16 cycles, so there was room before, and now there is more. The share of the
+# issue slots that are used stays at 77 or 78 %.
 #
-# **8 × 16**: the last large step. 1024 multiply-adds in a stride share the same
-# overhead that 512 had to carry: 1.14 instructions for each in the place of 1.24, and
-# 85 per cent of the slots used in the place of 78.
+# **8 × 16** is the last large step. In an iteration, 1024 multiply-adds share the
+# overhead that 512 had to carry: 1.14 instructions each instead of 1.24, and 85 % of
+# the slots are used instead of 78 %.
 #
-# **Serpentine**: slightly slower, in this version. See the inner loop.
+# **Serpentine** is slightly slower, in this version. The inner loop may show why.
 
 # %% [markdown]
 # ## Look: the inner loop
 #
 # What does the GPU execute? Numba shows the machine code, SASS, of what it has
 # compiled, if NVIDIA's `nvdisasm` is installed. The inner loop is the longest stretch
-# of code between a label and a branch back to it. Of its instructions only FFMA, the
-# multiply-adds, are the work. How large is their share? Is anything in local memory?
-# And how many of them are marked `.reuse`: they leave an operand where the next one
-# finds it, so that it need not be read from the registers again?
+# of code between a label and a branch back to it. Of its instructions, only the
+# multiply-adds, FFMA, are the work itself. How large is their share? Is anything in
+# local memory? And how many multiply-adds are marked `.reuse`? That mark keeps an
+# operand for the next instruction, which then need not read it from the registers
+# again.
 
 # %% tags=["given"]
 def inner_loop(sass):
@@ -978,41 +985,39 @@ if weft.GPU and loops["serpentine"]:
     results.record("19_gemm_registers", rows)
 
 # %% [markdown] tags=["solution"]
-# 88 of 100 instructions of the loop are multiply-adds, and in the larger kernels
-# nothing is in local memory. The kernel with 8 × 8 spills a few words: it is held to
-# 128 registers, so that two blocks fit on an SM.
+# In the larger kernels, 88 % of the loop's instructions are multiply-adds, and nothing
+# is in local memory. The 8 × 8 kernel spills a few words, because it is held to 128
+# registers, so that two blocks fit on an SM.
 #
-# A multiply-add reads three registers. On Volta these were found to lie in two
-# banks, which makes three from one of them slow. `.reuse` keeps an operand for the
-# next instruction, and the serpentine, which changes one operand only from each
-# product to the next, has more of them. That it is slower all the same shows that
-# the mark is not the whole story. The profiler's counts are nearly the same for
-# both, with 83 issue slots used of 100 in the place of 85. Which registers it gives
-# to the sums, and so which operands collide, the assembler decides anew with each
-# change of the source. While this lab was written, versions of this kernel that
-# differed in such accidents were between 92 and 99 per cent as fast as cuBLAS, some
-# of them with the serpentine ahead. So it is a parameter, like the others: let a
-# tuner decide.
+# A multiply-add reads three registers. On Volta, registers were found to be in two
+# banks, and reading three from the same bank is slow. `.reuse` keeps an operand for the
+# next instruction. In the serpentine, only one operand changes from each product to the
+# next, so it has more of these marks. It is slower all the same, so the mark is not the
+# whole story. The profiler's counts are nearly the same for both, with 83 % of the
+# issue slots used instead of 85 %. With each change of the source, the assembler
+# decides anew which registers hold the sums, and so which operands collide. So the
+# serpentine is a parameter like the others: let a tuner decide.
 #
-# And the ceiling? 88 per cent of the slots, times 97 per cent for the waves of
-# blocks: 57 of 67 TFLOP/s, if every cycle issued. The profiler counts 85 slots used
-# of 100, and 1.138 instructions for each multiply-add: 0.85 / 1.138 × 66.9 = 50.0
-# TFLOP/s, which is what was measured, to a per cent. cuBLAS uses 87 slots, with
-# 1.131 instructions. So its schedulers issue nothing in 13 of 100 cycles, ours in
-# 15; and its warps are held at dispatch for 0.1 cycles of 2.2, ours for 0.2 of 2.3.
+# And what is the ceiling? 88 % of the slots, times 97 % for the waves of blocks, are 57
+# of 67 TFLOP/s, if an instruction were issued in every cycle. The profiler counts 85 %
+# of the slots used, and 1.138 instructions per multiply-add: 0.85 / 1.138 × 66.9 = 50.0
+# TFLOP/s, which is within one per cent of the measured speed. cuBLAS uses 87 % of the
+# slots, with 1.131 instructions. So its schedulers issue nothing in 13 % of the cycles
+# and ours in 15 %; and its warps are held at dispatch for 0.1 of 2.2 cycles, ours for
+# 0.2 of 2.3.
 
 # %% [markdown]
 # ## 4 · What a choice costs
 #
 # `gemm_pipeline` has a dozen parameters. Most combinations are impossible, and most of
-# the others are bad, which one can see without a GPU. Four numbers:
+# the others are bad, which you can see without a GPU, from four numbers:
 #
 # - **threads** of a block: BM × BN results, TM × TN for each;
 # - **bytes** of shared memory: `stages` pairs of tiles, BK rows of BM + 4 floats in
 #   `ta`, BK rows of BN floats in `tb`; a block may declare 49,152;
 # - **registers** of a thread that hold floats: the sums, and two pairs of fragments.
-#   Add about 60 for addresses; 255 is the most there is;
-# - **loads**: 128-bit loads from shared memory for each multiply-add.
+#   Add about 60 for addresses; the limit is 255;
+# - **loads**: 128-bit loads from shared memory per multiply-add.
 #
 # ```python
 # needs(BM, BN, TM, TN, BK, stages)   # -> threads, bytes, registers, loads
@@ -1064,9 +1069,9 @@ check(
 # rows of blocks and 17 columns of them, the last column for a single column of
 # results.
 #
-# Write the share of the machine's time that is spent on results that are wanted, if
-# every wave takes the time of a full one and every block that of a full one. `slots` is
-# how many blocks run at a time.
+# Write a function that returns the share of the machine's time spent on results that
+# are wanted, if every wave takes as long as a full one, and every block as long as a
+# full block. `slots` is how many blocks run at a time.
 #
 # ```python
 # busy(m, n, BM, BN, slots)   # five integers -> a share, 0 to 1
@@ -1124,8 +1129,8 @@ check(
 # ## Tune
 #
 # A tuner is a loop: leave out what cannot work, compile the rest, time each on each
-# shape, keep the fastest. It needs no cleverness if the list is short, and your two
-# functions keep it short. The two that are left out below are an example of each.
+# shape, and keep the fastest. It needs no cleverness if the list is short, and your two
+# functions keep it short. The two choices left out below are an example of each.
 #
 # Which of the choices will win at 1024 × 1024? Which at 8192 × 8192?
 
@@ -1197,11 +1202,11 @@ if weft.GPU:
     results.record("19_gemm_registers", [case | {"value": round(searched)}])
 
 # %% [markdown] tags=["solution"]
-# 1024 × 1024 is decided by `busy`: on an H200 a large tile leaves most SMs without a
-# block, and is slower by a factor of three. At 8192 all of them are busy whatever the
-# tile, and the largest wins, for it loads least. In between they are within a few per
-# cent. At ragged shapes the edges decide: 4095 × 4097 costs the tile of 128 × 256 a
-# fifth wave, as you computed.
+# At 1024 × 1024, `busy` decides: on an H200 a large tile leaves most SMs without a
+# block, and is slower by a factor of three. At 8192 all SMs are busy whatever the tile,
+# and the largest tile wins because it loads least. In between, they are within a few
+# per cent of each other. At ragged shapes the edges decide: 4095 × 4097 costs the tile
+# of 128 × 256 a fifth wave, as you computed.
 #
 # The search takes about half a minute for six choices and eight shapes, compiling
 # included.
@@ -1209,8 +1214,8 @@ if weft.GPU:
 # %% [markdown]
 # ## Measure: beside cuBLAS
 #
-# Your tuned kernel on all eight shapes. In two of the ragged ones n is no multiple of
-# 4, in one m and k are not: there the time includes copying `b` into a wider matrix.
+# Your tuned kernel on all eight shapes. In two of the ragged ones, n is not a multiple
+# of 4, so their time includes copying `b` into a wider matrix.
 
 # %%
 def beside(shape):
@@ -1250,19 +1255,19 @@ for shape in squares:
     results_by_shape[shape].expect("tuned", at_least=least)
 
 # %% [markdown] tags=["solution"]
-# Within a few per cent of the library on large squares, faster where there are few
-# tiles, and never below nine tenths. (The small ones are timed with a cold cache, for
-# both.) What is missing at 4096 is a few per cent of the issue slots. At
-# 3333 × 777 × 5555 seven columns of tiles cover 896 columns for 777, and 371 blocks are
-# a wave that is not quite full; to split k would help there.
+# The kernel is within a few per cent of the library on large squares, faster where
+# there are few tiles, and never below nine tenths. (The small shapes are timed with a
+# cold cache, for both.) What is missing at 4096 is a few per cent of the issue slots.
+# At 3333 × 777 × 5555, seven columns of tiles cover 896 columns where 777 are needed,
+# and 371 blocks are a wave that is not quite full. Splitting k would help there.
 
 # %% [markdown]
 # ## Look: is it right?
 #
 # Every combination of 1, 31, 127, 129 and 1000 for m, n and k, with beta 0 and 2, for a
-# wide and a narrow tile; then the eight shapes above. Errors are relative, in the norm,
-# against float64, for numbers between 0 and 1: with both signs, a sum can nearly
-# vanish, and then no float32 sum is near it in relative terms.
+# wide and a narrow tile; then the eight shapes above. The errors are relative, in the
+# norm, against float64, for numbers between 0 and 1: with both signs, a sum can nearly
+# vanish, and then no float32 sum is close to it in relative terms.
 
 # %%
 def relative_error(choice, m, n, k, beta=0):
@@ -1313,30 +1318,32 @@ if weft.GPU:
 # ## If you want more
 #
 # - Add choices to the tuner. What does `SNAKE=0` do to each of them? `STAGES=2`? Are
-#   there pieces for a warp that are better than 64 × 64?
-# - Few, large k: 256 × 256 × 65,536. Eight tiles of 64 × 128 for 132 SMs. Split k
-#   between blocks, let each write its part, and let the last one add them up (chapter
-#   14). What does `busy` say before and after?
-# - The operand `a` is copied by single elements, since its tile is turned over. Load it
-#   with `four` instead, keep it in registers for a step, and store it with the padding
-#   of exercise 3. Which is faster, and what became of the registers?
-# - Blocks run from left to right. Let eight rows of blocks go down together, so that
-#   those that run at the same time share more of `a` and `b` in the L2 cache. Predict
-#   by how much the traffic from memory falls; measure whether the time does.
-# - Write the tuner's list by program: all powers of 2 that `needs` lets through. How
-#   many are there, and how long would the search take?
+#   there better warp tiles than 64 × 64?
+# - A small result and a large k: 256 × 256 × 65,536 has eight tiles of 64 × 128 for 132
+#   SMs. Split k between blocks, let each write its part, and let the last one add them
+#   up (**split-K**; chapter 14). What does `busy` return before and after?
+# - The operand `a` is copied element by element, since its tile is transposed. Load it
+#   with `four` instead, keep it in registers for an iteration, and store it with the
+#   padding of exercise 3. Which is faster, and what happens to the registers?
+# - Blocks start from left to right. Let groups of eight rows of blocks go from left to
+#   right together, so that blocks that run at the same time share more of `a` and `b`
+#   in the L2 cache. Predict how much less memory traffic there is, and measure whether
+#   the time follows.
+# - Generate the tuner's list: all powers of 2 that `needs` allows. How many are there,
+#   and how long would the search take?
 #
 # ## What you learned
 #
-# 1. Tiles in shared memory spare global memory; tiles in registers spare shared memory.
-#    TM + TN loads serve TM × TN multiply-adds.
-# 2. Many registers, few warps; and few warps cannot hide what is waited for. Load in
-#    one go, 128 bits at a time.
-# 3. Better, wait for nothing: copies that pass no register, fragments in turns, one
-#    barrier a stride. Written-out loops, because registers have no addresses.
-# 4. Draw up the bill before you pay: some famous rungs were worth nothing on an H200
-#    and an H100, and a count said so. What is left at the end is issue slots: 85 of 100
-#    used on an H200, where the library uses 87.
+# 1. Tiles in shared memory save loads from global memory; tiles in registers save loads
+#    from shared memory. TM + TN loads serve TM × TN multiply-adds.
+# 2. Many registers mean few warps, and few warps hide little latency. Start all loads
+#    before the first store, 128 bits at a time.
+# 3. Better still, do not wait: copies that bypass the registers, fragments loaded one
+#    step ahead, one barrier per iteration. Unroll the loops, because registers have no
+#    addresses.
+# 4. Count before you build: some famous steps were worth nothing on an H200 and an
+#    H100, and a count predicted it. What is left at the end is issue slots: 85 % are
+#    used on an H200, where the library uses 87 %.
 # 5. No tile is best for all shapes: count waves and edges, then let a tuner decide.
 
 # %%
