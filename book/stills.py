@@ -12,6 +12,7 @@ import functools
 import http.server
 import json
 import os
+import re
 import shutil
 import sys
 import threading
@@ -74,9 +75,17 @@ def modules() -> Iterator[str]:
     server.shutdown()
 
 
+LONG = re.compile(r"-?\d+\.\d{4,}(?:e-\d+)?")  # a coordinate or an angle
+
+
+def rounded(html: str) -> str:
+    """Round long numbers: their last digits differ from processor to processor."""
+    return LONG.sub(lambda found: f"{round(float(found[0]), 3) + 0:.10g}", html)
+
+
 def drawn(page: Any, name: str, state: dict[str, Any]) -> str:
     """Draw one still on a page that was opened at `modules()`."""
-    return page.evaluate(RENDER, [name, state, WIDTH]) + "\n"
+    return rounded(page.evaluate(RENDER, [name, state, WIDTH])) + "\n"
 
 
 def draw_all(browser: Any) -> dict[Path, str]:

@@ -12,7 +12,7 @@ import pytest
 from built_book import ROOT
 
 sys.path.insert(0, str(ROOT / "book"))
-from stills import draw_all, out_of_date
+from stills import draw_all, out_of_date, rounded
 
 MODULES = ROOT / "weft" / "exploring" / "figures"
 CASES = json.loads((ROOT / "tests" / "figures" / "cases.json").read_text())
@@ -319,6 +319,11 @@ def test_other_pages_load_no_figure(open_page: Callable, site: str) -> None:
     watched = open_page()
     watched.page.goto(f"{site}/book/glossary.html")
     assert watched.page.locator('script[src*="figures/"]').count() == 0
+
+
+def test_the_last_digits_of_a_coordinate_are_not_drawn() -> None:
+    assert rounded('x="-22.679521629172125" y="1.5"') == 'x="-22.68" y="1.5"'
+    assert rounded("-1.2345e-17 0.00004 1234.56789") == "0 0 1234.568"
 
 
 def test_stills_are_what_the_figures_draw(browser: Any) -> None:
