@@ -1,21 +1,24 @@
 # %% [markdown]
 # # 17 · Fusion
 #
-# [Open in Colab](https://colab.research.google.com/github/warp-and-weft/warp-and-weft/blob/main/labs/17_fusion.ipynb)
+# [Open in
+# Colab](https://colab.research.google.com/github/warp-and-weft/warp-and-weft/blob/main/labs/17_fusion.ipynb)
 #
-# **When you are through, you can**
+# **When you have finished, you can**
 #
-# - say of a chain of operations how many launches and how many bytes it takes, and how
-#   many would do;
-# - fuse it by hand, and say what fusing cannot save;
+# - say how many launches and how many bytes a chain of operations takes, and how many
+#   would be enough;
+# - fuse it by hand, and say what fusion cannot save;
 # - make random numbers that need no memory: the same mask forward and backward;
-# - write RMSNorm and LayerNorm, forward and backward, that read everything once;
-# - see from a compiled kernel whether its values are in registers, and mend it if not;
-# - trade registers for occupancy, and know when it is a bad trade.
+# - write RMSNorm and LayerNorm, forward and backward, so that they read everything
+#   once;
+# - tell from a compiled kernel whether its values are in registers, and fix it if they
+#   are not;
+# - trade registers for occupancy, and know when that is a bad trade.
 #
 # **You need** about 110 minutes. No GPU: the exercises run in the simulator, and the
-# measurements then show the rows of the reference GPU. With a GPU: compute
-# capability 7.5 or higher and 6 GB of its memory.
+# measurements then show the rows of the reference GPU. With a GPU: compute capability
+# 7.5 or higher and 6 GB of its memory.
 
 # %%
 try:
@@ -46,21 +49,21 @@ from weft.intrinsics import (
 weft.lab("17_fusion")
 
 # %% [markdown]
-# ## Look: three words of PyTorch
+# ## Look: three lines of PyTorch in one
 #
-# A layer of a language model ends, in training, with
+# In training, a layer of a language model ends with
 #
 # ```python
 # y = F.dropout(F.gelu(x + bias), 0.1)
 # ```
 #
-# Three operations, three kernels. Each reads what the one before has written. Below are
-# the arrays of the size of `x` that each of them reads and writes, at 4 bytes an
-# element. Dropout also writes a mask of one byte an element, for the backward pass. The
-# bias is small; leave it out.
+# These are three operations and three kernels. Each reads what the one before has
+# written. Below are the arrays of the size of `x` that each of them reads and writes,
+# at 4 bytes per element. Dropout also writes a mask of one byte per element, for the
+# backward pass. The bias is small; leave it out.
 #
 # For 16,384 × 4096 float32: how many bytes move? And how many would have to, if one
-# kernel did everything, and a mask were not needed?
+# kernel did everything and no mask were needed?
 
 # %%
 SIZE = 16384 * 4096
@@ -82,26 +85,26 @@ print(f"at least  {least / 1e6:6.0f} MB, {together / least:.2f} times less")
 assert together > 3 * least
 
 # %% [markdown] tags=["solution"]
-# Read `x`, write `y`: everything else need never leave the registers. A kernel that
-# does so should be three times as fast as the three of PyTorch, without doing a thing
-# better. That is **fusion**: not a trick to compute faster, but a way to move less.
+# Read `x`, write `y`: nothing else ever needs to leave the registers. A kernel that
+# does so should be three times as fast as PyTorch's three, without computing anything
+# faster. That is **fusion**: not a way to compute faster, but a way to move less.
 #
-# There is a second thing to save, the launches. Let us see what one costs.
+# There is a second thing to save: the launches. First see what one costs.
 
 # %% [markdown]
 # ## Measure: a hundred small kernels
 #
-# A kernel that adds 1 to each element of an array, a hundred times in a row. Four ways
-# to run the hundred:
+# A kernel that adds 1 to each element of an array runs a hundred times in a row. There
+# are four ways to do that:
 #
 # - **Numba**: a hundred launches, in a loop;
 # - **PyTorch**: a hundred times `x.add_(1)`;
-# - **graph**: the hundred launches of Numba, recorded once as a CUDA graph (chapter 11)
-#   and then replayed as a whole;
+# - **graph**: Numba's hundred launches, recorded once as a CUDA graph (chapter 11) and
+#   then replayed as a whole;
 # - **one kernel**: a single launch; each thread adds 1 a hundred times, in a register.
 #
-# What is timed is what your program waits for, the host included. First for 1,024
-# elements, then for 2^26. With 100 launches of Numba as 1.0: how fast are the others?
+# The times are what your program waits for, including the host's part. First for 1,024
+# elements, then for 2^26. With Numba's 100 launches as 1.0: how fast are the others?
 
 # %%
 guess = {"PyTorch": None, "graph": None, "one kernel": None}
@@ -195,34 +198,35 @@ chains[1 << 26].expect("one kernel", at_least=20, times="graph")
 chains[1 << 26].expect("one kernel", at_least=20, times="PyTorch")
 
 # %% [markdown] tags=["solution"]
-# For 32 elements all that counts is the launch. Python takes 16 to 25 µs, from run to
-# run, to launch a kernel of Numba: it looks at the types of the arguments, finds the
+# For 32 elements, only the launch counts. Python takes 16 to 25 µs to launch a Numba
+# kernel, depending on the run: it looks at the types of the arguments, finds the
 # compiled kernel, packs the arguments and calls the driver. PyTorch does the same in
-# C++. A graph does it *before*: what is replayed are finished commands, and the GPU
-# goes from one to the next in less than a microsecond.
+# C++. A graph has done it *beforehand*: what it replays are finished commands, and the
+# GPU goes from one to the next in less than a microsecond.
 #
-# That rest is left, as each kernel has to wait until the one before has written
-# its results to where the next can read them. The one kernel does away with that too.
+# Even that microsecond is not free, since each kernel has to wait until the one before
+# has written its results to where the next can read them. The one kernel saves that
+# too.
 #
-# A graph takes out the *launches*, fusion takes out the *bytes* as well. With 2^26
-# elements, 0.5 GB in and out for each kernel, the graph saves hardly anything, and the
-# one kernel nearly all. (PyTorch's kernel is ahead of `add_one` there: its threads take
-# several elements each, as in chapter 12, and have more bytes under way.)
+# A graph saves the *launches*; fusion saves the *bytes* as well. With 2^26 elements,
+# which is 0.5 GB in and out per kernel, the graph saves hardly anything, and the one
+# kernel nearly everything. (There, PyTorch's kernel is ahead of `add_one`: its threads
+# take several elements each, as in chapter 12, and keep more bytes in flight.)
 
 # %% [markdown]
 # ## 1 · One pass
 #
-# **GELU** multiplies a number by the share of a bell curve that lies below it:
+# **GELU** multiplies a number by the share of a bell curve that is below it:
 #
 # $$\mathrm{gelu}(z) = z \, \Phi(z) = \frac z 2 \left( 1 +
 #    \mathrm{erf} \frac z {\sqrt 2} \right)$$
 #
 # The device function below computes it. Write the kernel that adds a bias to each
-# column and takes the GELU of the sum, in **one pass**: nothing but `x` and `bias` is
-# read, nothing but `out` is written.
+# column and takes the GELU of the sum, in **one pass**: it reads nothing but `x` and
+# `bias` and writes nothing but `out`.
 #
 # A thread takes four neighbours of a row, with `load4` and `store4` (chapter 12). The
-# columns are a multiple of 4; the grid's second axis is the row.
+# number of columns is a multiple of 4; the grid's second axis is the row.
 #
 # ```python
 # bias_gelu(x, bias, out)    # (rows, cols), (cols,) -> (rows, cols)  float32
@@ -298,16 +302,16 @@ check(
 # %% [markdown]
 # ## Measure: two kernels, one kernel
 #
-# 16,384 × 4096 again. By hand: 268 MB in, 268 MB out, if all goes well. A copy of the
-# same array is the ceiling. Two kernels of Numba, one for the bias and one for the
+# 16,384 × 4096 again. By hand: 268 MB in and 268 MB out, if all goes well. A copy of
+# the same array is the ceiling. Two Numba kernels, one for the bias and one for the
 # GELU, move twice as much. The kernel *one pass* is yours with loads of 4 bytes; *CUDA
-# C++* is yours, in that language, compiled by NVRTC (chapter 5); and `torch.compile`
-# fuses as well, in Triton. How fast are they, with PyTorch's two kernels as 1.0?
+# C++* is yours in that language, compiled by NVRTC (chapter 5); and `torch.compile`
+# fuses too, with Triton. How fast are they, with PyTorch's two kernels as 1.0?
 #
 # And is there time for the arithmetic? While memory delivers and takes 32 elements, 256
 # bytes, the SMs of an H200 have time for about 60 instructions of a warp (chapter 14
-# had 30, for reading alone). Yours has 148 for four elements a thread, which is 37 for
-# each 32.
+# had 30, for reading alone). Yours has 148 for four elements per thread, which is 37
+# for each 32 elements.
 
 # %%
 guess = {
@@ -456,36 +460,37 @@ one_pass.expect("one pass", at_least=1.3, times="two kernels")
 
 # %% [markdown] tags=["solution"]
 # The two kernels move twice the bytes of the one, and take nearly twice as long. With
-# 16 bytes to a load the one comes near the copy, and so does the same kernel in C++,
-# and so does what `torch.compile` makes: for a chain of operations on elements, you can
-# leave fusing to the compiler.
+# 16 bytes per load, the single kernel comes close to the copy. So does the same kernel
+# in C++, and so does what `torch.compile` makes: for a chain of elementwise operations,
+# you can leave fusion to the compiler.
 
 # %% [markdown]
-# ## 2 · A mask that nobody stores
+# ## 2 · A mask that is never stored
 #
-# **Dropout** sets a random tenth of the elements to 0 and multiplies the others by
-# 1 / 0.9. In the backward pass the gradients of the same elements are set to 0, so the
+# **Dropout** sets a random tenth of the elements to 0 and multiplies the others by 1 /
+# 0.9. In the backward pass, the gradients of the same elements are set to 0, so the
 # usual way is to keep the mask.
 #
-# The other way is to *make it again*. A **counter-based** random generator is a
-# function: it scrambles a number, the counter, and whoever asks for the same counter
-# gets the same random number. There is no state to carry on from one number to the
-# next, so any thread can compute any of them, in any order, twice.
+# The other way is to *compute it again*. A **counter-based** random generator is a
+# function: it scrambles a number, the counter, and the same counter always gives the
+# same random number. There is no state to carry from one number to the next, so any
+# thread can compute any of them, in any order, as often as needed.
 #
-# **Philox** is the one that PyTorch uses on a GPU. It takes four 32-bit counters
-# and a key, and goes over them ten times; a round multiplies two of the numbers, which
-# gives 64 bits each (`mul_wide`: the upper and the lower half), and puts the halves and
-# the key together crosswise. Out come four random 32-bit numbers.
+# **Philox** is the one that PyTorch uses on a GPU. It takes four 32-bit counters and a
+# key, and applies ten rounds to them. A round multiplies two of the numbers, which
+# gives 64 bits each (`mul_wide` returns the upper and the lower half), and mixes the
+# halves with the key and the other two numbers. The result is four random 32-bit
+# numbers.
 #
-# `random4(k, state)` below gives four of them for counter `k`. `state` has two numbers,
-# a seed and the number of the training step.
+# `random4(k, state)` below returns four of them for counter `k`. `state` has two
+# numbers, a seed and the number of the training step.
 #
-# Four random numbers for four neighbours: **four number `k`**, which begins at element
-# `4 * k`, uses counter `k`, no matter which thread comes by. An element is kept if its
-# random number is at least `CUT`, a tenth of 2^32, and is then multiplied by `SCALE`.
+# Four random numbers serve four neighbours: **group `k`**, the four elements from `4 *
+# k` on, uses counter `k`, whichever thread handles it. An element is kept if its random
+# number is at least `CUT`, a tenth of 2^32, and is then multiplied by `SCALE`.
 #
-# Write the kernel as a grid-stride loop over fours; any grid and any block have to give
-# the same mask.
+# Write the kernel as a grid-stride loop over these groups. Any grid and any block have
+# to give the same mask.
 #
 # ```python
 # dropout(x, state, out)    # (4 n,), (2,) uint32 -> (4 n,)  float32
@@ -558,10 +563,10 @@ def keep(random, value):
 
 
 # %% [markdown]
-# Philox comes with **known answers**: what it must make of certain counters. Whoever
-# writes a generator and does not compare has written something else. (The authors'
-# answers are for counters of all 0, of all 1 bits, and of digits of pi.)
-# `philox_numpy` is the same generator in NumPy, with which the check compares.
+# Philox comes with **known answers**: what it must return for certain counters. A
+# generator that has not been compared with them is probably a different generator. (The
+# authors' answers are for counters of all 0 bits, of all 1 bits, and of digits of pi.)
+# `philox_numpy` is the same generator in NumPy, which the check compares yours with.
 
 # %%
 @cuda.jit
@@ -623,8 +628,8 @@ check(
 
 # %% [markdown] tags=["solution"]
 # Dropout multiplies each element by 0 or `SCALE`. So its backward pass multiplies each
-# gradient by the same factor: it is **the same kernel**, with the gradient in place of
-# `x` and the same state. Nothing has to be kept but two numbers.
+# gradient by the same factor: it is **the same kernel**, with the gradient instead of
+# `x` and the same state. Only two numbers have to be kept.
 
 # %%
 x = np.random.default_rng(17).random(4000, np.float32) + 1
@@ -651,12 +656,12 @@ assert np.array_equal(back, -there)
 # %% [markdown]
 # ## Read: everything at once
 #
-# The whole layer, and its backward pass with respect to `x`, in a kernel each. Back
-# from `dy` it goes through dropout, then through GELU, whose slope is
-# $\Phi(z) + z \, \varphi(z)$ with $z = x + \text{bias}$. That needs `x`, which is
-# there anyway as the input, so nothing else is kept.
+# Here is the whole layer and its backward pass with respect to `x`, in one kernel each.
+# The backward pass takes `dy` through dropout, then through GELU, whose slope is
+# $\Phi(z) + z \, \varphi(z)$ with $z = x + \text{bias}$. That needs `x`, which is kept
+# anyway as the input, so nothing else has to be.
 #
-# `layer_kernels` makes both kernels, for a GELU and its slope.
+# `layer_kernels` makes both kernels, for a given GELU and its slope.
 
 # %% tags=["given"]
 DENSITY = np.float32(1 / math.sqrt(2 * math.pi))
@@ -716,21 +721,21 @@ layer, layer_backward = layer_kernels(gelu, slope)
 # %% [markdown]
 # **Is there time for that?** While memory delivers and takes 32 elements, the SMs of an
 # H200 have time for about 60 instructions of a warp. The machine code of `layer` has
-# 219 for four elements a thread, so 55: the GELU is more than half of it, Philox a
-# third. Nearly all the time there is, and no SM issues an instruction in each and every
-# cycle.
+# 219 for four elements per thread, so 55 for each 32: the GELU is more than half of
+# that, Philox a third. That is nearly all the time there is, and no SM issues an
+# instruction in every single cycle.
 #
-# So on an H200 fusion has turned a kernel that waits for memory into one that waits for
-# arithmetic, and now arithmetic is worth saving. `math.erf` is right to the last bit
-# over its whole range, by two formulas of which it chooses. For a GELU less will do.
-# The share of the bell curve *above* a number $a \ge 0$ is a power of 2, whose exponent
-# is nearly a parabola:
+# So on an H200, fusion has turned a kernel that waits for memory into one that waits
+# for arithmetic, and now it pays to save arithmetic. `math.erf` is right to the last
+# bit over its whole range, and has two formulas to choose from. For a GELU, less is
+# enough. The share of the bell curve *above* a number $a \ge 0$ is a power of 2, whose
+# exponent is nearly a parabola:
 #
 # $$1 - \Phi(a) \approx 2^{\,c_0 + c_1 a + c_2 a^2 + \dots + c_8 a^8}$$
 #
-# Eight multiplications and additions, and one `exp2`. We have fitted the nine numbers
-# to the true curve; before rounding, the GELU is off by 1.4e-8 at most with them, a
-# quarter of what float32 can tell apart just below 1. And with the share above $|z|$,
+# That takes eight multiply-adds and one `exp2`. The nine numbers were fitted to the
+# true curve; before rounding, they give a GELU that is off by at most 1.4e-8, a quarter
+# of what float32 can resolve just below 1. With the share above $|z|$,
 # $\mathrm{gelu}(z) = \max(z, 0) - |z| \, (1 - \Phi(|z|))$, for either sign.
 
 # %% tags=["given"]
@@ -791,10 +796,10 @@ print(f"largest error: {off:.1e}")
 assert off < 5e-7
 
 # %% [markdown]
-# That is rounding: from 4 to 8, neighbouring float32 are 4.8e-7 apart.
+# That is rounding: between 4 and 8, neighbouring float32 numbers are 4.8e-7 apart.
 #
-# Are the kernels right? A gradient can be tested without a formula: change `x` a
-# little, and see how much the output changes.
+# Are the kernels right? You can test a gradient without a formula: change `x` a little,
+# and see how much the output changes.
 
 # %%
 rng = np.random.default_rng(17)
@@ -818,16 +823,17 @@ for name, there, back in (
 # %% [markdown]
 # ## Measure: the layer, forward and backward
 #
-# By hand, an element: PyTorch's three kernels move 25 bytes forward; yours 8. Backward
-# PyTorch goes through dropout (reads gradient and mask, writes the gradient), then
-# through GELU (reads the gradient and `x + bias`, which it kept; writes). How many is
-# that? Yours reads `x` and `dy` and writes `dx`.
+# By hand, per element: PyTorch's three kernels move 25 bytes forward, and yours 8.
+# Backward, PyTorch goes through dropout (reads the gradient and the mask, writes the
+# gradient), then through GELU (reads the gradient and `x + bias`, which it kept, and
+# writes). How many bytes is that? Yours reads `x` and `dy` and writes `dx`.
 #
-# And what do the instructions cost? *one kernel* is `layer`, *fewer instructions*
+# And what do the instructions cost? *one kernel* is `layer`, *fewer instructions* is
 # `lean_layer`.
 #
-# Both sides in training mode, with respect to `x` alone. The baseline forward includes
-# what autograd does on the host only if that takes longer than the GPU.
+# Both sides are in training mode and differentiate with respect to `x` alone. The
+# forward baseline includes what autograd does on the host only if that takes longer
+# than the GPU.
 
 # %%
 guess = {"torch.compile": None, "one kernel": None, "fewer instructions": None}
@@ -929,23 +935,25 @@ back_table.expect("fewer instructions", at_least=1.2)
 back_table.expect("fewer instructions", ceiling=0.88)
 
 # %% [markdown] tags=["solution"]
-# Backward PyTorch moves 4 + 1 + 4 for dropout, 4 + 4 + 4 for GELU: 21 bytes against 12.
+# Backward, PyTorch moves 4 + 1 + 4 bytes for dropout and 4 + 4 + 4 for GELU: 21 against
+# 12.
 #
-# `layer` stays behind the copy forward, by a quarter on an H200 and by five per cent on
-# an H100, whose slower memory leaves more time. It stays behind by less backward, where
-# there is half as much time again for about the same arithmetic. With fewer
-# instructions it gets nearer. Where a kernel is limited by memory, saving instructions
-# would have brought nothing: count first.
+# Forward, `layer` is slower than the copy, by a quarter on an H200 and by five per cent
+# on an H100, whose slower memory leaves more time for arithmetic. Backward, the gap is
+# smaller: there is half as much time again for about the same arithmetic. With fewer
+# instructions, the kernel gets closer to the copy. In a kernel that is limited by
+# memory, saving instructions would have gained nothing: count first.
 
 # %% [markdown]
 # ## Watch out: what a graph freezes
 #
-# A graph holds the *arguments* of its launches: addresses of arrays, and the values of
+# A graph stores the *arguments* of its launches: addresses of arrays, and the values of
 # numbers. Suppose the training step of this layer is replayed as a graph. Which of
-# these gives a new mask at each replay?
+# these gives a new mask in each replay?
 #
-# - the step is a number, an argument of the launch, and your program counts it up;
-# - the step is in `state`, in the GPU's memory, and a kernel of the graph counts it up.
+# - the step is a number, an argument of the launch, and your program increments it;
+# - the step is in `state`, in the GPU's memory, and a kernel of the graph increments
+#   it.
 
 # %%
 @cuda.jit
@@ -1004,29 +1012,31 @@ if weft.on_gpu("there are no graphs to replay"):
 # %% [markdown]
 # ## 3 · A norm, read once
 #
-# So far each element stood alone. A **norm** looks at a row first. RMSNorm, which most
-# language models use, divides each element by the root of the row's mean square, and
-# multiplies each column by a weight:
+# So far, each element was independent of the others. A **norm** looks at the whole row
+# first. RMSNorm, which most language models use, divides each element by the root of
+# the row's mean square, and multiplies each column by a weight:
 #
 # $$y_j = x_j \, r \, w_j, \qquad r = \frac 1 {\sqrt{\frac 1 n \sum_k x_k^2 +
 #    \varepsilon}}$$
 #
-# The sum needs the whole row before the first element can be written. As in chapter 16:
-# a block holds a row, each thread keeps its part in **registers**, and everything is
-# read once.
+# The sum needs the whole row before the first element can be written. The solution is
+# that of chapter 16: a block holds a row, each thread keeps its part in **registers**,
+# and everything is read once.
 #
 # A thread has up to `PIECES` = 4 pieces of four columns. Piece `k` begins at column
-# `first + k * width`, where `width` is four times the number of threads; a row has at
+# `first + k * width`, where `width` is four times the number of threads. A row has at
 # most `4 * width` columns, a multiple of 4. Some threads have fewer pieces, or none.
 #
-# `values` are 16 registers: number `4 * k + j` is for element `j` of piece `k`.
-# `block_sum(value, turn)` adds up over the block and gives the sum to every thread; two
-# calls in a row need different turns, 0 and 1, as their shared cells must differ.
+# `values` has room for 16 numbers, in registers: number `4 * k + j` is element `j` of
+# piece `k`. `block_sum(value, turn)` adds up over the block and gives the sum to every
+# thread. Two calls in a row need different turns, 0 and 1, because they must not share
+# the same cells of shared memory.
 #
-# Loops over `range(PIECES)` and `range(4)`, and indices that are made of the loop's
-# numbers: then the compiler knows which register is meant, and the check asks it.
+# Use loops over `range(PIECES)` and `range(4)`, and indices computed from the loops'
+# variables alone. Then the compiler knows which register is meant, and the check asks
+# it.
 #
-# The backward pass will want $r$ again: one thread of the block writes it to
+# The backward pass will need $r$ again, so one thread of the block writes it to
 # `rstd[row]`.
 #
 # ```python
@@ -1132,38 +1142,38 @@ check(
 )
 
 # %% [markdown] tags=["solution"]
-# The elements of this check are small, so that an `EPS` left out would show.
+# The elements of this check are small, so that a forgotten `EPS` would show.
 #
-# `/ float32(cols)`, with the conversion: an int64 and a float32 would make a float64 of
-# it, and of everything after it.
+# `/ float32(cols)` needs the conversion: an int64 and a float32 would make a float64,
+# and so would everything computed from it.
 
 # %% [markdown]
 # ## 4 · Where is your array?
 #
-# **LayerNorm** takes off the row's mean first, divides by the standard deviation, and
-# has a weight and a bias for each column, $\gamma$ and $\beta$:
+# **LayerNorm** first subtracts the row's mean, then divides by the standard deviation,
+# and has a weight and a bias for each column, $\gamma$ and $\beta$:
 #
 # $$y_j = \hat x_j \gamma_j + \beta_j, \qquad
 #    \hat x_j = (x_j - \mu) \, r, \qquad
 #    r = \frac 1 {\sqrt{\frac 1 n \sum_k (x_k - \mu)^2 + \varepsilon}}$$
 #
-# Two sums, the second of which needs the first. With the row in registers that costs no
-# second read. For the backward pass the kernel leaves the two numbers of each row
-# behind, $\mu$ in `mean` and $r$ in `rstd`: 8 bytes a row, instead of $\hat x$.
+# There are two sums, and the second needs the first. With the row in registers, that
+# costs no second read. For the backward pass, the kernel stores two numbers per row,
+# $\mu$ in `mean` and $r$ in `rstd`: 8 bytes per row, instead of $\hat x$.
 #
 # A colleague has written it, and it is right: run the check. It loads each element
 # once, four at a time. And it is slow, because of its array.
 #
 # **Registers have no address.** `values[i]` can be a register only if the compiler
 # knows `i` when it compiles. If it does not, the array gets an address, in **local
-# memory**. The name is misleading: that is a piece of the GPU's ordinary memory that
-# belongs to one thread, cached like the rest. For a small array the last step of
-# compilation may still find a way out, and compare the index with each number in turn.
-# That needs no memory, but a lot of instructions. The check compiles your kernel to
-# PTX, the step before, and looks for an array with an address.
+# memory**. The name is misleading: local memory is a part of the GPU's ordinary memory
+# that belongs to one thread, cached like the rest. For a small array, the last step of
+# compilation may still find a way out and compare the index with each possible number
+# in turn. That needs no memory, but a lot of instructions. The check compiles your
+# kernel to PTX, the step before, and looks for an array with an address.
 #
-# Find the indices that depend on something that is known only at run time, and mend
-# them. Exercise 3 has the pattern.
+# Find the indices that depend on something known only at run time, and fix them.
+# Exercise 3 has the pattern.
 #
 # ```python
 # layer_norm(x, gamma, beta, out, mean, rstd)
@@ -1255,34 +1265,34 @@ check(
 )
 
 # %% [markdown] tags=["solution"]
-# `count` grew in a loop whose length depends on `x.shape[1]`, so which element it meant
-# was not known before the launch. A loop over `range(PIECES)` has four laps, always.
-# The compiler unrolls it, and `4 * k + j` becomes sixteen numbers. What depends on the
-# shape is now a condition, and conditions do no harm.
+# `count` grew in a loop whose length depends on `x.shape[1]`, so the compiler could not
+# know which element it meant. A loop over `range(PIECES)` always has four iterations.
+# The compiler unrolls it, and `4 * k + j` becomes sixteen constants. What depends on
+# the shape is now a condition, and conditions do no harm.
 #
-# Every other row of this check lies at 100 with a deviation of 1, and the tolerance is
-# 1e-4. The mean of the squares less the square of the mean, which needs one sum less,
-# would take 10,000 from 10,001 and lose four digits. With the row in registers there is
-# no need for it. In the rows between, the squares are as small as `EPS`.
+# Every other row of this check has a mean of 100 and a deviation of 1, and the
+# tolerance is 1e-4. The mean of the squares minus the square of the mean, which needs
+# one pass less, would subtract 10,000 from 10,001 and lose four digits. With the row in
+# registers, you do not need it. In the rows between, the squares are as small as `EPS`.
 
 # %% [markdown]
 # ## Measure: registers
 #
-# What became of a kernel, it can say itself, once it has been compiled for a GPU:
+# Once a kernel has been compiled for a GPU, it can tell you what became of it:
 #
-# - `kernel.get_regs_per_thread()`: registers of a thread, for each signature;
-# - `kernel.get_local_mem_per_thread()`: bytes of local memory of a thread.
+# - `kernel.get_regs_per_thread()`: registers per thread, for each signature;
+# - `kernel.get_local_mem_per_thread()`: bytes of local memory per thread.
 #
 # And you can tell the compiler to make do with fewer: `@cuda.jit(max_registers=32)`.
-# What does not fit is then **spilled**: stored to local memory, and loaded when it is
-# needed. Why would anybody want that? An SM has 65,536 registers. The fewer a thread
-# has, the more threads are there at a time: the **occupancy** is the share of the most
-# that an SM can hold, 2048 threads, that are.
+# What does not fit is then **spilled**: stored to local memory, and loaded again when
+# it is needed. Why would you want that? An SM has 65,536 registers. The fewer a thread
+# has, the more threads fit on the SM at a time. The **occupancy** is their share of the
+# 2048 threads that an SM can hold at most.
 #
-# Below are LayerNorms of 16,384 rows of 4096 with 256 threads a row: yours, the one
-# with the unknown index, and yours with at most 32 and at most 24 registers. For which
-# do you expect spills? Which is the fastest? The ceiling is a copy; `F.layer_norm` is
-# 1.0.
+# Below are LayerNorms of 16,384 rows of 4096, with 256 threads per row: yours, the one
+# with the unknown index, and yours with at most 32 and at most 24 registers. Which of
+# them do you expect to spill? Which is the fastest? The ceiling is a copy;
+# `F.layer_norm` is 1.0.
 
 # %%
 guess = {"yours": None, "unknown index": None, "at most 24": None}
@@ -1382,32 +1392,33 @@ registers_table.expect("yours", at_least=1.5, times="unknown index")
 registers_table.expect("yours", ceiling=0.88)
 
 # %% [markdown] tags=["solution"]
-# With at most 32 registers all 2048 threads of an SM are there, and the kernel is
-# slower. There were enough loads under way before; now each thread stores and loads
-# what it spilled as well, and that is traffic on top. With 24 not even a block more
-# fits, and five times as much is spilled.
+# With at most 32 registers, an SM holds all its 2048 threads, and the kernel is slower.
+# There were enough loads in flight before. Now each thread also stores and loads what
+# it spilled, and that is extra traffic. With 24, not even one more block fits, and five
+# times as much is spilled.
 #
-# And the unknown index? No local memory, says the kernel, and yet it takes twice as
-# long as yours on an H200, and 1.6 times as long on an H100. In PTX the array has its
-# 64 bytes; the last step, ptxas, has turned it into registers after all. It pays with
-# comparisons, and 56 registers: a warp executes 1689 instructions instead of 546, and
-# to issue those is most of its time. We also compiled it for 32 elements: there, and on
-# capability 10.0 for 16 already, the array is really in memory.
+# And the unknown index? The kernel reports no local memory, and yet it takes twice as
+# long as yours on an H200, and 1.6 times as long on an H100. In PTX, the array has its
+# 64 bytes; the last step, ptxas, has turned it into registers after all. The price is
+# comparisons and 56 registers: a warp executes 1689 instructions instead of 546, and
+# issuing those takes most of its time. Compiled for 32 elements, or for 16 on
+# capability 10.0, the array really is in memory.
 #
-# What decides is not how many threads there are, but how many bytes are under way, and
-# whether something else is in the way.
+# What decides is not the number of threads but the number of bytes in flight, and
+# whether something else takes longer.
 
 # %% [markdown]
 # ## 5 · Backward: the rows
 #
-# From above comes `dy`. What goes on below is, with $g_j = dy_j \gamma_j$ and the
-# averages of a row,
+# The gradient `dy` comes in from above. What the layer passes on below is, with $g_j =
+# dy_j \gamma_j$ and the averages over a row,
 #
 # $$dx_j = r \left( g_j - \overline{g} - \hat x_j \, \overline{g \hat x} \right),
 #    \qquad \hat x_j = (x_j - \mu) \, r$$
 #
-# Two sums over the row again, but neither needs the other. `mean` and `rstd` come from
-# the forward pass. Everything is read once; `xs` and `gs` are for $\hat x$ and $g$.
+# Again there are two sums over the row, but neither needs the other. `mean` and `rstd`
+# come from the forward pass. Everything is read once; `xs` and `gs` are for $\hat x$
+# and $g$.
 #
 # ```python
 # layer_norm_backward(x, dy, gamma, mean, rstd, dx)
@@ -1486,29 +1497,29 @@ check(
 )
 
 # %% [markdown] tags=["solution"]
-# The two sums could share a barrier, since neither waits for the other: `block_sum` of
-# two values. The fused kernel below does so.
+# The two sums could share a barrier, since neither waits for the other: a `block_sum`
+# of two values. The fused kernel below does so.
 
 # %% [markdown]
 # ## 6 · Backward: the columns
 #
-# $\gamma$ and $\beta$ have gradients too, and these go the other way, **down the
-# columns**, through all rows:
+# $\gamma$ and $\beta$ have gradients too, and these are sums in the other direction,
+# **down the columns**, over all rows:
 #
 # $$d\gamma_j = \sum_{\text{rows}} dy_j \, \hat x_j, \qquad
 #    d\beta_j = \sum_{\text{rows}} dy_j$$
 #
-# 16,384 rows and 8192 sums. A thread for each column would have 4096 threads, and an
-# H200 wants a quarter of a million. Atomic additions, one for each element, are 134
-# million, all to the same 32 KB.
+# That makes 8192 sums over 16,384 rows. With one thread per column there would be 4096
+# threads, and an H200 needs a quarter of a million. Atomic additions, one for each
+# element, would be 134 million, all to the same 32 KB.
 #
-# So, as in chapter 14, in **two stages**. The rows are dealt out to `gridDim.y` groups:
-# group `p` takes the rows p, p + gridDim.y, p + 2 gridDim.y and so on. A thread belongs
-# to one group and to four neighbouring columns. It goes down its rows and adds into
-# eight registers, and at the end stores what it has into row `p` of `dgammas` and of
-# `dbetas`. A second, small kernel adds up these rows.
+# So, as in chapter 14, the sums take **two stages**. The rows are divided among
+# `gridDim.y` groups: group `p` takes the rows p, p + gridDim.y, p + 2 gridDim.y and so
+# on. A thread belongs to one group and to four neighbouring columns. It goes down the
+# rows of its group and adds into eight registers. At the end it stores its sums into
+# row `p` of `dgammas` and of `dbetas`. A second, small kernel adds up these rows.
 #
-# Write the first stage. No atomics; four loads a row.
+# Write the first stage, without atomics and with four loads per row.
 #
 # ```python
 # column_parts(x, dy, mean, rstd, dgammas, dbetas)
@@ -1584,48 +1595,49 @@ check(
 )
 
 # %% [markdown]
-# Each thread goes down the columns, and that could be the worst of all ways to read a
-# matrix. Is it? Have a look at what a *warp* reads in one step.
+# Each thread goes down the columns, and that could be the worst possible way to read a
+# matrix. Is it? Look at what a *warp* reads in one step.
 
 # %%
 few = without_gamma(np.random.default_rng(17), 4, 32)
 explore(column_parts)[(1, 2), 32](*few, *np.zeros((2, 2, 128), np.float32))
 
 # %% [markdown] tags=["solution"]
-# 32 lanes, 512 bytes in a row: 16 sectors of 32 bytes, all of them wanted. A thread
-# walks down; its warp walks with it, side by side. `mean` and `rstd` are the same for
-# all lanes: one sector.
+# The 32 lanes read 512 contiguous bytes: 16 sectors of 32 bytes, all of them used. When
+# a thread moves down a row, so does the rest of its warp, side by side. `mean` and
+# `rstd` are the same for all lanes: one sector each.
 
 # %% [markdown]
 # ## Read: both at once
 #
-# `layer_norm_backward` and `column_parts` both read `x` and `dy`: five arrays move,
-# where three would do. Can one kernel do both?
+# `layer_norm_backward` and `column_parts` both read `x` and `dy`: five arrays move
+# where three would be enough. Can one kernel do both?
 #
-# The trouble is that rows belong together in one and columns in the other. The way out:
-# a block takes *many* rows, one after the other. Within a row, a thread always has the
-# same columns; so it can keep sums of these columns in registers, from row to row,
-# until the block has no more rows. Then it stores them, a row of `dgammas` and `dbetas`
-# for each *block*.
+# The difficulty is that one needs sums over rows and the other sums over columns. The
+# way out: a block takes *many* rows, one after the other. Within a row, a thread always
+# has the same columns. So it can keep the sums of these columns in registers, from row
+# to row, until the block has no more rows. Then it stores them, one row of `dgammas`
+# and `dbetas` per *block*.
 #
 # A block now lives long, and it waits in every row: for its loads, then at the barrier.
-# Somebody has to use that time. Either **another block** of the same SM, or the block
-# itself, if it asks for the next row before it adds up this one: `ahead`. That takes
-# more registers. The two sums share a barrier, and `turn` changes from row to row, so
-# that one barrier a row is enough.
+# Something has to use that time. That is either **another block** on the same SM, or
+# the block itself, if it loads the next row before it adds up this one: the option
+# `ahead`. That takes more registers. The two sums share a barrier, and `turn` changes
+# from row to row, so that one barrier per row is enough.
 #
-# All this lives in registers: $\hat x$ and $g$ of this row, two sums and $\gamma$ for
-# each column, and with `ahead` the `x` and `dy` of the next row. With `p` elements a
-# thread that is 5 *p*, or 7 *p*, and what else a kernel needs.
+# All this is in registers: $\hat x$ and $g$ of this row, two sums and $\gamma$ for each
+# column, and with `ahead` the `x` and `dy` of the next row. With `p` elements per
+# thread that is 5 *p* registers, or 7 *p*, and whatever else a kernel needs.
 #
-# For 8192 columns *p* is 16, and the registers are full. There the next row of `x`
-# waits in **shared memory**: `copy4_async` starts a copy there that passes no register,
-# `commit_group()` closes the list of such copies, and `wait_group(0)` waits, a row
-# later, until they have arrived. A thread copies and reads nothing but its own cells,
-# so this needs no barrier. Chapter 19 fetches its tiles with the same instruction.
+# For 8192 columns, *p* is 16, and the registers are full. There the next row of `x`
+# waits in **shared memory**: `copy4_async` starts a copy that needs no register,
+# `commit_group()` closes the list of such copies, and `wait_group(0)` waits, one row
+# later, until they have arrived. A thread reads only the cells that it has copied
+# itself, so this needs no barrier. Chapter 19 loads its tiles with the same
+# instruction.
 #
-# The cell makes kernels: for LayerNorm and for RMSNorm (`centred` or not), and for rows
-# of `4 * pieces * threads` columns.
+# The cell makes kernels for LayerNorm and for RMSNorm (`centred` or not), for rows of
+# `4 * pieces * threads` columns.
 
 # %% tags=["given"]
 @cuda.jit(device=True, inline=True)
@@ -1786,8 +1798,8 @@ def add_parts(dgammas, dbetas, dgamma, dbeta):
 
 
 # %% [markdown]
-# Is it right, for both norms, and for each way to ask ahead? Against NumPy, with three
-# blocks for eight rows.
+# Is it right, for both norms, and for each way to load ahead? Compare with NumPy, with
+# three blocks for eight rows.
 
 # %%
 x, dy, gamma, mean, rstd = going_back(np.random.default_rng(17), 8, 64)
@@ -1820,9 +1832,9 @@ for name, centred, ahead, mu, r in (
 # ## Measure: LayerNorm, backward
 #
 # By hand, for 16,384 × 4096: *rows, then columns* are your two kernels and the one that
-# adds up the parts; five arrays, 1.34 GB. *Both at once* moves three arrays, 0.81 GB,
-# which is also what the copy moves. PyTorch's own backward has a kernel for the rows
-# and others for the columns. What will the table say, with PyTorch as 1.0?
+# adds up the parts; they move five arrays, 1.34 GB. *Both at once* moves three arrays,
+# 0.81 GB, which is also what the copy moves. PyTorch's own backward pass has a kernel
+# for the rows and others for the columns. What will the table say, with PyTorch as 1.0?
 
 # %%
 guess = {
@@ -1927,8 +1939,8 @@ backward_table.expect("both at once", at_least=1.4, times="rows, then columns")
 backward_table.expect("both at once", ceiling=0.88)
 
 # %% [markdown] tags=["solution"]
-# Three arrays instead of five. Rows in one direction and columns in the other are two
-# reductions, and PyTorch's own kernels read the data for each. `torch.compile` must
+# Three arrays move instead of five. The sums over rows and the sums over columns are
+# two reductions, and PyTorch's own kernels read the data for each. `torch.compile` must
 # have fused them, as you did: five arrays take 0.32 ms at the speed of an H200's copy.
 
 # %% [markdown]
@@ -1936,7 +1948,7 @@ backward_table.expect("both at once", ceiling=0.88)
 #
 # The same kernel, six times, for 4096 columns:
 #
-# | | threads | columns a thread | ahead | registers | blocks on an SM |
+# | | threads | columns per thread | ahead | registers | blocks per SM |
 # | --- | ---: | ---: | --- | ---: | ---: |
 # | two blocks | 512 | 8 | no | 56 | 2 |
 # | one block, ahead | 512 | 8 | yes | 72 | 1 |
@@ -1947,8 +1959,8 @@ backward_table.expect("both at once", ceiling=0.88)
 #
 # 512 × 72 is 36,864, more than half of the 65,536 registers of an SM: one block fits.
 # With at most 64 there is room for two, with 40 for three; what does not fit is
-# spilled. Which of them wait for memory with nobody to take over? Which spill? Order
-# them, before you look.
+# spilled. Which of them leave the SM idle while they wait for memory? Which spill? Put
+# them in order before you look.
 
 # %%
 guess = {
@@ -1995,23 +2007,23 @@ bench.compiled("LayerNorm backward", lambda: back_kernels)
 variants_table.expect("two blocks", at_least=1.8, times="three blocks, ahead")
 
 # %% [markdown] tags=["solution"]
-# Two blocks take turns; one block that asks ahead takes turns with itself. Either is
+# Two blocks take turns; one block that loads ahead overlaps with itself. Either is
 # enough. The large block has as many threads as the two, but they all wait at the same
-# barrier, so that nobody loads meanwhile; asking ahead mends that.
+# barrier, and no thread loads meanwhile. Loading ahead fixes that.
 #
-# Both together would be better still, if registers were free. They are not: 24 bytes of
-# spills for each thread, in a loop that runs for every row, cost more than asking ahead
-# brings. At 40 registers the spills take more than the rest of the kernel.
+# Both together would be better still if registers were free. They are not: 24 bytes of
+# spills per thread, in a loop that runs for every row, cost more than loading ahead
+# gains. At 40 registers, the spills take more time than the rest of the kernel.
 
 # %% [markdown]
 # ## Measure: where does the next row wait?
 #
-# For 8192 columns a thread has 16 elements, so by hand 80 registers, or 112 if it asks
-# ahead, and what else it needs. A block of 512 threads may have 128 for each, and one
-# block fits on an SM. The next row of `dy` arrives in registers; that of `x` there as
-# well, or in shared memory:
+# For 8192 columns, a thread has 16 elements, so by hand 80 registers, or 112 if it
+# loads ahead, and whatever else it needs. Each thread of a block of 512 may have 128,
+# and one block fits on an SM. The next row of `dy` arrives in registers; that of `x`
+# also there, or in shared memory:
 #
-# | | registers | shared memory | blocks on an SM |
+# | | registers | shared memory | blocks per SM |
 # | --- | ---: | ---: | ---: |
 # | not ahead | 96 | 0.5 KB | 1 |
 # | ahead in registers | 128 | 0.5 KB | 1 |
@@ -2067,22 +2079,21 @@ if WIDE == "shared":
     wide_table.expect("ahead in shared memory", ceiling=0.92)
 
 # %% [markdown] tags=["solution"]
-# A load occupies the register that it will arrive in for as long as it is under way. A
-# copy to shared memory needs an address, and nothing else. Asking ahead for both arrays
-# in registers takes all 128. Nothing is spilled, and on an H200 it brings nearly as
-# much; but there is no room for one more number. (On an H100 neither brings anything.)
-# With `x` in shared memory as many bytes are under way, and a thread has registers to
-# spare.
+# A load occupies its destination register for as long as it is in flight. A copy to
+# shared memory needs an address, and nothing else. Loading both arrays ahead into
+# registers takes all 128. Nothing is spilled, and on an H200 it gains nearly as much;
+# but there is no room for one more number. (On an H100 neither gains anything.) With
+# `x` in shared memory as many bytes are in flight, and a thread has registers to spare.
 
 # %% [markdown]
 # ## Measure: three shapes, four kernels
 #
 # Rows of 1024, 4096 and 8192, all with 2^25 or 2^26 elements: LayerNorm and RMSNorm,
-# forward and backward, in training mode, so that all keep what the backward pass needs.
-# Forward are your kernels, with a sixteenth of the columns as threads. Beside them a
-# copy of as many bytes, PyTorch, and `torch.compile`.
+# forward and backward, in training mode, so that all of them keep what the backward
+# pass needs. The forward kernels are yours, with one thread per sixteen columns. Next
+# to them are a copy of as many bytes, PyTorch, and `torch.compile`.
 #
-# Guess one number: how many times as fast as PyTorch are you, on the average?
+# Guess one number: on average, how many times as fast as PyTorch are you?
 
 # %%
 guess = {"yours": None}
@@ -2182,30 +2193,31 @@ for name, table in tables.items():
 # %% [markdown]
 # ## If you want more
 #
-# - The gradient of `bias` in the layer: column sums of `dx`. Fuse them into
-#   `layer_backward` as *both at once* does. What has to change in its grid?
+# - The gradient of `bias` in the layer is the column sums of `dx`. Fuse them into
+#   `layer_backward`, as *both at once* does. What has to change in its grid?
 # - `y = x + dropout(...)` and then LayerNorm: fuse a residual connection into the norm.
 #   By hand: how many bytes does that save?
-# - In bfloat16 (chapter 16: `bf16_low`, `bf16_pair`) half of the bytes move. How many
+# - In bfloat16 (chapter 16: `bf16_low`, `bf16_pair`), half the bytes move. How many
 #   instructions are left for 32 elements? Which of these kernels are then no longer
 #   limited by memory?
-# - Fewer rounds of Philox: seven are still said to pass all tests. What do they save?
-# - Rows of 16,384 columns: `norm_backward` has not registers enough. Put the sums of
-#   the columns into shared memory, four cells of its own for each thread and piece.
-# - A row does not fit into a block (chapter 16)? Welford's or Chan's way merges pairs
-#   of mean and squares, as `merge` does maximum and sum.
+# - Fewer rounds of Philox: seven are said to pass all tests as well. What do they save?
+# - Rows of 16,384 columns: `norm_backward` does not have enough registers. Put the sums
+#   of the columns into shared memory, four cells for each thread and piece.
+# - A row does not fit into a block (chapter 16)? Welford's or Chan's method merges
+#   pairs of mean and squares, as `merge` does maximum and sum.
 #
 # ## What you learned
 #
 # 1. A chain of small operations waits for launches, a chain of large ones for memory. A
-#    graph takes out the first, fusion both.
-# 2. A graph freezes its arguments. What changes from replay to replay lives in memory.
-# 3. A random number can be a function of a place and a step. Then a mask need not be
-#    kept, and any launch makes the same one.
+#    graph saves the first, fusion both.
+# 2. A graph freezes its arguments. What changes from replay to replay belongs in
+#    memory.
+# 3. A random number can be a function of a place and a step. Then you need not keep a
+#    mask, and any launch makes the same one.
 # 4. Registers have no address: an index that the compiler does not know costs memory or
-#    comparisons, and registers that it does not have are spilled. Ask the kernel.
-# 5. Rows in one direction, columns in the other: a block that takes many rows keeps its
-#    columns' sums in registers, and one read does for both.
+#    comparisons, and values for which there is no register are spilled. Ask the kernel.
+# 5. For sums over rows and over columns together, a block takes many rows and keeps its
+#    columns' sums in registers. One read serves both.
 
 # %%
 quiz()
