@@ -4,19 +4,18 @@
 # [Open in
 # Colab](https://colab.research.google.com/github/warp-and-weft/warp-and-weft/blob/main/labs/02_ecosystem.ipynb)
 #
-# **When you are through, you can**
+# **When you have finished, you can**
 #
-# - run one model through several doors, and say which kernels came out of each;
+# - run one model in several ways, and say which kernels each of them launches;
 # - write a layer of it as a kernel of your own;
 # - say in one number whether two programs compute the same;
 # - fix a function that an exporter would freeze;
-# - work out what an experiment costs on a rented GPU, and what to change first.
+# - compute what an experiment costs on a rented GPU, and what to change first.
 #
 # **You need** about 70 minutes. No GPU: the exercises run without one, and the
-# measurements then show the rows of the reference GPU. With a GPU: compute
-# capability 7.5 or higher (8.0 for the Triton part) and 1 GB of its memory. One of the
-# doors asks for three more packages, and its cell says which; without them it is
-# passed over.
+# measurements then show the rows of the reference GPU. With a GPU: compute capability
+# 7.5 or higher (8.0 for the Triton part) and 1 GB of its memory. One of the ways to run
+# the model needs three more packages. Its cell names them, and is skipped without them.
 
 # %%
 try:
@@ -47,13 +46,13 @@ weft.lab("02_ecosystem")
 # %% [markdown]
 # ## The model
 #
-# Three linear layers, with a ReLU behind the first two: 64 numbers in, 10 out. It is
-# the smallest thing that deserves the name of a network. We do not train it. The
-# weights are random, and so are the data, because for a machine it makes no
-# difference: the same bytes move, and the same products are added up.
+# The model has three linear layers, with a ReLU after the first two: 64 numbers in, 10
+# out. It is the smallest thing that deserves the name of a network. It is not trained.
+# The weights are random, and so are the data, which makes no difference to the machine:
+# the same bytes move, and the same products are added up.
 #
 # Read it as a recipe. `nn.Linear` multiplies by a matrix of weights and adds a bias;
-# ReLU turns what is negative into 0.
+# ReLU replaces negative numbers by 0.
 
 # %%
 torch.set_grad_enabled(False)  # we only ask, we do not train
@@ -84,13 +83,13 @@ print(model)
 print("out:", tuple(model(few).shape))
 
 # %% [markdown]
-# How long should a batch of 32 take on an H200? Work it out before you go on.
+# How long should a batch of 32 take on an H200? Compute it before you go on.
 #
-# - **Arithmetic.** A layer with `k` inputs and `n` outputs costs `2 * k * n`
-#   operations for each item of the batch. It does 51 million million float32
-#   operations a second (chapter 18 measures that).
+# - **Arithmetic.** A layer with `k` inputs and `n` outputs costs `2 * k * n` operations
+#   per item of the batch. An H200 does 51 trillion float32 operations per second
+#   (chapter 18 measures that).
 # - **Bytes.** Each weight has 4 bytes and has to be read once. Memory delivers 4.2
-#   million million bytes a second.
+#   trillion bytes per second.
 
 # %%
 weights = FEATURES * HIDDEN + HIDDEN * HIDDEN + HIDDEN * CLASSES
@@ -98,23 +97,23 @@ print(f"arithmetic  {2 * 32 * weights / 51e12 * 1e6:5.2f} us")
 print(f"bytes       {4 * weights / 4.2e12 * 1e6:5.2f} us")
 
 # %% [markdown]
-# Between one and two microseconds. Keep that number; the first measurement below asks
-# how many of them each door takes.
+# Between one and two microseconds. Keep that number in mind; the first measurement
+# below shows how many of them each way of running the model takes.
 #
 # ## 1 · A layer of your own
 #
-# Behind every door stands a kernel in the end. So write one: a linear layer with its
-# bias and its ReLU, all in one go. One thread makes one number of the output.
+# Whichever way you choose, kernels run in the end. So write one: a linear layer with
+# its bias and its ReLU, in one go. One thread computes one number of the output.
 #
 # For row `row` of `x` and output `col`, that number is
 #
 #     relu(x[row, 0] * w[col, 0] + x[row, 1] * w[col, 1] + … + b[col])
 #
 # Mind the weights: PyTorch keeps a **row for each output**, so it is `w[col, k]` and
-# not `w[k, col]`. The index, the guard and the two coordinates are there. (`//` and
-# `%` turn a thread's number into a row and a column.) A loop over `k` is missing, and
-# what goes around it. Write zeros as `float32(0)`; chapter 5 says why. The check allows
-# a thread two loads for each product, one for the bias, and no float64.
+# not `w[k, col]`. The index, the guard and the two coordinates are given. (`//` and `%`
+# turn a thread's number into a row and a column.) What is missing is the loop over `k`
+# and what comes before and after it. Write zeros as `float32(0)`; chapter 5 says why.
+# The check allows a thread two loads per product, one for the bias, and no float64.
 #
 # ```python
 # linear_relu(x, w, b, out)    # (m, k), (n, k), (n,) -> (m, n)  float32
@@ -157,29 +156,29 @@ check(
 )
 
 # %% [markdown] tags=["solution"]
-# A matrix product and two small things round it, in one kernel: the sum stays with its
-# thread while it grows, the bias is where it starts, and the ReLU happens on the way
+# This is a matrix product and two small operations in one kernel: the sum stays with
+# its thread while it grows, starts with the bias, and goes through the ReLU on its way
 # to memory. That is **fusion**, and it came without effort because you wrote the whole
-# kernel. PyTorch's `relu(linear(x))` writes the sums to memory first, and reads them
-# back for the ReLU.
+# kernel. PyTorch's `relu(linear(x))` first writes the sums to memory and then reads
+# them back for the ReLU.
 #
-# It is also a slow kernel, for a reason that chapter 12 is about: neighbouring threads
-# read weights that lie far apart. You will see how slow.
+# It is also a slow kernel, for a reason that is the subject of chapter 12: neighbouring
+# threads read weights that are far apart. You will see how slow.
 
 # %% [markdown]
 # ## 2 · Are they the same?
 #
-# Several programs are about to compute the same 320 numbers, and none will get exactly
-# the same bits: each adds up in another order, and each addition rounds. `==` is no
-# test. Nor is a fixed distance: 0.01 is nothing beside 10,000, and everything beside
-# 0.001.
+# Several programs are about to compute the same 320 numbers, and no two will get
+# exactly the same bits: each adds in another order, and each addition rounds. So `==`
+# is no test. Nor is a fixed distance: 0.01 is nothing next to 10,000, and everything
+# next to 0.001.
 #
-# Use a **relative error**: how far is the worst element off, measured by the largest
-# magnitude that is wanted? Return that number. Some outputs come as float16 or as
-# bytes, in which a difference may overflow: compute in float64. And two kinds of
+# Use a **relative error**: how far off is the worst element, compared with the largest
+# magnitude among the wanted ones? Return that number. Some outputs come as float16 or
+# as bytes, in which a difference may overflow, so compute in float64. And two kinds of
 # output cannot be compared at all, those of another shape and those with a NaN: then
-# the error is infinite, `math.inf`. Where only zeros are wanted there is nothing to
-# measure by: the error is 0 if zeros came, and infinite if anything else did.
+# the error is infinite, `math.inf`. If all wanted numbers are zero, there is nothing to
+# measure by: the error is 0 if the output is all zeros, and infinite otherwise.
 #
 # ```python
 # relative_error(pair)    # pair.got, pair.wanted: NumPy arrays -> a float
@@ -280,25 +279,25 @@ check(
 )
 
 # %% [markdown] tags=["solution"]
-# Why relative to the largest, and not each element to itself? Because an output near 0
-# is usually the small difference of large terms. Its own last digits are rounding, and
-# no order of adding makes them right.
+# Why relative to the largest element, and not each element to itself? Because an output
+# near 0 is usually the small difference of large terms. Its own last digits are
+# rounding errors, and no order of adding makes them right.
 #
-# The shape comes first, since NumPy would stretch 32 × 1 over 32 × 10 and compare
-# happily. And a NaN is not larger than anything, so `error > tolerance` says that all
-# is well. (`<=` would have been safe.)
+# The shapes come first, since NumPy would broadcast 32 × 1 against 32 × 10 and compare
+# without complaint. And a NaN is not larger than anything, so `error > tolerance`
+# reports that all is well. (`not error <= tolerance` would have been safe.)
 #
-# **Which error is small enough?** A float32 has 24 bits, so one rounding is off by
-# 6e-8 at most. Sums of 1,024 products in different orders differ by some of these: a
-# few 1e-7. A wrong program is off by 0.01 or more. Any limit between does, and we take
-# **1e-5**.
+# **Which error is small enough?** A float32 has 24 bits, so one rounding is off by 6e-8
+# at most. Sums of 1,024 products in different orders differ by a few of these, about
+# 1e-7. A wrong program is off by 0.01 or more. Any limit in between will do, and this
+# lab uses **1e-5**.
 
 # %% [markdown]
-# ## Doors
+# ## Ways to run it
 #
-# Now the same model through one door after the other. `doors` will hold a function for
-# each, which takes nothing and returns the output for the 32 inputs. What is right, we
-# compute once, on the CPU in float64.
+# Now run the same model in one way after another. `doors` will hold a function for
+# each, which takes no arguments and returns the output for the 32 inputs. The right
+# answer is computed once, on the CPU in float64.
 
 # %%
 exact = MLP().double()
@@ -309,8 +308,8 @@ doors = {"eager, CPU": lambda: model(few)}
 
 # %% [markdown]
 # **ONNX** is a file format: a graph of operations with their weights, and no Python.
-# **ONNX Runtime** runs such files, in C++, C#, Java, JavaScript or Python. The exporter
-# of PyTorch follows your model once with an example, so it asks which sizes may
+# **ONNX Runtime** runs such files, from C++, C#, Java, JavaScript or Python. PyTorch's
+# exporter runs your model once with an example, so it has to be told which sizes may
 # change later: `dynamic_shapes` calls the first one `batch`.
 
 # %%
@@ -350,12 +349,12 @@ if onnxruntime:
     doors["ONNX Runtime, CPU"] = lambda: session.run(None, feed)[0]
 
 # %% [markdown]
-# Five operations; the weights are nearly all of the file. Nothing in it knows of a GPU
-# or of PyTorch.
+# Five operations; the weights are nearly all of the file. Nothing in it depends on a
+# GPU or on PyTorch.
 #
-# The next doors need a GPU. **`torch.compile`** follows the Python once, makes a graph
+# The next ways need a GPU. **`torch.compile`** follows the Python once, makes a graph
 # of it, and has **Inductor** write new kernels where that pays. A **CUDA graph** keeps
-# the kernels as they are, records their launches, and starts all of them by a single
+# the kernels as they are, records their launches, and starts all of them with a single
 # call.
 
 # %%
@@ -390,9 +389,9 @@ if weft.on_gpu("what these doors lead to"):
 
 # %% [markdown]
 # Last, **by hand**. The first layer is your kernel. The second is one in **Triton**, a
-# language for kernels inside Python, as Numba is (it has nothing to do with the Triton
-# Inference Server). A Triton program handles a tile of the output, M × N numbers at a
-# time, and `tl.dot` multiplies tiles. The third layer is PyTorch's own.
+# language for kernels embedded in Python, as Numba is (it has nothing to do with the
+# Triton Inference Server). A Triton program handles a tile of the output, M × N numbers
+# at a time, and `tl.dot` multiplies tiles. The third layer is PyTorch's own.
 #
 # Do not try to understand every line; chapter 29 takes it apart. Find your own kernel
 # in it: the loop, the products, the bias, the ReLU.
@@ -464,7 +463,7 @@ if weft.on_gpu("the simulator would take hours for a layer of this size"):
         doors["by hand"] = by_hand(x, SMALL)
 
 # %% [markdown]
-# The same numbers? Your `relative_error` says so, or not. (If exercise 1 or 2 is still
+# Are they the same numbers? Your `relative_error` tells. (If exercise 1 or 2 is still
 # open, that shows here, and nothing breaks.)
 
 # %%
@@ -488,9 +487,9 @@ def judge(named):
 judge(doors)
 
 # %% [markdown]
-# And two doors that are fast because they are *not* the same: **TF32**, in which the
-# GPU rounds the factors of a product to 11 bits, and **bfloat16**, where everything
-# has 8. Guess their errors first.
+# And two ways that are fast because they are *not* the same: **TF32**, in which the GPU
+# rounds the factors of a product to 11 bits, and **bfloat16**, in which everything has
+# 8. Guess their errors first.
 
 
 # %%
@@ -516,10 +515,10 @@ if weft.on_gpu("on a CPU these formats are another story"):
 # %% [markdown]
 # ## Measure: a batch of 32
 #
-# By hand you found one to two microseconds. How long does a program wait for each
-# door? The rows count everything, the host's part included, and a call follows the
-# one before it, as in a server that is never idle. Guess beside eager: 2 is twice as
-# fast, 0.5 half as fast. And the CPU: is there any chance?
+# By hand you found one to two microseconds. How long does a program wait in each case?
+# The rows include everything, the host's part too, and each call follows the one
+# before, as in a server that is never idle. Guess relative to eager: 2 is twice as
+# fast, 0.5 half as fast. And the CPU: does it have any chance?
 
 # %%
 guess = {
@@ -544,24 +543,24 @@ small.expect("eager, CUDA graph", at_least=1.2)
 small.expect("compile, CUDA graph", at_least=1.2)
 
 # %% [markdown] tags=["solution"]
-# Nobody comes near two microseconds, and the table splits in two. Both graphs take
-# about 40 µs, and that is what the kernels take. Everything else is the host: PyTorch's
-# way from `nn.Linear` to a launch, eight operators in all, takes as long as the GPU's
-# work or longer. The GPU stands idle for about half of the time or more, and the CPU
-# beside it, with eight threads, is only a few times slower.
+# None of them comes near two microseconds, and the table splits in two. Both graphs
+# take about 40 µs, and that is the time of the kernels. Everything else is the host:
+# PyTorch's path from `nn.Linear` to a launch, eight operators in all, takes as long as
+# the GPU's work or longer. The GPU is idle for half of the time or more. Next to that,
+# the CPU with eight threads is only a few times slower.
 #
 # `torch.compile` is *slower* than eager here. Each call first checks that nothing has
 # changed since the graph was made, then runs a Python function that Inductor wrote. Its
-# kernels are no slower: put them into a graph and they win. (`mode="reduce-overhead"`
-# does that for you.) By hand suffers most; Numba and Triton look at their arguments at
-# each launch, and the Triton kernel is no match for cuBLAS at this shape.
+# kernels are not slower: put them into a graph and they win. (`mode="reduce-overhead"`
+# does that for you.) The model by hand suffers most: Numba and Triton inspect their
+# arguments at each launch, and the Triton kernel is no match for cuBLAS at this shape.
 #
 # And the 40 µs? 32 rows are too few to fill the GPU, as the records below show.
 # %% [markdown]
 # ## Measure: a batch of 8192
 #
-# 256 times the work. Arithmetic alone now takes 0.36 ms in float32. What becomes of
-# the differences?
+# This is 256 times the work. The arithmetic alone now takes 0.36 ms in float32. What
+# happens to the differences?
 
 # %%
 MANY = 8192
@@ -611,22 +610,22 @@ large.expect("eager", at_least=3, times="by hand")
 large.expect("compile, CUDA graph", at_least=0.7)
 
 # %% [markdown] tags=["solution"]
-# The doors of PyTorch have become the same door. The host queues its launches while
-# the GPU is at work, and its time no longer shows; what is left are the same three
-# products of cuBLAS, at three quarters of what float32 can do here. The CPU takes
-# about 50 times as long.
+# PyTorch's three ways have become the same. The host queues its launches while the GPU
+# is working, so its time no longer shows; what is left are the same three cuBLAS
+# products, at three quarters of what float32 can do here. The CPU takes about 50 times
+# as long.
 #
 # What makes a difference now is the *format*. TF32 and bfloat16 send the products to
-# the tensor cores, chapter 21's subject. They are several times as fast, and not the
-# same: your `relative_error` said so. Whether 5e-4 matters is a question about the
-# model, and not about the GPU.
+# the tensor cores, the subject of chapter 21. They are several times as fast, and their
+# results are not the same: your `relative_error` said so. Whether 5e-4 matters depends
+# on the model, not on the GPU.
 
 # %% [markdown]
 # ## Measure: the second layer alone
 #
 # Nearly all of that is one layer, 1024 × 1024 with its ReLU. Here it is by itself, and
 # only the GPU's time: PyTorch's two kernels, what Inductor makes of them, your kernel
-# and the Triton one. All in float32 with TF32 off, but for the last two.
+# and the Triton one. All are in float32 with TF32 off, except for the last two.
 
 # %%
 guess = {"torch.compile": None, "Numba": None, "Triton": None}
@@ -670,20 +669,20 @@ layer.expect("Triton", at_least=15, times="Numba")
 layer.expect("eager, TF32", at_least=3)
 
 # %% [markdown] tags=["solution"]
-# Inductor's kernels are about one per cent ahead of eager's, and are two as well: a
-# product and a small one. The ReLU takes 15 µs of the 375, so fusing it completely
-# would save four per cent at most. Your kernel does fuse it, takes nearly a hundred
-# times as long as cuBLAS, and computes the same. In float32 the Triton kernel, some
-# twenty lines, reaches half of cuBLAS; allow it TF32, and it is ahead of PyTorch's two
-# kernels, probably because it fuses the ReLU. That is Triton's case: its compiler knows
-# tensor cores, and you did not have to.
+# Inductor's kernels are about one per cent ahead of eager's, and there are two of them
+# as well: a product and a small one. The ReLU takes 15 of the 375 µs, so fusing it
+# completely would save four per cent at most. Your kernel does fuse it, takes nearly a
+# hundred times as long as cuBLAS, and computes the same. In float32 the Triton kernel,
+# some twenty lines, reaches half the speed of cuBLAS. Allow it TF32, and it is ahead of
+# PyTorch's two kernels, probably because it fuses the ReLU. That is Triton's strength:
+# its compiler knows tensor cores, and you did not have to.
 
 # %% [markdown]
 # ## 3 · Read a record
 #
-# `torch.profiler` notes which kernels ran, in order. These five records are of a batch
-# of 8192, each through another door, on an H200. Times are in µs and names shortened;
-# below each, what PyTorch's operators did on the host.
+# `torch.profiler` records which kernels ran, in order. These five records are of a
+# batch of 8192, each run in another way, on an H200. Times are in µs and names are
+# shortened; below each record is what PyTorch's operators did on the host.
 #
 #     A   sm80_xmma_gemm_f32f32_f32f32_f32_tn_n         39.9
 #         elementwise_kernel<launch_clamp_scalar>       15.1
@@ -719,13 +718,13 @@ layer.expect("eager, TF32", at_least=3)
 #         host: nothing
 #
 # A *gemm* is a matrix product, and so is `nvjet`. `clamp` cuts off below 0: it is the
-# ReLU. `addmm` is a product and an addition. `tn`, `sm80` and similar parts you may
-# pass over.
+# ReLU. `addmm` is a product and an addition. You can ignore `tn`, `sm80` and similar
+# parts.
 #
-# For each letter, say which door it is: "eager", "eager, CUDA graph",
-# "compile, CUDA graph", "bfloat16" or "by hand". And two questions more: in which
-# kernel is the first layer's bias added, in A and in C? "the product", "the ReLU" or
-# "one of its own". The check gives a reason where it disagrees.
+# For each letter, say which way it is: "eager", "eager, CUDA graph", "compile, CUDA
+# graph", "bfloat16" or "by hand". Two more questions: in which kernel is the first
+# layer's bias added, in A and in C? "the product", "the ReLU" or "one of its own". The
+# check gives a reason where it disagrees.
 #
 # ```python
 # read_record(question)    # "A", …, "E", "bias in A", "bias in C" -> a text
@@ -756,17 +755,17 @@ check(read_record, **answers("read_record"))
 
 # %% [markdown] tags=["solution"]
 # Eager asks cuBLAS for `addmm`, a product with an addition, and the library adds the
-# bias while it writes the result; the ReLU is a line of Python further on, and a
-# kernel of its own. Inductor has seen both lines. It takes the bare product and makes
-# one kernel of the bias and the ReLU. So both have five kernels: a fusion that gains
-# nothing. (It would pay with more between the products: a normalisation, a dropout, a
-# residual.)
+# bias while it writes the result. The ReLU is the next line of Python, and a kernel of
+# its own. Inductor has seen both lines. It takes the bare product and makes one kernel
+# of the bias and the ReLU. So both have five kernels: a fusion that gains nothing. (It
+# would pay if there were more between the products: a normalisation, a dropout, a
+# residual connection.)
 
 # %% [markdown]
 # ## Look: your own records
 #
-# The doors of your machine, for the batch of 32. Which kernels does it choose for so
-# few? And which of the three layers takes the longest?
+# Here are the records of your machine, for the batch of 32. Which kernels does it
+# choose for so few rows? And which of the three layers takes the longest?
 
 
 # %%
@@ -791,19 +790,19 @@ if weft.on_gpu("there are no kernels to record"):
             record(doors[name])
 
 # %% [markdown] tags=["solution"]
-# On the H200 it is the third layer, with one per cent of the arithmetic: a product
-# with 10 columns, four entries in the record and nearly half of the time. Nobody has
-# tuned a kernel for that shape. The large layer is cut into tiles of 32 × 32, which
-# makes 32 blocks, for 132 SMs. So the 40 µs are neither bytes nor arithmetic. Most of
-# the GPU waits for a few blocks that add up long sums.
+# On the H200 it is the third layer, with one per cent of the arithmetic: a product with
+# 10 columns makes four entries in the record and takes nearly half of the time.
+# Probably no kernel has been tuned for that shape. The large layer is cut into tiles of
+# 32 × 32, which makes 32 blocks, for 132 SMs. So the 40 µs are neither bytes nor
+# arithmetic. Most of the GPU waits for a few blocks that add up long sums.
 
 # %% [markdown]
 # ## 4 · What an exporter sees
 #
-# An exporter has no use for your Python. It runs the function once, with something
-# instead of the array that notes what is done to it, and keeps the notes. Here is
-# one, in sixty lines; read it from the bottom up. `torch.export`, `jax.jit` and
-# `torch.compile` are cleverer, and built on the same idea.
+# An exporter has no use for your Python. It runs the function once, with a stand-in for
+# the array that records every operation, and keeps the record. Here is one, in sixty
+# lines; read it from the bottom up. `torch.export`, `jax.jit` and `torch.compile` are
+# more sophisticated, but built on the same idea.
 
 
 # %% tags=["given"]
@@ -902,9 +901,9 @@ def exported_with(example):
 
 
 # %% [markdown]
-# And here is what runs before the model: it scales a batch down if anything in
-# it is larger than 1, and then takes the mean off each column. In Python it is right.
-# It is about to be exported with an example of 6 rows, all of them small.
+# And here is a function that runs before the model: it scales a batch down if any
+# element is larger than 1, and then subtracts the mean of each column. In Python it is
+# right. It is about to be exported with an example of 6 rows, all of them small.
 
 
 # %% tags=["given"]
@@ -925,12 +924,12 @@ print(prepare(calm) - in_python(calm))
 prepare.graph
 
 # %% [markdown]
-# No difference, on the example. Now read the graph, line by line. Two things of the
-# Python are not in it any more. Which?
+# On the example, there is no difference. Now read the graph, line by line. Two things
+# that the Python does are no longer in it. Which?
 #
-# Fix the function so that its graph does what the Python did, for any batch. Whatever
-# the decision depends on has to be an *operation* on arrays, which the graph can hold.
-# The line with the `@` exports with `calm`; the check does so in any case, and runs the
+# Fix the function so that its graph does what the Python did, for any batch. Whatever a
+# decision depends on has to be an *operation* on arrays, which the graph can hold. The
+# line with the `@` exports with `calm`; the check does so in any case, and runs the
 # graph on other batches.
 #
 # ```python
@@ -970,14 +969,15 @@ check(
 )
 
 # %% [markdown] tags=["solution"]
-# The `if` was answered once, by the example, and is gone: the graph of the starter
-# divides by nothing. And `len(x)` was a plain 6, which is in the graph as a
+# Python evaluated the `if` once, on the example, and it is gone: the graph of the
+# starter never divides. And `len(x)` was a plain 6, which is in the graph as a
 # constant, for batches of any size.
 #
-# The cure is to say it in arrays. "Divide by the largest, if that is above 1" is
+# The cure is to say it with arrays. "Divide by the largest, if that is above 1" is
 # "divide by the larger of the two". "Sum over length" is `mean`, an operation that
-# looks at its argument when it runs. Where there is no such way round, `np.where`
-# computes both branches and picks. Python's own `max(top, 1)` is an `if` in disguise.
+# looks at its argument when it runs. Where there is no such formula, `np.where`
+# computes both branches and picks one. Python's own `max(top, 1)` is an `if` in
+# disguise.
 
 # %% tags=["solution"]
 prepare(calm)
@@ -987,7 +987,7 @@ prepare.graph
 # ## Look: the real ones
 #
 # The same function goes through two of PyTorch's exporters. `torch.jit.trace` is the
-# old one, from TorchScript, which is deprecated but alive in many programs.
+# old one, from TorchScript, which is deprecated but still alive in many programs.
 # `torch.export` is its successor. What does each make of the `if`?
 
 
@@ -1017,7 +1017,7 @@ except Exception as error:
 
 # %% [markdown]
 # And the batch size, in ONNX? Here is the model once more, exported without a word
-# about sizes, and fed with 7 inputs.
+# about sizes, and then given 7 inputs.
 
 # %%
 if onnxruntime:
@@ -1036,10 +1036,9 @@ if onnxruntime:
 
 # %% [markdown] tags=["solution"]
 # Three exporters, three characters. The old one warns and goes on, with a graph that is
-# wrong for other inputs. The new one refuses. ONNX Runtime keeps to the sizes in the
-# file, and says so. Of a tool that you do not know, find out which kind it is before
-# you trust a file of it: feed it with another size, and with data that take the other
-# branch.
+# wrong for other inputs. The new one refuses. ONNX Runtime insists on the sizes in the
+# file, and says so. Before you trust a file from an exporter that you do not know, find
+# out which kind it is: give it another size, and data that take the other branch.
 
 
 # %% tags=["solution"]
@@ -1057,17 +1056,17 @@ assert same
 # %% [markdown]
 # ## 5 · What does it cost?
 #
-# Prices of GPUs rot within months. How to work out a bill does not. A run has
+# Prices of GPUs go out of date within months. How to compute a bill does not. A run has
 #
-# - `steps` steps of `ms` milliseconds each, measured where nothing gets in the way;
+# - `steps` steps of `ms` milliseconds each, measured without interruptions;
 # - a share of the time, `busy` per cent, in which steps are computed. During the rest,
-#   data are loaded, checkpoints written, results looked at;
+#   data are loaded, checkpoints are written, and results are inspected;
 # - `idle` minutes during which you pay and nothing runs: set-up, downloads, and the
 #   time until you notice that it has finished;
-# - `gpus` GPUs, rented together, at `price` cents for each of them and each hour. An
-#   hour that has begun counts whole.
+# - `gpus` GPUs, rented together, at `price` cents per GPU and hour. Every hour that has
+#   begun is charged in full.
 #
-# The clerk below works out the bill hour by hour. Write the function that does it
+# The clerk below computes the bill hour by hour. Write the function that does it
 # without a loop. It returns whole cents.
 #
 # ```python
@@ -1119,12 +1118,12 @@ check(
 )
 
 # %% [markdown] tags=["solution"]
-# The share goes into the denominator: at 50 % the run takes twice as long. All
-# GPUs wait together, so the idle minutes are paid for each of them.
+# The share goes into the denominator: at 50 % the run takes twice as long. All GPUs
+# wait together, so the idle minutes are paid for each of them.
 #
 # Put numbers in. What saves more on the run of 500,000 steps: steps that take a tenth
-# less time, or a data loader that lifts 40 % to 60 %? Mind that the waiting is as
-# long as before if only the steps get faster: the share falls.
+# less time, or a data loader that lifts 40 % to 60 %? Note that if only the steps get
+# faster, the waiting takes as long as before, so the share falls.
 
 # %% tags=["solution"]
 run = {"steps": 500_000, "ms": 90, "busy": 40}
@@ -1137,8 +1136,9 @@ for change in ({}, faster, {"busy": 60}):
 # %% [markdown]
 # ## Look: the price of a million answers
 #
-# Your tables say how long a batch takes. A million answers are a million divided by the
-# size of the batch of them. In seconds of the GPU that you rent, door by door:
+# Your tables say how long a batch takes. A million answers take a million divided by
+# the batch size as many batches. In seconds of the GPU that you rent, for each way of
+# running the model:
 
 # %%
 for table, batch in ((small, 32), (large, MANY)):
@@ -1147,35 +1147,36 @@ for table, batch in ((small, 32), (large, MANY)):
         print(f"{table.case:16} {row.name:22} {seconds:9.3f} s")
 
 # %% [markdown] tags=["solution"]
-# The door matters, and the batch matters more. Waiting until a few thousand questions
-# have come together is worth more here than any compiler; that is what an inference
-# server is for.
+# The way matters, and the batch matters more. Waiting until a few thousand requests
+# have come together gains more here than any compiler. That is what an inference server
+# is for.
 
 # %% [markdown]
 # ## If you want more
 #
-# - `torch.compile(model, mode="max-autotune")`: look at its record. Who multiplies now?
+# - `torch.compile(model, mode="max-autotune")`: look at its record. Which kernels
+#   multiply now?
 # - Give ONNX Runtime a GPU: `pip install onnxruntime-gpu`, and
 #   `providers=["CUDAExecutionProvider"]`. Which kernels are in its record?
-# - Export the model with `torch.export.save`, load it in a fresh process, and find out
-#   whether your class `MLP` is needed there.
-# - At which batch size do eager and the CUDA graph meet? From the two tables first,
-#   then by measurement.
-# - Look at what Inductor writes: `TORCH_LOGS=output_code python` with a script of your
-#   own.
+# - Save the exported model with `torch.export.save`, load it in a fresh process, and
+#   find out whether your class `MLP` is needed there.
+# - At which batch size do eager and the CUDA graph take equally long? Estimate it from
+#   the two tables first, then measure.
+# - Look at what Inductor writes: run a script of your own with `TORCH_LOGS=output_code
+#   python`.
 #
 # ## What you learned
 #
-# 1. Every door ends in kernels. What differs is who chooses them, when, and what is
-#    left of Python while they run.
-# 2. For small work the way to the kernel is the price; for large work all doors lead to
-#    the same product.
-# 3. The same is a number: the largest error over the largest magnitude, in float64,
-#    shapes and NaNs first.
+# 1. Every way to run a model ends in kernels. What differs is what chooses them, when,
+#    and how much Python is left while they run.
+# 2. For small work, you pay for the path to the kernel; for large work, every path
+#    leads to the same product.
+# 3. "The same" is a number: the largest error over the largest magnitude, in float64,
+#    after shapes and NaNs.
 # 4. An exporter keeps operations on arrays. An `if`, a `len` and a `float()` are
-#    answered once, by the example.
-# 5. A bill is time, and time is work over utilisation, plus what stands idle, times all
-#    GPUs. Measure the share before you buy a faster one.
+#    evaluated once, on the example.
+# 5. A bill is time, and time is work over utilisation, plus idle time, times all GPUs.
+#    Measure the utilisation before you pay for a faster GPU.
 
 # %%
 quiz()

@@ -4,18 +4,18 @@
 # [Open in
 # Colab](https://colab.research.google.com/github/warp-and-weft/warp-and-weft/blob/main/labs/03_setup.ipynb)
 #
-# **When you are through, you can**
+# **When you have finished, you can**
 #
-# - ask a GPU's driver what the GPU is, in its own language;
-# - work out a GPU's peak rates from what the driver says;
+# - query a GPU's driver, in its own language, about the GPU;
+# - compute a GPU's peak rates from what the driver reports;
 # - tell whether a compiled kernel runs on a given GPU, and what an error message about
 #   it asks you to change;
 # - read the PTX of a small kernel and count the bytes that it moves;
-# - measure the roofline of your own machine, and say on which side of it a kernel lies.
+# - measure the roofline of your own machine, and say on which side of it a kernel is.
 #
-# **You need** about 60 minutes. No GPU: drivers and GPUs are played by toys, and the
-# measurements then show the rows of the reference GPU. With a GPU: compute capability
-# 7.5 or higher and 3 GB of its memory.
+# **You need** about 60 minutes. No GPU: toy functions stand in for drivers and GPUs,
+# and the measurements then show the rows of the reference GPU. With a GPU: compute
+# capability 7.5 or higher and 3 GB of its memory.
 
 # %%
 try:
@@ -43,11 +43,11 @@ weft.lab("03_setup")
 # %% [markdown]
 # ## 1 · Ask the driver
 #
-# Whatever talks to an NVIDIA GPU, PyTorch, Numba or `nvidia-smi`, ends up in the
-# functions of one library, `libcuda`, which comes with the **driver**. It is written in
-# C, and each function follows one pattern. What it returns is a **status**, 0 if all
-# went well. Its answer it writes into memory, at the place that its first argument
-# points to. From Python:
+# Everything that talks to an NVIDIA GPU, whether PyTorch, Numba or `nvidia-smi`, ends
+# up in the functions of one library, `libcuda`, which comes with the **driver**. It is
+# written in C, and each function follows one pattern. It returns a **status**, 0 if all
+# went well, and writes its answer into memory, at the address given by its first
+# argument. From Python:
 #
 # ```python
 # number = ctypes.c_int()                               # a place for an answer
@@ -55,7 +55,7 @@ weft.lab("03_setup")
 # number.value                                          # what is there now
 # ```
 #
-# Here are four of its functions, played by toys.
+# Here are four of its functions, as toys.
 
 
 # %% tags=["given"]
@@ -122,10 +122,10 @@ def why_not(function, *rest):
 
 
 # %% [markdown]
-# Write the function through which you will ask all of them. It makes the place, calls
-# `function` with a pointer to it and with whatever other arguments there are, and
-# returns the answer. Where the status is not 0, the place holds nothing of use: return
-# the negative status then, as many a C library does.
+# Write the function that you will use to query all of them. It makes the place, calls
+# `function` with a pointer to it and with any other arguments, and returns the answer.
+# If the status is not 0, the place holds nothing useful: then return the negative
+# status, as many C libraries do.
 #
 # ```python
 # ask(cuDeviceGetAttribute, 16, 0)    # attribute 16 of GPU 0: its SMs -> 132
@@ -164,17 +164,17 @@ check(
 )
 
 # %% [markdown] tags=["solution"]
-# A status that nobody looks at is how a program comes to compute with -1 GPUs. Python
-# would raise an exception; C has none, so every call is followed by a test. `ctypes`
-# cannot know what a C function expects: hand the real library `number` instead of
-# `ctypes.byref(number)`, and it writes to address 0. No exception, no kernel any more.
+# An unchecked status is how a program comes to compute with -1 GPUs. Python would raise
+# an exception; C has none, so a test follows every call. `ctypes` cannot know what a C
+# function expects: pass `number` to the real library instead of `ctypes.byref(number)`,
+# and it writes to address 0. There is no exception, and no Python process any more.
 
 # %% [markdown]
 # ## Your GPU
 #
-# The same function, and the real library. `cuda.h` has over a hundred such attributes;
-# these are the ones that this course needs. Without a GPU the solution's page has those
-# of an H200.
+# Here is the same function with the real library. `cuda.h` has over a hundred such
+# attributes; these are the ones that this course needs. If you have no GPU, the
+# solution's page shows those of an H200.
 
 # %%
 ATTRIBUTES = {  # CU_DEVICE_ATTRIBUTE_…, from cuda.h
@@ -210,14 +210,14 @@ if weft.on_gpu("its driver is who answers"):
 #
 # Five of these numbers give the two rates that a data sheet prints in large letters.
 #
-# - **Bandwidth**: the bus has so many wires, each carries two bits per cycle of the
-#   memory's clock ("double data rate").
-# - **float32 arithmetic**: each SM has so many lanes for it (64 for capability 7.5 and
-#   8.0, 128 for 8.6 and later), and each lane finishes a multiply-add in every cycle.
-#   A multiply-add counts as two operations.
+# - **Bandwidth**: each wire of the bus carries two bits per cycle of the memory's clock
+#   ("double data rate").
+# - **float32 arithmetic**: each SM has a number of lanes for it (64 for capability 7.5
+#   and 8.0, 128 for 8.6 and later), and each lane finishes a multiply-add in every
+#   cycle. A multiply-add counts as two operations.
 #
-# Mind the units: clocks come in kHz and the bus in bits. Return GB/s and GFLOP/s
-# (10^9 each). The check knows what the data sheets say.
+# Mind the units: clocks are in kHz and the width of the bus is in bits. Return GB/s and
+# GFLOP/s (10^9 each). The check knows what the data sheets say.
 #
 # Stuck? `hint("peaks")`.
 
@@ -261,24 +261,24 @@ check(
 )
 
 # %% [markdown] tags=["solution"]
-# The number of lanes is the one thing that the driver does not tell: it follows from
-# the capability, and a table of NVIDIA's programming guide has it. The rest is a matter
-# of factors: 2 for the double data rate, 1/8 for bits, 1000 for kHz, and 2 for the
-# multiply-add. An H200 says 3.2 GHz and 6,016 bits: 4,815 GB/s, and its data sheet has
-# 4.8 TB/s.
+# The number of lanes is the one thing that the driver does not report. It follows from
+# the capability, by a table in NVIDIA's programming guide. The rest is a matter of
+# factors: 2 for the double data rate, 1/8 for bits, 1000 for kHz, and 2 for the
+# multiply-add. An H200 reports 3.2 GHz and 6,016 bits, which makes 4,815 GB/s; its data
+# sheet says 4.8 TB/s.
 
 # %% [markdown]
 # ## 3 · Will it run there?
 #
 # A compiled kernel is a bundle of **images**. `sm_80` is machine code (SASS) for
 # compute capability 8.0. `compute_80` is **PTX**, an assembly language that no GPU
-# executes: the driver translates it when the program starts. What the driver does with
-# a bundle:
+# executes: the driver translates it when the program starts. The driver uses a bundle
+# like this:
 #
 # - machine code runs on GPUs of the **same major** version whose minor version is **the
-#   same or higher**. Of several that fit, it takes the highest;
-# - where none fits, it translates PTX of the **same or a lower** capability, the
-#   highest there is;
+#   same or higher**. If several images fit, the driver takes the highest;
+# - if none fits, it translates PTX of the **same or a lower** capability, the highest
+#   there is;
 # - names that end in `a` (`sm_90a`, `compute_90a`) use instructions of one single
 #   capability, and fit no other.
 #
@@ -360,31 +360,31 @@ check(
 )
 
 # %% [markdown] tags=["solution"]
-# Comparing pairs does half of the work: `(8, 6) <= (8, 9)` and `(9, 0) > (8, 9)` are
-# what they look like. Compare them as numbers, 8.10 and 8.9 say, and the order is
-# wrong; as texts, "12.0" comes before "9.0".
+# Comparing pairs does half of the work: `(8, 6) <= (8, 9)` and `(9, 0) > (8, 9)`, as
+# they should be. Compared as numbers, say 8.10 and 8.9, the order is wrong; compared as
+# texts, "12.0" comes before "9.0".
 #
-# This is why a wheel from two years ago may run on a GPU that did not exist then: it
-# holds PTX. And why it may start slowly: the driver translates all of it, once, and
+# This is why a two-year-old wheel may run on a GPU that did not exist then: it contains
+# PTX. It is also why it may start slowly: the driver translates all of it once, and
 # keeps the result in `~/.nv/ComputeCache`.
 
 # %% [markdown]
 # ## 4 · What does the message want?
 #
 # Three versions have to fit: the **driver**, the **toolkit** that a program was built
-# with (most wheels bring its libraries along), and the **GPU**. These messages say that
+# with (most wheels ship its libraries), and the **GPU**. These messages say that
 # something does not. Each was provoked on purpose; the chapter shows how.
 #
 # | answer | what has to change |
 # | --- | --- |
 # | `"driver"` | the driver is older than the program |
 # | `"build"` | the program has no code for this GPU |
-# | `"package"` | the package installed is one without CUDA |
-# | `"hidden"` | the GPU is not shown to this process |
-# | `"toolkit"` | the compiler no longer knows this GPU |
+# | `"package"` | the installed package is one without CUDA |
+# | `"hidden"` | the GPU is not visible to this process |
+# | `"toolkit"` | the compiler no longer supports this GPU |
 #
-# Write a function that gets a message and returns the answer. How it does that, by
-# `if`s, a dictionary or by looking for words, is up to you.
+# Write a function that takes a message and returns the answer. How it does that, with
+# `if`s, a dictionary or by searching for words, is up to you.
 #
 # Stuck? `hint("diagnose")`.
 
@@ -414,17 +414,17 @@ def diagnose(message):
 check(diagnose, **answers("diagnose"))
 
 # %% [markdown] tags=["solution"]
-# Two of the six blame the driver, and neither of them says "update the driver". A
-# message is written by the part that notices, and that is seldom the part at fault:
-# the runtime library finds an old driver, the driver's own compiler finds PTX that is
-# too new for it.
+# Two of the six messages are about the driver, and neither of them says "update the
+# driver". A message comes from the component that notices, and that is seldom the one
+# at fault: the runtime library finds an old driver, and the driver's own compiler finds
+# PTX that is too new for it.
 
 # %% [markdown]
 # ## The same, on your GPU
 #
-# A kernel in CUDA C++, which NVRTC compiles for three targets: your GPU, a GPU of
-# another family, and PTX that claims to come from a toolkit of the future. The driver
-# loads what it can. Which status will the others get?
+# NVRTC compiles a kernel in CUDA C++ for three targets: your GPU, a GPU of another
+# family, and PTX that claims to come from a toolkit of the future. The driver loads
+# what it can. Which status will the others get?
 
 # %%
 CUDA_CPP = r"""
@@ -473,7 +473,7 @@ if weft.on_gpu("the driver loads machine code into one"):
 # %% [markdown]
 # ## 5 · Read the PTX
 #
-# PTX is worth reading, because it says what a kernel asks of memory before any GPU has
+# PTX is worth reading, because it shows what a kernel asks of memory before any GPU has
 # run it. This is `vector_add`, as `nvcc` translates it. An instruction has a name, then
 # types after dots, then registers (`%f1` float32, `%rd8` a 64-bit address); square
 # brackets are memory.
@@ -548,9 +548,10 @@ def counted(ptx):
 
 # %% [markdown]
 # Write a function that counts the bytes that one thread loads from **global** memory
-# and stores there. The type at the end of the name says how many bits (`f32`, `u8`,
-# `b64`, …), `.v2` and `.v4` before it how many values at once. Other kinds of memory
-# (`ld.param`, `ld.shared`) do not count, atomics neither, and a comment moves nothing.
+# and stores there. The type at the end of the name gives the number of bits (`f32`,
+# `u8`, `b64`, …), and `.v2` or `.v4` before it how many values at once. Other kinds of
+# memory (`ld.param`, `ld.shared`) do not count, nor do atomics, and a comment moves
+# nothing.
 #
 # ```python
 # global_bytes(ptx)    # -> (bytes loaded, bytes stored)
@@ -585,15 +586,15 @@ check(
 )
 
 # %% [markdown] tags=["solution"]
-# Twelve bytes for one addition. That ratio, 1/12 of an operation per byte, is all it
-# takes to say how fast `vector_add` can be on any GPU, and the next exercise does.
+# Twelve bytes for one addition: that ratio, 1/12 of an operation per byte, is all you
+# need to say how fast `vector_add` can be on any GPU. The next exercise does that.
 #
 # The listing shows one thing more: of 22 instructions, three move data and one
-# computes. The others find out where. A GPU hides that work in the wait for memory,
+# computes. The others find out where. A GPU hides that work while it waits for memory,
 # and chapter 12 shows when it cannot.
 
 # %% [markdown]
-# What Numba makes of the same kernel is longer: array descriptors carry sizes and
+# Numba's version of the same kernel is longer: array descriptors carry sizes and
 # strides, and indices are 64-bit. Count its bytes, and look at the machine code too if
 # `cuobjdump` is installed (it comes with the CUDA toolkit).
 
@@ -629,9 +630,9 @@ if weft.on_gpu("Numba compiles for one"):
 # %% [markdown]
 # ## 6 · Under which roof
 #
-# A kernel cannot be faster than its bytes can be moved, nor than its operations can be
-# done. Given both, and both rates of a machine, the **roofline** is the longer of the
-# two times. Return it in ms.
+# A kernel takes at least as long as it takes to move its bytes, and at least as long as
+# it takes to do its operations. Given both, and both rates of a machine, the
+# **roofline** gives the longer of the two times. Return it in ms.
 #
 # ```python
 # least_ms(flops, bytes, machine)    # -> ms
@@ -639,7 +640,7 @@ if weft.on_gpu("Numba compiles for one"):
 #
 # `machine.copy` is in bytes per second, `machine.fp32` in operations per second. Among
 # the cases are `vector_add` on 2^26 elements and the product of two 4096 × 4096
-# matrices, on a T4 and on an H200. Which of the four is arithmetic's?
+# matrices, on a T4 and on an H200. Which of the four does arithmetic limit?
 #
 # Stuck? `hint("least_ms")`.
 
@@ -687,18 +688,18 @@ check(
 )
 
 # %% [markdown] tags=["solution"]
-# The two products are arithmetic's, the two additions memory's. The last two cases are
-# one kernel, 20 operations per byte, and it is memory's on a T4 and arithmetic's on an
-# H200: the T4 has 29 operations for every byte that it can move, the H200 has 12. Which
-# roof a kernel lies under is a property of both.
+# Arithmetic limits the two products, memory the two additions. The last two cases are
+# one kernel with 20 operations per byte, which memory limits on a T4, and arithmetic on
+# an H200: a T4 has 29 operations for every byte that it can move, an H200 has 12. Which
+# limit applies depends on both the kernel and the machine.
 
 # %% [markdown]
 # ## Measure: the roofs of this machine
 #
 # The peaks of exercise 2 are never reached. What can be reached is what the best
-# programs of others reach: a copy within the GPU's memory, and cuBLAS for arithmetic,
-# on the ordinary cores (float32) and on the **tensor cores** (TF32, bf16). What part of
-# its peak will each of the first two get? The column `ceiling` has the answer.
+# existing programs reach: a copy within the GPU's memory, and cuBLAS for arithmetic, on
+# the ordinary cores (float32) and on the **tensor cores** (TF32, bf16). What part of
+# its peak will each of the first two reach? The column `ceiling` has the answer.
 
 # %%
 SMS, KHZ, MEMORY_KHZ, BITS = 132, 1_980_000, 3_201_000, 6016  # an H200's
@@ -760,14 +761,14 @@ multiplied = bench.compare(
 multiplied
 
 # %% [markdown] tags=["solution"]
-# A copy reaches 88 % of what an H200's wires could carry, and 90 % on an
-# H100: the memory has to be refreshed, and has to turn around between reading and
-# writing. cuBLAS reaches 77 % of the float32 peak on both; chapter 19 goes after
-# the same rate, and meets what is in the way.
+# A copy reaches 88 % of what an H200's wires could carry, and 90 % on an H100: the
+# memory has to be refreshed, and has to turn around between reading and writing. cuBLAS
+# reaches 77 % of the float32 peak on both; chapter 19 goes after the same rate, and
+# meets what is in the way.
 
 # %% [markdown]
-# The same product on the tensor cores, for which there is another roof: TF32 keeps 10
-# of float32's 23 bits of fraction, bf16 keeps 7. How many times as fast?
+# Here is the same product on the tensor cores, which have another roof: TF32 keeps 10
+# of float32's 23 bits of fraction, bf16 keeps 7. How many times as fast is it?
 
 # %%
 guess = {"TF32": None, "bf16": None}
@@ -792,8 +793,8 @@ tensor
 print(weft.device.ceilings())
 
 # %% [markdown]
-# One kernel under that roof. `vector_add` on 2^26 elements moves 805 MB; `least_ms`
-# knows how long that takes. What part of the copy's rate will it reach?
+# Now one kernel under that roof. `vector_add` on 2^26 elements moves 805 MB, and
+# `least_ms` knows how long that takes. What part of the copy's rate will it reach?
 
 # %%
 guess = {"vector_add": None}  # 1.0: as many bytes per second as a copy
@@ -832,8 +833,8 @@ multiplied.expect("float32", ceiling=0.4)
 added.expect("vector_add", at_least=0.5)
 
 # %% [markdown] tags=["solution"]
-# A first kernel in Python lies just below the roof, and nothing that is done to its
-# arithmetic will lift it: there is hardly any. What can still be gained is the distance
+# A first kernel in Python is just below the roof, and nothing that you do to its
+# arithmetic will lift it: there is hardly any. What you can still gain is the distance
 # to the copy, and chapter 12 collects it.
 #
 # The figure has the two measured roofs and the kernel. Move the mark: how many
@@ -857,23 +858,23 @@ figure(
 # %% [markdown]
 # ## If you want more
 #
-# - Give `load` PTX for a GPU newer than yours (`compute_120`, say). Which status is
-#   that?
-# - `weft.device.ceilings(again=True)` measures anew. How much do two measurements
+# - Give `load` PTX for a GPU newer than yours (`compute_120`, for example). Which
+#   status does it return?
+# - `weft.device.ceilings(again=True)` measures again. How much do two measurements
 #   differ? Do it while something else uses the GPU.
 # - Look up your GPU's data sheet. Which of its rates does it give for "boost" clocks,
 #   and which "with sparsity"?
 #
 # ## What you learned
 #
-# 1. Everything ends in the driver's C functions: a status back, the answer through a
-#    pointer.
+# 1. Everything ends in the driver's C functions: they return a status, and the answer
+#    comes through a pointer.
 # 2. Machine code runs within a major version; PTX runs on anything newer.
-# 3. Driver at least as new as the toolkit, code for the GPU: most messages are about
-#    one of the two.
-# 4. PTX says how many bytes a kernel moves, before it runs.
-# 5. A machine is two measured rates; a kernel is bytes and operations; the longer of
-#    the two times is the least it can take.
+# 3. The driver must be at least as new as the toolkit, and there must be code for the
+#    GPU: most messages are about one of the two.
+# 4. PTX shows how many bytes a kernel moves, before it runs.
+# 5. A machine is two measured rates, and a kernel is bytes and operations. The longer
+#    of the two times is the least that the kernel can take.
 
 # %%
 quiz()

@@ -10,11 +10,12 @@
 # [Open in
 # Colab](https://colab.research.google.com/github/warp-and-weft/warp-and-weft/blob/main/labs/04_c_for_python.ipynb)
 #
-# **When you are through, you can**
+# **When you have finished, you can**
 #
-# - read a declaration such as `const float **x`, and say what lies where in memory;
-# - write C functions over pointers, arrays and structs, and free what you allocate;
-# - read what the compiler and the sanitizers write, and find a crash in gdb;
+# - read a declaration such as `const float **x`, and say what is where in memory;
+# - write C functions that work on pointers, arrays and structs, and free what you
+#   allocate;
+# - read the messages of the compiler and the sanitizers, and find a crash in gdb;
 # - compile C, call it from Python, and write a Makefile;
 # - read a `.cu` file.
 #
@@ -41,18 +42,19 @@ weft.lab("04_c_for_python")
 # %% [markdown]
 # ## A program
 #
-# C is compiled: a program, the **compiler**, translates the text once, and what it
-# makes runs without it. So there are two steps where Python has one, and two kinds of
-# errors: those that the compiler sees, and those that you meet when it runs.
+# C is compiled: a program, the **compiler**, translates the text once, and the result
+# runs without the compiler. So there are two steps where Python has one, and two kinds
+# of errors: those that the compiler finds, and those that you meet when the program
+# runs.
 #
-# A cell that begins with `%%c greet` holds C. Running it does not run the C; it saves
-# the cell as `greet.c`, and prints what the compiler has to say about it. `terminal`
-# types commands for you, in the folder with that file.
+# A cell that begins with `%%c greet` contains C. Running it does not run the C; it
+# saves the cell as `greet.c`, and prints what the compiler has to say about it.
+# `terminal` runs commands for you, in the folder with that file.
 #
 # Read the program from the top. `#include` brings in declarations, here that of
-# `printf`. `#define` is a **macro**: text that is put in before the compiler proper
-# begins. `main` is where a program starts. Every variable has a type, every statement
-# a semicolon, and blocks are in braces; indentation is for people.
+# `printf`. `#define` makes a **macro**: a text that is replaced before the compiler
+# proper begins. `main` is where a program starts. Every variable has a type, every
+# statement ends with a semicolon, and blocks are in braces; indentation is for people.
 
 # %% language="c" magic_args="greet" tags=["given"]
 # #include <stdio.h>
@@ -74,8 +76,8 @@ terminal(
 )
 
 # %% [markdown]
-# Take the semicolon behind `printf(...)` away, run the cell, and read the message:
-# file, line, column, what was expected. The lines are those of your cell. Then put it
+# Remove the semicolon after `printf(...)`, run the cell, and read the message: file,
+# line, column, what was expected. The line numbers are those of your cell. Then put it
 # back.
 #
 # ## Everything has a size
@@ -119,33 +121,33 @@ terminal("gcc -Wall sizes.c -o sizes", "./sizes")
 # A `char` of 1 byte, a `double` of 8 and an `enum` of 4 make 13. The struct has 24,
 # because the compiler puts the `double` at a multiple of 8, and fills the gaps.
 #
-# `(double)7` is a **cast**: the same value in another type. Casts can lose: an index
-# that goes below zero becomes the largest number there is. That one will meet you
+# `(double)7` is a **cast**: the same value in another type. Casts can lose information:
+# an index that goes below zero becomes a very large number. You will meet that one
 # again.
 
 # %% [markdown]
 # ## 1 · Pointers
 #
-# In Python, a name refers to an object, and a function gets the object. In C, a
-# variable *is* its bytes, and a function gets a **copy** of them. To let a function
-# change your variable, you give it the place: its address.
+# In Python, a name refers to an object, and a function receives the object. In C, a
+# variable *is* its bytes, and a function receives a **copy** of them. To let a function
+# change your variable, you tell it where the variable is: you pass its address.
 #
 # - `&a` is the address of `a`;
 # - `int *p` is a **pointer**: a variable that holds the address of an `int`;
-# - `*p` is the `int` that lies there, to read or to write.
+# - `*p` is the `int` at that address, to read or to write.
 #
 # ```c
 # int a = 5;
-# int *p = &a;    // p: where a lies
+# int *p = &a;    // p: where a is
 # *p = 7;         // now a is 7
 # ```
 #
-# Write a function that exchanges two numbers that lie somewhere.
+# Write a function that swaps two numbers, given their addresses.
 #
 # The check compiles your cell with the **address sanitizer**, which watches every
-# access, puts a small program around it, runs that apart from this notebook, and
+# access, puts a small program around it, runs that outside this notebook's process, and
 # compares with the `spec`. The `call` is the part of that program that calls you:
-# `give(a)` hands a result back.
+# `give(a)` returns a result to the check.
 #
 # Stuck? `hint("swap")`.
 
@@ -178,9 +180,9 @@ check(
 )
 
 # %% [markdown] tags=["solution"]
-# `a` and `b` themselves are copies, and die with the call. Assigning to them (`a = b`)
-# changes where the copies point, and nobody outside sees it. Only what goes through
-# them, `*a = …`, is seen.
+# `a` and `b` themselves are copies, and end with the call. Assigning to them (`a = b`)
+# changes where the copies point, and the caller never sees it. Only a write through
+# them, `*a = …`, is visible outside.
 #
 # `int kept` is on the **stack**: memory that belongs to this call, and is gone when it
 # returns.
@@ -188,17 +190,18 @@ check(
 # %% [markdown]
 # ## 2 · Arrays and pointer arithmetic
 #
-# An array is elements side by side. A function does not get the array; it gets the
-# address of its first element, and nothing else: no length, no bounds, no negative
-# indices. That is why C functions over arrays take a pointer **and** a length.
+# An array is a row of elements, one after another. A function does not receive the
+# array; it receives the address of its first element, and nothing else: no length, no
+# bounds, no negative indices. That is why C functions that work on arrays take a
+# pointer **and** a length.
 #
-# `p + 1` is the address of the *next element*, not of the next byte: 4 bytes further
-# on for a `float *`. And `x[i]` is defined as `*(x + i)`.
+# `p + 1` is the address of the *next element*, not of the next byte: 4 bytes further on
+# for a `float *`. And `x[i]` is defined as `*(x + i)`.
 #
-# NumPy's `x[::step]` is such a walk. Add up every `step`-th element of `x`, beginning
-# with the first; `n` is the length of `x`, and may be 0.
+# NumPy's `x[::step]` walks through memory like that. Add up every `step`-th element of
+# `x`, beginning with the first; `n` is the length of `x`, and may be 0.
 #
-# `const` promises not to write to what `x` leads to. Add up in `double`: the check has
+# `const` promises not to write to what `x` points to. Add up in `double`: the check has
 # numbers that cancel, and a `float` would lose the rest.
 #
 # Stuck? `hint("sum_every")`.
@@ -243,26 +246,25 @@ check(
 )
 
 # %% [markdown] tags=["solution"]
-# `sizeof(x) / sizeof(x[0])` would be the length of an array that was declared right
-# here. Of a parameter it is 8 / 4, the size of a pointer through that of a `float`:
-# the compiler warns, and the check makes an error of it.
+# `sizeof(x) / sizeof(x[0])` would be the length of an array declared right here. For a
+# parameter it is 8 / 4, the size of a pointer divided by that of a `float`: the
+# compiler warns, and the check makes an error of it.
 #
-# This is also the whole of a NumPy view: a pointer, a length, a stride. Numba's
-# kernels get arrays in this form.
+# This is also all that a NumPy view is: a pointer, a length, a stride. Numba's kernels
+# receive arrays in this form.
 
 # %% [markdown]
 # ## 3 · Structs and the arrow
 #
-# A **struct** is a few variables under one name, side by side in memory: a class with
-# fields and no methods. `m.rows` takes a field out of a struct; with a pointer to a
-# struct, `(*m).rows`, for which there is a shorter way to write it: `m->rows`.
+# A **struct** is a few variables under one name, next to each other in memory: a class
+# with fields and no methods. `m.rows` accesses a field of a struct. With a pointer to a
+# struct it is `(*m).rows`, for which there is a shorter way to write it: `m->rows`.
 #
-# This one is what is left of a NumPy matrix when you take the comfort away. The data
-# are in one block, row after row, so that element (`row`, `col`) is at
-# `row * cols + col`.
+# The struct below is a NumPy matrix without the comforts. The data are in one block,
+# row after row, so that element (`row`, `col`) is at `row * cols + col`.
 #
-# Multiply one column of the matrix by a factor, in place. The struct itself stays as it
-# is.
+# Multiply one column of the matrix by a factor, in place. The struct itself does not
+# change.
 #
 # Stuck? `hint("scale_column")`.
 
@@ -311,26 +313,27 @@ check(
 )
 
 # %% [markdown] tags=["solution"]
-# To get to the next row, step over a whole one: `cols` elements, not `rows`. Square
-# matrices forgive the mistake, which is why the check has none but the first and the
-# last.
+# To get to the next row, move on by a whole row: `cols` elements, not `rows`. With
+# square matrices the mistake does not show, which is why only the check's first and
+# last matrices are square.
 #
 # The struct is passed by address. `scale_column(struct matrix m, …)` would work here
-# too: the copy holds the same `data` pointer. It would copy 24 bytes, and a change of
-# `m.rows` would get lost.
+# too, since the copy holds the same `data` pointer. But it would copy 24 bytes, and a
+# change to `m.rows` would be lost.
 
 # %% [markdown]
 # ## 4 · The heap, and pointers to pointers
 #
-# What is declared inside a function lives on the stack and ends with the call. What
-# must live longer comes from the **heap**: `malloc(bytes)` returns the address of a
-# new block, `calloc(count, size)` one that is cleared, and `free(p)` gives it back.
-# Nobody does that for you, and nobody stops you from using the block afterwards.
+# What is declared inside a function is on the stack and ends with the call. What must
+# live longer comes from the **heap**: `malloc(bytes)` returns the address of a new
+# block, `calloc(count, size)` that of a block filled with zeros, and `free(p)` gives a
+# block back. C does not do that for you, and it does not stop you from using the block
+# afterwards.
 #
-# Both return `void *`, an address without a type, and C turns it into any other
+# Both return `void *`, an address without a type, and C converts it to any other
 # pointer without a cast.
 #
-# A `float **` is the address of a `float *`. Here it leads to an array of row
+# A `float **` is the address of a `float *`. Here it points to an array of row
 # pointers:
 #
 # ```c
@@ -339,8 +342,8 @@ check(
 # x[i][j]    // float
 # ```
 #
-# Write both functions: one that makes such a table, all zeros, and one that gives back
-# every block of it. `rows` and `cols` are at least 1.
+# Write two functions: one that makes such a table, all zeros, and one that frees every
+# block of it. `rows` and `cols` are at least 1.
 #
 # Stuck? `hint("make_rows")`.
 
@@ -406,24 +409,24 @@ check(
 )
 
 # %% [markdown] tags=["solution"]
-# The order matters when freeing: after `free(x)`, the row pointers are gone, and
-# `x[i]` reads a block that belongs to something else.
+# The order matters when freeing: after `free(x)`, the row pointers are gone, and `x[i]`
+# reads a block that belongs to something else.
 #
-# A real program asks whether `malloc` returned `NULL`, which it does when there is no
-# memory left. And it would rather make one block of `rows * cols` floats, as NumPy
-# does: the rows then lie side by side, and there is one thing to free.
+# A real program checks whether `malloc` returned `NULL`, which it does when there is no
+# memory left. And it would rather allocate one block of `rows * cols` floats, as NumPy
+# does: then the rows are next to each other, and there is one block to free.
 #
-# `x[i][j]` of such a table takes two loads that wait for each other, first the row
-# pointer, then the element. A kernel on a GPU is given a flat array and a row length
+# `x[i][j]` of such a table takes two loads, and the second waits for the first: the row
+# pointer, then the element. A kernel on a GPU receives a flat array and a row length
 # instead.
 
 # %% [markdown]
 # ## 5 · `void *`: any type at all
 #
-# `memcpy`, `qsort` and `cudaMemcpy` work on anything. They take a `void *`, an
-# address without a type, and the size in bytes, since nobody could know it from the
-# address. The compiler refuses both `*p` and `p + 1` for a `void *`. To go somewhere
-# in it, turn it into a pointer to bytes first: `unsigned char *bytes = base;`.
+# `memcpy`, `qsort` and `cudaMemcpy` work on anything. They take a `void *`, an address
+# without a type, and the size in bytes, which the address alone does not tell. The
+# compiler refuses both `*p` and `p + 1` for a `void *`. To move around in such memory,
+# convert it to a pointer to bytes first: `unsigned char *bytes = base;`.
 #
 # Reverse an array of `count` elements of `size` bytes each, in place. The bytes within
 # an element keep their order.
@@ -469,19 +472,19 @@ check(
 )
 
 # %% [markdown] tags=["solution"]
-# One function for `float`, `double` and structs: that is what `void *` buys, and the
-# price is that no compiler sees when you pass the wrong size.
+# One function for `float`, `double` and structs: that is what `void *` buys. The price
+# is that the compiler cannot notice when you pass the wrong size.
 #
 # The other way to say "any type" is a **function pointer**: `qsort` is given the
-# address of a function that compares two elements, `int (*compare)(const void *,
-# const void *)`. C++ has a third one, templates, further down.
+# address of a function that compares two elements, `int (*compare)(const void *, const
+# void *)`. C++ has a third way, templates, further down.
 
 # %% [markdown]
 # ## Calling C from Python
 #
-# Compiled as a **shared library**, C functions can be called by any program, Python
-# too. NumPy and PyTorch are such libraries with Python around them. The `ctypes`
-# module needs to be told the types; it cannot see them.
+# Compiled as a **shared library**, C functions can be called by any program, including
+# Python. NumPy and PyTorch are such libraries with Python around them. The `ctypes`
+# module has to be told the types, because it cannot see them.
 
 # %% language="c" magic_args="sums" tags=["given"]
 # #include <stddef.h>
@@ -511,13 +514,13 @@ if library.exists():
     print(sum_squares(x, x.size))
 
 # %% [markdown]
-# Leave `restype` out, and ctypes takes the result for an `int`: nonsense, and no
-# error. Leave `argtypes` out, and it passes what it believes to be right. Pass a
-# length that is too large, and your notebook's process reads beyond the array. There
-# is no sanitizer here; that is why the checks run in a process of their own.
+# Leave out `restype`, and ctypes takes the result for an `int`: nonsense, and no error.
+# Leave out `argtypes`, and it passes what it believes to be right. Pass a length that
+# is too large, and your notebook's process reads beyond the array. There is no
+# sanitizer here; that is why the checks run in a process of their own.
 #
-# How much faster than a loop in Python is the loop in C? And NumPy's own? Put your
-# guesses, times as fast as Python, instead of `None`.
+# How much faster than a loop in Python is the loop in C? And NumPy's own? Replace
+# `None` by your guesses, as multiples of Python's speed.
 
 # %%
 guess = {"C": None, "NumPy": None}
@@ -557,24 +560,24 @@ if library.exists():
     weft.bench.expect("C beside Python", ms["Python"] / ms["C"], at_least=10)
 
 # %% [markdown] tags=["solution"]
-# The arithmetic is the same million multiplications and additions. What Python adds is
-# everything else: each `value` is an object on the heap, reached by a pointer, with a
-# type to look at before `*` means anything. The C loop reads 8 bytes and adds.
+# The arithmetic is the same million multiplications and additions. Python adds
+# everything else: each `value` is an object on the heap, reached through a pointer,
+# with a type to look up before `*` means anything. The C loop reads 8 bytes and adds.
 #
 # NumPy's two operations are loops in C as well. The first writes a million squares to
-# memory, and the second reads them again; the C loop never stores them. To do in one
-# pass what would be two is called *fusion*, and chapter 17 is about it.
+# memory, and the second reads them again; the C loop never stores them. Doing in one
+# pass what would otherwise take two is called *fusion*, and chapter 17 is about it.
 #
-# NumPy may be ahead all the same. Its loops take several numbers with one instruction;
-# ours adds one after the other, in the order that we wrote, and each addition waits for
-# the one before.
+# NumPy may still be ahead. Its loops process several numbers with one instruction. Ours
+# adds one number after another, in the order in which we wrote it, and each addition
+# waits for the one before.
 
 # %% [markdown]
 # ## 6 · A Makefile
 #
 # A program of several files is compiled file by file into **object files**, which are
 # then **linked** into one program. After a change, only what depends on it has to be
-# made again. `make` works that out, from a file of rules:
+# made again. `make` finds out what that is, from a file of rules:
 #
 # ```make
 # target: what it needs
@@ -582,17 +585,17 @@ if library.exists():
 # ```
 #
 # A rule runs if its target is missing, or older than something that it needs. `make`
-# alone makes the first target, and before it whatever that needs.
+# alone makes the first target, after everything that it needs.
 #
-# Here `main.c` and `stats.c` both include `stats.h`. The first rule is there. Write
+# Here `main.c` and `stats.c` both include `stats.h`. The first rule is given. Write
 # three more: for `main.o`, for `stats.o` (compile only: `-c`), and `clean`, which
-# removes `report` and the object files and makes no file called `clean`: such a target
-# is named in a line `.PHONY: clean`.
+# removes `report` and the object files. Since no file called `clean` is ever made, name
+# that target in a line `.PHONY: clean`.
 #
 # `$(CC)` is the compiler, `$(CFLAGS)` our options for it. In a real Makefile a
 # command's line begins with a **tab**, and make says `missing separator` if it does
-# not. A notebook's Tab key types spaces, so in a `%%makefile` cell four spaces count
-# as one.
+# not. A notebook's Tab key types spaces, so in a `%%makefile` cell four spaces count as
+# one tab.
 #
 # The check calls make, changes files, and looks at what it made.
 #
@@ -663,19 +666,19 @@ check(
 )
 
 # %% [markdown] tags=["solution"]
-# make knows nothing of C. It compares times, and a header that no rule names could
-# change for ever without anybody noticing. Compilers can write such rules themselves:
-# `gcc -MMD` puts the headers that it met into `main.d`, for the Makefile to include.
+# make knows nothing about C. It compares times, and if no rule names a header, changes
+# to it go unnoticed for ever. Compilers can write such rules themselves: `gcc -MMD`
+# lists the headers that it met in `main.d`, for the Makefile to include.
 
 # %% [markdown]
 # ## When it crashes: gdb
 #
 # A pointer that leads nowhere ends the program with a *segmentation fault*, without a
-# line number. Compiled with `-g`, a program keeps the way back to its lines, and the
-# debugger **gdb** stops it where it happens. `bt` shows who called whom, `print` the
-# value of any expression, `frame 1` goes to the caller.
+# line number. A program compiled with `-g` keeps the way back to its lines, and the
+# debugger **gdb** stops it where the crash happens. `bt` shows which function called
+# which, `print` the value of any expression, and `frame 1` goes to the caller.
 #
-# Below, `find` walks along a list, and the program wants a colour that is not there.
+# Below, `find` walks along a list, and the program asks for a colour that is not in it.
 
 # %% language="c" magic_args="colours" tags=["given"]
 # #include <stdio.h>
@@ -720,17 +723,17 @@ terminal(
 
 # %% [markdown] tags=["solution"]
 # The debugger names the line and shows that `found` is 0, the null pointer: `find`
-# returns it when the list ends. And where is the line about green? `printf` had put
-# it into a buffer, and the crash took the buffer along. What was printed last is not
+# returns it when the list ends. And where is the line about green? `printf` had put it
+# into a buffer, and the buffer was lost in the crash. The last line printed is not
 # where a program stopped. The chapter has a longer session, with breakpoints.
 
 # %% [markdown]
 # ## C++ on top
 #
-# CUDA's language is C++. Most C is also C++; this is what a `.cu` file has beyond it:
+# CUDA's language is C++. Most C is also C++, and a `.cu` file uses some more of it:
 # **references** (`&` in a declaration: an address that is used like a value),
-# **templates** (one text for many types), classes with destructors, which free by
-# themselves, and functions that share a name. For the last, the compiler writes the
+# **templates** (one text for many types), classes with destructors, which free memory
+# by themselves, and functions that share a name. For the last, the compiler writes the
 # types into the name that the linker sees. `extern "C"` asks for the plain name,
 # without which `ctypes` would not find the function.
 
@@ -770,12 +773,12 @@ terminal(
 # %% [markdown]
 # ## A `.cu` file
 #
-# Everything in it, you have met: a pointer for each array and a length beside them, an
-# index, a guard, a function that returns nothing. `__global__` marks what runs on the
-# GPU. `float *d_out` is an address in the *GPU's* memory; `cudaMalloc` wants to write
-# that address into your variable, so you pass the variable's address, `&d_out`: a
-# pointer to a pointer. `CHECK` is a macro: it looks at the error code that every call
-# returns, and `#call` in it is the text of the call.
+# You have met everything in it: a pointer for each array with a length, an index, a
+# guard, a function that returns nothing. `__global__` marks what runs on the GPU.
+# `float *d_out` is an address in the *GPU's* memory. `cudaMalloc` has to write that
+# address into your variable, so you pass the variable's address, `&d_out`: a pointer to
+# a pointer. `CHECK` is a macro: it looks at the error code that every call returns, and
+# `#call` in it is the text of the call.
 #
 # Chapter 5 writes this kernel in Python.
 
@@ -834,28 +837,29 @@ if weft.GPU:
 # The machine code of the kernel is in the object file, for one kind of GPU or for
 # several. Chapter 3 takes it apart.
 #
-# ## Further
+# ## If you want more
 #
 # - Let `sum_every` take a negative step, as NumPy's slices may: which types have to
 #   change, and where does the walk begin?
 # - Give `struct matrix` a field `stride`, so that it can be a view of some columns of a
 #   larger matrix. What has to change in `scale_column`?
 # - Write `sort_floats` with `qsort` from `<stdlib.h>`, and the function that compares.
-# - Put `-fsanitize=address -g` into a command of `terminal`, and read the report itself
-#   of a program that reads one element too many.
+# - Put `-fsanitize=address -g` into a command of `terminal`, and read the sanitizer's
+#   own report about a program that reads one element too many.
 #
 # ## What you learned
 #
 # 1. A variable is bytes in memory. `&` gives their address, `*` follows one, and a
-#    function that is to change something of yours needs its address.
-# 2. An array is the address of its first element. The length comes beside it, and steps
-#    are counted in elements.
-# 3. `p->field` is a field of the struct that `p` leads to.
+#    function that is to change your variable needs its address.
+# 2. An array is the address of its first element. You pass its length separately, and
+#    steps are counted in elements.
+# 3. `p->field` is a field of the struct that `p` points to.
 # 4. The stack ends with the call. The heap ends with `free`: once for each block, and
 #    not before its last use.
 # 5. `void *` is an address without a type; a function that takes one takes a size as
 #    well.
-# 6. A `.cu` file is this, with `__global__` before the function and a grid round it.
+# 6. A `.cu` file is this, with `__global__` before the function and a grid of threads
+#    to run it.
 
 # %%
 quiz()

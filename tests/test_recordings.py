@@ -312,7 +312,7 @@ def test_a_variant_that_computes_something_else_is_not_timed():
 
 
 @pytest.mark.parametrize(
-    "path", RECORDINGS.glob("*/factors.txt"), ids=lambda p: p.parent.name
+    "path", sorted(RECORDINGS.glob("*/factors.txt")), ids=lambda p: p.parent.name
 )
 def test_times_say_what_made_them_and_are_shown(path):
     text = path.read_text(encoding="utf-8")

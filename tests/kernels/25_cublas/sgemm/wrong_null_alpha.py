@@ -14,7 +14,19 @@ def sgemm(
 
     checked(
         library.cublasSgemm_v2(  # <- here
-            handle, transa, transb, m, n, k, None, a, lda, b, ldb,
-            byref(c_float(beta)), c, ldc,
+            handle,
+            transa,
+            transb,
+            m,
+            n,
+            k,
+            None,
+            a,
+            lda,
+            b,
+            ldb,
+            byref(c_float(beta)),
+            c,
+            ldc,
         )
     )
