@@ -243,6 +243,15 @@ def test_all_results_are_shown_by_lab(render: Render) -> None:
     assert html.count("weft-ladder") == len({row["case"] for row in ROWS})
 
 
+def test_results_are_counted_and_closed(render: Render) -> None:
+    html, warnings = render("```{results-count}\n```\n\n```{all-results}\n```")
+    assert warnings == []
+    cases = len({row["case"] for row in ROWS})
+    size = f"{cases} tables, {len(ROWS)} rows, measured on 1 GPU"
+    assert f'<details class="weft-group"><summary>{size}</summary>' in html
+    assert re.search(rf'data-label="rows">{len(ROWS)}</td>', html)
+
+
 H100 = "results/13_demo.nvidia-h100-80gb-hbm3.json"
 
 

@@ -50,6 +50,23 @@ def test_a_kernel_its_thought_its_verdict_and_its_line(small: Render) -> None:
     assert "# &lt;- here" not in html
 
 
+def test_rows_are_in_a_closed_group_and_have_addresses(small: Render) -> None:
+    html, warnings = small("```{kill-table} out_of_bounds\n```")
+    assert warnings == []
+    folded = '<details class="weft-group"><summary>1 wrong kernel, 0 right</summary>'
+    assert folded in html
+    row = "kernel-out_of_bounds-wrong_no_guard"
+    assert html.index(f'id="{row}"') < html.index(f'href="#{row}"')
+
+
+def test_a_filter_waits_for_its_script(small: Render) -> None:
+    html, warnings = small("```{filter} kernels\n```")
+    assert warnings == []
+    assert re.search(
+        r'<div class="weft-filter" data-rows="kernels" hidden><label', html
+    )
+
+
 def test_a_class_that_does_not_exist_is_a_warning(small: Render) -> None:
     _, warnings = small("```{kill-table} nothing\n```")
     assert len(warnings) == 1
@@ -76,6 +93,16 @@ def test_the_tables_of_the_agreement(small: Render, what: str, text: str) -> Non
     html, warnings = small(f"```{{agreement}} {what}\n```")
     assert warnings == []
     assert text in html
+
+
+def test_a_group_says_how_many_of_its_kernels_differ(small: Render) -> None:
+    html, _ = small("```{agreement} verdicts\n```")
+    found = re.findall(r"<summary>([\w ]+): (\d+) kernels?, (\w+) differ<", html)
+    assert "race global" in {name for name, _, _ in found}
+    rows = html.count('role="rowheader"')
+    assert sum(int(count) for _, count, _ in found) == rows
+    differ = sum(int(n) for _, _, n in found if n != "none")
+    assert differ == html.count('class="weft-differs"')
 
 
 def test_every_class_has_its_place_on_the_page() -> None:

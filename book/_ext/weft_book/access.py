@@ -1,7 +1,8 @@
 """What a keyboard and a screen reader need, and the theme and notebooks leave out.
 
 Parts that scroll sideways take the focus, so that keys can scroll them; an empty corner
-of a table is no heading; what opens a part of the contents says so.
+of a table is no heading; a source is an item of the bibliography's list; what opens a
+part of the contents says so.
 """
 
 import re
@@ -28,6 +29,10 @@ REPAIRS = (
     (
         re.compile(r'<th scope="col" style="([^"]*)">\s*</th>'),
         r'<td style="\1"></td>',
+    ),
+    (
+        re.compile(r' role="doc-biblioentry"'),  # deprecated, and no item of a list
+        ' role="listitem"',
     ),
 )
 OPENS = '<summary aria-label="Show or hide the pages of this chapter">'

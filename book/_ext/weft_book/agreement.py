@@ -11,6 +11,7 @@ from sphinx.application import Sphinx
 from verification import comparison
 from verification.comparison import Agreement, Entry
 
+from .groups import counted, folded
 from .kills import words
 from .page import WeftDirective, table
 from .results import NBSP
@@ -99,9 +100,26 @@ def overview(found: Agreement) -> str:
     return table(columns, rows)
 
 
+Rows = list[tuple[str, list[str]]]
+
+
+def in_groups(
+    columns: list[tuple[str, str]], rows: dict[str, Rows], kind: str = "weft-table"
+) -> str:
+    """Return a closed table for each class, and how many kernels of it differ."""
+    made = []
+    for name, of in sorted(rows.items()):
+        differ = sum(mark == "weft-differs" for mark, _ in of)
+        summary = (
+            f"{words(name)}: {counted(len(of), 'kernel')}, {differ or 'none'} differ"
+        )
+        made.append(folded(summary, table(columns, of, kind=kind)))
+    return "".join(made)
+
+
 def verdicts(found: Agreement) -> str:
-    """Return a row a wrong kernel: our verdict, NVIDIA's, and what came out."""
-    rows = []
+    """Return a row for each wrong kernel: our verdict, NVIDIA's, and what came out."""
+    rows: dict[str, Rows] = {}
     for entry in found.kernels.values():
         if entry["verdict"] == "pass":
             continue
@@ -109,7 +127,8 @@ def verdicts(found: Agreement) -> str:
         ours = f"{entry['verdict']}{lines_text(entry['lines'])}"
         cells = [escape(title_of(entry)), escape(ours), reports(entry)]
         cells += [outcome(entry)]
-        rows.append(("" if same else "weft-differs", [*cells, "=" if same else "≠"]))
+        row = ("" if same else "weft-differs", [*cells, "=" if same else "≠"])
+        rows.setdefault(group_of(entry), []).append(row)
     columns = [
         ("name", "kernel"),
         ("verdict", "we say"),
@@ -117,12 +136,12 @@ def verdicts(found: Agreement) -> str:
         ("result", "on the GPU"),
         ("same", "same"),
     ]
-    return table(columns, rows)
+    return in_groups(columns, rows)
 
 
 def counters(found: Agreement) -> str:
-    """Return a row a kernel that ran under Nsight Compute: all totals, ours and its."""
-    rows = []
+    """Return a row for each kernel seen by Nsight Compute: totals, ours and its."""
+    rows: dict[str, Rows] = {}
     for entry in found.kernels.values():
         totals = entry.get("counters")
         if totals is None:
@@ -131,9 +150,10 @@ def counters(found: Agreement) -> str:
         for pair in COUNTS.values():
             both = [totals.get(name, [0, 0]) for name in pair]
             cells.append(counts_text(both))
-        rows.append(("weft-differs" if comparison.unequal(totals) else "", cells))
+        row = ("weft-differs" if comparison.unequal(totals) else "", cells)
+        rows.setdefault(group_of(entry), []).append(row)
     columns = [("name", "kernel"), *(("count", name) for name in COUNTS)]
-    return table(columns, rows, kind="weft-table weft-totals")
+    return in_groups(columns, rows, "weft-table weft-totals")
 
 
 def counts_text(both: list[list[int]]) -> str:

@@ -16,6 +16,7 @@ from sphinx.application import Sphinx
 from verification.corpus import Kernel, corpus, of_labs
 from weft.checking.kinds import KINDS
 
+from .groups import counted, folded
 from .lessons import lesson_title
 from .page import WeftDirective, table
 
@@ -39,6 +40,11 @@ def kernels_of(root: Path, group: str) -> list[Kernel]:
     return [k for k in everything if k.group.partition("/")[0] == group]
 
 
+def slug(kernel: Kernel) -> str:
+    """Return the id of a kernel's row."""
+    return "-".join(("kernel", *kernel.group.split("/"), kernel.path.stem))
+
+
 def rows(kernels: Iterable[Kernel], source: str) -> list[tuple[str, list[str]]]:
     """Return a row a kernel, the wrong ones first; `source` leads to their files."""
     found = []
@@ -50,6 +56,10 @@ def rows(kernels: Iterable[Kernel], source: str) -> list[tuple[str, list[str]]]:
         if source:
             folder = "/".join(kernel.path.parts[-4:])
             name = f'<a href="{escape(source)}/{escape(folder)}">{name}</a>'
+        here = escape(slug(kernel))
+        name = (
+            f'<span id="{here}"></span>{name} <a class="weft-here" href="#{here}">#</a>'
+        )
         headline = KINDS[kernel.verdict].headline
         verdict = f"✗ {headline}" if kernel.wrong else "✓ passes"
         lines = [f"<code>{escape(kernel.line(n))}</code>" for n in kernel.marked]
@@ -69,21 +79,23 @@ def source_of(app: Sphinx) -> str:
 class KillTableDirective(WeftDirective):
     """{kill-table} group: the kernels of a class of the corpus, of a lab, or of `labs`.
 
-    With `labs` every lab gets a table of its own.
+    With `labs` every lab gets a section of its own.
     """
 
     required_arguments = 1
 
     def run(self) -> list[nodes.Node]:
         root = Path(self.env.srcdir)
-        group = self.arguments[0]
-        if group != "labs":
-            return self.table_of(kernels_of(root, group))
+        if self.arguments[0] != "labs":
+            return self.table_of(kernels_of(root, self.arguments[0]))
         found: list[nodes.Node] = []
         labs = {k.group.partition("/")[0] for k in of_labs(root / "tests" / "kernels")}
         for lab in sorted(labs):
             title = lesson_title(root, lab)
-            found += [nodes.rubric(title, title), *self.table_of(kernels_of(root, lab))]
+            section = nodes.section(ids=[f"kernels-{lab.replace('_', '-')}"])
+            section += [nodes.title(title, title)]
+            section += self.table_of(kernels_of(root, lab))
+            found.append(section)
         return found
 
     def table_of(self, kernels: list[Kernel]) -> list[nodes.Node]:
@@ -91,7 +103,10 @@ class KillTableDirective(WeftDirective):
             return self.warn("there are no kernels of this name in tests/kernels")
         for kernel in kernels:
             self.env.note_dependency(str(kernel.path))
-        return self.html(table(COLUMNS, rows(kernels, source_of(self.env.app))))
+        wrong = sum(kernel.wrong for kernel in kernels)
+        both = counted(wrong, "wrong kernel"), f"{len(kernels) - wrong} right"
+        made = table(COLUMNS, rows(kernels, source_of(self.env.app)))
+        return self.html(folded(", ".join(both), made))
 
 
 class KillCountDirective(WeftDirective):

@@ -1,5 +1,6 @@
 """Numbers that were measured: a role, ladders, curves, the page of all results."""
 
+from collections.abc import Sequence
 from html import escape
 from pathlib import Path
 from typing import ClassVar
@@ -14,6 +15,7 @@ from weft.bench.results import REFERENCE
 
 from . import cloth, curve, results
 from .gpus import Panel, choice
+from .groups import counted, folded
 from .lessons import lesson_title
 from .page import Computed, WeftDirective, table
 from .results import MissingResult, Results, Row
@@ -151,12 +153,15 @@ class ResultsDirective(WeftDirective):
             self.env.note_dependency(str(one.path))
 
     def choice(self, shown: list[tuple[Results, str]]) -> list[nodes.Node]:
+        return self.html(self.panels(shown))
+
+    def panels(self, shown: list[tuple[Results, str]]) -> str:
         """Return the HTML of each GPU's results, with buttons if there are several."""
         panels = [
             Panel(measured.gpu, measured.device.get("name", measured.gpu), html)
             for measured, html in shown
         ]
-        return self.html(choice(panels, f"weft-gpus-{self.env.new_serialno('weft')}"))
+        return choice(panels, f"weft-gpus-{self.env.new_serialno('weft')}")
 
 
 class LadderDirective(ResultsDirective):
@@ -288,9 +293,32 @@ class AllResultsDirective(ResultsDirective):
             section += nodes.title(title, title)
             known = results.read_lab(root, lab, REFERENCE)
             now = known[0].digest
-            section += self.choice([(one, _whole(one, now)) for one in known])
+            made = self.panels([(one, _whole(one, now)) for one in known])
+            section += self.html(folded(_size(known), made))
             sections.append(section)
         return sections
+
+
+class ResultsCountDirective(ResultsDirective):
+    """{results-count} says how much has been measured, and on what."""
+
+    def run(self) -> list[nodes.Node]:
+        """Return a table: for each GPU its labs and rows, the reference GPU first."""
+        everything = results.read_all(Path(self.env.srcdir))
+        self.depend(*everything)
+        if not everything:
+            return self.warn("there is nothing in results/")
+        gpus = sorted({m.gpu for m in everything}, key=lambda gpu: gpu != REFERENCE)
+        rows = []
+        for gpu in gpus:
+            here = [measured for measured in everything if measured.gpu == gpu]
+            name = escape(here[0].device.get("name", gpu))
+            dates = sorted(measured.date for measured in here)
+            count = sum(len(measured.rows) for measured in here)
+            cells = [name, str(len(here)), f"{count:,}", f"{dates[0]} to {dates[-1]}"]
+            rows.append(("", cells))
+        columns = [("name", "GPU"), ("count", "labs"), ("count", "rows")]
+        return self.html(table([*columns, ("date", "measured")], rows))
 
 
 def _whole(measured: Results, now: str) -> str:
@@ -300,9 +328,16 @@ def _whole(measured: Results, now: str) -> str:
         facts.append("an earlier version of this lab, with fewer rows")
     html = [f'<p class="weft-machine">{joined(facts)}</p>']
     for case in measured.cases:
-        html.append(f'<h3 class="weft-case">{escape(case)}</h3>')
-        html.append(ladder(measured, case, titled=False))
+        html.append(f'<div class="weft-part"><h3 class="weft-case">{escape(case)}</h3>')
+        html.append(f"{ladder(measured, case, titled=False)}</div>")
     return "".join(html)
+
+
+def _size(known: Sequence[Results]) -> str:
+    """Return "14 tables, 96 rows, measured on 2 GPUs"."""
+    tables = counted(len(known[0].cases), "table")
+    rows = counted(len(known[0].rows), "row")
+    return f"{tables}, {rows}, measured on {counted(len(known), 'GPU')}"
 
 
 def setup(app: Sphinx) -> None:
@@ -311,3 +346,4 @@ def setup(app: Sphinx) -> None:
     app.add_directive("cloth", ClothDirective)
     app.add_directive("curve", CurveDirective)
     app.add_directive("all-results", AllResultsDirective)
+    app.add_directive("results-count", ResultsCountDirective)
