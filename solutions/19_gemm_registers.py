@@ -709,25 +709,26 @@ for shape in [(35, 36, 19), (5, 33, 3), (1, 1, 1)]:
 # %% [markdown]
 # ## Measure: the ladder
 #
-# 4096 × 4096 × 4096, 137 GFLOP. From rung to rung only what its name says is changed.
+# 4096 × 4096 × 4096, 137 GFLOP. From rung to rung, only what the name says changes.
 #
 # - `tiles of 32`: where chapter 18 ended.
-# - `a column of 8`: your `gemm_1d`, compiled for 64 × 64 results a block.
-# - `8 x 8, int64`: your `gemm_2d` for 128 × 128, with `int64` in the place of every
-#   `int32`. What do indices of 32 bits bring?
+# - `a column of 8`: your `gemm_1d`, compiled for 64 × 64 results per block.
+# - `8 x 8, int64`: your `gemm_2d` for 128 × 128, with `int64` instead of every `int32`.
+#   What do 32-bit indices gain?
 # - `8 x 8`: the same with `int32`.
-# - `by fours, no padding`, `by fours`: your `gemm_wide`, with WIDTH = 128 and 132.
+# - `by fours, no padding` and `by fours`: your `gemm_wide`, with WIDTH = 128 and 132.
 # - `pipelined`: `gemm_pipeline`, still with 8 × 8 and 128 × 128. A warp is 2 × 16
-#   lanes, a piece of 16 × 128.
-# - `warp tiles`: pieces of 64 × 32, 8 × 4 lanes.
-# - `pairs`: the lanes in pairs, one below the other.
-# - `8 x 16`: blocks of 128 × 256, threads of 8 × 16, and so a quarter fewer loads for
-#   each multiply-add.
-# - `serpentine`: in `multiply`, columns down and up in turns.
+#   lanes, and computes a piece of 16 × 128.
+# - `warp tiles`: pieces of 64 × 32, with 8 × 4 lanes.
+# - `pairs`: the lanes numbered in pairs, one below the other.
+# - `8 x 16`: blocks of 128 × 256 and threads of 8 × 16, so a quarter fewer loads per
+#   multiply-add.
+# - `serpentine`: `multiply` goes down one column and up the next.
 #
-# Write down the speeds that you expect, beside cuBLAS with TF32 off. By hand first: how
-# many of the loads from shared memory does each rung spare? A step has 64 multiply-adds
-# a thread, which keep the arithmetic units of an SM busy for 16 cycles per warp.
+# Write down the speeds you expect, next to cuBLAS with TF32 off. Start with a pencil:
+# how many loads from shared memory does each rung save? One step of the inner loop has
+# 64 multiply-adds per thread. For one warp, they keep the arithmetic units of an SM
+# busy for 16 cycles.
 
 # %% tags=["given"]
 TILE = 32
@@ -854,48 +855,52 @@ ladder = bench.compare(
 ladder
 
 # %% [markdown] tags=["solution"]
-# Some of these predictions go wrong, and each time an item was missing from the bill.
-# The counts that follow are the profiler's, for one multiply-add of a warp.
+# Some of these predictions go wrong, each time because an item was missing from the
+# budget. The counts below are the profiler's, per multiply-add of a warp.
 #
-# **A column**: nearly half the loads, three quarters of their passes, and a ninth more
-# speed. A multiply-add now comes with 6.6 instructions in the place of 4.1, for the
-# address of each operand `ta[row + j, i]` is computed. Instructions are what it now
-# runs out of, with 86 per cent of the slots used.
+# **A column** makes little more than half the loads and three quarters of the passes,
+# and is a ninth faster. A multiply-add now takes 6.6 instructions instead of 4.1,
+# because the address of each operand `ta[row + j, i]` has to be computed. Instructions
+# are what the kernel now runs out of: 86 % of the issue slots are used.
 #
-# **A square**: a quarter of a load for each multiply-add, and slower. The bill had
-# passes and instructions on it, and nothing about *waiting*. With 8 × 8 a thread brings
-# four elements of `a` and four of `b` in each stride, each behind a guard with a
-# branch. The compiler does not move a load over the branch before it, so the eight wait
-# for memory one after the other. On an H200 a load takes about 0.35 µs (chapter 13),
-# eight take 2.8; the 1024 blocks run in 8 waves of 132, each of 512 strides: 8 × 512 ×
-# 2.8 µs = 11 ms, of 18. That is too much: the profiler has 2.7 of a warp's 5.9 cycles
-# for it, 8.4 ms. And with so many registers there is one block on an SM, so that nobody
-# else works meanwhile. **32 bits** for an index save 40 registers and 2 instructions in
-# 100. That makes no difference to something that waits.
+# **A square** makes a quarter of a load per multiply-add, and is slower. The budget had
+# passes and instructions in it, but no *waiting*. With 8 × 8, a thread loads four
+# elements of `a` and four of `b` in each iteration, each behind a guard with a branch.
+# The compiler does not move a load across the branch before it, so the thread waits for
+# each of the eight before it starts the next. On an H200 a load takes about 0.35 µs
+# (chapter 13), and eight take 2.8. The 1024 blocks run in 8 waves of 132, each of 512
+# iterations: 8 × 512 × 2.8 µs = 11 ms, of 18. That is too much. According to the
+# profiler, a warp waits for global memory in 2.7 of its 5.9 cycles per instruction,
+# which is 8.4 ms. And with so many registers only one block fits on an SM, so there is
+# no other block to work meanwhile. **32-bit indices** save 40 registers and 2 % of the
+# instructions. That makes no difference to a kernel that is waiting.
 #
-# **By fours**: more than four times as fast. It executes half the instructions and
-# three quarters of the load passes. Above all, probably, it waits twice per stride
-# instead of eight times, and two blocks fit on an SM; no row separates the four. A warp
-# waited for global memory for 8.0 cycles, and now for 1.0. **Without padding** it is as
-# fast, to within one or two per cent. The colliding stores are 4 extra passes for each
-# warp in a stride, beside 96 for the loads of fragments. That the check insists on the
-# padding is a matter of principle, and here principle is worth next to nothing.
+# **By fours** is more than four times as fast. It executes half the instructions and
+# makes three quarters of the passes of loads. It waits twice per iteration instead of
+# eight times, and two blocks fit on an SM. No row separates these four causes, but most
+# of the gain probably comes from the waiting: per multiply-add, a warp used to wait 8.0
+# cycles for global memory, and now waits 1.0. **Without padding**, the kernel is as
+# fast to within one or two per cent. The colliding stores cost each warp 4 extra passes
+# per iteration, next to 96 for the loads of fragments. The check insists on the padding
+# as a matter of principle, and here principle is worth next to nothing.
 #
-# **Pipelined**: 30 per cent. Nobody waits for global memory any more: it is 0.1 of 4.8
-# cycles.
+# **Pipelined** is 30 % faster, by the profiler's times. Hardly any warp waits for
+# global memory any more: it is 0.1 of 4.8 cycles per instruction.
 #
-# **Warp tiles** and **pairs**: nothing to speak of. Count passes: a 128-bit request
-# takes 4, or 2 where lanes in pairs agree (the book's page has the rule). As 2 × 16
-# lanes, `ta` takes 2 × 2 and `tb` 2 × 4 in a step, 12 together; as 8 × 4 lanes, row by
-# row, 12 again, though there are fewer different numbers; in pairs 8. The profiler
-# counts the same. The step's multiply-adds take 16 cycles. There was room before, and
-# there is more now. Of the issue slots 77 or 78 per cent are used before and after.
+# **Warp tiles** and **pairs** gain nothing to speak of. Count the passes: a 128-bit
+# request takes 4, or 2 if the lanes agree in pairs (the book's page has the rule). With
+# 2 × 16 lanes, a step takes 2 × 2 passes for `ta` and 2 × 4 for `tb`, 12 together. With
+# 8 × 4 lanes, row by row, it takes 12 again, although there are fewer distinct numbers.
+# In pairs, it takes 8. The profiler counts the same. The step's multiply-adds take 16
+# cycles, so there was room before, and now there is more. The kernel uses 77 or 78 % of
+# the issue slots before and after.
 #
-# **8 × 16**: the last large step. 1024 multiply-adds in a stride share the same
-# overhead that 512 had to carry: 1.14 instructions for each in the place of 1.24, and
-# 85 per cent of the slots used in the place of 78.
+# **8 × 16** is the last large gain. The 1024 multiply-adds of an iteration share the
+# overhead that 512 had to carry: 1.14 instructions per multiply-add instead of 1.24,
+# and 85 % of the slots used instead of 78 %.
 #
-# **Serpentine**: slightly slower, in this version. See the inner loop.
+# **Serpentine** is slightly slower, in this version. The inner loop, below, has more to
+# say about it.
 
 # %% [markdown]
 # ## Look: the inner loop
@@ -978,28 +983,29 @@ if weft.GPU and loops["serpentine"]:
     results.record("19_gemm_registers", rows)
 
 # %% [markdown] tags=["solution"]
-# 88 of 100 instructions of the loop are multiply-adds, and in the larger kernels
-# nothing is in local memory. The kernel with 8 × 8 spills a few words: it is held to
-# 128 registers, so that two blocks fit on an SM.
+# In the larger kernels, 88 % of the loop's instructions are multiply-adds, and nothing
+# is in local memory. The 8 × 8 kernel spills a few words, because it is held to 128
+# registers so that two blocks fit on an SM.
 #
-# A multiply-add reads three registers. On Volta these were found to lie in two
-# banks, which makes three from one of them slow. `.reuse` keeps an operand for the
-# next instruction, and the serpentine, which changes one operand only from each
-# product to the next, has more of them. That it is slower all the same shows that
-# the mark is not the whole story. The profiler's counts are nearly the same for
-# both, with 83 issue slots used of 100 in the place of 85. Which registers it gives
-# to the sums, and so which operands collide, the assembler decides anew with each
-# change of the source. While this lab was written, versions of this kernel that
-# differed in such accidents were between 92 and 99 per cent as fast as cuBLAS, some
-# of them with the serpentine ahead. So it is a parameter, like the others: let a
+# A multiply-add reads three registers. On Volta, registers were found to be in two
+# banks, and an instruction that needs all three operands from one bank is slow.
+# `.reuse` keeps an operand for the next instruction. The serpentine, which changes only
+# one operand from each product to the next, has more of these marks. It is slower all
+# the same, so the marks are not the whole story. The profiler's counts are nearly the
+# same for both orders, with 83 % of the issue slots used instead of 85 %. The assembler
+# decides anew, with every change in the source, which registers hold the sums, and so
+# which operands collide. While this lab was written, versions of this kernel that
+# differed in such accidents were between 92 and 99 % as fast as cuBLAS, and in some of
+# them the serpentine was ahead. So the order is a parameter like the others: let a
 # tuner decide.
 #
-# And the ceiling? 88 per cent of the slots, times 97 per cent for the waves of
-# blocks: 57 of 67 TFLOP/s, if every cycle issued. The profiler counts 85 slots used
-# of 100, and 1.138 instructions for each multiply-add: 0.85 / 1.138 × 66.9 = 50.0
-# TFLOP/s, which is what was measured, to a per cent. cuBLAS uses 87 slots, with
-# 1.131 instructions. So its schedulers issue nothing in 13 of 100 cycles, ours in
-# 15; and its warps are held at dispatch for 0.1 cycles of 2.2, ours for 0.2 of 2.3.
+# And the ceiling? If every cycle issued an instruction, 88 % of the slots times 97 %
+# for the waves of blocks would be 57 of 67 TFLOP/s. The profiler counts 85 % of the
+# slots used, and 1.138 instructions per multiply-add: 0.85 / 1.138 × 66.9 = 50.0
+# TFLOP/s, which is what was measured, to within a per cent. cuBLAS uses 87 % of the
+# slots, with 1.131 instructions. So its schedulers issue nothing in 13 % of the cycles,
+# and those of this kernel in 15 %. Its warps are held at dispatch for 0.1 of 2.2
+# cycles, and those of this kernel for 0.2 of 2.3.
 
 # %% [markdown]
 # ## 4 · What a choice costs
