@@ -417,7 +417,7 @@ WIDTH = 36
 @cuda.jit
 def gemm_wide(alpha, a, b, beta, c):
     """Write alpha * a @ b + beta * c into c, loading four at a time."""
-    ta = cuda.shared.array((BK, WIDTH), float32, alignment=16)  # turned
+    ta = cuda.shared.array((BK, WIDTH), float32, alignment=16)  # transposed
     tb = cuda.shared.array((BK, BN), float32, alignment=16)
     sums = cuda.local.array((TM, TN), float32)
     fa = cuda.local.array(TM, float32)
@@ -674,7 +674,7 @@ def sized(BM, BN, TM, TN, WM, WN):
     return dict(locals())
 
 
-WRITE_OUT = ("kk", "s", "q", "u")  # loops
+WRITE_OUT = ("kk", "s", "q", "u")  # loops to unroll
 
 
 def pipeline(registers=None, **choice):
@@ -766,7 +766,7 @@ if weft.on_gpu("the matrices live in its memory"):
 
 
 def matrices(m, n, k):
-    """Return a, b, c on the GPU, and b as gemm_pipeline wants it."""
+    """Return a, b, c on the GPU, and b as gemm_pipeline needs it."""
     a = torch.rand(m, k, device="cuda") - 0.5
     b = torch.rand(k, n, device="cuda") - 0.5
     wide = torch.zeros(k, -(-n // 4) * 4, device="cuda") if n % 4 else b
@@ -774,7 +774,7 @@ def matrices(m, n, k):
 
 
 def launch(kernel, BM, BN, threads, a, b, c, wide=None):
-    """Return a function that launches a kernel; wide: a place for a wider b."""
+    """Return a function that launches a kernel; wide: room for a wider b."""
     grid = -(-c.shape[1] // BN), -(-c.shape[0] // BM)
     d_a, d_b, d_c = map(cuda.as_cuda_array, (a, b, c))
     if wide is None or wide is b:
@@ -907,14 +907,14 @@ ladder
 #
 # What does the GPU execute? Numba shows the machine code, SASS, of what it has
 # compiled, if NVIDIA's `nvdisasm` is installed. The inner loop is the longest stretch
-# of code between a label and a branch back to it. Of its instructions only FFMA, the
-# multiply-adds, are the work. How large is their share? Is anything in local memory?
-# And how many of them are marked `.reuse`: they leave an operand where the next one
-# finds it, so that it need not be read from the registers again?
+# of code between a label and a branch back to it. Of its instructions, only the FFMAs,
+# the multiply-adds, are the work itself. How large is their share? Is anything in local
+# memory? And how many of the FFMAs are marked `.reuse`, which keeps an operand for the
+# next instruction, so that it need not be read from the registers again?
 
 # %% tags=["given"]
 def inner_loop(sass):
-    """Count the instructions of the loop with most FFMAs, and `.reuse`."""
+    """Count the instructions of the loop with the most FFMAs, and `.reuse`."""
     lines, labels, found, reuse = sass.splitlines(), {}, {}, 0
     for number, line in enumerate(lines):
         if label := re.match(r"\s*(\.L_x_\d+):", line):
@@ -1011,14 +1011,14 @@ if weft.GPU and loops["serpentine"]:
 # ## 4 · What a choice costs
 #
 # `gemm_pipeline` has a dozen parameters. Most combinations are impossible, and most of
-# the others are bad, which one can see without a GPU. Four numbers:
+# the others are bad. You can tell without a GPU, from four numbers:
 #
-# - **threads** of a block: BM × BN results, TM × TN for each;
-# - **bytes** of shared memory: `stages` pairs of tiles, BK rows of BM + 4 floats in
-#   `ta`, BK rows of BN floats in `tb`; a block may declare 49,152;
-# - **registers** of a thread that hold floats: the sums, and two pairs of fragments.
-#   Add about 60 for addresses; 255 is the most there is;
-# - **loads**: 128-bit loads from shared memory for each multiply-add.
+# - **threads** per block: BM × BN results, TM × TN for each thread;
+# - **bytes** of shared memory: `stages` pairs of tiles, each with BK rows of BM + 4
+#   floats in `ta` and BK rows of BN floats in `tb`; a block may declare 49,152;
+# - **registers** per thread that hold floats: the sums, and two pairs of fragments. Add
+#   about 60 for addresses; the limit is 255;
+# - **loads**: 128-bit loads from shared memory per multiply-add.
 #
 # ```python
 # needs(BM, BN, TM, TN, BK, stages)   # -> threads, bytes, registers, loads
@@ -1066,13 +1066,12 @@ check(
 # ## 5 · Do the tiles fill the machine?
 #
 # 4096 × 4096 results in tiles of 128 × 256 are 512 blocks. An H200 runs 132 of them at
-# a time, one per SM: 3 full waves, and a fourth with 116. And 4095 × 4097 results? 32
-# rows of blocks and 17 columns of them, the last column for a single column of
-# results.
+# a time, one per SM: 3 full waves, and a fourth with 116. And 4095 × 4097 results? That
+# is 32 rows of blocks and 17 columns, the last of which has a single column of results.
 #
-# Write the share of the machine's time that is spent on results that are wanted, if
-# every wave takes the time of a full one and every block that of a full one. `slots` is
-# how many blocks run at a time.
+# Compute the share of the machine's time that is spent on results that are wanted.
+# Assume that every wave takes as long as a full one, and a block at the edge as long as
+# any other. `slots` is the number of blocks that run at a time.
 #
 # ```python
 # busy(m, n, BM, BN, slots)   # five integers -> a share, 0 to 1
@@ -1082,7 +1081,7 @@ check(
 
 # %%
 def busy(m, n, BM, BN, slots):
-    """Return which share of the work in all waves is wanted."""
+    """Return what share of the work in all waves is wanted."""
     # about 4 lines
     # BEGIN SOLUTION
     blocks = -(-m // BM) * -(-n // BN)
@@ -1101,7 +1100,7 @@ def shared_out(m, n, BM, BN, slots):
 
 
 def why_not(m, n, BM, BN, slots, answer):
-    """Say what an answer that is wrong has counted."""
+    """Say what a wrong answer has counted."""
     whole = len(range(0, m, BM)) * len(range(0, n, BN))
     if abs(answer - m * n / (whole * BM * BN)) < 1e-6:
         return "That is the edges alone. What do the SMs do in the last wave?"
@@ -1129,9 +1128,10 @@ check(
 # %% [markdown]
 # ## Tune
 #
-# A tuner is a loop: leave out what cannot work, compile the rest, time each on each
-# shape, keep the fastest. It needs no cleverness if the list is short, and your two
-# functions keep it short. The two that are left out below are an example of each.
+# A tuner is a loop: leave out what cannot work, compile the rest, time each choice on
+# each shape, and keep the fastest. It needs no cleverness if the list is short, and
+# your two functions keep it short. Two of the choices below are left out, each because
+# of a different limit.
 #
 # Which of the choices will win at 1024 × 1024? Which at 8192 × 8192?
 
@@ -1150,7 +1150,7 @@ choices = {
 
 
 def possible(choice):
-    """Say whether a choice fits; None if `needs` is not there yet."""
+    """Return whether a choice fits; None if `needs` is not written yet."""
     sizes = [choice[name] for name in ("BM", "BN", "TM", "TN")]
     found = needs(*sizes, choice.get("BK", 8), choice.get("STAGES", 3))
     if found is None:
@@ -1185,7 +1185,7 @@ best = {}  # shape: the fastest choice
 if weft.on_gpu("it is a GPU's times that a tuner compares"):
     began = time.perf_counter()
     fitting = {n: x for n, x in choices.items() if possible(x) is not False}
-    if possible(large) is None:  # exercise 4 is open: these are known to fit
+    if possible(large) is None:  # exercise 4 is not done: these fit
         fitting = dict(list(choices.items())[:6])
     rates = search(squares + ragged, fitting)
     for shape in squares + ragged:
@@ -1204,19 +1204,19 @@ if weft.GPU:
 
 # %% [markdown] tags=["solution"]
 # 1024 × 1024 is decided by `busy`: on an H200 a large tile leaves most SMs without a
-# block, and is slower by a factor of three. At 8192 all of them are busy whatever the
-# tile, and the largest wins, for it loads least. In between they are within a few per
-# cent. At ragged shapes the edges decide: 4095 × 4097 costs the tile of 128 × 256 a
-# fifth wave, as you computed.
+# block, and is slower by a factor of three. At 8192 every SM is busy whatever the tile,
+# and the largest tile wins, because it loads least. In between, the choices are within
+# a few per cent of each other. On ragged shapes the edges decide: 4095 × 4097 costs the
+# tile of 128 × 256 a fifth wave, as you computed.
 #
-# The search takes about half a minute for six choices and eight shapes, compiling
+# The search takes about half a minute for six choices and eight shapes, compilation
 # included.
 
 # %% [markdown]
-# ## Measure: beside cuBLAS
+# ## Measure: compared with cuBLAS
 #
-# Your tuned kernel on all eight shapes. In two of the ragged ones n is no multiple of
-# 4, in one m and k are not: there the time includes copying `b` into a wider matrix.
+# Now your tuned kernel runs on all eight shapes. Where n is not a multiple of 4, as in
+# most of the ragged ones, the time includes copying `b` into a wider matrix.
 
 # %%
 def beside(shape):
@@ -1256,19 +1256,20 @@ for shape in squares:
     results_by_shape[shape].expect("tuned", at_least=least)
 
 # %% [markdown] tags=["solution"]
-# Within a few per cent of the library on large squares, faster where there are few
-# tiles, and never below nine tenths. (The small ones are timed with a cold cache, for
-# both.) What is missing at 4096 is a few per cent of the issue slots. At
-# 3333 × 777 × 5555 seven columns of tiles cover 896 columns for 777, and 371 blocks are
-# a wave that is not quite full; to split k would help there.
+# The tuned kernel is within a few per cent of the library on large squares, faster
+# where there are few tiles, and never below nine tenths of its speed. (Both are timed
+# with a cold cache, which matters for the small shapes.) What is missing at 4096 is a
+# few per cent of the issue slots. At 3333 × 777 × 5555, seven columns of tiles cover
+# 896 columns where 777 are needed, and the 371 blocks are a wave that is not quite
+# full. Splitting k would help there.
 
 # %% [markdown]
 # ## Look: is it right?
 #
-# Every combination of 1, 31, 127, 129 and 1000 for m, n and k, with beta 0 and 2, for a
-# wide and a narrow tile; then the eight shapes above. Errors are relative, in the norm,
-# against float64, for numbers between 0 and 1: with both signs, a sum can nearly
-# vanish, and then no float32 sum is near it in relative terms.
+# First every combination of 1, 31, 127, 129 and 1000 for m, n and k, with beta 0 and 2,
+# for a wide tile and a narrow one; then the eight shapes above. Errors are relative to
+# float64, in the norm, for numbers between 0 and 1. With both signs a sum can nearly
+# vanish, and then no float32 sum is close to it in relative terms.
 
 # %%
 def relative_error(choice, m, n, k, beta=0):
@@ -1319,30 +1320,32 @@ if weft.GPU:
 # ## If you want more
 #
 # - Add choices to the tuner. What does `SNAKE=0` do to each of them? `STAGES=2`? Are
-#   there pieces for a warp that are better than 64 × 64?
-# - Few, large k: 256 × 256 × 65,536. Eight tiles of 64 × 128 for 132 SMs. Split k
-#   between blocks, let each write its part, and let the last one add them up (chapter
-#   14). What does `busy` say before and after?
-# - The operand `a` is copied by single elements, since its tile is turned over. Load it
-#   with `four` instead, keep it in registers for a step, and store it with the padding
-#   of exercise 3. Which is faster, and what became of the registers?
-# - Blocks run from left to right. Let eight rows of blocks go down together, so that
-#   those that run at the same time share more of `a` and `b` in the L2 cache. Predict
-#   by how much the traffic from memory falls; measure whether the time does.
-# - Write the tuner's list by program: all powers of 2 that `needs` lets through. How
-#   many are there, and how long would the search take?
+#   there better warp tiles than 64 × 64?
+# - Few results, large k: 256 × 256 × 65,536 is eight tiles of 64 × 128 for 132 SMs.
+#   Split k among blocks, let each write its partial sums, and let the last one add them
+#   up (chapter 14). What does `busy` say before and after?
+# - The operand `a` is copied by single elements, because its tile is transposed. Load
+#   it with `four` instead, keep it in registers for one iteration, and store it with
+#   the padding of exercise 3. Which is faster, and what happens to the number of
+#   registers?
+# - Blocks run from left to right. Let eight rows of blocks advance together, so that
+#   blocks which run at the same time share more of `a` and `b` in the L2 cache. Predict
+#   by how much the traffic from memory falls, and measure whether the time does.
+# - Generate the tuner's list: all powers of 2 that `needs` lets through. How many are
+#   there, and how long would the search take?
 #
 # ## What you learned
 #
-# 1. Tiles in shared memory spare global memory; tiles in registers spare shared memory.
-#    TM + TN loads serve TM × TN multiply-adds.
-# 2. Many registers, few warps; and few warps cannot hide what is waited for. Load in
-#    one go, 128 bits at a time.
-# 3. Better, wait for nothing: copies that pass no register, fragments in turns, one
-#    barrier a stride. Written-out loops, because registers have no addresses.
-# 4. Draw up the bill before you pay: some famous rungs were worth nothing on an H200
-#    and an H100, and a count said so. What is left at the end is issue slots: 85 of 100
-#    used on an H200, where the library uses 87.
+# 1. Tiles in shared memory save loads from global memory; tiles in registers save loads
+#    from shared memory. TM + TN loads serve TM × TN multiply-adds.
+# 2. Many registers mean few warps, and few warps cannot hide the latency of loads that
+#    are waited for one at a time. Load all at once, 128 bits at a time.
+# 3. Better still, wait for nothing: copies that pass through no register, two pairs of
+#    fragments in turns, one barrier per iteration. Loops are unrolled, because
+#    registers have no addresses.
+# 4. Draw up the budget before you pay: on an H200 and an H100, some famous rungs were
+#    worth nothing, and a count said so. What is left at the end is issue slots: 85 % of
+#    them used on an H200, where the library uses 87 %.
 # 5. No tile is best for all shapes: count waves and edges, then let a tuner decide.
 
 # %%
