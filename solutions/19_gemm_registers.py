@@ -73,8 +73,8 @@ weft.lab("19_gemm_registers")
 # | 8 × 8 | 16 | 64 | 0.25 |
 # | 8 × 8, four at a time | 4 | 64 | 0.0625 |
 #
-# The first half of the lab climbs this table. The piece of `c` whose sums a thread
-# keeps in registers is called its **register tile**.
+# The first half of the lab works its way down this table. The piece of `c` whose sums a
+# thread keeps in registers is called its **register tile**.
 
 # %% tags=["given"]
 def operands(rng, m, n, k, beta):
@@ -126,13 +126,13 @@ def gemm(alpha, a, b, beta):
 # gemm_1d(alpha, a, b, beta, c)   # (m, k), (k, n), in place (m, n); 256 threads
 # ```
 #
-# `cuda.threadIdx.x` is put into an `int32`, and so are the block's first row and
+# `cuda.threadIdx.x` is converted to an `int32`, and so are the block's first row and
 # column. You will measure what that is worth. The check counts each thread's loads from
 # shared memory, TM + 1 per iteration of the inner loop, and the block's barriers.
 # Stuck? `hint("gemm_1d")`; there are three hints.
 
 # %% tags=["given"]
-BM, BN, BK = 32, 32, 8  # the block's tile of c, and an iteration along k
+BM, BN, BK = 32, 32, 8  # the block's tile of c, and one iteration along k
 TM, TN = 4, 4  # the thread's
 kept = {"float64": 0, "local": 0}  # in registers, and in float32
 
@@ -207,7 +207,7 @@ check(
 # `value` is loaded once and used TM times. The other operand, `ta[row + j, i]`, is the
 # same word for all lanes of a warp, so it takes a single pass, but it is loaded for
 # every multiply-add. That makes TM + 1 loads for TM multiply-adds: about half of what
-# it was, and never less than half, however large TM is.
+# there were, and never less than half, however large TM is.
 
 # %% [markdown]
 # ## 2 · A square for each thread
@@ -219,16 +219,17 @@ check(
 #
 # A block has BM × BN / (TM × TN) = 64 threads, called `THREADS`. Its tiles still have
 # 256 elements, so each thread loads several. Which results are a thread's? Not a
-# compact square: if thread `x` had the columns from 4 `x` on, neighbouring lanes
-# would read words that are 4 apart. With a **stride** between a thread's columns,
-# neighbouring lanes read neighbouring words. Let `x = t % (BN // TN)` and `y = t //
-# (BN // TN)`. The thread's columns are `x`, `x + BN // TN`, `x + 2 * (BN // TN)` and
-# so on, TN of them. Its rows are `y`, `y + BM // TM` and so on. The check allows no
-# bank conflicts, for other values of the constants either.
+# compact square: if thread `x` had the columns from 4 `x` on, neighbouring lanes would
+# read words that are 4 apart. With a **stride** between a thread's columns,
+# neighbouring lanes read neighbouring words. Let `x` be `t % (BN // TN)`, and `y` be
+# `t // (BN // TN)`. The thread's columns are `x`, `x + BN // TN`, `x + 2 * (BN // TN)`
+# and so on, TN of them. Its rows are `y`, `y + BM // TM` and so on. The check allows no
+# bank conflicts, and it tries other values of the constants too.
 #
-# Guards are routine by now, so two helpers have them: `load(x, row, col)` returns the
-# element, or 0 outside the matrix, and `put(c, row, col, total, alpha, beta)` does what
-# the end of exercise 1 did, including the guard.
+# Guards are routine by now, so two helpers take care of them: `load(x, row, col)`
+# returns the element, or 0 outside the matrix, and
+# `put(c, row, col, total, alpha, beta)` does what the end of exercise 1 did, guard
+# included.
 #
 # ```python
 # gemm_2d(alpha, a, b, beta, c)   # 64 threads
@@ -323,10 +324,10 @@ check(
 )
 
 # %% [markdown] tags=["solution"]
-# The elements of the two fragments `fa` and `fb` are loaded once and used TN and TM
-# times. With 8 × 8 results, a thread needs 64 registers for the sums and 16 for the
-# fragments. With addresses that becomes 177, as compiled for the ladder below. An SM
-# has 65,536 registers, so it holds one block of 256 threads. That is few warps. But
+# Each element of the fragment `fa` is loaded once and used TN times, and each element
+# of `fb` TM times. With 8 × 8 results, a thread needs 64 registers for the sums and 16
+# for the fragments. Addresses bring that to 177, as compiled for the ladder below. An
+# SM has 65,536 registers, so it holds one block of 256 threads. That is few warps. But
 # the 64 multiply-adds do not depend on each other, and independent instructions hide
 # latency too, at least that of the multiply-adds themselves.
 
@@ -334,15 +335,14 @@ check(
 # ## 3 · Four at a time
 #
 # Sixteen 32-bit loads for 64 multiply-adds are still many instructions, and an SM
-# issues only four instructions per cycle. `load4` moves 128 bits with one
-# instruction. It needs four numbers that are neighbours in memory, in global memory
-# as in shared memory.
+# issues only four instructions per cycle. `load4` moves 128 bits with one instruction.
+# The four numbers must be neighbours, in global memory and in shared memory alike.
 #
 # In **global memory** the loads can take four neighbours of a row. But where does a row
 # begin? At element `row * width`. If the width is not a multiple of 4, most rows do not
-# begin on a 16-byte boundary, and a 128-bit load there is an error. Then there have to
-# be four loads of one element. The function `four` below decides by the shape, which is
-# the same for all threads.
+# begin on a 16-byte boundary, and a 128-bit load there is an error. In that case, four
+# loads of one element each have to do. The function `four` below decides by the shape,
+# so all threads decide the same way.
 #
 # In **shared memory** the row of `tb` is fine. But `fa` is a *column* of `ta`. So
 # transpose the tile of `a` while storing it: `ta` is now (BK, BM), and its rows are
@@ -357,7 +357,7 @@ check(
 # - With `WIDTH` = 32, even and odd lanes collide.
 #
 # **Choose WIDTH** so that they do not. Rows must still begin on a 16-byte boundary. The
-# check allows no conflicts, for other values of the constants either.
+# check allows no conflicts, and it tries other values of the constants too.
 #
 # A thread's rows and columns now come in fours. With `x` and `y` as before, its columns
 # are `4 * x` to `4 * x + 3`, then four more `4 * (BN // TN)` further on, and so on, TN
@@ -485,12 +485,12 @@ check(
 )
 
 # %% [markdown] tags=["solution"]
-# What counts is `4 * WIDTH` modulo 32. With 36 it is 16: the sixteen odd lanes begin
-# 16 banks after the sixteen even ones, and use the banks that those leave free. 33
-# would do for the stores, but then only every fourth row begins on a 16-byte
-# boundary. (With BK = 16, four lanes share a row, and they would have to be 8 banks
-# apart, which no WIDTH that is a multiple of 4 can do. Then you would swizzle, as in
-# chapter 13, or stay with BK = 8.)
+# What counts is `4 * WIDTH` modulo 32. With 36 it is 16: the sixteen odd lanes begin 16
+# banks after the sixteen even ones, and use the banks that those leave free. A width of
+# 33 would do for the stores, but then only every fourth row begins on a 16-byte
+# boundary. (With BK = 16, four lanes share a row and would have to be 8 banks apart,
+# which no WIDTH that is a multiple of 4 achieves. You would then swizzle, as in chapter
+# 13, or stay with BK = 8.)
 
 # %% [markdown]
 # ## Read: a pipelined kernel
@@ -519,13 +519,13 @@ check(
 #    rows and WN / TN columns. The squarer the piece, the fewer distinct words a warp
 #    needs. `place` returns a thread's row and column.
 # 6. **Edges without branches.** Rows and columns beyond the edge of `c` copy the last
-#    one instead, and their results are never stored. Only along k do zeros have to
-#    arrive; the last argument of a copy says whether to read.
+#    one instead, and their results are never stored. Only along k are zeros
+#    needed, and the last argument of a copy says whether to read.
 #
 # `b` must have a width that is a multiple of 4, because it is copied 128 bits at a
 # time. If n is not a multiple of 4, `widen` first copies `b` into a wider matrix; the
-# kernel takes n from `c`. That moves k × n elements once more, for a product that
-# loads each of them many times.
+# kernel takes n from `c`. That moves k × n elements once, for a product that loads each
+# of them many times.
 
 # %% tags=["given"]
 WM, WN = 16, 32  # the warp's tile
@@ -1257,11 +1257,11 @@ for shape in squares:
 
 # %% [markdown] tags=["solution"]
 # The tuned kernel is within a few per cent of the library on large squares, faster
-# where there are few tiles, and never below nine tenths of its speed. (Both are timed
-# with a cold cache, which matters for the small shapes.) What is missing at 4096 is a
-# few per cent of the issue slots. At 3333 × 777 × 5555, seven columns of tiles cover
-# 896 columns where 777 are needed, and the 371 blocks are a wave that is not quite
-# full. Splitting k would help there.
+# where there are few tiles, and never below nine tenths of its speed. (For the small
+# ones, both are timed with a cold cache.) What is missing at 4096 is a few per cent of
+# the issue slots. At 3333 × 777 × 5555, seven columns of tiles cover 896 columns where
+# 777 are needed, and the 371 blocks are a wave that is not quite full. Splitting k
+# would help there.
 
 # %% [markdown]
 # ## Look: is it right?
@@ -1322,8 +1322,8 @@ if weft.GPU:
 # - Add choices to the tuner. What does `SNAKE=0` do to each of them? `STAGES=2`? Are
 #   there better warp tiles than 64 × 64?
 # - Few results, large k: 256 × 256 × 65,536 is eight tiles of 64 × 128 for 132 SMs.
-#   Split k among blocks, let each write its partial sums, and let the last one add them
-#   up (chapter 14). What does `busy` say before and after?
+#   Split k among blocks, let each write its partial sums, and let the last block add
+#   them up (chapter 14). What does `busy` say before and after?
 # - The operand `a` is copied by single elements, because its tile is transposed. Load
 #   it with `four` instead, keep it in registers for one iteration, and store it with
 #   the padding of exercise 3. Which is faster, and what happens to the number of
