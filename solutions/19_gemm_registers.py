@@ -869,20 +869,24 @@ ladder
 # The compiler does not move a load across the branch before it, so the thread waits for
 # each of the eight before it starts the next. On an H200 a load takes about 0.35 µs
 # (chapter 13), and eight take 2.8. The 1024 blocks run in 8 waves of 132, each of 512
-# iterations: 8 × 512 × 2.8 µs = 11 ms, of 18. That is too much. According to the
+# iterations: 8 × 512 × 2.8 µs = 11 ms, out of 18. That is too much. According to the
 # profiler, a warp waits for global memory in 2.7 of its 5.9 cycles per instruction,
 # which is 8.4 ms. And with so many registers only one block fits on an SM, so there is
-# no other block to work meanwhile. **32-bit indices** save 40 registers and 2 % of the
-# instructions. That makes no difference to a kernel that is waiting.
+# no other block to work meanwhile.
+#
+# **32-bit indices** save 40 registers and 2 % of the instructions. That makes no
+# difference to a kernel that is waiting.
 #
 # **By fours** is more than four times as fast. It executes half the instructions and
 # makes three quarters of the passes of loads. It waits twice per iteration instead of
 # eight times, and two blocks fit on an SM. No row separates these four causes, but most
 # of the gain probably comes from the waiting: per multiply-add, a warp used to wait 8.0
-# cycles for global memory, and now waits 1.0. **Without padding**, the kernel is as
-# fast to within one or two per cent. The colliding stores cost each warp 4 extra passes
-# per iteration, next to 96 for the loads of fragments. The check insists on the padding
-# as a matter of principle, and here principle is worth next to nothing.
+# cycles for global memory, and now waits 1.0.
+#
+# **Without padding**, the kernel is as fast to within one or two per cent. The
+# colliding stores cost each warp 4 extra passes per iteration, next to 96 for the loads
+# of fragments. The check insists on the padding as a matter of principle, and here
+# principle is worth next to nothing.
 #
 # **Pipelined** is 30 % faster, by the profiler's times. Hardly any warp waits for
 # global memory any more: it is 0.1 of 4.8 cycles per instruction.
@@ -891,9 +895,9 @@ ladder
 # request takes 4, or 2 if the lanes agree in pairs (the book's page has the rule). With
 # 2 × 16 lanes, a step takes 2 × 2 passes for `ta` and 2 × 4 for `tb`, 12 together. With
 # 8 × 4 lanes, row by row, it takes 12 again, although there are fewer distinct numbers.
-# In pairs, it takes 8. The profiler counts the same. The step's multiply-adds take 16
-# cycles, so there was room before, and now there is more. The kernel uses 77 or 78 % of
-# the issue slots before and after.
+# Numbered in pairs, it takes 8. The profiler counts the same. The step's multiply-adds
+# take 16 cycles, so there was room before, and now there is more. The kernel uses 77 or
+# 78 % of the issue slots before and after.
 #
 # **8 × 16** is the last large gain. The 1024 multiply-adds of an iteration share the
 # overhead that 512 had to carry: 1.14 instructions per multiply-add instead of 1.24,
