@@ -1,8 +1,7 @@
 # %% [markdown]
 # # 19 · GEMM in registers
 #
-# [Open in
-# Colab](https://colab.research.google.com/github/warp-and-weft/warp-and-weft/blob/main/labs/19_gemm_registers.ipynb)
+# [Open in Colab](https://colab.research.google.com/github/warp-and-weft/warp-and-weft/blob/main/labs/19_gemm_registers.ipynb)
 #
 # **When you have finished, you can**
 #
