@@ -1,8 +1,7 @@
 # %% [markdown]
 # # 19 · GEMM in registers
 #
-# [Open in
-# Colab](https://colab.research.google.com/github/warp-and-weft/warp-and-weft/blob/main/labs/19_gemm_registers.ipynb)
+# [Open in Colab](https://colab.research.google.com/github/warp-and-weft/warp-and-weft/blob/main/labs/19_gemm_registers.ipynb)
 #
 # **When you have finished, you can**
 #
@@ -73,8 +72,8 @@ weft.lab("19_gemm_registers")
 # | 8 × 8 | 16 | 64 | 0.25 |
 # | 8 × 8, four at a time | 4 | 64 | 0.0625 |
 #
-# The first half of the lab climbs this table. The piece of `c` whose sums a thread
-# keeps in registers is called its **register tile**.
+# The first half of the lab works its way down this table. The piece of `c` whose sums a
+# thread keeps in registers is called its **register tile**.
 
 # %% tags=["given"]
 def operands(rng, m, n, k, beta):
@@ -126,13 +125,13 @@ def gemm(alpha, a, b, beta):
 # gemm_1d(alpha, a, b, beta, c)   # (m, k), (k, n), in place (m, n); 256 threads
 # ```
 #
-# `cuda.threadIdx.x` is put into an `int32`, and so are the block's first row and
+# `cuda.threadIdx.x` is converted to an `int32`, and so are the block's first row and
 # column. You will measure what that is worth. The check counts each thread's loads from
 # shared memory, TM + 1 per iteration of the inner loop, and the block's barriers.
 # Stuck? `hint("gemm_1d")`; there are three hints.
 
 # %% tags=["given"]
-BM, BN, BK = 32, 32, 8  # the block's tile of c, and an iteration along k
+BM, BN, BK = 32, 32, 8  # the block's tile of c, and one iteration along k
 TM, TN = 4, 4  # the thread's
 kept = {"float64": 0, "local": 0}  # in registers, and in float32
 
@@ -207,7 +206,7 @@ check(
 # `value` is loaded once and used TM times. The other operand, `ta[row + j, i]`, is the
 # same word for all lanes of a warp, so it takes a single pass, but it is loaded for
 # every multiply-add. That makes TM + 1 loads for TM multiply-adds: about half of what
-# it was, and never less than half, however large TM is.
+# there were, and never less than half, however large TM is.
 
 # %% [markdown]
 # ## 2 · A square for each thread
@@ -219,16 +218,17 @@ check(
 #
 # A block has BM × BN / (TM × TN) = 64 threads, called `THREADS`. Its tiles still have
 # 256 elements, so each thread loads several. Which results are a thread's? Not a
-# compact square: if thread `x` had the columns from 4 `x` on, neighbouring lanes
-# would read words that are 4 apart. With a **stride** between a thread's columns,
-# neighbouring lanes read neighbouring words. Let `x = t % (BN // TN)` and `y = t //
-# (BN // TN)`. The thread's columns are `x`, `x + BN // TN`, `x + 2 * (BN // TN)` and
-# so on, TN of them. Its rows are `y`, `y + BM // TM` and so on. The check allows no
-# bank conflicts, for other values of the constants either.
+# compact square: if thread `x` had the columns from 4 `x` on, neighbouring lanes would
+# read words that are 4 apart. With a **stride** between a thread's columns,
+# neighbouring lanes read neighbouring words. Let `x` be `t % (BN // TN)`, and `y` be
+# `t // (BN // TN)`. The thread's columns are `x`, `x + BN // TN`, `x + 2 * (BN // TN)`
+# and so on, TN of them. Its rows are `y`, `y + BM // TM` and so on. The check allows no
+# bank conflicts, and it tries other values of the constants too.
 #
-# Guards are routine by now, so two helpers have them: `load(x, row, col)` returns the
-# element, or 0 outside the matrix, and `put(c, row, col, total, alpha, beta)` does what
-# the end of exercise 1 did, including the guard.
+# Guards are routine by now, so two helpers take care of them: `load(x, row, col)`
+# returns the element, or 0 outside the matrix, and
+# `put(c, row, col, total, alpha, beta)` does what the end of exercise 1 did, guard
+# included.
 #
 # ```python
 # gemm_2d(alpha, a, b, beta, c)   # 64 threads
@@ -323,10 +323,10 @@ check(
 )
 
 # %% [markdown] tags=["solution"]
-# The elements of the two fragments `fa` and `fb` are loaded once and used TN and TM
-# times. With 8 × 8 results, a thread needs 64 registers for the sums and 16 for the
-# fragments. With addresses that becomes 177, as compiled for the ladder below. An SM
-# has 65,536 registers, so it holds one block of 256 threads. That is few warps. But
+# Each element of the fragment `fa` is loaded once and used TN times, and each element
+# of `fb` TM times. With 8 × 8 results, a thread needs 64 registers for the sums and 16
+# for the fragments. Addresses bring that to 177, as compiled for the ladder below. An
+# SM has 65,536 registers, so it holds one block of 256 threads. That is few warps. But
 # the 64 multiply-adds do not depend on each other, and independent instructions hide
 # latency too, at least that of the multiply-adds themselves.
 
@@ -334,15 +334,14 @@ check(
 # ## 3 · Four at a time
 #
 # Sixteen 32-bit loads for 64 multiply-adds are still many instructions, and an SM
-# issues only four instructions per cycle. `load4` moves 128 bits with one
-# instruction. It needs four numbers that are neighbours in memory, in global memory
-# as in shared memory.
+# issues only four instructions per cycle. `load4` moves 128 bits with one instruction.
+# The four numbers must be neighbours, in global memory and in shared memory alike.
 #
 # In **global memory** the loads can take four neighbours of a row. But where does a row
 # begin? At element `row * width`. If the width is not a multiple of 4, most rows do not
-# begin on a 16-byte boundary, and a 128-bit load there is an error. Then there have to
-# be four loads of one element. The function `four` below decides by the shape, which is
-# the same for all threads.
+# begin on a 16-byte boundary, and a 128-bit load there is an error. In that case, four
+# loads of one element each have to do. The function `four` below decides by the shape,
+# so all threads decide the same way.
 #
 # In **shared memory** the row of `tb` is fine. But `fa` is a *column* of `ta`. So
 # transpose the tile of `a` while storing it: `ta` is now (BK, BM), and its rows are
@@ -357,7 +356,7 @@ check(
 # - With `WIDTH` = 32, even and odd lanes collide.
 #
 # **Choose WIDTH** so that they do not. Rows must still begin on a 16-byte boundary. The
-# check allows no conflicts, for other values of the constants either.
+# check allows no conflicts, and it tries other values of the constants too.
 #
 # A thread's rows and columns now come in fours. With `x` and `y` as before, its columns
 # are `4 * x` to `4 * x + 3`, then four more `4 * (BN // TN)` further on, and so on, TN
@@ -417,7 +416,7 @@ WIDTH = 36
 @cuda.jit
 def gemm_wide(alpha, a, b, beta, c):
     """Write alpha * a @ b + beta * c into c, loading four at a time."""
-    ta = cuda.shared.array((BK, WIDTH), float32, alignment=16)  # turned
+    ta = cuda.shared.array((BK, WIDTH), float32, alignment=16)  # transposed
     tb = cuda.shared.array((BK, BN), float32, alignment=16)
     sums = cuda.local.array((TM, TN), float32)
     fa = cuda.local.array(TM, float32)
@@ -485,12 +484,12 @@ check(
 )
 
 # %% [markdown] tags=["solution"]
-# What counts is `4 * WIDTH` modulo 32. With 36 it is 16: the sixteen odd lanes begin
-# 16 banks after the sixteen even ones, and use the banks that those leave free. 33
-# would do for the stores, but then only every fourth row begins on a 16-byte
-# boundary. (With BK = 16, four lanes share a row, and they would have to be 8 banks
-# apart, which no WIDTH that is a multiple of 4 can do. Then you would swizzle, as in
-# chapter 13, or stay with BK = 8.)
+# What counts is `4 * WIDTH` modulo 32. With 36 it is 16: the sixteen odd lanes begin 16
+# banks after the sixteen even ones, and use the banks that those leave free. A width of
+# 33 would do for the stores, but then only every fourth row begins on a 16-byte
+# boundary. (With BK = 16, four lanes share a row and would have to be 8 banks apart,
+# which no WIDTH that is a multiple of 4 achieves. You would then swizzle, as in chapter
+# 13, or stay with BK = 8.)
 
 # %% [markdown]
 # ## Read: a pipelined kernel
@@ -519,13 +518,13 @@ check(
 #    rows and WN / TN columns. The squarer the piece, the fewer distinct words a warp
 #    needs. `place` returns a thread's row and column.
 # 6. **Edges without branches.** Rows and columns beyond the edge of `c` copy the last
-#    one instead, and their results are never stored. Only along k do zeros have to
-#    arrive; the last argument of a copy says whether to read.
+#    one instead, and their results are never stored. Only along k are zeros
+#    needed, and the last argument of a copy says whether to read.
 #
 # `b` must have a width that is a multiple of 4, because it is copied 128 bits at a
 # time. If n is not a multiple of 4, `widen` first copies `b` into a wider matrix; the
-# kernel takes n from `c`. That moves k × n elements once more, for a product that
-# loads each of them many times.
+# kernel takes n from `c`. That moves k × n elements once, for a product that loads each
+# of them many times.
 
 # %% tags=["given"]
 WM, WN = 16, 32  # the warp's tile
@@ -674,7 +673,7 @@ def sized(BM, BN, TM, TN, WM, WN):
     return dict(locals())
 
 
-WRITE_OUT = ("kk", "s", "q", "u")  # loops
+WRITE_OUT = ("kk", "s", "q", "u")  # loops to unroll
 
 
 def pipeline(registers=None, **choice):
@@ -766,7 +765,7 @@ if weft.on_gpu("the matrices live in its memory"):
 
 
 def matrices(m, n, k):
-    """Return a, b, c on the GPU, and b as gemm_pipeline wants it."""
+    """Return a, b, c on the GPU, and b as gemm_pipeline needs it."""
     a = torch.rand(m, k, device="cuda") - 0.5
     b = torch.rand(k, n, device="cuda") - 0.5
     wide = torch.zeros(k, -(-n // 4) * 4, device="cuda") if n % 4 else b
@@ -774,7 +773,7 @@ def matrices(m, n, k):
 
 
 def launch(kernel, BM, BN, threads, a, b, c, wide=None):
-    """Return a function that launches a kernel; wide: a place for a wider b."""
+    """Return a function that launches a kernel; wide: room for a wider b."""
     grid = -(-c.shape[1] // BN), -(-c.shape[0] // BM)
     d_a, d_b, d_c = map(cuda.as_cuda_array, (a, b, c))
     if wide is None or wide is b:
@@ -916,7 +915,7 @@ ladder
 
 # %% tags=["given"]
 def inner_loop(sass):
-    """Count the instructions of the loop with most FFMAs, and `.reuse`."""
+    """Count the instructions of the loop with the most FFMAs, and `.reuse`."""
     lines, labels, found, reuse = sass.splitlines(), {}, {}, 0
     for number, line in enumerate(lines):
         if label := re.match(r"\s*(\.L_x_\d+):", line):
@@ -1065,9 +1064,8 @@ check(
 # ## 5 · Do the tiles fill the machine?
 #
 # 4096 × 4096 results in tiles of 128 × 256 are 512 blocks. An H200 runs 132 of them at
-# a time, one per SM: 3 full waves, and a fourth with 116. And 4095 × 4097 results? 32
-# rows of blocks and 17 columns of them, the last column for a single column of
-# results.
+# a time, one per SM: 3 full waves, and a fourth with 116. And 4095 × 4097 results? That
+# is 32 rows of blocks and 17 columns, the last of which has a single column of results.
 #
 # Write a function that returns the share of the machine's time spent on results that
 # are wanted, if every wave takes as long as a full one, and every block as long as a
@@ -1081,7 +1079,7 @@ check(
 
 # %%
 def busy(m, n, BM, BN, slots):
-    """Return which share of the work in all waves is wanted."""
+    """Return what share of the work in all waves is wanted."""
     # about 4 lines
     # BEGIN SOLUTION
     blocks = -(-m // BM) * -(-n // BN)
@@ -1100,7 +1098,7 @@ def shared_out(m, n, BM, BN, slots):
 
 
 def why_not(m, n, BM, BN, slots, answer):
-    """Say what an answer that is wrong has counted."""
+    """Say what a wrong answer has counted."""
     whole = len(range(0, m, BM)) * len(range(0, n, BN))
     if abs(answer - m * n / (whole * BM * BN)) < 1e-6:
         return "That is the edges alone. What do the SMs do in the last wave?"
@@ -1149,7 +1147,7 @@ choices = {
 
 
 def possible(choice):
-    """Say whether a choice fits; None if `needs` is not there yet."""
+    """Return whether a choice fits; None if `needs` is not written yet."""
     sizes = [choice[name] for name in ("BM", "BN", "TM", "TN")]
     found = needs(*sizes, choice.get("BK", 8), choice.get("STAGES", 3))
     if found is None:
@@ -1184,7 +1182,7 @@ best = {}  # shape: the fastest choice
 if weft.on_gpu("it is a GPU's times that a tuner compares"):
     began = time.perf_counter()
     fitting = {n: x for n, x in choices.items() if possible(x) is not False}
-    if possible(large) is None:  # exercise 4 is open: these are known to fit
+    if possible(large) is None:  # exercise 4 is not done: these fit
         fitting = dict(list(choices.items())[:6])
     rates = search(squares + ragged, fitting)
     for shape in squares + ragged:
@@ -1208,11 +1206,11 @@ if weft.GPU:
 # per cent of each other. At ragged shapes the edges decide: 4095 × 4097 costs the tile
 # of 128 × 256 a fifth wave, as you computed.
 #
-# The search takes about half a minute for six choices and eight shapes, compiling
+# The search takes about half a minute for six choices and eight shapes, compilation
 # included.
 
 # %% [markdown]
-# ## Measure: beside cuBLAS
+# ## Measure: compared with cuBLAS
 #
 # Your tuned kernel on all eight shapes. In two of the ragged ones, n is not a multiple
 # of 4, so their time includes copying `b` into a wider matrix.

@@ -86,8 +86,8 @@ figure("layout", layout="((2,2),8):((16,1),2)")
 #
 # To split a number, start on the left: the remainder by the size of the first mode is
 # the coordinate in that mode, and the quotient goes on to the next mode. The last mode
-# takes what is left. A nested mode has as many coordinates as its numbers multiply to;
-# `layouts.size((2, 2))` is 4.
+# takes what is left. The number of coordinates of a nested mode is the product of its
+# sizes; `layouts.size((2, 2))` is 4.
 #
 # Stuck? Run `hint("crd2idx")`; there are three hints.
 
@@ -105,7 +105,7 @@ def random_shape(rng, most=64, depth=0):
 
 
 def random_stride(rng, shape):
-    """Return strides for a shape, any that come."""
+    """Return random strides for a shape."""
     if isinstance(shape, tuple):
         return tuple(random_stride(rng, mode) for mode in shape)
     return int(rng.choice([0, 1, 2, 3, 4, 8, 12, 16, 59]))
@@ -185,7 +185,7 @@ check(
 # %% [markdown]
 # ## 2 · Coalescing
 #
-# Two neighbouring modes can become one if the second goes on exactly where the first
+# Two neighbouring modes can become one if the second continues exactly where the first
 # ends: if its stride is the first one's size times the first one's stride. Modes of
 # size 1 do nothing and can go. The function stays the same: every number leads to the
 # same index as before.
@@ -296,8 +296,8 @@ check(
 # %% [markdown]
 # ## 3 · Composition
 #
-# A layout maps numbers to numbers, so two of them can be applied in turn: first B, then
-# A. R = A ∘ B is the layout with
+# A layout maps numbers to numbers, so two of them can be applied one after the other:
+# first B, then A. R = A ∘ B is the layout with
 #
 # **R(c) = A(B(c))** for every coordinate c of B.
 #
@@ -311,9 +311,9 @@ check(
 # | 2 | 4 | (4, 0) | 32 |
 # | 3 | 6 | (0, 1) | 2 |
 #
-# No single stride does that. With `3:2` it would have worked out: three steps of 2 fill
-# A's first mode, so the result is `3:16`. For `6:2`, we get three steps in the first
-# mode and two in the second: `(3,2):(16,2)`.
+# No single stride does that. For `3:2`, one stride would be enough: three steps of 2
+# fill A's first mode, so the result is `3:16`. For `6:2`, there are three steps in the
+# first mode and two in the second: `(3,2):(16,2)`.
 #
 # Work through A's modes from the left, with two numbers that change on the way: how
 # many elements are still to be picked, and with which step. A mode of A is
@@ -436,7 +436,7 @@ for pair in (("(6,2):(8,2)", "3:4"), ("(4,2):(1,10)", "6:1")):
 #
 # In NumPy, composing is indexing a table with a table: if `a` and `b` are the tables of
 # A and B, then `a[b]` is the table of A ∘ B. A table of a million entries is a poor
-# description, though. Two layouts of a few numbers give a third of a few numbers.
+# description, though. Two layouts of a few numbers each give a third that is as short.
 
 # %% [markdown]
 # ## 4 · The complement
@@ -444,7 +444,7 @@ for pair in (("(6,2):(8,2)", "3:4"), ("(4,2):(1,10)", "6:1")):
 # A layout such as `4:2` picks the indices 0, 2, 4, 6. Suppose you want to repeat it,
 # moved by some distance each time, so that every index from 0 to 23 is reached exactly
 # once. Where do the repetitions start? First at 0. Then at 1, to fill the gaps. Then at
-# 8, where everything so far ends, at 9, at 16 and at 17. These starts are a layout
+# 8, where everything so far ends, at 9, at 16 and at 17. These starts form a layout
 # again, `(2,3):(1,8)`. It is the **complement** of `4:2` up to 24.
 #
 # | layout | up to | complement | because |
@@ -455,15 +455,16 @@ for pair in (("(6,2):(8,2)", "3:4"), ("(4,2):(1,10)", "6:1")):
 # | `(2,2):(1,6)` | 24 | `(3,2):(2,12)` | 0, 1 and 6, 7; so 2, 4, then 12 |
 # | `(4,6):(1,4)` | 24 | `1:0` | nothing is left |
 #
-# Go through the layout's modes **in order of their strides**. Keep one number: how far
-# everything is filled so far, `reached`, at first 1 (index 0). A mode with stride
-# `stride` leaves room for `stride // reached` steps of `reached`, so that is a mode of
-# the complement. Once it is there, everything is filled up to `size * stride`. At the
-# end, what is still missing up to `target` is one more mode.
+# Go through the layout's modes **in order of their strides**. Keep one number,
+# `reached`: how far everything is filled so far. At first it is 1, because only index 0
+# is filled. A mode with stride `stride` leaves room for `stride // reached` steps of
+# `reached`, so that is a mode of the complement. Once it is there, everything is filled
+# up to `size * stride`. At the end, what is still missing up to `target` is one more
+# mode.
 #
 # `complement(layout, target)` returns a layout whose strides increase. `target` is
 # always a multiple of what the layout and its gaps fill; modes of size 1 or stride 0
-# are left out of account. Stuck? `hint("complement")`.
+# are ignored. Stuck? `hint("complement")`.
 
 
 # %% tags=["given"]
@@ -549,8 +550,8 @@ check(
 # %% [markdown]
 # ## 5 · What one thread owns
 #
-# Composition and complement together divide a layout. With `tiler` for the elements
-# that make a tile,
+# Composition and complement together divide a layout. If `tiler` picks the elements of
+# one tile, then
 #
 # `logical_divide(A, tiler) = composition(A, (tiler, complement(tiler, size(A))))`
 #
@@ -589,8 +590,8 @@ print(local_tile(parse("(64,32):(32,1)"), (16, 8), (3, 2)))
 #
 # `local_partition(layout, threads, thread)    # -> (layout, start)`
 #
-# (CuTe's own takes a layout of threads and a thread's number, and finds the coordinate
-# with them.)
+# (CuTe's own function takes a layout of threads and a thread's number, and computes the
+# coordinate from them.)
 #
 # Use your own `composition` and `complement` if you like, or `layouts.logical_divide`.
 # The layouts in the check are matrices whose modes may be nested. Stuck?
@@ -678,10 +679,10 @@ check(
 # %% [markdown]
 # ## 6 · A copy as a layout
 #
-# Block of 128 threads, tile of 64 × 32 floats, 16 bytes per load. Which thread copies
-# which elements? CuTe answers with one layout, from (thread, value) to the element:
-# the first coordinate is the thread, the second the number of the value among those
-# that the thread copies. CuTe keeps it in a `TiledCopy`.
+# A block of 128 threads copies a tile of 64 × 32 floats, with 16 bytes per load. Which
+# thread copies which elements? CuTe answers with one layout, from (thread, value) to
+# the element: the first coordinate is the thread, the second the number of the value
+# among those that the thread copies. CuTe keeps it in a `TiledCopy`.
 #
 # What is "the element"? Not an address: the same copy should work for a tile in
 # global memory and for a padded one in shared memory. It is the **number of the
@@ -695,7 +696,7 @@ check(
 # - a thread's values come in groups of `width` neighbours **along a row**, one load
 #   each;
 # - threads 0, 1, 2, … take neighbouring groups, row by row from the top;
-# - when all threads have a group, the next round goes on below.
+# - when all threads have a group, the next round continues below.
 #
 # For a tile of 4 × 8 with 8 threads and `width` 2, these are the threads of each
 # element, in two rounds:
@@ -828,7 +829,7 @@ else:
     assert (out == x).all()
 
 # %% [markdown]
-# Each request of a warp moves 512 bytes: 16 sectors, and no bank conflict. The
+# Each request of a warp moves 512 bytes, in 16 sectors and without a bank conflict. The
 # assertion at the end says that the copy is right for both tiles, although it knows
 # neither 32 nor 36.
 #
@@ -849,7 +850,7 @@ else:
 # ```
 #
 # All other bits stay, so `base` says how many neighbours stay together: 2 to the power
-# of `base`. And because the bits that are taken do not change themselves, swizzling
+# of `base`. And because the bits that are taken do not themselves change, swizzling
 # twice gives back the index.
 #
 # `swizzle(index, bits, base, shift)` returns the new index. Stuck? `hint("swizzle")`.
@@ -921,9 +922,9 @@ check(
 # reads a column. Now the tile's layout is an argument, as a table: `where[row, col]`.
 #
 # The second kernel reads pieces of 16 bytes: lane `i` reads a piece of row `i`. That is
-# how tensor cores are fed. 8 lanes are served at a time, since 8 × 16 bytes is what
-# shared memory delivers in one pass. Where a layout takes the four floats of a piece
-# apart, this kernel cannot run, and the table has no number.
+# how tensor cores are fed. Eight lanes are served at a time, since 8 × 16 bytes is what
+# shared memory delivers in one pass. Where a layout separates the four floats of a
+# piece, this kernel cannot run, and the table has no number.
 #
 # Predict before you run it. Each cell of the table will show bank conflicts per
 # request. Which of these layouts have none when a **row** is written, when a **column**
@@ -1003,7 +1004,7 @@ for name, tile in tiles.items():
 #   width pieces are not aligned, and with `base` 0 not even two neighbours stay
 #   together.
 # - **Padded by 4** and **Swizzle<3,2,3>** keep four floats together and spread the
-#   pieces. For columns of single floats they are only half good: 8 rows have 8
+#   pieces. For columns of single floats they do only part of the job: 8 rows use 8
 #   different groups of banks, and the ninth starts again, so 4 lanes meet in each bank.
 #
 # Swizzle<3,2,3> on floats, Swizzle<3,3,3> on 16-bit numbers and Swizzle<3,4,3> on bytes
@@ -1020,9 +1021,9 @@ for name, tile in tiles.items():
 #
 # `((4,8),(2,2)):((32,1),(16,8))`
 #
-# Read it: the next thread is two columns to the right (32 = 2 · 16), the fourth next
-# one row down; the next value one column to the right (16), and the one after that 8
-# rows down.
+# Read it like this. Thread 1 is two columns to the right of thread 0 (32 = 2 · 16), and
+# thread 4 is one row below it. Within a thread, value 1 is one column to the right of
+# value 0 (16), and value 2 is 8 rows below it.
 
 # %%
 fragment = parse("((4,8),(2,2)):((32,1),(16,8))")
@@ -1041,8 +1042,8 @@ figure("layout", layout="((4,8),(2,2)):((32,1),(16,8))", show="owner")
 #
 # - Write `right_inverse(layout)`: for a layout that reaches each index once, the layout
 #   that leads from the index back to the number of the coordinate. With it, derive
-#   `thread_values` from two layouts as CuTe does: how the threads are arranged, and how
-#   the values of one thread are.
+#   `thread_values` from two layouts as CuTe does: one for how the threads are arranged,
+#   and one for how a thread's values are.
 # - Write `logical_product(layout, tiler)`, which repeats a layout, with `complement`
 #   and `composition`. Make the tile of the 128-byte swizzle, 8 rows of 128 bytes, and
 #   repeat it to 64 × 64.
