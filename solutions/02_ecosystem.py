@@ -1,8 +1,7 @@
 # %% [markdown]
 # # 02 · The ecosystem
 #
-# [Open in
-# Colab](https://colab.research.google.com/github/warp-and-weft/warp-and-weft/blob/main/labs/02_ecosystem.ipynb)
+# [Open in Colab](https://colab.research.google.com/github/warp-and-weft/warp-and-weft/blob/main/labs/02_ecosystem.ipynb)
 #
 # **When you have finished, you can**
 #

@@ -1,8 +1,7 @@
 # %% [markdown]
 # # 03 · Driver, toolkit, roofline
 #
-# [Open in
-# Colab](https://colab.research.google.com/github/warp-and-weft/warp-and-weft/blob/main/labs/03_setup.ipynb)
+# [Open in Colab](https://colab.research.google.com/github/warp-and-weft/warp-and-weft/blob/main/labs/03_setup.ipynb)
 #
 # **When you have finished, you can**
 #

@@ -7,8 +7,7 @@
 # %% [markdown]
 # # 04 · C for Python people
 #
-# [Open in
-# Colab](https://colab.research.google.com/github/warp-and-weft/warp-and-weft/blob/main/labs/04_c_for_python.ipynb)
+# [Open in Colab](https://colab.research.google.com/github/warp-and-weft/warp-and-weft/blob/main/labs/04_c_for_python.ipynb)
 #
 # **When you have finished, you can**
 #

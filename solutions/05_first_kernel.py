@@ -1,8 +1,7 @@
 # %% [markdown]
 # # 05 · Your first kernel
 #
-# [Open in
-# Colab](https://colab.research.google.com/github/warp-and-weft/warp-and-weft/blob/main/labs/05_first_kernel.ipynb)
+# [Open in Colab](https://colab.research.google.com/github/warp-and-weft/warp-and-weft/blob/main/labs/05_first_kernel.ipynb)
 #
 # **After this lab, you can**
 #

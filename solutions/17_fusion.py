@@ -1,8 +1,7 @@
 # %% [markdown]
 # # 17 · Fusion
 #
-# [Open in
-# Colab](https://colab.research.google.com/github/warp-and-weft/warp-and-weft/blob/main/labs/17_fusion.ipynb)
+# [Open in Colab](https://colab.research.google.com/github/warp-and-weft/warp-and-weft/blob/main/labs/17_fusion.ipynb)
 #
 # **When you have finished, you can**
 #

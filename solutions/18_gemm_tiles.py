@@ -1,8 +1,7 @@
 # %% [markdown]
 # # 18 · GEMM in tiles
 #
-# [Open in
-# Colab](https://colab.research.google.com/github/warp-and-weft/warp-and-weft/blob/main/labs/18_gemm_tiles.ipynb)
+# [Open in Colab](https://colab.research.google.com/github/warp-and-weft/warp-and-weft/blob/main/labs/18_gemm_tiles.ipynb)
 #
 # **When you are through, you can**
 #

@@ -885,8 +885,8 @@ ladder
 # iteration, next to 96 for the loads of fragments. The check insists on the padding as
 # a matter of principle, and here the principle is worth next to nothing.
 #
-# **Pipelined** is 30 % faster. Waiting for global memory is over: it is 0.1 of 4.8
-# cycles.
+# **Pipelined** is about a third faster. Waiting for global memory is nearly over: it is
+# 0.1 of 4.8 cycles.
 #
 # **Warp tiles** and **pairs** gain nothing to speak of. Count passes: a 128-bit request
 # takes 4, or 2 where neighbouring lanes ask for the same words (the book's page has the
@@ -1212,8 +1212,8 @@ if weft.GPU:
 # %% [markdown]
 # ## Measure: compared with cuBLAS
 #
-# Your tuned kernel on all eight shapes. In two of the ragged ones, n is not a multiple
-# of 4, so their time includes copying `b` into a wider matrix.
+# Your tuned kernel on all eight shapes. Where n is not a multiple of 4, as in most of the
+# ragged ones, the time includes copying `b` into a wider matrix.
 
 # %%
 def beside(shape):

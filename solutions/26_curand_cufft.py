@@ -1,8 +1,7 @@
 # %% [markdown]
 # # 26 · cuRAND and cuFFT
 #
-# [Open in
-# Colab](https://colab.research.google.com/github/warp-and-weft/warp-and-weft/blob/main/labs/26_curand_cufft.ipynb)
+# [Open in Colab](https://colab.research.google.com/github/warp-and-weft/warp-and-weft/blob/main/labs/26_curand_cufft.ipynb)
 #
 # **After this lab, you can**
 #

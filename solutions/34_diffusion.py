@@ -1,8 +1,7 @@
 # %% [markdown]
 # # 34 · A diffusion model, step by step
 #
-# [Open in
-# Colab](https://colab.research.google.com/github/warp-and-weft/warp-and-weft/blob/main/labs/34_diffusion.ipynb)
+# [Open in Colab](https://colab.research.google.com/github/warp-and-weft/warp-and-weft/blob/main/labs/34_diffusion.ipynb)
 #
 # **After this lab, you can**
 #
