@@ -1212,8 +1212,8 @@ if weft.GPU:
 # %% [markdown]
 # ## Measure: compared with cuBLAS
 #
-# Your tuned kernel on all eight shapes. Where n is not a multiple of 4, as in most of the
-# ragged ones, the time includes copying `b` into a wider matrix.
+# Your tuned kernel on all eight shapes. Where n is not a multiple of 4, as in most of
+# the ragged ones, the time includes copying `b` into a wider matrix.
 
 # %%
 def beside(shape):
