@@ -869,8 +869,8 @@ ladder
 # move a load across the branch before it, so the eight loads wait one after the other.
 # On an H200 a load takes about 0.35 µs (chapter 13), so eight take 2.8. The 1024 blocks
 # run in 8 waves of 132, with 512 iterations each: 8 × 512 × 2.8 µs = 11 ms, of 18. That
-# is a little too much: according to the profiler, a warp spends 2.7 of its 5.9 cycles
-# waiting, which is 8.4 ms. And a thread has so many registers that only one block fits
+# is a little too much: according to the profiler, a warp spends 2.6 of its 5.8 cycles
+# waiting, which is 8.2 ms. And a thread has so many registers that only one block fits
 # on an SM, so there is no other work meanwhile. The book's page takes the two apart:
 # with all loads before the first store, the kernel is 2.1 times as fast, and with a
 # second block on each SM 1.5 times. **32-bit indices** save 40 registers and 2 % of the
@@ -880,13 +880,13 @@ ladder
 # eight times, two blocks fit on an SM, and it executes half the instructions and three
 # quarters of the load passes. Each of these has its share (the book's page has the
 # rows); the width of the loads from global memory as such is the smallest. A warp
-# waited 8.0 cycles for global memory, and now 1.0. **Without padding** it is as fast,
-# to within one or two per cent: the colliding stores are 4 extra passes per warp and
-# iteration, next to 96 for the loads of fragments. The check insists on the padding as
-# a matter of principle, and here the principle is worth next to nothing.
+# waited 7.7 cycles per step for global memory, and now 1.0. **Without padding** it is
+# as fast, to within one or two per cent: the colliding stores are 4 extra passes per
+# warp and iteration, next to 96 for the loads of fragments. The check insists on the
+# padding as a matter of principle, and here the principle is worth next to nothing.
 #
 # **Pipelined** is about a third faster. Waiting for global memory is nearly over: it is
-# 0.1 of 4.8 cycles.
+# less than 0.1 of 4.5 cycles.
 #
 # **Warp tiles** and **pairs** gain nothing to speak of. Count passes: a 128-bit request
 # takes 4, or 2 where neighbouring lanes ask for the same words (the book's page has the
@@ -894,11 +894,11 @@ ladder
 # 12. With 8 × 4 lanes, row by row, it is 12 again, although there are fewer distinct
 # numbers; in pairs it is 8. The profiler counts the same. But the step's multiply-adds
 # take 16 cycles, so there was room before, and now there is more. The share of the
-# issue slots that are used stays at 77 or 78 %.
+# issue slots that are used stays at 81 %.
 #
 # **8 × 16** is the last large step. In an iteration, 1024 multiply-adds share the
-# overhead that 512 had to carry: 1.14 instructions each instead of 1.24, and 85 % of
-# the slots are used instead of 78 %.
+# overhead that 512 had to carry: 1.13 instructions each instead of 1.22, and 85 % of
+# the slots are used instead of 81 %.
 #
 # **Serpentine** is slightly slower, in this version. The inner loop may show why.
 
@@ -999,7 +999,7 @@ if weft.GPU and loops["serpentine"]:
 #
 # And what is the ceiling? 88 % of the slots, times 97 % for the waves of blocks, are 57
 # of 67 TFLOP/s, if an instruction were issued in every cycle. The profiler counts 85 %
-# of the slots used, and 1.138 instructions per multiply-add: 0.85 / 1.138 × 66.9 = 50.0
+# of the slots used, and 1.132 instructions per multiply-add: 0.85 / 1.132 × 66.9 = 50.2
 # TFLOP/s, which is within one per cent of the measured speed. cuBLAS uses 87 % of the
 # slots, with 1.131 instructions. So its schedulers issue nothing in 13 % of the cycles
 # and ours in 15 %; and its warps are held at dispatch for 0.1 of 2.2 cycles, ours for

@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from verification.corpus import corpus, of_labs
+
 ROOT = Path(__file__).parents[1]
 PATHS = ("book/**/*.md", "solutions/*.py", "weft/lessons/*.toml")
 PAPERS = ("README.md", "CONTRIBUTING.md")
@@ -68,7 +70,14 @@ def hits(text: str, pattern: str, allow: tuple[str, ...] = ()) -> list[tuple[int
     return [(1 + text.count("\n", 0, m.start()), " ".join(m[0].split())) for m in found]
 
 
-TEXTS = {str(path.relative_to(ROOT)): prose(path) for path in searched()}
+def thoughts() -> dict[str, str]:
+    """Return what the kill table says about each of its kernels."""
+    folder = ROOT / "tests" / "kernels"
+    kernels = (*corpus(folder), *of_labs(folder))
+    return {str(k.path.relative_to(ROOT)): k.thinking for k in kernels}
+
+
+TEXTS = {str(path.relative_to(ROOT)): prose(path) for path in searched()} | thoughts()
 
 
 @pytest.mark.parametrize("name", WORDS)

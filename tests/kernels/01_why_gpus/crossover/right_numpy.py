@@ -1,5 +1,5 @@
 # verdict: pass
-# With arrays in place of a loop.
+# With arrays instead of a loop.
 def crossover(sizes, cpu, send, kernel, fetch):
     """Return the size from which on the GPU is faster; math.inf for never."""
     slower = np.flatnonzero(send + kernel + fetch >= cpu)

@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# What is under way.
+# What is in flight.
 def threads_needed(latency, bandwidth, each):
     """Return how many threads have to wait at once for a busy memory."""
     return latency * bandwidth * 1000  # <- here

@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# 40 per cent idle: 40 per cent more.
+# 40 % idle: 40 % more.
 def bill(steps, ms, busy, idle, gpus, price):
     """Return what a run costs, in cents."""
     time = idle * 60_000 + steps * ms * (200 - busy) / 100

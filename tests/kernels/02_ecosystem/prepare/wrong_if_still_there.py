@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# The mean is mended, the if is not.
+# The mean is fixed, the if is not.
 @exported_with(calm)
 def prepare(x):
     """Scale a batch down to at most 1, then centre its columns."""

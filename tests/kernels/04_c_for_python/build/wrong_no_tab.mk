@@ -1,5 +1,5 @@
 # verdict: make-error
-# A command stands below its rule.
+# A command is below its rule.
 CFLAGS = -Wall -O2
 
 report: main.o stats.o

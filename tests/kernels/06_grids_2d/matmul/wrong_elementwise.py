@@ -1,5 +1,5 @@
 # verdict: out-of-bounds
-# Multiply what stands at the same place.
+# Multiply the elements at the same place.
 @cuda.jit
 def matmul(a, b, out):
     """Write the matrix product of a and b into out."""

@@ -1,5 +1,5 @@
 # verdict: no-overlap
-# The host waits in place of the streams.
+# The host waits instead of the streams.
 def by_job(x, out, d_x, d_out, arrive, compute, leave, pieces):
     """Cool x into out: a stream to copy in, one to compute, one to copy out."""
     n = x.size

@@ -1,5 +1,5 @@
 # verdict: pass
-# Counts by a scan with shuffles in place of a vote.
+# Counts by a scan with shuffles instead of a vote.
 @cuda.jit
 def warp_filter(x, out, counts):
     """Move the positive elements of each 32 to the front; count them."""

@@ -1,5 +1,5 @@
 # verdict: pass
-# Whoever keeps nothing has ended, which the check notes.
+# Lanes that keep nothing have returned, which the check notes.
 @cuda.jit
 def warp_filter(x, out, counts):
     """Move the positive elements of each 32 to the front; count them."""

@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# Takes the other value in place of adding it.
+# Takes the other value instead of adding it.
 @cuda.jit
 def warp_sum(x, out):
     """Write the sum of each 32 neighbours of x into out."""

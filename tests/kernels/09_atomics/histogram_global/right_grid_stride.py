@@ -1,5 +1,5 @@
 # verdict: pass
-# A loop in place of the guard.
+# A loop instead of the guard.
 @cuda.jit
 def histogram_global(x, out):
     """Count the values of x, each into its bin of out."""

@@ -1,5 +1,5 @@
 # verdict: race
-# The lanes have their own copies, so nobody waits.
+# The lanes have their own copies, so no thread has to wait.
 @cuda.jit
 def histogram_weighted(x, weights, out):
     """Add each weight to the bin of its x, in a copy for each lane."""

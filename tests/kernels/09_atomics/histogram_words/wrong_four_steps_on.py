@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# Four pixels a lap, so four times the stride.
+# Four pixels per iteration, so four times the stride.
 @cuda.jit
 def histogram_words(words, out):
     """Count the bytes in words, four to each, into out."""

@@ -1,5 +1,5 @@
 # verdict: pass
-# Whoever is outside goes home first.
+# Threads that are outside return first.
 @cuda.jit
 def invert(x, out):
     """Write 1 - x into out, for a picture (rows, cols)."""

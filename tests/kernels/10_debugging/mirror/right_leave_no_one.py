@@ -1,5 +1,5 @@
 # verdict: pass
-# Whoever has no element holds a copy of the last one.
+# Threads without an element hold a copy of the last one.
 @cuda.jit
 def mirror(x, out):
     """Turn round each WIDE elements of x; the last ones may be fewer."""

@@ -1,5 +1,5 @@
 # verdict: pass
-# Every thread adds up all elements, so nobody waits.
+# Every thread adds up all elements, so no thread has to wait.
 diagnosis = "k"
 
 

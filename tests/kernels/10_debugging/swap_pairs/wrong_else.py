@@ -1,5 +1,5 @@
 # verdict: out-of-bounds
-# Whoever has no partner copies.
+# A thread without a partner copies.
 @cuda.jit
 def swap_pairs(x, out):
     """Exchange neighbours; an odd last element stays where it is."""

@@ -1,5 +1,5 @@
 # verdict: pass
-# Two links a lap, and one more if the number is odd.
+# Two links per iteration, and one more if the number is odd.
 @cuda.jit
 def chase(link, steps, out):
     """Follow that many links from place 0; out[0] is where they end."""

@@ -1,5 +1,5 @@
 # verdict: pass
-# Two wide loads a thread: more sectors a request, none of them wasted.
+# Two wide loads per thread: more sectors per request, none of them wasted.
 @cuda.jit
 def copy_pieces(x, out):
     """Copy x into out, PIECE elements a thread."""

@@ -1,5 +1,5 @@
 # verdict: pass
-# Eight lanes a row, 16 bytes each: more sectors a request, none of them wasted.
+# Eight lanes per row, 16 bytes each: more sectors per request, none of them wasted.
 @cuda.jit
 def gather_rows(table, idx, out):
     """Copy row idx[i] of table (m, 32) to row i of out (n, 32)."""

@@ -1,5 +1,5 @@
 # verdict: sectors
-# Four rows a thread: 4 ty, 4 ty + 1 and so on, with ty along the row.
+# Four rows per thread: 4 ty, 4 ty + 1 and so on, with ty along the row.
 @cuda.jit
 def transpose_rows(x, out):
     """Transpose x (m, n) into out (n, m), four elements a thread."""

@@ -1,5 +1,5 @@
 # verdict: unwritten
-# One element a thread on the way out, as before.
+# One element per thread on the way out, as before.
 @cuda.jit
 def transpose_rows(x, out):
     """Transpose x (m, n) into out (n, m), four elements a thread."""

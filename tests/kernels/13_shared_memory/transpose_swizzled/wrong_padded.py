@@ -1,5 +1,5 @@
 # verdict: shared-bytes
-# Padding once more, in place of a swizzle.
+# Padding again, instead of a swizzle.
 @cuda.jit
 def transpose_swizzled(x, out):
     tile = cuda.shared.array((TILE, 33), float32)

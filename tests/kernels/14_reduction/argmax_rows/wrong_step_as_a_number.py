@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# 96 threads, four columns each: 384 a lap.
+# 96 threads, four columns each: 384 per iteration.
 @cuda.jit
 def argmax_rows(x, out):
     """Write the column of the largest element of each row of x into out."""

@@ -1,5 +1,5 @@
 # verdict: pass
-# A counter that does not come round by itself, set back by an atomic operation.
+# A counter that does not wrap around by itself, reset by an atomic operation.
 @cuda.jit
 def sum_repeatable(x, parts, arrived, out):
     """Write the sum of x to out[0], adding in the same order every time."""

@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# The loop goes on by the number of blocks, so it has one lap.
+# The loop advances by the number of blocks, so it has one iteration.
 @cuda.jit
 def sum_repeatable(x, parts, arrived, out):
     """Write the sum of x to out[0], adding in the same order every time."""

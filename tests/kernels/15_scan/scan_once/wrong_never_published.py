@@ -1,5 +1,5 @@
 # verdict: endless-loop
-# Whoever needs my sum can add it up.
+# A block that needs my sum can add it up.
 @cuda.jit
 def scan_once(x, out, words, ticket):
     """Write the running sums of x, reading it once."""

@@ -1,5 +1,5 @@
 # verdict: pass
-# Both barriers are inside the `if`: whoever skips it soon ends, which the check notes.
+# Both barriers are inside the `if`; threads that skip it end, which the check notes.
 @cuda.jit
 def scan_steps(x, out):
     """Write the running sums of each BLOCK neighbours of x into out."""

@@ -1,5 +1,5 @@
 # verdict: pass
-# Lanes come to the second load in different laps: one place in memory all the same.
+# Lanes reach the second load in different iterations: one place in memory all the same.
 @cuda.jit
 def softmax_passes(x, out):
     """Write the softmax of each row of x into out, in three passes."""

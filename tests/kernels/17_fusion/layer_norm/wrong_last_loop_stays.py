@@ -1,5 +1,5 @@
 # verdict: local
-# The loops that add up are mended, the one that stores is not.
+# The loops that add up are fixed, the one that stores is not.
 @cuda.jit
 def layer_norm(x, gamma, beta, out, mean, rstd):
     """Write the LayerNorm of each row of x into out; a block a row."""

@@ -1,5 +1,5 @@
 # verdict: pass
-# The next tiles are under way while these are multiplied.
+# The next tiles are in flight while these are multiplied.
 WIDTH = 36
 
 

@@ -1,5 +1,5 @@
 # verdict: bank-conflicts
-# 32 words a row, one for each bank.
+# 32 words per row, one for each bank.
 WIDTH = 32
 
 

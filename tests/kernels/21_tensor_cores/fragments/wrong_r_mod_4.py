@@ -1,5 +1,5 @@
 # verdict: bank-conflicts
-# As for rows of 128 bytes, with 4 in the place of 8.
+# As for rows of 128 bytes, with 4 instead of 8.
 @cuda.jit
 def fragments(x, out):
     """Copy a tile of 32 x 32 float16 and load it as fragments of a."""

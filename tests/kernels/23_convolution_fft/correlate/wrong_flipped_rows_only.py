@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# Turned round, in one of two directions.
+# Reversed, in one of two directions.
 @cuda.jit
 def correlate(x, w, out):
     """Write the valid cross-correlation of x with w into out."""

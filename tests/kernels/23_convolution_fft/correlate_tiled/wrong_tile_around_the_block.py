@@ -1,5 +1,5 @@
 # verdict: negative-index
-# The halo goes round, two on each side.
+# The halo goes all around, two on each side.
 @cuda.jit
 def correlate_tiled(x, w, out):
     """Write the valid cross-correlation of x with a 5 x 5 filter into out."""

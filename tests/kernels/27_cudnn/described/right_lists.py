@@ -1,5 +1,5 @@
 # verdict: pass
-# Lists in place of tuples.
+# Lists instead of tuples.
 def described(x, w, pad, stride, dilation):
     """Return the shape and the NHWC strides of a convolution's result."""
     p, q = (

@@ -1,5 +1,5 @@
 # verdict: bank-conflicts
-# Two values a thread, side by side.
+# Two neighbouring values per thread.
 @cuda.jit
 def sums_and_differences(x, out):
     tile = cuda.shared.array(128, float32)

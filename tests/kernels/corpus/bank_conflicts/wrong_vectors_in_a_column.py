@@ -1,5 +1,5 @@
 # verdict: bank-conflicts
-# 16 bytes a lane, one row of the tile each.
+# 16 bytes per lane, one row of the tile each.
 @cuda.jit
 def columns_of_vectors(x, out):
     tile = cuda.shared.array((32, 32), float32)

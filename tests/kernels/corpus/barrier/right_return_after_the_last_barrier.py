@@ -1,5 +1,5 @@
 # verdict: pass
-# Threads without an element leave as soon as nobody waits for them any more.
+# Threads without an element leave as soon as no thread waits for them any more.
 @cuda.jit
 def reverse_ragged_block(x, out):
     tile = cuda.shared.array(64, float32)

@@ -1,5 +1,5 @@
 # verdict: pass
-# Whoever is not in the if has nothing left to do, and returns.
+# Threads that are not in the if have nothing left to do, and return.
 @cuda.jit
 def reverse_in_the_if(x, out):
     tile = cuda.shared.array(64, float32)

@@ -1,5 +1,5 @@
 # verdict: pass
-# Two tiles in turn: whoever loads the next cannot touch the one being read.
+# Two tiles in turn: loading the next cannot touch the one being read.
 @cuda.jit
 def matmul_with_two_buffers(a, b, out):
     tile_a = cuda.shared.array((2, 8, 8), float32)

@@ -1,5 +1,5 @@
 # verdict: pass
-# In place, but nobody reads an element that another thread owns.
+# In place, but no thread reads an element that another thread owns.
 @cuda.jit
 def double_in_place(n, out):
     for i in range(cuda.grid(1), n, cuda.gridsize(1)):

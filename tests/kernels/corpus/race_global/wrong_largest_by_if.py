@@ -1,5 +1,5 @@
 # verdict: race
-# Whoever finds something larger writes it.
+# A thread that finds something larger writes it.
 @cuda.jit
 def largest_by_if(x, out):
     i = cuda.grid(1)

@@ -1,5 +1,5 @@
 # verdict: pass
-# No barrier, because nobody reads what another thread wrote.
+# No barrier, because no thread reads what another thread wrote.
 @cuda.jit
 def powers_in_own_cell(x, out):
     tile = cuda.shared.array(64, float32)

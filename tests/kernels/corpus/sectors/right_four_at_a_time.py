@@ -1,5 +1,5 @@
 # verdict: pass
-# 16 bytes a lane are 16 sectors a request, and not one too many.
+# 16 bytes per lane are 16 sectors per request, and not one too many.
 @cuda.jit
 def double_in_fours(x, out):
     i = 4 * cuda.grid(1)

@@ -1,5 +1,5 @@
 # verdict: pass
-# Lanes that have returned do not count, and nobody reads from them.
+# Lanes that have returned do not count, and no lane reads from them.
 @cuda.jit
 def sum_of_those_left(x, out):
     t = cuda.threadIdx.x

@@ -1,5 +1,5 @@
 # verdict: pass
-# 20 lanes, a mask of 20 lanes, and nobody reads beyond.
+# 20 lanes, a mask of 20 lanes, and no lane reads beyond them.
 @cuda.jit
 def rotate_20_lanes(x, out):
     t = cuda.threadIdx.x
