@@ -2,7 +2,7 @@
 
 Parts that scroll sideways take the focus, so that keys can scroll them; an empty corner
 of a table is no heading; a source is an item of the bibliography's list; what opens a
-part of the contents says so.
+part of the contents says so; and all that a page shows belongs to a landmark.
 """
 
 import re
@@ -31,9 +31,16 @@ REPAIRS = (
         r'<td style="\1"></td>',
     ),
     (
-        re.compile(r' role="doc-biblioentry"'),  # deprecated, and no item of a list
-        ' role="listitem"',
+        re.compile(r'(<div class="citation" id="[^"]*") role="doc-biblioentry"'),
+        r'\1 role="listitem"',  # ARIA 1.2 gives the other up; its list needs items
     ),
+)
+LANDMARKS = (
+    (
+        '<div class="bd-sidebar-primary',
+        '<div role="complementary" aria-label="This book" class="bd-sidebar-primary',
+    ),
+    ('<form class="bd-search', '<form role="search" class="bd-search'),
 )
 OPENS = '<summary aria-label="Show or hide the pages of this chapter">'
 
@@ -43,6 +50,16 @@ def repaired(html: str) -> str:
     for pattern, replacement in REPAIRS:
         html = pattern.sub(replacement, html)
     return html
+
+
+def with_landmarks(frame: str) -> str:
+    """Return what surrounds the text of a page, its sidebar and search as landmarks.
+
+    `book/_templates/layout.html` calls it with all that the theme's layout writes.
+    """
+    for element, landmark in LANDMARKS:
+        frame = frame.replace(element, landmark)
+    return frame
 
 
 def named(contents: Callable[..., object]) -> Callable[..., str]:
@@ -65,6 +82,9 @@ def repair(
         return
     if "body" in context:
         context["body"] = repaired(context["body"])
+    context["with_landmarks"] = with_landmarks
+    title = context.get("title") or context.get("docstitle", "")
+    context.setdefault("pagetitle", title)  # the heading on paper
     if "generate_toctree_html" in context:
         context["generate_toctree_html"] = named(context["generate_toctree_html"])
 

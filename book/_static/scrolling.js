@@ -1,0 +1,14 @@
+// Code and formulas wider than the page scroll: the keyboard can reach them then.
+(function () {
+  const sizes = new ResizeObserver((entries) => {
+    for (const { target } of entries) {
+      target.tabIndex = target.scrollWidth > target.clientWidth ? 0 : -1;
+    }
+  });
+
+  addEventListener("load", async () => {
+    await window.MathJax?.startup?.promise; // what it typesets is there only then
+    const wide = ".bd-article :is(pre, mjx-container[display=true])";
+    for (const box of document.querySelectorAll(wide)) sizes.observe(box);
+  });
+})();
