@@ -18,6 +18,7 @@ from weft_book import (
     cloth,
     curve,
     gpus,
+    icons,
     lessons,
     outline,
     results,
@@ -689,3 +690,17 @@ def test_sources_are_counted_in_letters() -> None:
     assert [letters(n) for n in (0, 25, 26, 27, 51, 52, 701, 702)] == [
         *("a", "z", "aa", "ab", "az", "ba", "zz", "aaa")
     ]
+
+
+ICONS = (
+    'var a={bars:[4,5,["navicon"],"f0c9","M0 9z"],"star-half":[1,2,[],"f089",["M1",'
+    '"M2"]],search:[1,2,[128269,"magnifying-glass"],"f002","M3z"]},b=1;'
+)
+
+
+def test_icons_that_no_page_shows_are_left_out() -> None:
+    wanted = icons.shown(['<i class="fas fa-bars">', '"fa-solid fa-magnifying-glass"'])
+    kept = icons.only(ICONS, wanted)
+    assert "star-half" not in kept
+    assert 'bars:[4,5,["navicon"],"f0c9","M0 9z"]' in kept
+    assert 'search:[1,2,[128269,"magnifying-glass"],"f002","M3z"]},b=1;' in kept

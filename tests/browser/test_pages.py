@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 
@@ -205,3 +206,17 @@ def test_pages_open_from_a_folder_without_a_server(
     page.goto((book.html / "book" / "05_first_kernel.html").as_uri())
     page.locator("mjx-container").first.wait_for()
     assert page.locator(".weft-quiz details").count() >= 6
+
+
+def test_icons_are_drawn_and_few_are_loaded(
+    open_page: Callable, site: str, book: Any
+) -> None:
+    (script,) = book.html.glob("_static/vendor/fontawesome/*/js/all.min.js")
+    assert script.stat().st_size < 150_000
+    page = open_page().page
+    for name in ("book/index", "labs/05_first_kernel", "search"):
+        page.goto(f"{site}/{name}.html")
+        page.wait_for_function("document.querySelector('svg.svg-inline--fa')")
+        drawn = page.locator("svg.svg-inline--fa")
+        assert drawn.count() > 5
+        assert drawn.locator("animate").count() == 0, name  # a missing icon flashes
