@@ -27,8 +27,8 @@ simulator = backend simulator simulator_features language shapes intrinsics barr
 	corpus streams compiling package
 
 .DEFAULT_GOAL := help
-.PHONY: help lab test lint oldest newest book figures notebooks labs execute nbval handout \
-	update vendor clean learner author
+.PHONY: help lab test lint oldest newest book figures film notebooks labs execute \
+	nbval handout update vendor clean learner author
 
 help:  ## Say what there is
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1	\2/p' $(MAKEFILE_LIST) | expand -t 18
@@ -59,6 +59,9 @@ book: author  ## The book, in _build/html
 
 figures: author  ## Draw the figures' still pictures, in Chromium
 	@$(venv) book/stills.py $(ARGS)
+
+film: book  ## Film the landing page's kernel for the README, in Chromium
+	@$(venv) book/film.py
 
 notebooks: author  ## solutions/*.py -> solutions/*.ipynb
 	@$(venv) -m pipeline notebooks $(LAB)

@@ -13,8 +13,10 @@ from urllib.parse import unquote, urlsplit
 import pytest
 import yaml
 from built_book import ROOT, Book, build_once
+from PIL import Image
 
 sys.path.insert(0, str(ROOT / "book"))
+import film
 from build import missing_pages, pages_of
 
 from weft import versions
@@ -211,6 +213,13 @@ def test_a_shared_link_says_what_it_is(book: Book) -> None:
         titles.add((name.partition("/")[0], re.search("<title>(.*?)</title>", html)[1]))
     assert len(titles) == len(pages_of(ROOT / "_toc.yml"))
     assert ("book", "13 · Shared memory &#8212; Warp &amp; Weft") in titles
+
+
+def test_the_film_shows_today_s_verdicts(book: Book) -> None:
+    page = (book.html / "book" / "index.html").read_text(encoding="utf8")
+    with Image.open(film.FILM) as shown:
+        assert shown.info["comment"] == film.digest(page).encode(), "run `make film`"
+        assert shown.n_frames == len(film.MOVES)
 
 
 def test_the_site_has_a_map_and_says_where_a_page_is_missing(book: Book) -> None:
