@@ -5,8 +5,7 @@ hold against the checks.
 """
 
 import re
-from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from html import escape
 from pathlib import Path
 
@@ -14,8 +13,11 @@ from docutils import nodes
 from sphinx.application import Sphinx
 
 from verification.corpus import Kernel, corpus, of_labs
+from verification.mutants import facts
+from verification.mutants.facts import Score, score
 from weft.checking.kinds import KINDS
 
+from .evidence import counted, findings, group
 from .lessons import lesson_title
 from .page import WeftDirective, table
 
@@ -39,10 +41,27 @@ def kernels_of(root: Path, group: str) -> list[Kernel]:
     return [k for k in everything if k.group.partition("/")[0] == group]
 
 
+def ordered(kernels: Iterable[Kernel]) -> list[Kernel]:
+    """Return the kernels by name, the wrong ones first."""
+    return sorted(kernels, key=lambda k: (not k.wrong, k.label))
+
+
+def balance(kernels: Sequence[Kernel]) -> str:
+    """Return "12 wrong, 4 right"."""
+    wrong, right = split(kernels)
+    return f"{wrong} wrong, {right} right"
+
+
+def split(kernels: Sequence[Kernel]) -> list[str]:
+    """Return how many of the kernels are wrong, and how many are right."""
+    wrong = sum(kernel.wrong for kernel in kernels)
+    return [f"{wrong:,}", f"{len(kernels) - wrong:,}"]
+
+
 def rows(kernels: Iterable[Kernel], source: str) -> list[tuple[str, list[str]]]:
-    """Return a row a kernel, the wrong ones first; `source` leads to their files."""
+    """Return one row per kernel; `source` leads to their files."""
     found = []
-    for kernel in sorted(kernels, key=lambda k: (not k.wrong, k.label)):
+    for kernel in kernels:
         exercise = kernel.group.partition("/")[2]
         name = escape(f"{exercise}: " if exercise else "") + escape(
             words(kernel.path.stem)
@@ -69,52 +88,81 @@ def source_of(app: Sphinx) -> str:
 class KillTableDirective(WeftDirective):
     """{kill-table} group: the kernels of a class of the corpus, of a lab, or of `labs`.
 
-    With `labs` every lab gets a table of its own.
+    They are a closed group, whose address is the name: #13_shared_memory. With `labs`
+    every lab gets one.
     """
 
     required_arguments = 1
 
     def run(self) -> list[nodes.Node]:
         root = Path(self.env.srcdir)
-        group = self.arguments[0]
-        if group != "labs":
-            return self.table_of(kernels_of(root, group))
+        name = self.arguments[0]
+        if name != "labs":
+            return self.group_of(name, words(name), kernels_of(root, name))
         found: list[nodes.Node] = []
-        labs = {k.group.partition("/")[0] for k in of_labs(root / "tests" / "kernels")}
-        for lab in sorted(labs):
-            title = lesson_title(root, lab)
-            found += [nodes.rubric(title, title), *self.table_of(kernels_of(root, lab))]
+        for lab, kernels in by_group(of_labs(root / "tests" / "kernels")).items():
+            found += self.group_of(lab, lesson_title(root, lab), kernels)
         return found
 
-    def table_of(self, kernels: list[Kernel]) -> list[nodes.Node]:
+    def group_of(
+        self, name: str, title: str, kernels: Sequence[Kernel]
+    ) -> list[nodes.Node]:
         if not kernels:
             return self.warn("there are no kernels of this name in tests/kernels")
         for kernel in kernels:
             self.env.note_dependency(str(kernel.path))
-        return self.html(table(COLUMNS, rows(kernels, source_of(self.env.app))))
+        shown = ordered(kernels)
+        ids = [kernel.label for kernel in shown]
+        html = table(COLUMNS, rows(shown, source_of(self.env.app)), ids=ids)
+        return self.html(group(name, title, balance(kernels), html))
+
+
+def by_group(kernels: Iterable[Kernel]) -> dict[str, list[Kernel]]:
+    """Return class of the corpus, or lab -> its kernels, in the order of the names."""
+    found: dict[str, list[Kernel]] = {}
+    for kernel in kernels:
+        found.setdefault(kernel.group.partition("/")[0], []).append(kernel)
+    return dict(sorted(found.items()))
+
+
+def proven(kernels: Sequence[Kernel], classes: int, labs: int) -> list[tuple[str, str]]:
+    """Return how many kernels the checks judge, and of what."""
+    wrong, right = split(kernels)
+    return [
+        (wrong, "wrong kernels, each refused for the reason stated"),
+        (right, "right kernels, each accepted"),
+        (f"{classes} + {labs}", "classes of mistakes, and labs"),
+    ]
+
+
+def mutants_proven(found: Score) -> tuple[str, str]:
+    what = f"of {counted(found.wrong, 'wrong mutant')} refused"
+    return f"{found.rejected:,}", what
 
 
 class KillCountDirective(WeftDirective):
-    """{kill-count}: how many kernels there are of each class, and of each lab."""
+    """{kill-count}: how many kernels there are, and of which classes."""
 
     def run(self) -> list[nodes.Node]:
         root = Path(self.env.srcdir)
         folder = root / "tests" / "kernels"
-        wrong: Counter[str] = Counter()
-        right: Counter[str] = Counter()
-        for kernel in (*corpus(folder), *of_labs(folder)):
-            counts = wrong if kernel.wrong else right
-            counts[kernel.group.partition("/")[0]] += 1
-        found = []
-        for group in sorted({*wrong, *right}, key=lambda g: (g[:2].isdigit(), g)):
-            title = words(group)
-            if group[:2].isdigit():
-                title = f"lab {lesson_title(root, group)}"
-            cells = [escape(title), str(wrong[group]), str(right[group])]
-            found.append(("", cells))
-        found.append(("total", ["all", str(wrong.total()), str(right.total())]))
+        classes, labs = corpus(folder), of_labs(folder)
+        by_class, by_lab = by_group(classes), by_group(labs)
+        numbers = proven([*classes, *labs], len(by_class), len(by_lab))
+        self.env.note_dependency(str(root / "results" / "mutants"))
+        if mutants := facts.read(root):
+            numbers.append(mutants_proven(score(mutants)))
+        found = [index_row(f"#{name}", words(name), k) for name, k in by_class.items()]
+        if labs:
+            found.append(index_row("#in-the-labs", "in the labs", labs))
+        found.append(("total", ["all", *split([*classes, *labs])]))
         columns = [("name", "class"), ("count", "wrong"), ("count", "right")]
-        return self.html(table(columns, found))
+        return self.html(findings(numbers) + table(columns, found))
+
+
+def index_row(address: str, title: str, kernels: Sequence[Kernel]) -> tuple[str, list]:
+    link = f'<a href="{escape(address)}">{escape(title)}</a>'
+    return "", [link, *split(kernels)]
 
 
 def setup(app: Sphinx) -> None:
