@@ -24,7 +24,7 @@
       filter();
       target.closest(".weft-group").open = true;
     }
-    target.scrollIntoView();
+    target.scrollIntoView({ behavior: "instant" });
   }
 
   function follow() {

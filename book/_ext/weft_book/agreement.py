@@ -81,7 +81,11 @@ def summary(found: Agreement) -> str:
     requests = found.patterns.values()
     said = [
         (right, comparison.same_verdict, "right kernels: no tool reports anything"),
-        (sought, comparison.same_verdict, "wrong kernels: the tool names our line"),
+        (
+            sought,
+            comparison.same_verdict,
+            "wrong kernels with a tool for them: it names our line",
+        ),
         (counted_both, all_equal, "kernels: all counters are equal"),
         (requests, all_equal, "single requests: all counters are equal"),
     ]
@@ -149,7 +153,7 @@ def overview(found: Agreement) -> str:
         ("count", "it says the same"),
         ("count", "result right all the same"),
     ]
-    return table(columns, rows)
+    return table(columns, rows, kind="weft-table weft-wide")
 
 
 def verdicts(found: Agreement) -> str:

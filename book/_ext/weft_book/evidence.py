@@ -121,6 +121,16 @@ def findings(pairs: Sequence[tuple[str, str]]) -> str:
     return f'<dl class="weft-findings">{shown}</dl>'
 
 
+def index(places: Iterable[tuple[str, str, str]]) -> str:
+    """Return links to groups, as (address, name, what it contains)."""
+    shown = "".join(
+        f'<li><a href="{escape(address)}">{escape(name)}</a> '
+        f'<span class="weft-count">{escape(count)}</span></li>'
+        for address, name, count in places
+    )
+    return f'<ul class="weft-index">{shown}</ul>'
+
+
 class FilterDirective(WeftDirective):
     """{filter} puts a box here that filters the rows of all groups of the page."""
 

@@ -17,7 +17,7 @@ from verification.mutants import facts
 from verification.mutants.facts import Score, score
 from weft.checking.kinds import KINDS
 
-from .evidence import counted, findings, group
+from .evidence import counted, findings, group, index
 from .lessons import lesson_title
 from .page import WeftDirective, table
 
@@ -152,17 +152,10 @@ class KillCountDirective(WeftDirective):
         self.env.note_dependency(str(root / "results" / "mutants"))
         if mutants := facts.read(root):
             numbers.append(mutants_proven(score(mutants)))
-        found = [index_row(f"#{name}", words(name), k) for name, k in by_class.items()]
+        places = [(f"#{n}", words(n), balance(k)) for n, k in by_class.items()]
         if labs:
-            found.append(index_row("#in-the-labs", "in the labs", labs))
-        found.append(("total", ["all", *split([*classes, *labs])]))
-        columns = [("name", "class"), ("count", "wrong"), ("count", "right")]
-        return self.html(findings(numbers) + table(columns, found))
-
-
-def index_row(address: str, title: str, kernels: Sequence[Kernel]) -> tuple[str, list]:
-    link = f'<a href="{escape(address)}">{escape(title)}</a>'
-    return "", [link, *split(kernels)]
+            places.append(("#in-the-labs", "in the labs", balance(labs)))
+        return self.html(findings(numbers) + index(places))
 
 
 def setup(app: Sphinx) -> None:

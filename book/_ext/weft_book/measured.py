@@ -367,10 +367,14 @@ def measured_so_far(everything: Sequence[Results]) -> list[tuple[str, str]]:
     ]
 
 
+def reference_first(gpu: str) -> tuple[bool, str]:
+    return gpu != REFERENCE, gpu
+
+
 def by_gpu(everything: Sequence[Results]) -> str:
     """Return a row for each GPU: what was measured on it, and when."""
     rows = []
-    for gpu in dict.fromkeys(measured.gpu for measured in everything):
+    for gpu in sorted({m.gpu for m in everything}, key=reference_first):
         of = [measured for measured in everything if measured.gpu == gpu]
         dates = sorted(measured.date[:10] for measured in of if measured.date)
         numbers = [len(of), sum(len(m.cases) for m in of), sum(len(m.rows) for m in of)]
