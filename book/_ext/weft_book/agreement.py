@@ -13,7 +13,7 @@ from verification import comparison
 from verification.comparison import Agreement, Entry
 
 from .evidence import counted, findings, group
-from .kills import words
+from .kills import class_title, words
 from .page import WeftDirective, table
 from .results import NBSP
 
@@ -64,7 +64,7 @@ def grouped(
         differ = sum(not same(entry) for entry in of)
         count = counted(len(of), "kernel") + (f", {differ} differ" if differ else "")
         ids = [f"{prefix}{entry['label']}" for entry in of]
-        groups.append(group(f"{prefix}{name}", words(name), count, rows(of, ids)))
+        groups.append(group(f"{prefix}{name}", class_title(name), count, rows(of, ids)))
     return "".join(groups)
 
 
@@ -142,7 +142,7 @@ def overview(found: Agreement) -> str:
         )
         right = sum(e["on the GPU"] == "right" for e in entries)
         tool = ", ".join(tools) or "none"
-        link = f'<a href="#{name}">{words(name)}</a>'
+        link = f'<a href="#{name}">{class_title(name)}</a>'
         cells = [link, str(len(entries)), tool]
         cells += [f"{same} of {sought}" if sought else "–", str(right)]
         rows.append(("", cells))

@@ -34,6 +34,11 @@ def words(name: str) -> str:
     return re.sub(r"^(wrong|right)_", "", name).replace("_", " ")
 
 
+def class_title(name: str) -> str:
+    """Return "wrong value" for "wrong_value"."""
+    return name.replace("_", " ")
+
+
 def kernels_of(root: Path, group: str) -> list[Kernel]:
     """Return the kernels of a class of the corpus, or of a lab."""
     folder = root / "tests" / "kernels"
@@ -98,7 +103,7 @@ class KillTableDirective(WeftDirective):
         root = Path(self.env.srcdir)
         name = self.arguments[0]
         if name != "labs":
-            return self.group_of(name, words(name), kernels_of(root, name))
+            return self.group_of(name, class_title(name), kernels_of(root, name))
         found: list[nodes.Node] = []
         for lab, kernels in by_group(of_labs(root / "tests" / "kernels")).items():
             found += self.group_of(lab, lesson_title(root, lab), kernels)
@@ -152,7 +157,7 @@ class KillCountDirective(WeftDirective):
         self.env.note_dependency(str(root / "results" / "mutants"))
         if mutants := facts.read(root):
             numbers.append(mutants_proven(score(mutants)))
-        places = [(f"#{n}", words(n), balance(k)) for n, k in by_class.items()]
+        places = [(f"#{n}", class_title(n), balance(k)) for n, k in by_class.items()]
         if labs:
             places.append(("#in-the-labs", "in the labs", balance(labs)))
         return self.html(findings(numbers) + index(places))
