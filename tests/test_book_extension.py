@@ -17,6 +17,7 @@ sys.path.insert(0, str(ROOT / "book" / "_ext"))
 from weft_book import (
     cloth,
     curve,
+    evidence,
     gpus,
     icons,
     lessons,
@@ -244,15 +245,6 @@ def test_all_results_are_shown_by_lab(render: Render) -> None:
     assert html.count("weft-ladder") == len({row["case"] for row in ROWS})
 
 
-def test_results_are_counted_and_closed(render: Render) -> None:
-    html, warnings = render("```{results-count}\n```\n\n```{all-results}\n```")
-    assert warnings == []
-    cases = len({row["case"] for row in ROWS})
-    size = f"{cases} tables, {len(ROWS)} rows, measured on 1 GPU"
-    assert f'<details class="weft-group"><summary>{size}</summary>' in html
-    assert re.search(rf'data-label="rows">{len(ROWS)}</td>', html)
-
-
 H100 = "results/13_demo.nvidia-h100-80gb-hbm3.json"
 
 
@@ -300,10 +292,56 @@ def test_a_certain_gpu_is_shown_alone(render: Render) -> None:
 def test_all_results_let_the_reader_choose_too(render: Render) -> None:
     html, warnings = render("```{all-results}\n```", files=h100(ROWS))
     assert warnings == []
-    assert html.count("<section") == 2  # the page, the lab
+    assert html.count("<section") == 1  # the page
+    assert html.count("<details") == 1  # the lab
     assert html.count('type="radio"') == 2
     cases = {row["case"] for row in ROWS}
     assert html.count("weft-ladder") == 2 * len(cases)
+
+
+def test_a_lab_of_results_is_a_closed_group_and_has_an_address(render: Render) -> None:
+    html, warnings = render("```{all-results}\n```", files=h100(ROWS))
+    assert warnings == []
+    assert '<details class="weft-group" id="13_demo"><summary>' in html
+    assert "12 rows, 2 GPUs" in html
+    ids = re.findall(r' id="([^"]+)"', html)
+    assert len(ids) == len(set(ids))
+    assert "13_demo/8-x-8-float32" in ids
+    assert "13_demo/8-x-8-float32/padded-tile" in ids
+    assert "13_demo@nvidia-h100-80gb-hbm3/no-ceiling/slow" in ids
+
+
+def test_results_are_summed_up_by_gpu(render: Render) -> None:
+    html, warnings = render("```{results-count}\n```", files=h100(ROWS))
+    assert warnings == []
+    assert "<dd>12</dd>" in html
+    assert "rows in 8 cases" in html
+    assert "<dd>2 of 2</dd>" in html  # cases with a baseline
+    first, second = re.findall(r'"rowheader" scope="row">([^<]+)<', html)
+    assert (first, second) == ("NVIDIA H200", "NVIDIA H100 80GB HBM3")
+
+
+def test_equal_names_get_different_addresses() -> None:
+    assert evidence.slugs(["a < b", "a > b", "A, b", "×"]) == [
+        "a-b",
+        "a-b-2",
+        "a-b-3",
+        "row",
+    ]
+
+
+def test_a_page_with_groups_has_a_script_and_others_do_not(
+    render: Render, tmp_path: Path
+) -> None:
+    html, warnings = render("```{filter}\n```\n\n```{all-results}\n```")
+    assert warnings == []
+    assert '<search class="weft-filter" hidden>' in html
+    assert re.search(r'<label for="weft-filter">[^<]+</label>', html)
+    assert 'aria-live="polite"' in html
+    page = tmp_path / "html" / "book" / "index.html"
+    assert evidence.SCRIPT in page.read_text()
+    render("Nothing.")
+    assert evidence.SCRIPT not in page.read_text()
 
 
 def test_numbers_in_sentences_stay_those_of_the_reference(render: Render) -> None:

@@ -50,23 +50,6 @@ def test_a_kernel_its_thought_its_verdict_and_its_line(small: Render) -> None:
     assert "# &lt;- here" not in html
 
 
-def test_rows_are_in_a_closed_group_and_have_addresses(small: Render) -> None:
-    html, warnings = small("```{kill-table} out_of_bounds\n```")
-    assert warnings == []
-    folded = '<details class="weft-group"><summary>1 wrong kernel, 0 right</summary>'
-    assert folded in html
-    row = "kernel-out_of_bounds-wrong_no_guard"
-    assert html.index(f'id="{row}"') < html.index(f'href="#{row}"')
-
-
-def test_a_filter_waits_for_its_script(small: Render) -> None:
-    html, warnings = small("```{filter} kernels\n```")
-    assert warnings == []
-    assert re.search(
-        r'<div class="weft-filter" data-rows="kernels" hidden><label', html
-    )
-
-
 def test_a_class_that_does_not_exist_is_a_warning(small: Render) -> None:
     _, warnings = small("```{kill-table} nothing\n```")
     assert len(warnings) == 1
@@ -75,7 +58,41 @@ def test_a_class_that_does_not_exist_is_a_warning(small: Render) -> None:
 def test_how_many_there_are(small: Render) -> None:
     html, warnings = small("```{kill-count}\n```")
     assert warnings == []
-    assert re.search(r"out of bounds</th>.*?>1</td>.*?>0</td>", html)
+    assert re.search(r"<dd>1</dd></div>.*<dd>0</dd></div>", html)
+    place = r'<a href="#out_of_bounds">out of bounds</a> <span[^>]*>1 wrong, 0 right<'
+    assert re.search(place, html)
+
+
+def test_a_class_is_a_closed_group_and_has_an_address(small: Render) -> None:
+    html, _ = small("```{kill-table} out_of_bounds\n```")
+    assert '<details class="weft-group" id="out_of_bounds"><summary>' in html
+    assert 'href="#out_of_bounds"' in html
+    assert "1 wrong, 0 right" in html
+    assert '<tr role="row" class="wrong" id="out_of_bounds/wrong_no_guard">' in html
+
+
+def test_the_groups_of_the_agreement_have_the_kill_tables_addresses(
+    small: Render,
+) -> None:
+    html, warnings = small(
+        "```{agreement} verdicts\n```\n\n```{agreement} counters\n```"
+    )
+    assert warnings == []
+    groups = re.findall(r'<details class="weft-group" id="([^"]+)"', html)
+    classes = {kernel.group for kernel in corpus()}
+    assert {name.removeprefix("counters/") for name in groups} <= classes
+    assert {"race_shared", "counters/race_shared"} <= set(groups)
+    ids = re.findall(r' id="([^"]+)"', html)
+    assert len(ids) == len(set(ids))
+
+
+def test_the_agreement_is_summed_up(small: Render) -> None:
+    html, warnings = small("```{agreement} summary\n```")
+    assert warnings == []
+    found = comparison.read(ROOT)
+    right = sum(entry["verdict"] == "pass" for entry in found.kernels.values())
+    assert f"<dd>{right} of {right}</dd>" in html
+    assert f"of {len(found.patterns)}</dd>" in html
 
 
 @pytest.mark.parametrize(
@@ -93,16 +110,6 @@ def test_the_tables_of_the_agreement(small: Render, what: str, text: str) -> Non
     html, warnings = small(f"```{{agreement}} {what}\n```")
     assert warnings == []
     assert text in html
-
-
-def test_a_group_says_how_many_of_its_kernels_differ(small: Render) -> None:
-    html, _ = small("```{agreement} verdicts\n```")
-    found = re.findall(r"<summary>([\w ]+): (\d+) kernels?, (\w+) differ<", html)
-    assert "race global" in {name for name, _, _ in found}
-    rows = html.count('role="rowheader"')
-    assert sum(int(count) for _, count, _ in found) == rows
-    differ = sum(int(n) for _, _, n in found if n != "none")
-    assert differ == html.count('class="weft-differs"')
 
 
 def test_every_class_has_its_place_on_the_page() -> None:

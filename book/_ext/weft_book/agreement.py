@@ -1,6 +1,7 @@
 """How far the course's tools agree with NVIDIA's, from results/agreement.*.json."""
 
 from collections import Counter
+from collections.abc import Callable, Iterable
 from html import escape
 from pathlib import Path
 from typing import ClassVar
@@ -11,8 +12,8 @@ from sphinx.application import Sphinx
 from verification import comparison
 from verification.comparison import Agreement, Entry
 
-from .groups import counted, folded
-from .kills import words
+from .evidence import counted, findings, group
+from .kills import class_title, words
 from .page import WeftDirective, table
 from .results import NBSP
 
@@ -27,14 +28,72 @@ COUNTS = {
 }
 
 
-def group_of(entry: Entry) -> str:
+def class_of(entry: Entry) -> str:
     return str(entry["label"]).partition("/")[0]
 
 
 def title_of(entry: Entry) -> str:
-    """Return "race shared: own cell"."""
-    group, name = str(entry["label"]).split("/")
-    return f"{words(group)}: {words(name)}"
+    """Return "own cell" for "race_shared/wrong_own_cell"."""
+    return words(str(entry["label"]).partition("/")[2])
+
+
+def by_class(entries: Iterable[Entry]) -> dict[str, list[Entry]]:
+    """Return class of the corpus -> entries, in the order of the names."""
+    found: dict[str, list[Entry]] = {}
+    for entry in entries:
+        found.setdefault(class_of(entry), []).append(entry)
+    return dict(sorted(found.items()))
+
+
+def wrong_ones(found: Agreement) -> list[Entry]:
+    return [e for e in found.kernels.values() if e["verdict"] != "pass"]
+
+
+def grouped(
+    entries: Iterable[Entry],
+    same: Callable[[Entry], bool],
+    rows: Callable[[list[Entry], list[str]], str],
+    prefix: str = "",
+) -> str:
+    """Return a closed group for each class, of the HTML that `rows` makes of it.
+
+    The addresses are those of the kill table, after `prefix`.
+    """
+    groups = []
+    for name, of in by_class(entries).items():
+        differ = sum(not same(entry) for entry in of)
+        count = counted(len(of), "kernel") + (f", {differ} differ" if differ else "")
+        ids = [f"{prefix}{entry['label']}" for entry in of]
+        groups.append(group(f"{prefix}{name}", class_title(name), count, rows(of, ids)))
+    return "".join(groups)
+
+
+def share(number: int, of: int) -> str:
+    return f"{number:,} of {of:,}"
+
+
+def summary(found: Agreement) -> str:
+    """Return how often both sides say the same, of verdicts, totals and requests."""
+    entries = found.kernels.values()
+    right = [e for e in entries if e["verdict"] == "pass"]
+    sought = [e for e in entries if e["verdict"] in comparison.LOOKS_FOR]
+    counted_both = [e["counters"] for e in entries if e.get("counters") is not None]
+    requests = found.patterns.values()
+    said = [
+        (right, comparison.same_verdict, "right kernels: no tool reports anything"),
+        (
+            sought,
+            comparison.same_verdict,
+            "wrong kernels with a tool for them: it names our line",
+        ),
+        (counted_both, all_equal, "kernels: all counters are equal"),
+        (requests, all_equal, "single requests: all counters are equal"),
+    ]
+    return findings([(share(sum(map(f, of)), len(of)), what) for of, f, what in said])
+
+
+def all_equal(counters: dict[str, list[int]]) -> bool:
+    return not comparison.unequal(counters)
 
 
 def lines_text(lines: list[int]) -> str:
@@ -70,12 +129,8 @@ def outcome(entry: Entry) -> str:
 
 def overview(found: Agreement) -> str:
     """Return a row a class: how often the tool that looks for it says the same."""
-    wrong: dict[str, list[Entry]] = {}
-    for entry in found.kernels.values():
-        if entry["verdict"] != "pass":
-            wrong.setdefault(group_of(entry), []).append(entry)
     rows = []
-    for group, entries in sorted(wrong.items()):
+    for name, entries in by_class(wrong_ones(found)).items():
         tools = Counter(
             tool for e in entries if (tool := comparison.LOOKS_FOR.get(e["verdict"]))
         )
@@ -87,7 +142,8 @@ def overview(found: Agreement) -> str:
         )
         right = sum(e["on the GPU"] == "right" for e in entries)
         tool = ", ".join(tools) or "none"
-        cells = [words(group), str(len(entries)), tool]
+        link = f'<a href="#{name}">{class_title(name)}</a>'
+        cells = [link, str(len(entries)), tool]
         cells += [f"{same} of {sought}" if sought else "–", str(right)]
         rows.append(("", cells))
     columns = [
@@ -97,38 +153,22 @@ def overview(found: Agreement) -> str:
         ("count", "it says the same"),
         ("count", "result right all the same"),
     ]
-    return table(columns, rows)
-
-
-Rows = list[tuple[str, list[str]]]
-
-
-def in_groups(
-    columns: list[tuple[str, str]], rows: dict[str, Rows], kind: str = "weft-table"
-) -> str:
-    """Return a closed table for each class, and how many kernels of it differ."""
-    made = []
-    for name, of in sorted(rows.items()):
-        differ = sum(mark == "weft-differs" for mark, _ in of)
-        summary = (
-            f"{words(name)}: {counted(len(of), 'kernel')}, {differ or 'none'} differ"
-        )
-        made.append(folded(summary, table(columns, of, kind=kind)))
-    return "".join(made)
+    return table(columns, rows, kind="weft-table weft-wide")
 
 
 def verdicts(found: Agreement) -> str:
-    """Return a row for each wrong kernel: our verdict, NVIDIA's, and what came out."""
-    rows: dict[str, Rows] = {}
-    for entry in found.kernels.values():
-        if entry["verdict"] == "pass":
-            continue
+    """Return the wrong kernels: our verdict, NVIDIA's, and what came out."""
+    return grouped(wrong_ones(found), comparison.same_verdict, verdict_rows)
+
+
+def verdict_rows(entries: list[Entry], ids: list[str]) -> str:
+    rows = []
+    for entry in entries:
         same = comparison.same_verdict(entry)
         ours = f"{entry['verdict']}{lines_text(entry['lines'])}"
         cells = [escape(title_of(entry)), escape(ours), reports(entry)]
         cells += [outcome(entry)]
-        row = ("" if same else "weft-differs", [*cells, "=" if same else "≠"])
-        rows.setdefault(group_of(entry), []).append(row)
+        rows.append(("" if same else "weft-differs", [*cells, "=" if same else "≠"]))
     columns = [
         ("name", "kernel"),
         ("verdict", "we say"),
@@ -136,24 +176,26 @@ def verdicts(found: Agreement) -> str:
         ("result", "on the GPU"),
         ("same", "same"),
     ]
-    return in_groups(columns, rows)
+    return table(columns, rows, ids=ids)
 
 
 def counters(found: Agreement) -> str:
-    """Return a row for each kernel seen by Nsight Compute: totals, ours and its."""
-    rows: dict[str, Rows] = {}
-    for entry in found.kernels.values():
-        totals = entry.get("counters")
-        if totals is None:
-            continue
+    """Return the kernels that ran under Nsight Compute: all totals, ours and its."""
+    ran = [e for e in found.kernels.values() if e.get("counters") is not None]
+    return grouped(ran, lambda e: all_equal(e["counters"]), total_rows, "counters/")
+
+
+def total_rows(entries: list[Entry], ids: list[str]) -> str:
+    rows = []
+    for entry in entries:
+        totals = entry["counters"]
         cells = [escape(title_of(entry))]
         for pair in COUNTS.values():
             both = [totals.get(name, [0, 0]) for name in pair]
             cells.append(counts_text(both))
-        row = ("weft-differs" if comparison.unequal(totals) else "", cells)
-        rows.setdefault(group_of(entry), []).append(row)
+        rows.append(("weft-differs" if comparison.unequal(totals) else "", cells))
     columns = [("name", "kernel"), *(("count", name) for name in COUNTS)]
-    return in_groups(columns, rows, "weft-table weft-totals")
+    return table(columns, rows, kind="weft-table weft-totals weft-wide", ids=ids)
 
 
 def counts_text(both: list[list[int]]) -> str:
@@ -188,12 +230,20 @@ def patterns(found: Agreement) -> str:
 
 def causes(found: Agreement, part: str) -> str:
     """Return each cause of differences, with the kernels that show it."""
+    return causes_html(
+        (cause.title, cause.because, [f"<code>{escape(n)}</code>" for n in cause.of])
+        for cause in found.causes[part]
+    )
+
+
+def causes_html(causes: Iterable[tuple[str, str, list[str]]]) -> str:
+    """Return causes as (title, reason, HTML of what shows it)."""
     out = []
-    for cause in found.causes[part]:
-        names = "".join(f"<li><code>{escape(name)}</code></li>" for name in cause.of)
+    for title, because, items in causes:
+        names = "".join(f"<li>{item}</li>" for item in items)
         out.append(
-            f"<dt>{escape(cause.title)}</dt><dd><p>{code(cause.because)}</p>"
-            f'<ul class="weft-names">{names}</ul></dd>'
+            f'<div class="weft-part"><dt>{escape(title)}</dt><dd><p>{code(because)}</p>'
+            f'<ul class="weft-names">{names}</ul></dd></div>'
         )
     return f'<dl class="weft-causes">{"".join(out)}</dl>'
 
@@ -223,6 +273,7 @@ class AgreementDirective(WeftDirective):
     optional_arguments = 1
     tables: ClassVar = {
         "measured": measured_with,
+        "summary": summary,
         "overview": overview,
         "verdicts": verdicts,
         "counters": counters,

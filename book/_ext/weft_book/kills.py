@@ -5,8 +5,7 @@ hold against the checks.
 """
 
 import re
-from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from html import escape
 from pathlib import Path
 
@@ -14,9 +13,11 @@ from docutils import nodes
 from sphinx.application import Sphinx
 
 from verification.corpus import Kernel, corpus, of_labs
+from verification.mutants import facts
+from verification.mutants.facts import Score, score
 from weft.checking.kinds import KINDS
 
-from .groups import counted, folded
+from .evidence import counted, findings, group, index
 from .lessons import lesson_title
 from .page import WeftDirective, table
 
@@ -33,6 +34,11 @@ def words(name: str) -> str:
     return re.sub(r"^(wrong|right)_", "", name).replace("_", " ")
 
 
+def class_title(name: str) -> str:
+    """Return "wrong value" for "wrong_value"."""
+    return name.replace("_", " ")
+
+
 def kernels_of(root: Path, group: str) -> list[Kernel]:
     """Return the kernels of a class of the corpus, or of a lab."""
     folder = root / "tests" / "kernels"
@@ -40,15 +46,27 @@ def kernels_of(root: Path, group: str) -> list[Kernel]:
     return [k for k in everything if k.group.partition("/")[0] == group]
 
 
-def slug(kernel: Kernel) -> str:
-    """Return the id of a kernel's row."""
-    return "-".join(("kernel", *kernel.group.split("/"), kernel.path.stem))
+def ordered(kernels: Iterable[Kernel]) -> list[Kernel]:
+    """Return the kernels by name, the wrong ones first."""
+    return sorted(kernels, key=lambda k: (not k.wrong, k.label))
+
+
+def balance(kernels: Sequence[Kernel]) -> str:
+    """Return "12 wrong, 4 right"."""
+    wrong, right = split(kernels)
+    return f"{wrong} wrong, {right} right"
+
+
+def split(kernels: Sequence[Kernel]) -> list[str]:
+    """Return how many of the kernels are wrong, and how many are right."""
+    wrong = sum(kernel.wrong for kernel in kernels)
+    return [f"{wrong:,}", f"{len(kernels) - wrong:,}"]
 
 
 def rows(kernels: Iterable[Kernel], source: str) -> list[tuple[str, list[str]]]:
-    """Return a row a kernel, the wrong ones first; `source` leads to their files."""
+    """Return one row per kernel; `source` leads to their files."""
     found = []
-    for kernel in sorted(kernels, key=lambda k: (not k.wrong, k.label)):
+    for kernel in kernels:
         exercise = kernel.group.partition("/")[2]
         name = escape(f"{exercise}: " if exercise else "") + escape(
             words(kernel.path.stem)
@@ -56,10 +74,6 @@ def rows(kernels: Iterable[Kernel], source: str) -> list[tuple[str, list[str]]]:
         if source:
             folder = "/".join(kernel.path.parts[-4:])
             name = f'<a href="{escape(source)}/{escape(folder)}">{name}</a>'
-        here = escape(slug(kernel))
-        name = (
-            f'<span id="{here}"></span>{name} <a class="weft-here" href="#{here}">#</a>'
-        )
         headline = KINDS[kernel.verdict].headline
         verdict = f"✗ {headline}" if kernel.wrong else "✓ passes"
         lines = [f"<code>{escape(kernel.line(n))}</code>" for n in kernel.marked]
@@ -79,57 +93,74 @@ def source_of(app: Sphinx) -> str:
 class KillTableDirective(WeftDirective):
     """{kill-table} group: the kernels of a class of the corpus, of a lab, or of `labs`.
 
-    With `labs` every lab gets a section of its own.
+    They are a closed group, whose address is the name: #13_shared_memory. With `labs`
+    every lab gets one.
     """
 
     required_arguments = 1
 
     def run(self) -> list[nodes.Node]:
         root = Path(self.env.srcdir)
-        if self.arguments[0] != "labs":
-            return self.table_of(kernels_of(root, self.arguments[0]))
+        name = self.arguments[0]
+        if name != "labs":
+            return self.group_of(name, class_title(name), kernels_of(root, name))
         found: list[nodes.Node] = []
-        labs = {k.group.partition("/")[0] for k in of_labs(root / "tests" / "kernels")}
-        for lab in sorted(labs):
-            title = lesson_title(root, lab)
-            section = nodes.section(ids=[f"kernels-{lab.replace('_', '-')}"])
-            section += [nodes.title(title, title)]
-            section += self.table_of(kernels_of(root, lab))
-            found.append(section)
+        for lab, kernels in by_group(of_labs(root / "tests" / "kernels")).items():
+            found += self.group_of(lab, lesson_title(root, lab), kernels)
         return found
 
-    def table_of(self, kernels: list[Kernel]) -> list[nodes.Node]:
+    def group_of(
+        self, name: str, title: str, kernels: Sequence[Kernel]
+    ) -> list[nodes.Node]:
         if not kernels:
             return self.warn("there are no kernels of this name in tests/kernels")
         for kernel in kernels:
             self.env.note_dependency(str(kernel.path))
-        wrong = sum(kernel.wrong for kernel in kernels)
-        both = counted(wrong, "wrong kernel"), f"{len(kernels) - wrong} right"
-        made = table(COLUMNS, rows(kernels, source_of(self.env.app)))
-        return self.html(folded(", ".join(both), made))
+        shown = ordered(kernels)
+        ids = [kernel.label for kernel in shown]
+        html = table(COLUMNS, rows(shown, source_of(self.env.app)), ids=ids)
+        return self.html(group(name, title, balance(kernels), html))
+
+
+def by_group(kernels: Iterable[Kernel]) -> dict[str, list[Kernel]]:
+    """Return class of the corpus, or lab -> its kernels, in the order of the names."""
+    found: dict[str, list[Kernel]] = {}
+    for kernel in kernels:
+        found.setdefault(kernel.group.partition("/")[0], []).append(kernel)
+    return dict(sorted(found.items()))
+
+
+def proven(kernels: Sequence[Kernel], classes: int, labs: int) -> list[tuple[str, str]]:
+    """Return how many kernels the checks judge, and of what."""
+    wrong, right = split(kernels)
+    return [
+        (wrong, "wrong kernels, each refused for the reason stated"),
+        (right, "right kernels, each accepted"),
+        (f"{classes} + {labs}", "classes of mistakes, and labs"),
+    ]
+
+
+def mutants_proven(found: Score) -> tuple[str, str]:
+    what = f"of {counted(found.wrong, 'wrong mutant')} refused"
+    return f"{found.rejected:,}", what
 
 
 class KillCountDirective(WeftDirective):
-    """{kill-count}: how many kernels there are of each class, and of each lab."""
+    """{kill-count}: how many kernels there are, and of which classes."""
 
     def run(self) -> list[nodes.Node]:
         root = Path(self.env.srcdir)
         folder = root / "tests" / "kernels"
-        wrong: Counter[str] = Counter()
-        right: Counter[str] = Counter()
-        for kernel in (*corpus(folder), *of_labs(folder)):
-            counts = wrong if kernel.wrong else right
-            counts[kernel.group.partition("/")[0]] += 1
-        found = []
-        for group in sorted({*wrong, *right}, key=lambda g: (g[:2].isdigit(), g)):
-            title = words(group)
-            if group[:2].isdigit():
-                title = f"lab {lesson_title(root, group)}"
-            cells = [escape(title), str(wrong[group]), str(right[group])]
-            found.append(("", cells))
-        found.append(("total", ["all", str(wrong.total()), str(right.total())]))
-        columns = [("name", "class"), ("count", "wrong"), ("count", "right")]
-        return self.html(table(columns, found))
+        classes, labs = corpus(folder), of_labs(folder)
+        by_class, by_lab = by_group(classes), by_group(labs)
+        numbers = proven([*classes, *labs], len(by_class), len(by_lab))
+        self.env.note_dependency(str(root / "results" / "mutants"))
+        if mutants := facts.read(root):
+            numbers.append(mutants_proven(score(mutants)))
+        places = [(f"#{n}", class_title(n), balance(k)) for n, k in by_class.items()]
+        if labs:
+            places.append(("#in-the-labs", "in the labs", balance(labs)))
+        return self.html(findings(numbers) + index(places))
 
 
 def setup(app: Sphinx) -> None:

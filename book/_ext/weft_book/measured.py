@@ -14,8 +14,8 @@ from sphinx.util.docutils import SphinxRole
 from weft.bench.results import REFERENCE
 
 from . import cloth, curve, results
+from .evidence import ClosedSection, ClosedTitle, counted, findings, permalink, slugs
 from .gpus import Panel, choice
-from .groups import counted, folded
 from .lessons import lesson_title
 from .page import Computed, WeftDirective, table
 from .results import MissingResult, Results, Row
@@ -123,8 +123,11 @@ def name(row: Row) -> str:
     return text
 
 
-def ladder(measured: Results, case: str, titled: bool = True) -> str:
-    """Return the rows of one case as a table with bars: HTML and CSS, no script."""
+def ladder(measured: Results, case: str, titled: bool = True, anchor: str = "") -> str:
+    """Return the rows of one case as a table with bars: HTML and CSS, no script.
+
+    anchor: the address of the case, where its rows have their own.
+    """
     rows = measured.of_case(case)
     columns = columns_of(rows)
     body = []
@@ -140,7 +143,9 @@ def ladder(measured: Results, case: str, titled: bool = True) -> str:
         body.append((mark, [cells[column] for column, _ in columns]))
     facts = [case, *machine_facts(measured)[:1], measured.date[:10]]
     caption = joined([fact for fact in facts if fact]) if titled else ""
-    return table(columns, body, caption, kind="weft-ladder")
+    names = slugs(row.name for row in rows) if anchor else []
+    ids = [f"{anchor}/{name}" for name in names]
+    return table(columns, body, caption, kind="weft-ladder", ids=ids)
 
 
 class ResultsDirective(WeftDirective):
@@ -153,15 +158,12 @@ class ResultsDirective(WeftDirective):
             self.env.note_dependency(str(one.path))
 
     def choice(self, shown: list[tuple[Results, str]]) -> list[nodes.Node]:
-        return self.html(self.panels(shown))
-
-    def panels(self, shown: list[tuple[Results, str]]) -> str:
         """Return the HTML of each GPU's results, with buttons if there are several."""
         panels = [
             Panel(measured.gpu, measured.device.get("name", measured.gpu), html)
             for measured, html in shown
         ]
-        return choice(panels, f"weft-gpus-{self.env.new_serialno('weft')}")
+        return self.html(choice(panels, f"weft-gpus-{self.env.new_serialno('weft')}"))
 
 
 class LadderDirective(ResultsDirective):
@@ -277,10 +279,10 @@ class CurveDirective(WeftDirective):
 
 
 class AllResultsDirective(ResultsDirective):
-    """{all-results} shows every row of every file in results/, a section a lab."""
+    """{all-results} shows every row of every file in results/, lab by lab."""
 
     def run(self) -> list[nodes.Node]:
-        """Return a section for each lab; in it, what each GPU measured."""
+        """Return a closed section for each lab; in it, what each GPU measured."""
         root = Path(self.env.srcdir)
         everything = results.read_all(root)
         self.depend(*everything)
@@ -289,36 +291,17 @@ class AllResultsDirective(ResultsDirective):
         sections: list[nodes.Node] = []
         for lab in dict.fromkeys(measured.lab for measured in everything):
             title = lesson_title(root, lab)
-            section = nodes.section(ids=[f"results-{lab.replace('_', '-')}"])
-            section += nodes.title(title, title)
             known = results.read_lab(root, lab, REFERENCE)
             now = known[0].digest
-            made = self.panels([(one, _whole(one, now)) for one in known])
-            section += self.html(folded(_size(known), made))
+            section = ClosedSection(
+                ids=[f"results-{lab.replace('_', '-')}"],
+                anchor=lab,
+                count=contents(known),
+            )
+            section += ClosedTitle(title, title)
+            section += self.choice([(one, _whole(one, now)) for one in known])
             sections.append(section)
         return sections
-
-
-class ResultsCountDirective(ResultsDirective):
-    """{results-count} says how much has been measured, and on what."""
-
-    def run(self) -> list[nodes.Node]:
-        """Return a table: for each GPU its labs and rows, the reference GPU first."""
-        everything = results.read_all(Path(self.env.srcdir))
-        self.depend(*everything)
-        if not everything:
-            return self.warn("there is nothing in results/")
-        gpus = sorted({m.gpu for m in everything}, key=lambda gpu: gpu != REFERENCE)
-        rows = []
-        for gpu in gpus:
-            here = [measured for measured in everything if measured.gpu == gpu]
-            name = escape(here[0].device.get("name", gpu))
-            dates = sorted(measured.date for measured in here)
-            count = sum(len(measured.rows) for measured in here)
-            cells = [name, str(len(here)), f"{count:,}", f"{dates[0]} to {dates[-1]}"]
-            rows.append(("", cells))
-        columns = [("name", "GPU"), ("count", "labs"), ("count", "rows")]
-        return self.html(table([*columns, ("date", "measured")], rows))
 
 
 def _whole(measured: Results, now: str) -> str:
@@ -327,17 +310,79 @@ def _whole(measured: Results, now: str) -> str:
     if measured.digest != now:
         facts.append("an earlier version of this lab, with fewer rows")
     html = [f'<p class="weft-machine">{joined(facts)}</p>']
-    for case in measured.cases:
-        html.append(f'<div class="weft-part"><h3 class="weft-case">{escape(case)}</h3>')
-        html.append(f"{ladder(measured, case, titled=False)}</div>")
+    for case, slug in zip(measured.cases, slugs(measured.cases), strict=True):
+        html.append(_part(measured, case, f"{address(measured)}/{slug}"))
     return "".join(html)
 
 
-def _size(known: Sequence[Results]) -> str:
-    """Return "14 tables, 96 rows, measured on 2 GPUs"."""
-    tables = counted(len(known[0].cases), "table")
-    rows = counted(len(known[0].rows), "row")
-    return f"{tables}, {rows}, measured on {counted(len(known), 'GPU')}"
+def _part(measured: Results, case: str, anchor: str) -> str:
+    title = f"{escape(case)}{permalink(anchor, 'case')}"
+    return (
+        f'<div class="weft-part"><h3 class="weft-case" id="{anchor}">{title}</h3>'
+        f"{ladder(measured, case, titled=False, anchor=anchor)}</div>"
+    )
+
+
+def address(measured: Results) -> str:
+    """Return the lab, as an address on the page; other GPUs' have their own."""
+    if measured.gpu == REFERENCE:
+        return measured.lab
+    return f"{measured.lab}@{measured.gpu}"
+
+
+def contents(known: Sequence[Results]) -> str:
+    """Return "24 rows" for what was measured of a lab, and on how many GPUs."""
+    rows = counted(sum(len(measured.rows) for measured in known), "row")
+    return rows + (f", {len(known)} GPUs" if len(known) > 1 else "")
+
+
+class ResultsCountDirective(WeftDirective):
+    """{results-count}: how much was measured, by GPU, and what follows from it."""
+
+    def run(self) -> list[nodes.Node]:
+        root = Path(self.env.srcdir)
+        self.env.note_dependency(str(root / "results"))
+        everything = results.read_all(root)
+        if not everything:
+            return self.warn("there is nothing in results/")
+        for measured in everything:
+            self.env.note_dependency(str(measured.path))
+        return self.html(findings(measured_so_far(everything)) + by_gpu(everything))
+
+
+def measured_so_far(everything: Sequence[Results]) -> list[tuple[str, str]]:
+    """Return how many rows there are, and how many cases have a faster one."""
+    rows = sum(len(measured.rows) for measured in everything)
+    labs = len({measured.lab for measured in everything})
+    cases = [m.of_case(case) for m in everything for case in m.cases]
+    compared = [case for case in cases if any(row.ratio for row in case)]
+    faster = sum(any((row.ratio or 0) > 1 for row in case) for case in compared)
+    return [
+        (
+            f"{rows:,}",
+            f"rows in {counted(len(cases), 'case')}, all written by notebooks",
+        ),
+        (f"{labs}", "labs that measured them"),
+        (f"{faster} of {len(compared)}", "cases with a row faster than the baseline"),
+    ]
+
+
+def reference_first(gpu: str) -> tuple[bool, str]:
+    return gpu != REFERENCE, gpu
+
+
+def by_gpu(everything: Sequence[Results]) -> str:
+    """Return a row for each GPU: what was measured on it, and when."""
+    rows = []
+    for gpu in sorted({m.gpu for m in everything}, key=reference_first):
+        of = [measured for measured in everything if measured.gpu == gpu]
+        dates = sorted(measured.date[:10] for measured in of if measured.date)
+        numbers = [len(of), sum(len(m.cases) for m in of), sum(len(m.rows) for m in of)]
+        when = " to ".join(dict.fromkeys([*dates[:1], *dates[-1:]]))
+        cells = [escape(of[0].device.get("name", gpu)), *(f"{n:,}" for n in numbers)]
+        rows.append(("", [*cells, when]))
+    columns = [("name", "GPU"), ("count", "labs"), ("count", "cases")]
+    return table([*columns, ("count", "rows"), ("date", "measured")], rows)
 
 
 def setup(app: Sphinx) -> None:

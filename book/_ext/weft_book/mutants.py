@@ -12,11 +12,13 @@ from verification.mutants import facts
 from verification.mutants.facts import Fact, Score, score
 from weft.checking.kinds import KINDS
 
-from .agreement import code
+from .agreement import causes_html
+from .evidence import counted, group
 from .kills import words
 from .lessons import lesson_title
 from .page import WeftDirective, table
 
+WIDE = "weft-table weft-wide"
 TOP = 4  # kinds of verdict that a row names
 
 
@@ -35,8 +37,8 @@ def row(name: str, found: Score) -> list[str]:
 def by_lab(root: Path, found: list[Fact]) -> str:
     """Return a row a lab."""
     rows = []
-    for lab, group in groupby(found, key=lambda f: f.lab):
-        rows.append(("", row(lesson_title(root, lab), score(list(group)))))
+    for lab, of_lab in groupby(found, key=lambda f: f.lab):
+        rows.append(("", row(lesson_title(root, lab), score(list(of_lab)))))
     rows.append(("total", row("all", score(found))))
     columns = [
         ("name", "lab"),
@@ -48,14 +50,18 @@ def by_lab(root: Path, found: list[Fact]) -> str:
         ("count", "share"),
         ("kinds", "most often as"),
     ]
-    return table(columns, rows)
+    count = (
+        f"{counted(len(rows) - 1, 'lab')}, {share(score(found))} of the wrong refused"
+    )
+    return group("mutants/labs", "Lab by lab", count, table(columns, rows, kind=WIDE))
 
 
 def by_kind(root: Path, found: list[Fact]) -> str:
     """Return a row a kind of verdict: how many wrong mutants it rejects."""
     kinds = score(found).kinds.most_common()
     rows = [("", [escape(headline(kind)), str(count)]) for kind, count in kinds]
-    return table([("verdict", "verdict"), ("count", "mutants")], rows)
+    html = table([("verdict", "verdict"), ("count", "mutants")], rows)
+    return group("mutants/kinds", "Kinds of verdict", counted(len(rows), "kind"), html)
 
 
 def headline(kind: str) -> str:
@@ -66,37 +72,39 @@ def by_operator(root: Path, found: list[Fact]) -> str:
     """Return a row a way to change a kernel."""
     rows = []
     ordered = sorted(found, key=lambda f: f.operator)
-    for operator, group in groupby(ordered, key=lambda f: f.operator):
-        of = score(list(group))
+    for operator, changes in groupby(ordered, key=lambda f: f.operator):
+        of = score(list(changes))
         cells = [str(n) for n in (of.mutants, of.wrong, of.rejected)]
         rows.append(("", [escape(words(operator)), *cells]))
     columns = [("name", "what is changed"), ("count", "mutants")]
-    return table([*columns, ("count", "wrong"), ("count", "rejected")], rows)
+    columns += [("count", "wrong"), ("count", "rejected")]
+    count = counted(len(rows), "kind of change", "kinds of change")
+    return group("mutants/changes", "What is changed", count, table(columns, rows))
 
 
 def accepted(root: Path, found: list[Fact]) -> str:
-    return explained([f for f in found if f.survives])
+    return explained("accepted", [f for f in found if f.survives])
 
 
 def refused(root: Path, found: list[Fact]) -> str:
-    return explained([f for f in found if f.refused and f.cause])
+    return explained("refused", [f for f in found if f.refused and f.cause])
 
 
-def explained(found: list[Fact]) -> str:
+def explained(what: str, found: list[Fact]) -> str:
     """Return each cause, with the mutants that show it and what each is now."""
     causes = dict.fromkeys(f.cause for f in found if f.cause)
-    out = []
-    for cause in causes:
-        names = "".join(
-            f"<li>{escape(of(f))}: <code>{escape(f.text)}</code></li>"
-            for f in found
-            if f.cause is cause
-        )
-        out.append(
-            f"<dt>{escape(cause.title)}</dt><dd><p>{code(cause.because)}</p>"
-            f'<ul class="weft-names">{names}</ul></dd>'
-        )
-    return f'<dl class="weft-causes">{"".join(out)}</dl>' if out else "<p>None.</p>"
+    if not causes:
+        return "<p>None.</p>"
+    html = causes_html(
+        (cause.title, cause.because, [changed(f) for f in found if f.cause is cause])
+        for cause in causes
+    )
+    count = counted(len(found), "mutant")
+    return group(f"mutants/{what}", f"The mutants that are {what}", count, html)
+
+
+def changed(fact: Fact) -> str:
+    return f"{escape(of(fact))}: <code>{escape(fact.text)}</code>"
 
 
 def of(fact: Fact) -> str:

@@ -55,12 +55,13 @@ def table(
     rows: Iterable[tuple[str, Sequence[str]]],
     caption: str = "",
     kind: str = "weft-table",
+    ids: Sequence[str] = (),
 ) -> str:
     """Return a table that falls apart into labelled lines on a phone.
 
     columns: (class, title) pairs; rows: (class, cells), the first cell naming its row.
-    Cells and caption are HTML. The roles are said because CSS that lays a table out
-    anew takes its meaning from it.
+    Cells and caption are HTML; ids: the rows' own addresses, if they have any. The
+    roles are said because CSS that lays a table out anew takes its meaning from it.
     """
     out = [f'<div class="{kind}"><table role="table">']
     if caption:
@@ -70,8 +71,12 @@ def table(
         text = escape(title) or '<span class="weft-unseen">name</span>'
         out.append(f'<th class="{name}" role="columnheader" scope="col">{text}</th>')
     out.append('</tr></thead><tbody role="rowgroup">')
+    anchors = iter(ids)
     for mark, cells in rows:
-        out.append(f'<tr role="row" class="{mark}">' if mark else '<tr role="row">')
+        anchor = next(anchors, "")
+        said = f' class="{mark}"' if mark else ""
+        said += f' id="{escape(anchor)}"' if anchor else ""
+        out.append(f'<tr role="row"{said}>')
         first, *others = cells
         name = columns[0][0]
         out.append(f'<th class="{name}" role="rowheader" scope="row">{first}</th>')
