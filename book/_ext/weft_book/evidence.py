@@ -17,6 +17,7 @@ from sphinx.writers.html5 import HTML5Translator
 from .page import WeftDirective
 
 SCRIPT = "evidence.js"
+ENDING = "</details></div>"
 NAME = 'span class="weft-title"'
 FILTER = (
     '<search class="weft-filter" hidden>'
@@ -49,7 +50,7 @@ def visit_closed(self: HTML5Translator, node: ClosedSection) -> None:
 
 def depart_closed(self: HTML5Translator, node: ClosedSection) -> None:
     self.section_level -= 1
-    self.body.append("</details>")
+    self.body.append(ENDING)
 
 
 def skip(self: HTML5Translator, node: ClosedTitle) -> None:
@@ -75,12 +76,14 @@ def depart_title(self: nodes.NodeVisitor, node: ClosedTitle) -> None:
 def opening(anchor: str, title: str, count: str, tag: str = NAME) -> str:
     """Return the beginning of a group: its name, its address, what it contains.
 
-    tag: the name's tag, with its attributes.
+    tag: the name's tag, with its attributes. The address is a link beside the summary:
+    a link inside a summary is lost on screen readers.
     """
     end = tag.partition(" ")[0]
     return (
+        f'<div class="weft-place">{permalink(anchor)}'
         f'<details class="weft-group" id="{escape(anchor)}"><summary>'
-        f"<{tag}>{escape(title)}{permalink(anchor)}</{end}>"
+        f"<{tag}>{escape(title)}</{end}>"
         f' <span class="weft-count">{escape(count)}</span></summary>'
     )
 
@@ -93,7 +96,7 @@ def permalink(anchor: str, what: str = "group") -> str:
 
 def group(anchor: str, title: str, count: str, html: str) -> str:
     """Return a closed group of rows."""
-    return f"{opening(anchor, title, count)}{html}</details>"
+    return f"{opening(anchor, title, count)}{html}{ENDING}"
 
 
 def slugs(names: Iterable[str]) -> list[str]:
