@@ -80,8 +80,14 @@ LAB_SETTINGS = {
 }
 
 
+READ_ONLY = """\
+The packages in {root}/.venv have to be installed or updated, and you may not write
+there: the folder belongs to {owner}. Ask {owner} to run `make lab` once, or clone the
+course into a folder of your own."""
+
+
 class Stop(Exception):
-    """Something only the person at the keyboard can mend; the text says how."""
+    """Something only the person at the keyboard can fix; the text says how."""
 
 
 # What is this machine?
@@ -493,6 +499,14 @@ def fitting(record: dict[str, str], root: Path) -> tuple[dict[str, str], str]:
     return identity, why
 
 
+def owner_of(folder: Path) -> str:
+    """Name the user whose folder this is."""
+    try:
+        return folder.owner()
+    except KeyError:  # a number that has no name on this machine
+        return f"user {folder.stat().st_uid}"
+
+
 def install(root: Path = ROOT, dev: bool = False) -> bool:
     """Bring `root`/.venv up to date; False if it was already."""
     environment = Environment(root)
@@ -509,9 +523,12 @@ def install(root: Path = ROOT, dev: bool = False) -> bool:
     fits = same and environment.python.exists()
     damaged = environment.damaged(record.get("packages", "").split()) if fits else []
     if fits and not damaged and contents.items() <= record.items():
-        environment.write({**record, **identity})  # what was asked for may be new
+        if os.access(environment.folder, os.W_OK):
+            environment.write({**record, **identity})  # what was asked for may be new
         return False
 
+    if not os.access(root, os.W_OK):
+        raise Stop(READ_ONLY.format(root=root, owner=owner_of(root)))
     build = BUILDS[name]
     print(f"torch: {name} build ({why})", flush=True)
     check_disk(

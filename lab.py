@@ -1,9 +1,13 @@
 """Open JupyterLab on the labs; where there is no browser, print the address.
 
     .venv/bin/python lab.py [JupyterLab's own options, such as --port 9000]
+
+Where the labs belong to somebody else and cannot be written, it opens copies in the
+user's own folder, `~/warp-and-weft`.
 """
 
 import os
+import shutil
 import sys
 import webbrowser
 from collections.abc import Mapping
@@ -13,6 +17,20 @@ from urllib.parse import quote
 ROOT = Path(__file__).resolve().parent
 BOOK = Path("_build", "html")  # where `make book` puts the pages
 FIRST_LAB = "labs/00_start_here.ipynb"
+OWN = "warp-and-weft"  # a user's folder, where the labs are somebody else's
+
+
+def own_copies(root: Path, home: Path) -> Path:
+    """Copy the labs that `home` lacks into it, and return it.
+
+    What is there already is this user's work, and stays as it is.
+    """
+    (home / "labs").mkdir(parents=True, exist_ok=True)
+    for lab in sorted((root / "labs").glob("*.ipynb")):
+        mine = home / "labs" / lab.name
+        if not mine.exists():
+            shutil.copyfile(lab, mine)
+    return home
 
 
 def has_browser(environment: Mapping[str, str], platform: str = sys.platform) -> bool:
@@ -31,14 +49,14 @@ def has_browser(environment: Mapping[str, str], platform: str = sys.platform) ->
 
 
 def command(root: Path, browser: bool, as_root: bool) -> list[str]:
-    """JupyterLab's command line: the whole course in view, the first lab open.
+    """JupyterLab's command line: all of `root` in view, the first lab open.
 
     It also serves the book, for links that need no network (weft/links.py).
     """
     page = FIRST_LAB if (root / FIRST_LAB).exists() else "labs"
     options = [
         f"--ServerApp.root_dir={root}",
-        f"--ServerApp.extra_static_paths={root / BOOK}",
+        f"--ServerApp.extra_static_paths={ROOT / BOOK}",
         f"--LabApp.default_url=/lab/tree/{quote(page)}",
         "--log-level=WARN",
         "--LabApp.log_level=WARN",
@@ -54,7 +72,11 @@ def main(arguments: list[str]) -> None:
     browser = has_browser(os.environ)
     if not browser:
         print("No browser here: open the address below in one.", flush=True)
-    words = command(ROOT, browser, as_root=os.geteuid() == 0)
+    shown = ROOT
+    if not os.access(ROOT / "labs", os.W_OK):
+        shown = own_copies(ROOT, Path.home() / OWN)
+        print(f"You may not write in {ROOT}: your labs are in {shown}.", flush=True)
+    words = command(shown, browser, as_root=os.geteuid() == 0)
     os.environ["WEFT_BOOK"] = str(ROOT / BOOK)
     os.execv(words[0], [*words, *arguments])
 

@@ -266,6 +266,29 @@ def test_a_second_run_does_nothing(machine, course):
 
 
 @pytest.mark.parametrize("what", ["a file", "a file's text", "the package", "RECORD"])
+def forbid_writing(monkeypatch):
+    monkeypatch.setattr(install.os, "access", lambda path, mode: False)
+
+
+def test_a_second_user_of_a_complete_copy_changes_nothing(machine, course, monkeypatch):
+    assert install.install(course)
+    forbid_writing(monkeypatch)
+    monkeypatch.setattr(
+        install.Environment, "write", lambda *_: pytest.fail("written all the same")
+    )
+    assert not install.install(course)
+
+
+def test_a_second_user_of_an_incomplete_copy_is_told_whom_to_ask(
+    machine, course, monkeypatch
+):
+    forbid_writing(monkeypatch)
+    with pytest.raises(install.Stop) as stopped:
+        install.install(course)
+    assert f"belongs to {course.owner()}" in str(stopped.value)
+    assert not (course / ".venv").exists()
+
+
 def test_a_damaged_package_is_noticed_and_repaired(machine, course, capsys, what):
     install.install(course)
     machine.log.clear()
@@ -632,6 +655,19 @@ def test_jupyterlab_opens_on_the_first_lab_and_sees_the_course(tmp_path):
     words = lab.command(tmp_path, browser=False, as_root=True)
     assert "--LabApp.default_url=/lab/tree/labs/00_start_here.ipynb" in words
     assert {"--no-browser", "--allow-root"} <= set(words)
+
+
+def test_whoever_may_not_write_gets_labs_of_their_own(tmp_path):
+    course, home = tmp_path / "course", tmp_path / "home"
+    (course / "labs").mkdir(parents=True)
+    for name in ("00_start_here", "05_first_kernel"):
+        (course / "labs" / f"{name}.ipynb").write_text("new")
+    (home / "labs").mkdir(parents=True)
+    mine = home / "labs" / "05_first_kernel.ipynb"
+    mine.write_text("edited")
+    assert lab.own_copies(course, home) == home
+    assert mine.read_text() == "edited"
+    assert (home / "labs" / "00_start_here.ipynb").read_text() == "new"
 
 
 # The Makefile

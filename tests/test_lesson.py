@@ -481,6 +481,27 @@ def test_progress_may_be_kept_elsewhere(tmp_path, monkeypatch):
     assert not (tmp_path / ".weft").exists()
 
 
+@pytest.mark.parametrize("shared", ["read-only", "another user's"])
+def test_progress_in_a_shared_copy_is_kept_at_home(tmp_path, monkeypatch, shared):
+    monkeypatch.delenv("WEFT_HOME", raising=False)
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "home"))
+    copy = tmp_path / "course"
+    (copy / "weft").mkdir(parents=True)
+    (copy / "_toc.yml").touch()
+    monkeypatch.chdir(copy)
+    mine, theirs = (tmp_path / "home" / "weft", copy / ".weft")
+    assert store.place("progress.json") == theirs / "progress.json"
+
+    if shared == "read-only":
+        monkeypatch.setattr(store.os, "access", lambda path, mode: False)
+    else:
+        theirs.mkdir()
+        monkeypatch.setattr(store.os, "geteuid", lambda: os.getuid() + 1)
+    assert store.place("progress.json") == mine / "progress.json"
+    assert store.write(store.place("progress.json"), {"a": 1}) == ""
+    assert store.read(mine / "progress.json") == ({"a": 1}, "")
+
+
 WRITER = """
 import sys
 from weft.lesson import board

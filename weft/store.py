@@ -1,7 +1,8 @@
 """Where this package keeps what it learns: progress, and the ceilings of a machine.
 
 Inside a working copy of the course that is its folder `.weft/`; elsewhere (an
-installed package, say) the user's own folders. WEFT_HOME names another folder.
+installed package, a copy that belongs to another user) the user's own folders.
+WEFT_HOME names another folder.
 """
 
 import json
@@ -41,13 +42,24 @@ def place(name: str, *, cache: bool = False) -> Path:
     if home := os.environ.get(HOME):
         return Path(home).expanduser() / name
     copy = root()
-    if copy is not None:
+    if copy is not None and _is_ours(copy):
         return copy / ".weft" / name
     if cache:
         base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
     else:
         base = os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share"
     return Path(base) / "weft" / name
+
+
+def _is_ours(copy: Path) -> bool:
+    """Return whether a working copy's store is this user's, or could be made."""
+    try:
+        owner = (copy / ".weft").stat().st_uid
+    except FileNotFoundError:
+        return os.access(copy, os.W_OK)
+    except OSError:
+        return False
+    return owner == os.geteuid() or os.geteuid() == 0  # root: a container's user
 
 
 def read(path: Path) -> tuple[dict[str, Any], str]:
