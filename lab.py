@@ -2,7 +2,7 @@
 
     .venv/bin/python lab.py [JupyterLab's own options, such as --port 9000]
 
-Where the labs belong to somebody else and cannot be written, it opens copies in the
+Where the labs belong to another user and cannot be written, it opens copies in the
 user's own folder, `~/warp-and-weft`.
 """
 
@@ -17,7 +17,7 @@ from urllib.parse import quote
 ROOT = Path(__file__).resolve().parent
 BOOK = Path("_build", "html")  # where `make book` puts the pages
 FIRST_LAB = "labs/00_start_here.ipynb"
-OWN = "warp-and-weft"  # a user's folder, where the labs are somebody else's
+OWN = "warp-and-weft"  # a user's folder, where the labs are another user's
 
 
 def own_copies(root: Path, home: Path) -> Path:

@@ -76,7 +76,7 @@ def at_revision(source: str, revision: str) -> str:
 
 
 def undo(source: str) -> str:
-    """Put back what an answer mends: the text of its lines `# was: ...`.
+    """Put back what an answer fixes: the text of its lines `# was: ...`.
 
     A line `# was:` alone says that the answer only adds something. Answers without
     such lines stay, for a stub to replace them; in another language than Python, under

@@ -1,6 +1,7 @@
 """Expressions that are always wrong here, and what to write instead; see words.toml."""
 
 import re
+import tokenize
 import tomllib
 from pathlib import Path
 
@@ -11,10 +12,12 @@ from verification.corpus import corpus, of_labs
 ROOT = Path(__file__).parents[1]
 PATHS = ("book/**/*.md", "solutions/*.py", "weft/lessons/*.toml")
 PAPERS = ("README.md", "CONTRIBUTING.md")
+CODE = "weft", "pipeline", "verification", "exams", "book/_ext", "book/recordings"
+SCRIPTS = "install.py", "lab.py", "update.py", "book/build.py", "book/stills.py"
 WORDS = tomllib.loads((ROOT / "tests" / "words.toml").read_text(encoding="utf8"))
 # What is not prose: listings, unless a directive's, and what is between backticks.
 FENCE = re.compile(r"\s*(`{3,})(.*)")
-CODE = re.compile(r"(?<!`)(`{1,2})(?!`)(?:[^`\n]|\n(?!\s*\n))+\1(?!`)")
+QUOTED = re.compile(r"(?<!`)(`{1,2})(?!`)(?:[^`\n]|\n(?!\s*\n))+\1(?!`)")
 ROWS = re.compile(r"^:(case|rows|state):.*", re.MULTILINE)  # named by results
 NOT_BUT = re.compile(r"(?<=\n\| not \| but \|\n).*?\n(?=\n)", re.DOTALL)
 GAP = r"(?:[ \t]+|[ \t]*\n[ \t]*(?:#[ \t]+)?)"  # a space, or one end of a line
@@ -65,9 +68,24 @@ def hits(text: str, pattern: str, allow: tuple[str, ...] = ()) -> list[tuple[int
     """Return the line and the words of each match outside code and allowed phrases."""
     for phrase in allow:
         text = re.sub(re.escape(phrase).replace(r"\ ", GAP), blank, text)
-    text = CODE.sub(blank, text)
+    text = QUOTED.sub(blank, text)
     found = expression(pattern).finditer(text)
     return [(1 + text.count("\n", 0, m.start()), " ".join(m[0].split())) for m in found]
+
+
+def said_in_code() -> dict[str, str]:
+    """Return the comments and docstrings of the course's own code, at their lines."""
+    paths = [path for folder in CODE for path in (ROOT / folder).rglob("*.py")]
+    found = {}
+    for path in (*sorted(paths), *(ROOT / name for name in SCRIPTS)):
+        lines = [""] * (path.read_bytes().count(b"\n") + 2)
+        with path.open("rb") as file:
+            for token in tokenize.tokenize(file.readline):
+                if token.type == tokenize.COMMENT or token.string.startswith('"""'):
+                    for number, line in enumerate(token.string.split("\n")):
+                        lines[token.start[0] - 1 + number] = line
+        found[str(path.relative_to(ROOT))] = "\n".join(lines)
+    return found
 
 
 def thoughts() -> dict[str, str]:
@@ -77,7 +95,8 @@ def thoughts() -> dict[str, str]:
     return {str(k.path.relative_to(ROOT)): k.thinking for k in kernels}
 
 
-TEXTS = {str(path.relative_to(ROOT)): prose(path) for path in searched()} | thoughts()
+TEXTS = {str(path.relative_to(ROOT)): prose(path) for path in searched()}
+TEXTS |= thoughts() | said_in_code()
 
 
 @pytest.mark.parametrize("name", WORDS)

@@ -31,7 +31,7 @@ from weft.intrinsics import load4, store4
 
 
 def under_magic(path: Path, text: str) -> str:
-    """What stands in a learner's cell: in another language, its magic comes first."""
+    """The text of a learner's cell: in another language, its magic comes first."""
     magic = MAGICS.get(path.suffix)
     return f"%%{magic} {path.parent.name}\n{text}" if magic else text
 

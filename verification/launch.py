@@ -2,7 +2,7 @@
 
     python -m verification.launch LOG [NAME ...]
 
-LOG gets a line of JSON before each launch and one after it, so that whoever reads it
+LOG gets a line of JSON before each launch and one after it, so that its reader
 knows which kernel ended the process if one did: a wrong kernel may hang, or leave a
 CUDA context that refuses everything. Then start again with the ones that are left.
 """

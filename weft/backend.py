@@ -295,7 +295,7 @@ def replace_simulator(
     members: Mapping[str, Any],
     attributes: Mapping[str, Any],
 ) -> None:
-    """Put another simulator in the place of Numba's.
+    """Replace Numba's simulator by another.
 
     launcher: gives for a kernel and `[grid, block]` what is called with the arguments.
     called: what a kernel does that is called without a configuration. for_all: its

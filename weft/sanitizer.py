@@ -135,7 +135,7 @@ def unwritten(trace: Trace) -> Unwritten | None:
 
 
 def unfinished(trace: Trace) -> Unfinished | None:
-    """The first read of shared memory into which an asynchronous copy is under way.
+    """The first read of shared memory into which an asynchronous copy is in flight.
 
     That is: what last stored there is the beginning of a copy, and no wait followed.
     """

@@ -10,7 +10,7 @@ STUB = "your code here"  # in the comment that a starter cell contains
 
 
 def source_function(value: Any) -> FunctionType | None:
-    """The Python function behind a kernel or a plain function, if there is one.
+    """The Python function of a kernel, or a plain function, if there is one.
 
     Of a function that `functools.wraps` put around another it is the inner one, which
     is what the learner wrote.

@@ -166,7 +166,7 @@ class _Unroll(ast.NodeTransformer):
 
 
 class _Fill(ast.NodeTransformer):
-    """Puts a number in the place of a name."""
+    """Replaces a name by a number."""
 
     def __init__(self, name: str, number: int) -> None:
         self._name, self._number = name, number

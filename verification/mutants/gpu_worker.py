@@ -3,7 +3,7 @@
     python -m verification.mutants.gpu_worker JOBS TODO LOG [--once]
 
 TODO lists what to launch: for each exercise its right kernels, then mutants. LOG gets
-a line of JSON before each mutant and one after it, so that whoever reads it knows which
+a line of JSON before each mutant and one after it, so that its reader knows which
 one hangs. The process ends when a kernel has broken the CUDA context.
 
 A kernel is launched on all settings in which the right kernels are right, some of them

@@ -247,7 +247,7 @@ def sibling(cell: Cell, node: ast.AST) -> Found:
 
 
 def siblings(cell: Cell, node: ast.Name) -> Iterator[str]:
-    """The names that stand beside `node` where it is assigned, or a parameter."""
+    """The other names next to `node` where it is assigned, or a parameter."""
     top: ast.AST = node
     while top in cell.parents and not isinstance(top, ast.FunctionDef):
         top = cell.parents[top]

@@ -1,6 +1,6 @@
 """A cell's source and its tree, and how one place of it is replaced by other text.
 
-Only the place itself changes, so all that stands on other lines keeps its number.
+Only the place itself changes, so everything on other lines keeps its number.
 """
 
 import ast
@@ -25,7 +25,7 @@ Edits = tuple[Edit, ...]
 
 @dataclass(frozen=True)
 class Cell:
-    """What stands in a cell, with its kernels and device functions."""
+    """The text of a cell, with its kernels and device functions."""
 
     source: str
 
@@ -56,7 +56,7 @@ class Cell:
         ]
 
     def nodes(self) -> Iterator[tuple[Function, ast.AST]]:
-        """All that stands in the bodies of the functions, docstrings left out."""
+        """Everything in the bodies of the functions, docstrings left out."""
         for function in self.functions:
             for statement in function.body:
                 if is_text(statement):

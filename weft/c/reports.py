@@ -428,7 +428,7 @@ def _endless(source: Source, said: str) -> Verdict:
 
 
 def _loops(source: Source, line: int) -> list[int]:
-    """The heads of the loops round a line, the outermost first, by indentation.
+    """The heads of the loops around a line, the outermost first, by indentation.
 
     In which line of a loop a program is stopped is chance; in which loop is not.
     """
@@ -468,6 +468,6 @@ def _article(word: str) -> str:
 
 
 def unwritten(value: object) -> bool:
-    """Whether `value` is made of the byte that fills memory nobody wrote."""
+    """Whether `value` is made of the byte that fills unwritten memory."""
     data = getattr(value, "tobytes", bytes)()
     return len(data) > 0 and set(data) == {running.FILL}

@@ -24,7 +24,7 @@ ASAN = {
     "allocator_may_return_null": "1",
     "abort_on_error": "0",
 }
-FILL = 190  # the byte in memory that nobody wrote
+FILL = 190  # the byte in memory that was never written
 NO_LEAKS = (
     "LeakSanitizer has encountered a fatal error",
     "detect_leaks is not supported",

@@ -47,7 +47,7 @@ class Source:
     def is_stub(self) -> bool:
         """Whether a starter's comment still stands where it stood, with no code by it.
 
-        It stands below `// about 3 lines`, and behind it the function ends or returns.
+        It is below `// about 3 lines`, and after it the function ends or returns.
         """
         lines = [line.strip() for line in self.lines if line.strip()]
         for at in [n for n, line in enumerate(lines) if STUB in line]:

@@ -40,7 +40,7 @@ def over7(q: Any) -> Any:
 
 @jit
 def tile_at(row: Any, piece: Any) -> Any:
-    """Return the word of a piece of 16 bytes in a swizzled tile, 32 words a row."""
+    """Return the word of a piece of 16 bytes in a swizzled tile, 32 words per row."""
     return int32(row * int32(32) + ((piece ^ (row & int32(7))) << int32(2)))
 
 
@@ -48,7 +48,7 @@ def tile_at(row: Any, piece: Any) -> Any:
 def place_x1(y: Any, x: Any) -> Any:
     """Return the word of a padded pixel's first piece in x1's tile, backwards.
 
-    16 words a pixel. Piece c is at this word XOR 4 * c: within eight neighbours along
+    16 words per pixel. Piece c is at this word XOR 4 * c: within eight neighbours along
     the pixels, no two pieces with one number share their banks.
     """
     s = int32((x & int32(8)) | ((x - int32(2) * y) & int32(7)))
@@ -58,7 +58,7 @@ def place_x1(y: Any, x: Any) -> Any:
 
 @jit
 def place_dy(y: Any, x: Any) -> Any:
-    """Return the same for dy's tile, 32 words a pixel."""
+    """Return the same for dy's tile, 32 words per pixel."""
     twist = int32(((x - int32(2) * y) & int32(7)) << int32(2))
     return int32((int32(y * int32(16) + x) << int32(5)) + twist)
 

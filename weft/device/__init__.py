@@ -119,7 +119,7 @@ def find(
 ) -> Device:
     """Return the GPU that the labs can use, or why there is none. Never raises.
 
-    Without arguments the answer is worked out once and kept. The arguments stand in
+    Without arguments the answer is computed once and kept. The arguments stand in
     for the machine: load returns the driver's library (ctypes) or raises OSError;
     pieces finds CUDA's compilers; installed says whether a module can be imported.
     """

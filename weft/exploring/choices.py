@@ -15,7 +15,7 @@ class Choice:
 
 
 def choose(*values: Any) -> Choice:
-    """Return something to give to `explore` in place of a number: a control over it.
+    """Return something to give to `explore` instead of a number: a control over it.
 
     It may stand for an argument, or for a number of blocks or threads of the launch.
     """
@@ -43,7 +43,7 @@ def named(function: Any, config: Any, args: Any) -> dict[str, Choice]:
 
 
 def settled(value: Any, chosen: dict[Choice, Any]) -> Any:
-    """Put the chosen values in the place of the choices, the first where none is."""
+    """Replace the choices by the chosen values, the first where none is."""
     if isinstance(value, Choice):
         return chosen.get(value, value.values[0])
     if isinstance(value, tuple):

@@ -1,6 +1,6 @@
-"""A figure's place in a page: its first state, and what stands there meanwhile.
+"""A figure's place in a page: its first state, and what is there meanwhile.
 
-In the book `figures/load.js` wakes it. Elsewhere, where no script runs, what stands
+In the book `figures/load.js` wakes it. Elsewhere, where no script runs, what is
 there stays: a still picture, or a table.
 """
 

@@ -27,7 +27,7 @@ class Copies:
     """
 
     def __init__(self, clear: Callable[[Any, Any, int], None]) -> None:
-        """clear: leaves in so many elements, from `tile[i]` on, what nobody wrote."""
+        """clear: leaves in so many elements, from `tile[i]` on, what no store wrote."""
         self._clear = clear
         self._started: list[tuple[Any, Any, Any]] = []
         self._groups: list[list[tuple[Any, Any, Any]]] = []

@@ -15,7 +15,7 @@ class Operand(Enum):
     address of 32 bits. GLOBAL: the same in global memory, 64 bits. MAP: an array, whose
     first byte's address of 64 bits is meant. NUMBER and LONG: an integer, of 32 and 64
     bits. LITERAL: a number that is known when the kernel is compiled, written into the
-    instruction in the place of `{0}`, `{1}`, ….
+    instruction instead of `{0}`, `{1}`, ….
     """
 
     SHARED = "shared"

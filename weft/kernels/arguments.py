@@ -1,4 +1,4 @@
-"""Parameters that stand in another order than the arguments come in."""
+"""Parameters in another order than the arguments."""
 
 import inspect
 

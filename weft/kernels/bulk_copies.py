@@ -42,7 +42,7 @@ def collision(trace: Trace, race: Race, name: str, when: str) -> Verdict | None:
 def unarrived(
     trace: Trace, read: Access, begun: Access, name: str, when: str
 ) -> Verdict:
-    """Word a read of memory into which a bulk copy is still under way."""
+    """Word a read of memory into which a bulk copy is still in flight."""
     known = trace.element(read.row) or "an element"
     copy = trace.bulk.copies[begun.row]
     return Verdict(

@@ -91,7 +91,7 @@ def beginnings(function: FunctionType, computing: set[int]) -> Notes:
 
 
 def whole_numbers(function: FunctionType, computing: set[int]) -> Notes:
-    """The lines on which an integer meets a float, or is chosen in place of one."""
+    """The lines on which an integer meets a float, or is chosen instead of one."""
     found: Notes = {}
     for node in untyped(tree_of(function), indices=False):
         met: list[ast.expr] = []

@@ -449,7 +449,7 @@ def _unwritten(trace: Trace, missing: Unwritten, name: str, when: str) -> Verdic
 
 
 def _unfinished(trace: Trace, early: Unfinished, name: str, when: str) -> Verdict:
-    """Word a read of memory into which a copy is still under way."""
+    """Word a read of memory into which a copy is still in flight."""
     read, begun = early.access, early.begun
     if begun.row in trace.bulk.copies:
         return unarrived(trace, read, begun, name, when)

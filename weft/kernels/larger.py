@@ -191,7 +191,7 @@ def sizes(exercise: KernelExercise) -> list[list[Size]]:
 def along(exercise: KernelExercise, largest: int) -> tuple[int, ...]:
     """What a size of one number may come to.
 
-    A launch that does not grow with it has each thread go round a loop. Where there is
+    A launch that does not grow with it has each thread repeat a loop. Where there is
     a thread for every element even so, the kernel may be meant for no more of them.
     """
     if exercise.checks_launch:

@@ -52,7 +52,7 @@ def again(last: Trace, line: Line, near: set[Place]) -> bool:
     """Whether a divergent line loads what its threads load on the lines `near` as well.
 
     Such as `if x[i] > top: top = x[i]` in a loop: lanes that come to the second load in
-    different laps are taken for one request, and the value is in a register anyway.
+    different iterations count as one request, and the value is in a register anyway.
     """
     if line.store or not line.divergent:
         return False
@@ -67,7 +67,7 @@ def again(last: Trace, line: Line, near: set[Place]) -> bool:
 
 
 def _astride(line: Line) -> int:
-    """How many sectors a line of whole fours may move beyond its ideal.
+    """How many sectors one line of whole fours may move beyond its ideal.
 
     A request of 16 bytes a lane may begin and end in the middle of a sector.
     """

@@ -192,7 +192,7 @@ def hint(exercise: object, level: int | None = None) -> Hint:
 
 
 def _name(thing: object) -> str:
-    """Return the name of a kernel or function that was passed in place of a name."""
+    """Return the name of a kernel or function that was passed instead of a name."""
     name = getattr(thing, "__name__", None)
     if not isinstance(name, str):
         raise LearnerError(

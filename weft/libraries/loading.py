@@ -10,7 +10,7 @@ from weft import device
 from weft.errors import LearnerError
 from weft.libraries.prototypes import Prototype
 
-_models: list[Any] = []  # the models of checks under way, the innermost last
+_models: list[Any] = []  # the models of checks in progress, the innermost last
 
 
 @contextlib.contextmanager

@@ -1,4 +1,4 @@
-"""What is under way between ranks: one side of a message, a collective's share."""
+"""What is in flight between ranks: one side of a message, a collective's share."""
 
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any

@@ -188,7 +188,7 @@ def _external_stream(pointer: int) -> Any:
 
 
 def install() -> None:
-    """Put this simulator in the place of Numba's. Numba must run as a simulator."""
+    """Replace Numba's simulator by this one. Numba must run as a simulator."""
     members: dict[str, Any] = {
         **stubs(),
         **backend.names_of_the_host(),

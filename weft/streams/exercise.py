@@ -17,7 +17,7 @@ class HostExercise(Exercise):
     result: the parameter that holds the results when the function has returned; "" for
         the value that it returns.
     timer: for a function that times another, `work()`: how many ms this takes, and how
-        many ms of other work are under way when the function is called. Then the
+        many ms of other work are in progress when the function is called. Then the
         fields above are not needed.
     lines: how many lines of Python one call may run; see `weft.checking.step_limit`.
     """

@@ -143,7 +143,7 @@ class Event:
         self._machine, self._timing = machine, timing
         self._mark: Mark | None = None  # None before it is recorded
         self._waited = 0  # how often the host had waited when it was
-        self._asked = False  # for it, in vain
+        self._asked = False  # for it, without success
 
     def record(self, stream: Any = 0) -> None:
         machine, worker = self._machine, of(self._machine, stream)

@@ -1,4 +1,4 @@
-"""What Triton's language refuses, in words for somebody who is learning it."""
+"""What Triton's language refuses, in words for those who are learning it."""
 
 import re
 from typing import Any

@@ -38,7 +38,7 @@ class Tracer:
         self._session, self._arena, self.log = session, arena, Log()
         self._outside, self._stored = outside, stored
         self._unsupported, self._zeros = unsupported, zeros
-        self._unmasked = False  # whether a load or store without a mask is under way
+        self._unmasked = False  # whether a load or store without a mask is in progress
 
     def attach(self, builder: Any) -> None:
         """Put the tracer in front of the interpreter's own operations."""

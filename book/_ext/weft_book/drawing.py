@@ -18,7 +18,7 @@ _tag = re.compile(r"<svg\b[^>]*>")
 
 
 def inline_svg(svg: str, name: str, alt: str) -> str:
-    """Return an SVG fit to stand in a page.
+    """Return an SVG fit for a page.
 
     Its ids get the drawing's name in front (a page may hold several drawings), and
     its root says `alt` to those who do not see it. Raises ValueError.

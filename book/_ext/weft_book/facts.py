@@ -1,13 +1,13 @@
 """Numbers that a page computes from results and recordings, and what it claims of them.
 
-`book/facts/<page>.toml` has a table for each number that the page says and no table
+`book/facts/<page>.toml` has a table for each number that the page states and no table
 shows as it is:
 
     [missed]
     is = "rec('16_softmax/counters.txt', 'read from memory, MB', 'three passes') - 268"
     text = "{:.0f} MB"
 
-The page says {fact}`missed`; another page, {fact}`16_softmax:missed`. A table with
+The page writes {fact}`missed`; another page, {fact}`16_softmax:missed`. A table with
 `holds` instead of `text` is a sentence of the page that must stay true:
 
     [padded_wins]
@@ -134,7 +134,7 @@ def compute(root: Path, page: str, name: str) -> Any:
 
 
 def worded(root: Path, page: str, name: str) -> str:
-    """Return a fact as the page says it."""
+    """Return a fact as the page writes it."""
     value = compute(root, page, name)
     text = read(root, page)[name].get("text")
     if text is None:

@@ -1,6 +1,6 @@
 """The kill table: kernels as learners write them, and the verdict each one gets.
 
-What stands in it comes from the heads of the files in tests/kernels, which the tests
+Its rows come from the heads of the files in tests/kernels, which the tests
 hold against the checks.
 """
 

@@ -33,7 +33,7 @@ def say(what, call):
 
 
 index = np.arange(1000, dtype=np.int32)
-index[700] = 99_999_999  # "none", to whoever wrote the table
+index[700] = 99_999_999  # "none", to the author of the table
 d_index = cuda.to_device(index)
 x = cuda.to_device(np.ones(1000, np.float32))
 out = cuda.device_array(1000, np.float32)

@@ -8,7 +8,7 @@ BLOCK = 64
 
 @cuda.jit(lineinfo=True)
 def mirror(x, out):
-    """Turn round each stretch of BLOCK elements; the last may be shorter."""
+    """Reverse each stretch of BLOCK elements; the last may be shorter."""
     tile = cuda.shared.array(BLOCK, float32)
     t = cuda.threadIdx.x
     start = cuda.blockIdx.x * BLOCK

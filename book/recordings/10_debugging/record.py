@@ -2,7 +2,7 @@
 
 python record.py [--out FOLDER], on a machine with a GPU, Numba, nvcc, compute-sanitizer
 and cuda-gdb. A recording begins with lines that say what made it. The folder's name is
-cut from paths, and the tag that Numba puts behind a kernel's name becomes […]; nothing
+cut from paths, and the tag that Numba appends to a kernel's name becomes […]; nothing
 else is changed. The book keeps those that it shows.
 """
 

@@ -2,7 +2,7 @@
 
 python record.py [--out FOLDER], on a machine with a GPU, Numba, PyTorch and ncu, and
 with the right to read counters. A recording begins with lines that say what made it.
-The tag that Numba puts behind a kernel's name becomes […]; of ncu's page of details
+The tag that Numba appends to a kernel's name becomes […]; of ncu's page of details
 the rows in SECTIONS are kept, and the advice of those in ADVICE, in shorter lines.
 Nothing else is changed.
 """

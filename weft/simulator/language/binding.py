@@ -158,7 +158,7 @@ class Bound:
         return value if stub is None else stub
 
     def _module(self, value: types.ModuleType) -> Any:
-        """What the kernel finds in the place of a module, None for most."""
+        """What the kernel finds instead of a module, None for most."""
         if value is intrinsics:
             return self._cuda.intrinsics.module()
         if backend.is_cuda(value):

@@ -47,7 +47,7 @@ class Lower(ast.NodeTransformer):
         return self._call(_INT, node) if isinstance(to, str) else self._cast(to, node)
 
     def _applied(self, plan: Plan, node: ast.expr, *parts: ast.expr) -> ast.expr:
-        """The call that a plan asks for, in the place of `node`."""
+        """The call that a plan asks for, to replace `node`."""
         kinds = "".join(f"_{number.name}" for number in plan.operands or ())
         if not plan.operands:
             parts = tuple(self._ready(plan, k, p) for k, p in enumerate(parts))

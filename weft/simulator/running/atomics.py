@@ -30,7 +30,7 @@ class Atomic:
     def _change(
         self, name: str, array: Any, index: Any, new: Any, value: Any = None
     ) -> Any:
-        """Put `new(old, type of the elements)` in the place of an element.
+        """Replace an element by `new(old, type of the elements)`.
 
         name: of the operation. value: what it adds, where that is of interest.
         """

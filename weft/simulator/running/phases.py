@@ -78,7 +78,7 @@ class PhaseWait:
 
 @dataclass(frozen=True, eq=False)
 class Copy:
-    """A copy that is under way.
+    """A copy in flight.
 
     note: what the launch calls its beginning, see `Launched.copying`.
     """

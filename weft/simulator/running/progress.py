@@ -24,7 +24,7 @@ AHEAD = 4096  # those after which a thread that runs ahead does so
 ALONE = 64  # turns of that thread for one of all the others
 POLL = 3  # iterations charged for reading a value again that has not changed
 CHUNK = 1024  # iterations of a `for` that are counted at once
-SUSPICIOUS = 100_000  # iterations in vain, after which we look closer
+SUSPICIOUS = 100_000  # fruitless iterations, after which we look closer
 LAPS = 5  # times the patience: iterations of all threads together with none ending
 LOOKS = 4  # for a state that has been there before
 

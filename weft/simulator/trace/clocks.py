@@ -55,7 +55,7 @@ def joined(known: Iterable[Known]) -> Known | None:
     return result
 
 
-EVERYONE = -1  # in the place of a block
+EVERYONE = -1  # instead of a block
 Passed = dict[int, Known]  # what is known, by the block that may learn it, or EVERYONE
 
 
@@ -243,7 +243,7 @@ class Clocks:
         What a thread knew at a fence is released with its next atomics. A thread that
         then has an atomic operation on the same address is told, if the fence was for
         more than the first thread's block or both are in that block. Of the `relaxed`
-        accesses a store releases, in place of what was there, and a load is told.
+        accesses a store releases, instead of what was there, and a load is told.
         Gives the thread's new view, None if it has been told nothing new.
         """
         view = self.of[thread]
