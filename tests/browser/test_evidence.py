@@ -88,9 +88,7 @@ def test_an_address_opens_its_group(
     # The same address once more, after the reader has closed the group.
     page.locator(f"[id='{group}'] > summary").click(position={"x": 5, "y": 15})
     page.wait_for_function("!document.querySelector('.weft-group[open]')")
-    page.locator(f"[id='{group}'] ").locator("xpath=..").locator(
-        "> .headerlink"
-    ).click()
+    page.locator(f".weft-place:has(> [id='{group}']) > .headerlink").click()
     page.wait_for_function("document.querySelector('.weft-group[open]')")
     assert page.evaluate(OPEN) == [group]
     assert watched.errors == []

@@ -43,7 +43,7 @@ def by_lab(root: Path, found: list[Fact]) -> str:
     columns = [
         ("name", "lab"),
         ("count", "mutants"),
-        ("count", "the compiler makes the same of them"),
+        ("count", "same PTX"),
         ("count", "right"),
         ("count", "wrong"),
         ("count", "rejected"),

@@ -63,7 +63,8 @@ def table(
     Cells and caption are HTML; ids: the rows' own addresses, if they have any. The
     roles are said because CSS that lays a table out anew takes its meaning from it.
     """
-    out = [f'<div class="{kind}"><table role="table">']
+    scrolls = ' tabindex="0"' if "weft-wide" in kind else ""  # by keyboard too
+    out = [f'<div class="{kind}"{scrolls}><table role="table">']
     if caption:
         out.append(f"<caption>{caption}</caption>")
     out.append('<thead role="rowgroup"><tr role="row">')
