@@ -10,7 +10,7 @@
 # - fuse it by hand, and say what fusing cannot save;
 # - make random numbers that need no memory: the same mask forward and backward;
 # - write RMSNorm and LayerNorm, forward and backward, that read everything once;
-# - see from a compiled kernel whether its values are in registers, and mend it if not;
+# - ask a compiled kernel whether its values are in registers, and fix it if not;
 # - trade registers for occupancy, and know when it is a bad trade.
 #
 # **You need** about 110 minutes. No GPU: the exercises run in the simulator, and the
@@ -54,10 +54,10 @@ weft.lab("17_fusion")
 # y = F.dropout(F.gelu(x + bias), 0.1)
 # ```
 #
-# Three operations, three kernels. Each reads what the one before has written. Below are
-# the arrays of the size of `x` that each of them reads and writes, at 4 bytes an
-# element. Dropout also writes a mask of one byte an element, for the backward pass. The
-# bias is small; leave it out.
+# Three operations, three kernels. Each reads what the one before has written. Below,
+# for arrays of the size of `x`, are the bytes per element that each of them reads and
+# writes: 4 for each array. Dropout also writes a mask for the backward pass, one byte
+# per element. The bias is small; leave it out.
 #
 # For 16,384 × 4096 float32: how many bytes move? And how many would have to, if one
 # kernel did everything, and a mask were not needed?
@@ -207,7 +207,7 @@ chains[1 << 26].expect("one kernel", at_least=20, times="PyTorch")
 # A graph takes out the *launches*, fusion takes out the *bytes* as well. With 2^26
 # elements, 0.5 GB in and out for each kernel, the graph saves hardly anything, and the
 # one kernel nearly all. (PyTorch's kernel is ahead of `add_one` there: its threads take
-# several elements each, as in chapter 12, and have more bytes under way.)
+# several elements each, as in chapter 12, and have more bytes in flight.)
 
 # %% [markdown]
 # ## 1 · One pass
@@ -306,8 +306,8 @@ check(
 #
 # And is there time for the arithmetic? While memory delivers and takes 32 elements, 256
 # bytes, the SMs of an H200 have time for about 60 instructions of a warp (chapter 14
-# had 30, for reading alone). Yours has 148 for four elements a thread, which is 37 for
-# each 32.
+# had 30, for reading alone). Yours has 148 for four elements per thread, which is 37
+# per 32 elements.
 
 # %%
 guess = {
@@ -461,16 +461,16 @@ one_pass.expect("one pass", at_least=1.3, times="two kernels")
 # leave fusing to the compiler.
 
 # %% [markdown]
-# ## 2 · A mask that nobody stores
+# ## 2 · A mask that is never stored
 #
 # **Dropout** sets a random tenth of the elements to 0 and multiplies the others by
 # 1 / 0.9. In the backward pass the gradients of the same elements are set to 0, so the
 # usual way is to keep the mask.
 #
-# The other way is to *make it again*. A **counter-based** random generator is a
-# function: it scrambles a number, the counter, and whoever asks for the same counter
-# gets the same random number. There is no state to carry on from one number to the
-# next, so any thread can compute any of them, in any order, twice.
+# The other way is to *make it again*. A **counter-based generator** is a function that
+# scrambles a number, the counter. The same counter always gives the same random number.
+# There is no state to carry on from one number to the next, so any thread can compute
+# any of them, in any order, twice.
 #
 # **Philox** is the one that PyTorch uses on a GPU. It takes four 32-bit counters
 # and a key, and goes over them ten times; a round multiplies two of the numbers, which
@@ -558,10 +558,10 @@ def keep(random, value):
 
 
 # %% [markdown]
-# Philox comes with **known answers**: what it must make of certain counters. Whoever
-# writes a generator and does not compare has written something else. (The authors'
-# answers are for counters of all 0, of all 1 bits, and of digits of pi.)
-# `philox_numpy` is the same generator in NumPy, with which the check compares.
+# Philox comes with **known answers**: what it must make of certain counters. If you
+# write a generator and do not compare, you have written something else. (The authors'
+# answers are for counters of all 0, of all 1 bits, and of digits of pi.) `philox_numpy`
+# is the same generator in NumPy, with which the check compares.
 
 # %%
 @cuda.jit
@@ -623,7 +623,7 @@ check(
 
 # %% [markdown] tags=["solution"]
 # Dropout multiplies each element by 0 or `SCALE`. So its backward pass multiplies each
-# gradient by the same factor: it is **the same kernel**, with the gradient in place of
+# gradient by the same factor: it is **the same kernel**, with the gradient instead of
 # `x` and the same state. Nothing has to be kept but two numbers.
 
 # %%
@@ -716,9 +716,9 @@ layer, layer_backward = layer_kernels(gelu, slope)
 # %% [markdown]
 # **Is there time for that?** While memory delivers and takes 32 elements, the SMs of an
 # H200 have time for about 60 instructions of a warp. The machine code of `layer` has
-# 219 for four elements a thread, so 55: the GELU is more than half of it, Philox a
-# third. Nearly all the time there is, and no SM issues an instruction in each and every
-# cycle.
+# 219 for four elements per thread, so 55 per 32 elements. The GELU is more than half of
+# that, and Philox a third. It is nearly all the time there is, and no SM issues an
+# instruction in every single cycle.
 #
 # So on an H200 fusion has turned a kernel that waits for memory into one that waits for
 # arithmetic, and now arithmetic is worth saving. `math.erf` is right to the last bit
@@ -1148,8 +1148,8 @@ check(
 #    r = \frac 1 {\sqrt{\frac 1 n \sum_k (x_k - \mu)^2 + \varepsilon}}$$
 #
 # Two sums, the second of which needs the first. With the row in registers that costs no
-# second read. For the backward pass the kernel leaves the two numbers of each row
-# behind, $\mu$ in `mean` and $r$ in `rstd`: 8 bytes a row, instead of $\hat x$.
+# second read. For the backward pass, the kernel keeps two numbers per row, $\mu$ in
+# `mean` and $r$ in `rstd`. That is 8 bytes per row, instead of the whole of $\hat x$.
 #
 # A colleague has written it, and it is right: run the check. It loads each element
 # once, four at a time. And it is slow, because of its array.
@@ -1162,8 +1162,8 @@ check(
 # That needs no memory, but a lot of instructions. The check compiles your kernel to
 # PTX, the step before, and looks for an array with an address.
 #
-# Find the indices that depend on something that is known only at run time, and mend
-# them. Exercise 3 has the pattern.
+# Find the indices that depend on something known only at run time, and fix them.
+# Exercise 3 has the pattern.
 #
 # ```python
 # layer_norm(x, gamma, beta, out, mean, rstd)
@@ -1256,9 +1256,9 @@ check(
 
 # %% [markdown] tags=["solution"]
 # `count` grew in a loop whose length depends on `x.shape[1]`, so which element it meant
-# was not known before the launch. A loop over `range(PIECES)` has four laps, always.
-# The compiler unrolls it, and `4 * k + j` becomes sixteen numbers. What depends on the
-# shape is now a condition, and conditions do no harm.
+# was not known before the launch. A loop over `range(PIECES)` always has four
+# iterations. The compiler unrolls it, and `4 * k + j` becomes sixteen numbers. What
+# depends on the shape is now a condition, and conditions do no harm.
 #
 # Every other row of this check lies at 100 with a deviation of 1, and the tolerance is
 # 1e-4. The mean of the squares less the square of the mean, which needs one sum less,
@@ -1279,7 +1279,7 @@ check(
 # has, the more threads are there at a time: the **occupancy** is the share of the most
 # that an SM can hold, 2048 threads, that are.
 #
-# Below are LayerNorms of 16,384 rows of 4096 with 256 threads a row: yours, the one
+# Below is LayerNorm of 16,384 rows of 4096, with 256 threads per row: yours, the one
 # with the unknown index, and yours with at most 32 and at most 24 registers. For which
 # do you expect spills? Which is the fastest? The ceiling is a copy; `F.layer_norm` is
 # 1.0.
@@ -1382,9 +1382,9 @@ registers_table.expect("yours", at_least=1.5, times="unknown index")
 registers_table.expect("yours", ceiling=0.88)
 
 # %% [markdown] tags=["solution"]
-# With at most 32 registers all 2048 threads of an SM are there, and the kernel is
-# slower. There were enough loads under way before; now each thread stores and loads
-# what it spilled as well, and that is traffic on top. With 24 not even a block more
+# With at most 32 registers, all 2048 threads of an SM are resident, and the kernel is
+# slower. There were enough loads in flight before. Now each thread also stores and
+# loads what it spilled, and that is extra traffic. With 24, not even one more block
 # fits, and five times as much is spilled.
 #
 # And the unknown index? No local memory, says the kernel, and yet it takes twice as
@@ -1394,8 +1394,8 @@ registers_table.expect("yours", ceiling=0.88)
 # to issue those is most of its time. We also compiled it for 32 elements: there, and on
 # capability 10.0 for 16 already, the array is really in memory.
 #
-# What decides is not how many threads there are, but how many bytes are under way, and
-# whether something else is in the way.
+# What counts is not how many threads there are, but how many bytes are in flight, and
+# whether anything else holds the kernel up.
 
 # %% [markdown]
 # ## 5 · Backward: the rows
@@ -1508,7 +1508,7 @@ check(
 # eight registers, and at the end stores what it has into row `p` of `dgammas` and of
 # `dbetas`. A second, small kernel adds up these rows.
 #
-# Write the first stage. No atomics; four loads a row.
+# Write the first stage: no atomics, and four loads per row.
 #
 # ```python
 # column_parts(x, dy, mean, rstd, dgammas, dbetas)
@@ -1609,14 +1609,14 @@ explore(column_parts)[(1, 2), 32](*few, *np.zeros((2, 2, 128), np.float32))
 # for each *block*.
 #
 # A block now lives long, and it waits in every row: for its loads, then at the barrier.
-# Somebody has to use that time. Either **another block** of the same SM, or the block
-# itself, if it asks for the next row before it adds up this one: `ahead`. That takes
+# Something has to use that time: either **another block** on the same SM, or the block
+# itself, if it requests the next row before it adds up this one (`ahead`). That takes
 # more registers. The two sums share a barrier, and `turn` changes from row to row, so
 # that one barrier a row is enough.
 #
 # All this lives in registers: $\hat x$ and $g$ of this row, two sums and $\gamma$ for
-# each column, and with `ahead` the `x` and `dy` of the next row. With `p` elements a
-# thread that is 5 *p*, or 7 *p*, and what else a kernel needs.
+# each column, and with `ahead` the `x` and `dy` of the next row. With *p* elements per
+# thread, that is 5 *p* or 7 *p* registers, plus whatever else a kernel needs.
 #
 # For 8192 columns *p* is 16, and the registers are full. There the next row of `x`
 # waits in **shared memory**: `copy4_async` starts a copy there that passes no register,
@@ -1997,7 +1997,7 @@ variants_table.expect("two blocks", at_least=1.8, times="three blocks, ahead")
 # %% [markdown] tags=["solution"]
 # Two blocks take turns; one block that asks ahead takes turns with itself. Either is
 # enough. The large block has as many threads as the two, but they all wait at the same
-# barrier, so that nobody loads meanwhile; asking ahead mends that.
+# barrier, and nothing is loaded meanwhile. Loading ahead fixes that.
 #
 # Both together would be better still, if registers were free. They are not: 24 bytes of
 # spills for each thread, in a loop that runs for every row, cost more than asking ahead
@@ -2067,11 +2067,11 @@ if WIDE == "shared":
     wide_table.expect("ahead in shared memory", ceiling=0.92)
 
 # %% [markdown] tags=["solution"]
-# A load occupies the register that it will arrive in for as long as it is under way. A
-# copy to shared memory needs an address, and nothing else. Asking ahead for both arrays
-# in registers takes all 128. Nothing is spilled, and on an H200 it brings nearly as
-# much; but there is no room for one more number. (On an H100 neither brings anything.)
-# With `x` in shared memory as many bytes are under way, and a thread has registers to
+# A load occupies its destination register for as long as it is in flight. A copy to
+# shared memory needs an address and nothing else. Asking ahead for both arrays in
+# registers takes all 128. Nothing is spilled, and on an H200 it brings nearly as much;
+# but there is no room for one more number. (On an H100 neither brings anything.) With
+# `x` in shared memory, as many bytes are in flight, and a thread has registers to
 # spare.
 
 # %% [markdown]
