@@ -3,19 +3,20 @@
 #
 # [Open in Colab](https://colab.research.google.com/github/warp-and-weft/warp-and-weft/blob/main/labs/17_fusion.ipynb)
 #
-# **When you are through, you can**
+# **When you have finished, you can**
 #
-# - say of a chain of operations how many launches and how many bytes it takes, and how
-#   many would do;
-# - fuse it by hand, and say what fusing cannot save;
-# - make random numbers that need no memory: the same mask forward and backward;
-# - write RMSNorm and LayerNorm, forward and backward, that read everything once;
+# - say how many launches and how many bytes a chain of operations takes, and how many
+#   would be enough;
+# - fuse such a chain by hand, and say what fusion cannot save;
+# - generate random numbers that need no memory: the same mask forward and backward;
+# - write RMSNorm and LayerNorm, forward and backward, so that they read everything
+#   once;
 # - ask a compiled kernel whether its values are in registers, and fix it if not;
-# - trade registers for occupancy, and know when it is a bad trade.
+# - trade registers for occupancy, and know when that is a bad trade.
 #
-# **You need** about 110 minutes. No GPU: the exercises run in the simulator, and the
-# measurements then show the rows of the reference GPU. With a GPU: compute
-# capability 7.5 or higher and 6 GB of its memory.
+# **You need** about 110 minutes. You do not need a GPU: without one, the exercises run
+# in the simulator, and the measurements show the rows of the reference GPU. If you have
+# one, it needs compute capability 7.5 or higher and 6 GB of memory.
 
 # %%
 try:
@@ -46,25 +47,25 @@ from weft.intrinsics import (
 weft.lab("17_fusion")
 
 # %% [markdown]
-# ## Look: three words of PyTorch
+# ## Look: one line of PyTorch
 #
-# A layer of a language model ends, in training, with
+# In training, a layer of a language model may end with
 #
 # ```python
 # y = F.dropout(F.gelu(x + bias), 0.1)
 # ```
 #
-# Three operations, three kernels. Each reads what the one before has written. Below,
-# for arrays of the size of `x`, are the bytes per element that each of them reads and
-# writes: 4 for each array. Dropout also writes a mask for the backward pass, one byte
-# per element. The bias is small; leave it out.
+# These are three operations, so three kernels. Each reads what the one before it has
+# written. Below, for arrays of the size of `x`, are the bytes per element that each of
+# them reads and writes: 4 for each array. Dropout also writes a mask for the backward
+# pass, one byte per element. The bias is small; leave it out.
 #
-# For 16,384 × 4096 float32: how many bytes move? And how many would have to, if one
-# kernel did everything, and a mask were not needed?
+# For 16,384 × 4096 float32, how many bytes move? And how many would have to move if one
+# kernel did everything and no mask were needed?
 
 # %%
 SIZE = 16384 * 4096
-steps = {  # bytes read and written, an element
+steps = {  # bytes read and written per element
     "x + bias": (4, 4),
     "gelu": (4, 4),
     "dropout": (4, 4 + 1),
@@ -82,26 +83,27 @@ print(f"at least  {least / 1e6:6.0f} MB, {together / least:.2f} times less")
 assert together > 3 * least
 
 # %% [markdown] tags=["solution"]
-# Read `x`, write `y`: everything else need never leave the registers. A kernel that
-# does so should be three times as fast as the three of PyTorch, without doing a thing
-# better. That is **fusion**: not a trick to compute faster, but a way to move less.
+# It has to read `x` and write `y`. Everything else need never leave the registers. A
+# kernel that works this way should be three times as fast as PyTorch's three, without
+# doing anything better. This is **fusion**: not a trick to compute faster, but a way to
+# move less.
 #
-# There is a second thing to save, the launches. Let us see what one costs.
+# There is a second thing to save: the launches. What does one of them cost?
 
 # %% [markdown]
 # ## Measure: a hundred small kernels
 #
-# A kernel that adds 1 to each element of an array, a hundred times in a row. Four ways
-# to run the hundred:
+# A kernel adds 1 to each element of an array, and runs a hundred times in a row. There
+# are four ways to do this:
 #
 # - **Numba**: a hundred launches, in a loop;
 # - **PyTorch**: a hundred times `x.add_(1)`;
-# - **graph**: the hundred launches of Numba, recorded once as a CUDA graph (chapter 11)
-#   and then replayed as a whole;
+# - **graph**: Numba's hundred launches, recorded once as a CUDA graph (chapter 11) and
+#   then replayed as a whole;
 # - **one kernel**: a single launch; each thread adds 1 a hundred times, in a register.
 #
-# What is timed is what your program waits for, the host included. First for 1,024
-# elements, then for 2^26. With 100 launches of Numba as 1.0: how fast are the others?
+# What is timed is how long your program waits, the host included: first for 1,024
+# elements, then for 2^26. If Numba's 100 launches are 1.0, how fast are the others?
 
 # %%
 guess = {"PyTorch": None, "graph": None, "one kernel": None}
@@ -195,34 +197,35 @@ chains[1 << 26].expect("one kernel", at_least=20, times="graph")
 chains[1 << 26].expect("one kernel", at_least=20, times="PyTorch")
 
 # %% [markdown] tags=["solution"]
-# For 32 elements all that counts is the launch. Python takes 16 to 25 µs, from run to
-# run, to launch a kernel of Numba: it looks at the types of the arguments, finds the
-# compiled kernel, packs the arguments and calls the driver. PyTorch does the same in
-# C++. A graph does it *before*: what is replayed are finished commands, and the GPU
+# For 32 elements, only the launch counts. Python takes between 16 and 25 µs, depending
+# on the run, to launch a Numba kernel: it looks at the types of the arguments, finds
+# the compiled kernel, packs the arguments and calls the driver. PyTorch does the same
+# in C++. A graph does it *beforehand*: a replay sends finished commands, and the GPU
 # goes from one to the next in less than a microsecond.
 #
-# That rest is left, as each kernel has to wait until the one before has written
-# its results to where the next can read them. The one kernel does away with that too.
+# That much remains, because each kernel has to wait until the one before it has written
+# its results where the next can read them. The single kernel removes that as well.
 #
-# A graph takes out the *launches*, fusion takes out the *bytes* as well. With 2^26
-# elements, 0.5 GB in and out for each kernel, the graph saves hardly anything, and the
-# one kernel nearly all. (PyTorch's kernel is ahead of `add_one` there: its threads take
-# several elements each, as in chapter 12, and have more bytes in flight.)
+# A graph removes the *launches*. Fusion removes the *bytes* as well. With 2^26
+# elements, each kernel moves 0.5 GB. There the graph saves hardly anything, and the
+# single kernel nearly everything. (PyTorch's kernel is ahead of `add_one` there: its
+# threads take several elements each, as in chapter 12, and have more bytes in flight.)
 
 # %% [markdown]
 # ## 1 · One pass
 #
-# **GELU** multiplies a number by the share of a bell curve that lies below it:
+# **GELU** multiplies a number by the share of a bell curve that is below it:
 #
 # $$\mathrm{gelu}(z) = z \, \Phi(z) = \frac z 2 \left( 1 +
 #    \mathrm{erf} \frac z {\sqrt 2} \right)$$
 #
 # The device function below computes it. Write the kernel that adds a bias to each
-# column and takes the GELU of the sum, in **one pass**: nothing but `x` and `bias` is
-# read, nothing but `out` is written.
+# column and takes the GELU of the sum, in **one pass**: it reads only `x` and `bias`,
+# and writes only `out`.
 #
-# A thread takes four neighbours of a row, with `load4` and `store4` (chapter 12). The
-# columns are a multiple of 4; the grid's second axis is the row.
+# Each thread takes four neighbouring elements of a row, with `load4` and `store4`
+# (chapter 12). The number of columns is a multiple of 4, and the grid's second axis is
+# the row.
 #
 # ```python
 # bias_gelu(x, bias, out)    # (rows, cols), (cols,) -> (rows, cols)  float32
@@ -256,7 +259,7 @@ def threads(n):
 # %%
 @cuda.jit
 def bias_gelu(x, bias, out):
-    """Write the GELU of x + bias into out, four columns a thread."""
+    """Write the GELU of x + bias into out, four columns per thread."""
     row, col = cuda.blockIdx.y, 4 * cuda.grid(1)
 
     # about 5 lines
@@ -290,24 +293,25 @@ check(
 )
 
 # %% [markdown] tags=["solution"]
-# The same GELU in two kernels would read and write twice as much. Nothing else about
-# this kernel is new: it is chapter 12's copy, with some arithmetic on the way.
+# In two kernels, the same operations would read and write twice as much. Nothing else
+# about this kernel is new: it is chapter 12's copy, with some arithmetic on the way.
 #
-# The bias is read by every row. It has 16 KB, and comes from a cache.
+# Every row reads the bias. It is only 16 KB, so it comes from a cache.
 
 # %% [markdown]
 # ## Measure: two kernels, one kernel
 #
-# 16,384 × 4096 again. By hand: 268 MB in, 268 MB out, if all goes well. A copy of the
-# same array is the ceiling. Two kernels of Numba, one for the bias and one for the
-# GELU, move twice as much. The kernel *one pass* is yours with loads of 4 bytes; *CUDA
-# C++* is yours, in that language, compiled by NVRTC (chapter 5); and `torch.compile`
-# fuses as well, in Triton. How fast are they, with PyTorch's two kernels as 1.0?
+# The size is 16,384 × 4096 again. By hand, that is 268 MB in and 268 MB out, if all
+# goes well. A copy of the same array is the ceiling. *Two kernels* in Numba, one for
+# the bias and one for the GELU, move twice as much. *One pass* is your kernel with
+# loads of 4 bytes. *CUDA C++* is yours in that language, compiled by NVRTC (chapter 5).
+# `torch.compile` fuses as well, in Triton. If PyTorch's two kernels are 1.0, how fast
+# are these?
 #
-# And is there time for the arithmetic? While memory delivers and takes 32 elements, 256
-# bytes, the SMs of an H200 have time for about 60 instructions of a warp (chapter 14
-# had 30, for reading alone). Yours has 148 for four elements per thread, which is 37
-# per 32 elements.
+# And is there time for the arithmetic? While memory delivers 32 elements and takes 32,
+# which is 256 bytes, the SMs of an H200 have time for about 60 warp instructions
+# (chapter 14 had 30, for reading alone). Yours has 148 for four elements per thread,
+# which is 37 per 32 elements.
 
 # %%
 guess = {
@@ -340,7 +344,7 @@ def gelu_each(x, out):
 
 @cuda.jit
 def bias_gelu_each(x, bias, out):
-    """Write the GELU of x + bias into out, a column a thread."""
+    """Write the GELU of x + bias into out, one column per thread."""
     row, col = cuda.blockIdx.y, cuda.grid(1)
 
     if col < x.shape[1]:
@@ -455,37 +459,39 @@ one_pass.expect("one pass, 16 bytes", at_least=0.95, times="CUDA C++")
 one_pass.expect("one pass", at_least=1.3, times="two kernels")
 
 # %% [markdown] tags=["solution"]
-# The two kernels move twice the bytes of the one, and take nearly twice as long. With
-# 16 bytes to a load the one comes near the copy, and so does the same kernel in C++,
-# and so does what `torch.compile` makes: for a chain of operations on elements, you can
-# leave fusing to the compiler.
+# The two kernels move twice as many bytes as the one, and take nearly twice as long.
+# With loads of 16 bytes, the one comes close to the copy. So does the same kernel in
+# C++, and so does what `torch.compile` produces: for a chain of elementwise operations,
+# you can leave the fusing to the compiler.
 
 # %% [markdown]
 # ## 2 · A mask that is never stored
 #
-# **Dropout** sets a random tenth of the elements to 0 and multiplies the others by
-# 1 / 0.9. In the backward pass the gradients of the same elements are set to 0, so the
+# **Dropout** sets a random tenth of the elements to 0 and multiplies the others by 1 /
+# 0.9. In the backward pass, the gradients of the same elements are set to 0, so the
 # usual way is to keep the mask.
 #
-# The other way is to *make it again*. A **counter-based generator** is a function that
-# scrambles a number, the counter. The same counter always gives the same random number.
-# There is no state to carry on from one number to the next, so any thread can compute
-# any of them, in any order, twice.
+# The other way is to *compute it again*. A **counter-based generator** is a function
+# that scrambles a number, the counter. The same counter always gives the same random
+# number. No state is passed from one number to the next, so any thread can compute any
+# of them, in any order, and more than once.
 #
-# **Philox** is the one that PyTorch uses on a GPU. It takes four 32-bit counters
-# and a key, and goes over them ten times; a round multiplies two of the numbers, which
-# gives 64 bits each (`mul_wide`: the upper and the lower half), and puts the halves and
-# the key together crosswise. Out come four random 32-bit numbers.
+# **Philox** is the one that PyTorch uses on a GPU. It takes four 32-bit counters and a
+# key, and scrambles them in ten rounds. Each round multiplies two of the numbers by
+# constants, which gives 64 bits each (`mul_wide` returns the upper and the lower half),
+# and combines the halves and the key crosswise. The results are four random 32-bit
+# numbers.
 #
-# `random4(k, state)` below gives four of them for counter `k`. `state` has two numbers,
-# a seed and the number of the training step.
+# `random4(k, state)` below returns these four for counter `k`. `state` holds two
+# numbers, a seed and the number of the training step.
 #
-# Four random numbers for four neighbours: **four number `k`**, which begins at element
-# `4 * k`, uses counter `k`, no matter which thread comes by. An element is kept if its
-# random number is at least `CUT`, a tenth of 2^32, and is then multiplied by `SCALE`.
+# Four random numbers are enough for four neighbouring elements. **Group `k`**, which
+# begins at element `4 * k`, uses counter `k`, no matter which thread processes it. An
+# element is kept if its random number is at least `CUT`, a tenth of 2^32, and is then
+# multiplied by `SCALE`.
 #
-# Write the kernel as a grid-stride loop over fours; any grid and any block have to give
-# the same mask.
+# Write the kernel as a grid-stride loop over these groups. The mask has to be the same
+# for any grid and any block.
 #
 # ```python
 # dropout(x, state, out)    # (4 n,), (2,) uint32 -> (4 n,)  float32
@@ -539,7 +545,7 @@ def philox_numpy(counters, keys):
 
 
 def numbers(count, state):
-    """Return the random numbers of `count` elements, four a counter."""
+    """Return the random numbers of `count` elements, four per counter."""
     k = np.arange(-(-count // 4))
     step, nothing = np.full_like(k, state[1]), np.zeros_like(k)
     fours = philox_numpy((k, step, nothing, nothing), (state[0], 0))
@@ -558,15 +564,16 @@ def keep(random, value):
 
 
 # %% [markdown]
-# Philox comes with **known answers**: what it must make of certain counters. If you
-# write a generator and do not compare, you have written something else. (The authors'
-# answers are for counters of all 0, of all 1 bits, and of digits of pi.) `philox_numpy`
-# is the same generator in NumPy, with which the check compares.
+# Philox comes with **known answers**: the numbers that it must return for certain
+# counters. If you write a generator and do not compare, you have written something
+# else. (The authors' answers are for counters of all 0 bits, of all 1 bits, and of
+# digits of pi.) `philox_numpy` is the same generator in NumPy, which the check uses as
+# its reference.
 
 # %%
 @cuda.jit
 def one_philox(counters, keys, out):
-    """Write what Philox makes of four counters and two keys; one thread."""
+    """Write what Philox returns for four counters and two keys; one thread."""
     out[0], out[1], out[2], out[3] = philox(
         counters[0], counters[1], counters[2], counters[3], keys[0], keys[1]
     )
@@ -592,7 +599,7 @@ for given, answer in answers.items():
 # %%
 @cuda.jit
 def dropout(x, state, out):
-    """Write x into out, scaled, a tenth of it dropped; four at a time."""
+    """Write x into out, scaled, with a tenth dropped; four at a time."""
     # about 5 lines
     # BEGIN SOLUTION
     for k in range(cuda.grid(1), x.size // 4, cuda.gridsize(1)):
@@ -604,7 +611,7 @@ def dropout(x, state, out):
 
 # %%
 def dropped(x, state):
-    """Return x with what dropout makes of it, by NumPy."""
+    """Return what dropout makes of x, computed by NumPy."""
     return np.where(numbers(x.size, state) >= CUT, x * SCALE, 0)
 
 
@@ -622,9 +629,9 @@ check(
 )
 
 # %% [markdown] tags=["solution"]
-# Dropout multiplies each element by 0 or `SCALE`. So its backward pass multiplies each
-# gradient by the same factor: it is **the same kernel**, with the gradient instead of
-# `x` and the same state. Nothing has to be kept but two numbers.
+# Dropout multiplies each element by 0 or `SCALE`. Its backward pass multiplies each
+# gradient by the same factor, so it is **the same kernel**, with the gradient instead
+# of `x` and with the same state. All that has to be kept is two numbers.
 
 # %%
 x = np.random.default_rng(17).random(4000, np.float32) + 1
@@ -651,12 +658,12 @@ assert np.array_equal(back, -there)
 # %% [markdown]
 # ## Read: everything at once
 #
-# The whole layer, and its backward pass with respect to `x`, in a kernel each. Back
-# from `dy` it goes through dropout, then through GELU, whose slope is
-# $\Phi(z) + z \, \varphi(z)$ with $z = x + \text{bias}$. That needs `x`, which is
-# there anyway as the input, so nothing else is kept.
+# Here are the whole layer and its backward pass with respect to `x`, in one kernel
+# each. The backward pass takes `dy` through dropout and then through GELU, whose slope
+# is $\Phi(z) + z \, \varphi(z)$ with $z = x + \text{bias}$. That needs `x`, which is
+# available anyway as the input, so nothing else has to be kept.
 #
-# `layer_kernels` makes both kernels, for a GELU and its slope.
+# `layer_kernels` makes both kernels, given a GELU and its slope.
 
 # %% tags=["given"]
 DENSITY = np.float32(1 / math.sqrt(2 * math.pi))
@@ -714,24 +721,25 @@ layer, layer_backward = layer_kernels(gelu, slope)
 
 
 # %% [markdown]
-# **Is there time for that?** While memory delivers and takes 32 elements, the SMs of an
-# H200 have time for about 60 instructions of a warp. The machine code of `layer` has
-# 219 for four elements per thread, so 55 per 32 elements. The GELU is more than half of
+# **Is there time for that?** While memory delivers 32 elements and takes 32, the SMs of
+# an H200 have time for about 60 warp instructions. The machine code of `layer` has 219
+# for four elements per thread, so 55 per 32 elements. The GELU is more than half of
 # that, and Philox a third. It is nearly all the time there is, and no SM issues an
 # instruction in every single cycle.
 #
-# So on an H200 fusion has turned a kernel that waits for memory into one that waits for
-# arithmetic, and now arithmetic is worth saving. `math.erf` is right to the last bit
-# over its whole range, by two formulas of which it chooses. For a GELU less will do.
-# The share of the bell curve *above* a number $a \ge 0$ is a power of 2, whose exponent
-# is nearly a parabola:
+# So on an H200, fusion has turned a memory-bound kernel into a compute-bound one, and
+# now it pays to save arithmetic. `math.erf` is right to the last bits over its whole
+# range, and chooses between two formulas to achieve this. A GELU needs less. The share
+# of the bell curve *above* a number $a \ge 0$ is a power of 2 whose exponent is almost
+# a parabola:
 #
 # $$1 - \Phi(a) \approx 2^{\,c_0 + c_1 a + c_2 a^2 + \dots + c_8 a^8}$$
 #
-# Eight multiplications and additions, and one `exp2`. We have fitted the nine numbers
-# to the true curve; before rounding, the GELU is off by 1.4e-8 at most with them, a
-# quarter of what float32 can tell apart just below 1. And with the share above $|z|$,
-# $\mathrm{gelu}(z) = \max(z, 0) - |z| \, (1 - \Phi(|z|))$, for either sign.
+# That takes eight multiplications and additions, and one `exp2`. We have fitted the
+# nine coefficients to the true curve. With them, the GELU is off by at most 1.4e-8
+# before rounding, which is a quarter of the smallest difference that float32 can
+# represent just below 1. From the share above $|z|$ follows $\mathrm{gelu}(z) = \max(z,
+# 0) - |z| \, (1 - \Phi(|z|))$, for either sign.
 
 # %% tags=["given"]
 EXPONENT = tuple(
@@ -777,7 +785,7 @@ lean_layer, lean_backward = layer_kernels(lean_gelu, lean_slope)
 
 # %%
 def above_numpy(a):
-    """Return what above() computes, by NumPy, in float32."""
+    """Return what above() computes, in NumPy and in float32."""
     power = np.full_like(a, EXPONENT[0])
     for c in EXPONENT[1:]:
         power = power * a + c
@@ -791,10 +799,10 @@ print(f"largest error: {off:.1e}")
 assert off < 5e-7
 
 # %% [markdown]
-# That is rounding: from 4 to 8, neighbouring float32 are 4.8e-7 apart.
+# That error is rounding: between 4 and 8, neighbouring float32 are 4.8e-7 apart.
 #
-# Are the kernels right? A gradient can be tested without a formula: change `x` a
-# little, and see how much the output changes.
+# Are the kernels right? You can test a gradient without a formula: change `x` a little,
+# and see how much the output changes.
 
 # %%
 rng = np.random.default_rng(17)
@@ -818,16 +826,18 @@ for name, there, back in (
 # %% [markdown]
 # ## Measure: the layer, forward and backward
 #
-# By hand, an element: PyTorch's three kernels move 25 bytes forward; yours 8. Backward
-# PyTorch goes through dropout (reads gradient and mask, writes the gradient), then
-# through GELU (reads the gradient and `x + bias`, which it kept; writes). How many is
-# that? Yours reads `x` and `dy` and writes `dx`.
+# By hand, PyTorch's three kernels move 25 bytes per element forward, and yours moves 8.
+# Backward, PyTorch goes through dropout, which reads the gradient and the mask and
+# writes the gradient. Then it goes through GELU, which reads the gradient and `x +
+# bias`, which was kept, and writes the gradient. How many bytes is that? Yours reads
+# `x` and `dy` and writes `dx`.
 #
-# And what do the instructions cost? *one kernel* is `layer`, *fewer instructions*
-# `lean_layer`.
+# And what do the instructions cost? *One kernel* is `layer`, and *fewer instructions*
+# is `lean_layer`.
 #
-# Both sides in training mode, with respect to `x` alone. The baseline forward includes
-# what autograd does on the host only if that takes longer than the GPU.
+# Both sides run in training mode and compute the gradient of `x` alone. The forward
+# baseline includes what autograd does on the host only if that takes longer than the
+# GPU.
 
 # %%
 guess = {"torch.compile": None, "one kernel": None, "fewer instructions": None}
@@ -884,7 +894,7 @@ guess = {"torch.compile": None, "one kernel": None, "fewer instructions": None}
 
 
 def copies(arrays):
-    """Return a copy that moves as many bytes as that many arrays."""
+    """Return a copy that moves as many bytes as this number of arrays."""
     source = torch.empty(arrays * SIZE // 2, device="cuda")
     target = torch.empty_like(source)
     return lambda: target.copy_(source)
@@ -929,23 +939,25 @@ back_table.expect("fewer instructions", at_least=1.2)
 back_table.expect("fewer instructions", ceiling=0.88)
 
 # %% [markdown] tags=["solution"]
-# Backward PyTorch moves 4 + 1 + 4 for dropout, 4 + 4 + 4 for GELU: 21 bytes against 12.
+# Backward, PyTorch moves 4 + 1 + 4 bytes for dropout and 4 + 4 + 4 for GELU: 21 bytes
+# against 12.
 #
-# `layer` stays behind the copy forward, by a quarter on an H200 and by five per cent on
-# an H100, whose slower memory leaves more time. It stays behind by less backward, where
-# there is half as much time again for about the same arithmetic. With fewer
-# instructions it gets nearer. Where a kernel is limited by memory, saving instructions
-# would have brought nothing: count first.
+# Forward, `layer` is slower than the copy, by a quarter on an H200 and by five per cent
+# on an H100, whose slower memory leaves more time. Backward, it is closer to the copy,
+# because there is half as much time again for about the same arithmetic. With fewer
+# instructions, both come closer. If a kernel is limited by memory, saving instructions
+# gains nothing, so count first.
 
 # %% [markdown]
 # ## Watch out: what a graph freezes
 #
-# A graph holds the *arguments* of its launches: addresses of arrays, and the values of
-# numbers. Suppose the training step of this layer is replayed as a graph. Which of
+# A graph keeps the *arguments* of its launches: the addresses of arrays, and the values
+# of numbers. Suppose the training step of this layer is replayed as a graph. Which of
 # these gives a new mask at each replay?
 #
-# - the step is a number, an argument of the launch, and your program counts it up;
-# - the step is in `state`, in the GPU's memory, and a kernel of the graph counts it up.
+# - the step is a number, which is an argument of the launch, and your program counts it
+#   up;
+# - the step is in `state`, in the GPU's memory, and a kernel in the graph counts it up.
 
 # %%
 @cuda.jit
@@ -996,9 +1008,9 @@ if weft.on_gpu("there are no graphs to replay"):
 
 # %% [markdown] tags=["solution"]
 # The number was copied when the graph was recorded. Every replay drops the same
-# elements, nothing fails, and the network trains a little worse: a bug that no test of
-# shapes finds. Whatever changes from replay to replay has to be read from memory.
-# PyTorch's own dropout does so: while a graph is recorded, its kernels get the
+# elements, nothing fails, and the network trains a little worse. No test of shapes
+# finds such a bug. Whatever changes from replay to replay has to be read from memory.
+# PyTorch's own dropout does this: while a graph is being recorded, its kernels get the
 # *address* of the counter.
 
 # %% [markdown]
