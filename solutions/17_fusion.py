@@ -738,8 +738,8 @@ layer, layer_backward = layer_kernels(gelu, slope)
 # That takes eight multiplications and additions, and one `exp2`. We have fitted the
 # nine coefficients to the true curve. With them, the GELU is off by at most 1.4e-8
 # before rounding, which is a quarter of the smallest difference that float32 can
-# represent just below 1. From the share above $|z|$ follows $\mathrm{gelu}(z) = \max(z,
-# 0) - |z| \, (1 - \Phi(|z|))$, for either sign.
+# represent just below 1. The share above $|z|$ gives the GELU for either sign of $z$:
+# $\mathrm{gelu}(z) = \max(z, 0) - |z| \, (1 - \Phi(|z|))$.
 
 # %% tags=["given"]
 EXPONENT = tuple(
@@ -1016,29 +1016,30 @@ if weft.on_gpu("there are no graphs to replay"):
 # %% [markdown]
 # ## 3 · A norm, read once
 #
-# So far each element stood alone. A **norm** looks at a row first. RMSNorm, which most
-# language models use, divides each element by the root of the row's mean square, and
-# multiplies each column by a weight:
+# So far, each element was computed on its own. A **norm** first needs to know something
+# about the whole row. RMSNorm, which many language models use, divides each element by
+# the root of the row's mean square, and multiplies each column by a weight:
 #
 # $$y_j = x_j \, r \, w_j, \qquad r = \frac 1 {\sqrt{\frac 1 n \sum_k x_k^2 +
 #    \varepsilon}}$$
 #
-# The sum needs the whole row before the first element can be written. As in chapter 16:
-# a block holds a row, each thread keeps its part in **registers**, and everything is
-# read once.
+# The sum needs the whole row before the first element can be written. So do as in
+# chapter 16: a block holds a row, each thread keeps its part in **registers**, and
+# everything is read once.
 #
 # A thread has up to `PIECES` = 4 pieces of four columns. Piece `k` begins at column
 # `first + k * width`, where `width` is four times the number of threads; a row has at
 # most `4 * width` columns, a multiple of 4. Some threads have fewer pieces, or none.
 #
-# `values` are 16 registers: number `4 * k + j` is for element `j` of piece `k`.
-# `block_sum(value, turn)` adds up over the block and gives the sum to every thread; two
-# calls in a row need different turns, 0 and 1, as their shared cells must differ.
+# `values` is 16 registers, and number `4 * k + j` is for element `j` of piece `k`.
+# `block_sum(value, turn)` adds up over the block and gives the sum to every thread. Two
+# calls in a row need different turns, 0 and 1, because they must use different cells of
+# shared memory.
 #
-# Loops over `range(PIECES)` and `range(4)`, and indices that are made of the loop's
-# numbers: then the compiler knows which register is meant, and the check asks it.
+# Use loops over `range(PIECES)` and `range(4)`, and compute every index from their loop
+# variables. Then the compiler knows which register is meant, and the check asks it.
 #
-# The backward pass will want $r$ again: one thread of the block writes it to
+# The backward pass will need $r$ again, so one thread of the block writes it to
 # `rstd[row]`.
 #
 # ```python
@@ -1049,7 +1050,7 @@ if weft.on_gpu("there are no graphs to replay"):
 
 # %% tags=["given"]
 FULL = 0xFFFFFFFF
-PIECES, VALUES = 4, 16  # of a thread: pieces of 16 bytes, elements
+PIECES, VALUES = 4, 16  # per thread: pieces of 16 bytes, elements
 EPS = np.float32(1e-5)
 
 
@@ -1085,7 +1086,7 @@ def norm_of(x, gamma, beta):
 # %%
 @cuda.jit
 def rms_norm(x, weight, out, rstd):
-    """Write the RMSNorm of each row of x into out; a block a row."""
+    """Write the RMSNorm of each row of x into out; one block per row."""
     values = cuda.local.array(VALUES, float32)
     row, first = cuda.blockIdx.x, 4 * cuda.threadIdx.x
     cols, width = x.shape[1], 4 * cuda.blockDim.x
@@ -1144,35 +1145,36 @@ check(
 )
 
 # %% [markdown] tags=["solution"]
-# The elements of this check are small, so that an `EPS` left out would show.
+# The elements in this check are small, so that a missing `EPS` would show.
 #
-# `/ float32(cols)`, with the conversion: an int64 and a float32 would make a float64 of
-# it, and of everything after it.
+# `/ float32(cols)` needs the conversion. A float32 divided by an int64 would be a
+# float64, and so would everything after it.
 
 # %% [markdown]
 # ## 4 · Where is your array?
 #
-# **LayerNorm** takes off the row's mean first, divides by the standard deviation, and
-# has a weight and a bias for each column, $\gamma$ and $\beta$:
+# **LayerNorm** first subtracts the row's mean, then divides by the standard deviation,
+# and has a weight and a bias for each column, $\gamma$ and $\beta$:
 #
 # $$y_j = \hat x_j \gamma_j + \beta_j, \qquad
 #    \hat x_j = (x_j - \mu) \, r, \qquad
 #    r = \frac 1 {\sqrt{\frac 1 n \sum_k (x_k - \mu)^2 + \varepsilon}}$$
 #
-# Two sums, the second of which needs the first. With the row in registers that costs no
-# second read. For the backward pass, the kernel keeps two numbers per row, $\mu$ in
-# `mean` and $r$ in `rstd`. That is 8 bytes per row, instead of the whole of $\hat x$.
+# That is two sums, the second of which needs the first. With the row in registers, this
+# costs no second read. For the backward pass, the kernel keeps two numbers per row,
+# $\mu$ in `mean` and $r$ in `rstd`. That is 8 bytes per row, instead of the whole of
+# $\hat x$.
 #
-# A colleague has written it, and it is right: run the check. It loads each element
-# once, four at a time. And it is slow, because of its array.
+# A colleague has written this kernel, and its results are right: run the check. It
+# loads each element once, four at a time. But it is slow, because of its array.
 #
 # **Registers have no address.** `values[i]` can be a register only if the compiler
 # knows `i` when it compiles. If it does not, the array gets an address, in **local
-# memory**. The name is misleading: that is a piece of the GPU's ordinary memory that
-# belongs to one thread, cached like the rest. For a small array the last step of
-# compilation may still find a way out, and compare the index with each number in turn.
-# That needs no memory, but a lot of instructions. The check compiles your kernel to
-# PTX, the step before, and looks for an array with an address.
+# memory**. The name is misleading: local memory is a part of the GPU's ordinary memory
+# that belongs to one thread, and is cached like the rest. For a small array, the last
+# stage of compilation may still find a way out, by comparing the index with each number
+# in turn. That needs no memory, but a lot of instructions. The check compiles your
+# kernel to PTX, which is the stage before, and looks for an array with an address.
 #
 # Find the indices that depend on something known only at run time, and fix them.
 # Exercise 3 has the pattern.
@@ -1187,7 +1189,7 @@ check(
 # %% tags=["broken"]
 @cuda.jit
 def layer_norm(x, gamma, beta, out, mean, rstd):
-    """Write the LayerNorm of each row of x into out; a block a row."""
+    """Write the LayerNorm of each row of x into out; one block per row."""
     values = cuda.local.array(VALUES, float32)
     row, first = cuda.blockIdx.x, 4 * cuda.threadIdx.x
     cols, width = x.shape[1], 4 * cuda.blockDim.x
@@ -1248,7 +1250,7 @@ def layer_norm(x, gamma, beta, out, mean, rstd):
 
 # %%
 def shifted(rng, rows, cols):
-    """Return rows far from 0 or near it, and a weight and a bias a column."""
+    """Return rows far from 0 or near it; weights and biases of the columns."""
     x = rng.normal(100, 1, (rows, 4 * cols)).astype(np.float32)
     x[1::2] = rng.normal(0, 0.003, x[1::2].shape)  # here EPS counts
     gamma, beta = rng.normal(0, 1, (2, 4 * cols)).astype(np.float32)
@@ -1267,34 +1269,35 @@ check(
 )
 
 # %% [markdown] tags=["solution"]
-# `count` grew in a loop whose length depends on `x.shape[1]`, so which element it meant
-# was not known before the launch. A loop over `range(PIECES)` always has four
-# iterations. The compiler unrolls it, and `4 * k + j` becomes sixteen numbers. What
+# `count` grew in a loop whose length depends on `x.shape[1]`, so the element that it
+# meant was not known before the launch. A loop over `range(PIECES)` always has four
+# iterations. The compiler unrolls it, and `4 * k + j` becomes sixteen constants. What
 # depends on the shape is now a condition, and conditions do no harm.
 #
-# Every other row of this check lies at 100 with a deviation of 1, and the tolerance is
-# 1e-4. The mean of the squares less the square of the mean, which needs one sum less,
-# would take 10,000 from 10,001 and lose four digits. With the row in registers there is
-# no need for it. In the rows between, the squares are as small as `EPS`.
+# Every other row in this check has a mean of 100 and a deviation of 1, and the
+# tolerance is 1e-4. The mean of the squares minus the square of the mean would need
+# only one pass, but it would subtract 10,000 from 10,001 and lose four digits. With the
+# row in registers, there is no need for it. In the rows between, the squares are as
+# small as `EPS`.
 
 # %% [markdown]
 # ## Measure: registers
 #
-# What became of a kernel, it can say itself, once it has been compiled for a GPU:
+# Once a kernel has been compiled for a GPU, you can ask it what it takes:
 #
-# - `kernel.get_regs_per_thread()`: registers of a thread, for each signature;
-# - `kernel.get_local_mem_per_thread()`: bytes of local memory of a thread.
+# - `kernel.get_regs_per_thread()`: registers per thread, for each signature;
+# - `kernel.get_local_mem_per_thread()`: bytes of local memory per thread.
 #
-# And you can tell the compiler to make do with fewer: `@cuda.jit(max_registers=32)`.
-# What does not fit is then **spilled**: stored to local memory, and loaded when it is
-# needed. Why would anybody want that? An SM has 65,536 registers. The fewer a thread
-# has, the more threads are there at a time: the **occupancy** is the share of the most
-# that an SM can hold, 2048 threads, that are.
+# And you can make the compiler use fewer registers: `@cuda.jit(max_registers=32)`. What
+# does not fit is then **spilled**: stored in local memory, and loaded when it is
+# needed. Why would anyone want that? An SM has 65,536 registers. The fewer each thread
+# takes, the more threads can be resident at a time. An SM holds at most 2048 threads,
+# and the share of them that is resident is the **occupancy**.
 #
-# Below is LayerNorm of 16,384 rows of 4096, with 256 threads per row: yours, the one
-# with the unknown index, and yours with at most 32 and at most 24 registers. For which
-# do you expect spills? Which is the fastest? The ceiling is a copy; `F.layer_norm` is
-# 1.0.
+# Below is LayerNorm of 16,384 rows of 4096, with 256 threads per row: your kernel, the
+# one with the unknown index, and yours with at most 32 and at most 24 registers. Which
+# of them do you expect to spill? Which is the fastest? The ceiling is a copy, and
+# `F.layer_norm` is 1.0.
 
 # %%
 guess = {"yours": None, "unknown index": None, "at most 24": None}
@@ -1302,7 +1305,7 @@ guess = {"yours": None, "unknown index": None, "at most 24": None}
 
 @cuda.jit
 def norm_unknown(x, gamma, beta, out, mean, rstd):
-    """layer_norm with indices that are not known to the compiler."""
+    """layer_norm with indices that the compiler does not know."""
     kept = cuda.local.array(VALUES, float32)
     row, begin = cuda.blockIdx.x, 4 * cuda.threadIdx.x
     size, step = x.shape[1], 4 * cuda.blockDim.x
@@ -1335,7 +1338,7 @@ def norm_unknown(x, gamma, beta, out, mean, rstd):
 
 
 def capped(kernel, registers):
-    """Return the kernel, compiled with at most so many registers."""
+    """Return the kernel, compiled with at most this many registers."""
     return cuda.jit(max_registers=registers)(kernel.py_func)
 
 
@@ -1399,27 +1402,29 @@ registers_table.expect("yours", ceiling=0.88)
 # loads what it spilled, and that is extra traffic. With 24, not even one more block
 # fits, and five times as much is spilled.
 #
-# And the unknown index? No local memory, says the kernel, and yet it takes twice as
-# long as yours on an H200, and 1.6 times as long on an H100. In PTX the array has its
-# 64 bytes; the last step, ptxas, has turned it into registers after all. It pays with
+# And the unknown index? The kernel reports no local memory, and yet it takes twice as
+# long as yours on an H200, and 1.6 times as long on an H100. In PTX, the array has its
+# 64 bytes. The last stage, ptxas, has turned it into registers after all. The price is
 # comparisons, and 56 registers: a warp executes 1689 instructions instead of 546, and
-# to issue those is most of its time. We also compiled it for 32 elements: there, and on
-# capability 10.0 for 16 already, the array is really in memory.
+# issuing them takes most of the kernel's time. We also compiled it for 32 elements.
+# There the array really is in memory, and on capability 10.0 it is there for 16
+# elements already.
 #
-# What counts is not how many threads there are, but how many bytes are in flight, and
+# What counts is not the number of threads but the number of bytes in flight, and
 # whether anything else holds the kernel up.
 
 # %% [markdown]
 # ## 5 · Backward: the rows
 #
-# From above comes `dy`. What goes on below is, with $g_j = dy_j \gamma_j$ and the
-# averages of a row,
+# The backward pass gets `dy`, the gradient of the output. With $g_j = dy_j \gamma_j$,
+# and with bars for averages over a row, the gradient of the input is
 #
 # $$dx_j = r \left( g_j - \overline{g} - \hat x_j \, \overline{g \hat x} \right),
 #    \qquad \hat x_j = (x_j - \mu) \, r$$
 #
-# Two sums over the row again, but neither needs the other. `mean` and `rstd` come from
-# the forward pass. Everything is read once; `xs` and `gs` are for $\hat x$ and $g$.
+# These are two sums over the row again, but neither needs the other. `mean` and `rstd`
+# come from the forward pass. Everything is read once, and `xs` and `gs` are for $\hat
+# x$ and $g$.
 #
 # ```python
 # layer_norm_backward(x, dy, gamma, mean, rstd, dx)
@@ -1430,7 +1435,7 @@ registers_table.expect("yours", ceiling=0.88)
 
 # %% tags=["given"]
 def going_back(rng, rows, cols):
-    """Return what the backward pass of LayerNorm gets."""
+    """Return the inputs of LayerNorm's backward pass."""
     x = rng.normal(3, 2, (rows, 4 * cols)).astype(np.float32)
     dy = rng.normal(0.5, 1, x.shape).astype(np.float32)
     gamma = rng.normal(1, 1, 4 * cols).astype(np.float32)
@@ -1441,7 +1446,7 @@ def going_back(rng, rows, cols):
 # %%
 @cuda.jit
 def layer_norm_backward(x, dy, gamma, mean, rstd, dx):
-    """Write the gradient of LayerNorm's input into dx; a block a row."""
+    """Write the gradient of LayerNorm's input into dx; one block per row."""
     xs = cuda.local.array(VALUES, float32)
     gs = cuda.local.array(VALUES, float32)
     row, first = cuda.blockIdx.x, 4 * cuda.threadIdx.x
@@ -1498,27 +1503,27 @@ check(
 )
 
 # %% [markdown] tags=["solution"]
-# The two sums could share a barrier, since neither waits for the other: `block_sum` of
-# two values. The fused kernel below does so.
+# The two sums could share a barrier, since neither needs the other: a `block_sum` of
+# two values would do. The fused kernel below works this way.
 
 # %% [markdown]
 # ## 6 · Backward: the columns
 #
-# $\gamma$ and $\beta$ have gradients too, and these go the other way, **down the
-# columns**, through all rows:
+# $\gamma$ and $\beta$ have gradients too. These are sums in the other direction, **down
+# the columns**, through all rows:
 #
 # $$d\gamma_j = \sum_{\text{rows}} dy_j \, \hat x_j, \qquad
 #    d\beta_j = \sum_{\text{rows}} dy_j$$
 #
-# 16,384 rows and 8192 sums. A thread for each column would have 4096 threads, and an
-# H200 wants a quarter of a million. Atomic additions, one for each element, are 134
-# million, all to the same 32 KB.
+# There are 16,384 rows and 8192 sums. One thread per column would be only 4096 threads,
+# and an H200 holds more than a quarter of a million. An atomic addition for each
+# element would be 134 million of them, all to the same 32 KB.
 #
-# So, as in chapter 14, in **two stages**. The rows are dealt out to `gridDim.y` groups:
-# group `p` takes the rows p, p + gridDim.y, p + 2 gridDim.y and so on. A thread belongs
-# to one group and to four neighbouring columns. It goes down its rows and adds into
-# eight registers, and at the end stores what it has into row `p` of `dgammas` and of
-# `dbetas`. A second, small kernel adds up these rows.
+# So, as in chapter 14, use **two stages**. The rows are dealt out to `gridDim.y`
+# groups: group `p` takes the rows p, p + gridDim.y, p + 2 gridDim.y and so on. A thread
+# belongs to one group and to four neighbouring columns. It goes down its rows and adds
+# into eight registers, and at the end it stores these sums in row `p` of `dgammas` and
+# of `dbetas`. A second, small kernel adds up these rows.
 #
 # Write the first stage: no atomics, and four loads per row.
 #
@@ -1596,17 +1601,17 @@ check(
 )
 
 # %% [markdown]
-# Each thread goes down the columns, and that could be the worst of all ways to read a
-# matrix. Is it? Have a look at what a *warp* reads in one step.
+# Each thread goes down its columns, which sounds like the worst possible way to read a
+# matrix. Is it? Look at what a *warp* reads in one step.
 
 # %%
 few = without_gamma(np.random.default_rng(17), 4, 32)
 explore(column_parts)[(1, 2), 32](*few, *np.zeros((2, 2, 128), np.float32))
 
 # %% [markdown] tags=["solution"]
-# 32 lanes, 512 bytes in a row: 16 sectors of 32 bytes, all of them wanted. A thread
-# walks down; its warp walks with it, side by side. `mean` and `rstd` are the same for
-# all lanes: one sector.
+# The 32 lanes read 512 consecutive bytes: 16 sectors of 32 bytes, and all of them are
+# needed. Each thread walks down its columns, and the threads of its warp walk beside
+# it. `mean` and `rstd` are the same for all lanes, so each of them takes one sector.
 
 # %% [markdown]
 # ## Read: both at once
