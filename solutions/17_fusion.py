@@ -1516,8 +1516,8 @@ check(
 #    d\beta_j = \sum_{\text{rows}} dy_j$$
 #
 # There are 16,384 rows and 8192 sums. One thread per column would be only 4096 threads,
-# and an H200 holds more than a quarter of a million. An atomic addition for each
-# element would be 134 million of them, all to the same 32 KB.
+# and an H200 holds more than a quarter of a million. Atomic additions, one per element
+# for each of the two gradients, would be 134 million, all to the same 32 KB.
 #
 # So, as in chapter 14, use **two stages**. The rows are dealt out to `gridDim.y`
 # groups: group `p` takes the rows p, p + gridDim.y, p + 2 gridDim.y and so on. A thread
@@ -1616,33 +1616,34 @@ explore(column_parts)[(1, 2), 32](*few, *np.zeros((2, 2, 128), np.float32))
 # %% [markdown]
 # ## Read: both at once
 #
-# `layer_norm_backward` and `column_parts` both read `x` and `dy`: five arrays move,
+# `layer_norm_backward` and `column_parts` both read `x` and `dy`, so five arrays move
 # where three would do. Can one kernel do both?
 #
-# The trouble is that rows belong together in one and columns in the other. The way out:
-# a block takes *many* rows, one after the other. Within a row, a thread always has the
-# same columns; so it can keep sums of these columns in registers, from row to row,
-# until the block has no more rows. Then it stores them, a row of `dgammas` and `dbetas`
-# for each *block*.
+# The difficulty is that one of them adds up along rows and the other along columns. The
+# solution is a **persistent** block, which takes *many* rows, one after the other. A
+# thread has the same columns in each of them, so it can keep the sums of these columns
+# in registers from row to row, until its block has no rows left. Then it stores them:
+# one row of `dgammas` and `dbetas` for each *block*.
 #
-# A block now lives long, and it waits in every row: for its loads, then at the barrier.
-# Something has to use that time: either **another block** on the same SM, or the block
-# itself, if it requests the next row before it adds up this one (`ahead`). That takes
-# more registers. The two sums share a barrier, and `turn` changes from row to row, so
-# that one barrier a row is enough.
+# A block now lives long, and it waits in every row: first for its loads, then at the
+# barrier. Something has to use that time: either **another block** on the same SM, or
+# the block itself, if it requests the next row before it adds up this one (`ahead`).
+# That takes more registers. The two sums share a barrier, and `turn` changes from row
+# to row, so one barrier per row is enough.
 #
-# All this lives in registers: $\hat x$ and $g$ of this row, two sums and $\gamma$ for
-# each column, and with `ahead` the `x` and `dy` of the next row. With *p* elements per
+# The registers have to hold $\hat x$ and $g$ of this row, two sums and $\gamma$ for
+# each column and, with `ahead`, `x` and `dy` of the next row. With *p* elements per
 # thread, that is 5 *p* or 7 *p* registers, plus whatever else a kernel needs.
 #
-# For 8192 columns *p* is 16, and the registers are full. There the next row of `x`
-# waits in **shared memory**: `copy4_async` starts a copy there that passes no register,
-# `commit_group()` closes the list of such copies, and `wait_group(0)` waits, a row
-# later, until they have arrived. A thread copies and reads nothing but its own cells,
-# so this needs no barrier. Chapter 19 fetches its tiles with the same instruction.
+# For 8192 columns, *p* is 16, and the registers are full. There the next row of `x`
+# goes to **shared memory** instead: `copy4_async` starts a copy that does not go
+# through a register, `commit_group()` closes the group of these copies, and
+# `wait_group(0)`, one row later, waits until they have arrived. A thread copies and
+# reads only its own cells, so this needs no barrier. Chapter 19 fetches its tiles with
+# the same instruction.
 #
-# The cell makes kernels: for LayerNorm and for RMSNorm (`centred` or not), and for rows
-# of `4 * pieces * threads` columns.
+# The function `norm_backward` makes these kernels: for LayerNorm and for RMSNorm
+# (`centred` or not), and for rows of `4 * pieces * threads` columns.
 
 # %% tags=["given"]
 @cuda.jit(device=True, inline=True)
@@ -1663,14 +1664,14 @@ def send(x, row, first, pieces, threads, tile):
     commit_group()
 
 
-WIDE = "shared"  # where x of the next row waits, for 8192 columns
+WIDE = "shared"  # where x of the next row arrives, for 8192 columns
 if weft.GPU and weft.device.find().capability < (8, 0):
     WIDE = "no"  # there is no copy4_async
 
 
 @functools.cache
 def norm_backward(centred, pieces, threads, ahead="no", most=None):
-    """Make the backward pass of a norm, with at most so many registers.
+    """Make the backward pass of a norm, with at most `most` registers.
 
     ahead: "no", or where x of the next row arrives: "registers", "shared".
     """
@@ -1683,11 +1684,11 @@ def norm_backward(centred, pieces, threads, ahead="no", most=None):
     def kernel(x, dy, gamma, mean, rstd, dx, dgammas, dbetas):
         cells = cuda.shared.array((2, 2, 32), float32)
         tile = cuda.shared.array((1, cols), float32, alignment=16)
-        v = cuda.local.array(count, float32)  # x, then its norm
+                v = cuda.local.array(count, float32)  # x, then normalised
         w = cuda.local.array(count, float32)  # dy, then times gamma
         v2 = cuda.local.array(count, float32)  # of the next row
         w2 = cuda.local.array(count, float32)
-        dg = cuda.local.array(count, float32)  # sums of the columns
+                dg = cuda.local.array(count, float32)  # sums of columns
         db = cuda.local.array(count, float32)
         gs = cuda.local.array(count, float32)
         me = int32(cuda.threadIdx.x)
@@ -1803,8 +1804,8 @@ def add_parts(dgammas, dbetas, dgamma, dbeta):
 
 
 # %% [markdown]
-# Is it right, for both norms, and for each way to ask ahead? Against NumPy, with three
-# blocks for eight rows.
+# Is it right, for both norms and for each way of loading ahead? Compare with NumPy,
+# with three blocks for eight rows.
 
 # %%
 x, dy, gamma, mean, rstd = going_back(np.random.default_rng(17), 8, 64)
@@ -1836,10 +1837,11 @@ for name, centred, ahead, mu, r in (
 # %% [markdown]
 # ## Measure: LayerNorm, backward
 #
-# By hand, for 16,384 × 4096: *rows, then columns* are your two kernels and the one that
-# adds up the parts; five arrays, 1.34 GB. *Both at once* moves three arrays, 0.81 GB,
-# which is also what the copy moves. PyTorch's own backward has a kernel for the rows
-# and others for the columns. What will the table say, with PyTorch as 1.0?
+# The size is 16,384 × 4096. *Rows, then columns* runs your two kernels and the one that
+# adds up the parts. By hand, that is five arrays, or 1.34 GB. *Both at once* moves
+# three arrays, or 0.81 GB, which is also what the copy moves. PyTorch's own backward
+# pass has one kernel for the rows and others for the columns. If PyTorch is 1.0, what
+# will the table say?
 
 # %%
 guess = {
@@ -1864,7 +1866,7 @@ def rms_in_torch(x, gamma, beta):
 
 
 def fused_backward(how, centred, cols, *arrays, most=None):
-    """Return the launch of both kernels, the first of them, and the sums."""
+    """Return the launch of both kernels, the first kernel, and the sums."""
     pieces, threads, ahead, each = how
     kernel = norm_backward(centred, pieces, threads, ahead, most)
     blocks = each * sms
@@ -1882,7 +1884,7 @@ def fused_backward(how, centred, cols, *arrays, most=None):
 
 
 def backward_arrays(rows, cols, centred):
-    """Return torch's gradients as a function of y, and what ours take."""
+    """Return torch's gradients as a function of y, and our arguments."""
     x, gamma, beta, dx, mean, rstd = norm_arrays(rows, cols)
     dy = torch.randn_like(x)
     wide = x.double()
@@ -1944,16 +1946,17 @@ backward_table.expect("both at once", at_least=1.4, times="rows, then columns")
 backward_table.expect("both at once", ceiling=0.88)
 
 # %% [markdown] tags=["solution"]
-# Three arrays instead of five. Rows in one direction and columns in the other are two
-# reductions, and PyTorch's own kernels read the data for each. `torch.compile` must
-# have fused them, as you did: five arrays take 0.32 ms at the speed of an H200's copy.
+# Three arrays move instead of five. Sums along the rows and sums down the columns are
+# two reductions, and PyTorch's own kernels read the data for each. `torch.compile` must
+# have fused them, as you did, since five arrays take 0.32 ms at the speed of an H200's
+# copy.
 
 # %% [markdown]
 # ## Measure: how many registers are best?
 #
-# The same kernel, six times, for 4096 columns:
+# Here is the same kernel, six times, for 4096 columns:
 #
-# | | threads | columns a thread | ahead | registers | blocks on an SM |
+# | | threads | columns per thread | ahead | registers | blocks on an SM |
 # | --- | ---: | ---: | --- | ---: | ---: |
 # | two blocks | 512 | 8 | no | 56 | 2 |
 # | one block, ahead | 512 | 8 | yes | 72 | 1 |
@@ -1962,10 +1965,10 @@ backward_table.expect("both at once", ceiling=0.88)
 # | large block | 1024 | 4 | no | 40 | 1 |
 # | large block, ahead | 1024 | 4 | yes | 48 | 1 |
 #
-# 512 × 72 is 36,864, more than half of the 65,536 registers of an SM: one block fits.
-# With at most 64 there is room for two, with 40 for three; what does not fit is
-# spilled. Which of them wait for memory with nobody to take over? Which spill? Order
-# them, before you look.
+# 512 × 72 is 36,864, which is more than half of an SM's 65,536 registers, so one block
+# fits. With at most 64 there is room for two, and with 40 for three. What does not fit
+# is spilled. In which of them does nothing load while a block waits? Which of them
+# spill? Put them in order before you look.
 
 # %%
 guess = {
@@ -2012,21 +2015,22 @@ bench.compiled("LayerNorm backward", lambda: back_kernels)
 variants_table.expect("two blocks", at_least=1.8, times="three blocks, ahead")
 
 # %% [markdown] tags=["solution"]
-# Two blocks take turns; one block that asks ahead takes turns with itself. Either is
-# enough. The large block has as many threads as the two, but they all wait at the same
-# barrier, and nothing is loaded meanwhile. Loading ahead fixes that.
+# Two blocks take turns, and one block that loads ahead takes turns with itself. Either
+# is enough. The large block has as many threads as the two, but they all wait at the
+# same barrier, and nothing is loaded meanwhile. Loading ahead fixes that.
 #
-# Both together would be better still, if registers were free. They are not: 24 bytes of
-# spills for each thread, in a loop that runs for every row, cost more than asking ahead
-# brings. At 40 registers the spills take more than the rest of the kernel.
+# Both together would be better still if registers were free. They are not. With 24
+# bytes of spills per thread, in a loop that runs for every row, spilling costs more
+# than loading ahead gains. At 40 registers, the spills take longer than the rest of the
+# kernel.
 
 # %% [markdown]
-# ## Measure: where does the next row wait?
+# ## Measure: where should the next row go?
 #
-# For 8192 columns a thread has 16 elements, so by hand 80 registers, or 112 if it asks
-# ahead, and what else it needs. A block of 512 threads may have 128 for each, and one
-# block fits on an SM. The next row of `dy` arrives in registers; that of `x` there as
-# well, or in shared memory:
+# For 8192 columns, a thread has 16 elements. By hand, that is 80 registers, or 112 if
+# it loads ahead, plus whatever else it needs. In a block of 512 threads each may have
+# 128, and one block fits on an SM. The next row of `dy` arrives in registers; the next
+# row of `x` arrives either there or in shared memory:
 #
 # | | registers | shared memory | blocks on an SM |
 # | --- | ---: | ---: | ---: |
@@ -2034,7 +2038,7 @@ variants_table.expect("two blocks", at_least=1.8, times="three blocks, ahead")
 # | ahead in registers | 128 | 0.5 KB | 1 |
 # | ahead in shared memory | 119 | 32.5 KB | 1 |
 #
-# None of them spills. How fast are the others, with *not ahead* as 1.0?
+# None of them spills. If *not ahead* is 1.0, how fast are the other two?
 
 # %%
 guess = {"ahead in registers": None, "ahead in shared memory": None}
@@ -2085,21 +2089,22 @@ if WIDE == "shared":
 
 # %% [markdown] tags=["solution"]
 # A load occupies its destination register for as long as it is in flight. A copy to
-# shared memory needs an address and nothing else. Asking ahead for both arrays in
-# registers takes all 128. Nothing is spilled, and on an H200 it brings nearly as much;
-# but there is no room for one more number. (On an H100 neither brings anything.) With
-# `x` in shared memory, as many bytes are in flight, and a thread has registers to
-# spare.
+# shared memory needs an address and nothing else. Loading both arrays ahead into
+# registers takes all 128. Nothing is spilled, and on an H200 it gains nearly as much as
+# the other way, but no register is left for anything more. (On an H100, neither gains
+# anything.) With `x` in shared memory, as many bytes are in flight, and a thread has
+# registers to spare.
 
 # %% [markdown]
 # ## Measure: three shapes, four kernels
 #
-# Rows of 1024, 4096 and 8192, all with 2^25 or 2^26 elements: LayerNorm and RMSNorm,
-# forward and backward, in training mode, so that all keep what the backward pass needs.
-# Forward are your kernels, with a sixteenth of the columns as threads. Beside them a
-# copy of as many bytes, PyTorch, and `torch.compile`.
+# The rows have 1024, 4096 or 8192 columns, and the arrays 2^25 or 2^26 elements.
+# Measured are LayerNorm and RMSNorm, forward and backward, in training mode, so all of
+# them keep what the backward pass needs. The forward kernels are yours, with one thread
+# for every 16 columns. Beside them are a copy of as many bytes, PyTorch, and
+# `torch.compile`.
 #
-# Guess one number: how many times as fast as PyTorch are you, on the average?
+# Guess one number: how many times as fast as PyTorch are you, on average?
 
 # %%
 guess = {"yours": None}
@@ -2156,7 +2161,7 @@ def back_candidates(rows, cols, centred):
 
 
 def overview(tables):
-    """Print a line for each table: yours beside the others."""
+    """Print one line for each table: yours beside the others."""
     heads = f"{'copy':>11}{'of copy':>9}{'x PyTorch':>11}{'x compile':>11}"
     print(f"{'':34}{heads}")
     for name, table in tables.items():
@@ -2199,30 +2204,35 @@ for name, table in tables.items():
 # %% [markdown]
 # ## If you want more
 #
-# - The gradient of `bias` in the layer: column sums of `dx`. Fuse them into
-#   `layer_backward` as *both at once* does. What has to change in its grid?
-# - `y = x + dropout(...)` and then LayerNorm: fuse a residual connection into the norm.
-#   By hand: how many bytes does that save?
-# - In bfloat16 (chapter 16: `bf16_low`, `bf16_pair`) half of the bytes move. How many
-#   instructions are left for 32 elements? Which of these kernels are then no longer
-#   limited by memory?
-# - Fewer rounds of Philox: seven are still said to pass all tests. What do they save?
-# - Rows of 16,384 columns: `norm_backward` has not registers enough. Put the sums of
-#   the columns into shared memory, four cells of its own for each thread and piece.
-# - A row does not fit into a block (chapter 16)? Welford's or Chan's way merges pairs
-#   of mean and squares, as `merge` does maximum and sum.
+# - The gradient of `bias` in the layer is the column sums of `dx`. Fuse them into
+#   `layer_backward`, as *both at once* does. What has to change in its grid?
+# - After `y = x + dropout(...)` often comes LayerNorm. Fuse this residual connection
+#   into the norm. By hand, how many bytes does that save?
+# - In bfloat16 (chapter 16: `bf16_low`, `bf16_pair`), half as many bytes move. For how
+#   many instructions per 32 elements is there time then? Which of these kernels are no
+#   longer memory-bound?
+# - Use fewer rounds of Philox: seven are said to pass all tests still. What do they
+#   save?
+# - For rows of 16,384 columns, `norm_backward` does not have enough registers. Put the
+#   column sums into shared memory, where each thread has four cells of its own for each
+#   piece.
+# - What if a row does not fit in one block (chapter 16)? Welford's or Chan's algorithm
+#   merges pairs of a mean and a sum of squares, as `merge` does with a maximum and a
+#   sum.
 #
 # ## What you learned
 #
-# 1. A chain of small operations waits for launches, a chain of large ones for memory. A
-#    graph takes out the first, fusion both.
-# 2. A graph freezes its arguments. What changes from replay to replay lives in memory.
-# 3. A random number can be a function of a place and a step. Then a mask need not be
-#    kept, and any launch makes the same one.
-# 4. Registers have no address: an index that the compiler does not know costs memory or
-#    comparisons, and registers that it does not have are spilled. Ask the kernel.
-# 5. Rows in one direction, columns in the other: a block that takes many rows keeps its
-#    columns' sums in registers, and one read does for both.
+# 1. A chain of small operations waits for launches, and a chain of large ones for
+#    memory. A graph removes the launches. Fusion removes both.
+# 2. A graph freezes its arguments. What changes from replay to replay has to be in
+#    memory.
+# 3. A random number can be a function of a position and a step. Then a mask need not be
+#    stored, and any launch makes the same one.
+# 4. Registers have no address, so an index that the compiler does not know costs memory
+#    or comparisons. What does not fit in the registers is spilled. Ask the compiled
+#    kernel.
+# 5. Some sums run along rows, others down columns. A block that takes many rows keeps
+#    the sums of its columns in registers, and one read is enough for both.
 
 # %%
 quiz()
