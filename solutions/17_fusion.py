@@ -1684,11 +1684,11 @@ def norm_backward(centred, pieces, threads, ahead="no", most=None):
     def kernel(x, dy, gamma, mean, rstd, dx, dgammas, dbetas):
         cells = cuda.shared.array((2, 2, 32), float32)
         tile = cuda.shared.array((1, cols), float32, alignment=16)
-                v = cuda.local.array(count, float32)  # x, then normalised
+        v = cuda.local.array(count, float32)  # x, then normalised
         w = cuda.local.array(count, float32)  # dy, then times gamma
         v2 = cuda.local.array(count, float32)  # of the next row
         w2 = cuda.local.array(count, float32)
-                dg = cuda.local.array(count, float32)  # sums of columns
+        dg = cuda.local.array(count, float32)  # sums of columns
         db = cuda.local.array(count, float32)
         gs = cuda.local.array(count, float32)
         me = int32(cuda.threadIdx.x)
