@@ -396,7 +396,7 @@ def compiled(function):
     """Return what torch.compile makes of a function of tensors, tuned."""
     from torch._functorch import config
 
-    config.donated_buffer = False  # or one could go back only once
+    config.donated_buffer = False  # or backward could run only once
     torch._logging.set_logs(all=logging.ERROR)
     torch._dynamo.config.recompile_limit = 64  # beyond it, nothing is compiled
     warnings.simplefilter("ignore")  # it has a lot to say while it compiles
@@ -467,8 +467,8 @@ one_pass.expect("one pass", at_least=1.3, times="two kernels")
 # %% [markdown]
 # ## 2 · A mask that is never stored
 #
-# **Dropout** sets a random tenth of the elements to 0 and multiplies the others by 1 /
-# 0.9. In the backward pass, the gradients of the same elements are set to 0, so the
+# **Dropout** sets a random tenth of the elements to 0 and multiplies the rest by
+# 1 / 0.9. In the backward pass, the gradients of the same elements are set to 0, so the
 # usual way is to keep the mask.
 #
 # The other way is to *compute it again*. A **counter-based generator** is a function
@@ -828,8 +828,8 @@ for name, there, back in (
 #
 # By hand, PyTorch's three kernels move 25 bytes per element forward, and yours moves 8.
 # Backward, PyTorch goes through dropout, which reads the gradient and the mask and
-# writes the gradient. Then it goes through GELU, which reads the gradient and `x +
-# bias`, which was kept, and writes the gradient. How many bytes is that? Yours reads
+# writes the gradient. Then it goes through GELU, which reads the gradient and the
+# `x + bias` that was kept, and writes the gradient. How many bytes is that? Yours reads
 # `x` and `dy` and writes `dx`.
 #
 # And what do the instructions cost? *One kernel* is `layer`, and *fewer instructions*
@@ -1023,9 +1023,9 @@ if weft.on_gpu("there are no graphs to replay"):
 # $$y_j = x_j \, r \, w_j, \qquad r = \frac 1 {\sqrt{\frac 1 n \sum_k x_k^2 +
 #    \varepsilon}}$$
 #
-# The sum needs the whole row before the first element can be written. So do as in
-# chapter 16: a block holds a row, each thread keeps its part in **registers**, and
-# everything is read once.
+# The sum needs the whole row before the first element can be written. As in chapter 16,
+# a block holds a row, each thread keeps its part in **registers**, and everything is
+# read once.
 #
 # A thread has up to `PIECES` = 4 pieces of four columns. Piece `k` begins at column
 # `first + k * width`, where `width` is four times the number of threads; a row has at
@@ -1037,7 +1037,8 @@ if weft.on_gpu("there are no graphs to replay"):
 # shared memory.
 #
 # Use loops over `range(PIECES)` and `range(4)`, and compute every index from their loop
-# variables. Then the compiler knows which register is meant, and the check asks it.
+# variables. Then the compiler knows which register is meant, and the check makes sure
+# that it does.
 #
 # The backward pass will need $r$ again, so one thread of the block writes it to
 # `rstd[row]`.
@@ -1283,7 +1284,7 @@ check(
 # %% [markdown]
 # ## Measure: registers
 #
-# Once a kernel has been compiled for a GPU, you can ask it what it takes:
+# Once a kernel has been compiled for a GPU, you can ask it what it uses:
 #
 # - `kernel.get_regs_per_thread()`: registers per thread, for each signature;
 # - `kernel.get_local_mem_per_thread()`: bytes of local memory per thread.
@@ -1423,8 +1424,8 @@ registers_table.expect("yours", ceiling=0.88)
 #    \qquad \hat x_j = (x_j - \mu) \, r$$
 #
 # These are two sums over the row again, but neither needs the other. `mean` and `rstd`
-# come from the forward pass. Everything is read once, and `xs` and `gs` are for $\hat
-# x$ and $g$.
+# come from the forward pass. Everything is read once; `xs` is for $\hat x$, and `gs`
+# for $g$.
 #
 # ```python
 # layer_norm_backward(x, dy, gamma, mean, rstd, dx)
@@ -1967,7 +1968,7 @@ backward_table.expect("both at once", ceiling=0.88)
 #
 # 512 × 72 is 36,864, which is more than half of an SM's 65,536 registers, so one block
 # fits. With at most 64 there is room for two, and with 40 for three. What does not fit
-# is spilled. In which of them does nothing load while a block waits? Which of them
+# is spilled. In which of them is nothing loaded while a block waits? Which of them
 # spill? Put them in order before you look.
 
 # %%
@@ -2028,7 +2029,7 @@ variants_table.expect("two blocks", at_least=1.8, times="three blocks, ahead")
 # ## Measure: where should the next row go?
 #
 # For 8192 columns, a thread has 16 elements. By hand, that is 80 registers, or 112 if
-# it loads ahead, plus whatever else it needs. In a block of 512 threads each may have
+# it loads ahead, plus whatever else it needs. In a block of 512 threads, each may have
 # 128, and one block fits on an SM. The next row of `dy` arrives in registers; the next
 # row of `x` arrives either there or in shared memory:
 #
@@ -2099,9 +2100,9 @@ if WIDE == "shared":
 # ## Measure: three shapes, four kernels
 #
 # The rows have 1024, 4096 or 8192 columns, and the arrays 2^25 or 2^26 elements.
-# Measured are LayerNorm and RMSNorm, forward and backward, in training mode, so all of
-# them keep what the backward pass needs. The forward kernels are yours, with one thread
-# for every 16 columns. Beside them are a copy of as many bytes, PyTorch, and
+# LayerNorm and RMSNorm run forward and backward, in training mode, so all versions keep
+# what the backward pass needs. The forward kernels are yours, with one thread for every
+# 16 columns. They are compared with a copy of as many bytes, with PyTorch and with
 # `torch.compile`.
 #
 # Guess one number: how many times as fast as PyTorch are you, on average?
@@ -2208,10 +2209,10 @@ for name, table in tables.items():
 #   `layer_backward`, as *both at once* does. What has to change in its grid?
 # - After `y = x + dropout(...)` often comes LayerNorm. Fuse this residual connection
 #   into the norm. By hand, how many bytes does that save?
-# - In bfloat16 (chapter 16: `bf16_low`, `bf16_pair`), half as many bytes move. For how
-#   many instructions per 32 elements is there time then? Which of these kernels are no
+# - In bfloat16 (chapter 16: `bf16_low`, `bf16_pair`), half as many bytes move. How many
+#   instructions per 32 elements is there time for then? Which of these kernels are no
 #   longer memory-bound?
-# - Use fewer rounds of Philox: seven are said to pass all tests still. What do they
+# - Use fewer rounds of Philox: seven are still said to pass all tests. What do they
 #   save?
 # - For rows of 16,384 columns, `norm_backward` does not have enough registers. Put the
 #   column sums into shared memory, where each thread has four cells of its own for each
@@ -2223,7 +2224,7 @@ for name, table in tables.items():
 # ## What you learned
 #
 # 1. A chain of small operations waits for launches, and a chain of large ones for
-#    memory. A graph removes the launches. Fusion removes both.
+#    memory. A graph removes the launches. Fusion saves launches and bytes.
 # 2. A graph freezes its arguments. What changes from replay to replay has to be in
 #    memory.
 # 3. A random number can be a function of a position and a step. Then a mask need not be
