@@ -945,7 +945,7 @@ back_table.expect("fewer instructions", ceiling=0.88)
 # Forward, `layer` is slower than the copy, by a quarter on an H200 and by five per cent
 # on an H100, whose slower memory leaves more time. Backward, it is closer to the copy,
 # because there is half as much time again for about the same arithmetic. With fewer
-# instructions, both come closer. If a kernel is limited by memory, saving instructions
+# instructions, both gain. If a kernel is limited by memory, saving instructions
 # gains nothing, so count first.
 
 # %% [markdown]
