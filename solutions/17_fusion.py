@@ -7,17 +7,16 @@
 #
 # - say how many launches and how many bytes a chain of operations takes, and how many
 #   would be enough;
-# - fuse it by hand, and say what fusion cannot save;
-# - make random numbers that need no memory: the same mask forward and backward;
+# - fuse such a chain by hand, and say what fusion cannot save;
+# - generate random numbers that need no memory: the same mask forward and backward;
 # - write RMSNorm and LayerNorm, forward and backward, so that they read everything
 #   once;
-# - tell from a compiled kernel whether its values are in registers, and fix it if they
-#   are not;
+# - ask a compiled kernel whether its values are in registers, and fix it if not;
 # - trade registers for occupancy, and know when that is a bad trade.
 #
-# **You need** about 110 minutes. No GPU: the exercises run in the simulator, and the
-# measurements then show the rows of the reference GPU. With a GPU: compute capability
-# 7.5 or higher and 6 GB of its memory.
+# **You need** about 110 minutes. You do not need a GPU: without one, the exercises run
+# in the simulator, and the measurements show the rows of the reference GPU. If you have
+# one, it needs compute capability 7.5 or higher and 6 GB of memory.
 
 # %%
 try:
@@ -48,25 +47,25 @@ from weft.intrinsics import (
 weft.lab("17_fusion")
 
 # %% [markdown]
-# ## Look: three lines of PyTorch in one
+# ## Look: one line of PyTorch
 #
-# In training, a layer of a language model ends with
+# In training, a layer of a language model may end with
 #
 # ```python
 # y = F.dropout(F.gelu(x + bias), 0.1)
 # ```
 #
-# These are three operations and three kernels. Each reads what the one before has
-# written. Below are the arrays of the size of `x` that each of them reads and writes,
-# at 4 bytes per element. Dropout also writes a mask of one byte per element, for the
-# backward pass. The bias is small; leave it out.
+# These are three operations, so three kernels. Each reads what the one before it has
+# written. Below, for arrays of the size of `x`, are the bytes per element that each of
+# them reads and writes: 4 for each array. Dropout also writes a mask for the backward
+# pass, one byte per element. The bias is small; leave it out.
 #
-# For 16,384 × 4096 float32: how many bytes move? And how many would have to, if one
+# For 16,384 × 4096 float32, how many bytes move? And how many would have to move if one
 # kernel did everything and no mask were needed?
 
 # %%
 SIZE = 16384 * 4096
-steps = {  # bytes read and written, an element
+steps = {  # bytes read and written per element
     "x + bias": (4, 4),
     "gelu": (4, 4),
     "dropout": (4, 4 + 1),
@@ -84,17 +83,18 @@ print(f"at least  {least / 1e6:6.0f} MB, {together / least:.2f} times less")
 assert together > 3 * least
 
 # %% [markdown] tags=["solution"]
-# Read `x`, write `y`: nothing else ever needs to leave the registers. A kernel that
-# does so should be three times as fast as PyTorch's three, without computing anything
-# faster. That is **fusion**: not a way to compute faster, but a way to move less.
+# It has to read `x` and write `y`. Everything else need never leave the registers. A
+# kernel that works this way should be three times as fast as PyTorch's three, without
+# doing anything better. This is **fusion**: not a trick to compute faster, but a way to
+# move less.
 #
-# There is a second thing to save: the launches. First see what one costs.
+# There is a second thing to save: the launches. What does one of them cost?
 
 # %% [markdown]
 # ## Measure: a hundred small kernels
 #
-# A kernel that adds 1 to each element of an array runs a hundred times in a row. There
-# are four ways to do that:
+# A kernel adds 1 to each element of an array, and runs a hundred times in a row. There
+# are four ways to do this:
 #
 # - **Numba**: a hundred launches, in a loop;
 # - **PyTorch**: a hundred times `x.add_(1)`;
@@ -102,8 +102,8 @@ assert together > 3 * least
 #   then replayed as a whole;
 # - **one kernel**: a single launch; each thread adds 1 a hundred times, in a register.
 #
-# The times are what your program waits for, including the host's part. First for 1,024
-# elements, then for 2^26. With Numba's 100 launches as 1.0: how fast are the others?
+# What is timed is how long your program waits, the host included: first for 32
+# elements, then for 2^26. If Numba's 100 launches are 1.0, how fast are the others?
 
 # %%
 guess = {"PyTorch": None, "graph": None, "one kernel": None}
@@ -197,20 +197,19 @@ chains[1 << 26].expect("one kernel", at_least=20, times="graph")
 chains[1 << 26].expect("one kernel", at_least=20, times="PyTorch")
 
 # %% [markdown] tags=["solution"]
-# For 32 elements, only the launch counts. Python takes 16 to 25 µs to launch a Numba
-# kernel, depending on the run: it looks at the types of the arguments, finds the
-# compiled kernel, packs the arguments and calls the driver. PyTorch does the same in
-# C++. A graph has done it *beforehand*: what it replays are finished commands, and the
-# GPU goes from one to the next in less than a microsecond.
+# For 32 elements, only the launch counts. Python takes between 16 and 25 µs, depending
+# on the run, to launch a Numba kernel: it looks at the types of the arguments, finds
+# the compiled kernel, packs the arguments and calls the driver. PyTorch does the same
+# in C++. A graph does it *beforehand*: a replay sends finished commands, and the GPU
+# goes from one to the next in less than a microsecond.
 #
-# Even that microsecond is not free, since each kernel has to wait until the one before
-# has written its results to where the next can read them. The one kernel saves that
-# too.
+# That much remains, because each kernel has to wait until the one before it has written
+# its results where the next can read them. The single kernel removes that as well.
 #
-# A graph saves the *launches*; fusion saves the *bytes* as well. With 2^26 elements,
-# which is 0.5 GB in and out per kernel, the graph saves hardly anything, and the one
-# kernel nearly everything. (There, PyTorch's kernel is ahead of `add_one`: its threads
-# take several elements each, as in chapter 12, and keep more bytes in flight.)
+# A graph removes the *launches*. Fusion removes the *bytes* as well. With 2^26
+# elements, each kernel moves 0.5 GB. There the graph saves hardly anything, and the
+# single kernel nearly everything. (PyTorch's kernel is ahead of `add_one` there: its
+# threads take several elements each, as in chapter 12, and have more bytes in flight.)
 
 # %% [markdown]
 # ## 1 · One pass
@@ -221,11 +220,12 @@ chains[1 << 26].expect("one kernel", at_least=20, times="PyTorch")
 #    \mathrm{erf} \frac z {\sqrt 2} \right)$$
 #
 # The device function below computes it. Write the kernel that adds a bias to each
-# column and takes the GELU of the sum, in **one pass**: it reads nothing but `x` and
-# `bias` and writes nothing but `out`.
+# column and takes the GELU of the sum, in **one pass**: it reads only `x` and `bias`,
+# and writes only `out`.
 #
-# A thread takes four neighbours of a row, with `load4` and `store4` (chapter 12). The
-# number of columns is a multiple of 4; the grid's second axis is the row.
+# Each thread takes four neighbouring elements of a row, with `load4` and `store4`
+# (chapter 12). The number of columns is a multiple of 4, and the grid's second axis is
+# the row.
 #
 # ```python
 # bias_gelu(x, bias, out)    # (rows, cols), (cols,) -> (rows, cols)  float32
@@ -259,7 +259,7 @@ def threads(n):
 # %%
 @cuda.jit
 def bias_gelu(x, bias, out):
-    """Write the GELU of x + bias into out, four columns a thread."""
+    """Write the GELU of x + bias into out, four columns per thread."""
     row, col = cuda.blockIdx.y, 4 * cuda.grid(1)
 
     # about 5 lines
@@ -293,24 +293,25 @@ check(
 )
 
 # %% [markdown] tags=["solution"]
-# The same GELU in two kernels would read and write twice as much. Nothing else about
-# this kernel is new: it is chapter 12's copy, with some arithmetic on the way.
+# In two kernels, the same operations would read and write twice as much. Nothing else
+# about this kernel is new: it is chapter 12's copy, with some arithmetic on the way.
 #
-# The bias is read by every row. It has 16 KB, and comes from a cache.
+# Every row reads the bias. It is only 16 KB, so it comes from a cache.
 
 # %% [markdown]
 # ## Measure: two kernels, one kernel
 #
-# 16,384 × 4096 again. By hand: 268 MB in and 268 MB out, if all goes well. A copy of
-# the same array is the ceiling. Two Numba kernels, one for the bias and one for the
-# GELU, move twice as much. The kernel *one pass* is yours with loads of 4 bytes; *CUDA
-# C++* is yours in that language, compiled by NVRTC (chapter 5); and `torch.compile`
-# fuses too, with Triton. How fast are they, with PyTorch's two kernels as 1.0?
+# The size is 16,384 × 4096 again. By hand, that is 268 MB in and 268 MB out, if all
+# goes well. A copy of the same array is the ceiling. *Two kernels* in Numba, one for
+# the bias and one for the GELU, move twice as much. *One pass* is your kernel with
+# loads of 4 bytes. *CUDA C++* is yours in that language, compiled by NVRTC (chapter 5).
+# `torch.compile` fuses as well, in Triton. If PyTorch's two kernels are 1.0, how fast
+# are these?
 #
-# And is there time for the arithmetic? While memory delivers and takes 32 elements, 256
-# bytes, the SMs of an H200 have time for about 60 instructions of a warp (chapter 14
-# had 30, for reading alone). Yours has 148 for four elements per thread, which is 37
-# for each 32 elements.
+# And is there time for the arithmetic? While memory delivers 32 elements and takes 32,
+# which is 256 bytes, the SMs of an H200 have time for about 60 warp instructions
+# (chapter 14 had 30, for reading alone). Yours has 148 for four elements per thread,
+# which is 37 per 32 elements.
 
 # %%
 guess = {
@@ -343,7 +344,7 @@ def gelu_each(x, out):
 
 @cuda.jit
 def bias_gelu_each(x, bias, out):
-    """Write the GELU of x + bias into out, a column a thread."""
+    """Write the GELU of x + bias into out, one column per thread."""
     row, col = cuda.blockIdx.y, cuda.grid(1)
 
     if col < x.shape[1]:
@@ -395,7 +396,7 @@ def compiled(function):
     """Return what torch.compile makes of a function of tensors, tuned."""
     from torch._functorch import config
 
-    config.donated_buffer = False  # or one could go back only once
+    config.donated_buffer = False  # or backward could run only once
     torch._logging.set_logs(all=logging.ERROR)
     torch._dynamo.config.recompile_limit = 64  # beyond it, nothing is compiled
     warnings.simplefilter("ignore")  # it has a lot to say while it compiles
@@ -458,38 +459,39 @@ one_pass.expect("one pass, 16 bytes", at_least=0.95, times="CUDA C++")
 one_pass.expect("one pass", at_least=1.3, times="two kernels")
 
 # %% [markdown] tags=["solution"]
-# The two kernels move twice the bytes of the one, and take nearly twice as long. With
-# 16 bytes per load, the single kernel comes close to the copy. So does the same kernel
-# in C++, and so does what `torch.compile` makes: for a chain of elementwise operations,
-# you can leave fusion to the compiler.
+# The two kernels move twice as many bytes as the one, and take nearly twice as long.
+# With loads of 16 bytes, the one comes close to the copy. So does the same kernel in
+# C++, and so does what `torch.compile` produces: for a chain of elementwise operations,
+# you can leave the fusing to the compiler.
 
 # %% [markdown]
 # ## 2 · A mask that is never stored
 #
-# **Dropout** sets a random tenth of the elements to 0 and multiplies the others by 1 /
-# 0.9. In the backward pass, the gradients of the same elements are set to 0, so the
+# **Dropout** sets a random tenth of the elements to 0 and multiplies the rest by
+# 1 / 0.9. In the backward pass, the gradients of the same elements are set to 0, so the
 # usual way is to keep the mask.
 #
-# The other way is to *compute it again*. A **counter-based** random generator is a
-# function: it scrambles a number, the counter, and the same counter always gives the
-# same random number. There is no state to carry from one number to the next, so any
-# thread can compute any of them, in any order, as often as needed.
+# The other way is to *compute it again*. A **counter-based generator** is a function
+# that scrambles a number, the counter. The same counter always gives the same random
+# number. No state is passed from one number to the next, so any thread can compute any
+# of them, in any order, and more than once.
 #
 # **Philox** is the one that PyTorch uses on a GPU. It takes four 32-bit counters and a
-# key, and applies ten rounds to them. A round multiplies two of the numbers, which
-# gives 64 bits each (`mul_wide` returns the upper and the lower half), and mixes the
-# halves with the key and the other two numbers. The result is four random 32-bit
+# key, and scrambles them in ten rounds. Each round multiplies two of the numbers by
+# constants, which gives 64 bits each (`mul_wide` returns the upper and the lower half),
+# and combines the halves and the key crosswise. The results are four random 32-bit
 # numbers.
 #
-# `random4(k, state)` below returns four of them for counter `k`. `state` has two
+# `random4(k, state)` below returns these four for counter `k`. `state` holds two
 # numbers, a seed and the number of the training step.
 #
-# Four random numbers serve four neighbours: **group `k`**, the four elements from `4 *
-# k` on, uses counter `k`, whichever thread handles it. An element is kept if its random
-# number is at least `CUT`, a tenth of 2^32, and is then multiplied by `SCALE`.
+# Four random numbers are enough for four neighbouring elements. **Group `k`**, which
+# begins at element `4 * k`, uses counter `k`, no matter which thread processes it. An
+# element is kept if its random number is at least `CUT`, a tenth of 2^32, and is then
+# multiplied by `SCALE`.
 #
-# Write the kernel as a grid-stride loop over these groups. Any grid and any block have
-# to give the same mask.
+# Write the kernel as a grid-stride loop over these groups. The mask has to be the same
+# for any grid and any block.
 #
 # ```python
 # dropout(x, state, out)    # (4 n,), (2,) uint32 -> (4 n,)  float32
@@ -543,7 +545,7 @@ def philox_numpy(counters, keys):
 
 
 def numbers(count, state):
-    """Return the random numbers of `count` elements, four a counter."""
+    """Return the random numbers of `count` elements, four per counter."""
     k = np.arange(-(-count // 4))
     step, nothing = np.full_like(k, state[1]), np.zeros_like(k)
     fours = philox_numpy((k, step, nothing, nothing), (state[0], 0))
@@ -562,15 +564,16 @@ def keep(random, value):
 
 
 # %% [markdown]
-# Philox comes with **known answers**: what it must return for certain counters. A
-# generator that has not been compared with them is probably a different generator. (The
-# authors' answers are for counters of all 0 bits, of all 1 bits, and of digits of pi.)
-# `philox_numpy` is the same generator in NumPy, which the check compares yours with.
+# Philox comes with **known answers**: the numbers that it must return for certain
+# counters. If you write a generator and do not compare, you have written something
+# else. (The authors' answers are for counters of all 0 bits, of all 1 bits, and of
+# digits of pi.) `philox_numpy` is the same generator in NumPy, which the check uses as
+# its reference.
 
 # %%
 @cuda.jit
 def one_philox(counters, keys, out):
-    """Write what Philox makes of four counters and two keys; one thread."""
+    """Write what Philox returns for four counters and two keys; one thread."""
     out[0], out[1], out[2], out[3] = philox(
         counters[0], counters[1], counters[2], counters[3], keys[0], keys[1]
     )
@@ -596,7 +599,7 @@ for given, answer in answers.items():
 # %%
 @cuda.jit
 def dropout(x, state, out):
-    """Write x into out, scaled, a tenth of it dropped; four at a time."""
+    """Write x into out, scaled, with a tenth dropped; four at a time."""
     # about 5 lines
     # BEGIN SOLUTION
     for k in range(cuda.grid(1), x.size // 4, cuda.gridsize(1)):
@@ -608,7 +611,7 @@ def dropout(x, state, out):
 
 # %%
 def dropped(x, state):
-    """Return x with what dropout makes of it, by NumPy."""
+    """Return what dropout makes of x, computed by NumPy."""
     return np.where(numbers(x.size, state) >= CUT, x * SCALE, 0)
 
 
@@ -626,9 +629,9 @@ check(
 )
 
 # %% [markdown] tags=["solution"]
-# Dropout multiplies each element by 0 or `SCALE`. So its backward pass multiplies each
-# gradient by the same factor: it is **the same kernel**, with the gradient instead of
-# `x` and the same state. Only two numbers have to be kept.
+# Dropout multiplies each element by 0 or `SCALE`. Its backward pass multiplies each
+# gradient by the same factor, so it is **the same kernel**, with the gradient instead
+# of `x` and with the same state. All that has to be kept is two numbers.
 
 # %%
 x = np.random.default_rng(17).random(4000, np.float32) + 1
@@ -655,12 +658,12 @@ assert np.array_equal(back, -there)
 # %% [markdown]
 # ## Read: everything at once
 #
-# Here is the whole layer and its backward pass with respect to `x`, in one kernel each.
-# The backward pass takes `dy` through dropout, then through GELU, whose slope is
-# $\Phi(z) + z \, \varphi(z)$ with $z = x + \text{bias}$. That needs `x`, which is kept
-# anyway as the input, so nothing else has to be.
+# Here are the whole layer and its backward pass with respect to `x`, in one kernel
+# each. The backward pass takes `dy` through dropout and then through GELU, whose slope
+# is $\Phi(z) + z \, \varphi(z)$ with $z = x + \text{bias}$. That needs `x`, which is
+# available anyway as the input, so nothing else has to be kept.
 #
-# `layer_kernels` makes both kernels, for a given GELU and its slope.
+# `layer_kernels` makes both kernels, given a GELU and its slope.
 
 # %% tags=["given"]
 DENSITY = np.float32(1 / math.sqrt(2 * math.pi))
@@ -718,24 +721,25 @@ layer, layer_backward = layer_kernels(gelu, slope)
 
 
 # %% [markdown]
-# **Is there time for that?** While memory delivers and takes 32 elements, the SMs of an
-# H200 have time for about 60 instructions of a warp. The machine code of `layer` has
-# 219 for four elements per thread, so 55 for each 32: the GELU is more than half of
-# that, Philox a third. That is nearly all the time there is, and no SM issues an
+# **Is there time for that?** While memory delivers 32 elements and takes 32, the SMs of
+# an H200 have time for about 60 warp instructions. The machine code of `layer` has 219
+# for four elements per thread, so 55 per 32 elements. The GELU is more than half of
+# that, and Philox a third. It is nearly all the time there is, and no SM issues an
 # instruction in every single cycle.
 #
-# So on an H200, fusion has turned a kernel that waits for memory into one that waits
-# for arithmetic, and now it pays to save arithmetic. `math.erf` is right to the last
-# bit over its whole range, and has two formulas to choose from. For a GELU, less is
-# enough. The share of the bell curve *above* a number $a \ge 0$ is a power of 2, whose
-# exponent is nearly a parabola:
+# So on an H200, fusion has turned a memory-bound kernel into a compute-bound one, and
+# now it pays to save arithmetic. `math.erf` is right to the last bits over its whole
+# range, and chooses between two formulas to achieve this. A GELU needs less. The share
+# of the bell curve *above* a number $a \ge 0$ is a power of 2 whose exponent is almost
+# a parabola:
 #
 # $$1 - \Phi(a) \approx 2^{\,c_0 + c_1 a + c_2 a^2 + \dots + c_8 a^8}$$
 #
-# That takes eight multiply-adds and one `exp2`. The nine numbers were fitted to the
-# true curve; before rounding, they give a GELU that is off by at most 1.4e-8, a quarter
-# of what float32 can resolve just below 1. With the share above $|z|$,
-# $\mathrm{gelu}(z) = \max(z, 0) - |z| \, (1 - \Phi(|z|))$, for either sign.
+# That takes eight multiplications and additions, and one `exp2`. We have fitted the
+# nine coefficients to the true curve. With them, the GELU is off by at most 1.4e-8
+# before rounding, which is a quarter of the smallest difference that float32 can
+# represent just below 1. The share above $|z|$ gives the GELU for either sign of $z$:
+# $\mathrm{gelu}(z) = \max(z, 0) - |z| \, (1 - \Phi(|z|))$.
 
 # %% tags=["given"]
 EXPONENT = tuple(
@@ -781,7 +785,7 @@ lean_layer, lean_backward = layer_kernels(lean_gelu, lean_slope)
 
 # %%
 def above_numpy(a):
-    """Return what above() computes, by NumPy, in float32."""
+    """Return what above() computes, in NumPy and in float32."""
     power = np.full_like(a, EXPONENT[0])
     for c in EXPONENT[1:]:
         power = power * a + c
@@ -795,7 +799,7 @@ print(f"largest error: {off:.1e}")
 assert off < 5e-7
 
 # %% [markdown]
-# That is rounding: between 4 and 8, neighbouring float32 numbers are 4.8e-7 apart.
+# That error is rounding: between 4 and 8, neighbouring float32 are 4.8e-7 apart.
 #
 # Are the kernels right? You can test a gradient without a formula: change `x` a little,
 # and see how much the output changes.
@@ -822,17 +826,18 @@ for name, there, back in (
 # %% [markdown]
 # ## Measure: the layer, forward and backward
 #
-# By hand, per element: PyTorch's three kernels move 25 bytes forward, and yours 8.
-# Backward, PyTorch goes through dropout (reads the gradient and the mask, writes the
-# gradient), then through GELU (reads the gradient and `x + bias`, which it kept, and
-# writes). How many bytes is that? Yours reads `x` and `dy` and writes `dx`.
+# By hand, PyTorch's three kernels move 25 bytes per element forward, and yours moves 8.
+# Backward, PyTorch goes through dropout, which reads the gradient and the mask and
+# writes the gradient. Then it goes through GELU, which reads the gradient and the
+# `x + bias` that was kept, and writes the gradient. How many bytes is that? Yours reads
+# `x` and `dy` and writes `dx`.
 #
-# And what do the instructions cost? *one kernel* is `layer`, *fewer instructions* is
-# `lean_layer`.
+# And what do the instructions cost? *One kernel* is `layer`, and *fewer instructions*
+# is `lean_layer`.
 #
-# Both sides are in training mode and differentiate with respect to `x` alone. The
-# forward baseline includes what autograd does on the host only if that takes longer
-# than the GPU.
+# Both sides run in training mode and compute the gradient of `x` alone. The forward
+# baseline includes what autograd does on the host only if that takes longer than the
+# GPU.
 
 # %%
 guess = {"torch.compile": None, "one kernel": None, "fewer instructions": None}
@@ -889,7 +894,7 @@ guess = {"torch.compile": None, "one kernel": None, "fewer instructions": None}
 
 
 def copies(arrays):
-    """Return a copy that moves as many bytes as that many arrays."""
+    """Return a copy that moves as many bytes as this number of arrays."""
     source = torch.empty(arrays * SIZE // 2, device="cuda")
     target = torch.empty_like(source)
     return lambda: target.copy_(source)
@@ -934,25 +939,25 @@ back_table.expect("fewer instructions", at_least=1.2)
 back_table.expect("fewer instructions", ceiling=0.88)
 
 # %% [markdown] tags=["solution"]
-# Backward, PyTorch moves 4 + 1 + 4 bytes for dropout and 4 + 4 + 4 for GELU: 21 against
-# 12.
+# Backward, PyTorch moves 4 + 1 + 4 bytes for dropout and 4 + 4 + 4 for GELU: 21 bytes
+# against 12.
 #
 # Forward, `layer` is slower than the copy, by a quarter on an H200 and by five per cent
-# on an H100, whose slower memory leaves more time for arithmetic. Backward, the gap is
-# smaller: there is half as much time again for about the same arithmetic. With fewer
-# instructions, the kernel gets closer to the copy. In a kernel that is limited by
-# memory, saving instructions would have gained nothing: count first.
+# on an H100, whose slower memory leaves more time. Backward, it is closer to the copy,
+# because there is half as much time again for about the same arithmetic. With fewer
+# instructions, both gain. If a kernel is limited by memory, saving instructions
+# gains nothing, so count first.
 
 # %% [markdown]
 # ## Watch out: what a graph freezes
 #
-# A graph stores the *arguments* of its launches: addresses of arrays, and the values of
-# numbers. Suppose the training step of this layer is replayed as a graph. Which of
-# these gives a new mask in each replay?
+# A graph keeps the *arguments* of its launches: the addresses of arrays, and the values
+# of numbers. Suppose the training step of this layer is replayed as a graph. Which of
+# these gives a new mask at each replay?
 #
-# - the step is a number, an argument of the launch, and your program increments it;
-# - the step is in `state`, in the GPU's memory, and a kernel of the graph increments
-#   it.
+# - the step is a number, which is an argument of the launch, and your program counts it
+#   up;
+# - the step is in `state`, in the GPU's memory, and a kernel in the graph counts it up.
 
 # %%
 @cuda.jit
@@ -1003,37 +1008,37 @@ if weft.on_gpu("there are no graphs to replay"):
 
 # %% [markdown] tags=["solution"]
 # The number was copied when the graph was recorded. Every replay drops the same
-# elements, nothing fails, and the network trains a little worse: a bug that no test of
-# shapes finds. Whatever changes from replay to replay has to be read from memory.
-# PyTorch's own dropout does so: while a graph is recorded, its kernels get the
+# elements, nothing fails, and the network trains a little worse. No test of shapes
+# finds such a bug. Whatever changes from replay to replay has to be read from memory.
+# PyTorch's own dropout does this: while a graph is being recorded, its kernels get the
 # *address* of the counter.
 
 # %% [markdown]
 # ## 3 · A norm, read once
 #
-# So far, each element was independent of the others. A **norm** looks at the whole row
-# first. RMSNorm, which most language models use, divides each element by the root of
-# the row's mean square, and multiplies each column by a weight:
+# So far, each element was computed on its own. A **norm** first needs to know something
+# about the whole row. RMSNorm, which many language models use, divides each element by
+# the root of the row's mean square, and multiplies each column by a weight:
 #
 # $$y_j = x_j \, r \, w_j, \qquad r = \frac 1 {\sqrt{\frac 1 n \sum_k x_k^2 +
 #    \varepsilon}}$$
 #
-# The sum needs the whole row before the first element can be written. The solution is
-# that of chapter 16: a block holds a row, each thread keeps its part in **registers**,
-# and everything is read once.
+# The sum needs the whole row before the first element can be written. As in chapter 16,
+# a block holds a row, each thread keeps its part in **registers**, and everything is
+# read once.
 #
 # A thread has up to `PIECES` = 4 pieces of four columns. Piece `k` begins at column
-# `first + k * width`, where `width` is four times the number of threads. A row has at
+# `first + k * width`, where `width` is four times the number of threads; a row has at
 # most `4 * width` columns, a multiple of 4. Some threads have fewer pieces, or none.
 #
-# `values` has room for 16 numbers, in registers: number `4 * k + j` is element `j` of
-# piece `k`. `block_sum(value, turn)` adds up over the block and gives the sum to every
-# thread. Two calls in a row need different turns, 0 and 1, because they must not share
-# the same cells of shared memory.
+# `values` is 16 registers, and number `4 * k + j` is for element `j` of piece `k`.
+# `block_sum(value, turn)` adds up over the block and gives the sum to every thread. Two
+# calls in a row need different turns, 0 and 1, because they must use different cells of
+# shared memory.
 #
-# Use loops over `range(PIECES)` and `range(4)`, and indices computed from the loops'
-# variables alone. Then the compiler knows which register is meant, and the check asks
-# it.
+# Use loops over `range(PIECES)` and `range(4)`, and compute every index from their loop
+# variables. Then the compiler knows which register is meant, and the check makes sure
+# that it does.
 #
 # The backward pass will need $r$ again, so one thread of the block writes it to
 # `rstd[row]`.
@@ -1046,7 +1051,7 @@ if weft.on_gpu("there are no graphs to replay"):
 
 # %% tags=["given"]
 FULL = 0xFFFFFFFF
-PIECES, VALUES = 4, 16  # of a thread: pieces of 16 bytes, elements
+PIECES, VALUES = 4, 16  # per thread: pieces of 16 bytes, elements
 EPS = np.float32(1e-5)
 
 
@@ -1082,7 +1087,7 @@ def norm_of(x, gamma, beta):
 # %%
 @cuda.jit
 def rms_norm(x, weight, out, rstd):
-    """Write the RMSNorm of each row of x into out; a block a row."""
+    """Write the RMSNorm of each row of x into out; one block per row."""
     values = cuda.local.array(VALUES, float32)
     row, first = cuda.blockIdx.x, 4 * cuda.threadIdx.x
     cols, width = x.shape[1], 4 * cuda.blockDim.x
@@ -1141,10 +1146,10 @@ check(
 )
 
 # %% [markdown] tags=["solution"]
-# The elements of this check are small, so that a forgotten `EPS` would show.
+# The elements in this check are small, so that a missing `EPS` would show.
 #
-# `/ float32(cols)` needs the conversion: an int64 and a float32 would make a float64,
-# and so would everything computed from it.
+# `/ float32(cols)` needs the conversion. A float32 divided by an int64 would be a
+# float64, and so would everything after it.
 
 # %% [markdown]
 # ## 4 · Where is your array?
@@ -1156,20 +1161,21 @@ check(
 #    \hat x_j = (x_j - \mu) \, r, \qquad
 #    r = \frac 1 {\sqrt{\frac 1 n \sum_k (x_k - \mu)^2 + \varepsilon}}$$
 #
-# There are two sums, and the second needs the first. With the row in registers, that
-# costs no second read. For the backward pass, the kernel stores two numbers per row,
-# $\mu$ in `mean` and $r$ in `rstd`: 8 bytes per row, instead of $\hat x$.
+# That is two sums, the second of which needs the first. With the row in registers, this
+# costs no second read. For the backward pass, the kernel keeps two numbers per row,
+# $\mu$ in `mean` and $r$ in `rstd`. That is 8 bytes per row, instead of the whole of
+# $\hat x$.
 #
-# A colleague has written it, and it is right: run the check. It loads each element
-# once, four at a time. And it is slow, because of its array.
+# A colleague has written this kernel, and its results are right: run the check. It
+# loads each element once, four at a time. But it is slow, because of its array.
 #
 # **Registers have no address.** `values[i]` can be a register only if the compiler
 # knows `i` when it compiles. If it does not, the array gets an address, in **local
 # memory**. The name is misleading: local memory is a part of the GPU's ordinary memory
-# that belongs to one thread, cached like the rest. For a small array, the last step of
-# compilation may still find a way out and compare the index with each possible number
+# that belongs to one thread, and is cached like the rest. For a small array, the last
+# stage of compilation may still find a way out, by comparing the index with each number
 # in turn. That needs no memory, but a lot of instructions. The check compiles your
-# kernel to PTX, the step before, and looks for an array with an address.
+# kernel to PTX, which is the stage before, and looks for an array with an address.
 #
 # Find the indices that depend on something known only at run time, and fix them.
 # Exercise 3 has the pattern.
@@ -1184,7 +1190,7 @@ check(
 # %% tags=["broken"]
 @cuda.jit
 def layer_norm(x, gamma, beta, out, mean, rstd):
-    """Write the LayerNorm of each row of x into out; a block a row."""
+    """Write the LayerNorm of each row of x into out; one block per row."""
     values = cuda.local.array(VALUES, float32)
     row, first = cuda.blockIdx.x, 4 * cuda.threadIdx.x
     cols, width = x.shape[1], 4 * cuda.blockDim.x
@@ -1245,7 +1251,7 @@ def layer_norm(x, gamma, beta, out, mean, rstd):
 
 # %%
 def shifted(rng, rows, cols):
-    """Return rows far from 0 or near it, and a weight and a bias a column."""
+    """Return rows far from 0 or near it; weights and biases of the columns."""
     x = rng.normal(100, 1, (rows, 4 * cols)).astype(np.float32)
     x[1::2] = rng.normal(0, 0.003, x[1::2].shape)  # here EPS counts
     gamma, beta = rng.normal(0, 1, (2, 4 * cols)).astype(np.float32)
@@ -1264,33 +1270,34 @@ check(
 )
 
 # %% [markdown] tags=["solution"]
-# `count` grew in a loop whose length depends on `x.shape[1]`, so the compiler could not
-# know which element it meant. A loop over `range(PIECES)` always has four iterations.
-# The compiler unrolls it, and `4 * k + j` becomes sixteen constants. What depends on
-# the shape is now a condition, and conditions do no harm.
+# `count` grew in a loop whose length depends on `x.shape[1]`, so the element that it
+# meant was not known before the launch. A loop over `range(PIECES)` always has four
+# iterations. The compiler unrolls it, and `4 * k + j` becomes sixteen constants. What
+# depends on the shape is now a condition, and conditions do no harm.
 #
-# Every other row of this check has a mean of 100 and a deviation of 1, and the
-# tolerance is 1e-4. The mean of the squares minus the square of the mean, which needs
-# one pass less, would subtract 10,000 from 10,001 and lose four digits. With the row in
-# registers, you do not need it. In the rows between, the squares are as small as `EPS`.
+# Every other row in this check has a mean of 100 and a deviation of 1, and the
+# tolerance is 1e-4. The mean of the squares minus the square of the mean would need
+# only one pass, but it would subtract 10,000 from 10,001 and lose four digits. With the
+# row in registers, there is no need for it. In the rows between, the squares are as
+# small as `EPS`.
 
 # %% [markdown]
 # ## Measure: registers
 #
-# Once a kernel has been compiled for a GPU, it can tell you what became of it:
+# Once a kernel has been compiled for a GPU, you can ask it what it uses:
 #
 # - `kernel.get_regs_per_thread()`: registers per thread, for each signature;
 # - `kernel.get_local_mem_per_thread()`: bytes of local memory per thread.
 #
-# And you can tell the compiler to make do with fewer: `@cuda.jit(max_registers=32)`.
-# What does not fit is then **spilled**: stored to local memory, and loaded again when
-# it is needed. Why would you want that? An SM has 65,536 registers. The fewer a thread
-# has, the more threads fit on the SM at a time. The **occupancy** is their share of the
-# 2048 threads that an SM can hold at most.
+# And you can make the compiler use fewer registers: `@cuda.jit(max_registers=32)`. What
+# does not fit is then **spilled**: stored in local memory, and loaded when it is
+# needed. Why would anyone want that? An SM has 65,536 registers. The fewer each thread
+# takes, the more threads can be resident at a time. An SM holds at most 2048 threads,
+# and the share of them that is resident is the **occupancy**.
 #
-# Below are LayerNorms of 16,384 rows of 4096, with 256 threads per row: yours, the one
-# with the unknown index, and yours with at most 32 and at most 24 registers. Which of
-# them do you expect to spill? Which is the fastest? The ceiling is a copy;
+# Below is LayerNorm of 16,384 rows of 4096, with 256 threads per row: your kernel, the
+# one with the unknown index, and yours with at most 32 and at most 24 registers. Which
+# of them do you expect to spill? Which is the fastest? The ceiling is a copy, and
 # `F.layer_norm` is 1.0.
 
 # %%
@@ -1299,7 +1306,7 @@ guess = {"yours": None, "unknown index": None, "at most 24": None}
 
 @cuda.jit
 def norm_unknown(x, gamma, beta, out, mean, rstd):
-    """layer_norm with indices that are not known to the compiler."""
+    """layer_norm with indices that the compiler does not know."""
     kept = cuda.local.array(VALUES, float32)
     row, begin = cuda.blockIdx.x, 4 * cuda.threadIdx.x
     size, step = x.shape[1], 4 * cuda.blockDim.x
@@ -1332,7 +1339,7 @@ def norm_unknown(x, gamma, beta, out, mean, rstd):
 
 
 def capped(kernel, registers):
-    """Return the kernel, compiled with at most so many registers."""
+    """Return the kernel, compiled with at most this many registers."""
     return cuda.jit(max_registers=registers)(kernel.py_func)
 
 
@@ -1391,33 +1398,34 @@ registers_table.expect("yours", at_least=1.5, times="unknown index")
 registers_table.expect("yours", ceiling=0.88)
 
 # %% [markdown] tags=["solution"]
-# With at most 32 registers, an SM holds all its 2048 threads, and the kernel is slower.
-# There were enough loads in flight before. Now each thread also stores and loads what
-# it spilled, and that is extra traffic. With 24, not even one more block fits, and five
-# times as much is spilled.
+# With at most 32 registers, all 2048 threads of an SM are resident, and the kernel is
+# slower. There were enough loads in flight before. Now each thread also stores and
+# loads what it spilled, and that is extra traffic. With 24, not even one more block
+# fits, and five times as much is spilled.
 #
 # And the unknown index? The kernel reports no local memory, and yet it takes twice as
 # long as yours on an H200, and 1.6 times as long on an H100. In PTX, the array has its
-# 64 bytes; the last step, ptxas, has turned it into registers after all. The price is
-# comparisons and 56 registers: a warp executes 1689 instructions instead of 546, and
-# issuing those takes most of its time. Compiled for 32 elements, or for 16 on
-# capability 10.0, the array really is in memory.
+# 64 bytes. The last stage, ptxas, has turned it into registers after all. The price is
+# comparisons, and 56 registers: a warp executes 1689 instructions instead of 546, and
+# issuing them takes most of the kernel's time. We also compiled it for 32 elements.
+# There the array really is in memory, and on capability 10.0 it is there for 16
+# elements already.
 #
-# What decides is not the number of threads but the number of bytes in flight, and
-# whether something else takes longer.
+# What counts is not the number of threads but the number of bytes in flight, and
+# whether anything else holds the kernel up.
 
 # %% [markdown]
 # ## 5 · Backward: the rows
 #
-# The gradient `dy` comes in from above. What the layer passes on below is, with $g_j =
-# dy_j \gamma_j$ and the averages over a row,
+# The backward pass gets `dy`, the gradient of the output. With $g_j = dy_j \gamma_j$,
+# and with bars for averages over a row, the gradient of the input is
 #
 # $$dx_j = r \left( g_j - \overline{g} - \hat x_j \, \overline{g \hat x} \right),
 #    \qquad \hat x_j = (x_j - \mu) \, r$$
 #
-# Again there are two sums over the row, but neither needs the other. `mean` and `rstd`
-# come from the forward pass. Everything is read once; `xs` and `gs` are for $\hat x$
-# and $g$.
+# These are two sums over the row again, but neither needs the other. `mean` and `rstd`
+# come from the forward pass. Everything is read once; `xs` is for $\hat x$, and `gs`
+# for $g$.
 #
 # ```python
 # layer_norm_backward(x, dy, gamma, mean, rstd, dx)
@@ -1428,7 +1436,7 @@ registers_table.expect("yours", ceiling=0.88)
 
 # %% tags=["given"]
 def going_back(rng, rows, cols):
-    """Return what the backward pass of LayerNorm gets."""
+    """Return the inputs of LayerNorm's backward pass."""
     x = rng.normal(3, 2, (rows, 4 * cols)).astype(np.float32)
     dy = rng.normal(0.5, 1, x.shape).astype(np.float32)
     gamma = rng.normal(1, 1, 4 * cols).astype(np.float32)
@@ -1439,7 +1447,7 @@ def going_back(rng, rows, cols):
 # %%
 @cuda.jit
 def layer_norm_backward(x, dy, gamma, mean, rstd, dx):
-    """Write the gradient of LayerNorm's input into dx; a block a row."""
+    """Write the gradient of LayerNorm's input into dx; one block per row."""
     xs = cuda.local.array(VALUES, float32)
     gs = cuda.local.array(VALUES, float32)
     row, first = cuda.blockIdx.x, 4 * cuda.threadIdx.x
@@ -1496,29 +1504,29 @@ check(
 )
 
 # %% [markdown] tags=["solution"]
-# The two sums could share a barrier, since neither waits for the other: a `block_sum`
-# of two values. The fused kernel below does so.
+# The two sums could share a barrier, since neither needs the other: a `block_sum` of
+# two values would do. The fused kernel below works this way.
 
 # %% [markdown]
 # ## 6 · Backward: the columns
 #
-# $\gamma$ and $\beta$ have gradients too, and these are sums in the other direction,
-# **down the columns**, over all rows:
+# $\gamma$ and $\beta$ have gradients too. These are sums in the other direction, **down
+# the columns**, through all rows:
 #
 # $$d\gamma_j = \sum_{\text{rows}} dy_j \, \hat x_j, \qquad
 #    d\beta_j = \sum_{\text{rows}} dy_j$$
 #
-# That makes 8192 sums over 16,384 rows. With one thread per column there would be 4096
-# threads, and an H200 needs a quarter of a million. Atomic additions, one for each
-# element, would be 134 million, all to the same 32 KB.
+# There are 16,384 rows and 8192 sums. One thread per column would be only 4096 threads,
+# and an H200 holds more than a quarter of a million. Atomic additions, one per element
+# for each of the two gradients, would be 134 million, all to the same 32 KB.
 #
-# So, as in chapter 14, the sums take **two stages**. The rows are divided among
-# `gridDim.y` groups: group `p` takes the rows p, p + gridDim.y, p + 2 gridDim.y and so
-# on. A thread belongs to one group and to four neighbouring columns. It goes down the
-# rows of its group and adds into eight registers. At the end it stores its sums into
-# row `p` of `dgammas` and of `dbetas`. A second, small kernel adds up these rows.
+# So, as in chapter 14, use **two stages**. The rows are dealt out to `gridDim.y`
+# groups: group `p` takes the rows p, p + gridDim.y, p + 2 gridDim.y and so on. A thread
+# belongs to one group and to four neighbouring columns. It goes down its rows and adds
+# into eight registers, and at the end it stores these sums in row `p` of `dgammas` and
+# of `dbetas`. A second, small kernel adds up these rows.
 #
-# Write the first stage, without atomics and with four loads per row.
+# Write the first stage: no atomics, and four loads per row.
 #
 # ```python
 # column_parts(x, dy, mean, rstd, dgammas, dbetas)
@@ -1594,7 +1602,7 @@ check(
 )
 
 # %% [markdown]
-# Each thread goes down the columns, and that could be the worst possible way to read a
+# Each thread goes down its columns, which sounds like the worst possible way to read a
 # matrix. Is it? Look at what a *warp* reads in one step.
 
 # %%
@@ -1602,41 +1610,41 @@ few = without_gamma(np.random.default_rng(17), 4, 32)
 explore(column_parts)[(1, 2), 32](*few, *np.zeros((2, 2, 128), np.float32))
 
 # %% [markdown] tags=["solution"]
-# The 32 lanes read 512 contiguous bytes: 16 sectors of 32 bytes, all of them used. When
-# a thread moves down a row, so does the rest of its warp, side by side. `mean` and
-# `rstd` are the same for all lanes: one sector each.
+# The 32 lanes read 512 consecutive bytes: 16 sectors of 32 bytes, and all of them are
+# needed. Each thread walks down its columns, and the threads of its warp walk beside
+# it. `mean` and `rstd` are the same for all lanes, so each of them takes one sector.
 
 # %% [markdown]
 # ## Read: both at once
 #
-# `layer_norm_backward` and `column_parts` both read `x` and `dy`: five arrays move
-# where three would be enough. Can one kernel do both?
+# `layer_norm_backward` and `column_parts` both read `x` and `dy`, so five arrays move
+# where three would do. Can one kernel do both?
 #
-# The difficulty is that one needs sums over rows and the other sums over columns. The
-# way out: a block takes *many* rows, one after the other. Within a row, a thread always
-# has the same columns. So it can keep the sums of these columns in registers, from row
-# to row, until the block has no more rows. Then it stores them, one row of `dgammas`
-# and `dbetas` per *block*.
+# The difficulty is that one of them adds up along rows and the other along columns. The
+# solution is a **persistent** block, which takes *many* rows, one after the other. A
+# thread has the same columns in each of them, so it can keep the sums of these columns
+# in registers from row to row, until its block has no rows left. Then it stores them:
+# one row of `dgammas` and `dbetas` for each *block*.
 #
-# A block now lives long, and it waits in every row: for its loads, then at the barrier.
-# Something has to use that time. That is either **another block** on the same SM, or
-# the block itself, if it loads the next row before it adds up this one: the option
-# `ahead`. That takes more registers. The two sums share a barrier, and `turn` changes
-# from row to row, so that one barrier per row is enough.
+# A block now lives long, and it waits in every row: first for its loads, then at the
+# barrier. Something has to use that time: either **another block** on the same SM, or
+# the block itself, if it requests the next row before it adds up this one (`ahead`).
+# That takes more registers. The two sums share a barrier, and `turn` changes from row
+# to row, so one barrier per row is enough.
 #
-# All this is in registers: $\hat x$ and $g$ of this row, two sums and $\gamma$ for each
-# column, and with `ahead` the `x` and `dy` of the next row. With `p` elements per
-# thread that is 5 *p* registers, or 7 *p*, and whatever else a kernel needs.
+# The registers have to hold $\hat x$ and $g$ of this row, two sums and $\gamma$ for
+# each column and, with `ahead`, `x` and `dy` of the next row. With *p* elements per
+# thread, that is 5 *p* or 7 *p* registers, plus whatever else a kernel needs.
 #
 # For 8192 columns, *p* is 16, and the registers are full. There the next row of `x`
-# waits in **shared memory**: `copy4_async` starts a copy that needs no register,
-# `commit_group()` closes the list of such copies, and `wait_group(0)` waits, one row
-# later, until they have arrived. A thread reads only the cells that it has copied
-# itself, so this needs no barrier. Chapter 19 loads its tiles with the same
-# instruction.
+# goes to **shared memory** instead: `copy4_async` starts a copy that does not go
+# through a register, `commit_group()` closes the group of these copies, and
+# `wait_group(0)`, one row later, waits until they have arrived. A thread copies and
+# reads only its own cells, so this needs no barrier. Chapter 19 fetches its tiles with
+# the same instruction.
 #
-# The cell makes kernels for LayerNorm and for RMSNorm (`centred` or not), for rows of
-# `4 * pieces * threads` columns.
+# The function `norm_backward` makes these kernels: for LayerNorm and for RMSNorm
+# (`centred` or not), and for rows of `4 * pieces * threads` columns.
 
 # %% tags=["given"]
 @cuda.jit(device=True, inline=True)
@@ -1657,14 +1665,14 @@ def send(x, row, first, pieces, threads, tile):
     commit_group()
 
 
-WIDE = "shared"  # where x of the next row waits, for 8192 columns
+WIDE = "shared"  # where x of the next row arrives, for 8192 columns
 if weft.GPU and weft.device.find().capability < (8, 0):
     WIDE = "no"  # there is no copy4_async
 
 
 @functools.cache
 def norm_backward(centred, pieces, threads, ahead="no", most=None):
-    """Make the backward pass of a norm, with at most so many registers.
+    """Make the backward pass of a norm, with at most `most` registers.
 
     ahead: "no", or where x of the next row arrives: "registers", "shared".
     """
@@ -1677,11 +1685,11 @@ def norm_backward(centred, pieces, threads, ahead="no", most=None):
     def kernel(x, dy, gamma, mean, rstd, dx, dgammas, dbetas):
         cells = cuda.shared.array((2, 2, 32), float32)
         tile = cuda.shared.array((1, cols), float32, alignment=16)
-        v = cuda.local.array(count, float32)  # x, then its norm
+        v = cuda.local.array(count, float32)  # x, then normalised
         w = cuda.local.array(count, float32)  # dy, then times gamma
         v2 = cuda.local.array(count, float32)  # of the next row
         w2 = cuda.local.array(count, float32)
-        dg = cuda.local.array(count, float32)  # sums of the columns
+        dg = cuda.local.array(count, float32)  # sums of columns
         db = cuda.local.array(count, float32)
         gs = cuda.local.array(count, float32)
         me = int32(cuda.threadIdx.x)
@@ -1797,8 +1805,8 @@ def add_parts(dgammas, dbetas, dgamma, dbeta):
 
 
 # %% [markdown]
-# Is it right, for both norms, and for each way to load ahead? Compare with NumPy, with
-# three blocks for eight rows.
+# Is it right, for both norms and for each way of loading ahead? Compare with NumPy,
+# with three blocks for eight rows.
 
 # %%
 x, dy, gamma, mean, rstd = going_back(np.random.default_rng(17), 8, 64)
@@ -1830,10 +1838,11 @@ for name, centred, ahead, mu, r in (
 # %% [markdown]
 # ## Measure: LayerNorm, backward
 #
-# By hand, for 16,384 × 4096: *rows, then columns* are your two kernels and the one that
-# adds up the parts; they move five arrays, 1.34 GB. *Both at once* moves three arrays,
-# 0.81 GB, which is also what the copy moves. PyTorch's own backward pass has a kernel
-# for the rows and others for the columns. What will the table say, with PyTorch as 1.0?
+# The size is 16,384 × 4096. *Rows, then columns* runs your two kernels and the one that
+# adds up the parts. By hand, that is five arrays, or 1.34 GB. *Both at once* moves
+# three arrays, or 0.81 GB, which is also what the copy moves. PyTorch's own backward
+# pass has one kernel for the rows and others for the columns. If PyTorch is 1.0, what
+# will the table say?
 
 # %%
 guess = {
@@ -1858,7 +1867,7 @@ def rms_in_torch(x, gamma, beta):
 
 
 def fused_backward(how, centred, cols, *arrays, most=None):
-    """Return the launch of both kernels, the first of them, and the sums."""
+    """Return the launch of both kernels, the first kernel, and the sums."""
     pieces, threads, ahead, each = how
     kernel = norm_backward(centred, pieces, threads, ahead, most)
     blocks = each * sms
@@ -1876,7 +1885,7 @@ def fused_backward(how, centred, cols, *arrays, most=None):
 
 
 def backward_arrays(rows, cols, centred):
-    """Return torch's gradients as a function of y, and what ours take."""
+    """Return torch's gradients as a function of y, and our arguments."""
     x, gamma, beta, dx, mean, rstd = norm_arrays(rows, cols)
     dy = torch.randn_like(x)
     wide = x.double()
@@ -1938,16 +1947,17 @@ backward_table.expect("both at once", at_least=1.4, times="rows, then columns")
 backward_table.expect("both at once", ceiling=0.88)
 
 # %% [markdown] tags=["solution"]
-# Three arrays move instead of five. The sums over rows and the sums over columns are
+# Three arrays move instead of five. Sums along the rows and sums down the columns are
 # two reductions, and PyTorch's own kernels read the data for each. `torch.compile` must
-# have fused them, as you did: five arrays take 0.32 ms at the speed of an H200's copy.
+# have fused them, as you did, since five arrays take 0.32 ms at the speed of an H200's
+# copy.
 
 # %% [markdown]
 # ## Measure: how many registers are best?
 #
-# The same kernel, six times, for 4096 columns:
+# Here is the same kernel, six times, for 4096 columns:
 #
-# | | threads | columns per thread | ahead | registers | blocks per SM |
+# | | threads | columns per thread | ahead | registers | blocks on an SM |
 # | --- | ---: | ---: | --- | ---: | ---: |
 # | two blocks | 512 | 8 | no | 56 | 2 |
 # | one block, ahead | 512 | 8 | yes | 72 | 1 |
@@ -1956,10 +1966,10 @@ backward_table.expect("both at once", ceiling=0.88)
 # | large block | 1024 | 4 | no | 40 | 1 |
 # | large block, ahead | 1024 | 4 | yes | 48 | 1 |
 #
-# 512 × 72 is 36,864, more than half of the 65,536 registers of an SM: one block fits.
-# With at most 64 there is room for two, with 40 for three; what does not fit is
-# spilled. Which of them leave the SM idle while they wait for memory? Which spill? Put
-# them in order before you look.
+# 512 × 72 is 36,864, which is more than half of an SM's 65,536 registers, so one block
+# fits. With at most 64 there is room for two, and with 40 for three. What does not fit
+# is spilled. In which of them is nothing loaded while a block waits? Which of them
+# spill? Put them in order before you look.
 
 # %%
 guess = {
@@ -2006,29 +2016,30 @@ bench.compiled("LayerNorm backward", lambda: back_kernels)
 variants_table.expect("two blocks", at_least=1.8, times="three blocks, ahead")
 
 # %% [markdown] tags=["solution"]
-# Two blocks take turns; one block that loads ahead overlaps with itself. Either is
-# enough. The large block has as many threads as the two, but they all wait at the same
-# barrier, and no thread loads meanwhile. Loading ahead fixes that.
+# Two blocks take turns, and one block that loads ahead takes turns with itself. Either
+# is enough. The large block has as many threads as the two, but they all wait at the
+# same barrier, and nothing is loaded meanwhile. Loading ahead fixes that.
 #
-# Both together would be better still if registers were free. They are not: 24 bytes of
-# spills per thread, in a loop that runs for every row, cost more than loading ahead
-# gains. At 40 registers, the spills take more time than the rest of the kernel.
+# Both together would be better still if registers were free. They are not. With 24
+# bytes of spills per thread, in a loop that runs for every row, spilling costs more
+# than loading ahead gains. At 40 registers, the spills take longer than the rest of the
+# kernel.
 
 # %% [markdown]
-# ## Measure: where does the next row wait?
+# ## Measure: where should the next row go?
 #
-# For 8192 columns, a thread has 16 elements, so by hand 80 registers, or 112 if it
-# loads ahead, and whatever else it needs. Each thread of a block of 512 may have 128,
-# and one block fits on an SM. The next row of `dy` arrives in registers; that of `x`
-# also there, or in shared memory:
+# For 8192 columns, a thread has 16 elements. By hand, that is 80 registers, or 112 if
+# it loads ahead, plus whatever else it needs. In a block of 512 threads, each may have
+# 128, and one block fits on an SM. The next row of `dy` arrives in registers; the next
+# row of `x` arrives either there or in shared memory:
 #
-# | | registers | shared memory | blocks per SM |
+# | | registers | shared memory | blocks on an SM |
 # | --- | ---: | ---: | ---: |
 # | not ahead | 96 | 0.5 KB | 1 |
 # | ahead in registers | 128 | 0.5 KB | 1 |
 # | ahead in shared memory | 119 | 32.5 KB | 1 |
 #
-# None of them spills. How fast are the others, with *not ahead* as 1.0?
+# None of them spills. If *not ahead* is 1.0, how fast are the other two?
 
 # %%
 guess = {"ahead in registers": None, "ahead in shared memory": None}
@@ -2079,20 +2090,22 @@ if WIDE == "shared":
 
 # %% [markdown] tags=["solution"]
 # A load occupies its destination register for as long as it is in flight. A copy to
-# shared memory needs an address, and nothing else. Loading both arrays ahead into
-# registers takes all 128. Nothing is spilled, and on an H200 it gains nearly as much;
-# but there is no room for one more number. (On an H100 neither gains anything.) With
-# `x` in shared memory as many bytes are in flight, and a thread has registers to spare.
+# shared memory needs an address and nothing else. Loading both arrays ahead into
+# registers takes all 128. Nothing is spilled, and on an H200 it gains nearly as much as
+# the other way, but no register is left for anything more. (On an H100, neither gains
+# anything.) With `x` in shared memory, as many bytes are in flight, and a thread has
+# registers to spare.
 
 # %% [markdown]
 # ## Measure: three shapes, four kernels
 #
-# Rows of 1024, 4096 and 8192, all with 2^25 or 2^26 elements: LayerNorm and RMSNorm,
-# forward and backward, in training mode, so that all of them keep what the backward
-# pass needs. The forward kernels are yours, with one thread per sixteen columns. Next
-# to them are a copy of as many bytes, PyTorch, and `torch.compile`.
+# The rows have 1024, 4096 or 8192 columns, and the arrays 2^25 or 2^26 elements.
+# LayerNorm and RMSNorm run forward and backward, in training mode, so all versions keep
+# what the backward pass needs. The forward kernels are yours, with one thread for every
+# 16 columns. They are compared with a copy of as many bytes, with PyTorch and with
+# `torch.compile`.
 #
-# Guess one number: on average, how many times as fast as PyTorch are you?
+# Guess one number: how many times as fast as PyTorch are you, on average?
 
 # %%
 guess = {"yours": None}
@@ -2149,7 +2162,7 @@ def back_candidates(rows, cols, centred):
 
 
 def overview(tables):
-    """Print a line for each table: yours beside the others."""
+    """Print one line for each table: yours beside the others."""
     heads = f"{'copy':>11}{'of copy':>9}{'x PyTorch':>11}{'x compile':>11}"
     print(f"{'':34}{heads}")
     for name, table in tables.items():
@@ -2194,29 +2207,33 @@ for name, table in tables.items():
 #
 # - The gradient of `bias` in the layer is the column sums of `dx`. Fuse them into
 #   `layer_backward`, as *both at once* does. What has to change in its grid?
-# - `y = x + dropout(...)` and then LayerNorm: fuse a residual connection into the norm.
-#   By hand: how many bytes does that save?
-# - In bfloat16 (chapter 16: `bf16_low`, `bf16_pair`), half the bytes move. How many
-#   instructions are left for 32 elements? Which of these kernels are then no longer
-#   limited by memory?
-# - Fewer rounds of Philox: seven are said to pass all tests as well. What do they save?
-# - Rows of 16,384 columns: `norm_backward` does not have enough registers. Put the sums
-#   of the columns into shared memory, four cells for each thread and piece.
-# - A row does not fit into a block (chapter 16)? Welford's or Chan's method merges
-#   pairs of mean and squares, as `merge` does maximum and sum.
+# - After `y = x + dropout(...)` often comes LayerNorm. Fuse this residual connection
+#   into the norm. By hand, how many bytes does that save?
+# - In bfloat16 (chapter 16: `bf16_low`, `bf16_pair`), half as many bytes move. How many
+#   instructions per 32 elements is there time for then? Which of these kernels are no
+#   longer memory-bound?
+# - Use fewer rounds of Philox: seven are still said to pass all tests. What do they
+#   save?
+# - For rows of 16,384 columns, `norm_backward` does not have enough registers. Put the
+#   column sums into shared memory, where each thread has four cells of its own for each
+#   piece.
+# - What if a row does not fit in one block (chapter 16)? Welford's or Chan's algorithm
+#   merges pairs of a mean and a sum of squares, as `merge` does with a maximum and a
+#   sum.
 #
 # ## What you learned
 #
-# 1. A chain of small operations waits for launches, a chain of large ones for memory. A
-#    graph saves the first, fusion both.
-# 2. A graph freezes its arguments. What changes from replay to replay belongs in
+# 1. A chain of small operations waits for launches, and a chain of large ones for
+#    memory. A graph removes the launches. Fusion saves launches and bytes.
+# 2. A graph freezes its arguments. What changes from replay to replay has to be in
 #    memory.
-# 3. A random number can be a function of a place and a step. Then you need not keep a
-#    mask, and any launch makes the same one.
-# 4. Registers have no address: an index that the compiler does not know costs memory or
-#    comparisons, and values for which there is no register are spilled. Ask the kernel.
-# 5. For sums over rows and over columns together, a block takes many rows and keeps its
-#    columns' sums in registers. One read serves both.
+# 3. A random number can be a function of a position and a step. Then a mask need not be
+#    stored, and any launch makes the same one.
+# 4. Registers have no address, so an index that the compiler does not know costs memory
+#    or comparisons. What does not fit in the registers is spilled. Ask the compiled
+#    kernel.
+# 5. Some sums run along rows, others down columns. A block that takes many rows keeps
+#    the sums of its columns in registers, and one read is enough for both.
 
 # %%
 quiz()
