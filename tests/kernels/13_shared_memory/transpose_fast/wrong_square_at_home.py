@@ -20,6 +20,4 @@ def transpose_fast(x, out):
 
     for i in range(4):
         e = load4(tile, (4 * ty + i, swizzled))
-        store4(
-            out, (left + 4 * ty + i, top + 4 * tx), e[0], e[1], e[2], e[3]
-        )  # <- here
+        store4(out, (left + 4 * ty + i, top + 4 * tx), e[0], e[1], e[2], e[3])  # <- here

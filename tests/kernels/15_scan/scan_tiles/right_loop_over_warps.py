@@ -21,4 +21,6 @@ def scan_tiles(x, ends, out):
         before += sums[k]
     if cuda.blockIdx.x > 0:
         before += ends[cuda.blockIdx.x - 1]
-    store4(out, 4 * cuda.grid(1), before + a, before + b, before + c, before + d)
+    store4(
+        out, 4 * cuda.grid(1), before + a, before + b, before + c, before + d
+    )

@@ -7,7 +7,6 @@ def merge(m, s, m2, s2):
         return m2, s * math.exp(m - m2) + s2
     return m, s + s2 * math.exp(m2 - m)
 
-
 @cuda.jit
 def merge_pairs(a, b, out):
     """Merge the pairs in the rows of a and b."""

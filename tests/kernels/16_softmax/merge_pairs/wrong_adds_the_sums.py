@@ -5,7 +5,6 @@ def merge(m, s, m2, s2):
     """Return maximum and sum of two pieces, given those of each."""
     return max(m, m2), s + s2
 
-
 @cuda.jit
 def merge_pairs(a, b, out):
     """Merge the pairs in the rows of a and b."""

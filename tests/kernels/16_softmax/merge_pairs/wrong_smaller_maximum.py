@@ -6,7 +6,6 @@ def merge(m, s, m2, s2):
     top = min(m, m2)
     return top, s * math.exp(m - top) + s2 * math.exp(m2 - top)
 
-
 @cuda.jit
 def merge_pairs(a, b, out):
     """Merge the pairs in the rows of a and b."""

@@ -6,7 +6,6 @@ def merge(m, s, m2, s2):
     top = max(m, m2)
     return top, s * math.exp(top - m) + s2 * math.exp(top - m2)
 
-
 @cuda.jit
 def merge_pairs(a, b, out):
     """Merge the pairs in the rows of a and b."""

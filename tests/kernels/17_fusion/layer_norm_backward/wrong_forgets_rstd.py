@@ -28,8 +28,8 @@ def layer_norm_backward(x, dy, gamma, mean, rstd, dx):
         col = first + k * width
         if col < cols:
             i = 4 * k
-            p = gs[i] - a - xs[i] * b
-            q = gs[i + 1] - a - xs[i + 1] * b
-            s = gs[i + 2] - a - xs[i + 2] * b
-            t = gs[i + 3] - a - xs[i + 3] * b
+            p = (gs[i] - a - xs[i] * b)
+            q = (gs[i + 1] - a - xs[i + 1] * b)
+            s = (gs[i + 2] - a - xs[i + 2] * b)
+            t = (gs[i + 3] - a - xs[i + 3] * b)
             store4(dx, (row, col), p, q, s, t)

@@ -20,7 +20,9 @@ def gemm_warp(a, bt, c):
         fa[2] = a[row + g, w + t + int32(4)]
         fa[3] = a[row + g + int32(8), w + t + int32(4)]
         fb[0] = bt[col + lane % int32(8), w + lane // int32(8)]
-        fb[1] = bt[col + lane % int32(8), w + lane // int32(8) + int32(4)]
+        fb[1] = bt[
+            col + lane % int32(8), w + lane // int32(8) + int32(4)
+        ]
         mma_f16(fc, fa, fb)
 
     left = col + int32(2) * t

@@ -22,12 +22,12 @@ def weight_gradient(x, y, c):
 
         g, t = lane // int32(4), lane % int32(4)
         fa = (
-            tx[g, t],
-            tx[g + int32(8), t],
-            tx[g, t + int32(4)],
-            tx[g + int32(8), t + int32(4)],
+            tx[g, t], tx[g + int32(8), t],
+            tx[g, t + int32(4)], tx[g + int32(8), t + int32(4)],
         )
-        fb = ldmatrix_x4_trans(ty, (lane % int32(16), lane // int32(16) * int32(4)))
+        fb = ldmatrix_x4_trans(
+            ty, (lane % int32(16), lane // int32(16) * int32(4))
+        )
         mma_f16(left, fa, fb[:2])
         mma_f16(right, fa, fb[2:])
         cuda.syncthreads()

@@ -23,7 +23,9 @@ def weight_gradient(x, y, c):
         r = lane % int32(8) + lane // int32(16) * int32(8)
         w = lane // int32(8) % int32(2) * int32(4)
         fa = ldmatrix_x4_trans(tx, (r, w))
-        fb = ldmatrix_x4_trans(ty, (lane % int32(16), lane // int32(16) * int32(4)))
+        fb = ldmatrix_x4_trans(
+            ty, (lane % int32(16), lane // int32(16) * int32(4))
+        )
         mma_f16(left, fa, fb[2:])
         mma_f16(right, fa, fb[:2])
         cuda.syncthreads()

@@ -22,7 +22,9 @@ def weight_gradient(x, y, c):
 
         r, w = lane // int32(4), lane % int32(4)
         fa = ldmatrix_x4_trans(tx, (r, w))
-        fb = ldmatrix_x4_trans(ty, (lane % int32(16), lane // int32(16) * int32(4)))
+        fb = ldmatrix_x4_trans(
+            ty, (lane % int32(16), lane // int32(16) * int32(4))
+        )
         mma_f16(left, fa, fb[:2])
         mma_f16(right, fa, fb[2:])
         cuda.syncthreads()

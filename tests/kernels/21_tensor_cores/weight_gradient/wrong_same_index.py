@@ -20,8 +20,12 @@ def weight_gradient(x, y, c):
         store4(ty, (r, w), p, q, s, u)
         cuda.syncthreads()
 
-        fa = ldmatrix_x4_trans(tx, (lane % int32(16), lane // int32(16) * int32(4)))
-        fb = ldmatrix_x4_trans(ty, (lane % int32(16), lane // int32(16) * int32(4)))
+        fa = ldmatrix_x4_trans(
+            tx, (lane % int32(16), lane // int32(16) * int32(4))
+        )
+        fb = ldmatrix_x4_trans(
+            ty, (lane % int32(16), lane // int32(16) * int32(4))
+        )
         mma_f16(left, fa, fb[:2])
         mma_f16(right, fa, fb[2:])
         cuda.syncthreads()

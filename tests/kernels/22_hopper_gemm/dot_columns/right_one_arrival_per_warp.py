@@ -24,8 +24,12 @@ def dot_columns(x, y, out):
             for i in range(rows):
                 mbarrier_wait(empty, stage, parity ^ int32(1))
                 mbarrier_arrive_expect_tx(full, stage, 8 * WIDTH)
-                bulk_copy(tx, (stage, 0), x, (i, left), 4 * WIDTH, full, stage)
-                bulk_copy(ty, (stage, 0), y, (i, left), 4 * WIDTH, full, stage)
+                bulk_copy(
+                    tx, (stage, 0), x, (i, left), 4 * WIDTH, full, stage
+                )
+                bulk_copy(
+                    ty, (stage, 0), y, (i, left), 4 * WIDTH, full, stage
+                )
                 stage, parity = turned(stage, parity)
     else:
         c = t - int32(32)

@@ -23,8 +23,12 @@ def dot_columns(x, y, out):
         if t == 0:
             for i in range(rows):
                 mbarrier_arrive_expect_tx(full, stage, 8 * WIDTH)
-                bulk_copy(tx, (stage, 0), x, (i, left), 4 * WIDTH, full, stage)
-                bulk_copy(ty, (stage, 0), y, (i, left), 4 * WIDTH, full, stage)
+                bulk_copy(
+                    tx, (stage, 0), x, (i, left), 4 * WIDTH, full, stage
+                )
+                bulk_copy(
+                    ty, (stage, 0), y, (i, left), 4 * WIDTH, full, stage
+                )
                 stage, parity = turned(stage, parity)
     else:
         c = t - int32(32)

@@ -9,24 +9,8 @@ def linear(handle, stream, x, w, y):
     scale = np.array([1, 0], np.float32)
     alpha, beta = scale.ctypes.data, scale.ctypes.data + 4
     cublas.gemm_ex(
-        handle,
-        Operation.T,
-        Operation.N,
-        n,
-        m,
-        k,
-        alpha,
-        w.data_ptr(),
-        half,
-        w.stride(0),
-        x.data_ptr(),
-        half,
-        x.stride(0),
-        beta,
-        y.data_ptr(),
-        single,
-        y.stride(0),
-        ComputeType.COMPUTE_32F,
-        cublas.GemmAlgo.DEFAULT,
+        handle, Operation.T, Operation.N, n, m, k, alpha, w.data_ptr(), half, w.stride(0),
+        x.data_ptr(), half, x.stride(0), beta, y.data_ptr(), single, y.stride(0),
+        ComputeType.COMPUTE_32F, cublas.GemmAlgo.DEFAULT,
     )
     cublas.set_stream(handle, before)

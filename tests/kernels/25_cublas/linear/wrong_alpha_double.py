@@ -8,23 +8,6 @@ def linear(handle, stream, x, w, y):
 
     scale = np.array([1.0, 0.0])
     cublas.gemm_ex(  # <- here
-        handle,
-        T,
-        N,
-        n,
-        m,
-        k,
-        scale.ctypes.data,
-        w.data_ptr(),
-        half,
-        k,
-        x.data_ptr(),
-        half,
-        k,
-        scale.ctypes.data + 8,
-        y.data_ptr(),
-        single,
-        n,
-        ComputeType.COMPUTE_32F,
-        -1,
+        handle, T, N, n, m, k, scale.ctypes.data, w.data_ptr(), half, k, x.data_ptr(),
+        half, k, scale.ctypes.data + 8, y.data_ptr(), single, n, ComputeType.COMPUTE_32F, -1,
     )

@@ -7,23 +7,6 @@ def linear(handle, stream, x, w, y):
     cublas.set_stream(handle, stream)
 
     cublas.gemm_ex(  # <- here
-        handle,
-        T,
-        T,
-        n,
-        m,
-        k,
-        ONE,
-        w.data_ptr(),
-        half,
-        k,
-        x.data_ptr(),
-        half,
-        k,
-        ZERO,
-        y.data_ptr(),
-        single,
-        n,
-        ComputeType.COMPUTE_32F,
-        -1,
+        handle, T, T, n, m, k, ONE, w.data_ptr(), half, k, x.data_ptr(), half, k,
+        ZERO, y.data_ptr(), single, n, ComputeType.COMPUTE_32F, -1,
     )

@@ -5,23 +5,6 @@ def linear(handle, stream, x, w, y):
     (m, k), n = x.shape, w.shape[0]
     half, single = CudaType.R_16BF, CudaType.R_32F
     cublas.gemm_ex(  # <- here
-        handle,
-        T,
-        N,
-        n,
-        m,
-        k,
-        ONE,
-        w.data_ptr(),
-        half,
-        k,
-        x.data_ptr(),
-        half,
-        k,
-        ZERO,
-        y.data_ptr(),
-        single,
-        n,
-        ComputeType.COMPUTE_32F,
-        -1,
+        handle, T, N, n, m, k, ONE, w.data_ptr(), half, k, x.data_ptr(), half, k,
+        ZERO, y.data_ptr(), single, n, ComputeType.COMPUTE_32F, -1,
     )

@@ -7,23 +7,6 @@ def linear(handle, stream, x, w, y):
     cublas.set_stream(handle, stream)
 
     cublas.gemm_ex(  # <- here
-        handle,
-        T,
-        N,
-        n,
-        m,
-        k,
-        ONE,
-        w.data_ptr(),
-        CudaType.R_16F,
-        k,
-        x.data_ptr(),
-        CudaType.R_16F,
-        k,
-        ZERO,
-        y.data_ptr(),
-        single,
-        n,
-        ComputeType.COMPUTE_32F,
-        -1,
+        handle, T, N, n, m, k, ONE, w.data_ptr(), CudaType.R_16F, k, x.data_ptr(),
+        CudaType.R_16F, k, ZERO, y.data_ptr(), single, n, ComputeType.COMPUTE_32F, -1,
     )

@@ -7,23 +7,6 @@ def linear(handle, stream, x, w, y):
     cublas.set_stream(handle, stream)
 
     cublas.gemm_ex(  # <- here
-        handle,
-        T,
-        N,
-        n,
-        m,
-        k,
-        ONE,
-        w.data_ptr(),
-        half,
-        k,
-        x.data_ptr(),
-        half,
-        x.stride(0),
-        ZERO,
-        y.data_ptr(),
-        single,
-        y.stride(0),
-        ComputeType.COMPUTE_32F,
-        -1,
+        handle, T, N, n, m, k, ONE, w.data_ptr(), half, k, x.data_ptr(), half, x.stride(0),
+        ZERO, y.data_ptr(), single, y.stride(0), ComputeType.COMPUTE_32F, -1,
     )

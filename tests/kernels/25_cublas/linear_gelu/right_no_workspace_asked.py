@@ -16,22 +16,8 @@ def linear_gelu(light_handle, stream, x, w, bias, y, workspace):
     found = algorithms(light_handle, desc, a, b, d, 0)
     out = y.data_ptr()
     cublasLt.matmul(
-        light_handle,
-        desc,
-        ONE,
-        w.data_ptr(),
-        a,
-        x.data_ptr(),
-        b,
-        ZERO,
-        out,
-        d,
-        out,
-        d,
-        found.ctypes.data,
-        0,
-        0,
-        stream,
+        light_handle, desc, ONE, w.data_ptr(), a, x.data_ptr(), b, ZERO, out, d, out, d,
+        found.ctypes.data, 0, 0, stream,
     )
     for layout in layouts:
         cublasLt.matrix_layout_destroy(layout)

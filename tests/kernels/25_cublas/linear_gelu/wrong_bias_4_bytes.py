@@ -8,9 +8,7 @@ def linear_gelu(light_handle, stream, x, w, bias, y, workspace):
     put(desc, what.TRANSA, T)
     put(desc, what.EPILOGUE, Epilogue.GELU_BIAS)
     low = np.array([bias.data_ptr() & 0x7FFFFFFF], np.int32)
-    cublasLt.matmul_desc_set_attribute(
-        desc, what.BIAS_POINTER, low.ctypes.data, 4
-    )  # <- here
+    cublasLt.matmul_desc_set_attribute(desc, what.BIAS_POINTER, low.ctypes.data, 4)  # <- here
     layouts = [
         cublasLt.matrix_layout_create(half, rows, cols, rows)
         for rows, cols in ((k, n), (k, m), (n, m))
@@ -19,22 +17,8 @@ def linear_gelu(light_handle, stream, x, w, bias, y, workspace):
     found = algorithms(light_handle, desc, a, b, d, workspace.nbytes)
     out = y.data_ptr()
     cublasLt.matmul(
-        light_handle,
-        desc,
-        ONE,
-        w.data_ptr(),
-        a,
-        x.data_ptr(),
-        b,
-        ZERO,
-        out,
-        d,
-        out,
-        d,
-        found.ctypes.data,
-        workspace.data_ptr(),
-        workspace.nbytes,
-        stream,
+        light_handle, desc, ONE, w.data_ptr(), a, x.data_ptr(), b, ZERO, out, d, out, d,
+        found.ctypes.data, workspace.data_ptr(), workspace.nbytes, stream,
     )
     for layout in layouts:
         cublasLt.matrix_layout_destroy(layout)

@@ -16,22 +16,8 @@ def linear_gelu(light_handle, stream, x, w, bias, y, workspace):
     found = algorithms(light_handle, desc, a, b, d, workspace.nbytes)
     out = y.data_ptr()
     cublasLt.matmul(  # <- here
-        light_handle,
-        desc,
-        ONE,
-        w.data_ptr(),
-        a,
-        x.data_ptr(),
-        b,
-        ZERO,
-        out,
-        d,
-        out,
-        d,
-        found.ctypes.data,
-        workspace.data_ptr(),
-        workspace.nbytes,
-        stream,
+        light_handle, desc, ONE, w.data_ptr(), a, x.data_ptr(), b, ZERO, out, d, out, d,
+        found.ctypes.data, workspace.data_ptr(), workspace.nbytes, stream,
     )
     for layout in layouts:
         cublasLt.matrix_layout_destroy(layout)

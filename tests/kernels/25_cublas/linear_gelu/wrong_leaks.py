@@ -4,9 +4,7 @@ def linear_gelu(light_handle, stream, x, w, bias, y, workspace):
     """Compute y = gelu(x @ w.T + bias), all in bfloat16, in one launch."""
     (m, k), n = x.shape, w.shape[0]
     half, what = CudaType.R_16BF, MatmulDescAttribute
-    desc = cublasLt.matmul_desc_create(
-        ComputeType.COMPUTE_32F, CudaType.R_32F
-    )  # <- here
+    desc = cublasLt.matmul_desc_create(ComputeType.COMPUTE_32F, CudaType.R_32F)  # <- here
     put(desc, what.TRANSA, T)
     put(desc, what.EPILOGUE, Epilogue.GELU_BIAS)
     put(desc, what.BIAS_POINTER, bias.data_ptr())
@@ -18,20 +16,6 @@ def linear_gelu(light_handle, stream, x, w, bias, y, workspace):
     found = algorithms(light_handle, desc, a, b, d, workspace.nbytes)
     out = y.data_ptr()
     cublasLt.matmul(
-        light_handle,
-        desc,
-        ONE,
-        w.data_ptr(),
-        a,
-        x.data_ptr(),
-        b,
-        ZERO,
-        out,
-        d,
-        out,
-        d,
-        found.ctypes.data,
-        workspace.data_ptr(),
-        workspace.nbytes,
-        stream,
+        light_handle, desc, ONE, w.data_ptr(), a, x.data_ptr(), b, ZERO, out, d, out, d,
+        found.ctypes.data, workspace.data_ptr(), workspace.nbytes, stream,
     )

@@ -5,23 +5,7 @@ def matmul(handle, a, b, c):
     (m, k), n = a.shape, b.shape[1]
     single = CudaType.R_32F
     cublas.gemm_ex(
-        handle,
-        N,
-        N,
-        n,
-        m,
-        k,
-        ONE,
-        b.data_ptr(),
-        single,
-        b.stride(0),
-        a.data_ptr(),
-        single,
-        a.stride(0),
-        ZERO,
-        c.data_ptr(),
-        single,
-        c.stride(0),
-        ComputeType.COMPUTE_32F,
-        -1,
+        handle, N, N, n, m, k, ONE, b.data_ptr(), single, b.stride(0), a.data_ptr(),
+        single, a.stride(0), ZERO, c.data_ptr(), single, c.stride(0),
+        ComputeType.COMPUTE_32F, -1,
     )

@@ -4,18 +4,6 @@ def matmul(handle, a, b, c):
     """Compute c = a @ b. All are float32 and row-major."""
     (m, k), n = a.shape, b.shape[1]
     cublas.sgemm(  # <- here
-        handle,
-        N,
-        N,
-        n,
-        m,
-        k,
-        ONE,
-        b.data_ptr(),
-        b.stride(1),
-        a.data_ptr(),
-        a.stride(1),
-        ZERO,
-        c.data_ptr(),
-        c.stride(1),
+        handle, N, N, n, m, k, ONE, b.data_ptr(), b.stride(1), a.data_ptr(), a.stride(1),
+        ZERO, c.data_ptr(), c.stride(1),
     )

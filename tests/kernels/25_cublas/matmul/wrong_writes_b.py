@@ -5,18 +5,6 @@ def matmul(handle, a, b, c):
     (m, k), n = a.shape, b.shape[1]
     lda, ldb = a.stride(0), b.stride(0)
     cublas.sgemm(  # <- here
-        handle,
-        N,
-        N,
-        n,
-        min(m, k),
-        k,
-        ONE,
-        b.data_ptr(),
-        ldb,
-        a.data_ptr(),
-        lda,
-        ZERO,
-        b.data_ptr(),
-        ldb,
+        handle, N, N, n, min(m, k), k, ONE, b.data_ptr(), ldb, a.data_ptr(), lda, ZERO,
+        b.data_ptr(), ldb,
     )

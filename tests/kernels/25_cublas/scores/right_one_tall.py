@@ -8,23 +8,6 @@ def scores(handle, q, k, s):
     at = ctypes.addressof(alpha)
 
     cublas.gemm_ex(
-        handle,
-        T,
-        N,
-        n,
-        heads * m,
-        d,
-        at,
-        k.data_ptr(),
-        half,
-        d,
-        q.data_ptr(),
-        half,
-        d,
-        ZERO,
-        s.data_ptr(),
-        half,
-        n,
-        ComputeType.COMPUTE_32F,
-        -1,
+        handle, T, N, n, heads * m, d, at, k.data_ptr(), half, d, q.data_ptr(), half, d,
+        ZERO, s.data_ptr(), half, n, ComputeType.COMPUTE_32F, -1,
     )

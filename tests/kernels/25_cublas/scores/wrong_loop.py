@@ -9,23 +9,6 @@ def scores(handle, q, k, s):
 
     for h in range(heads):
         cublas.gemm_ex(  # <- here
-            handle,
-            T,
-            N,
-            n,
-            m,
-            d,
-            at,
-            k.data_ptr(),
-            half,
-            d,
-            q[h].data_ptr(),
-            half,
-            d,
-            ZERO,
-            s[h].data_ptr(),
-            half,
-            n,
-            ComputeType.COMPUTE_32F,
-            -1,
+            handle, T, N, n, m, d, at, k.data_ptr(), half, d, q[h].data_ptr(), half, d,
+            ZERO, s[h].data_ptr(), half, n, ComputeType.COMPUTE_32F, -1,
         )

@@ -6,36 +6,12 @@ def sgemm(
 ):  # fmt: skip
     """Call cublasSgemm_v2. Raises an exception for a status other than 0."""
     library.cublasSgemm_v2.argtypes = [
-        c_void_p,
-        c_int,
-        c_int,
-        c_int,
-        c_int,
-        c_int,
-        c_void_p,
-        c_int,
-        c_int,
-        c_int,
-        c_int,
-        c_void_p,
-        c_int,
-        c_int,
+        c_void_p, c_int, c_int, c_int, c_int, c_int, c_void_p,
+        c_int, c_int, c_int, c_int, c_void_p, c_int, c_int,
     ]
     checked(
         library.cublasSgemm_v2(  # <- here
-            handle,
-            transa,
-            transb,
-            m,
-            n,
-            k,
-            byref(c_float(alpha)),
-            a,
-            lda,
-            b,
-            ldb,
-            byref(c_float(beta)),
-            c,
-            ldc,
+            handle, transa, transb, m, n, k, byref(c_float(alpha)), a, lda, b, ldb,
+            byref(c_float(beta)), c, ldc,
         )
     )

@@ -15,19 +15,7 @@ def sgemm(
     scale = c_float(alpha)
     checked(
         library.cublasSgemm_v2(  # <- here
-            handle,
-            transa,
-            transb,
-            m,
-            n,
-            k,
-            byref(scale),
-            a,
-            lda,
-            b,
-            ldb,
-            byref(scale),
-            c,
-            ldc,
+            handle, transa, transb, m, n, k, byref(scale), a, lda, b, ldb,
+            byref(scale), c, ldc,
         )
     )

@@ -15,19 +15,7 @@ def sgemm(
     alpha, beta = ctypes.c_double(alpha), ctypes.c_double(beta)
     checked(
         library.cublasSgemm_v2(  # <- here
-            handle,
-            transa,
-            transb,
-            m,
-            n,
-            k,
-            byref(alpha),
-            a,
-            lda,
-            b,
-            ldb,
-            byref(beta),
-            c,
-            ldc,
+            handle, transa, transb, m, n, k, byref(alpha), a, lda, b, ldb,
+            byref(beta), c, ldc,
         )
     )

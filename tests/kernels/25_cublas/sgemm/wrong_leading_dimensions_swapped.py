@@ -14,19 +14,7 @@ def sgemm(
 
     checked(
         library.cublasSgemm_v2(  # <- here
-            handle,
-            transa,
-            transb,
-            m,
-            n,
-            k,
-            byref(c_float(alpha)),
-            a,
-            ldc,
-            b,
-            ldb,
-            byref(c_float(beta)),
-            c,
-            lda,
+            handle, transa, transb, m, n, k, byref(c_float(alpha)), a, ldc, b, ldb,
+            byref(c_float(beta)), c, lda,
         )
     )

@@ -6,19 +6,7 @@ def sgemm(
 ):  # fmt: skip
     """Call cublasSgemm_v2. Raises an exception for a status other than 0."""
     status = library.cublasSgemm_v2(  # <- here
-        handle,
-        transa,
-        transb,
-        m,
-        n,
-        k,
-        byref(c_float(alpha)),
-        a,
-        lda,
-        b,
-        ldb,
-        byref(c_float(beta)),
-        c,
-        ldc,
+        handle, transa, transb, m, n, k, byref(c_float(alpha)), a, lda, b, ldb,
+        byref(c_float(beta)), c, ldc,
     )
     checked(status)

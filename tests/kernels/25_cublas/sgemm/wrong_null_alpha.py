@@ -14,19 +14,7 @@ def sgemm(
 
     checked(
         library.cublasSgemm_v2(  # <- here
-            handle,
-            transa,
-            transb,
-            m,
-            n,
-            k,
-            None,
-            a,
-            lda,
-            b,
-            ldb,
-            byref(c_float(beta)),
-            c,
-            ldc,
+            handle, transa, transb, m, n, k, None, a, lda, b, ldb,
+            byref(c_float(beta)), c, ldc,
         )
     )

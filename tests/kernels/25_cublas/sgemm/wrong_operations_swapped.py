@@ -14,19 +14,7 @@ def sgemm(
 
     checked(
         library.cublasSgemm_v2(  # <- here
-            handle,
-            transb,
-            transa,
-            m,
-            n,
-            k,
-            byref(c_float(alpha)),
-            a,
-            lda,
-            b,
-            ldb,
-            byref(c_float(beta)),
-            c,
-            ldc,
+            handle, transb, transa, m, n, k, byref(c_float(alpha)), a, lda, b, ldb,
+            byref(c_float(beta)), c, ldc,
         )
     )

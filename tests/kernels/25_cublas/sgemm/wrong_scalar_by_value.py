@@ -7,20 +7,8 @@ def sgemm(
     """Call cublasSgemm_v2. Raises an exception for a status other than 0."""
     address, integer = c_void_p, c_int
     library.cublasSgemm_v2.argtypes = [
-        address,
-        integer,
-        integer,
-        integer,
-        integer,
-        integer,
-        c_float,
-        address,
-        integer,
-        address,
-        integer,
-        c_float,
-        address,
-        integer,
+        address, integer, integer, integer, integer, integer, c_float,
+        address, integer, address, integer, c_float, address, integer,
     ]
     checked(
         library.cublasSgemm_v2(  # <- here

@@ -13,18 +13,6 @@ def sgemm(
     ]
 
     library.cublasSgemm_v2(
-        handle,
-        transa,
-        transb,
-        m,
-        n,
-        k,
-        byref(c_float(alpha)),
-        a,
-        lda,
-        b,
-        ldb,
-        byref(c_float(beta)),
-        c,
-        ldc,
+        handle, transa, transb, m, n, k, byref(c_float(alpha)), a, lda, b, ldb,
+        byref(c_float(beta)), c, ldc,
     )

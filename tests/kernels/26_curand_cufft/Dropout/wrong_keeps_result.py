@@ -15,8 +15,4 @@ class Dropout(torch.autograd.Function):
     @staticmethod
     def backward(ctx, grad):
         (out,) = ctx.saved_tensors
-        return (
-            torch.where(out != 0, grad / (1 - ctx.p), torch.zeros_like(grad)),
-            None,
-            None,
-        )
+        return torch.where(out != 0, grad / (1 - ctx.p), torch.zeros_like(grad)), None, None

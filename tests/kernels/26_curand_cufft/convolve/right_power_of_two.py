@@ -19,7 +19,7 @@ def convolve(x, w, out):
     multiply(spectrum, response)
     cufft.exec_c2r(back, spectrum.data_ptr(), padded.data_ptr())
     one = zeros(1, size)
-    one.held.fill_(1) if hasattr(one, "held") else one.fill_(1)
+    one.held.fill_(1) if hasattr(one, 'held') else one.fill_(1)
     multiply(padded, one, 1 / size)
     copy_corner(padded, out)
 

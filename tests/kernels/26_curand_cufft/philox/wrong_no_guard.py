@@ -6,12 +6,7 @@ def philox(counters, key, out):
     i = cuda.grid(1)
 
     if True:
-        a, b, c, d = (
-            counters[i, 0],
-            counters[i, 1],
-            counters[i, 2],
-            counters[i, 3],
-        )  # <- here
+        a, b, c, d = counters[i, 0], counters[i, 1], counters[i, 2], counters[i, 3]  # <- here
         k, m = key[0], key[1]
         for _ in range(ROUNDS):
             upper, lower = mul_wide(MULTIPLIERS[0], a)

@@ -7,16 +7,7 @@ def spectra(x, out):
     plan = cufft.create()
     try:
         cufft.make_plan_many(
-            plan,
-            2,
-            [1, n],
-            [1, n],
-            x.stride(0),
-            1,
-            [1, half],
-            1,
-            half,
-            Type.R2C,
+            plan, 2, [1, n], [1, n], x.stride(0), 1, [1, half], 1, half, Type.R2C,
             channels,
         )
         cufft.exec_r2c(plan, x.data_ptr(), out.data_ptr())

@@ -6,17 +6,8 @@ def spectra(x, out):
     half = n // 2 + 1
     plan = cufft.create()
     cufft.make_plan_many(
-        plan,
-        1,
-        [n],
-        [n],
-        x.stride(0),
-        x.stride(1),
-        [half],
-        1,
-        half,
-        Type.R2C,
-        1,
+        plan, 1, [n], [n], x.stride(0), x.stride(1), [half], 1, half,
+        Type.R2C, 1,
     )
     cufft.exec_r2c(plan, x.data_ptr(), out.data_ptr())  # <- here
     cufft.destroy(plan)

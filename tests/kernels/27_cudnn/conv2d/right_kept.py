@@ -10,7 +10,9 @@ def conv2d(handle, x, w, y, pad, stride, algo):
     cudnn.set_filter4d_descriptor(filters, kind, order, *w.shape)
     moves = cudnn.create_convolution_descriptor()
     (up, left), (down, right) = pad, stride
-    cudnn.set_convolution2d_descriptor(moves, up, left, down, right, 1, 1, 1, kind)
+    cudnn.set_convolution2d_descriptor(
+        moves, up, left, down, right, 1, 1, 1, kind
+    )
     used = images, filters, moves, result
     size = cudnn.get_convolution_forward_workspace_size(handle, *used, algo)
     room = zeros(size + 256, dtype=torch.uint8)

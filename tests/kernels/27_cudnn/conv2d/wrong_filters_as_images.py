@@ -9,7 +9,9 @@ def conv2d(handle, x, w, y, pad, stride, algo):
     )
     how = cudnn.create_convolution_descriptor()
     mode = ConvolutionMode.CROSS_CORRELATION
-    cudnn.set_convolution2d_descriptor(how, *pad, *stride, 1, 1, mode, DataType.FLOAT)
+    cudnn.set_convolution2d_descriptor(
+        how, *pad, *stride, 1, 1, mode, DataType.FLOAT
+    )
 
     nbytes = cudnn.get_convolution_forward_workspace_size(  # <- here
         handle, x_desc, w_desc, how, y_desc, algo

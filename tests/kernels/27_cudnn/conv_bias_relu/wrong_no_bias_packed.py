@@ -14,8 +14,6 @@ def conv_bias_relu(handle, x, w, bias, y, pad):
     (plan,) = graph.plans(most=1)
     room = zeros(plan.workspace, dtype=torch.uint8)
     addresses = [each.data_ptr() for each in (x, w, bias, y)]
-    pack = graph.pack(
-        {1: x.data_ptr(), 2: w.data_ptr(), 4: y.data_ptr()}, room.data_ptr()
-    )
+    pack = graph.pack({1: x.data_ptr(), 2: w.data_ptr(), 4: y.data_ptr()}, room.data_ptr())
     graph.execute(plan, pack)  # <- here
     graph.destroy()

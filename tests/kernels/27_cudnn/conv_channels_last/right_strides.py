@@ -10,8 +10,12 @@ def conv_channels_last(handle, x, w, y, pad):
         )
         descs.append(desc)
     filters = cudnn.create_filter_descriptor()
-    cudnn.set_filter4d_descriptor(filters, DataType.HALF, TensorFormat.NHWC, *w.shape)
-    convolve(handle, descs[0], x, filters, channels_last(w), descs[1], y, pad)
+    cudnn.set_filter4d_descriptor(
+        filters, DataType.HALF, TensorFormat.NHWC, *w.shape
+    )
+    convolve(
+        handle, descs[0], x, filters, channels_last(w), descs[1], y, pad
+    )
     for desc in descs:
         cudnn.destroy_tensor_descriptor(desc)
     cudnn.destroy_filter_descriptor(filters)

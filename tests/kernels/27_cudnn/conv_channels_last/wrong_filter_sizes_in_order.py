@@ -8,9 +8,7 @@ def conv_channels_last(handle, x, w, y, pad):
     w_desc = cudnn.create_filter_descriptor()
     cudnn.set_tensor4d_descriptor(x_desc, order, half, *x.shape)
     cudnn.set_tensor4d_descriptor(y_desc, order, half, *y.shape)
-    cudnn.set_filter4d_descriptor(
-        w_desc, half, order, w.shape[0], *w.shape[2:], w.shape[1]
-    )
+    cudnn.set_filter4d_descriptor(w_desc, half, order, w.shape[0], *w.shape[2:], w.shape[1])
 
     moved = channels_last(w)
     convolve(handle, x_desc, x, w_desc, moved, y_desc, y, pad)  # <- here

@@ -2,6 +2,10 @@
 # A filter of r taps covers r rows.
 def described(x, w, pad, stride, dilation):
     """Return the shape and the NHWC strides of a convolution's result."""
-    p, q = ((x[2 + i] + 2 * pad[i] - w[2 + i]) // stride[i] + 1 for i in range(2))
+    p, q = (
+        (x[2 + i] + 2 * pad[i] - w[2 + i]) // stride[i]
+        + 1
+        for i in range(2)
+    )
     k = w[0]
     return (x[0], k, p, q), (p * q * k, 1, q * k, k)  # <- here

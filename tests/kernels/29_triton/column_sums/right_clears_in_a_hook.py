@@ -5,7 +5,10 @@ def cleared(arguments):
 
 
 @triton.autotune(
-    [triton.Config({"ROWS": rows, "COLS": 32}, pre_hook=cleared) for rows in (16, 64)],
+    [
+        triton.Config({"ROWS": rows, "COLS": 32}, pre_hook=cleared)
+        for rows in (16, 64)
+    ],
     key=["rows", "cols"],
 )
 @triton.jit

@@ -7,6 +7,4 @@ def log_softmax(x, out, cols, x_stride, out_stride, WIDTH: tl.constexpr):
     live = col < cols
     value = tl.load(x + row * x_stride + col, mask=live, other=-float("inf"))
     power = tl.exp(value - tl.max(value, axis=0))
-    tl.store(
-        out + row * out_stride + col, power / tl.sum(power, axis=0), mask=live
-    )  # <- here
+    tl.store(out + row * out_stride + col, power / tl.sum(power, axis=0), mask=live)  # <- here

@@ -15,9 +15,7 @@ def backward(output, seed, plus):
     while ready:
         value = ready.pop()
         for source, vjp in value.edges:
-            gradients[source] = plus(
-                gradients[source], vjp(gradients[value])
-            )  # <- here
+            gradients[source] = plus(gradients[source], vjp(gradients[value]))  # <- here
             waiting[source] -= 1
             if not waiting[source]:
                 ready.append(source)

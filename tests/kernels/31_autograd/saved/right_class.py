@@ -2,7 +2,6 @@
 # An object that can be called.
 def saved(tensor):
     """Keep a tensor for a vjp; return a function that gives its numbers back."""
-
     class Kept:
         def __init__(self):
             self.version = tensor.memory.version

@@ -2,7 +2,6 @@
 # A tensor that was never changed has version 0.
 def saved(tensor):
     """Keep a tensor for a vjp; return a function that gives its numbers back."""
-
     def give_back():
         if tensor.memory.version:
             raise RuntimeError("modified in place")

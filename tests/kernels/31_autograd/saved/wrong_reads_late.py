@@ -2,7 +2,6 @@
 # Reads the version when the numbers are asked for.
 def saved(tensor):
     """Keep a tensor for a vjp; return a function that gives its numbers back."""
-
     def give_back():
         version = tensor.memory.version
         if tensor.memory.version != version:

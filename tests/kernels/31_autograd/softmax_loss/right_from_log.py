@@ -16,6 +16,7 @@ def softmax_loss(x, target, losses, grad):
         total += math.exp(x[row, j] - top)
     total = warp_sum(total)
 
+
     log_total = math.log(total)
     for j in range(lane, classes, 32):
         log_p = x[row, j] - top - log_total

@@ -16,6 +16,7 @@ def softmax_loss(x, target, losses, grad):
         total += math.exp(x[row, j] - top)
     total = warp_sum(total)
 
+
     right = target[row]
     share = float32(1) / float32(n)
     if lane == 0:

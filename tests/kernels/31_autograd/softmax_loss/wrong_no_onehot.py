@@ -16,6 +16,7 @@ def softmax_loss(x, target, losses, grad):
         total += math.exp(x[row, j] - top)
     total = warp_sum(total)
 
+
     for j in range(lane, classes, 32):
         p = math.exp(x[row, j] - top) / total
         if j == target[row]:

@@ -7,7 +7,9 @@ def poly_forward(x: torch.Tensor, a: float, b: float) -> torch.Tensor:
     if x.numel() == 0:
         return out
     dense = x.clone()
-    poly_kernel.forall(x.numel(), 128, current_stream())(flat(dense), a, b, flat(out))
+    poly_kernel.forall(x.numel(), 128, current_stream())(
+        flat(dense), a, b, flat(out)
+    )
     return out
 
 

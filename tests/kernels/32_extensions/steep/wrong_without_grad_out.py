@@ -1,7 +1,9 @@
 # verdict: gradient
 # Forgets the incoming gradient.
 @torch.library.custom_op("lab32::steep", mutates_args=(), device_types=DEVICE)
-def steep(grad: torch.Tensor, x: torch.Tensor, a: float, b: float) -> torch.Tensor:
+def steep(
+    grad: torch.Tensor, x: torch.Tensor, a: float, b: float
+) -> torch.Tensor:
     """Return grad · (3 a x² + b)."""
     return launched(slope_kernel, [grad, x], a, b)
 

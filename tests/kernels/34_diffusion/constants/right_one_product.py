@@ -9,6 +9,4 @@ def constants(net, times, text):
     whole = F.linear(text, torch.cat([layer.weight for layer in layers]))
     parts = list(whole.split([layer.out_features for layer in layers], -1))
     heads = net.att[0].cross.heads
-    return tables, [
-        tuple(map(heads, parts[k : k + 2])) for k in range(0, len(parts), 2)
-    ]
+    return tables, [tuple(map(heads, parts[k : k + 2])) for k in range(0, len(parts), 2)]

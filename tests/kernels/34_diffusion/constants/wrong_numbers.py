@@ -2,9 +2,7 @@
 # Embeds the number of the step, not its time.
 def constants(net, times, text):
     """Return each ResBlock's shifts, and each text's keys and values."""
-    vectors = F.silu(
-        net.time(embed(torch.arange(len(times), device=times.device), net.widths[0]))
-    )
+    vectors = F.silu(net.time(embed(torch.arange(len(times), device=times.device), net.widths[0])))
     tables = [block.time(vectors) + block.conv1.bias for block in net.res]
     pairs = []
     for cross in (att.cross for att in net.att):

@@ -6,10 +6,5 @@ def constants(net, times, text):
     tables = [block.time(vectors) + block.conv1.bias for block in net.res]
     pairs = []
     for cross in (att.cross for att in net.att):
-        pairs.append(
-            tuple(
-                y.unflatten(-1, (-1, cross.head))
-                for y in (cross.k(text), cross.v(text))
-            )
-        )
+        pairs.append(tuple(y.unflatten(-1, (-1, cross.head)) for y in (cross.k(text), cross.v(text))))
     return tables, pairs

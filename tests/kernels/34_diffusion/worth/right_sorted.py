@@ -2,7 +2,6 @@
 # Sorts the rows by what they have to give.
 def worth(profile, bandwidth, rate, floor):
     """Return the row with the most to gain, and the step's speed-up from it."""
-
     def gain(row):
         calls, seconds, moved, computed = row
         return max(seconds - calls * max(floor, moved / bandwidth, computed / rate), 0)
