@@ -34,13 +34,13 @@ weft.lab("00_start_here")
 # ## Your first edit
 #
 # A **kernel** is a function that a GPU runs many times at once. Each run is a
-# **thread**, and the only thing that one thread knows and the others do not is its
-# number. `cuda.grid(1)` returns that number.
+# **thread**, and all that sets one thread apart from the others is its number.
+# `cuda.grid(1)` returns that number.
 #
 # Here thread `i` is responsible for element `i`: it reads `x[i]` and must write twice
 # that value to `out[i]`. Everything is there except the one line that does it. Write
-# that line where the comment is, instead of `pass`, and run the cell. Then run the
-# check below it.
+# that line where the comment is, replacing `pass`, and run the cell. Then run the check
+# below it.
 #
 # ```python
 # double(x, out)    # (n,) -> (n,)  float32
@@ -80,17 +80,17 @@ check(
 #
 # `check` ran **your** kernel and compared every element with the `spec`, a line of
 # NumPy that says what the result should be. In the call, `sizes` lists the numbers of
-# elements to try, and `launch` says how many threads to start for each; later
-# labs explain how. The result is a **verdict**. A check runs in stages, and stops at
-# the first one that fails:
+# elements to try, and `launch` says how many threads to start for each size; later labs
+# explain how. The result is a **verdict**. A check runs in stages, and stops at the
+# first one that fails:
 #
 # 1. in the simulator, on small and awkward sizes, inspecting every read and write;
 # 2. on the GPU at full size, if there is a GPU;
 # 3. in labs about speed, counting what your memory accesses cost.
 #
 # A verdict names the bug, the line and the thread. It does not give the answer away.
-# For that there are hints, several for each exercise, from a nudge to almost the whole
-# answer. Ask for the first one now. The same call again gives you the next.
+# If you are stuck, there are several hints for each exercise, from a nudge to almost
+# the whole answer. Ask for the first one now. The same call again gives you the next.
 
 # %%
 hint("double")
@@ -106,9 +106,9 @@ hint("double")
 # - then comes the source line, as you wrote it, and what happened there;
 # - then which thread it was, and where to read more.
 #
-# A GPU starts threads in **blocks** of a fixed size, 32 threads in this check, and only
-# in whole blocks. For 50 elements, two blocks are needed, so there are 64 threads, and
-# 14 of them have no element. Fix the kernel where the comment is.
+# A GPU starts threads only in whole **blocks** of a fixed size, 32 threads in this
+# check. For 50 elements it needs two blocks, so there are 64 threads, and 14 of them
+# have no element. Fix the kernel where the comment is.
 #
 # ```python
 # fix_me(x, out)    # (n,) -> (n,)  float32
@@ -150,8 +150,8 @@ check(
 # %% [markdown]
 # ## A thread's number is data too
 #
-# Here is one more kernel, with the whole body left to you. Add to each element its own
-# position. Follow the same three steps: index, guard, work.
+# Here is one more kernel, with the whole body left to you. Add each element's position
+# to its value. Follow the same three steps: index, guard, work.
 #
 # ```python
 # add_index(x, out)    # (n,) -> (n,)  int32
@@ -197,7 +197,7 @@ check(
 # Your `double` reads 2^26 numbers and writes as many, 537 million bytes in all.
 # PyTorch's `torch.mul` does the same with a kernel that experts wrote. How fast is
 # yours, compared with that? 0.01 would be a hundredth of its speed, 1.0 just as fast.
-# Put your guess instead of `None`, then run the cell. You do not have to follow the
+# Replace `None` with your guess, then run the cell. You do not have to understand the
 # rest of its code yet; chapter 5 explains it. Without a GPU, the table shows times from
 # the **reference GPU**, the H200 that the book quotes.
 
@@ -232,10 +232,10 @@ table
 table.expect("double", at_least=0.35, times="torch.mul")
 
 # %% [markdown] tags=["solution"]
-# It is one line of Python, and the experts are not even twice as fast. Doubling a
-# number costs nothing compared with fetching it from memory and writing it back, and
-# both kernels move the same bytes. What the library does better is to fetch several
-# elements per thread at once. Chapter 5 finds out where such a gap comes from, and
+# You wrote one line of Python, and the experts are not even twice as fast. Doubling a
+# number costs next to nothing compared with fetching it from memory and writing it
+# back, and both kernels move the same bytes. What the library does better is to fetch
+# several elements per thread at once. Chapter 5 shows where such a gap comes from, and
 # chapter 12 closes it.
 
 # %% [markdown]

@@ -64,13 +64,12 @@ def shown(value, digits=2):
 #
 # Take a number. If it is even, halve it; if it is odd, triple it and add one. Repeat
 # until you reach 1, and count the steps. From 6 you get 3, 10, 5, 16, 8, 4, 2, 1, which
-# is 8 steps. From 27 it takes
-# 111. There is no known short cut: to know where step 50 leads, you have to take the 49
-#      before it.
+# is 8 steps. From 27 it takes 111 of them. There is no known short cut: to know where
+# step 50 leads, you have to take the 49 before it.
 #
-# Here is the function that counts, as plain Python, compiled for the CPU, and compiled
-# for the GPU. The source is the same for all three. (`n >> 1` is half of `n`, and `n &
-# 1` is 1 for odd numbers.)
+# Here is the function that counts, once as plain Python, once compiled for the CPU and
+# once for the GPU. The source is the same for all three. (`n >> 1` is half of `n`, and
+# `n & 1` is 1 for odd numbers.)
 
 # %% tags=["given"]
 def steps(n):
@@ -86,9 +85,9 @@ steps_cpu = njit(steps)
 steps_gpu = cuda.jit(device=True)(steps)
 
 # %% [markdown]
-# The steps of one number have to be taken one after another. But *many* numbers do not
-# depend on each other, so let each thread take one. As in lab 00, index and guard are
-# there. Add the line that does the work. A kernel can call `steps_gpu` like any
+# The steps of one number have to be taken one after another. But different numbers do
+# not depend on each other, so let each thread take one. As in lab 00, index and guard
+# are there. Add the line that does the work. A kernel can call `steps_gpu` like any
 # function. (Along the way the numbers may exceed 2^31, so leave them int64.)
 #
 # ```python
@@ -126,17 +125,16 @@ check(
 # The result goes to the same index of `out`.
 #
 # Threads do not all take equally long: the one with 27 takes 111 steps, its neighbour
-# with 28 takes
-# 18. On a GPU, 32 threads run together, so the neighbour waits. Chapter 8 looks at what
-#     that costs.
+# with 28 only 18 steps. On a GPU, 32 threads run together, so the neighbour waits.
+# Chapter 8 looks at what that costs.
 
 # %% [markdown]
 # ## Measure: one after the other
 #
 # **One** thread works through a thousand numbers, from 1,047,577 to 1,048,576: first a
-# thread of the CPU, then a thread of the GPU. The program is the same. Which is faster,
-# and by what factor? Write down your guess (10 means that the GPU is ten times as fast,
-# 0.1 the opposite), then run the cell.
+# CPU thread, then a GPU thread. The program is the same. Which is faster, and by what
+# factor? Write down your guess (10 means that the GPU is ten times as fast, 0.1 the
+# opposite), then run the cell.
 
 # %%
 @njit
@@ -181,18 +179,18 @@ alone.expect("one thread of the CPU", at_least=5, times="one thread of the GPU")
 # %% [markdown] tags=["solution"]
 # The CPU, by far. Each step needs the result of the one before, so all that counts is
 # how soon a result is available: **latency**. A CPU has a higher clock, needs fewer
-# cycles for an addition, and predicts which way a loop will go. All of that is there to
-# make one thread fast, and a GPU has little of it.
+# cycles for an addition, and predicts which way a branch will go. All of that is there
+# to make one thread fast, and a GPU has little of it.
 
 # %% [markdown]
 # ## Measure: all at once
 #
-# Now the numbers from 1 to 1,048,576, with everything that each processor has. The CPU
-# divides them among as many threads as are fastest. That need not be all of them: often
-# two threads share a core, and if other programs are running, the slowest thread holds
-# up the others. So the cell tries several counts. The GPU gets one thread per number
-# and runs your kernel: once with the numbers already in its memory, and once with both
-# copies included, the numbers to the GPU and the results back.
+# Now take the numbers from 1 to 1,048,576, and use everything that each processor has.
+# The CPU splits them among as many threads as turn out fastest. That need not be all of
+# its threads: often two of them share a core, and if other programs are running, the
+# slowest thread holds up the others. So the cell tries several counts. The GPU gets one
+# thread per number and runs your kernel: once with the numbers already in its memory,
+# and once including both copies, the numbers to the GPU and the results back.
 #
 # How many times as fast as *many* CPU threads is the GPU? (If exercise 1 is still open,
 # this times a kernel that does nothing, quickly.)
@@ -289,7 +287,7 @@ crowd.expect("GPU and copies", at_least=4)
 #
 # Below, the kernel `to_fahrenheit` is complete, and the memory is allocated: names with
 # `d_` are arrays on the device. Write the other three steps. Each temperature needs a
-# thread, in blocks of 32; `blocks` is the number of blocks that this takes.
+# thread, in blocks of 32; `blocks` is the number of blocks you need.
 #
 # The check keeps track of what has been written where, and names the line that comes
 # too early.
@@ -339,10 +337,10 @@ streams.check(
 )
 
 # %% [markdown] tags=["solution"]
-# `d_celsius` and `d_out` begin with whatever was in that memory before. Without the
+# `d_celsius` and `d_out` start out with whatever was in that memory before. Without the
 # first copy, the kernel converts rubbish. If the last copy comes too early, rubbish is
-# what comes back. Nothing reports either error, so the order is the first thing to look
-# at when a GPU program gives wrong numbers.
+# what you get back. Nothing reports either error, so the order is the first thing to
+# check when a GPU program gives wrong numbers.
 #
 # In CUDA C++ the lines are `cudaMalloc`, `cudaMemcpy`, `kernel<<<blocks, threads>>>`
 # and `cudaMemcpy` again. The chapter shows both side by side.
@@ -350,14 +348,15 @@ streams.check(
 # %% [markdown]
 # ## 3 · Where the GPU begins to win
 #
-# A launch and two copies have a price, and for a few numbers they are nearly all of the
-# cost. So at some size there is a **crossover**, from which the GPU is faster.
+# A launch and two copies have a price, and for a small amount of data they are nearly
+# all of the cost. So there is often a **crossover**, a size from which the GPU is
+# faster.
 #
 # You get a table of measurements as arrays: the `sizes`, from small to large, and for
-# each size the milliseconds that the CPU takes, and those of the three parts of the
-# GPU's work: `send`, `kernel` and `fetch`. Return the smallest size from which the GPU
-# is faster at every size in the table. If it is still behind at the last one, return
-# `math.inf`.
+# each size the time in milliseconds that the CPU takes, and the times of the three
+# parts of the GPU's work: `send`, `kernel` and `fetch`. Return the smallest size from
+# which the GPU is faster at every size in the table. If it is still behind at the last
+# one, return `math.inf`.
 #
 # Measurements are noisy. If the GPU is ahead once, that does not mean that it stays
 # ahead.
@@ -417,8 +416,8 @@ check(
 )
 
 # %% [markdown] tags=["solution"]
-# Going down from the largest size for as long as the GPU is ahead means that a lucky
-# win among losses is not counted. And all three parts count as the GPU's time.
+# If you start from the largest size and go down for as long as the GPU is ahead, a
+# lucky win among losses does not count. And all three parts belong to the GPU's time.
 
 # %% [markdown]
 # ## Measure: three crossovers
@@ -429,13 +428,13 @@ check(
 # - **saxpy**: `y = 2.5 * x + y` for n float32, two operations for three numbers moved;
 # - **matmul**: the product of two n × n matrices, 2n³ operations for 3n² numbers.
 #
-# The last two are computed by PyTorch, on many threads of the CPU and on the GPU, with
-# libraries that have been tuned for years. For `steps`, the CPU uses one thread or
-# many, whichever is faster.
+# PyTorch computes the last two, on many CPU threads and on the GPU, with libraries that
+# have been tuned for years. For `steps`, the CPU uses one thread or many, whichever is
+# faster.
 #
-# Before you run the cells: which of the three needs the largest size to pay off? And
-# for which does it never pay, if the data come from the host and the result goes back
-# there?
+# Before you run the cells: which of the three needs the largest size for the GPU to pay
+# off? And for which does it never pay off, if the data come from the host and the
+# result goes back there?
 
 # %%
 def racing_steps(n):
@@ -578,24 +577,25 @@ tables["saxpy"][1 << 26].expect("kernel", at_least=8, times="CPU, many threads")
 tables["matmul"][4096].expect("kernel", at_least=8, times="CPU, many threads")
 
 # %% [markdown] tags=["solution"]
-# What decides is the **work per byte that is copied**.
+# The deciding factor is the **work per byte that is copied**.
 #
-# - saxpy does two operations for 12 bytes over the bus. The CPU's own memory is faster
-#   than the bus, so by the time the data have arrived, the CPU would be done. No size
-#   changes that, because both times grow in proportion. If the data already live on the
-#   GPU, the GPU wins.
-# - A product does n / 6 operations per byte that crosses the bus. At 128 that is too
-#   little; at 4096 it is plenty. The copies still take longer than the product, and the
-#   CPU next to the H200 takes about ten times as long as both together.
-# - A number of 8 bytes takes about a hundred steps, and 8 bytes come back. What sets
-#   this crossover is the price of a launch, most of which is spent in Python.
+# - saxpy does two operations for every 12 bytes that cross the bus. The CPU's own
+#   memory is faster than the bus, so by the time the data have arrived on the GPU, the
+#   CPU would be done. No size changes that, because both times grow in proportion. If
+#   the data already live on the GPU, the GPU wins.
+# - The matrix product does n / 6 operations per byte that crosses the bus. At n = 128
+#   that is too little; at 4096 it is plenty. The copies still take longer than the
+#   product itself, and the CPU next to the H200 takes about ten times as long as both
+#   together.
+# - In `steps`, a number of 8 bytes takes about a hundred steps, and 8 bytes come back.
+#   What sets this crossover is the price of a launch, most of which is spent in Python.
 
 # %% [markdown]
 # ## 4 · Amdahl's law
 #
-# A program takes one worker an hour. Only one worker at a time can do one part of it,
-# the fraction `serial` of that hour. The rest can be shared out evenly. How many times
-# as fast is the program with `workers` workers?
+# A program takes one worker an hour. One part of it, the fraction `serial` of that
+# hour, can be done only by one worker at a time. The rest can be shared out evenly. How
+# many times as fast is the program with `workers` workers?
 #
 # Draw it first: two boxes, one after the other, each as long as its part takes. Which
 # of them gets shorter, and how long is the whole then? The speed-up is the old time
@@ -646,9 +646,10 @@ check(
 )
 
 # %% [markdown]
-# Back to the race. The GPU's arithmetic units share the kernel, but the copies take as
-# long as before. So with the copies as the serial part, how much faster would the whole
-# become on a GPU with ten times as many units? With a million times as many?
+# Back to the race. The GPU's arithmetic units share the work of the kernel, but the
+# copies take as long as before. So with the copies as the serial part, how much faster
+# would the whole task be on a GPU with ten times as many units? With a million times as
+# many?
 
 # %%
 for task, (_, _, send, kernel, fetch) in measured.items():
@@ -661,19 +662,19 @@ for task, (_, _, send, kernel, fetch) in measured.items():
 
 # %% [markdown] tags=["solution"]
 # `amdahl(0.05, …)` approaches 20 and never exceeds it: a twentieth that cannot be
-# shared is a twentieth that stays. Gene Amdahl stated this law in 1967, as an argument
-# that computers with many processors would not be worth the trouble.
+# shared is a twentieth that stays. Gene Amdahl made this point in 1967, to argue that
+# computers with many processors would not be worth the trouble.
 #
-# For saxpy nearly all of the time is copies, so a better GPU would be of no use, but a
-# better bus would. For the other two, more than half of the time is copies.
+# For saxpy, nearly all of the time goes into copies, so a better GPU would be of no
+# use, but a better bus would. For the other two, more than half of the time does.
 
 # %% [markdown]
 # ## 5 · Gustafson's law
 #
 # In 1988 John Gustafson had a machine with 1,024 processors, and programs that ran
-# more than 1,000 times as fast on it. He had not broken Amdahl's law. He had asked
-# another question. Nobody buys a thousand processors to get the same small problem done
-# in the blink of an eye. They solve a larger problem.
+# more than 1,000 times as fast on it. He had not broken Amdahl's law. He had asked a
+# different question. Nobody buys a thousand processors to get the same small problem
+# done in the blink of an eye. They buy them to solve a larger problem.
 #
 # So now the *time* stays the same. With `workers` workers, a program takes an hour. For
 # the fraction `serial` of that hour, one of them works and the others watch; for the
@@ -725,19 +726,20 @@ for workers in (1, 4, 16, 64, 256, 1024):
     print(f"{workers:4} workers {fixed:>9} {scaled:>11}")
 
 # %% [markdown] tags=["solution"]
-# The same 5 %, and at 1,024 workers the two results differ by a factor of 50. They do
-# not contradict each other: the 5 % are of different hours. If your problem has a fixed
+# With the same 5 %, the two results for 1,024 workers differ by a factor of 50. They do
+# not contradict each other, because each is 5 % of a different hour: Amdahl's is the
+# hour of one worker, Gustafson's the hour of all of them. If your problem has a fixed
 # size, ask Amdahl. If it grows with the machine, as data, models and images do, ask
 # Gustafson.
 
 # %% [markdown]
 # ## Measure: how far, how wide
 #
-# Two more races, this time between memories. In the first, each of a million loads has
-# to wait for the one before it: memory holds links, and `link[i]` says where to go
-# next. That measures **latency**. (There are a million loads, so read the milliseconds
-# as nanoseconds per load.) In the second, many threads add up 2^28 float32, and no load
-# has to wait for another. That measures **bandwidth**.
+# Here are two more races, this time between memories. In the first, each of a million
+# loads has to wait for the one before it: memory holds links, and `link[i]` says where
+# to go next. That measures **latency**. (There are a million loads, so you can read the
+# milliseconds as nanoseconds per load.) In the second, many threads add up 2^28 float32
+# numbers, and no load has to wait for another. That measures **bandwidth**.
 #
 # Which of the two does the CPU win? Guess both.
 
@@ -822,12 +824,13 @@ wide.expect("GPU", at_least=10)
 # ## 6 · Little's law
 #
 # A load from the memory of an H200 takes about 340 ns, and the memory can deliver 4.8
-# TB per second. To get all of that, new loads have to be issued while others are still
-# in flight. How many threads have to wait at once, if each waits for `each` bytes?
+# TB per second. To use all of that bandwidth, new loads have to be issued while others
+# are still in flight. How many threads have to wait at once, if each waits for `each`
+# bytes?
 #
-# Think of a pipe. Its contents are what flows in per second, times the seconds that it
-# takes to flow through: **bytes in flight = latency × bandwidth**. (This is John
-# Little's law of 1961, and it holds for queues of people as well.)
+# Think of a pipe. Its contents are what flows in per second, times the seconds it takes
+# to flow through: **bytes in flight = latency × bandwidth**. (This is Little's law,
+# proved by John Little in 1961, and it holds for queues of people as well.)
 #
 # Mind the units: the latency is given in nanoseconds, 10⁻⁹ s, and the bandwidth in
 # TB/s, 10¹² bytes per second.
@@ -885,9 +888,9 @@ if len(far_off) and len(wide):
         print(f"{each:2} bytes each: {shown(needed, 0):>9} threads needed")
 
 # %% [markdown] tags=["solution"]
-# This is what thousands of threads are for. A GPU does not shorten the wait; it has
-# other work to do in the meantime. An H200 holds 270,336 threads. With 4 bytes each,
-# that is not enough for its memory even if all of them do nothing but wait. With 16
+# This is what all those threads are for. A GPU does not shorten the wait; it has other
+# work to do in the meantime. An H200 holds 270,336 threads. With 4 bytes each, that is
+# not enough to keep its memory busy, even if all of them do nothing but wait. With 16
 # bytes each, four in ten are enough. Chapters 5 and 12 measure this.
 #
 # The CPU next to the H200 needs about 20 KB in flight, not 1.6 MB. A few cores with a
@@ -909,8 +912,8 @@ if len(far_off) and len(wide):
 # 1. A CPU is built for latency: one thing, soon. A GPU is built for throughput: many
 #    things, each in its own time.
 # 2. Allocate, send, launch, fetch. Each step has a price.
-# 3. Whether a GPU pays off depends on the size, and on how much work is done per byte
-#    that is copied.
+# 3. Whether a GPU pays off depends on the size, and on how much work it does per byte
+#    copied.
 # 4. What cannot be shared sets the limit (Amdahl), unless the problem grows with the
 #    machine (Gustafson).
 # 5. Bytes in flight = latency × bandwidth. That is why a GPU needs so many threads.

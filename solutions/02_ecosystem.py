@@ -486,9 +486,9 @@ def judge(named):
 judge(doors)
 
 # %% [markdown]
-# And two ways that are fast because they are *not* the same: **TF32**, in which the GPU
-# rounds the factors of a product to 11 bits, and **bfloat16**, in which everything has
-# 8. Guess their errors first.
+# And two ways that are fast because they are *not* the same: **TF32**, in which the
+# GPU rounds the factors of a product to 11 bits, and **bfloat16**, in which
+# everything has 8. Guess their errors first.
 
 
 # %%

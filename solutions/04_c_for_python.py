@@ -9,12 +9,12 @@
 #
 # [Open in Colab](https://colab.research.google.com/github/warp-and-weft/warp-and-weft/blob/main/labs/04_c_for_python.ipynb)
 #
-# **When you have finished, you can**
+# **After this lab, you can**
 #
 # - read a declaration such as `const float **x`, and say what is where in memory;
 # - write C functions that work on pointers, arrays and structs, and free what you
 #   allocate;
-# - read the messages of the compiler and the sanitizers, and find a crash in gdb;
+# - read the messages of the compiler and the sanitizers, and find a crash with gdb;
 # - compile C, call it from Python, and write a Makefile;
 # - read a `.cu` file.
 #
@@ -41,19 +41,20 @@ weft.lab("04_c_for_python")
 # %% [markdown]
 # ## A program
 #
-# C is compiled: a program, the **compiler**, translates the text once, and the result
-# runs without the compiler. So there are two steps where Python has one, and two kinds
-# of errors: those that the compiler finds, and those that you meet when the program
-# runs.
+# C is a compiled language. A program called the **compiler** translates your text once,
+# and the result runs without it. So there are two steps where Python has one, and two
+# kinds of errors: those that the compiler finds, and those that you meet when the
+# program runs.
 #
-# A cell that begins with `%%c greet` contains C. Running it does not run the C; it
-# saves the cell as `greet.c`, and prints what the compiler has to say about it.
-# `terminal` runs commands for you, in the folder with that file.
+# A cell that begins with `%%c greet` contains C. Running the cell does not run the C
+# program; it saves the cell as `greet.c` and prints what the compiler has to say about
+# it. `terminal` types commands for you, in the folder that contains the file.
 #
 # Read the program from the top. `#include` brings in declarations, here that of
-# `printf`. `#define` makes a **macro**: a text that is replaced before the compiler
-# proper begins. `main` is where a program starts. Every variable has a type, every
-# statement ends with a semicolon, and blocks are in braces; indentation is for people.
+# `printf`. `#define` defines a **macro**, a piece of text that is substituted before
+# the compiler proper starts work. `main` is where a program starts. Every variable has
+# a type, statements end with a semicolon, and blocks are in braces; indentation is only
+# for people.
 
 # %% language="c" magic_args="greet" tags=["given"]
 # #include <stdio.h>
@@ -75,15 +76,15 @@ terminal(
 )
 
 # %% [markdown]
-# Remove the semicolon after `printf(...)`, run the cell, and read the message: file,
-# line, column, what was expected. The line numbers are those of your cell. Then put it
-# back.
+# Remove the semicolon after `printf(...)`, run the cell and read the message: file,
+# line, column, what was expected. The line numbers are those of your cell. Then put the
+# semicolon back.
 #
 # ## Everything has a size
 #
-# A variable in C is a few bytes in memory, and `sizeof` says how many. Before you run
-# the next two cells, guess: how large is an `int`, a `size_t` (the type of sizes and
-# indices), a pointer, the struct?
+# A variable in C is a few bytes of memory, and `sizeof` tells you how many. Before you
+# run the next two cells, guess: how large is an `int`, a `size_t` (the type for sizes
+# and indices), a pointer, and the struct?
 
 # %% language="c" magic_args="sizes" tags=["given"]
 # #include <stdint.h>
@@ -117,12 +118,13 @@ terminal(
 terminal("gcc -Wall sizes.c -o sizes", "./sizes")
 
 # %% [markdown]
-# A `char` of 1 byte, a `double` of 8 and an `enum` of 4 make 13. The struct has 24,
-# because the compiler puts the `double` at a multiple of 8, and fills the gaps.
+# A `char` of 1 byte, a `double` of 8 and an `enum` of 4 add up to 13 bytes. The struct
+# has 24, because the compiler places the `double` at a multiple of 8 and fills the gaps
+# with padding.
 #
-# `(double)7` is a **cast**: the same value in another type. Casts can lose information:
-# an index that goes below zero becomes a very large number. You will meet that one
-# again.
+# `(double)7` is a **cast**: the same value as another type. Casts can go wrong: as a
+# `size_t`, an index that drops below zero becomes the largest number there is. You will
+# meet that one again.
 
 # %% [markdown]
 # ## 1 · Pointers
@@ -132,21 +134,21 @@ terminal("gcc -Wall sizes.c -o sizes", "./sizes")
 # change your variable, you tell it where the variable is: you pass its address.
 #
 # - `&a` is the address of `a`;
-# - `int *p` is a **pointer**: a variable that holds the address of an `int`;
-# - `*p` is the `int` at that address, to read or to write.
+# - `int *p` is a **pointer**, a variable that holds the address of an `int`;
+# - `*p` is the `int` at that address, which you can read or write.
 #
 # ```c
 # int a = 5;
-# int *p = &a;    // p: where a is
+# int *p = &a;    // p: the address of a
 # *p = 7;         // now a is 7
 # ```
 #
 # Write a function that swaps two numbers, given their addresses.
 #
-# The check compiles your cell with the **address sanitizer**, which watches every
-# access, puts a small program around it, runs that outside this notebook's process, and
-# compares with the `spec`. The `call` is the part of that program that calls you:
-# `give(a)` returns a result to the check.
+# The check puts a small program around your cell and compiles both with the **address
+# sanitizer**, which watches every memory access. It runs the program in a process of
+# its own, outside this notebook, and compares the results with the `spec`. The `call`
+# is the part of the program that calls your function: `give(a)` hands back a result.
 #
 # Stuck? `hint("swap")`.
 
@@ -179,29 +181,30 @@ check(
 )
 
 # %% [markdown] tags=["solution"]
-# `a` and `b` themselves are copies, and end with the call. Assigning to them (`a = b`)
-# changes where the copies point, and the caller never sees it. Only a write through
-# them, `*a = …`, is visible outside.
+# `a` and `b` themselves are copies, and they disappear when the call returns. Assigning
+# to them (`a = b`) changes where the copies point, which the caller never sees. It sees
+# only what you write through them, as in `*a = …`.
 #
-# `int kept` is on the **stack**: memory that belongs to this call, and is gone when it
+# `int kept` is on the **stack**: memory that belongs to this call and is gone when it
 # returns.
 
 # %% [markdown]
 # ## 2 · Arrays and pointer arithmetic
 #
-# An array is a row of elements, one after another. A function does not receive the
-# array; it receives the address of its first element, and nothing else: no length, no
-# bounds, no negative indices. That is why C functions that work on arrays take a
+# An array is a number of elements side by side in memory. A function does not receive
+# the array. It receives the address of the first element and nothing else: no length,
+# no bounds, no negative indices. That is why C functions that work on arrays take a
 # pointer **and** a length.
 #
-# `p + 1` is the address of the *next element*, not of the next byte: 4 bytes further on
-# for a `float *`. And `x[i]` is defined as `*(x + i)`.
+# `p + 1` is the address of the *next element*, not of the next byte: for a `float *`,
+# it is 4 bytes further on. And `x[i]` is defined as `*(x + i)`.
 #
-# NumPy's `x[::step]` walks through memory like that. Add up every `step`-th element of
-# `x`, beginning with the first; `n` is the length of `x`, and may be 0.
+# NumPy's `x[::step]` walks through an array in steps like these. Add up every `step`-th
+# element of `x`, beginning with the first; `n` is the length of `x`, and may be 0.
 #
-# `const` promises not to write to what `x` points to. Add up in `double`: the check has
-# numbers that cancel, and a `float` would lose the rest.
+# `const` promises that the function will not write to what `x` points to. Add up in
+# `double`: the check uses large numbers that cancel, and a `float` would lose the small
+# digits that remain.
 #
 # Stuck? `hint("sum_every")`.
 
@@ -224,10 +227,10 @@ check(
 
 # %% tags=["given"]
 def numbers(rng, n, step):
-    """Return n numbers, of which the first and last to be added are large."""
+    """Return n numbers; the first and the last to be added are large."""
     x = rng.random(n, np.float32)
     x[:1] += 2**26
-    x[::step][-1:] -= 2**26  # of double, the small digits are left
+    x[::step][-1:] -= 2**26  # they cancel; a double keeps the small digits
     return x, step
 
 
@@ -245,25 +248,27 @@ check(
 )
 
 # %% [markdown] tags=["solution"]
-# `sizeof(x) / sizeof(x[0])` would be the length of an array declared right here. For a
-# parameter it is 8 / 4, the size of a pointer divided by that of a `float`: the
-# compiler warns, and the check makes an error of it.
+# `sizeof(x) / sizeof(x[0])` would be the length of an array declared in this very
+# function. For a parameter it is 8 / 4, the size of a pointer divided by that of a
+# `float`. The compiler warns about it, and the check treats the warning as an error.
 #
-# This is also all that a NumPy view is: a pointer, a length, a stride. Numba's kernels
-# receive arrays in this form.
+# A pointer, a length and a stride: that is also all there is to a NumPy view. Numba's
+# kernels receive arrays in this form.
 
 # %% [markdown]
 # ## 3 · Structs and the arrow
 #
-# A **struct** is a few variables under one name, next to each other in memory: a class
-# with fields and no methods. `m.rows` accesses a field of a struct. With a pointer to a
-# struct it is `(*m).rows`, for which there is a shorter way to write it: `m->rows`.
+# A **struct** is a few variables under one name, side by side in memory: a class with
+# fields but no methods. If `m` is a struct, `m.rows` is one of its fields. If `m` is a
+# pointer to a struct, the field is `(*m).rows`, for which C has a shorter form:
+# `m->rows`.
 #
-# The struct below is a NumPy matrix without the comforts. The data are in one block,
-# row after row, so that element (`row`, `col`) is at `row * cols + col`.
+# The struct below is what is left of a NumPy matrix when you take away the comforts.
+# The data are in one block of memory, row after row, so element (`row`, `col`) is at
+# index `row * cols + col`.
 #
-# Multiply one column of the matrix by a factor, in place. The struct itself does not
-# change.
+# Multiply one column of the matrix by a factor, in place. The struct itself must stay
+# as it is.
 #
 # Stuck? `hint("scale_column")`.
 
@@ -312,25 +317,25 @@ check(
 )
 
 # %% [markdown] tags=["solution"]
-# To get to the next row, move on by a whole row: `cols` elements, not `rows`. With
-# square matrices the mistake does not show, which is why only the check's first and
-# last matrices are square.
+# To get to the next row, skip a whole row: `cols` elements, not `rows`. Square matrices
+# forgive the mistake, which is why only the first and the last matrix of the check are
+# square.
 #
 # The struct is passed by address. `scale_column(struct matrix m, …)` would work here
-# too, since the copy holds the same `data` pointer. But it would copy 24 bytes, and a
-# change to `m.rows` would be lost.
+# too, because the copy holds the same `data` pointer. But every call would copy 24
+# bytes, and a change to `m.rows` would be lost.
 
 # %% [markdown]
 # ## 4 · The heap, and pointers to pointers
 #
-# What is declared inside a function is on the stack and ends with the call. What must
-# live longer comes from the **heap**: `malloc(bytes)` returns the address of a new
-# block, `calloc(count, size)` that of a block filled with zeros, and `free(p)` gives a
-# block back. C does not do that for you, and it does not stop you from using the block
-# afterwards.
+# A variable declared inside a function lives on the stack and is gone when the call
+# returns. Whatever has to live longer comes from the **heap**: `malloc(bytes)` returns
+# the address of a new block, `calloc(count, size)` that of a block filled with zeros,
+# and `free(p)` gives a block back. Nothing frees a block for you, and nothing stops you
+# from using it after it has been freed.
 #
-# Both return `void *`, an address without a type, and C converts it to any other
-# pointer without a cast.
+# `malloc` and `calloc` return a `void *`, an address without a type, which C converts
+# to any other pointer without a cast.
 #
 # A `float **` is the address of a `float *`. Here it points to an array of row
 # pointers:
@@ -341,8 +346,8 @@ check(
 # x[i][j]    // float
 # ```
 #
-# Write two functions: one that makes such a table, all zeros, and one that frees every
-# block of it. `rows` and `cols` are at least 1.
+# Write two functions: one that makes such a table, filled with zeros, and one that
+# frees every block of it. `rows` and `cols` are at least 1.
 #
 # Stuck? `hint("make_rows")`.
 
@@ -409,23 +414,24 @@ check(
 
 # %% [markdown] tags=["solution"]
 # The order matters when freeing: after `free(x)`, the row pointers are gone, and `x[i]`
-# reads a block that belongs to something else.
+# reads memory that is no longer yours.
 #
-# A real program checks whether `malloc` returned `NULL`, which it does when there is no
-# memory left. And it would rather allocate one block of `rows * cols` floats, as NumPy
-# does: then the rows are next to each other, and there is one block to free.
+# A real program tests whether `malloc` returned `NULL`, as it does when no memory is
+# left. And it would rather allocate one block of `rows * cols` floats, as NumPy does:
+# the rows are then side by side, and there is only one block to free.
 #
-# `x[i][j]` of such a table takes two loads, and the second waits for the first: the row
-# pointer, then the element. A kernel on a GPU receives a flat array and a row length
-# instead.
+# In such a table, `x[i][j]` takes two loads, and the second has to wait for the first:
+# the row pointer, then the element. A kernel on a GPU is given a flat array and a row
+# length instead.
 
 # %% [markdown]
 # ## 5 · `void *`: any type at all
 #
-# `memcpy`, `qsort` and `cudaMemcpy` work on anything. They take a `void *`, an address
-# without a type, and the size in bytes, which the address alone does not tell. The
-# compiler refuses both `*p` and `p + 1` for a `void *`. To move around in such memory,
-# convert it to a pointer to bytes first: `unsigned char *bytes = base;`.
+# `memcpy`, `qsort` and `cudaMemcpy` work on any type. They take a `void *`, an address
+# without a type, and also a size in bytes, which the address alone does not tell them.
+# The compiler refuses both `*p` and `p + 1` for a `void *`. To move around in such a
+# block, convert its address to a pointer to bytes first:
+# `unsigned char *bytes = base;`.
 #
 # Reverse an array of `count` elements of `size` bytes each, in place. The bytes within
 # an element keep their order.
@@ -471,19 +477,20 @@ check(
 )
 
 # %% [markdown] tags=["solution"]
-# One function for `float`, `double` and structs: that is what `void *` buys. The price
-# is that the compiler cannot notice when you pass the wrong size.
+# One function for `float`, `double` and structs: that is what `void *` buys you. The
+# price is that the compiler cannot tell when you pass the wrong size.
 #
-# The other way to say "any type" is a **function pointer**: `qsort` is given the
-# address of a function that compares two elements, `int (*compare)(const void *, const
-# void *)`. C++ has a third way, templates, further down.
+# A size is enough to move elements, but not to compare them. For that, `qsort` also
+# takes a **function pointer**, the address of a function that compares two elements:
+# `int (*compare)(const void *, const void *)`. C++ has another way to write code for
+# any type, templates, which you will meet further down.
 
 # %% [markdown]
 # ## Calling C from Python
 #
-# Compiled as a **shared library**, C functions can be called by any program, including
-# Python. NumPy and PyTorch are such libraries with Python around them. The `ctypes`
-# module has to be told the types, because it cannot see them.
+# Compiled as a **shared library**, C functions can be called from any program, Python
+# included. NumPy and PyTorch are such libraries with Python around them. You have to
+# tell the `ctypes` module what types a function has; the library does not record them.
 
 # %% language="c" magic_args="sums" tags=["given"]
 # #include <stddef.h>
@@ -513,20 +520,21 @@ if library.exists():
     print(sum_squares(x, x.size))
 
 # %% [markdown]
-# Leave out `restype`, and ctypes takes the result for an `int`: nonsense, and no error.
-# Leave out `argtypes`, and it passes what it believes to be right. Pass a length that
-# is too large, and your notebook's process reads beyond the array. There is no
-# sanitizer here; that is why the checks run in a process of their own.
+# If you leave out `restype`, ctypes takes the result for an `int`, and you get nonsense
+# without an error. If you leave out `argtypes`, it guesses the types from the values
+# you pass. And if you pass a length that is too large, your notebook's own process
+# reads past the end of the array. No sanitizer protects you here, and a crash takes
+# the notebook with it. That is why the checks run in a process of their own.
 #
-# How much faster than a loop in Python is the loop in C? And NumPy's own? Replace
-# `None` by your guesses, as multiples of Python's speed.
+# How much faster than a loop in Python is the loop in C? And NumPy's own? Replace each
+# `None` with your guess, as a multiple of Python's speed.
 
 # %%
 guess = {"C": None, "NumPy": None}
 
 
 def best(function, times=20):
-    """Return the shortest of some runs, in ms."""
+    """Return the time of the fastest run, in ms."""
     runs = []
     for _ in range(times):
         start = time.perf_counter()
@@ -559,44 +567,46 @@ if library.exists():
     weft.bench.expect("C beside Python", ms["Python"] / ms["C"], at_least=10)
 
 # %% [markdown] tags=["solution"]
-# The arithmetic is the same million multiplications and additions. Python adds
-# everything else: each `value` is an object on the heap, reached through a pointer,
-# with a type to look up before `*` means anything. The C loop reads 8 bytes and adds.
+# The arithmetic is the same in all three: a million multiplications and additions.
+# Python's extra time goes into everything around it. Each `value` is an object on the
+# heap, reached through a pointer, and its type has to be looked up before `*` means
+# anything. The C loop reads 8 bytes, multiplies and adds.
 #
 # NumPy's two operations are loops in C as well. The first writes a million squares to
-# memory, and the second reads them again; the C loop never stores them. Doing in one
+# memory, and the second reads them back; our C loop never stores them. Doing in one
 # pass what would otherwise take two is called *fusion*, and chapter 17 is about it.
 #
-# NumPy may still be ahead. Its loops process several numbers with one instruction. Ours
-# adds one number after another, in the order in which we wrote it, and each addition
-# waits for the one before.
+# NumPy may be ahead all the same. Its loops handle several numbers with one
+# instruction. Ours adds one number after another, in the order we wrote, and each
+# addition waits for the one before.
 
 # %% [markdown]
 # ## 6 · A Makefile
 #
 # A program of several files is compiled file by file into **object files**, which are
 # then **linked** into one program. After a change, only what depends on it has to be
-# made again. `make` finds out what that is, from a file of rules:
+# built again. `make` finds out what that is, from a file of rules:
 #
 # ```make
 # target: what it needs
 #     the command that makes it
 # ```
 #
-# A rule runs if its target is missing, or older than something that it needs. `make`
-# alone makes the first target, after everything that it needs.
+# A rule runs if its target is missing, or older than something it needs. `make` on its
+# own makes the first target in the file, after making whatever that target needs.
 #
 # Here `main.c` and `stats.c` both include `stats.h`. The first rule is given. Write
-# three more: for `main.o`, for `stats.o` (compile only: `-c`), and `clean`, which
-# removes `report` and the object files. Since no file called `clean` is ever made, name
-# that target in a line `.PHONY: clean`.
+# three more. The rules for `main.o` and `stats.o` only compile, which is what the
+# option `-c` asks for. The rule for `clean` removes `report` and the object files.
+# Since it makes no file called `clean`, it also needs a line to say so:
+# `.PHONY: clean`.
 #
-# `$(CC)` is the compiler, `$(CFLAGS)` our options for it. In a real Makefile a
-# command's line begins with a **tab**, and make says `missing separator` if it does
-# not. A notebook's Tab key types spaces, so in a `%%makefile` cell four spaces count as
-# one tab.
+# `$(CC)` is the compiler, and `$(CFLAGS)` are our options for it. In a real Makefile, a
+# line with a command has to begin with a **tab**, or make reports a
+# `missing separator`. A notebook's Tab key types spaces, so in a `%%makefile` cell four
+# spaces count as a tab.
 #
-# The check calls make, changes files, and looks at what it made.
+# The check runs make, changes files, and looks at what make has rebuilt.
 #
 # Stuck? `hint("build")`.
 
@@ -665,17 +675,19 @@ check(
 )
 
 # %% [markdown] tags=["solution"]
-# make knows nothing about C. It compares times, and if no rule names a header, changes
-# to it go unnoticed for ever. Compilers can write such rules themselves: `gcc -MMD`
-# lists the headers that it met in `main.d`, for the Makefile to include.
+# make knows nothing about C. It only compares times, so if no rule names a header, you
+# can change it as often as you like and nothing is rebuilt. Compilers can write such
+# rules for you: `gcc -MMD` writes a rule with the headers that it met into `main.d`,
+# for the Makefile to include.
 
 # %% [markdown]
 # ## When it crashes: gdb
 #
-# A pointer that leads nowhere ends the program with a *segmentation fault*, without a
-# line number. A program compiled with `-g` keeps the way back to its lines, and the
-# debugger **gdb** stops it where the crash happens. `bt` shows which function called
-# which, `print` the value of any expression, and `frame 1` goes to the caller.
+# Following a pointer that leads nowhere usually ends the program with a *segmentation
+# fault*, and without a line number. A program compiled with `-g` records which line its
+# machine code came from, and the debugger **gdb** stops it where the fault happens.
+# `bt` shows which function called which, `print` shows the value of any expression, and
+# `frame 1` goes to the caller.
 #
 # Below, `find` walks along a list, and the program asks for a colour that is not in it.
 
@@ -721,20 +733,22 @@ terminal(
 )
 
 # %% [markdown] tags=["solution"]
-# The debugger names the line and shows that `found` is 0, the null pointer: `find`
-# returns it when the list ends. And where is the line about green? `printf` had put it
-# into a buffer, and the buffer was lost in the crash. The last line printed is not
-# where a program stopped. The chapter has a longer session, with breakpoints.
+# The debugger names the line and shows that `found` is 0, the null pointer, which
+# `find` returns when it reaches the end of the list. And where is the line about green?
+# `printf` had put it into a buffer, and the buffer was lost in the crash. So the last
+# line printed does not tell you where a program stopped. The chapter has a longer
+# session, with breakpoints.
 
 # %% [markdown]
 # ## C++ on top
 #
-# CUDA's language is C++. Most C is also C++, and a `.cu` file uses some more of it:
-# **references** (`&` in a declaration: an address that is used like a value),
-# **templates** (one text for many types), classes with destructors, which free memory
-# by themselves, and functions that share a name. For the last, the compiler writes the
-# types into the name that the linker sees. `extern "C"` asks for the plain name,
-# without which `ctypes` would not find the function.
+# CUDA's language is C++. Most C is also valid C++, but you will meet a few more things
+# in a `.cu` file: **references** (`&` in a declaration: an address that is used like a
+# value), **templates** (one text for many types), classes with destructors, which free
+# memory by themselves, and functions that share a name. To tell such functions apart,
+# the compiler adds the types to the name that the linker sees, which is called
+# *mangling*. `extern "C"` asks for the plain name, without which `ctypes` would not
+# find the function.
 
 # %% language="c" magic_args="largest.cpp" tags=["given"]
 # #include <cstdio>
@@ -772,12 +786,13 @@ terminal(
 # %% [markdown]
 # ## A `.cu` file
 #
-# You have met everything in it: a pointer for each array with a length, an index, a
-# guard, a function that returns nothing. `__global__` marks what runs on the GPU.
-# `float *d_out` is an address in the *GPU's* memory. `cudaMalloc` has to write that
-# address into your variable, so you pass the variable's address, `&d_out`: a pointer to
-# a pointer. `CHECK` is a macro: it looks at the error code that every call returns, and
-# `#call` in it is the text of the call.
+# You have now met almost everything in this file: a pointer for each array with a
+# length beside them, an index, a function that returns nothing. The `if` is a guard,
+# for threads that have no element. `__global__` marks a function that runs on the GPU.
+# `float *d_out` holds an address in the *GPU's* memory. `cudaMalloc` has to write that
+# address into your variable, so you pass it the variable's address, `&d_out`: a pointer
+# to a pointer. `CHECK` is a macro that tests the error code that every call returns,
+# and `#call` in it is the text of the call.
 #
 # Chapter 5 writes this kernel in Python.
 
@@ -833,32 +848,33 @@ if weft.GPU:
     terminal("nvcc vector_add.cu -o vector_add", "./vector_add")
 
 # %% [markdown]
-# The machine code of the kernel is in the object file, for one kind of GPU or for
+# The object file contains the kernel's machine code, for one kind of GPU or for
 # several. Chapter 3 takes it apart.
 #
 # ## If you want more
 #
-# - Let `sum_every` take a negative step, as NumPy's slices may: which types have to
+# - Let `sum_every` take a negative step, as NumPy's slices do. Which types have to
 #   change, and where does the walk begin?
 # - Give `struct matrix` a field `stride`, so that it can be a view of some columns of a
 #   larger matrix. What has to change in `scale_column`?
-# - Write `sort_floats` with `qsort` from `<stdlib.h>`, and the function that compares.
-# - Put `-fsanitize=address -g` into a command of `terminal`, and read the sanitizer's
-#   own report about a program that reads one element too many.
+# - Write `sort_floats` with `qsort` from `<stdlib.h>`, and the function that compares
+#   two elements.
+# - Write a program that reads one element too many, add `-fsanitize=address -g` to the
+#   command in `terminal` that compiles it, and read the sanitizer's own report.
 #
 # ## What you learned
 #
-# 1. A variable is bytes in memory. `&` gives their address, `*` follows one, and a
-#    function that is to change your variable needs its address.
-# 2. An array is the address of its first element. You pass its length separately, and
-#    steps are counted in elements.
+# 1. A variable is a few bytes of memory. `&` gives you their address, `*` follows an
+#    address, and a function that has to change one of your variables needs its address.
+# 2. An array is passed as the address of its first element. You pass the length beside
+#    it, and a pointer's steps are counted in elements.
 # 3. `p->field` is a field of the struct that `p` points to.
-# 4. The stack ends with the call. The heap ends with `free`: once for each block, and
-#    not before its last use.
+# 4. Memory on the stack lasts until the call returns. Memory on the heap lasts until
+#    you call `free`: once for each block, and not before its last use.
 # 5. `void *` is an address without a type; a function that takes one takes a size as
 #    well.
-# 6. A `.cu` file is this, with `__global__` before the function and a grid of threads
-#    to run it.
+# 6. A `.cu` file is all of this, with `__global__` before the kernel and a grid to
+#    launch it on.
 
 # %%
 quiz()

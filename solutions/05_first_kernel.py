@@ -10,13 +10,13 @@
 #   hand, and leaves the others alone;
 # - make a kernel independent of its launch with a grid-stride loop;
 # - read the same kernel in CUDA C++ and in Triton;
-# - work out the least time an elementwise kernel can take from the bytes it moves, and
-#   say when the launch sets the time instead.
+# - work out, from the bytes it moves, the least time an elementwise kernel can take,
+#   and say when the launch sets the time instead.
 #
 # **You need** about 60 minutes. You do not need a GPU: the exercises run in the
-# simulator, and the measurements then show times from the reference GPU, an H200. If
-# you use a GPU, it needs compute capability 7.5 or higher (8.0 for the Triton part) and
-# 2 GB of memory.
+# simulator, and without a GPU the measurements show times from the reference GPU, an
+# H200. If you use a GPU, it needs compute capability 7.5 or higher (8.0 for the Triton
+# part) and 2 GB of memory.
 
 # %%
 try:
@@ -38,8 +38,8 @@ weft.lab("05_first_kernel")
 #
 # A launch takes two numbers: `kernel[blocks, threads](...)` starts `blocks` blocks of
 # `threads` threads each. You choose the number of threads, 128 for example. The number
-# of blocks follows from it: enough for each of the `n` elements to have a thread of its
-# own, and not one more.
+# of blocks follows from it: just enough for each of the `n` elements to get a thread
+# of its own.
 #
 # | n | threads | blocks | idle threads |
 # | ---: | ---: | ---: | ---: |
@@ -47,9 +47,9 @@ weft.lab("05_first_kernel")
 # | 129 | 128 | 2 | 127 |
 # | 1000 | 256 | 4 | 24 |
 #
-# This is ordinary Python that runs on the host, not yet a kernel. The check's `spec`
-# computes the same number the slow way: it counts the blocks, which begin at elements
-# 0, `threads`, 2 × `threads` and so on below `n`.
+# What you write here is not a kernel yet, just ordinary Python that runs on the host.
+# The check's `spec` computes the same number the slow way: it counts the blocks, which
+# begin at elements 0, `threads`, 2 × `threads` and so on, below `n`.
 #
 # Stuck? Run `hint("blocks_for")` in a cell of its own. There are three hints, and each
 # call gives you the next one.
@@ -75,8 +75,8 @@ check(
 # next multiple, and leaves exact multiples where they are. `-(-n // threads)` does the
 # same by rounding a negative number down. `n // threads` loses the last, partly filled
 # block, and `n // threads + 1` starts one block too many whenever `n` divides evenly.
-# `math.ceil(n / threads)` passes here, but the float in the middle can no longer hold
-# `n` exactly beyond 2^53 elements.
+# `math.ceil(n / threads)` passes here, but it goes through a float, which cannot hold
+# every `n` beyond 2^53 exactly.
 
 # %% [markdown]
 # ## 2 · One thread, one element
@@ -85,10 +85,10 @@ check(
 # between them is the number that `cuda.grid(1)` returns: 0, 1, 2, … across all blocks.
 # Thread `i` adds element `i`.
 #
-# Blocks come whole. For 1000 elements and blocks of 128, there are 1024 threads, and
-# the last 24 have no element. They must notice this and do nothing. The rest share the
-# work: the check rejects a kernel in which a single thread adds all the elements, even
-# though its result is right.
+# A launch always starts whole blocks. For 1000 elements and blocks of 128, that means
+# 1024 threads, and the last 24 have no element. They must notice this and do nothing.
+# The others have to share the work: the check rejects a kernel in which a single thread
+# adds all the elements, even though its result is right.
 #
 # ```python
 # vector_add(a, b, out)    # (n,), (n,) -> (n,)  float32
@@ -127,19 +127,20 @@ check(
 
 # %% [markdown] tags=["solution"]
 # Index, guard, work: most kernels in this course begin with these three steps. The
-# guard asks about the array, not about the launch, so it stays right for every launch
-# that has enough threads. Without it, the last 24 threads would write past the end. On
-# a GPU nothing stops them. They overwrite whatever is there, and the program fails
-# later, somewhere else, or not at all. The simulator stops at the first such write.
+# guard looks at the size of the array, not at the launch, so it is right for every
+# launch with enough threads. Without it, the last 24 threads would write past the end,
+# and on a GPU nothing stops them. They overwrite whatever is there, and the program
+# fails later, somewhere else, or not at all. The simulator stops at the first such
+# write.
 
 # %% [markdown]
 # ## Look at it
 #
-# The GPU runs threads 32 at a time, as a **warp**, and memory answers a warp in
+# The GPU runs threads 32 at a time, as a **warp**, and memory is read and written in
 # **sectors** of 32 bytes. One load or store by a warp is a **request**. `explore`
 # launches your kernel in the simulator and shows which sectors each of its lines
-# requests. Here are 128 threads for 100 elements. Before you move the slider to the
-# last warp, make a guess: how many of its 32 threads read anything?
+# requests. This launch has 128 threads for 100 elements. Before you move the slider to
+# the last warp, make a guess: how many of its 32 threads read anything?
 
 # %%
 ones = np.ones(100, np.float32)
@@ -154,8 +155,8 @@ explore(vector_add)[2, 64](ones, ones, np.zeros_like(ones))
 # - `cuda.blockDim.x`: how many threads a block has;
 # - `cuda.threadIdx.x`: which thread of its block it is.
 #
-# Compute the index from them yourself this time, and use it to write `x` backwards: the
-# first element of `out` is the last element of `x`.
+# This time, compute the index from them yourself, and use it to write `x` backwards, so
+# that the first element of `out` is the last element of `x`.
 #
 # ```python
 # reverse(x, out)    # (n,) -> (n,)  float32
@@ -164,8 +165,8 @@ explore(vector_add)[2, 64](ones, ones, np.zeros_like(ones))
 # In Python, `x[-1]` is the last element. Resist: an index in a kernel should count from
 # the start of the array, because in CUDA C++ a negative index reads memory before it.
 #
-# The check launches blocks of 64 threads, and for 500 elements blocks of 96. As in
-# exercise 2, one thread must not do it all.
+# The check launches blocks of 64 threads, except for 500 elements, where it launches
+# blocks of 96. As in exercise 2, one thread must not do all the work.
 #
 # Stuck? `hint("reverse")`.
 
@@ -196,18 +197,18 @@ check(
 # %% [markdown] tags=["solution"]
 # Skip the blocks before yours, then count within your own:
 # `blockIdx.x * blockDim.x + threadIdx.x`. The mirror image of element `i` among `n` is
-# `n - 1 - i`; with `n - i`, thread 0 would ask for element `n`, which does not exist.
+# `n - 1 - i`; with `n - i`, thread 0 would read element `n`, which does not exist.
 # Reading `x[i]` and writing to `out[n - 1 - i]` is just as good. A thread may read any
 # element it likes. What matters is that no two threads write to the same element.
 
 # %% [markdown]
 # ## 4 · Which thread does what
 #
-# One thread per element of what? Here are two inputs of `n` elements and one output of
-# `2n`, in which they alternate: `a[0], b[0], a[1], b[1], …`
+# One thread per element, but of which array? Here are two inputs of `n` elements each
+# and one output of `2n`, in which they alternate: `a[0], b[0], a[1], b[1], …`
 #
-# The check launches one thread per **pair**, so each thread moves two elements. Work
-# out what thread `i` reads, what it writes, and which array its guard should ask about.
+# The check launches one thread per **pair**, so each thread moves two elements. Decide
+# what thread `i` reads, what it writes, and which array's size its guard should use.
 #
 # ```python
 # interleave(a, b, out)    # (n,), (n,) -> (2 n,)  float32
@@ -244,18 +245,19 @@ check(
 )
 
 # %% [markdown] tags=["solution"]
-# The launch decides how many threads there are; the kernel decides how much one of them
-# does. Here that is a pair, so the guard compares with `a.size`. `i < out.size` would
-# let through twice as many threads as there are pairs. One thread per output element is
-# possible too, with twice the threads, each of which must ask whether its index is
-# even.
+# The launch decides how many threads there are; the kernel decides how much each of
+# them does. Here each thread moves a pair, so the guard compares `i` with `a.size`. The
+# guard `i < out.size` would let through twice as many indices as there are pairs. You
+# could also have one thread per output element: twice the threads, each of which has to
+# test whether its index is even.
 
 # %% [markdown]
 # ## 5 · The launch
 #
-# Now the other side. The kernel is given and has the guard it needs. You write the
-# function that works out its launch for any `n`. It returns two integers, blocks and
-# threads per block, and four things can go wrong with them:
+# Now the other side of a launch. The kernel is given and has the guard it needs. You
+# write the function that chooses a launch for any `n`. It returns two integers, the
+# number of blocks and the number of threads per block, and four things can go wrong
+# with them:
 #
 # - too few threads in all, so that elements are left out;
 # - whole blocks that have nothing to do;
@@ -298,24 +300,24 @@ check(
 )
 
 # %% [markdown] tags=["solution"]
-# Any number of threads from 1 to 1024 is right here. A multiple of 32 is sensible,
+# Any number of threads from 1 to 1024 is correct here. A multiple of 32 is sensible,
 # since the hardware runs threads 32 at a time. What you must not do is fit the block to
-# the data: `(1, n)` works for 255 elements, and then `n` grows. You will measure below
-# how much the choice costs.
+# the data: `(1, n)` works for 255 elements, and then `n` grows. Further down you will
+# measure what a poor choice costs.
 
 # %% [markdown]
 # ## 6 · The grid-stride loop
 #
-# So far the launch had to fit the data. A kernel can work with any launch if its
-# threads come back for more. With `T` threads in the whole grid, thread `i` takes the
-# elements `i`, `i + T`, `i + 2T`, … up to the end. `cuda.gridsize(1)` is `T`.
+# So far the launch had to fit the data. But if each thread comes back for more, a
+# kernel can work with any launch. With `T` threads in the whole grid, thread `i` takes
+# elements `i`, `i + T`, `i + 2T`, … up to the end. `cuda.gridsize(1)` gives you `T`.
 #
 # The kernel computes one of the oldest operations in numerical computing, *a times x
-# plus y*, called saxpy in single precision. It updates `y` in place, so an element that
-# two threads take is updated twice.
+# plus y*, known in single precision as saxpy. It updates `y` in place, so if two
+# threads take the same element, it is updated twice.
 #
-# The check launches 128 threads, or 96, on up to 3000 elements. That makes at most
-# 24 elements per thread, and one load of `x` and one of `y` for each: 48 loads.
+# The check launches 128 threads, or 96, on up to 3000 elements. A thread therefore gets
+# at most 24 elements, and needs one load of `x` and one of `y` for each: 48 loads.
 #
 # ```python
 # saxpy(alpha, x, y)    # float32, (n,), (n,) -> y changed in place
@@ -352,22 +354,22 @@ check(
 )
 
 # %% [markdown] tags=["solution"]
-# The end of the loop is the guard: a thread whose first element is past the end does
-# nothing at all. Stepping by the whole grid rather than by one keeps neighbouring
+# The end of the range is the guard: a thread whose first element would be past the end
+# does nothing at all. Stepping by the whole grid rather than by one keeps neighbouring
 # threads on neighbouring elements in every iteration, and the memory system rewards
 # that (chapter 12). If you step by a single block's size, `cuda.blockDim.x`, threads
-# of several blocks take the same element, and it is updated several times.
+# from several blocks take the same element, and it is updated several times.
 #
-# This is what the loop has gained you: the result no longer depends on the launch. Even
-# one block of one thread gives the right result, which is a good way to debug.
+# This is what the loop buys you: the result no longer depends on the launch. Even one
+# block of one thread gives the right result, which is handy for debugging.
 
 # %% [markdown]
 # ## Look at the iterations
 #
 # Here are 512 elements and blocks of 64 threads. `choose` gives you a control for the
 # number of blocks. Before you move it, guess: how many requests will the loads of `x`
-# make in all with 1 block, with 4 and with 8? How far does a warp move between two
-# iterations?
+# make in total with 1 block, with 4 and with 8? And how far does a warp move from one
+# iteration to the next?
 
 # %%
 ones = np.ones(512, np.float32)
@@ -375,10 +377,11 @@ y = np.zeros_like(ones)
 explore(saxpy)[choose(1, 2, 4, 8), 64](np.float32(2.5), ones, y)
 
 # %% [markdown] tags=["solution"]
-# There are 16 requests in all cases: 512 elements are 16 times 32, whichever warps
-# take them. What changes is which warp makes them. A single block has two warps, each
-# of which makes eight iterations and moves on by 64 elements, the number of threads
-# in the grid. Eight blocks have a warp for every request, and make one iteration.
+# There are 16 requests in every case, because 512 elements are 16 × 32, whichever warps
+# take them. What changes is which warp makes them. A single block has two warps. Each
+# of them runs eight iterations and moves on by 64 elements, the number of threads in
+# the grid. Eight blocks have a warp for every request, so each warp runs just one
+# iteration.
 
 # %% [markdown]
 # ## The same kernel in CUDA C++
@@ -386,7 +389,7 @@ explore(saxpy)[choose(1, 2, 4, 8), 64](np.float32(2.5), ones, y)
 # Most of the world's kernels are written in CUDA C++. Here is yours. Compare it with
 # your Python line by line. The index is computed by hand, as in exercise 3. A pointer
 # does not know how long its array is, so `n` is an extra argument. `extern "C"` keeps
-# the compiler from changing the kernel's name.
+# the compiler from mangling the kernel's name, that is, from adding its types to it.
 
 # %%
 CUDA_CPP = """
@@ -401,9 +404,9 @@ void vector_add(const float* a, const float* b, float* out, int n)
 """
 
 # %% [markdown]
-# The vectors for it, and for everything that follows, are PyTorch tensors on the GPU.
-# Numba accepts them as they are, but it would inspect them again at every launch;
-# `cuda.as_cuda_array` does that once.
+# The vectors for this kernel, and for everything that follows, are PyTorch tensors on
+# the GPU. Numba accepts them as they are, but it would inspect them at every launch;
+# `cuda.as_cuda_array` does that once and for all.
 
 # %%
 n = 1 << 26 if weft.GPU else 1 << 10
@@ -419,9 +422,9 @@ if weft.on_gpu("the vectors live in GPU memory"):
     d_a, d_b, d_out = (cuda.as_cuda_array(t) for t in (a, b, out))
 
 # %% [markdown]
-# NVRTC, NVIDIA's compiler in the form of a library, turns the text into machine code
-# while the notebook runs. With `cuda.core`, which is installed with Numba, that takes
-# only a few lines of Python.
+# NVRTC, NVIDIA's compiler packaged as a library, turns the text into machine code while
+# the notebook runs. With `cuda.core`, which is installed with Numba, that takes only a
+# few lines of Python.
 
 # %%
 if weft.on_gpu("NVRTC's machine code needs one"):
@@ -449,10 +452,10 @@ if weft.on_gpu("NVRTC's machine code needs one"):
 # %% [markdown]
 # ## The same kernel in Triton
 #
-# Triton is Python too, but it thinks in larger pieces. Its kernel is not one thread but
-# a **program**, which handles a whole block of elements as if it were one value; the
-# compiler distributes the elements over threads. The index becomes a range of indices,
-# and the guard becomes a mask.
+# Triton is Python too, but it thinks in larger pieces. Its kernel does not describe one
+# thread but one **program**, which handles a whole block of elements as if it were a
+# single value; the compiler distributes the elements over threads. The index becomes a
+# range of indices, and the guard becomes a mask.
 #
 # Triton needs compute capability 8.0. On a T4 this cell does nothing.
 
@@ -482,16 +485,16 @@ if weft.on_gpu("Triton's machine code needs one") and has_triton:
 # %% [markdown]
 # ## Measure: one kernel, three languages
 #
-# First by hand. For each element, the kernel reads 4 bytes from `a` and 4 from `b`, and
-# writes 4 to `out`. For 2^26 elements that makes 3 × 4 × 2^26 = 805 million bytes. One
-# addition per 12 bytes takes no time in comparison, so memory sets the limit. Divide by
-# your GPU's copy bandwidth, which `weft.doctor()` measures, and you have the least time
-# possible.
+# First, work out the limit by hand. For each element, the kernel reads 4 bytes from `a`
+# and 4 from `b`, and writes 4 to `out`. For 2^26 elements that makes 3 × 4 × 2^26 =
+# 805 million bytes. One addition per 12 bytes takes next to no time in comparison, so
+# memory sets the limit. Divide by your GPU's copy bandwidth, which `weft.doctor()`
+# measures, and you have the least time possible.
 #
-# How close does your `vector_add` come, compared with `torch.add`? Does it matter in
-# which language the same lines are written? Put your guesses instead of `None` (1.0 is
-# PyTorch's speed, 0.5 half of it), then run the cell. The ceiling is a plain copy that
-# moves the same number of bytes.
+# How close does your `vector_add` come to the speed of `torch.add`? Does it matter
+# which language the same lines are written in? Replace each `None` with your guess (1.0
+# is PyTorch's speed, 0.5 half of it), then run the cell. The ceiling is a plain copy
+# that moves the same number of bytes.
 #
 # If you have not solved exercise 2 yet, this times a kernel that does nothing, very
 # quickly.
@@ -531,20 +534,20 @@ large.expect("CUDA C++", at_least=0.7, times="torch.add")
 large.expect("torch.add", at_least=1.05, times="CUDA C++")
 
 # %% [markdown] tags=["solution"]
-# This is a first kernel, and it comes most of the way to the ceiling. No kernel can be
-# many times as fast, because all of them have to move the same bytes. Nor is it the
-# language that makes the difference. Yours and the CUDA C++ are the same kernel, though
-# Numba's machine code is a little longer, with 64-bit indices and a test for negative
-# ones. PyTorch and Triton, which reach the ceiling, handle eight elements per thread
-# and fetch 16 bytes at a time, so more bytes are in flight while a thread waits. The
-# last stretch goal below lets you try that.
+# Your first kernel gets most of the way to the ceiling. No kernel can be many times as
+# fast, because all of them have to move the same bytes. The language makes little
+# difference either: yours and the CUDA C++ are the same kernel, though Numba's machine
+# code is a little longer, with 64-bit indices and a test for negative ones. PyTorch and
+# Triton, which do reach the ceiling, handle eight elements per thread and fetch 16
+# bytes at a time, so more bytes are in flight while a thread waits. The last stretch
+# goal below lets you try that.
 
 # %% [markdown]
 # ## Measure: less and less work
 #
-# This is your kernel again, one launch each on fewer and fewer elements. From 2^26 to
-# 2^10, the work shrinks by a factor of 65,536. How many times as fast is the smallest
-# launch?
+# Here is your kernel again, launched once for each size, on fewer and fewer elements.
+# From 2^26 to 2^10, the work shrinks by a factor of 65,536. How many times as fast is
+# the smallest launch?
 
 # %%
 guess = {"2^10": None}
@@ -567,17 +570,19 @@ one.expect("2^14", at_least=1 / 2, times="2^10")  # 16 times the work
 one.expect("2^26", at_least=1 / 1000, times="2^10")  # 65,536 times
 
 # %% [markdown] tags=["solution"]
-# Below some size, the time stops falling. What remains is the launch overhead on the
-# GPU: it fetches the launch, distributes the blocks, waits for memory once, and reports
-# the end. A thousand elements take nearly as long as sixteen thousand.
+# Below a certain size, the time stops falling. What remains is the launch overhead on
+# the GPU, which has to fetch the launch, distribute the blocks, wait for memory once
+# and report that it has finished. A thousand elements take nearly as long as sixteen
+# thousand.
 
 # %% [markdown]
 # ## Measure: many small launches
 #
-# That was the GPU's share of a launch. The host has a share too: Python inspects the
-# arguments, finds the compiled kernel and calls the driver. With `host=True` the times
-# are taken on the host. Each row of the table is the time per launch when many launches
-# follow one another, each on 1,024 elements. Does the language matter now?
+# That was the GPU's share of the cost of a launch. The host has a share too: Python
+# inspects the arguments, finds the compiled kernel and calls the driver. With
+# `host=True`, the times are measured on the host. Each row of the table is the time per
+# launch when many launches follow one another, each on 1,024 elements. Does the
+# language matter now?
 
 # %%
 guess = {"Numba": None, "CUDA C++": None}
@@ -612,17 +617,18 @@ many
 many.expect("torch.add", at_least=1.5, times="Numba")
 
 # %% [markdown] tags=["solution"]
-# Now the language matters, or rather the path from Python to the driver: the host is
-# slow, and the GPU is idle between two launches. One launch on a million elements would
-# do the same work for the price of one. Chapter 17 removes most of the cost where
-# launches cannot be merged.
+# Now the language does matter, or rather the path from Python to the driver: the host
+# cannot keep up, and the GPU is idle between launches. One launch on a million elements
+# would do the work of a thousand of these for the price of one. Chapter 17 removes most
+# of the cost where launches cannot be merged.
 
 # %% [markdown]
 # ## Measure: threads per block
 #
-# There are 2^26 elements, with one thread each; only the grouping changes. The hardware
-# runs threads in warps of 32, so even a block of 1 thread occupies a whole warp. How
-# fast are blocks of 1 and of 32 threads, compared with blocks of 256?
+# There are 2^26 elements again, with one thread for each; only the grouping into blocks
+# changes. The hardware runs threads in warps of 32, so even a block of 1 thread
+# occupies a whole warp. How fast are blocks of 1 and of 32 threads, compared with
+# blocks of 256?
 
 # %%
 guess = {"1": None, "32": None}
@@ -646,17 +652,18 @@ grouped.expect("32", at_least=16, times="1")  # 32 times fewer blocks
 grouped.expect("64", at_least=1.6, times="32")  # half as many
 
 # %% [markdown] tags=["solution"]
-# Blocks of 1 thread leave 31 of 32 lanes empty, and yet they are not 32 times slower
-# than blocks of 256 but far worse. Divide the number of blocks by the time, row by row:
-# for 1, 32, 64 and 128 threads you get nearly the same rate. These launches are waiting
-# neither for lanes nor for memory, but for the GPU to start blocks. From 256 threads up
-# there are few enough of them, and memory is the limit again.
+# Blocks of 1 thread leave 31 of 32 lanes empty, so you might expect them to be 32 times
+# slower than blocks of 256. They are far slower than that. Divide the number of blocks
+# by the time, row by row: for 1, 32, 64 and 128 threads you get nearly the same rate.
+# These launches are not waiting for lanes or for memory, but for the GPU to start
+# blocks. From 256 threads up there are few enough blocks, and memory is the limit
+# again.
 
 # %% [markdown]
 # ## Measure: how many threads fill a GPU
 #
-# A grid-stride loop gives the right result for any launch, so you can ask how many
-# blocks of 256 threads it takes to reach full speed. One block runs on one
+# A grid-stride loop gives the right result for any launch, which lets you find out how
+# many blocks of 256 threads it takes to reach full speed. One block runs on one
 # multiprocessor (SM); the reference GPU has 132 of them. How fast is one block,
 # compared with the n / 256 blocks that give each element its own thread?
 
@@ -694,36 +701,38 @@ filled.expect("8 per SM", at_least=2, times="1 per SM")
 filled.expect("8 per SM", at_least=1.1, times="n / 256")
 
 # %% [markdown] tags=["solution"]
-# One block makes 2^26 / 256 = 262,144 iterations. Divide its time by that number, and
-# you know how long each iteration waits for memory: a few hundred nanoseconds. One
-# block on each SM waits just as long, but 132 of them wait side by side. Only more
-# threads fill the wait, which is called **latency hiding**, and eight blocks of 256
-# are all that an SM of the reference GPU can hold.
+# One block runs through 2^26 / 256 = 262,144 iterations. Divide its time by that
+# number, and you know how long each iteration waits for memory: a few hundred
+# nanoseconds. One block on each SM waits just as long, but 132 of them wait side by
+# side. To fill the wait, an SM needs more threads to run in the meantime, which is
+# called **latency hiding**. Eight blocks of 256 are all that an SM of the reference GPU
+# can hold.
 #
-# They are also faster than one thread per element. The set-up of the loop is paid for
+# Eight blocks per SM are also faster than one thread per element. The loop is set up
 # once per thread instead of once per element, and there are far fewer blocks to start.
 # Giving each thread more work in this way is called **thread coarsening**.
 
 # %% [markdown]
 # ## If you want more
 #
-# - Find the size at which the launch and the memory take equally long on your GPU.
-#   First compute it from the measured rates, then measure it.
-# - Measure the languages with `float64`. Predict the times and the ratios first.
+# - Find the size at which launch overhead and memory traffic take equally long on your
+#   GPU. First compute it from the measured rates, then measure it.
+# - Compare the languages again with `float64`. Predict the times and the ratios first.
 # - On a GPU, read the compiled kernel:
 #   `print(next(iter(vector_add.inspect_asm().values())))`. Find the guard and the three
 #   accesses to memory.
-# - Let each thread of `vector_add` take four elements, each a whole grid apart. Load
+# - Let each thread of `vector_add` take four elements, spaced a whole grid apart. Load
 #   all eight values first, then store the four sums. How close to `torch.add` do you
-#   come?
+#   get?
 #
 # ## What you learned
 #
-# 1. Blocks × threads must cover the elements. Blocks come whole, so round up and guard.
+# 1. Blocks × threads must cover the elements. A launch has only whole blocks, so round
+#    up and guard.
 # 2. `i = blockIdx.x * blockDim.x + threadIdx.x`, in every language that has threads.
 # 3. A grid-stride loop makes the result independent of the launch.
 # 4. An elementwise kernel is limited by the bytes it moves, whatever the language.
-# 5. Every launch has a fixed cost, which is most of the time when there is little work.
+# 5. Every launch has a fixed cost, which dominates when there is little work.
 
 # %%
 quiz()

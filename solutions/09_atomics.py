@@ -91,8 +91,8 @@ check(
 # %% [markdown]
 # ## Measure: how many updates are lost?
 #
-# This is the same kernel with the plain line. Of 2^26 random bytes, about 262,144 are a
-# 7. How many of them does the plain kernel count on a GPU: nearly all, half, a few?
+# This is the same kernel with the plain line. Of 2^26 random bytes, about 262,144 are
+# a 7. How many of them does the plain kernel count on a GPU: nearly all, half, a few?
 # Guess, then run. (Without a GPU you see the simulator's answer, for fewer bytes, and
 # below it what the reference GPU found.)
 

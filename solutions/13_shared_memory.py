@@ -216,11 +216,11 @@ check(
 # 3. the thread takes **another** element out of the shared tile, the mirrored one, and
 #    writes it to `out`, again along rows.
 #
-# `tx` is the fast index: the threads of a warp have the same `ty`, and `tx` from 0 to
-# 31. So `tx` must be part of the *column* of `x` when you read, and part of the
-# *column* of `out` when you write. The tile in block-row `blockIdx.y` and block-column
-# `blockIdx.x` of `x` belongs, as a whole, in block-row `blockIdx.x` and block-column
-# `blockIdx.y` of `out`.
+# `tx` is the fast index: the threads of a warp have the same `ty`, and `tx` from 0
+# to 31. So `tx` must be part of the *column* of `x` when you read, and part of the
+# *column* of `out` when you write. The tile in block-row `blockIdx.y` and
+# block-column `blockIdx.x` of `x` belongs, as a whole, in block-row `blockIdx.x` and
+# block-column `blockIdx.y` of `out`.
 #
 # ```python
 # transpose_tiled(x, out)    # (m, n) -> (n, m)  float32

@@ -84,9 +84,9 @@ with np.errstate(all="ignore"):
 
 # %% [markdown]
 # The reference of this lab subtracts the maximum first. Scores of **minus infinity**
-# are common: attention uses them for what must not be looked at, and $e^{-\infty}$ is
-# 0. A row that contains nothing else has no softmax. PyTorch returns NaN for it, and
-# so does the reference.
+# are common: attention uses them for what must not be looked at, and $e^{-\infty}$
+# is 0. A row that contains nothing else has no softmax. PyTorch returns NaN for it,
+# and so does the reference.
 
 # %% tags=["given"]
 LOWEST = np.float32(np.finfo(np.float32).min)  # the lowest finite float32

@@ -888,13 +888,13 @@ ladder
 # **Pipelined** is about a third faster. Waiting for global memory is nearly over: it is
 # less than 0.1 of 4.5 cycles.
 #
-# **Warp tiles** and **pairs** gain nothing to speak of. Count passes: a 128-bit request
-# takes 4, or 2 where neighbouring lanes ask for the same words (the book's page has the
-# rule). With 2 × 16 lanes, `ta` takes 2 × 2 passes per step and `tb` 2 × 4, together
-# 12. With 8 × 4 lanes, row by row, it is 12 again, although there are fewer distinct
-# numbers; in pairs it is 8. The profiler counts the same. But the step's multiply-adds
-# take 16 cycles, so there was room before, and now there is more. The share of the
-# issue slots that are used stays at 81 %.
+# **Warp tiles** and **pairs** gain nothing to speak of. Count passes: a 128-bit
+# request takes 4, or 2 where neighbouring lanes ask for the same words (the book's
+# page has the rule). With 2 × 16 lanes, `ta` takes 2 × 2 passes per step and `tb` 2 ×
+# 4, together 12. With 8 × 4 lanes, row by row, it is 12 again, although there are
+# fewer distinct numbers; in pairs it is 8. The profiler counts the same. But the
+# step's multiply-adds take 16 cycles, so there was room before, and now there is
+# more. The share of the issue slots that are used stays at 81 %.
 #
 # **8 × 16** is the last large step. In an iteration, 1024 multiply-adds share the
 # overhead that 512 had to carry: 1.13 instructions each instead of 1.22, and 85 % of

@@ -779,10 +779,10 @@ check(
 )
 
 # %% [markdown] tags=["solution"]
-# One step along a row is `rows` in the number of the coordinate, and one step down is
-# 1. So the strides can be read off the drawing: the next thread is `width` steps along
-# the row, the thread below is one step down, the next value one step along, and the
-# next round `down` steps down.
+# One step along a row is `rows` in the number of the coordinate, and one step down
+# is 1. So the strides can be read off the drawing: the next thread is `width` steps
+# along the row, the thread below is one step down, the next value one step along, and
+# the next round `down` steps down.
 
 # %% [markdown]
 # ### One copy, two tiles

@@ -292,9 +292,9 @@ check(
 )
 
 # %% [markdown] tags=["solution"]
-# One instruction does 16 × 8 × 16 = 2048 multiply-adds. A warp of ordinary ones does
-# 32. The loads are the other side: for each `mma` a lane loads six words from global
-# memory, one by one, and uses each of them once.
+# One instruction does 16 × 8 × 16 = 2048 multiply-adds. A warp of ordinary ones
+# does 32. The loads are the other side: for each `mma` a lane loads six words from
+# global memory, one by one, and uses each of them once.
 
 # %% [markdown]
 # ## 3 · ldmatrix

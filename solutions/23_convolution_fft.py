@@ -162,10 +162,10 @@ check(
 # %% [markdown]
 # ## 2 · The same size, reversed
 #
-# Now a true convolution, with as many results as there are pixels. The filter, reversed
-# in both directions, is centred on each pixel, and everything outside the image counts
-# as
-# 0. For filters of odd height and width, with `ph = kh // 2` and `pw = kw // 2`,
+# Now a true convolution, with as many results as there are pixels. The filter,
+# reversed in both directions, is centred on each pixel, and everything outside the
+# image counts as 0. For filters of odd height and width, with `ph = kh // 2` and
+# `pw = kw // 2`,
 #
 #     out[row, col] = sum over p, q of   x[row + ph - p, col + pw - q] * w[p, q]
 #
