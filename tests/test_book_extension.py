@@ -572,6 +572,39 @@ def test_the_outline_links_what_there_is(render: Render) -> None:
 ROTATE = switches.read(ROOT / "book" / "switches" / "rotate.toml")
 
 
+def test_a_chapter_that_a_text_names_is_a_link(render: Render) -> None:
+    outline = """
+[[parts]]
+title = "Memory"
+about = "Where data are."
+chapters = [
+  { stem = "12_rows", title = "Rows" },
+  { stem = "13_tiles", title = "Tiles", pages = [{ stem = "13_more", title = "More" }] },
+  { stem = "14_later", title = "Later" },
+]
+"""
+    html, _ = render(
+        "As in chapter 12, and chapters 12\nand 13. Chapter 14 is not written. "
+        "Chapter 12 of *Another Book* and `chapter 12` stay; [so does chapter 12](x.md)."
+        "\n\n## After chapter 13",
+        files={
+            "book/outline.toml": outline,
+            "book/12_rows.md": "# Rows\n\nThis is chapter 12; chapter 13 is next.\n",
+            "book/13_tiles.md": "# Tiles\n",
+            "book/13_more.md": "# More\n",
+            "book/x.md": "# X\n",
+        },
+    )
+    linked = re.findall(
+        r'<a class="[^"]*weft-chapter[^"]*" href="(.*?)">(.*?)</a>', html
+    )
+    assert linked == [
+        ("12_rows.html", "chapter 12"),
+        ("12_rows.html", "chapters 12"),
+        ("13_tiles.html", "13"),
+    ]
+
+
 def test_switches_decide_which_lines_there_are() -> None:
     code = ROTATE.code({"guard": False, "barrier": True, "rows": True, "padding": True})
     assert "if " not in code
