@@ -579,13 +579,14 @@ title = "Memory"
 about = "Where data are."
 chapters = [
   { stem = "12_rows", title = "Rows" },
-  { stem = "13_tiles", title = "Tiles", pages = [{ stem = "13_more", title = "More" }] },
+  { stem = "13_tiles", title = "Tiles", pages = [{ stem = "13_more", title = "" }] },
   { stem = "14_later", title = "Later" },
 ]
 """
     html, _ = render(
         "As in chapter 12, and chapters 12\nand 13. Chapter 14 is not written. "
-        "Chapter 12 of *Another Book* and `chapter 12` stay; [so does chapter 12](x.md)."
+        "Chapter 12 of *Another Book* and `chapter 12` stay, "
+        "[as does chapter 12](x.md)."
         "\n\n## After chapter 13",
         files={
             "book/outline.toml": outline,

@@ -22,7 +22,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+from weft import doing
 from weft.errors import LearnerError
+from weft.wording import several
 
 SHORT = 0.05  # ms: below this, starting a kernel is a visible part of its time
 
@@ -361,8 +363,13 @@ def measure(
     """
     most = getattr(stopwatch, "most", MOST)
     runs = [_Run(name, function, most) for name, function in functions.items()]
-    for run in runs:
+    for number, run in enumerate(runs, 1):
+        if len(runs) == 1:
+            doing.again("measurement")
+        else:
+            doing.now(f"warming up {run.name}, {number} of {len(runs)}")
         run.warm(stopwatch)
+    doing.now(f"timing {several(len(runs), 'function')} in turns")
     turn = 0
     while left := [r for r in runs if not r.done]:
         shift = turn % len(left)

@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from weft import lesson
+from weft import doing, lesson
 from weft.checking.cases import (
     SEED,
     Case,
@@ -61,11 +61,17 @@ class Exercise:
     def case(self, size: Any, seed: int = SEED) -> Case:
         """Make the data for one size: seeded, so that every run sees the same."""
         parts = as_tuple(size)
+        doing.now(f"{self.name}: {self._which(size)}")
         rng = np.random.default_rng([seed, *(int(p) for p in parts)])
         given = as_tuple(self.inputs(rng, *parts))
         listed = seed == SEED
         named = parts in map(as_tuple, self.sizes)
         return Case(parts, given, self.expected(given), listed, named)
+
+    def _which(self, size: Any) -> str:
+        if size not in self.sizes:
+            return "a size that is not listed"
+        return f"size {self.sizes.index(size) + 1} of {len(self.sizes)}"
 
     def expected(self, given: tuple[Any, ...]) -> tuple[Any, ...]:
         """What the spec returns for these inputs, in double precision."""

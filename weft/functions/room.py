@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping
 from types import FunctionType
 from typing import Any
 
+from weft import doing
 from weft.checking.cases import copies, widened
 from weft.checking.gaming import belongs, of_another, watched
 from weft.checking.room import Facts
@@ -53,6 +54,7 @@ def judge(
     function, name = exercise.written_by_learner, exercise.name
     wanted = exercise.spec(*(widened(a) for a in copies(args)))
     call = f"{name}({', '.join(brief(a) for a in args)})"
+    doing.again(f"{name}: call")
     with (
         worded(
             launches,

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from weft import compiling, lesson
+from weft import compiling, doing, lesson
 from weft.backend import options_of
 from weft.checking.source import device_functions
 from weft.checking.verdict import Failed, Verdict
@@ -54,6 +54,7 @@ def run(exercise: KernelExercise) -> tuple[list[str], Verdict | None]:
         return [], None
     case = exercise.case(exercise.sizes[0])
     args = (*case.inputs, *exercise.fresh(case))
+    doing.now(f"{exercise.name}: compiling")
     outcome = compiling.compile_kernel(exercise.kernel, args)
     if outcome.skipped:
         return [f"not compiled: {outcome.skipped}"], None

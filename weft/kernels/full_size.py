@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from weft import doing
 from weft.checking.compare import difference
 from weft.checking.verdict import Failed, Verdict
 from weft.checking.waiting import RESTART, wait_for
@@ -23,6 +24,7 @@ def run(exercise: KernelExercise) -> list[str]:
     cuda: Any = numbas
 
     case = exercise.case(exercise.full)
+    doing.now(f"{exercise.name}: full size, on the GPU")
     trial = configure(exercise, case)
     outputs = trial.fresh()
     try:

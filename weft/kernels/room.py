@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from types import FunctionType
 from typing import Any
 
-from weft import compiling, device, effort
+from weft import compiling, device, doing, effort
 from weft.backend import is_kernel, python_function
 from weft.checking.limits import KERNEL
 from weft.checking.room import Facts
@@ -45,6 +45,7 @@ class Kernels:
         with effort.counted() as spent:
             facts, trace = simulated.run(exercise)
         yield facts
+        doing.now(f"{exercise.name}: larger grids")
         yield larger.run(exercise, spent)
         narrow_index.run(exercise)
         if (found := forbidden(exercise, trace)) is not None:
@@ -54,6 +55,7 @@ class Kernels:
         if exercise.full is not None and on_gpu():
             yield full_size.run(exercise)
         yield cost.run(exercise, trace)
+        doing.now(f"{exercise.name}: other constants")
         yield constants.run(exercise)
         if leak is not None:
             raise Failed(leak)

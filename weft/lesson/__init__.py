@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Any
 
-from weft import device, links, markup
+from weft import device, doing, links, markup
 from weft.device import for_triton
 from weft.errors import LearnerError
 from weft.lesson import board, missing, onward, predictions, questions, syllabus
@@ -83,7 +83,9 @@ def _header(lesson: Lesson) -> Header:
 
 
 def _show(header: Header) -> None:
-    """Show the header in a learner's notebook; elsewhere, print its line.
+    """Show the header in a learner's notebook, where long cells then say what they do.
+
+    Elsewhere, print its line.
 
     Solutions are committed as they were executed, and need the line alone.
     """
@@ -96,6 +98,7 @@ def _show(header: Header) -> None:
     if get_ipython() is None or not board.counts(header.lesson.name):
         print(header)
     else:
+        doing.watch(get_ipython())
         display(header)  # type: ignore[no-untyped-call]
 
 

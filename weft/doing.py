@@ -1,0 +1,106 @@
+"""What a cell is doing: a line below a cell that takes long, gone when it ends.
+
+`watch` has IPython tell when a cell begins and ends. After LATE seconds a thread shows
+the line, and renews it every second: what is being done, for how long, and how long the
+same cell took the last time.
+"""
+
+import contextvars
+import threading
+import time
+import uuid
+from html import escape
+from typing import Any
+
+LATE = 3.0  # seconds after which a cell gets a line
+EVERY = 1.0
+
+_what = ""  # what is being done
+_counts: dict[str, int] = {}  # how often it was counted in this cell
+_lines: dict[int, "Line"] = {}  # by the shell that is watched
+
+
+def now(what: str) -> None:
+    """Say what is being done from now on, `"vector_add: size 2 of 5"`."""
+    global _what
+    _what = what
+
+
+def again(what: str) -> None:
+    """Say that `what` is being done once more in this cell: `"measurement 3"`."""
+    _counts[what] = _counts.get(what, 0) + 1
+    now(f"{what} {_counts[what]}")
+
+
+def watch(shell: Any, late: float = LATE, every: float = EVERY) -> None:
+    """Show a line below each cell of a notebook that runs for longer than `late` s.
+
+    shell: IPython's. In a terminal, which is no notebook, nothing happens.
+    """
+    if getattr(shell, "kernel", None) is None or id(shell) in _lines:
+        return
+    line = _lines[id(shell)] = Line(shell, late, every)
+    shell.events.register("pre_run_cell", line.begin)
+    shell.events.register("post_run_cell", line.end)
+
+
+class Line:
+    """The line below the cell that is running."""
+
+    def __init__(self, shell: Any, late: float, every: float) -> None:
+        self._shell, self._late, self._every = shell, late, every
+        self._took: dict[str, float] = {}  # cell → seconds of its last run
+        self._ended = threading.Event()
+        self._thread: threading.Thread | None = None
+        self._cell = ""
+        self._begun = 0.0
+        self._id = ""
+
+    def begin(self, info: Any) -> None:
+        """A cell begins to run."""
+        self._ended, self._id = threading.Event(), ""
+        self._cell, self._begun = info.raw_cell or "", time.monotonic()
+        _counts.clear()
+        now("")
+        # ipykernel keeps in a context which cell an output belongs to.
+        context = contextvars.copy_context()
+        self._thread = threading.Thread(
+            target=context.run, args=(self._follow, self._ended), daemon=True
+        )
+        self._thread.start()
+
+    def end(self, result: Any) -> None:
+        """The cell has ended: take the line away."""
+        if self._thread is None:  # the cell that began before it was watched
+            return
+        self._ended.set()
+        self._thread.join()
+        if self._id:
+            self._took[self._cell] = time.monotonic() - self._begun
+            self._publish({"text/plain": "", "text/html": ""})
+
+    def _follow(self, ended: threading.Event) -> None:
+        wait = self._late
+        while not ended.wait(wait):
+            text = self._text(time.monotonic() - self._begun)
+            html = f'<div style="opacity: 0.7">{escape(text)}</div>'
+            self._publish({"text/plain": text, "text/html": html})
+            wait = self._every
+
+    def _text(self, seconds: float) -> str:
+        parts = [_what or "running", duration(seconds)]
+        if (before := self._took.get(self._cell)) is not None:
+            parts.append(f"{duration(before)} the last time")
+        return " · ".join(parts)
+
+    def _publish(self, data: dict[str, str]) -> None:
+        update, self._id = bool(self._id), self._id or uuid.uuid4().hex
+        self._shell.display_pub.publish(
+            data, metadata={}, transient={"display_id": self._id}, update=update
+        )
+
+
+def duration(seconds: float) -> str:
+    """Return a time in words: `12 s`, `2 min 5 s`."""
+    minutes, rest = divmod(round(seconds), 60)
+    return f"{minutes} min {rest} s" if minutes else f"{rest} s"
