@@ -48,15 +48,17 @@ def has_browser(environment: Mapping[str, str], platform: str = sys.platform) ->
     return True
 
 
-def command(root: Path, browser: bool, as_root: bool) -> list[str]:
+def command(
+    root: Path, browser: bool, as_root: bool, pages: Path = ROOT / BOOK
+) -> list[str]:
     """JupyterLab's command line: all of `root` in view, the first lab open.
 
-    It also serves the book, for links that need no network (weft/links.py).
+    It also serves the book's `pages`, for links that need no network (weft/links.py).
     """
     page = FIRST_LAB if (root / FIRST_LAB).exists() else "labs"
     options = [
         f"--ServerApp.root_dir={root}",
-        f"--ServerApp.extra_static_paths={ROOT / BOOK}",
+        f"--ServerApp.extra_static_paths={pages}",
         f"--LabApp.default_url=/lab/tree/{quote(page)}",
         "--log-level=WARN",
         "--LabApp.log_level=WARN",

@@ -265,7 +265,6 @@ def test_a_second_run_does_nothing(machine, course):
     assert machine.log == []
 
 
-@pytest.mark.parametrize("what", ["a file", "a file's text", "the package", "RECORD"])
 def forbid_writing(monkeypatch):
     monkeypatch.setattr(install.os, "access", lambda path, mode: False)
 
@@ -289,6 +288,7 @@ def test_a_second_user_of_an_incomplete_copy_is_told_whom_to_ask(
     assert not (course / ".venv").exists()
 
 
+@pytest.mark.parametrize("what", ["a file", "a file's text", "the package", "RECORD"])
 def test_a_damaged_package_is_noticed_and_repaired(machine, course, capsys, what):
     install.install(course)
     machine.log.clear()

@@ -97,7 +97,7 @@ def jupyterlab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     env |= {"WEFT_SIMULATOR": "1", "PYTHONPATH": str(folder / "course")}
     env |= {links.SERVED: str(pages)}
     command = [
-        *lab.command(folder / "course", browser=False, as_root=os.geteuid() == 0),
+        *lab.command(folder / "course", False, os.geteuid() == 0, pages),
         "--ServerApp.ip=127.0.0.1",
         f"--ServerApp.port={port}",
         "--ServerApp.port_retries=0",

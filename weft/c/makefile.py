@@ -132,7 +132,7 @@ def _stopped(source: Source, said: str, step: Step) -> Verdict:
     places = [(source.place(int(found[1])), "")] if found else []
     last = said.strip().splitlines()[-1:] or ["nothing"]
     message = found[2] if found else last[0]
-    why = "Read the first line in which make complains; what follows follows from it."
+    why = "Read make's first complaint; the others often follow from it."
     if "missing separator" in said:
         message = "make says: missing separator."
         why = (
@@ -144,35 +144,35 @@ def _stopped(source: Source, said: str, step: Step) -> Verdict:
         message = f"make has no rule to make `{name}`."
         places = [(source.place(n), "") for n in _asking(source, name)[:1]]
         why = (
-            "Whatever stands behind a colon is a file that is there, or the target of "
-            "another rule. How is this one spelt, and who makes it?"
+            "Every name after a colon is a file that exists, or the target of another "
+            "rule. How is this one spelled, and which rule makes it?"
         )
     elif "undefined reference" in said:
         name = re.search(r"undefined reference to [`']([^']+)'", said)
         what = f"`{name[1]}`" if name else "a function"
-        message = f"The linker finds nobody who defines {what}."
+        message = f"The linker finds no definition of {what}."
         places = places or _rule(source, "report")
         why = (
-            "Each object file holds the functions of one source. All of them belong "
-            "into the line that links. Which one is left out?"
+            "Each object file contains the functions of one source file. All of them "
+            "have to be in the line that links. Which one is missing?"
         )
     elif bare := re.search(r"(?<!\$)\$([A-Za-z]\w+)", source.text):
         name = bare[1]
         why = (
-            f"To make, `${name}` is `$({name[0]})` with `{name[1:]}` behind it. How is "
-            "a variable written whose name has more than one letter?"
+            f"make reads `${name}` as `$({name[0]})` followed by `{name[1:]}`. How do "
+            "you write a variable whose name has more than one letter?"
         )
     elif missing := re.search(r"cannot find (\S+\.o)\b", said):
         name = missing[1]
         message = f"The linker finds no `{name}`."
         places = _rule(source, name) or places
         why = (
-            f"Is `{name}` named behind the colon of what is linked, and does the "
+            f"Is `{name}` named after the colon of the rule that links, and does the "
             "recipe of its own rule make a file of that name?"
         )
     elif refused := re.search(r"#error \"?([^\"\n]*)", said):
         message = f"The compiler stops: {refused[1]}."
-        why = "Which command has to hand over what is missing there?"
+        why = "Which command has to pass what is missing there?"
     elif "No such file" in said or "not found" in said:
         why = "Look at the spelling: which file does the recipe name, and is it there?"
     elif found and "recipe" not in message:
@@ -194,9 +194,9 @@ def _not_made(source: Source, name: str, said: str, step: Step) -> Verdict:
         source.name,
         "not-made",
         f"There is no `{name}` after `{step.command}`.{first}",
-        "`make` alone makes the target of the first rule, and whatever that needs. "
-        "Which rule comes first, and does its recipe make the file that it is named "
-        "after?",
+        "`make` on its own makes the target of the first rule, and whatever that "
+        "needs. Which rule comes first, and does its recipe make the file that the "
+        "rule is named after?",
         _first_rule(source) + _rule(source, name),
         when=step.when,
     )
@@ -204,16 +204,16 @@ def _not_made(source: Source, name: str, said: str, step: Step) -> Verdict:
 
 def _out_of_date(source: Source, name: str, step: Step) -> Verdict:
     """The verdict on a file that should have been made again."""
-    cause = f"{step.touch} is newer than `{name}`" if step.touch else "It is called for"
+    cause = f"{step.touch} is newer than `{name}`" if step.touch else "It was asked for"
     why = (
-        f"make looks at nothing but the names behind the colon and at the times of "
-        f"those files; it does not read C. Does the rule for `{name}` name "
+        f"make looks only at the names after the colon, and at the times of those "
+        f"files; it does not read C. Does the rule for `{name}` name "
         f"`{step.touch}`, or something that is made from it?"
     )
     if step.touch and step.touch in step.command.split():
         why = (
             f"There is a file called `{step.touch}` now, and it is up to date. What "
-            "tells make that a target is no file?"
+            "tells make that a target is not a file?"
         )
     return Verdict(
         source.name,
@@ -230,7 +230,7 @@ def _too_much(source: Source, name: str, step: Step) -> Verdict:
     return Verdict(
         source.name,
         "rebuilt",
-        f"{changed}, and `{name}` was made all the same.",
+        f"{changed}, and `{name}` was made anyway.",
         "A rule runs when its target is missing, or older than something that it "
         "names. What does this rule name that it does not need, and does its recipe "
         "really make its target?",
@@ -244,8 +244,8 @@ def _left(source: Source, name: str, step: Step) -> Verdict:
     target = step.command.split()[-1]
     if step.touch == target:
         why = (
-            f"A file called `{target}` is there now, so for make the target exists and "
-            "needs nothing. What tells it that `clean` is a command and no file?"
+            f"There is a file called `{target}` now, so for make the target exists and "
+            "needs nothing. What tells it that `clean` is a command and not a file?"
         )
     return Verdict(
         source.name,
@@ -262,8 +262,8 @@ def _lost(source: Source, name: str, step: Step) -> Verdict:
         source.name,
         "make-error",
         f"After `{step.command}`, `{name}` is gone, and nothing can make it again.",
-        "What `make` made may go; what you wrote may not. Which names, or which "
-        "pattern, in the recipe fit this file as well?",
+        "Files that `make` made can be removed; files that you wrote cannot. Which "
+        "name or pattern in the recipe matches this file as well?",
         _rule(source, step.command.split()[-1]),
         headline="a file that you wrote is removed",
         when=step.when,

@@ -147,9 +147,9 @@ def _global_overflow(report: Report) -> Verdict:
     return _verdict(
         report.source,
         "global-buffer-overflow",
-        f"{report.verb.capitalize()} {_bytes(report.size)} beside a global array.",
-        "Its first index is 0 and its last is one less than its length. Which "
-        "index was it?",
+        f"{report.verb.capitalize()} {_bytes(report.size)} outside a global array.",
+        "Its first index is 0, and its last is one less than its length. Which index "
+        "was used?",
         report.first,
     )
 
@@ -158,11 +158,11 @@ def _after_free(report: Report) -> Verdict:
     return _verdict(
         report.source,
         "use-after-free",
-        f"The line {report.verb} {_bytes(report.size)} of a block that has been given "
-        "back.",
-        "After `free(p)` the block belongs to whoever asks next; `p` still holds "
-        "the address, and nothing stops you. Which of the two lines has to come "
-        "first?",
+        f"The line {report.verb} {_bytes(report.size)} of a block that has already "
+        "been freed.",
+        "After `free(p)`, the block may be given to the next caller of `malloc`. `p` "
+        "still holds the address, and nothing stops you from using it. Which of the "
+        "two lines has to come first?",
         report.first + report.gone + report.made,
     )
 
@@ -174,8 +174,8 @@ def _dead_variable(report: Report) -> Verdict:
         "dead-variable",
         f"{who} {report.verb} a local variable of a call, or of a block in braces, "
         "that has ended.",
-        "A local variable lives on the stack until the `}` of its block. An "
-        "address may leave the function; the variable does not. What lives longer?",
+        "A local variable lives on the stack until the `}` of its block. A function "
+        "can return its address, but the variable is gone by then. What lives longer?",
         report.first or _returns(report.source),
     )
 
@@ -188,9 +188,10 @@ def _bad_free(report: Report) -> Verdict:
         "double-free" if double else "bad-free",
         "The block has been freed before."
         if double
-        else "`free` is given an address that `malloc` never gave.",
-        "Each block is freed once, by the address that `malloc` returned for it: "
-        "not by one further in, and not a variable. Who owns this block?",
+        else "`free` is given an address that `malloc` never returned.",
+        "Each block is freed once, by the address that `malloc` returned for it, not "
+        "by one further in; and variables are not freed at all. Which part of the "
+        "program owns this block?",
         frees + report.gone + report.made,
     )
 
@@ -200,10 +201,10 @@ def _full_stack(report: Report) -> Verdict:
     return _verdict(
         report.source,
         "recursion",
-        "The stack is full: a call within a call within a call, or a local array "
-        "of some megabytes.",
-        "Each call takes room on the stack until it returns. When does the "
-        "innermost call stop calling?",
+        "The stack is full: calls are nested too deeply, or a local array takes "
+        "megabytes.",
+        "Each call takes room on the stack until it returns. If a function calls "
+        "itself, when does it stop doing so?",
         # The innermost call may be anywhere in its first lines; its caller is not.
         [(report.source.place(n), "") for n in at[1:2] or at],
     )
@@ -214,7 +215,8 @@ def _negative_size(report: Report) -> Verdict:
         report.source,
         "heap-buffer-overflow",
         "A function that copies memory was given a negative number of bytes.",
-        "As a `size_t` that is an enormous one. How was the number computed?",
+        "As a `size_t`, a negative number becomes an enormous one. How was it "
+        "computed?",
         report.first,
     )
 
@@ -249,13 +251,13 @@ def _outside(said: str, verb: str, size: int, line: str) -> tuple[str, str]:
     if side in ("to the left of", "before"):
         return (
             f"{touched}, {_bytes(off)} before the first byte of {block}.",
-            "There is no counting from the end in C: an index below 0 is an address in "
-            "front of the array. How far down does the loop go?",
+            "C does not count from the end: an index below 0 is an address in front of "
+            "the array. How far down does the loop go?",
         )
-    message = f"{touched}, {_bytes(off)} behind the end of {block}."
+    message = f"{touched}, {_bytes(off)} past the end of {block}."
     why = (
-        "An array does not know its length, so nothing stops the loop but its "
-        "condition. What is the largest index that belongs to it?"
+        "An array does not know its length, so only the loop's condition can stop it. "
+        "What is the largest valid index?"
     )
     if name and size and off % size == 0:
         steps = "" if size in (1, 2, 4, 8) else f", in steps of {_bytes(size)}"
@@ -267,17 +269,18 @@ def _outside(said: str, verb: str, size: int, line: str) -> tuple[str, str]:
         )
     if re.search(r"[+*\[] *\(?sizeof|sizeof *\(?[\w *]+\)? *\*", line):
         why = (
-            "A pointer's step is already the size of what it points to: `p + 1` is the "
-            "next element, not the next byte. What does `sizeof` do here then?"
+            "A pointer already moves in steps of the size of what it points to: "
+            "`p + 1` is the next element, not the next byte. So what does `sizeof` do "
+            "here?"
         )
     elif off >= length > 0:
         why = (
-            "That is far beyond. With which length, and in which order, is the index "
-            "computed?"
+            "That is far past the end. From which length is the index computed, and in "
+            "which order?"
         )
     elif not name:
         why = (
-            "The block is as many bytes as were asked for, and no more. Is it too "
+            "The block has as many bytes as were requested, and no more. Is it too "
             "small (how many elements, `sizeof` of what?), or does a loop go too far?"
         )
     return message, why
@@ -296,10 +299,10 @@ def _on_stack(
     return _verdict(
         source,
         "stack-buffer-overflow",
-        f"The line {verb} {_bytes(size)} beside {what}, on the stack.",
-        "A local array has the length that it was declared with, and its neighbours "
-        "are other variables, or the address to which the function returns. How long "
-        "would it have to be, for every case?",
+        f"The line {verb} {_bytes(size)} outside {what}, on the stack.",
+        "A local array has the length with which it was declared. Next to it are other "
+        "variables, or the address to which the function returns. How long would it "
+        "have to be to suffice in every case?",
         places,
     )
 
@@ -313,8 +316,8 @@ def _segv(source: Source, said: str, at: Stacks) -> Verdict:
         source,
         "wild-pointer",
         "The line follows a pointer to a place where this program has no memory.",
-        "Either the pointer was never given a value, or one was computed that leads "
-        "far away. A pointer is as good as the last assignment to it: which was that?",
+        "Either the pointer was never given a value, or the value was computed wrongly "
+        "and is far away. Which assignment to the pointer was the last?",
         places,
     )
 
@@ -324,9 +327,9 @@ def _null(source: Source, places: list[Note]) -> Verdict:
         source,
         "null",
         "The address is 0, or a few bytes from it: the null pointer.",
-        "`NULL` says that there is nothing to lead to. A function that finds or "
-        "allocates returns it when it cannot, and memory set to zero holds it. Where "
-        "does this pointer come from?",
+        "`NULL` means that the pointer points to nothing. A function that searches or "
+        "allocates returns it on failure, and a pointer in zeroed memory is `NULL` as "
+        "well. Where does this pointer come from?",
         places,
     )
 
@@ -347,17 +350,17 @@ def _undefined(source: Source, said: str, match: re.Match[str]) -> Verdict:
             source,
             "signed-overflow",
             f"{capital(shown)}.",
-            "A signed number that leaves its range is undefined in C: the compiler may "
-            "assume that it never happens. Python's integers grow instead. Which type "
-            "is large enough?",
+            "In C, it is undefined what happens when a signed number leaves its range: "
+            "the compiler may assume that it never does. Python's integers grow "
+            "instead. Which type is large enough?",
             places,
         )
     if "pointer index expression" in text or "addition of unsigned offset" in text:
         return _verdict(
             source,
             "index-wrapped",
-            "An index has gone round: the address computed from it is beyond the end "
-            "of memory.",
+            "An index has wrapped around: the address computed from it is beyond the "
+            "end of memory.",
             "A `size_t` is never negative. 0 minus 1 is the largest number there is, "
             "so `i >= 0` is always true. How can a loop that counts down stop at 0?",
             places,
@@ -368,19 +371,19 @@ def _undefined(source: Source, said: str, match: re.Match[str]) -> Verdict:
         return _verdict(
             source,
             "unaligned",
-            f"Here is {_article(kind)} `{kind}` at an address that is no multiple of "
-            f"{step}.",
-            "Numbers lie at multiples of their own size, and a pointer that was "
+            f"This is {_article(kind)} `{kind}` at an address that is not a multiple "
+            f"of {step}.",
+            "Numbers are stored at multiples of their own size, but a pointer that was "
             "computed in bytes and then cast may point in between. Some processors, "
-            "and every GPU, refuse. How many bytes does each step make?",
+            "and every GPU, refuse that. How many bytes long is each step?",
             places,
         )
     return _verdict(
         source,
         "undefined",
         f"The sanitizer says: {text}.",
-        "The C standard says nothing about what happens then, so anything may. Which "
-        "value in this line is out of its range?",
+        "The C standard does not say what happens then, so anything may happen. Which "
+        "value in this line is out of range?",
         places,
     )
 
@@ -403,10 +406,11 @@ def leak(source: Source, said: str) -> Verdict:
         "leak",
         f"{blocks} block{'s' * (blocks != 1)} of {_bytes(total)} altogether "
         f"{'are' if blocks != 1 else 'is'} still allocated when the program ends, and "
-        "no pointer leads there any more.",
-        "C has no garbage collector: what `malloc` gave stays until `free` gets its "
-        "address. Who has that address last, and does it free every block, those "
-        "with the pointers as well as those that they lead to?",
+        "no pointer points there any more.",
+        "C has no garbage collector: a block from `malloc` stays until its address is "
+        "passed to `free`. Which function is the last to have that address, and does "
+        "it free every block, those with the pointers as well as those that they point "
+        "to?",
         [
             (source.place(n), f"{count} not freed")
             for n, (_, count) in sorted(places.items())
@@ -421,8 +425,8 @@ def _endless(source: Source, said: str) -> Verdict:
         source,
         "endless-loop",
         "The program was stopped: it did not end by itself.",
-        "What makes the loop's condition false, and does it change in every lap? An "
-        "unsigned number such as a `size_t` is never below 0.",
+        "What makes the loop's condition false, and does it change in every iteration? "
+        "An unsigned number such as a `size_t` is never below 0.",
         [(source.place(n), "it was stopped in here") for n in loops],
     )
 

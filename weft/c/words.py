@@ -10,108 +10,109 @@ from weft.checking.verdict import Verdict
 _MEANINGS = (
     (
         r"invalid preprocessing directive",
-        "A line that begins with `#` is for the preprocessor, as `#include` is. How "
+        "A line that begins with `#` is for the preprocessor, like `#include`. How "
         "does a comment begin in C?",
     ),
     (
         r"before '&' token",
-        "`&` in a declaration makes a reference, and that is C++. In C, a parameter "
-        "that leads to a variable is a pointer. How is it declared?",
+        "`&` in a declaration makes a reference, which only C++ has. In C, a function "
+        "that changes a caller's variable takes a pointer. How is one declared?",
     ),
     (
         r"expected .?;|expected '?[,=].*or ';'|expected ';'",
-        "A statement or a declaration ends with a semicolon, and the compiler notices "
-        "only when it meets what comes next. Is one missing here, or in the line "
-        "above?",
+        "A statement or a declaration ends with a semicolon. The compiler notices that "
+        "one is missing only when it reads what comes next. Is it missing here, or in "
+        "the line above?",
     ),
     (
         r"at end of input|expected '}'|expected identifier or '\(' before '}'"
         r"|extraneous closing brace",
-        "Braces come in pairs; indentation means nothing to the compiler. Which `{` or "
-        "`}` has no partner?",
+        "Braces come in pairs, and indentation means nothing to the compiler. Which "
+        "`{` or `}` has no partner?",
     ),
     (
         r"implicit declaration|call to undeclared|implicitly declaring",
-        "C knows a function only if it has been declared above. A library's are "
+        "C knows a function only if it has been declared above. Those of a library are "
         "declared in its header: `malloc` and `free` in `<stdlib.h>`, `memcpy` in "
         "`<string.h>`, `printf` in `<stdio.h>`. Which `#include` is missing?",
     ),
     (
         r"undeclared|unknown type name|type specifier missing|defaults to 'int'",
-        "A name exists from its declaration on, and a declaration begins with a type: "
-        "`int i = 0;`. Where is this name declared, and how is it spelt there?",
+        "You can use a name only after its declaration, which begins with a type: "
+        "`int i = 0;`. Where is this name declared, and how is it spelled there?",
     ),
     (
         r"did you mean to use '->'|member reference type '.*' is a pointer",
-        "`.` takes a field out of a struct, `->` out of the struct that a pointer "
-        "leads to. Which of the two do you have here?",
+        "`.` accesses a field of a struct, `->` a field of the struct that a pointer "
+        "points to. Which of the two do you have here?",
     ),
     (
         r"did you mean to use '\.'|is not a pointer; did you mean"
         r"|invalid type argument of '->'",
-        "`->` needs a pointer at its left, and this is a struct itself. Which of `.` "
-        "and `->` is it then?",
+        "`->` needs a pointer on its left, and this is the struct itself. How do you "
+        "access a field of a struct?",
     ),
     (
         r"invalid operands to binary \*",
-        "Read as a product, a number times a pointer makes no sense. Did the line "
-        "above end with a semicolon, or is a `*` missing or too many?",
+        "The compiler reads this `*` as a multiplication, and a number times a pointer "
+        "makes no sense. Did the line above end with a semicolon? Is there a `*` too "
+        "many, or one too few?",
     ),
     (
         r"invalid operands to binary",
-        "One side is an address and the other a number. Which number lies at the "
-        "address, and how do you get at it?",
+        "One side is an address and the other a number. How do you get the number that "
+        "is stored at the address?",
     ),
     (
         r"invalid type argument of unary '\*'|indirection requires pointer"
         r"|subscripted value",
-        "Only a pointer can be followed, with `*p` or `p[i]`. What type has this "
+        "Only a pointer can be followed, with `*p` or `p[i]`. What is the type of this "
         "expression?",
     ),
     (
         r"'void \*' .*dereferenc|dereferencing 'void|not an object pointer"
         r"|void value not ignored|invalid use of void|incomplete type 'void'",
-        "A `void *` says where, not what: nobody knows how many bytes to read there. "
-        "To which type must it be converted first?",
+        "A `void *` says where something is, but not what it is, so the compiler does "
+        "not know how many bytes to read. To which type must you convert it first?",
     ),
     (
         r"'void \*' used in arithmetic|arithmetic on a pointer to void"
         r"|invalid application of 'sizeof' to a void",
-        "The step of a pointer is the size of what it points to, and a `void` has no "
+        "A pointer moves in steps of the size of what it points to, and `void` has no "
         "size. Which type has the size of one byte?",
     ),
     (
         r"return from incompatible|returning .* from .*incompatible",
-        "The value behind `return` has another type than the function promises in its "
-        "first line. How many stars has each of the two?",
+        "The value after `return` does not have the type that the function promises in "
+        "its first line. How many stars does each of the two types have?",
     ),
     (
         r"makes pointer from integer|makes integer from pointer|incompatible pointer"
         r"|incompatible integer|incompatible types|incompatible type",
-        "A number, the address of a number and the address of an address are three "
-        "types: count the stars on both sides. Is a `*` or a `&` missing?",
+        "A number, the address of a number, and the address of an address have three "
+        "different types. Count the stars on both sides. Is a `*` or a `&` missing?",
     ),
     (
         r"address of (local|stack)|returns address|stack memory associated",
-        "A local variable ends with the call it belongs to, and its address then leads "
-        "nowhere. What lives longer than a call?",
+        "A local variable is gone when its function returns, and its address then "
+        "points to nothing that is yours. What lives longer than a call?",
     ),
     (
         r"sizeof|divi(des|sion)",
-        "`sizeof` a pointer is the size of an address, 8 bytes here, whatever it leads "
-        "to; the length of an array is not in it. How does a C function get to know "
-        "how long its array is?",
+        "`sizeof` a pointer is the size of an address, 8 bytes here, whatever it "
+        "points to. It says nothing about the length of an array. How does a C "
+        "function learn how long its array is?",
     ),
     (
         r"uninitialized|uninitialised",
-        "A local variable, and a block fresh from `malloc`, hold whatever lay in their "
-        "memory before; a pointer of that kind leads anywhere. What should it be "
-        "before it is used?",
+        "A local variable, and a block fresh from `malloc`, contain whatever was in "
+        "their memory before; such a pointer can point anywhere. What value should it "
+        "have before it is used?",
     ),
     (
         r"control reaches end|no return statement|should return a value"
         r"|'return' with no value|does not return a value",
-        "The function promises a value and comes to its end without `return`. What "
+        "The function promises a value, but ends without `return`. What "
         "should the caller get?",
     ),
     (
@@ -121,18 +122,18 @@ _MEANINGS = (
     ),
     (
         r"lvalue",
-        "At the left of `=` there must be something with a place in memory: a "
+        "On the left of `=` there must be something that has a place in memory: a "
         "variable, `*p`, `a[i]`, `p->field`. What is it here?",
     ),
     (
         r"expected (expression|identifier|primary)",
-        "At this place the compiler waits for a value or a name, and something else "
-        "stands there. Is a sign missing, too many, or in the wrong place?",
+        "The compiler expected a value or a name here, and found something else. Is a "
+        "character missing, superfluous, or in the wrong place?",
     ),
     (
         r"too (few|many) arguments",
-        "C counts arguments when it compiles. What does the function's first line ask "
-        "for?",
+        "The compiler counts the arguments of every call. What does the function's "
+        "first line ask for?",
     ),
     (
         r"redefinition|redeclar|conflicting types",
@@ -140,8 +141,8 @@ _MEANINGS = (
     ),
     (
         r"free' called on|nonnull|nonheap",
-        "`free` takes what `malloc` or `calloc` gave, and nothing else. Where does "
-        "this pointer come from?",
+        "`free` takes an address that `malloc` or `calloc` returned, and nothing else. "
+        "Where does this pointer come from?",
     ),
 )
 
@@ -185,7 +186,7 @@ def other_function(source: Source, prototype: str) -> Verdict:
         "compile",
         f"The check calls a function that is declared as `{prototype}`.{missing}",
         "The name, the types of the parameters and the type of the result are a "
-        "contract with whoever calls. In what does yours differ?",
+        "contract with the caller. Where does yours differ?",
         [(source.place(n), "") for n in there[:1]],
         headline="not the function that was asked for",
     )
@@ -193,5 +194,5 @@ def other_function(source: Source, prototype: str) -> Verdict:
 
 def _sentence(text: str) -> str:
     text = re.sub(r"'([^']+)'", r"`\1`", text.strip())
-    text = re.sub(r"`\*(\w+?)_\d+[^`]*`", r"what `\1` leads to", text)
+    text = re.sub(r"`\*(\w+?)_\d+[^`]*`", r"what `\1` points to", text)
     return text if text.endswith((".", "?")) else text + "."
