@@ -89,6 +89,26 @@ def test_a_fact_is_worded_from_one_value_or_several(tmp_path: Path) -> None:
     assert facts.worded(root, "13_page", "b").split() == ["1", "of", "2"]
 
 
+def test_a_line_may_end_within_a_long_fact_but_not_before_a_unit(
+    tmp_path: Path,
+) -> None:
+    text = """\
+[a]
+is = "[17, 8]"
+text = "{} % longer, and {} × 8 tiles on another GPU"
+"""
+    worded = facts.worded(course(tmp_path, text), "13_page", "a")
+    assert worded.split(" ") == [
+        "17\xa0%",
+        "longer,",
+        "and",
+        "8\xa0×\xa08\xa0tiles",
+        "on",
+        "another",
+        "GPU",
+    ]
+
+
 @pytest.mark.parametrize(
     ("text", "wrong"),
     [

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from built_book import Book
 
 PAGES = (
     "book/index",
@@ -79,6 +80,16 @@ def test_pages_fit_and_complain_of_nothing(
         assert page.locator("h1").count() >= 1, name
     assert watched.errors == []
     assert watched.left == []
+
+
+def test_every_chapter_fits_a_phone(open_page: Callable, site: str, book: Book) -> None:
+    page = open_page(360).page
+    wide = {}
+    for path in sorted((book.html / "book").glob("*.html")):
+        page.goto(f"{site}/book/{path.name}", wait_until="load")
+        if found := page.evaluate(STICKS_OUT):
+            wide[path.name] = found
+    assert not wide
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
