@@ -970,12 +970,14 @@ if weft.GPU:
 # %% [markdown]
 # ## Measure: the instruction alone
 #
-# How fast can `mma.sync` be at all? The kernel below does nothing else: each warp has
-# eight sums that do not depend on each other, and all operands are in registers. What
-# it reaches is the ceiling for every kernel in this lab.
+# How fast is `mma.sync` when nothing has to be loaded? In the kernel below each warp
+# has eight sums that do not depend on each other, and all operands are in registers.
+# (The compiler copies some of them from register to register between two `mma`, which
+# takes time as well. So a kernel that also loads can be faster than this one, if it
+# needs fewer copies.)
 #
-# Guess: how much faster is float8 than tf32? And how does the ceiling for bfloat16
-# compare with what cuBLAS reaches on a product of 8192 × 8192 × 8192?
+# Guess: how much faster is float8 than tf32? And how does bfloat16 here compare with
+# what cuBLAS reaches on a product of 8192 × 8192 × 8192?
 
 # %% tags=["given"]
 SUMS, KIND = 4, float32  # what a lane holds of c
@@ -983,7 +985,7 @@ SUMS, KIND = 4, float32  # what a lane holds of c
 
 @cuda.jit
 def mma_alone(out, rounds):
-    """Do nothing but mma, eight at a time that are independent."""
+    """Execute mma after mma, eight at a time that are independent."""
     sums = cuda.local.array((8, SUMS), KIND)
     fa = cuda.local.array(4, int32)
     fb = cuda.local.array(2, int32)
