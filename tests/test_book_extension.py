@@ -28,7 +28,7 @@ from weft_book import (
     verdict,
 )
 from weft_book.citing import letters
-from weft_book.drawing import inline_svg
+from weft_book.drawing import inline_svg, legible_width
 
 from weft import links
 
@@ -485,6 +485,12 @@ def test_a_drawing_is_inlined_with_its_own_ids() -> None:
 def test_a_drawing_that_a_page_cannot_hold_is_refused(svg: str) -> None:
     with pytest.raises(ValueError, match=r"^its? "):
         inline_svg(svg, "name", "alt")
+
+
+def test_a_drawing_is_wide_enough_for_its_smallest_text() -> None:
+    svg = '<svg viewBox="0 0 500 90"><style>.axis { font-size: 10px }</style>'
+    assert legible_width(svg + '<text font-size="12">a</text></svg>') == 550
+    assert legible_width('<svg viewBox="0 0 500 90"></svg>') == 0
 
 
 def test_a_drawing_needs_words_for_it(render: Render) -> None:

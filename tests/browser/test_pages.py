@@ -34,6 +34,16 @@ STICKS_OUT = """() => {
     .filter((e) => e.getBoundingClientRect().right > width + 1 && !boxed(e))
     .map((e) => e.tagName + " " + e.textContent.trim().slice(0, 60));
 }"""
+# Text of drawings that is less than 11 pixels high.
+SMALL_PRINT = """() => [...document.querySelectorAll(
+    ".weft-drawing:not(.weft-played) svg text"
+  )]
+  .filter((text) => {
+    const { a, b } = text.getScreenCTM();
+    const size = parseFloat(getComputedStyle(text).fontSize) * Math.hypot(a, b);
+    return text.textContent.trim() && size < 10.99;
+  })
+  .map((text) => text.textContent.trim())"""
 CONTRAST = """(selector) => {
   const rgb = (text) => (text.match(/[\\d.]+/g) || []).map(Number);
   const light = ([r, g, b]) => {
@@ -84,12 +94,15 @@ def test_pages_fit_and_complain_of_nothing(
 
 def test_every_chapter_fits_a_phone(open_page: Callable, site: str, book: Book) -> None:
     page = open_page(360).page
-    wide = {}
+    wide, small = {}, {}
     for path in sorted((book.html / "book").glob("*.html")):
         page.goto(f"{site}/book/{path.name}", wait_until="load")
         if found := page.evaluate(STICKS_OUT):
             wide[path.name] = found
+        if found := page.evaluate(SMALL_PRINT):
+            small[path.name] = found
     assert not wide
+    assert not small
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

@@ -10,9 +10,9 @@ from html import escape
 
 from .results import PREFIXES, MissingResult, Results
 
-WIDTH, HEIGHT = 440.0, 264.0  # all lengths in the units of the viewBox
+WIDTH, HEIGHT = 420.0, 264.0  # all lengths in the units of the viewBox
 LEFT, TOP, BOTTOM = 30.0, 26.0, 46.0
-FONT, LETTER = 14.0, 7.4  # of the font: its size, and about the width of a letter
+FONT, LETTER = 15.0, 7.9  # of the font: its size, and about the width of a letter
 LINE = 18.0  # from one name to the next, at least
 TICKS = 6  # at most, above zero
 STYLES = (("circle", ""), ("square", "7 4"), ("triangle", "2 4"))

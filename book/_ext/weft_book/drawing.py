@@ -15,6 +15,8 @@ _prologue = re.compile(r"^\s*(?:<\?xml.*?\?>|<!DOCTYPE.*?>|<!--.*?-->|\s)*", re.
 _ids = re.compile(r'\bid="([^"]+)"')
 _taken = re.compile(r'\s(?:role|aria-[\w-]+|width|height)="[^"]*"')
 _tag = re.compile(r"<svg\b[^>]*>")
+_size = re.compile(r'\bfont-size\s*[=:]\s*"?([\d.]+)')
+READABLE = 11  # pixels; smaller text cannot be read on a phone
 
 
 def inline_svg(svg: str, name: str, alt: str) -> str:
@@ -50,6 +52,12 @@ def width_of(svg: str) -> float:
     return float(re.split(r"[\s,]+", box[1].strip())[2]) if box else 0.0
 
 
+def legible_width(svg: str) -> float:
+    """Return how wide an SVG has to be for its smallest text to be READABLE pixels."""
+    sizes = [float(size) for size in _size.findall(svg)]
+    return width_of(svg) * READABLE / min(sizes) if sizes else 0.0
+
+
 class DrawingDirective(WeftDirective):
     """{drawing} name puts book/figures/name.svg here; the content is its caption."""
 
@@ -77,7 +85,9 @@ class DrawingDirective(WeftDirective):
         figure = nodes.figure(classes=["weft-drawing", *self.options.get("class", [])])
         # On a phone a wide drawing scrolls in its frame; a small one is not blown up.
         width = width_of(text)
-        limits = f"min-width:{min(width, 460):.0f}px;max-width:{width * 1.25:.0f}px"
+        limits = (
+            f"--weft-legible:{legible_width(text):.0f}px;max-width:{width * 1.25:.0f}px"
+        )
         frame = f'<div class="weft-frame"><div style="{limits}">{svg}</div></div>'
         figure += self.html(frame)
         if self.content:
