@@ -1,7 +1,7 @@
 """The limits of this machine, measured: the roof over every kernel that runs on it.
 
-Nothing moves bytes faster than a plain copy does, and nothing multiplies faster than
-the vendor's matrix product; a kernel is good in so far as it comes near one of them.
+Hardly anything moves bytes faster than a plain copy does, or multiplies large matrices
+faster than the vendor's library; a kernel is good in so far as it comes near one of them.
 (Williams, Waterman, Patterson: Roofline, CACM 52(4), 2009.)
 """
 
