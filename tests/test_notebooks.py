@@ -195,6 +195,33 @@ def answers(text: str) -> list[list[str]]:
     ]
 
 
+def shown_at_once(stem: str) -> set[str]:
+    """The lines of a chapter's pages that no {answer} keeps closed."""
+    pages = sorted((ROOT / "book").glob(f"{stem[:2]}_*.md"))
+    text = "\n".join(page.read_text(encoding="utf-8") for page in pages)
+    text = re.sub(r"(?ms)^(`{3,}|:{3,})\{answer\}.*?^\1$", "", text)
+    return {" ".join(line.split()) for line in text.splitlines()}
+
+
+# The first kernels of all, which the page explains line by line.
+SHOWN = {("00_start_here", "double"), ("05_first_kernel", "vector_add")}
+
+
+def test_page_keeps_most_of_each_answer_closed(stem):
+    shown = shown_at_once(stem)
+    for cell in code(source(stem)):
+        if (stem, *(written(cell) & set(exercises(stem)))) in SHOWN:
+            continue
+        lines = [
+            line
+            for answer in answers(cell.source)
+            for line in answer
+            if not IDIOM.match(line) and not line.startswith("# was:")
+        ]
+        printed = [line for line in lines if line in shown]
+        assert len(printed) <= 0.7 * len(lines), f"put in an {{answer}}: {printed}"
+
+
 def test_stamp_and_results_belong_to_this_code(stem):
     published(stem)
     stamp = executed(stem).metadata.weft
