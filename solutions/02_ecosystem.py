@@ -791,9 +791,9 @@ if weft.on_gpu("there are no kernels to record"):
 # %% [markdown] tags=["solution"]
 # On the H200 it is the third layer, with one per cent of the arithmetic: a product with
 # 10 columns makes four entries in the record and takes nearly half of the time.
-# Probably no kernel has been tuned for that shape. The large layer is cut into tiles of
-# 32 × 32, which makes 32 blocks, for 132 SMs. So the 40 µs are neither bytes nor
-# arithmetic. Most of the GPU waits for a few blocks that add up long sums.
+# Probably no kernel has been tuned for that shape. The large layer, if it is cut
+# into tiles of 32 × 32, makes 32 blocks, for 132 SMs. So the 40 µs are neither bytes
+# nor arithmetic. Most of the GPU probably waits for a few blocks.
 
 # %% [markdown]
 # ## 4 · What an exporter sees
