@@ -147,6 +147,7 @@ def test_numbers_are_worded_with_their_unit(what: str, text: str) -> None:
         (0.0200, "TB/s", "20.0\N{NO-BREAK SPACE}GB/s"),
         (5.1e13, "FLOP/s", "51.0\N{NO-BREAK SPACE}TFLOP/s"),
         (12.0, "pages/s", "12.0\N{NO-BREAK SPACE}pages/s"),
+        (469.0, "us", "469\N{NO-BREAK SPACE}µs"),
         (0.0386, "", "0.0386"),
     ],
 )

@@ -10,6 +10,7 @@ from weft import units
 
 FIELDS = ("ms", "rate", "ratio", "ceiling")
 COUNTED = ("", "B", "%")  # units of what is counted, not timed
+WRITTEN = {"us": "µs"}  # as notebooks write a unit → as the book does
 PREFIXES = {"": 1, "k": 1e3, "M": 1e6, "G": 1e9, "T": 1e12}
 NBSP = "\N{NO-BREAK SPACE}"
 
@@ -135,6 +136,7 @@ def rate_text(value: float, unit: str) -> str:
 
     A count stays as it is: 24 registers are not 24.0.
     """
+    unit = WRITTEN.get(unit, unit)
     match = re.fullmatch(r"([TGMk]?)(B|FLOP)/s", unit)
     if unit in COUNTED and float(value).is_integer():
         return f"{value:.0f}{NBSP}{unit}".rstrip()
