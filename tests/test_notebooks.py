@@ -195,12 +195,20 @@ def answers(text: str) -> list[list[str]]:
     ]
 
 
+def pages(stem: str) -> list[str]:
+    found = sorted((ROOT / "book").glob(f"{stem[:2]}_*.md"))
+    return [page.read_text(encoding="utf-8") for page in found]
+
+
 def shown_at_once(stem: str) -> set[str]:
     """The lines of a chapter's pages that no {answer} keeps closed."""
-    pages = sorted((ROOT / "book").glob(f"{stem[:2]}_*.md"))
-    text = "\n".join(page.read_text(encoding="utf-8") for page in pages)
+    text = "\n".join(pages(stem))
     text = re.sub(r"(?ms)^(`{3,}|:{3,})\{answer\}.*?^\1$", "", text)
     return {" ".join(line.split()) for line in text.splitlines()}
+
+
+def test_pages_ask_for_a_prediction(stem):
+    assert all("{predict}" in page for page in pages(stem))
 
 
 # The first kernels of all, which the page explains line by line.
