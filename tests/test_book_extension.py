@@ -592,7 +592,7 @@ chapters = [
 """
     html, _ = render(
         "As in chapter 12, and chapters 12\nand 13. Chapter 14 is not written. "
-        "Chapter 12 of *Another Book* and `chapter 12` stay, "
+        "Chapter 12 of *A Book*, chapters 12 to 13 of it and `chapter 12` stay, "
         "[as does chapter 12](x.md)."
         "\n\n## After chapter 13",
         files={

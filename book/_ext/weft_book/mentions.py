@@ -12,9 +12,9 @@ from sphinx.transforms.post_transforms import SphinxPostTransform
 
 from .outline import outline_of, pages_of
 
-# "Chapters 5 and 6 of ..." are chapters of another book.
+# "Chapters 5 and 6 of ..." are chapters of another book, and so is the 5 alone.
 MENTION = re.compile(
-    r"\b[Cc]hapters?\s+\d{1,2}(?:(?:,|,?\s+(?:and|or|to))\s+\d{1,2})*\b(?!\s+of\b)"
+    r"\b[Cc]hapters?\s+\d{1,2}(?:(?:,|,?\s+(?:and|or|to))\s+\d{1,2})*+\b(?!\s+of\b)"
 )
 NUMBER = re.compile(r"(?:[Cc]hapters?\s+)?(\d{1,2})")
 LEFT_ALONE = (nodes.reference, nodes.title, nodes.literal, nodes.FixedTextElement)
