@@ -220,7 +220,7 @@ class ClothDirective(WeftDirective):
         except MissingResult as missing:
             return self.warn(missing)
         lines = [cloth.line(number, *pick) for number, pick in enumerate(picks)]
-        said = joined([f"Share of the ceiling, {case}", *machine_facts(measured)])
+        said = joined([f"Share of the copy's speed, {case}", *machine_facts(measured)])
         return self.html(
             f'<figure class="weft-cloth"><ul>{"".join(lines)}</ul>'
             f"<figcaption>{said}</figcaption></figure>"
