@@ -15,7 +15,7 @@ import pytest
 import weft  # noqa: F401  before Numba
 from weft import compiling
 from weft.checking import waiting
-from weft.checking.kinds import C_CHAPTER, KINDS, PAGES, TOPICS
+from weft.checking.kinds import C_CHAPTER, KINDS, PAGES, SECTIONS, TOPICS
 from weft.checking.verdict import Verdict
 from weft.device import toolkit
 from weft.links import PUBLIC
@@ -185,6 +185,18 @@ def test_what_goes_wrong_in_c_is_in_its_chapter() -> None:
     shown = Verdict("swap", "double-free", "Message.")
     assert "book: C for Python people, “Stack and heap”" in repr(shown)
     assert f"{PUBLIC}/book/04_c_for_python.html#stack-and-heap" in shown._repr_html_()
+
+
+@pytest.mark.parametrize("topic", SECTIONS)
+def test_a_topic_may_send_to_a_section_of_a_chapter(topic: str) -> None:
+    section = SECTIONS[topic]
+    text = (ROOT / "book" / f"{section.page}.md").read_text(encoding="utf-8")
+    assert text.startswith(f"# {section.chapter}\n")
+    assert re.search(rf"^###? {re.escape(section.heading)}$", text, re.MULTILINE)
+    assert TOPICS[topic] == ""
+    shown = Verdict("converted", "type", "Message.", topic=topic)
+    assert f"book: {section.chapter}, “{section.heading}”" in repr(shown)
+    assert f"{PUBLIC}/book/{section.address}" in shown._repr_html_()
 
 
 def test_the_index_lists_them_all() -> None:

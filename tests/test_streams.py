@@ -4,6 +4,7 @@ The exercises of lab 07 have their wrong host functions in tests/kernels; here a
 rules of the model itself, each as CUDA documents it.
 """
 
+import linecache
 import random
 import sys
 import time
@@ -550,6 +551,85 @@ def test_what_is_launched_and_what_comes_back(function, message):
     verdict = check(function, **EXERCISE, limits={"traffic": 1, "block": 32})
     assert verdict.message.startswith(message)
     assert bool(verdict) == (not message)
+
+
+def convert(*lines: str) -> str:
+    """What the check says of host code with these lines after the allocations."""
+    text = "\n    ".join(["def host(x):", *ALLOCATED, *lines, "return out"])
+    linecache.cache["<host>"] = (len(text), None, text.splitlines(True), "<host>")
+    scope = {"cuda": cuda, "np": np, "double": double}
+    exec(compile(text, "<host>", "exec"), scope)
+    verdict = check(
+        scope["host"],
+        spec=lambda x: 2 * x,
+        inputs=lambda rng, n: (rng.random(n, np.float32),),
+        given=lambda bench, x: (bench.pageable(x),),
+        sizes=[64],
+    )
+    return " ".join(f"{verdict!r}".split())
+
+
+ALLOCATED = (
+    "out = np.zeros_like(x)",
+    "d_x = cuda.device_array_like(x)",
+    "d_out = cuda.device_array_like(x)",
+)
+SENT, LAUNCHED = "d_x.copy_to_device(x)", "double[2, 32](d_x, d_out)"
+FETCHED = "d_out.copy_to_host(out)"
+
+
+def test_a_result_on_the_device_sends_to_host_and_device():
+    said = convert(SENT, LAUNCHED, "out = d_out")
+    assert "returns an array on the device" in said
+    assert "book: Why GPUs, “The shape of a program”" in said
+    assert "Numba" not in said
+
+
+def test_what_a_host_function_returns_is_nothing_that_numba_refuses():
+    assert "Numba" not in convert(SENT, LAUNCHED, FETCHED, "out = list(out)")
+    assert "Numba" not in f"{check(3, **EXERCISE)!r}"
+
+
+@pytest.mark.parametrize(
+    ("lines", "words"),
+    [
+        (
+            ("x.copy_to_device(d_x)",),
+            "`x` is a NumPy array on the host, which has no `copy_to_device`. "
+            "`copy_to_device` and `copy_to_host` are methods of the array on the "
+            "device. Which of `x` and `d_x` is that?",
+        ),
+        (
+            (SENT, LAUNCHED, "out.copy_to_host(d_out)"),
+            "`out` is a NumPy array on the host, which has no `copy_to_host`. "
+            "`copy_to_device` and `copy_to_host` are methods of the array on the "
+            "device. Which of `out` and `d_out` is that?",
+        ),
+        ((SENT, LAUNCHED, "out = x.copy_to_host()"), "Which array is that here?"),
+    ],
+)
+def test_a_copy_is_a_method_of_the_array_on_the_device(lines, words):
+    said = convert(*lines)
+    assert words in said
+    assert "AttributeError" not in said
+    assert "Why GPUs" in said
+
+
+def test_another_attribute_is_missed_under_a_name_that_numpy_has():
+    said = convert(SENT, "x.send()")
+    assert "AttributeError: 'numpy.ndarray' object has no attribute 'send'" in said
+
+
+def test_what_was_never_copied_back_is_named():
+    said = convert(SENT, LAUNCHED)
+    assert "`d_out` was written on the device, but nothing was copied from it." in said
+    assert "Why GPUs" in said
+    other = convert(SENT, LAUNCHED, "d_x.copy_to_host(out)")
+    assert "`d_out` was written on the device, but" in other
+    late = convert(SENT, LAUNCHED, FETCHED, "out[0] = 9")
+    assert "on the device" not in late
+    both = convert(SENT, LAUNCHED, "double[2, 32](d_out, d_x)", "d_x.copy_to_host(out)")
+    assert "on the device" not in both
 
 
 def test_a_kernel_is_no_host_function():

@@ -4,10 +4,10 @@ A verdict of another kind is refused where it is made. To add one, add a row her
 needs a page, write `book/bugs/<page>.md` and add its title to `PAGES`.
 """
 
+import re
 from dataclasses import dataclass
 
-C_CHAPTER = "C for Python people"
-
+C_CHAPTER, C_PAGE = "C for Python people", "04_c_for_python"
 PASSED, TO_DO, FAILED = "passed", "to do", "failed"
 
 
@@ -24,6 +24,21 @@ class Kind:
     page: str = ""
     heading: str = ""
     state: str = FAILED
+
+
+@dataclass(frozen=True)
+class Section:
+    """A section of a chapter: the chapter's title, its page in book/, the heading."""
+
+    chapter: str
+    page: str
+    heading: str
+
+    @property
+    def address(self) -> str:
+        """The page and the anchor, such as `04_c_for_python.html#stack-and-heap`."""
+        anchor = re.sub(r"[^a-z]+", "-", self.heading.lower())
+        return f"{self.page}.html#{anchor}"
 
 
 # The pages of book/bugs: file and title.
@@ -196,8 +211,14 @@ KINDS = {
 
 # A verdict's topic sends to another page than its kind, or ("") to none.
 TOPICS = {
+    "host-and-device": "",  # to a section instead
     "lost-update": "lost-update",
     "race": "race",
     "stores-race": "lost-update",
     "returned": "",  # by a plain function, which nobody compiles
+}
+
+# Sections of chapters, for topics that no page of book/bugs explains.
+SECTIONS = {
+    "host-and-device": Section("Why GPUs", "01_why_gpus", "The shape of a program"),
 }

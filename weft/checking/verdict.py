@@ -1,6 +1,5 @@
 """What `check` says: one verdict, worded for the learner, in text and in HTML."""
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -9,12 +8,15 @@ from weft import links
 from weft.checking import showing
 from weft.checking.kinds import (
     C_CHAPTER,
+    C_PAGE,
     FAILED,
     KINDS,
     PAGES,
     PASSED,
+    SECTIONS,
     TO_DO,
     TOPICS,
+    Section,
 )
 from weft.lesson import Onward
 from weft.places import Note, named
@@ -112,11 +114,14 @@ class Verdict:
         """What to read on: the part of the book, a title in it, its address; or ''."""
         if self.page:
             return "Bugs", PAGES[self.page], links.book(f"bugs/{self.page}.html")
-        if heading := KINDS[self.kind].heading:
-            anchor = re.sub(r"[^a-z]+", "-", heading.lower())
-            page = links.book(f"04_c_for_python.html#{anchor}")
-            return C_CHAPTER, heading, page
+        if section := self._section():
+            return section.chapter, section.heading, links.book(section.address)
         return "", "", ""
+
+    def _section(self) -> Section | None:
+        heading = KINDS[self.kind].heading
+        in_c = Section(C_CHAPTER, C_PAGE, heading) if heading else None
+        return SECTIONS.get(self.topic, in_c)
 
     @property
     def read_on(self) -> str:

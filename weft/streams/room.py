@@ -21,7 +21,7 @@ from weft.starters import has_stub
 from weft.streams import wording
 from weft.streams.exercise import HostExercise
 from weft.streams.machine import ASKING, Machine
-from weft.streams.twin import Bench, DeviceArray, Watched, plain
+from weft.streams.twin import Bench, DeviceArray, HostArray, Watched, plain
 from weft.wording import capital
 
 Array = np.ndarray[Any, Any]
@@ -148,8 +148,11 @@ def called(
     function, name = exercise.written_by_learner, exercise.name
 
     def explain(error: Exception) -> Verdict:
-        message = f"{type(error).__name__}: {error}"
         places = raised_at(error, function)
+        if (verdict := wording.wrong_side(name, error, places)) is not None:
+            return verdict.but(when=when)
+        said = f"{error}".replace(HostArray.__name__, "numpy.ndarray")
+        message = f"{type(error).__name__}: {said}"
         return Verdict(name, "exception", message, places=places, when=when)
 
     with worded(
@@ -273,12 +276,12 @@ def right(run: Run) -> None:
         if empty > 1:
             message += f", nor do {empty - 1:,} others of {got.size:,}"
         why = "Follow one element: to the device, through the kernel, and back."
-        raise Failed(Verdict(run.name, "unwritten", f"{message}.", why, when=run.when))
+        verdict = Verdict(run.name, "unwritten", f"{message}.", why, when=run.when)
+        raise Failed(wording.not_fetched(verdict, run.machine))
     places = where if result == "result" else []
     text = wrong.sentence(result)
-    raise Failed(
-        Verdict(run.name, "wrong-value", text, wrong.hint, places, when=run.when)
-    )
+    verdict = Verdict(run.name, "wrong-value", text, wrong.hint, places, when=run.when)
+    raise Failed(wording.not_fetched(verdict, run.machine))
 
 
 def not_a_function(exercise: HostExercise) -> Verdict:
@@ -290,6 +293,8 @@ def not_a_function(exercise: HostExercise) -> Verdict:
         f"{name} is {made}, not a plain Python function.",
         "This exercise asks for the host's side: it runs on the CPU, without "
         "@cuda.jit.",
+        headline="not a plain function",
+        topic="returned",
     )
 
 
@@ -302,6 +307,8 @@ def another(exercise: HostExercise, got: Any, wanted: str, when: str) -> Verdict
         f"{exercise.name} returns {told}{wanted}.",
         places=returns(exercise.written_by_learner),
         when=when,
+        headline="" if got is None else "a result of another type",
+        topic="" if got is None else "returned",
     )
 
 
@@ -362,8 +369,9 @@ def still_on_device(run: Run) -> Verdict:
         run.name,
         "type",
         f"{run.name} returns an array on the device.",
-        "Whoever called it is on the host, and asked for a NumPy array there.",
+        "Its caller is on the host and needs a NumPy array there.",
         returns(run.function),
         when=run.when,
         headline="the result stays on the device",
+        topic="host-and-device",
     )

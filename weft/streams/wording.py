@@ -1,13 +1,17 @@
 """What is wrong with host code, in words: one verdict for each way to go wrong."""
 
+import re
 from collections.abc import Sequence
+
+import numpy as np
 
 from weft.checking.verdict import Verdict
 from weft.places import Note, Place
-from weft.streams.machine import DEFAULT, HOST, Conflict, Machine, Operation
-from weft.wording import capital
+from weft.streams.machine import DEFAULT, HOST, Buffer, Conflict, Machine, Operation
+from weft.wording import capital, joined
 
 Notes = list[Note]
+COPIES = ("copy_to_device", "copy_to_host")
 
 
 def conflict(name: str, found: Conflict) -> Verdict:
@@ -203,6 +207,59 @@ def made_here(name: str, brought: int, needed: int) -> Verdict:
         "The values are right, but it is not the kernel that has made them.",
         headline="not the device's result",
     )
+
+
+def wrong_side(name: str, error: Exception, places: Notes) -> Verdict | None:
+    """Word a copy that was asked of an array on the host; None for another error."""
+    if not isinstance(error, AttributeError) or error.name not in COPIES:
+        return None
+    if not isinstance(error.obj, np.ndarray):
+        return None
+    text = places[0][0].text if places else ""
+    asked = re.search(rf"(\w+)\.{error.name}\((?:(\w+)\s*[,)])?", text)
+    mine, other = asked.groups() if asked else (None, None)
+    question = "Which array is that here?"
+    if mine and other:
+        question = f"Which of `{mine}` and `{other}` is that?"
+    return Verdict(
+        name,
+        "exception",
+        f"{f'`{mine}`' if mine else 'This'} is a NumPy array on the host, which has no "
+        f"`{error.name}`.",
+        "`copy_to_device` and `copy_to_host` are methods of the array on the device. "
+        f"{question}",
+        places,
+        headline="a copy starts from the array on the device",
+        topic="host-and-device",
+    )
+
+
+def not_fetched(verdict: Verdict, machine: Machine) -> Verdict:
+    """Add which arrays kernels have written and nothing has read since."""
+    left = [f"`{b.name}`" if b.name.isidentifier() else b.name for b in unread(machine)]
+    if not left:
+        return verdict
+    was, it = ("was", "it") if len(left) == 1 else ("were", "them")
+    more = (
+        f"{capital(joined(left))} {was} written on the device, but nothing was copied "
+        f"from {it}."
+    )
+    return verdict.but(why=f"{verdict.why} {more}".strip(), topic="host-and-device")
+
+
+def unread(machine: Machine) -> list[Buffer]:
+    """Device memory that a kernel wrote and that nothing has read or fetched since."""
+    found: dict[Buffer, None] = {}
+    fetched: set[Buffer] = set()
+    for operation in machine.operations:
+        for read in operation.reads:
+            found.pop(read.buffer, None)
+            if operation.kind == "copy out":
+                fetched.add(read.buffer)
+        if operation.kind == "kernel":
+            written = [r.buffer for r in operation.writes]
+            found |= {b: None for b in written if b.memory == "device"}
+    return [buffer for buffer in found if buffer not in fetched]
 
 
 def small_blocks(name: str, place: Place, threads: int, wanted: float) -> Verdict:
