@@ -133,6 +133,57 @@ def test_a_device_function_that_gives_nothing_back_is_named() -> None:
     assert verdict.why.startswith("`plus` returns nothing")
 
 
+def test_a_comparison_in_place_of_a_store_is_named() -> None:
+    @cuda.jit
+    def add(a, b, out):
+        i = cuda.grid(1)
+        if i < out.size:
+            out[i] == a[i] + b[i]
+
+    @cuda.jit
+    def scale(x):
+        i = cuda.grid(1)
+        if i < x.size:
+            x[i] == float32(2) * x[i]
+
+    verdict = on_vectors(add)
+    assert verdict.kind == "uninitialised"
+    assert verdict.why.startswith("`==` compares; `=` stores. This array")
+    in_place = check(
+        scale,
+        spec=lambda x: 2 * x,
+        inputs=lambda rng, n: (),
+        out=lambda n: np.ones(n, np.float32),
+        sizes=[32],
+        launch=lambda n: (1, 32),
+    )
+    assert "`==` compares; `=` stores." in in_place.why
+
+
+def test_a_kernel_that_returns_something_is_called_that() -> None:
+    @cuda.jit
+    def add(a, b, out):
+        return 0
+
+    verdict = on_vectors(add)
+    assert verdict.title == "✗ add — the kernel returns a value"
+    assert verdict.kind == "exception"
+
+
+def test_the_power_is_not_a_caret() -> None:
+    @cuda.jit
+    def add(a, b, out):
+        i = cuda.grid(1)
+        if i < out.size:
+            out[i] = a[i] ^ 2
+
+    verdict = on_vectors(add)
+    assert "`**` is the power and `^` is a bitwise exclusive or" in verdict.why
+    assert "ufunc" not in repr(verdict)
+    text = ceil_verdict(lambda n, t: n ^ 0.5)
+    assert "`**` is the power" in text.why
+
+
 def test_a_device_function_still_to_write_is_no_mistake() -> None:
     @cuda.jit(device=True)
     def plus(a, b):
@@ -279,7 +330,11 @@ def test_the_starter_is_told_to_begin() -> None:
 
     verdict = on_vectors(add)
     assert verdict.kind == "begin"
-    assert "Write the code for `add` there" in verdict.message
+    assert verdict.message == (
+        "The code that was last run for `add` still says `# your code here`. Write "
+        "yours in the cell above, run that cell, then run this one again. If you have "
+        "written it already, run that cell."
+    )
     assert 'hint("add")' in repr(verdict)
 
 
@@ -428,7 +483,12 @@ def test_plain_functions() -> None:
     assert "returns nothing" in ceil_verdict(nothing).message
     assert ceil_verdict(stub).kind == "begin"
     assert ceil_verdict(lambda n, t: [n, t]).kind == "shape"
-    assert ceil_verdict(lambda n, t: ctypes.c_int(-(-n // t))).kind == "shape"
+    in_c = ceil_verdict(lambda n, t: ctypes.c_int(-(-n // t)))
+    assert in_c.kind == "type"
+    assert "a ctypes object instead of a number" in in_c.title
+    assert "returns c_int(1), which is an object of ctypes." in in_c.message
+    assert in_c.why == "Its `.value` is the plain int."
+    assert "Numba" not in repr(in_c)
     assert ceil_verdict(lambda n, t: undefined).kind == "exception"  # noqa: F821
 
 
@@ -909,7 +969,7 @@ def test_conflicts_of_wide_accesses_are_counted_against_their_own_best() -> None
         limits={"bank_conflicts": 0},
     )
     assert verdict.kind == "bank-conflicts"
-    assert "takes 32 passes where 4 would be enough: up to 8 lanes" in verdict.message
+    assert "takes 32 passes where 4 would be enough. Up to 8 lanes" in verdict.message
 
 
 def test_passes_that_differ_are_an_average() -> None:
@@ -935,8 +995,9 @@ def test_passes_that_differ_are_an_average() -> None:
         unseen=False,
     )
     assert verdict.kind == "bank-conflicts"
-    assert "takes 1.5 passes on average where one would be enough: some lanes" in (
-        verdict.message
+    assert (
+        "takes 1.5 passes on average where one would be enough; the worst takes 2. "
+        "Up to 2 lanes" in verdict.message
     )
 
 

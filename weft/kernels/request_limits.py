@@ -102,16 +102,16 @@ def bank_conflicts(exercise: KernelExercise, last: Trace, line: Line) -> Verdict
     """Refuse a line, and name two lanes that need one bank at a time."""
     verb = "store to" if line.store else "load from"
     best = line.ideal / line.requests
-    passes = best + line.per_request
-    lanes = passes / best
-    up_to = f"up to {lanes:.2g} lanes" if lanes == int(lanes) else "some lanes"
-    mean = "" if passes == int(passes) else " on average"
+    request = worst(last, line)
+    mean = "" if request.even else " on average"
+    most = "" if request.even or best > 1 else f"; the worst takes {request.cost}"
     return Verdict(
         exercise.name,
         "bank-conflicts",
-        f"Each {verb} {line.array} by a warp takes {passes:.3g} passes{mean} where "
-        f"{'one' if best == 1 else f'{best:.3g}'} would be enough: {up_to} ask for "
-        f"different words of the same bank.",
+        f"Each {verb} {line.array} by a warp takes {best + line.per_request:.3g} "
+        f"passes{mean} where {'one' if best == 1 else f'{best:.3g}'} would be "
+        f"enough{most}. Up to {request.cost} lanes ask for different words of the same "
+        f"bank.",
         f"Word w of shared memory is in bank w mod 32. {meeting(last, line)}",
         [(line.place, f"{several(line.per_request, 'conflict')} per request")],
     )
