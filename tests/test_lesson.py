@@ -126,6 +126,22 @@ def test_on_gpu_gives_its_reason(capsys, monkeypatch):
     assert capsys.readouterr().out == ""
 
 
+def test_hint_alone_lists_the_exercises():
+    lesson.lab("05_first_kernel")
+    with pytest.raises(LearnerError) as found:
+        lesson.hint()
+    assert str(found.value) == (
+        'hint needs the name of an exercise, such as hint("vector_add"). '
+        "The exercises of 05_first_kernel: vector_add, saxpy"
+    )
+
+
+def test_hint_alone_outside_a_lab(monkeypatch):
+    monkeypatch.setattr(lesson, "_current", None)
+    with pytest.raises(LearnerError, match=r"such as hint\(\"vector_add\"\)$"):
+        lesson.hint()
+
+
 def test_hints_come_one_by_one_and_end():
     lesson.lab("05_first_kernel")
     assert repr(lesson.hint("vector_add")) == ("vector_add: hint 1 of 3\nWhich thread?")
@@ -382,6 +398,17 @@ def test_a_pass_says_how_far_the_learner_is_and_what_is_next():
     page = last.html()
     outline(page)
     assert "Go on with 06 · Your second kernel" in page
+    assert "straight to" not in page + str(last)
+
+
+def test_a_lab_may_lead_straight_to_a_later_one(lessons):
+    path = lessons / "05_first_kernel.toml"
+    path.write_text('shortcut = "06_grids_2d"\n' + path.read_text())
+    lesson.lab("05_first_kernel")
+    lesson.passed("saxpy")
+    last = lesson.passed("vector_add")
+    assert "or straight to: labs/06_grids_2d.ipynb, Your second kernel" in str(last)
+    assert "or go straight to 06 · Your second kernel" in last.html()
 
 
 def test_the_last_lab_leads_nowhere():

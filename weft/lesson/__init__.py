@@ -112,7 +112,8 @@ def passed(exercise: str) -> Onward | None:
     board.record(_current, exercise)
     lesson = syllabus.load(_current)
     _, after = onward.neighbours(lesson, syllabus.names())
-    return onward.after_pass(lesson, syllabus.load(after) if after else None, exercise)
+    ways = tuple(syllabus.load(name) for name in (after, lesson.shortcut) if name)
+    return onward.after_pass(lesson, ways, exercise)
 
 
 def current() -> str | None:
@@ -161,12 +162,12 @@ class Hint:
         )
 
 
-def hint(exercise: object, level: int | None = None) -> Hint:
+def hint(exercise: object = None, level: int | None = None) -> Hint:
     """Return a hint for an exercise: the next one, or that of a level (from 1).
 
     exercise: its name, or the function itself. Levels go from a nudge to nearly the
     answer in words. Beyond the last level the Hint says that these were all.
-    Raises LearnerError for an unknown exercise (it lists those there are) or level.
+    Raises LearnerError for none, an unknown one (it lists those there are) or level.
     """
     name = exercise if isinstance(exercise, str) else _name(exercise)
     lesson, found = _find(name)
@@ -197,12 +198,17 @@ def hint(exercise: object, level: int | None = None) -> Hint:
 def _name(thing: object) -> str:
     """Return the name of a kernel or function that was passed instead of a name."""
     name = getattr(thing, "__name__", None)
-    if not isinstance(name, str):
-        raise LearnerError(
-            f'hint needs the name of an exercise, such as hint("vector_add"); '
-            f"got {thing!r}"
-        )
-    return name
+    if isinstance(name, str):
+        return name
+    exercises = syllabus.load(_current).exercises if _current else ()
+    such = exercises[0].name if exercises else "vector_add"
+    words = f'hint needs the name of an exercise, such as hint("{such}")'
+    if thing is not None:
+        words += f"; got {thing!r}"
+    if exercises:
+        there = ", ".join(e.name for e in exercises)
+        words += f". The exercises of {_current}: {there}"
+    raise LearnerError(words)
 
 
 def _find(name: str) -> tuple[Lesson, Exercise]:

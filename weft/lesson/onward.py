@@ -8,6 +8,7 @@ from weft.lesson import board
 from weft.lesson.syllabus import Lesson
 
 DOT = ' <span aria-hidden="true">·</span> '
+REST = "The quiz, and any measurements that you have left out, are in this lab too."
 
 
 @dataclass(frozen=True, repr=False)
@@ -59,13 +60,14 @@ class Onward:
     """What to say after a pass: how far the learner is in the lab, and what is next.
 
     passed: the exercises of the lab that are passed. next: the number and the name of
-    the first that is not, None when all are. after: the next lab. spent: time at work.
+    the first that is not, None when all are. after: the labs to go on with, the next
+    one first. spent: time at work.
     """
 
     lesson: Lesson
     passed: int
     next: tuple[int, str] | None
-    after: Lesson | None
+    after: tuple[Lesson, ...]
     spent: timedelta
 
     @property
@@ -84,14 +86,15 @@ class Onward:
         return f", in {minutes} minute{'s' * (minutes > 1)} of work"
 
     def __str__(self) -> str:
-        lines = [f"  {self.text}"]
+        lines = [self.text]
         if not self.next:
-            lines.append(f"  solution: {links.solution_place(self.lesson.name)}")
-        if not self.next and self.after:
-            lines.append(
-                f"  next lab: labs/{self.after.name}.ipynb, {self.after.title}"
-            )
-        return "\n".join(lines)
+            lines += [REST, f"solution: {links.solution_place(self.lesson.name)}"]
+            words = "next lab", "or straight to"
+            lines += [
+                f"{way}: labs/{lab.name}.ipynb, {lab.title}"
+                for way, lab in zip(words, self.after, strict=False)
+            ]
+        return "\n".join(f"  {line}" for line in lines)
 
     def html(self) -> str:
         """Return a paragraph; at the end of a lab, a card with the ways from it."""
@@ -100,15 +103,15 @@ class Onward:
         ways = [
             markup.link(links.solution(self.lesson.name), "Compare with the solution")
         ]
-        if self.after:
-            ways.append(
-                markup.link(
-                    links.lab(self.after.name), f"Go on with {self.after.label}"
-                )
-            )
+        words = "Go on with", "or go straight to"
+        ways += [
+            markup.link(links.lab(lab.name), f"{way} {lab.label}")
+            for way, lab in zip(words, self.after, strict=False)
+        ]
+        lines = _strong(self.text), _line(REST), _line(DOT.join(ways))
         return (
             f'<div style="border:{markup.RULE};border-radius:.4em;padding:.3em .9em;'
-            f'margin:.6em 0 .3em">{_strong(self.text)}{_line(DOT.join(ways))}</div>'
+            f'margin:.6em 0 .3em">{"".join(lines)}</div>'
         )
 
 
@@ -133,7 +136,7 @@ def neighbours(lesson: Lesson, all_names: list[str]) -> tuple[str | None, str | 
 
 
 def after_pass(
-    lesson: Lesson, following: Lesson | None, exercise: str
+    lesson: Lesson, following: tuple[Lesson, ...], exercise: str
 ) -> Onward | None:
     """Return what to say after `exercise` was passed; None if the lab has none such."""
     names = [e.name for e in lesson.exercises]

@@ -61,7 +61,8 @@ class Lesson:
 
     sms: multiprocessors that a GPU needs whose compute capability is `sms_from` or
     higher, for kernels whose blocks wait for each other and have to fit; 0 for any.
-    triton: whether the lab is about Triton, and cannot do without it.
+    triton: whether the lab is about Triton, and cannot do without it. shortcut: the lab
+    to which those in a hurry may go next; "" where there is none.
     """
 
     name: str
@@ -72,6 +73,7 @@ class Lesson:
     sms: int = 0
     sms_from: tuple[int, int] = (0, 0)
     triton: bool = False
+    shortcut: str = ""
 
     @property
     def label(self) -> str:
@@ -122,7 +124,7 @@ class _Reader:
 
     def lesson(self, name: str, data: dict[str, Any]) -> Lesson:
         """Read a whole lesson; what is wrong with it is collected."""
-        known = {"title", "minutes", "exercises", "quiz", "gpu", "triton"}
+        known = {"title", "minutes", "exercises", "quiz", "gpu", "triton", "shortcut"}
         self.only(data, known, "the file")
         exercises = tuple(
             self.exercise(t, f"exercise {k}")
@@ -149,8 +151,11 @@ class _Reader:
         if not isinstance(triton, bool):
             self.wrong.append(f"triton must be true or false, not {triton!r}")
         title = self.text(data, "title", "the file")
+        shortcut = self.text(data, "shortcut", "the file") if "shortcut" in data else ""
         sms = self.gpu(data)
-        return Lesson(name, title, minutes, exercises, quiz, *sms, triton is True)
+        return Lesson(
+            name, title, minutes, exercises, quiz, *sms, triton is True, shortcut
+        )
 
     def gpu(self, data: dict[str, Any]) -> tuple[int, tuple[int, int]]:
         """How many SMs a GPU needs, and from which capability on."""
