@@ -3,20 +3,20 @@
 #
 # [Open in Colab](https://colab.research.google.com/github/warp-and-weft/warp-and-weft/blob/main/labs/18_gemm_tiles.ipynb)
 #
-# **When you are through, you can**
+# **When you have finished, you can**
 #
 # - write SGEMM for any m, n and k, with alpha and beta, as BLAS defines it;
-# - say by hand, for each rung of a ladder, how often the SM has to serve a warp, how
-#   many instructions a step takes and how many bytes move, and which sets the time;
+# - calculate by hand, for each kernel of a ladder, how many passes and instructions a
+#   step takes and how many bytes move, and say which of these sets the time;
 # - stage tiles in shared memory, with two barriers, and say why one is not enough;
-# - let tiles hang over the edge of a matrix without a wrong number or a missing
-#   barrier;
-# - read a transposed operand so that loads stay coalesced.
+# - let tiles extend beyond the edges of a matrix without wrong numbers or missed
+#   barriers;
+# - load a transposed operand with coalesced requests.
 #
-# **You need** about 100 minutes. No GPU: the exercises run in the simulator, and the
-# measurements then show the rows of the reference GPU. With a GPU: compute
-# capability 7.5 or higher and 1 GB of its memory. A C compiler, for one comparison;
-# without it that is left out.
+# **You need** about 100 minutes. You do not need a GPU: without one, the exercises run
+# in the simulator, and the measurements show the results of the reference GPU. If you
+# have one, it needs compute capability 7.5 or higher and 1 GB of memory. One comparison
+# needs a C compiler, and is left out if you have none.
 
 # %%
 try:
@@ -38,21 +38,23 @@ from weft.c import folder, terminal
 weft.lab("18_gemm_tiles")
 
 # %% [markdown]
-# ## What is asked
+# ## The task
 #
-# **GEMM** is the *general matrix-matrix* product of BLAS, a standard of 1990 that all
-# libraries of linear algebra follow. SGEMM is the one in *single* precision, float32:
+# **GEMM** is the *general matrix-matrix* product of BLAS, a standard that every library
+# of linear algebra offers. This part of it dates from 1990. SGEMM is GEMM in *single*
+# precision, float32:
 #
 #     c = alpha * a @ b + beta * c
 #
-# `a` is (m, k), `b` (k, n) and `c` (m, n). Two scalars come along. `alpha` scales the
-# product. `beta` says what becomes of what was in `c`: with 1 the product is added to
-# it, with 0 it is replaced. And with 0 nobody looks at it: `c` may be fresh memory with
-# NaN in it, and 0 times NaN is NaN. All matrices here are **row-major**: element
-# (`row`, `col`) of `c` is at `row * n + col`.
+# `a` is (m, k), `b` is (k, n) and `c` is (m, n). The two scalars are `alpha`, which
+# scales the product, and `beta`, which says what happens to the old contents of `c`:
+# with 1 the product is added to them, and with 0 it replaces them. With 0, `c` is never
+# read: it may be fresh memory that contains NaN, and 0 times NaN is NaN. All matrices
+# here are **row-major**: element (`row`, `col`) of `c` is at `row * n + col`.
 #
 # Each of the m × n elements is a sum of k products: **2 m n k** operations, counting a
-# multiplication and an addition as two. The definition as a program is three loops.
+# multiplication and an addition as two. Written as a program, the definition is three
+# nested loops.
 
 # %% tags=["given"]
 def python_gemm(m, n, k, a, b, c):
@@ -66,10 +68,10 @@ def python_gemm(m, n, k, a, b, c):
 
 
 # %% [markdown]
-# The same in C, twice. In `dot` the innermost loop runs over `i`, as above: a row of
-# `a` against a column of `b`. In `rows` the two inner loops are exchanged. The products
-# are the same, in the same order for each element; what differs is where the next
-# element of `b` lies.
+# Here is the same product in C, twice. In `dot` the innermost loop runs over `i`, as
+# above: it multiplies a row of `a` by a column of `b`. In `rows` the two inner loops
+# are exchanged. The products are the same, and for each element they are added in the
+# same order. What differs is where in memory the next element of `b` is.
 
 # %% language="c" magic_args="sgemm" tags=["given"]
 # void dot(int m, int n, int k, const float *a, const float *b, float *c)
@@ -110,10 +112,11 @@ def in_c(name):
 has_c = (folder() / "libsgemm.so").exists()
 
 # %% [markdown]
-# How many operations a second does each reach, all on one core? Python on matrices of
-# 96 × 96, C on 512 × 512; the rate is what is comparable. The last row is PyTorch's
-# product on the CPU, by a BLAS. A core runs at about 3 billion cycles a second. Guess
-# first: how many times as fast as Python is `dot`, how many times is `rows`?
+# How many operations per second does each program reach on one core? Python multiplies
+# matrices of 96 × 96, and C multiplies matrices of 512 × 512, so compare their rates,
+# not their times. The last row is PyTorch's product on the CPU, computed by a BLAS. A
+# core runs at about 3 billion cycles per second. Guess first: how many times as fast as
+# Python is `dot`, and how many times as fast is `rows`?
 
 # %%
 if weft.GPU:
@@ -158,38 +161,39 @@ cpu = bench.compare(
 cpu
 
 # %% [markdown] tags=["solution"]
-# `dot` walks down a column of `b`: from one product to the next it is 2 KB further on,
-# so each step touches another cache line and uses 4 bytes of it. Its additions form a
-# chain besides, each waiting for the last. `rows` walks along rows of `b` and `c`:
-# neighbours in memory, no chain, and the compiler does 8 or 16 at a time. **The same
-# arithmetic in another order**: keep an eye on that. The library, on the same core, is
-# faster by another factor. It does what this chapter and the next are about: it works
-# in tiles.
+# `dot` walks down a column of `b`. The next element is always 2 KB further on, so each
+# iteration touches another cache line and uses 4 bytes of it. Besides, its additions
+# form a chain, in which each waits for the one before. `rows` walks along rows of `b`
+# and `c`. The elements are neighbours in memory, there is no chain, and the compiler
+# handles 8 or 16 of them at a time. **The arithmetic is the same, in another order**:
+# remember this. On the same core, the library is faster by another factor. It does what
+# this chapter and the next are about: it works in tiles.
 
 # %% [markdown]
 # ## By hand: what could a GPU do?
 #
-# All that follows is about 4096 × 4096 × 4096 float32. For an H200:
+# From here on, the product is 4096 × 4096 × 4096, in float32. For an H200:
 #
-# - **work**: 2 × 4096³ = 137 GFLOP. At 67 TFLOP/s, the arithmetic peak: 2.05 ms;
-# - **bytes**: three matrices of 67 MB, each moved once: 201 MB. At 4.8 TB/s: 0.04 ms.
+# - **work**: 2 × 4096³ = 137 GFLOP, which takes 2.05 ms at the arithmetic peak of 67
+#   TFLOP/s;
+# - **bytes**: three matrices of 67 MB, each moved once, are 201 MB, which takes 0.04 ms
+#   at 4.8 TB/s.
 #
-# So there is time to move everything fifty times over. A product of this size has no
-# excuse: it ought to run at the peak. How near does the library come, and how near do
-# you?
+# So there is time to move everything fifty times. A product of this size has no excuse:
+# it ought to run at the peak. How close to the peak does the library come, and how
+# close do you?
 #
-# Count in steps. A **step** is one turn of the innermost loop for one warp: 32
-# multiply-adds, 64 operations. The product has 4096³ / 32 = 2.1 billion of them. Three
-# things happen in a step, and the SM has a rate for each:
+# Count in steps. A **step** is one iteration of the innermost loop for one warp: 32
+# multiply-adds, or 64 operations. The product has 4096³ / 32 = 2.1 billion steps. Three
+# things happen in a step, and an SM has a rate for each:
 #
-# - the arithmetic: it can do 128 multiply-adds a cycle, four warps' worth;
-# - instructions of any kind: it issues four a cycle, each for a warp;
-# - loads: its L1 cache and its shared memory, which are one piece of hardware, make
-#   one **pass** a cycle. A request of a warp takes one pass if everything it wants
-#   lies in one line of 128 bytes (in shared memory: in different banks), and more if
-#   not.
+# - arithmetic: the SM does up to 128 multiply-adds per cycle, enough for four warps;
+# - instructions of any kind: it issues up to four per cycle, each for one warp;
+# - loads: its L1 cache and its shared memory are one unit, which makes one **pass** per
+#   cycle. A warp's request takes one pass if all its words are in one line of 128 bytes
+#   (in shared memory: in different banks), and otherwise more.
 #
-# Whichever takes longest in a step sets the time.
+# Whichever of the three takes longest sets the time of a step.
 
 # %% tags=["given"]
 SMS, CLOCK = 132, 1.98e9  # an H200; the clock at its highest
@@ -215,19 +219,21 @@ show_bound("the ideal", 0, 1)
 # %% [markdown]
 # ## 1 · The definition
 #
-# A thread for each element of `c`. It runs along a row of `a` and down a column of
-# `b`, sums up, and writes `alpha` times the sum plus `beta` times what was there. The
-# first line takes `row` from x and `col` from y, just as *row* comes before *column*.
+# Use one thread for each element of `c`. The thread runs along a row of `a` and down a
+# column of `b`, adds up the products, and writes `alpha` times the sum plus `beta`
+# times the old element. The first line of the kernel takes `row` from x and `col` from
+# y, just as *row* comes before *column* in an index.
 #
 # ```python
 # gemm_naive(alpha, a, b, beta, c)    # (m, k), (k, n), in place (m, n)  float32
 # ```
 #
-# Sum into a local variable that begins as `float32(0)`. Where `beta` is 0, do not read
-# `c`. The scalars are float32 as well: a Python `1.0` would be a float64 to Numba, and
-# so would be all that meets it, which is why the launches below say `np.float32(1)`.
+# Add up in a local variable that starts as `float32(0)`. Where `beta` is 0, do not read
+# `c`. The scalars are float32 as well. To Numba, a Python `1.0` would be a float64, and
+# so would every result computed with it, which is why the launches below pass
+# `np.float32(1)`.
 #
-# The sizes of the check are m × n × k × beta, where 2 stands for a beta of -2.
+# The check writes its sizes as m × n × k × beta, where 2 stands for a beta of -2.
 #
 # Stuck? `hint("gemm_naive")`; there are three hints.
 
@@ -287,15 +293,16 @@ check(
 
 # %% [markdown] tags=["solution"]
 # The branch on `beta` is not for speed. `0 * c` would be NaN wherever `c` is NaN, and
-# memory that nobody has written may hold anything. The BLAS standard says that `c` need
-# not be set on entry when `beta` is 0, and cuBLAS says so too.
+# memory to which nothing has been written may contain anything. The BLAS standard says
+# that `c` need not be set on entry when `beta` is 0, and cuBLAS's documentation says so
+# too.
 
 # %% [markdown]
 # ## 2 · Which index along x?
 #
-# Launched in blocks of 32 × 8, a warp of `gemm_naive` has 32 values of `row` and one
-# value of `col`. Have a look at what it asks for, on a small product; the costliest
-# access comes first.
+# In blocks of 32 × 8 threads, a warp of `gemm_naive` has 32 values of `row` and one
+# value of `col`. Look at its requests, for a small product; the most expensive access
+# comes first.
 
 # %%
 rng = np.random.default_rng(0)
@@ -303,21 +310,21 @@ small = operands(rng, 32, 8, 32, 1)
 explore(gemm_naive)[1, (32, 8)](*small, before(*small))
 
 # %% [markdown]
-# So in each step the load of `a` wants 32 rows: 32 lines, 32 passes. The load of `b` is
-# one element for all lanes, 1 pass. The 33 passes are what a step costs, even if
-# everything is in the cache. And the loop that Numba makes has 36.5 instructions per
-# step, says its machine code (four steps make one turn).
+# So in each step the load of `a` touches 32 rows, which are in 32 lines: 32 passes. The
+# load of `b` reads one element for all lanes: 1 pass. A step takes these 33 passes even
+# if everything is in the cache. And according to its machine code, the loop that Numba
+# compiles has 36.5 instructions per step (one iteration of it does four steps).
 
 # %%
 show_bound("naive", 32 + 1, 36.5)
 
 # %% [markdown]
-# Now turn it round: neighbouring lanes should have neighbouring *columns*. You could
-# exchange `row` and `col` in one line. Do it in a way that will serve you for the next
-# two chapters: launch blocks of one dimension, and decide yourself what a thread's
-# number means. The block has 256 threads and covers **8 rows and 32 columns** of `c`;
-# `blockIdx.y` counts such pieces downwards, `blockIdx.x` to the right. The check allows
-# four sectors per request.
+# Now do it the other way around: give neighbouring lanes neighbouring *columns*. You
+# could exchange `row` and `col` in one line. Instead, do it in a way that you will need
+# in the next two chapters: launch one-dimensional blocks, and decide yourself what a
+# thread's number means. A block has 256 threads and covers **8 rows and 32 columns** of
+# `c`. `blockIdx.y` counts these pieces downwards, and `blockIdx.x` counts them to the
+# right. The check allows four sectors per request.
 #
 # ```python
 # gemm_coalesced(alpha, a, b, beta, c)    # blocks of 256 threads in x
@@ -361,17 +368,18 @@ check(
 )
 
 # %% [markdown] tags=["solution"]
-# `t % 32` is the lane, so the lane is the column: 32 neighbours of `b` and of `c`, and
-# one element of `a` for all. `t // 32` is the warp, and a warp has one row.
+# `t % 32` is the lane, so each lane has its own column: a warp reads 32 neighbours of
+# `b` and of `c`, and one element of `a` for all lanes. `t // 32` is the warp's number,
+# so each warp has its own row.
 
 # %% [markdown]
-# A step takes 1 + 1 passes now, and by passes alone it would be 16 times as fast. But
-# the instructions are the same 36.5. Before you measure, here is a rung that you need
-# not write: indices that cannot be negative and have 32 bits. Numba wraps a negative
-# index round, as Python does, so it tests every index that might be negative, and it
-# computes addresses in 64 bits. With `uint32` for all three indices, the loop's too,
-# the tests go, and most of the address arithmetic moves out of the loop: 7.75
-# instructions per step.
+# A step now takes 1 + 1 passes, so by passes alone the kernel would be 16 times as
+# fast. But it executes the same 36.5 instructions. Before you measure, here is a kernel
+# that you need not write, whose indices have 32 bits and cannot be negative. In Numba,
+# as in Python, a negative index counts from the end, so Numba tests every index that
+# might be negative, and it computes addresses in 64 bits. If all three indices are
+# `uint32`, including the loop's, the tests disappear, and most of the address
+# arithmetic moves out of the loop: 7.75 instructions per step remain.
 
 # %% tags=["given"]
 @cuda.jit
@@ -400,10 +408,11 @@ show_bound("coalesced", 1 + 1, 36.5)
 show_bound("unsigned", 1 + 1, 7.75)
 
 # %% [markdown]
-# The same kernel in CUDA C++ for comparison, and cuBLAS, which PyTorch calls, in true
-# float32: TF32, which rounds the inputs to 10 bits of mantissa so that tensor cores can
-# be used, is off. Write down how fast each will be, beside cuBLAS (1.0). The bounds
-# above help; so does 67 TFLOP/s for the peak.
+# For comparison, the table also has the same kernel in CUDA C++ and cuBLAS, the library
+# that PyTorch calls. TF32 is off, so cuBLAS computes in true float32. (With TF32, it
+# would round the inputs to 10 bits of mantissa, in order to use tensor cores.) Write
+# down how fast each kernel will be, relative to cuBLAS (1.0). The bounds above help,
+# and so does the peak of 67 TFLOP/s.
 
 # %% tags=["given"]
 CUDA_CPP = """
@@ -518,18 +527,18 @@ direct.expect("unsigned", at_least=2.3, times="coalesced")
 direct.expect("cuBLAS", at_least=5, times="unsigned")
 
 # %% [markdown] tags=["solution"]
-# The first bound is met almost exactly: `naive` is limited by its passes and by nothing
-# else. It waits for a unit that serves its lanes one by one, from a cache that has
-# nearly everything. `coalesced` has left that behind, and its 36.5 instructions are in
-# the way;
-# most of them are integer arithmetic, of which an SM does half as much in a cycle as of
-# additions in float32, so it stays away from its bound. `unsigned` computes the same
-# sums with a fifth of the instructions, and C++ is about there too: its indices are
-# `int`, and it need not test them.
+# `naive` meets its bound almost exactly: it is limited by its passes and by nothing
+# else. It waits for a unit that serves its lanes one by one, from a cache that contains
+# nearly all they need. `coalesced` no longer has this problem, but now its 36.5
+# instructions set the time. Most of them are integer instructions, of which an SM
+# executes only half as many per cycle as float32 additions, so the kernel does not
+# reach its bound either. `unsigned` computes the same sums with a fifth of the
+# instructions. C++ is about as fast: its indices are `int`, and need not be tested.
 #
-# Neither comes up to its bound. Where a request misses the L1 cache a warp waits, and
-# how long a warp can go on before it waits is up to the order of its instructions. Here
-# is the kernel once more, with another ending, which adds `beta * c` in one expression:
+# Neither `unsigned` nor C++ reaches its bound. Where a request misses the L1 cache, a
+# warp waits, and how far it gets before it has to wait depends on the order of its
+# instructions. Here is `unsigned` once more with another ending, which has `beta * c`
+# in one expression:
 
 # %% tags=["solution"]
 @cuda.jit
@@ -564,29 +573,32 @@ rounds = bench.compare(
 rounds
 
 # %% [markdown] tags=["solution"]
-# What is timed is the loop, and the loop is the same in Python. In the machine code a
-# turn of it is four steps. In `unsigned` all eight loads stand first, and then four
-# multiply-adds: one wait a turn. With the other ending the compiler keeps its registers
-# differently, and puts the first multiply-add before the last three loads: two waits a
-# turn. So it was where this was measured; another version of the compiler may choose
-# otherwise. What it says about the kernel will remain: it waits, and it lives on the
-# loads that are in flight.
+# Nearly all of the time is spent in the loop, and in Python the two loops are the same.
+# In machine code, one iteration of the loop does four steps. In `unsigned`, all eight
+# loads come first, and then four multiply-adds: one wait per iteration. With the other
+# ending, the compiler allocates registers differently, and puts the first multiply-add
+# before the last three loads: two waits per iteration. This is what we found in the
+# machine code for an H200; another version of the compiler may choose otherwise. What
+# remains true is that the kernel waits for its loads, and depends on how many of them
+# are in flight.
 
 # %% [markdown]
 # ## 3 · Bytes, by hand
 #
 # Two loads for each multiply-add are 8 bytes for 2 operations: **0.25 FLOP per byte**,
-# and 550 GB in all. From an H200's memory, at 4.2 TB/s, that would take 131 ms.
-# `unsigned` is several times faster than that, so most of it comes from the L1 cache:
-# the warps of a block want the same rows of `b`, and neighbours in the rows of `a`.
+# and 550 GB in total. From an H200's memory, at 4.2 TB/s, loading them would take 131
+# ms. `unsigned` is several times as fast as that, so most of these bytes come from the
+# L1 cache: the warps of a block read the same rows of `b`, and neighbouring elements in
+# the rows of `a`.
 #
-# A cache is a guess about what will be wanted again. You need not guess. Give a block a
+# A cache is a guess about what will be needed again. You need not guess. Give a block a
 # square of `tile` × `tile` elements of `c`. It needs `tile` whole rows of `a` and
-# `tile` whole columns of `b`. If it brings each of them in once, how many **bytes** do
-# all blocks together load? `tile` need not divide m or n. The blocks at the edge load
-# only what is there.
+# `tile` whole columns of `b`. If each block loads these rows and columns once, how many
+# **bytes** do all blocks load together? `tile` need not divide m or n. The blocks at
+# the edge load only the rows and columns that exist.
 #
-# Write the formula, without a loop. A plain Python function; `-(-m // tile)` rounds up.
+# Write the formula as a plain Python function, without a loop. `-(-m // tile)` rounds
+# up.
 #
 # ```python
 # traffic(m, n, k, tile)    # four integers -> bytes of a and b loaded
@@ -651,10 +663,10 @@ check(
 )
 
 # %% [markdown] tags=["solution"]
-# Each row of `a` is loaded once for each block across, each column of `b` once for
-# each block down. With `tile` = 1 the formula counts what the direct kernels ask for:
-# two elements for each multiply-add. In general, and away from the edges, 2 m n k
-# operations over 4 (2 m n k / tile) bytes: **tile / 4 FLOP per byte**.
+# Each row of `a` is loaded once for each block across, and each column of `b` once for
+# each block down. With `tile` = 1, the formula counts what the direct kernels request:
+# two elements for each multiply-add. In general, away from the edges, 2 m n k
+# operations need 4 (2 m n k / tile) bytes, which is **tile / 4 FLOP per byte**.
 
 # %%
 for tile in (1, 16, 32, 64, 128):
@@ -669,25 +681,27 @@ for tile in (1, 16, 32, 64, 128):
     )
 
 # %% [markdown] tags=["solution"]
-# With tiles of 16, an H200's memory would need 8 ms, less than any kernel so far has
-# taken; with tiles of 128 half of what the arithmetic needs. So bytes can be taken care
-# of. (This is what the blocks ask for. A good part of it the L2 cache answers.)
+# With tiles of 16, an H200's memory would need 8 ms, which is less than any kernel so
+# far has taken. With tiles of 128, it would need half the time of the arithmetic. So
+# bytes need not be the limit. (These are the bytes that the blocks request. The L2
+# cache answers a good part of the requests.)
 
 # %% [markdown]
 # ## 4 · Tiles in shared memory
 #
-# A block of 16 × 16 threads computes a tile of `c`, one element per thread. It goes
-# along k in strides of 16. At each stop
+# A block of 16 × 16 threads computes a tile of `c`, one element per thread. It walks
+# along k in **stages** of 16. In each stage
 #
-# 1. every thread loads one element of `a` and one of `b` into shared memory, so that
-#    the block has a tile of each;
-# 2. all wait;
-# 3. every thread runs along a row of the one tile and down a column of the other, and
-#    adds 16 products to its sum;
-# 4. all wait again: no thread may load the next tiles while another still reads these.
+# 1. every thread loads one element of `a` and one of `b` into shared memory, which
+#    gives the block a tile of each matrix;
+# 2. all threads wait;
+# 3. every thread runs along a row of the tile of `a` and down a column of the tile of
+#    `b`, and adds 16 products to its sum;
+# 4. all threads wait again: none may load the next tiles while another is still reading
+#    these.
 #
 # In this exercise 16 divides m, n and k. The check counts a thread's loads from global
-# memory, two for each stop, and a block's barriers, likewise two. It allows neither
+# memory, two per stage, and a block's barriers, also two per stage. It allows neither
 # scattered requests nor bank conflicts.
 #
 # ```python
@@ -747,32 +761,34 @@ check(
 )
 
 # %% [markdown] tags=["solution"]
-# Both tiles are loaded along rows: `tx` is part of the last index both times. When they
-# are read, `ta[ty, i]` is one word for all lanes of a row of threads, and `tb[i, tx]`
-# are 16 neighbours.
+# Both tiles are loaded along rows: `tx` is part of the last index in both loads. In the
+# inner loop, `ta[ty, i]` is one word for all lanes with the same `ty`, and `tb[i, tx]`
+# reads 16 neighbours.
 #
-# The first barrier keeps a thread from reading what is not there yet, the second from
-# overwriting what is still wanted. The loop repeats: what comes *after* the products
-# is the next load.
+# The first barrier keeps a thread from reading elements that have not been stored yet.
+# The second keeps it from overwriting elements that another thread still needs.
+# Remember that the loop repeats: *after* the products comes the next load.
 
 # %% [markdown]
 # ## 5 · Any m, n and k
 #
-# 16 rarely divides everything. Three things can hang over an edge: the rows of `c`, its
-# columns, and the last tiles along k. A thread beyond the edge of `c` has nothing to
-# write. But it has tiles to help load, and barriers to come to: if it returns at the
-# top, its block waits for it, or reads what it should have loaded.
+# A tile size of 16 rarely divides m, n and k at once. A tile can extend beyond an edge
+# in three ways: past the rows of `c`, past its columns, and past the end of k in the
+# last stage. A thread beyond the edge of `c` has nothing to write. But it has to help
+# to load the tiles, and it has to reach the barriers. If it returned at the top, the
+# other threads would wait for it, or would read elements that it should have loaded.
 #
-# What goes into a tile where the matrix has ended? Something that changes no sum.
+# What should a thread store in a tile where the matrix has no element? Something that
+# changes no sum.
 #
 # ```python
 # gemm_ragged(alpha, a, b, beta, c)    # any m, n, k; TILE x TILE threads
 # ```
 #
-# Begin with a copy of `gemm_tiled`. Write `TILE` wherever you mean it, and not 16: the
-# measurement below compiles the kernel once more, with 32, and the check runs it with 8
-# and 32 as well. Work out inside the kernel what follows from it, as `TILE * TILE`: a
-# name that is computed before keeps its old value.
+# Begin with a copy of `gemm_tiled`. Write `TILE`, not 16, wherever you mean the tile
+# size: the measurement below compiles the kernel again with 32, and the check runs it
+# with 8 and 32 as well. Compute values that follow from it, such as `TILE * TILE`,
+# inside the kernel: a global variable would keep its old value.
 #
 # Stuck? `hint("gemm_ragged")`.
 
@@ -822,27 +838,29 @@ check(
 )
 
 # %% [markdown] tags=["solution"]
-# Three guards, and each asks about something else: is there such an element of `a`, of
-# `b`, of `c`? `row < m` and `col < n` alone would read beyond the end of a row of `a`,
-# which in memory is the next row: wrong numbers rather than an error.
+# There are three guards, one for each matrix: does this element of `a`, of `b`, of `c`
+# exist? `row < m` and `col < n` alone would let a thread read beyond the end of a row
+# of `a`, which in memory is the start of the next row. The result would be wrong
+# numbers rather than an error.
 #
-# A zero in `ta` would be enough to cancel what is in `tb`, were it not for garbage that
-# happens to be NaN or infinite: 0 times either is NaN. So both are filled.
+# A zero in `ta` would be enough to cancel what is in `tb`, if that could not happen to
+# be NaN or infinite: 0 times either is NaN. So both tiles are filled with zeros.
 
 # %% [markdown]
 # ## Measure: the ladder so far
 #
-# By hand again, in passes of the unit that serves both L1 and shared memory. With tiles
-# of 16, a stop is 16 steps, in which a warp makes
+# Again, count by hand the passes of the unit that serves as both L1 cache and shared
+# memory. With tiles of 16, a stage is 16 steps, in which a warp makes
 #
-# - two loads from global memory, each of two rows of 16: 2 × 2 passes;
+# - two loads from global memory, each of two rows of 16: 4 passes;
 # - two stores into the tiles: 2 passes;
-# - 16 loads from `tb`, one pass each;
-# - 16 loads from `ta`, neighbours in a row, which the compiler turns into 4 loads of 16
-#   bytes per lane. Such a load takes two passes: 8.
+# - 16 loads from `tb`, one pass each: 16 passes;
+# - 16 loads of neighbouring words from a row of `ta`, which the compiler turns into 4
+#   loads of 16 bytes per lane. Each of these takes two passes: 8 passes.
 #
-# That makes 30 for 16 steps. With tiles of 32 it is 2 + 2 + 32 + 16 = 52 for 32 steps.
-# The machine code has 5.8 and 4.0 instructions per step, and 3.0 in C++.
+# That makes 30 passes for 16 steps. With tiles of 32, a warp makes 2 + 2 + 32 + 16 = 52
+# passes for 32 steps. The machine code has 5.8 instructions per step with tiles of 16,
+# 4.0 with tiles of 32, and 3.0 with tiles of 32 in C++.
 
 # %%
 show_bound("unsigned", 1 + 1, 7.75)
@@ -851,9 +869,9 @@ show_bound("tiles of 32", 52 / 32, 4.0)
 show_bound("C++, of 32", 52 / 32, 3.0)
 
 # %% [markdown]
-# A sixteenth of the bytes, and 6 % fewer passes? Write down what tiles of 16 and
-# of 32 will reach, beside cuBLAS. `with_tile` compiles your `gemm_ragged` again with
-# another `TILE`.
+# Compared with `unsigned`, tiles of 16 load a sixteenth of the bytes, but make only 6 %
+# fewer passes. Write down how fast tiles of 16 and of 32 will be, relative to cuBLAS.
+# `with_tile` compiles your `gemm_ragged` again with another `TILE`.
 
 # %% tags=["given"]
 def with_tile(kernel, tile):
@@ -899,25 +917,27 @@ ladder.expect("tiles of 16", at_least=4, times="coalesced")
 ladder.expect("cuBLAS", at_least=3.5, times="tiles of 32")
 
 # %% [markdown] tags=["solution"]
-# If you expected 16 or 32 times as much, you counted bytes. The tile removed what was
-# not in the way: the caches had answered most of the direct kernel's requests before.
-# What is gained comes from the loads that no longer wait for L2, from fewer passes, and
-# from fewer instructions.
+# If you expected 16 or 32 times the speed of `unsigned`, you counted bytes. The tiles
+# removed traffic that was not the bottleneck: caches had answered most of the direct
+# kernel's requests before. What the tiles gain probably comes from loads that no longer
+# wait for L2, from fewer passes, and from fewer instructions.
 #
-# Tiles of 32 have fewer passes than tiles of 16, and in Python they are no faster. A
-# block of 32 × 32 threads is 32 warps, and an SM holds two of those: while one waits at
-# a barrier, only the other is left to work. Of the smaller blocks it holds eight.
+# Tiles of 32 need fewer passes than tiles of 16, but in Python they are no faster. The
+# reason is probably that a block of 32 × 32 threads is 32 warps, and an SM has room for
+# only two such blocks: while one waits at a barrier, only the other can work. Of the
+# smaller blocks, an SM holds eight.
 #
-# What is left is plain in the count. A multiply-add wants two operands, and both come
-# from shared memory: three passes for two steps. At that rate the multipliers cannot be
-# busy for more than a sixth of the time, however large the tile. The way on is not a
-# larger tile but an operand that is used more than once when it has been read: a thread
-# that computes several elements of `c`, from registers. That is chapter 19, and the
-# rest of the way to cuBLAS.
+# The count shows what still limits the kernel. A multiply-add needs two operands, and
+# both come from shared memory: three passes for two steps. At that rate, the
+# multipliers can be busy for no more than a sixth of the time, however large the tile.
+# The next idea is not a larger tile, but an operand that is used more than once after
+# it has been read: a thread that computes several elements of `c`, with their sums in
+# registers. That is chapter 19, and the rest of the way to cuBLAS.
 
 # %% [markdown] tags=["solution"]
-# Is it right, in every shape, at full size? Each of 1, 31, 127, 129 and 1000 for m, n
-# and k, 125 products, against float64:
+# Is `gemm_ragged` right for every shape on the GPU? Here it computes 125 products, with
+# each of 1, 31, 127, 129 and 1000 for m, for n and for k, and their errors are measured
+# against float64:
 
 # %% tags=["solution"]
 def worst_error(kernel, tile):
@@ -952,20 +972,21 @@ if weft.on_gpu("the shapes are too large for the simulator"):
 # %% [markdown]
 # ## 6 · A transposed operand
 #
-# BLAS calls take two letters more, which say of `a` and of `b` whether it is to be
-# taken as it is (N) or transposed (T). Layers of a network store their weights as
-# (outputs, inputs) and multiply by the transpose, `x @ w.T`. So let **`b` be (n, k)**
-# and compute `alpha * a @ b.T + beta * c`.
+# A BLAS call has two more arguments, one letter each for `a` and `b`: with N the matrix
+# is used as it is, and with T it is transposed. Layers of a network store their weights
+# as (outputs, inputs) and multiply by the transpose, `x @ w.T`. So let **`b` be (n,
+# k)** and compute `alpha * a @ b.T + beta * c`.
 #
-# `b.T` as a view would do: its element (`i`, `col`) is `b[col, i]`. But then a warp
-# that loads a tile goes down a column of memory. The columns of `c` that a block
+# You could use the view `b.T`, whose element (`i`, `col`) is `b[col, i]`. But then a
+# warp that loads a tile would go down a column of `b`. The columns of `c` that a block
 # computes belong to the rows of `b` from `blockIdx.x * TILE` on. So let thread (`tx`,
-# `ty`) load from row `blockIdx.x * TILE + ty`, along that row, and turn the tile over
-# **in shared memory**: either when it is stored, or when it is read.
+# `ty`) load from row `blockIdx.x * TILE + ty`, along that row, and transpose the tile
+# **in shared memory**: either when you store it, or when you read it.
 #
-# One of the two then goes down a column of the tile, and chapter 13 has the cure:
-# rows that are wider than the tile. But which width? Blocks are 16 wide here, so a warp
-# has *two* of their rows, `ty` and `ty + 1`. Count the passes of both ways:
+# Then either the store or the read goes down a column of the tile, and chapter 13 has
+# the cure: rows that are wider than the tile. But how wide? Blocks are 16 wide here, so
+# a warp has *two* of their rows, `ty` and `ty + 1`. The next cell counts the passes of
+# both ways:
 
 # %% tags=["given"]
 def passes(words):
@@ -985,10 +1006,10 @@ for width in (16, 17, 20, 24):
     print(f"          stored turned {turned}, then read along 1")
 
 # %% [markdown]
-# Try other widths, until you find one for which one of the two ways takes a single
-# pass throughout. The check allows no conflict at all. A shared array's shape is
-# written in numbers or names of constants: a sum with a name in it, such as `TILE + 1`,
-# does not compile for a GPU.
+# Try other widths until you find a width with which one of the two ways takes a single
+# pass both for the store and for the read. The check allows no bank conflicts. The
+# shape of a shared array has to be written in numbers or names of constants: an
+# expression with a name in it, such as `TILE + 1`, does not compile for a GPU.
 #
 # ```python
 # gemm_transposed(alpha, a, b, beta, c)    # b is (n, k); TILE x TILE threads
@@ -1049,23 +1070,24 @@ check(
 )
 
 # %% [markdown] tags=["solution"]
-# `other` is a row of `b`, and becomes a column of `c`: it is computed from `blockIdx.x`
-# and `ty`, while `col` has `blockIdx.x` and `tx`. After the tile has been turned over,
-# nothing differs from exercise 5.
+# `other` is a row of `b`, which becomes a column of `c`: it is computed from
+# `blockIdx.x` and `ty`, whereas `col` is computed from `blockIdx.x` and `tx`. Once the
+# tile has been transposed, nothing differs from exercise 5.
 #
-# Stored turned over in rows of 18 words, lane (`tx`, `ty`) meets bank
-# (18 `tx` + `ty`) mod 32: an even bank for each `tx`, all different, and the odd one
-# beside it for the warp's second row. With 17, the usual cure, two lanes meet in one
-# bank. For tiles of 32, where a warp is one row, 33 is right.
+# When the tile is stored transposed in rows of 18 words, lane (`tx`, `ty`) uses bank
+# (18 `tx` + `ty`) mod 32. In the warp's first row of threads, each `tx` has an even
+# bank of its own, and in the second row it has the odd bank after that. With rows of 17
+# words, the usual padding, two lanes use the same bank. For tiles of 32, where a warp
+# is one row of threads, rows of 33 words are right.
 
 # %% [markdown]
 # ## Measure: three ways to a transpose
 #
-# Four kernels for `a @ b.T`, with `b` as (4096, 4096): the direct one on the view
-# `b.T`; `gemm_ragged` on the view; your `gemm_transposed`; and `gemm_ragged` on a `b`
-# that needs no transposing, for comparison. Count first: how many passes does each
-# request for the view take, and how many such requests are there in 16 steps? How
-# fast will they be beside cuBLAS?
+# The table compares four kernels for `a @ b.T`, where `b` is (4096, 4096): the direct
+# kernel on the view `b.T`; `gemm_ragged` on the view; your `gemm_transposed`; and, for
+# comparison, `gemm_ragged` on a `b` that needs no transposing. Count first: how many
+# passes does each request for an element of the view take, and how many such requests
+# does a warp make in 16 steps? How fast will the kernels be, relative to cuBLAS?
 
 # %%
 guess = {"direct, on the view": None, "tiles, on the view": None, "yours": None}
@@ -1105,38 +1127,42 @@ turned.expect("yours", at_least=1.1, times="tiles, on the view")
 turned.expect("yours", at_least=0.75, times="tiles, not transposed")
 
 # %% [markdown] tags=["solution"]
-# On the view, the load of `b` in the direct kernel touches 32 lines in each step: it is
-# the naive kernel again. The tiled kernel makes that load once in 16 steps, where it
-# costs 16 passes instead of 2: 44 instead of 30, and so it is some way behind, not
-# sixteen times. A tile forgives. Read along its rows and turned over in shared memory,
-# the transposed operand costs nothing.
+# On the view, the load of `b` in the direct kernel touches 32 lines in each step, like
+# the load of `a` in the naive kernel. The tiled kernel makes such a load only once in
+# 16 steps, and the load takes 16 passes instead of 2. That is 44 passes per stage
+# instead of 30, so the kernel is somewhat slower, not sixteen times slower. Tiles are
+# forgiving. If a transposed operand is read along its rows and transposed in shared
+# memory, it costs nothing extra.
 
 # %% [markdown]
 # ## If you want more
 #
-# - The other operand: `a` as (k, m), for `a.T @ b`. Which way do the lanes go now, and
-#   is a padding needed at all?
-# - Take the padding away from `gemm_transposed`. Count the passes of a stop, predict
-#   its time from that, then measure.
-# - One barrier at each stop is enough if there are two pairs of tiles, used in turns.
-#   Say why, then write it, then measure. What does the second pair cost?
-# - Tiles of 16 along k for a block of 32 × 32: half of the threads would have nothing
-#   to load. Let the first 512 load `a` and the others `b`. Does it pay?
-# - What happens to the ladder for 64 × 64 × 65,536? How many blocks are there, and how
-#   many SMs? Let several blocks share one tile of `c` and split k between them.
-# - Operands of 2 bytes, float16, halve the traffic. Which of the three prices of a step
-#   would change for `gemm_ragged`, and by how much?
+# - Transpose the other operand: store `a` as (k, m), and compute `a.T @ b`. In which
+#   direction do the lanes read now, and is any padding needed?
+# - Remove the padding from `gemm_transposed`. Count the passes of a stage, predict the
+#   kernel's time from them, then measure.
+# - One barrier per stage is enough if there are two pairs of tiles, used in turns. Say
+#   why, write this kernel, and measure it. What does the second pair of tiles cost?
+# - With tiles of 16 along k, half of the threads in a block of 32 × 32 would have
+#   nothing to load for `a`, and half nothing for `b`. Let the first 512 threads load
+#   `a` and the others `b`. Is this faster?
+# - What happens to these kernels at 64 × 64 × 65,536? How many blocks are there, and
+#   how many SMs? Let several blocks share one tile of `c` and split k between them.
+# - Operands in float16, 2 bytes each, halve the traffic. Which of a step's three
+#   numbers (passes, instructions, bytes) would change for `gemm_ragged`, and by how
+#   much?
 #
 # ## What you learned
 #
 # 1. SGEMM is `c = alpha * a @ b + beta * c`, and with beta = 0 `c` is never read.
-# 2. A step has a price in passes, in instructions and in bytes. Count all three; the
-#    dearest sets the time.
-# 3. Lanes along columns: 2 passes per step instead of 33. And indices that cannot be
-#    negative: a fifth of the instructions.
-# 4. A tile of T loads a T-th of the bytes. What it does not change is that each
-#    multiply-add takes both operands from the unit that makes one pass a cycle.
-# 5. Any size: zeros in the tiles, guards at the accesses, barriers for all.
+# 2. A step costs passes, instructions and bytes. Count all three: the most expensive
+#    sets the time.
+# 3. If neighbouring lanes have neighbouring columns, a step takes 2 passes instead
+#    of 33. Indices that cannot be negative need only a fifth of the instructions.
+# 4. Tiles of T × T divide the bytes by T. But each multiply-add still takes both
+#    operands from the unit that makes one pass per cycle.
+# 5. Any size works with a guard at each access, zeros in the tiles, and all threads at
+#    all barriers.
 
 # %%
 quiz()
