@@ -10,6 +10,10 @@ from sphinx.application import Sphinx
 
 from .outline import pages_with
 
+COPY = (
+    '<p class="weft-copy">This is a copy to read. To work in the lab, open it in Colab, '
+    "or run <code>make lab</code> in a copy of the course.</p>"
+)
 STEM = re.compile(r"(book|labs|solutions)/(\d\d_\w+)")
 
 
@@ -33,6 +37,7 @@ def strands_html(app: Sphinx, pagename: str) -> str:
         uri = app.builder.get_relative_uri(pagename, docname)
         current = ' aria-current="page"' if docname == pagename else ""
         items.append(f'<a href="{escape(uri)}"{current}>{escape(label)}</a>')
+    note = ""
     if here != "book":
         options = app.config.html_theme_options
         repository = options.get("repository_url", "").partition("github.com/")[2]
@@ -41,9 +46,12 @@ def strands_html(app: Sphinx, pagename: str) -> str:
             branch = options.get("repository_branch", "main")
             uri = escape(f"{colab}/github/{repository}/blob/{branch}/labs/{stem}.ipynb")
             items.append(f'<a class="weft-away" href="{uri}">Lab in Colab ↗</a>')
+    if here == "labs":
+        note = COPY
     if len(items) < 2:
         return ""
-    return f'<nav class="weft-strands" aria-label="This chapter">{"".join(items)}</nav>'
+    links = "".join(items)
+    return f'<nav class="weft-strands" aria-label="This chapter">{links}</nav>{note}'
 
 
 def add_strands(
