@@ -37,7 +37,6 @@ def strands_html(app: Sphinx, pagename: str) -> str:
         uri = app.builder.get_relative_uri(pagename, docname)
         current = ' aria-current="page"' if docname == pagename else ""
         items.append(f'<a href="{escape(uri)}"{current}>{escape(label)}</a>')
-    note = ""
     if here != "book":
         options = app.config.html_theme_options
         repository = options.get("repository_url", "").partition("github.com/")[2]
@@ -46,11 +45,10 @@ def strands_html(app: Sphinx, pagename: str) -> str:
             branch = options.get("repository_branch", "main")
             uri = escape(f"{colab}/github/{repository}/blob/{branch}/labs/{stem}.ipynb")
             items.append(f'<a class="weft-away" href="{uri}">Lab in Colab ↗</a>')
-    if here == "labs":
-        note = COPY
     if len(items) < 2:
         return ""
     links = "".join(items)
+    note = COPY if here == "labs" else ""
     return f'<nav class="weft-strands" aria-label="This chapter">{links}</nav>{note}'
 
 
