@@ -12,6 +12,7 @@ import pytest
 
 from weft import bench, device, lesson, timing, units
 from weft.bench import builds, results
+from weft.bench.comparison import Comparison
 from weft.device import Device
 from weft.errors import LearnerError
 from weft.lesson import predictions
@@ -371,6 +372,16 @@ def test_a_candidate_that_fails_is_named_and_its_error_chained(gpu):
     ) as e:
         bench.compare(CASE, {"copy": lambda: None, "naive": broken}, stopwatch=Calls())
     assert isinstance(e.value.__cause__, IndexError)
+
+
+def test_a_number_in_a_guess_is_the_name_written_like_it():
+    asked = Comparison("strides", baseline="1", guess={32: 4, 2.0: None, "8": 3})
+    assert dict(asked.guess) == {"32": 4, "2": None, "8": 3}
+    asked.check(["1", "2", "8", "32"])
+    with pytest.raises(LearnerError, match='your guess for "64": no such name'):
+        Comparison("strides", baseline="1", guess={64: 4}).check(["1", "2"])
+    with pytest.raises(LearnerError, match=r'your guess for "2\.5": no such name'):
+        Comparison("strides", baseline="1", guess={2.5: 4}).check(["1", "2"])
 
 
 def test_a_guess_stands_beside_the_measurement(gpu):

@@ -21,7 +21,7 @@ class Comparison:
     work: bytes or flop of one call, None for not given; unit: "B" or "FLOP", "" for
     neither. baseline: the name whose time the ratios refer to, "" for none. ceiling: a
     name, or a rate in bytes/s or flop/s. guess: name → predicted ratio, None for one
-    that is still open.
+    that is still open; a number is taken for the name that is written like it.
     """
 
     case: str
@@ -30,6 +30,10 @@ class Comparison:
     baseline: str = ""
     ceiling: str | float | None = None
     guess: Guesses = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        named = {_as_name(key): value for key, value in self.guess.items()}
+        object.__setattr__(self, "guess", named)
 
     @property
     def ceiling_name(self) -> str:
@@ -84,6 +88,13 @@ class Comparison:
             raise LearnerError(
                 "a guess is a number of times the baseline: give baseline="
             )
+
+
+def _as_name(key: Any) -> Any:
+    """Return a key as a name: "32" for 32 and for 32.0; others as they are."""
+    if isinstance(key, float) and key.is_integer():
+        key = int(key)
+    return str(key) if isinstance(key, int) else key
 
 
 def _check_guess(name: str, value: Any, names: list[str]) -> None:
