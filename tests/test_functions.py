@@ -31,6 +31,36 @@ def test_a_float_on_the_host_is_not_what_numba_refuses() -> None:
     assert "Numba" not in verdict.title
 
 
+def total(*terms: float) -> float:
+    return sum(terms)
+
+
+def test_many_arguments_are_named_by_the_learners_parameters() -> None:
+    def three(send, kernel, fetch):
+        return send + kernel
+
+    def other(send, kernel, *rest):
+        return 0
+
+    def two(a, b):
+        return a
+
+    def said(function: Any, *args: float) -> str:
+        return check(function, spec=total, inputs=[args], unseen=False).message
+
+    assert said(three, 1, 2, 3).startswith("three(send=1, kernel=2, fetch=3) returns 3")
+    assert said(other, 1, 2, 3).startswith("other(1, 2, 3) returns 0")
+    assert said(two, 1, 2).startswith("two(1, 2) returns 1")
+
+
+def test_a_call_with_too_few_parameters_is_written_in_order() -> None:
+    def two(a, b):
+        return a
+
+    verdict = check(two, spec=total, inputs=[(1, 2, 3)], unseen=False)
+    assert "two(1, 2, 3) raises TypeError" in verdict.message
+
+
 def test_a_long_text_is_named_by_its_first_line() -> None:
     def lines(text):
         return 0

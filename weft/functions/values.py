@@ -49,6 +49,8 @@ def compare_arrays(
     """Compare numbers, texts, or arrays of them. Raises `Failed`."""
     function = exercise.written_by_learner
     aim, found = np.asarray(wanted), held(got)
+    if isinstance(got, ctypes._SimpleCData) and aim.dtype.kind in "biufSU":
+        raise Failed(in_ctypes(exercise, call, got))
     if found.dtype == object or found.shape != aim.shape:
         message = f"{call} returns {brief(got)} and should return {brief(wanted)}."
         raise Failed(Verdict(exercise.name, "shape", message, places=returns(function)))
@@ -70,6 +72,19 @@ def compare_arrays(
         )
     raise Failed(
         Verdict(exercise.name, "wrong-value", message, wrong.hint, returns(function))
+    )
+
+
+def in_ctypes(exercise: FunctionExercise, call: str, got: Any) -> Verdict:
+    """The verdict on an object of ctypes where its value is wanted."""
+    return Verdict(
+        exercise.name,
+        "type",
+        f"{call} returns {brief(got)}, which is an object of ctypes.",
+        f"`.value` gives the plain {type(got.value).__name__}.",
+        returns(exercise.written_by_learner),
+        headline="a ctypes object instead of a number",
+        topic="returned",
     )
 
 

@@ -1,4 +1,4 @@
-# verdict: shape
+# verdict: type
 # The place holds the number.
 def ask(function, *arguments):
     """Return the number that a function of the driver answers, or -status."""
