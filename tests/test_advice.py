@@ -4,7 +4,13 @@ import ast
 
 import pytest
 
-from weft.simulator.language.python_errors import advice, precedence
+from weft.simulator.language.python_errors import (
+    advice,
+    comparison,
+    in_plain_words,
+    power,
+    precedence,
+)
 
 FUNCTIONS = frozenset({"grid", "gridsize", "lanemask_lt", "shfl_down_sync"})
 
@@ -68,3 +74,37 @@ def test_a_condition_that_python_reads_otherwise(test: str, told: str) -> None:
     word = precedence(ast.parse(test, mode="eval").body)
     assert told in word
     assert bool(word) == bool(told)
+
+
+XOR = "ufunc 'bitwise_xor' not supported for the input types, and the inputs could not"
+
+
+@pytest.mark.parametrize(
+    "said", [XOR, "unsupported operand type(s) for ^=: 'float' and 'int'"]
+)
+def test_a_power_of_floats_is_not_a_caret(said: str) -> None:
+    told = "In Python, `**` is the power and `^` is a bitwise exclusive or."
+    assert power(TypeError(said)) == told
+    assert advice(TypeError(said), "out[i] = x[i]^2", FUNCTIONS) == told
+    assert power(TypeError("unsupported operand type(s) for +")) == ""
+
+
+def test_numpys_names_of_operators_are_not_shown() -> None:
+    assert in_plain_words(TypeError(XOR)).startswith("`^` takes integers")
+    assert in_plain_words(TypeError("ufunc 'sin' not")) == "ufunc 'sin' not"
+
+
+@pytest.mark.parametrize(
+    ("line", "told"),
+    [
+        ("out[i] == a[i] + b[i]", True),
+        ("tile[ty, tx] == x[row, col]  # load", True),
+        ("out[i] = a[i] == b[i]", False),
+        ("if out[i] == a[i]:", False),
+        ("total == a[i]", False),
+        ("out[i] < a[i]", False),
+        ("out[i] == (a[i] +", False),
+    ],
+)
+def test_a_comparison_in_place_of_a_store_is_named(line: str, told: bool) -> None:
+    assert comparison(line) == "`==` compares; `=` stores." * told

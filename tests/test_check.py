@@ -138,13 +138,13 @@ def test_a_comparison_in_place_of_a_store_is_named() -> None:
     def add(a, b, out):
         i = cuda.grid(1)
         if i < out.size:
-            out[i] == a[i] + b[i]
+            out[i] == a[i] + b[i]  # noqa: B015
 
     @cuda.jit
-    def scale(x):
+    def scale(x, out):
         i = cuda.grid(1)
         if i < x.size:
-            x[i] == float32(2) * x[i]
+            out[i] == float32(2) * x[i]  # noqa: B015
 
     verdict = on_vectors(add)
     assert verdict.kind == "uninitialised"
@@ -152,8 +152,8 @@ def test_a_comparison_in_place_of_a_store_is_named() -> None:
     in_place = check(
         scale,
         spec=lambda x: 2 * x,
-        inputs=lambda rng, n: (),
-        out=lambda n: np.ones(n, np.float32),
+        inputs=lambda rng, n: (rng.random(n, np.float32),),
+        out=lambda x: np.zeros_like(x),
         sizes=[32],
         launch=lambda n: (1, 32),
     )
@@ -487,7 +487,7 @@ def test_plain_functions() -> None:
     assert in_c.kind == "type"
     assert "a ctypes object instead of a number" in in_c.title
     assert "returns c_int(1), which is an object of ctypes." in in_c.message
-    assert in_c.why == "Its `.value` is the plain int."
+    assert in_c.why == "`.value` gives the plain int."
     assert "Numba" not in repr(in_c)
     assert ceil_verdict(lambda n, t: undefined).kind == "exception"  # noqa: F821
 

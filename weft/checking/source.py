@@ -48,8 +48,9 @@ def begin(name: str, comment: str = "#") -> Verdict:
     return Verdict(
         name,
         "begin",
-        f"The cell above still says `{comment} {STUB}`. Write the code for `{name}` "
-        "there, run the cell, then run this one again.",
+        f"The code that was last run for `{name}` still says `{comment} {STUB}`. Write "
+        "yours in the cell above, run that cell, then run this one again. If you have "
+        "written it already, run that cell.",
         f'If you do not know how to begin, `hint("{name}")` gives you a nudge.',
     )
 

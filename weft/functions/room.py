@@ -1,5 +1,6 @@
 """The room of plain functions: which things it takes, and its one stage."""
 
+import inspect
 from collections.abc import Iterator, Mapping
 from types import FunctionType
 from typing import Any
@@ -14,8 +15,11 @@ from weft.functions.exercise import FunctionExercise
 from weft.functions.values import brief, compare, ended, is_number, wrong_answer
 from weft.kernels.launched import Launches, worded
 from weft.simulator.faults import kind_of
+from weft.simulator.language.python_errors import power
 from weft.starters import has_stub
 from weft.wording import several
+
+MANY = 3  # arguments: from here on a verdict gives their names
 
 
 class Functions:
@@ -53,7 +57,7 @@ def judge(
     """Call the function once. Raises `Failed` for a wrong answer or a hazard."""
     function, name = exercise.written_by_learner, exercise.name
     wanted = exercise.spec(*(widened(a) for a in copies(args)))
-    call = f"{name}({', '.join(brief(a) for a in args)})"
+    call = f"{name}({', '.join(written(function, args))})"
     doing.again(f"{name}: call")
     with (
         worded(
@@ -80,13 +84,24 @@ def judge(
     launches.refuse()
 
 
+def written(function: FunctionType, args: tuple[Any, ...]) -> list[str]:
+    """The arguments of a call; more than a few with their parameters' names."""
+    code = inspect.unwrap(function).__code__
+    shown = [brief(a) for a in args]
+    if len(args) < MANY or len(args) != code.co_argcount:
+        return shown
+    names = code.co_varnames[: len(args)]
+    return [f"{name}={value}" for name, value in zip(names, shown, strict=True)]
+
+
 def raised(exercise: FunctionExercise, call: str, error: Exception) -> Verdict:
     """The verdict on an exception."""
     return Verdict(
         exercise.name,
         "exception",
         f"{call} raises {type(error).__name__}: {error}".removesuffix(": ") + ".",
-        places=raised_at(error, exercise.written_by_learner),
+        power(error),
+        raised_at(error, exercise.written_by_learner),
     )
 
 

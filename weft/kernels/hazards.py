@@ -16,6 +16,7 @@ from weft.sanitizer import (
     unfinished,
     unwritten,
 )
+from weft.simulator.language.python_errors import comparison
 from weft.simulator.trace.trace import ATOMIC, GLOBAL, READ, WRITE, Trace
 from weft.wording import capital
 
@@ -438,7 +439,7 @@ def _unwritten(trace: Trace, missing: Unwritten, name: str, when: str) -> Verdic
         if known
         else f"The kernel reads an element of `{missing.array}` that no thread has "
         f"written.",
-        why,
+        f"{comparison(access.place.text)} {why}".strip(),
         [(access.place, "")],
         unravel(access.thread, trace.block_size),
         unravel(access.block, trace.grid_size),

@@ -11,6 +11,7 @@ from weft.checking.verdict import Verdict
 from weft.kernels import guards
 from weft.kernels.exercise import Trial
 from weft.places import Note
+from weft.simulator.language.python_errors import comparison
 from weft.simulator.trace.trace import ATOMIC, Trace
 from weft.wording import capital, several
 
@@ -58,6 +59,8 @@ def nothing_written(trial: Trial, name: str) -> Verdict:
             f"`{name} = ...` makes the name refer to something else. `{name}[i] = ...` "
             f"writes to the array."
         )
+    elif compared := line_with(kernel, rf"{name}\[.*\]\s*=="):
+        notes, why = compared, comparison(compared[0][0].text)
     else:
         notes, why = guards.never_reached(kernel, name)
     if not why and trial.case.size != trial.exercise.first_size:

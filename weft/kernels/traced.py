@@ -80,6 +80,7 @@ def from_fault(name: str, fault: Fault, when: str) -> Verdict:
         fault.thread,
         fault.block,
         when,
+        headline=fault.headline,
     )
 
 

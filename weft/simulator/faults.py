@@ -15,6 +15,7 @@ class Fault(Exception):
     in one sentence, `why` explains it. `thread` and `block` are indices (see `axes`),
     None where the fault belongs to no single thread. `places` lists the source lines
     concerned, the most telling first; each may be followed by the calls that led there.
+    `headline` is what the title of a verdict says, where the kind is too general.
     """
 
     kind: str
@@ -23,6 +24,7 @@ class Fault(Exception):
     thread: tuple[int, ...] | None = None
     block: tuple[int, ...] | None = None
     places: list[Place] = field(default_factory=list)
+    headline: str = ""
 
     def __post_init__(self) -> None:
         super().__init__(self.message)

@@ -5,6 +5,13 @@ import re
 
 DIMENSIONS = ("threadIdx", "blockIdx", "blockDim", "gridDim")
 NUMBERS = ("laneid", "warpsize")
+BITWISE = {
+    "bitwise_xor": "^",
+    "bitwise_and": "&",
+    "bitwise_or": "|",
+    "left_shift": "<<",
+    "right_shift": ">>",
+}
 CUDA = r"cuda\.([A-Za-z_]\w*)"
 
 
@@ -22,6 +29,8 @@ def advice(error: Exception, text: str, functions: frozenset[str]) -> str:
         return "What comes before the brackets is a number, which has no elements."
     if not isinstance(error, TypeError):
         return ""
+    if said := power(error):
+        return said
     for name in re.findall(rf"{CUDA}(?![\w.(])", text):
         if name in DIMENSIONS:
             return f"`cuda.{name}` has three parts: `cuda.{name}.x`, `.y` and `.z`."
@@ -43,6 +52,46 @@ def advice(error: Exception, text: str, functions: frozenset[str]) -> str:
             "and a shape is one too. With 1 in the brackets, the first two return a "
             "number."
         )
+    return ""
+
+
+def power(error: Exception) -> str:
+    """Say which operator is the power, '' unless `^` has failed.
+
+    >>> power(TypeError("unsupported operand type(s) for ^: 'float' and 'int'"))
+    'In Python, `**` is the power and `^` is a bitwise exclusive or.'
+    """
+    if isinstance(error, TypeError) and re.search(r"bitwise_xor|for \^", str(error)):
+        return "In Python, `**` is the power and `^` is a bitwise exclusive or."
+    return ""
+
+
+def in_plain_words(error: BaseException) -> str:
+    """What an error says; of NumPy's bitwise operators, which types they take.
+
+    >>> in_plain_words(TypeError("ufunc 'bitwise_xor' not supported for ..."))
+    '`^` takes integers, and one side is something else'
+    """
+    said = str(error)
+    for name, sign in BITWISE.items():
+        if said.startswith(f"ufunc '{name}' not supported"):
+            return f"`{sign}` takes integers, and one side is something else"
+    return said
+
+
+def comparison(text: str) -> str:
+    """Say that nothing is stored on a line such as `out[i] == a[i]`, else ''.
+
+    >>> comparison("out[i] == a[i]"), comparison("x = out[i] == a[i]")
+    ('`==` compares; `=` stores.', '')
+    """
+    try:
+        (statement,) = ast.parse(text.strip()).body
+    except (SyntaxError, ValueError):  # part of a statement, or none
+        return ""
+    match statement:
+        case ast.Expr(ast.Compare(left=ast.Subscript(), ops=[ast.Eq()])):
+            return "`==` compares; `=` stores."
     return ""
 
 

@@ -2,13 +2,14 @@
 
 import dis
 import re
+from dataclasses import replace
 from types import CodeType, TracebackType
 from typing import Any
 
 from weft.intrinsics.memory import Misaligned
 from weft.places import Place, led_to, place
 from weft.simulator.faults import Fault
-from weft.simulator.language.python_errors import advice
+from weft.simulator.language.python_errors import advice, in_plain_words
 from weft.simulator.memory.arrays import Array
 from weft.simulator.running.namespace import Cuda
 from weft.simulator.running.positions import Positions
@@ -28,7 +29,7 @@ def raised(where: Positions, error: BaseException, thread: Thread) -> Fault:
         if code in where.lines:
             places.insert(0, place(code, trace.tb_lasti, where.lines[code]))
         trace = trace.tb_next
-    said = re.sub(r"'(Traced|Array)\d?'", "'array'", str(error))
+    said = re.sub(r"'(Traced|Array)\d?'", "'array'", in_plain_words(error))
     kind, message = "exception", f"{type(error).__name__}: {said}".removesuffix(": ")
     why = ""
     if places and isinstance(error, Exception):
@@ -50,13 +51,14 @@ def raised(where: Positions, error: BaseException, thread: Thread) -> Fault:
 
 def returned(where: Positions, code: CodeType, result: Any, thread: Thread) -> Fault:
     """A fault for a kernel, of this code, that returns something."""
-    return where.fault(
+    fault = where.fault(
         "exception",
         f"the kernel returns {getattr(result, 'item', lambda: result)()!r}",
         "A kernel returns nothing: its results go into an output array.",
         [place(code, returning(code), where.lines[code])],
         thread,
     )
+    return replace(fault, headline="the kernel returns a value")
 
 
 def returning(code: CodeType) -> int:
