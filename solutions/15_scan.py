@@ -8,14 +8,14 @@
 # - compute running sums with shuffles, in shared memory, and over a whole array;
 # - count the steps, the additions and the barriers of Hillis and Steele's scan and of
 #   Blelloch's, and say which of these numbers matters on a GPU;
-# - say from its bytes how fast a scan in three kernels can be at best;
+# - calculate from its bytes how fast a scan in several kernels can be at best;
 # - scan 2^28 numbers in one pass, with blocks that look back at their predecessors;
 # - keep some elements of an array, in order, and say what it takes to do that faster
 #   than PyTorch.
 #
-# **You need** about 110 minutes. No GPU: the exercises run in the simulator, and the
-# measurements then show the results of the reference GPU. With a GPU: compute
-# capability 7.5 or higher and 6 GB of its memory.
+# **You need** about 110 minutes. You do not need a GPU: without one, the exercises run
+# in the simulator, and the measurements show the results of the reference GPU. If you
+# have one, it needs compute capability 7.5 or higher and 6 GB of memory.
 
 # %%
 try:
@@ -43,18 +43,18 @@ weft.lab("15_scan")
 #     out[i] = total
 # ```
 #
-# Each iteration needs the one before it. The result is called a **scan** of x, or its
-# running sums: `out[i]` is the sum of `x[0]` to `x[i]`. That is the **inclusive**
-# scan; the **exclusive** scan leaves `x[i]` itself out.
+# Each iteration needs the result of the one before. The output is called a **scan** of
+# x, or its running sums: `out[i]` is the sum of `x[0]` to `x[i]`. That is the
+# **inclusive** scan; the **exclusive** scan leaves `x[i]` itself out.
 #
-# It looks like a loop that cannot be parallelised, and yet half of all parallel
+# The loop looks as if it could not be parallelised, and yet a great many parallel
 # programs depend on it. Wherever many threads each produce a few results, or none, an
 # exclusive scan of the counts tells each thread where to write.
 #
-# By hand: 2^28 float32 are read and written, 2.15 GB. A copy moves the same bytes.
-# How close to the copy does PyTorch's `torch.cumsum` come? For a vector it calls
-# **CUB**, NVIDIA's library of such algorithms. Write down how many times as fast the
-# copy is, then run.
+# By hand: reading and writing 2^28 float32 moves 2.15 GB. A copy moves just as many
+# bytes. How close to the copy does PyTorch's `torch.cumsum` come? For a vector it calls
+# **CUB**, NVIDIA's library of such algorithms. Write down how many times as fast as
+# `torch.cumsum` the copy is, then run the cell.
 
 # %%
 guess = {"copy": None}
@@ -89,28 +89,28 @@ ceilings
 ceilings.expect("copy", at_least=1.3)
 
 # %% [markdown] tags=["solution"]
-# There is room for improvement. By the end of this lab a kernel of yours uses most of
-# it.
+# There is room for improvement. A kernel at the end of this lab uses most of it.
 
 # %% [markdown]
 # ## 1 · Five steps
 #
 # Start with 32 numbers, in the registers of one warp. Let each lane add the value of
 # its left neighbour. Now lane `k` holds the sum of two numbers, its own and the one
-# before. Then add the value of the lane two to the left, which is a sum of two as
-# well: now it is a sum of four. Then four to the left, eight, sixteen. After five
-# steps, each lane has the sum of everything up to its own number.
+# before. Then let each lane add the value of the lane two to the left, which is also a
+# sum of two numbers: now each lane holds a sum of four. Then add the value from four
+# lanes to the left, then from eight, then from sixteen. After five steps, each lane has
+# the sum of everything up to and including its own number.
 #
 # | lane | 0 | 1 | 2 | 3 | 4 | 5 |
 # | --- | --- | --- | --- | --- | --- | --- |
 # | x | 3 | 1 | 4 | 1 | 5 | 9 |
-# | after step 1 | 3 | 4 | 5 | 5 | 6 | 14 |
-# | after step 2 | 3 | 4 | 8 | 9 | 11 | 19 |
-# | after step 4 | 3 | 4 | 8 | 9 | 14 | 23 |
+# | after delta 1 | 3 | 4 | 5 | 5 | 6 | 14 |
+# | after delta 2 | 3 | 4 | 8 | 9 | 11 | 19 |
+# | after delta 4 | 3 | 4 | 8 | 9 | 14 | 23 |
 #
-# The method is Hillis and Steele's. `cuda.shfl_up_sync(FULL, value, delta)` gives
-# lane `k` the value of lane `k - delta`. A lane that has no such neighbour gets its
-# own value back, and must not add it.
+# The method is Hillis and Steele's. `cuda.shfl_up_sync(FULL, value, delta)` gives lane
+# `k` the value of lane `k - delta`. A lane that has no lane `delta` to its left gets
+# its own value back, and must not add it.
 #
 # ```python
 # scan_warps(x, out)    # (n,) -> (n,)  float32; a scan for each 32 neighbours
@@ -159,25 +159,27 @@ check(
 )
 
 # %% [markdown] tags=["solution"]
-# The shuffle is for all lanes, and only the addition has a condition. With the `if`
-# around both, the lanes below `delta` would not reach the shuffle that names them.
+# All lanes execute the shuffle, and only the addition has a condition. With the `if`
+# around both, the lanes below `delta` would not reach the shuffle, although its mask
+# names them.
 #
-# 31 + 30 + 28 + 24 + 16 = 129 additions, where a loop makes 31. That does not matter:
-# a warp adds in all 32 lanes or in none, so what counts is that there are five steps.
+# The lanes make 31 + 30 + 28 + 24 + 16 = 129 additions, whereas a loop makes 31. But
+# this does not matter: an addition takes a warp just as long in one lane as in 32, so
+# what counts is that there are only five steps.
 
 # %% [markdown]
 # ## 2 · Eight steps, two barriers each
 #
-# The same for 256 numbers in shared memory, in steps of 1, 2, 4, … 128. Thread `t`
-# adds `tile[t - step]` to `tile[t]`.
+# Now do the same for 256 numbers in shared memory, with `step` = 1, 2, 4, … 128. In
+# each step, thread `t` adds `tile[t - step]` to `tile[t]`.
 #
-# In a warp, a shuffle reads all lanes before any of them goes on. In shared memory
-# nothing does that for you. Thread 40 reads cell 39, which thread 39 is about to
-# change, or perhaps has changed already. So each step has two halves: all threads
-# **read**, into a register; then all threads **write**. Between the halves there is a
-# barrier, and another one between the second half of one step and the first half of
-# the next. With the barrier that is given, that makes 17, and the check accepts no
-# more. A thread loads only its own element from `x`.
+# A shuffle reads the values of all lanes before any lane goes on. Shared memory gives
+# you no such guarantee. When thread 40 reads cell 39, thread 39 is about to change it,
+# or has perhaps changed it already. So each step has two halves: all threads **read**,
+# into a register; then all threads **write**. There must be a barrier between the two
+# halves, and another between the second half of one step and the first half of the
+# next. With the barrier that is given, that makes 17, and the check accepts no more.
+# Each thread loads only its own element from `x`.
 #
 # ```python
 # scan_steps(x, out)    # (n,) -> (n,)  float32; blocks of 256
@@ -228,23 +230,23 @@ check(
 )
 
 # %% [markdown] tags=["solution"]
-# Sixteen barriers, and the one that is given. With two tiles, one barrier per step is
-# enough: read from one, write to the other, and swap them. (That is **double
-# buffering**; it takes two cells per thread.)
+# That makes sixteen barriers, plus the one that is given. With two tiles, one barrier
+# per step is enough: read from one tile, write to the other, and swap them. (This is
+# **double buffering**; it takes two cells per thread.)
 
 # %% [markdown]
 # ## 3 · Fewer additions
 #
 # Hillis and Steele's scan of 256 numbers makes 8 × 256 - 255 = 1793 additions; a loop
-# makes 255. On a machine with fewer processors than numbers that is seven times the
+# makes 255. On a machine with fewer processors than numbers, it does seven times the
 # work. Blelloch's scan makes about twice 255, in a tree, up and down:
 #
-# - **up**: the tree of chapter 14. With a gap of 1, 2, 4, … the right end of each
-#   pair gets the pair's sum. In the end the last cell holds the sum of all;
+# - **up**: the tree of chapter 14. With a gap of 1, 2, 4, …, the right end of each pair
+#   gets the pair's sum. In the end, the last cell holds the sum of all numbers;
 # - the last cell is set to **0**;
 # - **down**, with a gap of 128, 64, … 1: the right end of each pair holds the sum of
-#   what comes *before the whole pair*. The left end gets that sum. The right end gets
-#   that sum plus what the left end held, which is the left half's sum.
+#   everything *before the whole pair*. The left end gets that sum. The right end gets
+#   the same sum plus the old value of the left end, which is the left half's sum.
 #
 # | cell | 0 | 1 | 2 | 3 |
 # | --- | --- | --- | --- | --- |
@@ -255,9 +257,9 @@ check(
 # | down, gap 2 | 3 | **0** | 4 | **4** |
 # | down, gap 1 | **0** | **3** | **4** | **8** |
 #
-# The result is the exclusive scan. The way up is given; write the way down. After the
-# loop that is given, `gap` is BLOCK. Up and down make 255 additions each. The check
-# counts them, and refuses a kernel that makes more than 800 in a block.
+# The result is the exclusive scan. The way up is given; write the rest. After the loop
+# that is given, `gap` is BLOCK. The ways up and down take 255 additions each. The check
+# counts additions, and rejects a kernel that makes more than 800 per block.
 #
 # ```python
 # scan_tree(x, out)    # (n,) -> (n,)  float32, exclusive; blocks of 256
@@ -316,29 +318,29 @@ check(
 )
 
 # %% [markdown] tags=["solution"]
-# Less than a third of the additions, and twice the steps. The measurement after the
-# next exercise shows which of the two matters.
+# Blelloch's scan makes less than a third of the additions, but takes twice as many
+# steps. The measurement after the next exercise shows which of the two matters.
 
 # %% [markdown]
 # ## 4 · Lanes, warps, blocks
 #
-# A scan is made of scans. Cut the array into pieces; scan each piece; scan the sums
-# of the pieces; and add to each piece the sum of everything before it. That is how to
-# get from four numbers to a thread, from a thread to a warp, from a warp to a block,
-# and from a block to a whole array:
+# A large scan is made of small scans. Cut the array into pieces; scan each piece; scan
+# the sums of the pieces; and add to each piece the sum of everything before it. In this
+# way you get from a thread to a warp, from a warp to a block, and from a block to a
+# whole array:
 #
-# 1. a thread has four neighbouring elements, `a, b, c, d`, and scans them in
+# 1. each thread has four neighbouring elements, `a, b, c, d`, and scans them in
 #    registers;
-# 2. the warp scans the threads' sums with `warp_scan`, which is exercise 1 as a
-#    function. (What it returns includes the lane's own sum.)
-# 3. the last lane of each warp puts the warp's sum into `sums`, and warp 0 scans
-#    those;
-# 4. the sums of the *blocks* are given: `ends[b]` is the sum of everything up to the
-#    end of block `b`, for all `b`.
+# 2. each warp scans its threads' sums with `warp_scan`, which is exercise 1 as a
+#    function (its result includes the lane's own sum);
+# 3. the last lane of each warp writes the warp's sum to `sums`, and warp 0 scans
+#    `sums`;
+# 4. the sums over *blocks* are given: for each `b`, `ends[b]` is the sum of everything
+#    up to the end of block `b`.
 #
-# So to each of its four numbers a thread adds the sums of the blocks before, of the
-# warps before, and of the lanes before. A block takes `4 * blockDim.x` elements, and
-# n is a multiple of that. `load4(x, i)` returns four elements, from `x[i]` on.
+# So a thread adds to each of its four running sums the sum of the blocks before, of the
+# warps before, and of the lanes before. A block processes `4 * blockDim.x` elements,
+# and n is a multiple of that. `load4(x, i)` returns four elements, from `x[i]` on.
 # `store4(out, i, a, b, c, d)` stores four.
 #
 # ```python
@@ -417,28 +419,29 @@ check(
 )
 
 # %% [markdown] tags=["solution"]
-# `upto - d` is the sum of the lanes before. In integers that is exact. In floats it
-# rounds, which is harmless as long as the numbers are of similar size, as they are
-# here. Where `d` is far larger than the sum before it, little is left of that sum.
-# `shfl_up_sync(FULL, upto, 1)`, with a 0 for lane 0, has no such weakness, and the
-# fast kernel below uses it.
+# `upto - d` is the sum of the lanes before. With integers the subtraction is exact.
+# With floats it rounds, which is harmless as long as the numbers are of similar size,
+# as they are here. But where `d` is far larger than the sum before it, little is left
+# of that sum. `shfl_up_sync(FULL, upto, 1)`, with a 0 for lane 0, does not have this
+# weakness, and the fast kernel below uses it.
 
 # %% [markdown]
 # ## Measure: inside a block
 #
-# Four scans of 2^28 elements in which each block scans only its own elements, so only
-# the work inside a block is compared. All move the bytes of a copy. The first three
-# have one thread per element and blocks of 256:
+# Here are four scans of 2^28 elements in which each block scans only its own elements,
+# so that only the work inside a block is compared. All four move as many bytes as a
+# copy. The first three have one element per thread and blocks of 256:
 #
-# - `steps`: eight steps. For 256 elements, warps execute 64 additions;
-# - `tree`: sixteen steps and 24 additions, whose operands are 2, 4, 8, … cells apart;
-# - `warps`: five shuffles, a barrier, five shuffles, a barrier;
-# - `fours`: your `scan_tiles`, four elements per thread.
+# - `steps`: eight steps. For 256 elements, the warps together execute 64 additions;
+# - `tree`: sixteen steps and 24 additions, with cells that are 2, 4, 8, … apart;
+# - `warps`: five shuffles, a barrier, five more shuffles in warp 0, and another
+#   barrier;
+# - `fours`: your `scan_tiles`, with four elements per thread.
 #
-# An SM of an H200 issues four instructions per cycle at 1.98 GHz, so in the copy's
-# time it can issue about 63 instructions for every 32 elements. One step in shared
-# memory takes ten or more, barriers included. Which come first? How many times as
-# fast as `steps`?
+# An SM of an H200 issues four instructions per cycle at 1.98 GHz, so in the copy's time
+# it can issue about 63 instructions for every 32 elements. One step in shared memory
+# takes ten or more, barriers included. Which of the four kernels will be the fastest?
+# How many times as fast as `steps` will each of the others be?
 
 # %%
 guess = {"tree": None, "warps": None, "fours": None}
@@ -500,10 +503,11 @@ blocks.expect("fours", at_least=1.4, times="warps")
 
 # %% [markdown] tags=["solution"]
 # Blelloch's scan, with the fewest additions, takes twice as long as Hillis and
-# Steele's. It has twice the steps, and each of them computes indices by
-# multiplication: 227 instructions per warp against 148. Its cells are 2, 4, 8, …
-# apart, in the same banks. How much does that cost? The classic cure is **padding**
-# (chapter 13): one extra cell after every 32.
+# Steele's. It has twice as many steps, and each step computes indices by
+# multiplication: a warp executes 227 instructions, against 148. The cells that it
+# accesses are 2, 4, 8, … apart, and so in the same banks. How much time do these bank
+# conflicts take? The classic cure is **padding** (chapter 13): one extra cell after
+# every 32.
 
 # %% tags=["solution"]
 CELLS_PADDED = BLOCK + BLOCK // 32
@@ -572,34 +576,35 @@ if weft.GPU:
 trees_padded
 
 # %% [markdown] tags=["solution"]
-# Less than a tenth: the conflicts are not the problem. Shuffles are faster than
-# either.
+# They take less than a tenth of the time, so the conflicts are not the problem.
+# Shuffles are faster than both classic scans.
 #
-# And none of the three comes near the copy. Look at `copy kernel`, which scans
-# nothing: one element per thread is too little work to be worth starting a thread, as
-# in chapters 13 and 14. `fours` gives each thread more to do (**thread coarsening**)
-# and comes close to the copy. Inside a block, then, the problem is solved. What
-# remains is that blocks know nothing of each other.
+# And none of the kernels with one element per thread comes near the copy. Look at
+# `copy kernel`, which scans nothing: a single element is too little work for a thread,
+# as in chapters 13 and 14. `fours` gives each thread more work (**thread coarsening**)
+# and comes close to the copy. So inside a block, the problem is solved. The remaining
+# problem is that no block knows the sums of the others.
 
 # %% [markdown]
 # ## Measure: a whole array, in several launches
 #
-# Blocks cannot wait for one another, but launches do. So one kernel adds up each
-# tile, the sums are scanned, and `scan_tiles` does the rest. The sums of 2^28
-# elements in tiles of 2048 are 131,072 numbers, too many for one block, so they are
-# treated in the same way: 64 sums of sums, which one block can scan. That makes five
-# launches, of which the three small ones hardly count.
+# In an ordinary kernel, blocks cannot wait for one another, but each launch waits for
+# the one before. So one kernel adds up each tile, the sums are scanned, and
+# `scan_tiles` does the rest. The sums of 2^28 elements in tiles of 2048 are 131,072
+# numbers, too many for one block, so they are scanned in the same way, by tiles. That
+# leaves 64 sums of sums, which one block can scan. There are five launches in total,
+# and the three small ones take hardly any time.
 #
-# There is an older way: scan each tile first, and afterwards add to each tile the sum
-# of everything before it. (`add_ends` does that.)
+# There is an older way: scan each tile first, and then add to each tile the sum of
+# everything before it. (`add_ends` does the adding.)
 #
-# By hand: the first way reads x, reads x again and writes `out`, 12 bytes per
-# element, where the copy moves 8. The second reads and writes, and reads and writes
+# By hand: the first way reads x, reads x again and writes `out`, 12 bytes per element,
+# where the copy moves 8. The second way reads and writes, and then reads and writes
 # again: 16 bytes. What fraction of the copy's speed can they reach at best?
 #
-# The table counts in multiples of `torch.cumsum`. So multiply your two fractions by
-# how many times as fast as `torch.cumsum` the copy was in the first table, and guess
-# that.
+# The table counts in multiples of `torch.cumsum`. In the first table, the copy was a
+# certain number of times as fast as `torch.cumsum`. Multiply your two fractions by that
+# number, and enter the results as your guesses.
 
 # %%
 guess = {"scan, then add": None, "add up, then scan": None}
@@ -694,26 +699,27 @@ if weft.GPU:
         assert error(launch) < 1e-4, name
 
 # %% [markdown] tags=["solution"]
-# The bytes set the limits, one half and two thirds of the copy, and both ways come
-# within 15 % of them on an H200, and within 5 % on an H100. `torch.cumsum`, which
-# reads x once, is only 8 % faster than the better of the two (10 % on an H100). So
-# reading once is not enough.
+# The bytes limit the two ways to one half and two thirds of the copy's speed. Both come
+# within 15 % of their limits on an H200, and within 5 % on an H100. `torch.cumsum`,
+# which reads x once, is only 8 % faster than the better of the two (10 % on an H100).
+# So reading x only once is not enough.
 
 # %% [markdown]
 # ## 5 · Keep some, in order
 #
-# **Stream compaction**: copy the elements that are to be kept to the front of `out`,
-# in order. Each thread has one element, and has to know how many are kept before it.
-# That is an exclusive scan of zeros and ones, in the three parts that you know:
+# **Stream compaction**: copy the elements that are to be kept to the front of `out`, in
+# order. Each thread has one element, and has to know how many are kept before it. That
+# number is an exclusive scan of zeros and ones, in three parts that you know:
 #
-# - before my lane: `cuda.ballot_sync` and `popc`, as in chapter 8. A vote is a scan
-#   of 32 bits in two instructions;
-# - before my warp: each warp's count goes into shared memory, and warp 0 scans the
-#   counts (`warp_scan` takes integers, too);
-# - before my block: `ends[b]` is how many elements are kept up to the end of block
-#   `b`.
+# - kept in the lanes before: `cuda.ballot_sync` and `popc`, as in chapter 8. Together
+#   they scan 32 bits in a few instructions;
+# - kept in the warps before: each warp's count goes into shared memory, and warp 0
+#   scans the counts (`warp_scan` takes integers, too);
+# - kept in the blocks before: `ends[b]` is how many elements are kept up to the end of
+#   block `b`.
 #
-# Keep what is greater than 0. The grid covers x; the last block may extend beyond it.
+# Keep the elements that are greater than 0. The grid covers x; the last block may
+# extend beyond the end.
 #
 # ```python
 # keep_positive(x, ends, out)    # float32 (n,), int32 (blocks,) -> float32 (n,)
@@ -781,23 +787,26 @@ check(
 )
 
 # %% [markdown] tags=["solution"]
-# The store is the only part that not all lanes execute. Those that do write next to
-# one another, since kept elements are neighbours in `out`. So a request is coalesced,
-# however few or many elements are kept.
+# The store is the only part that not all lanes execute. The lanes that do execute it
+# write to neighbouring places, since kept elements are neighbours in `out`. So the
+# request is coalesced, however few or many elements are kept.
 #
-# A sort by one bit is the same kernel twice, and a sort by 32 bits is 32 of those:
-# radix sort. It is made of scans.
+# A sort by one bit runs the same kernel twice, once for the zeros and once for the
+# ones. A sort by 32 bits consists of 32 such sorts: this is a radix sort, and it is
+# made of scans.
 
 # %% [markdown]
 # ## Measure: how many times PyTorch?
 #
-# PyTorch has `x[mask]` and `torch.masked_select(x, mask)`, with the mask given or
-# computed on the spot. The first two below have it for free; yours has to compare.
+# PyTorch has `x[mask]` and `torch.masked_select(x, mask)`. In the table, both get a
+# ready-made mask, whereas `x[x > 0]` and your kernel have to compare each element
+# with 0.
 #
-# Yours takes three launches: count in each block, scan the counts, move. For the scan
-# of 262,144 counts we take `torch.cumsum`; they are a thousandth of the elements. By
-# hand: about 4 + 4 + 2 bytes per element. `copy` here copies three quarters of x,
-# which moves the 6 bytes per element that have to be moved if half of them are kept.
+# Your compaction takes three launches: count in each block, scan the counts, and move
+# the elements. `torch.cumsum` scans the 262,144 counts, of which there is only one for
+# every thousand elements. By hand, that is about 4 + 4 + 2 bytes per element. `copy`
+# here copies three quarters of x, which moves the 6 bytes per element that have to be
+# moved if half of them are kept.
 
 # %%
 guess = {"torch, x[x > 0]": None, "three kernels": None}
@@ -858,24 +867,26 @@ if weft.GPU:
     assert torch.equal(out[: right.numel()], right)
 
 # %% [markdown] tags=["solution"]
-# Slower than PyTorch. The bytes are not to blame: 10 per element would allow 3.6
-# times the speed on an H200, and 2.7 times on an H100. A thread that handles one
-# element waits for its element, at a barrier, for the scan of the counts, at another
-# barrier and for `ends`, and all the while it has only 4 bytes in flight. Chapters 13
-# and 14 had the cure. It comes at the end of this lab, together with a way to read x
+# Your compaction is slower than PyTorch. The bytes are not to blame: with 10 per
+# element, it could be 3.6 times as fast as it is on an H200, and 2.7 times as fast on
+# an H100. The cause is probably waiting. A thread waits for its only element, then at a
+# barrier, for the scan of the counts, at another barrier, and for `ends`, and all the
+# while it has at most 4 bytes in flight. Chapters 13 and 14 had the cure: more elements
+# per thread. You will see it at the end of this lab, together with a way to read x only
 # once.
 #
-# PyTorch itself first counts what the mask keeps and waits for the number on the
-# host, to allocate the result. Then it makes a list of indices, 8 bytes each, and
-# gathers.
+# PyTorch itself first counts what the mask keeps and waits for the number on the host,
+# to allocate the result. Then it makes a list of indices, 8 bytes each, and gathers the
+# elements at these indices.
 
 # %% [markdown]
 # ## 6 · Look back
 #
-# Each of these reads x twice, because a block must know the sum of everything before
-# it, and that is known only when everything has been read. Once would be enough if a
-# block kept its elements in registers until it *learned* that sum. From where? From
-# the block before it. Merrill and Garland's **decoupled look-back** makes that fast.
+# The first way reads x twice, and so does your compaction, because a block must know
+# the sum of everything before it, and that sum is known only when everything has been
+# read. One read would be enough if a block kept its elements in registers until it
+# *learned* that sum from the blocks before it. Merrill and Garland's **decoupled
+# look-back** is a fast way to learn it.
 #
 # Each tile has a word of 64 bits in `words`, with a flag in the upper half and a
 # float32 in the lower:
@@ -886,49 +897,54 @@ if weft.GPU:
 # | `SUM` | the sum of this tile alone |
 # | `ALL` | the sum of everything up to the end of this tile |
 #
-# A block that has added up its tile publishes that at once, as `SUM`. Then it looks
-# back. It adds up the words of the tiles before, nearest first, until it finds an
-# `ALL`. That one ends the search: nothing before it matters. Then it publishes its
-# own `ALL`. No block waits for a chain of additions, because an `ALL` may be far away
-# as long as the words in between are `SUM`.
+# When a block has added up its tile, it publishes the sum at once, as `SUM`. Then it
+# looks back: it adds up the numbers of the tiles before, nearest first, up to and
+# including the first `ALL`. That `ALL` ends the search, because it already includes
+# everything before it. Then the block publishes its own `ALL`. No block has to wait for
+# its predecessor's `ALL`: the nearest `ALL` may be far away, as long as the words in
+# between are `SUM`.
 #
-# One warp does it, **32 words at a time**: lane 0 looks at the tile just before, lane
-# 1 at the one before that, and so on. A lane that finds nothing yet looks again. When
-# all 32 have something, `ballot_sync` says which have an `ALL`; the nearest is the
-# lowest bit, `cuda.ffs(votes) - 1`. The lanes up to that one count. If there is none,
-# all 32 count, and the warp goes on 32 tiles further back.
+# One warp looks back, **32 words at a time**: lane 0 looks at the word of the tile just
+# before, lane 1 at the word of the tile before that, and so on. A lane whose word still
+# has flag 0 looks again. When all 32 lanes have found a number, `ballot_sync` says
+# which of them have an `ALL`; the nearest is the lowest bit, lane
+# `cuda.ffs(votes) - 1`. The numbers of the lanes up to and including that one are added
+# up. If no lane has an `ALL`, all 32 numbers are added up, and the warp looks again, 32
+# tiles further back.
 #
-# Five things are given.
+# The following is given:
 #
-# - `peek(words, k)` and `poke(words, k, word)` load and store so that other blocks
-#   see it. A word is written as a whole, so flag and number arrive together.
-# - `pack(flag, value)`, `flag_of(word)`, `value_of(word)`; `warp_total(value)` adds
-#   up a warp's values and gives the result to all lanes.
-# - 32 words come before those of the tiles, and hold `ALL` and 0. So tile `k` has
-#   word `32 + k`, and there is always something to look back at.
-# - A block takes its tile by a **ticket**, drawn from an atomic counter, not by
+# - `peek(words, k)` loads a word, and sees what other blocks have stored;
+#   `poke(words, k, word)` stores a word so that other blocks can see it. A word is
+#   stored as a whole, so flag and number arrive together.
+# - `pack(flag, value)` makes a word, and `flag_of(word)` and `value_of(word)` take it
+#   apart. `warp_total(value)` adds up a warp's values and gives the sum to all lanes.
+# - The first 32 words belong to no tile, and hold `ALL` and 0. So tile `k` has word
+#   `32 + k`, and even tile 0 has words to look back at.
+# - A block chooses its tile by a **ticket**, drawn from an atomic counter, not by
 #   `blockIdx`. So tiles are handed out in the order in which blocks *start*, and a
 #   block waits only for blocks that are running. (Otherwise, all SMs might be full of
 #   blocks that wait for one that has no room.)
-# - `load_tile`, `scan_fours`, `store_tile`: a thread has four fours, 128 elements
-#   apart, so each of its requests is coalesced.
+# - `load_tile`, `scan_fours` and `store_tile` load, scan and store a tile. A *four* is
+#   one 16-byte access. A thread has four fours that are 128 elements apart, so each
+#   request is coalesced.
 #
-# As it is now, the kernel scans each tile separately. Write the look-back. In warp 0,
-# `total` is the tile's sum. Find the sum of everything `before` the tile, in all
-# lanes, and publish both words.
+# So far, the kernel scans each tile separately. Write the look-back. In warp 0, `total`
+# is the tile's sum. Find the sum of everything `before` the tile, in all lanes, and
+# publish both words.
 #
 # ```python
 # scan_once(x, out, words, ticket)    # (n,) -> (n,) float32, uint64, int32
 # ```
 #
 # In the check, 40 tiles are finished or in progress when your blocks start. Three
-# blocks take tiles 41, 42 and 40, in this order, or two blocks take 41 and 40, and
-# each begins when the one before has published a word. So tile 42 has to make do with
-# the `SUM` of tile 41, and the others wait without end for a block that does not
-# publish before it looks. The nearest `ALL` is that of tile 5. A warp gets there in
-# two iterations. The check lets no thread look at more than 8 different words: a lane
-# that goes back alone would look at 37. At the end, all words of your tiles have to
-# be `ALL`. Stuck? `hint("scan_once")`.
+# blocks take tiles 41, 42 and 40, in this order, or two blocks take 41 and 40, and each
+# begins when the one before has published a word. So tile 42 has to make do with the
+# `SUM` of tile 41, and if a block does not publish before it looks back, the others
+# wait for it without end. The nearest `ALL` is that of tile 5, which a warp reaches in
+# two iterations. The check lets no thread look at more than 8 different words: a single
+# lane that looked back alone would look at 37. At the end, all words of your tiles have
+# to be `ALL`. Stuck? `hint("scan_once")`.
 
 # %% tags=["given"]
 SUM, ALL = 1, 2
@@ -1167,29 +1183,30 @@ check(
 )
 
 # %% [markdown] tags=["solution"]
-# The loop is the whole of it. In the inner loop a lane waits for its own word, and
-# the vote brings the warp together again. `cuda.ffs` counts from 1, so `lane <
-# ffs(votes)` means the lanes up to and including the nearest `ALL`.
+# The loop is the whole look-back. In the inner loop, a lane waits for its own word, and
+# at the vote the lanes of the warp come together again. `cuda.ffs` counts from 1, so
+# `lane < ffs(votes)` means the lanes up to and including the nearest `ALL`.
 #
-# Flag and number travel in one word, so no fence is needed: a word is there or it is
-# not. If the number had 64 bits, the flag would have to be stored separately, after a
-# fence.
+# Flag and number are stored as one word, so no fence is needed: a reader sees both or
+# neither. If the number had 64 bits, the flag would have to be stored separately, after
+# a fence.
 #
-# The check gives the tiles out in another order (41, 42, 40, 44, 45, 43), so blocks
-# do have to wait. In the simulator, a block that is waiting in such a loop lets the
-# next one run.
+# The check hands the tiles out in another order (41, 42, 40, 44, 45, 43), so blocks
+# really have to wait. In the simulator, a block that waits in such a loop lets the next
+# block run.
 
 # %% [markdown]
 # ## Measure: one pass
 #
-# By hand: 8 bytes per element, as for the copy. That is the upper limit of the speed.
-# What does waiting cost? From its first load to its last store, a block occupies its
-# place on an SM, and holds 16 × 4 bytes per thread. Little's law (chapter 13): rate =
-# bytes held / time held. With three blocks of 512 threads an SM holds 96 KB. If
-# loading takes 2 µs and the wait for all predecessors 4 µs more, at what rate does an
-# SM read? And 132 of them? Half of the copy's rate is reading; how does that compare?
+# By hand, one pass moves 8 bytes per element, just as the copy does, so the copy's
+# speed is the upper limit. What does waiting cost? From its first load to its last
+# store, a block occupies its place on an SM, and holds 16 × 4 bytes per thread. By
+# Little's law (chapter 13), rate = bytes held / time held. With three blocks of 512
+# threads, an SM holds 96 KB. If loading takes 2 µs and the wait for all predecessors
+# takes 4 µs more, at what rate does an SM read? And at what rate do 132 SMs read? Half
+# of the copy's rate is reading; how does your result compare with that?
 #
-# Guess `one pass`, relative to `torch.cumsum`.
+# Guess the speed of `one pass`, relative to `torch.cumsum`.
 
 # %%
 guess = {"one pass": None}
@@ -1234,21 +1251,22 @@ if weft.GPU:
     assert error(in_one_pass(scan_once)) < 1e-4
 
 # %% [markdown] tags=["solution"]
-# About as fast as `torch.cumsum`, which is this algorithm in CUDA C++, and far from
-# the copy. Solve the formula for the time: time held = bytes held / rate. On an H200
-# the table's rate, halved and divided by 132 SMs, is about 10 bytes per nanosecond,
-# so the 96 KB of an SM are held for nearly 10 µs. A load that is alone takes a third
-# of a microsecond (chapter 12). The rest is a ticket, loads that compete, a barrier,
-# a word on its way to L2, and looks at other words, each as long as a trip to L2,
-# until the slowest of all blocks before has published its sum.
+# `one pass` is about as fast as `torch.cumsum`, which is this algorithm in CUDA C++,
+# but far from the copy. Solve the formula for the time: time held = bytes held / rate.
+# On an H200 the table's rate, halved and divided by 132 SMs, is about 10 bytes per
+# nanosecond, so the 96 KB of an SM are held for nearly 10 µs. A single load takes a
+# third of a microsecond (chapter 12). The rest of the time goes to the ticket, to loads
+# that compete with others, to a barrier, to the word on its way to L2, and to looks at
+# other words. Each look takes a trip to L2, and the looks are repeated until the
+# slowest of the blocks before has published its sum.
 
 # %% [markdown] tags=["solution"]
-# ## What each idea is worth
+# ## What each idea gains
 #
-# Take ideas out, one at a time: the warp that looks back (one lane, one word at a
-# time), and the fours that are 128 elements apart (instead, 16 neighbouring elements
-# per thread, in four requests that each touch 32 sectors and use half of their
-# bytes). And add something: eight and sixteen fours per thread, so an SM holds more
+# Remove the ideas, one at a time. Without the warp that looks back, one lane looks at
+# one word at a time. Without the fours that are 128 elements apart, each thread has 16
+# neighbouring elements, in four requests that each touch 32 sectors and use half of
+# their bytes. And add an idea: with eight or sixteen fours per thread, an SM holds more
 # bytes.
 
 # %% tags=["solution"]
@@ -1409,32 +1427,32 @@ bench.compiled(
 )
 
 # %% [markdown] tags=["solution"]
-# Neighbouring elements in one thread cost most. A request then touches 32 sectors and
-# uses half of their bytes, and the other half has to be fetched again, from L1 if it
-# is still there. A single lane that looks at one word after another makes a trip to
-# L2 for each.
+# Neighbouring elements in one thread cost the most time. A request then touches 32
+# sectors and uses half of their bytes, and the other half has to be fetched again, from
+# L1 if it is still there. A single lane that looks at one word after another makes a
+# trip to L2 for each word.
 #
-# More elements per thread hide more of the wait, because an SM holds more bytes:
-# three blocks of 32 KB with four fours, four with eight, five with sixteen. But then
-# the registers are used up. An SM has 256 KB of them, and a thread needs some for
-# other things.
+# With more elements per thread, an SM holds more bytes, which hides more of the wait:
+# three blocks of 32 KB with four fours, four blocks with eight fours, and five blocks
+# with sixteen fours. But then the registers are used up. An SM has 256 KB of them, and
+# each thread also needs registers for other values.
 #
 # ## Look back later
 #
-# The other way is not to wait. An SM has 228 KB of shared memory, which is idle so
-# far. Let a block scan a tile, publish its sum, put the scanned tile into shared
-# memory and **go on**, to the next tile. When it comes back, the sums that it needs
-# have been published. Then it looks back, adds the sum of everything before the tile,
-# and stores.
+# The other way is not to wait. An SM has 228 KB of shared memory, which has hardly been
+# used so far. Let a block scan a tile, publish its sum, put the scanned tile into
+# shared memory and **go on**, to the next tile. When the block comes back to that tile,
+# the sums that it needs have usually been published. Then it looks back, adds the sum
+# of everything before the tile, and stores.
 #
-# So a block does not end after one tile. It is a **persistent kernel**: each block
-# loops over tiles. And the loop is **pipelined**. Each iteration, here called a
-# *round*, does three things: request a new tile; while that is on its way, finish a
-# tile that has waited; scan the new one and let it wait. In `scan_rounds` a tile
-# waits for one round (`old` is the tile of the round before) or for two (there is one
-# in between, `mid`).
+# So a block does not end after one tile. Such a kernel, each of whose blocks loops over
+# tiles, is a **persistent kernel**. And the loop is **pipelined**. Each iteration, here
+# called a *round*, does three things: request a new tile; while that is on its way,
+# finish a tile that has waited; scan the new one and let it wait. In `scan_rounds`, a
+# tile is stored either one round after it was read (`old` is then the tile of the round
+# before) or two rounds after (`mid` is the tile in between).
 #
-# Which of the two will be faster, and by how much? One round is thousands of
+# Which of the two will be faster, and by how much? One round takes thousands of
 # nanoseconds.
 
 # %% tags=["solution"]
@@ -1529,11 +1547,11 @@ def in_rounds(kernel, more=()):
 
 
 # %% [markdown] tags=["solution"]
-# Why is this safe? Each thread reads and writes its own cells of the box. A block
-# draws the ticket for a tile just before it loads it, so tiles are still handed out
-# in order. It publishes the sum of its new tile without knowing anything of others,
-# but only after it has finished an older one. Consider the lowest tile without a sum.
-# Its block waits only for lower tiles, and these have their sums. So some block can
+# Why is this safe? Each thread reads and writes its own cells of the box. A block draws
+# the ticket for a tile just before it loads it, so tiles are still handed out in order.
+# It publishes the sum of its new tile without knowing anything about other tiles, but
+# only after it has finished an older tile. Consider the lowest tile without a sum. Its
+# block waits only for lower tiles, whose sums have been published. So some block can
 # always go on.
 
 # %% tags=["solution"]
@@ -1569,21 +1587,23 @@ bench.compiled(
 )
 
 # %% [markdown] tags=["solution"]
-# One round is worse than waiting with the tile in registers. Five blocks on each of
-# 132 SMs hold 660 tiles, and all of these must have been read and added up before the
-# last of their blocks may store anything. So probably every round takes as long as
-# its slowest block. With a second tile in the box, a block that is late by less than
-# a round delays no other.
+# One round later is slower than waiting with the tile in registers. Five blocks on each
+# of 132 SMs hold 660 tiles, and all of these must have been read and added up before
+# the last of their blocks may store anything. So probably every round takes as long as
+# its slowest block. With a second tile in the box, a block that is late by less than a
+# round delays no other block.
 #
-# Nothing else has changed from one row to the next. The last one fills 80 KB of an
-# SM's registers from memory, while 160 KB of its shared memory wait for an answer.
+# Nothing else differs between these two rows. In the kernel that stores two rounds
+# later, 80 KB of an SM's registers are being filled from memory, while tiles that fill
+# 160 KB of its shared memory wait for their sums.
 
 # %% [markdown] tags=["solution"]
 # ## Compaction again
 #
-# First the cheaper cure: still three kernels, but four neighbouring elements per
-# thread, and so four votes. A thread's first place is the number of votes in the
-# lanes below, over all four; from there on it counts by itself.
+# First comes the simpler cure: still three kernels, but with four neighbouring elements
+# per thread, and so with four votes. Within the warp, a thread's first place is the
+# number of elements that the lanes below keep, in all four votes together; from there
+# on, the thread counts for itself.
 
 # %% tags=["solution"]
 @cuda.jit(device=True)
@@ -1647,9 +1667,9 @@ def keep_fours(x, ends, out):
 
 
 # %% [markdown] tags=["solution"]
-# Then the rounds. What is kept of a tile goes into the box, at its place within the
-# tile. Two rounds later it goes from there to `out` in one piece, so all stores but
-# the first and the last are full.
+# Then come the rounds. The kept elements of a tile go into the box, each at its place
+# within the tile. Two rounds later they go from there to `out` in one piece, so nearly
+# every store fills all of its sectors.
 
 # %% tags=["solution"]
 @cuda.jit(device=True)
@@ -1783,16 +1803,16 @@ if weft.GPU:
 kept_again
 
 # %% [markdown] tags=["solution"]
-# Four elements per thread gain more here than reading x once. The counts have to be
-# integers, because there may be more than 2^24 of them (chapter 14). And putting four
-# of them into one word saves three quarters of the shuffles.
+# Here, four elements per thread gain more than reading x only once. The counts have to
+# be integers, because they may exceed 2^24 (chapter 14). And packing four counts into
+# one word saves three quarters of the shuffles.
 
 # %% [markdown]
 # ## Look: does it repeat?
 #
-# Scan the same array twenty times. How many different results do these give:
-# `torch.cumsum`, the several launches, one pass? What differs between two runs of the
-# same kernel on the same data?
+# Scan the same array twenty times with `torch.cumsum`, with each of the two ways in
+# several launches, and with one pass. How many different results does each give? What
+# can differ between two runs of the same kernel on the same data?
 
 # %%
 def different(launch, times=20):
@@ -1820,12 +1840,12 @@ if weft.GPU:
     bench.sometimes("one pass varies", lambda: different(one_pass) > 1)
 
 # %% [markdown] tags=["solution"]
-# Which words show `ALL` when a block looks depends on timing. So does the way in
-# which the sum before a tile is put together: from one number, or from the `ALL` of
-# an earlier tile and some `SUM`s. A different order of additions rounds differently.
-# The launches always add in the same order. CUB's documentation says the same of its
-# scan, and PyTorch lists `cumsum` of floats on a GPU among the operations that may
-# differ from run to run.
+# Which words show `ALL` when a block looks depends on timing. So does the way in which
+# the sum before a tile is put together: from one `ALL`, or from the `ALL` of an earlier
+# tile and several `SUM`s. A different order of additions rounds differently. The
+# several launches always add in the same order. CUB's documentation says that the
+# results of its scan may also vary from run to run, and PyTorch lists `cumsum` of
+# floats on a GPU among the operations that may differ from run to run.
 #
 # With integers every order gives the same result.
 
@@ -1834,25 +1854,28 @@ if weft.GPU:
 #
 # - An exclusive scan in one pass: what changes in `store_tile`?
 # - Integers: `load4` takes int32. Is the result of one pass the same every time now?
-# - Sort by one bit, in order: elements with a 0 to the front, then those with a 1.
-#   Then by 32 bits, one after another, and compare with `torch.sort`.
-# - A segmented scan: a second array marks where sums start again. What is the pair,
-#   and how do two pairs combine?
+# - Sort by one bit, in order: elements with a 0 go to the front, followed by those with
+#   a 1. Then sort by 32 bits, one bit after another, and compare the time with that of
+#   `torch.sort`.
+# - Write a segmented scan, in which a second array marks where the sums start again. It
+#   is a scan of pairs: which pairs, and how do two of them combine?
 # - A linear recurrence, `y[i] = a[i] * y[i - 1] + b[i]`, is a scan of pairs as well.
-#   Which operation on `(a, b)` and `(c, d)` is it? (State-space models run on this.)
-# - `unique` of a sorted array is a compaction. What is `keep`?
+#   Which operation on `(a, b)` and `(c, d)` is it? (State-space models are built on
+#   this.)
+# - `unique` of a sorted array is a compaction. Which elements does it keep?
 #
 # ## What you learned
 #
-# 1. A scan takes log2(n) steps, and gives each thread its place in a common result.
-# 2. Inside a block, steps and barriers matter, not additions: shuffles first, then a
-#    scan of the warps' sums.
+# 1. A scan of n numbers takes log2(n) steps. It can tell each thread where to write in
+#    a common result.
+# 2. Inside a block, steps and barriers matter, not additions: use shuffles first, then
+#    a scan of the warps' sums.
 # 3. Across blocks, bytes matter: 16 for each float32, or 12, or 8.
 # 4. Look-back lets a block learn the sum of everything before it while it holds its
-#    elements. Holding them is what it costs: an SM needs enough of them to keep
-#    memory busy.
-# 5. Compaction is a scan of zeros and ones. A ballot and `popc` do the first 32 of
-#    them.
+#    elements. The price is that a block holds its elements while it waits, so an SM has
+#    to hold enough elements to keep memory busy.
+# 5. Compaction is a scan of zeros and ones. Within a warp, a ballot and `popc` are
+#    enough.
 
 # %%
 quiz()
