@@ -5,16 +5,16 @@
 #
 # **After this lab, you can**
 #
-# - see a lost update coming, and prevent it with one atomic operation;
-# - count into bins in global memory, in shared memory and in private copies, and
-#   predict which of the three the data will slow down;
-# - build an atomic operation that the hardware lacks, from compare-and-swap;
-# - explain why a spin lock can stop a warp for ever;
-# - say which results of atomics repeat bit for bit, and which do not.
+# - spot where an update can get lost, and prevent that with an atomic operation;
+# - count values into bins in global memory, in shared memory and in private copies, and
+#   predict which of the three kernels the data will slow down;
+# - use compare-and-swap to build an atomic operation that the hardware lacks;
+# - explain why a spin lock can hang a warp;
+# - say which results computed with atomics repeat bit for bit, and which do not.
 #
-# **You need** about 90 minutes. No GPU: the exercises run in the simulator, and the
-# measurements then show the rows of the reference GPU. With a GPU: compute
-# capability 7.5 or higher and 3 GB of its memory.
+# **You need** about 90 minutes. You do not need a GPU: the exercises run in the
+# simulator, and without a GPU the measurements show times from the reference GPU, an
+# H200. If you use a GPU, it needs compute capability 7.5 or higher and 3 GB of memory.
 
 # %%
 try:
@@ -37,21 +37,22 @@ weft.lab("09_atomics")
 # ## 1 · The update that got lost
 #
 # An image is a long array of bytes, its pixels. How many of them have a certain value,
-# `wanted`? Each thread looks at one pixel, once, and adds 1 to a shared counter if it
-# matches.
+# `wanted`? Each thread looks at one pixel, once, and adds 1 to a common counter if the
+# pixel matches.
 #
 # First write the obvious line, `out[0] += 1`, inside a guard. Run the check and read
-# what it says. Only then fix it.
+# what it says. Only then fix the kernel.
 #
 # The fix is an **atomic operation**. `cuda.atomic.add(array, index, value)` does what
 # `array[index] += value` does, but reads, changes and writes in one step: no other
-# thread can come in between. It returns the *old* value, which you do not need here.
+# thread can come in between. The call returns the *old* value, which you do not need
+# here.
 #
 # ```python
 # count_matches(x, wanted, out)    # uint8 (n,), uint8 -> int32 (1,), starts at 0
 # ```
 #
-# Stuck? `hint("count_matches")`; there are three hints.
+# Stuck? Run `hint("count_matches")`; there are three hints.
 
 # %%
 @cuda.jit
@@ -82,19 +83,19 @@ check(
 )
 
 # %% [markdown] tags=["solution"]
-# `out[0] += 1` looks like one step and is three: load, add, store. If two threads both
-# load 41, both store 42, and one count is gone. The simulator runs threads one after
-# another, so there the plain line gives the right *result*. The check objects that
-# nothing guarantees it: two threads read, change and write the same element, and
-# nothing orders them.
+# `out[0] += 1` looks like one step but is three: a load, an addition and a store. If
+# two threads both load 41, both store 42, and one count is lost. The simulator runs
+# threads one after another, so the plain line gives the right *result* there. The check
+# objects because nothing guarantees that result: two threads read, change and write the
+# same element, and nothing orders them.
 
 # %% [markdown]
 # ## Measure: how many updates are lost?
 #
-# This is the same kernel with the plain line. Of 2^26 random bytes, about 262,144 are
-# a 7. How many of them does the plain kernel count on a GPU: nearly all, half, a few?
-# Guess, then run. (Without a GPU you see the simulator's answer, for fewer bytes, and
-# below it what the reference GPU found.)
+# Here is the same kernel with the plain line. Of 2^26 random bytes, about 262,144 are
+# equal to 7. How many of these does the plain kernel count on a GPU: nearly all, half,
+# or a few? Guess, then run. (Without a GPU, you see the simulator's count, for fewer
+# bytes, and below it what the reference GPU counts.)
 
 # %%
 @cuda.jit
@@ -141,18 +142,20 @@ if weft.GPU:
 # On the reference GPU the counter ends below 100: of 10,000 updates, fewer than four
 # survive, and the number differs from run to run. A race is not a rare accident here.
 # Thousands of threads are in flight at any moment, a load takes hundreds of
-# nanoseconds, and all threads that load the counter in that time load the same value.
+# nanoseconds, and all threads that load the counter during that time get the same
+# value.
 #
-# In the simulator nothing is lost. That is why "it gave the right answer" proves
-# nothing about a race, and why the check looks at the order instead.
+# In the simulator no update is lost. That is why "it gave the right answer" proves
+# nothing about a race, and why the check looks at the order of the accesses instead.
 
 # %% [markdown]
 # ## 2 · A histogram
 #
-# Now count all values at once. The **histogram** of an image says, for each of the 256
-# possible values, how many pixels have it: 256 counters, called **bins**. A pixel's
-# value is the index of its bin. One thread looks at each pixel, and the check counts
-# the loads. This kernel grows through the rest of the lab.
+# Now count all values at once. The **histogram** of an image gives, for each of the 256
+# possible values, the number of pixels that have it. It consists of 256 counters,
+# called **bins**, and a pixel's value is the index of its bin. Use one thread per
+# pixel; the check counts the loads. You will improve this kernel in the next three
+# exercises.
 #
 # ```python
 # histogram_global(x, out)    # uint8 (n,) -> int32 (256,), starts at 0
@@ -187,16 +190,17 @@ check(
 
 # %% [markdown] tags=["solution"]
 # Two threads whose pixels differ update different bins and never meet. If their pixels
-# are equal, the atomic keeps them apart. A right answer needs nothing more; the speed
-# depends on how often threads meet, which is called **contention**.
+# are equal, the atomic makes one thread wait for the other. A right answer needs
+# nothing more. But the speed depends on how often threads meet at a bin, which is
+# called **contention**.
 
 # %% [markdown]
 # ## Measure: how often they meet
 #
 # Atomics on global memory are executed in the L2 cache, which all SMs share. Here are
 # 2^24 increments, spread at random over 1 counter, over 8, over 256, and so on. With
-# one counter they all queue for one address. How many times as fast are they with 256
-# counters, and with a million? Guess, then run.
+# one counter, all the increments queue for one address. How many times as fast are they
+# with 256 counters, and with a million (2^20)? Guess, then run.
 
 # %%
 guess = {"256": None, "2^20": None}
@@ -233,40 +237,43 @@ spread.expect("2^20", at_least=25)
 spread.expect("2^20", at_least=1.5, times="2^24")
 
 # %% [markdown] tags=["solution"]
-# Divide: 2^24 increments of one counter in the time of the first row are a little over
-# one per nanosecond, whatever 132 SMs would like. 256 counters help less than you might
-# hope. They fill only a kilobyte, 32 sectors, which are in few parts of the L2 cache.
-# (Eight do even better, probably because they are one sector, so a warp's 32 increments
-# can travel as one request. Spread over 32 sectors they need about twenty.) A million
-# counters are spread over the whole cache, and 2^24 no longer fit in it.
+# Divide 2^24 by the time in the first row: a single counter accepts a little over one
+# increment per nanosecond, whatever 132 SMs would like. 256 counters help less than you
+# might hope. They fill only a kilobyte, or 32 sectors, which are in few parts of the L2
+# cache. (Eight counters do even better, probably because they are in one sector, so a
+# warp's 32 increments can travel as one request. Spread over 32 sectors, the increments
+# need about twenty requests.) A million counters are spread over the whole cache, and
+# 2^24 counters no longer fit in it.
 #
-# So a histogram of 256 bins is close to the worst case for global atomics: nearly all
-# increments meet others.
+# So a histogram of 256 bins is close to the worst case for global atomics: nearly every
+# increment has to queue.
 
 # %% [markdown]
 # ## 3 · A histogram for each block
 #
 # The remedy is called **privatisation**: give each block 256 bins of its own, count
-# into those, and add them to the common ones at the end. The common bins are then
-# updated 256 times per block, rather than once per pixel.
+# into those, and add their counts to the common bins at the end. The common bins are
+# then updated 256 times per block, rather than once per pixel.
 #
 # The private bins are in **shared memory**, a small fast memory that each block has to
-# itself (chapter 13 is all about it). `cuda.shared.array(shape, dtype)` makes an array
-# in it, one for the whole block, full of garbage. `cuda.syncthreads()` is a
-# **barrier**: no thread of the block passes it before all have reached it.
+# itself (chapter 13 is all about it). `cuda.shared.array(shape, dtype)` creates an
+# array there, one for the whole block, which starts out full of garbage.
+# `cuda.syncthreads()` is a **barrier**: no thread of the block passes it before all of
+# them have reached it.
 #
 # 1. The threads of the block set the bins to 0, together.
 # 2. Barrier.
-# 3. They count. There are few blocks with many pixels each, so use a grid-stride loop.
+# 3. They count the pixels. There are few blocks with many pixels each, so use a
+#    grid-stride loop.
 # 4. Barrier.
 # 5. They add the bins to `out`, together.
 #
 # A block may have fewer threads than there are bins, or more. The loop `for b in
 # range(t, BINS, cuda.blockDim.x)` distributes the bins in either case. The check tries
 # several launches and counts the atomic operations on global memory: a block needs 256
-# of them, however many pixels it has. It also counts each thread's loads, from shared
-# memory (with 128 threads, 2 bins in step 5) and from global memory (each pixel is
-# loaded once).
+# of them, however many pixels it has. It also counts each thread's loads from shared
+# memory (with 128 threads, each loads 2 bins in step 5) and from global memory (each
+# pixel is loaded once).
 #
 # ```python
 # histogram_shared(x, out)    # uint8 (n,) -> int32 (256,), starts at 0; any launch
@@ -313,22 +320,24 @@ check(
 )
 
 # %% [markdown] tags=["solution"]
-# The first barrier keeps a fast warp from counting into a bin that a slow one is about
-# to set to 0. The second keeps it from adding up a bin that a slow one is still
-# counting into. The last loop needs atomics too, because other blocks add to the same
-# `out`.
+# The first barrier keeps a fast warp from counting into a bin that a slow warp is about
+# to set to 0. The second keeps a fast warp from adding a bin to `out` while a slow warp
+# is still counting into it. The last loop needs atomics too, because other blocks add
+# to the same `out`.
 
 # %% [markdown]
 # ## Measure: shared against global
 #
-# First by hand. 2^26 bytes are 67 MB, which the reference GPU can read in 16 µs. Each
-# SM gets 2^26 / 132 = 508,000 pixels, which are 15,900 requests of a warp.
+# Calculate first. The image has 2^26 bytes, or 67 MB, which the reference GPU can read
+# in 16 µs. Each SM counts 2^26 / 132 = 508,000 pixels. One request of a warp covers 32
+# of them, so that makes 15,900 requests.
 #
-# `torch.bincount` is PyTorch's histogram. It does a little more: it first searches for
-# the largest value (and for the smallest, unless they are bytes), and counts in 64
-# bits. How fast are the two kernels compared with it (1.0 is PyTorch's speed)? Then
-# repeat for **a dark image**, in which more than nine pixels in ten are 0, and for one
-# that is all black. What happens to each of the three?
+# `torch.bincount` is PyTorch's histogram. It does a little more than yours: it first
+# searches for the largest value (and for the smallest, unless the values are bytes),
+# and its counters have 64 bits. How fast are your two kernels compared with it (1.0 is
+# PyTorch's speed)? Then guess again for **a dark image**, in which more than nine
+# pixels in ten are 0, and for an image that is all black. How does the speed of each of
+# the three change?
 
 # %%
 guess = {"global": None, "shared": None}
@@ -386,29 +395,29 @@ dark.expect("shared", at_least=1 / 1.2, times="shared", of=even)
 even.expect("torch.bincount", at_least=5, times="torch.bincount", of=dark)
 
 # %% [markdown] tags=["solution"]
-# Sharing nothing with other blocks is worth a factor of over a hundred. Now compare the
-# tables. The dark image slows the global kernel, as the last measurement said it must.
-# It slows `torch.bincount` more than tenfold. It does not slow yours at all.
+# Private bins make the kernel over a hundred times as fast. Now compare the tables. The
+# dark image slows the global kernel, as the last measurement predicted. It slows
+# `torch.bincount` more than tenfold. It does not slow `histogram_shared` at all.
 #
-# PyTorch's kernel and yours both count in shared memory. The difference is the counter.
-# On the reference GPU, adding **1** to an `int32` in shared memory is a machine
-# instruction of its own (`ATOMS.POPC.INC`). Going by its name, it counts lanes, and the
-# tables show that the number of lanes with the same bin makes no difference. PyTorch's
-# counters have 64 bits, and for those the machine code is a loop around
-# compare-and-swap, in which 32 lanes with the same bin take turns. You write such a
-# loop yourself in exercise 6.
+# PyTorch's kernel and `histogram_shared` both count in shared memory. They differ in
+# their counters. On the reference GPU, adding **1** to an `int32` in shared memory is a
+# machine instruction of its own (`ATOMS.POPC.INC`). Judging by its name, it counts
+# lanes, and the tables show that the number of lanes with the same bin makes no
+# difference. PyTorch's counters have 64 bits, and for those the machine code is a loop
+# around compare-and-swap, in which 32 lanes with the same bin take turns. You write
+# such a loop yourself in exercise 6.
 
 # %% [markdown]
 # ## 4 · Four pixels at a time
 #
-# What is `histogram_shared` waiting for now? For each byte, a thread runs one iteration
-# of a loop: index, test, load, atomic. A load that fetches four pixels costs no more
-# than one that fetches one.
+# For each byte, `histogram_shared` runs one iteration of a loop: an index, a test, a
+# load and an atomic. But a load that fetches four pixels costs no more than a load that
+# fetches one.
 #
 # The same bytes can be viewed as 32-bit words, `pixels.view(np.uint32)`, with four
 # pixels in each. Pixel `k` of word `w` is `(w >> (8 * k)) & 255`. Count four pixels per
-# iteration, and leave the rest as it was in exercise 3. The check requires loads of
-# four bytes.
+# iteration, and leave everything else as it was in exercise 3. The check requires loads
+# of four bytes.
 #
 # ```python
 # histogram_words(words, out)    # uint32 (n / 4,) -> int32 (256,), starts at 0
@@ -453,16 +462,16 @@ check(
 )
 
 # %% [markdown] tags=["solution"]
-# The order of the four does not matter to a histogram, so neither does the order in
-# which the machine stores the bytes of a word. `words[i]` is loaded once, into a
+# The order of the four pixels does not matter to a histogram, so neither does the order
+# in which the machine stores the bytes of a word. `words[i]` is loaded once, into a
 # register. The compiler unrolls the inner loop, because it knows its length.
 
 # %% [markdown]
 # ## Measure: all versions
 #
-# Here are all the versions, on random pixels. By hand: an H200 needs 16 µs to read 67
-# MB. How close does `histogram_words` come, and how many times as fast as
-# `torch.bincount` is it?
+# Here are all the versions, on random pixels. By the calculation above, an H200 needs
+# 16 µs to read the image. How close does `histogram_words` come to that, and how many
+# times as fast as `torch.bincount` is it?
 
 # %%
 guess = {"words": None}
@@ -500,13 +509,13 @@ ladder.expect("words", at_least=100, times="global")
 # `torch.amax` is there for scale: it reads the same bytes once and does next to
 # nothing with them. A histogram that is about as fast has little to be ashamed of.
 #
-# It is not at the memory's limit. Each SM sends 15,900 requests to its shared memory.
-# Divide the time by that, and a request takes about five clock cycles. The limit is now
-# probably the atomics.
+# Still, `histogram_words` is not limited by memory. Each SM sends 15,900 requests to
+# its shared memory. Divide the time by that number, and a request takes about five
+# clock cycles. The limit is now probably the atomics.
 #
-# Now the same pixels in other types. PyTorch's index type is `int64`, and many programs
-# store pixels as `int32`. There is nothing to unpack then, and four or eight times as
-# much to read.
+# Now take the same pixels in other types. PyTorch's index type is `int64`, and many
+# programs store pixels as `int32`. In these types there is nothing to unpack, but there
+# are four or eight times as many bytes to read.
 
 # %% tags=["solution"]
 def wider(kind):
@@ -542,26 +551,29 @@ wide["int64"]
 # ## 5 · A copy for each lane
 #
 # In a **weighted** histogram a pixel adds a weight of its own instead of 1: `out[x[i]]
-# += weights[i]`. (Sum the light of all stars of a class, the loss over all tokens of a
-# word, the gradient over all uses of an embedding.) The weights are float32, and there
-# is no fast instruction for adding floats in shared memory. The machine code is a loop:
-# read the bin, add, and write the sum back if no other thread has changed the bin
-# meanwhile; otherwise try again. Lanes with the same bin take turns.
+# += weights[i]`. (Examples are the light of all the stars of a class, the loss over all
+# the tokens of a word, and the gradient over all the uses of an embedding.) The weights
+# are float32, and there is no fast instruction for adding floats in shared memory. The
+# machine code is a loop: read the bin, add, and write the sum back if no other thread
+# has changed the bin meanwhile; otherwise try again. Lanes with the same bin take
+# turns.
 #
 # So privatise once more: keep 32 copies of the bins, one for each lane, `counts[bin,
-# lane]`. No two lanes of a warp ever need the same cell then. It gets even better.
-# Shared memory has 32 **banks**: word `w` is in bank `w % 32`, and a bank serves one
-# word at a time. `counts[bin, lane]` is word `32 * bin + lane`, which is in bank
-# `lane`, whatever the bin. The lanes of a warp are always in 32 different banks.
+# lane]`. Then no two lanes of a warp ever need the same cell. There is a second
+# advantage. Shared memory has 32 **banks**: word `w` is in bank `w % 32`, and a bank
+# serves one word at a time. `counts[bin, lane]` is word `32 * bin + lane`, which is in
+# bank `lane`, whatever the bin. The lanes of a warp are always in 32 different banks.
 #
-# The check counts bank conflicts and allows none, including while you clear and add up.
-# It also counts atomics on global memory, as in exercise 3, and rejects float64:
+# If two lanes need different words in the same bank, that is a **bank conflict**. The
+# check allows none, not even while you clear the copies and add them up. It also counts
+# atomics on global memory, as in exercise 3, and rejects float64. To avoid conflicts:
 #
-# - to clear, let a warp take one row at a time, and each lane its own copy: row
-#   `t // COPIES`, then on in steps of `cuda.blockDim.x // COPIES`;
-# - to add up, let thread `t` handle bin `t`, as before. But `counts[t, k]` is in bank
-#   `k` for *all* lanes. So let each lane begin at a different copy, and take them in
-#   the order `(k + t) % COPIES`.
+# - when you clear, let a warp take one row at a time, and each lane its own copy. A
+#   warp begins at row `t // COPIES` and goes on in steps of `cuda.blockDim.x //
+#   COPIES`;
+# - when you add up, let thread `t` handle bin `t`, as before. But `counts[t, k]` is in
+#   bank `k` for *all* lanes. So let each lane begin at a different copy, and take the
+#   copies in the order `(k + t) % COPIES`.
 #
 # ```python
 # histogram_weighted(x, weights, out)    # uint8 (n,), float32 (n,) -> float32 (256,)
@@ -617,18 +629,19 @@ check(
 
 # %% [markdown] tags=["solution"]
 # The additions to `counts` still have to be atomic. A block has several warps, and lane
-# 5 of one shares its copy with lane 5 of all the others.
+# 5 of one warp shares its copy with lane 5 of all the others.
 #
-# The copies take 256 × 32 × 4 bytes = 32 KB, of the 48 KB that arrays declared like
-# this can have.
+# The copies take 256 × 32 × 4 bytes = 32 KB. Arrays declared like this can take up 48
+# KB in a block.
 
 # %% [markdown]
 # ## Measure: what the copies are worth
 #
 # `torch.bincount` takes weights too. It keeps one copy of the bins per block, as you
-# did in exercise 3. How many times as fast are your 32 copies on random pixels? And on
-# the dark image? The third row is `histogram_shared` on the same pixels, without the
-# weights: it has one copy, but always adds 1. Which of the three depend on the image?
+# did in exercise 3. How many times as fast is your kernel with its 32 copies on random
+# pixels, and on the dark image? The third row is `histogram_shared` on the same pixels,
+# without the weights: it has one copy, but always adds 1. Which of the three times
+# depend on the image?
 
 # %%
 guess = {"weighted, 32 copies": None}
@@ -679,11 +692,12 @@ dark.expect(row, at_least=1 / 1.5, times=row, of=even)
 even.expect("torch.bincount", at_least=3, times="torch.bincount", of=dark)
 
 # %% [markdown] tags=["solution"]
-# The copies make the time nearly independent of the image. Are they the only reason?
-# `torch.bincount` is someone else's kernel, and differs in other details. So measure
-# once more with everything else equal: the weighted histogram with a single copy per
-# block, compared with yours. The second pair of rows is the *unweighted* histogram,
-# with one copy and with 32. What do the copies do for that?
+# The copies make the time nearly independent of the image. But are they the only reason
+# why your kernel is faster than PyTorch's? `torch.bincount` is someone else's kernel,
+# and differs from yours in other details. So measure once more with everything else
+# equal: compare your kernel with a weighted histogram that has a single copy per block.
+# The last two rows are the *unweighted* histogram, with one copy and with 32. What do
+# the copies gain there?
 
 # %% tags=["solution"]
 guess = {"weighted, 32 copies": 1}
@@ -773,9 +787,9 @@ dark.expect("counted, 1 copy", at_least=0.9, times="counted, 32 copies")
 
 # %% [markdown] tags=["solution"]
 # With weights, the copies gain a little on random pixels and an enormous amount on the
-# dark image, which now takes less than a fifth longer than the random one. Without
+# dark image, which now takes less than a fifth longer than random pixels. Without
 # weights they cost something and gain nothing: the instruction that counts lanes has
-# already done the work. All that is left of the copies is their price, 32 times as many
+# already done the work. All that is left is the price of the copies, 32 times as many
 # cells to clear and to add up.
 #
 # Privatisation is an answer to contention. First measure whether there is any.
@@ -786,33 +800,34 @@ dark.expect("counted, 1 copy", at_least=0.9, times="counted, 32 copies")
 # Find the largest of many floats. (When a tensor is to be stored in 8 bits, for
 # example, its largest value sets the scale.) The hardware has an atomic maximum for
 # integers, but none for float32. (Numba's `cuda.atomic.max` accepts floats all the
-# same. It is built from what you build here, so the check rejects it.) But the hardware
-# has one operation from which every other can be made, **compare-and-swap**:
+# same, but it contains just what you are to build here, so the check rejects it.) The
+# hardware does have one operation from which every other can be made,
+# **compare-and-swap**:
 #
 # ```python
 # old = cuda.atomic.cas(array, index, guess, new)
 # ```
 #
-# If the element equals `guess`, it becomes `new`; if not, nothing happens. Either way
-# you get what was there. So guess what is there, compute what should replace it, and
-# try. If `old == guess`, it has worked. If not, another thread was faster, and `old` is
-# your next guess.
+# If the element equals `guess`, it becomes `new`; if not, nothing happens. Either way,
+# the call returns what was there before. So guess what is there, compute what should
+# replace it, and try to swap. If `old == guess`, the swap has worked. If not, another
+# thread was faster, and `old` is your next guess.
 #
-# Two remarks on this one:
+# Two remarks on this exercise:
 #
 # - `cas` compares integers, bit for bit. `out.view(int32)` shows the bits of `out` as
 #   an integer; the two functions below turn a float into its bits and back.
 # - The cheapest atomic is the one you do not execute. Each thread first finds the
 #   largest of *its* elements in a register, which is as private as memory can be. That
-#   part is written for you. And if `out` already holds something larger, it need not
-#   swap.
+#   part is written for you. And if `out` already contains a larger number, the thread
+#   need not swap.
 #
 # ```python
 # atomic_max_float(x, out)    # float32 (n,) -> (1,), starts at minus infinity
 # ```
 #
-# The first guess may be a plain read, `bits[0]`: if it is stale, `cas` says so. Stuck?
-# `hint("atomic_max_float")`.
+# The first guess may be a plain read, `bits[0]`: if that value is stale, `cas` returns
+# the current one. Stuck? `hint("atomic_max_float")`.
 
 # %% tags=["given"]
 @cuda.jit(device=True)
@@ -866,8 +881,8 @@ check(
 )
 
 # %% [markdown] tags=["solution"]
-# There are two ways out of the loop: the value there is large enough, or the swap has
-# worked. In each iteration in which one thread fails, some *other* thread has
+# There are two ways out of the loop: the value in `out` is large enough, or the swap
+# has worked. Whenever the swap of one thread fails, that of some *other* thread has
 # succeeded, so there is always progress. Code with this property is called
 # **lock-free**.
 #
@@ -879,9 +894,10 @@ check(
 #
 # Find the largest of 2^24 floats, with your kernel launched in two ways: with one
 # thread per element, and with few threads that each first find the largest of about 60
-# elements. For comparison there is Numba's own `atomic.max`, called once per element.
-# First the floats are random; then they are ascending, so each is larger than all
-# before it. How many times as fast are few threads, in both cases? Guess, then run.
+# elements. For comparison, the table also has Numba's own `atomic.max`, called once per
+# element. First the floats are random; then they are ascending, so each is larger than
+# all those before it. How many times as fast is the launch with few threads, in each
+# case? Guess, then run.
 
 # %%
 guess = {"few threads": None}
@@ -944,13 +960,14 @@ swaps["ascending"].expect("few threads", at_least=10)
 
 # %% [markdown] tags=["solution"]
 # In random data most threads read a maximum that is larger than their own element, and
-# never swap. In ascending data most read a smaller one, and queue for one address. (Not
-# all do: threads run in no particular order, and one that comes after a larger element
-# need not swap either.) With few threads the queue is short.
+# never swap. In ascending data most threads read a smaller maximum, and queue for one
+# address. (Not all of them do: threads run in no particular order, and one that runs
+# after the thread with a larger element need not swap either.) With few threads the
+# queue is short.
 #
-# How long would 2^24 swaps take if *none* could be avoided? `swap each` executes a
-# `cas` for every element, because its first guess, minus infinity, is nearly always
-# wrong. `yours` is your kernel with few threads.
+# How long would 2^24 swaps take if *none* could be avoided? `swap each` executes at
+# least one `cas` for every element, because its first guess, minus infinity, is nearly
+# always wrong. `yours` is your kernel with few threads.
 
 # %% tags=["solution"]
 guess = {"atomic.max": 10, "yours": 100}
@@ -1007,17 +1024,18 @@ maxima.expect("yours", at_least=2, times="atomic.max")
 # %% [markdown] tags=["solution"]
 # `swap each` takes as long as 2^24 increments of one counter: it *is* 2^24 atomics on
 # one address, whether they change anything or not. A read before the swap avoids most
-# of them, because random numbers soon stop being the largest so far. Fewer threads,
-# each with a maximum of its own, are faster on any data.
+# of them, because in random data a new largest number soon becomes rare. Fewer threads,
+# each with a maximum of its own, are faster for random and for ascending data.
 
 # %% [markdown]
 # ## Look: the same sum, several times
 #
 # Atomics guarantee that no update is lost. They do not say in which *order* updates
-# happen. For integers that makes no difference. Addition of floats is not
-# **associative**: each addition rounds, so (a + b) + c may differ from a + (b + c). Add
-# a million numbers in three orders on the CPU, then with atomics on the GPU. Which of
-# the sums will be equal, bit for bit?
+# happen. For integers the order makes no difference. But addition of floats is not
+# **associative**: each addition rounds, so (a + b) + c may differ from a + (b + c). The
+# cell below adds a million floats in three orders on the CPU. Then it adds them with
+# atomics on the GPU, five times as floats and five times as integers. Which of the sums
+# will be equal, bit for bit?
 
 # %%
 values = np.random.default_rng(3).random(1 << 20, np.float32)
@@ -1061,15 +1079,15 @@ if weft.GPU:
 
 # %% [markdown] tags=["solution"]
 # The float sums differ from run to run, on the same machine with the same data. PyTorch
-# lists operations that do this, `torch.bincount` with weights among them, and refuses
-# them under `torch.use_deterministic_algorithms(True)`. If you need the same bits every
-# time, add integers (fixed-point numbers, for example), or add in an order that you fix
-# yourself, as chapter 14 does.
+# lists the operations that do this, `torch.bincount` with weights among them, and
+# refuses to run them under `torch.use_deterministic_algorithms(True)`. If you need the
+# same bits every time, add integers (fixed-point numbers, for example), or add the
+# floats in an order that you fix yourself, as chapter 14 does.
 
 # %% [markdown]
 # ## Look: why not a lock?
 #
-# On a CPU you would protect the counter with a lock:
+# On a CPU you would protect the sum with a lock:
 #
 # ```python
 # while cuda.atomic.cas(lock, 0, 0, 1) != 0:   # spin until I get it
@@ -1078,13 +1096,14 @@ if weft.GPU:
 # cuda.atomic.exch(lock, 0, 0)                 # release it
 # ```
 #
-# Until 2017 this could hang a GPU. A warp had *one* program counter for its 32 lanes.
-# One lane gets the lock and leaves the `while`; 31 go on spinning. Lanes wait for one
-# another at the end of a loop, so the winner waits for the losers to leave it, and they
-# wait for the winner to release the lock. Here is a model of it, with no GPU that could
-# hang: each `lap` is one iteration of the `while`, for all lanes that are still in it.
-# With `release_inside`, a lane that has the lock does its work and releases it before
-# the iteration ends. How many iterations do 32 lanes need then?
+# On GPUs from before 2017 this could hang. A warp had *one* program counter for its 32
+# lanes. One lane got the lock and left the `while`; the other 31 went on spinning.
+# Lanes waited for one another at the end of a loop, so the winner waited for the losers
+# to leave the loop, and the losers waited for the winner to release the lock. Here is a
+# model of such a warp, with no GPU that could hang: each `lap` is one iteration of the
+# `while`, for all lanes that are still in it. With `release_inside`, the lane that has
+# the lock does its work and releases the lock before the iteration ends. How many
+# iterations do 32 lanes need in that case?
 
 # %%
 def lockstep(lanes, release_inside, laps=1000):
@@ -1112,44 +1131,47 @@ assert lockstep(32, release_inside=True) == 32
 
 # %% [markdown] tags=["solution"]
 # Since Volta (2017), and so on every GPU that this course runs on, each lane has its
-# own program counter, and the hardware lets each make progress. The first form then
-# usually finishes. It is still a bad idea: 32 lanes take 32 turns, thousands of threads
-# hammer one address while they wait, and a missing fence (`cuda.threadfence()`) lets
-# stale values through. Nearly always, an atomic, a private copy or a reduction does the
-# job. Do not try it on a GPU that others use.
+# own program counter, and the hardware lets each make progress. So the first form
+# usually finishes there. A lock is still a bad idea: 32 lanes take 32 turns, thousands
+# of threads hammer one address while they wait, and a missing fence
+# (`cuda.threadfence()`) lets stale values through. Nearly always, an atomic, a private
+# copy or a reduction does the job. Do not try a lock on a GPU that others use.
 
 # %% [markdown]
 # ## If you want more
 #
-# - Was it the copies? Write exercise 5 with one copy per block, and exercise 3 with a
-#   copy for each lane. Compare both with yours, on both images. Guess first. (The
-#   solution has the tables.)
-# - Sixteen pixels per iteration: view the bytes as float32, load with
-#   `weft.intrinsics.load4`, get the bits with `libdevice.float_as_int`. Predict the
-#   time first. Which of the two limits of `histogram_words` does this affect?
-# - How many copies? Measure the weighted histogram with 1, 2, 4, …, 32 copies on the
-#   dark image. With 32, they take 32 KB of shared memory: what does that cost?
+# - Are the copies the reason for the speed in exercise 5? Write exercise 5 with one
+#   copy per block, and exercise 3 with one copy per lane. Compare them with your
+#   kernels, on both images. Guess first. (The solution has the tables.)
+# - Count sixteen pixels per iteration: view the bytes as float32, load four of these
+#   with `weft.intrinsics.load4`, and get their bits with `libdevice.float_as_int`.
+#   Predict the time first. Which of the two limits that you calculated, reads or
+#   requests to shared memory, does this affect?
+# - How many copies are best? Measure the weighted histogram with 1, 2, 4, …, 32 copies
+#   on the dark image. The 32 copies take 32 KB of shared memory: what does that cost?
 # - Clear the copies the other way: one thread per bin, with an inner loop over the
-#   copies in the order `(k + t) % COPIES`. The check passes. Compare the time and
-#   `histogram_weighted.get_regs_per_thread()` with before. (The compiler unrolls the
-#   loop. How many blocks still fit on an SM?)
+#   copies in the order `(k + t) % COPIES`. The check still passes. Compare the time and
+#   `histogram_weighted.get_regs_per_thread()` before and after the change. (The
+#   compiler unrolls the loop. How many blocks still fit on an SM?)
 # - A colour image has three bytes per pixel. Make three histograms in one pass.
 # - Find the *position* of the largest element: pack value and index into one `uint64`,
-#   so a single `cuda.atomic.max` carries both.
-# - One atomic per warp, known as **warp aggregation**: let the lanes that match count
-#   themselves with `cuda.ballot_sync`, and one lane add. When is that better than 32
-#   atomics?
+#   so a single `cuda.atomic.max` updates both.
+# - Use one atomic per warp, which is known as **warp aggregation**: count the lanes
+#   that match with `cuda.ballot_sync`, and let one lane add that count. When is that
+#   better than 32 atomics?
 #
 # ## What you learned
 #
 # 1. `x[i] += 1` is three steps. If another thread may do the same to the same cell,
-#    updates get lost, and on a GPU nearly all of them do.
-# 2. An atomic does all three in one. Its price is the queue at its address: about a
-#    billion per second at one address, many more when spread out.
-# 3. Privatise: per block in shared memory, per lane in copies, per thread in a
-#    register. Merge once, at the end. First measure whether there is contention.
-# 4. Compare-and-swap can build any atomic: guess, compute, try, and try again with what
-#    was there.
+#    updates get lost, and on a GPU that can be nearly all of them.
+# 2. An atomic does all three in one. Its price is the queue at its address: an H200
+#    executes about a billion atomics per second at one address, and many more when they
+#    are spread over many addresses.
+# 3. Privatise: per block in shared memory, per lane in copies, or per thread in a
+#    register. Merge the private results once, at the end. But first measure whether
+#    there is contention.
+# 4. Any atomic can be built from compare-and-swap: guess, compute, try, and try again
+#    with what was there.
 # 5. Atomic does not mean ordered: float sums differ from run to run. And locks fight
 #    the way a warp runs.
 
