@@ -14,7 +14,9 @@
 # simulator.
 #
 # Click the grey cell below and press Shift+Enter. The cell runs, and the next one is
-# selected. Work through every lab in this way, from top to bottom.
+# selected. Work through every lab in this way, from top to bottom. If you restart the
+# notebook, all cells above the one that you are working on have to be run again: choose
+# *Run ▸ Run All Above Selected Cell*.
 
 # %%
 try:
@@ -34,13 +36,13 @@ weft.lab("00_start_here")
 # ## Your first edit
 #
 # A **kernel** is a function that a GPU runs many times at once. Each run is a
-# **thread**, and all that sets one thread apart from the others is its number.
+# **thread**, and the only difference between one thread and another is its number.
 # `cuda.grid(1)` returns that number.
 #
 # Here thread `i` is responsible for element `i`: it reads `x[i]` and must write twice
-# that value to `out[i]`. Everything is there except the one line that does it. Write
-# that line where the comment is, replacing `pass`, and run the cell. Then run the check
-# below it.
+# that value to `out[i]`. The kernel is complete except for the one line that does this.
+# Write that line where the comment is, replacing `pass`, and run the cell. Then run the
+# check below the cell.
 #
 # ```python
 # double(x, out)    # (n,) -> (n,)  float32
@@ -70,10 +72,10 @@ check(
 )
 
 # %% [markdown] tags=["solution"]
-# That was a kernel. Each thread does one small thing to one element, and there are as
-# many threads as elements, or a few more. `2 * x[i]` is right as well. Later chapters
-# show why we wrote a sum: to Numba a bare `2` is a 64-bit integer, so it computes
-# `2 * x[i]` in 64 bits.
+# That was your first kernel. Each thread does one small thing to one element, and there
+# are as many threads as elements, or a few more. `2 * x[i]` is right as well. Later
+# chapters show why we wrote a sum: to Numba a bare `2` is a 64-bit integer, so Numba
+# computes `2 * x[i]` in 64 bits.
 
 # %% [markdown]
 # ## What just happened
@@ -82,15 +84,20 @@ check(
 # NumPy that says what the result should be. In the call, `sizes` lists the numbers of
 # elements to try, and `launch` says how many threads to start for each size; later labs
 # explain how. The result is a **verdict**. A check runs in stages, and stops at the
-# first one that fails:
+# first stage that fails:
 #
 # 1. in the simulator, on small and awkward sizes, inspecting every read and write;
 # 2. on the GPU at full size, if there is a GPU;
 # 3. in labs about speed, counting what your memory accesses cost.
 #
-# A verdict names the bug, the line and the thread. It does not give the answer away.
-# If you are stuck, there are several hints for each exercise, from a nudge to almost
-# the whole answer. Ask for the first one now. The same call again gives you the next.
+# In the verdict of a kernel that passes, “2 sizes and one not listed” means that the
+# check ran all `sizes` and one more that the call does not show, and “1 larger case”
+# means that it also ran a far larger size.
+#
+# The verdict of a kernel that fails names the bug, the line and the thread. It does not
+# give the answer away. If you are stuck, there are several hints for each exercise,
+# from a nudge to almost the whole answer. Ask for the first one now. Run the same cell
+# again for the next one.
 
 # %%
 hint("double")
@@ -104,7 +111,7 @@ hint("double")
 #
 # - the first line names the kernel and the kind of bug;
 # - then comes the source line, as you wrote it, and what happened there;
-# - then which thread it was, and where to read more.
+# - the last lines say which thread it was, and where to read more.
 #
 # A GPU starts threads only in whole **blocks** of a fixed size, 32 threads in this
 # check. For 50 elements it needs two blocks, so there are 64 threads, and 14 of them
@@ -142,10 +149,10 @@ check(
 )
 
 # %% [markdown] tags=["solution"]
-# The `if` is called a **guard**, and nearly every kernel has one. You can return
-# early, or put the work inside `if i < out.size:`; both do the same. On a GPU the
-# broken kernel might well have seemed to work, because the stray threads write to
-# whatever memory follows the array. That is why a check looks in the simulator first.
+# The `if` is called a **guard**, and nearly every kernel has one. You can return early,
+# or put the work inside `if i < out.size:`; the effect is the same. On a GPU the broken
+# kernel might well have seemed to work, because the stray threads write to whatever
+# memory follows the array. That is why a check runs a kernel in the simulator first.
 
 # %% [markdown]
 # ## A thread's number is data too
@@ -184,8 +191,8 @@ check(
 
 # %% [markdown] tags=["solution"]
 # With 32 elements, `cuda.threadIdx.x` would have passed: it counts within the block,
-# and there was only one block. With 50 elements, the second block starts again at 0.
-# This is why every check uses awkward sizes.
+# and there was only one block. With 50 elements, it starts again at 0 in the second
+# block. This is why every check uses awkward sizes.
 
 # %% [markdown]
 # ## Predict, then measure
@@ -194,12 +201,13 @@ check(
 # guess that turns out to be far off is the quickest way to find out that your picture
 # of the machine is wrong.
 #
-# Your `double` reads 2^26 numbers and writes as many, 537 million bytes in all.
-# PyTorch's `torch.mul` does the same with a kernel that experts wrote. How fast is
-# yours, compared with that? 0.01 would be a hundredth of its speed, 1.0 just as fast.
-# Replace `None` with your guess, then run the cell. You do not have to understand the
-# rest of its code yet; chapter 5 explains it. Without a GPU, the table shows times from
-# the **reference GPU**, the H200 that the book quotes.
+# Your `double` reads 2^26 numbers and writes 2^26, which makes 537 million bytes in
+# all. PyTorch's `torch.mul` does the same with a kernel that experts wrote. How fast is
+# `double`, compared with `torch.mul`? A guess of 0.01 means a hundredth of its speed,
+# and 1.0 means the same speed. Replace `None` with your guess, then run the cell. You
+# do not have to understand the rest of the cell's code yet; chapter 5 explains it.
+# Without a GPU, the table shows times from the **reference GPU**, the H200 that the
+# book quotes.
 
 # %%
 guess = {"double": None}
@@ -241,8 +249,9 @@ table.expect("double", at_least=0.35, times="torch.mul")
 # %% [markdown]
 # ## Your machine
 #
-# The doctor looks at the machine that your labs will run on. Each line says what it
-# found and what that means for you. If you need to do something, the line says what.
+# The doctor looks at the machine that your labs will run on. Each line of its report
+# says what it found and what that means for you. If you need to do something, the line
+# says what to do.
 #
 # - **GPU**: with one, you can run every part of every lab that its compute capability,
 #   NVIDIA's version number for GPUs, allows. Without one, the exercises run in the
@@ -251,7 +260,7 @@ table.expect("double", at_least=0.35, times="torch.mul")
 #   can use.
 # - **Copy bandwidth and arithmetic rates**: how many bytes per second your GPU can
 #   copy, and how many operations per second it can do. Later labs compare your kernels
-#   with these ceilings, not with someone else's GPU.
+#   with these ceilings, not with those of someone else's GPU.
 
 # %%
 weft.doctor()
@@ -269,9 +278,14 @@ weft.progress()
 # ## If you want more
 #
 # - Break `double` on purpose: write to `out[i + 1]`, leave out the guard, write to
-#   `x[i]` instead of `out[i]`. Which verdict does each get?
-# - Put `print(i)` into `double`, launch it on a small array with
-#   `double[2, 4](x, out)`, and see in which order the threads run.
+#   `x[i]` instead of `out[i]`. Which verdict does each change lead to?
+# - Put `print(i)` into `double`, launch it on a small array, and see in which order the
+#   threads run:
+#
+#   ```python
+#   x, out = np.ones(8, np.float32), np.zeros(8, np.float32)
+#   double[2, 4](x, out)
+#   ```
 #
 # ## What you learned
 #
@@ -280,8 +294,8 @@ weft.progress()
 # 3. A verdict names the bug, the line and the thread; `hint` helps without giving the
 #    answer away.
 # 4. Predict before you measure.
-# 5. `weft.doctor()` says what this machine can run, and `weft.progress()` where you
-#    are.
+# 5. `weft.doctor()` says what this machine can run, and `weft.progress()` shows where
+#    you are.
 
 # %%
 quiz()
