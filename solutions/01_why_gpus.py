@@ -5,8 +5,8 @@
 #
 # **After this lab, you can**
 #
-# - say which of two processors will finish first, and why, before you time it;
-# - write the host's part of a GPU program: send, launch, fetch;
+# - say which of two processors will finish first, and why, before you time them;
+# - write the host's part of a GPU program: send, launch and fetch;
 # - find the size from which a GPU pays off, with its copies included;
 # - compute what more workers can do for a program, and what they cannot;
 # - compute how many threads it takes to keep a memory busy.
@@ -43,7 +43,7 @@ weft.lab("01_why_gpus")
 #
 # Your machine has a **CPU**, which runs this notebook, and perhaps a **GPU**. A CPU
 # runs a few threads, each as fast as possible. A GPU runs many thousands of threads,
-# none of them fast. In this lab they race.
+# none of them fast. In this lab, the two processors race.
 
 # %%
 if hasattr(os, "sched_getaffinity"):
@@ -64,12 +64,12 @@ def shown(value, digits=2):
 #
 # Take a number. If it is even, halve it; if it is odd, triple it and add one. Repeat
 # until you reach 1, and count the steps. From 6 you get 3, 10, 5, 16, 8, 4, 2, 1, which
-# is 8 steps. From 27 it takes 111 of them. There is no known short cut: to know where
+# is 8 steps. From 27, it takes 111 steps. There is no known short cut: to know where
 # step 50 leads, you have to take the 49 before it.
 #
-# Here is the function that counts, once as plain Python, once compiled for the CPU and
-# once for the GPU. The source is the same for all three. (`n >> 1` is half of `n`, and
-# `n & 1` is 1 for odd numbers.)
+# Here is the function that counts the steps, once as plain Python, once compiled for
+# the CPU and once for the GPU. The source is the same for all three. (`n >> 1` is half
+# of `n`, and `n & 1` is 1 for odd numbers.)
 
 # %% tags=["given"]
 def steps(n):
@@ -86,9 +86,10 @@ steps_gpu = cuda.jit(device=True)(steps)
 
 # %% [markdown]
 # The steps of one number have to be taken one after another. But different numbers do
-# not depend on each other, so let each thread take one. As in lab 00, index and guard
-# are there. Add the line that does the work. A kernel can call `steps_gpu` like any
-# function. (Along the way the numbers may exceed 2^31, so leave them int64.)
+# not depend on each other, so let each thread take one number. As in lab 00, the index
+# and the guard are given. Add the line that does the work. A kernel can call
+# `steps_gpu` like any function. (Along the way the numbers may exceed 2^31, so leave
+# them int64.)
 #
 # ```python
 # count_steps(numbers, out)    # (n,) -> (n,)  int64
@@ -124,17 +125,17 @@ check(
 # Thread `i` does not count the steps of `i`, but those of element `i`, `numbers[i]`.
 # The result goes to the same index of `out`.
 #
-# Threads do not all take equally long: the one with 27 takes 111 steps, its neighbour
-# with 28 only 18 steps. On a GPU, 32 threads run together, so the neighbour waits.
-# Chapter 8 looks at what that costs.
+# Threads do not all take equally long: the thread with 27 takes 111 steps, whereas its
+# neighbour with 28 takes only 18. On a GPU, 32 threads run together, so the neighbour
+# waits. Chapter 8 examines what this wait costs.
 
 # %% [markdown]
 # ## Measure: one after the other
 #
 # **One** thread works through a thousand numbers, from 1,047,577 to 1,048,576: first a
 # CPU thread, then a GPU thread. The program is the same. Which is faster, and by what
-# factor? Write down your guess (10 means that the GPU is ten times as fast, 0.1 the
-# opposite), then run the cell.
+# factor? Write down your guess (10 means that the GPU is ten times as fast as the CPU,
+# and 0.1 that it has a tenth of the CPU's speed), then run the cell.
 
 # %%
 @njit
@@ -177,23 +178,24 @@ alone
 alone.expect("one thread of the CPU", at_least=5, times="one thread of the GPU")
 
 # %% [markdown] tags=["solution"]
-# The CPU, by far. Each step needs the result of the one before, so all that counts is
-# how soon a result is available: **latency**. A CPU has a higher clock, needs fewer
-# cycles for an addition, and predicts which way a branch will go. All of that is there
-# to make one thread fast, and a GPU has little of it.
+# The CPU is faster, by far. Each step needs the result of the one before, so all that
+# counts is how soon a result is available: **latency**. A CPU has a higher clock, needs
+# fewer cycles for an addition, and predicts which way a branch will go. All of that is
+# there to make one thread fast, and a GPU has little of it.
 
 # %% [markdown]
 # ## Measure: all at once
 #
 # Now take the numbers from 1 to 1,048,576, and use everything that each processor has.
-# The CPU splits them among as many threads as turn out fastest. That need not be all of
-# its threads: often two of them share a core, and if other programs are running, the
-# slowest thread holds up the others. So the cell tries several counts. The GPU gets one
-# thread per number and runs your kernel: once with the numbers already in its memory,
-# and once including both copies, the numbers to the GPU and the results back.
+# The CPU splits them among the number of threads that turns out to be fastest. That
+# need not be all of its threads: often two of them share a core, and if other programs
+# are running, the slowest thread holds up the others. So the cell tries several counts.
+# The GPU gets one thread per number and runs your kernel: once with the numbers already
+# in its memory, and once including both copies, the numbers to the GPU and the results
+# back.
 #
 # How many times as fast as *many* CPU threads is the GPU? (If exercise 1 is still open,
-# this times a kernel that does nothing, quickly.)
+# the cell times a kernel that does nothing, and does that very quickly.)
 
 # %%
 @njit(parallel=True)
@@ -270,15 +272,15 @@ crowd.expect("GPU", at_least=15)
 crowd.expect("GPU and copies", at_least=4)
 
 # %% [markdown] tags=["solution"]
-# The same lines of code, and the opposite result. No thread of the GPU has become any
-# faster, but there are so many of them that it does not matter. What counts here is how
-# many results come out per second: **throughput**.
+# The lines of code are the same, but the result is the opposite. No thread of the GPU
+# has become any faster, but there are so many of them that it does not matter. What
+# counts here is how many results come out per second: **throughput**.
 
 # %% [markdown]
 # ## 2 · The shape of a program
 #
-# A GPU has its own memory, and a kernel works on the data in it. The CPU, called the
-# **host**, is in charge. Every program in this course has the same shape:
+# A GPU has its own memory, and a kernel works on the data in that memory. The CPU,
+# called the **host**, is in charge. Every program in this course has the same shape:
 #
 # 1. allocate memory on the **device**, as the GPU is called here;
 # 2. **send** the data: `d_x.copy_to_device(x)`;
@@ -286,10 +288,11 @@ crowd.expect("GPU and copies", at_least=4)
 # 4. **fetch** the results: `d_out.copy_to_host(out)`.
 #
 # Below, the kernel `to_fahrenheit` is complete, and the memory is allocated: names with
-# `d_` are arrays on the device. Write the other three steps. Each temperature needs a
-# thread, in blocks of 32; `blocks` is the number of blocks you need.
+# `d_` are arrays on the device. Write the other three steps. Each temperature needs its
+# own thread. A block has 32 threads, and `blocks` is the number of blocks that you
+# need.
 #
-# The check keeps track of what has been written where, and names the line that comes
+# The check keeps track of what has been written where, and names any line that comes
 # too early.
 #
 # ```python
@@ -343,20 +346,19 @@ streams.check(
 # check when a GPU program gives wrong numbers.
 #
 # In CUDA C++ the lines are `cudaMalloc`, `cudaMemcpy`, `kernel<<<blocks, threads>>>`
-# and `cudaMemcpy` again. The chapter shows both side by side.
+# and `cudaMemcpy` again. The chapter shows the two programs side by side.
 
 # %% [markdown]
 # ## 3 · Where the GPU begins to win
 #
-# A launch and two copies have a price, and for a small amount of data they are nearly
-# all of the cost. So there is often a **crossover**, a size from which the GPU is
-# faster.
+# A launch and two copies take time, and for a small amount of data they take nearly all
+# of it. So there is often a **crossover**, a size from which the GPU is faster.
 #
 # You get a table of measurements as arrays: the `sizes`, from small to large, and for
 # each size the time in milliseconds that the CPU takes, and the times of the three
-# parts of the GPU's work: `send`, `kernel` and `fetch`. Return the smallest size from
-# which the GPU is faster at every size in the table. If it is still behind at the last
-# one, return `math.inf`.
+# parts of the GPU's work: `send`, `kernel` and `fetch`. Return the smallest size in the
+# table at which the GPU is faster, provided that it is also faster at every larger
+# size. If the GPU is still behind at the last size, return `math.inf`.
 #
 # Measurements are noisy. If the GPU is ahead once, that does not mean that it stays
 # ahead.
@@ -417,7 +419,8 @@ check(
 
 # %% [markdown] tags=["solution"]
 # If you start from the largest size and go down for as long as the GPU is ahead, a
-# lucky win among losses does not count. And all three parts belong to the GPU's time.
+# lucky win among losses does not count. Note that all three parts belong to the GPU's
+# time.
 
 # %% [markdown]
 # ## Measure: three crossovers
@@ -425,16 +428,17 @@ check(
 # For three tasks, find the size from which a GPU pays off:
 #
 # - **steps**: your kernel, for the numbers from 1 to n;
-# - **saxpy**: `y = 2.5 * x + y` for n float32, two operations for three numbers moved;
-# - **matmul**: the product of two n × n matrices, 2n³ operations for 3n² numbers.
+# - **saxpy**: `y = 2.5 * x + y` for n float32 elements, two operations for every three
+#   numbers moved;
+# - **matmul**: the product of two n × n matrices, 2n³ operations for 3n² numbers moved.
 #
 # PyTorch computes the last two, on many CPU threads and on the GPU, with libraries that
 # have been tuned for years. For `steps`, the CPU uses one thread or many, whichever is
 # faster.
 #
-# Before you run the cells: which of the three needs the largest size for the GPU to pay
-# off? And for which does it never pay off, if the data come from the host and the
-# result goes back there?
+# Before you run the cells, guess: which of the three tasks needs the largest size for
+# the GPU to pay off? And for which task does it never pay off, if the data come from
+# the host and the result goes back there?
 
 # %%
 def racing_steps(n):
@@ -581,14 +585,15 @@ tables["matmul"][4096].expect("kernel", at_least=8, times="CPU, many threads")
 #
 # - saxpy does two operations for every 12 bytes that cross the bus. The CPU's own
 #   memory is faster than the bus, so by the time the data have arrived on the GPU, the
-#   CPU would be done. No size changes that, because both times grow in proportion. If
-#   the data already live on the GPU, the GPU wins.
+#   CPU could have finished. No size changes that, because both times grow in
+#   proportion. If the data already live on the GPU, the GPU wins.
 # - The matrix product does n / 6 operations per byte that crosses the bus. At n = 128
 #   that is too little; at 4096 it is plenty. The copies still take longer than the
-#   product itself, and the CPU next to the H200 takes about ten times as long as both
-#   together.
-# - In `steps`, a number of 8 bytes takes about a hundred steps, and 8 bytes come back.
-#   What sets this crossover is the price of a launch, most of which is spent in Python.
+#   product itself, and the CPU next to the H200 takes about ten times as long as the
+#   copies and the product together.
+# - In `steps`, each number of 8 bytes takes about a hundred steps, and a result of 8
+#   bytes comes back. What sets this crossover is the cost of a launch, most of which is
+#   time spent in Python.
 
 # %% [markdown]
 # ## 4 · Amdahl's law
@@ -598,8 +603,8 @@ tables["matmul"][4096].expect("kernel", at_least=8, times="CPU, many threads")
 # many times as fast is the program with `workers` workers?
 #
 # Draw it first: two boxes, one after the other, each as long as its part takes. Which
-# of them gets shorter, and how long is the whole then? The speed-up is the old time
-# divided by the new one.
+# of the boxes gets shorter with more workers, and how long do the two take together
+# then? The speed-up is the old time divided by the new one.
 #
 # The check uses no formula: it simulates the workers and looks at the clock.
 #
@@ -647,9 +652,9 @@ check(
 
 # %% [markdown]
 # Back to the race. The GPU's arithmetic units share the work of the kernel, but the
-# copies take as long as before. So with the copies as the serial part, how much faster
-# would the whole task be on a GPU with ten times as many units? With a million times as
-# many?
+# copies take as long as before. So with the copies as the serial part, how many times
+# as fast would the whole task be on a GPU with ten times as many units? And with a
+# million times as many?
 
 # %%
 for task, (_, _, send, kernel, fetch) in measured.items():
@@ -665,19 +670,20 @@ for task, (_, _, send, kernel, fetch) in measured.items():
 # shared is a twentieth that stays. Gene Amdahl made this point in 1967, to argue that
 # computers with many processors would not be worth the trouble.
 #
-# For saxpy, nearly all of the time goes into copies, so a better GPU would be of no
-# use, but a better bus would. For the other two, more than half of the time does.
+# For saxpy, nearly all of the time goes into copies, so a faster GPU would be of no
+# use, but a faster bus would help. For the other two tasks, more than half of the time
+# goes into copies.
 
 # %% [markdown]
 # ## 5 · Gustafson's law
 #
-# In 1988 John Gustafson had a machine with 1,024 processors, and programs that ran
-# more than 1,000 times as fast on it. He had not broken Amdahl's law. He had asked a
-# different question. Nobody buys a thousand processors to get the same small problem
-# done in the blink of an eye. They buy them to solve a larger problem.
+# In 1988 John Gustafson had a machine with 1024 processors, and programs that ran more
+# than 1000 times as fast on it as on one processor. He had not broken Amdahl's law. He
+# had asked a different question. Nobody buys a thousand processors to get the same
+# small problem done in the blink of an eye. They buy them to solve a larger problem.
 #
-# So now the *time* stays the same. With `workers` workers, a program takes an hour. For
-# the fraction `serial` of that hour, one of them works and the others watch; for the
+# So now keep the *time* the same. With `workers` workers, a program takes an hour. For
+# the fraction `serial` of that hour, one worker works and the others watch; for the
 # rest of the hour, all of them work. How many hours would **one** worker need for the
 # same work?
 #
@@ -726,7 +732,7 @@ for workers in (1, 4, 16, 64, 256, 1024):
     print(f"{workers:4} workers {fixed:>9} {scaled:>11}")
 
 # %% [markdown] tags=["solution"]
-# With the same 5 %, the two results for 1,024 workers differ by a factor of 50. They do
+# With the same 5 %, the two results for 1024 workers differ by a factor of 50. They do
 # not contradict each other, because each is 5 % of a different hour: Amdahl's is the
 # hour of one worker, Gustafson's the hour of all of them. If your problem has a fixed
 # size, ask Amdahl. If it grows with the machine, as data, models and images do, ask
@@ -741,7 +747,8 @@ for workers in (1, 4, 16, 64, 256, 1024):
 # milliseconds as nanoseconds per load.) In the second, many threads add up 2^28 float32
 # numbers, and no load has to wait for another. That measures **bandwidth**.
 #
-# Which of the two does the CPU win? Guess both.
+# Which of the two races does the CPU win? Guess for both: how many times as fast as the
+# CPU is the GPU?
 
 # %%
 @njit
@@ -823,10 +830,10 @@ wide.expect("GPU", at_least=10)
 # %% [markdown]
 # ## 6 · Little's law
 #
-# A load from the memory of an H200 takes about 340 ns, and the memory can deliver 4.8
-# TB per second. To use all of that bandwidth, new loads have to be issued while others
-# are still in flight. How many threads have to wait at once, if each waits for `each`
-# bytes?
+# You have measured how long a load from a GPU's memory takes (its latency), and how
+# many bytes per second the memory delivers (its bandwidth). To use all of that
+# bandwidth, new loads have to be issued while others are still in flight. How many
+# threads have to wait at once, if each waits for `each` bytes?
 #
 # Think of a pipe. Its contents are what flows in per second, times the seconds it takes
 # to flow through: **bytes in flight = latency × bandwidth**. (This is Little's law,
@@ -873,7 +880,8 @@ check(
 )
 
 # %% [markdown]
-# For your own GPU: how many threads does it hold at once, and how many would it need?
+# How many threads does your own GPU hold at once, and how many would it need to keep
+# its memory busy?
 
 # %%
 gpu = weft.device.find()
@@ -891,27 +899,28 @@ if len(far_off) and len(wide):
 # This is what all those threads are for. A GPU does not shorten the wait; it has other
 # work to do in the meantime. An H200 holds 270,336 threads. With 4 bytes each, that is
 # not enough to keep its memory busy, even if all of them do nothing but wait. With 16
-# bytes each, four in ten are enough. Chapters 5 and 12 measure this.
+# bytes each, four in ten of its threads are enough. Chapters 5 and 12 measure this.
 #
-# The CPU next to the H200 needs about 20 KB in flight, not 1.6 MB. A few cores with a
-# few dozen loads each can do that, and caches make most loads short.
+# The H200 needs 340 ns × 4.8 TB/s = 1.6 MB in flight, whereas the CPU next to it needs
+# about 20 KB. A few cores, each with a few dozen loads in flight, can do that, and
+# caches make most loads short.
 
 # %% [markdown]
 # ## If you want more
 #
 # - In `in_turn_gpu`, launch 2, 4, 8, … threads instead of one, each with its share of
-#   the thousand numbers. How many does it take to match one thread of the CPU?
+#   the thousand numbers. How many threads does it take to match one thread of the CPU?
 # - Find the crossover of `steps` more exactly, by bisection between two sizes.
 # - Add a fourth race: sorting, `np.sort` against `torch.sort`. Where do you expect the
-#   crossover, with copies and without?
-# - Amdahl's law with two serial parts, before and after the shared one: does the order
-#   matter?
+#   crossover, with the copies and without them?
+# - Apply Amdahl's law to a program with two serial parts, one before and one after the
+#   shared part. Does the order matter?
 #
 # ## What you learned
 #
 # 1. A CPU is built for latency: one thing, soon. A GPU is built for throughput: many
 #    things, each in its own time.
-# 2. Allocate, send, launch, fetch. Each step has a price.
+# 2. A GPU program allocates, sends, launches and fetches. Each step takes time.
 # 3. Whether a GPU pays off depends on the size, and on how much work it does per byte
 #    copied.
 # 4. What cannot be shared sets the limit (Amdahl), unless the problem grows with the
