@@ -3,7 +3,7 @@
 #
 # [Open in Colab](https://colab.research.google.com/github/warp-and-weft/warp-and-weft/blob/main/labs/02_ecosystem.ipynb)
 #
-# **When you have finished, you can**
+# **After this lab, you can**
 #
 # - run one model in several ways, and say which kernels each of them launches;
 # - write a layer of it as a kernel of your own;
@@ -11,10 +11,11 @@
 # - fix a function that an exporter would freeze;
 # - compute what an experiment costs on a rented GPU, and what to change first.
 #
-# **You need** about 70 minutes. No GPU: the exercises run without one, and the
-# measurements then show the rows of the reference GPU. With a GPU: compute capability
-# 7.5 or higher (8.0 for the Triton part) and 1 GB of its memory. One of the ways to run
-# the model needs three more packages. Its cell names them, and is skipped without them.
+# **You need** about 70 minutes. You do not need a GPU: without one, the exercises run
+# all the same, and the measurements show times from the reference GPU. If you use a
+# GPU, it needs compute capability 7.5 or higher (8.0 for the Triton part) and 1 GB of
+# memory. One of the ways to run the model needs three more packages. Its cell names
+# them, and does nothing without them.
 
 # %%
 try:
@@ -45,13 +46,14 @@ weft.lab("02_ecosystem")
 # %% [markdown]
 # ## The model
 #
-# The model has three linear layers, with a ReLU after the first two: 64 numbers in, 10
-# out. It is the smallest thing that deserves the name of a network. It is not trained.
-# The weights are random, and so are the data, which makes no difference to the machine:
-# the same bytes move, and the same products are added up.
+# The model has three linear layers, with a ReLU after each of the first two; 64 numbers
+# go in, and 10 come out. It is the smallest thing that deserves the name of a network.
+# It is not trained. The weights are random, and so are the data, which makes no
+# difference to the machine: it moves as many bytes, and adds up as many products, as in
+# a trained model.
 #
-# Read it as a recipe. `nn.Linear` multiplies by a matrix of weights and adds a bias;
-# ReLU replaces negative numbers by 0.
+# Read `forward` as a recipe. `nn.Linear` multiplies by a matrix of weights and adds a
+# bias; ReLU replaces negative numbers by 0.
 
 # %%
 torch.set_grad_enabled(False)  # we only ask, we do not train
@@ -84,11 +86,11 @@ print("out:", tuple(model(few).shape))
 # %% [markdown]
 # How long should a batch of 32 take on an H200? Compute it before you go on.
 #
-# - **Arithmetic.** A layer with `k` inputs and `n` outputs costs `2 * k * n` operations
-#   per item of the batch. An H200 does 51 trillion float32 operations per second
-#   (chapter 18 measures that).
-# - **Bytes.** Each weight has 4 bytes and has to be read once. Memory delivers 4.2
-#   trillion bytes per second.
+# - **Arithmetic.** A layer with `k` inputs and `n` outputs requires `2 * k * n`
+#   operations per item of the batch. An H200 does 51 trillion float32 operations per
+#   second (chapter 18 measures that).
+# - **Bytes.** Each weight has 4 bytes and has to be read once. An H200's memory
+#   delivers 4.2 trillion bytes per second.
 
 # %%
 weights = FEATURES * HIDDEN + HIDDEN * HIDDEN + HIDDEN * CLASSES
@@ -96,23 +98,25 @@ print(f"arithmetic  {2 * 32 * weights / 51e12 * 1e6:5.2f} us")
 print(f"bytes       {4 * weights / 4.2e12 * 1e6:5.2f} us")
 
 # %% [markdown]
-# Between one and two microseconds. Keep that number in mind; the first measurement
-# below shows how many of them each way of running the model takes.
+# So the limit is between one and two microseconds. Keep it in mind: the first
+# measurement below shows how many microseconds each way of running the model takes.
 #
 # ## 1 · A layer of your own
 #
 # Whichever way you choose, kernels run in the end. So write one: a linear layer with
-# its bias and its ReLU, in one go. One thread computes one number of the output.
+# its bias and its ReLU, all in one kernel. One thread computes one number of the
+# output.
 #
 # For row `row` of `x` and output `col`, that number is
 #
 #     relu(x[row, 0] * w[col, 0] + x[row, 1] * w[col, 1] + … + b[col])
 #
-# Mind the weights: PyTorch keeps a **row for each output**, so it is `w[col, k]` and
-# not `w[k, col]`. The index, the guard and the two coordinates are given. (`//` and `%`
-# turn a thread's number into a row and a column.) What is missing is the loop over `k`
-# and what comes before and after it. Write zeros as `float32(0)`; chapter 5 says why.
-# The check allows a thread two loads per product, one for the bias, and no float64.
+# Mind the weights: PyTorch keeps a **row for each output**, so the weight is `w[col,
+# k]` and not `w[k, col]`. The index, the guard and the two coordinates are given. (`//`
+# and `%` turn a thread's number into a row and a column.) What is missing is the loop
+# over `k` and what comes before and after it. Write zeros as `float32(0)`; chapter 5
+# says why. The check allows a thread two loads per product and one load for the bias,
+# and no float64.
 #
 # ```python
 # linear_relu(x, w, b, out)    # (m, k), (n, k), (n,) -> (m, n)  float32
@@ -155,9 +159,9 @@ check(
 )
 
 # %% [markdown] tags=["solution"]
-# This is a matrix product and two small operations in one kernel: the sum stays with
-# its thread while it grows, starts with the bias, and goes through the ReLU on its way
-# to memory. That is **fusion**, and it came without effort because you wrote the whole
+# This is a matrix product and two small operations in one kernel: the sum starts with
+# the bias, stays in its thread while it grows, and goes through the ReLU on its way to
+# memory. That is **fusion**, and it came without effort because you wrote the whole
 # kernel. PyTorch's `relu(linear(x))` first writes the sums to memory and then reads
 # them back for the ReLU.
 #
@@ -168,16 +172,17 @@ check(
 # ## 2 · Are they the same?
 #
 # Several programs are about to compute the same 320 numbers, and no two will get
-# exactly the same bits: each adds in another order, and each addition rounds. So `==`
-# is no test. Nor is a fixed distance: 0.01 is nothing next to 10,000, and everything
-# next to 0.001.
+# exactly the same bits: each adds in a different order, and each addition rounds. So
+# `==` is not a useful test. Nor is a fixed tolerance: an error of 0.01 is negligible
+# next to 10,000, but enormous next to 0.001.
 #
 # Use a **relative error**: how far off is the worst element, compared with the largest
-# magnitude among the wanted ones? Return that number. Some outputs come as float16 or
-# as bytes, in which a difference may overflow, so compute in float64. And two kinds of
-# output cannot be compared at all, those of another shape and those with a NaN: then
-# the error is infinite, `math.inf`. If all wanted numbers are zero, there is nothing to
-# measure by: the error is 0 if the output is all zeros, and infinite otherwise.
+# magnitude among the wanted elements? Return that ratio. Some outputs come as float16
+# or as bytes, in which a difference may overflow, so compute in float64. Two kinds of
+# output cannot be compared at all, those whose shape is not the wanted one and those
+# with a NaN: their error is infinite, `math.inf`. If all wanted numbers are zero, there
+# is no magnitude to compare with: the error is 0 if the output is all zeros, and
+# infinite otherwise.
 #
 # ```python
 # relative_error(pair)    # pair.got, pair.wanted: NumPy arrays -> a float
@@ -278,24 +283,24 @@ check(
 )
 
 # %% [markdown] tags=["solution"]
-# Why relative to the largest element, and not each element to itself? Because an output
+# Why relative to the largest element, and not to each element itself? Because an output
 # near 0 is usually the small difference of large terms. Its own last digits are
 # rounding errors, and no order of adding makes them right.
 #
-# The shapes come first, since NumPy would broadcast 32 × 1 against 32 × 10 and compare
-# without complaint. And a NaN is not larger than anything, so `error > tolerance`
-# reports that all is well. (`not error <= tolerance` would have been safe.)
+# The shapes have to be compared first, since NumPy would broadcast 32 × 1 against 32 ×
+# 10 and compare without complaint. And a NaN is not larger than anything, so `error >
+# tolerance` reports that all is well. (`not error <= tolerance` would have been safe.)
 #
-# **Which error is small enough?** A float32 has 24 bits, so one rounding is off by 6e-8
-# at most. Sums of 1,024 products in different orders differ by a few of these, about
-# 1e-7. A wrong program is off by 0.01 or more. Any limit in between will do, and this
-# lab uses **1e-5**.
+# **Which error is small enough?** A float32 has 24 significant bits, so one rounding is
+# off by 6e-8 at most. Sums of 1024 products in different orders differ by a few such
+# errors, about 1e-7. A wrong program is off by 0.01 or more. Any limit in between will
+# do, and this lab uses **1e-5**.
 
 # %% [markdown]
 # ## Ways to run it
 #
-# Now run the same model in one way after another. `doors` will hold a function for
-# each, which takes no arguments and returns the output for the 32 inputs. The right
+# Now run the same model in one way after another. `doors` will contain a function for
+# each way, which takes no arguments and returns the output for the 32 inputs. The right
 # answer is computed once, on the CPU in float64.
 
 # %%
@@ -308,8 +313,8 @@ doors = {"eager, CPU": lambda: model(few)}
 # %% [markdown]
 # **ONNX** is a file format: a graph of operations with their weights, and no Python.
 # **ONNX Runtime** runs such files, from C++, C#, Java, JavaScript or Python. PyTorch's
-# exporter runs your model once with an example, so it has to be told which sizes may
-# change later: `dynamic_shapes` calls the first one `batch`.
+# exporter runs your model once with an example, so you have to tell it which sizes may
+# change later: here `dynamic_shapes` says that the first one may, and calls it `batch`.
 
 # %%
 try:
@@ -348,13 +353,13 @@ if onnxruntime:
     doors["ONNX Runtime, CPU"] = lambda: session.run(None, feed)[0]
 
 # %% [markdown]
-# Five operations; the weights are nearly all of the file. Nothing in it depends on a
-# GPU or on PyTorch.
+# The file contains five operations, and nearly all of its bytes are weights. Nothing in
+# it depends on a GPU or on PyTorch.
 #
-# The next ways need a GPU. **`torch.compile`** follows the Python once, makes a graph
-# of it, and has **Inductor** write new kernels where that pays. A **CUDA graph** keeps
-# the kernels as they are, records their launches, and starts all of them with a single
-# call.
+# The next ways need a GPU. **`torch.compile`** traces the Python code once, turns it
+# into a graph, and has **Inductor** write new kernels where that pays. A **CUDA graph**
+# keeps the kernels as they are, records their launches, and starts all of them with a
+# single call.
 
 # %%
 if weft.on_gpu("what these doors lead to"):
@@ -387,13 +392,14 @@ if weft.on_gpu("what these doors lead to"):
     doors["compile, CUDA graph"] = as_graph(doors["torch.compile"])
 
 # %% [markdown]
-# Last, **by hand**. The first layer is your kernel. The second is one in **Triton**, a
-# language for kernels embedded in Python, as Numba is (it has nothing to do with the
-# Triton Inference Server). A Triton program handles a tile of the output, M × N numbers
-# at a time, and `tl.dot` multiplies tiles. The third layer is PyTorch's own.
+# The last way is **by hand**. The first layer is your kernel. The second layer is a
+# kernel in **Triton**, which is, like Numba, a language for kernels embedded in Python
+# (and has nothing to do with the Triton Inference Server). A Triton program handles a
+# tile of the output, M × N numbers at a time, and `tl.dot` multiplies tiles. The third
+# layer is PyTorch's own.
 #
-# Do not try to understand every line; chapter 29 takes it apart. Find your own kernel
-# in it: the loop, the products, the bias, the ReLU.
+# Do not try to understand every line; chapter 29 takes this kernel apart. Find the
+# parts of your own kernel in it: the loop, the products, the bias and the ReLU.
 
 # %%
 has_triton = weft.device.find().capability >= (8, 0)
@@ -462,8 +468,8 @@ if weft.on_gpu("the simulator would take hours for a layer of this size"):
         doors["by hand"] = by_hand(x, SMALL)
 
 # %% [markdown]
-# Are they the same numbers? Your `relative_error` tells. (If exercise 1 or 2 is still
-# open, that shows here, and nothing breaks.)
+# Do all these ways give the same numbers? Your `relative_error` answers that. (If
+# exercise 1 or 2 is still open, the output shows it, and nothing breaks.)
 
 # %%
 LIMIT = 1e-5
@@ -486,9 +492,9 @@ def judge(named):
 judge(doors)
 
 # %% [markdown]
-# And two ways that are fast because they are *not* the same: **TF32**, in which the
-# GPU rounds the factors of a product to 11 bits, and **bfloat16**, in which
-# everything has 8. Guess their errors first.
+# Two more ways are fast because their results are *not* the same: in **TF32**, the GPU
+# rounds the factors of a product to 11 significant bits, and in **bfloat16**, every
+# number has 8. Guess their errors before you run the cell.
 
 
 # %%
@@ -514,10 +520,10 @@ if weft.on_gpu("on a CPU these formats are another story"):
 # %% [markdown]
 # ## Measure: a batch of 32
 #
-# By hand you found one to two microseconds. How long does a program wait in each case?
-# The rows include everything, the host's part too, and each call follows the one
-# before, as in a server that is never idle. Guess relative to eager: 2 is twice as
-# fast, 0.5 half as fast. And the CPU: does it have any chance?
+# You computed a limit of one to two microseconds. How long does a program wait for its
+# result in each case? The rows include everything, the host's part too, and each call
+# starts as soon as the one before returns, as in a server that is never idle. Guess
+# relative to eager: 2 is twice as fast, 0.5 half as fast. Does the CPU have any chance?
 
 # %%
 guess = {
@@ -542,24 +548,25 @@ small.expect("eager, CUDA graph", at_least=1.2)
 small.expect("compile, CUDA graph", at_least=1.2)
 
 # %% [markdown] tags=["solution"]
-# None of them comes near two microseconds, and the table splits in two. Both graphs
-# take about 40 µs, and that is the time of the kernels. Everything else is the host:
-# PyTorch's path from `nn.Linear` to a launch, eight operators in all, takes as long as
-# the GPU's work or longer. The GPU is idle for half of the time or more. Next to that,
-# the CPU with eight threads is only a few times slower.
+# No row comes near two microseconds, and the table falls into two parts. Both graphs
+# take about 40 µs, which is the time of the kernels. In the other rows on the GPU, the
+# host sets the time: PyTorch's path from `nn.Linear` to a launch, eight operators in
+# all, takes as long as the GPU's work or longer. The GPU is idle for half of the time
+# or more. Compared with that, the CPU with eight threads is only a few times slower.
 #
 # `torch.compile` is *slower* than eager here. Each call first checks that nothing has
 # changed since the graph was made, then runs a Python function that Inductor wrote. Its
-# kernels are not slower: put them into a graph and they win. (`mode="reduce-overhead"`
-# does that for you.) The model by hand suffers most: Numba and Triton inspect their
-# arguments at each launch, and the Triton kernel is no match for cuBLAS at this shape.
+# kernels are not slower: as a graph, they win. (`mode="reduce-overhead"` does that for
+# you.) The model by hand suffers most: Numba and Triton inspect their arguments at each
+# launch, and the Triton kernel is no match for cuBLAS at this shape.
 #
-# And the 40 µs? 32 rows are too few to fill the GPU, as the records below show.
+# Why do the kernels take 40 µs? The records below suggest that 32 rows are too few to
+# fill the GPU.
 # %% [markdown]
 # ## Measure: a batch of 8192
 #
 # This is 256 times the work. The arithmetic alone now takes 0.36 ms in float32. What
-# happens to the differences?
+# happens to the differences between the ways?
 
 # %%
 MANY = 8192
@@ -609,22 +616,23 @@ large.expect("eager", at_least=3, times="by hand")
 large.expect("compile, CUDA graph", at_least=0.7)
 
 # %% [markdown] tags=["solution"]
-# PyTorch's three ways have become the same. The host queues its launches while the GPU
-# is working, so its time no longer shows; what is left are the same three cuBLAS
-# products, at three quarters of what float32 can do here. The CPU takes about 50 times
-# as long.
+# PyTorch's three ways in float32 now take equally long. The host queues its launches
+# while the GPU is working, so its time no longer shows; what remains is the time of the
+# same three cuBLAS products, at three quarters of what float32 can do here. The CPU
+# takes about 50 times as long.
 #
 # What makes a difference now is the *format*. TF32 and bfloat16 send the products to
-# the tensor cores, the subject of chapter 21. They are several times as fast, and their
+# the tensor cores, the subject of chapter 21. Both are several times as fast, but their
 # results are not the same: your `relative_error` said so. Whether 5e-4 matters depends
 # on the model, not on the GPU.
 
 # %% [markdown]
 # ## Measure: the second layer alone
 #
-# Nearly all of that is one layer, 1024 × 1024 with its ReLU. Here it is by itself, and
-# only the GPU's time: PyTorch's two kernels, what Inductor makes of them, your kernel
-# and the Triton one. All are in float32 with TF32 off, except for the last two.
+# Nearly all of that time goes into one layer, 1024 × 1024 with its ReLU. Here that
+# layer is measured alone, and only on the GPU: as PyTorch's two kernels, as what
+# Inductor makes of them, as your kernel and as the Triton kernel. All rows are in
+# float32 with TF32 off, except for the last two.
 
 # %%
 guess = {"torch.compile": None, "Numba": None, "Triton": None}
@@ -669,19 +677,19 @@ layer.expect("eager, TF32", at_least=3)
 
 # %% [markdown] tags=["solution"]
 # Inductor's kernels are about one per cent ahead of eager's, and there are two of them
-# as well: a product and a small one. The ReLU takes 15 of the 375 µs, so fusing it
-# completely would save four per cent at most. Your kernel does fuse it, takes nearly a
-# hundred times as long as cuBLAS, and computes the same. In float32 the Triton kernel,
-# some twenty lines, reaches half the speed of cuBLAS. Allow it TF32, and it is ahead of
-# PyTorch's two kernels, probably because it fuses the ReLU. That is Triton's strength:
-# its compiler knows tensor cores, and you did not have to.
+# as well: a product and a small kernel. The ReLU takes 15 of the 375 µs, so fusing it
+# completely would save four per cent at most. Your kernel does fuse it, but takes
+# nearly a hundred times as long as cuBLAS to compute the same. In float32 the Triton
+# kernel, with about twenty lines, reaches half the speed of cuBLAS. In TF32, it is
+# ahead of PyTorch's two kernels, probably because it fuses the ReLU. That is Triton's
+# strength: its compiler knows tensor cores, and you did not have to.
 
 # %% [markdown]
 # ## 3 · Read a record
 #
-# `torch.profiler` records which kernels ran, in order. These five records are of a
-# batch of 8192, each run in another way, on an H200. Times are in µs and names are
-# shortened; below each record is what PyTorch's operators did on the host.
+# `torch.profiler` records which kernels ran, in order. These five records show a batch
+# of 8192 on an H200, run in five different ways. Times are in µs, and names are
+# shortened; the last line of each record lists PyTorch's operators on the host.
 #
 #     A   sm80_xmma_gemm_f32f32_f32f32_f32_tn_n         39.9
 #         elementwise_kernel<launch_clamp_scalar>       15.1
@@ -716,14 +724,15 @@ layer.expect("eager, TF32", at_least=3)
 #         sm80_xmma_gemm_f32f32_f32f32_f32_tn_n         34.7
 #         host: nothing
 #
-# A *gemm* is a matrix product, and so is `nvjet`. `clamp` cuts off below 0: it is the
-# ReLU. `addmm` is a product and an addition. You can ignore `tn`, `sm80` and similar
-# parts.
+# A *gemm* is a matrix product, and so is `nvjet`. `clamp` replaces numbers below 0 by
+# 0: it is the ReLU. `addmm` is a product and an addition. You can ignore `tn`, `sm80`
+# and similar parts.
 #
-# For each letter, say which way it is: "eager", "eager, CUDA graph", "compile, CUDA
-# graph", "bfloat16" or "by hand". Two more questions: in which kernel is the first
-# layer's bias added, in A and in C? "the product", "the ReLU" or "one of its own". The
-# check gives a reason where it disagrees.
+# For each letter, return the way in which the model was run: "eager", "eager, CUDA
+# graph", "compile, CUDA graph", "bfloat16" or "by hand". Then there are two more
+# questions: in which kernel is the first layer's bias added, in A and in C? The answer
+# is "the product", "the ReLU" or "one of its own". The check gives a reason where it
+# disagrees.
 #
 # ```python
 # read_record(question)    # "A", …, "E", "bias in A", "bias in C" -> a text
@@ -753,17 +762,17 @@ def read_record(question):
 check(read_record, **answers("read_record"))
 
 # %% [markdown] tags=["solution"]
-# Eager asks cuBLAS for `addmm`, a product with an addition, and the library adds the
-# bias while it writes the result. The ReLU is the next line of Python, and a kernel of
-# its own. Inductor has seen both lines. It takes the bare product and makes one kernel
-# of the bias and the ReLU. So both have five kernels: a fusion that gains nothing. (It
-# would pay if there were more between the products: a normalisation, a dropout, a
-# residual connection.)
+# Eager calls cuBLAS for `addmm`, a product with an addition, and the library adds the
+# bias while it writes the result. The ReLU is the next operator, with a kernel of its
+# own. Inductor has seen both operators. It takes the bare product and makes one kernel
+# of the bias and the ReLU. So both ways have five kernels, and the fusion saves none.
+# (It would pay if there were more operations between the products: a normalisation, a
+# dropout, a residual connection.)
 
 # %% [markdown]
 # ## Look: your own records
 #
-# Here are the records of your machine, for the batch of 32. Which kernels does it
+# Here are the records of your machine, for the batch of 32. Which kernels does PyTorch
 # choose for so few rows? And which of the three layers takes the longest?
 
 
@@ -789,19 +798,20 @@ if weft.on_gpu("there are no kernels to record"):
             record(doors[name])
 
 # %% [markdown] tags=["solution"]
-# On the H200 it is the third layer, with one per cent of the arithmetic: a product with
-# 10 columns makes four entries in the record and takes nearly half of the time.
-# Probably no kernel has been tuned for that shape. The large layer, if it is cut
-# into tiles of 32 × 32, makes 32 blocks, for 132 SMs. So the 40 µs are neither bytes
-# nor arithmetic. Most of the GPU probably waits for a few blocks.
+# On the H200 the third layer takes the longest, with only one per cent of the
+# arithmetic: a product with 10 columns makes four entries in the record and takes
+# nearly half of the time. Probably no kernel has been tuned for that shape. The large
+# layer, if it is cut into tiles of 32 × 32, makes 32 blocks, for 132 SMs. So neither
+# bytes nor arithmetic explain the 40 µs. Most of the GPU is probably idle while a few
+# blocks run.
 
 # %% [markdown]
 # ## 4 · What an exporter sees
 #
 # An exporter has no use for your Python. It runs the function once, with a stand-in for
-# the array that records every operation, and keeps the record. Here is one, in sixty
-# lines; read it from the bottom up. `torch.export`, `jax.jit` and `torch.compile` are
-# more sophisticated, but built on the same idea.
+# the array that records every operation, and keeps the record. Here is an exporter in
+# fewer than a hundred lines; read it from the bottom up. `torch.export`, `jax.jit` and
+# `torch.compile` are more sophisticated, but built on the same idea.
 
 
 # %% tags=["given"]
@@ -902,7 +912,8 @@ def exported_with(example):
 # %% [markdown]
 # And here is a function that runs before the model: it scales a batch down if any
 # element is larger than 1, and then subtracts the mean of each column. In Python it is
-# right. It is about to be exported with an example of 6 rows, all of them small.
+# right. It is about to be exported with an example of 6 rows that contain only small
+# numbers.
 
 
 # %% tags=["given"]
@@ -924,12 +935,12 @@ prepare.graph
 
 # %% [markdown]
 # On the example, there is no difference. Now read the graph, line by line. Two things
-# that the Python does are no longer in it. Which?
+# that the Python function does are missing from it. Which?
 #
 # Fix the function so that its graph does what the Python did, for any batch. Whatever a
-# decision depends on has to be an *operation* on arrays, which the graph can hold. The
-# line with the `@` exports with `calm`; the check does so in any case, and runs the
-# graph on other batches.
+# decision depends on has to be an *operation* on arrays, which the graph can record.
+# The line with the `@` exports the function with `calm` as the example. The check
+# exports it in the same way, and runs the graph on other batches.
 #
 # ```python
 # prepare(x)    # (m, 3) -> (m, 3), for any m
@@ -968,15 +979,15 @@ check(
 )
 
 # %% [markdown] tags=["solution"]
-# Python evaluated the `if` once, on the example, and it is gone: the graph of the
-# starter never divides. And `len(x)` was a plain 6, which is in the graph as a
-# constant, for batches of any size.
+# Python evaluated the `if` once, on the example, so it is not in the graph: the graph
+# of the starter never divides by `top`. And `len(x)` was a plain 6, which is in the
+# graph as a constant, whatever the size of the batch.
 #
-# The cure is to say it with arrays. "Divide by the largest, if that is above 1" is
-# "divide by the larger of the two". "Sum over length" is `mean`, an operation that
-# looks at its argument when it runs. Where there is no such formula, `np.where`
-# computes both branches and picks one. Python's own `max(top, 1)` is an `if` in
-# disguise.
+# The cure is to express both with arrays. "Divide by the largest, if that is above 1"
+# is "divide by the larger of the two". "Sum over length" is `mean`, an operation that
+# looks at the size of its argument when it runs. Where there is no such formula,
+# `np.where` computes both branches and picks one. Python's own `max(top, 1)` is an `if`
+# in disguise.
 
 # %% tags=["solution"]
 prepare(calm)
@@ -1015,8 +1026,8 @@ except Exception as error:
     print("       ", str(error).splitlines()[0])
 
 # %% [markdown]
-# And the batch size, in ONNX? Here is the model once more, exported without a word
-# about sizes, and then given 7 inputs.
+# What happens to the batch size in ONNX? The next cell exports the model once more,
+# without saying that a size may change, and then gives it 7 inputs.
 
 # %%
 if onnxruntime:
@@ -1034,10 +1045,11 @@ if onnxruntime:
     print("free, 7 inputs:", session.run(None, seven)[0].shape)
 
 # %% [markdown] tags=["solution"]
-# Three exporters, three characters. The old one warns and goes on, with a graph that is
-# wrong for other inputs. The new one refuses. ONNX Runtime insists on the sizes in the
-# file, and says so. Before you trust a file from an exporter that you do not know, find
-# out which kind it is: give it another size, and data that take the other branch.
+# The three tools behave in three ways. `torch.jit.trace` warns and goes on, with a
+# graph that is wrong for other inputs. `torch.export` refuses. ONNX Runtime insists on
+# the sizes in the file, and says so. Before you trust a file from an exporter that you
+# do not know, find out how it behaves: give it inputs of another size, and data that
+# take the other branch.
 
 
 # %% tags=["solution"]
@@ -1058,15 +1070,15 @@ assert same
 # Prices of GPUs go out of date within months. How to compute a bill does not. A run has
 #
 # - `steps` steps of `ms` milliseconds each, measured without interruptions;
-# - a share of the time, `busy` per cent, in which steps are computed. During the rest,
-#   data are loaded, checkpoints are written, and results are inspected;
+# - a share of the time, `busy` per cent, in which steps are computed. During the rest
+#   of the time, data are loaded, checkpoints are written, and results are inspected;
 # - `idle` minutes during which you pay and nothing runs: set-up, downloads, and the
-#   time until you notice that it has finished;
-# - `gpus` GPUs, rented together, at `price` cents per GPU and hour. Every hour that has
+#   time until you notice that the run has finished;
+# - `gpus` GPUs, rented together, at `price` cents per GPU per hour. Every hour that has
 #   begun is charged in full.
 #
-# The clerk below computes the bill hour by hour. Write the function that does it
-# without a loop. It returns whole cents.
+# The clerk below computes the bill hour by hour. Write a function that computes the
+# same bill without a loop. It returns whole cents.
 #
 # ```python
 # bill(steps, ms, busy, idle, gpus, price)    # whole numbers -> cents
@@ -1117,12 +1129,12 @@ check(
 )
 
 # %% [markdown] tags=["solution"]
-# The share goes into the denominator: at 50 % the run takes twice as long. All GPUs
-# wait together, so the idle minutes are paid for each of them.
+# The share `busy` goes into the denominator: at 50 % the steps take twice as long. All
+# GPUs wait together, so the idle minutes are paid for each of them.
 #
-# Put numbers in. What saves more on the run of 500,000 steps: steps that take a tenth
-# less time, or a data loader that lifts 40 % to 60 %? Note that if only the steps get
-# faster, the waiting takes as long as before, so the share falls.
+# Now put numbers in. What saves more on the run of 500,000 steps: steps that take a
+# tenth less time, or a data loader that raises the share from 40 % to 60 %? Note that
+# if only the steps get faster, the waiting takes as long as before, so the share falls.
 
 # %% tags=["solution"]
 run = {"steps": 500_000, "ms": 90, "busy": 40}
@@ -1135,9 +1147,9 @@ for change in ({}, faster, {"busy": 60}):
 # %% [markdown]
 # ## Look: the price of a million answers
 #
-# Your tables say how long a batch takes. A million answers take a million divided by
-# the batch size as many batches. In seconds of the GPU that you rent, for each way of
-# running the model:
+# Your tables say how long a batch takes. A million answers require 1,000,000 batches
+# divided by the batch size. For each way of running the model, the cell prints how many
+# seconds of rented GPU time that takes.
 
 # %%
 for table, batch in ((small, 32), (large, MANY)):
@@ -1146,36 +1158,37 @@ for table, batch in ((small, 32), (large, MANY)):
         print(f"{table.case:16} {row.name:22} {seconds:9.3f} s")
 
 # %% [markdown] tags=["solution"]
-# The way matters, and the batch matters more. Waiting until a few thousand requests
-# have come together gains more here than any compiler. That is what an inference server
-# is for.
+# The way of running the model matters, but the size of the batch matters more. Waiting
+# until a few thousand requests have come together gains more here than any compiler.
+# That is what an inference server is for.
 
 # %% [markdown]
 # ## If you want more
 #
-# - `torch.compile(model, mode="max-autotune")`: look at its record. Which kernels
-#   multiply now?
+# - Compile the model with `torch.compile(there, mode="max-autotune")`, and look at its
+#   record. Which kernels multiply now?
 # - Give ONNX Runtime a GPU: `pip install onnxruntime-gpu`, and
 #   `providers=["CUDAExecutionProvider"]`. Which kernels are in its record?
 # - Save the exported model with `torch.export.save`, load it in a fresh process, and
 #   find out whether your class `MLP` is needed there.
 # - At which batch size do eager and the CUDA graph take equally long? Estimate it from
 #   the two tables first, then measure.
-# - Look at what Inductor writes: run a script of your own with `TORCH_LOGS=output_code
-#   python`.
+# - Look at the code that Inductor writes: run a script of your own with
+#   `TORCH_LOGS=output_code python`.
 #
 # ## What you learned
 #
-# 1. Every way to run a model ends in kernels. What differs is what chooses them, when,
-#    and how much Python is left while they run.
+# 1. Every way to run a model ends in kernels. The ways differ in what chooses the
+#    kernels, when it does so, and how much Python still runs at the same time.
 # 2. For small work, you pay for the path to the kernel; for large work, every path
 #    leads to the same product.
 # 3. "The same" is a number: the largest error over the largest magnitude, in float64,
-#    after shapes and NaNs.
+#    once shapes and NaNs have been checked.
 # 4. An exporter keeps operations on arrays. An `if`, a `len` and a `float()` are
 #    evaluated once, on the example.
-# 5. A bill is time, and time is work over utilisation, plus idle time, times all GPUs.
-#    Measure the utilisation before you pay for a faster GPU.
+# 5. A bill is a time multiplied by the number of GPUs and their price, and the time is
+#    the work divided by the utilisation, plus the idle time. Measure the utilisation
+#    before you pay for a faster GPU.
 
 # %%
 quiz()
