@@ -3,18 +3,18 @@
 #
 # [Open in Colab](https://colab.research.google.com/github/warp-and-weft/warp-and-weft/blob/main/labs/10_debugging.ipynb)
 #
-# **When you are through, you can**
+# **After this lab, you can**
 #
-# - name ten ways in which a kernel goes wrong, and recognise each by its symptoms;
-# - say which tool sees which of them, and what no tool sees;
+# - name ten ways in which a kernel can go wrong, and recognise each by its symptoms;
+# - say which tool detects which of them, and what no tool detects;
 # - read the reports of compute-sanitizer and cuda-gdb;
 # - find the launch that caused an error which a later call reports;
 # - fix each of ten broken kernels with a line or two.
 #
-# **You need** about 90 minutes. You need no GPU: the exercises run in the simulator,
-# and the measurements then show the rows of the reference GPU. If you have one, it
-# needs compute capability 7.5 or higher and 2 GB of free memory. The chapter shows
-# recordings of all the tools, so you need none of them installed.
+# **You need** about 90 minutes. You do not need a GPU: the exercises run in the
+# simulator, and without a GPU the measurements show times from the reference GPU, an
+# H200. If you use a GPU, it needs compute capability 7.5 or higher and 2 GB of memory.
+# The chapter shows recordings of all the tools, so you need none of them installed.
 
 # %%
 try:
@@ -35,16 +35,17 @@ weft.lab("10_debugging")
 # ## How this lab goes
 #
 # There are ten kernels, each with one bug, and each bug is of a different kind. For
-# each of them:
+# each kernel:
 #
 # 1. read what the kernel should do and what was observed, then read the kernel;
-# 2. write your **diagnosis** into the cell below it. A letter will do, in quotes:
-#    `"a"`. Without one, there is no verdict;
-# 3. run the check and read the verdict. It shows the bug and does not mark your
-#    diagnosis: were you right? The third hint of each kernel begins with the letter;
+# 2. write your **diagnosis** into the cell below it. A letter in quotes will do, such
+#    as `"a"`. Without a diagnosis, there is no verdict;
+# 3. run the check and read the verdict. It shows the bug but does not mark your
+#    diagnosis: were you right? The third hint for each kernel begins with the right
+#    letter;
 # 4. fix the kernel, which takes a line or two, and check again.
 #
-# Here is the list of suspects. Ten of the twelve occur, each in one kernel.
+# Here is the list of suspects. Ten of these twelve occur, each in one kernel.
 #
 # - **a** · a loop never ends
 # - **b** · a barrier is missing
@@ -57,20 +58,21 @@ weft.lab("10_debugging")
 # - **i** · a barrier is in a place that not every thread of the block reaches
 # - **j** · no thread writes a part of the output
 # - **k** · a thread relies on another block having got far enough
-# - **l** · arithmetic in 64 bits where 32 were meant
+# - **l** · arithmetic is done in 64 bits where 32 were meant
 #
 # Two terms, in case you have not met them: **shared memory** is a small memory that
 # each block has to itself, created with `cuda.shared.array`. A **barrier**,
 # `cuda.syncthreads()`, is a line that no thread of a block passes before all of the
-# block's threads have reached it. Chapter 13 is about both.
+# block's threads have reached it. Chapter 13 covers both.
 
 # %% [markdown]
 # ## 1 · Inverting a picture
 #
-# Each pixel becomes 1 minus itself. There is one thread per pixel, in blocks of 8 × 8.
+# Each pixel becomes 1 minus its value. There is one thread per pixel, in blocks of 8
+# × 8.
 #
-# **Observed:** the picture is right. But with 30 rows, another array, which the kernel
-# never mentions, has changed afterwards, in all of its 1000 elements.
+# **Observed:** the picture is right. But with 30 rows, all 1000 elements of another
+# array, which the kernel never mentions, have changed afterwards.
 #
 # ```python
 # invert(x, out)    # (rows, cols) -> (rows, cols)  float32
@@ -109,14 +111,15 @@ check(
 )
 
 # %% [markdown] tags=["solution"]
-# **e.** A block covers 8 rows, and the last block covers some that the picture does not
-# have. Their threads read and write whatever follows in memory. You need one guard per
-# axis.
+# **e.** A block covers 8 rows, and the last blocks cover some rows that the picture
+# does not have. The threads there read and write whatever follows in memory. You need
+# one guard per axis.
 #
-# `memcheck` sees this: "Invalid `__global__` read of size 4 bytes", with line, thread
-# and block, and how far after which allocation. But it sees it only if the array is an
-# allocation of its own. Inside the large pieces that PyTorch takes from the driver, it
-# cannot tell the neighbour's memory from yours; the chapter shows both recordings.
+# `memcheck` detects this. It reports "Invalid `__global__` read of size 4 bytes" and
+# names the line, the thread, the block, and the nearest allocation. But it can do so
+# only if the array is an allocation of its own. Inside the large pieces that PyTorch
+# takes from the driver, it cannot tell another array's memory from yours; the chapter
+# shows a recording of each case.
 
 # %% [markdown]
 # ## 2 · Unpacking rows
@@ -124,8 +127,8 @@ check(
 # A flat array holds the rows of a matrix, one after another. Copy them into a matrix.
 #
 # **Observed:** square matrices are right. Of a 5 × 12 matrix, the first row is right
-# and the others begin too early. compute-sanitizer finds nothing, with any of its
-# tools.
+# but the other rows begin too early. None of compute-sanitizer's tools reports
+# anything.
 #
 # ```python
 # unpack(flat, rows, cols, out)    # (rows * cols,) -> (rows, cols)  float32
@@ -165,22 +168,23 @@ check(
 
 # %% [markdown] tags=["solution"]
 # **h.** To get to row `row`, step over `row` whole rows, each `cols` long. With the
-# number of rows instead, all is well for a square, and a test that uses only squares
-# never notices.
+# number of rows instead, a square still comes out right, and a test that uses only
+# squares never notices.
 #
-# No tool can see this: every access is inside the array, ordered, and initialised.
-# It is a legal program that computes something else. Only a comparison with what
-# *should* come out finds it, at a shape whose sides differ. That is why this course's
-# checks use ragged sizes.
+# No tool can detect this: every access is inside the array, in order, and to
+# initialised memory. The program is legal, but computes something else. Only a
+# comparison with what *should* come out finds the bug, and only at a shape whose sides
+# differ. That is why this course's checks use ragged sizes.
 
 # %% [markdown]
 # ## 3 · Exchanging neighbours
 #
-# Elements 0 and 1 change places, and 2 and 3, and so on. If their number is odd, the
-# last one has no partner and stays where it is. There is one thread per pair.
+# Elements 0 and 1 change places, elements 2 and 3 do, and so on. If the number of
+# elements is odd, the last one has no partner and stays where it is. There is one
+# thread per pair.
 #
-# **Observed:** with 100 elements all is well. With 101, the last one comes out as 0,
-# whatever it was.
+# **Observed:** with 100 elements the result is right. With 101, the last one comes out
+# as 0, whatever it was.
 #
 # ```python
 # swap_pairs(x, out)    # (n,) -> (n,)  float32
@@ -225,23 +229,24 @@ check(
 )
 
 # %% [markdown] tags=["solution"]
-# **j.** The guard is right: a thread whose partner is missing must not touch it. But
-# then no thread writes the element left over, and `out` keeps what its memory held
-# before: 0 in a fresh process, anything later on. If a result depends on what ran
-# *earlier*, suspect memory that was never written.
+# **j.** The guard is right: a thread whose second element is missing must not touch it.
+# But then no thread writes the element left over, and there `out` keeps what its memory
+# held before: 0 in a fresh process, but anything later on. If a result depends on what
+# ran *earlier*, suspect memory that was never written.
 #
-# `initcheck` sees it, though not here: it reports the kernel that **reads** the
-# element afterwards, another line in another kernel. The search begins there and goes
-# back to the kernel that should have written.
+# `initcheck` detects this, though not in this kernel: it reports a line in the kernel
+# that **reads** the element afterwards. The search begins there and goes back to the
+# kernel that should have written the element.
 
 # %% [markdown]
 # ## 4 · Differences
 #
-# From each element, subtract the one before it. Before the first one, there is a 0.
+# From each element, subtract the one before it. A 0 counts as the element before the
+# first.
 #
-# **Observed:** for the numbers 1 to 100, every difference should be 1. The first one is
-# -99. memcheck finds nothing. The same kernel in CUDA C++ gives other numbers, and
-# there memcheck complains.
+# **Observed:** for the numbers 1 to 100, every difference should be 1, but the first
+# one is -99. memcheck reports nothing. The same kernel in CUDA C++ gives other numbers,
+# and there memcheck does report an error.
 #
 # ```python
 # differences(x, out)    # (n,) -> (n,)  float32
@@ -287,17 +292,17 @@ check(
 # There, `x[-1]` is whatever is 4 bytes before the array, and memcheck says exactly
 # that.
 #
-# A guard has two ends. If you shift an index to the left, you need the lower one too.
+# An array has two ends. If you shift an index to the left, guard the lower end too.
 
 # %% [markdown]
 # ## 5 · The largest of a block
 #
 # Each block of 128 threads finds the largest of its 128 elements. In every iteration,
-# each of the first `step` threads takes the larger of its own value and the one `step`
-# further on; then `step` is halved. All of the numbers may be negative.
+# each of the first `step` threads takes the larger of its own value and the value
+# `step` places further on; then `step` is halved. All of the numbers may be negative.
 #
-# **Observed:** on an H200, 100 of 100 launches were right. With synccheck watching,
-# which makes everything slower, 97 of 100 were wrong.
+# **Observed:** on an H200, 100 of 100 launches were right. Under synccheck, which makes
+# everything slower, 97 of 100 were wrong.
 #
 # ```python
 # block_max(x, out)    # (n,) -> (n / 128 rounded up,)  float32
@@ -355,12 +360,12 @@ check(
 )
 
 # %% [markdown] tags=["solution"]
-# **b.** In the second iteration, thread 0 reads what thread 32 wrote in the first. They
-# are in different warps, and nothing makes thread 0 wait. On the H200 the warps
+# **b.** In the second iteration, thread 0 reads what thread 32 wrote in the first. The
+# two are in different warps, and nothing makes thread 0 wait. On the H200 the warps
 # happened to keep in step until a tool changed the timing. A test that runs the kernel
 # a hundred times does not find such a bug. To find it, record which thread touched
-# which cell, and what came in between. `racecheck` does that on the GPU, and `check` in
-# the simulator.
+# which cell, and whether a barrier came in between. `racecheck` does that on the GPU,
+# and `check` in the simulator.
 
 # %% [markdown]
 # ## 6 · Counting
@@ -369,8 +374,8 @@ check(
 # in shared memory, then adds its counts to `out`. With `cuda.atomic.add` no update gets
 # lost.
 #
-# **Observed:** the counts are right if this is the first thing that a program does.
-# After another kernel has run, all 16 are wrong.
+# **Observed:** the counts are right if this is the first kernel that a program runs.
+# After another kernel has run, all 16 counts are wrong.
 #
 # ```python
 # count_bins(x, out)    # (n,) -> (16,)  int32; out begins with zeros
@@ -426,19 +431,19 @@ check(
 # %% [markdown] tags=["solution"]
 # **f.** Nothing clears shared memory for you. In a fresh process it happened to be
 # zero, which is why the first run was right; after that it holds what the last block on
-# the same multiprocessor left. After you set it to zero you need another barrier, or a
-# fast thread counts before a slow one has cleared.
+# the same multiprocessor left. Once the counters are set to zero, you need another
+# barrier, or a fast thread counts before a slow one has cleared its counter.
 #
-# `initcheck` of CUDA 13.0 is silent: it watches global memory only. `check` is not,
-# since the simulator records every write.
+# `initcheck` of CUDA 13.0 is silent: it watches global memory only. But `check` does
+# report the bug, since the simulator records every write.
 
 # %% [markdown]
 # ## 7 · Mirrors
 #
 # Reverse each stretch of 64 elements; the last stretch may be shorter. There are fewer
-# blocks than stretches, so a block does several, one after another. Every thread puts
-# an element into the tile, waits, and takes another one out. The second barrier ensures
-# that no thread fills the tile again before all have read it.
+# blocks than stretches, so a block handles several, one after another. Every thread
+# puts an element into the tile, waits, and takes another one out. The second barrier
+# ensures that no thread fills the tile again before all have read it.
 #
 # **Observed:** with 992 elements, the result is right on an H200, though synccheck
 # reports errors. With 1000 elements the program never ends.
@@ -496,26 +501,28 @@ check(
 
 # %% [markdown] tags=["solution"]
 # **i.** In the last iteration, the threads without an element skip the `if` and wait at
-# the *second* barrier while the others wait at the *first*. The programming guide calls
-# that undefined, and an H200 did two different things. With 992 elements the last
-# stretch has 32: warp 0 waited at the first barrier and warp 1 at the second, and since
-# both had reached some barrier, both went on. With 1000 it has 40: the line runs
-# through the middle of warp 1, and neither group ever went on.
+# the *second* barrier while the others wait at the *first*. The CUDA programming guide
+# calls the result undefined, and an H200 did two different things. With 992 elements
+# the last stretch has 32: warp 0 waited at the first barrier and warp 1 at the second,
+# and since both had reached some barrier, both went on. With 1000 elements it has 40:
+# some lanes of warp 1 waited at the first barrier and its other lanes at the second,
+# and none of them ever went on.
 #
 # `synccheck` reports the first case. The second one never ends, so there is no report.
-# And in a kernel with a single iteration and no second barrier it finds nothing, and
-# neither does `check`: a barrier does not wait for threads that have *ended*. It is a
-# bug all the same, one that waits for someone to add a line below it.
+# And in a kernel with a single iteration and no second barrier, `synccheck` finds
+# nothing, and neither does `check`: a barrier does not wait for threads that have
+# *ended*. A barrier in such an `if` is a bug all the same, one that waits for someone
+# to add a line below it.
 
 # %% [markdown]
 # ## 8 · Gathering
 #
-# `out[i]` is element number `index[i]` of `x`. Some entries of `index` mean "none": for
-# these the table has the length of `x`, or a very large number. There, `out[i]` is 0.
+# `out[i]` is element number `index[i]` of `x`. Some entries of `index` mean "none":
+# they are the length of `x`, or a very large number. For these, `out[i]` is 0.
 #
-# **Observed:** the launch goes well, and so does the next one, of another kernel. Then
-# the result of that other kernel is copied back, and the copy fails, with an error that
-# names no kernel. From there on, everything fails.
+# **Observed:** the launch succeeds, and so does the launch of another kernel after it.
+# Then the result of that other kernel is copied back, and the copy fails with an error
+# that names no kernel. From there on, every call fails.
 #
 # ```python
 # gather(x, index, out)    # (m,), (n,) int32 -> (n,)  float32
@@ -573,23 +580,24 @@ check(
 # **g.** The guard checks `i`, which the kernel computed itself and which is fine. Check
 # what comes from outside as well: an index in the data is input.
 #
-# `memcheck` names line, thread and address at once. Without it, you first have to find
-# the *launch*. That comes next.
+# `memcheck` names the line, the thread and the address at once. Without it, you first
+# have to find the *launch*. The next section shows how.
 
 # %% [markdown]
 # ## The launch to blame
 #
 # A launch only puts the kernel into a queue; Python goes on at once. When the kernel
 # fails, milliseconds later, the call that launched it has long since returned. So the
-# next call that looks at the queue reports the error: a copy, a synchronisation, an
-# allocation. From then on the process's **context** on the GPU is lost. Every call
-# gives the same error until the process ends.
+# error is reported by the next call that looks at the queue: a copy, a synchronisation
+# or an allocation. From then on the process's **context** on the GPU is lost. Every
+# call fails with the same error until the process ends.
 #
-# So the program that dies must not be this notebook: the cell below runs it in a
-# separate process. It launches a broken `gather`, then a correct `double`, then copies
-# the result of `double`. **Which line will report the error?** And which one with
-# `CUDA_LAUNCH_BLOCKING=1` in the environment, which makes every launch wait for its
-# kernel? Guess, then run. (No GPU? The chapter has a recording from an H200.)
+# So the program that dies must not be this notebook: the cell below runs another
+# program in a separate process. That program launches a broken `gather` and then a
+# correct `double`, and copies the result of `double`. **Which line will report the
+# error?** And which line will, with `CUDA_LAUNCH_BLOCKING=1` in the environment, which
+# makes every launch wait for its kernel? Guess, then run. (No GPU? The chapter has a
+# recording from an H200.)
 
 # %%
 LATE = """
@@ -659,10 +667,10 @@ if weft.GPU:
     assert "launch gather  failed" in blocking
 
 # %% [markdown] tags=["solution"]
-# The copy gets the blame, and it is innocent. With blocking launches the right line
-# reports the error, and everything after it fails as before: a lost context stays lost.
-# In a notebook that means *restart the kernel*. Nothing else helps, and the results
-# computed before are gone with the device's memory.
+# The copy gets the blame, but it is innocent. With blocking launches the right line
+# reports the error, and every call after it fails as before: a lost context stays lost.
+# In a notebook that means *restart the kernel*. Nothing else helps, and any results in
+# the device's memory are gone.
 #
 # So if an error makes no sense where it appears, run the program again with
 # `CUDA_LAUNCH_BLOCKING=1` to get the launch, then with `compute-sanitizer` to get the
@@ -671,12 +679,12 @@ if weft.GPU:
 # %% [markdown]
 # ## 9 · Looking up
 #
-# `edges` is sorted. For each element of `x`, how many of the edges are less? (An edge
-# that is equal does not count.) This is a binary search: the answer is between `low`
-# and `high`, and each step halves what is left.
+# `edges` is sorted. For each element of `x`, how many of the edges are less than that
+# element? (An edge that is equal does not count.) This is a binary search: the answer
+# is between `low` and `high`, and each iteration halves that interval.
 #
 # **Observed:** on some data the answer comes at once. On other data it never comes: the
-# program hangs. compute-sanitizer does not come back either.
+# program hangs. Under compute-sanitizer it hangs too.
 #
 # ```python
 # find_place(edges, x, out)    # (m,), (n,) -> (n,)  int32
@@ -725,22 +733,22 @@ check(
 )
 
 # %% [markdown] tags=["solution"]
-# **a.** With `low = 9` and `high = 10`, `mid` is 9. If `edges[9]` is less, `low = mid`
-# leaves everything as it was, for ever. But `edges[mid]` is known to be less by then,
-# so the search can go on after it: `low = mid + 1`.
+# **a.** With `low = 9` and `high = 10`, `mid` is 9. If `edges[9]` is less than `x[i]`,
+# `low = mid` leaves everything as it was, for ever. But by then `edges[mid]` is known
+# to be less, so the search can go on after it: `low = mid + 1`.
 #
-# A kernel that hangs writes no report. A debugger can stop it and look: the chapter has
-# a session of `cuda-gdb` that finds 10 threads of 128 still searching, and the values
-# of `low` and `high` in one of them.
+# As long as a kernel hangs, no tool writes a report. But a debugger can stop the kernel
+# and look inside: the chapter has a session of `cuda-gdb` that finds 10 threads of 128
+# still searching, and shows the values of `low` and `high` in one of them.
 
 # %% [markdown]
 # ## 10 · Shares
 #
-# What share of the total is each element? All threads add their element to `total[0]`,
-# wait, and divide by it.
+# What share of the total is each element? Each thread adds its element to `total[0]`,
+# waits, and divides its element by the total.
 #
-# **Observed:** with one block it is right. With 256 blocks, 100 of 100 launches on an
-# H200 were wrong. compute-sanitizer finds nothing, with any tool.
+# **Observed:** with one block the result is right. With 256 blocks, 100 of 100 launches
+# on an H200 were wrong. None of compute-sanitizer's tools reports anything.
 #
 # ```python
 # shares(x, total, out)    # (n,) -> (1,), (n,)  float32; both begin with zeros
@@ -785,14 +793,15 @@ check(
 )
 
 # %% [markdown] tags=["solution"]
-# **k.** `syncthreads` waits for the threads of one block. When they divide, other
-# blocks have yet to add their elements. `this_grid().sync()` waits for the whole grid;
-# Numba then launches the kernel cooperatively, which requires all blocks to fit on the
-# GPU at once (chapter 8). The other cure has no such limit: end the kernel after the
-# sum, and divide in a second one. A kernel starts when the one before it has ended.
+# **k.** `syncthreads` waits for the threads of one block. When these divide, other
+# blocks may still have to add their elements. `this_grid().sync()` waits for the whole
+# grid; Numba then launches the kernel cooperatively, which requires all blocks to fit
+# on the GPU at once (chapter 8). The other cure has no such limit: end the kernel after
+# the sum, and divide in a second kernel. A kernel starts when the one before it has
+# ended.
 #
-# `racecheck` watches shared memory only, so it sees nothing of this. `check` watches
-# global memory as well.
+# `racecheck` watches shared memory only, so it does not detect this race. `check`
+# watches global memory as well.
 
 # %% [markdown]
 # ## Measure: what looking costs
@@ -807,13 +816,13 @@ check(
 #   errors raised in the kernel reach the host.
 #
 # And there are two ways to launch a small kernel 100 times: without checking for errors
-# (`no look`), and with a `cuda.synchronize()` after each launch, which finds an error
+# (`no look`), and with a `cuda.synchronize()` after each launch, which reports an error
 # where it happens.
 #
-# By hand: the saxpy moves 3 × 4 × 2^24 = 201 MB. Without optimisation every variable
-# lives in memory and not in registers: it is loaded for every use and stored after
-# every change. How fast will `debug` be, as a multiple of `plain`? And `synchronise`,
-# as a multiple of `no look`? Guess, then run.
+# Calculate first: the saxpy moves 3 × 4 × 2^24 = 201 MB. Without optimisation every
+# variable lives in memory and not in registers: it is loaded for every use and stored
+# after every change. How fast will `debug` be, as a multiple of `plain`? And
+# `synchronise`, as a multiple of `no look`? Guess, then run.
 
 # %%
 guess = {"lineinfo": 1.0, "debug": None}
@@ -891,10 +900,10 @@ waiting
 waiting.expect("no look", at_least=1.1, times="synchronise")
 
 # %% [markdown] tags=["solution"]
-# Line information is free: leave it in. `debug` is for the debugger and for nothing
-# else; a race that shows in `plain` may well hide in it, because the timing is
-# different. Waiting costs something at each launch: a program with a few long kernels
-# does not notice, a program with many short ones does.
+# Line information is free, so leave it in. `debug` is for the debugger and for nothing
+# else; a race that shows in `plain` may well stay hidden in `debug`, because the timing
+# is different. Waiting costs something at each launch: a program with a few long
+# kernels hardly notices, but a program with many short kernels does.
 
 # %% [markdown]
 # ## If you want more
@@ -904,24 +913,25 @@ waiting.expect("no look", at_least=1.1, times="synchronise")
 #   **d**, and check each, the first with `limits={"float64": 0}`. Which one is slow,
 #   and which one is wrong?
 # - Break `block_max` in another way: put the new barrier inside the `if`, and predict
-#   the verdict. Then remove the last barrier of the kernel. Why does `check` pass it
-#   now, and would you?
+#   the verdict. Then remove the last barrier of the kernel. Why does `check` pass the
+#   kernel now, and would you?
 # - Fix `shares` with two kernels instead of one.
 # - With a GPU and the CUDA toolkit: the programs of the chapter's recordings are in
 #   `book/recordings/10_debugging`. Run one under `compute-sanitizer`, fix it, and run
 #   it again.
-# - Delete one line from a kernel of an earlier lab and give it to a friend.
+# - Delete one line from a kernel of an earlier lab and give the kernel to a friend.
 #
 # ## What you learned
 #
 # 1. Look at the symptom first: only at ragged sizes, only after other kernels, only
-#    with several blocks, only sometimes. It tells you the class of the bug.
-# 2. memcheck: outside an allocation. initcheck: global memory read before it is
-#    written. racecheck: shared memory, two threads, nothing in between. synccheck:
-#    barriers. Wrong numbers from legal accesses: only a comparison.
+#    with several blocks, only sometimes. The symptom points to the class of the bug.
+# 2. memcheck reports accesses outside an allocation; initcheck, global memory that is
+#    read before it is written; racecheck, two threads that use shared memory with no
+#    barrier in between; and synccheck, misplaced barriers. If legal accesses give wrong
+#    numbers, only a comparison shows it.
 # 3. A test that passes a hundred times does not disprove a race.
-# 4. A launch reports nothing. The error comes later, from an innocent call:
-#    `CUDA_LAUNCH_BLOCKING=1` finds the launch, compute-sanitizer the line.
+# 4. A launch does not report its kernel's error. That comes later, from an innocent
+#    call: `CUDA_LAUNCH_BLOCKING=1` finds the launch, and compute-sanitizer the line.
 # 5. After an illegal access the context is lost; restart the process.
 
 # %%
