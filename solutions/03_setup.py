@@ -3,18 +3,19 @@
 #
 # [Open in Colab](https://colab.research.google.com/github/warp-and-weft/warp-and-weft/blob/main/labs/03_setup.ipynb)
 #
-# **When you have finished, you can**
+# **After this lab, you can**
 #
-# - query a GPU's driver, in its own language, about the GPU;
+# - query a GPU's driver through its own C functions;
 # - compute a GPU's peak rates from what the driver reports;
-# - tell whether a compiled kernel runs on a given GPU, and what an error message about
-#   it asks you to change;
+# - tell whether a compiled kernel runs on a given GPU, and what to change when you get
+#   an error message about it;
 # - read the PTX of a small kernel and count the bytes that it moves;
-# - measure the roofline of your own machine, and say on which side of it a kernel is.
+# - measure the roofline of your own machine, and say which of its two roofs limits a
+#   kernel.
 #
-# **You need** about 60 minutes. No GPU: toy functions stand in for drivers and GPUs,
-# and the measurements then show the rows of the reference GPU. With a GPU: compute
-# capability 7.5 or higher and 3 GB of its memory.
+# **You need** about 60 minutes. You do not need a GPU: toy functions stand in for
+# drivers and GPUs, and without a GPU the measurements show times from the reference
+# GPU. If you use a GPU, it needs compute capability 7.5 or higher and 3 GB of memory.
 
 # %%
 try:
@@ -43,10 +44,11 @@ weft.lab("03_setup")
 # ## 1 · Ask the driver
 #
 # Everything that talks to an NVIDIA GPU, whether PyTorch, Numba or `nvidia-smi`, ends
-# up in the functions of one library, `libcuda`, which comes with the **driver**. It is
-# written in C, and each function follows one pattern. It returns a **status**, 0 if all
-# went well, and writes its answer into memory, at the address given by its first
-# argument. From Python:
+# up calling the functions of one library, `libcuda`, which comes with the **driver**.
+# The library has a C interface, and its functions follow one pattern: a function
+# returns a **status**, which is 0 if all went well, and writes its answer into memory,
+# at the address given by its first argument. This is how you call such a function from
+# Python:
 #
 # ```python
 # number = ctypes.c_int()                               # a place for an answer
@@ -54,7 +56,7 @@ weft.lab("03_setup")
 # number.value                                          # what is there now
 # ```
 #
-# Here are four of its functions, as toys.
+# The next cell has toy versions of four of these functions.
 
 
 # %% tags=["given"]
@@ -121,10 +123,10 @@ def why_not(function, *rest):
 
 
 # %% [markdown]
-# Write the function that you will use to query all of them. It makes the place, calls
-# `function` with a pointer to it and with any other arguments, and returns the answer.
-# If the status is not 0, the place holds nothing useful: then return the negative
-# status, as many C libraries do.
+# Write the function that you will use to query all of them. It makes a place for the
+# answer, calls `function` with a pointer to that place and with any other arguments,
+# and returns the answer. If the status is not 0, the place holds nothing useful: then
+# return the negative status, as many C libraries do.
 #
 # ```python
 # ask(cuDeviceGetAttribute, 16, 0)    # attribute 16 of GPU 0: its SMs -> 132
@@ -171,9 +173,9 @@ check(
 # %% [markdown]
 # ## Your GPU
 #
-# Here is the same function with the real library. `cuda.h` has over a hundred such
-# attributes; these are the ones that this course needs. If you have no GPU, the
-# solution's page shows those of an H200.
+# Here your `ask` calls the real library. `cuda.h` lists over a hundred attributes; the
+# cell queries those that this course needs. If you have no GPU, the solution's page
+# shows the attributes of an H200.
 
 # %%
 ATTRIBUTES = {  # CU_DEVICE_ATTRIBUTE_…, from cuda.h
@@ -207,16 +209,24 @@ if weft.on_gpu("its driver is who answers"):
 # %% [markdown]
 # ## 2 · Peaks from attributes
 #
-# Five of these numbers give the two rates that a data sheet prints in large letters.
+# Four of these numbers, and the number of lanes in an SM, give the two rates that a
+# data sheet prints in large letters.
 #
 # - **Bandwidth**: each wire of the bus carries two bits per cycle of the memory's clock
 #   ("double data rate").
-# - **float32 arithmetic**: each SM has a number of lanes for it (64 for capability 7.5
+# - **float32 arithmetic**: each SM has a number of float32 lanes (64 for capability 7.5
 #   and 8.0, 128 for 8.6 and later), and each lane finishes a multiply-add in every
 #   cycle. A multiply-add counts as two operations.
 #
-# Mind the units: clocks are in kHz and the width of the bus is in bits. Return GB/s and
-# GFLOP/s (10^9 each). The check knows what the data sheets say.
+# Mind the units. `gpu` is a dictionary: `gpu["sms"]` is the number of SMs,
+# `gpu["lanes"]` the number of lanes in each SM, `gpu["khz"]` the clock of the SMs in
+# kHz, `gpu["memory_khz"]` the clock of the memory in kHz, and `gpu["bus_bits"]` the
+# width of the bus in bits. Return both rates, in units of 10^9 per second. The check
+# compares them with the data sheets.
+#
+# ```python
+# peaks(gpu)    # a dict -> (bandwidth in GB/s, arithmetic in GFLOP/s), two floats
+# ```
 #
 # Stuck? `hint("peaks")`.
 
@@ -263,22 +273,23 @@ check(
 # The number of lanes is the one thing that the driver does not report. It follows from
 # the capability, by a table in NVIDIA's programming guide. The rest is a matter of
 # factors: 2 for the double data rate, 1/8 for bits, 1000 for kHz, and 2 for the
-# multiply-add. An H200 reports 3.2 GHz and 6,016 bits, which makes 4,815 GB/s; its data
-# sheet says 4.8 TB/s.
+# multiply-add. An H200 reports a memory clock of 3.2 GHz and a bus of 6016 bits, which
+# makes 4815 GB/s; its data sheet says 4.8 TB/s.
 
 # %% [markdown]
 # ## 3 · Will it run there?
 #
 # A compiled kernel is a bundle of **images**. `sm_80` is machine code (SASS) for
 # compute capability 8.0. `compute_80` is **PTX**, an assembly language that no GPU
-# executes: the driver translates it when the program starts. The driver uses a bundle
-# like this:
+# executes: the driver translates it when the program starts. The driver chooses an
+# image from a bundle by these rules:
 #
 # - machine code runs on GPUs of the **same major** version whose minor version is **the
-#   same or higher**. If several images fit, the driver takes the highest;
-# - if none fits, it translates PTX of the **same or a lower** capability, the highest
-#   there is;
-# - names that end in `a` (`sm_90a`, `compute_90a`) use instructions of one single
+#   same or higher**. If several such images fit, the driver takes the one with the
+#   highest version;
+# - if no machine code fits, the driver translates PTX of the **same or a lower**
+#   capability, again the highest in the bundle;
+# - images whose names end in `a` (`sm_90a`, `compute_90a`) use instructions of a single
 #   capability, and fit no other.
 #
 # | GPU | images | used |
@@ -287,7 +298,8 @@ check(
 # | 9.0 | sm_80, compute_80 | compute_80, translated |
 # | 9.0 | sm_80 | no image |
 #
-# Write that rule. `capability` is a pair such as `(8, 6)`, `images` a list of names.
+# Write a function that applies these rules. `capability` is a pair such as `(8, 6)`,
+# and `images` is a list of names.
 #
 # ```python
 # image_for(capability, images)    # -> one of the names, or "no image"
@@ -359,22 +371,23 @@ check(
 )
 
 # %% [markdown] tags=["solution"]
-# Comparing pairs does half of the work: `(8, 6) <= (8, 9)` and `(9, 0) > (8, 9)`, as
-# they should be. Compared as numbers, say 8.10 and 8.9, the order is wrong; compared as
+# Comparing pairs does half of the work: `(8, 6) <= (8, 9)` and `(9, 0) > (8, 9)` are
+# both true, as they should be. Compared as numbers, 8.10 comes before 8.9; compared as
 # texts, "12.0" comes before "9.0".
 #
 # This is why a two-year-old wheel may run on a GPU that did not exist then: it contains
-# PTX. It is also why it may start slowly: the driver translates all of it once, and
-# keeps the result in `~/.nv/ComputeCache`.
+# PTX. It is also why the wheel may start slowly: the driver translates all of the PTX
+# once, and keeps the result in `~/.nv/ComputeCache`.
 
 # %% [markdown]
 # ## 4 · What does the message want?
 #
-# Three versions have to fit: the **driver**, the **toolkit** that a program was built
-# with (most wheels ship its libraries), and the **GPU**. These messages say that
-# something does not. Each was provoked on purpose; the chapter shows how.
+# Three things have to fit together: the **driver**, the **toolkit** that a program was
+# built with (most wheels ship its libraries), and the **GPU**. The messages printed
+# below say that something does not fit. Each was provoked on purpose; the chapter shows
+# how.
 #
-# | answer | what has to change |
+# | answer | what is wrong |
 # | --- | --- |
 # | `"driver"` | the driver is older than the program |
 # | `"build"` | the program has no code for this GPU |
@@ -382,8 +395,8 @@ check(
 # | `"hidden"` | the GPU is not visible to this process |
 # | `"toolkit"` | the compiler no longer supports this GPU |
 #
-# Write a function that takes a message and returns the answer. How it does that, with
-# `if`s, a dictionary or by searching for words, is up to you.
+# Write a function that takes a message and returns the answer. Whether it does that
+# with `if`s, with a dictionary or by searching for words is up to you.
 #
 # Stuck? `hint("diagnose")`.
 
@@ -415,15 +428,16 @@ check(diagnose, **answers("diagnose"))
 # %% [markdown] tags=["solution"]
 # Two of the six messages are about the driver, and neither of them says "update the
 # driver". A message comes from the component that notices, and that is seldom the one
-# at fault: the runtime library finds an old driver, and the driver's own compiler finds
-# PTX that is too new for it.
+# at fault: the runtime library notices that the driver is old, and the driver's own
+# compiler notices that the PTX is too new for it.
 
 # %% [markdown]
 # ## The same, on your GPU
 #
-# NVRTC compiles a kernel in CUDA C++ for three targets: your GPU, a GPU of another
-# family, and PTX that claims to come from a toolkit of the future. The driver loads
-# what it can. Which status will the others get?
+# NVRTC compiles a kernel in CUDA C++ to machine code for your GPU, to PTX, and to
+# machine code for a GPU of another family. A copy of the PTX is changed so that it
+# claims to come from a toolkit of the future. The driver loads what it can. Which of
+# the four will it refuse, and with which status?
 
 # %%
 CUDA_CPP = r"""
@@ -473,9 +487,9 @@ if weft.on_gpu("the driver loads machine code into one"):
 # ## 5 · Read the PTX
 #
 # PTX is worth reading, because it shows what a kernel asks of memory before any GPU has
-# run it. This is `vector_add`, as `nvcc` translates it. An instruction has a name, then
-# types after dots, then registers (`%f1` float32, `%rd8` a 64-bit address); square
-# brackets are memory.
+# run it. The first listing below is `vector_add`, as `nvcc` translates it. An
+# instruction has a name, then types after dots, then registers (`%f1` float32, `%rd8` a
+# 64-bit address); square brackets mark an address in memory.
 
 # %% tags=["given"]
 PTX = """
@@ -548,9 +562,9 @@ def counted(ptx):
 # %% [markdown]
 # Write a function that counts the bytes that one thread loads from **global** memory
 # and stores there. The type at the end of the name gives the number of bits (`f32`,
-# `u8`, `b64`, …), and `.v2` or `.v4` before it how many values at once. Other kinds of
-# memory (`ld.param`, `ld.shared`) do not count, nor do atomics, and a comment moves
-# nothing.
+# `u8`, `b64`, …), and a `.v2` or `.v4` before the type gives the number of values that
+# are moved at once. Other kinds of memory (`ld.param`, `ld.shared`) do not count, nor
+# do atomics, and a comment moves nothing.
 #
 # ```python
 # global_bytes(ptx)    # -> (bytes loaded, bytes stored)
@@ -586,16 +600,17 @@ check(
 
 # %% [markdown] tags=["solution"]
 # Twelve bytes for one addition: that ratio, 1/12 of an operation per byte, is all you
-# need to say how fast `vector_add` can be on any GPU. The next exercise does that.
+# need to say how fast `vector_add` can be on any GPU. The next exercise computes it.
 #
-# The listing shows one thing more: of 22 instructions, three move data and one
-# computes. The others find out where. A GPU hides that work while it waits for memory,
-# and chapter 12 shows when it cannot.
+# The listing shows one thing more: of 22 instructions, three move data and one does the
+# addition. Most of the others compute addresses. A GPU hides that work while it waits
+# for memory, and chapter 12 shows when it cannot.
 
 # %% [markdown]
 # Numba's version of the same kernel is longer: array descriptors carry sizes and
-# strides, and indices are 64-bit. Count its bytes, and look at the machine code too if
-# `cuobjdump` is installed (it comes with the CUDA toolkit).
+# strides, and indices are 64-bit. The cell counts the bytes that this version moves. If
+# `cuobjdump` is installed (it comes with the CUDA toolkit), the cell also shows the
+# machine code of the kernel in CUDA C++.
 
 
 # %%
@@ -630,8 +645,8 @@ if weft.on_gpu("Numba compiles for one"):
 # ## 6 · Under which roof
 #
 # A kernel takes at least as long as it takes to move its bytes, and at least as long as
-# it takes to do its operations. Given both, and both rates of a machine, the
-# **roofline** gives the longer of the two times. Return it in ms.
+# it takes to do its operations. Given the bytes, the operations and the two rates of a
+# machine, the **roofline** gives the longer of the two times. Return that time in ms.
 #
 # ```python
 # least_ms(flops, bytes, machine)    # -> ms
@@ -639,7 +654,7 @@ if weft.on_gpu("Numba compiles for one"):
 #
 # `machine.copy` is in bytes per second, `machine.fp32` in operations per second. Among
 # the cases are `vector_add` on 2^26 elements and the product of two 4096 × 4096
-# matrices, on a T4 and on an H200. Which of the four does arithmetic limit?
+# matrices, on a T4 and on an H200. Which of these four cases does arithmetic limit?
 #
 # Stuck? `hint("least_ms")`.
 
@@ -687,18 +702,20 @@ check(
 )
 
 # %% [markdown] tags=["solution"]
-# Arithmetic limits the two products, memory the two additions. The last two cases are
-# one kernel with 20 operations per byte, which memory limits on a T4, and arithmetic on
-# an H200: a T4 has 29 operations for every byte that it can move, an H200 has 12. Which
-# limit applies depends on both the kernel and the machine.
+# Arithmetic limits the two products, and memory limits the two additions. The last two
+# cases are one kernel with 20 operations per byte, which is limited by memory on a T4
+# and by arithmetic on an H200: in the time that it takes to move one byte, a T4 can do
+# 29 operations, whereas an H200 can do 12. Which limit applies depends on both the
+# kernel and the machine.
 
 # %% [markdown]
 # ## Measure: the roofs of this machine
 #
-# The peaks of exercise 2 are never reached. What can be reached is what the best
-# existing programs reach: a copy within the GPU's memory, and cuBLAS for arithmetic, on
-# the ordinary cores (float32) and on the **tensor cores** (TF32, bf16). What part of
-# its peak will each of the first two reach? The column `ceiling` has the answer.
+# The peaks of exercise 2 are never reached. What can be reached in practice is what the
+# best existing programs reach: a copy within the GPU's memory, and cuBLAS for
+# arithmetic, on the ordinary cores (float32) and on the **tensor cores** (TF32, bf16).
+# What share of its peak will the copy reach, and what share will cuBLAS reach in
+# float32? The column `ceiling` shows the answers.
 
 # %%
 SMS, KHZ, MEMORY_KHZ, BITS = 132, 1_980_000, 3_201_000, 6016  # an H200's
@@ -760,14 +777,15 @@ multiplied = bench.compare(
 multiplied
 
 # %% [markdown] tags=["solution"]
-# A copy reaches 88 % of what an H200's wires could carry, and 90 % on an H100: the
-# memory has to be refreshed, and has to turn around between reading and writing. cuBLAS
-# reaches 77 % of the float32 peak on both; chapter 19 goes after the same rate, and
-# meets what is in the way.
+# A copy reaches 88 % of what an H200's wires could carry, and 90 % on an H100, probably
+# because the memory has to be refreshed, and has to turn around between reading and
+# writing. cuBLAS reaches 77 % of the float32 peak on both; chapter 19 tries to reach
+# the same rate, and meets the obstacles.
 
 # %% [markdown]
-# Here is the same product on the tensor cores, which have another roof: TF32 keeps 10
-# of float32's 23 bits of fraction, bf16 keeps 7. How many times as fast is it?
+# Here is the same product on the tensor cores, which have a roof of their own: TF32
+# keeps 10 of float32's 23 bits of fraction, and bf16 keeps 7. How many times as fast as
+# in float32 is the product in each?
 
 # %%
 guess = {"TF32": None, "bf16": None}
@@ -785,15 +803,16 @@ tensor
 # ## Your roofline
 #
 # The course measures the same rates once for each GPU and keeps them in `.weft/`;
-# wherever a later lab's table says `ceiling`, it means these. (Without a GPU they are
-# your processor's.)
+# wherever a later lab's table says `ceiling`, it means these rates. (Without a GPU,
+# they are the rates of your CPU.)
 
 # %%
 print(weft.device.ceilings())
 
 # %% [markdown]
-# Now one kernel under that roof. `vector_add` on 2^26 elements moves 805 MB, and
-# `least_ms` knows how long that takes. What part of the copy's rate will it reach?
+# Now put one kernel under that roof. `vector_add` on 2^26 elements moves 805 MB, and
+# `least_ms` gives the least time for that. What share of the copy's rate will
+# `vector_add` reach?
 
 # %%
 guess = {"vector_add": None}  # 1.0: as many bytes per second as a copy
@@ -833,10 +852,10 @@ added.expect("vector_add", at_least=0.5)
 
 # %% [markdown] tags=["solution"]
 # A first kernel in Python is just below the roof, and nothing that you do to its
-# arithmetic will lift it: there is hardly any. What you can still gain is the distance
-# to the copy, and chapter 12 collects it.
+# arithmetic will make it faster: there is hardly any. What you can still gain is the
+# distance to the copy, and chapter 12 collects it.
 #
-# The figure has the two measured roofs and the kernel. Move the mark: how many
+# The figure shows the two measured roofs and the kernel. Move the mark: how many
 # operations per byte would it take before arithmetic is the limit?
 
 # %%
@@ -860,7 +879,7 @@ figure(
 # - Give `load` PTX for a GPU newer than yours (`compute_120`, for example). Which
 #   status does it return?
 # - `weft.device.ceilings(again=True)` measures again. How much do two measurements
-#   differ? Do it while something else uses the GPU.
+#   differ? And while another program uses the GPU?
 # - Look up your GPU's data sheet. Which of its rates does it give for "boost" clocks,
 #   and which "with sparsity"?
 #
@@ -870,7 +889,7 @@ figure(
 #    comes through a pointer.
 # 2. Machine code runs within a major version; PTX runs on anything newer.
 # 3. The driver must be at least as new as the toolkit, and there must be code for the
-#    GPU: most messages are about one of the two.
+#    GPU: most error messages are about one of these two conditions.
 # 4. PTX shows how many bytes a kernel moves, before it runs.
 # 5. A machine is two measured rates, and a kernel is bytes and operations. The longer
 #    of the two times is the least that the kernel can take.
