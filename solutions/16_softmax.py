@@ -5,18 +5,17 @@
 #
 # **When you have finished, you can**
 #
-# - compute a softmax that does not overflow, and say what it does with minus
-#   infinity;
+# - compute a softmax that does not overflow, and say how it handles minus infinity;
 # - merge the pairs (maximum, sum) of two pieces of a row, in any order;
-# - read each row once, whether a warp, a block or several blocks hold it;
-# - say which of the three is right for a given shape, and what then limits its speed;
-# - write the backward pass in the same three ways.
+# - read each row only once, whether a warp, a block or several blocks hold it;
+# - choose among the three for a given shape, and say what then limits the speed;
+# - write the backward pass with a warp per row, and read it in the other two ways.
 #
-# **You need** about 110 minutes. No GPU: the exercises run in the simulator, and the
-# measurements then show the results of the reference GPU. With a GPU: compute
-# capability 7.5 or higher (8.0 for bfloat16), 6 GB of its memory and, from 8.0 on, 22
-# multiprocessors: on fewer, kernels whose blocks wait for each other would wait for
-# ever, and the first cell says so.
+# **You need** about 110 minutes. You do not need a GPU: without one, the exercises run
+# in the simulator, and the measurements show the results of the reference GPU. If you
+# have one, it needs compute capability 7.5 or higher (8.0 for bfloat16) and 6 GB of
+# memory. From 8.0 on, it also needs 22 multiprocessors: with fewer, kernels whose
+# blocks wait for each other would wait for ever, and the first cell says so.
 
 # %%
 try:
@@ -61,8 +60,8 @@ weft.lab("16_softmax")
 # $e^{x_j}$, divided by the sum of all $e^{x_k}$ of its row.
 #
 # Below are four rows of three scores. In each row the scores rise by 1 from left to
-# right, so all four rows have the same shares. Which of them does the formula get
-# right in float32, whose largest number is 3.4e38?
+# right, so all four rows have the same shares. For which rows does the formula give the
+# right shares in float32, whose largest number is 3.4e38?
 
 # %%
 four_rows = np.float32([[1], [81], [101], [-120]]) + np.float32([0, 1, 2])
@@ -76,7 +75,7 @@ with np.errstate(all="ignore"):
 
 # %% [markdown] tags=["solution"]
 # $e^{89}$ is larger than 3.4e38, so from there on the formula divides infinity by
-# infinity. Far below zero everything rounds to 0, and it divides 0 by 0.
+# infinity. Far below zero, all powers round to 0, and the formula divides 0 by 0.
 #
 # The shares do not change if you subtract the same number from all scores of a row,
 # because all powers then shrink by the same factor. Subtract the **largest**. The
@@ -84,9 +83,9 @@ with np.errstate(all="ignore"):
 
 # %% [markdown]
 # The reference of this lab subtracts the maximum first. Scores of **minus infinity**
-# are common: attention uses them for what must not be looked at, and $e^{-\infty}$
-# is 0. A row that contains nothing else has no softmax. PyTorch returns NaN for it,
-# and so does the reference.
+# are common: attention uses them to exclude elements, since $e^{-\infty}$ is 0. A row
+# that contains nothing else has no softmax. PyTorch returns NaN for such a row, and so
+# does the reference.
 
 # %% tags=["given"]
 LOWEST = np.float32(np.finfo(np.float32).min)  # the lowest finite float32
@@ -116,19 +115,19 @@ print(shares(four_rows))
 # %% [markdown]
 # ## 1 · Three passes
 #
-# A block takes a row, and makes three passes over it:
+# A block processes one row, in three passes, which compute
 #
 # 1. the largest element;
 # 2. the sum of $e^{x - \text{largest}}$;
-# 3. the shares, into `out`.
+# 3. the shares, which it writes to `out`.
 #
 # Each thread takes every 256th column, as in a grid-stride loop, but within its row.
-# The functions below combine what the threads have found. They are those of chapter
-# 14 with one change: the shuffles are butterflies (chapter 8), so **all** threads get
-# the result.
+# The functions below combine the threads' results. They are the same as in chapter 14,
+# with one change: the shuffles are butterflies (chapter 8), so **all** threads get the
+# result.
 #
-# `max` works in a kernel, and so does `math.exp`. Start the maximum from `LOWEST`,
-# the lowest finite number, and not from minus infinity; exercise 2 says why.
+# You can use `max` and `math.exp` in a kernel. Start the maximum from `LOWEST`, the
+# lowest finite number, and not from minus infinity; exercise 2 says why.
 #
 # ```python
 # softmax_passes(x, out)    # (rows, cols) -> (rows, cols)  float32; blocks of 256
@@ -216,23 +215,23 @@ check(
 )
 
 # %% [markdown] tags=["solution"]
-# In the row of nothing but -inf, `top` stays at `LOWEST`, all powers are 0, and so is
-# their sum. 1 / 0 is infinity, and 0 times infinity is NaN, as it should be.
+# In the row that contains only -inf, `top` stays at `LOWEST`, all powers are 0, and so
+# is their sum. 1 / 0 is infinity, and 0 times infinity is NaN, as it should be.
 
 # %% [markdown]
 # ## Measure: what do three passes cost?
 #
-# By hand: 8192 × 8192 float32 are 268 MB. Three passes read that three times and
-# write it once, 1.07 GB. A copy reads it once and writes it once. If each read came
-# from memory, what share of the copy's speed would be left?
+# By hand: 8192 × 8192 float32 are 268 MB. Three passes read the matrix three times and
+# write it once, which moves 1.07 GB. A copy reads it once and writes it once. If each
+# read came from memory, what share of the copy's speed would the three passes reach?
 #
-# But the second pass reads what the first has just read. A row has 32 KB. An SM holds
-# 8 of these blocks, so the rows it is working on are 256 KB, and those of all 132 SMs
-# 35 MB. The H200 has 256 KB of L1 and shared memory on each SM, and 60 MB of L2.
-# Where will the second and third pass find their row?
+# But the second pass reads what the first has just read. A row is 32 KB. An SM holds 8
+# of these blocks, so the rows that it is working on take 256 KB, and those of all 132
+# SMs take 35 MB. The H200 has 256 KB of L1 and shared memory on each SM, and 60 MB of
+# L2. Where will the second and third passes find their row?
 #
-# Write down how fast you expect your kernel to be, with `torch.softmax` as 1.0, and
-# how fast a copy. The L2 cache is cleared before each call, for all of them.
+# If `torch.softmax` is 1.0, how fast do you expect your kernel to be, and how fast a
+# copy? Write both down. The L2 cache is cleared before each call, for all candidates.
 
 # %%
 guess = {"copy": None, "three passes": None}
@@ -266,40 +265,40 @@ square.expect("copy", at_least=1.5)
 square.expect("copy", at_least=1.3, times="three passes")
 
 # %% [markdown] tags=["solution"]
-# There is room above both. If all three reads came from memory, the kernel would take
-# twice the copy's time. It takes longer than that, although most of the second and
-# third read comes from a cache. So it is not limited by bytes. Probably it is
-# latency: three trips one after the other, 4 bytes per load, and two block-wide
-# reductions in between. It also computes two exponentials for each element, of eight
-# instructions each.
+# Neither kernel comes close to the copy. If all three reads came from memory, the
+# kernel would take twice the copy's time. It takes longer than that, although most of
+# the second and third reads come from a cache. So it is not limited by bytes. It is
+# probably limited by latency: there are three passes, one after the other, with 4 bytes
+# per load and two block-wide reductions in between. The kernel also computes two
+# exponentials for each element, of eight instructions each.
 #
-# PyTorch's kernel for rows of this length reads once, into registers, and is not much
-# faster for it: a block of 1024 threads for each row, 4 bytes per load, two
-# reductions.
+# PyTorch's kernel for rows of this length reads each row once, into registers, but is
+# not much faster: it uses a block of 1024 threads for each row, 4 bytes per load, and
+# two reductions.
 #
-# So: **read each element once**, and do it well.
+# So the goal is to **read each element once**, and to do that well.
 
 # %% [markdown]
 # ## 2 · Merge two pieces
 #
 # The sum needs the maximum, and the maximum needs the whole row. Or does it? Suppose
-# you know, for one piece of a row, its maximum $m$ and its sum $s$ of $e^{x - m}$.
-# For another piece you know $m_2$ and $s_2$. For the two together:
+# you know, for one piece of a row, its maximum $m$ and its sum $s$ of $e^{x - m}$. For
+# another piece you know $m_2$ and $s_2$. For both pieces together:
 #
 # - the maximum is the larger of $m$ and $m_2$; call it $M$;
-# - $s$ was summed relative to $m$. Relative to $M$ it is $s \cdot e^{m - M}$, and the
-#   same goes for $s_2$.
+# - $s$ was summed relative to $m$. Relative to $M$, this sum is $s \cdot e^{m - M}$,
+#   and $s_2$ changes in the same way.
 #
 # So two pairs **merge** into one, and the order in which pieces are merged does not
-# matter. A single element is a piece as well: its pair is $(x, 1)$. A piece that has
-# no element yet has the sum 0.
+# matter. A single element is also a piece: its pair is $(x, 1)$. The sum of an empty
+# piece is 0.
 #
-# And its maximum? With minus infinity, merging two empty pieces would compute
-# $-\infty - (-\infty)$, which is NaN. With `LOWEST` the difference is 0, and all is
-# well: `LOWEST` is finite, and no element except -inf is below it.
+# And what is the maximum of an empty piece? With minus infinity, merging two empty
+# pieces would compute $-\infty - (-\infty)$, which is NaN. With `LOWEST` the difference
+# is 0, as it should be: `LOWEST` is finite, and no element except -inf is below it.
 #
-# Write `merge`, a device function that returns the two numbers of the pair. The
-# kernel below it passes it one pair from each row of `a` and `b`.
+# Write `merge`, a device function that returns the two numbers of the merged pair. The
+# kernel below it calls `merge` for each row, with a pair from `a` and a pair from `b`.
 #
 # ```python
 # merge(m, s, m2, s2)         # two pairs -> their pair
@@ -368,9 +367,10 @@ check(
 # overflow, however large the scores.
 
 # %% [markdown]
-# With `merge`, a thread can go through its columns **once** and have both numbers.
-# This is called the **online softmax**. Two passes remain. Here is the kernel. It
-# works for rows of any length, and the lab falls back on it when nothing better fits.
+# With `merge`, a thread gets both numbers in **one** pass over its columns. This is
+# called the **online softmax**. A second pass is still needed, to write the shares.
+# Here is the kernel. It works for rows of any length, and the lab uses it when nothing
+# better fits.
 
 # %% tags=["given"]
 @cuda.jit
@@ -392,14 +392,14 @@ def softmax_online(x, out):
 # %% [markdown]
 # ## 3 · A warp per row
 #
-# One read is possible if the row is still there when the sum is known. The nearest
-# place to keep it is in **registers**: an array that belongs to one thread,
-# `cuda.local.array(32, float32)`. If every loop over it has a length that the
-# compiler knows, it unrolls the loops, and each element of the array becomes a
-# register.
+# You can read a row only once if you keep it until its sum is known. The nearest place
+# to keep it is in **registers**, as an array that belongs to one thread:
+# `cuda.local.array(32, float32)`. If the compiler knows the length of every loop over
+# the array, it unrolls the loops, and each element becomes a register.
 #
-# A warp has 32 × 32 = 1024 such places. So a row of up to 1024 columns fits, with no
-# shared memory and no barrier. `warp_max` and `warp_sum` do the rest.
+# The arrays of a warp's threads have 32 × 32 = 1024 elements. So a row of up to 1024
+# columns fits, and you need no shared memory and no barrier. `warp_max` and `warp_sum`
+# combine the lanes' results.
 #
 # Lane `lane` takes columns `lane`, `lane + 32`, and so on. A column beyond the end
 # counts as -inf (`NOTHING`), which adds 0 to the sum. The check allows each thread 32
@@ -456,24 +456,27 @@ check(
 )
 
 # %% [markdown] tags=["solution"]
-# The condition on `row` is the same for all 32 lanes, so a warp leaves as a whole,
-# and the shuffles never miss a lane.
+# The condition on `row` is the same for all 32 lanes, so a warp returns as a whole, and
+# no lane is missing from a shuffle.
 #
-# $e^x$ is computed once for each element, where three passes computed it twice.
+# Each element's power is computed only once, whereas the three passes computed it
+# twice.
 
 # %% [markdown]
 # ## 4 · A block per row
 #
-# 4096 columns are too many for a warp, since a thread has 255 registers at most. They
-# are not too many for a block. 256 threads with 16 values each:
+# 4096 columns are too many for a warp: each lane would need 128 values, and a thread
+# has 255 registers at most. They are not too many for a block of 256 threads, with 16
+# values each:
 #
-# 1. each warp finds its own maximum, and its sum relative to **that**: a pair;
+# 1. each warp finds its own maximum, and its sum relative to **its own** maximum: a
+#    pair;
 # 2. lane 0 of each warp puts the pair into shared memory;
 # 3. **one** barrier;
-# 4. every warp takes the 8 pairs, one per lane, and merges them: the maximum of all,
-#    and the sum of all sums, each rescaled to that maximum;
-# 5. each thread has its powers relative to its warp's maximum. A single factor, the
-#    same for all 16, turns them into shares.
+# 4. every warp loads the 8 pairs, one per lane, and merges them: it finds the maximum
+#    of all maxima, and adds up all sums, each rescaled to that maximum;
+# 5. each thread's powers are relative to its warp's maximum. A single factor, the same
+#    for all 16 powers, turns them into shares.
 #
 # The loads are given, 16 bytes at a time. For the stores, use `store4(out, (row,
 # col), a, b, c, d)`, under the same condition as `load4`.
@@ -556,16 +559,16 @@ check(
 )
 
 # %% [markdown] tags=["solution"]
-# Only 16 numbers go through shared memory for a row of 4096. And there is one barrier
-# where finding first the maximum and then the sum would have needed two.
+# For a row of 4096, only 16 numbers go through shared memory. And there is only one
+# barrier, whereas finding first the maximum and then the sum would have needed two.
 #
 # A warp whose columns are all -inf has the pair (`LOWEST`, 0). In the merge its sum
-# counts $0 \cdot e^{\dots} = 0$, which is right.
+# contributes $0 \cdot e^{\dots} = 0$, which is right.
 
 # %% [markdown]
-# Here it is in CUDA C++, for rows of 4096. The loops have constant lengths there as
-# well, and `v` becomes registers for the same reason. `__expf` is the fast
-# exponential.
+# Here is the same kernel in CUDA C++, for rows of 4096. There, too, the loops have
+# constant lengths, and `v` is kept in registers for the same reason. `__expf` is the
+# fast exponential.
 
 # %%
 CUDA_CPP = """
@@ -643,10 +646,10 @@ if weft.on_gpu("NVRTC's machine code needs one"):
 # %% [markdown]
 # ## Measure: one read
 #
-# Two shapes, both with 16.8 million elements, 67 MB: 16,384 rows of 1024, and 4096
-# rows of 4096. *One read* is a warp per row for the first and a block per row for the
-# second. For comparison, both have three passes and the online kernel with two. How
-# close do they come to the copy?
+# There are two shapes, both with 16.8 million elements, or 67 MB: 16,384 rows of 1024,
+# and 4096 rows of 4096. *One read* is a warp per row for the first shape and a block
+# per row for the second. For comparison, both tables include the kernel with three
+# passes and the online kernel with two. How close do these kernels come to the copy?
 
 # %%
 guess = {"three passes": None, "two passes": None, "one read": None}
@@ -704,27 +707,27 @@ for table in rungs.values():
 rungs[4096].expect("one read", at_least=1.2)
 
 # %% [markdown] tags=["solution"]
-# One read and one write. At 4096 columns the kernel is as fast as the copy, within a
-# few per cent. At 1024 it is slower, and slower than PyTorch's kernel for short rows,
-# which is the same idea and also loads 4 bytes at a time. The family below moves 16
-# bytes at a time.
+# The kernel moves as many bytes as the copy. At 4096 columns it is as fast as the copy,
+# to within a few per cent. At 1024 columns it is slower than the copy, and slower than
+# PyTorch's kernel for short rows, which uses the same idea and also loads 4 bytes at a
+# time. The family of kernels below moves 16 bytes at a time.
 #
-# Two passes gain only a few per cent over three. The read that they save came from a
-# cache, and in return `merge` computes two exponentials for each element. The online
-# softmax pays off where the second read would come from memory, or where it removes
-# the second read.
+# Two passes are only a few per cent faster than three. The read that they save came
+# from a cache, and `merge` has to compute two exponentials for each element. The online
+# softmax pays off where the second read would come from memory, or where it removes the
+# second read.
 
 # %% [markdown]
 # ## 5 · Backward
 #
-# In training, softmax has a second half. `y` is its output, `dy` the gradient that
-# comes from above, and the gradient to pass on is
+# In training, softmax also has a backward pass. `y` is the output of the forward pass,
+# `dy` is the gradient with respect to `y`, and the gradient to compute is
 #
 # $$dx_j = y_j \left( dy_j - \sum_k y_k \, dy_k \right)$$
 #
-# The pattern is the same again: something about the whole row, one sum this time,
-# then each element. Three arrays move instead of two. Use a warp per row, up to 1024
-# columns, and read everything once, into two arrays of registers. The check allows
+# The pattern is the same again: first something about the whole row, this time one sum,
+# and then each element. Three arrays move instead of two. Use a warp per row, for up to
+# 1024 columns, and read everything once, into two arrays in registers. The check allows
 # each thread 64 loads.
 #
 # ```python
@@ -777,32 +780,32 @@ check(
 )
 
 # %% [markdown] tags=["solution"]
-# `x` is not needed, only `y`, which the forward pass has left. And there is no
-# exponential.
+# The backward pass does not need `x`, only `y`, which the forward pass has computed.
+# And it has no exponential.
 
 # %% [markdown]
 # ## Read: a family
 #
-# You have written all your kernels; from here on you read. What follows is a softmax,
-# and its backward pass, for float32 and for bfloat16 and for rows of any length. It
-# consists of the kernels you have written, with the number of pieces and threads as
-# parameters, and two more kinds for rows that no block can hold. The chapter's second
-# page, *Rows over several blocks*, explains those step by step. Read it first if you
-# like.
+# You have written all the kernels that this lab asks for; from here on you read. What
+# follows is a softmax, with its backward pass, for float32 and bfloat16 and for rows of
+# any length. It consists of the kernels that you have written, with the numbers of
+# pieces and threads as parameters, and of two more kinds of kernels, for rows that no
+# block can hold. The chapter's second page, *Rows over several blocks*, explains those
+# step by step. Read that page first if you like.
 #
-# **Bfloat16** is the upper half of a float32: the same range, 8 bits of precision.
-# Numba has no such type, so a kernel sees a matrix of int32 with two of them in each.
-# `bf16_low` and `bf16_high` unpack them to float32, which is exact, and `bf16_pair`
-# rounds two float32 and packs them. All arithmetic is in float32. 16 bytes are 8
-# elements.
+# **Bfloat16** is the upper half of a float32: it has the same range, but only 8 bits of
+# precision. Numba has no such type, so a kernel sees a matrix of int32, each of which
+# contains two bfloat16. `bf16_low` and `bf16_high` unpack them to float32, which is
+# exact, and `bf16_pair` rounds two float32 and packs them. All arithmetic is in
+# float32. A load of 16 bytes gets 8 elements.
 #
-# **`exp2`.** The hardware computes powers of 2 in one instruction; `math.exp` spends
-# seven more on the last bits. $e^x = 2^{x \cdot \log_2 e}$, and six correct digits
-# are enough here.
+# **`exp2`.** The hardware computes powers of 2 in one instruction; `math.exp` uses
+# seven more to get the last bits right. Here, six correct digits are enough, so the
+# kernels use `exp2`, with $e^x = 2^{x \cdot \log_2 e}$.
 #
-# Each of the next cells makes kernels. `whole` says that the row fills all pieces, so
-# no guard is needed. To *weigh* a piece means to find its pair and to turn its scores
-# into powers.
+# Each of the next cells makes kernels. `whole` means that the row fills all pieces, so
+# no guard is needed. To *weigh* a piece is to find its pair and to turn its scores into
+# powers.
 
 # %% tags=["given"]
 LOG2E = np.float32(np.log2(np.e))
@@ -891,8 +894,8 @@ def merge_warp(m, s):
 
 
 # %% [markdown]
-# The two kinds that you know. `x` and `out` are matrices of float32, or of int32 with
-# two bfloat16 in each.
+# Here are the two kinds that you know: a warp per row and a block per row. `x` and
+# `out` are matrices of float32, or of int32 with two bfloat16 in each.
 
 # %% tags=["given"]
 def warp_kernel(half, pieces, threads, whole):
@@ -940,25 +943,27 @@ def block_kernel(half, pieces, threads, whole):
 
 
 # %% [markdown]
-# **Rows that no block can hold.** An SM has 256 KB of registers, a row of 262,144
-# float32 has 1 MB. So several blocks hold a row, and have to exchange their results.
-# Each publishes the pair of its piece, then waits for the pairs of the others.
+# **Rows that no block can hold.** An SM has 256 KB of registers, but a row of 262,144
+# float32 is 1 MB. So several blocks hold a row, and have to exchange their results.
+# Each block publishes the pair of its piece, then waits for the pairs of the others.
 #
-# How does a pair get from block to block? Maximum and sum are 32 bits each, so both
-# fit into **one** 64-bit word, which is stored and loaded whole. No fence is needed,
-# since nothing else goes with it. `poke(slots, i, word)` is a store that other blocks
-# can see, `peek(slots, i)` a load that looks anew each time. With `slots[i]` the
-# compiler could load once and wait for ever.
+# How does a pair get from block to block? The maximum and the sum have 32 bits each, so
+# both fit into **one** 64-bit word, which is stored and loaded as a whole. No fence is
+# needed, since the word is all that is exchanged. `poke(slots, i, word)` is a store
+# that other blocks can see, and `peek(slots, i)` is a load that reads memory anew each
+# time. With `slots[i]`, the compiler could load the word once, and the loop would never
+# end.
 #
-# And how does a block know that a word is *new*, and not one of the launch before?
-# Launches alternate between 0 and 1, and the last bit of the sum says which it was.
-# (For barriers this is called **sense reversal**.) `turns` holds that number, the
-# *turn*, and a counter. The last block to have read the turn changes it for the next
-# launch, and `atomic.inc` resets the counter to 0 by itself (chapter 9).
+# And how does a block know that a word is *new*, and not left over from the launch
+# before? Launches are numbered 0 and 1 in alternation, and the last bit of the sum says
+# which launch stored it. (In barriers, this technique is called **sense reversal**.)
+# `turns` holds that number, the *turn*, and a counter. The last block to have read the
+# turn changes it for the next launch, and `atomic.inc` resets the counter to 0 by
+# itself (chapter 9).
 #
-# The maximum is kept as a power of 2 here, $a = m \log_2 e$. Then $2^{x \log_2 e -
-# a}$ takes one multiply-add before the power. (A score beyond 2 × 10^38 would become
-# infinite. No real score is that large.)
+# Instead of the maximum $m$, these kernels keep $a = m \log_2 e$, the exponent for a
+# power of 2. Then $2^{x \log_2 e - a}$ takes one multiply-add before the power. (A
+# score beyond 2 × 10^38 would become infinite, but no real score is that large.)
 
 # %% tags=["given"]
 @cuda.jit(device=True, inline=True)
@@ -994,22 +999,22 @@ def meet(slots, row, pieces, turn):
 
 # %% [markdown]
 # **Which block has which piece.** Chapter 14 said that blocks must not wait for one
-# another, because the block that is waited for may not have started. Here it is safe
-# on one condition: that blocks *start* in the order of `blockIdx.x`. A row's blocks
-# are neighbours, so when one of them is waiting, those with lower numbers have
-# started and those with higher numbers are next; and the few blocks of one row fit on
-# the GPU together. Every GPU we know starts blocks in that order; CUDA does not
-# promise it. With `ticket`, a block gets its number from an atomic counter instead of
-# `blockIdx.x`. The numbers are then in the order in which blocks start, whatever it
-# is.
+# another, because the block that is waited for may not have started. Here they may, on
+# one condition: blocks have to *start* in the order of `blockIdx.x`. A row's blocks
+# have neighbouring numbers, so when one of them is waiting, those with lower numbers
+# have started, and those with higher numbers start next; and the few blocks of one row
+# fit on the GPU together. Every GPU we know starts blocks in that order, but CUDA does
+# not promise it. With `ticket`, a block gets its number from an atomic counter instead
+# of `blockIdx.x`. The numbers are then in the order in which blocks start, whatever
+# that order is.
 #
 # Four blocks share an SM, and all of them start at the same time. If their pieces had
-# the same size they would stay in lockstep: all load, then all wait for each other
-# while memory is idle, then all store. So the blocks are **staggered**. The first
-# rows are cut more finely, into pieces of a quarter, a half and three quarters of the
-# size. Their blocks finish sooner, and from then on one block of an SM loads while
-# another waits. `cut` says how the rows are cut. `find` goes the other way, from a
-# block's number to its piece.
+# the same size, the blocks would stay in lockstep: all would load, then all would wait
+# for each other while memory is idle, then all would store. So the blocks are
+# **staggered**. The first rows are cut more finely, into pieces of a quarter, a half
+# and three quarters of the usual size. The blocks of these rows finish sooner, and from
+# then on one block on an SM loads while another waits. `cut` returns how the rows are
+# cut. `find` goes from a block's number to its piece.
 
 # %% tags=["given"]
 UNIT = 256  # words: a piece begins on a boundary of 1 KB
@@ -1074,14 +1079,15 @@ def part_of(piece, pieces, cols, threads):
 
 
 # %% [markdown]
-# The kernel. The more of the matrix is on an SM, the more there is to do while some
-# of it waits; so a block uses both places that an SM has for data. Of each thread's
-# part, `kept` fours of 16 bytes go to **shared memory**, through `copy4_async`. It
-# starts a copy that does not pass through a register. `commit_group()` closes the
-# list of such copies, and `wait_group(0)` waits until this thread's have arrived. No
-# other thread reads them, so no barrier is needed. The other `held` fours go to
-# **registers**, as they came, two bfloat16 per register. The powers are computed
-# twice rather than kept.
+# Here is the kernel. The larger the part of the matrix that an SM holds, the more work
+# there is while some of that part waits. So a block uses both places that an SM has for
+# data. A *four* is one access of 16 bytes. Of each thread's part, `kept` fours go to
+# **shared memory**. For each of them, `copy4_async` starts a copy that does not pass
+# through a register. `commit_group()` closes the list of such copies, and
+# `wait_group(0)` waits until this thread's copies have arrived. No other thread reads
+# them, so no barrier is needed. The other `held` fours go to **registers**, without
+# being unpacked, so a register holds two bfloat16. The powers are computed twice rather
+# than kept.
 
 # %% tags=["given"]
 PAIR_OF_NOTHING = np.uint32(0xFF80FF80).view(np.int32)  # two bfloat16 of -inf
@@ -1223,26 +1229,26 @@ def many_kernel(half, held, kept, threads, registers, ticket=False):
 
 # %% [markdown]
 # **Persistent blocks.** A matrix of few long rows takes only two or three waves of
-# blocks, too few for staggering to help. For it there is a fourth kind: as many
-# blocks as the GPU holds at a time, which stay until all rows are done. Those that
-# share a row are a **team**; it takes every `teams`-th row. Where four blocks fit on
-# an SM, all start at once, and the order in which they start does not matter. On SMs
-# with 100 KB of shared memory three fit, and the last quarter of the blocks start
-# when others have finished. Then the condition is the one above: order, and room for
-# a team.
+# blocks, too few for staggering to help. For such a matrix there is a fourth kind of
+# kernel: it has as many blocks as the GPU holds at a time, and they stay until all rows
+# are done. The blocks that share a row are a **team**; each team takes every `teams`-th
+# row. Where four blocks fit on an SM, all blocks start at once, and their order does
+# not matter. On SMs with 100 KB of shared memory only three fit, and the last quarter
+# of the blocks start when others have finished. Then the condition above applies:
+# blocks have to start in order, and the GPU needs room for a team.
 #
-# A block does not wait for its team at once (see chapter 15). It publishes the pair
-# of its piece of a row, goes on to its next row and to the one after, and only **two
-# rows later** looks for the pairs of the others. By then they are usually there. This
-# is **software pipelining**: four rows are in flight at any time. One is being loaded
-# into shared memory, one is there and is being weighed, and two are in registers, `v`
-# and `w`, until their pairs have been merged.
+# A block does not wait for its team at once (see chapter 15). It publishes the pair of
+# its piece of a row, goes on to its next row and to the row after that, and only **two
+# rows later** looks for the pairs of the others. By then, these have usually been
+# published. This is **software pipelining**: four rows are in flight at any time. One
+# row is being loaded into shared memory, one has arrived there and is being weighed,
+# and two are in registers, `v` and `w`, until their pairs have been merged.
 #
-# `side` says which half of the tile, of `peaks`, `sums` and `both` belongs to a row:
-# that is **double buffering**. One barrier per row is enough, because a thread that
-# writes to a half has passed the barrier that comes after the last read of it. The
-# tile needs none, as each thread reads what it has copied itself, and copies again
-# only where it has read.
+# The tile, `peaks`, `sums` and `both` each have two halves, and `side` says which half
+# belongs to a row: this is **double buffering**. One barrier per row is enough, because
+# a thread that writes to a half has passed the barrier that comes after the last read
+# of that half. The tile needs no barrier, because each thread reads only what it has
+# copied itself, and overwrites only what it has read.
 #
 # A piece is weighed in one pass, two fours at a time, with the online softmax of
 # exercise 2.
@@ -1344,14 +1350,15 @@ def team_kernel(half, fours, threads, registers):
 
 
 # %% [markdown]
-# Which kernel is used? For a row of up to 2 KB, a warp. Up to 32,768 elements, a
-# block, with as many threads and pieces as were fastest when we tried. Beyond that,
-# as many blocks as it takes, of 256 threads with 19 fours each (float32) or 16
-# (bfloat16), up to 76 or 64 KB per block. With 64 registers per thread, four of them
-# share an SM. If this took fewer than five waves (`FEW`), and the row consists of
-# whole pieces of 16 KB, then teams, in blocks of 128 threads with 8 fours each. GPUs
-# before Ampere have no `copy4_async`: there a block has registers alone, and there
-# are no teams.
+# Which kernel is used? For a row of up to 2 KB, it is a warp per row. For up to 32,768
+# elements, it is a block per row, with the numbers of threads and pieces that were
+# fastest when we tried them. For longer rows, it is as many blocks as needed, of 256
+# threads with 19 fours each (float32) or 16 (bfloat16), which is up to 76 or 64 KB per
+# block. With 64 registers per thread, four such blocks share an SM. If this took fewer
+# than five waves (`FEW`), and the row consists of whole pieces of 16 KB, teams are used
+# instead, in blocks of 128 threads with 8 fours each. GPUs before Ampere have no
+# `copy4_async`: there, a block keeps its piece in registers alone, and there are no
+# teams.
 
 # %% tags=["given"]
 FORWARD = {  # words of 4 bytes per row -> pieces and threads
@@ -1473,8 +1480,9 @@ def softmax(x, out, ticket=False):
 
 
 # %% [markdown]
-# The backward pass, in the first three kinds. In `many_backward` the blocks exchange
-# a sum alone. It sends the pair (1, sum), for which merging is adding.
+# Here is the backward pass, in the first three kinds. In `many_backward`, the blocks
+# have only a sum to exchange. They send the pair (1, sum): with equal maxima, merging
+# is adding.
 
 # %% tags=["given"]
 def products(half):
@@ -1661,10 +1669,10 @@ def backward(y, dy, dx, ticket=False):
 
 
 # %% [markdown]
-# Does the family compute what it should? Here is each kind once, guards and -inf
-# included, against NumPy. Rows of all -inf have to be NaN in both. The kernels for
-# long rows get a small size here: in the simulator a row of 262,144 would take a
-# minute.
+# Does the family compute what it should? The next cell compares each kind with NumPy
+# once, guards and -inf included. A row that contains only -inf has to give NaN in both.
+# The kernels for long rows get short rows here: in the simulator, a row of 262,144
+# would take a minute.
 
 # %%
 def pairs_of_bf16(x):
@@ -1742,20 +1750,22 @@ for rows, cols, how in sizes:
 # %% [markdown]
 # ## Measure: seven shapes, twice
 #
-# Seven shapes, in float32 and in bfloat16, from many short rows to few long ones. The
-# family is compared with a copy, with `torch.softmax` and with `torch.compile`, with
-# all its tuning (`mode="max-autotune-no-cudagraphs"`, `dynamic=False`). It generates
-# a kernel for each shape, and compiling is not in the time. Trying many variants
-# takes it long: more than a minute for the fourteen. If you would rather not wait,
-# lower `PATIENCE`: when compiling has taken that many seconds, it is left out of the
-# shapes that remain.
+# There are seven shapes, in float32 and in bfloat16, from many short rows to few long
+# rows. The family is compared with a copy, with `torch.softmax` and with
+# `torch.compile`, whose tuning is fully on (`mode="max-autotune-no-cudagraphs"`,
+# `dynamic=False`). `torch.compile` generates a kernel for each shape, and the times do
+# not include compilation. Because it tries many variants, it takes more than a minute
+# for the fourteen cases. If you would rather not wait, lower `PATIENCE`: once
+# compilation has taken that many seconds, `torch.compile` is left out of the remaining
+# cases.
 #
 # The L2 cache is cleared before each call. Where a copy takes less than about 50 µs,
 # calls are timed as CUDA graphs instead, and cycle through so many arrays that none
 # is still in the cache when its turn comes.
 #
-# Which shapes will be hardest, for PyTorch and for the family? Guess one number: how
-# many times as fast as `torch.softmax` is the family, on average over these shapes?
+# On which shapes will PyTorch be furthest from the copy, and on which the family? Guess
+# one number: how many times as fast as `torch.softmax` is the family, on average over
+# these cases?
 
 # %%
 guess = {"family": None}
@@ -1922,31 +1932,33 @@ for (_, cols, _), table in forward.items():
 forward.get((1024, 131072, False))
 
 # %% [markdown] tags=["solution"]
-# All of this is about the H200; no other GPU has run these tables yet. Where a warp
-# or a block holds the row, the family is within 4 % of the copy, and nothing can be
-# much faster, because the bytes are the same. In this run `torch.compile` gets there
-# as well in float32 at 32,768 × 1024, and to 89 to 95 % of the copy on the other
-# four. In bfloat16 it reaches 82 to 90 % at 1024 columns, and less than half on
-# longer rows.
+# All these numbers are for the H200; no other GPU has run these tables yet. Where a
+# warp or a block holds the row, the family is within 4 % of the copy, and no kernel can
+# be much faster, because the bytes are the same. In this run `torch.compile` comes as
+# close in float32 at 32,768 × 1024, and reaches 89 to 95 % of the copy on the other
+# four shapes. In bfloat16 it reaches 82 to 90 % of the copy at 1024 columns, and less
+# than half of it on longer rows.
 #
-# On the long rows the libraries lose much more, because they go through such a row
-# two or three times. The family loses 5 to 11 %, most at 128 rows in bfloat16. That
-# matrix has only 67 MB, and its start and its end are much of its time.
+# On the long rows the libraries lose much more, because they go through such a row two
+# or three times. The family loses 5 to 11 %, and the most at 128 rows in bfloat16. That
+# matrix is only 67 MB, so the kernel's start and end probably take much of its time.
 
 # %% [markdown]
 # ## Measure: what a long row needs
 #
-# Here is the kernel for long rows, one technique at a time: pieces in *registers*
-# alone, 40 KB per block; then in registers and shared memory, *both stores*, 76 KB;
-# then *out of step*, with staggered blocks; the same *with ticket*; and last the
-# *teams*, whose blocks stay. Four blocks share an SM.
+# Here is the kernel for long rows, with one technique added at a time: *registers*
+# keeps pieces in registers alone, 40 KB per block; *both stores* keeps them in
+# registers and shared memory, 76 KB; *out of step* has staggered blocks as well; *with
+# ticket* adds the ticket. Last come the *teams*, whose blocks stay. In all of them,
+# four blocks share an SM.
 #
-# By hand: four blocks of 40 KB on 132 SMs hold 21.6 MB, a 25th of the 537 MB of a
-# matrix of 1024 × 131,072. So memory is idle 25 times, for as long as it takes to
-# compute a pair and to exchange it. At two microseconds each that is 50 µs, on top of
-# 255 µs for the copy on an H200. With 76 KB it is 13 times. And out of step? Guess
-# how fast the four are for 1024 rows, with *registers* as 1.0. (The third table, in
-# bfloat16, has the last two kinds alone, and *out of step* is 1.0 there.)
+# By hand: four blocks of 40 KB on each of 132 SMs hold 21.6 MB, which is 1/25 of the
+# 537 MB of a matrix of 1024 × 131,072. So memory is idle 25 times, for as long as it
+# takes to compute a pair and to exchange it. At two microseconds each time, that is 50
+# µs, on top of 255 µs for the copy on an H200. With 76 KB, memory is idle 13 times. And
+# how often out of step? If *registers* is 1.0, guess how fast the other four are for
+# 1024 rows. (The third table, in bfloat16, has only *out of step*, which is 1.0 there,
+# and *teams*.)
 
 # %%
 guess = {"both stores": None, "out of step": None}
@@ -2020,17 +2032,17 @@ long_rows.get((128, False))
 long_rows.get((128, True))
 
 # %% [markdown] tags=["solution"]
-# For 1024 rows, two microseconds per wave were a fair guess on the H200: *registers*
+# For 1024 rows, two microseconds per wave was a fair guess on the H200: *registers*
 # loses 57 µs in 25 waves, *both stores* 22 µs in 13, *out of step* 12 µs in all. For
-# 128 rows there are six, three and three waves, and two in bfloat16. The ticket is
-# one more trip to L2 before a block knows what to load. In staggered blocks, others
-# can fill most of that time.
+# 128 rows there are six, three and three waves, and two in bfloat16. The ticket takes
+# one more trip to L2 before a block knows what to load. If blocks are staggered, other
+# blocks can fill most of that time.
 #
-# Teams have no waves. In a block's first three iterations nothing is stored and in
-# its last three nothing is loaded, but in between there is hardly any waiting. The
-# price is paid in every iteration: registers are moved, and there is a barrier for
-# every 16 KB. So they win where there are few waves, on the H200 by 14 % with two and
-# by 2 % with three. With 1024 rows they are slower.
+# Teams have no waves. In its first three iterations a block stores nothing, and in its
+# last three it loads nothing, but in between there is hardly any waiting. The price is
+# paid in every iteration: registers are moved, and there is a barrier for every 16 KB.
+# So teams win where there would be few waves, on the H200 by 14 % with two waves and by
+# 2 % with three. With 1024 rows they are slower.
 
 # %% tags=["solution"]
 for (_, half), table in long_rows.items():
@@ -2060,9 +2072,9 @@ def long_kernels():
 # %% [markdown]
 # ## Measure: backward, twice seven shapes
 #
-# Three arrays move. The ceiling is a copy that moves as many bytes. PyTorch's own
-# backward of softmax is `torch._softmax_backward_data`; `torch.compile` gets the
-# formula.
+# Three arrays move here. The ceiling is a copy that moves the same number of bytes.
+# PyTorch's own backward pass of softmax is `torch._softmax_backward_data`;
+# `torch.compile` compiles the formula.
 
 # %%
 guess = {"family": None}
@@ -2128,26 +2140,28 @@ for (_, cols, _), table in gradients_of.items():
     table.expect("family", ceiling=0.9 if cols <= 32768 else 0.8)
 
 # %% [markdown]
-# What the compiler made of the kernels for long rows. The shared memory is what they
-# keep there. *Local memory* would be registers that did not fit.
+# The next table shows the compiled kernels for long rows. Their *shared memory* holds a
+# part of each piece. *Local memory* would mean that some values did not fit in
+# registers.
 
 # %%
 bench.compiled("long rows", long_kernels)
 
 # %% [markdown] tags=["solution"]
-# There is no exponential here and no maximum, and for 1024 long rows the family comes
-# closer to the copy than in the forward pass. PyTorch multiplies `dy` by `y` in a
-# separate kernel before it begins. On the H200 `torch.compile` is faster than the
-# family, by up to 5 %, on the ten shapes whose rows one block can hold, and much
-# slower on the long ones. On seven of the ten the family is faster than the copy,
-# which moves as many bytes but writes more of them.
+# The backward pass has no exponential and no maximum, and for 1024 long rows the family
+# comes closer to the copy than in the forward pass. PyTorch first multiplies `dy` by
+# `y` in a separate kernel. On the H200, `torch.compile` is faster than the family, by
+# up to 5 %, in the ten cases whose rows one block can hold, but much slower on the long
+# rows. In seven of the ten cases the family is faster than the copy, which moves as
+# many bytes but writes more of them.
 
 # %% [markdown]
 # ## The same in Triton
 #
 # In Triton (chapter 5) a program handles a row as if it were one value, and the
-# compiler distributes it over registers: exercise 4 in six lines. It takes all
-# columns at once, padded to a power of 2. That is one read, as long as the row fits.
+# compiler distributes the row over registers: exercise 4 takes six lines. The program
+# loads all columns at once, padded to a power of 2, so it reads each row only once, as
+# long as the row fits in registers.
 
 # %%
 has_triton = weft.device.find().capability >= (8, 0)
@@ -2165,8 +2179,8 @@ if weft.on_gpu("Triton's machine code needs one") and has_triton:
         tl.store(out + at, e / tl.sum(e, 0), mask=col < cols)
 
 # %% [markdown]
-# How fast is it, on rows that a small block, a large block and several blocks of the
-# family hold?
+# How fast is the Triton kernel on rows of 1024, 8192 and 131,072? In the family, these
+# are held by a small block, a large block and several blocks.
 
 # %%
 guess = {"Triton": None}
@@ -2222,25 +2236,25 @@ for table in in_triton.values():
     table.expect("family", at_least=1.0)
 
 # %% [markdown] tags=["solution"]
-# For the long row the program holds more values than it has registers: 131,072 for
-# 1024 threads are 128 each, where a thread can have 64. Compare that row with the
-# others.
+# For the longest rows, the program has more values than registers: 131,072 values for
+# 1024 threads are 128 per thread, but a thread can have only 64 registers. Compare
+# Triton's result for these rows with its other two.
 
 # %% [markdown]
 # ## If you want more
 #
-# - `log_softmax`: $x - m - \log s$. Which of the passes change? And the cross-entropy
-#   loss, which needs one element of each row: how many bytes move then?
-# - A mask or a scale, applied as the scores are read, costs no trip to memory. Add
-#   both.
-# - Rows of 131,072 in pieces of 32 KB, or with five blocks on an SM (`LONG`): predict
-#   first whether they are faster, and why.
-# - Teams for the backward pass: four fours of `y` and four of `dy`. On which of the
-#   four long shapes will they win?
-# - Where a row fits into the shared memory of a **cluster** (chapter 8), its blocks
-#   can exchange their pairs there instead of in L2. What would that save?
-# - Softmax of columns, `torch.softmax(x, 0)`: which threads should hold what, so that
-#   requests are coalesced?
+# - `log_softmax`: $x - m - \log s$. Which of the passes change? And how many bytes move
+#   in the cross-entropy loss, which needs only one element of each row?
+# - A mask or a scale that is applied as the scores are read takes no extra pass through
+#   memory. Add both.
+# - Process rows of 131,072 in pieces of 32 KB, or with five blocks on an SM (`LONG`).
+#   Predict first whether this is faster, and why.
+# - Write teams for the backward pass, with four fours of `y` and four of `dy` per
+#   thread. In which of the four cases with long rows will they win?
+# - Where a row fits into the shared memory of a **cluster** (chapter 8), its blocks can
+#   exchange their pairs there instead of through L2. What would that save?
+# - Write a softmax of columns, `torch.softmax(x, 0)`. Which elements should each thread
+#   hold, so that requests are coalesced?
 #
 # ## What you learned
 #
@@ -2248,10 +2262,10 @@ for table in in_triton.values():
 #    order, so one pass finds both.
 # 2. A softmax is a copy with some arithmetic: read once, keep the row in registers,
 #    write once.
-# 3. What holds a row depends on its length: a warp, a block, several blocks. The
-#    kernel is the same, and only the place to merge differs.
-# 4. Blocks can exchange words that are stored and loaded whole, if all of the blocks
-#    are on the GPU, or soon will be.
+# 3. A row is held by a warp, a block or several blocks, depending on its length. The
+#    idea is the same, and only the place where pairs are merged differs.
+# 4. Blocks can exchange words that are stored and loaded as a whole, if all of these
+#    blocks are on the GPU, or soon will be.
 # 5. The time in which a block neither loads nor stores has to be filled: by the other
 #    blocks of its SM, or by its own next rows, if it is persistent and looks later.
 
