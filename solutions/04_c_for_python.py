@@ -18,8 +18,8 @@
 # - compile C, call it from Python, and write a Makefile;
 # - read a `.cu` file.
 #
-# **You need** about 90 minutes, a C compiler, and no GPU. On Debian, Ubuntu and WSL:
-# `sudo apt install gcc make gdb`. Colab has the first two.
+# **You need** about 90 minutes, a C compiler, and no GPU. On Debian, Ubuntu and WSL,
+# `sudo apt install gcc make gdb` installs the tools. Colab already has gcc and make.
 
 # %%
 try:
@@ -48,7 +48,7 @@ weft.lab("04_c_for_python")
 #
 # A cell that begins with `%%c greet` contains C. Running the cell does not run the C
 # program; it saves the cell as `greet.c` and prints what the compiler has to say about
-# it. `terminal` types commands for you, in the folder that contains the file.
+# that file. `terminal` runs commands for you, in the folder that contains the file.
 #
 # Read the program from the top. `#include` brings in declarations, here that of
 # `printf`. `#define` defines a **macro**, a piece of text that is substituted before
@@ -76,9 +76,9 @@ terminal(
 )
 
 # %% [markdown]
-# Remove the semicolon after `printf(...)`, run the cell and read the message: file,
-# line, column, what was expected. The line numbers are those of your cell. Then put the
-# semicolon back.
+# Remove the semicolon after `printf(...)`, run the cell and read the message, which
+# gives the file, the line, the column and what was expected. The line numbers are those
+# of your cell. Then put the semicolon back.
 #
 # ## Everything has a size
 #
@@ -119,12 +119,12 @@ terminal("gcc -Wall sizes.c -o sizes", "./sizes")
 
 # %% [markdown]
 # A `char` of 1 byte, a `double` of 8 and an `enum` of 4 add up to 13 bytes. The struct
-# has 24, because the compiler places the `double` at a multiple of 8 and fills the gaps
-# with padding.
+# takes 24 bytes, because the compiler places the `double` at a multiple of 8 and fills
+# the gaps with padding.
 #
-# `(double)7` is a **cast**: the same value as another type. Casts can go wrong: as a
-# `size_t`, an index that drops below zero becomes the largest number there is. You will
-# meet that one again.
+# `(double)7` is a **cast**: it gives the same value in another type. Casts can go
+# wrong: if an index of type `size_t` drops below zero, it becomes the largest number of
+# that type. You will meet this mistake again.
 
 # %% [markdown]
 # ## 1 · Pointers
@@ -148,7 +148,8 @@ terminal("gcc -Wall sizes.c -o sizes", "./sizes")
 # The check puts a small program around your cell and compiles both with the **address
 # sanitizer**, which watches every memory access. It runs the program in a process of
 # its own, outside this notebook, and compares the results with the `spec`. The `call`
-# is the part of the program that calls your function: `give(a)` hands back a result.
+# is the part of the program that calls your function; in it, `give(x)` hands a result
+# back to the check.
 #
 # Stuck? `hint("swap")`.
 
@@ -182,8 +183,8 @@ check(
 
 # %% [markdown] tags=["solution"]
 # `a` and `b` themselves are copies, and they disappear when the call returns. Assigning
-# to them (`a = b`) changes where the copies point, which the caller never sees. It sees
-# only what you write through them, as in `*a = …`.
+# to them (`a = b`) changes where the copies point, which the caller never sees. The
+# caller sees only what you write through the pointers, as in `*a = …`.
 #
 # `int kept` is on the **stack**: memory that belongs to this call and is gone when it
 # returns.
@@ -199,8 +200,9 @@ check(
 # `p + 1` is the address of the *next element*, not of the next byte: for a `float *`,
 # it is 4 bytes further on. And `x[i]` is defined as `*(x + i)`.
 #
-# NumPy's `x[::step]` walks through an array in steps like these. Add up every `step`-th
-# element of `x`, beginning with the first; `n` is the length of `x`, and may be 0.
+# NumPy's `x[::step]` walks through an array in steps of `step` elements. Do the same in
+# C: add up every `step`-th element of `x`, beginning with the first; `n` is the length
+# of `x`, and may be 0.
 #
 # `const` promises that the function will not write to what `x` points to. Add up in
 # `double`: the check uses large numbers that cancel, and a `float` would lose the small
@@ -318,7 +320,7 @@ check(
 
 # %% [markdown] tags=["solution"]
 # To get to the next row, skip a whole row: `cols` elements, not `rows`. Square matrices
-# forgive the mistake, which is why only the first and the last matrix of the check are
+# forgive this mistake, which is why only the first and the last matrix of the check are
 # square.
 #
 # The struct is passed by address. `scale_column(struct matrix m, …)` would work here
@@ -420,9 +422,9 @@ check(
 # left. And it would rather allocate one block of `rows * cols` floats, as NumPy does:
 # the rows are then side by side, and there is only one block to free.
 #
-# In such a table, `x[i][j]` takes two loads, and the second has to wait for the first:
-# the row pointer, then the element. A kernel on a GPU is given a flat array and a row
-# length instead.
+# In such a table, `x[i][j]` takes two loads, first the row pointer, then the element,
+# and the second load has to wait for the first. A kernel on a GPU is given a flat array
+# and a row length instead.
 
 # %% [markdown]
 # ## 5 · `void *`: any type at all
@@ -526,8 +528,8 @@ if library.exists():
 # reads past the end of the array. No sanitizer protects you here, and a crash takes
 # the notebook with it. That is why the checks run in a process of their own.
 #
-# How much faster than a loop in Python is the loop in C? And NumPy's own? Replace each
-# `None` with your guess, as a multiple of Python's speed.
+# How many times as fast as a loop in Python is the loop in C? And how fast are NumPy's
+# own operations? Replace each `None` with your guess, as a multiple of Python's speed.
 
 # %%
 guess = {"C": None, "NumPy": None}
@@ -585,21 +587,22 @@ if library.exists():
 #
 # A program of several files is compiled file by file into **object files**, which are
 # then **linked** into one program. After a change, only what depends on it has to be
-# built again. `make` finds out what that is, from a file of rules:
+# built again. `make` finds out what has to be built, from a file of rules:
 #
 # ```make
 # target: what it needs
 #     the command that makes it
 # ```
 #
-# A rule runs if its target is missing, or older than something it needs. `make` on its
-# own makes the first target in the file, after making whatever that target needs.
+# A rule runs if its target is missing, or older than something that the target needs.
+# `make` on its own makes the first target in the file, after making whatever that
+# target needs.
 #
 # Here `main.c` and `stats.c` both include `stats.h`. The first rule is given. Write
-# three more. The rules for `main.o` and `stats.o` only compile, which is what the
-# option `-c` asks for. The rule for `clean` removes `report` and the object files.
-# Since it makes no file called `clean`, it also needs a line to say so:
-# `.PHONY: clean`.
+# three more. The rules for `main.o` and `stats.o` only compile and do not link, which
+# is what the option `-c` means. The rule for `clean` removes `report` and the object
+# files. Since that rule makes no file called `clean`, you also need a line that says
+# so: `.PHONY: clean`.
 #
 # `$(CC)` is the compiler, and `$(CFLAGS)` are our options for it. In a real Makefile, a
 # line with a command has to begin with a **tab**, or make reports a
@@ -745,7 +748,7 @@ terminal(
 # CUDA's language is C++. Most C is also valid C++, but you will meet a few more things
 # in a `.cu` file: **references** (`&` in a declaration: an address that is used like a
 # value), **templates** (one text for many types), classes with destructors, which free
-# memory by themselves, and functions that share a name. To tell such functions apart,
+# memory automatically, and functions that share a name. To tell such functions apart,
 # the compiler adds the types to the name that the linker sees, which is called
 # *mangling*. `extern "C"` asks for the plain name, without which `ctypes` would not
 # find the function.
@@ -786,8 +789,8 @@ terminal(
 # %% [markdown]
 # ## A `.cu` file
 #
-# You have now met almost everything in this file: a pointer for each array with a
-# length beside them, an index, a function that returns nothing. The `if` is a guard,
+# You have now met almost everything in this file: a pointer for each array, one length
+# for all of them, an index, and a function that returns nothing. The `if` is a guard,
 # for threads that have no element. `__global__` marks a function that runs on the GPU.
 # `float *d_out` holds an address in the *GPU's* memory. `cudaMalloc` has to write that
 # address into your variable, so you pass it the variable's address, `&d_out`: a pointer
@@ -849,7 +852,7 @@ if weft.GPU:
 
 # %% [markdown]
 # The object file contains the kernel's machine code, for one kind of GPU or for
-# several. Chapter 3 takes it apart.
+# several. Chapter 3 takes such a file apart.
 #
 # ## If you want more
 #
@@ -866,8 +869,8 @@ if weft.GPU:
 #
 # 1. A variable is a few bytes of memory. `&` gives you their address, `*` follows an
 #    address, and a function that has to change one of your variables needs its address.
-# 2. An array is passed as the address of its first element. You pass the length beside
-#    it, and a pointer's steps are counted in elements.
+# 2. An array is passed as the address of its first element. You pass the length as
+#    well, and a pointer's steps are counted in elements.
 # 3. `p->field` is a field of the struct that `p` points to.
 # 4. Memory on the stack lasts until the call returns. Memory on the heap lasts until
 #    you call `free`: once for each block, and not before its last use.
