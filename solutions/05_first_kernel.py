@@ -7,11 +7,11 @@
 #
 # - compute how many blocks a launch needs, and write the launch;
 # - write a kernel in which each thread finds its own element, with `cuda.grid` and by
-#   hand, and leaves the others alone;
+#   hand, and leaves the other elements alone;
 # - make a kernel independent of its launch with a grid-stride loop;
 # - read the same kernel in CUDA C++ and in Triton;
-# - work out, from the bytes it moves, the least time an elementwise kernel can take,
-#   and say when the launch sets the time instead.
+# - compute, from the bytes it moves, the least time that an elementwise kernel can
+#   take, and say when the launch sets the time instead.
 #
 # **You need** about 60 minutes. You do not need a GPU: the exercises run in the
 # simulator, and without a GPU the measurements show times from the reference GPU, an
@@ -81,14 +81,14 @@ check(
 # %% [markdown]
 # ## 2 · One thread, one element
 #
-# Now the kernel. Every thread of the launch runs the same function. The only difference
-# between them is the number that `cuda.grid(1)` returns: 0, 1, 2, … across all blocks.
-# Thread `i` adds element `i`.
+# Now write the kernel. Every thread of the launch runs the same function. The only
+# difference between them is the number that `cuda.grid(1)` returns: 0, 1, 2, … across
+# all blocks. Thread `i` adds element `i`.
 #
 # A launch always starts whole blocks. For 1000 elements and blocks of 128, that means
 # 1024 threads, and the last 24 have no element. They must notice this and do nothing.
-# The others have to share the work: the check rejects a kernel in which a single thread
-# adds all the elements, even though its result is right.
+# The other threads have to share the work: the check rejects a kernel in which a single
+# thread adds all the elements, even though its result is right.
 #
 # ```python
 # vector_add(a, b, out)    # (n,), (n,) -> (n,)  float32
@@ -138,7 +138,7 @@ check(
 #
 # The GPU runs threads 32 at a time, as a **warp**, and memory is read and written in
 # **sectors** of 32 bytes. One load or store by a warp is a **request**. `explore`
-# launches your kernel in the simulator and shows which sectors each of its lines
+# launches your kernel in the simulator and shows which sectors each line of the kernel
 # requests. This launch has 128 threads for 100 elements. Before you move the slider to
 # the last warp, make a guess: how many of its 32 threads read anything?
 
@@ -151,9 +151,9 @@ explore(vector_add)[2, 64](ones, ones, np.zeros_like(ones))
 #
 # `cuda.grid(1)` is arithmetic on three numbers that every thread is given:
 #
-# - `cuda.blockIdx.x`: which block it is in;
+# - `cuda.blockIdx.x`: which block the thread is in;
 # - `cuda.blockDim.x`: how many threads a block has;
-# - `cuda.threadIdx.x`: which thread of its block it is.
+# - `cuda.threadIdx.x`: which thread of the block it is.
 #
 # This time, compute the index from them yourself, and use it to write `x` backwards, so
 # that the first element of `out` is the last element of `x`.
@@ -162,8 +162,9 @@ explore(vector_add)[2, 64](ones, ones, np.zeros_like(ones))
 # reverse(x, out)    # (n,) -> (n,)  float32
 # ```
 #
-# In Python, `x[-1]` is the last element. Resist: an index in a kernel should count from
-# the start of the array, because in CUDA C++ a negative index reads memory before it.
+# In Python, `x[-1]` is the last element. Resist the temptation: an index in a kernel
+# should count from the start of the array, because in CUDA C++ a negative index reads
+# the memory before the array.
 #
 # The check launches blocks of 64 threads, except for 500 elements, where it launches
 # blocks of 96. As in exercise 2, one thread must not do all the work.
@@ -248,16 +249,16 @@ check(
 # The launch decides how many threads there are; the kernel decides how much each of
 # them does. Here each thread moves a pair, so the guard compares `i` with `a.size`. The
 # guard `i < out.size` would let through twice as many indices as there are pairs. You
-# could also have one thread per output element: twice the threads, each of which has to
-# test whether its index is even.
+# could also have one thread per output element, but that takes twice as many threads,
+# each of which has to test whether its index is even.
 
 # %% [markdown]
 # ## 5 · The launch
 #
-# Now the other side of a launch. The kernel is given and has the guard it needs. You
-# write the function that chooses a launch for any `n`. It returns two integers, the
-# number of blocks and the number of threads per block, and four things can go wrong
-# with them:
+# Now write the other side of a launch. The kernel is given, with the guard that it
+# needs. Your part is the function that chooses a launch for any `n`. It returns two
+# integers, the number of blocks and the number of threads per block, and four things
+# can go wrong with them:
 #
 # - too few threads in all, so that elements are left out;
 # - whole blocks that have nothing to do;
@@ -308,16 +309,20 @@ check(
 # %% [markdown]
 # ## 6 · The grid-stride loop
 #
-# So far the launch had to fit the data. But if each thread comes back for more, a
-# kernel can work with any launch. With `T` threads in the whole grid, thread `i` takes
-# elements `i`, `i + T`, `i + 2T`, … up to the end. `cuda.gridsize(1)` gives you `T`.
+# So far the launch had to fit the data. But if each thread comes back for more
+# elements, a kernel can work with any launch. With `T` threads in the whole grid,
+# thread `i` takes elements `i`, `i + T`, `i + 2T`, … up to the end. `cuda.gridsize(1)`
+# gives you `T`. In every iteration, neighbouring threads take neighbouring elements,
+# and each moves on by the size of the grid: this is a **grid-stride loop**. Do not give
+# each thread a contiguous piece of the array instead.
 #
 # The kernel computes one of the oldest operations in numerical computing, *a times x
 # plus y*, known in single precision as saxpy. It updates `y` in place, so if two
-# threads take the same element, it is updated twice.
+# threads take the same element, that element is updated twice.
 #
 # The check launches 128 threads, or 96, on up to 3000 elements. A thread therefore gets
-# at most 24 elements, and needs one load of `x` and one of `y` for each: 48 loads.
+# at most 24 elements, and needs one load of `x` and one of `y` for each, which makes 48
+# loads.
 #
 # ```python
 # saxpy(alpha, x, y)    # float32, (n,), (n,) -> y changed in place
@@ -358,7 +363,7 @@ check(
 # does nothing at all. Stepping by the whole grid rather than by one keeps neighbouring
 # threads on neighbouring elements in every iteration, and the memory system rewards
 # that (chapter 12). If you step by a single block's size, `cuda.blockDim.x`, threads
-# from several blocks take the same element, and it is updated several times.
+# from several blocks take the same element, which is then updated several times.
 #
 # This is what the loop buys you: the result no longer depends on the launch. Even one
 # block of one thread gives the right result, which is handy for debugging.
@@ -386,10 +391,11 @@ explore(saxpy)[choose(1, 2, 4, 8), 64](np.float32(2.5), ones, y)
 # %% [markdown]
 # ## The same kernel in CUDA C++
 #
-# Most of the world's kernels are written in CUDA C++. Here is yours. Compare it with
-# your Python line by line. The index is computed by hand, as in exercise 3. A pointer
-# does not know how long its array is, so `n` is an extra argument. `extern "C"` keeps
-# the compiler from mangling the kernel's name, that is, from adding its types to it.
+# Most of the world's kernels are written in CUDA C++. Here is your `vector_add` in that
+# language. Compare it with your Python line by line. The index is computed by hand, as
+# in exercise 3. A pointer does not know how long its array is, so `n` is an extra
+# argument. `extern "C"` keeps the compiler from mangling the kernel's name, that is,
+# from adding its types to it.
 
 # %%
 CUDA_CPP = """
@@ -485,18 +491,18 @@ if weft.on_gpu("Triton's machine code needs one") and has_triton:
 # %% [markdown]
 # ## Measure: one kernel, three languages
 #
-# First, work out the limit by hand. For each element, the kernel reads 4 bytes from `a`
-# and 4 from `b`, and writes 4 to `out`. For 2^26 elements that makes 3 × 4 × 2^26 =
-# 805 million bytes. One addition per 12 bytes takes next to no time in comparison, so
-# memory sets the limit. Divide by your GPU's copy bandwidth, which `weft.doctor()`
-# measures, and you have the least time possible.
+# First, compute the limit by hand. For each element, the kernel reads 4 bytes from `a`
+# and 4 from `b`, and writes 4 to `out`. For 2^26 elements that makes 3 × 4 × 2^26 = 805
+# million bytes. One addition per 12 bytes takes next to no time in comparison, so
+# memory sets the limit. Divide the bytes by your GPU's copy bandwidth, which
+# `weft.doctor()` measures, and you have the least time possible.
 #
 # How close does your `vector_add` come to the speed of `torch.add`? Does it matter
 # which language the same lines are written in? Replace each `None` with your guess (1.0
 # is PyTorch's speed, 0.5 half of it), then run the cell. The ceiling is a plain copy
 # that moves the same number of bytes.
 #
-# If you have not solved exercise 2 yet, this times a kernel that does nothing, very
+# If you have not solved exercise 2 yet, the cell times a kernel that does nothing, very
 # quickly.
 
 # %%
@@ -581,8 +587,8 @@ one.expect("2^26", at_least=1 / 1000, times="2^10")  # 65,536 times
 # That was the GPU's share of the cost of a launch. The host has a share too: Python
 # inspects the arguments, finds the compiled kernel and calls the driver. With
 # `host=True`, the times are measured on the host. Each row of the table is the time per
-# launch when many launches follow one another, each on 1,024 elements. Does the
-# language matter now?
+# launch when many launches follow one another, each on 1024 elements. Does the language
+# matter now?
 
 # %%
 guess = {"Numba": None, "CUDA C++": None}
@@ -727,8 +733,8 @@ filled.expect("8 per SM", at_least=1.1, times="n / 256")
 #
 # ## What you learned
 #
-# 1. Blocks × threads must cover the elements. A launch has only whole blocks, so round
-#    up and guard.
+# 1. Blocks × threads must cover the elements. A launch starts only whole blocks, so
+#    round up and guard.
 # 2. `i = blockIdx.x * blockDim.x + threadIdx.x`, in every language that has threads.
 # 3. A grid-stride loop makes the result independent of the launch.
 # 4. An elementwise kernel is limited by the bytes it moves, whatever the language.
