@@ -3,19 +3,19 @@
 #
 # [Open in Colab](https://colab.research.google.com/github/warp-and-weft/warp-and-weft/blob/main/labs/11_profiling.ipynb)
 #
-# **When you are through, you can**
+# **After this lab, you can**
 #
 # - time a launch with events, and say what each other way of timing measures;
-# - predict the least time of a kernel from its bytes and its operations;
+# - compute the least time of a kernel from its bytes and its operations;
 # - tell from measurements what a program waits for: launches, memory, arithmetic or
 #   latency;
-# - read a profiler's counters, and know what to do where they are forbidden;
-# - fix each of the four, and measure what the repair was worth.
+# - read a profiler's counters, and know what to do where that is not permitted;
+# - remove each of these four bottlenecks, and measure the gain.
 #
-# **You need** about 90 minutes. You need no GPU: the exercises run in the simulator,
-# and the measurements then show the rows of the reference GPU. If you have one, it
-# needs compute capability 7.5 or higher and 3 GB of free memory. You need no profiler
-# either: the counters were recorded on the reference GPU.
+# **You need** about 90 minutes. You do not need a GPU: the exercises run in the
+# simulator, and without a GPU the measurements show times from the reference GPU, an
+# H200. If you use a GPU, it needs compute capability 7.5 or higher and 3 GB of memory.
+# You need no profiler either: the counters were recorded on the reference GPU.
 
 # %%
 try:
@@ -41,12 +41,13 @@ weft.lab("11_profiling")
 # ## 1 · Two clocks
 #
 # A launch puts a kernel into the GPU's queue and returns. So a stopwatch around a
-# launch times the queueing. The GPU has a stopwatch of its own, the **event**: a mark
-# that you put into the queue. When the GPU reaches the mark, it records the time.
+# launch times the queueing. The GPU has a clock of its own, which you read with an
+# **event**: a mark that you put into the queue. When the GPU reaches the mark, it
+# records the time.
 #
-# Here is a toy with the same two clocks. Read it; it is shorter than an explanation.
-# Its `record`, `synchronize` and `elapsed_time` work like the methods of the same names
-# of PyTorch's events.
+# Here is a toy GPU with the same two clocks. Read its code, which is shorter than an
+# explanation. Its `record`, `synchronize` and `elapsed_time` work like the methods of
+# PyTorch's events that have the same names.
 
 # %% tags=["given"]
 class ToyGPU:
@@ -98,15 +99,15 @@ class ToyEvent:
 # %% [markdown]
 # Write a function that times a launch. A single number proves little: the first launch
 # of a kernel compiles it, and now and then something else gets in the way. So launch
-# once without timing it. Then time 20 launches, each between two new events, and return
-# the **median**, in ms. (The check has a toy with 11 fast launches and 9 slow ones.
-# With one more slow one the median would be different.)
+# the kernel once without timing it. Then time 20 launches, each between two new events,
+# and return the **median**, in ms. (The check has a toy with 11 fast launches and 9
+# slow ones. One more slow launch would change the median.)
 #
 # ```python
 # gpu_time(gpu)    # gpu.launch(), gpu.event() -> ms
 # ```
 #
-# Stuck? `hint("gpu_time")`. There are three hints.
+# Stuck? Run `hint("gpu_time")`; there are three hints.
 
 # %%
 def gpu_time(gpu):
@@ -141,30 +142,31 @@ check(
 )
 
 # %% [markdown] tags=["solution"]
-# There are four easy mistakes. Without `synchronize`, an event that the GPU has not
-# reached yet has no time. Without the launch before the loop, one compilation ends up
-# among the 20 times, and a mean would be spoilt by it. The smallest of the 20 is the
-# luckiest run. And the host's clock times the queueing.
+# There are four easy mistakes. Without `synchronize`, you read an event that the GPU
+# has not reached yet. Without the launch before the loop, one compilation ends up among
+# the 20 times, and would spoil a mean. The smallest of the 20 times is the luckiest
+# run. And the host's clock times the queueing.
 #
 # The check has a tolerance of 2 %, for a reason. When the queue is empty, the GPU
-# reaches the first event at once and then waits for the launch, so the host's 0.02 ms
-# are in the number too. The next measurement shows when that matters.
+# reaches the first event at once and then waits for the launch, so the time includes
+# the host's 0.02 ms. The next measurement shows when that matters.
 
 # %% [markdown]
 # ## Measure: four stopwatches, two launches
 #
-# Now on a real GPU. A kernel doubles 2^26 numbers (0.5 GB moved), and then 1,024. Here
-# are four ways to time it:
+# Now time launches on a real GPU. A kernel doubles 2^26 numbers (and so moves 0.5 GB),
+# and then 1024 numbers. Here are four ways to time each launch:
 #
 # - `clock`: the host's clock around the launch;
-# - `clock, waiting`: the same, but wait for the GPU before you read the clock again;
+# - `clock, waiting`: the same, but the host waits for the GPU before it reads the clock
+#   again;
 # - `events`: a pair of events, in an empty queue;
 # - `events, queued`: a pair of events after something long, so that the launch is in
 #   the queue before the GPU reaches the first event.
 #
-# Which of them agree for the large array, and which for the small one? Guess each
-# relative to the last one, as the table does: 2 for a stopwatch that reads half of what
-# the last one reads, 0.5 for one that reads twice as much.
+# Which of them agree for the large array, and which for the small one? Guess the speed
+# of each relative to `events, queued`, as in the table: 2 for a stopwatch that reports
+# half the time that `events, queued` reports, 0.5 for twice that time.
 
 # %%
 guess = {"clock": None, "clock, waiting": None, "events": None}
@@ -247,7 +249,7 @@ small = bench.compare(
 small
 
 # %% [markdown]
-# And what does your function report?
+# And what does your `gpu_time` report?
 
 # %%
 class RealGPU:
@@ -273,31 +275,33 @@ small.expect("events, queued", at_least=2, times="events")
 small.expect("events, queued", at_least=2, times="clock, waiting")
 
 # %% [markdown] tags=["solution"]
-# For a long kernel, everything but the bare clock agrees to within about a tenth. For a
-# short one, three of the four measure the host. A pair of events is no better than the
-# clock: the GPU passes the first event, has nothing to do, and gets the kernel only
-# when Python has finished the launch.
+# For a long kernel, all stopwatches except the bare clock agree to within about a
+# tenth. For a short kernel, three of the four measure the host. In an empty queue, a
+# pair of events is no better than the clock: the GPU passes the first event, has
+# nothing to do, and gets the kernel only when Python has finished the launch.
 #
 # `bench.compare` keeps the GPU busy first, as the last row does, and it clears the
-# cache as well. With `host=True` it deliberately does the opposite: it times what a
-# program waits for.
+# cache as well. With `host=True` it deliberately does the opposite: it times how long a
+# program waits.
 
 # %% [markdown]
 # ## Four programs
 #
-# Now for programs that are slow. Each does one piece of work, in float32:
+# Here are four programs that are slow. Each does one piece of work, in float32:
 #
 # - **springs**: move 16,384 masses on springs through 64 small time steps, one launch
 #   per step;
-# - **speeds**: compute how fast 16.8 million particles are. Each has 8 numbers, one of
-#   which is its mass, three its velocity, …;
-# - **roots**: the cube roots of 16.8 million numbers, by 20 steps of Newton's method;
-# - **columns**: the sums of the 1,024 columns of a matrix with 32,768 rows.
+# - **speeds**: compute how fast 16.8 million particles are. Each particle has 8
+#   numbers, one of which is its mass and three are its velocity;
+# - **roots**: compute the cube roots of 16.8 million numbers, by 20 steps of Newton's
+#   method;
+# - **columns**: compute the sums of the 1024 columns of a matrix with 32,768 rows.
 #
 # Read the kernels. What does each of them wait for? There are four suspects:
 #
-# - **launch**: the GPU is idle most of the time, since the host is slow to queue;
-# - **memory**: bytes move as fast as they can;
+# - **launch**: the GPU is idle most of the time, since the host is slow to queue
+#   kernels;
+# - **memory**: bytes move as fast as the memory can move them;
 # - **compute**: some arithmetic unit is as busy as it can be;
 # - **latency**: none of these. The GPU is at work, but hardly anything in it is busy,
 #   because the warps spend their time waiting.
@@ -411,9 +415,9 @@ waited = bench.compare("four programs, as waited for", programs, host=True)
 waited
 
 # %% [markdown]
-# That is how long you wait. Now the GPU's part alone. (Python cannot queue 64 launches
-# as fast as the GPU runs them, so here they are recorded beforehand and started
-# together. Exercise 3 comes back to that.)
+# That is how long you wait. Now measure the GPU's part alone. (Python cannot queue 64
+# launches as fast as the GPU runs them, so here they are recorded beforehand and
+# started together. Exercise 3 comes back to this.)
 
 # %%
 def programs_alone():
@@ -428,8 +432,8 @@ alone
 #
 # The **roofline** gives a lower bound on a kernel's time. The kernel has to move its
 # bytes, which takes at least bytes / (rate of a copy), and to do its operations, which
-# takes at least operations / (rate of a matrix product). The larger of the two is the
-# least time that this machine could need. Measure the two rates.
+# takes at least operations / (rate of a matrix product). The larger of these two times
+# is the least that this machine could need. Measure the two rates.
 
 # %%
 def ceilings():
@@ -450,13 +454,13 @@ print(copy, product, sep="\n\n")
 
 # %% [markdown]
 # Count bytes and operations **by hand**, from what the program has to do, not from how
-# it does it. A speed needs three numbers read and one written: 16 bytes, for 3
-# products, 2 sums and a root. A cube root reads 4 bytes and writes 4, and a step of
-# Newton's method has 5 operations.
+# it does it. For each speed, three numbers are read and one is written, which makes 16
+# bytes; the operations are 3 products, 2 sums and a root. For each cube root, 4 bytes
+# are read and 4 are written, and a step of Newton's method has 5 operations.
 #
-# The cell below divides. `busy` is the share of the waiting time in which the GPU
-# works. The last two columns divide the least time by the GPU's time: how near is it to
-# each roof?
+# The cell below does the divisions. `busy` is the share of the waiting time in which
+# the GPU works. The last two columns divide each of the two least times by the GPU's
+# time: how near is the program to each roof?
 
 # %%
 WORK = {  # bytes, operations
@@ -495,8 +499,8 @@ for name in ("columns", "roots"):
 # ## 2 · Name the class
 #
 # Your count says what a kernel *should* do. A profiler's counters say what it *does*.
-# Nsight Compute counted these on an H200, for one launch of each kernel (for the
-# springs, one of the 64):
+# Nsight Compute counted the following on an H200, for one launch of each kernel (for
+# the springs, one of the 64):
 #
 # | | springs | speeds | roots | columns |
 # | --- | ---: | ---: | ---: | ---: |
@@ -510,11 +514,12 @@ for name in ("columns", "roots"):
 # | Active Warps Per Scheduler | 1.0 | 12 | 15 | 1.0 |
 # | sectors per load request | 4 | 32 | 4 | 4 |
 #
-# Percentages are of what the unit could do. A **wave** is one filling of the GPU with
-# blocks. An SM has four schedulers, and each can **issue** one instruction per cycle,
-# for one of up to 16 warps. *Stalled on a load* is the share of a warp's time that it
-# spends waiting for values from memory. A **request** is one load by a warp; it is
-# answered in **sectors** of 32 bytes, 4 of which hold 32 float32.
+# The throughput of a unit is a percentage of what that unit could do. A **wave** is as
+# many blocks as the GPU can hold at once. An SM has four schedulers, and each can
+# **issue** one instruction per cycle, for one of up to 16 warps. *Stalled on a load* is
+# the share of a warp's time that it spends waiting for values from memory. A
+# **request** is one load by a warp. Memory answers it in **sectors** of 32 bytes, 4 of
+# which hold 32 float32.
 #
 # Look at the counters, at the table that you printed, and at the chapter if you like.
 # Then fill in the classes. Where the check disagrees, it gives a reason.
@@ -545,30 +550,30 @@ check(classify, **answers("classify"))
 # %% [markdown] tags=["solution"]
 # The order of the questions matters. **Is the GPU busy at all?** For the springs it is
 # not, and nothing in their kernel's counters can show that: a kernel profiler sees one
-# kernel. **Is a roof near?** For the speeds the count by hand said half, and the
-# counters say 92 %. Both are right: at full speed, the kernel moves more than twice the
-# bytes it needs. **Is a unit busy?** The roots compute in float64, at half the rate,
-# and with a division that takes many instructions. Your count could not show that.
-# **None of these?** Then it is latency: 1,024 threads, one warp per scheduler, and each
-# waits for its load.
+# kernel at a time. **Is a roof near?** For the speeds, the count by hand said half of
+# the memory's rate, whereas the counters say 92 %. Both are right: at full speed, the
+# kernel moves more than twice the bytes it needs. **Is a unit busy?** The roots compute
+# in float64, at half the rate, and with a division that takes many instructions. Your
+# count could not show that. **None of these?** Then it is latency: there are 1024
+# threads, one warp per scheduler, and each warp waits for its load.
 
 # %% [markdown]
 # ## 3 · Launch: all steps at once
 #
 # The springs wait for the host. There are two cures: record the launches once and start
-# them together (a **CUDA graph**), or need fewer of them. Each mass has its own spring
-# and is independent of the others, so a thread can do all its steps without leaving the
-# kernel. Position and speed stay in two variables, which are registers.
+# them together (a **CUDA graph**), or make fewer of them. Each mass has its own spring
+# and is independent of the others, so a thread can do all the steps of its mass without
+# leaving the kernel. Position and speed stay in two variables, which are registers.
 #
-# Both loads come before the first step, both stores after the last. The check counts
+# Put both loads before the first step, and both stores after the last. The check counts
 # the loads of each thread and allows 2.
 #
 # ```python
 # all_steps(x, v, steps, x_out, v_out)    # (n,), (n,), int -> (n,), (n,)  float32
 # ```
 #
-# One step: the new speed is `v - DT * x`, and the new position is `x + DT *` that
-# speed.
+# In each step, the new speed is `v - DT * x`, and the new position is `x + DT *` that
+# new speed.
 #
 # Stuck? `hint("all_steps")`.
 
@@ -616,9 +621,9 @@ check(
 # %% [markdown]
 # ## Measure: what did the launches cost?
 #
-# Compare the 64 launches with a graph of them, and with your kernel. One launch costs
-# the host 25 to 50 µs, depending on how fast and how busy it is, and one kernel costs
-# the GPU 1.3. How many times as fast are the other two?
+# Compare the 64 launches with a graph of them, and with your kernel. One launch takes
+# the host 25 to 50 µs, depending on how fast and how busy it is, and one kernel takes
+# the GPU 1.3 µs. How many times as fast are the graph and your kernel?
 
 # %%
 guess = {"as a graph": None, "all_steps": None}
@@ -650,32 +655,32 @@ springs.expect("as a graph", at_least=4)
 springs.expect("all_steps", at_least=10)
 
 # %% [markdown] tags=["solution"]
-# The graph keeps the 64 kernels but removes the host: one call starts them all, and the
-# GPU takes little more than a microsecond for each. `all_steps` also removes 63 of the
-# 64 kernels, and with them 63 of the 64 round trips to memory. What is left is mostly
-# the cost of one launch with Numba.
+# The graph keeps the 64 kernels but removes the waiting for the host: one call starts
+# them all, and the GPU takes little more than a microsecond for each. `all_steps` also
+# removes 63 of the 64 kernels, and with them 63 of the 64 round trips to memory. What
+# is left is mostly the cost of one launch with Numba.
 
 # %% [markdown]
 # ## 4 · Memory: move what you need
 #
-# A particle is a row of 8 numbers, 32 bytes, which is one sector. A warp's load of
-# `vx` touches 32 rows, so it takes 32 sectors. Those bring all 8 numbers of each
-# particle, of which 3 are needed. The kernel cannot be faster than its bytes.
+# A particle is a row of 8 numbers, 32 bytes, which is one sector. A warp's load of `vx`
+# touches 32 rows, so it takes 32 sectors. These bring all 8 numbers of each particle,
+# of which only 3 are needed. The kernel cannot be faster than its bytes allow.
 #
-# You can count that without a GPU, and without anyone's permission. `weft.trace` runs a
-# kernel in the simulator and records what it touches. Here it does so for 128
-# particles, for each of which you counted 16 bytes: 2,048 in total. How many bytes are
-# moved, and how many of them are distinct, so that no cache can save them?
+# You can count those bytes without a GPU, and without anyone's permission. `weft.trace`
+# runs a kernel in the simulator and records the memory that it touches. Here it does so
+# for 128 particles, for each of which you counted 16 bytes: 2048 in total. How many
+# bytes are moved, and how many of them are distinct, so no cache can save them?
 
 # %%
 some = np.ones((128, 8), np.float32)
 weft.trace(speeds)[2, 64](some, np.empty(128, np.float32))
 
 # %% [markdown]
-# Swap the two indices of the layout: one row per *field*, with all particles in it.
-# Then the `vx` of 32 neighbours are 128 consecutive bytes, and the masses are not
-# touched. Write the kernel for that layout. The check allows 4 sectors per request, and
-# 6 loads per thread where 3 are enough.
+# Swap the two indices of the layout, so there is one row per *field*, with all
+# particles in it. Then the `vx` of 32 neighbours are 128 consecutive bytes, and the
+# masses are not touched. Write the kernel for that layout. The check allows 4 sectors
+# per request, and 6 loads per thread, although 3 are enough.
 #
 # ```python
 # field_speeds(fields, out)    # (8, n) -> (n,)  float32
@@ -741,24 +746,26 @@ layout
 layout.expect("a row a field", at_least=1.5)
 
 # %% [markdown] tags=["solution"]
-# 32 bytes read and 4 written, against 12 and 4: a factor of 36 / 16 = 2.25 at most.
-# (The trace reported 36 × 128 = 4,608 bytes for 128 particles.) Close to the roof, the
-# only way to make a kernel faster is to move fewer bytes. Here the *layout* decides how
-# many, which is why libraries keep fields apart ("struct of arrays").
+# Per particle, the first kernel reads 32 bytes and writes 4; the second reads 12 and
+# writes 4. So the factor is 36 / 16 = 2.25 at most. (The trace reported 36 × 128 = 4608
+# bytes for 128 particles.) Close to the roof, the only way to make a kernel faster is
+# to move fewer bytes. Here the *layout* decides how many bytes move, which is why
+# libraries keep fields apart ("struct of arrays").
 #
 # On an H200 the factor is less than 2.25, because the second kernel is not as near to
-# the roof, probably because each thread has only three loads of 4 bytes in flight. The
-# slower memory of an H100 needs fewer: there the kernel comes within 2 % of the copy.
+# the roof as the first, probably because each thread has only three loads of 4 bytes in
+# flight. The slower memory of an H100 needs fewer bytes in flight: there the kernel
+# comes within 2 % of the copy.
 
 # %% [markdown]
 # ## 5 · Compute: the arithmetic that you meant
 #
-# Nsight Compute names the pipeline: FP64. But the task was float32. A Python literal
-# like `2.0` is a float64, and a float32 times a float64 is a float64, so the whole loop
-# computes in float64. The H200 does that at half the rate of float32; most other GPUs
-# at a 32nd or a 64th.
+# For the roots, Nsight Compute names the busiest pipeline: FP64. But the task was to
+# compute in float32. A Python literal like `2.0` is a float64, and a float32 times a
+# float64 is a float64, so the whole loop computes in float64. The H200 does that at
+# half the rate of float32; most other GPUs do it at a 32nd or a 64th of that rate.
 #
-# Fix the kernel; it takes two lines. `float32(2)` is a literal of type float32.
+# Fix the kernel by changing two lines. `float32(2)` is a literal of type float32.
 # (Dividing a float32 by the integer `3` gives a float64 again.) The check counts the
 # lines that compute in float64, and allows none.
 #
@@ -801,8 +808,8 @@ check(
 # %% [markdown]
 # ## Measure: half the width
 #
-# The same 20 steps, with half the bits. The GPU has twice as many lanes for float32. So
-# is it twice as fast?
+# The new kernel does the same 20 steps with half the bits. The GPU has twice as many
+# lanes for float32. So is the kernel twice as fast?
 
 # %%
 guess = {"float32": None}
@@ -830,11 +837,12 @@ width
 width.expect("float32", at_least=1.3)
 
 # %% [markdown] tags=["solution"]
-# What is the bottleneck now? For the new kernel, Nsight Compute reports XU at 80 %.
-# This is the unit that starts reciprocals and checks the operands of divisions. An SM
-# does 16 of these per cycle, but 128 additions. There are two divisions in a step, and
-# one is by 3. You can write a division by a constant as a product. The compiler must
-# not, because the last bit could differ.
+# What is the bottleneck now? For the new kernel, Nsight Compute reports the XU pipeline
+# at 80 %. This is the unit that starts reciprocals and checks the operands of
+# divisions. An SM does 16 of these operations per cycle, but 128 additions. There are
+# two divisions in a step, and one of them is by 3. You can write a division by a
+# constant as a product. The compiler must not do that, because the last bit could
+# differ.
 
 # %% tags=["solution"]
 THIRD = float32(1 / 3)
@@ -872,17 +880,17 @@ fewer
 
 # %% [markdown] tags=["solution"]
 # On paper the three kernels do the same number of operations. They differ in the
-# instructions that those become and in the pipelines that execute them, and only the
-# counters show that. (The largest saving is not to compute at all: between 1 and 2,
-# four steps come as near to the root in float32 as twenty do.)
+# instructions that these operations become and in the pipelines that execute them, and
+# only the counters show that. (The largest saving is not to compute at all: between 1
+# and 2, four steps come as near to the root in float32 as twenty do.)
 
 # %% [markdown]
 # ## 6 · Latency: more of them at once
 #
-# The columns are one launch, in float32, and their loads are coalesced. But there are
-# only 1,024 threads, and the GPU has room for 270,336. Each adds 32,768 numbers and
-# waits for its loads as it goes, and no unit is busy. The cure is more loads in flight,
-# and so more threads.
+# The program `columns` makes one launch, computes in float32, and has coalesced loads.
+# But it has only 1024 threads, whereas the GPU has room for 270,336. Each thread adds
+# 32,768 numbers and waits for its loads as it goes, so no unit is busy. The cure is
+# more loads in flight, and so more threads.
 #
 # Cut each column into **pieces** of `PIECE` rows, with one thread per piece. The grid
 # is now two-dimensional: `cuda.grid(1)` is still the column, and `cuda.blockIdx.y` is
@@ -934,8 +942,8 @@ check(
 # ## Measure: more threads
 #
 # There are now 512 times as many threads. The roofline's bound is 134 MB at the rate of
-# a copy: 32 µs on an H200. PyTorch has a sum, too. How many times as fast as before are
-# the two?
+# a copy: 32 µs on an H200. PyTorch has a sum, too. How many times as fast as
+# `column_sums` are `piece_sums` and `torch.sum`?
 
 # %%
 guess = {"piece_sums": None, "torch.sum": None}
@@ -966,21 +974,21 @@ columns
 columns.expect("piece_sums", at_least=10)
 
 # %% [markdown] tags=["solution"]
-# Not one instruction has become faster. More of them are in flight. At two thirds of
-# the copy's rate the kernel has another bottleneck on the H200: the ALU, 71 % busy,
-# which computes a 64-bit index for every addition.
+# Not one instruction has become faster, but more loads are in flight. On the H200, at
+# two thirds of the copy's rate, the kernel reaches another bottleneck: the ALU, 71 %
+# busy, which computes a 64-bit index for every addition.
 #
-# By the way, `nvidia-smi` shows a "GPU-Util" of 99 % for `column_sums`. It counts the
-# time during which any kernel runs. The power draw says more: 134 W, while an idle H200
-# draws 124 and `speeds` 599.
+# By the way, `nvidia-smi` shows a "GPU-Util" of 99 % for `column_sums`. That is the
+# share of the time during which any kernel runs. The power draw says more:
+# `column_sums` draws 134 W, whereas an idle H200 draws 124 W, and `speeds` draws 599 W.
 
 # %% [markdown]
 # ## Look: a timeline, from PyTorch
 #
 # Where does the time go *between* kernels? PyTorch's profiler records each launch on
 # the host and each kernel on the GPU. It needs no permission, and it sees Numba's
-# kernels too. For the 64 launches, the graph and your kernel: how long did each take,
-# and how much of that was spent in kernels?
+# kernels too. For the 64 launches, the graph and your kernel: how long does each take,
+# and how much of that time is spent in kernels?
 
 # %%
 def timeline(**works):
@@ -1026,15 +1034,15 @@ if weft.on_gpu("the chapter shows a recorded timeline"):
 # ## If you want more
 #
 # - Time the four programs with your own `gpu_time`. Which of the times is too long, and
-#   what would you queue first?
-# - If you may read counters, run `ncu --set full -k regex:speeds python
-#   programs.py speeds` with `book/recordings/11_profiling/programs.py`. Find every
-#   number of exercise 2 in what it prints.
+#   what would you queue first to correct it?
+# - If you may read counters, run `ncu --set full -k regex:speeds python programs.py
+#   speeds` with `book/recordings/11_profiling/programs.py`. Find every number of
+#   exercise 2 in its output.
 # - How long should a piece be? Measure `piece_sums` with a `PIECE` of 16, 32, …, 1024.
 # - Do four steps of Newton's method instead of twenty. How large is the error, and what
 #   is the class of that kernel?
 # - Give each thread of `all_steps` two springs; then try 2^24 springs. Which class is
-#   it now, and what does the graph gain?
+#   the program in now, and what does the graph gain?
 # - Profile three steps of a training loop of yours with `torch.profiler`. How much of
 #   the time is in kernels? Name the class before you change anything.
 #
@@ -1042,14 +1050,15 @@ if weft.on_gpu("the chapter shows a recorded timeline"):
 #
 # 1. A launch returns before the kernel runs. Time with events, after a warm-up, and
 #    take the median. Queue a short kernel after something long.
-# 2. Bytes over the copy's rate, operations over the product's rate: the larger is the
-#    least time. How near you are to it says how much there is to gain.
-# 3. Ask in order: is the GPU busy? Is a roof near? Is a unit busy? If none, it is
-#    latency.
+# 2. Divide the bytes by the copy's rate and the operations by the product's rate: the
+#    larger quotient is the least time. How near you are to it says how much there is to
+#    gain.
+# 3. Ask in order: is the GPU busy? Is a roof near? Is a unit busy? If the GPU is busy
+#    but the other two answers are no, it is latency.
 # 4. Fewer launches, fewer bytes, cheaper arithmetic, more threads: each cures one
 #    class and does nothing for the others.
-# 5. A count by hand says what is needed, a counter what is done. The gap between the
-#    two is what you can win back.
+# 5. A count by hand says what is needed, and a counter says what is done. The gap
+#    between the two is what you can win back.
 
 # %%
 quiz()
