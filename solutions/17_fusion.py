@@ -9,14 +9,15 @@
 #   would be enough;
 # - fuse such a chain by hand, and say what fusion cannot save;
 # - generate random numbers that need no memory: the same mask forward and backward;
-# - write RMSNorm and LayerNorm, forward and backward, so that they read everything
-#   once;
-# - ask a compiled kernel whether its values are in registers, and fix it if not;
+# - write RMSNorm and LayerNorm so that they read everything only once, and write
+#   LayerNorm's backward pass;
+# - find out whether a compiled kernel keeps its values in registers, and fix it if it
+#   does not;
 # - trade registers for occupancy, and know when that is a bad trade.
 #
 # **You need** about 110 minutes. You do not need a GPU: without one, the exercises run
-# in the simulator, and the measurements show the rows of the reference GPU. If you have
-# one, it needs compute capability 7.5 or higher and 6 GB of memory.
+# in the simulator, and the measurements show the results of the reference GPU. If you
+# have one, it needs compute capability 7.5 or higher and 6 GB of memory.
 
 # %%
 try:
@@ -49,16 +50,17 @@ weft.lab("17_fusion")
 # %% [markdown]
 # ## Look: one line of PyTorch
 #
-# In training, a layer of a language model may end with
+# In training, a layer of a language model may end with this line:
 #
 # ```python
 # y = F.dropout(F.gelu(x + bias), 0.1)
 # ```
 #
-# These are three operations, so three kernels. Each reads what the one before it has
-# written. Below, for arrays of the size of `x`, are the bytes per element that each of
-# them reads and writes: 4 for each array. Dropout also writes a mask for the backward
-# pass, one byte per element. The bias is small; leave it out.
+# These are three operations, so PyTorch launches three kernels, and each reads what the
+# one before has written. The table in the next cell lists the bytes per element that
+# each kernel reads and writes: 4 for each array of the size of `x`. Dropout also writes
+# a mask for the backward pass, one byte per element. The bias is small, so it is left
+# out.
 #
 # For 16,384 × 4096 float32, how many bytes move? And how many would have to move if one
 # kernel did everything and no mask were needed?
@@ -83,12 +85,12 @@ print(f"at least  {least / 1e6:6.0f} MB, {together / least:.2f} times less")
 assert together > 3 * least
 
 # %% [markdown] tags=["solution"]
-# It has to read `x` and write `y`. Everything else need never leave the registers. A
-# kernel that works this way should be three times as fast as PyTorch's three, without
-# doing anything better. This is **fusion**: not a trick to compute faster, but a way to
-# move less.
+# One kernel has to read `x` and write `y`, and nothing else needs to leave the
+# registers. A kernel that works this way should be three times as fast as PyTorch's
+# three, without doing anything better. This is **fusion**: not a trick to compute
+# faster, but a way to move less.
 #
-# There is a second thing to save: the launches. What does one of them cost?
+# Fusion also saves launches. How long does a launch take?
 
 # %% [markdown]
 # ## Measure: a hundred small kernels
@@ -102,8 +104,9 @@ assert together > 3 * least
 #   then replayed as a whole;
 # - **one kernel**: a single launch; each thread adds 1 a hundred times, in a register.
 #
-# What is timed is how long your program waits, the host included: first for 32
-# elements, then for 2^26. If Numba's 100 launches are 1.0, how fast are the others?
+# The times are those that your program waits, the host's work included, first for 32
+# elements and then for 2^26. If Numba's hundred launches are 1.0, how fast are the
+# other three ways?
 
 # %%
 guess = {"PyTorch": None, "graph": None, "one kernel": None}
@@ -197,35 +200,36 @@ chains[1 << 26].expect("one kernel", at_least=20, times="graph")
 chains[1 << 26].expect("one kernel", at_least=20, times="PyTorch")
 
 # %% [markdown] tags=["solution"]
-# For 32 elements, only the launch counts. Python takes between 16 and 25 µs, depending
+# For 32 elements, only the launches count. Python takes between 16 and 25 µs, depending
 # on the run, to launch a Numba kernel: it looks at the types of the arguments, finds
 # the compiled kernel, packs the arguments and calls the driver. PyTorch does the same
 # in C++. A graph does it *beforehand*: a replay sends finished commands, and the GPU
 # goes from one to the next in less than a microsecond.
 #
-# That much remains, because each kernel has to wait until the one before it has written
-# its results where the next can read them. The single kernel removes that as well.
+# This wait remains, because a kernel cannot start until the one before it has written
+# its results where it can read them. The single kernel removes this wait as well.
 #
 # A graph removes the *launches*. Fusion removes the *bytes* as well. With 2^26
-# elements, each kernel moves 0.5 GB. There the graph saves hardly anything, and the
-# single kernel nearly everything. (PyTorch's kernel is ahead of `add_one` there: its
-# threads take several elements each, as in chapter 12, and have more bytes in flight.)
+# elements, each kernel moves 0.5 GB. There, the graph saves hardly any time, whereas
+# the single kernel saves nearly all of it. (PyTorch's kernel is faster than `add_one`
+# there, probably because each of its threads takes several elements, as in chapter 12,
+# and has more bytes in flight.)
 
 # %% [markdown]
 # ## 1 · One pass
 #
-# **GELU** multiplies a number by the share of a bell curve that is below it:
+# **GELU** multiplies a number by the share of a bell curve to the left of that number:
 #
 # $$\mathrm{gelu}(z) = z \, \Phi(z) = \frac z 2 \left( 1 +
 #    \mathrm{erf} \frac z {\sqrt 2} \right)$$
 #
-# The device function below computes it. Write the kernel that adds a bias to each
-# column and takes the GELU of the sum, in **one pass**: it reads only `x` and `bias`,
-# and writes only `out`.
+# The device function `gelu` below computes this. Write the kernel that adds a bias to
+# each column and takes the GELU of the sum, in **one pass**: it reads only `x` and
+# `bias`, and writes only `out`.
 #
 # Each thread takes four neighbouring elements of a row, with `load4` and `store4`
-# (chapter 12). The number of columns is a multiple of 4, and the grid's second axis is
-# the row.
+# (chapter 12). The number of columns is a multiple of 4, and the grid's y axis is the
+# row.
 #
 # ```python
 # bias_gelu(x, bias, out)    # (rows, cols), (cols,) -> (rows, cols)  float32
@@ -293,25 +297,27 @@ check(
 )
 
 # %% [markdown] tags=["solution"]
-# In two kernels, the same operations would read and write twice as much. Nothing else
-# about this kernel is new: it is chapter 12's copy, with some arithmetic on the way.
+# Two kernels for the same operations would read and write twice as many bytes.
+# Otherwise, nothing about this kernel is new: it is chapter 12's copy, with some
+# arithmetic between load and store.
 #
-# Every row reads the bias. It is only 16 KB, so it comes from a cache.
+# Every row reads the bias, but in the measurement below the bias is only 16 KB, so it
+# comes from a cache.
 
 # %% [markdown]
 # ## Measure: two kernels, one kernel
 #
 # The size is 16,384 × 4096 again. By hand, that is 268 MB in and 268 MB out, if all
 # goes well. A copy of the same array is the ceiling. *Two kernels* in Numba, one for
-# the bias and one for the GELU, move twice as much. *One pass* is your kernel with
-# loads of 4 bytes. *CUDA C++* is yours in that language, compiled by NVRTC (chapter 5).
-# `torch.compile` fuses as well, in Triton. If PyTorch's two kernels are 1.0, how fast
-# are these?
+# the bias and one for the GELU, move twice as many bytes. *One pass, 16 bytes* is your
+# kernel, and *one pass* is the same with loads of 4 bytes. *CUDA C++* is your kernel in
+# that language, compiled by NVRTC (chapter 5). `torch.compile` also fuses the two
+# operations, in Triton. If PyTorch's two kernels are 1.0, how fast are the others?
 #
-# And is there time for the arithmetic? While memory delivers 32 elements and takes 32,
-# which is 256 bytes, the SMs of an H200 have time for about 60 warp instructions
-# (chapter 14 had 30, for reading alone). Yours has 148 for four elements per thread,
-# which is 37 per 32 elements.
+# And is there time for the arithmetic? While memory delivers 32 elements and stores 32,
+# which is 256 bytes, the SMs of an H200 have time for about 60 warp instructions (for
+# reading alone, chapter 14 counted 30). Your kernel executes 148 for four elements per
+# thread, which is 37 per 32 elements.
 
 # %%
 guess = {
@@ -459,31 +465,31 @@ one_pass.expect("one pass, 16 bytes", at_least=0.95, times="CUDA C++")
 one_pass.expect("one pass", at_least=1.3, times="two kernels")
 
 # %% [markdown] tags=["solution"]
-# The two kernels move twice as many bytes as the one, and take nearly twice as long.
-# With loads of 16 bytes, the one comes close to the copy. So does the same kernel in
-# C++, and so does what `torch.compile` produces: for a chain of elementwise operations,
-# you can leave the fusing to the compiler.
+# The two kernels move twice as many bytes as the single kernel, and take nearly twice
+# as long. With loads of 16 bytes, the single kernel comes close to the copy. So does
+# the same kernel in C++, and so does the kernel that `torch.compile` generates: for a
+# chain of elementwise operations, you can leave the fusion to the compiler.
 
 # %% [markdown]
 # ## 2 · A mask that is never stored
 #
-# **Dropout** sets a random tenth of the elements to 0 and multiplies the rest by
-# 1 / 0.9. In the backward pass, the gradients of the same elements are set to 0, so the
-# usual way is to keep the mask.
+# **Dropout**, here with a probability of 0.1, sets a random tenth of the elements to 0
+# and multiplies the other elements by 1 / 0.9. In the backward pass, the gradients of
+# the same elements are set to 0, so the usual way is to keep the mask.
 #
 # The other way is to *compute it again*. A **counter-based generator** is a function
 # that scrambles a number, the counter. The same counter always gives the same random
 # number. No state is passed from one number to the next, so any thread can compute any
-# of them, in any order, and more than once.
+# of the numbers, in any order, and more than once.
 #
-# **Philox** is the one that PyTorch uses on a GPU. It takes four 32-bit counters and a
-# key, and scrambles them in ten rounds. Each round multiplies two of the numbers by
-# constants, which gives 64 bits each (`mul_wide` returns the upper and the lower half),
-# and combines the halves and the key crosswise. The results are four random 32-bit
-# numbers.
+# **Philox** is the counter-based generator that PyTorch uses on a GPU. It takes four
+# 32-bit counters and a key, and scrambles them in ten rounds. Each round multiplies two
+# of the numbers by constants, which gives 64 bits each (`mul_wide` returns the upper
+# and the lower half), and combines the halves and the key crosswise. The results are
+# four random 32-bit numbers.
 #
-# `random4(k, state)` below returns these four for counter `k`. `state` holds two
-# numbers, a seed and the number of the training step.
+# `random4(k, state)` below returns these four numbers for counter `k`. `state` holds
+# two numbers, a seed and the number of the training step.
 #
 # Four random numbers are enough for four neighbouring elements. **Group `k`**, which
 # begins at element `4 * k`, uses counter `k`, no matter which thread processes it. An
@@ -565,10 +571,10 @@ def keep(random, value):
 
 # %% [markdown]
 # Philox comes with **known answers**: the numbers that it must return for certain
-# counters. If you write a generator and do not compare, you have written something
-# else. (The authors' answers are for counters of all 0 bits, of all 1 bits, and of
-# digits of pi.) `philox_numpy` is the same generator in NumPy, which the check uses as
-# its reference.
+# counters. If you write the generator and do not compare it with these answers, you
+# have probably written a different generator. (The authors' answers are for counters of
+# all 0 bits, of all 1 bits, and of digits of pi.) `philox_numpy` is the same generator
+# in NumPy, which the check uses as its reference.
 
 # %%
 @cuda.jit
@@ -631,7 +637,7 @@ check(
 # %% [markdown] tags=["solution"]
 # Dropout multiplies each element by 0 or `SCALE`. Its backward pass multiplies each
 # gradient by the same factor, so it is **the same kernel**, with the gradient instead
-# of `x` and with the same state. All that has to be kept is two numbers.
+# of `x` and with the same state. Only two numbers have to be kept.
 
 # %%
 x = np.random.default_rng(17).random(4000, np.float32) + 1
@@ -660,8 +666,8 @@ assert np.array_equal(back, -there)
 #
 # Here are the whole layer and its backward pass with respect to `x`, in one kernel
 # each. The backward pass takes `dy` through dropout and then through GELU, whose slope
-# is $\Phi(z) + z \, \varphi(z)$ with $z = x + \text{bias}$. That needs `x`, which is
-# available anyway as the input, so nothing else has to be kept.
+# is $\Phi(z) + z \, \varphi(z)$ with $z = x + \text{bias}$. That needs `x`, but as the
+# layer's input `x` is available anyway, so nothing else has to be kept.
 #
 # `layer_kernels` makes both kernels, given a GELU and its slope.
 
@@ -721,24 +727,25 @@ layer, layer_backward = layer_kernels(gelu, slope)
 
 
 # %% [markdown]
-# **Is there time for that?** While memory delivers 32 elements and takes 32, the SMs of
-# an H200 have time for about 60 warp instructions. The machine code of `layer` has 219
-# for four elements per thread, so 55 per 32 elements. The GELU is more than half of
-# that, and Philox a third. It is nearly all the time there is, and no SM issues an
-# instruction in every single cycle.
+# **Is there time for this arithmetic?** While memory delivers 32 elements and stores
+# 32, the SMs of an H200 have time for about 60 warp instructions. The machine code of
+# `layer` has 219 for four elements per thread, so 55 per 32 elements. The GELU accounts
+# for more than half of these instructions, and Philox for a third. They take nearly all
+# the available time, and no SM issues as many instructions as it could in every single
+# cycle.
 #
-# So on an H200, fusion has turned a memory-bound kernel into a compute-bound one, and
-# now it pays to save arithmetic. `math.erf` is right to the last bits over its whole
-# range, and chooses between two formulas to achieve this. A GELU needs less. The share
-# of the bell curve *above* a number $a \ge 0$ is a power of 2 whose exponent is almost
-# a parabola:
+# So on an H200, fusion has turned a chain of memory-bound operations into a
+# compute-bound kernel, and now it pays to save instructions. `math.erf` is right to the
+# last bits over its whole range, and chooses between two formulas to achieve this. A
+# GELU needs less precision. The share of the bell curve to the *right* of a number
+# $a \ge 0$ is a power of 2 whose exponent is almost a parabola:
 #
 # $$1 - \Phi(a) \approx 2^{\,c_0 + c_1 a + c_2 a^2 + \dots + c_8 a^8}$$
 #
-# That takes eight multiplications and additions, and one `exp2`. We have fitted the
-# nine coefficients to the true curve. With them, the GELU is off by at most 1.4e-8
-# before rounding, which is a quarter of the smallest difference that float32 can
-# represent just below 1. The share above $|z|$ gives the GELU for either sign of $z$:
+# This formula takes eight multiply-adds and one `exp2`. We have fitted the nine
+# coefficients to the true curve. With them, the GELU is off by at most 1.4e-8 before
+# rounding, which is a quarter of the smallest difference that float32 can represent
+# just below 1. The share to the right of $|z|$ gives the GELU for either sign of $z$:
 # $\mathrm{gelu}(z) = \max(z, 0) - |z| \, (1 - \Phi(|z|))$.
 
 # %% tags=["given"]
@@ -799,7 +806,8 @@ print(f"largest error: {off:.1e}")
 assert off < 5e-7
 
 # %% [markdown]
-# That error is rounding: between 4 and 8, neighbouring float32 are 4.8e-7 apart.
+# The error that you see is due to rounding: between 4 and 8, neighbouring float32 are
+# 4.8e-7 apart.
 #
 # Are the kernels right? You can test a gradient without a formula: change `x` a little,
 # and see how much the output changes.
@@ -826,18 +834,18 @@ for name, there, back in (
 # %% [markdown]
 # ## Measure: the layer, forward and backward
 #
-# By hand, PyTorch's three kernels move 25 bytes per element forward, and yours moves 8.
-# Backward, PyTorch goes through dropout, which reads the gradient and the mask and
-# writes the gradient. Then it goes through GELU, which reads the gradient and the
-# `x + bias` that was kept, and writes the gradient. How many bytes is that? Yours reads
-# `x` and `dy` and writes `dx`.
+# By hand, PyTorch's three forward kernels move 25 bytes per element, and the fused
+# kernel moves 8. In the backward pass, PyTorch first goes through dropout, which reads
+# the gradient and the mask and writes a gradient. Then it goes through GELU, which
+# reads that gradient and the stored `x + bias`, and writes a gradient. How many bytes
+# is that? The fused backward kernel reads `x` and `dy` and writes `dx`.
 #
-# And what do the instructions cost? *One kernel* is `layer`, and *fewer instructions*
-# is `lean_layer`.
+# And how much time do the instructions take? *One kernel* is `layer`, and *fewer
+# instructions* is `lean_layer`.
 #
-# Both sides run in training mode and compute the gradient of `x` alone. The forward
-# baseline includes what autograd does on the host only if that takes longer than the
-# GPU.
+# All versions run in training mode and compute the gradient of `x` alone. The time of
+# PyTorch's forward pass includes autograd's work on the host only if that takes longer
+# than the work on the GPU.
 
 # %%
 guess = {"torch.compile": None, "one kernel": None, "fewer instructions": None}
@@ -944,9 +952,9 @@ back_table.expect("fewer instructions", ceiling=0.88)
 #
 # Forward, `layer` is slower than the copy, by a quarter on an H200 and by five per cent
 # on an H100, whose slower memory leaves more time. Backward, it is closer to the copy,
-# because there is half as much time again for about the same arithmetic. With fewer
-# instructions, both gain. If a kernel is limited by memory, saving instructions
-# gains nothing, so count first.
+# because moving 12 bytes instead of 8 leaves one and a half times as much time for
+# about the same arithmetic. With fewer instructions, both passes gain. If memory were
+# the limit, saving instructions would gain nothing, so count first.
 
 # %% [markdown]
 # ## Watch out: what a graph freezes
@@ -955,9 +963,9 @@ back_table.expect("fewer instructions", ceiling=0.88)
 # of numbers. Suppose the training step of this layer is replayed as a graph. Which of
 # these gives a new mask at each replay?
 #
-# - the step is a number, which is an argument of the launch, and your program counts it
-#   up;
-# - the step is in `state`, in the GPU's memory, and a kernel in the graph counts it up.
+# - the step number is an argument of the launch, and your program increments it;
+# - the step number is in `state`, in the GPU's memory, and a kernel in the graph
+#   increments it.
 
 # %%
 @cuda.jit
@@ -1007,8 +1015,8 @@ if weft.on_gpu("there are no graphs to replay"):
         assert same == (name == "as a number")
 
 # %% [markdown] tags=["solution"]
-# The number was copied when the graph was recorded. Every replay drops the same
-# elements, nothing fails, and the network trains a little worse. No test of shapes
+# The argument was copied when the graph was recorded. So every replay drops the same
+# elements. Nothing fails, the network just trains a little worse, and no test of shapes
 # finds such a bug. Whatever changes from replay to replay has to be read from memory.
 # PyTorch's own dropout does this: while a graph is being recorded, its kernels get the
 # *address* of the counter.
@@ -1018,27 +1026,27 @@ if weft.on_gpu("there are no graphs to replay"):
 #
 # So far, each element was computed on its own. A **norm** first needs to know something
 # about the whole row. RMSNorm, which many language models use, divides each element by
-# the root of the row's mean square, and multiplies each column by a weight:
+# the root of the row's mean square, and multiplies it by its column's weight:
 #
 # $$y_j = x_j \, r \, w_j, \qquad r = \frac 1 {\sqrt{\frac 1 n \sum_k x_k^2 +
 #    \varepsilon}}$$
 #
 # The sum needs the whole row before the first element can be written. As in chapter 16,
 # a block holds a row, each thread keeps its part in **registers**, and everything is
-# read once.
+# read only once.
 #
 # A thread has up to `PIECES` = 4 pieces of four columns. Piece `k` begins at column
 # `first + k * width`, where `width` is four times the number of threads; a row has at
 # most `4 * width` columns, a multiple of 4. Some threads have fewer pieces, or none.
 #
-# `values` is 16 registers, and number `4 * k + j` is for element `j` of piece `k`.
-# `block_sum(value, turn)` adds up over the block and gives the sum to every thread. Two
-# calls in a row need different turns, 0 and 1, because they must use different cells of
-# shared memory.
+# `values` is an array of 16 registers; `values[4 * k + j]` is for element `j` of piece
+# `k`. `block_sum(value, turn)` adds up the values of all threads in the block and
+# returns the sum to each of them. Two successive calls need different turns, 0 and 1,
+# so that they use different cells of shared memory.
 #
 # Use loops over `range(PIECES)` and `range(4)`, and compute every index from their loop
-# variables. Then the compiler knows which register is meant, and the check makes sure
-# that it does.
+# variables. Then the compiler knows which register each index refers to, and the check
+# makes sure that it does.
 #
 # The backward pass will need $r$ again, so one thread of the block writes it to
 # `rstd[row]`.
@@ -1161,21 +1169,23 @@ check(
 #    \hat x_j = (x_j - \mu) \, r, \qquad
 #    r = \frac 1 {\sqrt{\frac 1 n \sum_k (x_k - \mu)^2 + \varepsilon}}$$
 #
-# That is two sums, the second of which needs the first. With the row in registers, this
-# costs no second read. For the backward pass, the kernel keeps two numbers per row,
-# $\mu$ in `mean` and $r$ in `rstd`. That is 8 bytes per row, instead of the whole of
-# $\hat x$.
+# There are two sums, and the second needs the first. With the row in registers, this
+# takes no second read. For the backward pass, the kernel stores two numbers per row,
+# $\mu$ in `mean` and $r$ in `rstd`. They take 8 bytes per row, whereas $\hat x$ would
+# take 4 bytes per element.
 #
-# A colleague has written this kernel, and its results are right: run the check. It
-# loads each element once, four at a time. But it is slow, because of its array.
+# A colleague has written the kernel below. It loads each element once, four at a time,
+# and its results are right. But it is slow, because of its array. Run the check: it
+# objects to the array.
 #
 # **Registers have no address.** `values[i]` can be a register only if the compiler
-# knows `i` when it compiles. If it does not, the array gets an address, in **local
-# memory**. The name is misleading: local memory is a part of the GPU's ordinary memory
-# that belongs to one thread, and is cached like the rest. For a small array, the last
-# stage of compilation may still find a way out, by comparing the index with each number
-# in turn. That needs no memory, but a lot of instructions. The check compiles your
-# kernel to PTX, which is the stage before, and looks for an array with an address.
+# knows `i` when it compiles. If the compiler does not, the array gets an address, in
+# **local memory**. The name is misleading: local memory is a part of the GPU's ordinary
+# memory that belongs to one thread, and is cached like the rest. For a small array, the
+# last stage of compilation may still avoid local memory, by comparing the index with
+# each possible value in turn. That takes no memory, but many instructions. The check
+# compiles your kernel to PTX, which is the stage before, and looks for an array with an
+# address.
 #
 # Find the indices that depend on something known only at run time, and fix them.
 # Exercise 3 has the pattern.
@@ -1272,33 +1282,33 @@ check(
 # %% [markdown] tags=["solution"]
 # `count` grew in a loop whose length depends on `x.shape[1]`, so the element that it
 # meant was not known before the launch. A loop over `range(PIECES)` always has four
-# iterations. The compiler unrolls it, and `4 * k + j` becomes sixteen constants. What
-# depends on the shape is now a condition, and conditions do no harm.
+# iterations. The compiler unrolls it, and `4 * k + j` becomes sixteen constants. Only a
+# condition now depends on the shape, and conditions do no harm.
 #
-# Every other row in this check has a mean of 100 and a deviation of 1, and the
-# tolerance is 1e-4. The mean of the squares minus the square of the mean would need
-# only one pass, but it would subtract 10,000 from 10,001 and lose four digits. With the
-# row in registers, there is no need for it. In the rows between, the squares are as
-# small as `EPS`.
+# Every other row in this check has a mean of 100 and a standard deviation of 1, and the
+# tolerance is 1e-4. You could also compute the variance in one pass, as the mean of the
+# squares minus the square of the mean, but that would subtract 10,000 from 10,001 and
+# lose four digits. With the row in registers, there is no need for it. In the other
+# rows of the check, the squares are as small as `EPS`.
 
 # %% [markdown]
 # ## Measure: registers
 #
-# Once a kernel has been compiled for a GPU, you can ask it what it uses:
+# Once a kernel has been compiled for a GPU, two methods report what it uses:
 #
 # - `kernel.get_regs_per_thread()`: registers per thread, for each signature;
 # - `kernel.get_local_mem_per_thread()`: bytes of local memory per thread.
 #
-# And you can make the compiler use fewer registers: `@cuda.jit(max_registers=32)`. What
-# does not fit is then **spilled**: stored in local memory, and loaded when it is
-# needed. Why would anyone want that? An SM has 65,536 registers. The fewer each thread
-# takes, the more threads can be resident at a time. An SM holds at most 2048 threads,
-# and the share of them that is resident is the **occupancy**.
+# You can also make the compiler use fewer registers: `@cuda.jit(max_registers=32)`.
+# Values that do not fit are then **spilled**: stored in local memory, and loaded when
+# they are needed. Why would anyone want that? An SM has 65,536 registers. The fewer
+# registers each thread takes, the more threads can be resident at a time. An SM holds
+# at most 2048 threads, and the share of them that is resident is the **occupancy**.
 #
-# Below is LayerNorm of 16,384 rows of 4096, with 256 threads per row: your kernel, the
-# one with the unknown index, and yours with at most 32 and at most 24 registers. Which
-# of them do you expect to spill? Which is the fastest? The ceiling is a copy, and
-# `F.layer_norm` is 1.0.
+# Below is LayerNorm of 16,384 rows of 4096, with 256 threads per row: your kernel, your
+# colleague's kernel with the unknown index, and your kernel with at most 32 and at most
+# 24 registers. Which of these kernels do you expect to spill? Which will be the
+# fastest? The ceiling is a copy, and `F.layer_norm` is 1.0.
 
 # %%
 guess = {"yours": None, "unknown index": None, "at most 24": None}
@@ -1398,34 +1408,34 @@ registers_table.expect("yours", at_least=1.5, times="unknown index")
 registers_table.expect("yours", ceiling=0.88)
 
 # %% [markdown] tags=["solution"]
-# With at most 32 registers, all 2048 threads of an SM are resident, and the kernel is
-# slower. There were enough loads in flight before. Now each thread also stores and
-# loads what it spilled, and that is extra traffic. With 24, not even one more block
-# fits, and five times as much is spilled.
+# With at most 32 registers, an SM holds all 2048 threads that it can, but the kernel is
+# slower. There were enough loads in flight before, and now each thread also stores and
+# loads the values that it spills, which is extra traffic. With 24 registers, not even
+# one more block fits, and five times as many bytes are spilled.
 #
-# And the unknown index? The kernel reports no local memory, and yet it takes twice as
-# long as yours on an H200, and 1.6 times as long on an H100. In PTX, the array has its
-# 64 bytes. The last stage, ptxas, has turned it into registers after all. The price is
-# comparisons, and 56 registers: a warp executes 1689 instructions instead of 546, and
-# issuing them takes most of the kernel's time. We also compiled it for 32 elements.
-# There the array really is in memory, and on capability 10.0 it is there for 16
-# elements already.
+# And the unknown index? Your colleague's kernel reports no local memory, and yet it
+# takes twice as long as yours on an H200, and 1.6 times as long on an H100. In PTX, the
+# array is in local memory and takes 64 bytes, but the last stage, ptxas, has moved it
+# to registers after all. The price is comparisons, and 56 registers: a warp executes
+# 1689 instructions instead of 546, and issuing them takes most of the kernel's time. We
+# also compiled the kernel for 32 elements per thread. Then the array really is in local
+# memory, and on compute capability 10.0 this is already so for 16 elements.
 #
-# What counts is not the number of threads but the number of bytes in flight, and
-# whether anything else holds the kernel up.
+# What counts is not the number of threads, but the number of bytes in flight, and
+# whether anything else limits the kernel.
 
 # %% [markdown]
 # ## 5 · Backward: the rows
 #
-# The backward pass gets `dy`, the gradient of the output. With $g_j = dy_j \gamma_j$,
-# and with bars for averages over a row, the gradient of the input is
+# The backward pass gets `dy`, the gradient of the output. Let $g_j = dy_j \gamma_j$,
+# and let a bar mean the average over a row. Then the gradient of the input is
 #
 # $$dx_j = r \left( g_j - \overline{g} - \hat x_j \, \overline{g \hat x} \right),
 #    \qquad \hat x_j = (x_j - \mu) \, r$$
 #
-# These are two sums over the row again, but neither needs the other. `mean` and `rstd`
-# come from the forward pass. Everything is read once; `xs` is for $\hat x$, and `gs`
-# for $g$.
+# There are two sums over the row again, but neither needs the other. `mean` and `rstd`
+# come from the forward pass. Read everything only once; `xs` is for $\hat x$, and `gs`
+# is for $g$.
 #
 # ```python
 # layer_norm_backward(x, dy, gamma, mean, rstd, dx)
@@ -1505,7 +1515,7 @@ check(
 
 # %% [markdown] tags=["solution"]
 # The two sums could share a barrier, since neither needs the other: a `block_sum` of
-# two values would do. The fused kernel below works this way.
+# two values would be enough. The fused kernel below works this way.
 
 # %% [markdown]
 # ## 6 · Backward: the columns
@@ -1517,14 +1527,15 @@ check(
 #    d\beta_j = \sum_{\text{rows}} dy_j$$
 #
 # There are 16,384 rows and 8192 sums. One thread per column would be only 4096 threads,
-# and an H200 holds more than a quarter of a million. Atomic additions, one per element
-# for each of the two gradients, would be 134 million, all to the same 32 KB.
+# and an H200 holds more than a quarter of a million. With atomic additions, one per
+# element for each of the two gradients, there would be 134 million of them, all to the
+# same 32 KB.
 #
-# So, as in chapter 14, use **two stages**. The rows are dealt out to `gridDim.y`
+# So, as in chapter 14, use **two stages**. The rows are distributed over `gridDim.y`
 # groups: group `p` takes the rows p, p + gridDim.y, p + 2 gridDim.y and so on. A thread
-# belongs to one group and to four neighbouring columns. It goes down its rows and adds
-# into eight registers, and at the end it stores these sums in row `p` of `dgammas` and
-# of `dbetas`. A second, small kernel adds up these rows.
+# belongs to one group and to four neighbouring columns. It goes down the rows of its
+# group, adds to eight sums in registers, and at the end stores these sums in row `p` of
+# `dgammas` and of `dbetas`. A second, small kernel adds up these rows.
 #
 # Write the first stage: no atomics, and four loads per row.
 #
@@ -1603,45 +1614,45 @@ check(
 
 # %% [markdown]
 # Each thread goes down its columns, which sounds like the worst possible way to read a
-# matrix. Is it? Look at what a *warp* reads in one step.
+# matrix. Is it? Look at what a *warp* reads in one iteration.
 
 # %%
 few = without_gamma(np.random.default_rng(17), 4, 32)
 explore(column_parts)[(1, 2), 32](*few, *np.zeros((2, 2, 128), np.float32))
 
 # %% [markdown] tags=["solution"]
-# The 32 lanes read 512 consecutive bytes: 16 sectors of 32 bytes, and all of them are
-# needed. Each thread walks down its columns, and the threads of its warp walk beside
-# it. `mean` and `rstd` are the same for all lanes, so each of them takes one sector.
+# The 32 lanes read 512 consecutive bytes: 16 sectors of 32 bytes, and all their bytes
+# are needed. Each thread walks down its columns, and the other threads of its warp walk
+# beside it. `mean` and `rstd` are the same for all lanes, so each of these two loads
+# touches one sector.
 
 # %% [markdown]
 # ## Read: both at once
 #
 # `layer_norm_backward` and `column_parts` both read `x` and `dy`, so five arrays move
-# where three would do. Can one kernel do both?
+# where three would be enough. Can one kernel compute both?
 #
-# The difficulty is that one of them adds up along rows and the other along columns. The
+# The difficulty is that one kernel adds up along rows and the other down columns. The
 # solution is a **persistent** block, which takes *many* rows, one after the other. A
-# thread has the same columns in each of them, so it can keep the sums of these columns
-# in registers from row to row, until its block has no rows left. Then it stores them:
-# one row of `dgammas` and `dbetas` for each *block*.
+# thread has the same columns in each row, so it can keep the sums of these columns in
+# registers from row to row, until its block has no rows left. Then it stores the sums.
+# Each *block* writes one row of `dgammas` and one of `dbetas`.
 #
-# A block now lives long, and it waits in every row: first for its loads, then at the
-# barrier. Something has to use that time: either **another block** on the same SM, or
-# the block itself, if it requests the next row before it adds up this one (`ahead`).
-# That takes more registers. The two sums share a barrier, and `turn` changes from row
-# to row, so one barrier per row is enough.
+# A block now runs for a long time, and it waits in every row: first for its loads, then
+# at the barrier. Something has to use that time: either **another block** on the same
+# SM, or the block itself, if it requests the next row before it adds up the current row
+# (`ahead`). Loading ahead takes more registers. The two sums share a barrier, and
+# `turn` changes from row to row, so one barrier per row is enough.
 #
-# The registers have to hold $\hat x$ and $g$ of this row, two sums and $\gamma$ for
-# each column and, with `ahead`, `x` and `dy` of the next row. With *p* elements per
+# The registers have to hold $\hat x$ and $g$ of the current row, two sums and $\gamma$
+# for each column and, with `ahead`, `x` and `dy` of the next row. With *p* elements per
 # thread, that is 5 *p* or 7 *p* registers, plus whatever else a kernel needs.
 #
-# For 8192 columns, *p* is 16, and the registers are full. There the next row of `x`
-# goes to **shared memory** instead: `copy4_async` starts a copy that does not go
-# through a register, `commit_group()` closes the group of these copies, and
-# `wait_group(0)`, one row later, waits until they have arrived. A thread copies and
-# reads only its own cells, so this needs no barrier. Chapter 19 fetches its tiles with
-# the same instruction.
+# For 8192 columns, *p* is 16, and the registers are full. So the next row of `x` goes
+# to **shared memory** instead: `copy4_async` starts a copy that does not go through a
+# register, `commit_group()` closes the group of these copies, and `wait_group(0)`, one
+# row later, waits until they have arrived. A thread copies and reads only its own
+# cells, so no barrier is needed. Chapter 19 loads its tiles with the same instruction.
 #
 # The function `norm_backward` makes these kernels: for LayerNorm and for RMSNorm
 # (`centred` or not), and for rows of `4 * pieces * threads` columns.
@@ -1805,8 +1816,9 @@ def add_parts(dgammas, dbetas, dgamma, dbeta):
 
 
 # %% [markdown]
-# Is it right, for both norms and for each way of loading ahead? Compare with NumPy,
-# with three blocks for eight rows.
+# Does `norm_backward` compute the right gradients, for both norms and for each way of
+# loading ahead? The next cell compares them with NumPy's, with three blocks for eight
+# rows.
 
 # %%
 x, dy, gamma, mean, rstd = going_back(np.random.default_rng(17), 8, 64)
@@ -1838,11 +1850,11 @@ for name, centred, ahead, mu, r in (
 # %% [markdown]
 # ## Measure: LayerNorm, backward
 #
-# The size is 16,384 × 4096. *Rows, then columns* runs your two kernels and the one that
-# adds up the parts. By hand, that is five arrays, or 1.34 GB. *Both at once* moves
-# three arrays, or 0.81 GB, which is also what the copy moves. PyTorch's own backward
-# pass has one kernel for the rows and others for the columns. If PyTorch is 1.0, what
-# will the table say?
+# The size is 16,384 × 4096. *Rows, then columns* runs your two kernels and the kernel
+# that adds up the parts. By hand, that moves five arrays, or 1.34 GB. *Both at once*
+# moves three arrays, or 0.81 GB, and so does the copy. PyTorch's own backward pass has
+# one kernel for the rows and others for the columns. If PyTorch is 1.0, what will the
+# table say?
 
 # %%
 guess = {
@@ -1947,15 +1959,15 @@ backward_table.expect("both at once", at_least=1.4, times="rows, then columns")
 backward_table.expect("both at once", ceiling=0.88)
 
 # %% [markdown] tags=["solution"]
-# Three arrays move instead of five. Sums along the rows and sums down the columns are
-# two reductions, and PyTorch's own kernels read the data for each. `torch.compile` must
-# have fused them, as you did, since five arrays take 0.32 ms at the speed of an H200's
-# copy.
+# *Both at once* moves three arrays instead of five. Sums along the rows and sums down
+# the columns are two reductions, and PyTorch's own kernels read the data once for each.
+# `torch.compile` must have fused the two, as `norm_backward` does, since five arrays
+# would take 0.32 ms at the speed of an H200's copy.
 
 # %% [markdown]
 # ## Measure: how many registers are best?
 #
-# Here is the same kernel, six times, for 4096 columns:
+# Here are six versions of the same kernel, for 4096 columns:
 #
 # | | threads | columns per thread | ahead | registers | blocks on an SM |
 # | --- | ---: | ---: | --- | ---: | ---: |
@@ -1966,10 +1978,11 @@ backward_table.expect("both at once", ceiling=0.88)
 # | large block | 1024 | 4 | no | 40 | 1 |
 # | large block, ahead | 1024 | 4 | yes | 48 | 1 |
 #
-# 512 × 72 is 36,864, which is more than half of an SM's 65,536 registers, so one block
-# fits. With at most 64 there is room for two, and with 40 for three. What does not fit
-# is spilled. In which of them is nothing loaded while a block waits? Which of them
-# spill? Put them in order before you look.
+# 512 × 72 is 36,864, which is more than half of an SM's 65,536 registers, so only one
+# block fits. With at most 64 registers there is room for two blocks, and with at most
+# 40 for three. Values that do not fit are spilled. In which of the versions is nothing
+# loaded while a block waits? Which versions spill? Sort all six by speed before you
+# look.
 
 # %%
 guess = {
@@ -2016,22 +2029,23 @@ bench.compiled("LayerNorm backward", lambda: back_kernels)
 variants_table.expect("two blocks", at_least=1.8, times="three blocks, ahead")
 
 # %% [markdown] tags=["solution"]
-# Two blocks take turns, and one block that loads ahead takes turns with itself. Either
-# is enough. The large block has as many threads as the two, but they all wait at the
-# same barrier, and nothing is loaded meanwhile. Loading ahead fixes that.
+# Two blocks take turns: one loads while the other waits. One block that loads ahead
+# takes turns with itself. Either is enough. The large block has as many threads as the
+# two blocks together, but they all wait at the same barrier, and nothing is loaded
+# meanwhile. Loading ahead fixes this.
 #
-# Both together would be better still if registers were free. They are not. With 24
-# bytes of spills per thread, in a loop that runs for every row, spilling costs more
-# than loading ahead gains. At 40 registers, the spills take longer than the rest of the
-# kernel.
+# Two blocks that load ahead would be better still if registers were free. They are not.
+# With 24 bytes of spills per thread, in a loop that runs for every row, spilling costs
+# more time than loading ahead gains. With 40 registers per thread, the spills take
+# longer than everything else in the kernel.
 
 # %% [markdown]
 # ## Measure: where should the next row go?
 #
 # For 8192 columns, a thread has 16 elements. By hand, that is 80 registers, or 112 if
-# it loads ahead, plus whatever else it needs. In a block of 512 threads, each may have
-# 128, and one block fits on an SM. The next row of `dy` arrives in registers; the next
-# row of `x` arrives either there or in shared memory:
+# it loads ahead, plus whatever else it needs. In a block of 512 threads, each thread
+# may have 128 registers, and one block fits on an SM. The next row of `dy` arrives in
+# registers; the next row of `x` arrives either there or in shared memory:
 #
 # | | registers | shared memory | blocks on an SM |
 # | --- | ---: | ---: | ---: |
@@ -2039,7 +2053,7 @@ variants_table.expect("two blocks", at_least=1.8, times="three blocks, ahead")
 # | ahead in registers | 128 | 0.5 KB | 1 |
 # | ahead in shared memory | 119 | 32.5 KB | 1 |
 #
-# None of them spills. If *not ahead* is 1.0, how fast are the other two?
+# None of these kernels spills. If *not ahead* is 1.0, how fast are the other two?
 
 # %%
 guess = {"ahead in registers": None, "ahead in shared memory": None}
@@ -2089,12 +2103,12 @@ if WIDE == "shared":
     wide_table.expect("ahead in shared memory", ceiling=0.92)
 
 # %% [markdown] tags=["solution"]
-# A load occupies its destination register for as long as it is in flight. A copy to
-# shared memory needs an address and nothing else. Loading both arrays ahead into
-# registers takes all 128. Nothing is spilled, and on an H200 it gains nearly as much as
-# the other way, but no register is left for anything more. (On an H100, neither gains
-# anything.) With `x` in shared memory, as many bytes are in flight, and a thread has
-# registers to spare.
+# A load occupies its destination register for as long as it is in flight. An
+# asynchronous copy to shared memory occupies no register while it is in flight. Loading
+# both arrays ahead into registers takes all 128. Nothing is spilled, and on an H200
+# this gains nearly as much as shared memory does, but no register is left for anything
+# else. (On an H100, neither way gains anything.) With `x` in shared memory, just as
+# many bytes are in flight, and a thread has registers to spare.
 
 # %% [markdown]
 # ## Measure: three shapes, four kernels
@@ -2102,10 +2116,11 @@ if WIDE == "shared":
 # The rows have 1024, 4096 or 8192 columns, and the arrays 2^25 or 2^26 elements.
 # LayerNorm and RMSNorm run forward and backward, in training mode, so all versions keep
 # what the backward pass needs. The forward kernels are yours, with one thread for every
-# 16 columns. They are compared with a copy of as many bytes, with PyTorch and with
-# `torch.compile`.
+# 16 columns; the backward kernels are those of `norm_backward`. In the tables, both are
+# called *yours*. They are compared with a copy of the same number of bytes, with
+# PyTorch and with `torch.compile`.
 #
-# Guess one number: how many times as fast as PyTorch are you, on average?
+# Guess one number: how many times as fast as PyTorch are these kernels, on average?
 
 # %%
 guess = {"yours": None}
@@ -2207,13 +2222,13 @@ for name, table in tables.items():
 #
 # - The gradient of `bias` in the layer is the column sums of `dx`. Fuse them into
 #   `layer_backward`, as *both at once* does. What has to change in its grid?
-# - After `y = x + dropout(...)` often comes LayerNorm. Fuse this residual connection
-#   into the norm. By hand, how many bytes does that save?
-# - In bfloat16 (chapter 16: `bf16_low`, `bf16_pair`), half as many bytes move. How many
-#   instructions per 32 elements is there time for then? Which of these kernels are no
-#   longer memory-bound?
-# - Use fewer rounds of Philox: seven are still said to pass all tests. What do they
-#   save?
+# - LayerNorm often follows `y = x + dropout(...)`. Fuse this residual connection into
+#   the norm. By hand, how many bytes does that save?
+# - In bfloat16 (chapter 16: `bf16_low`, `bf16_pair`), half as many bytes move. For how
+#   many instructions per 32 elements is there time then? Which kernels of this lab
+#   would no longer be memory-bound?
+# - Use fewer rounds of Philox: seven are said to pass all tests of randomness, too. How
+#   much time does this save?
 # - For rows of 16,384 columns, `norm_backward` does not have enough registers. Put the
 #   column sums into shared memory, where each thread has four cells of its own for each
 #   piece.
@@ -2223,17 +2238,18 @@ for name, table in tables.items():
 #
 # ## What you learned
 #
-# 1. A chain of small operations waits for launches, and a chain of large ones for
-#    memory. A graph removes the launches. Fusion saves launches and bytes.
-# 2. A graph freezes its arguments. What changes from replay to replay has to be in
-#    memory.
+# 1. A chain of small operations waits for launches, and a chain of large operations
+#    waits for memory. A graph removes the launches. Fusion saves both launches and
+#    bytes.
+# 2. A graph freezes its arguments. A value that changes from replay to replay has to be
+#    in memory.
 # 3. A random number can be a function of a position and a step. Then a mask need not be
-#    stored, and any launch makes the same one.
+#    stored, and every launch makes the same mask.
 # 4. Registers have no address, so an index that the compiler does not know costs memory
-#    or comparisons. What does not fit in the registers is spilled. Ask the compiled
-#    kernel.
+#    accesses or comparisons. Values that do not fit in the registers are spilled. The
+#    compiled kernel reports both registers and local memory.
 # 5. Some sums run along rows, others down columns. A block that takes many rows keeps
-#    the sums of its columns in registers, and one read is enough for both.
+#    the sums of its columns in registers, so one read is enough for both kinds of sum.
 
 # %%
 quiz()
