@@ -5,17 +5,17 @@
 #
 # **After this lab, you can**
 #
-# - count by hand the sectors that a warp's load moves, and predict from them how much
-#   slower a stride, a layout or a random order will be;
+# - count by hand the sectors that a warp's load moves, and predict from them how much a
+#   stride, a layout or a random order slows a kernel down;
 # - say where such a prediction fails, and which counter shows why;
-# - copy arrays of any length, 16 bytes at a time, as fast as the GPU's own copy;
+# - copy arrays of any length, 16 bytes at a time, as fast as PyTorch's own copy;
 # - turn an array of structs into columns, and gather rows without wasting bytes;
-# - measure the latency and the rate of each level: shared memory, L1, L2, memory;
+# - measure the latency and the rate of each level: shared memory, L1, L2 and memory;
 # - say when constant memory helps and when it makes a kernel slower.
 #
-# **You need** about 90 minutes. No GPU: the exercises run in the simulator, and the
-# measurements then show the rows of the reference GPU. With a GPU: compute
-# capability 7.5 or higher and 6 GB of its memory.
+# **You need** about 90 minutes. You do not need a GPU: the exercises run in the
+# simulator, and without a GPU the measurements show times from the reference GPU, an
+# H200. If you use a GPU, it needs compute capability 7.5 or higher and 6 GB of memory.
 
 # %%
 try:
@@ -36,31 +36,31 @@ weft.lab("12_global_memory")
 # ## 1 · Who takes which element?
 #
 # A copy is the least a kernel can do: every byte is read once and written once. Here
-# each thread copies `PIECE` elements. Which ones? The obvious choice is eight
-# neighbours, as you would give them to the cores of a CPU: elements 0 to 7 to thread 0,
-# 8 to 15 to thread 1. The kernel below does that, and its results are right. Run the
-# check and read what it says.
+# each thread copies `PIECE` elements. Which elements should it take? The obvious choice
+# is eight neighbours, as you would give them to the cores of a CPU: elements 0 to 7 to
+# thread 0, elements 8 to 15 to thread 1, and so on. The kernel below does that, and its
+# results are right. Run the check and read what it says.
 #
 # What counts is not what one thread does over time, but what the 32 **lanes** of a
 # **warp** do in the same instruction. Memory answers in **sectors** of 32 bytes, and a
 # warp's load, a **request**, fetches every sector of which any lane needs a byte.
-# Whether a lane needs 4 bytes of it or all 32 makes no difference.
+# Whether the lanes need 4 bytes of a sector or all 32 makes no difference.
 #
 # | the first load of a warp | addresses | sectors | bytes used |
 # | --- | --- | ---: | ---: |
-# | eight neighbours per thread | 0, 32, 64, … 992 | 32 | 128 of 1024 |
-# | 32 neighbours per warp | 0, 4, 8, … 124 | 4 | 128 of 128 |
+# | eight neighbours per thread | 0, 32, 64, …, 992 | 32 | 128 of 1024 |
+# | 32 neighbours per warp | 0, 4, 8, …, 124 | 4 | 128 of 128 |
 #
-# Fix the kernel. Each thread still copies eight elements, but in every iteration of the
-# loop neighbouring threads now take neighbouring elements. A block still copies
-# `blockDim.x * PIECE` consecutive elements. The check tries blocks of 64 and of 96
-# threads, and allows each thread `PIECE` loads.
+# Fix the kernel. Each thread should still copy eight elements, but in every iteration
+# of the loop neighbouring threads should take neighbouring elements. A block should
+# still copy `blockDim.x * PIECE` consecutive elements. The check tries blocks of 64 and
+# of 96 threads, and allows each thread `PIECE` loads.
 #
 # ```python
 # copy_pieces(x, out)    # (n,) -> (n,)  float32
 # ```
 #
-# Stuck? `hint("copy_pieces")`; there are three hints.
+# Stuck? Run `hint("copy_pieces")`; there are three hints.
 
 # %% tags=["given"]
 PIECE = 8
@@ -97,7 +97,7 @@ check(
 
 # %% [markdown] tags=["solution"]
 # Thread `t` takes elements `t`, `t + blockDim.x`, `t + 2 * blockDim.x`, … of its
-# block's part. Each thread now jumps about in memory, and that does no harm: what
+# block's part. Each thread now jumps about in memory, but that does no harm: what
 # counts is the warp, which touches 128 consecutive bytes in every iteration.
 #
 # The **grid-stride loop** of chapter 5 has this property built in, with the stride of
@@ -110,8 +110,8 @@ check(
 # `out[i]` as usual. (Each thread handles four such elements, a block apart, with all
 # four loads before the first store, so that enough bytes are in flight.)
 #
-# **Predict first.** Write down the sectors of one load for each stride, then let
-# Python do the same:
+# **Predict first.** Write down how many sectors one load moves at each stride, then let
+# Python count them:
 
 # %% tags=["given"]
 def sectors(addresses, size=4):
@@ -173,14 +173,14 @@ strides.expect("stride 8", at_least=1.6, times="stride 16")
 
 # %% [markdown] tags=["solution"]
 # Up to a stride of 8, counting sectors tells you all you need. From 8 on, every lane
-# has a sector of its own and the count stays at 32, so the table should go no further
-# down. It does: at 16 the time nearly doubles once more.
+# has a sector of its own and the count stays at 32, so the speed should fall no
+# further. But it does: at 16 the time nearly doubles once more.
 #
-# The profiler shows what happens (its numbers are in the chapter). The L1 cache asks
-# for 32 sectors, as counted, but memory delivers **64 bytes** for each. When a sector
-# is missing, L2 fetches its neighbour too. At a stride of 8 the next lane needs that
-# neighbour; at 16 no lane does. Counted this way, stride 16 moves 64 + 4 sectors, which
-# predicts 0.12 of a copy's speed.
+# The profiler shows what happens (its numbers are in the chapter). The L1 cache
+# requests 32 sectors, as counted, but memory delivers **64 bytes** for each. When a
+# sector is missing, L2 fetches its neighbour too. At a stride of 8 the next lane needs
+# that neighbour; at 16 no lane does. Counted this way, stride 16 moves 64 + 4 sectors,
+# which predicts 0.12 of a copy's speed.
 #
 # How much L2 fetches is a setting of your program's own CUDA context, or, as CUDA's
 # manual says, a hint: `cudaLimitMaxL2FetchGranularity`, 64 by default. Change it for a
@@ -225,17 +225,19 @@ usual.expect(
 )
 
 # %% [markdown] tags=["solution"]
-# With 32 bytes, stride 16 moves half as much and takes little more than stride 8. With
-# 128 bytes, stride 32 moves twice as much and takes 1.7 times as long on an H200, 1.8
-# times on an H100. At stride 8, where the neighbours are needed, the setting changes
-# nothing.
+# With 32 bytes instead of 64, stride 16 moves half as much and takes little longer than
+# stride 8. With 128 bytes, stride 32 moves twice as much as with 64, and takes 1.7
+# times as long on an H200 and 1.8 times as long on an H100. At stride 8, where the
+# neighbours are needed, the setting changes nothing.
 #
-# That leaves stride 32. With 32 bytes it moves as much as stride 16 and takes much
-# longer, 1.8 times on an H200 and 1.6 times on an H100: there the cost is per access,
-# not per byte. *Pages* of the memory chips would explain it, but no counter shows them.
+# That leaves stride 32. With 32 bytes it moves as much as stride 16 but takes much
+# longer, 1.8 times as long on an H200 and 1.6 times on an H100: there the cost is per
+# access, not per byte. *Pages* of the memory chips would explain it, but no counter
+# shows them.
 #
-# And lanes that *are* neighbours, but do not begin on a boundary? `x[i + 1]` touches 5
-# sectors instead of 4. Counting sectors predicts 8 / 9 of a copy's speed.
+# And what if the lanes *are* neighbours, but the first does not begin on a boundary? A
+# load of `x[i + 1]` touches 5 sectors instead of 4. Counting sectors predicts 8 / 9 of
+# a copy's speed.
 
 # %% tags=["solution"]
 @cuda.jit
@@ -262,14 +264,15 @@ shifts
 shifts.expect("offset 1", at_least=0.95)
 
 # %% [markdown] tags=["solution"]
-# It costs next to nothing. The fifth sector is the next warp's first, so one of the two
-# warps finds it in L1 or L2, and memory delivers it once.
+# The offset costs next to nothing. The fifth sector is the next warp's first, so one of
+# the two warps finds it in L1 or L2, and memory delivers it once.
 
 # %% [markdown]
 # ## Measure: strides, writing
 #
-# The mirror image: `out[i * s] = x[i]`. A store sends 4 bytes of a sector, and the
-# other 28 must stay what they were. What will that do to the table above?
+# Now store with a stride: `out[i * s] = x[i]`. A lane's store changes 4 bytes of a
+# sector, and bytes that no lane stores must stay what they were. How will the table
+# differ from the one above?
 
 # %%
 @cuda.jit
@@ -306,10 +309,11 @@ for s in (1, 2, 4, 8) if len(writes) else ():
 
 # %% [markdown] tags=["solution"]
 # Memory with error correction cannot write 4 bytes alone. When a sector is written in
-# part, it is read, changed in L2, and written back: 64 bytes of traffic for each 4. By
-# this count, the strides up to 8 are within six per cent of the prediction. A sector
-# that is written *whole* needs no reading. That should be true even if several lanes or
-# several requests in quick succession write it.
+# part, it is read, changed in L2, and written back: 64 bytes of traffic for each
+# sector. Counted this way, the predictions for the strides up to 8 are within six per
+# cent of the measurements. A sector that is written *whole* need not be read. That
+# should be true even if several lanes, or several requests in quick succession, write
+# it together.
 
 # %% [markdown]
 # ## 2 · Sixteen bytes at a time
@@ -319,16 +323,16 @@ for s in (1, 2, 4, 8) if len(writes) else ():
 # of 4 here, since a 16-byte access has to begin on a 16-byte boundary.
 #
 # A warp's `load4` is a request for 512 consecutive bytes, 16 sectors, all of them used.
-# It is as coalesced as before, takes a quarter of the instructions, and has four times
-# as many bytes in flight per thread.
+# Such loads are as coalesced as loads of 4 bytes, take a quarter of the instructions,
+# and have four times as many bytes in flight per thread.
 #
-# Write a copy that does this for **any** length and **any** launch:
+# Write a copy that uses them, for **any** length and **any** launch:
 #
-# - a grid-stride loop over the groups of four;
-# - the `x.size % 4` elements that are left over, at most three, one by one: a few
+# - copy the groups of four in a grid-stride loop;
+# - copy the `x.size % 4` elements that are left over, at most three, one by one: a few
 #   threads take one each.
 #
-# Each element is loaded once, by one thread; the check counts the loads of each thread.
+# Load each element only once, in one thread; the check counts the loads of each thread.
 #
 # ```python
 # copy4(x, out)    # (n,) -> (n,)  float32; any launch
@@ -368,8 +372,8 @@ check(
 # %% [markdown] tags=["solution"]
 # The loop's end is its guard: since `i < fours`, element `4 * i + 3` is always inside
 # the array. The leftovers follow the last whole group, so the first one to three
-# threads of the grid take them. They are at most three scalar loads in the whole launch
-# and cost nothing.
+# threads of the grid take them. They take at most three scalar loads in the whole
+# launch, and these cost nothing.
 
 # %% [markdown]
 # ## Measure: four ways to copy
@@ -377,12 +381,13 @@ check(
 # The array has 2^28 float32, 1 GiB, so a copy moves 2 GiB. `copy_` is PyTorch's
 # device-to-device copy.
 #
-# - `neighbours`: the kernel of exercise 1 before you fixed it, eight neighbours each;
-# - `one each`: element `i` to thread `i`, perfectly coalesced;
+# - `neighbours`: the kernel of exercise 1 before you fixed it, with eight neighbours
+#   per thread;
+# - `one each`: thread `i` copies element `i`, perfectly coalesced;
 # - `four each`: four scalar loads per thread, a block apart, then four stores;
-# - `copy4`: yours.
+# - `copy4`: your kernel of exercise 2.
 #
-# By hand: all four use every byte they move. How fast is each, compared with `copy_`?
+# All four use every byte they move. How fast is each of them, compared with `copy_`?
 # (Until you have done exercise 2, the row `copy4` times a kernel that does nothing,
 # quickly.)
 
@@ -415,7 +420,8 @@ def four_each(x, out):
 
 # %% [markdown]
 # In CUDA C++ the four floats have a type, `float4`; the cast promises the compiler that
-# the address is a multiple of 16. Here is the same copy, for a row of its own:
+# the address is a multiple of 16. Here is the same copy in CUDA C++, for a row of its
+# own:
 
 # %%
 CUDA_CPP = """
@@ -482,22 +488,22 @@ copies.expect("copy4", at_least=1.3, times="one each")
 copies.expect("copy4", ceiling=0.95)
 
 # %% [markdown] tags=["solution"]
-# Coalescing is worth the most, but it does not bring a kernel to the copy's speed. One
+# Coalescing gains the most, but it does not bring a kernel to the copy's speed. One
 # element per thread is too little. By **Little's law**, the bytes in flight must at
-# every moment be rate × latency. On an H200 half of a copy's 4.26 TB/s is reading, and
-# a load takes about 336 ns (you measure that below), so that is 0.7 MB, or 5.4 KB for
-# each of 132 SMs. An SM holds 2048 threads. If each waits for 4 bytes, that makes 8 KB,
-# but only while all of them wait. A thread also has to start, compute its index, and
-# end.
+# every moment amount to rate × latency. On an H200 half of a copy's 4.26 TB/s is
+# reading, and a load takes about 336 ns (you measure that below), so 0.7 MB must be in
+# flight, or 5.4 KB for each of 132 SMs. An SM holds 2048 threads. If each of them waits
+# for 4 bytes, 8 KB are in flight, but only while all of them wait. A thread also has to
+# start, compute its index, and end.
 #
 # `four each` shows that the *width* is not what matters here. Four scalar loads before
-# the first store also put 16 bytes in flight per thread, and are as fast. `load4` gets
-# there with a quarter of the instructions. That begins to count when the data come from
-# a level closer than memory, as you will see at the end of section 5.
+# the first store also put 16 bytes in flight per thread, and are just as fast. `load4`
+# achieves this with a quarter of the instructions. That begins to matter when the data
+# come from a level closer than memory, as you will see at the end of section 5.
 #
-# Now hints. PTX lets a load say that its data will not be used again (`ld.global.cs`)
-# or that nothing writes to them while the kernel runs (`ld.global.nc`, the *read-only*
-# path). `weft.intrinsics` has both. What are they worth in a copy?
+# Now try cache hints. PTX lets a load say that its data will not be used again
+# (`ld.global.cs`) or that nothing writes to them while the kernel runs (`ld.global.nc`,
+# the *read-only* path). `weft.intrinsics` has both. What do they gain in a copy?
 
 # %% tags=["solution"]
 @cuda.jit
@@ -538,9 +544,9 @@ hints.expect("no hint", at_least=0.98, times="cs")
 # The read-only path changes nothing, and streaming costs one or two per cent. A copy
 # uses each byte once, so there is nothing that a cache could keep or lose.
 #
-# It is different where something *is* used again. Let a stream of 1 GiB pass a table of
-# 32 MB, where each element of the stream needs the entry at a random place. The table
-# fits into L2, as long as the stream does not push it out.
+# That is different where something *is* used again. Now each element of a stream of 1
+# GiB needs an entry at a random place in a table of 32 MB. The table fits into L2, as
+# long as the stream does not push it out.
 
 # %% tags=["solution"]
 @cuda.jit(device=True)
@@ -582,7 +588,8 @@ beside = bench.compare(
 beside
 
 # %% [markdown] tags=["solution"]
-# A few per cent again, but this time gained. Measure before you believe in a hint.
+# The streaming hint again changes the speed by a few per cent, but this time for the
+# better. Measure before you believe in a hint.
 
 # %% [markdown]
 # ## 3 · Structs or columns
@@ -590,17 +597,18 @@ beside
 # A million particles have four float32 each: x, y, z and a mass. You can store them in
 # two ways:
 #
-# - an **array of structs** (AoS): x, y, z, m of particle 0, then of particle 1. As an
-#   array of shape (n, 4), a row is a particle;
-# - a **struct of arrays** (SoA): all x, then all y, … Shape (4, n), a row is a field.
+# - an **array of structs** (AoS): x, y, z, m of particle 0, then those of particle 1,
+#   and so on. In an array of shape (n, 4), a row is a particle;
+# - a **struct of arrays** (SoA): all x, then all y, and so on. In an array of shape (4,
+#   n), a row is a field.
 #
-# A kernel that needs x alone reads every fourth number in the first case: stride 4.
-# In the second it reads neighbours.
+# In the first case, a kernel that needs x alone reads every fourth number, with a
+# stride of 4. In the second, it reads neighbours.
 #
-# Convert the first into the second. A thread takes one particle, whose four numbers are
-# 16 consecutive bytes and begin on a boundary of 16. So one `load4(p, (row, column))`
-# fetches them, and the whole warp uses all of its 16 sectors. Then come four stores,
-# one into each row of `out`, each of them coalesced.
+# Convert an array of structs into a struct of arrays. A thread takes one particle,
+# whose four numbers are 16 consecutive bytes and begin on a boundary of 16. So one
+# `load4(p, (row, column))` fetches them, and the whole warp uses all of its 16 sectors.
+# Then come four stores, one into each row of `out`, each of them coalesced.
 #
 # ```python
 # to_columns(p, out)    # (n, 4) -> (4, n)  float32
@@ -639,16 +647,16 @@ check(
 # %% [markdown] tags=["solution"]
 # Four scalar loads `p[i, k]` give the right result too. But each of them touches all 16
 # sectors and uses a quarter of each, so 64 sectors pass through L1 to deliver the data
-# of 16. (They come from memory once; the other three loads find them in L1.) The wide
-# load asks once.
+# of 16. (They come from memory only once; the other three loads find them in L1.) The
+# wide load requests each sector once.
 
 # %% [markdown]
 # ## Measure: one field of a struct
 #
-# A kernel adds a number to one field, x, of each of 2^25 particles. They are stored as
-# structs of 4 or of 8 floats, or as columns. Predict from sectors: how many times as
-# long as with columns does it take with structs of 4, and with structs of 8? (Remember
-# what is read when a sector is written.)
+# A kernel adds a number to one field, x, of each of 2^25 particles. The particles are
+# stored as structs of 4 or of 8 floats, or as columns. Predict from sectors: how many
+# times as long as with columns does the kernel take with structs of 4, and with structs
+# of 8? (Remember what is read when a sector is written.)
 
 # %%
 @cuda.jit
@@ -697,32 +705,33 @@ for f in (4, 8) if len(fields) else ():
 
 # %% [markdown] tags=["solution"]
 # With columns a warp reads 4 sectors and writes 4, with structs of 4 it reads 16 and
-# writes 16, with structs of 8 it reads 32 and writes 32. That is four and eight times
-# as many, and on an H200 it takes 4.3 and 9.0 times as long. (With structs of 4, the
-# partial writes cause no extra reads: the sector is already in L2. With structs of 8,
-# the profiler counts 14 % more bytes read.)
+# writes 16, and with structs of 8 it reads 32 and writes 32. That is four and eight
+# times as many sectors, and on an H200 the kernel takes 4.3 and 9.0 times as long.
+# (With structs of 4, the partial writes cause no extra reads: the sector is already in
+# L2. With structs of 8, the profiler counts 14 % more bytes read.)
 #
 # A kernel that needs *all* fields pays nothing for structs, if it loads them whole. So
-# the layout is a question of which fields are used together. If one kernel uses x, y
-# and z, and none uses the rest, store x, y and z together and keep the rest elsewhere.
+# choose the layout by which fields are used together. If one kernel uses x, y and z,
+# and no kernel uses the other fields, store x, y and z together and keep the other
+# fields elsewhere.
 
 # %% [markdown]
 # ## 4 · Rows in random order
 #
 # A **gather** reads from places that an array of indices names: `out[i] = x[idx[i]]`.
-# Every neural network that takes words begins with one: row `idx[i]` of a table is the
-# vector of word `i`.
+# Every neural network that takes words begins with a gather: row `idx[i]` of a table is
+# the vector of word `i`.
 #
-# Here the rows have 32 float32, 128 bytes. Random rows are far apart, and no order of
-# threads brings them together. But *within* a row the elements are neighbours. So let a
-# warp take a row: lane `c` takes column `c`.
+# Here each row has 32 float32, which take 128 bytes. Random rows are far apart, and no
+# order of threads brings them together. But *within* a row the elements are neighbours.
+# So let a warp take a row: lane `c` takes column `c`.
 #
 # ```python
 # gather_rows(table, idx, out)    # (m, 32), int32 (n,) -> (n, 32)  float32
 # ```
 #
 # The launch is one-dimensional, with one thread per element of `out`, in blocks of 64.
-# A thread needs two loads, an index and an element; the check allows 3.
+# A thread needs two loads, one of an index and one of an element; the check allows 3.
 #
 # Stuck? `hint("gather_rows")`.
 
@@ -755,7 +764,7 @@ check(
 )
 
 # %% [markdown] tags=["solution"]
-# All lanes of a warp read the same `idx[row]`: one sector, and one address, which the
+# All lanes of a warp read the same `idx[row]`: one sector, and one word, which the
 # hardware broadcasts to all of them. The row itself is 4 sectors, all used, wherever it
 # is. With one thread per row, each load of a warp would touch 32 rows, and so 32
 # sectors.
@@ -763,17 +772,18 @@ check(
 # %% [markdown]
 # ## Measure: random access
 #
-# 2^25 float32 are gathered out of 1 GiB, in different ways. The baseline is a plain
-# copy of as many elements.
+# The rows below gather 2^25 float32 out of 1 GiB, in different ways. The baseline is a
+# plain copy of 2^25 elements.
 #
 # - `in order`: `idx[i] = i`, one index for each element;
 # - `sorted`: random places, but in ascending order;
 # - `random`: random places;
-# - `random rows`: your kernel, random rows of 32; `rows, wide`: the same with `load4`.
+# - `random rows`: your kernel, with random rows of 32 elements; and `rows, wide`: the
+#   same rows with `load4`.
 #
-# By hand, for each element: 4 bytes for the index, 4 to write. And to read? 4 if in
-# order; a sector, or rather a pair of them, for a random place. Predict `random` and
-# `random rows`.
+# Calculate first, in bytes per element: 4 are read for the index, and 4 are written.
+# And for the element itself? In order, 4 bytes are read; for a random place, a sector,
+# or rather a pair of sectors. Predict `random` and `random rows`.
 
 # %%
 @cuda.jit
@@ -838,15 +848,17 @@ gathered.expect("in order", at_least=4, times="random")
 gathered.expect("sorted", at_least=1.5, times="random")
 
 # %% [markdown] tags=["solution"]
-# Count as before, in bytes per element. In order: 4 + 4 + 4, half as much again as a
-# copy. Random: 4 + 64 + 4, nine times a copy's 8, and the profiler confirms that 64
-# bytes come from memory for each element. But the time is more than nine times a
-# copy's. Here bytes no longer predict the time; they only bound it from below.
+# Count as before, in bytes per element. In order, they are 4 + 4 + 4, one and a half
+# times a copy's 8. For random places they are 4 + 64 + 4, nine times a copy's 8, and
+# the profiler confirms that 64 bytes come from memory for each element. But the time is
+# more than nine times a copy's. Here bytes no longer predict the time; they only bound
+# it from below.
 #
-# What takes the rest? Perhaps address translation, or the path from L2 to the SMs. To
-# find out, gather as many elements out of smaller tables and out of a larger one: a
-# table of 16 MB is in L2, and one of 4 GiB has four times as many addresses. Then
-# gather contiguous *pieces* out of 1 GiB: the shorter the pieces, the more of them.
+# What takes the rest of the time? Perhaps address translation, or the path from L2 to
+# the SMs. To find out, gather the same number of elements out of smaller tables and out
+# of a larger one: a table of 16 MB is in L2, and a table of 4 GiB has four times as
+# many addresses as one of 1 GiB. Then gather contiguous *pieces* out of 1 GiB: the
+# shorter the pieces, the more of them there are.
 
 # %% tags=["solution"]
 @cuda.jit
@@ -908,12 +920,12 @@ if weft.device.find().l2 > 1 << 25 or not weft.GPU:  # others are smaller
     by_table.expect("16 MB", at_least=2.5)
 
 # %% [markdown] tags=["solution"]
-# From 1 GiB to 4 the time hardly changes, so address translation is probably not the
-# limit: the chase in section 5 shows no sign of it either. Out of L2 the same requests
-# take about a quarter of the time, so the path from there to the SMs is not the limit.
-# And an eighth as many accesses, of 32 bytes each, take a sixth of the time: it is the
-# access that costs. That leaves the *pages* of the memory chips: nearly every place is
-# in a different page, which would have to be opened first. No counter shows it.
+# From 1 GiB to 4 GiB the time hardly changes, so address translation is probably not
+# the limit: the chase in section 5 shows no sign of it either. Out of L2 the same
+# requests take about a quarter of the time, so the path from L2 to the SMs is not the
+# limit. And an eighth of the accesses, of 32 bytes each, takes a sixth of the time: the
+# cost is per access. That leaves the *pages* of the memory chips: nearly every place is
+# in a different page, which would have to be opened first. But no counter shows this.
 #
 # Sorting the indices brings the neighbours together again. Only one element in 8 is
 # needed, so most bytes still go to waste, but elements on the same page follow each
@@ -923,11 +935,11 @@ if weft.device.find().l2 > 1 << 25 or not weft.GPU:  # others are smaller
 # %% [markdown]
 # ## 5 · How long a load takes
 #
-# Everything so far was about rates. Now the other number: the **latency**, the time
-# from request to answer. To measure it, each load must wait for the one before it. So
-# let memory hold links: `link[i]` is the place to go to next. A thread that follows
-# them cannot ask for the next place before the last answer has come. This is called a
-# **pointer chase**.
+# Everything so far was about rates. The other number to know is the **latency**, the
+# time from request to answer. To measure it, each load must wait for the one before it.
+# So let memory hold links: `link[i]` is the place to go to next. A thread that follows
+# the links cannot request the next place before the last answer has come. This is
+# called a **pointer chase**.
 #
 # Begin at place 0, follow `steps` links, and store the place where you end.
 #
@@ -980,22 +992,22 @@ check(
 
 # %% [markdown] tags=["solution"]
 # Three things keep such a kernel honest. The result is stored, or else the compiler
-# drops the loop. The order is random, or else a neighbouring sector might already be on
-# its way. And the place is unsigned: Numba tests whether a signed index is negative,
-# and those instructions would be timed too, once per load.
+# would drop the loop. The order is random, or else a neighbouring sector might already
+# be on its way. And the place is unsigned: Numba tests whether a signed index is
+# negative, and those instructions would be timed too, once per load.
 
 # %% [markdown]
 # ## Measure: the levels
 #
-# Follow a million links, so that the table's milliseconds are nanoseconds per load. The
-# links are 128 bytes apart, each in a cache line of its own, and fill 16 KB, 192 KB,
-# and so on, up to 2 GB. Two rows come first: a million multiply-adds, each of which
-# needs the result of the one before it, so that only registers are read; and links in
-# shared memory.
+# Each row of the next table follows a million links, so its milliseconds are
+# nanoseconds per load. The links are 128 bytes apart, each in a cache line of its own,
+# and fill 16 KB, 192 KB, and so on, up to 2 GB. Two other rows come first: a million
+# multiply-adds, each of which needs the result of the one before it and reads only
+# registers; and a million links in shared memory.
 #
 # Where will the time jump? (An H200 has 256 KB in each SM for L1 and shared memory
 # together, and 60 MB of L2.) Guess the ratios: how many times as fast as a load from
-# memory, 256 MB, is one from L1, 16 KB? From L2, 16 MB?
+# memory (256 MB) is a load from L1 (16 KB), and one from L2 (16 MB)?
 
 # %%
 @cuda.jit
@@ -1070,25 +1082,26 @@ if weft.device.find().l2 > 1 << 25 or not weft.GPU:  # others are smaller
     latency.expect("16 MB", at_least=1.7)
 
 # %% [markdown] tags=["solution"]
-# There are three plateaus: L1, L2, memory. 192 KB still come from L1, 16 MB from L2. Of
-# 32 MB only a part does, and of 64 MB nothing, although the driver reports 60 on an
-# H200 (50 on an H100). Probably this is because L2 has two halves, and what an SM loads
-# is kept in the half that it is attached to.
+# There are three plateaus: L1, L2 and memory. The links of 192 KB still come from L1,
+# those of 16 MB from L2. Of 32 MB only a part comes from L2, and of 64 MB nothing does,
+# although the driver reports 60 MB of L2 on an H200 (50 MB on an H100). Probably this
+# is because L2 has two halves, and what an SM loads is kept in the half that it is
+# attached to.
 #
-# About 40 cycles are a long time for a first-level cache. These caches are not there to
-# save time, which other warps can fill; they are there to save bandwidth.
+# About 40 cycles is a long time for a first-level cache. But a GPU's caches are not
+# there to save time, which other warps can fill; they are there to save bandwidth.
 #
-# 2 GB take about as long as 256 MB. A chase through so much memory might also have had
-# to wait for address translation, but nothing of that shows here.
+# A load from 2 GB takes about as long as one from 256 MB. A chase through so much
+# memory might also have had to wait for address translation, but nothing of that shows
+# here.
 
 # %% [markdown]
 # ## Measure: the rates
 #
-# The same levels, with all threads reading 16 bytes per lane: how many bytes per second
-# come out of registers, of shared memory, of L1, of L2, of memory? All rows read the
-# same number of bytes. (The lanes of a warp change places from one iteration to the
-# next, or else the compiler would read once and be done.) Guess, in multiples of the
-# last row.
+# Now read the same levels with all threads, 16 bytes per lane: how many bytes per
+# second come out of registers, shared memory, L1, L2 and memory? All rows read the same
+# number of bytes. (The lanes of a warp change places from one iteration to the next, or
+# else the compiler would read only once.) Guess, in multiples of the last row.
 
 # %%
 SPAN = 8192  # float32 that a block reads over and over: 32 KB
@@ -1189,13 +1202,13 @@ rates.expect("shared memory", at_least=0.9, times="L1")
 
 # %% [markdown] tags=["solution"]
 # Shared memory and L1 are the same piece of hardware, which delivers 128 bytes per
-# cycle: 132 SMs × 128 bytes × 1.98 GHz = 33.5 TB/s, and both come close. When it is
-# only read, memory delivers 3 % more than in a copy on an H100, and 8 % more on an
-# H200.
+# cycle: 132 SMs × 128 bytes × 1.98 GHz = 33.5 TB/s, and both come close to that. When
+# memory is only read, it delivers 3 % more than in a copy on an H100, and 8 % more on
+# an H200.
 #
-# Does the width matter now, 4 bytes per lane or 16? Measure it twice: in a loop whose
-# loads share an index and differ by a constant that is part of the instruction, and in
-# one with a new index for each load.
+# Does it matter now whether a lane loads 4 bytes or 16? Measure that twice: in a loop
+# whose loads share an index and differ by a constant that is part of the instruction,
+# and in a loop with a new index for each load.
 
 # %% tags=["solution"]
 @cuda.jit
@@ -1259,27 +1272,29 @@ width.expect("4 bytes", at_least=0.8)
 width.expect("16 bytes, new index", at_least=2, times="4 bytes, new index")
 
 # %% [markdown] tags=["solution"]
-# A request of 4 bytes per lane is 128 bytes, all that L1 delivers in a cycle. So the
-# width as such gains nothing. What it saves is instructions: where each load needs a
-# dozen of them for its index, a quarter of the loads means a quarter of the dozens.
+# A request of 4 bytes per lane is 128 bytes, all that L1 delivers in a cycle. So wide
+# loads as such gain nothing. What they save is instructions: where each load needs a
+# dozen instructions for its index, a quarter of the loads means a quarter of the
+# dozens.
 
 # %% [markdown]
 # ## 6 · Constants
 #
 # Some data, such as a kernel's coefficients, are the same for all threads. **Constant
-# memory** is for them: up to 64 KB that the kernel cannot change, with a cache of its
-# own that delivers *one* word at a time, to all lanes that need it.
-# `cuda.const.array_like(C)` puts the NumPy array `C` into it. `C` must exist when the
+# memory** is for such data: up to 64 KB that the kernel cannot change, with a cache of
+# its own that delivers *one* word at a time, to all lanes that need it.
+# `cuda.const.array_like(C)` puts the NumPy array `C` there. `C` must exist when the
 # kernel is compiled.
 #
 # Compute the polynomial c0 + c1 x + c2 x² + … + c7 x⁷ of each element, by **Horner's
-# rule**, from the inside out: begin with c7; times x, plus c6; times x, plus c5; …
+# rule**, from the inside out: begin with c7; multiply by x and add c6; multiply by x
+# and add c5; and so on.
 #
 # ```python
 # polynomial(x, out)    # (n,) -> (n,)  float32
 # ```
 #
-# No float64, please: the check looks for it. Stuck? `hint("polynomial")`.
+# Use no float64, which the check rejects. Stuck? `hint("polynomial")`.
 
 # %% tags=["given"]
 COEFFICIENTS = np.array(
@@ -1326,9 +1341,9 @@ check(
 # ## Measure: one word for all, or each its own
 #
 # Each of 2^22 threads makes 256 look-ups in a table of 256 float32. In one case all
-# lanes of a warp need the same word at a time, in the other each lane needs a different
-# one. The table is in constant, in global and in shared memory. Which wins in each
-# case? (1.0 is the first row.)
+# lanes of a warp need the same word at a time; in the other, each lane needs a
+# different word. The table is in constant, in global or in shared memory. Which memory
+# wins in each case? (1.0 is the first row.)
 
 # %%
 TABLE = np.random.default_rng(12).random(256, np.float32)
@@ -1401,29 +1416,31 @@ looked.expect("global, own", at_least=2, times="constant, own")
 # %% [markdown] tags=["solution"]
 # Constant memory delivers one word at a time. 32 lanes that need 32 different words
 # take turns, and that takes many times as long. So coefficients belong in constant
-# memory, and a table indexed by data does not. Such a table belongs in shared memory,
-# or stays where it is: global loads come from L1 here, which delivers one address to
-# all lanes as fast as 32 neighbours.
+# memory, but a table indexed by data does not. Such a table belongs in shared memory,
+# or stays where it is: global loads come from L1 here, which delivers one word to all
+# lanes as fast as 32 neighbouring words.
 
 # %% [markdown]
 # ## If you want more
 #
 # - Copy from `x[1:]`, which begins 4 bytes off a boundary: `load4` does not work there,
 #   but `store4` still does. How fast are four loads and one wide store?
-# - Gather random rows of 1, 2, 4, … 256 float32, always 2^25 elements in all. Where
+# - Gather random rows of 1, 2, 4, …, 256 float32, always 2^25 elements in all. Where
 #   does the memory's page begin to show?
-# - Let `to_columns` and its inverse take structs of 8 float32.
-# - Shuffle the indices of `in order` within windows of 32, of 4096, of 2^16. Which of
-#   these does the gather notice, and what does the size of L2 have to do with it?
-# - Give each field of a struct of 4 to a lane, so four lanes per particle. Which way of
-#   reading an AoS is coalesced without any `load4`?
+# - Write `to_columns` and its inverse for structs of 8 float32.
+# - Shuffle the indices of `in order` within windows of 32, of 4096 and of 2^16
+#   elements. Which of these slow the gather down, and what does the size of L2 have to
+#   do with that?
+# - Use four lanes per particle, one for each field of a struct of 4. Why is an AoS then
+#   read with coalesced loads, without any `load4`?
 #
 # ## What you learned
 #
-# 1. A warp's load moves whole sectors of 32 bytes. Count the distinct ones, and you can
-#    predict a stride or a layout before you measure it.
-# 2. L2 fetches 64 bytes at a time, a partial write reads before it writes, and random
-#    places cost more than their bytes. Where a prediction fails, ask the counters.
+# 1. A warp's load moves whole sectors of 32 bytes. Count the distinct sectors, and you
+#    can predict a stride or a layout before you measure it.
+# 2. L2 fetches 64 bytes at a time, a sector written in part is read first, and random
+#    accesses cost more than their bytes. Where a prediction fails, look at the
+#    counters.
 # 3. Coalesced is not enough: keep 16 bytes in flight per thread. 128-bit accesses do
 #    that with a quarter of the instructions.
 # 4. Use structs whole, or keep columns; make random accesses long.
