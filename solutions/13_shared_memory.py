@@ -12,8 +12,8 @@
 # - write, in Python, a transpose that runs at the speed of a copy.
 #
 # **You need** about 90 minutes. You do not need a GPU: the exercises run in the
-# simulator, and the measurements then show times from the reference GPU, an H200. If
-# you use a GPU, it needs compute capability 7.5 or higher and 1 GB of memory.
+# simulator, and without a GPU the measurements show times from the reference GPU, an
+# H200. If you use a GPU, it needs compute capability 7.5 or higher and 1 GB of memory.
 
 # %%
 try:
@@ -40,7 +40,7 @@ weft.lab("13_shared_memory")
 # This lab relies on four terms. A **warp** is 32 threads with consecutive
 # `threadIdx.x`, and a **lane** is a thread's position in its warp. One load or store by
 # a warp is a **request**. Memory answers in **sectors** of 32 bytes, so 32 lanes that
-# read 32 neighbouring float32 values need four of them; such a request is
+# read 32 neighbouring float32 values need four sectors; such a request is
 # **coalesced**.
 #
 # The kernels work in two dimensions, as in chapter 6. They are launched with
@@ -76,8 +76,8 @@ def naive_write(x, out):
 # - **down a column**, neighbouring lanes are a whole row apart, 32 KB: 32 sectors, with
 #   4 bytes used of each.
 #
-# Each kernel makes one request of each kind. How fast are the two, compared with
-# PyTorch's `x.t().contiguous()` (1.0 is PyTorch's speed, 0.5 half of it)? Replace
+# Each kernel makes one request of each kind. How fast are the two kernels, compared
+# with PyTorch's `x.t().contiguous()` (1.0 is PyTorch's speed, 0.5 half of it)? Replace
 # `None` with your guesses, then run the cell.
 
 # %%
@@ -116,11 +116,11 @@ naive.expect("naive_write", at_least=2, times="naive_read")
 naive.expect("copy", at_least=3, times="torch")
 
 # %% [markdown] tags=["solution"]
-# Both move the same bytes, and yet `naive_write` is about three times as fast. The
-# likely reason is the cache. A scattered read fetches a sector of which only 4 bytes
-# are needed now, but the other 28 stay in the L1 cache for a moment, and the block's
-# next warps find them there. A scattered write goes to L2 in pieces of 4 bytes, each
-# with its own address.
+# Both kernels copy the same bytes, and yet `naive_write` is about three times as fast
+# as `naive_read`. The likely reason is the cache. A scattered read fetches a sector of
+# which only 4 bytes are needed now, but the other 28 stay in the L1 cache for a moment,
+# and the block's next warps find them there. A scattered write goes to L2 in pieces of
+# 4 bytes, each with its own address.
 #
 # PyTorch is no faster. For a transposed view it uses its general kernel for strided
 # copies, which reads down columns like `naive_write` and also computes its addresses
@@ -142,7 +142,7 @@ naive.expect("copy", at_least=3, times="torch")
 # A **barrier**, `cuda.syncthreads()`, is a line that no thread of the block passes
 # until all of them have reached it.
 #
-# Try both on something small. Reverse each run of 64 elements with a block of 64
+# Try both on a small problem. Reverse each run of 64 elements with a block of 64
 # threads. Every thread stores one element in the tile (that part is given) and then
 # loads exactly one other, which another thread has stored. The check counts how many
 # elements change hands this way. The last run may be shorter; `count` is its length.
@@ -193,8 +193,8 @@ check(
 
 # %% [markdown] tags=["solution"]
 # Thread 0 needs the element that thread 63 loads. Thread 63 is in another warp, which
-# may not even have started when thread 0 gets there. The barrier guarantees that it has
-# stored its element by then.
+# may not even have started when thread 0 reaches that line. The barrier guarantees that
+# it has stored its element by then.
 #
 # The barrier is **outside** the `if`. Every thread of the block that still has work to
 # do must reach it, including those that had nothing to load. If some do not, the
@@ -216,9 +216,9 @@ check(
 # 3. the thread takes **another** element out of the shared tile, the mirrored one, and
 #    writes it to `out`, again along rows.
 #
-# `tx` is the fast index: the threads of a warp have the same `ty`, and `tx` from 0
-# to 31. So `tx` must be part of the *column* of `x` when you read, and part of the
-# *column* of `out` when you write. The tile in block-row `blockIdx.y` and
+# `tx` is the fast index: the threads of a warp have the same `ty`, and their `tx` runs
+# from 0 to 31. So `tx` must be part of the *column* of `x` when you read, and part of
+# the *column* of `out` when you write. The tile in block-row `blockIdx.y` and
 # block-column `blockIdx.x` of `x` belongs, as a whole, in block-row `blockIdx.x` and
 # block-column `blockIdx.y` of `out`.
 #
@@ -274,12 +274,12 @@ check(
 # is *not* swapped in the second half, so the lanes of a warp still run along a row of
 # `out`.
 #
-# The guards differ. The first asks about `x`, the second about `out`. Where the matrix
-# ends in the middle of a tile, a thread may have nothing to read but something to
-# write.
+# The guards differ. The first is about the shape of `x`, the second about that of
+# `out`. Where the matrix ends in the middle of a tile, a thread may have nothing to
+# read but something to write.
 #
 # The check counts sectors on a matrix of 64 × 96, whose rows begin at multiples of 128
-# bytes. In a matrix of odd width, most requests straddle a boundary and take a fifth
+# bytes. In a matrix of odd width, most requests straddle a boundary and touch a fifth
 # sector.
 
 # %% [markdown]
@@ -289,12 +289,13 @@ check(
 # though. It has moved into the tile: `tile[tx, ty]` reads down a column.
 #
 # Shared memory has 32 **banks**. Word `w` (4 bytes) is in bank `w % 32`, and in one
-# **pass** each bank delivers one word. If 32 lanes ask for words in 32 different banks,
-# they are served in one pass. If *k* of the words are in the same bank, it takes *k*
-# passes: a **bank conflict**. (Lanes that ask for the very same word share it.)
+# **pass** each bank delivers one word. If 32 lanes request words in 32 different banks,
+# they are served in one pass. If *k* of the words are in the same bank, the request
+# takes *k* passes: a **bank conflict**. (Lanes that request the very same word share
+# it.)
 #
 # In a tile of width 32, element (`row`, `col`) is word `32 * row + col`. Which banks
-# does a column fall into? Count the passes, then change `width`.
+# does a column fall into? Count the passes, then try other widths.
 
 # %%
 def passes(words):
@@ -358,10 +359,10 @@ check(
 # %% [markdown] tags=["solution"]
 # In a tile of width 33, element (`row`, `col`) is word `33 * row + col`, in bank
 # `(row + col) % 32`. Along a row, `col` runs through 32 values, so the banks are all
-# different; down a column, `row` does. Any odd width would do. An even one leaves
-# conflicts: with 34, two lanes share every second bank.
+# different; down a column, `row` does, so they are different there too. Any odd width
+# would do. An even width leaves conflicts: with 34, two lanes share every second bank.
 #
-# The price is 32 words per tile, 3 % of its memory, and not a single instruction.
+# The price is 32 words per tile, 3 % of its memory, but not a single instruction.
 
 # %% [markdown]
 # ## Look at it
@@ -369,8 +370,8 @@ check(
 # `explore` launches a kernel in the simulator and shows, line by line, what its warps
 # request. Here is the kernel from exercise 2, which passed its check. The most
 # expensive access comes first, and the picture shows where its 32 words are. Predict
-# which banks the column will fall into with `transpose_padded`, then change the name
-# and run the cell again.
+# which banks the column will fall into with `transpose_padded`, then change the
+# kernel's name in the cell and run it again.
 
 # %%
 small = np.ones((TILE, TILE), np.float32)
@@ -386,16 +387,16 @@ explore(transpose_padded)[1, (TILE, TILE)](small, np.zeros_like(small))
 # ## Measure: what did the conflicts cost?
 #
 # Calculate first. Storing 2^26 elements in tiles takes 2^21 = 2.1 million requests, and
-# loading them again takes as many. With conflicts, a store takes 1 pass and a load
+# loading them again takes just as many. With conflicts, a store takes 1 pass and a load
 # takes 32, so the total is 33 × 2.1 million = 69 million passes. An H200 has 132 SMs,
 # each of which can do one pass per clock cycle, at up to 1.98 GHz:
 #
 # 69 million / 132 / 1.98 GHz = **265 µs**
 #
-# Without conflicts there are 2 × 2.1 million passes: 16 µs. Compare both with the time
-# of a copy in the first table. How fast will the two kernels be, compared with PyTorch?
-# The table also has a kernel that only **copies**, in the same style: one element per
-# thread, without a tile. How close will it get to `copy_`?
+# Without conflicts there are 2 × 2.1 million passes, which take 16 µs. Compare both
+# times with the time of a copy in the first table. How fast will `tiled` and `padded`
+# be, compared with PyTorch? The table also has a kernel that only **copies**, in the
+# same style: one element per thread, without a tile. How close will it get to `copy_`?
 
 # %%
 guess = {
@@ -439,22 +440,22 @@ one_tile.expect("copy kernel", at_least=1.3, times="padded")
 one_tile.expect("copy", at_least=1.3, times="copy kernel")
 
 # %% [markdown] tags=["solution"]
-# Padding pays off, as the calculation said it must: with conflicts, shared memory alone
-# needs twice as long as the whole copy on an H200, and half as long again on an H100.
-# But even without them, the transpose is far slower than the copy, and slower than the
-# naive kernel that writes along rows. Both accesses are coalesced, and no bank has a
-# conflict. What is still wrong?
+# Padding pays off, as the calculation predicted: with conflicts, shared memory alone
+# needs twice as long as the whole copy on an H200, and one and a half times as long on
+# an H100. But even without conflicts, the transpose is far slower than the copy, and
+# slower than the naive kernel that writes along rows. Both accesses are coalesced, and
+# no bank has a conflict. What is still wrong?
 #
-# The last row gives it away. A kernel that has nothing to transpose, with one element
-# per thread, is far slower than `copy_` too. So access patterns are no longer the
-# problem. One element per thread is.
+# The last row gives the answer. A kernel that has nothing to transpose, with one
+# element per thread, is far slower than `copy_` too. So access patterns are no longer
+# the problem. One element per thread is.
 
 # %% [markdown]
 # ## Measure: how long does a load take?
 #
-# On the reference GPU, `padded` is still slower than `naive_write`, and even
-# `copy kernel`, which has nothing to transpose, is far slower than `copy`. So access
-# patterns are not the whole story. The next measurement leads to the rest of it.
+# On the reference GPU, `padded` is still slower than `naive_write`, and even `copy
+# kernel`, which has nothing to transpose, is far slower than `copy`. So access patterns
+# are not the only problem. The next measurement leads to the other one.
 #
 # One thread makes 1000 loads, each of which needs the result of the one before it for
 # its address. They cannot overlap, so a thousandth of the time is the **latency** of
@@ -512,23 +513,23 @@ print(f"padded keeps          {kept / 1e3:6.1f} KB in flight per SM")
 # flight: a fraction of that. A thread spends most of its life doing other things. It
 # starts, computes a row and a column in 64 bits, loads, waits at the barrier for the
 # last of 1024 threads, computes again, and stores. Only two such blocks fit on an SM,
-# so while one of them is storing, only one other is there to load.
+# so while one of them is storing, only the other is there to load.
 #
 # There are two remedies, and they work together. The first is to let each thread
-# request more before it waits. The second is **thread coarsening**: give each thread
-# several elements, so that its overhead is spread over more work.
+# request more data before it waits. The second is **thread coarsening**: give each
+# thread several elements, so that its overhead is spread over more work.
 
 # %% [markdown]
 # ## 4 · Four loads per thread
 #
-# The tile is 32 × 32 again, but now there are only 32 × 8 threads. Each handles four
-# elements, 8 rows apart: rows `ty`, `ty + 8`, `ty + 16` and `ty + 24` of the tile. It
-# loads all four, waits at the barrier once, and stores all four.
+# The tile is 32 × 32 again, but now there are only 32 × 8 threads. Each thread handles
+# four elements, 8 rows apart: rows `ty`, `ty + 8`, `ty + 16` and `ty + 24` of the tile.
+# It loads all four, waits at the barrier once, and stores all four.
 #
 # For the four loads to be in flight together, the compiler must be able to put them one
 # after the other, with nothing in between. Two things help:
 #
-# - a loop whose length it knows: `for j in range(0, TILE, ROWS)`;
+# - a loop whose length the compiler knows: `for j in range(0, TILE, ROWS)`;
 # - no `if` around the load. At the edge, **clamp** the index instead: a thread that has
 #   nothing to read reads the last row, or the last column, once more, into an element
 #   of the tile that is never used. The check looks at a ragged edge, and rejects a
@@ -590,8 +591,9 @@ check(
 # addresses) now serves four elements.
 #
 # With an `if` around the load, the kernel is also right, but slower. In its machine
-# code each load is followed by its store to the tile, which has to wait for it, before
-# the next load is issued. Without the `if`, there are four loads and then four stores.
+# code each load is followed by its store to the tile, which has to wait for the load,
+# before the next load is issued. Without the `if`, there are four loads and then four
+# stores.
 
 # %% [markdown]
 # ## 5 · Swizzle
@@ -602,7 +604,7 @@ check(
 #
 # The alternative is to keep the width at 32 and **permute each row by its own number**:
 # element (`row`, `col`) is kept in column `col ^ row`, where `^` is the bitwise
-# exclusive or. For a tile of 4 × 4:
+# exclusive or. A tile of 4 × 4 then looks like this:
 #
 # | row | column 0 | 1 | 2 | 3 |
 # | --- | --- | --- | --- | --- |
@@ -679,7 +681,7 @@ check(
 # 1. It calls `load4` four times, once for each row of its square (given).
 #    `load4(x, (row, col))` reads four floats in one instruction and returns them as a
 #    tuple.
-# 2. It transposes the square. That needs no instruction. *Column* `i` of the square is
+# 2. It transposes the square, which needs no instruction. *Column* `i` of the square is
 #    `a[i], b[i], c[i], d[i]`, so you only have to name the values in this order when
 #    you store them.
 # 3. It puts the square into the tile **already transposed**, at square-row `tx` and
@@ -757,7 +759,7 @@ check(
 # 16 threads with the same `ty` read 16 × 16 = 256 consecutive bytes. A warp has two
 # such groups, so a request touches 16 sectors and uses all of them.
 #
-# Each `store4` into the tile writes a column `i` of the square as a row. Shared memory
+# Each `store4` into the tile writes column `i` of the square as a row. Shared memory
 # delivers 128 bytes per pass, so a request of 16 bytes per lane is served a quarter of
 # a warp at a time: 8 lanes, with `tx` = 0…7 or 8…15. Their rows are 4 × 64 words apart,
 # so without the swizzle all eight would need the same four banks. `tx ^ ty` is
@@ -768,18 +770,18 @@ check(
 # unroll the loop. It then costs no instruction.
 #
 # Why not pad by 4, which keeps the boundaries? Then rows are 68 words apart and squares
-# 4 × 68 = 272, and 272 % 32 = 16. The eight lanes share two groups of four banks, which
-# takes four passes instead of one. No padding by a multiple of 4 does better, because
-# squares are four rows apart.
+# are 4 × 68 = 272 words apart, and 272 % 32 = 16. The eight lanes share two groups of
+# four banks, which takes four passes instead of one. No padding by a multiple of 4 does
+# better, because squares are four rows apart.
 
 # %% [markdown]
 # ## Measure: every kernel so far
 #
 # Here are all the kernels in one table, with three that others wrote: `torch` copies a
 # transposed view, `torch.compile` generates a kernel for it, and `cublasSgeam` is the
-# transpose of NVIDIA's cuBLAS. How close does your last one come to the copy?
-# Write your guesses as multiples of PyTorch's speed. A kernel that you have not written
-# yet does nothing, very quickly, so leave it out of your conclusions.
+# transpose of NVIDIA's cuBLAS. How close does your last kernel come to the copy? Write
+# your guesses as multiples of PyTorch's speed. A kernel that you have not written yet
+# does nothing, very quickly, so leave it out of your conclusions.
 
 # %%
 guess = {"padded": None, "swizzled": None, "rows": None, "fast": None}
@@ -892,8 +894,8 @@ odd.expect("ours", at_least=1.5, times="torch")
 # %% [markdown] tags=["solution"]
 # ## What each idea is worth
 #
-# Take one idea at a time out of a good kernel, and measure. First out of `rows`: the
-# padding, and the clamped loads.
+# Take one idea at a time out of a good kernel, and measure. Begin with `rows`: take out
+# the padding or the clamped loads.
 
 # %% tags=["solution"]
 @cuda.jit
@@ -951,12 +953,13 @@ without.expect("rows", at_least=1.4, times="no padding")
 without
 
 # %% [markdown] tags=["solution"]
-# As a ratio, padding is worth more here than from `tiled` to `padded`. In time it is
-# worth less, because more of the conflicts overlap with waiting for global memory. The
-# same fix is worth different amounts in different kernels, so measure again after each
-# one.
+# As a ratio, padding gains more here than from `tiled` to `padded`. In time it gains
+# less, probably because more of the conflicts overlap with waiting for global memory.
+# The same fix gains different amounts in different kernels, so measure again after each
+# fix.
 #
-# Now take two ideas out of `fast`: the swizzle, and the order of the blocks.
+# Now take two ideas out of `fast`, again one at a time: the swizzle and the order of
+# the blocks.
 
 # %% tags=["solution"]
 def fast_without(swizzle, down):
@@ -1013,13 +1016,14 @@ fast_less.expect("fast", at_least=1.0, times="blocks across")
 fast_less
 
 # %% [markdown] tags=["solution"]
-# The order of the blocks is worth about three per cent on an H200, and less than one on
-# an H100. The swizzle is worth one per cent at most, and a calculation shows why.
+# The order of the blocks gains about three per cent on an H200, and less than one per
+# cent on an H100. The swizzle gains one per cent at most, and a calculation shows why.
 # Without it, each of 2^19 `store4` requests takes 32 passes instead of 4. Together with
-# the loads that makes 36 × 2^19 = 19 million passes, which at 132 per cycle take 72 µs.
-# That is less than the copy takes, and shared memory can work while the kernel waits
-# for global memory. A conflict costs time only where shared memory is what everything
-# else waits for, as in `rows` without padding, where the passes take 265 µs.
+# the 4 passes of each load, that makes 36 × 2^19 = 19 million passes, which at 132 per
+# cycle take 72 µs. That is less than the copy takes, and shared memory can work while
+# the kernel waits for global memory. A conflict costs time only where shared memory is
+# what everything else waits for, as in `rows` without padding, where the passes take
+# 265 µs.
 #
 # Keep the swizzle all the same. It costs next to nothing, and the 72 µs would show on a
 # GPU with more bandwidth per SM, or in a kernel that uses its tile more than once.
@@ -1028,8 +1032,8 @@ fast_less
 # ## If you want more
 #
 # - Use no shared memory at all: launch `naive_read` with blocks of 8 × 32 threads and
-#   measure. A warp then covers 4 rows and 8 columns. How does that compare with 32 × 8,
-#   and what do sectors have to do with it?
+#   measure. A warp then covers 4 rows and 8 columns. How does the speed compare with
+#   that of 32 × 8 blocks, and what do sectors have to do with it?
 # - Transpose squares of 4 × 4 in registers and write them straight to `out`, with no
 #   tile. Predict the sectors per request first.
 # - Let `transpose_fast` accept every shape whose rows begin at multiples of 16 bytes.
