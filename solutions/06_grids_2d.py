@@ -12,9 +12,9 @@
 # - write a matrix product and a batched one for any shape, and calculate what limits
 #   them.
 #
-# **You need** about 75 minutes. No GPU: the exercises run in the simulator, and the
-# measurements then show the rows of the reference GPU. With a GPU: compute
-# capability 7.5 or higher and 4 GB of its memory.
+# **You need** about 75 minutes. You do not need a GPU: the exercises run in the
+# simulator, and without a GPU the measurements show times from the reference GPU. If
+# you use a GPU, it needs compute capability 7.5 or higher and 4 GB of memory.
 
 # %%
 try:
@@ -35,8 +35,8 @@ weft.lab("06_grids_2d")
 # ## A picture to work on
 #
 # This is a piece of cloth: warp threads run down, weft threads run across, and at each
-# crossing one of them is on top. It is an array of shape (rows, columns, 3): a red, a
-# green and a blue value from 0 to 1 for each pixel.
+# crossing one of them is on top. The picture is an array of shape (rows, columns, 3): a
+# red, a green and a blue value from 0 to 1 for each pixel.
 
 # %%
 def cloth(rows, cols):
@@ -71,8 +71,8 @@ show(picture=picture)
 #
 # A grid may have two dimensions, and so may a block: `kernel[(gx, gy), (bx, by)]`
 # starts `gx` × `gy` blocks of `bx` × `by` threads. In both tuples **x comes first**,
-# while an image's shape is (rows, columns). By convention x runs along the columns and
-# y down the rows.
+# whereas an image's shape is (rows, columns). By convention x runs along the columns
+# and y down the rows.
 #
 # The kernel is given. Its two guards send surplus threads home. Write the function that
 # computes its launch for an image of any shape, with one thread for each pixel and no
@@ -134,8 +134,8 @@ check(
 # | threads in a block | 1024 | 1024 | 64 | 1024 |
 # | blocks in a grid | 2^31 − 1 | 65,535 | 65,535 | |
 #
-# Which of these launches does a GPU refuse? Decide for each, then run the cell. The
-# kernel does nothing.
+# Which of the launches in the next cell does a GPU refuse? Decide for each launch, then
+# run the cell. Its kernel does nothing.
 
 # %%
 @cuda.jit
@@ -167,19 +167,20 @@ for grid, block in [
 # %% [markdown] tags=["solution"]
 # 32 × 33 = 1056 threads are too many, although neither side is too long. 4 × 2 × 65 =
 # 520 are few enough, but 65 in z is too deep. 70,000 blocks fit along x but not along
-# y. An image with more than 65,535 × 8 rows therefore needs a loop, or its rows along
-# x.
+# y. With blocks of 8 rows, an image of more than 65,535 × 8 rows therefore needs a
+# loop, or its rows along x.
 #
-# On a GPU all refusals look alike, `CUDA_ERROR_INVALID_VALUE`, with no word on which
-# of the six numbers it was. A check tells you; try `(64, 32)` for the block in
-# exercise 1.
+# On a GPU all refusals look alike, `CUDA_ERROR_INVALID_VALUE`, with no word on which of
+# the six numbers was too large. A check tells you which; try `(64, 32)` for the block
+# in exercise 1.
 
 # %% [markdown]
 # ## 2 · Colour to grey
 #
-# Now write a kernel. Each thread takes one pixel, loads its three numbers, each once,
-# and writes one. The eye finds green brightest and blue darkest, so grey is a weighted
-# sum. The image has three indices, `x[row, col, channel]`, and the result has two.
+# Now write a kernel. Each thread takes one pixel, loads each of its three numbers once,
+# and writes one number. The eye finds green brightest and blue darkest, so grey is a
+# weighted sum. The image has three indices, `x[row, col, channel]`, and the result has
+# two.
 #
 # ```python
 # grey(x, out)    # (rows, cols, 3) -> (rows, cols)  float32
@@ -235,9 +236,9 @@ show(picture=picture, grey=run(grey, picture))
 
 # %% [markdown] tags=["solution"]
 # `cuda.grid(2)` returns x first, hence `col, row`; an array takes the row first. The
-# third index needs no threads of its own: a thread that has a pixel has its channels.
-# You can guard with the shape of `out`, or of `x`, whose first two numbers are the
-# same.
+# third index needs no threads of its own: a thread that has a pixel handles its three
+# channels. You can guard with the shape of `out`, or of `x`, whose first two numbers
+# are the same.
 #
 # The weights are float32 because their array is. Written as `0.299` in the kernel they
 # would be 64 bits wide, and so would the sum.
@@ -245,21 +246,21 @@ show(picture=picture, grey=run(grey, picture))
 # %% [markdown]
 # ## Measure: which index is the fast one?
 #
-# Memory is one long row of bytes, without rows and columns. A **row-major** array keeps
-# each row together, so its *column* index is the fast one: the next column is 4 bytes
-# away, the next row is a whole row away. In a **column-major** array, the convention of
-# Fortran and cuBLAS, it is the other way around. NumPy and PyTorch make row-major
-# arrays; `x.T` shares the bytes and is column-major.
+# Memory is one long sequence of bytes, without rows and columns. A **row-major** array
+# keeps each row together, so its *column* index is the fast one: the next column is 4
+# bytes away, the next row is a whole row away. In a **column-major** array, the
+# convention of Fortran and cuBLAS, it is the other way around. NumPy and PyTorch make
+# row-major arrays; `x.T` shares the bytes and is column-major.
 #
 # Threads have an order too: a block's threads are numbered with x fastest, then y, then
 # z, and a warp is 32 consecutive threads. In a block of 32 × 8, the lanes of a warp
 # have the same y, and x from 0 to 31.
 #
 # By hand: memory is fetched in **sectors** of 32 bytes. If lanes run along the fast
-# index, a warp reads 32 × 4 = 128 bytes in one piece, 4 sectors. If they run along the
-# slow one, it reads from 32 places: 32 sectors, and of each it needs 4 bytes. How fast
-# will the four combinations be, compared with `torch.mul`? (The matrix is 8192 × 8192:
-# 268 MB read, 268 MB written.)
+# index, a warp reads 32 × 4 = 128 bytes in one piece, which is 4 sectors. If they run
+# along the slow index, the warp reads from 32 places, which is 32 sectors, and needs
+# only 4 bytes of each. How fast will the four combinations of layout and kernel be,
+# compared with `torch.mul`? (The matrix is 8192 × 8192: 268 MB read, 268 MB written.)
 #
 # Every guess in these labs is a speed, as a multiple of the baseline's: here 1.0 is as
 # fast as `torch.mul`, and 0.25 takes four times as long.
@@ -326,23 +327,23 @@ order.expect(
 order.expect("torch.mul", at_least=1.3, times="row-major, x is col")
 
 # %% [markdown] tags=["solution"]
-# Two are fast and two are slow, and neither kernel is right in itself: what counts is
-# that lanes run along the index that is fast *in memory*. Swap the layout or swap the
-# unpacking, and the speed is gone; swap both, and it is back.
+# Two combinations are fast and two are slow, and neither kernel is right in itself:
+# what counts is that lanes run along the index that is fast *in memory*. Swap the
+# layout or swap the unpacking, and the speed is gone; swap both, and it is back.
 #
-# The slow ones are not eight times slower, as 32 sectors instead of 4 would suggest. A
-# block of 32 × 8 has 8 lanes in y, which are now neighbours in memory: what one warp
-# leaves unused of a sector, the next warps probably find in the cache. And the right
-# kernels are much slower than `torch.mul`, for the reason found in chapter 5: one
-# element per thread.
+# The slow combinations do not take eight times as long, as 32 sectors instead of 4
+# would suggest. A block of 32 × 8 has 8 lanes in y, which are now neighbours in memory:
+# what one warp leaves unused of a sector, the next warps probably find in the cache.
+# And the fast combinations are still much slower than `torch.mul`, for the reason found
+# in chapter 5: one element per thread.
 
 # %% [markdown]
 # ## Measure: the shape of a block
 #
 # 256 threads can be a block of 256 × 1, of 32 × 8, or of 1 × 256. In a block of *w*
-# columns a warp covers 32 / *w* rows if *w* is less than 32. How many sectors does its
-# request take for *w* = 16, 8, 4, 1? Calculate it, then guess: at which width does the
-# speed begin to fall?
+# columns a warp covers 32 / *w* rows if *w* is less than 32. How many sectors does a
+# warp's request take for *w* = 16, 8, 4, 1? Calculate it, then guess: at which width
+# does the speed begin to fall?
 
 # %%
 guess = {"16 x 16": None, "8 x 32": None, "4 x 64": None, "1 x 256": None}
@@ -381,22 +382,23 @@ shaped.expect("32 x 8", at_least=4, times="1 x 256")
 # | 1 | 32 | 1, an eighth used | 32 |
 #
 # A sector is 32 bytes, eight float32 values, so a block of eight columns wastes
-# nothing: it needs as many sectors as one of 256, and is nearly as fast. Below that,
-# each halving doubles the sectors for the same pixels, and soon the time.
+# nothing: it needs as many sectors as a block of 256 columns, and is nearly as fast.
+# Below eight columns, each halving of the width doubles the sectors for the same
+# pixels, and soon the time.
 
 # %% [markdown]
 # ## Measure: colours side by side, or apart
 #
 # `x[row, col, channel]` keeps the three values of a pixel together, *interleaved*, as
 # files and cameras do. PyTorch prefers `x[channel, row, col]`: three grey pictures,
-# *planar*. In the first, neighbouring lanes are 12 bytes apart, so each of the three
-# loads touches 32 × 12 = 384 bytes, 12 sectors, and needs a third of those bytes. In
-# the second, each load takes 4 sectors.
+# *planar*. In an interleaved picture, neighbouring lanes are 12 bytes apart, so each of
+# the three loads touches 32 × 12 = 384 bytes, which is 12 sectors, and needs a third of
+# those bytes. In a planar picture, each load takes 4 sectors.
 #
 # For each pixel 12 bytes are read and 4 written: 1.07 GB for 8192 × 8192. Is `grey` a
-# third as fast on interleaved data as on planar? The baseline, 1.0, is PyTorch on
-# interleaved data, where the weighted sum can be written as a matrix product,
-# `x @ weights`.
+# third as fast on interleaved data as on planar data? The baseline, 1.0, is PyTorch on
+# interleaved data, where the weighted sum can be written as a matrix product, `x @
+# weights`.
 
 # %%
 @cuda.jit
@@ -446,13 +448,14 @@ colours.expect("grey, interleaved", ceiling=0.7)
 
 # %% [markdown] tags=["solution"]
 # The layout makes next to no difference here. The first of the three loads brings 12
-# sectors, and the other two find theirs in the L1 cache, a small memory in each SM that
-# keeps what was read last. There are many sectors per request, but every byte of them
-# is used a moment later. Count sectors for a *thread's work*, not for one line.
+# sectors, and the other two find their values in the L1 cache, a small memory in each
+# SM that keeps what was read last. There are many sectors per request, but every byte
+# of them is used a moment later. Count sectors for a *thread's work*, not for one line.
 #
-# And sixteen bytes per pixel keep a thread busy enough to get close to the copy, with a
-# kernel of four lines. PyTorch is slower because it has no kernel for this: it sends a
-# product with a vector of three to a library that is probably made for long ones.
+# And with sixteen bytes per pixel, each thread has enough to do for a kernel of four
+# lines to get close to the copy. PyTorch is slower, probably because it has no kernel
+# for this: it sends a product with a vector of three numbers to a library that is made
+# for long vectors.
 
 # %% [markdown]
 # ## 3 · The other major
@@ -465,10 +468,10 @@ colours.expect("grey, interleaved", ceiling=0.7)
 # row + m * col
 # ```
 #
-# Mirror it: what was in the first column goes to the last. The check launches a square
-# of threads that is large enough in both directions, so **you** decide whether x is the
-# row or the column. The check allows 4 sectors per request, and so decides whether you
-# decided well.
+# Mirror the matrix: what was in the first column goes to the last column. The check
+# launches a square of threads that is large enough in both directions, so **you**
+# decide whether x is the row or the column. The check allows 4 sectors per request, and
+# so shows whether you decided well.
 #
 # ```python
 # mirror(x, m, n, out)    # (m * n,) -> (m * n,)  float32, column-major
@@ -508,20 +511,20 @@ check(
 
 # %% [markdown] tags=["solution"]
 # Here the row is the fast index, so the row is x: `row, col = cuda.grid(2)`. If you
-# write `col, row` by habit, you get the right result, and 32 sectors where 4 would do.
-# Do not ask *which is the column* but *which index moves by one element*.
+# write `col, row` by habit, you get the right result, but with 32 sectors where 4 would
+# do. Do not ask *which is the column* but *which index moves by one element*.
 #
 # The mirroring itself costs nothing: whole columns change places, and the order within
 # a column stays. In a row-major matrix the lanes would run backwards along a row, which
-# is as good: the hardware gathers the same 128 bytes in any order.
+# is just as good: the hardware gathers the same 128 bytes in any order.
 
 # %% [markdown]
 # ## 4 · A device function
 #
 # To blur a picture, give each pixel the mean of the 3 × 3 pixels around it. At the
-# border some of those do not exist. A common rule is to take the nearest one that does:
-# clamp the row and the column into the picture. Doing that in nine places makes a
-# kernel unreadable, so it gets its own function.
+# border some of these nine do not exist. A common rule is to take the nearest pixel
+# that does exist: clamp the row and the column into the picture. Doing that in nine
+# places makes a kernel unreadable, so the clamping gets its own function.
 #
 # A **device function** is called by kernels and by other device functions, and never
 # launched. Unlike a kernel it returns a value. In Numba it is marked
@@ -533,7 +536,7 @@ check(
 # ```
 #
 # `min` and `max` work in a kernel. Begin the sum with `float32(0)`, and divide by
-# `float32(9)`: a bare `0.0` would make it 64 bits wide.
+# `float32(9)`: a bare `0.0` would make the sum 64 bits wide.
 #
 # Stuck? `hint("blur")`.
 
@@ -591,7 +594,8 @@ show(grey=plain, blurred=run(blur, run(blur, plain)))
 # %% [markdown] tags=["solution"]
 # `at` does the clamping, so `blur` reads like the sentence that describes it. The range
 # ends at 2 because Python's ranges leave out their end. `x.shape[0] - 1` is the last
-# row; clamping to `x.shape[0]` would read one row too far, at the lower border only.
+# row; clamping to `x.shape[0]` would read one row too far, but only at the bottom
+# border.
 #
 # Do not write the result into `x`: another thread may still need the old value of that
 # pixel, and nothing makes the threads wait for one another.
@@ -600,12 +604,12 @@ show(grey=plain, blurred=run(blur, run(blur, plain)))
 # ## Measure: what does a function cost?
 #
 # There are nine calls per pixel, on 8192 × 8192 pixels. Compare your kernel with the
-# same kernel with the clamping written out, with the same in CUDA C++, and with
-# PyTorch's average pooling after padding with the border.
+# same kernel with the clamping written out, with the same computation in CUDA C++, and
+# with PyTorch's average pooling after padding with the border.
 #
 # By hand: at least 4 bytes are read and 4 written for each pixel, 537 MB, as in a copy.
-# The other eight reads of a pixel should find it in a cache. What will the calls
-# themselves cost, and which row gets closest to the copy?
+# Each pixel is read nine times, and eight of these reads should find it in a cache.
+# What will the calls themselves cost, and which row gets closest to the copy?
 
 # %%
 @cuda.jit
@@ -719,11 +723,12 @@ blurs.expect("CUDA C++", at_least=1.5, times="blur")
 # The call costs nothing, because there is none: the compiler copies the body of a
 # device function into the kernel that uses it. Use as many as make the code readable.
 #
-# And yet Numba's rows are far slower than the copy, and C++ less so. The bytes are the
-# same, and a cache can answer eight of nine reads, so what counts here is instructions.
-# Which ones? Here are two guesses. Numba's indices have 64 bits, where those in C++
-# have 32. And in Numba an index may be negative, so each read tests its indices and
-# adds the size if one is below zero. An unsigned index needs no test.
+# And yet Numba's rows are far slower than the copy, whereas the row in C++ is closer to
+# it. The bytes are the same, and a cache can answer eight of nine reads, so what counts
+# here is probably instructions. Which instructions? Here are two guesses. Numba's
+# indices have 64 bits, whereas those in C++ have 32. And in Numba an index may be
+# negative, so each read tests its indices and adds the size if one is below zero. An
+# unsigned index needs no test.
 
 # %% tags=["solution"]
 @cuda.jit(device=True)
@@ -779,8 +784,8 @@ indices
 
 # %% [markdown] tags=["solution"]
 # `int32` alone changes little, probably because the address is still computed in 64
-# bits. Without the test, the kernel saves more than a quarter of its time. *You* know
-# that an index cannot be negative, and you have to tell the compiler.
+# bits. Unsigned indices, which need no test, save more than a quarter of the kernel's
+# time. *You* know that an index cannot be negative, and you have to tell the compiler.
 
 # %% [markdown]
 # ## 5 · A matrix product
@@ -831,8 +836,8 @@ check(
 
 # %% [markdown] tags=["solution"]
 # In each iteration of the loop the lanes of a warp have one row and 32 columns. They
-# all need the same element of `a`, one sector, which is handed to all of them. And they
-# need 32 neighbours in a row of `b`, four sectors. So x as the column is right for
+# all need the same element of `a`, so one sector serves the whole warp. They also need
+# 32 neighbours in a row of `b`, which is four sectors. So x as the column is right for
 # three arrays at once: the lanes run along rows of `out` and `b`, and share `a`.
 
 # %% [markdown]
@@ -840,17 +845,19 @@ check(
 #
 # By hand, for 2048 × 2048 × 2048:
 #
-# - Work: 2 × 2048^3 = 17.2 billion operations; at the H200's 67 TFLOP/s, 0.26 ms.
-# - Bytes, each matrix once: 3 × 4 × 2048^2 = 50 MB; at 4.8 TB/s, 0.01 ms. A product of
-#   this size is limited by arithmetic, by far.
-# - What the kernel asks for: two loads for every multiplication and addition. Assume
+# - Work: 2 × 2048^3 = 17.2 billion operations, which take 0.26 ms at the H200's 67
+#   TFLOP/s.
+# - Bytes, with each matrix moved once: 3 × 4 × 2048^2 = 50 MB, which take 0.01 ms at
+#   4.8 TB/s. A product of this size is limited by arithmetic, by far.
+# - Requests: the kernel makes two loads for every multiplication and addition. Assume
 #   that a multiprocessor (SM) serves one request of a warp per clock cycle. Two
-#   requests are two cycles, and bring work for 32 × 2 = 64 operations. The arithmetic
-#   units could do 256 in *one* cycle. So expect an eighth of the peak at the very best.
+#   requests take two cycles, and bring the numbers for 32 × 2 = 64 operations. The
+#   arithmetic units could do 256 operations in *one* cycle. So expect an eighth of the
+#   peak at the very best.
 #
 # How fast is `matmul`, compared with `torch.matmul`? How fast is it in CUDA C++? And on
-# column-major matrices? For those the same kernel gets transposed views, since
-# `c.T = b.T @ a.T`.
+# column-major matrices? For column-major matrices, the same kernel gets transposed
+# views, since `c.T = b.T @ a.T`.
 #
 # PyTorch calls cuBLAS, in true float32: TF32, which rounds the inputs to 10 bits of
 # mantissa to use the tensor cores (units for small matrix products), is off.
@@ -899,22 +906,22 @@ products.expect("CUDA C++", at_least=1.5, times="matmul")
 products.expect("torch.matmul", at_least=5, times="CUDA C++")
 
 # %% [markdown] tags=["solution"]
-# The C++ kernel reaches four fifths of what the last calculation allows: two requests
-# for each multiplication and addition, and no way around it. cuBLAS is not bound by
-# that, because it fetches each element once and uses it many times; `matmul` loads
-# every element of `a` 2048 times. Chapters 18 and 19 close that gap, with shared memory
-# and with registers.
+# The C++ kernel reaches four fifths of what the last calculation allows: it makes two
+# requests for each multiplication and addition, and has no way around them. cuBLAS is
+# not bound by that limit, because it fetches each element once and uses it many times;
+# `matmul` loads every element of `a` 2048 times. Chapters 18 and 19 close that gap,
+# with shared memory and with registers.
 #
 # On column-major matrices the lanes run down columns of the output and of one of the
 # inputs, so again there are 32 sectors where 4 would do.
 #
 # Numba's kernel is several times slower than the one in C++, and it is not waiting for
 # loads. Count: all warps together execute 2048^3 / 32 = 268 million iterations. 132 SMs
-# issue four instructions per cycle each, at up to 1.98 GHz. Divide, and you find for
-# how many instructions per iteration there was time. An iteration needs two loads and
-# one multiply-add. The rest is probably index arithmetic, `row * k + i` and
-# `i * n + col`, in 64 bits and with tests for negative indices. So tell the compiler
-# what you know:
+# issue four instructions per cycle each, at up to 1.98 GHz. Divide, and you find how
+# many instructions per iteration there was time for. An iteration needs two loads and
+# one multiply-add. The rest is probably index arithmetic, `row * k + i` and `i * n +
+# col`, in 64 bits and with tests for negative indices. So tell the compiler what you
+# know:
 
 # %% tags=["solution"]
 @cuda.jit
@@ -962,19 +969,20 @@ typed.expect("matmul", at_least=1.01, times="sum in 64 bits")
 typed
 
 # %% [markdown] tags=["solution"]
-# Three types save a third of the time. The sum in 64 bits, from a bare `0.0`, hardly
-# shows, since an H200 does 64-bit arithmetic at half speed and the kernel is probably
-# busy with its indices anyway. On GPUs with fewer such units it costs more.
+# Three conversions to `uint32` save a third of the time. The sum in 64 bits, from a
+# bare `0.0`, hardly shows, since an H200 does 64-bit arithmetic at half the speed of
+# float32 and the kernel is probably busy with its indices anyway. On GPUs with fewer
+# 64-bit units, such a sum costs more.
 
 # %% [markdown]
 # ## 6 · A batch of products
 #
 # Neural networks often need a thousand small products rather than one large one:
-# `out[z] = a[z] @ b[z]`. That is a third dimension, and grids have one.
+# `out[z] = a[z] @ b[z]`. That is a third dimension, and grids have one too.
 # `cuda.grid(3)` returns x, y and z.
 #
 # The check's blocks are 16 × 4 × 2 threads, so a block covers two matrices of the
-# batch. Guard all three.
+# batch. Guard all three indices.
 #
 # ```python
 # batched_matmul(a, b, out)    # (batch, m, k), (batch, k, n) -> (batch, m, n)
@@ -1017,10 +1025,10 @@ check(
 )
 
 # %% [markdown] tags=["solution"]
-# Again the fast index of the launch, x, takes the fast index of the array, its last,
-# and the slow one, z, takes the first. `blockIdx.z` alone would be the number of the
-# matrix only if a block were one thread deep; here it would leave half of the batch
-# unwritten.
+# Again x, the fast index of the launch, goes with the fast index of the array, which is
+# its last, and z, the slow one, goes with the first. `blockIdx.z` alone would be the
+# number of the matrix only if a block were one thread deep; here it would leave half of
+# the batch unwritten.
 #
 # A batch of more than 65,535 × 2 would not fit into z. Then let z be the start of a
 # grid-stride loop: `for z in range(z, batch, cuda.gridsize(3)[2])`.
@@ -1092,15 +1100,17 @@ batched.expect("torch.bmm", at_least=5, times="one 3D launch")
 # - Write `grey` for pictures of `uint8`, as in most files: a quarter of the bytes, so a
 #   quarter of the time? Predict, then measure.
 # - Let each thread of `matmul` compute two elements of a row of `out`, 32 columns
-#   apart, so it uses each element of `a` that it loads twice. Predict the gain.
+#   apart, so that it uses each loaded element of `a` twice. Predict the gain.
 # - Multiply a batch of 200,000 products of 8 × 8 in one launch.
 #
 # ## What you learned
 #
-# 1. x first in a launch, rows first in a shape: `col, row = cuda.grid(2)`.
+# 1. x comes first in a launch, but rows come first in a shape: `col, row =
+#    cuda.grid(2)`.
 # 2. x is the fast index of threads; give it the fast index of memory, whichever that
 #    is.
-# 3. Blocks: 1024 threads in all and 64 in z. Grids: 65,535 blocks in y and in z.
+# 3. A block has at most 1024 threads in all, and 64 in z. A grid has at most 65,535
+#    blocks in y and in z.
 # 4. Device functions cost nothing; write small ones.
 # 5. A naive product is limited by its loads, and a batch belongs in one launch.
 
