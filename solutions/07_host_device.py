@@ -7,13 +7,14 @@
 #
 # - send data to the GPU and fetch the results, and copy no byte more than you must;
 # - say which kind of host memory a copy needs, and what that memory costs;
-# - time a kernel, and tell its time from the time of asking for it;
+# - time a kernel, and tell its time from the time that the launch takes;
 # - overlap copies with kernels, and read the overlap off a timeline;
 # - order streams by events, and reuse a buffer without a race.
 #
-# **You need** about 90 minutes. No GPU: the exercises run in a model, and the
-# measurements then show the rows of the reference GPU. With a GPU: compute
-# capability 7.5 or higher, 1 GB of its memory and 2 GB of the host's.
+# **You need** about 90 minutes. You do not need a GPU: the exercises run in a model of
+# one, and without a GPU the measurements show times from the reference GPU. If you use
+# a GPU, it needs compute capability 7.5 or higher and 1 GB of memory, and the host
+# needs 2 GB.
 
 # %%
 try:
@@ -38,10 +39,10 @@ weft.lab("07_host_device")
 # %% [markdown]
 # ## The kernel is given
 #
-# For once you write no kernel. This one lets temperatures cool towards 20 degrees: in
-# each step, a value loses a thousandth of its excess. It stays as it is for the whole
-# lab. What changes is the Python around it, the **host's** side: what is copied, when,
-# in which order, and what waits for what.
+# For once you write no kernel. The one below lets temperatures cool towards 20 degrees:
+# in each step, a value loses a thousandth of its excess. The kernel stays as it is for
+# the whole lab. What changes is the Python around it, the **host's** side: what is
+# copied, when, in which order, and what waits for what.
 
 # %% tags=["given"]
 STEPS = 4  # more of them later, when time matters
@@ -78,8 +79,9 @@ def blocks(n):
 # 3. `d_out.copy_to_host()` brings the result back, as a new NumPy array.
 # 4. The memory on the device is freed when nothing refers to it any more.
 #
-# The check counts what crosses the bus: `x` once, the result once, nothing else. It
-# also requires blocks of at least 32 threads; `THREADS` is enough.
+# The check counts what crosses the bus: `x` has to cross it once, the result once, and
+# nothing else at all. It also requires blocks of at least 32 threads; `THREADS` is
+# enough.
 #
 # ```python
 # cooled(x)    # NumPy array (n,) float32 -> a new NumPy array (n,)
@@ -111,9 +113,10 @@ check(
 )
 
 # %% [markdown] tags=["solution"]
-# Two copies, no more: `d_out` is made on the device, where its initial contents do not
-# matter. Numba would also take `cool[...](x, out, STEPS)` with NumPy arrays. But then
-# it copies *both* to the device and *both* back, and the next launch does it all again.
+# There are two copies and no more: `d_out` is made on the device, where its initial
+# contents do not matter. Numba would also take `cool[...](x, out, STEPS)` with NumPy
+# arrays. But then it copies *both* to the device and *both* back, and the next launch
+# does it all again.
 #
 # The copy back waits until the kernel is finished. Nothing else in this function does.
 
@@ -126,9 +129,10 @@ check(
 # called **pinned** (or page-locked), and you can have it too: `cuda.pinned_array(shape,
 # dtype)` makes a NumPy array in it.
 #
-# 2^26 float32 are 268 MB. The bus is PCIe of the fifth generation with 16 lanes: 63
-# GB/s on paper, or 4.3 ms. How many times as fast is the copy from pinned memory? And
-# for 1,024 float32, 4 KB? Guess, then run.
+# 2^26 float32 are 268 MB. The reference GPU's bus is PCIe of the fifth generation with
+# 16 lanes: 63 GB/s on paper, so the copy takes at least 4.3 ms. How many times as fast
+# as from pageable memory is the copy from pinned memory? And how many times for 1,024
+# float32, which are 4 KB? Guess, then run the cells.
 
 # %%
 guess = {"pinned": None}
@@ -184,23 +188,24 @@ few.expect("pinned, by PyTorch", at_least=2, times="pinned")
 sent.expect("pinned", at_least=20, times="pinned", of=few)  # GB/s
 
 # %% [markdown] tags=["solution"]
-# From pinned memory, the bus runs at nearly its full speed. From pageable memory a CPU
-# copies first, and everything waits for that.
+# From pinned memory, the bus runs at nearly its full speed. From pageable memory, the
+# CPU first makes a copy, and everything waits for that.
 #
 # 4 KB are another matter. There is hardly anything to copy, and what remains is the
-# cost of asking, most of it Python's. PyTorch asks in a fraction of Numba's time, and
-# still uses only a small share of the bus. So send few large pieces, not many small
-# ones.
+# cost of the call, most of which is time spent in Python. PyTorch makes the call in a
+# fraction of Numba's time, and still uses only a small share of the bus's rate. So send
+# few large pieces, not many small ones.
 
 # %% [markdown]
 # ## Measure: what memory costs
 #
-# Why not pin all memory? Make 2^24 float32 (67 MB) on the device, in pinned memory, and
-# as a plain NumPy array of ones, and free them. Then fetch 268 MB from the device: into
-# a new array, as `copy_to_host()` makes it, into a NumPy array that has been used
-# before, and into a pinned one. How does making pinned memory compare with making
-# device memory? Is `new` any slower than `used`? Guess as the tables count, relative to
-# `device` and `new`: 2 is half the time, 0.01 a hundred times as long.
+# Why not pin all memory? The first cell allocates memory for 2^24 float32 (67 MB) on
+# the device, as pinned memory, and as a plain NumPy array of ones, and frees it. The
+# second cell fetches 268 MB from the device: into a new array, as `copy_to_host()`
+# makes it, into a NumPy array that has been used before, and into a pinned array. How
+# does making pinned memory compare with making device memory? Is `new` any slower than
+# `used`? Guess in the way in which the tables count, relative to `device` and to `new`:
+# 2 means half the time, and 0.01 a hundred times as long.
 
 # %%
 guess = {"pinned": None}
@@ -257,11 +262,11 @@ fetched.expect("pinned", at_least=1.8, times="used")
 # %% [markdown] tags=["solution"]
 # Pinning is slow: every page has to be found, locked and made known to the device. It
 # also takes memory away from everything else. So pin a buffer **once** and use it
-# often; pinned for a single copy, it costs more than it saves.
+# often; if you pin it for a single copy, that costs more than it saves.
 #
 # A *new* array is slow in another way. The operating system hands out its pages one by
 # one when they are first touched, and that happens during the copy.
-# `copy_to_host(out)`, into an array that you keep, avoids it.
+# `copy_to_host(out)`, into an array that you keep, avoids that.
 
 # %% [markdown]
 # ## Measure: no copy at all
@@ -276,12 +281,14 @@ fetched.expect("pinned", at_least=1.8, times="used")
 # - `copy`: from pinned memory to the device, then the sum;
 # - `mapped`: the sum, over the bus;
 # - `managed`: the sum, with pages that move when they are accessed;
-# - `prefetched`: the same, after a call that moves all pages to the device;
-# - `both ways`: and another call that moves them back before the host writes again.
+# - `prefetched`: the same as `managed`, after a call that moves all pages to the
+#   device;
+# - `both ways`: the same as `prefetched`, with another call that moves the pages back
+#   before the host writes to them again.
 #
-# The second table does the sum four times over, on the same data. Which one wins the
-# first, and which the second? The last kernel needs only 1,024 elements out of 2^24,
-# anywhere in the array.
+# For the second table, the sum is computed four times over, on the same data. Which way
+# wins in the first table, and which in the second? The kernel of the third table needs
+# only 1,024 elements out of 2^24, anywhere in the array.
 
 # %%
 guess = {"mapped": None, "managed": None, "prefetched": None}
@@ -421,12 +428,13 @@ four.expect("copy", at_least=1.2, times="mapped")
 some.expect("mapped", at_least=10)
 
 # %% [markdown] tags=["solution"]
-# Read once, mapped memory costs no more than a copy: the same bytes cross the same bus.
-# Read four times, they cross it four times. Managed memory probably pays for its
-# faults: a page moves when an access finds it on the other side. It offers convenience,
-# and arrays larger than the device's memory.
+# If it is read once, mapped memory costs no more than a copy: the same bytes cross the
+# same bus. If it is read four times, they cross the bus four times. Managed memory
+# probably pays for its faults: a page moves when an access finds it on the other side.
+# It offers convenience, and arrays larger than the device's memory.
 #
-# For a few elements of many, mapped memory wins by far. The rest is never copied.
+# For a few elements of many, mapped memory wins by far, because the other elements are
+# never copied.
 
 # %% [markdown]
 # ## 2 · How long did that take?
@@ -444,9 +452,9 @@ some.expect("mapped", at_least=10)
 # first.elapsed_time(last)          # milliseconds between two of them
 # ```
 #
-# Write a function that times any other. `work()` takes no arguments, queues a kernel
-# and returns at once. Note that the GPU may still be busy with something else when
-# your function is called.
+# Write a function that times any other function. `work()` takes no arguments, queues a
+# kernel and returns at once. Note that the GPU may still be busy with something else
+# when your function is called.
 #
 # ```python
 # milliseconds(work)    # a function -> float, ms on the GPU
@@ -476,10 +484,11 @@ check(milliseconds, timer=[(12.5, 0), (0.5, 0), (3, 8)])
 # it. Whatever was queued earlier is finished when the GPU reaches the first. The host
 # waits only for the second, and only before it asks for the time.
 #
-# `time.perf_counter()` can do it too, with `cuda.synchronize()` before each reading:
-# before the first, so earlier work is finished; before the second, so yours is. It then
-# measures the launch as well, which the host does while the GPU waits. So do the events
-# if the GPU was idle: it passes the first one before the launch has arrived.
+# `time.perf_counter()` can do this too, with `cuda.synchronize()` before each reading:
+# before the first reading, so that earlier work is finished, and before the second, so
+# that yours is. The difference then includes the launch, which the host makes while the
+# GPU waits. So does the time between the events if the GPU was idle, because it then
+# passes the first event before the launch has arrived.
 
 # %% [markdown]
 # ## Measure: a speed-up that is not one
@@ -569,18 +578,18 @@ long.expect("no wait", at_least=1 / 3, times="no wait", of=short)
 short.expect("synchronise", at_least=0.9)
 
 # %% [markdown] tags=["solution"]
-# The false time knows nothing of the work. You can recognise it by that: do ten times
-# as much, and see whether it takes ten times as long. A second test is to divide the
-# bytes moved by the time. If the result is more than the memory can do, the kernel is
-# not brilliant: the clock is wrong.
+# The false time does not depend on the work. You can recognise it by that: do ten times
+# as much work, and see whether it takes ten times as long. A second test is to divide
+# the bytes moved by the time. If the result is more than the memory can deliver, the
+# kernel is not brilliant: the timing is wrong.
 
 # %% [markdown]
 # ## 3 · Pieces and streams
 #
 # The queues have a name: **streams**. In one stream, things happen one after another.
-# Things in *different* streams may happen at the same time. The GPU has an engine that
-# copies in, one that copies out, and its SMs for kernels: three things at once, if they
-# are in different streams.
+# Things in *different* streams may happen at the same time. The GPU has one engine that
+# copies data in, one that copies data out, and its SMs for kernels, so it can do three
+# things at once if they are in different streams.
 #
 # So cut the data into pieces, and assign them to the streams in turn. For each piece,
 # in one stream: copy in, launch, copy out.
@@ -592,10 +601,11 @@ short.expect("synchronise", at_least=0.9)
 # d_b[0:8].copy_to_host(b[0:8], stream=s)
 # ```
 #
-# `x` and `out` are pinned, so a copy in a stream returns at once, like a launch. What
-# you queue is executed some time later. **When your function returns, `out` must be
-# complete**: `stream.synchronize()` waits for one stream, `cuda.synchronize()` for all.
-# The last piece may be smaller, and a short array has fewer pieces.
+# `x` and `out` are pinned, so a call that copies in a stream returns at once, as a
+# launch does. What you queue is executed some time later. **When your function returns,
+# `out` must be complete**: `stream.synchronize()` waits for one stream,
+# `cuda.synchronize()` for all. The last piece may be smaller, and a short array has
+# fewer pieces.
 #
 # ```python
 # pipeline(x, out, d_x, d_out, streams, pieces)    # all (n,); out is the result
@@ -648,21 +658,21 @@ check(
 )
 
 # %% [markdown] tags=["solution"]
-# Nothing in the loop waits. The host queues one piece after another, a few tenths of a
-# millisecond each, and waits once, at the end. Within a piece the stream keeps the
-# order; between pieces there is none to keep, since they share no data.
+# Nothing in the loop waits. The host queues one piece after another, in a few tenths of
+# a millisecond each, and waits once, at the end. Within a piece the stream keeps the
+# order; between pieces there is no order to keep, since they share no data.
 #
-# If you leave the `stream` out of a launch, it goes into the **default stream**. That
-# begins when all other streams are idle, and they wait for it: nothing overlaps any
-# more.
+# If you leave the `stream` out of a launch, the launch goes into the **default
+# stream**. What is queued there begins only when all other streams are idle, and they
+# wait for it, so nothing overlaps any more.
 
 # %% [markdown]
 # ## See it
 #
 # Here is the same function on a timeline. (On a GPU each bar is measured, by one event
 # before and one after each copy and each launch. Without a GPU you see the model that
-# the check uses.) Change the number of streams, then the number of pieces. What is the
-# least that still overlaps?
+# the check uses.) Change the number of streams, then the number of pieces. What are the
+# smallest numbers with which anything still overlaps?
 
 # %%
 n = 1 << 26 if weft.GPU else 1 << 8
@@ -686,13 +696,13 @@ bench.expect(
 # %% [markdown]
 # ## Measure: what overlap is worth
 #
-# By hand: 268 MB in at 55 GB/s take 4.9 ms, the kernel about as long, and the copy out
-# 4.9 ms again. One after another that makes 15 ms. If all three ran at once, all the
-# time, it would be 4.9 ms.
+# By hand: to copy 268 MB in at 55 GB/s takes 4.9 ms, the kernel takes about as long,
+# and the copy out takes 4.9 ms again. One after another, the three take 15 ms. If they
+# ran at the same time from start to end, they would take 4.9 ms.
 #
-# `one stream` has everything in one stream, in 8 pieces. The others use three streams
-# and 2, 8, 32 or 128 pieces. `pageable` has 8 pieces and three streams, but its arrays
-# are plain NumPy arrays. How many times as fast as `one stream` is each?
+# `one stream` has everything in one stream, in 8 pieces. The rows from `2 pieces` to
+# `128 pieces` use three streams. `pageable` has 8 pieces and three streams, but its
+# arrays are plain NumPy arrays. How many times as fast as `one stream` is each row?
 
 # %%
 guess = {"8 pieces": None, "128 pieces": None, "pageable": None}
@@ -730,20 +740,20 @@ overlap.expect("8 pieces", at_least=1.2, times="2 pieces")
 overlap.expect("one stream", at_least=1.5, times="pageable")
 
 # %% [markdown] tags=["solution"]
-# With two pieces, little can overlap: the first comes in alone, the last goes out
-# alone. With many, the host cannot queue them as fast as the GPU finishes them: each
-# costs it three calls and six slices of Python, 0.3 ms on the machine with the
-# reference GPU. (If you make the slices once, outside the function, you pay for them
-# once.)
+# With two pieces, little can overlap: the first comes in alone, and the last goes out
+# alone. With many pieces, the host cannot queue them as fast as the GPU finishes them:
+# each piece costs the host three calls and six slices in Python, 0.3 ms on the machine
+# with the reference GPU. (If you make the slices once, outside the function, you pay
+# for them once.)
 #
-# From pageable memory, streams are no use. A copy there keeps the host busy until it is
-# finished, and the host should be queueing the rest.
+# With pageable memory, streams are of no use. A copy from or to it keeps the host busy
+# until the copy is finished, while the host should be queueing the other pieces.
 
 # %% [markdown]
 # ## 4 · One stream for each job
 #
 # There is another way to divide the work: one stream brings pieces in, one computes,
-# one takes results away. The order *within* a piece now runs across streams, and
+# and one takes results away. The order *within* a piece now runs across streams, and
 # nothing enforces it unless you say so.
 #
 # ```python
@@ -755,7 +765,8 @@ overlap.expect("one stream", at_least=1.5, times="pageable")
 # `event.wait(stream)` makes the *stream* wait. The host goes on queueing.
 #
 # The starter copies, computes and copies back, each in its own stream, and waits at the
-# end. Run the check as it is, and read what it says. Then put the order in.
+# end. Run the check on the starter as it is, and read the verdict. Then add the missing
+# order.
 #
 # ```python
 # by_job(x, out, d_x, d_out, arrive, compute, leave, pieces)
@@ -820,15 +831,16 @@ check(
 #
 # An event may be recorded again. A wait refers to the last record *when the wait was
 # queued*, so one event would be enough for the whole loop. And a wait for an event that
-# was never recorded waits for nothing, without a word.
+# was never recorded waits for nothing, without an error.
 
 # %% [markdown]
 # ## Measure: what a race looks like
 #
-# Without the events, is the result wrong? Copy a result back in a separate stream, with
-# nothing to order it after the kernel, five times. What share of the elements is old if
-# the kernel takes about as long as the copy? If it takes four times as long? And if
-# everything is in order, but the host reads `out` without waiting?
+# Without the events, is the result wrong? The cell copies a result back in a separate
+# stream, with nothing to order the copy after the kernel, and does so five times. What
+# share of the elements will be old if the kernel takes about as long as the copy? What
+# share if the kernel takes four times as long? And what share if everything is in
+# order, but the host reads `out` without waiting?
 #
 # (The simulator does one thing after another: there, nothing is ever old.)
 
@@ -873,21 +885,22 @@ if weft.GPU:
 # shows hardly anything old. Give the kernel more to do, and the copy overtakes it.
 #
 # So a right result proves nothing, here as with any race. In the simulator nothing is
-# ever old: it does one thing after another. So the check does not look only at the
-# numbers. It asks what orders the copy after the kernel.
+# ever old, because it does one thing after another. So the check does not look only at
+# the numbers. It also looks for what orders the copy after the kernel.
 
 # %% [markdown]
 # ## 5 · A buffer, used again
 #
 # Often there is no pinned array that holds all the data. Data arrive in pieces, from a
 # file or over the network. The host puts each piece into one of **two** pinned buffers
-# while the GPU is busy with the other. `near` has the two buffers on the host, `d_x`
-# and `d_out` have two each on the device, and each pair has its own stream.
+# while the GPU is busy with the other buffer. `near` contains the two buffers on the
+# host, `d_x` and `d_out` contain two arrays each on the device, and everything with
+# index `b` uses the stream `streams[b]`.
 #
-# The starter forgets something. It is right for two pieces. Run the check, read which
-# line runs ahead of which, and add **one line**. Not just any line: with
-# `cuda.synchronize()` in the loop everything waits for everything, and the check will
-# say so.
+# The starter forgets something. It is right for two pieces, but not for more. Run the
+# check, read which line runs ahead of which, and add **one line**. Not just any line:
+# with `cuda.synchronize()` in the loop everything waits for everything, and the check
+# will say so.
 #
 # ```python
 # feed(parts, out, near, d_x, d_out, streams)    # a list of (m,) -> out (pieces, m)
@@ -938,8 +951,8 @@ check(
 # you send the wrong piece. The stream must have passed the copy. Wait for `streams[b]`
 # alone, so the other stream can continue meanwhile.
 #
-# Waiting for the whole stream waits for the kernel and the copy back too. An event
-# recorded right after the copy in would let the host fill the buffer earlier.
+# If you wait for the whole stream, you wait for the kernel and the copy back too. An
+# event recorded right after the copy in would let the host fill the buffer earlier.
 #
 # The buffers on the device need no such line. Their next copy is in the same stream as
 # the kernel that reads them.
@@ -948,9 +961,9 @@ check(
 # ## Measure: waiting for less
 #
 # There are 16 parts of 2^22 float32. `all` waits with `cuda.synchronize()` before each
-# part, `its own` is your version. The host needs some time to fill a buffer, too: on
-# the machine with the reference GPU, NumPy copies at about 9 GB/s. How many times as
-# fast is yours?
+# part, and `its own` is your version. The host needs some time to fill a buffer, too:
+# on the machine with the reference GPU, NumPy copies at about 9 GB/s. How many times as
+# fast as `all` is your version?
 
 # %%
 guess = {"its own": None}
@@ -1000,7 +1013,8 @@ feeding.expect("its own", at_least=1.15)
 # %% [markdown]
 # ## Measure: priorities, callbacks, threads
 #
-# Here are three short measurements, to look at rather than to write.
+# Here are three short measurements, in which there is nothing for you to write but the
+# guesses.
 #
 # **Priorities.** A kernel of about 10 ms is running. A small one arrives in another
 # stream, with the same priority or a higher one. How much earlier is it finished?
@@ -1161,8 +1175,8 @@ threaded.expect("1 thread", at_least=1.0, times="4 threads")
 #   Predict the timeline, then look.
 # - In `feed`, wait for an event that is recorded right after the copy in. Does the
 #   model get faster? Does your GPU?
-# - Give `cool` ten times as many steps. What is overlap worth now, at most? And with a
-#   tenth as many?
+# - Give `cool` ten times as many steps. How many times as fast can overlap make
+#   `pipeline` now, at most? And with a tenth as many steps?
 # - Draw the timeline of `by_job`, with `timeline(by_job, on_jobs(8), warm)`. How does
 #   it differ from that of `pipeline`?
 # - Run `pipeline` from two threads at once, each with its own arrays and streams. Then
@@ -1171,13 +1185,15 @@ threaded.expect("1 thread", at_least=1.0, times="4 threads")
 # ## What you learned
 #
 # 1. The bus is slow: about 50 GB/s, compared with 3,000 to 4,000 for an H100's or
-#    H200's memory. Copy once, keep data there, copy back only the results.
-# 2. The bus can read pinned memory directly. It is expensive to make: make it once.
+#    H200's memory. Copy once, keep the data on the device, and copy back only the
+#    results.
+# 2. The bus can read pinned memory directly. Pinned memory is expensive to make, so
+#    make it once.
 # 3. A launch returns at once, and so does a copy in a stream from pinned memory.
-#    Without waiting, you time the asking, and read what is not there yet.
+#    Without waiting, you time only the launch, and read results that are not there yet.
 # 4. Work in one stream runs in order. Between two streams there is no order unless an
 #    event makes one. The default stream orders more than you want.
-# 5. A buffer that has been queued is in use until the queue has passed it.
+# 5. A buffer that a queued copy reads or writes is in use until the copy has finished.
 
 # %%
 quiz()
