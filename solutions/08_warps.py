@@ -7,15 +7,16 @@
 #
 # - say which threads make up a warp, for a block of any shape;
 # - predict what a branch costs, and rewrite one so that warps do not diverge;
-# - add up, compare and filter values within a warp without any memory: shuffles,
-#   votes, masks;
-# - say which lanes take part in a warp operation, and which must;
+# - add up, compare and filter values within a warp, with shuffles, votes and masks and
+#   without any memory;
+# - say which lanes take part in a warp operation, and which lanes have to;
 # - combine warps through shared memory, and know what waiting costs at each scope:
 #   warp, block, cluster, grid.
 #
-# **You need** about 80 minutes. No GPU: the exercises run in the simulator, and the
-# measurements then show the rows of the reference GPU. With a GPU: compute
-# capability 7.5 or higher (9.0 for clusters) and 2 GB of its memory.
+# **You need** about 80 minutes. You do not need a GPU: the exercises run in the
+# simulator, and without a GPU the measurements show times from the reference GPU. If
+# you use a GPU, it needs compute capability 7.5 or higher (9.0 for clusters) and 2 GB
+# of memory.
 
 # %%
 try:
@@ -47,7 +48,7 @@ weft.lab("08_warps")
 # | (0, 4) | 32 | 1 | 0 |
 #
 # Write the arithmetic. For thread (`tx`, `ty`) of a block that is `width` threads wide,
-# return the number of its warp and its lane. It is ordinary Python, not a kernel yet.
+# return the number of its warp and its lane. This is ordinary Python, not a kernel yet.
 #
 # ```python
 # warp_of(tx, ty, width) -> (warp, lane)
@@ -80,8 +81,8 @@ check(
 # kernels choose blocks of (32, 8). In a block 40 wide, no row is a warp and no warp is
 # a whole row.
 #
-# A kernel can read its lane from `cuda.laneid`. There is no `cuda.warpid`: calculate
-# it.
+# A kernel can read its lane from `cuda.laneid`. There is no `cuda.warpid`, so calculate
+# the number of the warp.
 
 # %% [markdown]
 # ## Measure: how many paths?
@@ -134,11 +135,12 @@ print(source(2))
 # *warp* number modulo 8 or 32: all branches are taken, and each warp takes only one.
 #
 # By hand, without divergence: 2^22 threads × 1024 = 2^32 multiply-adds, which are 2^27
-# warp instructions. An SM of an H200 issues 4 of them per clock cycle:
-# 132 × 4 × 1.98 GHz = 1045 billion per second, so 2^27 of them take **128 µs**, plus
-# what the loop itself needs.
+# warp instructions. An H200 has 132 SMs, each of which issues 4 such instructions per
+# clock cycle: 132 × 4 × 1.98 GHz = 1045 billion per second, so 2^27 of them take **128
+# µs**, plus what the loop itself needs.
 #
-# How fast are 2 and 32 paths, compared with one (1.0)? And 8 and 32 paths, a warp each?
+# How fast are 2 and 32 paths, compared with one (1.0)? And how fast are 8 and 32 paths
+# if each warp takes only one of them?
 
 # %%
 guess = {
@@ -191,13 +193,13 @@ paths.expect("8, a warp each", at_least=6, times="8 paths")
 # The cost is the number of *different* paths that the lanes of one warp take, provided
 # that the paths are long. It does not matter which lanes take which path, nor how many.
 # Across warps a branch is free: the same kernel with the same 8 branches, assigned warp
-# by warp, takes hardly longer than a kernel without any.
+# by warp, takes hardly longer than the kernel with a single path.
 #
 # With 32 branches it is not free, although no lane diverges. What else is there 32
 # times? The code. The compiler has unrolled each branch to about 130 instructions of 16
 # bytes each, 2 KB. That makes 66 KB for 32 branches, and the warps of an SM are spread
-# over all of it. Perhaps it no longer fits in the instruction cache. Test that with the
-# same 32 branches and one multiply-add per iteration, which take 24 KB.
+# over all of it. Perhaps the code no longer fits in the instruction cache. Test that
+# with the same 32 branches and one multiply-add per iteration, which take 24 KB.
 
 # %% tags=["solution"]
 def small_code():
@@ -217,17 +219,17 @@ small.expect("1 path", at_least=28, times="32 paths")
 small
 
 # %% [markdown] tags=["solution"]
-# Now it is free. (Every row takes longer, since an iteration needs as many loop
-# instructions for one multiply-add as before for sixteen. That could also hide a slow
-# fetch, so this supports the suspicion but does not prove it.)
+# Now the branch is free. (Every row takes longer, since an iteration needs as many loop
+# instructions for one multiply-add as before for sixteen. Those instructions could also
+# hide a slow fetch, so the table supports the suspicion but does not prove it.)
 
 # %% [markdown]
 # ## Measure: one lane is enough
 #
-# This kernel has only one branch, to take or to skip. It is taken by every lane; by
-# lane 0 of every warp; by every lane of one warp in 32; or by none. The second and the
-# third do the same amount of work, a 32nd of the first. How fast are they, compared
-# with the first?
+# This kernel has only one branch, to take or to skip. The branch is taken by every
+# lane; by lane 0 of every warp; by every lane of one warp in 32; or by no lane. In the
+# second and the third case, 1/32 of the threads take the branch. How fast are these two
+# cases, compared with the first?
 
 # %%
 guess = {"a lane of each warp": None, "a warp of 32": None}
@@ -337,9 +339,9 @@ short.expect("64 together", at_least=1.6, times="64 apart")
 # which side. The compiler has generated no branch. The machine code computes both
 # sides, under **predicates** that let each instruction take effect in some lanes only,
 # or computes one side and selects its operands. No lane diverges, and every lane pays
-# for both sides, *together* or *apart*. From eight on there is a real branch.
-# *Together* it saves time, since one side is skipped; *apart* it costs both sides, and
-# the branching.
+# for both sides, *together* or *apart*. From eight multiply-adds on there is a real
+# branch. If the lanes stay *together*, the branch saves time, since one side is
+# skipped; if they are *apart*, it costs both sides, and the branching.
 #
 # So do not fear `if x[i] > 0: y = a else: y = b`. Fear long branches, and loops whose
 # number of iterations differs between lanes: a loop is a branch too, and a warp leaves
@@ -348,9 +350,9 @@ short.expect("64 together", at_least=1.6, times="64 apart")
 # %% [markdown]
 # ## 2 · A branch without divergence
 #
-# Every second sample of a signal goes through one filter, the others through another.
-# Here is the obvious kernel. It branches on the parity of `i`, so in every warp 16
-# lanes take one side and 16 the other.
+# Every second sample of a signal goes through one formula, `rise`, and the others go
+# through another, `fold`. Here is the obvious kernel. It branches on the parity of `i`,
+# so in every warp 16 lanes take one side and 16 the other.
 
 # %% tags=["given"]
 @cuda.jit(device=True)
@@ -384,9 +386,9 @@ def obvious(x, table, out):
 # Nothing says that thread `i` must process element `i`. Assign the elements
 # differently: let all lanes of a warp take elements of the same parity, so the branch
 # has the same outcome for a whole warp. Each element is still processed by exactly one
-# thread, and goes through its own filter only. (To compute both filters and choose one
-# result would avoid the branch, but do twice the work.) The launch has at least as many
-# threads as elements, in blocks of 128.
+# thread, and goes through its own formula only. (To compute both formulas and choose
+# one result would avoid the branch, but do twice the work.) The launch has at least as
+# many threads as elements, in blocks of 128.
 #
 # ```python
 # even_odd(x, table, out)    # (n,), (k,) -> (n,)  float32
@@ -394,7 +396,7 @@ def obvious(x, table, out):
 #
 # The check counts how many lanes of a warp take part when it reads the table: it
 # requires 32 wherever `n` is a multiple of 128. It also counts the operations: one
-# filter needs about 16 per element. Stuck? `hint("even_odd")`.
+# formula needs about 16 per element. Stuck? `hint("even_odd")`.
 
 # %%
 @cuda.jit
@@ -442,8 +444,8 @@ check(
 #
 # Other solutions are as good. A thread may take a pair, one element of each kind, and
 # there is no branch at all. Or the first half of the grid may take the even elements
-# and the second half the odd ones, with at most one warp that has both. They have one
-# thing in common: hardly any warp takes both sides of the branch.
+# and the second half the odd ones, with at most one warp that has both. All these
+# solutions have one thing in common: hardly any warp takes both sides of the branch.
 
 # %%
 guess = {"even_odd": None}
@@ -476,22 +478,23 @@ parity.expect("even_odd", at_least=1.6, times="obvious")
 # ## 3 · A sum without memory
 #
 # A **shuffle** lets a lane read a register of another lane in its warp.
-# `cuda.shfl_down_sync(mask, value, delta)` gives lane `k` the `value` of lane
-# `k + delta`, or its own if there is no such lane. All lanes give and take at the same
+# `cuda.shfl_down_sync(mask, value, delta)` gives lane `k` the `value` of lane `k +
+# delta`, or its own if there is no such lane. All lanes send and receive at the same
 # time. `mask` has a bit for each lane that takes part. In nearly all kernels that you
 # will write it is `0xFFFFFFFF`, all 32 lanes.
 #
 # With `delta = 16`, lanes 0 to 15 get the values of lanes 16 to 31 and can add them to
-# their own. Then the sum of 32 values is the sum of 16. And so on: how many steps?
+# their own. Then the sum of 32 values is the sum of 16. How many such steps does it
+# take until one value is left?
 #
 # ```python
 # warp_sum(x, out)    # (n,) -> (n / 32,)  float32; n a multiple of 64
 # ```
 #
-# There is one element of `out` for each 32 of `x`, and one thread for each element of
-# `x`, which loads it once. Do not use atomics (chapter 9): they add in memory, and this
-# exercise is about doing without. A kernel reads its lane from `cuda.laneid`, which is
-# a number and not a call. Stuck? `hint("warp_sum")`.
+# There is one element of `out` for every 32 elements of `x`, and one thread for each
+# element of `x`, which loads it once. Do not use atomics (chapter 9): they add in
+# memory, and this exercise is about doing without. A kernel reads its lane from
+# `cuda.laneid`, which is a number and not a call. Stuck? `hint("warp_sum")`.
 
 # %% tags=["given"]
 FULL = 0xFFFFFFFF  # all 32 lanes
@@ -528,8 +531,8 @@ check(
 # %% [markdown] tags=["solution"]
 # There are five steps, because 2^5 = 32. After each step, only half as many lanes still
 # matter; the upper lanes go on adding what they happen to read, and their results are
-# not used. Letting them is cheaper than stopping them, and an `if` around the shuffle
-# would be wrong: every lane that the mask names has to reach it.
+# not used. Letting them go on is cheaper than stopping them, and an `if` around the
+# shuffle would be wrong: every lane that the mask names has to reach it.
 #
 # Only lane 0 has the sum, so only lane 0 writes. With `shfl_xor_sync`, which exchanges
 # values between lane `k` and lane `k ^ delta`, all lanes end up with the sum.
@@ -619,10 +622,11 @@ summed.expect("warp_sum", at_least=1.5, times="torch")
 
 # %% [markdown] tags=["solution"]
 # The copy is still much faster. Count instructions. 2^26 threads are 2^21 warps. Each
-# of them computes an index, loads, shuffles five times, adds five times, and stores for
+# warp computes an index, loads, shuffles five times, adds five times, and stores for
 # one lane: about 50 instructions, which at 1045 billion per second take 100 µs in all.
-# So give each lane more. With `load4` of chapter 12, a lane has four elements of a row,
-# eight lanes have a row, and a warp has four rows. Three shuffles serve all four.
+# So give each lane more. With `load4` of chapter 12, a lane takes four elements of a
+# row, eight lanes share a row, and a warp takes four rows. Three shuffles serve all
+# four rows.
 
 # %% tags=["solution"]
 @cuda.jit
@@ -673,7 +677,7 @@ fours.expect("four_sum", ceiling=0.8)
 #
 # Now `n` can be any number, so the last warp may have lanes without an element. By
 # habit you would put everything inside `if i < x.size:`. That breaks the shuffle: its
-# mask names 32 lanes, and some of them would never reach it.
+# mask names 32 lanes, and some of them would never reach the shuffle.
 #
 # Let every lane take part, and contribute something that does no harm: the **neutral
 # element**, 0 for a sum, minus infinity for a maximum. Guard the load and the store,
@@ -736,8 +740,8 @@ check(
 )
 
 # %% [markdown] tags=["solution"]
-# The load is guarded, the shuffle is not, the store is guarded: the same pattern as
-# around a barrier. A clamped load, `x[min(i, x.size - 1)]`, works too, because an
+# The load and the store are guarded, but the shuffle is not: this is the same pattern
+# as around a barrier. A clamped load, `x[min(i, x.size - 1)]`, works too, because an
 # element that appears twice does not change a maximum. It would change a sum.
 #
 # The data here are all negative. With 0 as the neutral element the kernel would be
@@ -748,7 +752,8 @@ check(
 #
 # `cuda.ballot_sync(mask, predicate)` is a vote. Each lane says yes or no, and each gets
 # all the answers, as an integer whose bit `k` is set if lane `k` said yes. Two
-# instructions turn it into a **filter**:
+# functions turn a vote into a **filter**, which keeps some elements and drops the
+# others:
 #
 # - `cuda.popc(votes)` counts the bits that are set: how many elements the warp keeps;
 # - `cuda.lanemask_lt()` has the bits of the lanes *below* mine set. So
@@ -762,8 +767,9 @@ check(
 # | writes to | 0 | | | 1 | 2 | |
 #
 # Move the positive elements of each group of 32, in order, to the front of the group's
-# part of `out`. The rest of that part stays as it is (0). And count them: the votes
-# tell every lane how many there are, so the check allows no atomics here.
+# part of `out`. The rest of that part stays as it is (0). Also write the number of
+# positive elements of each group to `counts`: the votes tell every lane how many there
+# are, so the check allows no atomics here.
 #
 # ```python
 # warp_filter(x, out, counts)    # (n,) -> (n,), (groups,)  float32, int32
@@ -813,23 +819,23 @@ check(
 )
 
 # %% [markdown] tags=["solution"]
-# Every lane votes; only lanes that keep something write. No warp waits for another, the
-# lanes exchange nothing through memory, and the order is kept, because the lanes below
-# mine hold the elements before mine. Chapter 15 does the same for a whole array. There,
-# a warp's place depends on what all warps before it have kept.
+# Every lane votes, but only lanes that keep an element write to `out`. No warp waits
+# for another, the lanes exchange nothing through memory, and the order is kept, because
+# the lanes below mine hold the elements before mine. Chapter 15 does the same for a
+# whole array. There, a warp's place depends on what all warps before it have kept.
 
 # %% [markdown]
 # ## 6 · Warps together
 #
-# A shuffle ends where the warp ends. To add up a whole block, warps have to meet, and
-# they meet in shared memory. `sums = cuda.shared.array(WARPS, float32)` is such memory,
-# one number per warp.
+# A shuffle cannot reach beyond its warp. To add up a whole block, warps have to meet,
+# and they meet in shared memory. `sums = cuda.shared.array(WARPS, float32)` is such
+# memory, with one number per warp.
 #
 # 1. Each warp adds up its 32 values, with shuffles.
 # 2. Lane 0 of each warp stores the sum in `sums`, at the index of its warp.
 # 3. Every thread waits, `cuda.syncthreads()`. What was stored before can be read after.
-# 4. Warp 0 loads the sums, one per lane, and adds them up, with shuffles. It has 32
-#    lanes, and there are 8 sums: what do the other lanes contribute?
+# 4. Warp 0 loads the sums, one per lane, and adds them up, with shuffles. Warp 0 has 32
+#    lanes, but there are only 8 sums: what do the other lanes contribute?
 #
 # ```python
 # block_sum(x, out)    # (n,) -> (blocks,)  float32; blocks of 256
@@ -883,8 +889,8 @@ check(
 
 # %% [markdown] tags=["solution"]
 # A shuffle inside `if warp == 0:` is fine: the condition is the same for all 32 lanes
-# of a warp, and the mask speaks of one warp only. Inside `if lane < WARPS:` it would be
-# wrong. All 32 lanes of warp 0 take part, and 24 of them contribute a zero.
+# of a warp, and the mask refers to one warp only. Inside `if lane < WARPS:` a shuffle
+# would be wrong. All 32 lanes of warp 0 take part, and 24 of them contribute a zero.
 #
 # The barrier is the block's. `cuda.syncwarp()` would not be enough, because eight warps
 # write `sums` and one reads it.
@@ -970,18 +976,19 @@ for row in total:
         print(f"{row.name:18}  {each:.2f} ns each")
 
 # %% [markdown] tags=["solution"]
-# Divide the times by the numbers of additions, and they are almost the same. Additions
-# to one cell queue up, wherever they come from, and hardly anything else counts here.
-# Adding up within a warp first saves 31 additions of 32 for five shuffles, and adding
-# up within a block saves 7 of 8 of the rest for a barrier. Chapter 14 goes on from
-# here.
+# Divide the times by the numbers of additions, and the quotients are almost the same.
+# Additions to one cell queue up, wherever they come from, and hardly anything else
+# counts here. Adding up within a warp first saves 31 of 32 atomic additions, at the
+# price of five shuffles, and adding up within a block saves 7 of 8 of the remaining
+# ones, at the price of a barrier. Chapter 14 goes on from here.
 
 # %% [markdown] tags=["solution"]
 # ### A filter for a whole array, if order does not matter
 #
-# Then it is enough that each place is used once. The plain way asks a counter for a
-# place, atomically, for each kept element. With a vote, one lane can ask for its whole
-# warp, and with shared memory, one thread for its whole block.
+# If the order does not matter, it is enough that each place in `out` is used once. In
+# the plain way, each thread that keeps an element gets a place from a counter, with an
+# atomic addition. With a vote, one lane can get the places for its whole warp, and with
+# shared memory, one thread can get them for its whole block.
 
 # %% tags=["solution"]
 @cuda.jit
@@ -1085,18 +1092,18 @@ filtered.expect("an atomic a block", at_least=1.2, times="torch")
 # The vote has gained nothing over the plain kernel. Votes are not slow: the compiler
 # recognises this pattern, and has put the vote, the `popc` and a single atomic addition
 # per warp into `filter_by_threads` as well. Both kernels wait for the same thing, 2^21
-# additions to one cell, one after another. It helps to ask less often. A block asks
-# once for 256 elements, and overtakes PyTorch, which has more to do: it keeps the
-# order.
+# additions to one cell, one after another. It helps to add less often.
+# `filter_by_blocks` makes one addition for 256 elements, and overtakes PyTorch, which
+# has more to do: it keeps the order.
 
 # %% [markdown]
 # ## Beyond the block: the grid
 #
 # Blocks must not wait for one another, with one exception. In a **cooperative** launch,
-# all blocks are on the GPU at the same time, so they can wait: `grid.sync()` is a
-# barrier for the whole grid. Numba launches that way automatically when it finds one in
-# the kernel. Here each thread writes an element, then reads one that another block
-# wrote.
+# all blocks are on the GPU at the same time, so they can wait for one another:
+# `grid.sync()` is a barrier for the whole grid. Numba launches that way automatically
+# when it finds one in the kernel. Here each thread writes an element, then reads one
+# that another block wrote.
 
 # %%
 @cuda.jit
@@ -1119,9 +1126,9 @@ print("turned round:", (out.copy_to_host() == np.arange(256)[::-1]).all())
 #
 # GPUs from compute capability 9.0 on have one more level between block and grid: a
 # **cluster** of up to 8 blocks that run at the same time, near one another, can wait
-# for one another, and can read and write each other's shared memory. Numba has no
-# name for it, so this is CUDA C++. Each block puts its number into its shared memory,
-# and reads the number of the next block in its cluster.
+# for one another, and can read and write each other's shared memory. Numba has no name
+# for clusters, so the next cell is CUDA C++. Each block puts its number into its shared
+# memory, and reads the number of the next block in its cluster.
 
 # %%
 CLUSTER_CPP = """
@@ -1178,9 +1185,9 @@ if weft.on_gpu("clusters are made of hardware") and has_clusters:
 # ## Measure: what waiting costs
 #
 # Here are four barriers, by scope: a warp, a block of 256 threads, a cluster of 8 such
-# blocks, a grid of 128 such blocks. Each kernel does nothing but wait, 1000 times, so
-# milliseconds in the table are microseconds per barrier. How many times as fast as the
-# grid's barrier are the block's and the cluster's?
+# blocks, and a grid of 128 such blocks. Each kernel does nothing but wait, 1000 times,
+# so milliseconds in the table are microseconds per barrier. How many times as fast as
+# the grid's barrier are the block's and the cluster's?
 
 # %%
 guess = {"syncthreads": None, "cluster": None}
@@ -1242,9 +1249,9 @@ if has_clusters:
 # ## If you want more
 #
 # - `cuda.match_any_sync(mask, key)` gives each lane the mask of the lanes that have the
-#   same key. Use it to count the keys of a warp: one lane of each kind writes.
-# - Let a lane of `warp_sum` take several elements, rows apart, and add them before it
-#   shuffles. How close to the copy do you get?
+#   same key. Use it to count the keys of a warp: one lane for each key writes.
+# - Let each lane of `warp_sum` add up several elements before it shuffles, so that a
+#   warp sums more than 32. How close to the copy do you get?
 # - Write a scan of a warp, in which each lane gets the sum of its own value and all
 #   below it: `shfl_up_sync`, five steps, and an `if` that does *not* contain the
 #   shuffle.
