@@ -9,13 +9,13 @@
 #
 # [Open in Colab](https://colab.research.google.com/github/warp-and-weft/warp-and-weft/blob/main/labs/20_layouts.ipynb)
 #
-# **After this lab, you can**
+# **When you have finished, you can**
 #
-# - read and write CuTe layouts, such as `(4,(2,3)):(1,(4,8))`, and say which index a
-#   coordinate leads to;
-# - simplify, compose and complement layouts, and say when that is impossible;
-# - cut a tile into what each thread owns, and describe a whole copy as one layout;
-# - swizzle a tile, and count what that does to its bank conflicts.
+# - read and write CuTe layouts, such as `(4,(2,3)):(1,(4,8))`, and compute the index of
+#   a coordinate;
+# - simplify, compose and complement layouts, and say when composition is impossible;
+# - divide a tile into what each thread owns, and describe a whole copy as one layout;
+# - swizzle a tile, and count the bank conflicts that remain.
 #
 # **You need** about 110 minutes and no GPU. Everything here is plain Python, except for
 # three small kernels, which run in the simulator.
@@ -40,11 +40,12 @@ weft.lab("20_layouts")
 # %% [markdown]
 # ## A layout is a function
 #
-# A **layout** has a shape and strides. It takes a coordinate and returns an index: each
-# number of the coordinate times its stride, added up. CuTe, the part of NVIDIA's
-# CUTLASS library that this lab follows, writes `shape:stride`.
+# A **layout** has a shape and strides. It takes a coordinate and returns an index: it
+# multiplies each number of the coordinate by its stride, and adds up the products.
+# CuTe, the part of NVIDIA's CUTLASS library that this lab follows, writes
+# `shape:stride`.
 #
-# `weft.layouts` has a small class for them. `parse` reads CuTe's notation, calling a
+# `weft.layouts` has a small class for layouts. `parse` reads CuTe's notation, calling a
 # layout returns an index, and `table()` lists all indices.
 
 # %%
@@ -56,16 +57,16 @@ print(rows.table())
 # %% [markdown]
 # Three things are different from NumPy and PyTorch:
 #
-# - **The leftmost mode is the fastest.** (CuTe says *mode* where others say dimension.)
-#   Coordinate number 1 of shape `(4,8)` is (1, 0), not (0, 1). Without strides, a
-#   layout is column-major.
-# - **A coordinate can be a number.** `rows(9)` is the index of coordinate number 9,
-#   which is (1, 2).
-# - **Modes can be nested.** In `((2,2),8):((16,1),2)` the first mode has 4 coordinates,
-#   made of 2 × 2. So a layout can reach places that no single stride leads to, and
-#   still be used as a matrix of 4 × 8.
+# - **The leftmost mode is the fastest.** (A *mode* in CuTe is what others call a
+#   dimension.) Coordinate number 1 of shape `(4,8)` is (1, 0), not (0, 1). Without
+#   strides, a layout is column-major.
+# - **A coordinate can be a single number.** `rows(9)` is the index of coordinate number
+#   9, which is (1, 2).
+# - **Modes can be nested.** In `((2,2),8):((16,1),2)` the first mode has 2 × 2 = 4
+#   coordinates. So a mode can reach indices that no single stride would reach, and the
+#   layout can still be used as a matrix of 4 × 8.
 #
-# Play with them. Choose a preset, type a layout of your own, and click on a cell.
+# Play with layouts: choose a preset, type a layout of your own, and click on a cell.
 
 # %%
 figure("layout", layout="((2,2),8):((16,1),2)")
@@ -73,20 +74,20 @@ figure("layout", layout="((2,2),8):((16,1),2)")
 # %% [markdown]
 # ## 1 · From a coordinate to an index
 #
-# `crd2idx(coordinate, shape, stride)` returns the index. At every level the coordinate
-# is either a tuple with one entry per mode, or a number:
+# `crd2idx(coordinate, shape, stride)` returns the index. At every level, the coordinate
+# is either a tuple with one entry per mode, or a single number:
 #
 # | coordinate | shape | stride | index |
 # | --- | --- | --- | --- |
 # | `3` | `4` | `8` | 3 · 8 = 24 |
 # | `(1, 2)` | `(4, 8)` | `(8, 1)` | 1 · 8 + 2 · 1 = 10 |
-# | `9` | `(4, 8)` | `(8, 1)` | that of (1, 2) |
+# | `9` | `(4, 8)` | `(8, 1)` | the same as for (1, 2) |
 # | `((1, 0), 2)` | `((2, 2), 8)` | `((16, 1), 2)` | 16 + 0 + 4 = 20 |
-# | `(1, 2)` | `((2, 2), 8)` | `((16, 1), 2)` | that of ((1, 0), 2) |
+# | `(1, 2)` | `((2, 2), 8)` | `((16, 1), 2)` | the same as for ((1, 0), 2) |
 #
-# To split a number, start on the left: the remainder by the size of the first mode is
-# the coordinate in that mode, and the quotient goes on to the next mode. The last mode
-# takes what is left. The number of coordinates of a nested mode is the product of its
+# To split a number, start on the left and divide by the size of the first mode: the
+# remainder is the coordinate in that mode, and the quotient goes on to the next mode.
+# The last mode takes what is left. The size of a nested mode is the product of its
 # sizes; `layouts.size((2, 2))` is 4.
 #
 # Stuck? Run `hint("crd2idx")`; there are three hints.
@@ -175,20 +176,22 @@ check(
 
 # %% [markdown] tags=["solution"]
 # The recursion follows the shape, and a number is split only when a tuple is needed. So
-# every layout accepts coordinates of many forms: `9`, `(1, 2)` and `((1, 0), 2)` are
-# three names of the same place. This is why CuTe's code can treat a tile as a matrix in
-# one line and as a vector in the next.
+# every layout accepts coordinates of many forms. In a layout of shape `((2, 2), 8)`,
+# for example, `9`, `(1, 2)` and `((1, 0), 2)` are three names for the same element.
+# This is why CuTe's code can treat a tile as a matrix in one line and as a vector in
+# the next.
 #
-# The last mode takes what is left, without a remainder. A coordinate beyond the end
-# goes on along the last mode, as an index beyond the end of a row in C does.
+# The last mode takes what is left, without a remainder. So a number beyond the last
+# coordinate just continues along the last mode; nothing checks it, as nothing checks an
+# index beyond the end of an array in C.
 
 # %% [markdown]
 # ## 2 · Coalescing
 #
 # Two neighbouring modes can become one if the second continues exactly where the first
-# ends: if its stride is the first one's size times the first one's stride. Modes of
-# size 1 do nothing and can go. The function stays the same: every number leads to the
-# same index as before.
+# ends, that is, if the second stride is the first size times the first stride. Modes of
+# size 1 do nothing and can be dropped. The function stays the same: every number leads
+# to the same index as before.
 #
 # | layout | coalesced |
 # | --- | --- |
@@ -198,8 +201,9 @@ check(
 # | `((2,4),(4,2)):((1,2),(8,64))` | `(32,2):(1,64)` |
 # | `(1,1):(3,5)` | `1:0` |
 #
-# PyTorch does this with every tensor before it launches an elementwise kernel, from the
-# other end, because PyTorch's fastest dimension is the last.
+# PyTorch coalesces the dimensions of every tensor in this way before it launches an
+# elementwise kernel. It works from the other end, because PyTorch's fastest dimension
+# is the last.
 #
 # `coalesce(layout)` returns a `Layout` with as few modes as possible and no nesting.
 # `modes(layout)` lists the (size, stride) pairs without the nesting. Stuck?
@@ -286,12 +290,12 @@ check(
 )
 
 # %% [markdown] tags=["solution"]
-# The merged mode keeps the stride of its left half, because that is the faster one
-# here. Compare with the **latest** merged mode, not with the original neighbour:
-# otherwise `(2,3,4):(1,2,6)` ends as `(6,4):(1,6)`.
+# The merged mode keeps the stride of its left half, because the left half is the faster
+# here. Compare each mode with the **latest merged** mode, not with its original
+# neighbour: otherwise `(2,3,4):(1,2,6)` becomes `(6,4):(1,6)` instead of `24:1`.
 #
-# Fewer modes mean fewer divisions when a coordinate is a number. If one mode of stride
-# 1 is left, the elements are contiguous, and wide loads are possible.
+# Fewer modes mean fewer divisions when a coordinate is a number. If only one mode is
+# left, with stride 1, the elements are contiguous, and wide loads are possible.
 
 # %% [markdown]
 # ## 3 · Composition
@@ -302,7 +306,7 @@ check(
 # **R(c) = A(B(c))** for every coordinate c of B.
 #
 # B *picks* elements and A says where each one is. For example, `4:2` picks the elements
-# 0, 2, 4, 6. In A = `(6,2):(8,2)` these have the indices
+# 0, 2, 4, 6. In A = `(6,2):(8,2)` these elements have the following indices:
 #
 # | c | B(c) | coordinate in A | A(B(c)) |
 # | --- | --- | --- | --- |
@@ -311,21 +315,23 @@ check(
 # | 2 | 4 | (4, 0) | 32 |
 # | 3 | 6 | (0, 1) | 2 |
 #
-# No single stride does that. For `3:2`, one stride would be enough: three steps of 2
-# fill A's first mode, so the result is `3:16`. For `6:2`, there are three steps in the
-# first mode and two in the second: `(3,2):(16,2)`.
+# No single stride leads to these four indices. For `3:2`, one stride is enough: the
+# three elements that it picks, each 2 after the last, are all in A's first mode, so the
+# result is `3:16`. `6:2` picks three elements along A's first mode for each of the two
+# coordinates of the second, so the result is `(3,2):(16,2)`.
 #
 # Work through A's modes from the left, with two numbers that change on the way: how
-# many elements are still to be picked, and with which step. A mode of A is
+# many elements are still to be picked, and the step between them. A mode of A is
 #
-# - **skipped** if the step is a multiple of its size. The step, counted in the next
-#   mode, is then shorter. By how much?
-# - **used** if its size is a multiple of the step. How many elements does it hold? At
-#   most as many as are still to be picked. What stride do they have? In the next mode,
-#   the step is 1.
+# - **skipped** if the step is a multiple of its size. Counted in the next mode, the
+#   step is then smaller. By which factor?
+# - **used** if its size is a multiple of the step. How many of the elements to be
+#   picked are in this mode? There cannot be more than are still to be picked. Which
+#   stride do they have? In the next mode, the step is 1.
 #
-# The last mode takes all that is left. If B has several modes, compose A with each, and
-# put the results together with `make_layout(...)`. So R always has B's coordinates.
+# The last mode takes all elements that are left. If B has several modes, A is composed
+# with each of them, and `make_layout(...)` combines the results (this is given). So R
+# always accepts B's coordinates.
 #
 # `composition(a, b)` returns R. In the check, A is flat and coalesced, and the sizes
 # and steps divide as they should. Stuck? `hint("composition")`.
@@ -418,10 +424,10 @@ check(
 )
 
 # %% [markdown] tags=["solution"]
-# Only the first mode that is used can have a step other than 1: afterwards, the next
-# element to be picked is the first one of the next mode. That holds because the mode's
-# size is a multiple of the step. If neither divides the other, the steps would land at
-# a different place in every repetition, and there is no stride for that:
+# Only the first mode that is used can have a step other than 1. After it, the elements
+# to be picked are consecutive in the next mode, because the first mode's size is a
+# multiple of the step. If neither number divides the other, the elements would be at
+# different places in every repetition of the mode, and no stride describes that:
 
 # %% tags=["solution"]
 for pair in (("(6,2):(8,2)", "3:4"), ("(4,2):(1,10)", "6:1")):
@@ -431,36 +437,38 @@ for pair in (("(6,2):(8,2)", "3:4"), ("(4,2):(1,10)", "6:1")):
         print(error)
 
 # %% [markdown] tags=["solution"]
-# These are the **divisibility conditions** of CuTe's documentation, on strides and on
+# CuTe's documentation calls these the **divisibility conditions**, on strides and on
 # shapes. CuTe checks them when it compiles a kernel.
 #
 # In NumPy, composing is indexing a table with a table: if `a` and `b` are the tables of
 # A and B, then `a[b]` is the table of A ∘ B. A table of a million entries is a poor
-# description, though. Two layouts of a few numbers each give a third that is as short.
+# description, though. Two layouts of a few numbers each compose to a third that is just
+# as short.
 
 # %% [markdown]
 # ## 4 · The complement
 #
 # A layout such as `4:2` picks the indices 0, 2, 4, 6. Suppose you want to repeat it,
 # moved by some distance each time, so that every index from 0 to 23 is reached exactly
-# once. Where do the repetitions start? First at 0. Then at 1, to fill the gaps. Then at
-# 8, where everything so far ends, at 9, at 16 and at 17. These starts form a layout
-# again, `(2,3):(1,8)`. It is the **complement** of `4:2` up to 24.
+# once. Where do the repetitions start? The first starts at 0, and the second at 1, to
+# fill the gaps. Then everything below 8 is filled, so the others start at 8, 9, 16
+# and 17. These starts form a layout again, `(2,3):(1,8)`. It is the **complement** of
+# `4:2` up to 24.
 #
 # | layout | up to | complement | because |
 # | --- | --- | --- | --- |
 # | `4:1` | 24 | `6:4` | no gaps; 6 blocks of 4 |
-# | `6:4` | 24 | `4:1` | only gaps, each 4 long |
-# | `4:2` | 24 | `(2,3):(1,8)` | gaps of 2, then 3 blocks of 8 |
-# | `(2,2):(1,6)` | 24 | `(3,2):(2,12)` | 0, 1 and 6, 7; so 2, 4, then 12 |
+# | `6:4` | 24 | `4:1` | elements 4 apart, up to the end |
+# | `4:2` | 24 | `(2,3):(1,8)` | elements 2 apart; then 3 blocks of 8 |
+# | `(2,2):(1,6)` | 24 | `(3,2):(2,12)` | 0, 1, 6, 7 are filled; repeat from 2 and 4, then from 12 |
 # | `(4,6):(1,4)` | 24 | `1:0` | nothing is left |
 #
 # Go through the layout's modes **in order of their strides**. Keep one number,
-# `reached`: how far everything is filled so far. At first it is 1, because only index 0
-# is filled. A mode with stride `stride` leaves room for `stride // reached` steps of
-# `reached`, so that is a mode of the complement. Once it is there, everything is filled
-# up to `size * stride`. At the end, what is still missing up to `target` is one more
-# mode.
+# `reached`: all indices below it are filled so far. At first it is 1, because only
+# index 0 is filled. A mode with stride `stride` leaves room for `stride // reached`
+# steps of `reached`, so the complement gets a mode of that size with stride `reached`.
+# Now everything below `size * stride` is filled. At the end, one more mode fills what
+# is still missing up to `target`.
 #
 # `complement(layout, target)` returns a layout whose strides increase. `target` is
 # always a multiple of what the layout and its gaps fill; modes of size 1 or stride 0
@@ -544,8 +552,8 @@ check(
 # Modes of size 1, which arise wherever there is no gap, are dropped by `coalesce`.
 #
 # The complement does not depend on the order of the modes, only on the set of indices.
-# Together, layout and complement are a bijection onto 0, 1, …, `target` − 1. That is
-# what makes the next step work: a tile and its complement *are* a tiling.
+# Together, a layout and its complement are a bijection onto 0, 1, …, `target` − 1. This
+# is what the next exercise relies on: a tile and its complement *are* a tiling.
 
 # %% [markdown]
 # ## 5 · What one thread owns
@@ -555,18 +563,19 @@ check(
 #
 # `logical_divide(A, tiler) = composition(A, (tiler, complement(tiler, size(A))))`
 #
-# is a layout of two modes: (within a tile, from tile to tile). Divide each mode of a
-# matrix, and you get four: (within a tile, from tile to tile) for rows and for columns.
-# Fix two of these with a coordinate and keep the other two. That is **slicing**: what
-# is fixed adds up to an offset, what is kept is a smaller layout.
+# is a layout of two modes: (within a tile, from tile to tile). Divide each of a
+# matrix's two modes, and you get four modes: (within a tile, from tile to tile) for the
+# rows and the same for the columns. Fix two of the four with a coordinate, and keep the
+# other two. This is **slicing**: the fixed modes add up to an offset, and the kept
+# modes are a smaller layout.
 #
-# - Keep *within*, fix *from tile to tile*: one tile. CuTe calls it `local_tile`. In
-#   NumPy it is `x[3*m : 4*m, 5*n : 6*n]`.
-# - Fix *within*, keep *from tile to tile*: every m-th row and every n-th column. CuTe
-#   calls it `local_partition`, because if the "tile" is a block of threads, then this
-#   is what one thread owns. In NumPy it is `x[i::m, j::n]`.
+# - Keep *within* and fix *from tile to tile*: the result is one tile. CuTe calls this
+#   `local_tile`. In NumPy, an example is `x[3*m : 4*m, 5*n : 6*n]`.
+# - Fix *within* and keep *from tile to tile*: the result is every m-th row and every
+#   n-th column. CuTe calls this `local_partition`, because if the "tile" is a block of
+#   threads, the result is what one thread owns. In NumPy it is `x[i::m, j::n]`.
 #
-# This is the first one:
+# Here is `local_tile`:
 
 
 # %%
@@ -584,9 +593,9 @@ def local_tile(layout, tile, at):
 print(local_tile(parse("(64,32):(32,1)"), (16, 8), (3, 2)))
 
 # %% [markdown]
-# Write the second one. `threads` is the shape of a block of threads, such as `(8, 4)`,
-# and `thread` a coordinate in it, such as `(7, 1)`. Return the layout of that thread's
-# elements and the index of its first one.
+# Write `local_partition`. `threads` is the shape of a block of threads, such as
+# `(8, 4)`, and `thread` is a coordinate in this shape, such as `(7, 1)`. Return the
+# layout of that thread's elements and the index of its first one.
 #
 # `local_partition(layout, threads, thread)    # -> (layout, start)`
 #
@@ -671,32 +680,32 @@ check(
 )
 
 # %% [markdown] tags=["solution"]
-# Two words have changed places. `local_tile` gives a *block* its tile, and
-# `local_partition` gives a *thread* its elements, which are spread over the tile so
-# that neighbouring threads have neighbouring elements. In an index it is the difference
-# between `row = 8 * ty + i` and `row = ty + 16 * i`.
+# Compared with `local_tile`, *within* and *across* have changed places. `local_tile`
+# gives a *block* its tile, and `local_partition` gives a *thread* its elements, which
+# are spread over the tile so that neighbouring threads have neighbouring elements. In
+# an index, this is the difference between `row = 8 * ty + i` and `row = ty + 16 * i`.
 
 # %% [markdown]
 # ## 6 · A copy as a layout
 #
 # A block of 128 threads copies a tile of 64 × 32 floats, with 16 bytes per load. Which
 # thread copies which elements? CuTe answers with one layout, from (thread, value) to
-# the element: the first coordinate is the thread, the second the number of the value
-# among those that the thread copies. CuTe keeps it in a `TiledCopy`.
+# the element: the first coordinate is the thread, and the second is the number of the
+# value among those that the thread copies. CuTe keeps this layout in a `TiledCopy`.
 #
-# What is "the element"? Not an address: the same copy should work for a tile in
-# global memory and for a padded one in shared memory. It is the **number of the
-# coordinate** in the tile, `row + col * rows`, since coordinates run column-major.
-# Composed with the tile's own layout, it becomes an address:
+# What is "the element"? It is not an address, because the same copy should work for a
+# tile in global memory and for a padded tile in shared memory. It is the **number of
+# the coordinate** in the tile, `row + col * rows`, since coordinates are numbered
+# column-major. Composition with the tile's own layout leads to an address:
 #
 # `composition(tile, copy)    # (thread, value) -> address`
 #
 # Write the (thread, value) layout for a copy in which
 #
-# - a thread's values come in groups of `width` neighbours **along a row**, one load
-#   each;
+# - a thread's values come in groups of `width` neighbours **along a row**, with one
+#   load per group;
 # - threads 0, 1, 2, … take neighbouring groups, row by row from the top;
-# - when all threads have a group, the next round continues below.
+# - when all threads have a group, a new round begins in the next row.
 #
 # For a tile of 4 × 8 with 8 threads and `width` 2, these are the threads of each
 # element, in two rounds:
@@ -779,17 +788,18 @@ check(
 )
 
 # %% [markdown] tags=["solution"]
-# One step along a row is `rows` in the number of the coordinate, and one step down
-# is 1. So the strides can be read off the drawing: the next thread is `width` steps
-# along the row, the thread below is one step down, the next value one step along, and
-# the next round `down` steps down.
+# One step along a row adds `rows` to the number of the coordinate, and one step down
+# adds 1. So you can read the strides off the drawing: the next thread is `width` steps
+# along the row, the thread below is one step down, the next value is one step along the
+# row, and the next round is `down` steps down.
 
 # %% [markdown]
 # ### One copy, two tiles
 #
-# Here your copy meets two tiles: one in global memory, row-major and 32 wide, and one
-# in shared memory, whose rows are padded to 36. The kernel gets both addresses as
-# tables. (CuTe would compile the arithmetic into the kernel instead.)
+# Here your layout describes the copy between two tiles: one in global memory, row-major
+# and 32 wide, and one in shared memory, whose rows are padded to 36. The kernel gets
+# the addresses in both tiles as tables. (CuTe would compile the arithmetic into the
+# kernel instead.)
 
 # %%
 WORDS = 64 * 36
@@ -829,17 +839,17 @@ else:
     assert (out == x).all()
 
 # %% [markdown]
-# Each request of a warp moves 512 bytes, in 16 sectors and without a bank conflict. The
-# assertion at the end says that the copy is right for both tiles, although it knows
-# neither 32 nor 36.
+# Each request of a warp moves 512 bytes, in 16 sectors and without bank conflicts. The
+# assertion at the end shows that the copy is right, although your layout contains
+# neither of the widths 32 and 36.
 #
 # ## 7 · Swizzles
 #
-# Padding wastes memory, and the hardware that will fill your tiles in chapter 22 cannot
-# pad. The alternative is to permute the elements within the tile. CuTe's
+# Padding wastes memory, and TMA, the unit that will fill your tiles in chapter 22,
+# cannot pad. The alternative is to permute the elements within the tile. CuTe's
 # `Swizzle<bits, base, shift>` changes an index in one step: it takes `bits` bits of the
-# index, those that begin at bit `base + shift`, moves them down by `shift`, and XORs
-# them with the bits they land on.
+# index, starting at bit `base + shift`, moves them down by `shift`, and XORs them with
+# the bits at their new position.
 #
 # ```text
 #   Swizzle<2,1,3>, index 0b110100:    bits 4 and 5 are 11
@@ -849,9 +859,9 @@ else:
 #     = 110010
 # ```
 #
-# All other bits stay, so `base` says how many neighbours stay together: 2 to the power
-# of `base`. And because the bits that are taken do not themselves change, swizzling
-# twice gives back the index.
+# All other bits stay the same. The lowest `base` bits never change, so groups of 2 to
+# the power of `base` neighbours stay together. And because the bits that are taken do
+# not themselves change, swizzling twice gives back the index.
 #
 # `swizzle(index, bits, base, shift)` returns the new index. Stuck? `hint("swizzle")`.
 
@@ -911,24 +921,25 @@ check(
 )
 
 # %% [markdown] tags=["solution"]
-# In a kernel this is three instructions, all on integers: a shift, an AND and an XOR.
-# `shift` is at least `bits`, so that the bits which are taken and those which change do
-# not overlap. That is what makes it a permutation.
+# In a kernel, this takes three integer instructions: a shift, an AND and an XOR.
+# `shift` is at least `bits`, so the bits that are taken and the bits that change do not
+# overlap. This is what makes the swizzle a permutation.
 
 # %% [markdown]
 # ### Count the conflicts
 #
 # The kernel of chapter 13 transposes a tile of 32 × 32 floats. A warp writes a row and
-# reads a column. Now the tile's layout is an argument, as a table: `where[row, col]`.
+# reads a column. Here the tile's layout is an argument, in the form of a table:
+# `where[row, col]`.
 #
-# The second kernel reads pieces of 16 bytes: lane `i` reads a piece of row `i`. That is
-# how tensor cores are fed. Eight lanes are served at a time, since 8 × 16 bytes is what
-# shared memory delivers in one pass. Where a layout separates the four floats of a
-# piece, this kernel cannot run, and the table has no number.
+# The second kernel reads pieces of 16 bytes: lane `i` reads a piece of row `i`. Tiles
+# are read in this way for tensor cores. Eight lanes are served at a time, since shared
+# memory delivers 8 × 16 bytes in one pass. Where a layout separates the four floats of
+# a piece, this kernel cannot run, and the table has no number.
 #
-# Predict before you run it. Each cell of the table will show bank conflicts per
-# request. Which of these layouts have none when a **row** is written, when a **column**
-# is read, when a **column of 16-byte pieces** is read?
+# Predict before you run the cells. Each number in the table will be a count of bank
+# conflicts per request. Which of these layouts have no conflicts when a **row** is
+# written, when a **column** is read, and when a **column of 16-byte pieces** is read?
 
 # %%
 tiles = {
@@ -996,28 +1007,30 @@ for name, tile in tiles.items():
     print(f"{name:22}{shown:24}   {guess[name] or ''}")
 
 # %% [markdown] tags=["solution"]
-# A row is written without conflicts in every layout: each of them keeps the 32 elements
-# of a row in 32 different banks.
+# A row is written without conflicts in every layout, because each layout puts the 32
+# elements of a row in 32 different banks.
 #
 # - **Padded by 1** and **Swizzle<5,0,5>** spread a column of single floats over all
-#   banks. Neither leaves a 16-byte piece where it can be loaded in one go: with an odd
-#   width pieces are not aligned, and with `base` 0 not even two neighbours stay
+#   banks. But with neither of them can a 16-byte piece be loaded at once: with an odd
+#   width, pieces are not aligned, and with a `base` of 0, not even two neighbours stay
 #   together.
 # - **Padded by 4** and **Swizzle<3,2,3>** keep four floats together and spread the
 #   pieces. For columns of single floats they do only part of the job: 8 rows use 8
-#   different groups of banks, and the ninth starts again, so 4 lanes meet in each bank.
+#   different groups of banks, and the ninth row uses the first group again, so 4 lanes
+#   share each bank that is used.
 #
 # Swizzle<3,2,3> on floats, Swizzle<3,3,3> on 16-bit numbers and Swizzle<3,4,3> on bytes
 # are the same permutation: 16-byte pieces stay whole, and piece number p of row r goes
-# to p ^ (r % 8). It is the 128-byte swizzle of the copy engine in chapter 22.
+# to p ^ (r % 8). This is the 128-byte swizzle of TMA, which chapter 22 uses.
 
 # %% [markdown]
 # ## A fragment of a tensor core
 #
-# One more layout, to take along to chapter 21. The instruction `mma.m16n8k16`
-# multiplies matrices with a whole warp, and each thread gets 4 numbers of the 16 × 8
-# result. In the PTX manual a page of formulas says which. As a layout from (thread,
-# value) to the number of the coordinate, `row + 16 * col`:
+# Here is one more layout, which you will meet again in chapter 21. With the instruction
+# `mma.m16n8k16`, a whole warp multiplies matrices, and each thread gets 4 numbers of
+# the 16 × 8 result. In the PTX manual, a page of formulas says which numbers. As a
+# layout from (thread, value) to the number of the coordinate, `row + 16 * col`, it is
+# one line:
 #
 # `((4,8),(2,2)):((32,1),(16,8))`
 #
@@ -1040,31 +1053,32 @@ figure("layout", layout="((4,8),(2,2)):((32,1),(16,8))", show="owner")
 # %% [markdown]
 # ## If you want more
 #
-# - Write `right_inverse(layout)`: for a layout that reaches each index once, the layout
-#   that leads from the index back to the number of the coordinate. With it, derive
-#   `thread_values` from two layouts as CuTe does: one for how the threads are arranged,
-#   and one for how a thread's values are.
+# - Write `right_inverse(layout)`: for a layout that reaches each index once, it returns
+#   the layout that leads from the index back to the number of the coordinate. With it,
+#   derive `thread_values` from two layouts, as CuTe does: one for the arrangement of
+#   the threads, and one for the arrangement of a thread's values.
 # - Write `logical_product(layout, tiler)`, which repeats a layout, with `complement`
-#   and `composition`. Make the tile of the 128-byte swizzle, 8 rows of 128 bytes, and
-#   repeat it to 64 × 64.
+#   and `composition`. Make the tile of the 128-byte swizzle, which is 8 rows of 128
+#   bytes, and repeat it to 64 × 64 elements of 2 bytes.
 # - Compose `fragment` with the layouts of a shared tile, row-major and swizzled, and
-#   count the conflicts when the warp stores its results there. Which width of padding
-#   is best?
+#   count the conflicts when the warp stores its results there. Which padding is best?
 # - Install `nvidia-cutlass-dsl`, which needs no GPU for this, and repeat exercises 2 to
 #   5 in CuTe itself. The chapter's page shows how.
 #
 # ## What you learned
 #
 # 1. A layout is a function from coordinates to indices, written as shape and strides.
-#    Nested modes let it reach what one stride per dimension cannot.
-# 2. Coalescing keeps the function. Composition applies one layout after another, and is
-#    a layout if sizes and steps divide. The complement is where repetitions start.
-# 3. Dividing is composing with a tile and its complement. Slicing one half gives a
-#    block its tile, slicing the other gives a thread its elements.
-# 4. A copy, and a tensor core's fragment, is a layout from (thread, value) to the
-#    element. Composed with a tile's layout it gives addresses.
-# 5. A swizzle XORs some bits of an index with others. It removes bank conflicts without
-#    padding, and `base` decides how many neighbours stay together.
+#    With nested modes, it can reach indices that one stride per dimension cannot reach.
+# 2. Coalescing keeps the function. Composition applies one layout after another, and
+#    the result is a layout if sizes and steps divide evenly. The complement is the
+#    layout of the places where repetitions start.
+# 3. Dividing is composing with a tile and its complement. If you fix one half of the
+#    result, you get a block's tile; if you fix the other half, you get a thread's
+#    elements.
+# 4. A copy is a layout from (thread, value) to the element, and so is a tensor core's
+#    fragment. Composed with a tile's layout, it gives addresses.
+# 5. A swizzle XORs some bits of an index with others. It can remove bank conflicts
+#    without padding, and `base` decides how many neighbours stay together.
 
 # %%
 quiz()
