@@ -9,12 +9,12 @@
 # - multiply matrices with one warp and one instruction;
 # - load fragments with `ldmatrix`, transposed or not, without bank conflicts;
 # - write a GEMM for tensor cores, with ragged edges and with copies in flight;
-# - say what fp16, bf16, tf32 and fp8 cost in accuracy, in the inputs and in the sum.
+# - say how much accuracy fp16, bf16, tf32 and fp8 lose, in the inputs and in the sum.
 #
 # **You need** about 120 minutes. You do not need a GPU: the exercises run in the
 # simulator, and the measurements then show times from the reference GPU, an H200. If
-# you use a GPU, it needs compute capability 8.0 or higher. Exercises 1 to 5 also run on
-# 7.5, a T4 for example. The measurements take 2 GB of its memory.
+# you use a GPU, it needs compute capability 8.0 or higher, although exercises 1 to 5
+# also run on 7.5, such as a T4. The measurements need 2 GB of GPU memory.
 
 # %%
 try:
@@ -54,14 +54,17 @@ weft.lab("21_tensor_cores")
 # ## Words
 #
 # A tensor core multiplies small matrices of 16-bit numbers, and a register has 32 bits.
-# So the unit of this lab is a **word**: two neighbouring float16 in one int32, the left
-# one in the lower half. A matrix of 16 × 16 float16 is an array of 16 × 8 words.
+# So the unit of this lab is a **word**: two neighbouring float16 in one int32, with the
+# left number in the lower half. A matrix of 16 × 16 float16 is an array of 16 × 8
+# words.
 #
-# `words` below makes words of a float16 matrix, and `numbers` reverses it. Both only
-# look at the same bytes in another way. The kernels get words, and they write float32.
+# `words` below turns a float16 matrix into words, and `numbers` turns words back into
+# float16. Both only reinterpret the same bytes. The kernels take words and write
+# float32.
 #
-# The data are multiples of 1/8 between −2 and 2. Their products, and sums of a few
-# hundred of them, are exact in float32, so a right kernel has no rounding error at all.
+# The data are multiples of 1/8 between −2 and 2. Their products, and the sums of a few
+# hundred such products, are exact in float32, so a correct kernel has no rounding error
+# at all.
 
 # %% tags=["given"]
 def words(x):
@@ -89,29 +92,30 @@ def product(a, b):
 # ## 1 · Which lane holds what?
 #
 # `mma.sync.m16n8k16` computes `c += a @ b` for a whole warp: `a` is 16 × 16, `b` is
-# 16 × 8, `c` is 16 × 8. No lane has a whole matrix. Each holds a **fragment**: 8
-# numbers of `a`, 4 of `b` and 4 of `c`. Call a lane's number `4 * g + t`, so that `g`
-# is 0 to 7 and `t` is 0 to 3. Then lane `4 * g + t` holds these numbers, in this order:
+# 16 × 8, and `c` is 16 × 8. No lane has a whole matrix. Each lane holds a **fragment**
+# of each matrix: 8 elements of `a`, 4 of `b` and 4 of `c`. Write the lane as
+# `4 * g + t`, so that `g` is 0 to 7 and `t` is 0 to 3. Then lane `4 * g + t` holds
+# these elements, numbered from 0 in each fragment:
 #
 # | numbers | `a[row, k]` | `b[k, col]` | `c[row, col]` |
 # | --- | --- | --- | --- |
 # | 0, 1 | row g, k = 2t, 2t + 1 | col g, k = 2t, 2t + 1 | row g, col = 2t, 2t + 1 |
-# | 2, 3 | row g + 8, same k | col g, k = 2t + 8, 2t + 9 | row g + 8, same columns |
+# | 2, 3 | row g + 8, same k as 0, 1 | col g, k = 2t + 8, 2t + 9 | row g + 8, same col |
 # | 4, 5 | row g, k = 2t + 8, 2t + 9 | | |
 # | 6, 7 | row g + 8, same k as 4, 5 | | |
 #
-# Look at `a[10, 5]`. Its row is 8 + 2, so g = 2; its k is 2 · 2 + 1, so t = 2. Lane 10
-# holds it, as number 3.
+# Take `a[10, 5]` as an example. Its row is 8 + 2, so g = 2; its k is 2 · 2 + 1, so
+# t = 2. Lane 4 · 2 + 2 = 10 therefore holds it, as number 3 of its fragment of `a`.
 #
-# Write the other direction: for an element, the lane that holds it and its number in
-# that lane's fragment.
+# Write the mapping in the other direction: for an element, return the lane that holds
+# it and its number in that lane's fragment.
 #
 # ```python
 # owner("a", 10, 5)    # -> (10, 3)
 # ```
 #
-# `matrix` is "a", "b" or "c". `row` and `col` are the element's indices in that matrix;
-# for `b` the row is k. Stuck? `hint("owner")`.
+# `matrix` is "a", "b" or "c". `row` and `col` are the element's indices in that matrix.
+# For `a`, `col` is k; for `b`, `row` is k. Stuck? `hint("owner")`.
 
 # %%
 def owner(matrix, row, col):
@@ -170,25 +174,25 @@ check(
 )
 
 # %% [markdown] tags=["solution"]
-# Two neighbours along k are always in one lane, and in one register. That is why the
-# word is the unit. Counted in words the table becomes shorter: lane `4 * g + t` holds
-# the words (g, t), (g + 8, t), (g, t + 4), (g + 8, t + 4) of `a`, and of `b`, with its
-# words along k, the words (t, g) and (t + 4, g).
+# The two elements of a pair along k are always in one lane, and in one register. That
+# is why the word is the unit. Counted in words, the table becomes shorter: lane
+# `4 * g + t` holds the words (g, t), (g + 8, t), (g, t + 4) and (g + 8, t + 4) of `a`.
+# Of `b`, whose words run along k, it holds the words (t, g) and (t + 4, g).
 
 # %% [markdown]
 # ## 2 · One warp
 #
-# In kernels the instruction is `mma_f16(c, a, b)`. Each of the 32 lanes passes its own
-# fragments: `a` is an array of 4 words, `b` of 2 words, `c` of 4 float32, to which the
-# results are added. **All 32 lanes have to call it**, on the same line: it is one
-# instruction of the warp.
+# In a kernel you write this instruction as `mma_f16(c, a, b)`. Each of the 32 lanes
+# passes its own fragments: `a` is an array of 4 words, `b` is an array of 2 words, and
+# `c` is an array of 4 float32, to which the results are added. **All 32 lanes have to
+# call `mma_f16`**, on the same line: it is one instruction of the warp.
 #
 # Multiply `a` (m × k) by `b` (k × n), where `b` is stored transposed: `bt` has n rows
-# of k numbers, like the weights of a linear layer. Then two neighbours along k are one
-# word in `bt` as well: k = 2t and 2t + 1 are word t. Word w of column j of `b` is
-# `bt[j, w]`. A block is one warp and computes one tile of `c`, 16 × 8, in row
-# `blockIdx.y` and column `blockIdx.x` of tiles. It goes along k in steps of 16 numbers,
-# or 8 words.
+# of k numbers, like the weights of a linear layer. Then two neighbours along k share a
+# word in `bt` as well: k = 2t and 2t + 1 are in word t. Word w of column j of `b` is
+# `bt[j, w]`. A block is one warp and computes one 16 × 8 tile of `c`: the tile in tile
+# row `blockIdx.y` and tile column `blockIdx.x`. The warp moves along k in steps of 16
+# numbers, or 8 words.
 #
 # ```python
 # gemm_warp(a, bt, c)   # int32 (m, k / 2), int32 (n, k / 2) -> float32 (m, n)
@@ -292,43 +296,48 @@ check(
 )
 
 # %% [markdown] tags=["solution"]
-# One instruction does 16 × 8 × 16 = 2048 multiply-adds. A warp of ordinary ones
-# does 32. The loads are the other side: for each `mma` a lane loads six words from
-# global memory, one by one, and uses each of them once.
+# One `mma` does 16 × 8 × 16 = 2048 multiply-adds, whereas an ordinary multiply-add of a
+# warp does 32. The loads are the weak point: for each `mma`, a lane loads six words
+# from global memory, one by one, and uses each of them only once.
 
 # %% [markdown]
 # ## 3 · ldmatrix
 #
-# From shared memory a fragment can be loaded by one instruction. `ldmatrix_x4(tile,
-# (row, word))` moves four small matrices of 8 rows, each row 16 bytes long: four words
-# or eight float16. **The index that lane l passes is not what lane l gets.** It names a
-# row: lanes 0 to 7 name the eight rows of matrix 0, lanes 8 to 15 those of matrix 1,
-# and so on. What a lane gets is one word of each matrix: lane `4 * g + t` gets word t
-# of row g, which is exactly what an `mma` fragment asks for. The result is a tuple of
-# four words, one for each matrix, and it can be passed to `mma_f16` as it is.
+# One instruction can load a whole fragment from shared memory.
+# `ldmatrix_x4(tile, (row, word))` loads four small matrices of 8 rows, each row 16
+# bytes long: four words or eight float16. **Lane l does not receive the word at the
+# index it passes.** That index is where a row begins: lanes 0 to 7 pass the beginnings
+# of the eight rows of matrix 0, lanes 8 to 15 those of matrix 1, and so on. What a lane
+# receives is one word of each matrix: lane `4 * g + t` receives word t of row g,
+# exactly as an `mma` fragment requires. The result is a tuple of four words, one for
+# each matrix, which can be passed to `mma_f16` unchanged.
 #
 # `ldmatrix_x4_trans` transposes each of the four matrices, number by number: lane
-# `4 * g + t` gets the numbers in rows 2t and 2t + 1 of *column* g. That is for operands
-# that are stored the other way around, where two neighbours along k are one below the
-# other and in two different words.
+# `4 * g + t` receives the numbers in rows 2t and 2t + 1 of *column* g. Use it for
+# operands that are stored the other way around, where two neighbours along k are in the
+# same column, in two rows and two different words.
 #
-# In this exercise *both* are stored that way. Compute `c = x.T @ y`, the gradient of a
-# linear layer's weights: `x` is k × 16, `y` is k × 16, and `c` is 16 × 16. So `a` is
-# `x.T`, and each step along k needs one fragment of `a` and two of `b`, for the columns
-# 0 to 7 and 8 to 15. The tiles are copied for you. Write the two `ldmatrix` (which row
-# does each lane name?) and the two `mma_f16`. A barrier has to follow, as the tiles are
-# filled again. After the loop, `put_fragment(c, row, col, lane, left)` stores a
-# fragment.
+# In this exercise *both* operands are stored that way. Compute `c = x.T @ y`, the
+# gradient of a linear layer's weights: `x` is k × 16, `y` is k × 16, and `c` is 16
+# × 16. So `a` is `x.T` and `b` is `y`, and each step along k needs one fragment of `a`
+# and two of `b`, for columns 0 to 7 and 8 to 15. The given code copies `x` and `y` into
+# the tiles `tx` and `ty`. Write the two `ldmatrix` (which row does each lane name?) and
+# the two `mma_f16`. A barrier has to follow, because the next step fills the tiles
+# again. After the loop, store both fragments of `c`:
+# `put_fragment(c, row, col, lane, left)` stores the fragment `left`.
 #
-# Which four matrices does `mma` want? The registers of `a` are, in order: rows 0–7 and
-# k 0–7; rows 8–15 and k 0–7; rows 0–7 and k 8–15; rows 8–15 and k 8–15. Those of `b`:
-# k 0–7, k 8–15, and for two fragments the columns 0–7 first and then 8–15.
+# Which four matrices does `mma` require? The registers of `a` contain, in order: rows
+# 0–7 and k 0–7; rows 8–15 and k 0–7; rows 0–7 and k 8–15; rows 8–15 and k 8–15. The
+# registers of one fragment of `b` contain k 0–7 and k 8–15. When one
+# `ldmatrix_x4_trans` loads two fragments of `b`, columns 0–7 come first, then columns
+# 8–15.
 #
 # ```python
 # weight_gradient(x, y, c)   # int32 (k, 8), int32 (k, 8) -> float32 (16, 16)
 # ```
 #
-# A tuple has slices: `f[:2]` are its first two words. Stuck? `hint("weight_gradient")`.
+# A tuple can be sliced: `f[:2]` is its first two words. Stuck?
+# `hint("weight_gradient")`.
 
 # %% tags=["given"]
 def two_tall(rng, k):
@@ -438,42 +447,42 @@ check(
 )
 
 # %% [markdown] tags=["solution"]
-# With `.trans` the matrices stay where they are, and only the inside of each is
-# transposed. So which lane names which row follows from where matrix i is *stored*.
-# `a` wants the rows 8–15 second: in `x` these are the columns 8–15, four words to the
-# right. It wants k 8–15 third: in `x` these are eight rows down.
+# `.trans` transposes each 8 × 8 matrix internally, but does not change the order of the
+# four. So where matrix i is *stored* decides which lane names which row. Register 1 of
+# `a` contains rows 8–15 of `x.T`: in `x` these are columns 8–15, four words to the
+# right. Register 2 contains k 8–15: in `x` these are eight rows further down.
 
 # %% [markdown]
 # ## 4 · A tile without conflicts
 #
-# `ldmatrix` delivers one matrix per pass: 8 rows × 16 bytes are 128 bytes, all that
-# shared memory can deliver at once. It manages that only if the eight rows are in
-# different banks. In a tile whose rows are 128 bytes long, the rows below one another
-# begin in the *same* bank, and one matrix takes eight passes instead of one.
+# At best, `ldmatrix` delivers one matrix per pass: 8 rows × 16 bytes are 128 bytes, the
+# most that shared memory can deliver at once. It reaches this rate only if the eight
+# rows are in different banks. In a tile whose rows are 128 bytes long, all rows begin
+# in the *same* bank, and one matrix takes eight passes instead of one.
 #
-# Padding would fix that. A **swizzle** does so without padding. Think of a row as
+# Padding would fix this. A **swizzle** fixes it without extra memory. Divide a row into
 # **pieces** of 16 bytes, and store piece p of row r at place `p ^ f(r)` of that row,
-# with a function f that moves rows apart. For rows of eight pieces (128 bytes), the
-# usual choice is `f(r) = r % 8`: any eight consecutive rows then have the same piece at
+# with a function f that differs between rows. For rows of eight pieces (128 bytes), the
+# usual choice is `f(r) = r % 8`: in any eight consecutive rows, piece p is then at
 # eight different places.
 #
 # Here a row has *four* pieces, 64 bytes or 32 float16. Two rows fill all 32 banks. Find
-# an f for which neither the 16-byte stores nor `ldmatrix` have conflicts, and use it
-# both times.
+# an f for which neither the 16-byte stores nor `ldmatrix` have conflicts, and use it in
+# both the stores and the loads.
 #
 # The kernel copies a matrix of 32 × 32 float16 into shared memory and loads it again as
-# fragments of `a`. Its 64 threads are two warps. Each thread copies two pieces, numbers
-# `t` and `t + 64`, counted along the rows. Then warp 0 loads the rows 0 to 15, and warp
-# 1 the rows 16 to 31, each in two steps of 16 along k. As in exercise 3, but without
-# `.trans`, the four matrices are: rows 0–7 and k 0–7; rows 8–15 and k 0–7; rows 0–7 and
-# k 8–15; rows 8–15 and k 8–15.
+# fragments of `a`. Its 64 threads are two warps. Thread `t` copies two pieces: numbers
+# `t` and `t + 64`, counted row by row. Then warp 0 loads rows 0 to 15, and warp 1 loads
+# rows 16 to 31, each in two steps of 16 along k. The four matrices of each `ldmatrix`
+# are in the same order as in exercise 3, but without `.trans`: rows 0–7 and k 0–7; rows
+# 8–15 and k 0–7; rows 0–7 and k 8–15; rows 8–15 and k 8–15.
 #
 # ```python
 # fragments(x, out)   # int32 (32, 16) -> int32 (2 warps, 2 steps, 32 lanes, 4)
 # ```
 #
-# The check counts conflicts, for loads and for stores, and allows 2048 bytes of shared
-# memory. Stuck? `hint("fragments")`.
+# The check counts bank conflicts in both loads and stores. It allows 2048 bytes of
+# shared memory, so there is no room for padding. Stuck? `hint("fragments")`.
 
 # %% tags=["given"]
 def any_words(rng):
@@ -532,45 +541,50 @@ check(
 )
 
 # %% [markdown] tags=["solution"]
-# `r % 4` is not enough. Rows 0 and 1 are in different banks anyway, as they fill the
-# 128 bytes side by side. Rows 0 and 4 are the ones to move apart, and they have the
-# same `r % 4`. With `r // 2 % 4`, rows 0, 2, 4 and 6 have four different places, and
-# rows 1, 3, 5 and 7 as well, in the other half of the banks.
+# `f(r) = r % 4` is not enough. Rows 0 and 1 are in different banks anyway, because
+# together they fill the 128 bytes of all banks. Rows 0 and 4 collide and have to be
+# moved apart, but they have the same `r % 4`. With `r // 2 % 4`, the same piece of rows
+# 0, 2, 4 and 6 is at four different places. The same is true of rows 1, 3, 5 and 7, in
+# the other half of the banks.
 
 # %% [markdown]
 # ## 5 · GEMM
 #
-# Now the whole product, `c = a @ b`, all three row-major. A block computes a tile of
-# **BM × BN**, in strides of **BK** = 64 along k. Each of its warps computes **WM × WN**
-# of that tile, in fragments of 16 × 8: `MF = WM // 16` rows of them and `NF = WN // 8`
-# columns. `sums[i, j]` is the fragment in row i and column j, an array of four float32
-# for `mma_f16`.
+# Now write the whole product, `c = a @ b`, with all three matrices row-major. A block
+# computes a tile of **BM × BN**. Each iteration of its loop covers **BK** = 64 numbers
+# along k. Each warp of the block computes a **warp tile** of **WM × WN** in fragments
+# of 16 × 8: `MF = WM // 16` rows and `NF = WN // 8` columns of fragments. `sums[i, j]`
+# is the fragment in row i and column j, an array of four float32 for `mma_f16`.
 #
-# The tiles are `ta`, BM rows of KW = BK / 2 words, and `tb`, BK rows of NW = BN / 2
-# words. A warp's piece begins at row `wm` and column `wn` of the block's tile. Both
-# tiles have rows of eight pieces or a multiple of eight. `place(row, piece)` gives the
-# word at which a piece begins in a swizzled row. In each stride:
+# The tiles in shared memory are `ta`, with BM rows of KW = BK / 2 words, and `tb`, with
+# BK rows of NW = BN / 2 words. A warp tile begins at row `wm` and column `wn` of the
+# block's tile. In both `ta` and `tb`, the number of pieces in a row is a multiple of
+# eight. `place(row, piece)` returns the word at which a piece begins in a swizzled row.
+# In each iteration:
 #
-# - Copy the tiles, piece by piece: each thread copies every THREADS-th piece.
-#   `four(x, row, word)` loads a piece as four words, zeros outside of `x`.
-#   `store4(tile, (row, word), p, q, s, u)` stores them.
-# - For each of the BK // 16 steps of 16 along k, load the fragments of `b`, NF of them,
-#   with `ldmatrix_x4_trans`, two fragments at a time. In the lanes' index, rows of `tb`
-#   are k: lane l names row `l % 16` of the step, and piece `l // 16` of the two that
-#   hold the 16 columns.
-# - For each of the MF rows of fragments, load the fragment of `a` with `ldmatrix_x4`:
-#   lane l names row `l % 16` of the 16, and piece `l // 16` of the two that hold the
-#   16 numbers along k. Multiply it by all NF fragments of `b`.
+# - Copy both tiles piece by piece: each thread copies every THREADS-th piece.
+#   `four(x, row, word)` loads a piece as four words, and returns zeros outside `x`.
+#   `store4(tile, (row, word), p, q, s, u)` stores the four words.
+# - For each of the BK // 16 steps of 16 along k, load the NF fragments of `b` with
+#   `ldmatrix_x4_trans`, two fragments at a time. The rows of `tb` run along k: lane l
+#   names row `l % 16` of the step, and piece `l // 16` of the two pieces that contain
+#   the 16 columns.
+# - In the same step, for each of the MF rows of fragments, load the fragment of `a`
+#   with `ldmatrix_x4`: lane l names row `l % 16` of the 16 rows, and piece `l // 16` of
+#   the two pieces that contain the 16 numbers along k. Multiply this fragment by all NF
+#   fragments of `b`.
 #
-# m is any number; 8 divides n and k, so that a piece is either inside or outside.
+# m is any number; 8 divides n and k, so a piece is either entirely inside the matrix or
+# entirely outside.
 #
 # ```python
 # gemm_tiled(a, b, c)   # int32 (m, k / 2), int32 (k, n / 2) -> float32 (m, n)
 # ```
 #
-# At the end, `put(c, sums, row, col, lane)` stores a warp's sums, with the guard. Call
-# it with the warp's corner in `c`. Use the names for the sizes, not their numbers: the
-# check also runs others, and so will you. Stuck? `hint("gemm_tiled")`.
+# At the end, call `put(c, sums, row, col, lane)`, which stores a warp's sums and
+# contains the guard. `row` and `col` are the top left corner of the warp tile in `c`.
+# Write the sizes by name, not as numbers: the check also runs the kernel with other
+# sizes, and so will you. Stuck? `hint("gemm_tiled")`.
 
 # %% tags=["given"]
 BM, BN, BK = 16, 64, 64  # the block's tile, and its stride along k
@@ -697,40 +711,41 @@ check(
 )
 
 # %% [markdown] tags=["solution"]
-# For each step along k a warp with WM × WN = 64 × 32 loads 4 fragments of `a` and 4 of
-# `b`, in six `ldmatrix_x4`, and then has 16 `mma` to do. It is chapter 19's outer
-# product, with fragments for numbers.
+# In each step along k, a warp with WM × WN = 64 × 32 loads 4 fragments of `a` and 4 of
+# `b` with six `ldmatrix_x4`, and then executes 16 `mma`. This is chapter 19's outer
+# product, with fragments instead of numbers.
 
 # %% [markdown]
 # ## 6 · Copies in flight
 #
-# While a block of `gemm_tiled` copies, it gives its tensor cores nothing to do. In the
-# last kernel there are **STAGES** pairs of tiles, and the copies are asynchronous:
-# those that a stride starts fill the pair that is needed STAGES − 1 strides later. Two
+# While a block of `gemm_tiled` copies, it issues no `mma`. The last kernel has
+# **STAGES** pairs of tiles, and its copies are asynchronous: the copies that one
+# iteration starts fill the pair that is needed STAGES − 1 iterations later. Two
 # functions are given:
 #
-# - `fetch(ta, tb, stage, a, b, row0, col0, start)` *starts* to copy the tiles that
-#   begin at word `start` along k into pair number `stage`. Beyond the end of k, zeros
-#   arrive. It makes no group.
+# - `fetch(ta, tb, stage, a, b, row0, col0, start)` *starts* the copies of the tiles
+#   that begin at word `start` along k into pair number `stage`. Beyond the end of k, it
+#   fills the tiles with zeros. It does not commit a group.
 # - `multiply(sums, ta, tb, stage, wm, wn, lane)` adds the product of pair number
-#   `stage` to the sums. It calls `place` once and reaches the other pieces by an xor.
+#   `stage` to the sums. It calls `place` once and finds the other pieces with an xor.
 #
-# `commit_group()` makes a group of the copies that a thread has started since the last
-# group, and `wait_group(n)` waits until all but its last n groups have arrived. It
-# waits for the thread's own copies alone. The first LAST = STAGES − 1 pairs are on
-# their way when the loop begins.
+# `commit_group()` makes a group of the copies that a thread has started since its last
+# group, and `wait_group(n)` waits until all but the thread's last n groups have
+# arrived. A thread waits only for its own copies. The copies of the first LAST = STAGES
+# − 1 pairs are in flight when the loop begins.
 #
-# Complete the loop: in each stride wait for the pair that is multiplied now, start the
-# copies for the pair that is free, multiply, and move `read` and `write` on by one
-# pair, from the last one back to 0. After the loop, call `put`. A block may pass **one
-# barrier per stride**. Which of the pairs is free, and from when on?
+# Complete the loop. In each iteration, wait for the pair that is about to be
+# multiplied, start the copies into the free pair, multiply, and advance `read` and
+# `write` by one pair, from the last pair back to 0. After the loop, call `put`. You may
+# use only **one barrier per iteration**. Which pair is free, and from which point in
+# the loop?
 #
 # ```python
 # gemm_pipelined(a, b, c)   # as in exercise 5
 # ```
 #
-# `wait_group` takes a constant; `WAIT`, which is STAGES − 2, is one. Stuck?
-# `hint("gemm_pipelined")`.
+# The argument of `wait_group` must be a constant, such as `WAIT`, which is STAGES − 2.
+# Stuck? `hint("gemm_pipelined")`.
 
 # %% tags=["given"]
 STAGES = 3
@@ -836,33 +851,34 @@ check(
 )
 
 # %% [markdown] tags=["solution"]
-# One barrier does two jobs. Every thread has waited for its own copies before it, so
-# after it each thread sees the copies of all. And no thread passes it before all warps
-# have multiplied the previous stride's pair, which is the one that `fetch` fills now. A
-# group is committed in every stride, even beyond the end of k, so that
-# `wait_group(WAIT)` counts the same groups every time.
+# One barrier does two jobs. Before the barrier, every thread has waited for its own
+# copies, so after it each thread sees the copies of all threads. And no thread passes
+# the barrier before all warps have multiplied the previous iteration's pair, which is
+# the pair that `fetch` fills now. Each iteration commits a group, even beyond the end
+# of k, so that `wait_group(WAIT)` always waits for the group of pair `read`.
 
 # %% [markdown]
 # ## Measure: four formats
 #
-# Nothing in `gemm_warp` knows that a word is two float16. It moves words, and only the
-# instruction knows what is in them. There are instructions for other formats, and
-# counted in words all of them have the same fragments:
+# Nothing in `gemm_warp` depends on a word being two float16. The kernel moves words,
+# and only the instruction interprets them. There are instructions for other formats,
+# and counted in words, all of them have the same fragments:
 #
-# | format | numbers in a word | bits: exponent, mantissa | `mma` does |
+# | format | numbers in a word | bits: exponent, mantissa | size of an `mma`, m × n × k |
 # | --- | ---: | --- | --- |
 # | tf32 | 1 | 8, 10 | 16 × 8 × 8 |
 # | float16 | 2 | 5, 10 | 16 × 8 × 16 |
 # | bfloat16 | 2 | 8, 7 | 16 × 8 × 16 |
 # | float8 e4m3 | 4 | 4, 3 | 16 × 8 × 32 |
 #
-# So `specialise(gemm_warp, mma_f16=mma_tf32)` is a kernel for tf32. Let it multiply
-# numbers between 0 and 1, which all have the same sign, and look at two errors. One is
-# made before the product, where the inputs are rounded to the format. The other is made
-# by the sum. Both are compared with float64, relative, in the norm.
+# So `specialise(gemm_warp, mma_f16=mma_tf32)` is a kernel for tf32. The cells below
+# multiply numbers between 0 and 1, which all have the same sign, and print two errors.
+# The first arises before the product, where the inputs are rounded to the format. The
+# second arises in the sum. Both are differences in the norm, relative to the product in
+# float64.
 #
-# Guess first, for k = 4096. Which of the two errors is larger? By how much does it
-# change if the sums are kept in float16 as well (`mma_f16_acc16`)?
+# Guess first, for k = 4096. Which of the two errors is larger? By how much does the
+# error of the sum change if the sums are kept in float16 as well (`mma_f16_acc16`)?
 
 # %% tags=["given"]
 def bits_of(x, kind):
@@ -957,27 +973,29 @@ if weft.GPU:
     results.record("21_tensor_cores", rows)
 
 # %% [markdown] tags=["solution"]
-# With k = 4096 the inputs of float16 are rounded better than its sum is added up,
-# although the sum is in float32. A float32 addition rounds to the nearest number, and
-# errors of both signs partly cancel. The tensor core of an H200 cuts off what does not
-# fit. All errors of a sum of positive numbers then have one sign and add up, so the
-# error of the sum grows with k, to several times the error of the inputs. In the
-# simulator the sums are rounded to nearest, and this does not show.
+# With float16 and k = 4096, rounding the inputs causes a smaller error than the sum
+# does, although the sum is in float32. An ordinary float32 addition rounds to the
+# nearest number, and errors of both signs partly cancel. The tensor core of an H200
+# cuts off the bits that do not fit. All errors in a sum of positive numbers then have
+# the same sign and accumulate, so the error of the sum grows with k, to several times
+# the error of the inputs. The simulator rounds its sums to nearest, so it does not show
+# this effect.
 #
-# Sums in float16 are another matter. From 2048 on neighbouring float16 are 2 apart, and
-# what is added is smaller than that. Use them where k is short, or not at all.
+# Sums in float16 are far less accurate. From 2048 on, neighbouring float16 are 2 apart,
+# which is more than each product added. Use such sums only where k is small, or not at
+# all.
 
 # %% [markdown]
 # ## Measure: the instruction alone
 #
-# How fast is `mma.sync` when nothing has to be loaded? In the kernel below each warp
+# How fast is `mma.sync` when nothing has to be loaded? In the kernel below, each warp
 # has eight sums that do not depend on each other, and all operands are in registers.
-# (The compiler copies some of them from register to register between two `mma`, which
-# takes time as well. So a kernel that also loads can be faster than this one, if it
-# needs fewer copies.)
+# (The compiler copies some operands from register to register between two `mma`, which
+# takes time as well. So a kernel that also loads from memory can be faster than this
+# one, if it needs fewer such copies.)
 #
-# Guess: how much faster is float8 than tf32? And how does bfloat16 here compare with
-# what cuBLAS reaches on a product of 8192 × 8192 × 8192?
+# Guess: how much faster is float8 than tf32? And is bfloat16 faster here than in
+# cuBLAS, on a product of 8192 × 8192 × 8192, which the ladder below measures?
 
 # %% tags=["given"]
 SUMS, KIND = 4, float32  # what a lane holds of c
@@ -1046,38 +1064,42 @@ alone = bench.compare(
 alone
 
 # %% [markdown] tags=["solution"]
-# Each step down in width doubles the rate, as long as the hardware has multipliers for
-# the format. For float8 see what your GPU says: on an H200 `mma.sync` gains nothing
-# from it, because its fast float8 multipliers belong to another instruction (chapter
-# 22).
+# Halving the width of the numbers doubles the rate, as long as `mma.sync` has
+# multipliers for the format. For float8 this depends on the GPU: on an H200, `mma.sync`
+# gains nothing from float8, because the fast float8 multipliers are only available to
+# another instruction (chapter 22).
 
 # %% [markdown]
 # ## Measure: the ladder
 #
-# Now your kernels, compiled for bfloat16 and for large tiles, against cuBLAS. They
-# write bfloat16, as cuBLAS does. From row to row one thing changes:
+# Now compare your kernels, compiled for bfloat16 and for large tiles, with cuBLAS. They
+# write bfloat16, as cuBLAS does. Each row of the table changes one thing:
 #
-# - `one warp`: your `gemm_warp`. It gets `b` transposed, which is not timed.
-# - `tiles`: your `gemm_tiled`, blocks of 128 × 128, eight warps with 64 × 32 each, and
-#   a `place` that does not swizzle.
-# - `swizzled`: the same with the swizzle.
+# - `one warp`: your `gemm_warp`. It takes `b` transposed; the transposition is not
+#   timed.
+# - `tiles`: your `gemm_tiled`, with block tiles of 128 × 128, eight warp tiles of 64 ×
+#   32 in each, and a `place` that does not swizzle.
+# - `swizzled`: the same kernel with the swizzle.
 # - `three stages`: your `gemm_pipelined`, with three pairs of tiles.
-# - `addresses`: `gemm_large` below, the same again. It keeps one address for each
-#   operand and adds to it, where `fetch` computes each from a row and a column.
-# - `64 x 64`: `gemm_large` with four warps in a block, 64 × 64 results each.
-# - `in turns`: two sets of fragments. Those of the next step are loaded while this one
-#   is multiplied.
-# - `256 x 128`: blocks of 256 × 128 with eight such warps, and four pairs of tiles.
+# - `addresses`: `gemm_large` below, which uses the same tiles. It keeps one address for
+#   each operand and adds to it, whereas `fetch` computes each address from a row and a
+#   column.
+# - `64 x 64`: `gemm_large` with four warps in a block and warp tiles of 64 × 64.
+# - `in turns`: the same kernel with two sets of fragments. The next step's set is
+#   loaded while the current one is multiplied.
+# - `256 x 128`: block tiles of 256 × 128 with eight warp tiles of 64 × 64, and four
+#   pairs of tiles.
 #
-# Three pairs of tiles of 128 × 64 and 64 × 128 are 96 KB. That is more than a launch
-# may ask for, unless the kernel has permission: `large_shared` compiles it and gets
-# that (chapter 13 has the call in CUDA C++). Two such blocks fit on an SM of an H200.
+# Three pairs of tiles of 128 × 64 and 64 × 128 take 96 KB. A launch may request that
+# much only if the kernel has permission: `large_shared` compiles the kernel and
+# requests the permission (chapter 13 shows the call in CUDA C++). Two such blocks fit
+# on an SM of an H200.
 #
-# Under this load a GPU draws all the power it may, and lowers its clock after some
-# milliseconds. So each measurement is a burst of 2 ms after a pause. At the end the
-# best kernel and cuBLAS run for a long time without one.
+# Under this load a GPU reaches its power limit and lowers its clock after a few
+# milliseconds. So each measurement is a burst of 2 ms after a pause. At the end, the
+# `256 x 128` kernel and cuBLAS run for seconds without a pause.
 #
-# How large a share of cuBLAS do you expect at each step?
+# What fraction of the speed of cuBLAS do you expect in each row?
 
 # %% tags=["given"]
 PAIR = TILE_A + TILE_B
@@ -1370,15 +1392,16 @@ ladder.expect("256 x 128", at_least=0.57)
 smaller.expect("in turns", at_least=0.53)
 
 # %% [markdown] tags=["solution"]
-# Every step is worth what it takes away. **The swizzle** removes 28 of 32 passes from
-# each `ldmatrix`. **Stages** remove the waiting. **Addresses** remove instructions:
-# an address from a row and a column takes a 64-bit multiplication, one from the address
-# before takes an addition. **64 × 64** loads 8 × 4 words per lane for 32 `mma`,
-# where 64 × 32 loads 6 × 4 for 16. **In turns**, no `mma` waits for the `ldmatrix` just
+# Each row removes some work or some waiting. **The swizzle** removes 28 of the 32
+# passes of each `ldmatrix`. **Stages** remove most of the waiting for copies.
+# **Addresses** remove instructions: computing an address from a row and a column takes
+# a 64-bit multiplication, but computing it from the previous address takes only an
+# addition. A warp tile of **64 × 64** loads 8 × 4 words per lane for 32 `mma`, whereas
+# 64 × 32 loads 6 × 4 for 16. **In turns**, no `mma` waits for the `ldmatrix` just
 # before it.
 
 # %% [markdown]
-# Without a pause: the same two kernels, for seconds.
+# Now time cuBLAS and `256 x 128` again, for seconds without a pause.
 
 # %%
 def lasting(n):
@@ -1401,8 +1424,9 @@ sustained
 # %% [markdown]
 # ## Look: is it right?
 #
-# Each kernel of the ladder once more, every element compared with a product in float32
-# of the same numbers, and 30 runs compared bit by bit.
+# This cell runs three of the `gemm_large` kernels once more, on 1024 × 1024 matrices.
+# It compares each result with a product of the same numbers in float32, and 30 runs of
+# each kernel bit by bit.
 
 # %%
 if weft.on_gpu("the matrices are too large for the simulator"):
@@ -1434,26 +1458,29 @@ if weft.on_gpu("the matrices are too large for the simulator"):
 # %% [markdown]
 # ## If you want more
 #
-# - Compile `gemm_large` with `STAGES=2`, and with `GROUP=1`. Predict first.
-# - tf32: what has to change in `gemm_large`? (`.trans` moves numbers of 2 bytes. A tf32
-#   has 4.)
-# - Split the sum: add 256 products in the tensor core, then add that sum to another in
-#   ordinary float32, and start from zero. What happens to the error of the sum at
-#   k = 65,536, and to the speed?
+# - Compile `gemm_large` with `STAGES=2`, and then with `GROUP=1`. Predict the effect of
+#   each first.
+# - What has to change in `gemm_large` for tf32? (`.trans` moves numbers of 2 bytes, but
+#   a tf32 has 4.)
+# - Split the sum: add up 256 products in the tensor core, add the result to a second
+#   sum with an ordinary float32 addition, and start the next 256 products from zero.
+#   What happens to the error of the sum at k = 65,536, and to the speed?
 # - On a T4 there is no `cp.async`. What is the best you can do with loads into
 #   registers before the multiplication and stores after it?
 #
 # ## What you learned
 #
-# 1. `mma.sync` is an instruction of a whole warp. Each lane holds a fragment, and
-#    counted in words the fragments are the same for all formats.
-# 2. `ldmatrix` takes rows from the lanes and gives them words. `.trans` is for operands
-#    whose neighbours along k are not neighbours in memory.
-# 3. A swizzle that is used on both sides costs nothing and removes every conflict.
-# 4. The inputs' format decides about one error, the sum about another. A tensor core's
-#    float32 sum is less exact than an ordinary one.
-# 5. After the arithmetic has become cheap, everything else counts: copies in flight,
-#    addresses, and how often a fragment is used.
+# 1. `mma.sync` is an instruction of a whole warp. Each lane holds a fragment of each
+#    matrix, and counted in words, the fragments are the same for all formats.
+# 2. Each lane passes `ldmatrix` the beginning of a row and receives one word of each
+#    matrix. `.trans` is for operands whose neighbours along k are not neighbours in
+#    memory.
+# 3. A swizzle used in both the stores and the loads takes no extra memory and removes
+#    every bank conflict.
+# 4. Rounding the inputs causes one error, and the sum causes another. A tensor core's
+#    float32 sum is less accurate than an ordinary float32 sum.
+# 5. Once the arithmetic is cheap, everything else counts: copies in flight, addresses,
+#    and how often each fragment is used.
 
 # %%
 quiz()
