@@ -7,7 +7,7 @@
 #
 # - spot where an update can get lost, and prevent that with an atomic operation;
 # - count values into bins in global memory, in shared memory and in private copies, and
-#   predict which of the three kernels the data will slow down;
+#   predict which of these three the data will slow down;
 # - use compare-and-swap to build an atomic operation that the hardware lacks;
 # - explain why a spin lock can hang a warp;
 # - say which results computed with atomics repeat bit for bit, and which do not.
@@ -262,10 +262,10 @@ spread.expect("2^20", at_least=1.5, times="2^24")
 # them have reached it.
 #
 # 1. The threads of the block set the bins to 0, together.
-# 2. Barrier.
+# 2. They all wait at a barrier.
 # 3. They count the pixels. There are few blocks with many pixels each, so use a
 #    grid-stride loop.
-# 4. Barrier.
+# 4. They all wait at another barrier.
 # 5. They add the bins to `out`, together.
 #
 # A block may have fewer threads than there are bins, or more. The loop `for b in
@@ -329,8 +329,7 @@ check(
 # ## Measure: shared against global
 #
 # Calculate first. The image has 2^26 bytes, or 67 MB, which the reference GPU can read
-# in 16 µs. Each SM counts 2^26 / 132 = 508,000 pixels. One request of a warp covers 32
-# of them, so that makes 15,900 requests.
+# in 16 µs. Each SM counts 2^26 / 132 = 508,000 pixels, in 15,900 requests of 32 lanes.
 #
 # `torch.bincount` is PyTorch's histogram. It does a little more than yours: it first
 # searches for the largest value (and for the smallest, unless the values are bytes),
@@ -631,8 +630,8 @@ check(
 # The additions to `counts` still have to be atomic. A block has several warps, and lane
 # 5 of one warp shares its copy with lane 5 of all the others.
 #
-# The copies take 256 × 32 × 4 bytes = 32 KB. Arrays declared like this can take up 48
-# KB in a block.
+# The copies take 256 × 32 × 4 bytes = 32 KB. Arrays declared like this can take up to
+# 48 KB in a block.
 
 # %% [markdown]
 # ## Measure: what the copies are worth
@@ -800,7 +799,7 @@ dark.expect("counted, 1 copy", at_least=0.9, times="counted, 32 copies")
 # Find the largest of many floats. (When a tensor is to be stored in 8 bits, for
 # example, its largest value sets the scale.) The hardware has an atomic maximum for
 # integers, but none for float32. (Numba's `cuda.atomic.max` accepts floats all the
-# same, but it contains just what you are to build here, so the check rejects it.) The
+# same, but it is just such a loop as you build here, so the check rejects it.) The
 # hardware does have one operation from which every other can be made,
 # **compare-and-swap**:
 #
@@ -1025,7 +1024,7 @@ maxima.expect("yours", at_least=2, times="atomic.max")
 # `swap each` takes as long as 2^24 increments of one counter: it *is* 2^24 atomics on
 # one address, whether they change anything or not. A read before the swap avoids most
 # of them, because in random data a new largest number soon becomes rare. Fewer threads,
-# each with a maximum of its own, are faster for random and for ascending data.
+# each with a maximum of its own, are faster on both kinds of data.
 
 # %% [markdown]
 # ## Look: the same sum, several times
