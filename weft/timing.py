@@ -24,6 +24,7 @@ from typing import Any, Protocol
 
 from weft import doing
 from weft.errors import LearnerError
+from weft.tracebacks import undefined
 from weft.wording import several
 
 SHORT = 0.05  # ms: below this, starting a kernel is a visible part of its time
@@ -312,7 +313,7 @@ class _Run:
         except Exception as error:
             raise CandidateError(
                 f'"{self.name}" failed while it was timed: '
-                f"{type(error).__name__}: {error}"
+                f"{type(error).__name__}: {error}\n{undefined(error)}".rstrip()
             ) from error
         self.host = sample.host
         return sample

@@ -7,12 +7,20 @@ every frame. So Python's hook for uncaught errors leaves ours out of them.
 import dis
 import linecache
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from types import TracebackType
 from typing import Any
 
 _OURS = str(Path(__file__).parent)
 _TOOLS = ("IPython", "ipykernel", "nbclient", "_pytest", "pluggy")
+
+
+def _nowhere(name: str) -> str:
+    return ""
+
+
+_where: Callable[[str], str] = _nowhere
 
 
 def install() -> None:
@@ -75,6 +83,23 @@ def interrupted(error: KeyboardInterrupt) -> list[str]:
                 places.append(f"  {where}: {text}")
         trace = trace.tb_next
     return ["KeyboardInterrupt: stopped", *places] if ours else []
+
+
+def look_up_names(where: Callable[[str], str]) -> None:
+    """Let `where(name)` say in which cell a name is defined that Python misses."""
+    global _where
+    _where = where
+
+
+def undefined(error: BaseException) -> str:
+    """Where the name is defined that a NameError misses; "" where nobody knows."""
+    name = getattr(error, "name", None)
+    if not isinstance(error, NameError) or isinstance(error, UnboundLocalError):
+        return ""
+    try:
+        return _where(name) if name else ""
+    except Exception:  # the learner's own error matters more
+        return ""
 
 
 def deliberate(error: BaseException) -> bool:

@@ -17,6 +17,7 @@ from weft.kernels.launched import Launches, worded
 from weft.simulator.faults import kind_of
 from weft.simulator.language.python_errors import power
 from weft.starters import has_stub
+from weft.tracebacks import undefined
 from weft.wording import several
 
 MANY = 3  # arguments: from here on a verdict gives their names
@@ -100,7 +101,7 @@ def raised(exercise: FunctionExercise, call: str, error: Exception) -> Verdict:
         exercise.name,
         "exception",
         f"{call} raises {type(error).__name__}: {error}".removesuffix(": ") + ".",
-        power(error),
+        power(error) or undefined(error),
         raised_at(error, exercise.written_by_learner),
     )
 

@@ -14,6 +14,7 @@ from weft.simulator import LaunchError
 from weft.simulator.limits import configuration
 from weft.simulator.trace.trace import READ
 from weft.starters import has_stub
+from weft.tracebacks import undefined
 from weft.wording import capital, several
 
 IDLE = (
@@ -52,7 +53,8 @@ def chosen(exercise: KernelExercise, case: KernelCase) -> Any:
                 exercise.name,
                 "exception",
                 f"{type(error).__name__}: {error}",
-                places=raised_at(error, exercise.written_by_learner),
+                undefined(error),
+                raised_at(error, exercise.written_by_learner),
                 when=case.label,
             )
         ) from None

@@ -65,7 +65,7 @@ def lab(name: str) -> None:
         )
     _current = name
     _shown.clear()
-    missing.explain([exercise.name for exercise in lesson.exercises])
+    missing.explain([exercise.name for exercise in lesson.exercises], name)
     board.opened(name)
     _show(_header(lesson))
 

@@ -10,6 +10,7 @@ from types import TracebackType
 from typing import Any
 
 from weft import tracebacks
+from weft.lesson import cells
 
 _stale: set[str] = set()  # functions and classes whose last cell ended in an error
 
@@ -41,10 +42,19 @@ def message(name: str) -> str:
     )
 
 
-def explain(exercises: Collection[str]) -> None:
-    """Have IPython explain a NameError about one of `exercises`, and a press of Stop.
+def instead(error: BaseException, exercises: Collection[str]) -> list[str]:
+    """What is shown in place of a traceback, [] where that is best."""
+    if isinstance(error, KeyboardInterrupt):
+        return tracebacks.interrupted(error)
+    name = str(getattr(error, "name", ""))
+    return [f"NameError: {message(name)}"] if name in exercises else []
 
-    Elsewhere nothing is done.
+
+def explain(exercises: Collection[str], lab: str = "") -> None:
+    """Have IPython explain a NameError, and a press of Stop. Elsewhere do nothing.
+
+    exercises: the names of which a check may be asked too early. lab: the notebook
+    whose cells define the others.
     """
     try:
         from IPython import get_ipython
@@ -61,12 +71,10 @@ def explain(exercises: Collection[str]) -> None:
         trace: TracebackType,
         tb_offset: int | None = None,
     ) -> list[str]:
-        if isinstance(error, KeyboardInterrupt):
-            lines = tracebacks.interrupted(error)
-        elif getattr(error, "name", None) in exercises:
-            lines = [f"NameError: {message(error.name)}"]  # type: ignore[attr-defined]
-        else:
-            lines = []
+        lines = instead(error, exercises)
+        if not lines and (where := tracebacks.undefined(error)):
+            shown = shell.InteractiveTB.structured_traceback
+            lines = [*shown(kind, error, trace, tb_offset=tb_offset), where]
         if not lines:
             shell.showtraceback((kind, error, trace), tb_offset=tb_offset)
             return []
@@ -76,3 +84,5 @@ def explain(exercises: Collection[str]) -> None:
     shell.set_custom_exc((NameError, KeyboardInterrupt), show)
     if _note_cell not in shell.events.callbacks.get("post_run_cell", []):
         shell.events.register("post_run_cell", _note_cell)
+    cells.follow(shell, lab)
+    tracebacks.look_up_names(cells.where)

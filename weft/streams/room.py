@@ -22,6 +22,7 @@ from weft.streams import wording
 from weft.streams.exercise import HostExercise
 from weft.streams.machine import ASKING, Machine
 from weft.streams.twin import Bench, DeviceArray, HostArray, Watched, plain
+from weft.tracebacks import undefined
 from weft.wording import capital
 
 Array = np.ndarray[Any, Any]
@@ -153,7 +154,7 @@ def called(
             return verdict.but(when=when)
         said = f"{error}".replace(HostArray.__name__, "numpy.ndarray")
         message = f"{type(error).__name__}: {said}"
-        return Verdict(name, "exception", message, places=places, when=when)
+        return Verdict(name, "exception", message, undefined(error), places, when=when)
 
     with worded(
         launches, name, when, lambda error: raised_at(error, function), explain

@@ -14,6 +14,7 @@ from weft.simulator.memory.arrays import Array
 from weft.simulator.running.namespace import Cuda
 from weft.simulator.running.positions import Positions
 from weft.simulator.running.threads import Thread
+from weft.tracebacks import undefined
 
 FUNCTIONS = frozenset(
     name for name, value in vars(Cuda).items() if callable(value) and name[0] != "_"
@@ -33,7 +34,7 @@ def raised(where: Positions, error: BaseException, thread: Thread) -> Fault:
     kind, message = "exception", f"{type(error).__name__}: {said}".removesuffix(": ")
     why = ""
     if places and isinstance(error, Exception):
-        why = advice(error, places[0].text, FUNCTIONS)
+        why = advice(error, places[0].text, FUNCTIONS) or undefined(error)
     if not isinstance(error, Exception):
         name = type(error).__name__
         kind, message = "type", f"a kernel cannot raise {name}"

@@ -1,0 +1,133 @@
+"""Which cell of the lab defines a name, where Python says that it is not defined.
+
+After a restart of the kernel, or a cell left out, a name of the notebook is missing.
+The notebook's own file says which cell defines it. It is read after an error only.
+"""
+
+import json
+import os
+import symtable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from weft.lesson import syllabus
+
+Keys = tuple[str, str]  # a cell's id, "" if it has none, and its source
+
+_running: Keys = ("", "")
+_ended: dict[str, bool] = {}  # a cell's id, or its source → whether it ran to its end
+_lab = ""
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A code cell of a notebook."""
+
+    number: int
+    keys: Keys
+
+    @property
+    def ended(self) -> bool | None:
+        """Whether it ran to its end, None where it has not been run."""
+        return next((_ended[key] for key in self.keys if key in _ended), None)
+
+    def defines(self, name: str) -> bool:
+        """Whether the cell, and not a function in it, gives a value to `name`."""
+        lines = self.keys[1].splitlines()
+        plain = [line for line in lines if not line.lstrip().startswith(("%", "!"))]
+        try:
+            table = symtable.symtable("\n".join(plain), "<cell>", "exec")
+            symbol = table.lookup(name)
+        except (SyntaxError, ValueError, KeyError):
+            return False
+        return symbol.is_assigned() or symbol.is_imported()
+
+
+def follow(shell: Any, lab: str) -> None:
+    """From now on keep which cells of a lab's notebook have run."""
+    global _lab
+    _lab = lab
+    for event, noted in (("pre_run_cell", _begun), ("post_run_cell", _done)):
+        if noted not in shell.events.callbacks.get(event, []):
+            shell.events.register(event, noted)
+
+
+def _keys(info: Any) -> Keys:
+    source = getattr(info, "raw_cell", None) or ""
+    return getattr(info, "cell_id", None) or "", source.strip()
+
+
+def _begun(info: Any) -> None:
+    global _running
+    _running = _keys(info)
+
+
+def _done(result: Any) -> None:
+    for key in filter(None, _keys(result.info)):
+        _ended[key] = bool(result.success)
+
+
+def where(name: str) -> str:
+    """Say which cell has to run for `name` to be defined, "" where nothing is known."""
+    path = _notebook()
+    if path is None:
+        return SOMEWHERE.format(name=name) if name in _given() else ""
+    cells = _code_cells(path)
+    here = next((cell.number for cell in cells if _is_running(cell)), -1)
+    known = [cell for cell in cells if cell.defines(name) and cell.number != here]
+    if not known or any(cell.ended for cell in known):  # it was lost in another way
+        return ""
+    if known[0].ended is False:
+        return FAILED.format(name=name)
+    return (ABOVE if known[0].number < here else ELSEWHERE).format(name=name)
+
+
+ABOVE = (
+    "`{name}` is defined in a cell above that has not been run since the kernel "
+    "started: Run ▸ Run All Above Selected Cell."
+)
+ELSEWHERE = (
+    "`{name}` is defined in another cell of this lab, which has not been run since the "
+    "kernel started: run that cell first."
+)
+SOMEWHERE = (
+    "`{name}` is defined in another cell of this lab. Has that cell been run since the "
+    "kernel started?"
+)
+FAILED = (
+    "`{name}` is defined in a cell that ended in an error: fix that cell, and run it "
+    "again."
+)
+
+
+def _is_running(cell: Cell) -> bool:
+    number, source = _running
+    return number == cell.keys[0] if number else source == cell.keys[1]
+
+
+def _notebook() -> Path | None:
+    """The file of this notebook: as its server names it, or named like the lab."""
+    named = os.environ.get("JPY_SESSION_NAME", "")
+    for path in (Path(named), Path(f"{_lab}.ipynb")):
+        if path.suffix == ".ipynb" and path.is_file():
+            return path
+    return None
+
+
+def _code_cells(path: Path) -> list[Cell]:
+    cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
+    return [
+        Cell(number, (cell.get("id", ""), "".join(cell["source"]).strip()))
+        for number, cell in enumerate(cells)
+        if cell["cell_type"] == "code"
+    ]
+
+
+def _given() -> list[str]:
+    """What the lab's notebook defines for its checks, apart from its imports."""
+    file = syllabus.folder() / f"{_lab}.given.json"
+    if not _lab or not file.is_file():
+        return []
+    names = json.loads(file.read_text(encoding="utf-8"))["names"]
+    return [name for name, (what, _) in names.items() if what != "import"]
