@@ -1,8 +1,8 @@
 """The limits of this machine, measured: the roof over every kernel that runs on it.
 
 Hardly anything moves bytes faster than a plain copy does, or multiplies large matrices
-faster than the vendor's library; a kernel is good in so far as it comes near one of them.
-(Williams, Waterman, Patterson: Roofline, CACM 52(4), 2009.)
+faster than the vendor's library; a kernel is good in so far as it comes near one of
+them. (Williams, Waterman, Patterson: Roofline, CACM 52(4), 2009.)
 """
 
 import math
