@@ -599,7 +599,7 @@ trees_padded
 # everything before it. (`add_ends` does the adding.)
 #
 # By hand: the first way reads x, reads x again and writes `out`, 12 bytes per element,
-# where the copy moves 8. The second way reads and writes, and then reads and writes
+# whereas the copy moves 8. The second way reads and writes, and then reads and writes
 # again: 16 bytes. What fraction of the copy's speed can they reach at best?
 #
 # The table counts in multiples of `torch.cumsum`. In the first table, the copy was a
@@ -699,17 +699,17 @@ if weft.GPU:
         assert error(launch) < 1e-4, name
 
 # %% [markdown] tags=["solution"]
-# The bytes limit the two ways to one half and two thirds of the copy's speed. Both come
-# within 15 % of their limits on an H200, and within 5 % on an H100. `torch.cumsum`,
-# which reads x once, is only 8 % faster than the better of the two (10 % on an H100).
-# So reading x only once is not enough.
+# The bytes limit the first way to two thirds of the copy's speed, and the second to one
+# half. Both come within 15 % of their limits on an H200, and within 5 % on an H100.
+# `torch.cumsum`, which reads x once, is only 8 % faster than the better of the two
+# (10 % on an H100). So reading x only once is not enough.
 
 # %% [markdown]
 # ## 5 · Keep some, in order
 #
-# **Stream compaction**: copy the elements that are to be kept to the front of `out`, in
-# order. Each thread has one element, and has to know how many are kept before it. That
-# number is an exclusive scan of zeros and ones, in three parts that you know:
+# **Stream compaction** copies the elements that are to be kept to the front of `out`,
+# in order. Each thread has one element, and has to know how many are kept before it.
+# That number is an exclusive scan of zeros and ones, in three parts that you know:
 #
 # - kept in the lanes before: `cuda.ballot_sync` and `popc`, as in chapter 8. Together
 #   they scan 32 bits in a few instructions;
@@ -1263,11 +1263,11 @@ if weft.GPU:
 # %% [markdown] tags=["solution"]
 # ## What each idea gains
 #
-# Remove the ideas, one at a time. Without the warp that looks back, one lane looks at
-# one word at a time. Without the fours that are 128 elements apart, each thread has 16
-# neighbouring elements, in four requests that each touch 32 sectors and use half of
-# their bytes. And add an idea: with eight or sixteen fours per thread, an SM holds more
-# bytes.
+# Here the ideas are removed, one at a time. Without the warp that looks back, one lane
+# looks at one word at a time. Without the fours that are 128 elements apart, each
+# thread has 16 neighbouring elements, in four requests that each touch 32 sectors and
+# use half of their bytes. And one idea is added: with eight or sixteen fours per
+# thread, an SM holds more bytes.
 
 # %% tags=["solution"]
 @cuda.jit(device=True)
@@ -1587,11 +1587,11 @@ bench.compiled(
 )
 
 # %% [markdown] tags=["solution"]
-# One round later is slower than waiting with the tile in registers. Five blocks on each
-# of 132 SMs hold 660 tiles, and all of these must have been read and added up before
-# the last of their blocks may store anything. So probably every round takes as long as
-# its slowest block. With a second tile in the box, a block that is late by less than a
-# round delays no other block.
+# Storing a tile one round later is slower than waiting with the tile in registers. Five
+# blocks on each of 132 SMs hold 660 tiles, and all of these must have been read and
+# added up before the last of their blocks may store anything. So probably every round
+# takes as long as its slowest block. With a second tile in the box, a block that is
+# late by less than a round delays no other block.
 #
 # Nothing else differs between these two rows. In the kernel that stores two rounds
 # later, 80 KB of an SM's registers are being filled from memory, while tiles that fill
@@ -1852,8 +1852,9 @@ if weft.GPU:
 # %% [markdown]
 # ## If you want more
 #
-# - An exclusive scan in one pass: what changes in `store_tile`?
-# - Integers: `load4` takes int32. Is the result of one pass the same every time now?
+# - Write an exclusive scan in one pass. What changes in `store_tile`?
+# - Scan integers in one pass (`load4` also takes int32). Is the result the same every
+#   time now?
 # - Sort by one bit, in order: elements with a 0 go to the front, followed by those with
 #   a 1. Then sort by 32 bits, one bit after another, and compare the time with that of
 #   `torch.sort`.
@@ -1870,7 +1871,7 @@ if weft.GPU:
 #    a common result.
 # 2. Inside a block, steps and barriers matter, not additions: use shuffles first, then
 #    a scan of the warps' sums.
-# 3. Across blocks, bytes matter: 16 for each float32, or 12, or 8.
+# 3. Across blocks, bytes matter: 16, 12 or 8 for each float32.
 # 4. Look-back lets a block learn the sum of everything before it while it holds its
 #    elements. The price is that a block holds its elements while it waits, so an SM has
 #    to hold enough elements to keep memory busy.
