@@ -670,7 +670,7 @@ springs.expect("all_steps", at_least=10)
 # You can count those bytes without a GPU, and without anyone's permission. `weft.trace`
 # runs a kernel in the simulator and records the memory that it touches. Here it does so
 # for 128 particles, for each of which you counted 16 bytes: 2048 in total. How many
-# bytes are moved, and how many of them are distinct, so no cache can save them?
+# bytes are moved? And how many of them are distinct, which no cache can save?
 
 # %%
 some = np.ones((128, 8), np.float32)
@@ -809,7 +809,7 @@ check(
 # ## Measure: half the width
 #
 # The new kernel does the same 20 steps with half the bits. The GPU has twice as many
-# lanes for float32. So is the kernel twice as fast?
+# arithmetic units for float32. So is the kernel twice as fast?
 
 # %%
 guess = {"float32": None}
@@ -1043,7 +1043,7 @@ if weft.on_gpu("the chapter shows a recorded timeline"):
 #   is the class of that kernel?
 # - Give each thread of `all_steps` two springs; then try 2^24 springs. Which class is
 #   the program in now, and what does the graph gain?
-# - Profile three steps of a training loop of yours with `torch.profiler`. How much of
+# - Profile three steps of one of your training loops with `torch.profiler`. How much of
 #   the time is in kernels? Name the class before you change anything.
 #
 # ## What you learned
