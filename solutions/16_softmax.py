@@ -392,8 +392,8 @@ def softmax_online(x, out):
 # %% [markdown]
 # ## 3 · A warp per row
 #
-# You can read a row only once if you keep it until its sum is known. The nearest place
-# to keep it is in **registers**, as an array that belongs to one thread:
+# One read is enough if you keep the row until its sum is known. The nearest place to
+# keep it is in **registers**, as an array that belongs to one thread:
 # `cuda.local.array(32, float32)`. If the compiler knows the length of every loop over
 # the array, it unrolls the loops, and each element becomes a register.
 #
@@ -472,7 +472,7 @@ check(
 # 1. each warp finds its own maximum, and its sum relative to **its own** maximum: a
 #    pair;
 # 2. lane 0 of each warp puts the pair into shared memory;
-# 3. **one** barrier;
+# 3. all threads wait at the **only** barrier;
 # 4. every warp loads the 8 pairs, one per lane, and merges them: it finds the maximum
 #    of all maxima, and adds up all sums, each rescaled to that maximum;
 # 5. each thread's powers are relative to its warp's maximum. A single factor, the same
@@ -707,7 +707,7 @@ for table in rungs.values():
 rungs[4096].expect("one read", at_least=1.2)
 
 # %% [markdown] tags=["solution"]
-# The kernel moves as many bytes as the copy. At 4096 columns it is as fast as the copy,
+# *One read* moves as many bytes as the copy. At 4096 columns it is as fast as the copy,
 # to within a few per cent. At 1024 columns it is slower than the copy, and slower than
 # PyTorch's kernel for short rows, which uses the same idea and also loads 4 bytes at a
 # time. The family of kernels below moves 16 bytes at a time.
@@ -1956,9 +1956,9 @@ forward.get((1024, 131072, False))
 # 537 MB of a matrix of 1024 × 131,072. So memory is idle 25 times, for as long as it
 # takes to compute a pair and to exchange it. At two microseconds each time, that is 50
 # µs, on top of 255 µs for the copy on an H200. With 76 KB, memory is idle 13 times. And
-# how often out of step? If *registers* is 1.0, guess how fast the other four are for
-# 1024 rows. (The third table, in bfloat16, has only *out of step*, which is 1.0 there,
-# and *teams*.)
+# how often is it idle in *out of step*? If *registers* is 1.0, guess how fast the other
+# four are for 1024 rows. (The third table, in bfloat16, has only *out of step*, which
+# is 1.0 there, and *teams*.)
 
 # %%
 guess = {"both stores": None, "out of step": None}
@@ -2243,8 +2243,8 @@ for table in in_triton.values():
 # %% [markdown]
 # ## If you want more
 #
-# - `log_softmax`: $x - m - \log s$. Which of the passes change? And how many bytes move
-#   in the cross-entropy loss, which needs only one element of each row?
+# - Write `log_softmax`, $x - m - \log s$. Which of the passes change? And how many
+#   bytes move in the cross-entropy loss, which needs only one element of each row?
 # - A mask or a scale that is applied as the scores are read takes no extra pass through
 #   memory. Add both.
 # - Process rows of 131,072 in pieces of 32 KB, or with five blocks on an SM (`LONG`).
