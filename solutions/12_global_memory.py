@@ -1274,8 +1274,8 @@ width.expect("16 bytes, new index", at_least=2, times="4 bytes, new index")
 # %% [markdown] tags=["solution"]
 # A request of 4 bytes per lane is 128 bytes, all that L1 delivers in a cycle. So wide
 # loads as such gain nothing. What they save is instructions: where each load needs a
-# dozen instructions for its index, a quarter of the loads means a quarter of the
-# dozens.
+# dozen instructions for its index, a quarter of the loads means a quarter of these
+# instructions.
 
 # %% [markdown]
 # ## 6 · Constants
@@ -1334,8 +1334,8 @@ check(
 # All lanes need `c[7]` at the same time, then all need `c[6]`: one word per request,
 # which is what constant memory is made for. (With `k` known to the compiler, the
 # coefficients even become part of the instructions.) A NumPy array that a kernel uses
-# as a global name is also put into constant memory; `array_like` says so where readers
-# will see it.
+# as a global name is also put into constant memory; `array_like` makes that visible to
+# readers.
 
 # %% [markdown]
 # ## Measure: one word for all, or each its own
