@@ -356,9 +356,9 @@ streams.check(
 #
 # You get a table of measurements as arrays: the `sizes`, from small to large, and for
 # each size the time in milliseconds that the CPU takes, and the times of the three
-# parts of the GPU's work: `send`, `kernel` and `fetch`. Return the smallest size in the
-# table at which the GPU is faster, provided that it is also faster at every larger
-# size. If the GPU is still behind at the last size, return `math.inf`.
+# parts of the GPU's work: `send`, `kernel` and `fetch`. Return the smallest size such
+# that the GPU is faster at that size and at every larger size in the table. If the GPU
+# is still behind at the last size, return `math.inf`.
 #
 # Measurements are noisy. If the GPU is ahead once, that does not mean that it stays
 # ahead.
