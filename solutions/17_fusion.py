@@ -8,7 +8,8 @@
 # - say how many launches and how many bytes a chain of operations takes, and how many
 #   would be enough;
 # - fuse such a chain by hand, and say what fusion cannot save;
-# - generate random numbers that need no memory: the same mask forward and backward;
+# - generate random numbers instead of storing them, with the same mask forward and
+#   backward;
 # - write RMSNorm and LayerNorm so that they read everything only once, and write
 #   LayerNorm's backward pass;
 # - find out whether a compiled kernel keeps its values in registers, and fix it if it
@@ -85,18 +86,18 @@ print(f"at least  {least / 1e6:6.0f} MB, {together / least:.2f} times less")
 assert together > 3 * least
 
 # %% [markdown] tags=["solution"]
-# One kernel has to read `x` and write `y`, and nothing else needs to leave the
-# registers. A kernel that works this way should be three times as fast as PyTorch's
-# three, without doing anything better. This is **fusion**: not a trick to compute
-# faster, but a way to move less.
+# A single kernel has to read `x` and write `y`, and nothing else needs to leave the
+# registers. Such a kernel should be three times as fast as PyTorch's three kernels,
+# without doing anything better. This is **fusion**: not a trick to compute faster, but
+# a way to move less.
 #
 # Fusion also saves launches. How long does a launch take?
 
 # %% [markdown]
 # ## Measure: a hundred small kernels
 #
-# A kernel adds 1 to each element of an array, and runs a hundred times in a row. There
-# are four ways to do this:
+# Suppose you add 1 to each element of an array, a hundred times in a row. There are
+# four ways to do this:
 #
 # - **Numba**: a hundred launches, in a loop;
 # - **PyTorch**: a hundred times `x.add_(1)`;
@@ -206,8 +207,8 @@ chains[1 << 26].expect("one kernel", at_least=20, times="PyTorch")
 # in C++. A graph does it *beforehand*: a replay sends finished commands, and the GPU
 # goes from one to the next in less than a microsecond.
 #
-# This wait remains, because a kernel cannot start until the one before it has written
-# its results where it can read them. The single kernel removes this wait as well.
+# This gap remains, because each kernel can start only when the one before has written
+# its results where they can be read. The single kernel removes the gap as well.
 #
 # A graph removes the *launches*. Fusion removes the *bytes* as well. With 2^26
 # elements, each kernel moves 0.5 GB. There, the graph saves hardly any time, whereas
@@ -731,8 +732,7 @@ layer, layer_backward = layer_kernels(gelu, slope)
 # 32, the SMs of an H200 have time for about 60 warp instructions. The machine code of
 # `layer` has 219 for four elements per thread, so 55 per 32 elements. The GELU accounts
 # for more than half of these instructions, and Philox for a third. They take nearly all
-# the available time, and no SM issues as many instructions as it could in every single
-# cycle.
+# the available time, and no SM issues as many instructions as it could in every cycle.
 #
 # So on an H200, fusion has turned a chain of memory-bound operations into a
 # compute-bound kernel, and now it pays to save instructions. `math.erf` is right to the
@@ -1163,7 +1163,7 @@ check(
 # ## 4 · Where is your array?
 #
 # **LayerNorm** first subtracts the row's mean, then divides by the standard deviation,
-# and has a weight and a bias for each column, $\gamma$ and $\beta$:
+# and applies a weight $\gamma$ and a bias $\beta$ for each column:
 #
 # $$y_j = \hat x_j \gamma_j + \beta_j, \qquad
 #    \hat x_j = (x_j - \mu) \, r, \qquad
