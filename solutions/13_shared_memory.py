@@ -122,9 +122,10 @@ naive.expect("copy", at_least=3, times="torch")
 # and the block's next warps find them there. A scattered write goes to L2 in pieces of
 # 4 bytes, each with its own address.
 #
-# PyTorch is no faster. For a transposed view it uses its general kernel for strided
-# copies, which reads down columns like `naive_write` and also computes its addresses
-# with divisions. The copy shows how much faster a transpose could be.
+# PyTorch is no faster than `naive_write`. For a transposed view it uses its general
+# kernel for strided copies, which reads down columns like `naive_write` and also
+# computes its addresses with divisions. The copy shows how much faster a transpose
+# could be.
 
 # %% [markdown]
 # ## 1 · A tile and a barrier
@@ -458,8 +459,9 @@ one_tile.expect("copy", at_least=1.3, times="copy kernel")
 # are not the only problem. The next measurement leads to the other one.
 #
 # One thread makes 1000 loads, each of which needs the result of the one before it for
-# its address. They cannot overlap, so a thousandth of the time is the **latency** of
-# one load from memory. How many nanoseconds do you expect? (An addition takes a few.)
+# its address. The loads cannot overlap, so a thousandth of the time is the **latency**
+# of one load from memory. How many nanoseconds do you expect? (An addition takes a few
+# nanoseconds.)
 
 # %%
 @cuda.jit
@@ -673,7 +675,7 @@ check(
 # %% [markdown]
 # ## 6 · Stretch: the fastest kernel
 #
-# This kernel handles sixteen elements per thread, with 128-bit accesses throughout.
+# The last kernel handles sixteen elements per thread, with 128-bit accesses throughout.
 # Think of the matrix as made of small squares of 4 × 4. A block of 16 × 16 threads
 # takes a tile of 16 × 16 squares, that is, 64 × 64 elements, and each thread takes one
 # square:
