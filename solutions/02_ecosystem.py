@@ -7,7 +7,7 @@
 #
 # - run one model in several ways, and say which kernels each of them launches;
 # - write a layer of it as a kernel of your own;
-# - say in one number whether two programs compute the same;
+# - say in one number whether two programs compute the same results;
 # - fix a function that an exporter would freeze;
 # - compute what an experiment costs on a rented GPU, and what to change first.
 #
@@ -48,7 +48,7 @@ weft.lab("02_ecosystem")
 #
 # The model has three linear layers, with a ReLU after each of the first two; 64 numbers
 # go in, and 10 come out. It is the smallest thing that deserves the name of a network.
-# It is not trained. The weights are random, and so are the data, which makes no
+# The model is not trained. The weights are random, and so are the data, which makes no
 # difference to the machine: it moves as many bytes, and adds up as many products, as in
 # a trained model.
 #
@@ -521,7 +521,7 @@ if weft.on_gpu("on a CPU these formats are another story"):
 # ## Measure: a batch of 32
 #
 # You computed a limit of one to two microseconds. How long does a program wait for its
-# result in each case? The rows include everything, the host's part too, and each call
+# result in each case? The times include everything, also the host's part, and each call
 # starts as soon as the one before returns, as in a server that is never idle. Guess
 # relative to eager: 2 is twice as fast, 0.5 half as fast. Does the CPU have any chance?
 
@@ -565,8 +565,8 @@ small.expect("compile, CUDA graph", at_least=1.2)
 # %% [markdown]
 # ## Measure: a batch of 8192
 #
-# This is 256 times the work. The arithmetic alone now takes 0.36 ms in float32. What
-# happens to the differences between the ways?
+# A batch of 8192 is 256 times the work. The arithmetic alone now takes 0.36 ms in
+# float32. What happens to the differences between the ways?
 
 # %%
 MANY = 8192
@@ -679,10 +679,10 @@ layer.expect("eager, TF32", at_least=3)
 # Inductor's kernels are about one per cent ahead of eager's, and there are two of them
 # as well: a product and a small kernel. The ReLU takes 15 of the 375 µs, so fusing it
 # completely would save four per cent at most. Your kernel does fuse it, but takes
-# nearly a hundred times as long as cuBLAS to compute the same. In float32 the Triton
-# kernel, with about twenty lines, reaches half the speed of cuBLAS. In TF32, it is
-# ahead of PyTorch's two kernels, probably because it fuses the ReLU. That is Triton's
-# strength: its compiler knows tensor cores, and you did not have to.
+# nearly a hundred times as long as cuBLAS to compute the same result. In float32 the
+# Triton kernel, with about twenty lines, reaches half the speed of cuBLAS. In TF32, it
+# is ahead of PyTorch's two kernels, probably because it fuses the ReLU. That is
+# Triton's strength: its compiler knows tensor cores, and you did not have to.
 
 # %% [markdown]
 # ## 3 · Read a record
