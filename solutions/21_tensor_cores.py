@@ -864,7 +864,7 @@ check(
 # and only the instruction interprets them. There are instructions for other formats,
 # and counted in words, all of them have the same fragments:
 #
-# | format | numbers in a word | bits: exponent, mantissa | size of an `mma`, m × n × k |
+# | format | numbers in a word | bits: exponent, mantissa | size of an `mma` |
 # | --- | ---: | --- | --- |
 # | tf32 | 1 | 8, 10 | 16 × 8 × 8 |
 # | float16 | 2 | 5, 10 | 16 × 8 × 16 |
