@@ -9,13 +9,13 @@
 # - predict, for each kernel, whether bytes, instructions, bank conflicts, barriers or
 #   atomics will limit it;
 # - finish a sum in one launch, with blocks that cannot wait for one another;
-# - say which sums repeat bit for bit, why, and what it costs;
+# - say which sums repeat bit for bit, why, and what that costs;
 # - use the same pattern for other operations, such as the position of the largest
 #   element.
 #
 # **You need** about 100 minutes. You do not need a GPU: the exercises run in the
-# simulator, and the measurements then show times from the reference GPU, an H200. If
-# you use a GPU, it needs compute capability 7.5 or higher and 6 GB of memory.
+# simulator, and without a GPU the measurements show times from the reference GPU, an
+# H200. If you use a GPU, it needs compute capability 7.5 or higher and 6 GB of memory.
 
 # %%
 try:
@@ -56,14 +56,15 @@ assert np.cumsum(values)[-1] == 1 << 24
 assert abs(values.sum() / exact - 1) < 1e-6
 
 # %% [markdown] tags=["solution"]
-# At 16,777,216, which is 2^24, the sum has come to a standstill. A float32 has 24 bits.
-# From 2^24 on, neighbouring numbers are 2 apart, and adding less than 1 rounds back to
-# where it was. Half of the array is not in the result.
+# At 16,777,216, which is 2^24, the sum has come to a standstill. A float32 has 24
+# significant bits. From 2^24 on, neighbouring float32 are 2 apart, and a sum to which
+# less than 1 is added rounds back to where it was. Half of the array is not in the
+# result.
 #
 # Nothing is wrong with float32. `np.sum` adds the same numbers in another *order*,
 # halves of halves of the array, and is right to seven digits. A GPU adds in a tree,
 # which is an order of that kind. This lab is about making the tree fast. Near its end
-# it comes back to what the order does to the result.
+# it comes back to how the order affects the result.
 
 # %% [markdown]
 # ## Measure: how fast can memory be read?
@@ -77,7 +78,7 @@ assert abs(values.sum() / exact - 1) < 1e-6
 # threads adds up what it reads, because otherwise the compiler would leave the loads
 # out, but stores the sum only in a case that does not occur.
 #
-# The H200's datasheet says 4.8 TB/s. What share of that will they reach?
+# The H200's datasheet says 4.8 TB/s. What share of that will each of the three reach?
 
 # %% tags=["given"]
 @cuda.jit
@@ -150,9 +151,10 @@ reading = bench.compare(
 reading
 
 # %% [markdown]
-# The fastest of them is the ceiling for everything that follows. How many instructions
-# can a kernel spend without becoming slower than that? An SM of an H200 has four
-# schedulers. Each issues one instruction, for 32 lanes, per clock cycle, at 1.98 GHz.
+# The fastest of the three is the ceiling for everything that follows. How many
+# instructions can a kernel spend without becoming slower than that? An SM of an H200
+# has four schedulers. Each can issue one instruction, for 32 lanes, per clock cycle, at
+# 1.98 GHz.
 
 # %%
 ceiling = "reading alone"
@@ -178,11 +180,11 @@ reading.expect("reading alone", at_least=1.0)
 # %% [markdown]
 # ## 1 · A tree
 #
-# 256 threads, 256 numbers, one sum. Sums are built from pairs, so a block can do it in
-# eight steps. In the first, every second thread adds its right-hand neighbour's number
-# to its own. Now the even elements hold sums of two. In the next step every fourth
-# thread adds the element two further on, then every eighth thread the element four
-# further on, and so on, until element 0 holds the whole sum.
+# Let a block of 256 threads add 256 numbers. Sums are built from pairs, so the block
+# needs only eight steps. In the first, every second thread adds its right-hand
+# neighbour's number to its own. Now the even elements hold sums of two numbers. In the
+# next step every fourth thread adds the element two further on, then every eighth
+# thread the element four further on, and so on, until element 0 holds the whole sum.
 #
 # The numbers are in **shared memory** (chapter 13), so threads can read each other's.
 # Between one step and the next there is a **barrier**, which all threads of the block
@@ -193,14 +195,14 @@ reading.expect("reading alone", at_least=1.0)
 # changes no sum.
 #
 # Thread 0 could add everything by itself, in 255 steps. So the check counts how many
-# times a thread reads the tile, and allows 24, three per step. A thread may load only
-# its one element of `x`.
+# times a thread reads the tile, and allows 24 reads, three per step. A thread may load
+# only its one element of `x`.
 #
 # ```python
 # sum_interleaved(x, out)    # (n,) -> (blocks,)  float32; blocks of 256
 # ```
 #
-# Stuck? `hint("sum_interleaved")`; there are three hints.
+# Stuck? Run `hint("sum_interleaved")`; there are three hints.
 
 # %% tags=["given"]
 BLOCK = 256
@@ -248,15 +250,15 @@ check(
 # written. It is outside the `if`, because every thread must reach it.
 #
 # One sum per block is not yet the sum. But what remains is the same problem, 256 times
-# smaller: launch the kernel on the sums, then on their sums, until one is left.
+# smaller: launch the kernel on the sums, then on their sums, until one number is left.
 
 # %% [markdown]
 # ## 2 · Halves
 #
 # Look at the lanes. In the first step of the tree every second lane of every warp is
-# idle. In the fifth, one lane of each warp adds, and 31 watch. A warp costs the same
-# whether one lane works or all 32 do. Over the eight steps, warps execute the addition
-# 8 + 8 + 8 + 8 + 8 + 4 + 2 + 1 = 47 times, for 255 additions.
+# idle. In the fifth, one lane of each warp adds, and 31 watch. A warp takes the same
+# time whether one lane works or all 32 do. Over the eight steps, warps execute the
+# addition 8 + 8 + 8 + 8 + 8 + 4 + 2 + 1 = 47 times, for 255 additions.
 #
 # So put the adding threads into the same warps, and let the other warps skip the
 # addition. There are two ways to do that. The first keeps the tree and renumbers the
@@ -310,9 +312,9 @@ for level in range(8):
 # so on down to 1. The lanes are neighbours, and so are their cells. This is called
 # **sequential addressing**.
 #
-# The numbers of this check make the order visible. An element and the one 128 further
-# on are large and nearly cancel. Added to each other first, they leave a small number,
-# exactly. Added in any other order, they leave rounding errors.
+# The inputs of this check make the order visible. An element and the one 128 further on
+# are large and nearly cancel. If these two are added first, they leave a small number,
+# exactly. In any other order, there are rounding errors.
 #
 # ```python
 # sum_sequential(x, out)    # (n,) -> (blocks,)  float32; blocks of 256
@@ -368,17 +370,18 @@ check(
 # third step on only one warp adds.
 #
 # The check could tell the two trees apart by their results. Two kernels that are both
-# right give different sums, because floats round: keep that in mind for exercise 5.
+# right give different sums, because additions of floats round: keep that in mind for
+# exercise 5.
 
 # %% [markdown]
 # ## 3 · Finish with shuffles
 #
-# From 32 numbers on, the tree needs neither shared memory nor barriers: the lanes of a
-# warp can read each other's registers. `warp_sum` below is chapter 8's. With it, a
-# block needs one barrier instead of nine:
+# Once 32 numbers are left, the tree needs neither shared memory nor barriers: the lanes
+# of a warp can read each other's registers. `warp_sum` below is the function of
+# chapter 8. With it, a block needs one barrier instead of nine:
 #
 # 1. each warp adds up its 32 values;
-# 2. lane 0 of each warp stores the sum in `sums`, at the number of its warp;
+# 2. lane 0 of each warp stores the sum in `sums`, at the index of its warp;
 # 3. every thread waits at a barrier;
 # 4. warp 0 loads the sums, one per lane, and adds them up. A lane without a sum
 #    contributes 0.
@@ -455,14 +458,15 @@ check(
 # ## Measure: one element per thread
 #
 # Calculate first, and for once not bytes but instructions. A step of the tree takes a
-# comparison, an addition, two loads and a store, a barrier, and the loop: about ten
-# instructions, and there are eight steps. The budget is thirty. What does that say
-# about `interleaved` and `sequential`? What do bank conflicts add? And what is left to
-# do in `shuffle`? Write down the speeds that you expect, relative to `torch.sum`.
+# comparison, an addition, two loads, a store, a barrier, and the loop's own work. That
+# makes about ten instructions, and there are eight steps. The budget is thirty. What
+# does that say about `interleaved` and `sequential`? What do the bank conflicts of
+# `packed` add? And what is left to do in `shuffle`? Write down the speeds that you
+# expect, relative to `torch.sum`.
 #
 # Each kernel is launched on x, then on the sums, and so on, until one number is left:
-# 2^28, 2^20, 2^12, 2^4, 1. How much do the later launches cost, compared with the
-# first?
+# the sizes are 2^28, 2^20, 2^12, 2^4 and 1. Each later launch has at most 1/256 of the
+# work of the first.
 
 # %%
 guess = {
@@ -511,34 +515,35 @@ one_each.expect("torch.sum", at_least=2.5, times="shuffle")
 
 # %% [markdown] tags=["solution"]
 # NVIDIA's profiler counts the instructions that a warp really executes: 213 in
-# `interleaved`, 94 in `packed`, 88 in `sequential`, 65 in `shuffle`. The budget was
-# thirty. At 1045 billion per second, 213 × 8.4 million take 1.7 ms, so `interleaved` is
-# nearly as slow as its instructions. A good third of them are `t % (2 * step)`, a
-# division by a number that the compiler does not know. With `t & (2 * step - 1)`
-# instead, the kernel is half as fast again (you will see it further down). Most of the
-# rest are executed by warps in which most lanes only watch.
+# `interleaved`, 94 in `packed`, 88 in `sequential`, and 65 in `shuffle`. The budget was
+# thirty. At 1045 billion instructions per second, 213 × 8.4 million of them take 1.7
+# ms, which is most of the time that `interleaved` takes. A good third of them compute
+# `t % (2 * step)`, a division by a number that the compiler does not know. With `t &
+# (2 * step - 1)` instead, the kernel is nearly one and a half times as fast (you will
+# see that further down). Most of the other instructions are executed by warps in which
+# most lanes only watch.
 #
 # `packed` executes seven per cent more instructions than `sequential` and takes seven
-# per cent longer, so its bank conflicts may cost nothing. There are many of them, but
+# per cent longer, so its bank conflicts may cost nothing. There are many conflicts, but
 # each step has half the lanes of the one before, and the warps of other blocks fill the
 # gaps.
 #
-# And `shuffle`? 65 instructions would take 0.52 ms, and it takes longer. Fewer
-# instructions no longer help. What would?
+# And `shuffle`? Its 65 instructions would take 0.52 ms, but the kernel takes longer.
+# Fewer instructions would no longer help. What would?
 
 # %% [markdown]
 # ## Measure: a million blocks
 #
 # One suspect has not been timed yet. With one element per thread, 2^28 elements take
 # 2^20 blocks of 256 threads, and the GPU has to start and end each of them. So launch
-# as many blocks that have less to do:
+# the same number of blocks with less to do:
 #
 # - `nothing`: not even a load;
 # - `a load`: each thread loads its element and does nothing with it;
 # - `shuffle`: your kernel, without the later launches.
 #
-# Reading alone takes a quarter of a millisecond on an H200. How long does `nothing`
-# take? Write that down. How fast are the other two, relative to it?
+# Reading alone takes a quarter of a millisecond on an H200. How long will `nothing`
+# take? Write down your guess. How fast will the other two be, relative to `nothing`?
 
 # %%
 guess = {"a load": None, "shuffle": None}
@@ -580,26 +585,26 @@ if len(starts):
     print(f"blocks started in a nanosecond: {rate:.2f}")
 
 # %% [markdown] tags=["solution"]
-# Starting blocks is a limit in itself. An H200 starts about 1.65 of them per
-# nanosecond, so a million take more than twice as long as reading the array. That is
-# about 70 % of the time of `shuffle`, and reading the array at the same time adds
-# almost nothing. Nor are the SMs full: there is room for 64 warps, and the profiler
-# finds 46 on average. With 128 bytes each, these have at most 6 KB in flight, which is
-# too little, as in chapter 13. Both problems have the same remedy: **let a thread load
-# more than one element.**
+# Starting blocks is a limit in itself. An H200 starts about 1.65 blocks per nanosecond,
+# so a million of them take more than twice as long as reading the array. That is about
+# 70 % of the time of `shuffle`, and reading the array at the same time adds almost
+# nothing. Nor are the SMs full: each has room for 64 warps, but the profiler finds 46
+# on average. With 128 bytes each, 46 warps have at most 6 KB in flight, which is too
+# little, as in chapter 13. Both problems have the same remedy: **let a thread load more
+# than one element.**
 
 # %% [markdown]
 # ## 4 · The whole grid
 #
-# Write a **grid-stride loop**: launch as many threads as the GPU holds, and let each go
-# through the array in steps of the whole grid, adding into a register. This is **thread
-# coarsening**. The tree comes once, at the end of a thread's life, so its cost is
-# spread over a thousand elements.
+# Write a **grid-stride loop**: launch as many threads as the GPU holds, and let each
+# thread go through the array in steps of the whole grid, adding into a register. This
+# is **thread coarsening**. The tree comes only once, at the end of a thread's life, so
+# its cost is spread over a thousand elements.
 #
-# Two more ideas are from chapter 13. The first is sixteen bytes at a time:
+# Two more ideas are from chapter 13. The first is to read sixteen bytes at a time:
 # `load4(x, i)` reads four float32 in one instruction, where `i` is a multiple of 4. The
-# second is independent loads: the compiler unrolls the loop and issues several loads
-# before it adds the result of the first.
+# second is to make loads independent: the compiler unrolls the loop and issues several
+# loads before it adds the result of the first.
 #
 # If the number of elements is not a multiple of 4, up to three are left over. The first
 # threads of the grid add one each.
@@ -673,8 +678,9 @@ check(
 # The sum is `(a + b) + (c + d)` rather than `value + a + b + c + d`, because then its
 # three additions do not have to wait for the iteration before.
 #
-# The order of the two parts does not matter. The second has an ordinary guard, and
-# `block_sum` is outside it, because all threads must reach its barrier.
+# It does not matter whether the loop or the leftover elements come first. The leftovers
+# have an ordinary guard, and `block_sum` is outside it, because all threads must reach
+# its barrier.
 
 # %% [markdown]
 # ## Measure: every kernel so far
@@ -683,12 +689,13 @@ check(
 # them takes. Count the instructions of an iteration: how many of the thirty does it
 # need for every 32 elements?
 #
-# `out` has to be 0 first. That takes a launch of its own, which is in the times below.
+# `out` has to be 0 first. That takes a launch of its own, which is included in the
+# times below.
 #
 # How close does `grid` come to the ceiling? Three rows are for comparison: the same
 # kernel with ordinary loads of 4 bytes; the same kernel in CUDA C++, compiled by NVRTC
-# (chapter 5); and the latter with one word changed, the type of `step`. How much is
-# `load4` worth? How much is C++?
+# (chapter 5); and the latter with one word changed, the type of `step`. How much does
+# `load4` gain, and how much does C++?
 
 # %%
 guess = {"grid": None, "loads of 4 bytes": None, "CUDA C++": None}
@@ -800,23 +807,23 @@ ladder.expect("grid", at_least=0.97, times="CUDA C++")
 ladder.expect("grid", ceiling=0.95)
 
 # %% [markdown] tags=["solution"]
-# Python and C++ are equally fast: the loop becomes the same few instructions, and they
-# wait for memory. An *unsigned* `step` makes C++ slower than Python. Unsigned numbers
-# wrap around, by the rules of the language, so the compiler may not derive the address
-# of one iteration from that of the last. `gridDim.x` is unsigned, so
-# `i += gridDim.x * blockDim.x`, as everyone writes it, is the slow version.
+# Python and C++ are equally fast: the loop becomes the same few instructions, and both
+# kernels wait for memory. An *unsigned* `step` makes C++ slower than Python. Unsigned
+# numbers wrap around, by the rules of the language, so the compiler may not derive the
+# address of one iteration from that of the iteration before. `gridDim.x` is unsigned,
+# so `i += gridDim.x * blockDim.x`, as everyone writes it, is the slow version.
 #
-# `load4` is worth a lot less than chapter 13 may have led you to expect. The compiler
+# `load4` gains a lot less than chapter 13 may have led you to expect. The compiler
 # unrolls the loop of 4-byte loads as well, so there too a thread has four loads in
-# flight. But the profiler counts 19 instructions for every 32 elements instead of 3.4,
-# which is not far from the thirty.
+# flight. But for that loop the profiler counts 19 instructions for every 32 elements
+# instead of 3.4, and 19 is not far from the budget of thirty.
 #
 # ### What became of the trees?
 #
-# From `interleaved` to `sequential` was a large step, from there to `shuffle` another.
-# Now put the slowest tree into the fastest kernel: `grid, slow tree` is `sum_grid` with
-# the interleaved tree, division and all, instead of `block_sum`. The first two rows
-# show what the division alone costs.
+# From `interleaved` to `sequential` the gain was large, and so was that from
+# `sequential` to `shuffle`. Now put the slowest tree into the fastest kernel: `grid,
+# slow tree` is `sum_grid` with the interleaved tree, division and all, instead of
+# `block_sum`. The first two rows show what the division alone costs.
 
 # %% tags=["solution"]
 @cuda.jit
@@ -881,10 +888,11 @@ trees
 
 # %% [markdown] tags=["solution"]
 # With one element per thread, the slowest kernel took more than eight times as long as
-# `grid` on an H200, and six times on an H100. In `grid`, its tree costs two per cent. A
-# thread of `sum_grid` adds about a thousand elements into a register before it meets
-# the tree, and at that rate any tree will do. Good trees matter in *small* sums, where
-# the tree is a large part of the work. The lab measures one of those near its end.
+# `grid` on an H200, and six times as long on an H100. Put into `grid`, the tree of that
+# kernel costs two per cent. A thread of `sum_grid` adds about a thousand elements into
+# a register before it meets the tree, and after so many additions any tree will do.
+# Good trees matter in *small* sums, where the tree is a large part of the work. The lab
+# measures one such sum near its end.
 
 # %% [markdown]
 # ## Look: the same sum, again and again
@@ -921,44 +929,44 @@ if weft.GPU:
 # which the blocks reach `atomic.add`. Just below 2^27 neighbouring float32 are 8 apart,
 # and just above it 16, so each of the last additions rounds.
 #
-# `torch.sum` repeats. It does what you do next.
+# The result of `torch.sum` repeats. PyTorch does what you do next.
 
 # %% [markdown]
 # ## 5 · The last block
 #
-# Let no block add to a common cell. Instead, each writes its sum to its own element,
-# `parts[blockIdx.x]`, and when all have done so, *one* block adds up `parts`, in an
-# order that is always the same.
+# Let no block add to a common cell. Instead, each block writes its sum to its own
+# element, `parts[blockIdx.x]`, and when all have done so, *one* block adds up `parts`,
+# in an order that is always the same.
 #
-# How does it know that all have done so? A second launch would solve that, since it
-# begins after the first has ended, but it costs a launch. Within one launch, blocks
-# cannot wait for one another, because some may not have begun. But they can *count*.
-# Each block, once its part is written, adds 1 to `arrived[0]`, atomically:
+# How does that block know that all have done so? A second kernel would solve the
+# problem, since it begins after the first has ended, but it costs a launch. Within one
+# launch, blocks cannot wait for one another, because some may not have begun. But they
+# can *count*. Each block, once its part is written, adds 1 to `arrived[0]`, atomically:
 #
 # ```python
 # before = cuda.atomic.inc(arrived, 0, top)    # 0, 1, ... top, and 0 again
 # ```
 #
-# It returns the value from before the addition. With `gridDim.x - 1` for `top`, the
-# block that gets this number back knows that it is the last. No block waits; the last
-# one does the rest. And the counter is back at 0, ready for the next launch.
+# The call returns the value from before the addition. With `gridDim.x - 1` for `top`,
+# the block that gets this number back knows that it is the last. No block waits; the
+# last one does the rest. And the counter is back at 0, ready for the next launch.
 #
 # Thread 0 of each block
 #
 # 1. writes the block's sum to `parts`;
 # 2. calls `cuda.threadfence()`: every thread of the GPU sees what this thread has
-#    written so far before it sees what this thread writes from here on. Without it, the
-#    new count may become visible before the part does;
+#    written so far before it sees what this thread writes from here on. Without this
+#    fence, the new count may become visible before the part does;
 # 3. counts, and stores in shared memory, in `last[0]`, whether the block is the last;
 # 4. calls `cuda.threadfence()` once more: what this thread reads from here on is no
-#    older than the counter. Without it, old parts may come out of a cache.
+#    older than the counter. Without this fence, old parts may come out of a cache.
 #
-# Then comes a barrier, so that all threads of the block know. In the last block they
-# all add up `parts` together: a loop in steps of the block, then `block_sum`, and
-# thread 0 writes `out[0]`.
+# Then comes a barrier, after which all threads of the block know whether it is the
+# last. In the last block, all threads add up `parts` together: a loop in steps of the
+# block, then `block_sum`, and thread 0 writes `out[0]`.
 #
-# The first part is given. `thread_sum` is the loop of exercise 4, with four loads of 16
-# bytes written out.
+# The sum of each thread is given: `thread_sum` is the loop of exercise 4, with four
+# loads of 16 bytes written out.
 #
 # ```python
 # sum_repeatable(x, parts, arrived, out)    # (n,) -> (blocks,), uint32 (1,), (1,)
@@ -1070,24 +1078,25 @@ check(
 # The barrier has a second purpose. `block_sum` uses the same shared array in all of its
 # calls, and the second call must not begin to fill it while the first is still reading.
 #
-# The order is fixed by the launch: which elements a thread takes, the shape of the
-# trees, the order of `parts`. None of that depends on which block comes last. It does
+# The launch fixes the order: which elements a thread takes, the shape of the trees, and
+# the order of `parts`. None of that depends on which block comes last. But it does
 # depend on the number of blocks and threads. So for the same bits on *every* GPU,
-# choose these independently of the number of SMs.
+# choose these two numbers independently of the number of SMs.
 
 # %% [markdown]
 # ## Measure: what repeating costs
 #
-# There are three ways to finish the same sum. Each block adds to one cell, atomically.
-# Or the last block adds up the parts. Or a second launch, of a single block, does.
+# There are three ways to finish the same sum: each block adds to one cell, atomically;
+# the last block adds up the parts; or a second launch, of a single block, does.
 #
 # `shape_for(n)` chooses the launch from n alone: blocks of 1024 threads that make four
 # iterations each, or, for fewer than 4 million elements, blocks of 256 threads that
 # make one.
 #
 # Calculate first, for 2^28 elements: how many parts are there, and how many of them
-# does each thread of the last block add? A launch follows the one before it by about a
-# microsecond. What does each of the other ways cost, relative to the first?
+# does each thread of the last block add? A kernel starts about a microsecond after the
+# one before it has ended. What do the second and the third way cost, relative to the
+# first?
 
 # %%
 guess = {"last block": None, "two launches": None}
@@ -1155,13 +1164,13 @@ finish.expect("last block", at_least=1.0, times="torch.sum")
 finish.expect("last block", ceiling=0.975)
 
 # %% [markdown] tags=["solution"]
-# There are 4096 parts, four for each thread of the last block, which is nothing beside
-# the 65,536 elements per block. What probably costs time is that the parts go to memory
-# and come back, with a fence, while the rest of the GPU has nothing left to do. On the
-# other hand, `out` need not be set to 0, which saves a launch. So a repeatable sum is
-# as good as free here.
+# There are 4096 parts, four for each thread of the last block, which is nothing
+# compared with the 65,536 elements per block. What probably costs time is that the
+# parts go to memory and come back, with a fence, while the rest of the GPU has nothing
+# left to do. On the other hand, `out` need not be set to 0, which saves a launch. So a
+# repeatable sum is as good as free here.
 #
-# And precision? Here is the same with **accumulators in float64**: the elements are
+# And precision? Here is the same sum with **accumulators in float64**: the elements are
 # float32, and are converted as they are added. An H200 adds half as many float64 per
 # second as float32.
 
@@ -1223,15 +1232,16 @@ precise.expect("float64", at_least=0.95)
 precise
 
 # %% [markdown] tags=["solution"]
-# That is as good as free as well, because everything waits for memory. It holds for
-# large sums on an H200. On a GPU that adds float64 at a 64th of the float32 rate, as
-# most graphics cards do, measure again.
+# Adding in float64 is as good as free as well, because everything waits for memory.
+# This holds for large sums on an H200. On a GPU that adds float64 at a 64th of the
+# float32 rate, as most graphics cards do, measure again.
 
 # %% [markdown]
 # ## Look: does it repeat?
 #
 # Add the same array fifty times again, with the launch that was timed, and then with
-# two of 264 blocks. How many different results does each give? Are they the same?
+# two launches of 264 blocks. How many different results does each of the three give? Do
+# they agree with one another?
 
 # %%
 def run_last_block(shape):
@@ -1258,11 +1268,13 @@ if weft.GPU:
 # %% [markdown]
 # ## Look: how wrong is it?
 #
-# Compute the rounding errors, relative to the sum in float64. The orders are:
+# The cell below computes the rounding errors of several orders, relative to the sum in
+# float64:
 #
-# - one by one: each addition rounds, and the numbers get ever larger;
+# - one by one: each addition rounds, and the sum gets ever larger;
 # - in a tree: there are 28 additions between an element and the result;
-# - `grid`: a thousand one by one in each thread, then a tree, then block by block.
+# - `grid`: a thousand elements are added one by one in each thread, then there is a
+#   tree in each block, and then the blocks are added one by one.
 #
 # Write down an order of magnitude for each (float32 rounds by 6e-8 at most), then run.
 
@@ -1312,27 +1324,29 @@ if weft.GPU:
     )
 
 # %% [markdown] tags=["solution"]
-# The same numbers in the same format: in one order half of the sum is lost, in another
-# the eighth digit is in doubt. With *u* = 6e-8, the error of adding one by one is at
-# most (n - 1) *u*, and that of a tree at most log2(n) *u*, for positive numbers.
-# Rounding goes up and down, so the actual error is usually far below the bound.
-# Neighbouring float32 are 8 apart just below 2^27, which is 6e-8 of the sum. An error
-# below that means that the result is one of the two neighbours of the exact sum.
+# These are the same numbers in the same format, but in one order half of the sum is
+# lost, whereas in another only the eighth digit is in doubt. With *u* = 6e-8, the error
+# of adding one by one is at most (n - 1) *u*, and that of a tree at most log2(n) *u*,
+# for positive numbers. Rounding goes up and down, so the actual error is usually far
+# below the bound. Neighbouring float32 are 8 apart just below 2^27, which is 6e-8 of
+# the sum. An error below that means that the result is one of the two neighbours of the
+# exact sum.
 #
-# A GPU adds in trees because they are parallel, and is more accurate for it.
+# A GPU adds in trees because trees are parallel, and its sums are more accurate as a
+# result.
 
 # %% [markdown]
 # ## Measure: all sizes
 #
 # The sizes go from 2^16 elements (262 KB) to 2^30 (4.3 GB). The small sums take a few
-# microseconds, less than a launch from Python. So these are CUDA graphs of many
-# launches, one after the other, each on another piece of a large array, which the cache
-# does not hold yet. (`bench.stream()` is the stream on which a graph is recorded.)
+# microseconds, less than a launch from Python. So the tables time CUDA graphs of many
+# launches, one after the other, each on another piece of a large array, which is not in
+# the cache yet. (`bench.stream()` is the stream on which a graph is recorded.)
 #
-# What is the least that a small sum can cost? It takes a launch within a graph, two
-# trips to memory (elements, then parts), two barriers and two fences. And from which
-# size on is bandwidth the limit? Guess the speeds for the smallest size, relative to
-# `torch.sum`.
+# What is the least time that a small sum can take? It needs a launch within a graph,
+# two trips to memory (elements, then parts), two barriers and two fences. And from
+# which size on is bandwidth the limit? Guess the speeds for the smallest size, relative
+# to `torch.sum`.
 
 # %%
 guess = {"last block": None, "two launches": None}
@@ -1415,14 +1429,15 @@ sizes[28].expect("last block", at_least=1.0)
 
 # %% [markdown] tags=["solution"]
 # Up to a million elements the time of your kernels grows by only about a microsecond.
-# It consists of the launch, two trips to memory, and either fences and a counter or a
-# second launch, which cost about the same. `torch.sum` takes two nodes of the graph if
-# a sum has more than one block, since it sets its counter to 0 each time, while yours
-# wraps around to 0 by itself. From 2^26 on, all are close to the same limit.
+# That time consists of the launch, two trips to memory, and either fences and a counter
+# or a second launch, which cost about the same. `torch.sum` takes two nodes of the
+# graph if a sum has more than one block, since it sets its counter to 0 each time,
+# whereas your counter wraps around to 0 by itself. From 2^26 elements on, all rows are
+# close to the same limit.
 
 # %% [markdown] tags=["solution"]
-# And the tree? Here is a sum of 2^18 elements, in 64 blocks of 256 threads, from the
-# cache:
+# And the tree? Here is a sum of 2^18 elements, in 64 blocks of 256 threads, read from
+# the cache:
 
 # %% tags=["solution"]
 def small_trees():
@@ -1451,10 +1466,10 @@ small
 # Find the column of the largest element in each row of a matrix. A language model does
 # this to choose its most likely next word, with a row for each sentence and a column
 # for each of 100,000 words. The pattern is the same: load, combine in a register,
-# shuffle, exchange through shared memory, shuffle. Three things change.
+# shuffle, exchange through shared memory, and shuffle again. Three things change.
 #
 # - What is combined is a **pair**: a value and its column. `better(top, place, other,
-#   where)` below returns the better of two. Each step shuffles both parts.
+#   where)` below returns the better of two pairs. Each step shuffles both parts.
 # - The **neutral element**, which changes no result, is minus infinity, with a column
 #   beyond the last.
 # - If two values are equal, the one further left wins. So the operation is
@@ -1544,20 +1559,21 @@ check(
 )
 
 # %% [markdown] tags=["solution"]
-# The numbers of the check are all negative, so a 0 instead of minus infinity shows.
-# There are many ties, so a wrong rule for equal values shows too. And the largest
-# numbers are further right from row to row, so reading part of a row is not enough.
+# The numbers of the check are all negative, so it notices a 0 instead of minus
+# infinity. There are many ties, so it notices a wrong rule for equal values too. And
+# the largest numbers are further right from row to row, so reading part of a row is not
+# enough.
 #
 # Each step takes two shuffles where a sum takes one, and a comparison instead of an
-# addition. But the shuffles come once per row, and the next table shows that the kernel
-# still runs at nearly the rate of reading.
+# addition. But the shuffles come only once per row, so the kernel can still run at
+# nearly the rate of reading.
 
 # %% [markdown]
 # ## Measure: the largest of each row
 #
-# Measure 4096 rows of 65,536 elements, then 32,768 rows of 8192: both are 2^28
-# elements, 1.07 GB. How fast is your kernel compared with `torch.argmax`, for long rows
-# and for short ones?
+# Measure 4096 rows of 65,536 elements, then 32,768 rows of 8192: both matrices have
+# 2^28 elements, or 1.07 GB. How fast is your kernel compared with `torch.argmax`, for
+# long rows and for short ones?
 
 # %%
 guess = {"yours": None}
@@ -1599,9 +1615,9 @@ by_rows[1 << 12].expect("yours", at_least=1.05)
 by_rows[1 << 15].expect("yours", at_least=1.3)
 
 # %% [markdown] tags=["solution"]
-# Your kernel serves one operation and one layout, PyTorch's all operations and layouts.
-# The next step, several results from one pass over a row, is the softmax of chapter 16.
-# There the pair is a maximum and a sum.
+# Your kernel serves one operation and one layout, whereas PyTorch's serves all
+# operations and layouts. The next step, several results from one pass over a row, is
+# the softmax of chapter 16. There the pair is a maximum and a sum.
 
 # %% [markdown]
 # ## If you want more
@@ -1613,25 +1629,26 @@ by_rows[1 << 15].expect("yours", at_least=1.3)
 # - Use fixed-point numbers: convert each element to an int64, `int64(v * 2**32)`, and
 #   add integers, atomically. The result is the same in *any* order. Measure it. Then
 #   find data for which it goes wrong.
-# - Use Kahan's compensated sum in each thread: three more additions per element. What
-#   does it cost on 2^28 elements, and on 2^20?
+# - Use Kahan's compensated sum in each thread, which takes three more additions per
+#   element. What does that cost on 2^28 elements, and on 2^20?
 # - Use a cooperative launch (chapter 8), with `grid.sync()` instead of the last block.
 #   Is it faster?
-# - How many blocks are best? Measure `sum_repeatable` with 132, 264, 1056, 4096, 16384
-#   blocks of 1024 threads, and explain both ends.
+# - How many blocks are best? Measure `sum_repeatable` with 132, 264, 1056, 4096 and
+#   16,384 blocks of 1024 threads, and explain the results at both ends.
 #
 # ## What you learned
 #
-# 1. A large sum is a read. Its limit is bandwidth, and its budget is about thirty
-#    instructions for every 32 elements on an H200.
+# 1. A large sum is little more than a read. Its limit is bandwidth, and its budget is
+#    about thirty instructions for every 32 elements on an H200.
 # 2. One element per thread is slow whatever the tree. Let each thread load many, and
 #    the tree hardly matters.
 # 3. In a tree, keep the adding threads together, and their cells too: no idle lanes in
-#    busy warps, no bank conflicts. From 32 numbers on, shuffle.
-# 4. Blocks cannot wait for one another, but they can count. The last one finishes, with
-#    a fence before the counter and one after it.
-# 5. Floating-point sums depend on the order. Atomics let it vary; parts and a last
-#    block fix it, for next to nothing. And a tree is far more accurate than a loop.
+#    busy warps, no bank conflicts. Once 32 numbers are left, use shuffles.
+# 4. Blocks cannot wait for one another, but they can count. The last one finishes the
+#    sum, with a fence before the counter and another after it.
+# 5. Floating-point sums depend on the order. Atomics let the order vary; parts and a
+#    last block fix it, for next to nothing. And a tree is far more accurate than a
+#    loop.
 
 # %%
 quiz()
