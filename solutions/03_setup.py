@@ -486,8 +486,8 @@ if weft.on_gpu("the driver loads machine code into one"):
 # %% [markdown]
 # ## 5 · Read the PTX
 #
-# PTX is worth reading, because it shows what a kernel asks of memory before any GPU has
-# run it. The first listing below is `vector_add`, as `nvcc` translates it. An
+# PTX is worth reading, because it shows what a kernel loads and stores before any GPU
+# has run it. The first listing below is `vector_add`, as `nvcc` translates it. An
 # instruction has a name, then types after dots, then registers (`%f1` float32, `%rd8` a
 # 64-bit address); square brackets mark an address in memory.
 
