@@ -221,11 +221,11 @@ check(
 #
 # A block has BM × BN / (TM × TN) = 64 threads, called `THREADS`. Its tiles still have
 # 256 elements each, so each thread loads several. Which results does a thread compute?
-# They are not a compact square: if thread `x` had the columns from 4 `x` on,
+# They are not a compact square: if thread `x` had the columns from `4 * x` on,
 # neighbouring lanes would read words that are 4 apart. With a **stride** between a
 # thread's columns, neighbouring lanes read neighbouring words. Let `x` be
 # `t % (BN // TN)`, and `y` be `t // (BN // TN)`. The thread's columns are `x`,
-# `x + BN // TN`, `x + 2 * (BN // TN)` and so on, TN of them. Its rows are `y`,
+# `x + BN // TN`, `x + 2 * (BN // TN)` and so on, TN in total. Its rows are `y`,
 # `y + BM // TM` and so on. The check allows no bank conflicts, and it tries other
 # values of the constants too.
 #
@@ -1340,8 +1340,8 @@ if weft.GPU:
 #   there better warp tiles than 64 × 64?
 # - A small result and a large k: 256 × 256 × 65,536 has eight tiles of 64 × 128 for 132
 #   SMs. Split k between blocks, let each block write its part, and let the last block
-#   add up the parts (**split-K**; chapter 14). What share are the SMs busy, before and
-#   after?
+#   add up the parts (**split-K**; chapter 14). What does `busy` return without
+#   splitting and with it?
 # - The operand `a` is copied element by element, since its tile is transposed. Load it
 #   with `four` instead, keep it in registers for an iteration, and store it with the
 #   padding of exercise 3. Is this faster, and how many registers does it take?
