@@ -5,18 +5,18 @@
 #
 # **After this lab, you can**
 #
-# - say which stage, and which phase of which mbarrier, belongs to each tile of a ring;
-# - start a copy by the copy engine and wait for its bytes;
-# - connect a producer and its consumers by full and empty mbarriers;
-# - say where TMA puts every element of a box, also at the edge of a matrix;
+# - say which stage each tile of a ring uses, and which phases of its mbarriers;
+# - start a copy by the TMA, Hopper's unit for copies, and wait for its bytes;
+# - synchronise a producer and its consumers with full and empty mbarriers;
+# - say where the TMA puts every element of a box, even at the edge of a matrix;
 # - write the descriptor by which `wgmma` finds its operand;
 # - order tiles for the L2 cache, and count what the order saves;
-# - read a GEMM that is level with cuBLAS, in a few lines for each of its ideas.
+# - read a GEMM that is as fast as cuBLAS, with a few lines for each of its ideas.
 #
 # **You need** about 120 minutes. You do not need a GPU: the exercises run in the
-# simulator, which knows mbarriers and bulk copies, and the measurements then show times
-# from the reference GPU, an H200. To run the measurements yourself, you need compute
-# capability 9.0 (H100, H200, GH200) and 3 GB of its memory.
+# simulator, which supports mbarriers and bulk copies, and the measurements then show
+# times from the reference GPU, an H200. To run the measurements yourself, you need a
+# GPU of compute capability 9.0 (H100, H200, GH200) and 3 GB of its memory.
 
 # %%
 try:
@@ -71,19 +71,19 @@ weft.lab("22_hopper_gemm")
 #
 # Tiles 0, 1, 2, … go through a ring of `stages` buffers, one after the other. Each
 # buffer, or **stage**, has two mbarriers. `full` says that the tile has arrived, and
-# `empty` says that it has been used and the next may come.
+# `empty` says that the tile has been used and the next tile may be loaded.
 #
-# An mbarrier goes through **phases**. In phase 0 it waits for its arrivals. When they
-# are complete, phase 1 begins, and so on. A thread waits for a phase by its **parity**,
-# 0 or 1. The wait is over as soon as the phase *of this parity* is complete. At a new
-# mbarrier, a wait for parity 0 waits for phase 0. A wait for parity 1 gets past at
-# once: it counts as complete what came before phase 0.
+# An mbarrier goes through **phases**. In phase 0 it counts arrivals. When all of them
+# have come, phase 0 is complete and phase 1 begins, and so on. A thread waits for a
+# phase by its **parity**, 0 or 1. The wait ends as soon as the phase *of this parity*
+# is complete. At a new mbarrier, a wait for parity 0 waits for phase 0, but a wait for
+# parity 1 returns at once: the phase before phase 0 counts as complete.
 #
 # For tile number `k`, counting from 0, return three numbers: the stage, the parity that
 # a consumer waits for at `full` before it reads the tile, and the parity that the
 # producer waits for at `empty` before it starts the copy. For the first tile of each
-# stage, the producer's wait has to get past at once. For the second tile, it has to
-# wait until the first one has been used.
+# stage, the producer's wait must return at once. For the second tile, the producer must
+# wait until the first tile of that stage has been used.
 #
 # ```python
 # ring(0, 4)    # -> (0, 0, 1)
@@ -146,28 +146,31 @@ check(
 )
 
 # %% [markdown] tags=["solution"]
-# The kernels do not divide. They keep `stage` and `parity`, add 1 to the stage, and at
-# the end of the ring they set it to 0 and flip the parity.
+# The kernels below do not divide. They keep `stage` and `parity` in registers and add 1
+# to the stage. At the end of the ring, they set the stage to 0 and flip the parity.
 
 # %% [markdown]
 # ## 2 · A copy and its barrier
 #
 # `bulk_copy(tile, i, x, j, nbytes, bars, s)` starts a copy of `nbytes` bytes from
-# `x[j]`, in global memory, to `tile[i]`, in shared memory. **One thread calls it.** The
-# copy engine does the rest, past all registers. As bytes arrive, it counts them at the
-# mbarrier `bars[s]`, an element of a shared array of uint64.
+# `x[j]`, in global memory, to `tile[i]`, in shared memory. **One thread calls
+# `bulk_copy`.** The TMA (Tensor Memory Accelerator) then copies the bytes without using
+# registers. As they arrive, it counts them at the mbarrier `bars[s]`, an element of a
+# shared array of uint64.
 #
-# 1. One thread calls `mbarrier_init(bars, s, count)`: in each phase, `count` arrivals
-#    have to come. Then `fence_mbarrier_init()`, so that the copy engine sees it, and
-#    `cuda.syncthreads()`, so that the other threads do.
-# 2. One thread calls `mbarrier_arrive_expect_tx(bars, s, nbytes)`. That is one arrival,
-#    and it announces the bytes: the phase is complete only when they are here as well.
-# 3. It starts the copy.
-# 4. All threads call `mbarrier_wait(bars, s, parity)`, and read.
+# 1. One thread calls `mbarrier_init(bars, s, count)`: each phase then needs `count`
+#    arrivals. The same thread calls `fence_mbarrier_init()`, so that the TMA sees the
+#    new mbarrier. Then all threads call `cuda.syncthreads()`, so that they see it too.
+# 2. One thread calls `mbarrier_arrive_expect_tx(bars, s, nbytes)`. This call is one
+#    arrival, and it also announces `nbytes` bytes: the phase is complete only when they
+#    have arrived as well.
+# 3. That thread starts the copy.
+# 4. All threads call `mbarrier_wait(bars, s, parity)`, and then read the tile.
 #
 # Reverse `x` tile by tile. A block has 128 threads and one tile of 128 numbers, or
-# fewer at the end of `x`. In `out` the numbers of a tile are in reverse order, in the
-# same place. Copy no more than the tile has: 4 bytes for each number.
+# fewer at the end of `x`. A tile begins at the same index in `out` as in `x`, but its
+# numbers are in reverse order. Copy only the `count` numbers of the tile, 4 bytes for
+# each.
 #
 # ```python
 # reverse_tiles(x, out)   # float32 (n,) -> float32 (n,); 4 divides n
@@ -229,27 +232,31 @@ check(
 )
 
 # %% [markdown] tags=["solution"]
-# No thread has loaded anything. 127 threads have only waited, and the first one has
-# issued three instructions. With `cp.async` (chapter 19), every thread computes
-# addresses and issues copies for its own part of the tile.
+# No thread has loaded anything from global memory: thread 0 has announced and started
+# the copy, and the other 127 threads have only waited. With `cp.async` (chapter 19), by
+# contrast, every thread computes addresses and issues copies for its own part of the
+# tile.
 
 # %% [markdown]
 # ## 3 · Producer and consumers
 #
-# Now a pipeline. Warp 0 of the block is the **producer**: its lane 0 starts all copies.
-# The other 64 threads are **consumers**. They meet nowhere: no `syncthreads` after the
-# beginning. All that connects them are the mbarriers of the ring.
+# Now build a pipeline. Warp 0 of the block is the **producer**: its lane 0 starts all
+# copies. The other 64 threads are **consumers**. After the beginning, there is no
+# `syncthreads`: only the mbarriers of the ring synchronise the producer and the
+# consumers.
 #
-# `x` and `y` are k × n. Compute `out[j] = sum of x[i, j] * y[i, j] over i`. A block has
-# 64 columns, and consumer `c` has column `c` of them. Tile number `i` of the ring is
-# row `i`: 64 numbers of `x` and 64 of `y`, two copies that count at the same mbarrier.
+# `x` and `y` are k × n. Compute `out[j] = sum of x[i, j] * y[i, j] over i`. A block
+# computes 64 columns, and consumer `c` computes column `c` of these 64. Tile number `i`
+# of the ring is row `i`: 64 numbers of `x` and 64 of `y`. Two copies load them and
+# count their bytes at the same mbarrier.
 #
 # - The producer waits until the stage is **empty**, announces the bytes of *both*
 #   copies at `full`, and starts them.
-# - A consumer waits until the stage is **full**, uses it, and arrives at `empty`. The
-#   arrival says that *this thread* has read what it needs. So all 64 consumers arrive.
+# - A consumer waits until the stage is **full**, uses its numbers, and arrives at
+#   `empty`. Its arrival says that *this thread* has read what it needs. So all 64
+#   consumers must arrive.
 #
-# `turned(stage, parity)` gives the next stage and parity.
+# `turned(stage, parity)` returns the stage and the parity for the next tile.
 #
 # ```python
 # dot_columns(x, y, out)   # float32 (k, n), (k, n) -> float32 (n,); 64 divides n
@@ -337,26 +344,26 @@ check(
 )
 
 # %% [markdown] tags=["solution"]
-# This is the skeleton of every fast GEMM on Hopper. The producer is one thread, the
-# stages hold tiles of matrices, and instead of the multiplication there is
+# This is the skeleton of every fast GEMM on Hopper. There, too, the producer is one
+# thread, but the stages hold tiles of matrices, and the consumers multiply with
 # `wgmma`.
 
 # %% [markdown]
 # ## 4 · What TMA delivers
 #
-# `bulk_copy` moves neighbours in memory. `tma_load` moves a **box** of a matrix, which
-# it knows from a tensor map, and it can permute what it writes. A box here has 64
-# numbers of 16 bits in a row, which are 128 bytes or eight pieces of 16 bytes. With the
-# **128-byte swizzle** row r of the box is at bytes 128 r to 128 r + 127 of the tile,
-# and its piece p is at place p XOR (r mod 8) of these.
+# `bulk_copy` copies consecutive bytes. `tma_load` copies a **box** of a matrix, which a
+# tensor map describes, and it can permute what it writes. Here each row of a box has 64
+# numbers of 16 bits, which are 128 bytes or eight pieces of 16 bytes. With the
+# **128-byte swizzle**, row r of the box is at bytes 128 r to 128 r + 127 of the tile,
+# and its piece p is at place p XOR (r mod 8) within these bytes.
 #
-# A box may reach beyond the matrix, on every side. There it delivers zeros. It always
-# delivers the whole box, and counts all of its bytes.
+# A box may extend beyond the matrix on any side. For elements outside the matrix, the
+# TMA delivers zeros. It always delivers the whole box, and counts all of its bytes.
 #
-# Return what is in shared memory after a load: a vector of `64 * rows` numbers. `x` is
-# a matrix of int16, and the first element of the box is `x[row, col]`. `row` and `col`
-# may be negative, and they may be beyond the matrix. `col` need not be a multiple of
-# 64.
+# Return the contents of shared memory after a box of `rows` rows has been loaded, as a
+# vector of `64 * rows` numbers. `x` is a matrix of int16, and the first element of the
+# box is `x[row, col]`. `row` and `col` may be negative, or beyond the end of the
+# matrix. `col` need not be a multiple of 64.
 #
 # ```python
 # delivered(x, row, col, rows)   # int16 (m, n), int, int, int -> int16 (64 * rows,)
@@ -445,30 +452,31 @@ check(
 )
 
 # %% [markdown] tags=["solution"]
-# Ragged shapes need no code in the kernel. Along k, both operands deliver zeros, which
-# add nothing to a sum. Beyond the last row or column, the sums are of zeros, and
-# `tma_store` does not write outside of the matrix.
+# So a kernel needs no code for ragged shapes. Beyond the end of k, both operands are
+# filled with zeros, which add nothing to a sum. Beyond the last row or column, all
+# products are zero, and `tma_store` does not write outside the matrix.
 
 # %% [markdown]
 # ## 5 · A descriptor
 #
-# `wgmma` reads its operands from shared memory, and it is told where by a
-# **descriptor**, an integer of 64 bits:
+# `wgmma` reads its operands from shared memory. A **descriptor**, an integer of 64
+# bits, says where each operand is:
 #
-# | bits | what |
+# | bits | contents |
 # | --- | --- |
-# | 0–13 | where the operand begins: the lowest 18 bits of its address, divided by 16 |
-# | 16–29 | leading offset / 16; 1 with a swizzle and rows of at most 128 bytes |
-# | 32–45 | bytes from one group of eight rows to the next, divided by 16 |
+# | 0–13 | the start of the operand: the lowest 18 bits of its address, divided by 16 |
+# | 16–29 | the leading offset divided by 16; 1 with a swizzle and rows of at most 128 bytes |
+# | 32–45 | the bytes from one group of eight rows to the next, divided by 16 |
 # | 62–63 | the swizzle: 1 for 128 bytes, 2 for 64, 3 for 32 |
 #
-# All others are 0. The swizzle does not appear in the address: the hardware computes
-# the address of an element as if there were none, and then applies XOR.
+# All other bits are 0. The swizzle does not change the address in the descriptor: the
+# hardware computes the address of an element as if there were no swizzle, and then
+# applies the XOR.
 #
 # A tile begins at the byte address `start`, a multiple of 1024. Its rows have 128
-# bytes, with the 128-byte swizzle. Write the descriptor of the operand whose first
-# element is number `k` of row `row`. 8 divides `row`. A number has `size` bytes: 2 for
-# bfloat16, 1 for float8.
+# bytes, with the 128-byte swizzle. Return the descriptor of the operand whose first
+# element is number `k` of row `row`, counting both from 0. 8 divides `row`. A number
+# has `size` bytes: 2 for bfloat16, 1 for float8.
 #
 # ```python
 # operand(start, row, k, size)   # -> int
@@ -536,20 +544,21 @@ check(
 )
 
 # %% [markdown] tags=["solution"]
-# One `wgmma` takes 32 bytes along k, 16 bfloat16 or 32 float8. So in the kernel the
-# next step along k is the same descriptor plus 2, in both formats. That works because
-# the swizzle is applied to the finished address.
+# One `wgmma` takes 32 bytes along k, which are 16 bfloat16 or 32 float8. So in the
+# kernel, the descriptor for the next step along k is the current descriptor plus 2, in
+# both formats. This works because the hardware applies the swizzle to the final
+# address.
 
 # %% [markdown]
 # ## 6 · The order of tiles
 #
 # A persistent kernel has one block per SM. Block b computes tiles number b, b + 132,
-# b + 264, … So 132 tiles with consecutive numbers are computed at about the same time,
-# and they should share rows of `a` and rows of `w` in the L2 cache.
+# b + 264, … So 132 tiles with consecutive numbers are computed at about the same time.
+# They should use the same rows of `a` and of `w`, so that these stay in the L2 cache.
 #
-# `grouped` below is the order of chapter 21: groups of `group` rows of tiles go
-# across together, column by column. At the end of a group it jumps back to the left.
-# Then all that was loaded for the last columns is of no more use. Write the
+# `grouped` below is the order of chapter 21: it goes through `group` rows of tiles
+# together, column by column. At the end of such a group, it jumps back to the leftmost
+# column. So the data loaded for the last columns are not reused. Write the
 # **serpentine** order: groups 0, 2, 4, … go from left to right, and groups 1, 3, 5, …
 # from right to left. Within a column, the rows always go down. The last group may have
 # fewer rows.
@@ -626,12 +635,13 @@ check(
 )
 
 # %% [markdown]
-# How much do the orders load? The count below is for 8192³: 64 × 32 tiles of 128 × 256,
-# in waves of 132, which go along k together, 512 numbers at a time. What they need is
-# looked up in a cache of 50 MB, from which goes what was used longest ago. What is not
-# there has to come from memory.
+# How much does each order load from memory? The cells below count it for
+# 8192 × 8192 × 8192: 64 × 32 tiles of 128 × 256, in waves of 132 tiles. The tiles of a
+# wave move along k together, 512 numbers at a time. The count looks up their operands
+# in a model of a cache of 50 MB, which evicts the data that was used least recently.
+# Operands that are not in this cache are loaded from memory.
 #
-# Guess first: if `row by row` is 1, what are the others?
+# Guess first: if `row by row` loads 1, what fraction of that do the others load?
 
 # %%
 guess = {"groups of 16": None, "groups of 16, serpentine": None}
@@ -676,21 +686,21 @@ assert counted["groups of 16"] < 0.6 * counted["row by row"]
 assert counted["groups of 16, serpentine"] < counted["groups of 16"]
 
 # %% [markdown] tags=["solution"]
-# Each number of `a` and `w` is used 64 or 32 times, by tiles that are computed at
-# different times. Groups halve what has to be fetched again. The serpentine saves
-# only a little more, since the cache is full long before a group ends. In the
-# measurement below, the order of tiles is one of the steps.
+# Each number of `a` is used by 32 tiles and each number of `w` by 64, and these tiles
+# are computed at different times. Groups of 16 about halve the traffic from memory. The
+# serpentine saves only a little more, since the cache is full long before a group ends.
+# In the ladder below, `row by row` and `grouped` differ only in the order of tiles.
 
 # %% [markdown]
 # ## The kernel
 #
-# What follows is given, to be read and run. It computes `c = a @ w.T` for bfloat16 `a`
-# (m × k) and `w` (n × k). All sizes are constants that `specialise` fills in. The names
-# are those of the exercises.
+# The code of this section is given: read it and run it. It computes `c = a @ w.T` for
+# bfloat16 `a` (m × k) and `w` (n × k). All sizes of tiles and buffers are constants
+# that `specialise` fills in.
 #
-# `multiply` is one stage: 128 bytes along k, four `wgmma`. A warpgroup, 128 threads,
-# multiplies its 64 rows of `a` with BN rows of `w`. The sums are BN / 2 registers of
-# each thread.
+# `multiply` multiplies one stage, which covers 128 bytes along k, with four `wgmma`. A
+# warpgroup of 128 threads multiplies its 64 rows of `a` with BN rows of `w`. Each
+# thread keeps BN / 2 sums in registers.
 
 # %% tags=["given"]
 BM, BN, DEPTH = 128, 256, 4  # a tile of c; stages
@@ -756,8 +766,8 @@ def put(c, acc, row, col, t, m, n):
 
 # %% [markdown]
 # **One pipeline.** A block computes one tile of `c`. All of its threads multiply, and
-# thread 0 also starts the copies. Before it may start a copy into a stage, all have to
-# be done with it, which takes a `syncthreads` in every step.
+# thread 0 also starts the copies. Before it may start a copy into a stage, all threads
+# must have finished with that stage, which requires a `syncthreads` in every step.
 
 # %% tags=["given"]
 @cuda.jit
@@ -807,12 +817,12 @@ def one_pipeline(map_a, map_w, map_c, c, m, n, k, scale):
 
 # %% [markdown]
 # **Producer and consumers.** Warpgroup 0 only copies, and gives most of its registers
-# to the two others (`setmaxnreg`). A block is persistent: it computes one tile after
-# the other, and while the consumers store a tile, the producer already loads the next.
-# Two things are options here. `STORE_BY_TMA`: the sums go through shared memory
-# (`stmatrix`), from where the copy engine stores them, 64 columns at a time. `CLUSTER`:
-# two blocks compute tiles below one another, so they need the same rows of `w`. Each
-# loads half of them, for both.
+# to the other two warpgroups (`setmaxnreg`). A block is persistent: it computes one
+# tile after the other, and while the consumers store a tile, the producer already loads
+# the next. The kernel has two options. With `STORE_BY_TMA`, the consumers write their
+# sums to shared memory (`stmatrix`), and the TMA stores them from there, 64 columns at
+# a time. With `CLUSTER=2`, two blocks compute two tiles, one below the other, so they
+# need the same rows of `w`. Each block loads half of these rows for both.
 
 # %% tags=["given"]
 @cuda.jit(device=True)
@@ -949,9 +959,9 @@ def warp_specialised(map_a, map_w, map_c, c, m, n, k, scale):
 
 
 # %% [markdown]
-# The host's side: compile with these constants, encode tensor maps, launch. A tensor
-# map holds the address of its matrix and the size of a box. `prepare` launches without
-# Numba's checks, and with clusters.
+# The host compiles a kernel with these constants, encodes the tensor maps and launches
+# the kernel. A tensor map contains the address of its matrix and the size of a box.
+# `prepare` returns a launch function that skips Numba's checks and supports clusters.
 
 # %% tags=["given"]
 TYPES = (
@@ -1035,20 +1045,21 @@ def gemm(a, w, c, bm=128, bn=256, kernel=None, scale=1.0, **more):
 # %% [markdown]
 # ## Measure: the ladder
 #
-# Each row adds one idea to the row above.
+# From `row by row` on, each row changes one thing in the row above.
 #
-# - `one pipeline`: TMA and `wgmma`, tiles of 128 × 256, four stages.
-# - `row by row`: producer and consumers, persistent, tiles in rows.
-# - `grouped`: the same, tiles in groups of 16.
-# - `TMA store`: the same, and results leave through shared memory.
-# - `clusters`: the same, in clusters of two with multicast.
+# - `one pipeline`: the TMA and `wgmma`, with tiles of 128 × 256 and four stages.
+# - `row by row`: persistent blocks with a producer and consumers, which compute the
+#   tiles row by row.
+# - `grouped`: the same kernel, with tiles in groups of 16 rows.
+# - `TMA store`: the same kernel, but its results go through shared memory and the TMA.
+# - `clusters`: the same kernel in clusters of two blocks, with multicast.
 #
-# The baseline `cuBLAS` is the best of what the library can do here: `torch.mm` with
-# either operand transposed, and every algorithm that cuBLASLt's heuristic offers
-# (chapter 25), each of them tried. Beside ours are two in **Triton**, with pointers as
-# in chapter 29 and with tensor descriptors, which become TMA.
+# The baseline `cuBLAS` is the fastest that the library offers: `torch.mm` with either
+# operand transposed, and every algorithm that cuBLASLt's heuristic suggests (chapter
+# 25) are all timed. The table also has two kernels in **Triton**: one with pointers, as
+# in chapter 29, and one with tensor descriptors, which Triton compiles to TMA copies.
 #
-# What share of cuBLAS do you expect at each step?
+# What fraction of the speed of cuBLAS do you expect in each row?
 
 # %% tags=["given"]
 if weft.on_gpu("wgmma is not simulated"):
@@ -1212,10 +1223,10 @@ smaller.expect("TMA store", at_least=0.985)
 # %% [markdown]
 # ## Look: is it right?
 #
-# Every kernel of the ladder and of the shapes below, on matrices whose sizes no tile
-# divides. The output is poisoned with NaN before, and so are 64 more rows below it,
-# which must keep their NaN. Every element is compared with a product in float32, and
-# 30 runs are compared bit by bit.
+# This cell runs the kernels of the ladder and of the shapes below, mostly on matrices
+# whose sizes no tile divides. Before each run, it fills the output with NaN, and also
+# 64 more rows below, which must keep their NaN. It compares every element with a
+# product in float32, and 30 runs bit by bit.
 
 # %%
 if weft.on_gpu("wgmma is not simulated"):
@@ -1251,12 +1262,13 @@ if weft.on_gpu("wgmma is not simulated"):
 # %% [markdown]
 # ## Measure: other shapes
 #
-# The same kernel with other tiles. A large tile reads less for each result. But 1024 ×
-# 1024 results are only 32 tiles of 128 × 256, for 132 SMs. A library decides from a
-# table which kernel to take. Here five are tried for each shape. `deep` has four stages
-# rather than three, and fewer buffers for results.
+# Now run the same kernel with other tiles. With large tiles, fewer bytes have to be
+# read for each result. But 1024 × 1024 results make only 32 tiles of 128 × 256, for 132
+# SMs. A library chooses a kernel for each shape by a heuristic. Here five kernels are
+# timed for each shape, and the fastest is `ours`. `deep` has four stages rather than
+# three, and fewer buffers for results.
 #
-# Predict: for which shapes does 128 × 256 stay the best?
+# Predict: for which shapes is 128 × 256 still the best tile?
 
 # %%
 SHAPES = {
@@ -1316,14 +1328,15 @@ shapes["ragged"].expect("ours", at_least=1.2, times="128 x 256")
 # %% [markdown]
 # ## Measure: float8
 #
-# `wgmma` takes float8 as well. A row of 128 bytes then has 128 numbers, and one
-# instruction takes 32 of them along k. Nothing else in the kernel changes. `scale`
-# multiplies the sums at the end: float8 values are stored divided by a scale.
+# `wgmma` takes float8 as well. A row of 128 bytes then contains 128 numbers, and one
+# instruction takes 32 of them along k. Nothing else in the kernel changes. Since float8
+# values are stored divided by a scale, the kernel multiplies the sums by `scale` at the
+# end.
 #
 # The baseline is `torch._scaled_mm`, which calls cuBLASLt. It has two modes. In the
-# **fast** one, the tensor cores add up all of k. In the **exact** one, their sums are
-# added to an ordinary float32 now and then. Predict: is the difference visible in the
-# result? And which of the two does our kernel compute?
+# **fast** mode, the tensor cores add up all products along k. In the **exact** mode,
+# their sums are added to ordinary float32 sums at regular intervals. Predict: is the
+# difference visible in the result? And which of these two modes does our kernel use?
 
 # %%
 def float8(n):
@@ -1374,9 +1387,9 @@ eight.expect("ours", at_least=0.98)
 # %% [markdown]
 # ## Measure: without a pause
 #
-# All of the above are bursts of 2 ms, each after a pause. Under such a load for
-# seconds, the GPU lowers its clock to stay within its power. So here the same without
-# a pause.
+# All measurements above are bursts of 2 ms, each after a pause. Under such a load for
+# seconds, the GPU lowers its clock to stay within its power limit. So this cell times
+# three rows of the ladder again, without a pause.
 
 # %%
 sustained = bench.compare(
@@ -1398,25 +1411,26 @@ sustained.expect("TMA store", at_least=0.95)
 # %% [markdown]
 # ## If you want more
 #
-# - Let the kernel use the serpentine order. Predict first, from your count.
-# - Add a bias and a ReLU in `put_by_tma`. What does it cost?
-# - Exact float8: give each thread a second array of sums, and add the first to it after
-#   every stage. There is not room for 128 + 128 sums in 232 registers, so the tile has
-#   to become smaller. What does that cost?
+# - Let the kernel use the serpentine order. First use your count to predict the gain.
+# - Add a bias and a ReLU in `put_by_tma`. How much time do they take?
+# - Write the exact mode for float8: give each thread a second array of sums, and add
+#   the first array to it after every stage. 128 + 128 sums do not fit in 232 registers,
+#   so the tile has to become smaller. How much slower is the kernel?
 # - Write the producer's loop of `dot_columns` with two producer lanes, one for each
 #   matrix. How many arrivals does `full` need then?
 #
 # ## What you learned
 #
-# 1. An mbarrier counts arrivals and bytes. A ring of stages has two for each stage,
-#    and a wait needs no more than a parity.
-# 2. TMA moves boxes: one thread starts it, zeros arrive from outside, and the swizzle
-#    is part of the copy.
-# 3. `wgmma` reads its operands from shared memory by descriptors. Registers hold sums.
-# 4. Producer and consumers are different programs in one block, and even have
+# 1. An mbarrier counts arrivals and bytes. A ring has two mbarriers for each stage, and
+#    a wait needs only the parity of a phase.
+# 2. The TMA copies boxes: one thread starts a copy, elements outside the matrix arrive
+#    as zeros, and the swizzle is part of the copy.
+# 3. `wgmma` finds its operands in shared memory by descriptors. Its sums are in
+#    registers.
+# 4. The producer and the consumers run different code in one block, and even have
 #    different numbers of registers.
-# 5. At the end the order of tiles and the way out, from registers to memory, decide
-#    whether a kernel is level with the library.
+# 5. In the end, the order of tiles and the stores of the results decide whether a
+#    kernel is as fast as the library.
 
 # %%
 quiz()
