@@ -316,8 +316,8 @@ check(
 # | 3 | 6 | (0, 1) | 2 |
 #
 # No single stride leads to these four indices. For `3:2`, one stride is enough: the
-# three elements that it picks, each 2 after the last, are all in A's first mode, so the
-# result is `3:16`. `6:2` picks three elements along A's first mode for each of the two
+# three elements that it picks, 0, 2 and 4, are all in A's first mode, so the result is
+# `3:16`. `6:2` picks three elements along A's first mode for each of the two
 # coordinates of the second, so the result is `(3,2):(16,2)`.
 #
 # Work through A's modes from the left, with two numbers that change on the way: how
@@ -460,7 +460,7 @@ for pair in (("(6,2):(8,2)", "3:4"), ("(4,2):(1,10)", "6:1")):
 # | `4:1` | 24 | `6:4` | no gaps; 6 blocks of 4 |
 # | `6:4` | 24 | `4:1` | elements 4 apart, up to the end |
 # | `4:2` | 24 | `(2,3):(1,8)` | elements 2 apart; then 3 blocks of 8 |
-# | `(2,2):(1,6)` | 24 | `(3,2):(2,12)` | 0, 1, 6, 7 are filled; repeat from 2 and 4, then from 12 |
+# | `(2,2):(1,6)` | 24 | `(3,2):(2,12)` | gaps from 2 and from 4; then 2 blocks of 12 |
 # | `(4,6):(1,4)` | 24 | `1:0` | nothing is left |
 #
 # Go through the layout's modes **in order of their strides**. Keep one number,
@@ -570,7 +570,7 @@ check(
 # modes are a smaller layout.
 #
 # - Keep *within* and fix *from tile to tile*: the result is one tile. CuTe calls this
-#   `local_tile`. In NumPy, an example is `x[3*m : 4*m, 5*n : 6*n]`.
+#   `local_tile`. In NumPy, tile (3, 5) of m × n elements is `x[3*m : 4*m, 5*n : 6*n]`.
 # - Fix *within* and keep *from tile to tile*: the result is every m-th row and every
 #   n-th column. CuTe calls this `local_partition`, because if the "tile" is a block of
 #   threads, the result is what one thread owns. In NumPy it is `x[i::m, j::n]`.
@@ -595,7 +595,7 @@ print(local_tile(parse("(64,32):(32,1)"), (16, 8), (3, 2)))
 # %% [markdown]
 # Write `local_partition`. `threads` is the shape of a block of threads, such as
 # `(8, 4)`, and `thread` is a coordinate in this shape, such as `(7, 1)`. Return the
-# layout of that thread's elements and the index of its first one.
+# layout of that thread's elements and the index of the first of them.
 #
 # `local_partition(layout, threads, thread)    # -> (layout, start)`
 #
@@ -1011,7 +1011,7 @@ for name, tile in tiles.items():
 # elements of a row in 32 different banks.
 #
 # - **Padded by 1** and **Swizzle<5,0,5>** spread a column of single floats over all
-#   banks. But with neither of them can a 16-byte piece be loaded at once: with an odd
+#   banks. But with neither layout can you load a 16-byte piece at once: with an odd
 #   width, pieces are not aligned, and with a `base` of 0, not even two neighbours stay
 #   together.
 # - **Padded by 4** and **Swizzle<3,2,3>** keep four floats together and spread the
