@@ -599,10 +599,10 @@ if library.exists():
 # target needs.
 #
 # Here `main.c` and `stats.c` both include `stats.h`. The first rule is given. Write
-# three more. The rules for `main.o` and `stats.o` only compile and do not link, which
-# is what the option `-c` means. The rule for `clean` removes `report` and the object
-# files. Since that rule makes no file called `clean`, you also need a line that says
-# so: `.PHONY: clean`.
+# three more rules. The rules for `main.o` and `stats.o` only compile and do not link,
+# which is what the option `-c` means. The rule for `clean` removes `report` and the
+# object files. Since that rule makes no file called `clean`, you also need a line that
+# says so: `.PHONY: clean`.
 #
 # `$(CC)` is the compiler, and `$(CFLAGS)` are our options for it. In a real Makefile, a
 # line with a command has to begin with a **tab**, or make reports a
@@ -692,7 +692,8 @@ check(
 # `bt` shows which function called which, `print` shows the value of any expression, and
 # `frame 1` goes to the caller.
 #
-# Below, `find` walks along a list, and the program asks for a colour that is not in it.
+# Below, `find` walks along a list, and the program looks for a colour that is not in
+# it.
 
 # %% language="c" magic_args="colours" tags=["given"]
 # #include <stdio.h>
