@@ -543,8 +543,8 @@ large.expect("torch.add", at_least=1.05, times="CUDA C++")
 # Your first kernel gets most of the way to the ceiling. No kernel can be many times as
 # fast, because all of them have to move the same bytes. The language makes little
 # difference either: yours and the CUDA C++ are the same kernel, though Numba's machine
-# code is a little longer, with 64-bit indices and a test for negative ones. PyTorch and
-# Triton, which do reach the ceiling, handle eight elements per thread and fetch 16
+# code is a little longer, with 64-bit indices and a test for negative indices. PyTorch
+# and Triton, which do reach the ceiling, handle eight elements per thread and fetch 16
 # bytes at a time, so more bytes are in flight while a thread waits. The last stretch
 # goal below lets you try that.
 
@@ -625,8 +625,8 @@ many.expect("torch.add", at_least=1.5, times="Numba")
 # %% [markdown] tags=["solution"]
 # Now the language does matter, or rather the path from Python to the driver: the host
 # cannot keep up, and the GPU is idle between launches. One launch on a million elements
-# would do the work of a thousand of these for the price of one. Chapter 17 removes most
-# of the cost where launches cannot be merged.
+# would do the work of a thousand of these launches for the price of one. Chapter 17
+# removes most of the cost where launches cannot be merged.
 
 # %% [markdown]
 # ## Measure: threads per block
