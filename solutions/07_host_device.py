@@ -482,7 +482,7 @@ check(milliseconds, timer=[(12.5, 0), (0.5, 0), (3, 8)])
 # %% [markdown] tags=["solution"]
 # Both marks are in the same queue as the kernel, one right before and one right after
 # it. Whatever was queued earlier is finished when the GPU reaches the first. The host
-# waits only for the second, and only before it asks for the time.
+# waits only for the second mark, and only before it asks for the time.
 #
 # `time.perf_counter()` can do this too, with `cuda.synchronize()` before each reading:
 # before the first reading, so that earlier work is finished, and before the second, so
@@ -1016,7 +1016,7 @@ feeding.expect("its own", at_least=1.15)
 # Here are three short measurements, in which there is nothing for you to write but the
 # guesses.
 #
-# **Priorities.** A kernel of about 10 ms is running. A small one arrives in another
+# **Priorities.** A kernel of about 10 ms is running. A small kernel arrives in another
 # stream, with the same priority or a higher one. How much earlier is it finished?
 #
 # **Callbacks.** After a kernel of about half a millisecond the host has to act. It can
