@@ -226,7 +226,7 @@ small
 # %% [markdown]
 # ## Measure: one lane is enough
 #
-# This kernel has only one branch, to take or to skip. The branch is taken by every
+# The next kernel has only one branch, to take or to skip. The branch is taken by every
 # lane; by lane 0 of every warp; by every lane of one warp in 32; or by no lane. In the
 # second and the third case, 1/32 of the threads take the branch. How fast are these two
 # cases, compared with the first?
@@ -439,8 +439,9 @@ check(
 
 # %% [markdown] tags=["solution"]
 # Two neighbouring warps share 64 neighbouring elements: the even warp takes the even
-# ones, the odd warp the odd ones. Both read the same 256 bytes at about the same time,
-# so what the first has fetched the second probably finds in the L1 cache.
+# elements, and the odd warp takes the odd elements. Both read the same 256 bytes at
+# about the same time, so what the first has fetched the second probably finds in the L1
+# cache.
 #
 # Other solutions are as good. A thread may take a pair, one element of each kind, and
 # there is no branch at all. Or the first half of the grid may take the even elements
@@ -980,7 +981,7 @@ for row in total:
 # Additions to one cell queue up, wherever they come from, and hardly anything else
 # counts here. Adding up within a warp first saves 31 of 32 atomic additions, at the
 # price of five shuffles, and adding up within a block saves 7 of 8 of the remaining
-# ones, at the price of a barrier. Chapter 14 goes on from here.
+# additions, at the price of a barrier. Chapter 14 goes on from here.
 
 # %% [markdown] tags=["solution"]
 # ### A filter for a whole array, if order does not matter
