@@ -843,8 +843,8 @@ check(
 # of `a`, which in memory is the start of the next row. The result would be wrong
 # numbers rather than an error.
 #
-# A zero in `ta` would be enough to cancel what is in `tb`, if that could not happen to
-# be NaN or infinite: 0 times either is NaN. So both tiles are filled with zeros.
+# A zero in `ta` would be enough to cancel what is in `tb`, if that element could not be
+# NaN or infinite: 0 times either is NaN. So both tiles are filled with zeros.
 
 # %% [markdown]
 # ## Measure: the ladder so far
@@ -1006,10 +1006,10 @@ for width in (16, 17, 20, 24):
     print(f"          stored turned {turned}, then read along 1")
 
 # %% [markdown]
-# Try other widths until you find a width with which one of the two ways takes a single
-# pass both for the store and for the read. The check allows no bank conflicts. The
-# shape of a shared array has to be written in numbers or names of constants: an
-# expression with a name in it, such as `TILE + 1`, does not compile for a GPU.
+# Try other widths until, in one of the two ways, both the store and the read take a
+# single pass. The check allows no bank conflicts. The shape of a shared array has to be
+# written in numbers or names of constants: an expression with a name in it, such as
+# `TILE + 1`, does not compile for a GPU.
 #
 # ```python
 # gemm_transposed(alpha, a, b, beta, c)    # b is (n, k); TILE x TILE threads
