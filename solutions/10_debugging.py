@@ -56,7 +56,7 @@ weft.lab("10_debugging")
 # - **g** · a value from the data is used as an index, unchecked
 # - **h** · an index is computed with the wrong row length
 # - **i** · a barrier is in a place that not every thread of the block reaches
-# - **j** · no thread writes a part of the output
+# - **j** · a part of the output is written by no thread
 # - **k** · a thread relies on another block having got far enough
 # - **l** · arithmetic is done in 64 bits where 32 were meant
 #
@@ -68,8 +68,8 @@ weft.lab("10_debugging")
 # %% [markdown]
 # ## 1 · Inverting a picture
 #
-# Each pixel becomes 1 minus its value. There is one thread per pixel, in blocks of 8
-# × 8.
+# Each pixel becomes 1 minus its value. There is one thread per pixel, in blocks of 8 ×
+# 8 threads.
 #
 # **Observed:** the picture is right. But with 30 rows, all 1000 elements of another
 # array, which the kernel never mentions, have changed afterwards.
@@ -179,7 +179,7 @@ check(
 # %% [markdown]
 # ## 3 · Exchanging neighbours
 #
-# Elements 0 and 1 change places, elements 2 and 3 do, and so on. If the number of
+# Elements 0 and 1 change places, as do elements 2 and 3, and so on. If the number of
 # elements is odd, the last one has no partner and stays where it is. There is one
 # thread per pair.
 #
@@ -301,8 +301,8 @@ check(
 # each of the first `step` threads takes the larger of its own value and the value
 # `step` places further on; then `step` is halved. All of the numbers may be negative.
 #
-# **Observed:** on an H200, 100 of 100 launches were right. Under synccheck, which makes
-# everything slower, 97 of 100 were wrong.
+# **Observed:** on an H200, 100 of 100 launches gave the right result. Under synccheck,
+# which makes everything slower, 97 of 100 gave a wrong one.
 #
 # ```python
 # block_max(x, out)    # (n,) -> (n / 128 rounded up,)  float32
