@@ -465,7 +465,7 @@ check(
 # | bits | contents |
 # | --- | --- |
 # | 0–13 | the start of the operand: the lowest 18 bits of its address, divided by 16 |
-# | 16–29 | the leading offset divided by 16; 1 with a swizzle and rows of at most 128 bytes |
+# | 16–29 | the leading offset; 1 with a swizzle and rows of at most 128 bytes |
 # | 32–45 | the bytes from one group of eight rows to the next, divided by 16 |
 # | 62–63 | the swizzle: 1 for 128 bytes, 2 for 64, 3 for 32 |
 #
