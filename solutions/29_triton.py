@@ -6,19 +6,20 @@
 # **After this lab, you can**
 #
 # - write Triton programs for elementwise operations, rows and matrix products, with
-#   masks that hold at every edge;
+#   correct masks at every edge;
 # - say what a program is, and which parts of a Numba kernel the compiler now writes;
-# - read that in the machine code: vector loads, asynchronous copies, swizzles, tensor
-#   cores;
-# - order tiles for the L2 cache, tune a program, and avoid the two usual mistakes of
+# - find the compiler's work in the machine code: vector loads, asynchronous copies,
+#   swizzles and tensor core instructions;
+# - order tiles for the L2 cache, tune a program, and avoid the two common mistakes of
 #   tuning;
-# - say where Triton reaches the vendor's library, and where it does not.
+# - say where Triton is as fast as the vendor's library, and where it is not.
 #
 # **You need** about 110 minutes, and Linux (WSL 2 and Colab are Linux): Triton has no
 # builds for macOS or Windows. You do not need a GPU. The exercises run in Triton's own
-# interpreter, under this course's sanitizer, the compiler works anywhere, and the
-# measurements then show times from the reference GPU, an H200. If you use a GPU, it
-# needs compute capability 8.0 or higher, which excludes the T4, and 4 GB of memory.
+# interpreter, under this course's sanitizer; the compiler works on any machine; and
+# without a GPU the measurements show times from the reference GPU, an H200. If you use
+# a GPU, it needs 4 GB of memory and compute capability 8.0 or higher, which excludes
+# the T4.
 
 # %%
 try:
@@ -48,14 +49,14 @@ from triton.tools.tensor_descriptor import TensorDescriptor
 # %% [markdown]
 # ## A program is not a thread
 #
-# Here is chapter 5's addition twice. In Numba, you write what one **thread** does, with
-# one element. In Triton, you write what one **program** does, with a block of elements
-# at once.
+# Here is chapter 5's addition, written twice. In Numba, you write what one **thread**
+# does, with one element. In Triton, you write what one **program** does, with a block
+# of elements at once.
 #
 # `tl.program_id(0)` is the number of the program. `tl.arange(0, BLOCK)` is a block of
-# numbers, so `i` is one too, and `a + i` is a block of addresses. The `if` has become a
-# **mask**: a block of truth values, one per element. There is no `threadIdx`, because
-# you do not get to see threads.
+# numbers, so `i` is a block as well, and `a + i` is a block of addresses. The `if` has
+# become a **mask**: a block of truth values, one per element. There is no `threadIdx`,
+# because you do not get to see threads.
 
 
 # %%
@@ -77,9 +78,10 @@ def triton_add(a, b, out, n, BLOCK: tl.constexpr):
 
 
 # %% [markdown]
-# `BLOCK: tl.constexpr` is a constant: each value of it is compiled separately. It must
-# be a power of two. The other parameters come with the launch, and tensors arrive as
-# pointers, without their shapes. A launch names the grid, which counts programs:
+# `BLOCK: tl.constexpr` is a compile-time constant: the program is compiled anew for
+# each value. The value must be a power of two. The other arguments are passed at the
+# launch, and tensors arrive as pointers, without their shapes. A launch names the grid,
+# whose size is the number of programs:
 #
 # ```python
 # triton_add[(triton.cdiv(n, 1024),)](a, b, out, n, BLOCK=1024)
@@ -95,8 +97,8 @@ def triton_add(a, b, out, n, BLOCK: tl.constexpr):
 # lerp(a, b, t, out, n, BLOCK)    # a, b, out (n,) float32; t float
 # ```
 #
-# The check runs every program in the interpreter and looks up each address that it
-# touches. Stuck? Run `hint("lerp")`; there are three hints.
+# The check runs every program in the interpreter and looks up each address that the
+# program touches. Stuck? Run `hint("lerp")`; there are three hints.
 
 
 # %% tags=["given"]
@@ -133,16 +135,16 @@ check(
 
 # %% [markdown] tags=["solution"]
 # One mask serves both loads and the store. What a masked load returns for the elements
-# that it leaves out is undefined unless you say `other=`. Here that does not matter,
-# because the store leaves out the same ones.
+# that it leaves out is undefined unless you pass `other=`. Here that does not matter,
+# because the store leaves out the same elements.
 
 # %% [markdown]
 # ## Look: what the compiler made of it
 #
 # Triton's compiler needs no GPU. `machine_code` compiles a program for compute
-# capability 9.0, as a launch with these arguments would, and `count` counts
-# instructions in its PTX (chapter 3). `ld.global.v4.b32` loads 16 bytes per thread,
-# `ld.global.b32` loads 4.
+# capability 9.0, as a launch with the same arguments would, and `count` counts
+# instructions in its PTX (chapter 3). `ld.global.v4.b32` loads 16 bytes per thread, and
+# `ld.global.b32` loads 4 bytes.
 #
 # A program of 1024 elements has four warps by default, so each thread gets 8 elements
 # of `a`, 8 of `b` and 8 of `out`. Which loads will you find, and how many? Does it
@@ -155,19 +157,20 @@ for n in (4096, 4095):
     print(n, code.count("ld.global", "st.global"))
 
 # %% [markdown] tags=["solution"]
-# For 4096 there are four loads of 16 bytes per thread: two for `a`, two for `b`. You
+# For 4096 there are four loads of 16 bytes per thread: two for `a` and two for `b`. You
 # did not ask for them, whereas in Numba you needed an intrinsic (chapter 12).
 #
 # For 4095 there are 16 loads of 4 bytes. At a launch, Triton notes which pointers and
-# which integers are multiples of 16, and compiles for that. If `n` is one, a group of
-# four neighbours is inside or outside as a whole, so a single predicate will do. If it
-# is not, each element needs its own. The loads are still coalesced.
+# which integers are multiples of 16, and compiles for that case. If `n` is a multiple
+# of 16, four neighbours are either all inside or all outside, so a single predicate
+# will do. Otherwise, each element needs its own predicate. The loads are still
+# coalesced.
 
 # %% [markdown]
 # ## Measure: the addition beside Numba's
 #
-# 2^26 numbers. How fast is each, with `torch.add` as 1.0? *Triton, odd* adds one
-# element fewer, so that its loads have 4 bytes.
+# Both programs add 2^26 numbers. How fast is each, with `torch.add` as 1.0? *Triton,
+# odd* adds one element fewer, so each of its loads fetches only 4 bytes.
 
 # %%
 guess = {"Numba": None, "Triton": None, "Triton, odd": None}
@@ -207,18 +210,18 @@ added.expect("Triton", at_least=1.15, times="Numba")
 # ## 2 · A row is one value
 #
 # A program can hold a whole row as one block, as long as the row fits into registers.
-# Then `tl.max(row, axis=0)` and `tl.sum(row, axis=0)` give a number, and everything
-# that chapters 8, 14 and 16 did with shuffles, shared memory and barriers is inside
-# these two calls.
+# Then `tl.max(row, axis=0)` and `tl.sum(row, axis=0)` each return one number, and
+# everything that chapters 8, 14 and 16 did with shuffles, shared memory and barriers is
+# inside these two calls.
 #
-# The row's length is seldom a power of two. So the block is longer than the row, and
-# the rest of it takes part in the maximum and in the sum. What does it have to contain,
-# so that it changes neither? `tl.load(..., mask=..., other=...)` fills it.
+# The row's length is seldom a power of two. So the block is usually longer than the
+# row, and its extra elements take part in the maximum and in the sum. What must these
+# contain to change neither? `tl.load(..., mask=..., other=...)` fills them.
 #
-# Write the logarithm of the softmax, for a row per program: from each element subtract
-# the row's maximum *m*, and then the logarithm of the sum of all $e^{x - m}$. There are
-# gaps between the rows of `x`, but none between those of `out`, so each has a stride of
-# its own. Load and store each element once.
+# Write the logarithm of the softmax, with one row per program: from each element
+# subtract the row's maximum *m*, and then the logarithm of the sum of all $e^{x - m}$.
+# There are gaps between the rows of `x`, but none between those of `out`, so each array
+# has its own stride. Load and store each element once.
 #
 # ```python
 # log_softmax(x, out, cols, x_stride, out_stride, WIDTH)
@@ -275,15 +278,16 @@ check(
 )
 
 # %% [markdown] tags=["solution"]
-# $e^{-\infty}$ is 0, and minus infinity is no maximum. In a row below zero, a filler of
-# 0 would be wrong twice: it is larger than every element, and it adds a power to the
-# sum.
+# $e^{-\infty}$ is 0, and minus infinity is never the maximum. In a row of negative
+# numbers, a filler of 0 would be wrong twice: it would be larger than every element,
+# and it would add a power of $e$ to the sum.
 
 # %% [markdown]
 # ## Measure: rows
 #
-# Three shapes, with `torch.log_softmax` as 1.0. The third has rows of 131,072 elements,
-# of 512 KB each. Where are they, while the program computes?
+# Compare the programs on three shapes, with `torch.log_softmax` as 1.0. In the third
+# shape, a row has 131,072 elements, which are 512 KB. Where are they while the program
+# computes?
 
 # %%
 guess = {"mine": None, "copy": None}
@@ -351,26 +355,26 @@ rows_of[131072].expect("copy", at_least=3.0, times="mine")
 # %% [markdown]
 # ## 3 · A row in pieces
 #
-# With 1024 threads in a program, each can have 64 registers, and 131,072 values would
-# need 128. Such a row has to be taken in pieces of `BLOCK` columns, in a loop: `range`
-# works, with bounds that come with the launch.
+# With 1024 threads in a program, each thread can have 64 registers, but 131,072 values
+# would need 128. Such a row has to be processed in pieces of `BLOCK` columns, in a
+# loop: `range` works, even with bounds that are arguments of the launch.
 #
-# Write RMSNorm (chapter 17) in this way. With *mean* for the mean of a row's squares,
-# divide each element by the square root of *mean* + `eps`, and multiply it by the
-# weight of its column. The first loop adds up squares, the second one stores results.
-# Keep a **block** of `BLOCK` sums, and add these up after the loop; then the loop
-# itself contains no reduction.
+# Write RMSNorm (chapter 17) in this way. Let *mean* be the mean of a row's squares.
+# Divide each element by the square root of *mean* + `eps`, and multiply it by the
+# weight of its column. The first loop adds up squares, and the second loop stores
+# results. Keep a **block** of `BLOCK` sums, and add these up after the first loop; then
+# the loop itself contains no reduction.
 #
-# Everything is float16, whose largest number is 65,504. So `.to(tl.float32)` what you
-# load, before you square it. `tl.store` converts to the type of the array.
+# All arrays are float16, whose largest number is 65,504. So convert what you load with
+# `.to(tl.float32)` before you square it. `tl.store` converts to the type of the array.
 #
 # ```python
 # rms_norm(x, weight, out, cols, stride, eps, BLOCK)
 #     # x, out (rows, cols), weight (cols,) float16; both with this stride
 # ```
 #
-# `tl.zeros((BLOCK,), tl.float32)` is a block of zeros; there is `tl.sqrt`, and
-# `tl.rsqrt` for 1 over the root. Stuck? `hint("rms_norm")`.
+# `tl.zeros((BLOCK,), tl.float32)` is a block of zeros; `tl.rsqrt` computes 1 over the
+# square root. Stuck? `hint("rms_norm")`.
 
 
 # %% tags=["given"]
@@ -427,17 +431,18 @@ check(
 )
 
 # %% [markdown] tags=["solution"]
-# Here 0 is the right filler, since it adds nothing to a sum of squares. The mean
-# divides by `cols`, not by the number of elements in the blocks. Each element is loaded
-# twice.
+# Here 0 is the right filler, since it adds nothing to a sum of squares. For the mean,
+# the sum is divided by `cols`, not by the number of elements in the blocks. Each
+# element is loaded twice.
 
 # %% [markdown]
 # ## Measure: long rows
 #
-# 1024 rows of 131,072 in bfloat16, 268 MB. Each element is loaded twice and stored
-# once. Pieces are 4096 elements. A program has 8 warps and an SM room for 64, so all
-# 1024 rows are in progress at once. The L2 cache has 60 MB. Where does the second load
-# come from, then, and how close to the copy can the program come?
+# The matrix has 1024 rows of 131,072 bfloat16 numbers, 268 MB. Each element is loaded
+# twice and stored once, in pieces of 4096 elements. A program has 8 warps and an SM has
+# room for 64, so all 1024 rows are in progress at once. The L2 cache holds 60 MB. Where
+# do the second loads get their data, then, and how close to the speed of a copy can the
+# program come?
 
 # %%
 guess = {"mine": None, "torch.compile": None}
@@ -484,21 +489,21 @@ pieces.expect("mine", at_least=1.2)
 pieces.expect("mine", at_least=0.93, times="torch.compile")
 
 # %% [markdown] tags=["solution"]
-# From memory: of every row, 256 KB have gone by before its second loop begins, and
-# there are 1024 of them. So there are three transfers instead of two, and the limit is
-# 67 % of the copy's speed. `torch.compile` gets as far, and not further.
+# They come from memory: all 256 KB of a row are loaded before its second loop begins,
+# and 1024 rows are in progress. So each element is transferred three times instead of
+# twice, and the limit is 67 % of the copy's speed. `torch.compile` gets no further.
 
 # %% [markdown]
 # ## 4 · A product of tiles
 #
-# `tl.dot(p, q, acc)` multiplies a block of (m, k) by a block of (k, n) and adds a block
-# of (m, n). All three sides are at least 16. On a GPU it becomes tensor core
-# instructions. Here is a matrix product (chapters 18 to 22). Each program computes one
-# tile of `c`.
+# `tl.dot(p, q, acc)` multiplies a block of shape (m, k) by a block of shape (k, n) and
+# adds a block of shape (m, n). All three sizes must be at least 16. On a GPU, the call
+# becomes tensor core instructions. Here is a matrix product (chapters 18 to 22). Each
+# program computes one tile of `c`.
 #
 # Indices are columns and rows that broadcast, as in NumPy: `[:, None]` makes a column
-# of row numbers, `[None, :]` a row of column numbers, and their sum with a pointer is a
-# block of addresses.
+# of row numbers, and `[None, :]` makes a row of column numbers. A pointer plus such
+# indices is a block of addresses.
 
 
 # %%
@@ -524,17 +529,20 @@ def matmul(
 
 
 # %% [markdown]
-# Your turn, with a linear layer as PyTorch has it. It differs in three respects:
+# Now write a linear layer, as PyTorch defines it. It differs from `matmul` in three
+# respects:
 #
-# - the weights are stored as (N, K), so that row *n* of `w` has what output *n* needs:
-#   `out = relu(x @ w.T + bias)`;
+# - the weights are stored as (N, K), so that row *n* of `w` contains what output *n*
+#   needs: `out = relu(x @ w.T + bias)`;
 # - there is an **epilogue**: add the bias of each column, and replace what is below 0
 #   by 0 (`tl.maximum`), both while the sums are still float32 in registers;
-# - program (0, 1) has the *second tile of columns*; so the rows come from axis 0 here.
+# - program (0, 1) computes the *second tile of columns*, so here axis 0 of the grid
+#   counts rows.
 #
-# Rows have no gaps. None of the sizes needs to be a multiple of its block, so every
-# edge needs its mask, `K` included. There is no need to transpose anything: choose the
-# addresses so that the block that you load has the shape that `tl.dot` expects.
+# There are no gaps between rows. None of the sizes needs to be a multiple of its block,
+# so every edge needs a mask, and so does `K`. There is no need to transpose anything:
+# choose the addresses so that the block that you load has the shape that `tl.dot`
+# expects.
 #
 # ```python
 # linear(x, w, bias, out, M, N, K, BM, BN, BK)
@@ -616,29 +624,28 @@ check(
 )
 
 # %% [markdown] tags=["solution"]
-# The transpose is in the addresses: element (k, n) of the block `q` is at
-# `n * K + k`. Masked-out elements of `k` must be 0 in at least one of the two blocks,
-# and since what memory contains there could be NaN, they should be 0 in both. Rows
-# beyond `M` and columns beyond `N` may contain anything, because they only reach
-# elements that are not stored.
+# The addresses do the transposing: element (k, n) of the block `q` is at `n * K + k`.
+# Elements beyond `K` must be 0 in at least one of the two blocks, and since memory
+# could contain NaN there, they should be 0 in both. Rows beyond `M` and columns beyond
+# `N` may contain anything, because they affect only elements that are not stored.
 #
 # The check uses float16 because Triton's interpreter has no bfloat16: it would multiply
-# the bits as if they were integers, without a word. On a GPU the program works with
-# either.
+# the bits as if they were integers, without a warning. On a GPU the program works with
+# either type.
 
 # %% [markdown]
 # ## Look: chapters 12 to 22 in thirty lines
 #
 # `matmul` mentions no shared memory, no barrier, no swizzle and no tensor core
-# instruction. Let us see what it becomes, for bfloat16 matrices of 8192 × 8192 in tiles
+# instruction. Let us see what it becomes for bfloat16 matrices of 8192 × 8192 in tiles
 # of 128 × 256 × 64, with 8 warps and `num_stages=3`. (Tensors on the device *meta* have
-# a shape and a type, and no memory. The compiler asks for no more.)
+# a shape and a type but no memory, and the compiler needs no more than that.)
 #
-# First by hand: in each step, a program brings a tile of `a` of 128 × 64 and a tile of
-# `b` of 64 × 256, in asynchronous copies of 16 bytes per thread (chapter 12). How many
-# copies per thread are that? The compiler writes them down three times: twice before
-# the loop, to fill the pipeline, and once in the loop. How many `cp.async` will you
-# find?
+# First by hand: in each step of the loop, a program loads a 128 × 64 tile of `a` and a
+# 64 × 256 tile of `b`, in asynchronous copies of 16 bytes per thread (chapter 12). How
+# many copies does each thread make? The compiler writes these copies down three times:
+# twice before the loop, to fill the pipeline, and once in the loop. How many `cp.async`
+# instructions will you find?
 
 # %%
 INTERESTING = (
@@ -661,20 +668,20 @@ for capability in ((8, 0), (9, 0)):
         print(f"  {number:5} {name[:60]}")
 
 # %% [markdown] tags=["solution"]
-# (128 × 64 + 64 × 256) × 2 bytes are 49,152, and 256 threads bring 4,096 at a time: 12
-# copies, and 36 in the text. Three such pairs of tiles are the 147,456 bytes of shared
-# memory. On capability 8.0 there are two, which is enough there: `ldmatrix` has copied
-# the operands into registers before the next copy begins, while a `wgmma` that is in
-# flight still reads shared memory.
+# (128 × 64 + 64 × 256) × 2 bytes are 49,152 bytes, and 256 threads copy 4096 bytes at a
+# time: 12 copies per thread, and 36 in the PTX. Three such pairs of tiles fill the
+# 147,456 bytes of shared memory. On capability 8.0 there are only two pairs, which is
+# enough there: `ldmatrix` has copied the operands into registers before the next copy
+# begins, while a `wgmma` that is in flight still reads shared memory.
 #
-# On capability 9.0, four `wgmma` of 64 × 256 × 16 make a step of 64 for each warpgroup,
-# and they read shared memory directly. On 8.0 there are 128 `mma.sync`, fed by
-# `ldmatrix`. It is the same source. (The `ldmatrix` on 9.0 come after the loop: the
+# On capability 9.0, each warpgroup takes four `wgmma` of 64 × 256 × 16 for a step of
+# 64, and these read shared memory directly. On 8.0 there are 128 `mma.sync`, fed by
+# `ldmatrix`. The source is the same. (The `ldmatrix` on 9.0 come after the loop: the
 # result passes through shared memory, so that it can be stored 16 bytes at a time.)
 
 # %% [markdown]
-# One level above PTX, Triton has a form in which each block of values has a *layout*.
-# It is a good place to read what the compiler has decided:
+# One level above PTX, Triton has an intermediate form in which each block of values has
+# a *layout*. It shows what the compiler has decided:
 
 # %%
 code = product_code(8192, num_stages=3, **TILES)
@@ -685,40 +692,41 @@ for line in code.layouts.splitlines():
         print("  ", line.strip()[:96])
 
 # %% [markdown] tags=["solution"]
-# - `#blocked`: for a load of `a`, a thread takes 8 neighbours (16 bytes), 8 threads
-#   take a row of 64, and a warp 4 rows. This is **coalescing**, chapter 12.
+# - `#blocked`: in a load of `a`, a thread loads 8 neighbours (16 bytes), 8 threads load
+#   a row of 64 elements, and a warp loads 4 rows. This is **coalescing** (chapter 12).
 # - `#shared` with `swizzlingByteWidth = 128`: tiles are stored **swizzled**, so that
-#   tensor cores read them without bank conflicts, chapters 13 and 20.
-# - `3x128x64` and `3x64x256`: buffers for three steps, and `async_wait` with `num = 2`
-#   leaves one step in flight. This is **software pipelining**, chapter 19.
+#   tensor cores read them without bank conflicts (chapters 13 and 20).
+# - `3x128x64` and `3x64x256`: these are buffers for three steps, and `async_wait` with
+#   `num = 2` leaves the copies of one step in flight. This is **software pipelining**
+#   (chapter 19).
 # - `#mma` with `instrShape = [16, 256, 16]`: the accumulator lives in registers, in the
-#   layout in which **wgmma** leaves it, chapters 21 and 22.
+#   layout in which **wgmma** leaves it (chapters 21 and 22).
 
 # %% [markdown]
-# Now 8190 instead of 8192. What does a row of 8190 bfloat16 do to a copy of 16 bytes?
+# Now compile for 8190 instead of 8192. What do such rows mean for copies of 16 bytes?
 
 # %%
 code = product_code(8190, num_stages=3, **TILES)
 print(f"{code.shared:,} bytes of shared memory", code.count(*INTERESTING))
 
 # %% [markdown] tags=["solution"]
-# Not a single `cp.async` is left, and only one pair of tiles. Rows of 16,380 bytes
-# begin at multiples of 4 only, so 16 bytes cannot be copied at once. The compiler falls
-# back on loads of single elements. With no asynchronous copy there is nothing to
-# pipeline, so `num_stages=3` has no effect. No warning tells you.
+# Not a single `cp.async` is left, and shared memory has only one pair of tiles. Rows of
+# 16,380 bytes begin at multiples of 4 only, so 16 bytes cannot be copied at once. The
+# compiler falls back on loads of single elements. With no asynchronous copy there is
+# nothing to pipeline, so `num_stages=3` has no effect. There is no warning.
 
 # %% [markdown]
 # ## 5 · The order of tiles
 #
-# At any time, a GPU works on as many programs as fit, and it starts them in order of
-# their number. Neighbouring numbers should therefore need the same data, while it is in
-# the L2 cache.
+# At any time, a GPU works on as many programs as fit, and it starts them in the order
+# of their numbers. Programs with neighbouring numbers should therefore need the same
+# data, while these are in the L2 cache.
 #
-# Take a grid of tiles of `grid_m` × `grid_n`. Row by row, 132 programs of a grid of 64
-# × 32 cover about four rows, and need *all 32* tile columns of `b`. In **grouped
-# order**, the tiles of a band of `group` rows come column by column, and only then the
-# next band. `order` lists the tiles in this order. With `grid_m` = 3, `grid_n` = 2 and
-# `group` = 2:
+# Take a grid of `grid_m` × `grid_n` tiles. Row by row, 132 programs of a grid of 64 ×
+# 32 tiles cover about four rows, and need *all 32* tile columns of `b`. In **grouped
+# order**, the tiles of a band of `group` rows come column by column, before the next
+# band begins. `order` lists the tiles in this order. With `grid_m` = 3, `grid_n` = 2
+# and `group` = 2:
 #
 # | tile | 0 | 1 | 2 | 3 | 4 | 5 |
 # | --- | --- | --- | --- | --- | --- | --- |
@@ -740,10 +748,11 @@ def order(grid_m, grid_n, group):
 
 
 # %% [markdown]
-# First a prediction. For the first 132 tiles of 128 × 256 of a product of 8192 × 8192 ×
-# 8192 in bfloat16, how many bytes of `a` and `b` are needed at least once? A row of
-# tiles needs 128 rows of `a`, 2 MB. A column of tiles needs 256 columns of `b`, 4 MB.
-# Which `group` needs the least? An H200 has 60 MB of L2 cache.
+# First make a prediction. Take the first 132 tiles, of 128 × 256 elements, of a
+# bfloat16 product of 8192 × 8192 × 8192. How many bytes of `a` and `b` do they need at
+# least once? A row of tiles needs 128 rows of `a`, 2 MB. A column of tiles needs 256
+# columns of `b`, 4 MB. Which `group` needs the fewest bytes? An H200 has 60 MB of L2
+# cache.
 
 # %%
 group_guess = {1: None, 8: None, 64: None}  # MB
@@ -757,9 +766,9 @@ for group in (1, 2, 4, 8, 16, 32, 64):
 
 # %% [markdown]
 # A program cannot look through a list: it has to compute its tile from its number.
-# Write that function, in plain Python for now. Besides `+`, `-` and `*`, use only `//`,
-# `%` and `min`: a Triton program will call it, and Triton has no `divmod`, no `int()`
-# and no lists to look things up in.
+# Write a function that does so, in plain Python for now. Besides `+`, `-` and `*`, use
+# only `//`, `%` and `min`: a Triton program will call your function, and Triton has no
+# `divmod`, no `int()` and no lists to look things up in.
 #
 # ```python
 # tile_of(number, grid_m, grid_n, group)    # -> (row, column)
@@ -828,23 +837,24 @@ check(
 
 # %% [markdown] tags=["solution"]
 # All bands before the last have `group * grid_n` tiles, so the division finds the band
-# even if the last one is smaller. Only the height has to be that of the band at hand.
+# even if the last one is smaller. Only the height has to be that of the current band.
 
 # %% [markdown]
 # ## Three more versions
 #
-# Here is `matmul` in three more versions. `triton.jit(tile_of)` makes your function one
-# that programs can call. Anything in it that Triton does not know, such as `divmod` or
-# `int`, is refused when a program that calls it is compiled, which you do below.
+# Here is `matmul` in three more versions. `triton.jit(tile_of)` makes your function
+# callable from programs. Anything in it that Triton does not know, such as `divmod` or
+# `int`, is rejected when a program that calls the function is compiled.
 #
 # - `matmul_grouped` takes its tile from `tile_of`. (`STEP` is 1, for now.)
 # - `matmul_descriptors` takes **tensor descriptors** instead of pointers. A descriptor
-#   has a pointer, a shape, strides and the shape of a block, and on Hopper it becomes a
-#   tensor map for the TMA (chapter 22): one thread asks for a whole tile. It also takes
-#   care of the edges: what is outside reads as 0 and is not written.
-# - `matmul_persistent` is launched with one program per SM, each of which goes through
+#   contains a pointer, a shape, strides and the shape of a block, and on Hopper it
+#   becomes a tensor map for the TMA (chapter 22): one thread requests a whole tile. A
+#   descriptor also takes care of the edges: elements outside the matrix read as 0 and
+#   are not written.
+# - `matmul_persistent` is launched with one program per SM, each of which computes
 #   every 132nd tile. `flatten=True` asks the compiler to pipeline across tiles, so that
-#   the loads of the next tile begin while this one is finished.
+#   the loads of the next tile begin while the current tile is being finished.
 
 # %%
 tile = triton.jit(tile_of)
@@ -911,7 +921,7 @@ def matmul_persistent(
 
 # %% [markdown]
 # Does Triton accept your `tile_of`? Compile `matmul_grouped` as you compiled `matmul`.
-# Does the order of the tiles change what happens inside one?
+# Does the order of the tiles change what happens inside a tile?
 
 # %%
 if tile_of(0, 1, 1, 1) is None:
@@ -922,8 +932,9 @@ else:
     print(f"{code.shared:,} bytes of shared memory", code.count(*INTERESTING))
 
 # %% [markdown] tags=["solution"]
-# It is the same tile with the same pipeline: 36 asynchronous copies, four `wgmma`.
-# Only its place has changed, which costs a few integer instructions per program.
+# The tile is computed as before, with the same pipeline: 36 asynchronous copies and
+# four `wgmma`. Only the tile's position is computed differently, with a few integer
+# instructions per program.
 
 # %% tags=["given"]
 def described(a, b, c, BM, BN, BK):
@@ -952,22 +963,23 @@ def launch(program, a, b, c, num_stages=3, GROUP=8, **choice):
 # %% [markdown]
 # ## Measure: the ladder
 #
-# bfloat16, float32 accumulators. Each row changes one thing:
+# All rows multiply bfloat16 matrices with float32 accumulators. Each row changes one
+# thing:
 #
-# | row | |
+# | row | program |
 # | --- | --- |
 # | *64 × 64* | `matmul`, tiles of 64 × 64 × 32, 4 warps, `num_stages=1` |
 # | *3 stages* | the same with `num_stages=3` |
 # | *128 × 256* | tiles of 128 × 256 × 64, 8 warps, still 3 stages |
-# | *1 stage* | the last one with `num_stages=1`, for comparison |
+# | *1 stage* | *128 × 256* with `num_stages=1`, for comparison |
 # | *grouped* | 128 × 256, 3 stages, in grouped order |
-# | *descriptors* | the TMA brings the tiles |
+# | *descriptors* | the TMA loads the tiles |
 # | *persistent* | one program per SM |
 #
 # With cuBLAS as 1.0 (`torch.matmul`, the better of two layouts of `b`), where do you
-# expect them to be? Which step is worth the most? And *grouped*: how long does a wave
-# of 132 tiles take at the speed of cuBLAS, and how long does memory need for the bytes
-# that you have counted?
+# expect each row to be? Which change gains the most? And for *grouped*: how long does a
+# wave of 132 tiles take at the speed of cuBLAS, and how long does memory need to
+# deliver the bytes that you have counted?
 
 # %%
 guess = {"64 x 64": None, "3 stages": None, "grouped": None, "persistent": None}
@@ -1029,26 +1041,27 @@ for table in products.values():
     table.expect("3 stages", at_least=1.3, times="64 x 64")
 
 # %% [markdown] tags=["solution"]
-# **Stages** are worth a factor of two with large tiles, and they are one argument of
-# the launch. Large **tiles** alone are hardly better than small ones with a pipeline:
-# there is a single program on each SM, and no other to run while it waits.
+# With large tiles, **stages** gain a factor of two, for one argument of the launch.
+# Large **tiles** alone are hardly better than small tiles with a pipeline: each SM has
+# a single program, and no other to run while that one waits.
 #
-# **Grouped** order does not help here. By hand: 16 waves take 1.6 ms, so one takes
-# 100 µs. In that time the memory of an H200 delivers 400 MB, and the worst of the
-# orders in your table needs 151. The tensor cores are the limit, not memory. On an
-# A100, which has less than half of the bandwidth, Triton's tutorial gains more than
-# 10 %.
+# **Grouped** order does not help here. By hand: 16 waves take 1.6 ms, so one wave takes
+# 100 µs. In that time the memory of an H200 delivers 400 MB, whereas the worst of the
+# orders in your table needs 151 MB. The tensor cores are the limit, not memory. On an
+# A100, which has less than half of the bandwidth, Triton's tutorial reports a gain of
+# more than 10 %.
 #
 # **Descriptors** replace the 36 copies per thread, with their addresses and masks, by
 # one instruction for a whole tile. The **persistent** loop fills the gap between two
-# tiles, in which nothing is loaded and nothing is multiplied.
+# tiles, in which nothing was loaded and nothing was multiplied.
 
 # %% [markdown]
 # ## Measure: the order of tiles
 #
-# Now 16384, where a row of tiles has twice as many bytes, and so has a column. *Row by
-# row* is `GROUP=1`. *Scattered* takes every 613th tile, so that neighbouring numbers
-# have nothing in common. A wave takes 240 µs. What does that mean for the three?
+# Now the size is 16,384, so a row of tiles needs twice as many bytes as before, and so
+# does a column. *Row by row* is `GROUP=1`. *Scattered* takes every 613th tile, so that
+# programs with neighbouring numbers have nothing in common. A wave takes 240 µs. What
+# does that mean for the three orders?
 
 # %%
 guess = {"row by row": None, "scattered": None}
@@ -1093,11 +1106,11 @@ in_orders.expect("grouped", at_least=0.97, times="row by row")
 in_orders.expect("grouped", at_least=1.3, times="scattered")
 
 # %% [markdown] tags=["solution"]
-# The bytes are what a wave needs at least once. If its programs drift apart, a piece
-# has left the cache before the last of them has read it, and is brought again. Row by
-# row needs half of what memory can deliver, and loses a few per cent at most. The
-# scattered order needs all of it, even if nothing is brought twice, so here the tensor
-# cores have to wait.
+# The printed bytes are those that a wave needs at least once. If its programs drift
+# apart, some data have left the cache before the last program reads them, and are
+# loaded again. Row by row needs half of what memory can deliver, and loses a few per
+# cent at most. The scattered order needs all that memory can deliver, even if nothing
+# is loaded twice, so here the tensor cores have to wait.
 
 # %% [markdown]
 # ## Measure: a size that is not a multiple of 16
@@ -1132,19 +1145,20 @@ odd.expect("8192", at_least=2.0, times="8190")
 # %% [markdown]
 # ## 6 · A shared result, and tuning
 #
-# Which tile, how many warps, how many stages? `@triton.autotune` tries a list of
-# configurations, at the first launch with new values of the parameters in `key`, and
-# keeps the fastest. To that end it launches the program many times, on your arrays.
+# Which tile, how many warps and how many stages are best? `@triton.autotune` tries a
+# list of configurations, at the first launch with new values of the parameters in
+# `key`, and keeps the fastest. To find it, it launches the program many times, on your
+# arrays.
 #
-# Write `column_sums`, the sums of the columns of a matrix (they are the gradient of a
-# bias). Program (`i`, `j`) takes `ROWS` rows from `i * ROWS` on and `COLS` columns from
-# `j * COLS` on. `tl.sum(block, axis=0)` adds the rows of its block. Then all programs
-# with the same `j` share the sums in `out`, which contains zeros before the launch:
-# `tl.atomic_add(pointers, values, mask=...)` (chapter 9).
+# Write `column_sums`, which adds up each column of a matrix (the gradient of a bias is
+# such a sum). Program (`i`, `j`) takes `ROWS` rows from row `i * ROWS` on and `COLS`
+# columns from column `j * COLS` on. `tl.sum(block, axis=0)` adds the rows of its block.
+# Then all programs with the same `j` add to the same sums in `out`, which contains
+# zeros before the launch, with `tl.atomic_add(pointers, values, mask=...)` (chapter 9).
 #
 # Then think about the decorator. What does `out` contain after the configurations have
 # been timed, each of them many times? One argument of `triton.autotune` is missing;
-# `help(triton.autotune)` lists them.
+# `help(triton.autotune)` lists all of them.
 #
 # ```python
 # column_sums(x, out, rows, cols, ROWS, COLS)    # x (rows, cols), out (cols,) float32
@@ -1192,16 +1206,17 @@ check(
 # %% [markdown] tags=["solution"]
 # Without `reset_to_zero`, the first launch of the program returns the sums of all the
 # trials together, and every later launch is right. Such a mistake is found late. The
-# other usual mistake is a `key` that leaves something out: then the choice for the
-# first size is used for all.
+# other common mistake is a `key` that leaves out a size: then the choice for the first
+# size is used for all sizes.
 
 # %% [markdown]
 # ## Measure: tuning
 #
-# Here are six configurations of `matmul_grouped` with 128 × 128 and 128 × 256 tiles.
-# By hand: stages × (BM × BK + BK × BN) × 2 bytes of shared memory, of 227 KB per block.
-# The accumulator takes BM × BN / (32 × warps) registers of a thread, of 255. Which one
-# will win? How long will the choice take?
+# Here are six configurations of `matmul_grouped` with 128 × 128 and 128 × 256 tiles. By
+# hand: a block needs stages × (BM × BK + BK × BN) × 2 bytes of shared memory, and it
+# can have 227 KB. The accumulator takes BM × BN / (32 × warps) registers per thread,
+# and a thread can have 255. Which configuration will win? How long will the tuning
+# take?
 
 # %%
 CONFIGS = [
@@ -1237,9 +1252,9 @@ if weft.on_gpu("tuning needs a clock"):
 # new machine and for every new shape. Two stages instead of three cost almost half of
 # the speed, although the tile is the same.
 #
-# `best` goes by the median of many runs, while this list shows the fast end of them. So
-# where two configurations are close and times fluctuate, the first in the list need not
-# be the one that was chosen.
+# `best` goes by the median of many runs, whereas this list shows the fast end of their
+# times. So where two configurations are close and times fluctuate, the fastest in the
+# list need not be the one that was chosen.
 #
 # What tuning cannot do is change the program: no configuration turns pointers into
 # descriptors.
@@ -1247,10 +1262,11 @@ if weft.on_gpu("tuning needs a clock"):
 # %% [markdown]
 # ## Measure: without tensor cores
 #
-# The same product in **float32**. `tl.dot` of float32 uses tensor cores in
-# TF32 by default, with 10 bits of mantissa. `input_precision="ieee"` asks for float32
-# arithmetic, which no tensor core has. Chapter 19's kernel in Numba reached 97 %
-# of cuBLAS at that, with register tiles and a pipeline made by hand. Will Triton?
+# Now multiply matrices in **float32**. `tl.dot` of float32 uses tensor cores in TF32 by
+# default, with 10 bits of mantissa. `input_precision="ieee"` requests float32
+# arithmetic, which no tensor core has. There, chapter 19's kernel in Numba reached 97 %
+# of the speed of cuBLAS, with register tiles and a pipeline written by hand. Will
+# Triton?
 
 # %%
 guess = {"Triton": None}
@@ -1315,11 +1331,11 @@ slow.expect("cuBLAS", at_least=1.05, times="Triton")
 # %% [markdown]
 # ## Look: one level down
 #
-# **Gluon** is the language below: the same compiler, and the same programs, but
-# layouts, shared memory, barriers and asynchronous copies are yours. Here is the
-# addition again. `BlockedLayout([4], [32], [4], [0])` says that a thread has 4
-# neighbours, a warp has 32 threads, and a program 4 warps. What happens with `[1]`, and
-# with `[32]`? Remember chapter 12.
+# **Gluon** is the language one level below Triton: the compiler and the idea of a
+# program are the same, but layouts, shared memory, barriers and asynchronous copies are
+# up to you. Here is the addition again. `BlockedLayout([4], [32], [4], [0])` says that
+# a thread has 4 neighbouring elements, a warp has 32 threads, and a program has 4
+# warps. What happens if a thread has 1 element, or 32? Remember chapter 12.
 
 # %%
 from triton.experimental import gluon
@@ -1370,37 +1386,39 @@ by_hand.expect("4 each", at_least=0.9)
 by_hand.expect("4 each", at_least=1.3, times="32 each")
 
 # %% [markdown] tags=["solution"]
-# With 32 neighbours per thread, the threads of a warp are 128 bytes apart, and each of
-# their loads touches 32 different lines. Triton would not have chosen that. Nor could
-# you have told it to.
+# With 32 neighbours per thread, neighbouring threads read 128 bytes apart, and each
+# load of a warp touches 32 different lines. Triton would not have chosen this layout,
+# nor could you have told it to.
 
 # %% [markdown]
 # ## If you want more
 #
-# - Write `rms_norm` for rows that fit into one block, and find the length from which on
-#   pieces are faster.
-# - Give `log_softmax` pieces, with the online softmax of chapter 16, and compare at
-#   131,072 columns.
+# - Write `rms_norm` for rows that fit into one block, and find the row length from
+#   which on pieces are faster.
+# - Let `log_softmax` process a row in pieces, with the online softmax of chapter 16,
+#   and compare the times at 131,072 columns.
 # - Split-K: let several programs share a tile of `linear`, each with a part of K, and
-#   add float32 sums with atomics. For which shapes does that pay, and where does the
-#   epilogue go?
+#   add up their float32 sums with atomics. For which shapes does that pay, and where
+#   does the epilogue go?
 # - Compile `matmul_persistent` with and without `flatten=True`. What differs in
 #   `code.layouts`?
-# - `tl.rand(seed, offsets)` is Philox (chapter 17). Write dropout whose backward pass
-#   makes the same mask again.
+# - `tl.rand(seed, offsets)` uses Philox (chapter 17). Write a dropout whose backward
+#   pass makes the same mask again.
 #
 # ## What you learned
 #
 # 1. A program computes with blocks. Threads, shared memory, barriers and tensor core
-#    instructions are the compiler's; grid, tiles, masks and order are yours.
+#    instructions are the compiler's job; the grid, the tiles, their order and the masks
+#    are yours.
 # 2. A mask is part of every access at an edge, and `other` must not change the result:
 #    minus infinity for a maximum, 0 for a sum.
 # 3. The compiler writes vector loads, swizzles and pipelines, if addresses and sizes
-#    are multiples of 16. If not, it falls back without a word; the PTX shows it.
-# 4. In bfloat16, descriptors and a persistent loop reach the library. Pointers alone
-#    get nine tenths of the way.
-# 5. Programs that share a result need atomics, and tuning launches a program many
-#    times.
+#    are multiples of 16. Otherwise, it falls back on slower code without a warning; the
+#    PTX shows it.
+# 4. In bfloat16, descriptors and a persistent loop reach the speed of the library.
+#    Pointers alone reach nine tenths of it.
+# 5. Programs that share a result need atomics. Tuning launches a program many times, so
+#    such a result must be reset before each trial.
 
 # %%
 quiz()
