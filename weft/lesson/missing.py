@@ -43,7 +43,7 @@ def message(name: str) -> str:
 
 
 def instead(error: BaseException, exercises: Collection[str]) -> list[str]:
-    """What is shown in place of a traceback, [] where that is best."""
+    """What is shown instead of a traceback, [] where a traceback is best."""
     if isinstance(error, KeyboardInterrupt):
         return tracebacks.interrupted(error)
     name = str(getattr(error, "name", ""))
