@@ -3,20 +3,21 @@
 #
 # [Open in Colab](https://colab.research.google.com/github/warp-and-weft/warp-and-weft/blob/main/labs/23_convolution_fft.ipynb)
 #
-# **When you have finished, you can**
+# **After this lab, you can**
 #
 # - say where each index in a convolution comes from: full, valid or same, reversed or
 #   not;
-# - load a tile with its halo, and say what it saves and what it does not;
+# - load a tile with its halo, and say which loads the tile saves and which it does not;
 # - derive both gradients of a convolution, and check them by finite differences;
 # - compute a Fourier transform by hand, as a sum, and in ten passes through shared
 #   memory;
 # - decide from bytes and operations whether to apply a filter directly, as a matrix
 #   product, or by FFT, and measure it against cuDNN and cuFFT.
 #
-# **You need** about 120 minutes. No GPU: the exercises run in the simulator, and the
-# measurements then show the results of the reference GPU. With a GPU: compute
-# capability 7.5 or higher and 6 GB of its memory.
+# **You need** about 120 minutes. You do not need a GPU: the exercises run in the
+# simulator, and the measurements then show the results of the reference GPU, an H200.
+# If you use a GPU, it needs compute capability 7.5 or higher, and the measurements need
+# 6 GB of its memory.
 
 # %%
 try:
@@ -49,18 +50,18 @@ if weft.GPU:
 # %% [markdown]
 # ## Look: four numbers and a filter
 #
-# A filter *w* slides along a signal *x*. At each position the overlapping elements are
-# multiplied and the products added. That is all. Two things remain to be settled:
-# *which* positions count, and which *way* the filter points.
+# A filter *w* slides along a signal *x*. At each position, the overlapping elements are
+# multiplied and the products are added. Only two choices remain: *which* positions
+# count, and which *way* the filter points.
 #
 # For x = [1, 2, 3, 4] and w = [1, 0, -2], compute by hand, before you run the cell:
 #
 # - the **cross-correlation**, with the filter as it is, at the positions where the
 #   whole filter overlaps x (**valid**): two results;
 # - the **convolution**, with the filter reversed, at the same positions;
-# - the convolution at all positions where the two overlap at all (**full**): six
-#   results;
-# - of those, the four in the middle, as many as x has elements (**same**).
+# - the convolution at all positions where the filter and x overlap at all (**full**):
+#   six results;
+# - the middle four of these six, one for each element of x (**same**).
 
 # %%
 x4, w3 = [1, 2, 3, 4], [1, 0, -2]
@@ -70,18 +71,20 @@ print("convolution, full ", np.convolve(x4, w3, "full"))
 print("convolution, same ", np.convolve(x4, w3, "same"))
 
 # %% [markdown] tags=["solution"]
-# With n = 4 and k = 3, *valid* has n - k + 1 results, *full* n + k - 1, and *same* n.
-# The first result of the correlation is 1·1 + 2·0 + 3·(-2) = -5. With the filter
+# With n = 4 and k = 3, *valid* has n - k + 1 results, *full* has n + k - 1, and *same*
+# has n. The first result of the correlation is 1·1 + 2·0 + 3·(-2) = -5. With the filter
 # reversed it is 1·(-2) + 2·0 + 3·1 = 1.
 #
 # What neural networks call a convolution, `torch.nn.Conv2d` included, is the
-# cross-correlation. For weights that are learned it makes no difference which of the
-# two it is. For a filter that a person wrote down it does, and so it does for the
-# algebra: convolution is commutative and has a theorem about Fourier transforms.
-# Correlation has the same theorem with a complex conjugate in it.
+# cross-correlation. For learned weights it makes no difference which of the two is
+# used. It does make a difference for a filter that was designed by hand, and for the
+# algebra: convolution is commutative, whereas correlation is not. And the theorem about
+# convolution and Fourier transforms holds for correlation only with a complex
+# conjugate.
 
 # %% [markdown]
-# The checks use these: random data, a launch, and the definitions in NumPy.
+# The checks use the following functions: random data, a launch configuration, and the
+# definitions in NumPy.
 
 
 # %% tags=["given"]
@@ -117,8 +120,9 @@ def turned_round(x, w, above, beside):
 #
 #     sum over p, q of   x[row + p, col + q] * w[p, q]
 #
-# One thread computes one result, so the guard checks indices of `out`. Add up in a
-# float32 variable, not in `out`: `out` begins as whatever was in memory.
+# One thread computes one result, so the guard checks indices of `out`. Accumulate in a
+# float32 variable, not in `out`: at the beginning, `out` contains whatever was in
+# memory.
 #
 # ```python
 # correlate(x, w, out)    # (h, w), (kh, kw) -> (h - kh + 1, w - kw + 1)  float32
@@ -156,21 +160,20 @@ check(
 )
 
 # %% [markdown] tags=["solution"]
-# The guard checks indices of the result, and then x needs no guard: the last result
-# reads up to row h - 1 and column w - 1 of x, exactly.
+# The guard checks indices of the result, so x needs no guard: the last result reads up
+# to row h - 1 and column w - 1, which are the last row and column of x.
 
 # %% [markdown]
 # ## 2 · The same size, reversed
 #
-# Now a true convolution, with as many results as there are pixels. The filter,
-# reversed in both directions, is centred on each pixel, and everything outside the
-# image counts as 0. For filters of odd height and width, with `ph = kh // 2` and
-# `pw = kw // 2`,
+# Now write a true convolution, with one result for each pixel. The filter, reversed in
+# both directions, is centred on each pixel, and everything outside the image counts
+# as 0. For filters of odd height and width, with `ph = kh // 2` and `pw = kw // 2`,
 #
 #     out[row, col] = sum over p, q of   x[row + ph - p, col + pw - q] * w[p, q]
 #
-# Beyond the edges there is no zero to read, so the kernel has to check. In Python, and
-# in Numba, index -1 is the last element, and neither complains.
+# There are no zeros in memory beyond the edges, so the kernel has to check its indices.
+# In Python, and in Numba, index -1 is the last element, so neither reports an error.
 #
 # ```python
 # convolve_same(x, w, out)    # (h, w), (kh, kw) -> (h, w)  float32
@@ -213,20 +216,21 @@ check(
 )
 
 # %% [markdown] tags=["solution"]
-# A frame of zeros around x, made once, would save the four comparisons. Here the loads
-# probably hide most of them. In the tile of the next exercise, the zeros could be
-# written once for all threads of a block.
+# A copy of x with a frame of zeros would save the four comparisons. Here the loads
+# probably hide most of their cost. With a tile as in the next exercise, the zeros could
+# be written to the tile once for all threads of a block.
 
 # %% [markdown]
 # ## 3 · A tile with its halo
 #
-# A filter of 5 × 5 makes 25 loads of x for each result, and the neighbouring thread
-# repeats most of them. So let a block fetch what it needs, once.
+# With a 5 × 5 filter, a thread loads 25 elements of x for each result, and the
+# neighbouring thread loads most of them again. So let a block load each element that it
+# needs only once.
 #
-# 8 × 32 results need the same 8 × 32 elements of x *and* those that the filter reaches
-# beyond them: 4 more rows and 4 more columns, the **halo**. That is a tile of 12 × 36 =
-# 432 elements for 256 threads, so some threads fetch two. And some tiles hang over the
-# edge of the image.
+# 8 × 32 results need 8 × 32 elements of x *and* the elements around them that the
+# filter reaches: 4 more rows and 4 more columns, the **halo**. Together they are a tile
+# of 12 × 36 = 432 elements for 256 threads, so some threads load two elements. Some
+# tiles extend beyond the edge of the image.
 #
 # ```
 #          left          + 32 + 4
@@ -238,9 +242,9 @@ check(
 #          └───────────────────┘
 # ```
 #
-# The filter is already in shared memory. The check counts loads from global memory:
-# with two elements of x per thread, and one of w, three are enough. Up to five may
-# pass.
+# The given code loads the filter into shared memory. The check counts each thread's
+# loads from global memory: two elements of x and one of w make three loads, and up to
+# five are allowed.
 #
 # ```python
 # correlate_tiled(x, w, out)    # (h, w), (5, 5) -> (h - 4, w - 4)  float32
@@ -296,16 +300,18 @@ check(
 )
 
 # %% [markdown] tags=["solution"]
-# Two nested loops, in steps of the block, visit every cell of the tile once, for any
-# size of tile and block. A cell beyond the image stays unwritten, and no result that
-# counts reads it. The barrier is where all threads reach it, including those that have
-# no result.
+# Two nested loops, whose steps are the height and the width of the block, visit every
+# cell of the tile once, for any size of tile and block. A cell beyond the image is
+# never written, but no result inside `out` reads it. The barrier is where all threads
+# reach it, including those without a result.
 #
-# Loads from global memory: 25 per result before, 432 / 256 = 1.7 now. Loads from
-# *shared* memory: still 25.
+# `correlate` loads 25 elements of x per result from global memory; `correlate_tiled`
+# loads 432 / 256 = 1.7. But it still loads 25 elements of the tile from *shared*
+# memory.
 
 # %% [markdown]
-# Look at the accesses of your kernel's warps. Which line makes the most requests now?
+# Look at the memory accesses of your kernel's warps. Which line of the kernel makes the
+# most requests now?
 
 # %%
 explore(correlate_tiled)[1, (WIDE, HIGH)](
@@ -317,17 +323,18 @@ explore(correlate_tiled)[1, (WIDE, HIGH)](
 # %% [markdown]
 # ## Measure: what does the tile save?
 #
-# An image of 8192 × 8192, 268 MB, and 5 × 5 taps. By hand: how long does it take to
-# read the image and write the result at an H200's 4.2 TB/s, and how long do the 2 · 25
-# · 8188² operations take at 67 TFLOP/s? And the loads: an SM serves one request of a
-# warp per clock cycle, whether it goes to the L1 cache or to shared memory. There are
-# 25 requests for x, and 25 for w, for every 32 results. How long do they take with 132
-# SMs at 1.98 GHz?
+# The image has 8192 × 8192 pixels, which are 268 MB, and the filter has 5 × 5 taps.
+# Compute by hand: how long does it take to read the image and write the result at an
+# H200's 4.2 TB/s, and how long do the 2 · 25 · 8188² operations take at 67 TFLOP/s?
+# Then estimate the time of the loads: an SM serves one request of a warp per clock
+# cycle, whether the request goes to the L1 cache or to shared memory. Every 32 results
+# need 25 requests for x and 25 for w. How long do these requests take with 132 SMs at
+# 1.98 GHz?
 #
 # Two more kernels join the comparison. `correlate_lean` is exercise 1 again, *without*
 # a tile, for 5 × 5 taps only. Its loops have constant bounds, its arrays are flat, and
-# its indices are unsigned 32-bit integers, so none of them is tested for being negative
-# (chapter 18). What is that worth, compared with the tile?
+# its indices are unsigned 32-bit integers, so no index is tested for being negative
+# (chapter 18). Do these changes save more time than the tile, or less?
 
 
 # %% tags=["given"]
@@ -349,10 +356,10 @@ def correlate_lean(x, w, out, width):
 
 # %% [markdown]
 # `rows` uses the idea of chapter 19, **thread coarsening**: a thread computes eight
-# results, one below the other. It keeps eight elements of x in **registers** and goes
-# down its column. For each *one* element and *one* tap that it loads, it does eight
-# multiplications. The filter comes column by column. Its size is fixed when the kernel
-# is made, because the size of a shared array has to be.
+# results, one below the other. The thread keeps eight elements of x in **registers**
+# and moves down its column. For each element and each tap that it loads, it does eight
+# multiplications. The filter is stored column by column. Its size is a constant of the
+# kernel, because the size of a shared array must be a constant.
 
 # %% tags=["given"]
 ROWS = 8  # results per thread
@@ -483,27 +490,30 @@ five.expect("rows", at_least=2)
 five.expect("correlate_tiled", at_least=1.5, times="correlate")
 
 # %% [markdown] tags=["solution"]
-# Not bytes (0.13 ms), not multiplications (0.05 ms), and not requests either (0.40 ms).
-# The profiler counts what a warp executes for each tap: 51 instructions in `correlate`,
-# of which one is the multiply-add. Most of the others compute the indices of two
-# matrices whose widths the compiler does not know, in 64 bits, and test every index for
-# being negative. To issue 51 instructions for 25 taps in each of 2.1 million warps
-# takes 2.55 ms at 1045 billion a second. The rest is waiting.
+# What limits `correlate`? Not the bytes (0.13 ms), the operations (0.05 ms) or the
+# requests (0.40 ms). The profiler counts what a warp executes for each tap: 51
+# instructions in `correlate`, of which one is the multiply-add. Most of the others
+# compute the indices of two matrices whose widths the compiler does not know, in 64
+# bits, and test every index for being negative. To issue 51 instructions for 25 taps in
+# each of 2.1 million warps takes 2.55 ms at 1045 billion instructions per second. The
+# rest of the time is waiting.
 #
-# In the tile, the compiler knows all widths, and a tap takes 19 instructions. **That is
-# most of what the tile was good for here.** The loads that it saves came from L1, where
-# a request costs no more than in shared memory. `correlate_lean` has no tile. Its
-# machine code is 110 instructions in a row for 25 taps, of which 75 are the loads and
-# the multiply-adds, and it is more than twice as fast as the tile with its general
-# indices. Give it a tile too, and it is only half as fast: the book's page shows that
-# row. Now the time of the requests, 0.40 ms, is near.
+# In `correlate_tiled`, the compiler knows the widths of both shared arrays, and a tap
+# takes 19 instructions. **This is most of what the tile gains here.** The global loads
+# that the tile saves were served by L1, where a request takes no longer than in shared
+# memory. `correlate_lean` has no tile. Its machine code has 110 consecutive
+# instructions for 25 taps, of which 75 are the loads and the multiply-adds, and it is
+# more than twice as fast as `correlate_tiled` with its general indices. With a tile as
+# well, it is only half as fast, as a row on the book's page shows. The time of
+# `correlate_lean` is already close to that of the requests, 0.40 ms.
 #
-# `rows` has both, lean indices and a tile, and less than a quarter of the requests. It
-# takes seven instructions per tap and *per result*, including those that fill its tile.
-# With 5 × 5 taps, filling is a good part of its work; further down, with more taps, it
-# leaves the others behind. On an H200 a large L1 does much of what a tile did on GPUs
-# without one. But no cache can hand one value to eight multiplications. Only a register
-# can.
+# `rows` has both lean indices and a tile, and makes less than a quarter of the
+# requests. It executes seven instructions per tap and *per result*, including those
+# that fill its tile. With 5 × 5 taps, filling the tile is a large part of its work;
+# with more taps, in the section on filters by FFT, the instructions for filling count
+# less. On an H200, the large L1 does much of what a tile did on GPUs without such a
+# cache. But no cache can supply one value to eight multiplications at once. Only a
+# register can.
 
 # %% [markdown]
 # ## 4 · Backwards
@@ -513,18 +523,19 @@ five.expect("correlate_tiled", at_least=1.5, times="correlate")
 #
 #     y[i, j] = sum over p, q of   x[i + p, j + q] * w[p, q]
 #
-# tap w[p, q] multiplies x[i + p, j + q] in *every* result, so
+# tap w[p, q] multiplies x[i + p, j + q] in *every* result y[i, j], so
 #
 #     dw[p, q] = sum over i, j of   x[i + p, j + q] * dy[i, j]
 #
-# which is a valid correlation again, of x with dy. And element x[a, b] appears in those
+# which is again a valid correlation, of x with dy. Element x[a, b] appears in the
 # results for which i + p = a and j + q = b, so
 #
 #     dx[a, b] = sum over p, q of   dy[a - p, b - q] * w[p, q]
 #
-# as far as there is such a dy; outside, it counts as 0. The minus signs say that this
-# is a convolution, and the size of dx, larger than dy, says that it is the *full* one.
-# This is the exercise. (`dw` is given: one block per tap, with a sum as in chapter 14.)
+# where dy counts as 0 outside its matrix. The minus signs say that this is a
+# convolution, and since dx is larger than dy, it is the *full* convolution. Write the
+# kernel for `dx`. (The kernel for `dw` is given: it has one block per tap and a sum as
+# in chapter 14.)
 #
 # ```python
 # grad_data(dy, w, dx)    # (h, w), (kh, kw) -> (h + kh - 1, w + kw - 1)  float32
@@ -589,10 +600,10 @@ check(
 )
 
 # %% [markdown]
-# To check a formula for a gradient, use **finite differences**: change one number a
-# little, by ε in either direction, and see what the loss does. Take L = ½ Σ y², for
-# which dL/dy = y, in float64, from the definition, for every element of x and every
-# tap. Once your kernels are right, both lines should show something near 1e-7.
+# To check a formula for a gradient, use **finite differences**: change one number by a
+# small ε in either direction, and see how much the loss changes. The cell below does so
+# for every element of x and every tap, in float64, with the loss L = ½ Σ y², for which
+# dL/dy = y. Once your kernel is right, both lines should show an error of about 1e-7.
 
 # %%
 rng = np.random.default_rng(23)
@@ -638,26 +649,30 @@ assert max(dx_error, dw_error) < 1e-5
 # %% [markdown]
 # ## Measure: a layer of a network
 #
-# A layer has images by the dozen, *channels*, and a filter for each pair of an input
-# channel and an output channel. x is (n, c, h, w), the weights are (f, c, 3, 3), and
+# A layer processes a batch of images. Each image has several *channels*, and there is a
+# filter for each pair of an input channel and an output channel. x is (n, c, h, w), the
+# weights are (f, c, 3, 3), and
 #
 #     y[n, f, i, j] = sum over c, p, q of
 #                         x[n, c, i + p - 1, j + q - 1] * w[f, c, p, q]
 #
-# with a frame of zeros. Take a layer of a ResNet: 32 images of 56 × 56 pixels, 64
-# channels in, 64 out. By hand: how many operations is that, and how many bytes are x, w
-# and y? How long does either take, at 67 TFLOP/s and 4.2 TB/s?
+# with a frame of zeros around x. Take a layer of a ResNet: 32 images of 56 × 56 pixels,
+# with 64 input channels and 64 output channels. Compute by hand: how many operations
+# does the layer need, and how many bytes do x, w and y have? How long do the operations
+# take at 67 TFLOP/s, and the bytes at 4.2 TB/s?
 #
-# There are five ways.
+# The table compares five ways to compute the layer.
 #
 # - `direct`: one thread for each y, as in exercise 1.
-# - **im2col** and a matrix product. For each pixel, the 9 × 64 numbers under the filter
+# - **im2col** and a matrix product: for each pixel, the 9 × 64 numbers under the filter
 #   become a column of a matrix. The layer is then *one* product of (64, 576) by (576,
-#   pixels), and cuBLAS computes it. Nine copies of x have to be written and read.
+#   pixels), which cuBLAS computes. Nine copies of x have to be written and read.
 # - `layer_tiled`: an **implicit GEMM**, which is im2col without ever writing the
-#   matrix. A block computes 8 × 32 pixels for all 64 filters, and a thread 8 pixels for
-#   8 filters, 64 sums in registers, like the matrix products of chapter 19.
-# - FFT: 64 × 64 points, and a product for each pair of channels and each frequency.
+#   matrix. A block computes 8 × 32 pixels for all 64 filters, and a thread computes 8
+#   pixels for 8 filters, with 64 sums in registers, like the matrix products of
+#   chapter 19.
+# - FFT: transforms of 64 × 64 points, and a product for each pair of channels at each
+#   frequency.
 # - cuDNN, which tries all its algorithms first and then uses the fastest.
 #
 # Which order do you expect?
@@ -845,38 +860,40 @@ layer.expect("im2col, matmul", at_least=0.65)
 layer.expect("layer_tiled", at_least=3, times="direct")
 
 # %% [markdown] tags=["solution"]
-# On an H200 two ways are within a tenth of cuDNN, on an H100 within an eighth. Which
-# algorithm did cuDNN choose? The profiler shows
+# Two of the other ways are within a tenth of cuDNN on an H200, and within an eighth on
+# an H100. Which algorithm did cuDNN choose? The profiler shows
 # `sm80_xmma_fprop_implicit_gemm_f32f32…_tilesize256x64x8…_ffma`: a matrix product
 # without the matrix, in tiles of 256 pixels by 64 filters, 8 numbers deep.
-# `layer_tiled` does the same, and so does cuBLAS after `im2col`, with the matrix.
+# `layer_tiled` does the same, and so does cuBLAS after `im2col`, but with the matrix in
+# memory.
 #
-# None of them comes near 67 TFLOP/s. For `layer_tiled` the shape of the layer explains
-# part of that. 56 columns fill seven eighths of two tiles of 32, and 448 blocks, two on
-# each SM, are 1.7 waves of 264, which take the time of two. That leaves 50 TFLOP/s.
+# None of these three comes near 67 TFLOP/s. For `layer_tiled` the shape of the layer
+# explains part of the gap: 56 columns fill seven eighths of two tiles of 32. With two
+# blocks on each SM, 448 blocks are 1.7 waves of 264, which take the time of two waves.
+# These two losses leave at most 50 TFLOP/s.
 #
-# The FFT must transform images to 64 × 64 frequencies, and multiply matrices of complex
-# numbers in between. For 3 × 3 taps that is too much work. For 7 × 7 it would be the
-# same work.
+# The FFT has to transform the images to 64 × 64 frequencies and back, and multiply
+# matrices of complex numbers in between. For 3 × 3 taps, this is too much work. For
+# 7 × 7 taps, it would be no more.
 
 # %% [markdown]
 # ## 5 · A transform by hand
 #
 # The **discrete Fourier transform** of n numbers says how much of each frequency they
-# contain. With the n-th root of unity w = exp(-2πi / n), which is one n-th of a turn,
-# clockwise,
+# contain. With the n-th root of unity w = exp(-2πi / n), which is a clockwise rotation
+# by one n-th of a full turn,
 #
 #     X[k] = sum over j of   x[j] * w^(j k)          k = 0 ... n - 1
 #
-# For n = 4 the root is w = -i, and its powers are 1, -i, -1, i, over and over. So
+# For n = 4 the root is w = -i, and its powers repeat: 1, -i, -1, i, 1, … So
 #
 #     X[0] = x0 +   x1 + x2 +   x3        X[1] = x0 - i x1 - x2 + i x3
 #     X[2] = x0 -   x1 + x2 -   x3        X[3] = x0 + i x1 - x2 - i x3
 #
-# By hand, on paper: the transforms of [1, 1, 1, 1], of [1, -1, 1, -1], of [1, 0, 0, 0]
-# and of [1, 0, -1, 0]. Then write the sum as a Python function, for lists of any
-# length, and compare. You can use `cmath.exp` and `cmath.pi`; `1j` is Python's i. Since
-# `np.fft` would do the exercise for you, the check refuses calls of it.
+# On paper, compute the transforms of [1, 1, 1, 1], [1, -1, 1, -1], [1, 0, 0, 0] and [1,
+# 0, -1, 0]. Then write the sum as a Python function for lists of any length, and
+# compare its results with yours. You can use `cmath.exp` and `cmath.pi`; `1j` is
+# Python's i. Since `np.fft` would do the exercise for you, the check rejects it.
 #
 # ```python
 # dft([1, 1, 1, 1])    # a list of n complex numbers
@@ -917,13 +934,14 @@ for signal in ([1, 1, 1, 1], [1, -1, 1, -1], [1, 0, 0, 0], [1, 0, -1, 0]):
     print(signal, "->", np.round(dft(signal), 12) + 0)
 
 # %% [markdown] tags=["solution"]
-# [4, 0, 0, 0]: a constant contains only frequency 0. [0, 0, 4, 0]: up and down at every
-# step is frequency 2, the highest that four points can show. [1, 1, 1, 1]: an impulse
-# contains every frequency in equal parts. [0, 2, 0, 2]: a cosine that turns once
-# contains frequency 1, and frequency 3, which is -1 counted from the other end.
+# The first result is [4, 0, 0, 0]: a constant contains only frequency 0. The second is
+# [0, 0, 4, 0]: alternating signs are frequency 2, the highest that four points can
+# represent. The third is [1, 1, 1, 1]: an impulse contains every frequency in equal
+# parts. The fourth is [0, 2, 0, 2]: one period of a cosine contains frequency 1, and
+# frequency 3, which is the same as frequency -1.
 #
-# That takes n² multiplications. With twice as many points it takes four times as long,
-# which is what the next exercise is about.
+# The sum takes n² multiplications, so with twice as many points it takes four times as
+# long. The FFT in the next exercise needs far fewer.
 
 # %% [markdown]
 # ## The idea of the FFT
@@ -933,23 +951,26 @@ for signal in ([1, 1, 1, 1], [1, -1, 1, -1], [1, 0, 0, 0], [1, 0, -1, 0]):
 #     X[k]         = E[k] + w^k O[k]
 #     X[k + n / 2] = E[k] - w^k O[k]          since w^(n / 2) = -1
 #
-# That makes two transforms of n / 2 points, and n / 2 such **butterflies**. The halves
-# split again, and after log2(n) levels nothing is left to split. For 1,024 points there
-# are 10 levels of 512 butterflies: 51,200 operations instead of 8 million. The factors
-# w^k are called **twiddles**.
+# A transform of n points thus becomes two transforms of n / 2 points and n / 2 pairs of
+# such sums, called **butterflies**. The halves can be split again, and after log2(n)
+# levels each transform has only one point. For 1024 points there are 10 levels of 512
+# butterflies: 51,200 operations instead of 8 million. The factors w^k are called
+# **twiddles**.
 #
-# There are many ways to arrange this. Stockham's needs no bit reversal: it goes through
-# the levels from small to large, and each level writes its results to where the *next*
-# one reads them. With `s` the size of the transforms that are complete (1, 2, 4, ...
-# n/2), butterfly `t` (0 ... n/2 - 1) does this:
+# There are many ways to arrange these levels in memory. Stockham's algorithm needs no
+# bit reversal: it goes through the levels from small transforms to large, and each
+# level writes its results where the *next* level reads them. With `s` the size of the
+# transforms that are complete (1, 2, 4, ... n/2), butterfly `t` (0 ... n/2 - 1) does
+# this:
 #
 #     k = t % s                                  its position within a transform
 #     a, b = z[t],  z[t + n/2] * w^(k * (n / 2 / s))
 #     z'[2 * t - k]     = a + b
 #     z'[2 * t - k + s] = a - b
 #
-# The reads are always the same, `t` and `t + n/2`: neighbouring lanes, neighbouring
-# elements. In NumPy, where `z'` is a new array each time:
+# At every level, butterfly `t` reads elements `t` and `t + n/2`, so neighbouring lanes
+# read neighbouring elements. The next cell does this in NumPy, where `z'` is a new
+# array at each level.
 
 
 # %%
@@ -973,15 +994,16 @@ print(np.abs(stockham(signal) - np.fft.fft(signal)).max())
 # %% [markdown]
 # ## 6 · Ten passes in shared memory
 #
-# A block of 512 threads transforms a row of 1,024 complex numbers. The row stays in
+# A block of 512 threads transforms a row of 1024 complex numbers. The row stays in
 # `z`, in shared memory, from the first pass to the last, and each thread does one
 # butterfly per pass.
 #
-# There is one `z`, not two. All threads have to wait between the reads and the writes
-# of a pass, and again between those writes and the reads of the next pass. Think about
-# what would go wrong otherwise. `table[m]` is w^m, for m below 1,024, and `times(a, b)`
-# multiplies two complex64. (`a * b` would also do.) The check counts a thread's loads
-# from global memory, two of `x` and one of `table` per pass, and the barriers.
+# There is only one array `z`, not two. So all threads have to wait between the reads
+# and the writes of a pass, and again between these writes and the reads of the next
+# pass. Think about what would go wrong without either wait. `table[m]` is w^m, for m
+# below 1,024, and `times(a, b)` multiplies two complex64. (`a * b` would also do.) The
+# check counts a thread's loads from global memory, two of `x` and one of `table` per
+# pass, and the barriers.
 #
 # ```python
 # fft_shared(x, table, out)    # (rows, 1024) complex64; one block of 512 per row
@@ -1053,19 +1075,21 @@ check(
 )
 
 # %% [markdown] tags=["solution"]
-# Without the first barrier, a fast warp overwrites numbers that a slow one has yet to
-# read. Without the second, it reads what has not been written yet. With two arrays, one
-# to read from and one to write to, one barrier per pass would be enough (**double
-# buffering**), at the price of twice the shared memory.
+# Without the first barrier, a fast warp may overwrite numbers that a slow warp has not
+# read yet. Without the second, a fast warp may read numbers before a slow warp has
+# written them. With two arrays, one to read from and one to write to, one barrier per
+# pass would be enough (**double buffering**), but the kernel would need twice the
+# shared memory.
 
 # %% [markdown]
 # ## More points per thread
 #
-# Every pass goes through shared memory, with two barriers. But a thread that holds four
-# points can do two levels at once, in registers. That is a **radix-4** butterfly, the
-# four-point transform that you did by hand. Multiplying by -i costs nothing: it swaps
-# the real and imaginary parts and changes a sign. Eight points allow three levels,
-# sixteen four. So 1,024 points take
+# Every pass of `fft_shared` goes through shared memory, with two barriers. But a thread
+# that holds four points can do two levels at once, in registers. This is a **radix-4**
+# butterfly: the four-point transform that you did by hand. Multiplying by -i takes no
+# multiplication: it swaps the real and imaginary parts and changes a sign. Eight points
+# allow three levels at once, and sixteen allow four. For 1024 points, the table shows
+# the passes by their radix:
 #
 # | points per thread | passes | trips through shared memory |
 # | --- | --- | --- |
@@ -1073,14 +1097,15 @@ check(
 # | 4 | 4 · 4 · 4 · 4 · 4 | 4 |
 # | 16 | 8 · 16 · 8 | 2 |
 #
-# The general pass of radix R is the one above with R instead of 2: read `z[t + r n/R]`
-# for r = 0 ... R-1, multiply by the twiddles, transform the R numbers, write to `R (t -
-# k) + k + r s`.
+# A general pass of radix R is like the pass of exercise 6, with R instead of 2: read
+# `z[t + r n/R]` for r = 0 ... R-1, multiply by the twiddles, transform the R numbers,
+# and write number r to `R (t - k) + k + r s`.
 #
-# The second cell has the fastest kernel of this lab. Its sixteen points per thread are
-# two *neighbouring* butterflies of radix 8, so a thread loads two complex numbers, 16
-# bytes, at a time. Real and imaginary parts have shared arrays of their own, padded so
-# that the 32 lanes use 32 different banks. The twiddles are powers of one number.
+# The second of the next two cells contains the fastest kernel of this lab, `registers`.
+# When a thread loads its sixteen points, they are two *neighbouring* butterflies of
+# radix 8, so it loads two complex numbers, 16 bytes, at a time. The real and the
+# imaginary parts have separate shared arrays, padded so that the 32 lanes use 32
+# different banks. The twiddles are computed as powers of one number.
 
 
 # %% tags=["given"]
@@ -1255,17 +1280,21 @@ def fft_registers(x, table, out):
 # %% [markdown]
 # ## Measure: the FFT ladder
 #
-# 65,536 rows of 1,024 complex64, 537 MB, read once and written once. For each row of
-# the table, predict the multiple of cuFFT's speed (cuFFT is what `torch.fft` calls):
+# The data are 65,536 rows of 1024 complex64, which are 537 MB, and they have to be
+# read once and written once. For each row of the table, predict its speed relative to
+# cuFFT, the library that `torch.fft` calls:
 #
-# - `sum`: the definition, one thread per X[k], 8 · 1024 operations each;
+# - `sum`: the definition, with one thread per X[k] and 8 · 1024 operations for each;
 # - `ten launches`: each pass of exercise 6 as a kernel of its own, from global memory
 #   to global memory;
-# - `fft_shared`: yours; then `radix 4` and `registers`;
+# - `fft_shared`: your kernel of exercise 6;
+#
+#   - `radix 4` and `registers`: the two kernels of the last section, with 4 and 16
+#   points per thread;
 # - `pairs apart`: `registers` with one complex64 at a time, which Numba turns into two
 #   loads of 4 bytes.
 #
-# The ceiling is a copy of the same bytes. Where on this scale will cuFFT be?
+# The upper limit is a copy of the same bytes. How close to this limit will cuFFT be?
 
 
 # %% tags=["given"]
@@ -1396,29 +1425,32 @@ ladder.expect("radix 4", at_least=1.5, times="fft_shared")
 ladder.expect("fft_shared", at_least=5, times="sum")
 
 # %% [markdown] tags=["solution"]
-# Count trips. `ten launches` makes ten round trips to memory and takes as long as ten
-# or eleven copies. `fft_shared` makes one, and takes as long as five copies on an H200,
-# and three and a half on an H100. Why? The profiler counts 7,552 instructions for each
-# row of 1,024 points, all its warps together. For 65,536 rows, at 1045 billion a
-# second, that is 0.47 ms. It also counts 4,929 cycles in which the L1 and shared memory
-# of an SM are busy. For 496 rows on each SM, at 1.98 GHz, that is 1.24 ms. There it is.
-# Only a third of those cycles are for `z`. Most are for `table`, where the lanes of a
-# warp look up entries that are far apart.
+# Count the round trips to memory. `ten launches` makes ten round trips and takes as
+# long as ten or eleven copies. `fft_shared` makes only one, but takes as long as five
+# copies on an H200, and three and a half on an H100. Why? For each row of 1024 points,
+# the profiler counts 7552 instructions in all warps together. For 65,536 rows, at 1045
+# billion instructions per second, they take 0.47 ms. It also counts 4929 cycles per
+# row in which the L1 and shared memory of an SM are busy. For 496 rows on each SM, at
+# 1.98 GHz, they take 1.24 ms. So this is the limit. Only a third of these cycles are
+# for `z`. Most are for `table`, where the lanes of a warp look up entries that are far
+# apart.
 #
-# Radix 4: 4,048 instructions, 1,760 cycles, 0.44 ms. `registers`: 1,548 and 495, 0.12
-# ms. Now the memory is the limit, and the kernel comes within a few per cent of the
-# copy.
+# `radix 4` needs 4048 instructions and 1760 cycles per row, and these cycles take
+# 0.44 ms. `registers` needs 1548 instructions and 495 cycles, which take 0.12 ms. Now
+# global memory is the limit, and `registers` is within a few per cent of the copy.
 #
-# `pairs apart` does the same arithmetic and takes 1.8 times as long (1.6 on an H100). A
-# complex64 moves in two pieces of 4 bytes, and a pair of them in four. So each request
-# touches 16 sectors and uses a quarter of each, and each sector is written four times.
+# `pairs apart` does the same arithmetic and takes 1.8 times as long (1.6 on an H100).
+# It moves a complex64 in two parts of 4 bytes, and a pair of complex64 in four. So each
+# request touches 16 sectors and uses a quarter of each, and each sector is written four
+# times.
 #
-# And the definition? It has 8 ms of multiplications and takes more than 20 times as
-# long, probably because of the table again: it looks up a million twiddles per row.
+# And `sum`? Its multiplications and additions alone would take 8 ms, but the kernel
+# takes more than 20 times as long, probably also because of the table: it looks up a
+# million twiddles per row.
 
 # %% [markdown]
-# How accurate are they? These are relative errors, compared with float64. Which is
-# better, a sum of 1,024 products or a tree of ten levels?
+# How accurate are these kernels? The next cell prints their relative errors, compared
+# with float64. Which is more accurate, a sum of 1024 products or a tree of ten levels?
 
 # %%
 for name, error in errors.items():
@@ -1443,27 +1475,29 @@ if errors:
     )
 
 # %% [markdown] tags=["solution"]
-# The error of a sum grows with its length, that of the tree with the number of its
-# levels. Among the fast ones, the kernels that look up every twiddle are the most
-# accurate; computing powers costs a little. The error of cuFFT is of the same size.
+# The error of a sum grows with its length, whereas the error of a tree grows with the
+# number of its levels. Among the fast kernels, those that look up every twiddle are the
+# most accurate; computing twiddles as powers adds a small error. The error of cuFFT is
+# of the same size.
 
 # %% [markdown]
 # ## Measure: a million points
 #
-# 2^20 points do not fit into one SM. But the rule that split a sum into even and odd
-# terms splits it into 1,024 × 1,024 as well. Write the million as a matrix, row by row
-# (element j is in row j // 1024). Then
+# 2^20 points do not fit into one SM. But the rule that splits a sum into its even and
+# odd terms can also split it into 1024 sums of 1024 terms. Arrange the million points
+# as a matrix, row by row (element j is in row j // 1024). Then
 #
 # 1. transform every *column*;
 # 2. multiply element (r, c) by w^(r c), with w the 2^20-th root of unity;
 # 3. transform every *row*;
 # 4. read the result column by column.
 #
-# In NumPy that is three lines, below, for 32 × 32. On the GPU it is two kernels that
-# use `transform`, and do steps 2 and 4 along the way. Each reads and writes everything
-# once, so the best to hope for is the time of two copies. Both have to go down columns:
-# the first when it reads and when it writes, the second when it writes. A block takes
-# four neighbouring columns, so it uses 32 bytes, a whole sector, of each row.
+# In NumPy this takes three lines, which the next cell shows for 32 × 32 points. On the
+# GPU, it takes two kernels that use `transform` and also do steps 2 and 4. Each kernel
+# reads and writes all points once, so they take at least the time of two copies. Both
+# have to access columns: the first when it reads and when it writes, and the second
+# when it writes. A block takes four neighbouring columns, so it uses 32 bytes, a whole
+# sector, of each row.
 
 
 # %%
@@ -1606,27 +1640,30 @@ large
 large.expect("two kernels", at_least=0.65)
 
 # %% [markdown] tags=["solution"]
-# Within an eighth of cuFFT. What does cuFFT do? According to the profiler it runs two
-# kernels as well, `regular_fft_factor<1024, EPT<16>, 8, …>`, in blocks of 8 × 64
-# threads: the same two steps, for *eight* neighbouring columns, which are 64 bytes of
-# each row. Eight columns take 70 KB of shared memory, and Numba launches no kernel with
-# more than 48 KB.
+# The two kernels are within an eighth of cuFFT. What does cuFFT do? According to the
+# profiler, it also runs two kernels, `regular_fft_factor<1024, EPT<16>, 8, …>`, in
+# blocks of 8 × 64 threads. They probably do the same two steps, for *eight*
+# neighbouring columns, which are 64 bytes of each row. Eight columns take 70 KB of
+# shared memory, but without further calls Numba launches no kernel with more than 48
+# KB.
 
 # %% [markdown]
 # ## Filters by FFT
 #
-# The **convolution theorem**: transform both, multiply, transform back, and you have
-# their convolution. It is not quite that of exercise 2. The transform treats everything
-# as circular, so whatever leaves at the end comes in again at the start. That does not
-# harm valid results, because they never reach past an end.
+# The **convolution theorem** says how to convolve an image with a filter by FFT:
+# transform both, multiply, and transform back. The result is not quite the convolution
+# of exercise 2. The transform treats the data as circular, so a filter that extends
+# beyond the end reads from the start. Valid results are not affected, because there the
+# filter never extends beyond an end.
 #
-# `by_fft`, above, does this for whole images, with the complex conjugate, since it is a
-# correlation. Its work hardly depends on the size of the filter, while that of the
-# direct kernels grows as k². So from some k on, the FFT is faster. Count, for an image
-# of 2048 × 2048: a real transform of n = 2^22 points takes about 2.5 n log2(n)
-# operations, and there are three of them; a direct kernel takes 2 k² n. Where do they
-# meet? And where will they meet on the clock, given that the FFTs wait for memory and
-# `rows` does not?
+# `by_fft`, in the section "What does the tile save?", does this for whole images, with
+# the complex conjugate, since it computes a correlation. Its work hardly depends on the
+# size of the filter, whereas that of the direct kernels grows as k². So from some k on,
+# the FFT is faster. Count the operations for an image of 2048 × 2048: a real transform
+# of n = 2^22 points takes about 2.5 n log2(n) operations, and there are three
+# transforms; a direct kernel takes 2 k² n. For which k are these counts equal? And for
+# which k will the times be equal, given that the FFTs wait for memory and `rows` does
+# not?
 
 # %%
 guess = {"rows": None, "FFT": None}
@@ -1666,29 +1703,31 @@ if all(len(table) for table in by_width.values()):
     plt.show()
 
 # %% [markdown] tags=["solution"]
-# `rows` and the FFT meet between 15 and 23 taps; the FFT's line is flat. It overtakes
-# cuDNN at 7 taps on an H200, and between 7 and 11 on an H100 (at 7 if the filter is
-# ready). For a filter of 63 × 63, an H200's FFT takes 0.1 ms. Dividing the operations
-# of the direct algorithm by that gives 300 TFLOP/s, on a GPU that can do 67: most of
-# them were never done.
+# The time of the FFT hardly depends on k, and it equals that of `rows` for some k
+# between 15 and 23. The FFT overtakes cuDNN at k = 7 on an H200, and between 7 and 11
+# on an H100 (at 7 if the filter's transform is ready). For a filter of 63 × 63, the FFT
+# takes 0.1 ms on an H200. Dividing the operations of the direct algorithm by that time
+# gives 300 TFLOP/s, on a GPU that can do 67: the FFT never does most of these
+# operations.
 #
-# The operations alone would meet at 7 taps if the filter is ready, and at 9 if not. But
-# `rows` runs at a third of the peak, and the FFTs at far less, since every pass over
-# the image is a trip to memory.
+# By operations alone, the two would be equal at about k = 7 if the filter's transform
+# is ready, and at about 9 if not. But `rows` runs at a third of the peak, and the FFTs
+# run at far less, since every pass over the image reads and writes memory.
 
 # %% [markdown]
 # ## A filter that never leaves the SM
 #
-# Last, a long signal: 2^26 complex samples, as a radio delivers them, and a filter of
-# 257 taps. With library calls, you cut the signal into pieces of 1,024 that overlap by
-# 256, transform, multiply, transform back, and discard the 256 results of each piece
-# that have wrapped around. This is called **overlap-save**. Each call reads and writes
-# everything.
+# The last example is a long signal: 2^26 complex samples, as a radio receiver delivers
+# them, and a filter of 257 taps. With library calls, you cut the signal into pieces of
+# 1024 samples that overlap by 256, transform, multiply, transform back, and discard
+# the 256 results of each piece that have wrapped around. This is called
+# **overlap-save**. Each call reads and writes all pieces.
 #
-# But `transform` leaves its results in registers. So one kernel can do it all. The
-# inverse transform is the conjugate of the transform of the conjugate, and the 1 / 1024
-# is already in the filter's spectrum. By hand: the kernel reads 1,024 samples for 768
-# results. What is that in bytes, compared with a copy, and in operations?
+# But `transform` leaves its results in registers, so one kernel can do all three steps.
+# The inverse transform is the conjugate of the transform of the conjugate, and the
+# factor 1 / 1024 is already in the filter's spectrum. Compute by hand: the kernel reads
+# 1024 samples for 768 results. How many bytes does it move, compared with a copy, and
+# how many operations does it do?
 
 
 # %% tags=["given"]
@@ -1788,44 +1827,50 @@ long
 long.expect("filter_fused", at_least=2.5)
 
 # %% [markdown] tags=["solution"]
-# It is 4.3 times as fast as three calls on an H200, and 5.6 times on an H100, with the
-# same transforms. What is gone is their trips to memory. Its own bytes, at most 1.17
-# copies, take 0.30 ms on an H200. The machine code of two transforms and a product is
-# 1,690 instructions. For two warps in each of 87,381 pieces, at 1045 billion a second,
-# that is 0.28 ms. So arithmetic and memory take about equally long there, and they do
-# not overlap perfectly.
+# The kernel is 4.3 times as fast as three library calls on an H200, and 5.6 times as
+# fast on an H100, with the same transforms. It has no trips to memory between the
+# steps. Its own bytes, at most 1.17 times those of a copy, take 0.30 ms on an H200. The
+# machine code of two transforms and a product has 1690 instructions. For two warps in
+# each of 87,381 pieces, at 1045 billion instructions per second, they take 0.28 ms. So
+# arithmetic and memory take about equally long on an H200, and they do not overlap
+# perfectly.
 #
-# Direct convolution in the time domain, `F.conv1d`, does 69 billion operations. The
-# transforms do 9 billion.
+# Direct convolution in the time domain, `F.conv1d`, does 69 billion operations, whereas
+# the transforms do 9 billion.
 
 # %% [markdown]
 # ## If you want more
 #
-# - Stride and dilation: one factor each in `correlate`. What does a stride of 2 do to
-#   the tile?
-# - A **separable** filter, an outer product of a column and a row: two passes of k taps
-#   instead of one of k². How large must k be for that to pay?
-# - Winograd's F(2, 3): four multiplications instead of six for two results of a filter
-#   of 3. cuDNN has it. Count the additions.
-# - `cuda.const.array_like(w)`: a filter that is known when the kernel is compiled. How
-#   much faster does it make `rows`?
-# - The transform of a *real* signal by one of half the length. Derive it; then use
-#   `fft_registers` for 2,048 real points.
-# - 2,048 and 512 points by the pattern of `transform`. Which radices, which padding?
-# - The inverse transform in `columns` and `rows_to_columns`: which signs change?
+# - Add a stride and a dilation to `correlate`: each is one factor. How does a stride of
+#   2 change the tile?
+# - Apply a **separable** filter, which is an outer product of a column and a row, in
+#   two passes of k taps instead of one pass of k². How large must k be for two passes
+#   to be faster?
+# - Derive Winograd's F(2, 3): four multiplications instead of six for two results of a
+#   filter with 3 taps. cuDNN includes it. Count the additions.
+# - Use `cuda.const.array_like(w)` for a filter that is known when the kernel is
+#   compiled. How much faster does it make `rows`?
+# - Derive how to transform a *real* signal by a complex transform of half the length;
+#   then use `fft_registers` for 2048 real points.
+# - Write transforms of 2048 and of 512 points after the pattern of `transform`. Which
+#   radices and which padding do you need?
+# - Write the inverse transform in `columns` and `rows_to_columns`. Which signs change?
 #
 # ## What you learned
 #
-# 1. Valid, same and full say where the filter may be; correlation and convolution,
-#    which way it points. In the backward pass, each becomes the other.
+# 1. Valid, same and full say where the filter may be; correlation and convolution say
+#    which way it points. The backward pass of a correlation is a convolution, and vice
+#    versa.
 # 2. A tile with a halo saves loads from global memory. What makes a convolution fast is
-#    what the registers of a thread share: pixels and filters, as in a matrix product.
-# 3. An FFT is the definition with its sums shared: n log n. Its cost on a GPU is trips,
-#    first to global memory, then through shared memory.
-# 4. Many points per thread, few passes, wide loads: 1,024 points at the speed of a
-#    copy.
-# 5. Apply small filters directly, many channels as a matrix product, large filters by
-#    FFT. And whatever is fused stays on the chip.
+#    that each pixel and each tap in a register is used for many results, as in a matrix
+#    product.
+# 3. An FFT is the definition with its partial sums shared, which takes n log n
+#    operations. Its time on a GPU depends on the trips, first to global memory and then
+#    through shared memory.
+# 4. With many points per thread, few passes and wide loads, a transform of 1024 points
+#    is nearly as fast as a copy.
+# 5. Apply small filters directly, filters with many channels as a matrix product, and
+#    large filters by FFT. If you fuse the steps, the data between them stay on the SM.
 
 # %%
 quiz()
