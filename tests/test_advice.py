@@ -23,6 +23,7 @@ FUNCTIONS = frozenset({"grid", "gridsize", "lanemask_lt", "shfl_down_sync"})
         (TypeError("'tuple' and 'int'"), "if cuda.grid(2) < n:", "a pair"),
         (TypeError("'Dim3'"), "i = cuda.blockIdx * 64", "`cuda.blockIdx.x`"),
         (TypeError("'method'"), "range(0, n, cuda.gridsize)", "`cuda.gridsize` is a f"),
+        (TypeError("'method' and 'int'"), "if i < out.size:", "One side is a function"),
         (TypeError("'int' object is not callable"), "cuda.laneid() == 0", "no brack"),
         (
             TypeError("'int' object is not callable"),

@@ -541,6 +541,15 @@ def without_a_gpu(candidates=None, **options):
     return bench.compare(CASE, candidates or names, **(defaults | options))
 
 
+@pytest.mark.parametrize("way", ["", "host", "graph"])
+def test_what_a_recorded_time_includes_by_intention_is_no_remark(
+    committed, no_gpu, monkeypatch, way
+):
+    monkeypatch.setattr("weft.timing.SHORT", 1e3)
+    notes = " ".join(without_a_gpu(**({way: True} if way else {})).notes)
+    assert ("includes the launch" in notes) == (way == "")
+
+
 def test_without_a_gpu_the_reference_times_are_shown(committed, no_gpu):
     table = without_a_gpu()
     assert [r.name for r in table] == ["naive", "copy"]

@@ -81,8 +81,10 @@ def compare(
         raise LearnerError("give bytes= or flops=, not both: a rate is of one")
     work, unit = (flops, "FLOP") if flops is not None else (bytes, "B")
     unit = unit if work is not None else ""
-    asked = Comparison(case, work, unit, baseline or "", ceiling, dict(guess or {}))
     way = Way(host, graph, stopwatch)
+    asked = Comparison(
+        case, work, unit, baseline or "", ceiling, dict(guess or {}), host or graph
+    )
     lab = lab or lesson.current()
     on_gpu = stopwatch is not None or device.find().usable
     built, names = _built(candidates, on_gpu)

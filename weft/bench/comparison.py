@@ -21,7 +21,8 @@ class Comparison:
     work: bytes or flop of one call, None for not given; unit: "B" or "FLOP", "" for
     neither. baseline: the name whose time the ratios refer to, "" for none. ceiling: a
     name, or a rate in bytes/s or flop/s. guess: name → predicted ratio, None for one
-    that is still open; a number is taken for the name that is written like it.
+    that is still open; a number is taken for the name that is written like it. whole:
+    whether the times include what surrounds the work on the GPU, by intention.
     """
 
     case: str
@@ -30,6 +31,7 @@ class Comparison:
     baseline: str = ""
     ceiling: str | float | None = None
     guess: Guesses = field(default_factory=dict)
+    whole: bool = False
 
     def __post_init__(self) -> None:
         named = {_as_name(key): value for key, value in self.guess.items()}

@@ -75,7 +75,8 @@ def _table(data: Mapping[str, Any], asked: Comparison, names: list[str]) -> Tabl
     """Return one case of a results file; names without a result get no numbers."""
     found = {r["name"]: r for r in data["rows"] if r["case"] == asked.case}
     rows = tuple(
-        from_result(name, found.get(name, {}), asked.guess_of(name)) for name in names
+        from_result(name, found.get(name, {}), asked.guess_of(name), asked.whole)
+        for name in names
     )
     first = next(iter(found.values()))
     unit = str(first.get("unit") or "")

@@ -45,8 +45,13 @@ def remark(t: Timing) -> str:
     return ""
 
 
-def from_result(name: str, result: Mapping[str, Any], guess: float = math.nan) -> Row:
-    """Return a row of a results file; an empty one has no numbers."""
+def from_result(
+    name: str, result: Mapping[str, Any], guess: float = math.nan, whole: bool = False
+) -> Row:
+    """Return a row of a results file; an empty one has no numbers.
+
+    whole: as for `Timing`, of the recorded time.
+    """
     ms = _number(result.get("ms"))
     one = 1e12 if str(result.get("unit")).startswith("T") else 1e9
     return Row(
@@ -57,7 +62,7 @@ def from_result(name: str, result: Mapping[str, Any], guess: float = math.nan) -
         _number(result.get("ratio")),
         _number(result.get("ceiling")),
         guess,
-        remark(Timing(ms, 0, 0)),
+        remark(Timing(ms, 0, 0, whole=whole)),
     )
 
 

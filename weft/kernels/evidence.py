@@ -297,6 +297,8 @@ def which(result: Result, what: str, number: int) -> str:
     if what == "block":
         return f"block {named(unravel(number, result.trial.grid))}"
     blocks, threads = np.prod(result.trial.grid), np.prod(result.trial.block)
-    if blocks == 1 and (what == "warp" or threads <= WARP):
+    if blocks == 1 and threads <= WARP and what == "lane":
+        return f"thread {number}"
+    if blocks == 1 and what == "warp":
         return f"{what} {number}"
     return f"{what} {number} of each {'block' if what == 'warp' else 'warp'}"

@@ -13,6 +13,7 @@ BITWISE = {
     "right_shift": ">>",
 }
 CUDA = r"cuda\.([A-Za-z_]\w*)"
+FUNCTION = re.compile(r"'(method|function|builtin_function_or_method)'")
 
 
 def advice(error: Exception, text: str, functions: frozenset[str]) -> str:
@@ -36,6 +37,11 @@ def advice(error: Exception, text: str, functions: frozenset[str]) -> str:
             return f"`cuda.{name}` has three parts: `cuda.{name}.x`, `.y` and `.z`."
         if name in functions:
             return f"`cuda.{name}` is a function: call it, with round brackets."
+    if FUNCTION.search(str(error)):
+        return (
+            "One side is a function. Where was it assigned, and which call is missing "
+            "its round brackets there? `cuda.grid(1)` is a number, `cuda.grid` is not."
+        )
     if "not callable" in str(error):
         return _not_callable(text)
     if shape := re.search(r"(\w+)\.shape(?!\s*[\[\w])", text):
