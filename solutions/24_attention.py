@@ -6,17 +6,18 @@
 # **After this lab, you can**
 #
 # - count the bytes and operations of attention, with and without a score matrix in
-#   memory;
-# - write FlashAttention's forward pass, on ordinary cores and on tensor cores;
-# - skip the tiles that a causal mask leaves empty, and mask only where it is needed;
-# - merge attention over parts of the keys by its log-sum-exp;
-# - write a backward pass that computes the weights again instead of storing them.
+#   global memory;
+# - write FlashAttention's forward pass, for ordinary arithmetic and for tensor cores;
+# - skip the tiles that a causal mask hides entirely, and apply a mask only where one is
+#   needed;
+# - merge attention over parts of the keys by their log-sum-exps;
+# - write a backward pass that recomputes the weights instead of storing them.
 #
 # **You need** about 130 minutes. You do not need a GPU: the exercises run in the
 # simulator, and the measurements then show times from the reference GPU, an H200. The
-# exercises run on any GPU of compute capability 7.5 or higher. The fast kernels at the
-# end use TMA and `wgmma`, which only compute capability 9.0 has (H100, H200); the
-# measurements take 6 GB of memory.
+# exercises also run on any GPU of compute capability 7.5 or higher. The fast kernels at
+# the end use the TMA and `wgmma`, which require compute capability 9.0 (H100, H200);
+# the measurements need 6 GB of GPU memory.
 
 # %%
 try:
@@ -80,18 +81,19 @@ weft.lab("24_attention")
 # ## Two products and a softmax
 #
 # A head of attention has three matrices with one row of `d` numbers per token: the
-# queries `q`, the keys `k` and the values `v`. Each query is compared with all keys. A
-# softmax turns the scores of a query into weights, which sum to 1. The query's output
-# is the sum of all values with these weights:
+# queries `q`, the keys `k` and the values `v`. Each query is compared with all keys,
+# which gives one score per key. A softmax turns the scores of a query into weights,
+# which sum to 1. The query's output is the sum of all values, each multiplied by its
+# weight:
 #
 # $$S = \frac{q\,k^T}{\sqrt d}, \qquad P = \text{softmax}(S), \qquad o = P\,v$$
 #
-# With a **causal** mask, a query only sees keys up to its own position. That is how a
-# language model is kept from looking at the words that it should predict.
+# With a **causal** mask, a query sees only the keys up to its own position. The mask
+# keeps a language model from looking at the words that it has to predict.
 #
-# Here is all of it in NumPy, for `q`, `k` and `v` of shape (heads, seq, d). The second
-# result is the **log-sum-exp** of each row of scores, $\log \sum_j e^{S_{ij}}$. You
-# will need it twice: to merge parts, and for the backward pass.
+# The next cell computes attention in NumPy, for `q`, `k` and `v` of shape (heads, seq,
+# d). The second result is the **log-sum-exp** of each row of scores, $\log \sum_j
+# e^{S_{ij}}$. You will need it twice: to merge parts, and for the backward pass.
 
 
 # %% tags=["given"]
@@ -118,22 +120,25 @@ print("log-sum-exp:", lse[0])
 # %% [markdown]
 # ## 1 · Count first
 #
-# The scores of one head are a matrix of seq × seq. At 16,384 tokens and 2 bytes each,
-# that is 512 MB, and the head's `q`, `k`, `v` and output together are 16 MB. A program
-# that writes `S` to memory, reads it back for the softmax, writes `P` and reads it
-# again for the second product spends its time on these matrices.
+# The scores of one head are a matrix of seq × seq. With 16,384 tokens and 2 bytes per
+# score, this matrix has 512 MB, whereas the head's `q`, `k`, `v` and output together
+# have 16 MB. A program that writes `S` to memory, reads it back for the softmax, writes
+# `P`, and reads `P` again for the second product spends most of its time on these two
+# matrices.
 #
-# **FlashAttention** never writes them. A block of threads keeps `tile` rows of queries
-# and goes over all keys and values, tile by tile. What it needs of `S` exists for one
-# tile at a time, in registers.
+# **FlashAttention** never writes `S` or `P`. A block of threads keeps `tile` rows of
+# queries and goes over all keys and values, tile by tile. It keeps the scores of only
+# one tile of keys at a time, in registers.
 #
-# Count both, for `heads` heads without a mask. Numbers are stored in 2 bytes.
+# Count the operations and the bytes of both programs, for `heads` heads without a mask.
+# Each number is stored in 2 bytes.
 #
-# - `flops`: a multiplication and an addition are two operations. Count only the two
-#   products.
-# - `naive`: bytes moved by three kernels, each of which reads its inputs once and
-#   writes its output once: `q` and `k` to `S`; `S` to `P`; `P` and `v` to the output.
-# - `fused`: bytes moved by the blocks of one fused kernel. Each of them reads its
+# - `flops`: the operations of the two matrix products. A multiplication and an addition
+#   are two operations.
+# - `naive`: the bytes moved by three kernels, each of which reads its inputs once and
+#   writes its output once. The first computes `S` from `q` and `k`, the second `P` from
+#   `S`, and the third the output from `P` and `v`.
+# - `fused`: the bytes moved by the blocks of one fused kernel. Each block reads its
 #   `tile` rows of `q`, **all** of `k` and of `v`, and writes `tile` rows of output. The
 #   last block may have fewer rows.
 #
@@ -205,8 +210,8 @@ check(
 )
 
 # %% [markdown] tags=["solution"]
-# Both ways need the same number of operations for the two products; only the bytes
-# differ. Divide operations by bytes:
+# Both programs need the same number of operations for the two products; only the bytes
+# differ. The next cell divides operations by bytes.
 
 # %% tags=["solution"]
 print(f"{'seq':>6} {'FLOP/B, naive':>14} {'FLOP/B, fused':>14}")
@@ -216,35 +221,37 @@ for seq in (1024, 4096, 16384):
 
 # %% [markdown] tags=["solution"]
 # An H200 needs about 200 operations per byte of memory traffic before its tensor cores
-# are the limit. With `S` in memory attention approaches d / 2 = 64 and never gets
-# further, however long the sequence is. Fused, it has one operation per byte for each
-# row of the tile, and that is not even the point. The point is *where* the bytes come
-# from. All blocks of a head read the same `k` and `v`, at about the same time: 8 MB at
-# 16,384 tokens, which stay in the L2 cache. `S` has 512 MB per head, which do not.
+# are the limit. With `S` in memory, attention approaches d / 2 = 64 operations per
+# byte, and never exceeds this number, however long the sequence is. Fused, it has about
+# one operation per byte for each row of the tile, which here makes 128. But what
+# matters more is *where* the bytes come from. All blocks of a head read the same `k`
+# and `v`, at about the same time: 8 MB for 16,384 tokens, which stay in the L2 cache.
+# `S` has 512 MB per head, which do not fit in it.
 
 # %% [markdown]
 # ## 2 · FlashAttention, on ordinary cores
 #
-# Chapter 16's online softmax goes over a row once, keeping the largest score so far,
-# `top`, and the sum of $e^{s - \text{top}}$, `weight`. For attention one thing is
-# added: the weighted sum of the values so far, `total`. It was summed relative to the
-# same `top`. What happens to it when a larger score arrives?
+# Chapter 16's online softmax goes over a row once, and keeps the largest score so far,
+# `top`, and the sum of $e^{s - \text{top}}$, `weight`. For attention, the kernel also
+# keeps the weighted sum of the values so far, `total`. Its weights are relative to the
+# same `top`. What must happen to `total` when a larger score arrives?
 #
-# In this kernel a thread has one query, and a block of 32 threads goes over tiles of
-# `KEYS` keys and values, which all of its threads share. The thread's row is loaded for
-# you, and multiplied by `SCALE`, which is $1/\sqrt d$. `copy_tile(tile, x, head,
-# start)` copies a tile from row `start` on; where the rows have ended, it writes zeros.
+# In this kernel a thread computes one query, and a block of 32 threads goes over tiles
+# of `KEYS` keys and values, which all of its threads share. The given code loads the
+# thread's row of `q` and multiplies it by `SCALE`, which is $1/\sqrt d$.
+# `copy_tile(tile, x, head, start)` copies a tile from row `start` on; beyond the last
+# row, it writes zeros.
 #
-# Write what happens for each tile, with the barriers, and after the last. Three things
-# to mind:
+# Write the code for each tile, with its barriers, and the code after the last tile.
+# Note three points:
 #
-# - a key beyond the end of the sequence has a score of 0, not of minus infinity. It
+# - a key beyond the end of the sequence has a score of 0, not of minus infinity, but it
 #   must not get any weight;
-# - all threads copy, those without a query included;
-# - `lse` is the log-sum-exp, from `top` and `weight`.
+# - all threads take part in the copies, including those without a query;
+# - `lse` is the log-sum-exp; compute it from `top` and `weight`.
 #
-# `max`, `math.exp` and `math.log` work in a kernel. The array `s` is for the scores of
-# one tile.
+# You can use `max`, `math.exp` and `math.log` in a kernel. The array `s` is for the
+# scores of one tile.
 #
 # ```python
 # flash_rows(q, k, v, out, lse)
@@ -400,34 +407,37 @@ check(
 
 # %% [markdown] tags=["solution"]
 # `weight` and `total` are sums relative to `top`. When `top` rises, both shrink by the
-# same factor. In the first tile the factor is $e^{\text{LOWEST} - \dots} = 0$, and it
-# multiplies zeros.
+# same factor. In the first tile the factor is $e^{\text{LOWEST} - \dots} = 0$, which
+# does no harm because both sums are still zero.
 #
-# The division by `weight` happens once, at the end. And nothing of the size seq × seq
+# The division by `weight` happens once, at the end. And no matrix of seq × seq numbers
 # has been stored anywhere.
 
 # %% [markdown]
 # ## 3 · Which tiles, and which masks?
 #
-# A causal mask hides half of all scores. To gain from that, a block must not compute
-# them: it stops after the last tile that has anything to see. Most of the tiles before
-# it need no mask at all, and only a few have a hidden score. The end of the sequence is
-# the same question without causality: the last tile of keys may be cut off.
+# A causal mask hides about half of all scores. To save time, a block must not compute
+# the hidden scores: it stops after the last tile with a key that one of its queries
+# sees. Most of the tiles before it need no mask at all, and only a few contain hidden
+# scores. The end of the sequence raises the same question without a causal mask: the
+# last tile of keys may extend beyond it.
 #
-# A block has the queries `first` to `first + rows - 1`, as far as there are any: the
-# sequence has `seq` tokens. Tile j has the keys `j * keys` to `j * keys + keys - 1`.
-# Return two numbers of tiles, counted from the left:
+# A block computes queries `first` to `first + rows - 1`, but none beyond the end of the
+# sequence, which has `seq` tokens. Tile j contains keys `j * keys` to
+# `j * keys + keys - 1`. Return two numbers of tiles, both counted from tile 0 on:
 #
-# - `free`: so many tiles in a row, from tile 0 on, need no mask, because each of the
+# - `free`: the number of consecutive tiles that need no mask, because each of the
 #   block's queries sees all of their keys;
-# - `count`: so many tiles have to be computed, because some query sees a key in them.
+# - `count`: the number of tiles that have to be computed, because some query of the
+#   block sees a key in them.
 #
 # ```python
 # key_tiles(first, rows, keys, seq, causal)    # -> (free, count)
 # ```
 #
-# `rows` and `keys` need not be equal, and neither need divide `seq`. Do it without a
-# loop: a block has to know before it starts. Stuck? `hint("key_tiles")`.
+# `rows` and `keys` need not be equal, and neither has to divide `seq`. Compute both
+# numbers without a loop, since a block needs them before it starts. Stuck?
+# `hint("key_tiles")`.
 
 
 # %% tags=["given"]
@@ -496,10 +506,10 @@ check(
 )
 
 # %% [markdown] tags=["solution"]
-# The first query decides which tiles are free, because it sees least. The last one
-# decides how many are needed.
+# The first query decides how many tiles are free, because it sees the fewest keys. The
+# last query decides how many tiles are needed, because it sees the most.
 #
-# How much of the work is left? For tiles of 128 × 128:
+# How much of the work is left? The next cell counts it for tiles of 128 × 128.
 
 # %% tags=["solution"]
 for seq in (1024, 4096, 16384):
@@ -514,18 +524,20 @@ for seq in (1024, 4096, 16384):
 # %% [markdown]
 # ## 4 · On tensor cores
 #
-# Now with `mma.sync`, from chapter 21. A warp has 16 queries. It multiplies them with a
-# tile of keys, and gets scores as **fragments**: lane `4 * g + t` holds, of each 16 × 8
-# piece `j` of the scores,
+# Now write the same algorithm with `mma.sync`, from chapter 21. A warp computes 16
+# queries. It multiplies them by a tile of keys, and receives the scores as
+# **fragments**. Of each 16 × 8 piece `j` of the scores, lane `4 * g + t` holds
 #
-# `s[j, 0], s[j, 1]` of row g, `s[j, 2], s[j, 3]` of row g + 8, both in columns
+# `s[j, 0], s[j, 1]` in row g and `s[j, 2], s[j, 3]` in row g + 8, both in columns
 # `8 * j + 2 * t` and `8 * j + 2 * t + 1`.
 #
-# So a lane has parts of two rows, and a row is in the four lanes of one g. Its maximum
-# takes two shuffles: with the lane whose number differs in bit 0, then in bit 1.
+# So a lane has parts of two rows, and a row is spread over the four lanes with the same
+# g. The maximum of a row takes two shuffles: first with the lane whose number differs
+# in bit 0, then with the lane whose number differs in bit 1.
 #
-# The weights then are the *left* operand of the second product. Its fragment wants
-# words of two float16: for each 16 columns of `P`, that is for each pair of pieces,
+# The weights are then the *left* operand of the second product. Its fragments consist
+# of words of two float16. For each 16 columns of `P`, that is, for each pair `i` of
+# pieces, they are
 #
 # | word | row | columns |
 # | --- | --- | --- |
@@ -534,18 +546,23 @@ for seq in (1024, 4096, 16384):
 # | `p[i, 2]` | g | 2t, 2t + 1 of the second piece |
 # | `p[i, 3]` | g + 8 | the same |
 #
-# Compare the two tables: **each lane already holds what it needs**. `f16_pair(low,
-# high)` makes the word. Nothing goes through shared memory.
+# Compare this table with the fragments of the scores: **each lane already holds what it
+# needs**. `f16_pair(low, high)` combines two numbers into a word. Nothing goes through
+# shared memory.
 #
-# The products and copies are given. The scores come multiplied by $\log_2(e)/\sqrt d$,
-# so use `exp2(x)`, one instruction, instead of $e^x$. Write the middle:
+# The copies and the functions for the products are given. `scores_of` multiplies the
+# scores by $\log_2(e)/\sqrt d$, so use `exp2(x)`, which is one instruction, instead of
+# $e^x$. Write the code between the products, and the end of the kernel:
 #
-# - hide keys beyond `seq`, update `top`, `weight` and the sums `o`, and fill `p`. There
-#   are two of each, for rows g and g + 8; `o[j, 0]` and `o[j, 1]` belong to row g;
-# - `add_values(o, p, tv, lane)` adds the second product. A barrier has to follow;
-# - after the last tile, sum the weights of a row over its four lanes, and store it:
-#   `put_row(out, lse, head, row, o, 0, t, top0, weight0)` writes row g of the output
-#   and its log-sum-exp. For row g + 8, pass `row + int32(8)` and 2 instead of 0.
+# - hide keys beyond `seq`, update the maxima, the weights and the sums `o`, and fill
+#   `p`. `top0` and `weight0` belong to row g, and `top1` and `weight1` to row g + 8;
+#   `o[j, 0]` and `o[j, 1]` belong to row g, and `o[j, 2]` and `o[j, 3]` to row g + 8;
+# - call `add_values(o, p, tv, lane)`, which adds the second product to `o`. A barrier
+#   has to follow;
+# - after the last tile, sum the weights of each row over its four lanes, and store both
+#   rows. `put_row(out, lse, head, row, o, 0, t, top0, weight0)` stores row g of the
+#   output and its log-sum-exp. For row g + 8, pass `row + int32(8)`, 2 instead of 0,
+#   and `top1` and `weight1`.
 #
 # ```python
 # flash_mma(q, k, v, out, lse)
@@ -807,35 +824,37 @@ check(
 )
 
 # %% [markdown] tags=["solution"]
-# A lane sums the weights that it holds, relative to a maximum that all four lanes of
-# its row agree on. So their four sums can wait until the end, and only the maximum has
-# to be exchanged for every tile.
+# A lane sums the weights that it holds, relative to a maximum that is the same in all
+# four lanes of its row. So the four sums need to be added only at the end, whereas the
+# maximum has to be exchanged for every tile.
 
 # %% [markdown]
 # ## 5 · Merge parts
 #
-# A language model that writes a text has one query at a time, and all keys of the text
-# so far. With one query per head a kernel like the ones above has one row per block,
-# and one block per head: 16 heads would keep 16 of 132 SMs busy. **Split-KV**
-# (FlashDecoding) cuts the keys into parts. Each block computes the attention of its
-# head's query over one part, and writes the output *of that part* and its log-sum-exp.
+# A language model that generates a text has one query at a time, and the keys of all
+# the text so far. With one query per head, a kernel like those above has one row per
+# block and one block per head: 16 heads would keep only 16 of 132 SMs busy.
+# **Split-KV** (FlashDecoding) divides the keys into parts. Each block computes the
+# attention of its head's query over one part, and writes the output *of this part* and
+# its log-sum-exp.
 #
-# A second kernel merges them. Part $i$ has the output $o_i$, which is a weighted mean
-# of its values, and $L_i$, the logarithm of the sum of its weights. How much does
-# $o_i$ count in the mean over all parts? And what is the log-sum-exp of all?
+# A second kernel merges the parts. Part $i$ has the output $o_i$, which is a weighted
+# mean of its values, and the log-sum-exp $L_i$, which is the logarithm of the sum of
+# its weights before the division. With which weight does $o_i$ enter the mean over all
+# parts? And what is the log-sum-exp of all parts together?
 #
-# A part without any key has $L_i = -\infty$, and its output is meaningless: not a
-# number, perhaps. At least one part of each head has keys.
+# A part without any key has $L_i = -\infty$, and its output is meaningless, possibly
+# NaN. At least one part of each head has keys.
 #
-# Log-sum-exps can be larger than 100, and $e^{100}$ overflows in float32. You know what
-# to do about that.
+# Log-sum-exps can be larger than 100, and $e^{100}$ overflows in float32. Avoid this
+# overflow as the softmax does.
 #
 # ```python
 # merge_parts(parts, lses, out, lse)
 # # (heads, n, d), (heads, n) -> (heads, d), (heads,)  float32
 # ```
 #
-# A block has one head, and thread `c` is responsible for column `c`. Stuck?
+# A block computes one head, and its thread `c` computes column `c`. Stuck?
 # `hint("merge_parts")`.
 
 
@@ -929,37 +948,39 @@ check(
 )
 
 # %% [markdown] tags=["solution"]
-# This is chapter 16's `merge` for any number of pieces: $L_i$ stands for maximum and
-# sum at once. Merging two parts is associative and commutative, so the parts may be
-# tiles of a loop, blocks of a grid or GPUs in a ring. All that a part has to hand on is
-# its output and one number per row.
+# This is chapter 16's `merge` for any number of parts: $L_i$ replaces both the maximum
+# and the sum. Merging two parts is associative and commutative, so the parts may be
+# tiles of a loop, blocks of a grid or GPUs in a ring. A part has to pass on only its
+# output and one number per row.
 
 # %% [markdown]
 # ## 6 · Backward, without the weights
 #
-# Let $g$ be the gradient of the loss with respect to the output. From the three lines
-# of attention follow, step by step backwards,
+# Let $g$ be the gradient of the loss with respect to the output. Going backwards
+# through the three formulas of attention gives
 #
 # $$dP = g\,v^T, \quad dS = P \circ (dP - \delta), \quad dq = \frac{dS\,k}{\sqrt d},
 # \quad dk = \frac{dS^T q}{\sqrt d}, \quad dv = P^T g$$
 #
-# where $\delta_i = \sum_j P_{ij}\,dP_{ij}$, one number per row. The sum is over all
-# keys, but it equals $\sum_c g_{ic}\,o_{ic}$, over the columns of one row of the
-# output: cheap, and computed beforehand.
+# where $\circ$ multiplies element by element and $\delta_i = \sum_j P_{ij}\,dP_{ij}$ is
+# one number per row. The sum is over all keys, but it equals $\sum_c g_{ic}\,o_{ic}$, a
+# sum over the columns of one row of the output, which is cheap and can be computed
+# beforehand.
 #
-# What about $P$? The forward pass has not stored it. It has stored the log-sum-exp, and
-# that is enough to compute any single weight again, without going over the row first.
-# How?
+# What about $P$? The forward pass has not stored this matrix. But it has stored the
+# log-sum-exps, and these are enough to recompute any single weight without going over
+# its row first. How?
 #
-# Write `dq`, one thread per query, with a **causal** mask. `delta` is given to you.
+# Write the kernel for `dq`, with one thread per query and a **causal** mask. `delta`
+# has already been computed.
 #
 # ```python
 # grad_q(q, k, v, g, lse, delta, dq)
 # # (heads, seq, D) four times, (heads, seq) twice -> (heads, seq, D)  float32
 # ```
 #
-# Each key takes two dot products and one update. No maximum is needed and nothing is
-# ever rescaled. Stuck? `hint("grad_q")`.
+# Each key takes two dot products and one update of the sums. No maximum is needed, and
+# nothing has to be rescaled. Stuck? `hint("grad_q")`.
 
 
 # %%
@@ -1058,31 +1079,35 @@ check(
 )
 
 # %% [markdown] tags=["solution"]
-# With the log-sum-exp $L$, a weight is $P_{ij} = e^{S_{ij} - L_i}$: division and
-# maximum are both in $L$. So the backward pass can take tiles in any order, and needs
-# five products instead of the forward pass's two: $S$ again, $dP$, $dv$, $dk$ and
-# $dq$.
+# With the log-sum-exp $L$, a weight is $P_{ij} = e^{S_{ij} - L_i}$: $L$ takes the place
+# of both the maximum and the division. So the backward pass can process tiles in any
+# order. It needs five products, whereas the forward pass needs two: $S$ again, $dP$,
+# $dv$, $dk$ and $dq$.
 
 # %% [markdown]
 # ## The kernels at full speed
 #
-# On an H200 the tensor cores are fed by TMA and `wgmma`, from chapter 22. The kernel
-# below is given. It is the one you wrote in exercise 4, with larger pieces:
+# At full speed, an H200 needs the TMA and `wgmma`, from chapter 22. The kernel below is
+# given. It uses the algorithm of exercise 4, with these changes:
 #
 # - a **warpgroup** of 4 warps multiplies 64 queries by 128 keys with 8 instructions;
-#   two of them share the tiles of a block, so a block has 128 queries;
-# - a **producer** warp copies tiles with TMA into two stages, and does nothing else.
-#   TMA knows each head as a matrix of its own: rows beyond its end are loaded as
-#   zeros, and they are not stored;
+#   two warpgroups share the tiles of keys and values of a block, so a block computes
+#   128 queries;
+# - one thread, the **producer**, copies tiles into two stages with the TMA, and does
+#   nothing else. For the TMA each head is a separate matrix: rows beyond its end are
+#   loaded as zeros, and they are not stored;
 # - the weights remain in registers and are the left operand of the next `wgmma`,
 #   exactly as in exercise 4;
-# - products run while the warpgroup computes. It starts the scores of the next tile and
-#   the second product of this one, then computes the softmax of the next tile;
-# - only the tiles that need a mask get one, and those that are hidden are skipped;
-# - 132 blocks stay until all tiles are done. The next tile is the next number of a
-#   counter in global memory. The last block sets it back to zero.
+# - a warpgroup computes the softmax while products are running. It starts the scores of
+#   the next tile and the second product of the current tile, and then computes the
+#   softmax of the next tile;
+# - only the tiles that need a mask get one, and tiles that are entirely hidden are
+#   skipped;
+# - the 132 blocks are persistent: each computes one tile of the output after the other.
+#   A block gets the number of its next tile from a counter in global memory. The last
+#   block to finish resets the counter to zero.
 #
-# Read `attend_tiles` first. The rest loads, stores and counts.
+# Read `attend_tiles` first. The other functions load, store and count.
 
 # %% tags=["given"]
 CAUSAL = False
@@ -1422,15 +1447,15 @@ def attend(map_q, map_k, map_v, map_o, lse, counter, seq, planes, scale):
 # %% [markdown]
 # ### The backward kernels
 #
-# Two kernels, because a sum needs a place. `grads_kv` keeps `dk` and `dv` of 128 keys
-# in registers and goes over all queries. `grads_queries` keeps `dq` of 128 queries and
-# goes over all keys. Both compute `S` and `dP`, so there are seven products instead of
-# five. In return no block adds to a sum in memory: there are no atomic additions, and
-# the result is the same bits every time.
+# There are two kernels, so that each can keep its sums in registers. `grads_kv` keeps
+# `dk` and `dv` of 128 keys and goes over all queries. `grads_queries` keeps `dq` of 128
+# queries and goes over all keys. Both compute `S` and `dP`, so there are seven products
+# instead of five. In return, no block adds to a sum in memory: there are no atomic
+# additions, and the result is bit for bit the same in every run.
 #
-# `grads_kv` computes everything transposed, `S.T` with 64 keys per warpgroup and 64
-# queries per tile. Then `P.T` and `dS.T` are left operands in registers again.
-# `row_sums` comes before both and writes `delta`.
+# `grads_kv` computes `S` and `dP` transposed, with 64 keys per warpgroup and 64 queries
+# per tile. Then `P.T` and `dS.T` are again left operands in registers. `row_sums` runs
+# before both kernels and writes `delta`.
 
 # %% tags=["given"]
 DEEP = 3  # stages of grads_kv: 64 rows of q and of g each
@@ -1813,8 +1838,9 @@ def grads_queries(
 
 
 # %% [markdown]
-# The host's side makes the tensor maps and launches. `Attention` keeps everything that
-# the kernels need for one set of tensors, (heads, seq, 128) in bfloat16.
+# The host encodes the tensor maps and launches the kernels. `Attention` keeps
+# everything that the kernels need for one set of tensors, which are (heads, seq, 128)
+# in bfloat16.
 
 # %% tags=["given"]
 WIDTH = 128
@@ -1904,8 +1930,9 @@ class Attention:
 
 
 # %% [markdown]
-# And the others: PyTorch's three backends, and FlexAttention, which `torch.compile`
-# turns into a Triton kernel. Backward, these are the operators that autograd calls.
+# The next cell prepares the other implementations: PyTorch's three backends, and
+# FlexAttention, which `torch.compile` turns into a Triton kernel. For the backward
+# pass, it calls the same operators as autograd.
 
 # %% tags=["given"]
 HEADS = 16
@@ -1986,9 +2013,9 @@ if weft.on_gpu("TMA and wgmma are not simulated"):
 # %% [markdown]
 # ## Look: is it right?
 #
-# Every element, against float64, for a length that is a multiple of the tile and one
-# that is not, with and without a mask. The outputs are poisoned before, 20 runs are
-# compared bit by bit, and cuDNN's errors are printed beside ours.
+# This check compares every element with float64, with and without a mask, for a length
+# that is a multiple of the tile and one that is not. It fills the outputs with NaN
+# beforehand, compares 20 runs bit by bit, and prints the errors of cuDNN as well.
 
 
 # %% tags=["given"]
@@ -2051,11 +2078,12 @@ if weft.on_gpu("TMA and wgmma are not simulated"):
 # %% [markdown]
 # ## Measure: the forward pass
 #
-# 16 heads of 4096 tokens, no mask: 137 GFLOP. Write down what you expect, with cuDNN as
-# 1.0. "ordinary cores" is exercise 2 in float32, "mma.sync" is exercise 4 in bfloat16
-# with 64 queries per block and tiles of 64 keys, "TMA + wgmma" is the kernel above.
-# "three operations" is the formula in PyTorch, in bfloat16. "math" is PyTorch's own
-# backend for it, which keeps what is in between in float32.
+# The problem has 16 heads of 4096 tokens and no mask, which makes 137 GFLOP. Write down
+# the speeds that you expect, relative to cuDNN. "ordinary cores" is exercise 2 in
+# float32, "mma.sync" is exercise 4 in bfloat16 with 64 queries per block and tiles of
+# 64 keys, and "TMA + wgmma" is the kernel above. "three operations" is the formula in
+# PyTorch, in bfloat16. "math" is PyTorch's own backend for this formula, which keeps
+# intermediate results in float32.
 
 # %%
 guess = {
@@ -2130,9 +2158,10 @@ rungs.expect("TMA + wgmma", at_least=1.7, times="flash")
 rungs.expect("TMA + wgmma", at_least=1.2, times="FlexAttention")
 
 # %% [markdown]
-# More sizes, with and without a causal mask. For causal, half of the operations count.
-# Ours writes the log-sum-exp, as a forward pass in training has to. PyTorch's backends
-# are called here as for inference, which is at least as fast for them.
+# The next cell times more sizes, with and without a causal mask. With a causal mask,
+# only half of the operations are counted. Our kernel writes the log-sum-exp, as a
+# forward pass in training has to. PyTorch's backends are called as for inference, which
+# is at least as fast for them.
 
 
 # %%
@@ -2173,8 +2202,9 @@ for (seq, _), table in sizes.items():
 # %% [markdown]
 # ## Measure: the backward pass
 #
-# Five products are counted, 10 · seq² · d operations per head. Our kernels compute
-# seven, so that no sum is added up in memory. Will that leave them behind?
+# The table counts the operations of five products: 10 · seq² · d per head. Our kernels
+# compute seven products, so that no sum is accumulated in memory. Are they slower than
+# the others?
 
 
 # %%
@@ -2212,31 +2242,37 @@ for table in backward.values():
     table.expect("cuDNN", at_least=1.05, times="TMA + wgmma")
 
 # %% [markdown] tags=["solution"]
-# Seven products by `wgmma` take less time than FlashAttention-2's five by `mma.sync`.
-# Ours are also the same bits in every run. cuDNN stays ahead: it is the one to beat.
+# Our seven products with `wgmma` take less time than FlashAttention-2's five with
+# `mma.sync`. Our results are also bit for bit the same in every run. But cuDNN is still
+# faster.
 
 # %% [markdown]
 # ## If you want more
 #
-# - Grouped queries: 8 query heads share one head of keys and values. Which index has to
-#   change, and in which of the three kernels is it more than an index?
-# - A sliding window: each query sees the last 1,024 keys only. Extend `key_tiles`, then
-#   `flash_rows`.
-# - Call `flash_rows` once per part of the keys and merge with `merge_parts`. How many
-#   parts keep all SMs busy with one query per head?
-# - One backward kernel: let `grads_kv` also compute `dq`, with atomic additions to
-#   float32. How much faster is it, and are two runs still the same?
+# - Write grouped queries: 8 query heads share one head of keys and values. Which index
+#   has to change, and in which of the three fast kernels is a different index not
+#   enough?
+# - Write a sliding window: each query sees only the last 1024 keys up to its own.
+#   Extend `key_tiles`, then `flash_rows`.
+# - Call `flash_rows` once per part of the keys and merge the parts with `merge_parts`.
+#   How many parts do you need to keep all SMs busy with one query per head?
+# - Write a single backward kernel: let `grads_kv` also compute `dq`, with atomic
+#   additions to float32. How much faster is it, and are the results of two runs still
+#   the same?
 #
 # ## What you learned
 #
 # 1. Attention's products have enough arithmetic; the score matrix in memory is what
-#    makes it slow. Tiles of it, in registers, are enough.
+#    makes attention slow. It is enough to keep one tile of scores at a time, in
+#    registers.
 # 2. An online softmax that also carries an output has to rescale that output when the
 #    maximum rises.
-# 3. A mask is two numbers per block: how many tiles need none, and how many are needed.
-# 4. On tensor cores the weights are already where the second product wants them.
-# 5. The log-sum-exp is all of the softmax that others need: to merge parts, and to
-#    compute any weight again in the backward pass.
+# 3. A causal mask takes two numbers per block: how many tiles need no mask, and how
+#    many tiles are needed at all.
+# 4. On tensor cores, the first product leaves its results in the lanes that need them
+#    for the second product.
+# 5. The log-sum-exp is all that has to be kept of the softmax: it is enough to merge
+#    parts, and to recompute any weight in the backward pass.
 
 # %%
 quiz()
