@@ -10,11 +10,12 @@
 # - predict which PyTorch operations return a view and which copy, and why;
 # - write the kernel that makes any view contiguous;
 # - follow `torch.add` through the dispatcher to a kernel, on an ordinary release build;
-# - say what a layout costs an elementwise operation, and what a call costs the host.
+# - say how a layout affects the time of an elementwise operation, and how much host
+#   time a call takes.
 #
 # **You need** about 100 minutes. You do not need a GPU: the exercises run in the
-# simulator, and the measurements then show times from the reference GPU, an H200. If
-# you use a GPU, it needs compute capability 7.5 or higher and 4 GB of memory.
+# simulator, and without a GPU the measurements show times from the reference GPU, an
+# H200. If you use a GPU, it needs compute capability 7.5 or higher and 4 GB of memory.
 
 # %%
 try:
@@ -44,15 +45,15 @@ weft.lab("30_tensors")
 # %% [markdown]
 # ## One storage, many tensors
 #
-# A PyTorch tensor does not hold its numbers. It holds a reference to a **storage**, a
-# flat run of bytes on one device, and a recipe for finding an element in it: a
-# **shape**, one **stride** per dimension, and an **offset**, the place of the first
-# element. Element (`i`, `j`) of a matrix is number
+# A PyTorch tensor does not contain its numbers. It contains a reference to a
+# **storage**, a flat run of bytes on one device, and a recipe for finding an element
+# there: a **shape**, one **stride** per dimension, and an **offset**, the position of
+# the first element. Element (`i`, `j`) of a matrix is number
 #
 # `offset + i * stride[0] + j * stride[1]`
 #
-# of the storage. A tensor that uses the storage of another one is a **view** of it.
-# Here are five tensors that share one storage of 12 numbers:
+# of the storage. A tensor that uses the storage of another tensor is a **view** of that
+# tensor. Here are five tensors that share one storage of 12 numbers:
 
 # %%
 x = torch.arange(12.0).view(3, 4)
@@ -73,10 +74,10 @@ for name, view in views.items():
 # %% [markdown]
 # ## 1 · Strides
 #
-# Let us start where a storage does: with a tensor that fills it without gaps. To move
-# one step along the fastest dimension, you skip one element. To move one step along the
-# next, you skip a whole run of the fastest, and so on. In a tensor of shape (2, 3, 4)
-# in row-major order the strides are (12, 4, 1).
+# Let us start with the simplest case: a tensor that fills its storage without gaps. One
+# step along the fastest dimension moves by one element. One step along the next moves
+# by a whole run of the fastest dimension, and so on. In a tensor of shape (2, 3, 4) in
+# row-major order, the strides are (12, 4, 1).
 #
 # The fastest dimension need not be the last one. `order` lists the dimensions from the
 # slowest to the fastest:
@@ -88,14 +89,14 @@ for name, view in views.items():
 # | (2, 3, 4, 5) | (0, 2, 3, 1): channels-last | (60, 1, 15, 3) |
 #
 # In the last row the shape is (image, channel, row, column) as usual; only the order in
-# memory differs. To PyTorch, **channels-last** is nothing more than these strides.
+# memory differs. For PyTorch, **channels-last** is nothing more than such strides.
 #
 # ```python
 # strides_for(shape, order)    # (2, 3, 4), (0, 1, 2) -> (12, 4, 1)
 # ```
 #
 # The check compares your strides with PyTorch's on these shapes and on random ones, so
-# in this exercise and the next two, do it without asking PyTorch. Stuck? Run
+# in this exercise and the next two, do not use PyTorch. Stuck? Run
 # `hint("strides_for")`; there are three hints.
 
 
@@ -173,14 +174,15 @@ check(
 )
 
 # %% [markdown] tags=["solution"]
-# `step` is how much of the storage the dimensions visited so far take up. It is also
-# the stride of the next one.
+# `step` is the number of elements that the dimensions visited so far span. It is also
+# the stride of the next dimension.
 #
-# PyTorch asks the reverse question of a tensor that it is given: are these the strides
-# that the shape implies? If they are, in row-major order, the tensor is **contiguous**.
-# `is_contiguous(memory_format=torch.channels_last)` asks it for the other order.
-# Strides of dimensions of size 1 do not count, because no index other than 0 ever
-# multiplies them. An image with one channel is therefore contiguous in both senses:
+# Given a tensor, PyTorch asks the reverse question: are its strides those that its
+# shape implies? If they are, in row-major order, the tensor is **contiguous**.
+# `is_contiguous(memory_format=torch.channels_last)` asks the same question for the
+# other order. Strides of dimensions of size 1 do not count, because the only index that
+# ever multiplies them is 0. An image with one channel is therefore contiguous in both
+# senses:
 
 # %% tags=["solution"]
 for channels in (3, 1):
@@ -195,10 +197,10 @@ for channels in (3, 1):
 # %% [markdown]
 # ## A tensor of your own
 #
-# Here is a small strided tensor. It has a storage, a shape, strides and an offset,
-# which it calls `start`. Read `transpose` and `slice`: both return a new recipe for the
-# same storage and touch none of its numbers. The three methods at the end rely on
-# functions that you are about to write.
+# The class below is a small strided tensor. It has a storage, a shape, strides and an
+# offset, which is called `start`. Read `transpose` and `slice`: both return a new
+# recipe for the same storage and touch none of its numbers. The last three methods rely
+# on functions that you are about to write.
 
 
 # %% tags=["given"]
@@ -280,7 +282,7 @@ print(tuple(theirs.shape), theirs.stride(), theirs.storage_offset())
 #
 # The rule is NumPy's. Align the two shapes at their **right** ends. Where the sizes
 # agree, nothing changes. Where a size is 1, or where the shorter shape has no dimension
-# at all, the dimension is repeated. Which stride makes every index along a dimension
+# at all, the elements are repeated. Which stride makes every index along a dimension
 # lead to the same element?
 #
 # | shape | strides | target | new strides |
@@ -292,7 +294,7 @@ print(tuple(theirs.shape), theirs.stride(), theirs.storage_offset())
 # expanded(shape, strides, target)    # -> strides, one per dimension of target
 # ```
 #
-# All sizes in `target` are at least 2, and the shapes always fit. Stuck?
+# All sizes in `target` are at least 2, and `shape` always fits. Stuck?
 # `hint("expanded")`.
 
 
@@ -340,11 +342,11 @@ check(
 )
 
 # %% [markdown] tags=["solution"]
-# A stride of 0 is all there is to broadcasting. Nothing is copied, and a kernel that
-# reads through these strides needs no special case.
+# Broadcasting is nothing but a stride of 0. Nothing is copied, and a kernel that reads
+# with these strides needs no special case.
 #
-# Two consequences. An expanded tensor has fewer numbers in memory than elements, so
-# writing to it in place is ambiguous, and PyTorch refuses when it notices:
+# There is one consequence to know. An expanded tensor has fewer numbers in memory than
+# elements, so writing to it in place is ambiguous, and PyTorch refuses when it notices:
 
 # %% tags=["solution"]
 wide = torch.zeros(4).expand(3, 4)
@@ -358,14 +360,15 @@ except RuntimeError as error:
 # %% [markdown]
 # ## 3 · Merging dimensions
 #
-# When is `x.reshape(-1)` free? When one stride is enough to walk through all elements.
-# More generally: two neighbouring dimensions can be **merged** into one if a step along
-# the left one moves exactly as far as walking off the end of the right one.
+# When is `x.reshape(-1)` free? It is free when one stride is enough to walk through all
+# elements. More generally, two neighbouring dimensions can be **merged** into one if a
+# step along the left one moves exactly as far as walking off the end of the right one.
 #
-# In shape (3, 4) with strides (4, 1), a step along the left dimension moves 4 elements,
-# and the right dimension is 4 elements of stride 1 long: merged, that is (12,) with
-# stride (1,). In its transpose, shape (4, 3) with strides (1, 4), a step along the left
-# dimension moves 1, but the right one is 3 × 4 = 12 long. These two do not merge.
+# In shape (3, 4) with strides (4, 1), a step along the left dimension moves by 4
+# elements, and the right dimension is 4 elements of stride 1 long: merged, they become
+# shape (12,) with stride (1,). In the transpose, shape (4, 3) with strides (1, 4), a
+# step along the left dimension moves by 1, but the right dimension is 3 × 4 = 12 long.
+# These two do not merge.
 #
 # Merge as far as you can, and leave out dimensions of size 1. Return the new shape and
 # the new strides.
@@ -470,26 +473,27 @@ check(
 )
 
 # %% [markdown] tags=["solution"]
-# The merged dimension takes the stride of its right half, because that is the faster
-# one, and the comparison is with the **latest** run, not with the original neighbour.
+# The merged dimension takes the stride of its right half, because that half is the
+# faster one. The comparison is with the **latest** merged dimension, not with the
+# original neighbour.
 #
 # You have just written the test that decides whether `reshape` copies: a new shape is
-# free if each of its dimensions can be cut out of one run, and impossible without a
-# copy if one of them would have to straddle two. You have also written a step of every
-# elementwise operation in PyTorch. `TensorIterator` merges the dimensions of all
-# operands in the same way before it launches a kernel, because every dimension costs
-# the kernel a division.
+# free if each of its dimensions can be cut out of one merged dimension, and impossible
+# without a copy if any of them would have to straddle two. You have also written a step
+# of every elementwise operation in PyTorch: `TensorIterator` merges the dimensions of
+# all operands in the same way before it launches a kernel, because every dimension
+# costs the kernel a division.
 
 # %% [markdown]
 # ## 4 · View or copy?
 #
 # Which of these lines copy? `x` is a contiguous float32 tensor of shape (4, 6). Answer
 # `"view"` if the result uses the storage of `x` (being `x` itself counts), and `"copy"`
-# if it has one of its own.
+# if it has its own storage.
 #
-# There is no list to learn by heart. Ask of each line: is there an offset and one
-# stride per dimension that leads to the right elements? PyTorch's strides are never
-# negative. If you need to see more, print `merge` of the shape and strides.
+# There is no list to learn by heart. Ask of each line: do an offset and one stride per
+# dimension lead to the right elements? PyTorch's strides are never negative. If you are
+# unsure, print `merge` of the shape and strides.
 #
 # ```python
 # copies(line)    # "x.t()" -> "view" or "copy"
@@ -528,11 +532,12 @@ def copies(line):
 check(copies, **answers("copies"))
 
 # %% [markdown] tags=["solution"]
-# Slices have a stride; a list of indices, in general, has none. Reversing would need a
-# stride of −1, which PyTorch does not have. `contiguous()` and `to()` return the tensor
-# itself if there is nothing to do, so neither is a way to get a copy; `clone()` is.
+# Slices have a stride, but a list of indices, in general, has none. Reversing would
+# need a stride of −1, which PyTorch does not have. `contiguous()` and `to()` return the
+# tensor itself if there is nothing to do, so neither is a reliable way to get a copy;
+# `clone()` is.
 #
-# `reshape` is the treacherous one: the same call copies or does not, depending on
+# `reshape` is the treacherous one: the same call may or may not copy, depending on
 # strides that you do not see. `view` never copies. Use it where a copy would be a
 # mistake, and you get an error instead of a slow program.
 
@@ -540,9 +545,9 @@ check(copies, **answers("copies"))
 # ## Look: what PyTorch does
 #
 # You need not take the check's word for it. Below the layer that records gradients,
-# every operation passes a point where Python can listen in: a `TorchDispatchMode`. This
-# one prints the operations that arrive there, and says whether the result shares the
-# storage of an argument.
+# every operation passes a point where Python can listen in: a `TorchDispatchMode`. The
+# mode below prints the operations that arrive there, and reports whether the result
+# shares the storage of an argument.
 
 
 # %%
@@ -572,26 +577,26 @@ for name, line in lines.items():
         line()
 
 # %% [markdown] tags=["solution"]
-# `reshape` and `linear` never arrive. They are **composite**: written in terms of other
-# operations, and gone by the time this layer is reached. What remains of `reshape` is a
+# `reshape` and `linear` never arrive. They are **composite**: they are written in terms
+# of other operations, and only these reach this layer. What remains of `reshape` is a
 # view if that is possible, and otherwise a `clone` and a view of the clone.
 
 # %% [markdown]
 # ## 5 · Contiguous, by a kernel
 #
 # Sometimes a copy is what you want. Write the kernel that makes any view contiguous.
-# Thread `i` writes element `i` of `out`, which is filled row by row, so its job is to
-# find out where that element is in the storage.
+# Thread `i` writes element `i` of `out`, which is filled row by row. So the thread has
+# to find out where that element is in the storage.
 #
 # The element's index comes out of `i` one dimension at a time, the fastest first. In
 # shape (2, 3, 4), element 17 has the index (1, 1, 1):
 #
 # - 17 % 4 = **1** is the index along the last dimension, and 17 // 4 = 4 is left;
-# - 4 % 3 = **1** is the index along the middle one, and 4 // 3 = 1 is left;
-# - 1 % 2 = **1** is the index along the first one.
+# - 4 % 3 = **1** is the index along the middle dimension, and 4 // 3 = 1 is left;
+# - 1 % 2 = **1** is the index along the first dimension.
 #
-# Each index moves you on by its stride. `shape` and `strides` are arrays with one
-# number per dimension, and `shape.size` says how many dimensions there are.
+# Each index moves the position on by index × stride. `shape` and `strides` are arrays
+# with one number per dimension, and `shape.size` is the number of dimensions.
 #
 # ```python
 # make_contiguous(storage, shape, strides, start, out)
@@ -599,8 +604,8 @@ for name, line in lines.items():
 # ```
 #
 # The views of the check are transposed, sliced with steps, and broadcast. Their storage
-# holds 0, 10, 20, …, so the verdict on a wrong value can say where you read it. Stuck?
-# `hint("make_contiguous")`.
+# contains 0, 10, 20, …, so the verdict on a wrong value can say where you read it.
+# Stuck? `hint("make_contiguous")`.
 
 
 # %% tags=["given"]
@@ -672,18 +677,18 @@ check(
 # %% [markdown] tags=["solution"]
 # The writes are coalesced, whatever the view. The reads are coalesced only if the
 # view's last dimension has stride 1. And each dimension costs a division and a
-# remainder, of 64-bit integers, for which a GPU has no instruction: the compiler emits
-# a routine of dozens of instructions in their place. Keep that in mind for the
-# measurement.
+# remainder of 64-bit integers, for which a GPU has no instruction: the compiler emits a
+# routine of dozens of instructions instead. Keep that in mind for the measurement.
 
 # %% [markdown]
 # ## Your tensor against PyTorch
 #
 # Now put the parts together. The cell below makes random tensors, applies the same
-# random chain of operations to yours and to PyTorch's, and compares after every step:
-# the shape, the elements, and whether the storage is still the first one. It stops at
-# the first difference. Tests of this kind are called **property-based**: they state
-# what must hold for every input, and let a generator look for an input that breaks it.
+# random chain of operations to your tensor and to PyTorch's, and compares the two after
+# every step: the shape, the elements, and whether the storage is still the original
+# one. The cell stops at the first difference. Tests of this kind are called
+# **property-based**: they state what must hold for every input, and let a generator
+# look for an input that breaks it.
 
 
 # %%
@@ -751,11 +756,11 @@ agree(100)
 #
 # - `torch` is PyTorch's `permute(0, 2, 3, 1).contiguous()`.
 # - `4 dimensions` is your kernel on the shape (64, 128, 128, 64).
-# - `3 dimensions` is your kernel again, on the merged shape (64, 16384, 64).
-# - `32-bit` is the kernel below, on the same merged shape. It counts in unsigned
+# - `3 dimensions` is your kernel on the merged shape (64, 16384, 64).
+# - `32-bit` is the kernel below, on the same merged shape. It computes with unsigned
 #   integers of 32 bits, with one division per dimension and no remainder.
 #
-# How much does it help to save a dimension, and how much to make divisions cheaper?
+# How much does it help to save a dimension, and how much do cheaper divisions help?
 # Fill in your guesses, as multiples of PyTorch's speed.
 
 
@@ -824,20 +829,20 @@ channels_last.expect("3 dimensions", at_least=1.0, times="4 dimensions")
 channels_last.expect("32-bit", at_least=1.0, times="3 dimensions")
 
 # %% [markdown] tags=["solution"]
-# All of them move the same bytes and write along rows. What differs is how much a
+# All these kernels move the same bytes and write along rows. What differs is how much a
 # thread has to compute before it knows where to read. PyTorch's kernel for strided
-# copies is the same idea, done thoroughly: dimensions merged, indices of 32 bits, and
-# every division replaced by a multiplication with a number computed beforehand.
+# copies applies the same ideas thoroughly: dimensions are merged, indices have 32 bits,
+# and every division is replaced by a multiplication by a number computed beforehand.
 #
 # None of them comes near the copy. They read down columns, and a kernel like the
-# transpose of chapter 13, with a tile in shared memory, would do better.
+# transpose of chapter 13, with a tile in shared memory, would probably do better.
 
 # %% [markdown]
 # ## Measure: what a layout costs
 #
-# Most of the time, you need no contiguous tensor. Elementwise operations accept any
-# strides, and here is what they make of them. Each row adds two matrices of
-# 8192 × 8192, with results in whatever layout PyTorch chooses:
+# Most of the time, you need no contiguous tensor, because elementwise operations accept
+# any strides. But how fast are they? Each row adds two matrices of 8192 × 8192, with
+# the result in whatever layout PyTorch chooses:
 #
 # - `row-major`: both as they were made;
 # - `both transposed`: `x.t() + y.t()`;
@@ -845,7 +850,7 @@ channels_last.expect("32-bit", at_least=1.0, times="3 dimensions")
 # - `a row, broadcast`: `x + y[0]`;
 # - `every second column`: both are slices of matrices twice as wide.
 #
-# Two of these take about as long as the first one. Which?
+# Two of these rows take about as long as the first one. Which?
 
 # %%
 guess = {
@@ -882,17 +887,18 @@ layouts.expect("a row, broadcast", at_least=0.8, at_most=1.5, times="row-major")
 layouts.expect("row-major", at_least=1.2, times="every second column")
 
 # %% [markdown] tags=["solution"]
-# Two transposed matrices are as good as two that are not. `TensorIterator` sorts the
-# dimensions by stride, merges them, and finds one long run of neighbours; it gives the
-# result the same strides. That is how channels-last spreads through a network by
-# itself. Only operands that **disagree** are slow, because then no order of the
-# elements is good for both.
+# Two transposed matrices are added as fast as two that are not transposed.
+# `TensorIterator` sorts the dimensions by stride, merges them, and finds one long run
+# of neighbours; it also gives the result the same strides. That is how channels-last
+# spreads through a network by itself. Only operands that **disagree** are slow, because
+# then no order of the elements is good for both.
 #
 # The broadcast row saves a third of the bytes: it is read from memory once, and then
-# from the cache. On an H200 that saves no time. PyTorch's fast kernel, which moves
-# several elements per load, is for contiguous operands only; with a stride of 0 among
-# them, an offset is computed for each element. Slices with a step waste bytes, because
-# memory delivers whole sectors of 32 bytes, of which half is not wanted.
+# from the cache. On an H200 this saves no time, probably because PyTorch's fast kernel,
+# which moves several elements per load, is for contiguous operands only; with a stride
+# of 0 among the operands, an offset is computed for each element. Slices with a step
+# waste bytes, because memory delivers whole sectors of 32 bytes, half of which are not
+# needed.
 
 # %%
 x, y = torch.empty(2, 3, 4, 5), torch.empty(2, 3, 4, 5)
@@ -904,14 +910,14 @@ print("y + last    ", (y + last).stride())
 # %% [markdown]
 # ## From torch.add to a kernel
 #
-# How does `torch.add` find its kernel? There are many to choose from: for CPUs, for
-# GPUs, for sparse tensors; and before any of them runs, autograd wants to record the
-# operation, autocast to convert its arguments, and so on. All of this is decided by one
-# mechanism, the **dispatcher**.
+# How does `torch.add` find its kernel? There are many kernels to choose from: for CPUs,
+# for GPUs, for sparse tensors. And before any of them runs, autograd may have to record
+# the operation, autocast may have to convert its arguments, and so on. All of this is
+# decided by one mechanism, the **dispatcher**.
 #
-# The description of every operator is a file, `native_functions.yaml`, and it is
-# installed along with PyTorch. Here is the entry for addition with an output. It does
-# not name a function for CPUs or GPUs, because these are generated from
+# All operators are described in one file, `native_functions.yaml`, which is installed
+# along with PyTorch. Here is the entry for addition with an output. It names no
+# function for CPUs or GPUs, because these functions are generated from
 # `ufunc_inner_loop`.
 
 # %%
@@ -922,9 +928,9 @@ print(entry[0])
 
 # %% [markdown]
 # For each operator, the dispatcher keeps a table with one row per **dispatch key**. The
-# kernel to run is in the row of one key. Here are some rows for `aten::add.Tensor`,
-# with the source file of each kernel. *Fallthrough* means that the key has nothing to
-# do for this operator.
+# kernel to run is in the row of one of these keys. Here are some rows for
+# `aten::add.Tensor`, with the source file of each kernel. *Fallthrough* means that the
+# key has nothing to do for this operator.
 
 # %%
 DEVICE = "cuda" if weft.GPU else "cpu"
@@ -947,8 +953,8 @@ rows(
 )
 
 # %% [markdown]
-# Which key is it? Every tensor carries a set of keys, and so does the thread, which can
-# include more keys and exclude others:
+# Which key decides? Every tensor carries a set of keys. The thread has two sets as
+# well: keys to include and keys to exclude.
 
 # %%
 t = torch.ones(3, device=DEVICE)
@@ -971,20 +977,20 @@ print(f"and excludes Autocast{KEY}: {excluded.has(autocast)}")
 # ## 6 · Which kernel?
 #
 # A set of keys is a 64-bit number with one bit per key, and the position of the bit is
-# the key's priority. So the dispatcher needs no loop over keys and no comparisons. It
-# does the following for every call of every operator:
+# the key's priority. So the dispatcher needs no loop over keys and no comparisons. For
+# every call of every operator, it does the following:
 #
 # 1. Take the **union** of the key sets of all tensor arguments.
 # 2. Add the keys that the thread includes.
 # 3. Remove the keys that the thread excludes.
-# 4. Keep only keys for which the operator has a kernel, which drops those that fall
+# 4. Keep only the keys for which the operator has a kernel, which drops those that fall
 #    through.
-# 5. The **highest** key that is left says which kernel to run.
+# 5. The **highest** key that is left determines which kernel to run.
 #
-# Write it for the ten keys below; PyTorch has more than a hundred. Return the highest
-# key's number, or −1 if no key is left. (PyTorch then raises `NotImplementedError`.)
-# Python's operators on sets of bits are `|`, `&` and `~`, and `n.bit_length()` is the
-# number of bits that `n` needs: 1 for 1, 3 for 4.
+# Write these steps for the ten keys below; PyTorch has more than a hundred. Return the
+# highest key's number, or −1 if no key is left. (PyTorch then raises
+# `NotImplementedError`.) Python's operators on sets of bits are `|`, `&` and `~`, and
+# `n.bit_length()` is the number of bits that `n` needs: 1 for 1, 3 for 4.
 #
 # ```python
 # dispatch_key(arguments, included, excluded, kernels)
@@ -1102,17 +1108,17 @@ check(dispatch_key, spec=by_sets, inputs=calls, because=why_not)
 # `DispatchKeyExtractor.h`. The order matters: a key that is both included and excluded
 # is excluded.
 #
-# The price of a key is therefore not paid by calls that do not use it. A key that falls
-# through is masked out by step 4, together with all others, in the same instruction.
+# A key therefore costs nothing in calls that do not use it. A key that falls through is
+# masked out by step 4, together with all others, in the same instruction.
 
 # %% [markdown]
 # ## Look: a call on its way down
 #
-# The first kernel is rarely the last. The kernel for `AutogradCUDA` records the
-# operation, and then calls the operator **again**, with its own key and all higher ones
-# masked out. This is *redispatching*. A debug build of PyTorch can print each step; a
-# release build cannot. But you can add an operator of your own, with a kernel at each
-# layer that prints its key and redispatches.
+# The first kernel that runs is rarely the last. The kernel for `AutogradCUDA` records
+# the operation, and then calls the operator **again**, with its own key and all higher
+# ones masked out. This is *redispatching*. A debug build of PyTorch can print each
+# step; a release build cannot. But you can add an operator of your own, with a kernel
+# at each layer that prints its key and redispatches.
 
 
 # %%
@@ -1156,18 +1162,18 @@ for name, context in contexts.items():
 print(f"{'made for inference':20}", *trail(lambda operator: operator(made)))
 
 # %% [markdown] tags=["solution"]
-# `no_grad` changes nothing on this way. Autograd's kernel still runs, sees that nothing
-# is to be recorded, and passes the call on. `inference_mode` excludes the keys of
-# autograd, so the kernel is not called at all. And a tensor *made* in inference mode
-# does not even carry these keys. The price is that autograd refuses to save such a
-# tensor for a backward pass.
+# `no_grad` changes nothing on this path. Autograd's kernel still runs, sees that
+# nothing is to be recorded, and passes the call on. `inference_mode` excludes the keys
+# of autograd, so the kernel is not called at all. And a tensor *made* in inference mode
+# does not even carry these keys. In return, autograd refuses to save such a tensor for
+# a backward pass.
 
 # %% [markdown]
 # ## Look: the profiler's view
 #
-# The profiler lists the operators that were called, and which operator called which.
-# With `with_stack=True` it also records the Python functions above them. On a GPU, it
-# adds the kernels that each operator launched.
+# The profiler lists the operators that were called, and shows which operator called
+# which. With `with_stack=True`, it also records the Python functions above them. On a
+# GPU, it adds the kernels that each operator launched.
 
 
 # %%
@@ -1207,17 +1213,17 @@ print("- linear(a, w)")
 called(lambda: torch.nn.functional.linear(a, w))
 
 # %% [markdown] tags=["solution"]
-# Here the composite operators show up as well, since the profiler sits at the entrance
-# and not below autograd. `a.t()` is `aten::t`, then `aten::transpose`, then
+# Here the composite operators show up as well, since the profiler observes calls at the
+# entrance and not below autograd. `a.t()` is `aten::t`, then `aten::transpose`, then
 # `aten::as_strided`, which is where the new strides are finally written down.
 
 # %% [markdown]
 # ## Measure: what a call costs
 #
-# The GPU has next to nothing to do for one number, so what remains is the host: Python,
-# the dispatcher, autograd, the allocator, the launch. Each row makes 100 calls and
-# includes the host's time. Which of them is the fastest, and how much does a dispatch
-# mode in Python cost?
+# The GPU has next to nothing to do for one number, so what remains is the host's work:
+# Python, the dispatcher, autograd, the allocator and the launch. Each row makes 100
+# calls and includes the host's time. Which row is the fastest, and how much does a
+# dispatch mode in Python cost?
 
 
 # %%
@@ -1273,37 +1279,40 @@ overhead.expect("torch.add", at_least=1.5, times="dispatch mode")
 
 # %% [markdown] tags=["solution"]
 # A view pays for Python, the dispatcher and the bookkeeping of views, but for no
-# allocation and no launch. Recording a gradient costs a node of the graph. The dispatch
-# mode returns to Python for every operation, which is fine for looking and not for
-# production.
+# allocation and no launch. Recording for a gradient adds the cost of a node of the
+# graph. The dispatch mode returns to Python for every operation, which is fine for
+# inspection but not for production.
 
 # %% [markdown]
 # ## If you want more
 #
 # - Give `Strided` a method `view(shape)` that never copies: merge first, then cut the
-#   new dimensions out of the runs, from the right. Compare with `torch.Tensor.view`.
+#   new dimensions out of the merged ones, from the right. Compare the result with that
+#   of `torch.Tensor.view`.
 # - Write `windows(x, size)`: all windows of a vector, as a matrix, in a view. Which
-#   strides does it need? Use `torch.as_strided`, and then find out what happens if you
-#   add 1 to such a view in place.
+#   strides does the view need? Use `torch.as_strided`, and then find out what happens
+#   if you add 1 to such a view in place.
 # - Make `make_contiguous` fast for channels-last with a tile in shared memory, as in
 #   chapter 13.
 # - Let `Watch` keep a list of all storages that a training step makes. How many bytes
-#   are they in total, and how many are alive at once?
-# - Print the rows of `aten::linear` and `aten::matmul`. Where is the word *math* or
-#   *composite*, and what does that say about gradients?
+#   do they have in total, and how many bytes are alive at once?
+# - Print the rows of `aten::linear` and `aten::matmul`. Where does the word *math* or
+#   *composite* appear, and what does that say about gradients?
 #
 # ## What you learned
 #
 # 1. A tensor is a storage, an offset, a shape and strides. Transposing, slicing,
 #    expanding and channels-last change only the recipe.
 # 2. An operation is free if its result can be described by an offset and one stride per
-#    dimension. `reshape` copies if a new dimension would straddle two runs.
-# 3. Elementwise operations sort and merge dimensions before they launch. Operands that
-#    agree are fast in any layout; operands that disagree are not.
+#    dimension. `reshape` copies if a new dimension would straddle two merged
+#    dimensions.
+# 3. Elementwise operations sort and merge dimensions before they launch. Operands with
+#    the same order of strides are fast in any layout; operands with different orders
+#    are not.
 # 4. The dispatcher takes the union of key sets, masks it, and runs the kernel of the
-#    highest key. Autograd is one such kernel, which redispatches.
-# 5. You can watch all of this on a release build: with the operator's table, a dispatch
-#    mode, the profiler, and an operator of your own.
+#    highest key. Autograd is such a kernel, and it redispatches.
+# 5. You can watch all of this on a release build, with the operator's table, a dispatch
+#    mode, the profiler, and your own operator.
 
 # %%
 quiz()
