@@ -11,8 +11,8 @@ from sphinx.application import Sphinx
 from .outline import pages_with
 
 COPY = (
-    '<p class="weft-copy">This is a copy to read. To work in the lab, open it in Colab, '
-    "or run <code>make lab</code> in a copy of the course.</p>"
+    '<p class="weft-copy">This is a copy to read. To work in the lab, open it in '
+    "Colab, or run <code>make lab</code> in a copy of the course.</p>"
 )
 STEM = re.compile(r"(book|labs|solutions)/(\d\d_\w+)")
 

@@ -55,10 +55,10 @@ function words(method, step, kind, gap, added) {
       : `Each cell holds the sum of up to ${2 * gap} elements, as many more as it had.`;
   if (kind === "up")
     return `${counted(added, "cell has", "cells have")} a sum of ${2 * gap}; the others are left alone.`;
-  if (kind === "zero") return "Nothing lies before the whole. The sum of all is given up for that.";
+  if (kind === "zero") return "Nothing comes before the whole. The sum of all is given up for that.";
   if (step === LAST.tree)
-    return "Each cell holds the sum of what lies before its place: the exclusive scan.";
-  return `${counted(2 * added, "cell holds", "cells hold")} what lies before their ${gap === 1 ? "element" : `${gap} elements`}.`;
+    return "Each cell holds the sum of what comes before its place: the exclusive scan.";
+  return `${counted(2 * added, "cell holds", "cells hold")} what comes before their ${gap === 1 ? "element" : `${gap} elements`}.`;
 }
 
 export default figure({

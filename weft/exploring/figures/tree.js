@@ -1,4 +1,4 @@
-// The sum of a block in eight steps: which lanes add, and where their places lie.
+// The sum of a block in eight steps: which lanes add, and where their places are.
 
 import { counted as plural, figure, hatch, number, picture, rect, s, text } from "./figure.js";
 import { WARP } from "./counting.js";
@@ -64,7 +64,7 @@ function draw({ tree, step }, width) {
     picture: picture(width, height + 2, out),
     numbers: [
       [number(pairs.length), pairs.length === 1 ? "addition" : "additions"],
-      [number(cost.warps), cost.warps === 1 ? "warp comes to it" : "warps come to it"],
+      [number(cost.warps), cost.warps === 1 ? "warp takes part" : "warps take part"],
       [number(cost.idle), "of their lanes idle", cost.idle > 0 && "bad"],
       [
         number(cost.passes),
@@ -77,18 +77,18 @@ function draw({ tree, step }, width) {
 }
 
 function words(tree, step, { warps, idle, passes }, adds) {
-  if (!step) return `${BLOCK} numbers lie in shared memory, one for each thread.`;
+  if (!step) return `${BLOCK} numbers are in shared memory, one for each thread.`;
   const end = step === STEPS ? " Place 0 holds the sum." : "";
   if (passes > 1)
     return (
-      `The lanes stand together and their places do not: ${passes} of the words that a ` +
-      `warp wants at once lie in the same bank.${end}`
+      `The lanes are neighbours and their places are not: ${passes} of the words that a ` +
+      `warp needs at once are in the same bank.${end}`
     );
   if (idle && warps > 1)
     return `${plural(warps, "warp")} take the time of an addition, for ${plural(adds, "lane")} that add.${end}`;
   if (idle)
     return `One warp is left, and ${plural(adds, "lane")} in it. Here every tree is wasteful; shuffles need no memory for it.${end}`;
-  return `Lanes that add are neighbours, their places lie in different banks, and the other warps go by.${end}`;
+  return `Lanes that add are neighbours, their places are in different banks, and the other warps skip the step.${end}`;
 }
 
 export default figure({
