@@ -5,20 +5,21 @@
 #
 # **After this lab, you can**
 #
-# - write the loop that every autograd system runs, and say in which order it visits
-#   nodes, and why;
-# - derive the VJP of a broadcast, of a matrix product and of softmax-cross-entropy, and
-#   write the kernels;
-# - predict which tensors an operation keeps for its backward pass, and what that costs;
+# - write the loop that every autograd system runs, and explain the order in which it
+#   visits nodes;
+# - derive the VJPs of a broadcast, a matrix product and softmax with cross-entropy, and
+#   write their kernels;
+# - predict which tensors an operation keeps for its backward pass, and how much memory
+#   they take;
 # - explain PyTorch's error about a tensor that was *modified by an inplace operation*,
 #   and name a case that it misses;
-# - train an MLP with an engine whose operations are all your own kernels, and say where
-#   its time goes.
+# - train an MLP with an engine whose operations are all kernels of this lab, and say
+#   where its time goes.
 #
 # **You need** about two hours. You do not need a GPU: the exercises run in the
-# simulator, and so does a small training. The measurements then show times from the
-# reference GPU, an H200. If you use a GPU, it needs compute capability 7.5 or higher
-# and 2 GB of memory.
+# simulator, and so does a small training run. Without a GPU, the measurements show
+# times from the reference GPU, an H200. If you use a GPU, it needs compute capability
+# 7.5 or higher and 2 GB of memory.
 
 # %%
 try:
@@ -47,7 +48,7 @@ weft.lab("31_autograd")
 # ## A number that remembers
 #
 # To differentiate a program, it is enough to know how to differentiate each of its
-# steps. So let every number remember which step made it:
+# steps. So let every number remember which step computed it:
 
 
 # %% tags=["given"]
@@ -84,8 +85,8 @@ for source, vjp in c.edges:
 # %% [markdown]
 # Each edge carries a function, its **vjp** (the name is explained further down). If the
 # output changes by `g` per unit of this value, then it changes by `vjp(g)` per unit of
-# the input, as far as this one step is concerned. The rest is bookkeeping, and it is
-# yours.
+# the input, as far as this one step is concerned. The rest is bookkeeping, which you
+# write now.
 #
 # ## 1 · Backward
 #
@@ -94,26 +95,28 @@ for source, vjp in c.edges:
 # edges. At each, call the vjp of every edge *once*, with the **complete** gradient of
 # that value, and add the result to the gradient of the edge's input.
 #
-# "Complete" is what makes it interesting. In `c = a * b + a`, `a` gets a share from the
-# product and a share from the sum. In general a value may be visited only after **all**
-# values that were made from it. One way to make sure, which is also PyTorch's:
+# The word "complete" makes the task interesting. In `c = a * b + a`, `a` gets a share
+# from the product and a share from the sum. In general, a value may be visited only
+# after **all** values that were computed from it. Here is one way to ensure this, which
+# PyTorch also uses:
 #
 # 1. Walk through the graph once, and count for every value how many edges lead to it.
 # 2. Whenever you follow an edge backward, subtract 1 from the count of its input. The
 #    input is ready when its count is 0.
 #
-# Do it without recursion, since graphs are often deeper than the thousand calls that
-# Python allows. And add two gradients with `plus(a, b)`: in this section gradients are
-# floats, but soon they will be arrays, and then the addition is a kernel of yours.
-# There is no zero to start from, so take the first share as it is.
+# Do not use recursion, since graphs are often deeper than the thousand nested calls
+# that Python allows. Add two gradients with `plus(a, b)`: in this section gradients are
+# floats, but soon they will be arrays, and then a kernel does the addition. There is no
+# zero to start from, so take the first share as it is.
 #
 # ```python
 # backward(output, seed, plus)    # -> {value: gradient}: output, and all values below
 # ```
 #
 # The check compares your gradients with PyTorch's. One of its programs doubles a number
-# 40 times: 41 values, with a trillion paths between the first and the last, so there is
-# no time to follow each of them. Stuck? Run `hint("backward")`; there are three hints.
+# 40 times. This graph has 41 values, with a trillion paths between the first and the
+# last, so there is no time to follow every path. Stuck? Run `hint("backward")`; there
+# are three hints.
 
 
 # %% tags=["given"]
@@ -289,22 +292,23 @@ check(
 )
 
 # %% [markdown] tags=["solution"]
-# Any order will do in which a value comes after everything that was made from it. This
-# is a **topological order**, and there are other ways to get one: a depth-first search
-# that lists a value once all its inputs are listed, read in reverse; or the
-# order of creation, in reverse, since a value is always created after its inputs.
+# Any order will do in which a value comes after everything that was computed from it.
+# Such an order is a **topological order**, and there are other ways to get one: run a
+# depth-first search that lists a value once all its inputs are listed, and read the
+# list in reverse; or take the order of creation in reverse, since a value is always
+# created after its inputs.
 #
-# PyTorch's engine combines two of them. It counts dependencies, as you did, and among
-# the nodes that are ready it takes the one that was created last.
+# PyTorch's engine combines two of these methods. It counts dependencies, as you did,
+# and among the nodes that are ready it takes the one that was created last.
 #
 # The 40 doublings show why each value is visited only once: the work is proportional to
-# the number of edges, which is 80, and not to the number of paths.
+# the number of edges, which is 80, not to the number of paths.
 
 # %% [markdown]
 # ## Look: a line, fitted
 #
-# That is already enough to train something. Here are eight points near the line
-# y = 2x + 1, and 60 steps of gradient descent from w = b = 0.
+# `backward` is already enough to train something. Here are eight points near the line y
+# = 2x + 1, and 60 steps of gradient descent that start from w = b = 0.
 
 # %%
 rng = np.random.default_rng(31)
@@ -340,20 +344,20 @@ def fit(steps):
 fit(60)
 
 # %% [markdown]
-# It works, and it is hopeless: one Python object per number. An engine becomes useful
-# when each of its nodes is an operation on whole arrays, so that the cost of a node is
-# small beside the work it stands for. `backward` need not change at all. What we need
-# is operations on arrays, and the vjp of each.
+# This works, but it is hopelessly slow: it makes one Python object per number. An
+# engine becomes useful when each of its nodes is an operation on whole arrays, so that
+# the overhead of a node is small compared with its work. `backward` need not change at
+# all. What we need is operations on arrays, and the vjp of each.
 #
 # ## Arrays and kernels
 #
 # From here on, all arrays are matrices of float32, scalars being 1 × 1. PyTorch
-# provides the memory: a tensor on the GPU if you have one, else on the CPU, and with it
-# the views of chapter 30, which need no kernel. Every number is computed by a kernel of
-# this lab.
+# provides the memory, as tensors on the GPU if you have one and on the CPU if not. It
+# also provides the views of chapter 30, which need no kernel. Every number is computed
+# by a kernel of this lab.
 #
-# All kernels for elementwise operations are alike. Broadcasting costs them nothing: an
-# expanded operand has a stride of 0.
+# All kernels for elementwise operations are alike. They need no extra code for
+# broadcasting: an expanded operand has a stride of 0.
 
 # %% tags=["given"]
 DEVICE = "cuda" if weft.GPU else "cpu"
@@ -414,17 +418,17 @@ print(plus(matrix, row))
 # ## 2 · The VJP of broadcasting
 #
 # In `out = x + bias`, with `x` of shape (n, m) and `bias` of shape (1, m), one number
-# of the bias is added to all n elements of its column. It has influenced n outputs, so
-# its gradient is the sum of n shares: the column of `g`, added up, where `g` is the
-# gradient of `out`.
+# of the bias is added to all n elements of its column. That number influences n
+# outputs, so its gradient is the sum of n shares: the sum of its column of `g`, where
+# `g` is the gradient of `out`.
 #
-# In general, **a gradient is summed along every dimension that was broadcast**, for it
-# must have the shape of what it is the gradient of. (With PyTorch's rule, dimensions
-# that were missing on the left are summed too, and disappear.)
+# In general, **a gradient is summed along every dimension that was broadcast**, because
+# it must have the shape of the tensor that it belongs to. (By PyTorch's rule,
+# dimensions that were missing on the left are summed too, and disappear.)
 #
-# Write the kernel for all four cases: `out` is (rows, cols), `rows` being 1 or the
-# height of `g`, and `cols` 1 or its width. There is one thread per element of `out`.
-# Keep the sum in float32.
+# Write one kernel for all four cases: `out` has the shape (rows, cols), where `rows` is
+# 1 or the height of `g`, and `cols` is 1 or the width of `g`. There is one thread per
+# element of `out`. Keep the sum in float32.
 #
 # ```python
 # sum_to(g, rows, cols, out)    # g (n, m), out (rows, cols)  float32
@@ -485,18 +489,18 @@ check(
 
 # %% [markdown] tags=["solution"]
 # One loop serves all four cases. With `rows == 1`, the outer range starts at 0 and
-# takes every row; with `rows == n` it starts at `row`, and the next one would be
+# takes every row; with `rows == n`, it starts at `row`, and its next value would be
 # outside.
 #
 # Broadcasting and summing are a pair: the VJP of a broadcast is a sum, and the VJP of a
 # sum is a broadcast. For a bias, this kernel is good enough, because neighbouring
-# threads read neighbouring columns. For a sum over everything, it is a single thread
-# that adds up one number after the other; chapter 14 has better ones.
+# threads read neighbouring columns. For a sum over everything, a single thread adds up
+# one number after the other; chapter 14 has better kernels for that case.
 
 # %% [markdown]
-# Now the matrix product. Its kernel is the one with tiles in shared memory from
-# chapter 13. All it asks of `a` and `b` is that they can be indexed, so it takes
-# transposed views as well: `mm(a.t(), b)` copies nothing.
+# Next comes the matrix product. Its kernel is the one with tiles in shared memory from
+# chapter 13. It requires only that `a` and `b` can be indexed, so it accepts transposed
+# views as well: `mm(a.t(), b)` copies nothing.
 
 
 # %% tags=["given"]
@@ -564,14 +568,14 @@ mm.calls = 0
 #
 # `out[i, j] = ... + a[i, p] * b[p, j] + ...`    for every j,
 #
-# so its gradient is the sum over j of `g[i, j] * b[p, j]`. Write this as a matrix
-# product. Do the same for element (p, j) of `b`. Shapes help to remember the result:
-# there is only one way to multiply `g` and `b`, one of them transposed, that gives the
-# shape of `a`.
+# so its gradient is the sum over j of `g[i, j] * b[p, j]`. Write this sum as a matrix
+# product. Then derive the gradient of element (p, j) of `b` in the same way. The shapes
+# help you to remember the results: there is only one way to multiply `g` and `b`, one
+# of them transposed, that gives the shape of `a`.
 #
-# Both gradients should come from the kernel above, through `mm`. Return the one that is
-# asked for, and do not compute the other: in the first layer of a network, `a` is the
-# data, and its gradient is not needed.
+# Compute both gradients with the kernel above, by calling `mm`. Return the gradient
+# that `which` selects, and do not compute the other: in the first layer of a network,
+# `a` is the data, and its gradient is not needed.
 #
 # ```python
 # matmul_vjp(g, a, b, which)    # which = 0: the gradient of a; which = 1: of b
@@ -636,39 +640,39 @@ check(
 )
 
 # %% [markdown] tags=["solution"]
-# A transposed view swaps two strides, so the same compiled kernel does the forward
-# product and both backward ones. That is also how cuBLAS does it: its matrix product
-# has a flag per operand for *transposed*. A backward pass therefore costs two matrix
-# products for each one of the forward pass, which is where the rule of thumb comes from
+# A transposed view swaps two strides, so the same compiled kernel computes the forward
+# product and both backward products. cuBLAS handles transposition in a similar way: its
+# matrix product has a flag per operand for *transposed*. A backward pass therefore
+# computes two matrix products for each one of the forward pass. Hence the rule of thumb
 # that a training step is three times the work of an evaluation.
 
 # %% [markdown]
 # ## 4 · Softmax and cross-entropy
 #
-# A classifier ends in this loss. For each row of scores `x`, and the number of the
-# right class in `target`, it is `-log(p[target])`, where `p` is the softmax of the row.
-# The loss of the batch is the mean over its n rows.
+# A classifier usually ends in this loss. For each row of scores `x`, with the number of
+# the right class in `target`, the loss is `-log(p[target])`, where `p` is the softmax
+# of the row. The loss of the batch is the mean over its n rows.
 #
-# Taken apart into exponentials, a sum, a division, a logarithm and a mean, this is five
-# nodes, and most of them would keep something for the backward pass. Taken as one step,
-# it has a gradient that is hard to believe at first sight:
+# Split into exponentials, a sum, a division, a logarithm and a mean, the loss takes
+# five nodes, most of which would keep something for the backward pass. Treated as one
+# step, it has a surprisingly simple gradient:
 #
 # `gradient of x[i, j] = (p[i, j] - (1 if j == target[i] else 0)) / n`
 #
-# A kernel that has `p` can write it down at once. So write a kernel that computes both:
-# each row's share of the mean loss, and the gradient. As in chapter 16,
+# A kernel that has `p` can write this gradient at once. So write a kernel that computes
+# both each row's share of the mean loss and the gradient. As in chapter 16,
 #
-# - subtract the row's maximum, `top`, before you compute exponentials. `p` is
-#   `exp(x[j] - top)`, divided by the row's sum of these, `total`;
+# - subtract the row's maximum, `top`, before you compute exponentials: `p[j]` is
+#   `exp(x[j] - top)`, divided by `total`, the sum of these exponentials over the row;
 # - do not take the logarithm of `p`, which may have rounded to 0. The loss of a row is
 #   `log(total) + top - x[target]`.
 #
-# `exp(x[j] - (log(total) + top))` is `p` as well, and saves a division. The check
-# accepts it, but it costs digits: in float32, a sum near 500 is off by up to 0.000015,
-# so `p` is wrong in the fifth digit.
+# `exp(x[j] - (log(total) + top))` equals `p[j]` as well, and saves a division. The
+# check accepts it, but it loses digits: in float32, a sum near 500 is off by up to
+# 0.000015, so `p[j]` is wrong in the fifth digit.
 #
-# A block is one warp, and has one row. `warp_max` and `warp_sum` combine the values of
-# its lanes, and all lanes get the result.
+# A block is one warp, and it handles one row. `warp_max` and `warp_sum` combine the
+# values of the warp's lanes, and all lanes get the result.
 #
 # ```python
 # softmax_loss(x, target, losses, grad)
@@ -761,23 +765,23 @@ check(
 )
 
 # %% [markdown] tags=["solution"]
-# This node keeps one array, and it is the finished gradient. Its VJP is a
-# multiplication with a single number, `g`, which is 1 if the loss is what you
-# differentiate. PyTorch keeps the logarithm of the softmax instead and computes the
-# gradient from it in a second kernel.
+# This node keeps one array, which is the finished gradient. Its VJP is a multiplication
+# by a single number, `g`, which is 1 if the loss is what you differentiate. PyTorch
+# keeps the logarithm of the softmax instead and computes the gradient from it in a
+# second kernel.
 
 # %% [markdown]
 # ## 5 · What has to be kept?
 #
-# A vjp is called long after its operation has run. What it needs from back then has to
-# be kept in memory in the meantime, and that is what makes training take so much more
-# memory than evaluation.
+# A vjp is called long after its operation has run. Whatever it needs from the forward
+# pass has to be kept in memory in the meantime, and this is why training takes so much
+# more memory than evaluation.
 #
 # Look at the formula of each gradient. Does it contain the operands? Can it be written
 # with the *result*, which is often kept anyway because the next operation needs it as
 # its input? Or does it contain neither?
 #
-# Say what PyTorch keeps for each operation: `"inputs"` (also if there is only one),
+# Say what PyTorch keeps for each operation: `"inputs"` (even if it is only one input),
 # `"output"` or `"nothing"`. Shapes and Python numbers do not count. `x` and `y` are
 # float32 matrices that require gradients.
 #
@@ -821,8 +825,8 @@ check(keeps, **answers("keeps"))
 # %% [markdown]
 # ## Look: what PyTorch keeps
 #
-# PyTorch lets you listen in. `saved_tensors_hooks` calls a function for every tensor
-# that is kept, and another one when it is needed again.
+# PyTorch lets you listen in. `saved_tensors_hooks` calls one function for every tensor
+# that is kept, and another function when the tensor is needed again.
 
 # %%
 x, y = (torch.rand(3, 3, requires_grad=True) for _ in "xy")
@@ -839,19 +843,20 @@ for line in ("x + y", "x * y", "x @ y", "x.relu()", "x.log()", "gelu(x)"):
     print(f"{line:10} {type(z.grad_fn).__name__:16} keeps {said}")
 
 # %% [markdown] tags=["solution"]
-# ReLU could keep its input just as well, since both are positive in the same places.
-# That it keeps its output is a choice with consequences: in a network the output is the
-# input of the next layer's product, which keeps it in any case. Two nodes keep one
-# array. GELU has no such choice, so it costs an array of its own, in every layer.
+# ReLU could keep its input just as well, since input and output are positive in the
+# same places. Keeping the output is a choice with consequences: in a network, the
+# output is the input of the next layer's product, which keeps it in any case. So two
+# nodes share one array. GELU has no such choice, so it keeps an extra array in every
+# layer.
 
 # %% [markdown]
 # ## Tensors of our own
 #
 # A `Value` is a number and a node of the graph in one. For arrays, that would be a
-# costly mistake: a node is kept until the backward pass, and with it the array it
-# contains, whether or not it is needed. So here the two are apart. A `Tensor` has
-# its numbers and a `Node`; edges lead from node to node. This is also why `grad_fn` is
-# an object of its own in PyTorch.
+# costly mistake: a node is kept until the backward pass, and so is the array it
+# contains, whether or not the array is needed. So here numbers and node are separate. A
+# `Tensor` has its numbers and a `Node`; edges lead from node to node. This is also why
+# `grad_fn` is an object of its own in PyTorch.
 #
 # Two more things are new. A tensor whose gradient is not needed has no node, and edges
 # to it are left out. And a tensor has a `Memory`, shared by all views of the same
@@ -918,11 +923,10 @@ def descend(w, g, rate):
 # and `w` is changed in place before the backward pass. Then the gradient would be
 # computed from the wrong numbers, and nothing would tell you.
 #
-# So a tensor that is kept is kept together with the version it had. Write `saved`. It
-# is called when an operation runs, and returns a function without arguments, which the
-# vjp will call. That function returns `tensor.data` itself, not a copy. But if the
-# version in the tensor's memory has changed in the meantime, it raises a
-# `RuntimeError`.
+# So a tensor is kept together with the version it had. Write `saved`, which is called
+# when an operation runs, and returns a function without arguments, which the vjp will
+# call. That function returns `tensor.data` itself, not a copy. But if the version in
+# the tensor's memory has changed in the meantime, the function raises a `RuntimeError`.
 #
 # ```python
 # saved(tensor)    # -> a function that returns tensor.data, or raises RuntimeError
@@ -1052,16 +1056,17 @@ check(
 )
 
 # %% [markdown] tags=["solution"]
-# Comparing the numbers themselves would need a copy of them, which costs as much memory
-# as what it protects, and a comparison of all elements. A counter costs one integer.
-# The price is that it is cautious: it refuses what was changed and changed back, and a
-# change to a part of the memory that this vjp would not have read.
+# Comparing the numbers themselves would require a copy, which takes as much memory as
+# the tensor that it protects, and a comparison of all elements. A counter takes one
+# integer. The price is that the counter is too cautious: it also rejects a tensor that
+# was changed and then restored, and a change to a part of the memory that this vjp does
+# not read.
 
 # %% [markdown]
 # ## The engine
 #
-# Now put it together. This is the whole engine, apart from `backward` and the kernels:
-# six operations, each with its forward computation and the vjps of its inputs.
+# Now put the parts together. This is the whole engine, apart from `backward` and the
+# kernels: six operations, each with its forward computation and the vjps of its inputs.
 
 
 # %% tags=["given"]
@@ -1145,9 +1150,9 @@ def gradients_of(loss, leaves):
 
 
 # %% [markdown]
-# (Why does `relu` keep `out.detach()` and not `out`? Because `out` holds its node, the
-# node holds the vjp, and the vjp would hold `out`: a cycle, which Python's garbage
-# collector would have to find before the memory is free. PyTorch takes the same
+# (Why does `relu` keep `out.detach()` and not `out`? `out` refers to its node, the node
+# refers to the vjp, and the vjp would refer to `out`. Python's garbage collector would
+# have to find this cycle before the memory is freed. PyTorch takes the same
 # precaution.)
 #
 # And here is a network: two layers with a ReLU between them, written once for our
@@ -1199,10 +1204,10 @@ def parameters(inputs, hidden, classes, seed=0):
 # Never trust an engine whose gradients you have not checked. There are two ways.
 #
 # The first is the definition. Nudge one number by `h` in both directions, and divide
-# the difference of the losses by `2h`. This is called **gradcheck**. It needs two
-# evaluations per number, so it is for tests, not for training. It is done in float64,
-# and the next section shows why. Our kernels compute in float32, so the losses come
-# from a NumPy version of the network.
+# the difference of the losses by `2h`. This method is called **gradcheck**. It needs
+# two evaluations per number, so it is for tests, not for training. It is done in
+# float64, for a reason that the next section shows. Our kernels compute in float32, so
+# the losses come from a NumPy version of the network.
 #
 # The second is another engine.
 
@@ -1261,10 +1266,11 @@ if ready():
 # %% [markdown]
 # ## Look: why float64?
 #
-# How small should `h` be? Too large, and the function is not a straight line between
-# the two points. Too small, and both losses are nearly equal: their difference consists
-# of rounding errors, which are then divided by a very small number. Here is the error
-# of the slope for one weight, for many `h`, in both precisions.
+# How small should `h` be? If it is too large, the function is not a straight line
+# between the two points. If it is too small, both losses are nearly equal: their
+# difference consists mostly of rounding errors, which are then divided by a very small
+# number. Here is the error of the slope for one weight, for many `h`, in both
+# precisions.
 
 # %%
 steps = 10.0 ** np.arange(-9, 0)
@@ -1306,8 +1312,8 @@ plt.show()
 # From right to left, the error first falls with h², as Taylor's formula says, and then
 # rises with 1/h, as rounding takes over. In float64, the best h leaves about eleven
 # correct digits, and h = 1e-6 is nearly as good. In float32, five digits are left at
-# best, and at h = 1e-6 not even one. `torch.autograd.gradcheck` takes h = 1e-6, and
-# warns if its inputs are not float64.
+# best, and at h = 1e-6 not even one is right. `torch.autograd.gradcheck` uses h = 1e-6,
+# and warns if its inputs are not float64.
 
 # %% tags=["solution"]
 best = {name: min(values) for name, values in errors.items()}
@@ -1317,12 +1323,12 @@ bench.always("float32 is worse", best["float32"] > 1e3 * best["float64"])
 # ## Train
 #
 # The proof of an engine is a loss curve. The cell below trains a linear regression and
-# then the network, twice each from the same start on the same data: once with your
-# engine, once with PyTorch. The images are small digits, drawn from a font of 5 × 7
+# then the network, twice each, from the same start and on the same data: once with your
+# engine and once with PyTorch. The images are small digits, drawn from a font of 5 × 7
 # pixels, at random places and with noise.
 #
-# Without a GPU, everything is small: 8 × 8 pixels and 16 hidden units. With one, the
-# images are 28 × 28, there are 256 hidden units, and the batch is 128.
+# Without a GPU, everything is small: 8 × 8 pixels and 16 hidden units. With a GPU, the
+# images have 28 × 28 pixels, there are 256 hidden units, and the batch size is 128.
 
 # %% tags=["given"]
 FONT = (  # ten digits, each of seven rows of five pixels
@@ -1467,33 +1473,34 @@ if weft.GPU and curves:
     )
 
 # %% [markdown] tags=["solution"]
-# The two dashed lines are drawn on top of the solid ones, because there is nothing
-# else to see. They are not bit-identical: the kernels add in different orders, and each
-# step builds on the rounding errors of the one before.
+# The dashed lines lie on top of the solid lines. The losses are not bit-identical: the
+# kernels add in different orders, and each step builds on the rounding errors of the
+# previous step.
 
 # %% [markdown]
 # ## Measure: a training step
 #
-# How does the engine's time compare? The step has 19 launches: 7 forward, 8 backward
-# and 4 updates. (18 are ours. The other one is PyTorch's, and writes the 1 with which
-# the backward pass starts.) The rows are times of whole steps as the host sees them,
-# for images of 28 × 28, 256 hidden units and a batch of 128.
+# How does the engine's time compare? The step has 19 launches: 7 in the forward pass, 8
+# in the backward pass and 4 for updates. (18 of them are ours. The other one is
+# PyTorch's, and it writes the 1 with which the backward pass starts.) The rows are
+# times of whole steps as the host sees them, for images of 28 × 28, 256 hidden units
+# and a batch of 128.
 #
 # - `PyTorch`: the step as most people write it, with `torch.optim.SGD`.
 # - `mine`: your engine.
 # - `19 launches, tensors`: a kernel that does nothing, launched as the engine launches
 #   its kernels: with three tensors as arguments, on PyTorch's current stream.
 # - `19 launches, arrays`: the same with three arrays of Numba.
-# - `19 launches, bare`: the same, and on the default stream.
+# - `19 launches, bare`: the same with arrays, but on the default stream.
 # - `PyTorch, graph` and `mine, graph`: the same two steps, captured in a CUDA graph
 #   once and then replayed (chapter 17), so that Python is out of the picture.
-# - `torch.compile, graph`: PyTorch's compiler, and then a graph: the best PyTorch can
-#   do here.
+# - `torch.compile, graph`: PyTorch's step, compiled and then captured, which is the
+#   best that PyTorch can do here.
 # - `mine, graph, warps`: your engine in a graph, with another kernel for sums: a warp
 #   per element of the result, instead of a thread.
 #
-# Write down your guesses, as multiples of PyTorch's speed. How much of your engine's
-# time is spent on the GPU? And do three little sums matter?
+# Write down your guesses, as multiples of PyTorch's speed. During how much of your
+# engine's time is the GPU busy? And do three little sums matter?
 
 # %%
 guess = {
@@ -1640,18 +1647,19 @@ small.expect("PyTorch, graph", at_least=7)
 small.expect("torch.compile, graph", at_least=1.2, times="PyTorch, graph")
 
 # %% [markdown] tags=["solution"]
-# Most of `mine` is launches. Launches from Numba take long if their arguments are
-# tensors, which have to be converted. The GPU is idle most of the time, and that is why
-# the same kernels in a graph are so much faster. PyTorch's step consists of launches,
-# too; they are only cheaper.
+# Most of the time of `mine` goes into launches. Launches from Numba take long if their
+# arguments are tensors, which have to be converted. The GPU is idle most of the time,
+# and this is why the same kernels in a graph are so much faster. PyTorch's step
+# consists mostly of launches, too; they are just cheaper.
 #
 # Once the launches are gone, a surprise is left. The three sums add up only 34,000
-# numbers, and cost more than all the other kernels together: a thread that adds up 128
-# numbers does so one after the other. In a warp, 32 threads share the work. With that,
-# the engine is nearly as fast as PyTorch's own kernels in a graph.
+# numbers, but take longer than all the other kernels together: a thread that adds up
+# 128 numbers does so one after the other. In a warp, 32 threads share the work. With a
+# warp per sum, the engine is nearly as fast as PyTorch's own kernels in a graph.
 
 # %% [markdown]
-# Now a larger network: a batch of 4096, and 2048 hidden units. What decides here?
+# Now measure a larger network, with a batch of 4096 and 2048 hidden units. What
+# determines the time here?
 
 # %%
 guess = {
@@ -1677,21 +1685,21 @@ large.expect("mine, graph, warps", at_least=1.5, times="mine, graph")
 large.expect("PyTorch, graph", at_least=4, times="mine, graph, warps")
 
 # %% [markdown] tags=["solution"]
-# The launches no longer matter, and a graph saves next to nothing. The sums, now of
-# 4096 rows, still take about half of the time. What is left after that is probably the
-# matrix product: cuBLAS multiplies several times as fast as a kernel with tiles of
-# 16 × 16, and that is without TF32, which PyTorch leaves off by default. All three
-# products of a layer go through `mm`, so a better kernel would speed up all three at
-# once. You have written one in chapter 19.
+# The launches no longer matter, and a graph saves next to nothing. The sums, now over
+# 4096 rows, still take about half of the time. The rest is probably spent in the matrix
+# products: cuBLAS multiplies several times as fast as a kernel with tiles of 16 × 16,
+# even without TF32, which is off by default in PyTorch. All three products of a layer
+# go through `mm`, so a better kernel would speed up all three at once. You wrote such a
+# kernel in chapter 19.
 
 # %% [markdown]
 # ## Measure: memory
 #
 # How many bytes are alive between the forward and the backward pass? On a GPU, ask
 # PyTorch's allocator, which serves both engines. The network is the large one: a hidden
-# layer of 4096 × 2048 numbers is 33.6 MB. Predict: how many arrays of this size does
-# each row hold? In the last one, a list keeps the output of every operation alive, as
-# nodes would that contain their tensors.
+# layer of 4096 × 2048 numbers is 33.6 MB. Predict how many arrays of this size each row
+# keeps. In the last row, a list keeps the output of every operation alive, just as
+# nodes would if they contained their tensors.
 
 
 # %%
@@ -1763,21 +1771,23 @@ if kept:
     bench.always("all outputs are three", 99 < kept["mine, all outputs"] < 104)
 
 # %% [markdown] tags=["solution"]
-# One array with ReLU, two with GELU, none without gradients. In both engines the
-# product `x @ w1` and the sum after it are freed as soon as the next operation has read
-# them, because no node holds them. If nodes contained their tensors, as `Value` does,
-# it would be three.
+# One array is kept with ReLU, two with GELU, and none without gradients. In both
+# engines, the product `x @ w1` and, with ReLU, the sum after it are freed as soon as
+# the next operation has read them, because no node refers to them. If nodes contained
+# their tensors, as `Value` does, three arrays would be kept.
 
 # %% [markdown]
 # ## Look: the graph in PyTorch
 #
 # In PyTorch, the node is called `grad_fn`, and the edges `next_functions`. A leaf has
-# no `grad_fn`; a node called `AccumulateGrad` stands for it, and adds to its `grad`.
+# no `grad_fn`; a node called `AccumulateGrad` represents the leaf and adds to its
+# `grad`.
 #
-# Beside each node are the names under which it keeps something: tensors, and also
-# shapes, strides and numbers such as `alpha`. `MmBackward0` keeps `_saved_self`, the
-# first operand, and not `_saved_mat2`: that would be `w`, which only the gradient of
-# the first operand contains, and `torch.ones` needs none.
+# The cell prints beside each node the names under which it keeps something: tensors,
+# but also shapes, strides and numbers such as `alpha`. `MmBackward0` keeps
+# `_saved_self`, the first operand, but not `_saved_mat2`. The latter would be `w`,
+# which is needed only for the gradient of the first operand; that operand comes from
+# `torch.ones` and needs no gradient.
 
 
 # %%
@@ -1800,12 +1810,13 @@ show((torch.ones(4, 3) @ w + bias).relu().sum().grad_fn)
 #
 # Each of these programs changes a tensor in place between the forward and the backward
 # pass. Which of them give the right gradient, which raise an error, and which return a
-# wrong gradient without a word? The last one writes with a kernel of ours.
+# wrong gradient without an error? The last program writes with a kernel of ours.
 #
 # Without any change, the gradients are 2.718, 0.540 and 3.000. A change that PyTorch
-# records counts as part of the function, so after `multiplied` they should be three
-# times as large, and after `through_a_view` 0 in the first row, which is the one
-# printed. The last three are not recorded, and the gradient should not change.
+# records counts as part of the function. So after `multiplied` the gradients should be
+# three times as large, and after `through_a_view` they should be 0 in the first row,
+# which is the row printed. The last three changes are not recorded, so they should not
+# affect the gradient.
 
 
 # %%
@@ -1855,9 +1866,9 @@ for change in changes:
 # `exp` keeps its output, so every change that the counter sees is refused. The two
 # zeros in its column are wrong: the gradient of exp at 1 is 2.718. The counter has two
 # blind spots. `y.data` shares the numbers of `y` but not its counter, so **do not use
-# it**. And a kernel of yours writes to an address; PyTorch does not know that it did.
-# `torch.autograd.graph.increment_version(y)` tells it. Better still, register the
-# kernel as an operator that declares what it changes, which is chapter 32.
+# it**. And a kernel of yours writes to an address, which PyTorch does not notice.
+# `torch.autograd.graph.increment_version(y)` reports the change. Better still, register
+# the kernel as an operator that declares what it changes (chapter 32).
 
 # %%
 y = torch.ones(2, 2, device=DEVICE, requires_grad=True).exp()
@@ -1871,13 +1882,14 @@ print(*versions, y._version)
 # %% [markdown]
 # ## Look: a Jacobian, row by row or column by column
 #
-# For a function from n numbers to m numbers, all the derivatives form a matrix of
-# m × n, the **Jacobian** J. Reverse mode never builds it. A backward pass that starts
-# with the seed `g` computes `g @ J`, a **vector-Jacobian product**: hence VJP. With a
-# seed of all zeros except for a single 1, that is one row of J.
+# For a function from n numbers to m numbers, all the derivatives form a matrix of m ×
+# n, the **Jacobian** J. Reverse mode never builds this matrix. A backward pass that
+# starts with the seed `g` computes `g @ J`, a **vector-Jacobian product**, hence the
+# name VJP. With a seed of all zeros except for a single 1, the product is one row of J.
 #
-# **Forward mode** computes `J @ v`, a JVP, along with the function itself: with a `v`
-# of all zeros except for a single 1, one column of J. It keeps nothing for later.
+# **Forward mode** computes `J @ v`, a JVP, along with the function itself. With a `v`
+# of all zeros except for a single 1, the product is one column of J. Forward mode keeps
+# nothing for later.
 
 # %%
 matrix = torch.rand(2, 3, dtype=torch.float64)
@@ -1903,37 +1915,39 @@ print("with jacrev:", torch.allclose(rows, torch.func.jacrev(two_of_three)(x)))
 print("with jacfwd:", torch.allclose(rows, torch.func.jacfwd(two_of_three)(x)))
 
 # %% [markdown] tags=["solution"]
-# A loss has m = 1 and n in the millions, so one VJP gives everything, and forward mode
-# would need a pass per parameter. For a function with few inputs and many outputs it is
-# the other way round.
+# A loss has m = 1, and n is often in the millions, so one VJP gives all derivatives,
+# whereas forward mode would need one pass per parameter. For a function with few inputs
+# and many outputs it is the other way round.
 
 # %% [markdown]
 # ## If you want more
 #
-# - Give the engine `tanh`, `exp` and division. Which of them need `saved` of the
-#   output? Compare with PyTorch on random expressions.
+# - Give the engine `tanh`, `exp` and division. Which of them need `saved` for the
+#   output? Compare the gradients with PyTorch's on random expressions.
 # - Let `relu` keep one bit per element: a ballot (chapter 8) turns 32 comparisons into
-#   one word. When does that save memory, and why not in our network?
+#   one word. When does that save memory, and why does it save none in our network?
 # - Replace `matmul_kernel` by your best kernel from chapter 19, and measure the large
-#   step again. It will have to deal with transposed operands.
-# - Launch a sum with a thread per element of `g`, and atomic additions. For which
+#   step again. Your kernel will have to handle transposed operands.
+# - Launch `sum_to` with one thread per element of `g`, and add with atomics. For which
 #   shapes is that faster? Is the training still reproducible?
 # - Write `matmul_vjp` with operations of the engine instead of `mm`, and let `backward`
-#   record. Then differentiate a gradient: that is a Hessian-vector product.
+#   record them. Then differentiate a gradient times a vector: the result is a
+#   Hessian-vector product.
 #
 # ## What you learned
 #
-# 1. Reverse mode visits every node once, after all nodes that were made from it, and
-#    adds the shares that reach a value over different paths.
-# 2. An operation is its forward kernel, a VJP per input, and what it keeps for them.
-#    The VJP of a broadcast is a sum; those of a matrix product are matrix products with
-#    transposed views.
-# 3. What is kept decides about memory. ReLU keeps its output, which the next product
-#    keeps anyway.
-# 4. A version counter makes it an error to change what was kept. It does not see what
-#    is written through `.data` or by a kernel of your own.
-# 5. At small sizes an engine's time is launches, and a CUDA graph removes them. At
-#    large sizes it is the kernels, and the sum for a bias is one of them.
+# 1. Reverse mode visits every node once, after all nodes that were computed from it,
+#    and adds the shares that reach a value over different paths.
+# 2. An operation consists of its forward kernel, a VJP per input, and what it keeps for
+#    these VJPs. The VJP of a broadcast is a sum; the VJPs of a matrix product are
+#    matrix products with transposed views.
+# 3. What is kept determines how much memory training takes. ReLU keeps its output,
+#    which the next product keeps anyway.
+# 4. A version counter makes it an error to change what was kept. The counter does not
+#    see what is written through `.data` or by your own kernel.
+# 5. At small sizes an engine's time goes into launches, and a CUDA graph removes their
+#    cost. At large sizes it goes into the kernels, and the sum for a bias is one of
+#    them.
 
 # %%
 quiz()
