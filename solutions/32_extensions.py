@@ -8,14 +8,14 @@
 # - turn a Numba kernel into an operator of PyTorch that works with any layout, on any
 #   stream, under autograd, autocast and `torch.compile`;
 # - write its fake, its backward, and the backward of its backward;
-# - say what a launch passes to the driver, byte by byte, and launch a Numba kernel
+# - say byte by byte what a launch passes to the driver, and launch a Numba kernel
 #   without Numba;
-# - compare Numba, CUDA C++ and Triton by what a *call* costs, and choose.
+# - compare Numba, CUDA C++ and Triton by what a *call* costs, and choose between them.
 #
 # **You need** about two hours. You do not need a GPU: the exercises run in the
-# simulator, and the measurements then show times from the reference GPU, an H200. If
-# you use a GPU, it needs compute capability 7.5 or higher. The C++ parts also need
-# CUDA's compiler, `nvcc`; without it, those rows are left out.
+# simulator, and without a GPU the measurements show times from the reference GPU, an
+# H200. If you use a GPU, it needs compute capability 7.5 or higher. The C++ parts also
+# need CUDA's compiler, `nvcc`; without it, the rows for C++ are left out.
 
 # %%
 try:
@@ -42,7 +42,7 @@ DEVICE = "cuda" if weft.GPU else "cpu"
 # ## The operator
 #
 # The running example is a **polynomial activation**, $P(x) = a x^3 + b x$, applied to
-# every element of a tensor. Its kernel has nothing special. It has two signatures
+# every element of a tensor. Its kernel is an ordinary one. It has two signatures
 # because gradients are tested in double precision.
 
 # %% tags=["given"]
@@ -61,22 +61,23 @@ def poly_kernel(x, a, b, out):
 # %% [markdown]
 # ## 1 · From a kernel to an operator
 #
-# `torch.library.custom_op` makes an operator of a Python function. Its type annotations
-# become the **schema**, here `poly_forward(Tensor x, float a, float b) -> Tensor`.
-# `mutates_args=()` promises that no argument is changed. `device_types` says where the
-# function can run; a tensor on another device is then an error, and not an address that
-# the kernel cannot read. The function itself allocates the result and launches the
-# kernel. Three things make it an operator that others can rely on:
+# `torch.library.custom_op` turns a Python function into an operator. The function's
+# type annotations become the **schema**, here `poly_forward(Tensor x, float a, float b)
+# -> Tensor`. `mutates_args=()` promises that no argument is changed. `device_types`
+# says where the function can run; a tensor on another device then causes an error,
+# instead of passing an address that the kernel cannot read. The function itself
+# allocates the result and launches the kernel. Three things make an operator reliable:
 #
 # - **Layout.** A caller may pass any strides. PyTorch's own elementwise operators
 #   return a result in the layout of the input, so that channels-last stays
-#   channels-last. `torch.empty_like(x)` does it for you: if the elements of `x` fill
+#   channels-last. `torch.empty_like(x)` does this for you: if the elements of `x` fill
 #   their memory without gaps or overlaps, the result has the strides of `x`. Otherwise
-#   it gets strides without gaps. An elementwise kernel does not care about the order
-#   of elements, as long as input and output agree on it.
-# - **Stream.** PyTorch works on its *current stream*, which is the default stream only
-#   until someone says `with torch.cuda.stream(...)`. `current_stream()` returns it for
-#   Numba, to be used as `kernel[grid, block, stream]`. (Without a GPU it returns 0.)
+#   the result gets strides without gaps. An elementwise kernel does not care about the
+#   order of elements, as long as input and output agree on it.
+# - **Stream.** PyTorch works on its *current stream*, which is the default stream
+#   unless someone writes `with torch.cuda.stream(...)`. `current_stream()` returns the
+#   current stream for use in Numba's `kernel[grid, block, stream]`. (Without a GPU, it
+#   returns 0.)
 # - **Emptiness.** A tensor may have no elements, and a grid of no blocks is an error.
 #
 # ```python
@@ -84,8 +85,8 @@ def poly_kernel(x, a, b, out):
 # ```
 #
 # `flat` gives you the elements in the order of memory, for tensors without gaps. It
-# does *not* look whether there are any. The fake, which the next exercise is about, is
-# already there: it promises the layout of `torch.empty_like(x)`. Stuck? Run
+# does *not* check that there are none. The fake, which the next exercise explains, is
+# already given: it promises the layout of `torch.empty_like(x)`. Stuck? Run
 # `hint("poly_forward")`; there are three hints.
 
 
@@ -142,27 +143,27 @@ check(
 )
 
 # %% [markdown] tags=["solution"]
-# `torch.empty_like(x)` has answered the question before you ask it: if its strides are
-# those of `x`, then `x` has neither gaps nor overlaps, and the two flat views list the
-# elements in the same order. Only an expanded or sliced tensor is copied, and the copy
-# gets the strides of the result.
+# The result of `torch.empty_like(x)` tells you whether `x` has gaps: if the result has
+# the strides of `x`, then `x` has neither gaps nor overlaps, and the two flat views
+# list the elements in the same order. Only an expanded or sliced tensor is copied, and
+# the copy gets the strides of the result.
 #
-# `x.contiguous()` would be right as well, for this exercise's numbers. It copies every
-# transposed and every channels-last tensor, and the result then has other strides than
-# the fake has promised.
+# With `x.contiguous()`, the numbers would be right as well. But it copies every
+# transposed and every channels-last tensor, and the result then has strides that differ
+# from those that the fake has promised.
 
 # %% [markdown]
 # ## 2 · The fake: everything but the numbers
 #
 # When `torch.compile` traces your code, there are no numbers yet, only **fake tensors**
 # with a shape, strides, a dtype and a device. Your kernel cannot run on them. So every
-# operator has a second implementation that makes its result from these properties
-# alone. What it says is believed: the compiler allocates and indexes memory
+# operator has a second implementation, its **fake**, which makes the result from these
+# properties alone. The compiler trusts the fake: it allocates and indexes memory
 # accordingly.
 #
 # Here is an operator whose result looks different from its input. It cuts a matrix into
 # tiles of `rows` rows, of which the last may be smaller, and adds up the columns of
-# each tile, in float32 whatever the input is.
+# each tile. The result is float32, whatever the dtype of the input.
 #
 # | x | rows | result |
 # | --- | --- | --- |
@@ -234,9 +235,9 @@ check(
 )
 
 # %% [markdown] tags=["solution"]
-# `new_empty` takes the device of `x` along, and the dtype is said. `math.ceil` would
-# turn a symbolic size into a number on some versions of PyTorch, and the compiled code
-# would then be for that size alone.
+# `new_empty` takes the device from `x`, and you state the dtype. On some versions of
+# PyTorch, `math.ceil` would turn a symbolic size into a number, and the compiled code
+# would then work for that size alone.
 
 # %% [markdown]
 # ## A shorter launch
@@ -264,18 +265,20 @@ def contiguous_fake(x, *others):
 # %% [markdown]
 # ## 3 · Backward
 #
-# PyTorch cannot differentiate a kernel. You tell it how, with two functions:
+# PyTorch cannot differentiate a kernel. You tell PyTorch how to do so, with two
+# functions:
 #
 # - `keep(ctx, inputs, output)` runs after every forward. It saves what the backward
 #   needs: tensors with `ctx.save_for_backward(...)`, anything else as an attribute of
 #   `ctx`.
 # - `backward(ctx, grad)` gets the gradient of the loss with respect to the *result*,
-#   and returns one value per *input*: a gradient, or `None` for what has none, such as
-#   a number.
+#   and returns one value per *input*: a gradient, or `None` for an input that has none,
+#   such as a number.
 #
 # The derivative of $a x^3 + b x$ is $3 a x^2 + b$, so the gradient with respect to $x$
 # is `grad` $\cdot\, (3 a x^2 + b)$. This calls for a second kernel. `torch.compile`
-# traces a backward too, so that kernel has to be in an operator as well. Here it is:
+# also traces `backward`, so the second kernel has to be in an operator as well. Here it
+# is:
 
 
 # %% tags=["given"]
@@ -307,8 +310,9 @@ def _(grad, x, a, b):
 # %% [markdown]
 # `slope(grad, x, a, b)` is ready to be called. Write `keep` and `backward`. The check
 # compares your gradients with those of the formula, for several incoming gradients, one
-# of which is the expanded one that `sum()` sends. It also runs `torch.library.opcheck`
-# and `torch.autograd.gradcheck`, and compiles the operator. Stuck? `hint("poly")`.
+# of which is the expanded tensor that `sum()` passes back. It also runs
+# `torch.library.opcheck` and `torch.autograd.gradcheck`, and compiles the operator.
+# Stuck? `hint("poly")`.
 
 
 # %%
@@ -354,19 +358,19 @@ check(
 )
 
 # %% [markdown] tags=["solution"]
-# `save_for_backward` is more than a list. It notices when a saved tensor is changed in
-# place before the backward runs, and it keeps no reference cycle alive. Numbers need
-# neither.
+# `save_for_backward` does more than store tensors. It notices when a saved tensor is
+# changed in place before the backward pass runs, and it keeps no reference cycle alive.
+# Numbers need neither service.
 #
-# Save inputs rather than results where you have the choice. `x` usually lives on
-# anyway, in the layer before; and $x$ cannot be recovered from $P(x)$.
+# Here only the input will do, because $x$ cannot be recovered from $P(x)$. Saving it is
+# often free: the previous layer may keep `x` alive anyway.
 
 # %% [markdown]
 # ## 4 · Backward of the backward
 #
 # Some losses contain a gradient: penalties on the gradient's norm, physics-informed
-# networks, meta-learning. Their backward goes through *your backward*. It calls
-# `slope`, and PyTorch cannot differentiate that either:
+# networks, meta-learning. Differentiating such a loss means differentiating *your
+# backward*. It calls `slope`, which PyTorch cannot differentiate either:
 
 # %%
 x = torch.tensor([1.0, 2.0], device=DEVICE, requires_grad=True)
@@ -379,16 +383,16 @@ except Exception as error:
     print(f"{type(error).__name__}: {str(error).splitlines()[0]}")
 
 # %% [markdown]
-# The remedy needs no new idea. `slope` is an operator, so give it a backward of its
-# own. It has two inputs that are tensors:
+# The remedy needs no new idea. `slope` is an operator, so give it its own backward. Two
+# of its inputs are tensors:
 #
 # $$s(g, x) = g \cdot (3 a x^2 + b)$$
 #
-# What is the derivative with respect to $g$, and with respect to $x$? Multiply each by
-# the incoming gradient `grad_out`. Here you may use PyTorch's operators on tensors
-# instead of a kernel, since a backward of a backward is rarely where the time goes. The
-# cell below defines the operator anew, under a name of its own. Stuck?
-# `hint("steep")`.
+# What is its derivative with respect to $g$, and what is it with respect to $x$?
+# Multiply each derivative by the incoming gradient `grad_out`. Here you may use
+# PyTorch's operators on tensors instead of a kernel, since a backward of a backward is
+# rarely where the time goes. The cell below defines the operator anew, as `steep`.
+# Stuck? `hint("steep")`.
 
 
 # %%
@@ -444,18 +448,18 @@ check(
 )
 
 # %% [markdown] tags=["solution"]
-# With respect to `grad` the function is linear, so its derivative is the same operator
-# again. That is typical of a backward: it is always linear in the incoming gradient.
+# The function is linear in `grad`, so the gradient with respect to `grad` is the same
+# operator again. That is typical: a backward is always linear in the incoming gradient.
 # And since `steep_backward` consists of operators that have gradients, it can itself be
 # differentiated, as often as you like.
 
 # %% [markdown]
 # ## Try it: what the registrations buy
 #
-# Your two functions fit `slope` as well. Registered for it, they make `poly`
-# differentiable twice. PyTorch has a test for that, `gradgradcheck`, which compares
-# with finite differences in double precision. This is what the second signature of the
-# kernels is for.
+# Your two functions fit `slope` as well. Once they are registered for `slope`, `poly`
+# is differentiable twice. PyTorch has a test for second derivatives, `gradgradcheck`,
+# which compares them with finite differences in double precision. This is what the
+# second signature of the kernels is for.
 
 # %%
 slope.register_autograd(steep_backward, setup_context=keep_steep)
@@ -484,9 +488,9 @@ attempt(
 )
 
 # %% [markdown]
-# **Autocast** converts the arguments of operators it knows, and does not know yours.
-# Given a float16 tensor, the launch fails, for no signature fits. One line registers
-# what to do: convert to float32 first.
+# **Autocast** converts the arguments of operators it knows, but it does not know yours.
+# Given a float16 tensor, the launch fails, because no signature fits. One line
+# registers the rule to convert to float32 first.
 
 # %%
 torch.library.register_autocast("lab32::poly", DEVICE, torch.float32)
@@ -497,7 +501,7 @@ with torch.autocast(DEVICE):
 
 # %% [markdown]
 # **Export** traces a model into one graph, in which your operator is a node like any
-# other. Without the fake it could not be traced.
+# other. Without the fake, the operator could not be traced.
 
 
 # %%
@@ -520,16 +524,17 @@ attempt("exported", exported)
 # ## 5 · Bias and GELU
 #
 # Chapter 17 fused a bias and a GELU into one kernel: $\mathrm{gelu}(x + b)$, with a row
-# of biases that is added to every row of a matrix. As an operator it has two tensors
+# of biases that is added to every row of a matrix. This operator has two tensor inputs
 # that may need a gradient.
 #
 # - The gradient of `x` is `gelu_slope(grad, x, bias)`, an operator that is ready below.
 # - `bias` has been **broadcast**. Every row has used the same $b_j$, and the
 #   contributions of all rows add up, so its gradient is a sum, in the shape of `bias`.
-#   (If you return the matrix, PyTorch 2.13 sums it. Do it yourself all the same.)
+#   (If you return the unsummed matrix, PyTorch 2.13 sums it. Sum it yourself all the
+#   same.)
 # - In fine-tuning, biases or whole layers are frozen. `ctx.needs_input_grad` is a tuple
-#   with a boolean for each input. Compute only what is needed, and return `None` for
-#   the rest.
+#   with a boolean for each input. Compute only the gradients that are needed, and
+#   return `None` for the others.
 #
 # Stuck? `hint("bias_gelu")`.
 
@@ -641,48 +646,51 @@ check(
 )
 
 # %% [markdown] tags=["solution"]
-# Broadcasting and summing are each other's backward. What was repeated in the forward
-# pass is added up in the backward pass, and the other way around. With symbols it is
-# the chain rule: $b_j$ appears in every row $i$, so its derivative is a sum over $i$.
+# The backward of broadcasting is summing, and the reverse. What was repeated in the
+# forward pass is added up in the backward pass. In formulas, this is the chain rule:
+# $b_j$ appears in every row $i$, so its derivative is a sum over $i$.
 #
-# `through` is needed in both cases, and the sum only for the bias. Chapter 17's
-# backward kernel made partial sums in the same pass instead of reading `through` again.
+# `through` is needed for both gradients, and the sum only for that of the bias. Chapter
+# 17's backward kernel made partial sums in the same pass instead of reading `through`
+# again.
 
 # %% [markdown]
 # ## What is in a launch?
 #
-# All of these operators are correct. Now for what a *call* costs. The kernel takes
-# about a microsecond for a thousand numbers. Before it starts, the host has work to do:
-# Python, the dispatcher, the allocation of the result, and the launch itself.
+# All of these operators are correct. The next question is what a *call* costs. The
+# kernel takes about a microsecond for a thousand numbers. Before the kernel starts, the
+# host has work to do: Python, the dispatcher, the allocation of the result, and the
+# launch itself.
 #
-# Numba's part is the largest. In every launch it looks at the type of each argument,
-# wraps each tensor in an array of its own, and builds a list of parameters. But in our
-# operator the types never change. What remains if all of this is done once?
+# Numba's part is the largest. In every launch, Numba looks at the type of each
+# argument, wraps each tensor in one of its own arrays, and builds a list of parameters.
+# But in our operator the types never change. What remains if most of this is done only
+# once?
 #
 # In the end, every launch is a call of one function of the driver, `cuLaunchKernel`. It
-# gets a handle of the kernel, the grid, the block, a stream, and the **parameters**:
-# one piece of memory, laid out as a C struct. For an array of one dimension, Numba
-# passes seven 64-bit integers:
+# receives a handle of the kernel, the grid, the block, a stream, and the
+# **parameters**: one block of memory, laid out as a C struct. For an array of one
+# dimension, Numba passes seven 64-bit integers:
 #
-# | | | for 1,000 numbers of float32 |
+# | field | meaning | for 1000 float32 numbers |
 # | --- | --- | --- |
 # | `meminfo`, `parent` | not used on a GPU | 0, 0 |
-# | `nitems`, `itemsize` | elements, bytes of each | 1000, 4 |
+# | `nitems`, `itemsize` | elements, bytes per element | 1000, 4 |
 # | `data` | the address | e.g. 0x7f2a40000000 |
 # | `shape` | elements | 1000 |
 # | `strides` | bytes from one element to the next | 4 |
 #
-# The kernel's numbers go in between, in the order of its parameters. As in a C struct,
-# a value of 4 bytes is at a multiple of 4, one of 8 bytes at a multiple of 8, and bytes
-# are skipped where that makes it necessary.
+# The kernel's scalar arguments go between the arrays, in the order of its parameters.
+# As in a C struct, a value of 4 bytes is at a multiple of 4, a value of 8 bytes is at a
+# multiple of 8, and bytes are skipped where necessary.
 #
 # ## 6 · The parameters of a launch
 #
-# Write the function that lays out this struct. It gets the arguments in order: a
-# `Vector`, which has the address, the length and the size of an element; a Python
+# Write the function that lays out this struct. It gets the arguments in order. Each is
+# a `Vector`, which has the address, the length and the size of an element; a Python
 # `float`, which becomes a float32; or an `int`, which becomes an int64. Return a list
-# of `(offset, kind, value)`: at which byte, `"q"` for an int64 or `"f"` for a float32,
-# and the value. A vector makes seven of them.
+# of `(offset, kind, value)`, where `offset` is the position in bytes and `kind` is
+# `"q"` for an int64 or `"f"` for a float32. A vector becomes seven such tuples.
 #
 # ```python
 # parameters([7, 0.5, 0.25, 9])
@@ -798,8 +806,8 @@ check(
 )
 
 # %% [markdown] tags=["solution"]
-# Rounding `at` up to a multiple of the size is all that alignment is. Here only the
-# first field after a float32 can need it, since all seven words of a vector have 8
+# Alignment is nothing more than rounding `at` up to a multiple of the size. Here only
+# the first field after a float32 can need it, since all seven words of a vector have 8
 # bytes.
 #
 # Python's `struct.pack` does this for you: in a format without a prefix, such as
@@ -809,8 +817,8 @@ check(
 # %% [markdown]
 # ## Try it: a launch without Numba
 #
-# On a GPU, this cell launches Numba's compiled kernel with your parameters. The handle
-# is found where Numba keeps it, under names with an underscore, which may change.
+# On a GPU, this cell launches Numba's compiled kernel with your parameters. The cell
+# reads the handle from private attributes of Numba, whose names may change.
 # `ctypes.PyDLL` calls a C function without releasing Python's lock, which is right for
 # a function that returns in a microsecond.
 
@@ -863,15 +871,15 @@ if weft.on_gpu("there is no driver to call"):
         print("Solve exercise 6 first.")
 
 # %% [markdown]
-# `weft.prepare(kernel)` is the same idea for any signature, under two hundred lines of
-# Python: it generates a function that packs the arguments into a buffer that each
-# thread keeps, checks dtype, device and contiguity, and calls `cuLaunchKernel` on the
-# current stream. Have a look at `weft/launching.py`.
+# `weft.prepare(kernel)` applies the same idea to any signature, in under two hundred
+# lines of Python: it generates a function that packs the arguments into a buffer that
+# each thread keeps, checks dtype, device and contiguity, and calls `cuLaunchKernel` on
+# the current stream. The code is in `weft/launching.py`.
 #
-# The registration can be leaner, too. `custom_op` is convenient, and it wraps your
+# The registration can be leaner, too. `custom_op` is convenient, but it wraps your
 # function several times: to support devices that are registered later, and to redirect
-# gradients. A `torch.library.Library` leaves that out. You write the schema down, and
-# register one function for one dispatch key (chapter 30).
+# gradients. A `torch.library.Library` adds no such wrappers. You write the schema
+# yourself, and register one function for one dispatch key (chapter 30).
 
 # %%
 KEY = "CUDA" if weft.GPU else "CPU"
@@ -919,16 +927,16 @@ print(lean(torch.tensor([1.0, 2.0], device=DEVICE), 1.0, 0.5))
 # %% [markdown]
 # ## The launch in C++
 #
-# Now the same in C++. The kernel remains Numba's: C++ receives its handle as a number.
-# What moves is the *host's* part, that is, all that runs for each call. Read it from
-# the bottom:
+# Now write the launch in C++. The kernel remains Numba's: C++ receives its handle as a
+# number. What moves to C++ is the *host's* part, that is, all that runs for each call.
+# Read the code from the bottom:
 #
-# - `TORCH_LIBRARY` defines the schema, `TORCH_LIBRARY_IMPL` registers a function for a
-#   dispatch key, as `Library` does in Python.
+# - `TORCH_LIBRARY` defines the schema, and `TORCH_LIBRARY_IMPL` registers a function
+#   for a dispatch key, as `Library` does in Python.
 # - `poly` allocates and launches. `CUDAGuard` makes the tensor's device the current
-#   one, `getCurrentCUDAStream()` is the current stream.
-# - `Parameters` is your exercise 6, and the C++ compiler lays it out.
-# - `Poly` is an autograd function. It is registered for the key `Autograd`, and used
+#   device, and `getCurrentCUDAStream()` returns the current stream.
+# - `Parameters` is the struct of exercise 6, and the C++ compiler lays it out.
+# - `Poly` is an autograd function. It is registered for the key `Autograd`, and is used
 #   only if a gradient is needed.
 
 # %%
@@ -1120,14 +1128,14 @@ if BUILT:
 # %% [markdown]
 # ## Measure: what a call costs
 #
-# Each row makes 100 calls with 1,000 numbers, and what is timed is what a program waits
-# for. All rows are operators with the same schema, apart from the first three.
+# Each row makes 100 calls with 1000 numbers, and the time includes the host's work. All
+# rows are operators with the same schema, apart from the first three.
 #
-# - `torch.add` adds two such tensors: an operator of PyTorch's own.
+# - `torch.add`, one of PyTorch's own operators, adds two such tensors.
 # - `formula` is `(a * x * x + b) * x`, and `formula, compiled` is what `torch.compile`
 #   makes of it.
 # - `Numba, custom_op` is your operator of exercise 1.
-# - `Numba, Library` has the same launch, and is registered with `Library`.
+# - `Numba, Library` has the same launch, but is registered with `Library`.
 # - `Numba, prepared` is registered with `Library`, and launched by `weft.prepare`.
 # - `Numba, C++ launcher` is Numba's kernel, launched by the C++ above.
 # - `CUDA C++` has its kernel in C++ as well.
@@ -1234,18 +1242,18 @@ overhead.expect("Numba, prepared", at_least=2, times="Numba, Library")
 overhead.expect("Triton", at_least=1.2, times="Triton, triton_op")
 
 # %% [markdown] tags=["solution"]
-# The kernel is the same in all of Numba's rows, and so is the result. With its launch
-# in C++, a call of Numba's kernel costs about what a call of CUDA C++ costs. The host's
-# part of both is the same C++, apart from a key for autograd that only ours has. The
-# language of a kernel does not decide what a call costs; the language of the launch
-# does.
+# The kernel is the same in all of Numba's rows, and so is the result. With the launch
+# in C++, a call of Numba's kernel costs about as much as a call of the CUDA C++ kernel.
+# The host's part of both is the same C++, apart from a key for autograd that only ours
+# has. What a call costs depends on the language of the launch, not on that of the
+# kernel.
 
 # %% [markdown]
 # ## Measure: with a gradient
 #
 # Now `x` requires a gradient, and each row makes 100 forward and 100 backward passes.
 # `Python` is the prepared operator with `register_autograd`; `C++` is the one whose
-# autograd function is in C++. Both launch the same two kernels of Numba's.
+# autograd function is in C++. Both launch the same two Numba kernels.
 
 # %%
 torch.library.register_autograd(
@@ -1332,13 +1340,13 @@ if BUILT or not weft.GPU:
     graphs.expect("Numba, custom_op", at_least=0.8, times="CUDA C++")
 
 # %% [markdown] tags=["solution"]
-# In a graph, it does not matter any more how a kernel was launched while recording.
-# Only the kernel is left.
+# In a graph, it no longer matters how a kernel was launched during the recording. Only
+# the kernel is left.
 
 # %% [markdown]
 # ## No graph breaks
 #
-# The last test is for the operator that is launched in C++, or for the prepared one
+# The last test uses the operator that is launched in C++, or the prepared operator
 # where there is no compiler: `fullgraph=True` turns a graph break into an error.
 
 # %%
@@ -1365,25 +1373,26 @@ print(f"the same gradient: {torch.allclose(*slopes)}")
 #   `mutates_args` empty?
 # - Register a batching rule with `torch.library.register_vmap`, and compare
 #   `torch.vmap(poly)` with a loop.
-# - Let `gelu_backward` launch one kernel that also makes partial sums for the bias, as
-#   in chapter 17, with two results in its schema. What does its fake return?
+# - Let `gelu_backward` launch one kernel that also computes partial sums for the bias,
+#   as in chapter 17, and give its schema two results. What does its fake return?
 # - Give `LAUNCHER_CPP` a function `apply(int kernel, Tensor[] inputs, float[] numbers)`
-#   that launches *any* elementwise kernel of Numba's. What do the lists cost per call?
+#   that launches *any* elementwise Numba kernel. How much time do the lists add per
+#   call?
 # - Compile your kernel ahead of time with `numba.cuda.compile_ptx`, load the PTX with
 #   `cuModuleLoadData`, and launch it on a machine without Numba.
 #
 # ## What you learned
 #
-# 1. An operator is a schema, a kernel per device, a fake and a gradient. Each of them
-#    is a promise that others build on, and each can be tested.
+# 1. An operator consists of a schema, a kernel per device, a fake and a gradient. Other
+#    code relies on each of them, and each can be tested.
 # 2. An elementwise operator keeps the layout of its input, launches on the current
-#    stream, and knows empty tensors.
+#    stream, and handles empty tensors.
 # 3. A backward calls operators. If these have a backward as well, gradients of
-#    gradients follow; if they have a fake, `torch.compile` follows.
+#    gradients work; if they have a fake, so does `torch.compile`.
 # 4. A launch is one call of the driver with a C struct. What Numba adds is flexibility,
-#    and where types are fixed you can leave it out.
+#    and where types are fixed you can do without it.
 # 5. What a call costs depends on the language of the launch, not on that of the kernel.
-#    In a CUDA graph it does not matter at all.
+#    In a CUDA graph, neither language matters.
 
 # %%
 quiz()
