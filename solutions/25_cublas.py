@@ -5,17 +5,17 @@
 #
 # **After this lab, you can**
 #
-# - call a library that stores matrices by columns with arrays that are stored by rows,
+# - pass arrays that are stored by rows to a library that reads matrices by columns,
 #   without moving a number;
-# - bind a function of C in a dozen lines, with handles, addresses and status codes;
+# - bind a C function in a dozen lines, with handles, addresses and status codes;
 # - choose the types, the compute type and the scalars of a product in mixed precision;
-# - run many small products with one call, and share an operand among them;
+# - compute many small products with one call, and share an operand among them;
 # - fuse a bias and an activation into a product with cuBLASLt, and choose among its
 #   algorithms by measuring.
 #
 # **You need** about 120 minutes. You do not need a GPU: without one, your calls go to a
-# model of the library. It computes the same products, keeps track of handles, addresses
-# and workspaces, and has been compared with what NVIDIA's library answered. The
+# model of the library. The model computes the same products, keeps track of handles,
+# addresses and workspaces, and has been compared with NVIDIA's library. The
 # measurements then show times from the reference GPU, an H200.
 
 # %%
@@ -46,26 +46,27 @@ weft.lab("25_cublas")
 # %% [markdown]
 # ## A library of C
 #
-# cuBLAS is a file, `libcublas.so`. It came with your PyTorch, which calls it for nearly
-# every `@`. The file exports C functions, and Python's `ctypes` can load it:
+# cuBLAS is a file, `libcublas.so`. It was installed with your PyTorch, which calls it
+# for nearly every `@`. The file exports C functions, and Python's `ctypes` can load it:
 
 # %%
 libcublas = library("cublas")
 libcublas.cublasSgemm_v2
 
 # %% [markdown]
-# That is all a binding needs. Three rules hold for every function in it.
+# A binding needs nothing more than this. Three rules apply to nearly every function in
+# the library.
 #
-# - It returns a **status**, a number. 0 means success. C has no exceptions, so if you
-#   do not look at the status, you do not notice a failure.
-# - Its first argument is a **handle**, which the library has made for you. A handle is
-#   *opaque*: you keep a number, and only the library knows what is at that address. It
-#   has a stream, a workspace and a few modes.
+# - The function returns a **status**, which is a number. 0 means success. C has no
+#   exceptions, so if you do not check the status, you do not notice a failure.
+# - Its first argument is a **handle**, which the library has created for you. A handle
+#   is *opaque*: you keep an address as a number, and only the library knows what is at
+#   this address. A handle has a stream, a workspace and a few modes.
 # - Anything that is not an integer is passed by **address**: matrices on the device,
-#   scalars on the host, and the place for what the function gives back.
+#   scalars on the host, and the place for a value that the function returns.
 #
-# So here is how a handle is made. `byref(handle)` is the address at which the library
-# will store it.
+# The next cell defines functions that create and destroy a handle. `byref(handle)` is
+# the address at which the library stores the handle.
 
 
 # %% tags=["given"]
@@ -100,7 +101,7 @@ print(f"version {version.value}")
 # %% [markdown]
 # ## 1 · A binding of your own
 #
-# The prototype of the function for float32 products is this:
+# The function for float32 products has this prototype:
 #
 # ```c
 # cublasStatus_t cublasSgemm_v2(
@@ -110,16 +111,17 @@ print(f"version {version.value}")
 # ```
 #
 # A `cublasHandle_t` is a pointer, and a `cublasOperation_t` is an `enum`, which C
-# passes as an `int`. The function computes `C = alpha op(A) op(B) + beta C`; what the
-# arguments mean is the subject of exercise 2. Here, write a Python function with the
-# same parameters, after `library`, where
+# passes as an `int`. The function computes `C = alpha op(A) op(B) + beta C`; exercise 2
+# explains the arguments. Here, write a Python function whose parameters are `library`
+# and then those of the prototype, where
 #
-# - `handle`, `a`, `b` and `c` are numbers; the last three are addresses on the device;
+# - `handle`, `a`, `b` and `c` are Python integers; `a`, `b` and `c` are addresses on
+#   the device;
 # - `alpha` and `beta` are Python floats;
-# - a status other than 0 becomes an exception.
+# - a status other than 0 raises an exception.
 #
-# Without `argtypes`, ctypes takes every Python integer for a C `int` of 32 bits. Try
-# that first, and see what the check says.
+# Without `argtypes`, ctypes passes every Python integer as a C `int` of 32 bits. Try
+# the call without `argtypes` first, and see what the check reports.
 #
 # Stuck? `hint("sgemm")`; there are three hints.
 
@@ -184,18 +186,19 @@ check(
 )
 
 # %% [markdown] tags=["solution"]
-# Fourteen parameters, and three kinds: `c_void_p` for everything that is an address,
-# `c_int` for everything else, and the scalars by reference. `c_float(alpha)` has to be
-# alive during the call, and it is, because the argument holds it.
+# The fourteen parameters have only two types: `c_void_p` for every address and `c_int`
+# for everything else. The scalars are passed by reference. `c_float(alpha)` has to be
+# alive during the call, and it is, because the argument refers to it.
 #
-# An `argtypes` that is too short or a float passed by value would not be noticed by C.
-# The function would read a register that holds something else.
+# C would not notice a missing argument or a float passed by value: the function would
+# read a register that contains something else.
 
 # %% [markdown]
-# From here on you need no more `ctypes`. The bindings `cublas` and `cublasLt` do for
-# two dozen functions what you did for one. Their names and parameters are those of
-# NVIDIA's own `nvmath.bindings`, so what you write here runs with that package too. The
-# scalars are still passed as addresses, and you will need these two:
+# From here on you do not have to set any `argtypes`. The bindings `cublas` and
+# `cublasLt` do for two dozen functions what you did for `cublasSgemm_v2`. Their names
+# and parameters are those of NVIDIA's own `nvmath.bindings`, so your code also runs
+# with that package. The scalars are still passed as addresses, and you will need these
+# two:
 
 # %% tags=["given"]
 one, zero = c_float(1), c_float(0)
@@ -204,26 +207,26 @@ ONE, ZERO = ctypes.addressof(one), ctypes.addressof(zero)
 # %% [markdown]
 # ## 2 · Rows and columns
 #
-# BLAS comes from Fortran, and cuBLAS has kept its order: a matrix is stored **column by
-# column**. Your arrays are stored row by row. The library does not see your array. It
-# gets an address, two sizes and a **leading dimension**: the distance, in elements,
-# from the beginning of one column to the beginning of the next. Element (`i`, `j`) is
-# number `i + j * ld`.
+# BLAS comes from Fortran, and cuBLAS has kept Fortran's order: a matrix is stored
+# **column by column**. Your arrays are stored row by row. The library knows nothing
+# about your array except an address, two sizes and a **leading dimension**: the
+# distance, in elements, from the beginning of one column to the beginning of the next.
+# Element (`i`, `j`) is number `i + j * ld` from that address on.
 #
-# Read a row-major matrix in this way, and you get its transpose. Nothing has to be
-# moved for that, and nothing is lost either: a transpose is just as good an operand. So
-# what product of transposes has to be computed, so that the bytes of the result, read
-# by rows, are `a @ b`?
+# If the library reads a row-major matrix in this way, it sees the transpose. You need
+# not move any data to avoid this: a transpose is just as good an operand. So which
+# product of transposes must the library compute, so that its result, read by rows, is
+# `a @ b`?
 #
 # ```python
 # matmul(handle, a, b, c)    # c = a @ b: (m, k) @ (k, n) -> (m, n), float32, row-major
 # ```
 #
-# In half of the cases, the matrices are parts of larger ones: `whole[:, :n]`. Then the
-# rows are further apart than they are long; `x.stride(0)` says how far. (The fourth
-# number of a size in a verdict is `pad`, the elements between the rows of `a`.) Make no
-# copies, and do not let the library transpose: with the right arguments, both
-# operations are `N`.
+# In half of the cases, the matrices are parts of larger matrices: `whole[:, :n]`. Then
+# the beginnings of two rows are further apart than a row is long; `x.stride(0)` is this
+# distance. (The fourth number of a size in a verdict is `pad`, the number of elements
+# between the rows of `a`.) Make no copies, and do not let the library transpose: with
+# the right arguments, both operations are `N`.
 #
 # ```python
 # cublas.sgemm(handle, transa, transb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
@@ -280,17 +283,18 @@ check(
 
 # %% [markdown] tags=["solution"]
 # The operands change places, and so do `m` and `n`. The library sees `b` as an `n × k`
-# matrix with columns `ldb` apart, sees `a` as `k × m`, and writes an `n × m` product:
-# the transpose of `c`, column by column, which is `c`, row by row.
+# matrix whose columns are `ldb` apart, and `a` as a `k × m` matrix. It writes an
+# `n × m` product, the transpose of `c`, column by column, and these bytes are `c`, row
+# by row.
 
 # %% [markdown]
-# ## Measure: what the trick saves
+# ## Measure: what exchanging the operands saves
 #
 # The alternative is to transpose `a`, `b` and `c` with copies, so that everything is
-# column-major. Is such a call as fast as PyTorch's, and what do the copies cost? The
-# rows below also use two other types. (They use `Product`, a call like yours that is
-# kept ready in `weft.libraries.ready`.) Fill in your guesses, as multiples of the speed
-# of `torch.mm` in float32.
+# column-major. Is a call like yours as fast as PyTorch's, and how much time do the
+# copies take? Some rows use two other types: tf32 and bfloat16. (All rows except
+# `torch.mm` use `Product` from `weft.libraries.ready`, which makes a call like yours.)
+# Fill in your guesses, as multiples of the speed of `torch.mm` in float32.
 
 # %%
 SIZE = 4096
@@ -343,28 +347,31 @@ speeds.expect("bf16", at_least=8, times="torch.mm")
 speeds.expect("bf16", at_least=1.4, times="bf16, copies")
 
 # %% [markdown] tags=["solution"]
-# `torch.mm` calls the same library with the same trick, so there is nothing to gain and
-# nothing to lose. Beside a float32 product, three transposing copies are a small part.
-# In bfloat16, the copies take about as long as before, and the product less than a
-# tenth of its time. So most of the whole is now copying.
+# `torch.mm` calls the same library and exchanges the operands in the same way, so your
+# call is neither faster nor slower. Compared with a float32 product, three transposing
+# copies take little time. In bfloat16, the copies still take a similar time, but the
+# product takes less than a tenth of its time in float32. So copying now takes most of
+# the total time.
 
 # %% [markdown]
 # ## 3 · Types
 #
-# `cublasGemmEx` takes the type of every matrix, and a **compute type**: how products
-# are added up. The inputs of a layer are often bfloat16, for the tensor cores, while
-# sums are kept in float32, for accuracy. The scalars have the *scale type*, which
-# follows from the compute type: float for `COMPUTE_32F`, half for `COMPUTE_16F`, double
-# for `COMPUTE_64F`. An address does not say what type of number is there, so nothing
-# warns you of a scalar of another type.
+# `cublasGemmEx` takes the type of every matrix, and a **compute type**, which says how
+# products are added up. The inputs of a layer are often bfloat16, for the tensor cores,
+# while sums are kept in float32, for accuracy. The scalars have the *scale type*, which
+# follows from the compute type: float for `COMPUTE_32F`, half for `COMPUTE_16F`, and
+# double for `COMPUTE_64F`. An address does not say what type of number it points to, so
+# nothing warns you if a scalar has the wrong type.
 #
-# A linear layer multiplies with the transpose of its weights, which have the shape
-# (outputs, inputs). This time, let the library transpose: say `T` for the operand that
-# needs it. The leading dimensions remain those of the matrices *as they are stored*.
-# Again the fourth number of a size is `pad`, and rows may have gaps between them.
+# A linear layer multiplies by the transpose of its weights, which have the shape
+# (outputs, inputs). This time, let the library transpose: pass `T` for the operand that
+# has to be transposed. The leading dimensions are still those of the matrices *as they
+# are stored*. Again the fourth number of a size is `pad`, and there may be gaps between
+# rows.
 #
-# The data come on a **stream**. A handle has a stream as well, at first the default
-# one. Set it, or the product may start before its inputs are there.
+# The inputs are written by work on `stream`. A handle has a stream as well, at first
+# the default stream. Set the handle's stream to `stream`; otherwise the product may
+# start before its inputs are ready.
 #
 # ```python
 # linear(handle, stream, x, w, y)   # y = x @ w.T: (m, k), (n, k) -> (m, n)
@@ -415,16 +422,16 @@ check(
 
 # %% [markdown] tags=["solution"]
 # The weights are stored as (n, k) by rows, so the library sees them as `k × n`, and the
-# operation `T` makes them `n × k`, which is what the first operand of the `n × m`
-# product has to be. `lda` remains `w.stride(0)`, the distance between two columns as
-# they are stored.
+# operation `T` makes them `n × k`, the shape that the first operand of the `n × m`
+# product must have. `lda` is still `w.stride(0)`, the distance between two columns of
+# the stored matrix.
 
 # %% [markdown]
 # ## Measure: what a leading dimension costs
 #
 # All matrices below are 4096 × 4096 in bfloat16. Only the leading dimension differs:
 # the rows are 4096 elements apart, or 4097, 4098 and so on. The arithmetic is the same.
-# Is the speed?
+# Is the speed the same too?
 
 # %%
 guess = {"4097": None, "4098": None, "4104": None}
@@ -457,7 +464,8 @@ apart.expect("4096", at_least=2, times="4098")
 apart.expect("4104", at_least=0.85, times="4096")
 
 # %% [markdown]
-# Which kernels were these? The profiler knows their names (on a GPU):
+# Which kernels did the library choose? If you have a GPU, the profiler prints their
+# names:
 
 
 # %%
@@ -479,23 +487,25 @@ if weft.GPU:
         print(width, *(name[:100] for name in kernels(run)))
 
 # %% [markdown] tags=["solution"]
-# With rows at multiples of 16 bytes, which is 8 elements in bfloat16, the library takes
-# a kernel made for Hopper (`sm90`). It fetches tiles with the tensor memory
-# accelerator, which accepts no other strides. 4104 is a multiple of 8, and 4100 is not.
-# There, the library takes kernels of CUTLASS for older GPUs, and their names end in the
-# alignment that they need, in elements: `align2`, and for 4097 `align1`. So pad your
-# leading dimensions: a vocabulary of 50,257 words is better stored as one of 50,304.
+# If the distance between rows is a multiple of 16 bytes, or 8 elements in bfloat16, the
+# library uses a kernel made for Hopper (`sm90`). It loads tiles with the TMA, the
+# Tensor Memory Accelerator, which accepts only such distances. 4104 is a multiple of 8,
+# but 4100 is not. For 4097, 4098 and 4100, the library uses CUTLASS kernels for older
+# GPUs, whose names end in the alignment that they need, in elements: `align1` for 4097,
+# and `align2` for the other two. So pad your leading dimensions: a vocabulary of 50,257
+# words is better stored as one of 50,304.
 
 # %% [markdown]
 # ## 4 · Many products, one call
 #
-# Products of small matrices cannot fill a GPU one at a time. If the matrices of a batch
-# are at equal distances, `cublasGemmStridedBatchedEx` computes all products in one
-# launch. Each operand has a **stride**: how many elements the next matrix is away.
+# One product of small matrices cannot keep a whole GPU busy. If the matrices of a batch
+# are at equal distances in memory, `cublasGemmStridedBatchedEx` computes all their
+# products in one launch. Each operand has a **stride**: the distance, in elements, from
+# one matrix to the next.
 #
-# And a stride may be 0. In multi-query attention, every head has queries of its own,
-# but all heads share one set of keys. The keys need not be repeated: they are an
-# operand that does not move.
+# A stride may be 0. In multi-query attention, every head has its own queries, but all
+# heads share one set of keys. The keys need not be repeated in memory: with a stride of
+# 0, every product reads the same matrix.
 #
 # ```python
 # scores(handle, q, k, s)    # s[h] = q[h] @ k.T / sqrt(d), for every head h
@@ -505,7 +515,7 @@ if weft.GPU:
 #     c, ctype, ldc, stride_c, batch_count, compute_type, algo)
 # ```
 #
-# Let alpha do the scaling. Stuck? `hint("scores")`.
+# Use `alpha` for the division by sqrt(d). Stuck? `hint("scores")`.
 
 
 # %% tags=["given"]
@@ -553,17 +563,18 @@ check(
 )
 
 # %% [markdown] tags=["solution"]
-# `c_float(d**-0.5)` has a name because an address does not keep anything alive: the
-# library reads the scalar during the call, and by then `addressof(c_float(...))` of a
-# temporary would be the address of something that Python has already freed.
+# `c_float(d**-0.5)` has a name because an address does not keep an object alive. The
+# library reads the scalar during the call. By then, Python would already have freed a
+# temporary `c_float(...)`, so its `addressof` would no longer be valid.
 
 # %% [markdown]
 # ## Measure: one call or a thousand
 #
-# Below are 1,000 products of 64 × 64 matrices in bfloat16: a loop of 1,000 calls, one
-# batched call, and `torch.bmm`. Then the same with one shared operand, and with all of
-# `a` as a single tall matrix. Everything is timed as a CUDA graph, so that the loop
-# does not even pay for the host.
+# The table times 1000 products of 64 × 64 matrices in bfloat16: with a loop of 1000
+# calls, with one batched call, and with `torch.bmm`. Two more rows share the second
+# operand: one with a stride of 0, the other with all of `a` as a single tall matrix.
+# Everything is timed as a CUDA graph, so the time of the host is not included, even for
+# the loop.
 
 # %%
 BATCH, EDGE = 1000, 64
@@ -609,27 +620,28 @@ many.expect("one call", at_least=50, times="a loop")
 many.expect("one tall product", at_least=1.2, times="shared, stride 0")
 
 # %% [markdown] tags=["solution"]
-# Each small product is a launch of its own, on one or two of the GPU's many processors,
-# and the next waits for its end. The stride of 0 saves memory and no time, probably
-# because all these matrices fit into the L2 cache in any case. Where *all* products
-# share the same operand, they are one product. If the rows of the other operand follow
-# each other without gaps, pass it as one tall matrix.
+# In the loop, each small product is a separate launch on only a few of the GPU's many
+# SMs, and the next product waits for its end. The stride of 0 saves memory but no time,
+# probably because all these matrices fit in the L2 cache in any case. If *all* products
+# share an operand, they are in fact one product. If the rows of the other operand
+# follow each other without gaps, pass that operand as one tall matrix.
 
 # %% [markdown]
 # ## 5 · cuBLASLt
 #
-# Every new feature would add a parameter to `cublasGemmEx`. cuBLASLt takes
-# **descriptors** instead: opaque objects with attributes. There is one for the
-# operation, and a **layout** for each matrix. You create them, set what differs from
-# the default, use them as often as you like, and destroy them.
+# In `cublasGemmEx`, every new feature would add a parameter. cuBLASLt takes
+# **descriptors** instead: opaque objects with attributes. There is one descriptor for
+# the operation, and a **layout** for each matrix. You create the descriptors, set the
+# attributes that differ from the default, use the descriptors as often as you like, and
+# destroy them.
 #
-# Two things are possible that cuBLAS cannot do. An **epilogue** works on the product
-# while it is still in registers: it adds a bias, applies an activation, or both. And
-# the choice of the **algorithm** is yours: a *heuristic* lists those it expects to be
-# fast, along with the workspace that each needs.
+# cuBLASLt can do two things that cuBLAS cannot. An **epilogue** processes the product
+# while it is still in registers: it adds a bias, applies an activation, or does both.
+# And you can choose the **algorithm**: a *heuristic* lists the algorithms that it
+# expects to be fast, along with the workspace that each of them needs.
 #
-# These helpers set an attribute, which is passed by address with its size in bytes, and
-# ask the heuristic:
+# The next cell has two functions: `put` sets an attribute, which is passed by address
+# with its size in bytes, and `algorithms` calls the heuristic.
 
 
 # %% tags=["given"]
@@ -674,19 +686,19 @@ def algorithms(light_handle, desc, a, b, d, nbytes, most=1):
 
 # %% [markdown]
 # Write the linear layer again, with a bias and GELU in the epilogue. All arrays are
-# bfloat16 and row-major, and the library reads them by columns. So D, the matrix that
-# it writes, is `n × m` for it. Its bias vector has one element for each *row* of D,
-# which is just what you need.
+# bfloat16, row-major and without gaps, and the library reads them by columns. So for
+# the library, D, the matrix that it writes, is `n × m`. Its bias vector has one element
+# for each *row* of D, that is, one for each output of the layer, as required.
 #
 # You need
 #
 # - a descriptor: `cublasLt.matmul_desc_create(compute_type, scale_type)`, with the
 #   attributes `TRANSA`, `EPILOGUE` and `BIAS_POINTER` of `MatmulDescAttribute`;
-# - three layouts: `cublasLt.matrix_layout_create(type, rows, cols, ld)`, sizes as the
-#   library reads the arrays *before* an operation is applied;
-# - an algorithm, once the attributes are set:
-#   `found = algorithms(light_handle, desc, a, b, d, workspace.nbytes)`, where `a`, `b`
-#   and `d` are the layouts, gives an array with one, at `found.ctypes.data`;
+# - three layouts: `cublasLt.matrix_layout_create(type, rows, cols, ld)`, with the sizes
+#   as the library reads the arrays *before* an operation is applied;
+# - an algorithm, once the attributes are set: `found = algorithms(light_handle, desc,
+#   a, b, d, workspace.nbytes)`, where `a`, `b` and `d` are the layouts, returns an
+#   array with one algorithm, at the address `found.ctypes.data`;
 # - the call, in which C and D may be the same array:
 #
 # ```python
@@ -694,8 +706,8 @@ def algorithms(light_handle, desc, a, b, d, nbytes, most=1):
 #                 d, ddesc, algo, workspace, workspace_size_in_bytes, stream)
 # ```
 #
-# - and finally, for all that you have created, `cublasLt.matmul_desc_destroy` and
-#   `cublasLt.matrix_layout_destroy`.
+# - finally, `cublasLt.matmul_desc_destroy` and `cublasLt.matrix_layout_destroy`, for
+#   everything that you have created.
 #
 # Stuck? `hint("linear_gelu")`.
 
@@ -765,18 +777,19 @@ check(
 )
 
 # %% [markdown] tags=["solution"]
-# A program that calls the layer often would make the descriptors once and keep them,
-# like a plan of an FFT. The addresses of the matrices are arguments of the call, so one
-# set of descriptors serves any number of layers of one shape. Only the bias is part of
-# the descriptor.
+# A program that calls the layer often would create the descriptors once and keep them,
+# as it keeps the plan of an FFT. The addresses of the matrices are arguments of the
+# call, so one set of descriptors can be used for any number of layers of the same
+# shape. Only the address of the bias is part of the descriptor.
 
 # %% [markdown]
 # ## Measure: what the epilogue saves
 #
-# The alternative is a product, and then a kernel that reads it, adds the bias, applies
-# GELU and writes it again; `torch.compile` makes that kernel. `compiled` compiles
-# product and activation together, and `_addmm_activation` is PyTorch's own way to the
-# epilogue. How much does the fusion save for a cube, and how much where k is small?
+# The alternative is a product followed by a kernel that reads it, adds the bias,
+# applies GELU and writes the result; `torch.compile` generates this kernel. In the row
+# `compiled`, `torch.compile` takes the product and the activation together, and
+# `_addmm_activation` is PyTorch's own function that uses the epilogue. How much time
+# does the fusion save when m, n and k are equal, and how much when k is small?
 
 # %%
 guess = {"cuBLASLt": None, "_addmm_activation": None, "no activation": None}
@@ -856,21 +869,22 @@ flat.expect("cuBLASLt", at_least=1.1, times="compiled")
 flatter.expect("cuBLASLt", at_least=1.3, times="mm, then pointwise")
 
 # %% [markdown] tags=["solution"]
-# The separate kernel moves `2 m n` elements, and the product takes time in proportion
-# to `m n k`. So the share that the fusion can save falls with k. `compiled` is about as
-# fast as two calls, and a little slower for the cube: Inductor leaves large products to
-# cuBLAS and fuses only what comes after them. The epilogue is not free either: compare
-# it with the last row, in which nothing is added and nothing is activated.
+# The separate kernel moves `2 m n` elements, and the time of the product is
+# proportional to `m n k`. So the larger k is, the smaller is the share that the fusion
+# can save. `compiled` is only 1 to 5 % faster than two calls: Inductor leaves large
+# products to cuBLAS and fuses only the operations after them. The epilogue takes time
+# too: compare `cuBLASLt` with the last row, which has neither bias nor activation.
 
 # %% [markdown]
 # ## Measure: eight bits
 #
-# With cuBLASLt, a type of 8 bits is one more type of a layout. On Hopper, `e4m3` needs
-# the first operand transposed and the second one not, in the library's order, and sizes
-# that are multiples of 16. Our layer meets the first condition as it is: activations
-# and weights both have `k` as their fast axis. `fast sums` is the attribute
-# `FAST_ACCUM`, which lets the tensor cores add up with fewer bits. (On GPUs before
-# compute capability 8.9 the rows with fp8 are missing.)
+# In cuBLASLt, an 8-bit type is just another type for a layout. On Hopper, `e4m3`
+# requires that, in the library's order, the first operand is transposed and the second
+# is not, and that the sizes are multiples of 16. Our layer already meets the first
+# condition: `k` is the contiguous axis of both the activations and the weights.
+# `fast sums` sets the attribute `FAST_ACCUM`, which lets the tensor cores accumulate
+# with fewer bits, and the last row is PyTorch's own function. (On GPUs before compute
+# capability 8.9, the rows other than `bf16` are missing.)
 
 # %%
 guess = {"fp8": None, "fp8, fast sums": None}
@@ -910,23 +924,25 @@ narrow.expect("fp8, fast sums", at_least=0.97, times="fp8")
 # %% [markdown]
 # ## 6 · Which algorithm?
 #
-# The heuristic has run nothing. Its first algorithm is its best guess. The only way to
-# know is to time the candidates, and that is easily done wrong:
+# The heuristic does not run any algorithm. The first in its list is only its best
+# guess. To know which algorithm is fastest, you have to time the candidates, and there
+# are several pitfalls:
 #
-# - the first run of an algorithm loads its kernel, and is slow;
+# - the first run of an algorithm is slow, because it loads the kernel;
 # - some runs are slow by chance;
-# - the GPU's clock drifts, so what is timed later is timed at another clock rate;
-# - an algorithm may refuse to run; then `run` raises `cublasLt.cuBLASLtError`.
+# - the GPU's clock rate drifts, so an algorithm that is timed later runs at a different
+#   rate;
+# - an algorithm may fail to run; then `run` raises `cublasLt.cuBLASLtError`.
 #
-# Write a function that chooses. `run(i)` runs algorithm `i` once and returns the
-# milliseconds it took.
+# Write a function that chooses the fastest of `count` algorithms. `run(i)` runs
+# algorithm `i` once and returns its time in milliseconds.
 #
 # ```python
 # fastest(run, count)    # -> the number of the fastest, 0 to count - 1
 # ```
 #
-# The check has a model of a GPU whose clock falls while it gets warm. Up to 20 runs of
-# each algorithm are plenty. Stuck? `hint("fastest")`.
+# The check uses a model of a GPU whose clock rate falls as it warms up. At most 20 runs
+# of each algorithm are enough. Stuck? `hint("fastest")`.
 
 
 # %% tags=["given"]
@@ -1024,18 +1040,18 @@ check(
 )
 
 # %% [markdown] tags=["solution"]
-# Taking turns is what matters most: then every algorithm meets every clock. The median
-# ignores single slow runs, and the first run of each is left out. `weft.bench` does the
-# same with the candidates of a table.
+# The most important point is to run the algorithms in turns: then all of them run at
+# about the same clock rates. The median ignores single slow runs, and the first run of
+# each algorithm is left out. `weft.bench` does the same with the rows of a table.
 
 # %% [markdown]
 # ## Measure: how good is the guess?
 #
-# Below is a product with few results and a very long sum, 64 × 64 × 65536: by the
-# heuristic's first algorithm with a workspace of 32 MiB allowed, by the fastest of its
-# first eight, which your `fastest` finds, and by the best that needs no workspace. To
-# keep the whole GPU busy, the sum over k has to be split, and the partial sums have to
-# be stored somewhere. Is the first algorithm the best?
+# The table times a product with few results and very long sums, 64 × 64 × 65536. The
+# rows use the heuristic's first algorithm with a workspace of up to 32 MiB, the fastest
+# of its first eight algorithms, which your `fastest` finds, and the fastest algorithm
+# that needs no workspace. To keep the whole GPU busy, the sum over k has to be split,
+# and the partial sums have to be stored somewhere. Is the first algorithm the best?
 
 # %%
 guess = {"the fastest of 8": None, "no workspace": None}
@@ -1090,21 +1106,23 @@ choice.expect("the first", at_least=0.9, times="the fastest of 8")
 choice.expect("the first", at_least=3, times="no workspace")
 
 # %% [markdown] tags=["solution"]
-# Here the guess is good: what `fastest` picked is hardly faster when it is timed again,
-# and PyTorch takes as long as the first. A run takes about ten microseconds, and the
-# host needs longer to launch it. So `timed` launches ten in a row, while the GPU is
-# still busy with something else, and they run without a gap.
+# Here the heuristic's guess is good: the algorithm that `fastest` chose is hardly
+# faster when it is timed again, and PyTorch takes as long as the first algorithm. A run
+# takes about ten microseconds, but the host needs longer to launch it. So `timed`
+# launches ten runs while the GPU is still busy with other work, and these ten run
+# without gaps.
 #
-# What matters is the workspace. Without a place for partial sums, the library probably
-# cannot split k among enough blocks. So look at `workspace_size` before you save
-# memory.
+# The workspace matters far more. Without space for partial sums, the library probably
+# cannot split k among enough blocks. So check `workspace_size` before you reduce the
+# workspace to save memory.
 
 # %% [markdown]
-# ## Measure: what a handle costs
+# ## Measure: how long a handle takes
 #
-# Creating a handle allocates memory and loads kernels. Here are 100 small products, 64
-# × 64 in float32, with the host's time: by PyTorch, by our binding, and with a handle
-# that is made for each call and destroyed after it.
+# Creating a handle allocates memory and loads kernels. The table times 100 small
+# products, 64 × 64 in float32, including the host's time: by PyTorch, by our binding
+# with one handle, and with a handle that is created for each call and destroyed after
+# it.
 
 # %%
 guess = {"binding": None, "a handle per call": None}
@@ -1157,30 +1175,31 @@ costs.expect("binding", at_least=3, times="a handle per call")
 # %% [markdown]
 # ## If you want more
 #
-# - Write `linear` with the layouts of cuBLASLt in row-major order, with the attribute
-#   `ORDER`, and add the bias. What does the library say, and why does the trick with
-#   the operands remain the better way?
-# - Set `EPILOGUE` to `GELU_AUX_BIAS`, which also stores what went into GELU. Which step
-#   of training needs that?
-# - A handle has a math mode. Set `TF32_TENSOR_OP_MATH` and measure what happens to the
-#   result of `matmul`, and to its speed.
-# - Pad the vocabulary of a language model: time (4096, 768) @ (768, 50257) and the same
-#   with 50,304 columns.
-# - Bind `cublasSgemmBatched`, which takes an array of addresses for each operand. Where
-#   does that array have to be?
+# - Write `linear` with cuBLASLt and row-major layouts, set by the attribute `ORDER`,
+#   and add the bias. What does the library report, and why is it still better to
+#   exchange the operands?
+# - Set `EPILOGUE` to `GELU_AUX_BIAS`, which also stores the input of GELU. Which step
+#   of training needs this input?
+# - A handle has a math mode. Set it to `TF32_TENSOR_OP_MATH` and measure the effect on
+#   the result of `matmul`, and on its speed.
+# - Pad the vocabulary of a language model: time (4096, 768) @ (768, 50257), and then
+#   the same product with 50,304 columns.
+# - Bind `cublasSgemmBatched`, which takes an array of addresses for each operand. In
+#   which memory does this array have to be?
 #
 # ## What you learned
 #
-# 1. A library of C has handles, descriptors and status codes. You keep the number, look
-#    at the status, and destroy what you have created.
+# 1. A C library has handles, descriptors and status codes. You keep a handle as a
+#    number, check every status, and destroy what you have created.
 # 2. Read by columns, a row-major matrix is its transpose. Exchange the operands and the
-#    sizes, and nothing has to be moved. The leading dimension does the rest.
-# 3. Every type is an argument of its own: of each matrix, of the sums, of the scalars.
-#    Nothing checks what is at an address.
+#    sizes, and no data have to be moved. The leading dimension handles gaps between
+#    rows.
+# 3. The types of each matrix and of the sums are separate arguments; the type of the
+#    scalars follows from them. Nothing checks what is at an address.
 # 4. Many small products belong in one call, and products that share an operand are
 #    often one product.
-# 5. cuBLASLt adds epilogues and lets you choose the algorithm. The first one is a good
-#    guess. Measure, taking turns, before you replace it.
+# 5. cuBLASLt adds epilogues and lets you choose the algorithm. The heuristic's first
+#    algorithm is a good guess. Before you replace it, time the candidates in turns.
 
 # %%
 quiz()
