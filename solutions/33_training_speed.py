@@ -5,19 +5,19 @@
 #
 # **After this lab, you can**
 #
-# - say of a training step whether it waits for the GPU, the host or the input, before
+# - determine whether a training step waits for the GPU, the host or the input, before
 #   you change a line;
 # - feed a GPU without blocking copies, and without float32 on the bus;
 # - find and remove hidden synchronisations and graph breaks;
-# - use autocast, channels-last, gradient accumulation and checkpointing, and get the
-#   same gradients as before;
+# - use autocast, channels-last, gradient accumulation and checkpointing, and still get
+#   the right gradients;
 # - make a slow training script several times as fast, and show which change did it.
 #
 # **You need** about two hours. You do not need a GPU: the checks listen to PyTorch and
-# count waits, copies, operators and bytes on any machine, and the measurements then
-# show times from the reference GPU, an H200. If you use a GPU, it needs compute
-# capability 8.0 or higher and 16 GB of memory; the measurements compile two models,
-# which takes a few minutes.
+# count waits, copies, operators and bytes on any machine, and without a GPU the
+# measurements show times from the reference GPU, an H200. If you use a GPU, it needs
+# compute capability 8.0 or higher and 16 GB of memory; the measurements compile two
+# models, which takes a few minutes.
 
 # %%
 try:
@@ -48,7 +48,7 @@ CHANNELS_LAST = torch.channels_last
 #
 # Everything in this lab is tried on two small but real networks, with random data. The
 # first is a residual network for images, in the shape of ResNet-18. The check of the
-# last exercise uses a tiny one, the measurements a large one.
+# last exercise uses a tiny version, and the measurements use a large version.
 
 
 # %% tags=["given"]
@@ -152,15 +152,17 @@ class Stack(nn.Module):
 # %% [markdown]
 # ## Measure: who waits for whom
 #
-# Profile first. A step takes as long as the slowest of three: the GPU, the host that
-# gives it work, and the input. The cell below finds out which, in the crudest way that
-# works: it adds up the time of all kernels and divides by the time of the step.
+# Profile first. A step takes as long as the slowest of three parts: the GPU, the host
+# that gives it work, and the input. The cell below measures the GPU's part in the
+# crudest way that works: it adds up the time of all kernels and divides the sum by the
+# time of the step.
 #
 # - `float32`: 16 sequences of 512 tokens, without tensor cores;
 # - `bfloat16`: the same under autocast;
 # - `bfloat16, 2 x 128`: two sequences of 128 tokens, a 32nd of the work.
 #
-# In which of them is the GPU busy all the time? Write down three percentages first.
+# In which of these cases is the GPU busy all the time? Write down three percentages
+# first.
 
 
 # %%
@@ -258,21 +260,21 @@ def three_loads():
 gpu_busy = noted("the GPU is busy", "%", three_loads)
 
 # %% [markdown] tags=["solution"]
-# In float32 the GPU sets the pace, and it is worth asking what its kernels do. With
-# little work the host sets the pace: it needs about as long for a small batch as for a
-# large one, since it calls the same operators. Faster kernels would change nothing
-# there.
+# In float32 the GPU sets the pace, so look at what its kernels do. With a small batch
+# the host sets the pace: it needs about as long for a small batch as for a large one,
+# since it calls the same operators. Faster kernels would change nothing in that case.
 
 # %% [markdown]
 # ## Measure: precision and layout
 #
-# Five training steps of the stack, and five of the image network with 512 images of
-# 112 × 112. `TF32` is float32 whose products are computed on tensor cores with 10 bits
-# of mantissa. PyTorch allows it for convolutions by default, and for matrix products
-# only if you ask. `bfloat16` and `float16` are autocast; float16 needs a scaler.
+# Each row is five training steps, first of the stack, and then of the image network
+# with 512 images of 112 × 112. `TF32` is float32 whose products are computed on tensor
+# cores with 10 bits of mantissa. PyTorch allows it for convolutions by default, but for
+# matrix products only on request. `bfloat16` and `float16` use autocast, and float16
+# needs a scaler. `bfloat16 weights` uses no autocast.
 #
-# How many times as fast as float32 is each? And what is channels-last worth, in TF32
-# and in bfloat16?
+# How many times as fast as float32 is each row? And how much does channels-last gain,
+# in TF32 and in bfloat16?
 
 # %%
 guess = {"TF32": None, "bfloat16": None, "float16, scaler": None}
@@ -388,21 +390,22 @@ layout.expect("bfloat16, channels-last", at_least=1.5, times="bfloat16")
 layout.expect("bfloat16", at_most=1.4)
 
 # %% [markdown] tags=["solution"]
-# bfloat16 without channels-last is hardly a gain for the image network. cuDNN's kernels
-# for tensor cores need the channels of a pixel next to each other, and where they are
-# not, images are rearranged before and after a convolution. The two changes are worth
-# much more together than either of them alone.
+# Without channels-last, bfloat16 is hardly a gain for the image network. cuDNN's
+# kernels for tensor cores need the channels of a pixel next to each other, and where
+# they are not, images are rearranged before and after a convolution. The two changes
+# together gain much more than either of them alone.
 #
-# Weights in bfloat16 are faster still, as no casts are left, and they are a trap: with
-# eight significant bits, an update that is smaller than a 512th of the weight
-# disappears in rounding. Autocast keeps the weights in float32 and casts copies.
+# Weights in bfloat16 are faster still, as no casts are left, but they are a trap: with
+# eight significant bits, an update smaller than 1/512 of the weight disappears in
+# rounding. Autocast keeps the weights in float32 and casts copies.
 
 # %% [markdown]
 # ## Measure: fp8
 #
 # From the H100 on, tensor cores multiply 8-bit floats, at twice the rate of bfloat16.
-# Three bits of mantissa are not many, so each tensor gets a scale that uses the range.
-# The product here is that of a linear layer: 8192 tokens, 4096 to 16384 features.
+# With three bits of mantissa and a small range, each tensor needs a scale that uses the
+# whole range. The product here is that of a linear layer: 8192 tokens, 4096 input
+# features and 16,384 output features.
 #
 # - `bfloat16`: the product;
 # - `fp8, product alone`: both operands are fp8 already;
@@ -457,28 +460,30 @@ if fp8 is not None:
     fp8.expect("fp8, compiled", at_least=1.1, times="fp8, scaled and cast")
 
 # %% [markdown] tags=["solution"]
-# The product is faster, and what surrounds it eats the gain: finding the largest
-# element reads everything once, scaling and casting read it again. Compiled, these are
-# a few fused kernels. Libraries for fp8 training go further, and take the scale from
-# earlier steps or give each block of a tensor its own.
+# The product is faster, but the operations around it eat up the gain: finding the
+# largest element reads each tensor once, and scaling and casting read it again.
+# Compiled, these operations become a few fused kernels. Libraries for fp8 training go
+# further: they take the scale from earlier steps or give each block of a tensor its own
+# scale.
 
 # %% [markdown]
 # ## 1 · Feeding the GPU
 #
-# A batch of images begins on the host, as bytes: 0 to 255, shape (b, 3, h, w). The
-# network needs them on the device, normalised to `(x / 255 - mean) / std`, and some of
-# them mirrored, as a cheap way to make more data: image `k` where `flips[k]` is true.
+# A batch of images begins on the host, as bytes from 0 to 255, of shape (b, 3, h, w).
+# The network needs the images on the device, normalised to `(x / 255 - mean) / std`. As
+# a cheap way to make more data, image `k` is mirrored if `flips[k]` is true.
 #
-# The function below does all of that, and does it slowly. The result is right. What is
-# wrong is *where* things happen, and how many operators it takes. The batch and `flips`
-# are already in pinned memory; `mean` and `std`, of shape (3, 1, 1), are on the device.
+# The function below does all of that, but slowly. The result is right. What is wrong is
+# *where* things happen, and how many operators the function calls. The batch and
+# `flips` are already in pinned memory; `mean` and `std`, of shape (3, 1, 1), are on the
+# device.
 #
 # ```python
 # prepare(images, flips, mean, std, device)    # -> (b, 3, h, w) float32, on the device
 # ```
 #
-# The check requires the same numbers, and three more things: no byte crosses the bus
-# that need not, the host never waits, and the number of operators does not grow with
+# The check requires the same numbers, and three more things: no unnecessary byte
+# crosses the bus, the host never waits, and the number of operators does not grow with
 # the batch. Stuck? `hint("prepare")`.
 
 
@@ -531,24 +536,24 @@ check(
 # %% [markdown] tags=["solution"]
 # One byte per value crosses the bus instead of four. `non_blocking=True` lets the copy
 # run while Python goes on, which works because the batch is pinned. And `torch.where`
-# treats all images at once: it computes a mirrored batch as well and throws half of it
-# away, which for a GPU is nothing, and for a host that would call two operators per
-# image is a bargain.
+# handles all images at once: it needs a mirrored copy of the whole batch, of which
+# about half is thrown away. That is little work for a GPU, and it saves the host two
+# operators per image.
 #
-# The images are mirrored while they are still bytes, which moves a quarter of what it
-# would in float32. After that, two operations in place do the arithmetic.
+# The images are mirrored while they are still bytes, which moves a quarter of the bytes
+# that float32 would. After that, two in-place operations do the arithmetic.
 
 # %% [markdown]
 # ## Measure: the loader
 #
 # Before `prepare` comes the loader. A `DataLoader` with workers makes batches in other
-# processes while the GPU is computing. Here are milliseconds per batch of 256 images,
-# with a GPU that has nothing else to do, for a dataset in memory:
+# processes while the GPU is computing. The cell measures milliseconds per batch of 256
+# images, with a GPU that has nothing else to do, for a dataset in memory:
 #
 # - `0 workers, float32`: the dataset normalises each image, in this process;
 # - `8 workers, float32`: eight processes do it;
 # - `8 workers, bytes`: the dataset returns bytes, and the GPU normalises;
-# - `8 workers, bytes, pinned`: the same with `pin_memory=True`, and copies that do not
+# - `8 workers, bytes, pinned`: the same with `pin_memory=True` and copies that do not
 #   block.
 
 
@@ -599,10 +604,10 @@ loading = noted("a batch from the loader", "ms", loaders)
 # %% [markdown]
 # ## 2 · A decision that stays on the GPU
 #
-# Gradients that are too long are scaled down: if the norm of all gradients together is
-# more than `most`, each is multiplied by `most / norm`. Here is a version that you will
-# find in many repositories. It asks the GPU for a number once per parameter, and each
-# `.item()` waits until the GPU has computed everything that was queued before.
+# Gradients that are too large are scaled down: if the norm of all gradients together is
+# more than `most`, each gradient is multiplied by `most / norm`. Here is a version that
+# you will find in many repositories. It asks the GPU for a number once per parameter,
+# and each `.item()` waits until the GPU has computed everything that was queued before.
 #
 # Rewrite it without a single wait. The question "is the norm too large?" needs an
 # answer, but Python does not have to know it.
@@ -611,8 +616,8 @@ loading = noted("a batch from the loader", "ms", loaders)
 # clip_(gradients, most)    # changes them in place, returns their norm before
 # ```
 #
-# Return the norm as a tensor. (PyTorch has this function as well. Here you write your
-# own, and learn what it has to avoid.) Stuck? `hint("clip_")`.
+# Return the norm as a tensor. (PyTorch has such a function; here you learn what it has
+# to avoid.) Stuck? `hint("clip_")`.
 
 
 # %% tags=["given"]
@@ -674,27 +679,27 @@ check(
 
 # %% [markdown] tags=["solution"]
 # The `if` has become a `clamp`. The gradients are multiplied in every case, by 1 if
-# they were short enough: a little work for the GPU, to spare the host a wait. Where the
-# norm is 0, `most / norm` is infinite and the clamp makes it 1.
+# they were small enough: this is a little work for the GPU, and it spares the host a
+# wait. Where the norm is 0, `most / norm` is infinite and the clamp makes it 1.
 #
-# PyTorch's own `clip_grad_norm_` does the same, and so does everything in a training
-# step that has to be decided by the numbers: `torch.where`, `clamp`, `minimum`,
-# multiplying by a mask.
+# PyTorch's own `clip_grad_norm_` does the same. Other decisions that depend on the
+# numbers of a training step can stay on the GPU as well, with `torch.where`, `clamp`,
+# `minimum` or a multiplication by a mask.
 
 # %% [markdown]
 # ## Measure: waits, and the host
 #
 # What does a wait cost? That depends on which side is ahead. Each row is five steps of
-# the stack, in bfloat16, with 16 × 512 tokens and with 2 × 128:
+# the stack in bfloat16. There is one table for 16 × 512 tokens and one for 2 × 128:
 #
-# - `plain`: a fused AdamW, nothing else;
+# - `plain`: a fused AdamW and nothing else;
 # - `loss.item()`: the loss is read at every step;
 # - `clipped by item`: the starter's way of clipping, which waits for every parameter;
 # - `clip_grad_norm_`: PyTorch's way;
 # - `foreach` and `looping`: the other two implementations of AdamW;
 # - `a CUDA graph`: the whole step is recorded once and replayed.
 #
-# In which of the two cases will the CUDA graph matter more?
+# In which of the two tables will the CUDA graph matter more?
 
 
 # %%
@@ -768,24 +773,24 @@ small.expect("plain", at_least=0.9, times="loss.item()")
 large.expect("a CUDA graph", at_least=0.95, at_most=1.7)
 
 # %% [markdown] tags=["solution"]
-# One `.item()` per step costs little, because it waits at a place where the host has
-# nearly finished. One per parameter costs a round trip each. With a small batch the
-# host is the bottleneck, so what makes the host faster helps: fewer operators, as in
-# the fused optimiser, or none at all, as in a replayed graph. With a large batch the
-# GPU is busy anyway.
+# One `.item()` per step costs little, because it waits at a point where the host has
+# nearly finished the step. One `.item()` per parameter costs a round trip each time.
+# With a small batch the host is the bottleneck, so anything that makes the host faster
+# helps: fewer operators, as in the fused optimiser, or none at all, as in a replayed
+# graph. With a large batch the GPU is busy anyway.
 
 # %% [markdown]
 # ## 3 · Gradient accumulation
 #
 # A batch that does not fit into memory is cut into parts. Each part adds its gradients
-# to those already there, and the optimiser steps once at the end. The result should be
-# the same as for the whole batch.
+# to those of the earlier parts, and the optimiser steps once at the end. The result
+# should be the same as for the whole batch.
 #
 # Often it is not. The mean of the parts' means is the mean of the whole only if all
 # parts count the same number of samples, and here they do not: the last part is
-# shorter, and some labels are −100, which `cross_entropy` ignores. In one
-# part of a long batch, all labels are. The same mistake was in widely used trainers for
-# years.
+# shorter, and some labels are −100, which `cross_entropy` ignores. In one part of a
+# long batch, all labels are −100. Widely used trainers contained the mistake of
+# averaging means for years.
 #
 # ```python
 # accumulate(model, parts)
@@ -793,8 +798,8 @@ large.expect("a CUDA graph", at_least=0.95, at_most=1.7)
 #     # adds to the gradients of model; returns the mean loss, a tensor
 # ```
 #
-# The model already has gradients, from earlier parts. Add yours to them: clearing them
-# is the caller's job.
+# The model already has gradients, from earlier parts. Add the new gradients to them:
+# clearing is the caller's job.
 #
 # The check compares the loss and the gradients with those of the whole batch, counts
 # waits, and looks at the bytes that are alive at once, because saving memory is the
@@ -877,30 +882,30 @@ check(
 )
 
 # %% [markdown] tags=["solution"]
-# Each part's loss is a *sum*, and all are divided by the number of labels that count in
-# the whole batch. That number is a tensor, so nothing waits for it. The sum of a part
-# whose labels are all ignored is 0, where its mean would be 0/0: one NaN, and all
-# gradients are NaN.
+# Each part's loss is a *sum*, and all sums are divided by the number of labels that
+# count in the whole batch. That number is a tensor, so nothing waits for it. If all
+# labels of a part are ignored, its sum is 0, whereas its mean would be 0/0. That NaN
+# would make all gradients NaN.
 #
 # `loss.backward()` inside the loop frees each part's graph before the next part begins;
-# one `backward` of the total at the end would give the same gradients and keep all
-# graphs until then. `detach()` has the same reason: `total += loss` keeps what the loss
-# holds.
+# one `backward` of the total at the end would give the same gradients but keep all
+# graphs until then. `detach()` serves the same purpose: without it, `total` would keep
+# each loss's graph alive.
 
 # %% [markdown]
 # ## 4 · One graph
 #
 # `torch.compile` follows your function and collects its operators into a graph. It has
-# to give up wherever Python needs a value from a tensor. Then the graph ends, Python
-# runs, and a second graph begins: a **graph break**.
+# to give up wherever Python needs a value from a tensor. There the graph ends, Python
+# runs, and a second graph begins. This is a **graph break**.
 #
 # `damped` is a layer with a safety valve: if an output is too large, all outputs are
-# scaled down, so that the largest is `MOST`. Rewrite it so that it is one graph, with
-# the same results.
+# scaled down, so that the largest is `MOST`. Rewrite it so that it compiles to one
+# graph, with the same results.
 #
-# There is a second fault in it, one that no profiler shows. The scale depends on the
+# The function has a second fault, which no profiler shows. The scale depends on the
 # outputs, so it has a gradient. `.item()` returns a plain number, which autograd cannot
-# follow, and that part of the gradient is lost. The check requires it.
+# follow, so that part of the gradient is lost. The check requires the whole gradient.
 #
 # ```python
 # damped(x, weight)    # x (n, 6), weight (6, 6) -> (n, 6)
@@ -955,15 +960,15 @@ check(
 )
 
 # %% [markdown] tags=["solution"]
-# The largest output stays a tensor, and the `if` becomes a clamp, as in exercise 2.
-# Everything is in one graph now, so the compiler can fuse it, and the scale is part of
-# what autograd differentiates. Printing cannot be part of a graph. What a log needs can
-# be returned as a tensor and printed once in a while.
+# The largest output stays a tensor, and the `if` becomes a clamp, as in exercise 2. All
+# operations are in one graph now, so the compiler can fuse them, and autograd
+# differentiates the scale as well. Printing cannot be part of a graph. What a log needs
+# can be returned as a tensor and printed once in a while.
 
 # %% [markdown]
 # ## Measure: compiled
 #
-# Five steps of the stack once more, 16 × 512 tokens in bfloat16.
+# Each row is again five steps of the stack, with 16 × 512 tokens in bfloat16.
 #
 # - `compiled, with breaks`: each block ends in a test for NaN, `if not
 #   torch.isfinite(x).all(): raise ...`, which breaks the graph;
@@ -1014,16 +1019,17 @@ by_compiler.expect("compiled, CUDA graph", at_least=0.97, times="compiled")
 # %% [markdown]
 # ## 5 · Recomputing within a budget
 #
-# For the backward pass, every block keeps tensors. **Activation checkpointing** keeps
-# only a block's input, and runs the block a second time when its gradient is due.
+# Every block keeps tensors for the backward pass. **Activation checkpointing** keeps
+# only a block's input, and runs the block a second time when its gradient is needed.
 #
-# Memory is usually enough for some of the blocks, and recomputing those as well would
-# be a waste. Run the blocks one after the other on `x`, so that exactly `keep` of them
-# keep their activations, and all others are checkpointed. Then take the mean of the
-# squares as the loss, call `backward`, and return the loss.
+# There is usually enough memory to keep the tensors of some blocks, and recomputing
+# those as well would be a waste. Run the blocks one after the other on `x`, so that
+# exactly `keep` of them keep their activations, and all others are checkpointed. Then
+# take the mean of the squares of the last block's output as the loss, call `backward`,
+# and return the loss.
 #
-# *Which* blocks should keep theirs? Think of the moment when a checkpointed block is
-# recomputed: what else is alive then?
+# *Which* blocks should keep their activations? Think of the moment when a checkpointed
+# block is recomputed: which tensors are alive then?
 #
 # ```python
 # within(blocks, x, keep)    # blocks: list of modules; x (n, 16), requires grad
@@ -1101,16 +1107,18 @@ check(
 )
 
 # %% [markdown] tags=["solution"]
-# The **last** blocks keep theirs. The backward begins with them, so their activations
-# are freed before the first checkpointed block is run again. If the first blocks kept
-# theirs, they would still be alive while the others are recomputed.
+# The **last** blocks keep their activations. The backward pass begins with these
+# blocks, so their activations are freed before any checkpointed block is run again. If
+# the first blocks kept their activations, these would still be alive while the other
+# blocks are recomputed.
 
 # %% [markdown]
 # ## Measure: memory for time
 #
-# The stack, 16 × 512 tokens in bfloat16: all blocks kept, two of the four recomputed,
-# all four recomputed, and the batch in four parts. Which of them needs the least
-# memory, and which costs the most time? A guess for each, please.
+# The cell trains the stack on 16 × 512 tokens in bfloat16 in four ways: with all
+# activations kept, with two of the four blocks recomputed, with all four recomputed,
+# and with the batch in four parts. Which way needs the least memory, and which takes
+# the most time? Guess first.
 
 
 # %%
@@ -1187,22 +1195,22 @@ if peak:
 # %% [markdown]
 # ## 6 · The whole script
 #
-# Here is a training script with eight faults. It computes the right thing. Each fault
-# is one that you have met in this lab or on the page:
+# Here is a training script with eight faults. Its results are right. You have met each
+# of the faults in this lab or on the page:
 #
-# 1. images are normalised on the host and cross the bus as float32;
+# 1. images are normalised on the host, and they cross the bus as float32;
 # 2. they are mirrored one by one;
 # 3. the copies block;
 # 4. images and weights are row-major, where convolutions need channels-last;
 # 5. everything is computed in float32;
-# 6. clipping asks for a number per parameter;
+# 6. clipping reads one number per parameter;
 # 7. the loss is read at every step;
 # 8. the optimiser loops over the parameters.
 #
 # Fix them all, in any order. After each fix, run the check: it names the lines to look
-# at next. You may use `prepare` and `clip_`, if yours pass, or PyTorch's
-# `clip_grad_norm_`. (A `clip_` that calls three operators for each gradient exceeds
-# what this check allows; two are fine.)
+# at next. You may use your `prepare` and `clip_` if they pass their checks, or
+# PyTorch's `clip_grad_norm_`. (This check allows a `clip_` with two operators per
+# gradient, but not with three.)
 #
 # ```python
 # train(model, batches, mean, std, device)
@@ -1345,15 +1353,15 @@ check(
 # %% [markdown]
 # ## Measure: your script
 #
-# Four batches of 512 images of 112 × 112, with three blocks per stage. `as given` is
-# the script before you changed it. `yours, compiled` is your `train` with a network
-# whose `compile()` was called. `best known` is our own version: compiled, the images
-# prepared in the same graph, and each batch copied on a stream of its own while the
-# step before is running. It is in the cell below, so solve the exercise before you read
-# it.
+# The scripts train on four batches of 512 images of 112 × 112, with three blocks per
+# stage. `as given` is the script before you changed it. `yours` is your `train`, and
+# `yours, compiled` is your `train` with a network whose `compile()` was called. `best
+# known` is our own version: it is compiled, it prepares the images in the same graph,
+# and it copies each batch on a separate stream while the previous step is running. Its
+# code is in the cell below, so solve the exercise first.
 #
-# Yours should be at least three times as fast as the script as given, and, compiled,
-# reach 90 % of the best known, better 95 %.
+# Your script should be at least three times as fast as the script as given. Compiled,
+# it should reach 90 % of the speed of the best known, or better 95 %.
 
 
 # %%
@@ -1461,9 +1469,10 @@ whole.expect("yours, compiled", at_least=1.0, times="yours")
 whole.expect("yours, compiled", ceiling=0.9)
 
 # %% [markdown] tags=["solution"]
-# Which of the eight did it? The cell below fixes them one after the other. What keeps
-# the finished script from the best known is probably the copy, which waits its turn on
-# the same stream: on a stream of its own it can run beside the step before.
+# Which of the eight fixes helped most? The cell below fixes the faults one after the
+# other. The finished script is slower than the best known probably because its copy
+# waits its turn on the same stream: on a separate stream, the copy can run during the
+# previous step.
 
 
 # %% tags=["solution"]
@@ -1539,16 +1548,16 @@ steps.expect("9 compiled", at_least=1.0, times="8 fused optimiser")
 steps.expect("5 autocast", at_least=1.1, times="3 copies that do not block")
 
 # %% [markdown] tags=["solution"]
-# The order matters. While the host prepares images, the step is mostly that, and any
-# other fix is a small part of a large number. That is why you profile again after each
-# change.
+# The order matters. As long as the host prepares images, that takes most of the step,
+# and any other fix saves only a small part of the time. That is why you profile again
+# after each change.
 
 # %% [markdown]
 # ## Measure: the never-list
 #
-# Lists of things that you must never do are long, and few of them come with numbers.
-# Here are six, five steps of the stack each, 16 × 512 tokens in bfloat16. Which of them
-# deserve the word *never*?
+# Lists of things that you must never do are long, but few of them come with numbers.
+# Here are six such things, measured over five steps of the stack with 16 × 512 tokens
+# in bfloat16. Which of them deserve the word *never*?
 
 
 # %%
@@ -1607,29 +1616,32 @@ never
 # %% [markdown]
 # ## If you want more
 #
-# - Run the finished script under `torch.cuda.set_sync_debug_mode("warn")`, and then
-#   with one of the faults back in. What does it report, and which waits does it miss?
+# - Run the finished script under `torch.cuda.set_sync_debug_mode("warn")`, and then run
+#   it with one of the faults back in. What does this mode report, and which waits does
+#   it miss?
 # - Record a memory snapshot of one step: `torch.cuda.memory._record_memory_history()`,
 #   then `torch.cuda.memory._dump_snapshot("step.pickle")`, and drop the file on
 #   pytorch.org/memory_viz. Which tensors are alive at the peak?
 # - Write your own loss scaler for float16, without a wait: a step with an infinite
 #   gradient must change nothing. Multiplying by 0 is not enough. Why?
 # - Choose which blocks to checkpoint by their size: give `within` a list of costs, and
-#   keep those that cost the most time per byte.
-# - Put the whole fixed script into one CUDA graph, with the images copied into a buffer
-#   that stays where it is.
+#   keep the activations that save the most time per byte.
+# - Put the whole fixed step into one CUDA graph, with the images copied into a buffer
+#   at a fixed address.
 #
 # ## What you learned
 #
-# 1. A step is as slow as the slowest of GPU, host and input. Find out which before you
-#    change anything, and again after each change.
-# 2. On the way to the GPU: bytes, pinned, without blocking, and arithmetic after the
-#    copy.
-# 3. Whatever Python asks of a tensor is a wait, and under `torch.compile` a graph
-#    break. Decisions can stay in tensors.
-# 4. Autocast and channels-last belong together. Weights stay in float32.
-# 5. Accumulated gradients are divided by what the whole batch counts. Checkpointing
-#    gives the same gradients for less memory and more time; spend it on few blocks.
+# 1. A step is as slow as the slowest of GPU, host and input. Find out which it is
+#    before you change anything, and again after each change.
+# 2. Send images to the GPU as bytes, from pinned memory and without blocking, and do
+#    the arithmetic after the copy.
+# 3. Every value that Python reads from a tensor on the GPU is a wait, and under
+#    `torch.compile` usually a graph break. Decisions can stay in tensors.
+# 4. For convolutions, autocast and channels-last belong together. Weights stay in
+#    float32.
+# 5. The losses of all parts are divided by the number of labels that count in the whole
+#    batch. Checkpointing gives the same gradients with less memory and more time, so
+#    checkpoint as few blocks as you can.
 
 # %%
 quiz()
