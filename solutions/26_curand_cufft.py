@@ -5,19 +5,19 @@
 #
 # **After this lab, you can**
 #
-# - write Philox, the generator that PyTorch and cuRAND use on a GPU, and prove it right
-#   bit by bit;
-# - turn 32 random bits into a float32 that is never 1;
-# - say which counter made any element of `torch.rand`, and why cuRAND's numbers
-#   differ although generator and seed are the same;
+# - write Philox, the random generator of PyTorch and cuRAND on a GPU, and prove it
+#   right bit by bit;
+# - convert 32 random bits into a float32 that is never 1;
+# - compute which counter made any element of `torch.rand`, and explain why cuRAND's
+#   numbers differ although the generator and the seed are the same;
 # - write a dropout that keeps two numbers for its backward pass instead of a mask;
-# - describe any layout to cuFFT: batches, strides, real and complex;
-# - filter signals by FFT with a good size, the right factor and no wrap-around.
+# - describe any layout to cuFFT: batches, strides, real and complex numbers;
+# - filter signals by FFT with a fast size, the right factor and no wrap-around.
 #
 # **You need** about 110 minutes. You do not need a GPU: without one, kernels run in the
 # simulator, calls of the libraries go to a model of them, and the measurements show
-# times from the reference GPU, an H200. A GPU needs compute capability 7.5 or higher
-# and 10 GB of memory.
+# times from the reference GPU, an H200. If you use a GPU, it needs compute capability
+# 7.5 or higher and 10 GB of memory.
 
 # %%
 try:
@@ -46,22 +46,25 @@ weft.lab("26_curand_cufft")
 # %% [markdown]
 # ## 1 · Ten rounds
 #
-# Chapter 17 was given a random generator without a state. Here you write it.
-# **Philox4x32-10** is a function of four 32-bit **counters** `a, b, c, d` and a **key**
-# of two numbers. It scrambles the counters in ten equal rounds. In one round,
+# Chapter 17 used a given random generator that has no state. Here you write this
+# generator. **Philox4x32-10** is a function of four 32-bit **counters** `a, b, c, d`
+# and a **key** of two numbers. It scrambles the counters in ten identical rounds. In
+# one round,
 #
 # - `a` is multiplied by `0xD2511F53` and `c` by `0xCD9E8D57`. Each product has 64 bits,
-#   an upper and a lower half.
-# - The new `a` is the upper half of *c's* product, xor `b`, xor the first key number.
+#   split into an upper and a lower half.
+# - The new `a` is the upper half of *c's* product, xor `b`, xor the first number of the
+#   key.
 # - The new `b` is the lower half of *c's* product.
-# - The new `c` is the upper half of *a's* product, xor `d`, xor the second key number.
+# - The new `c` is the upper half of *a's* product, xor `d`, xor the second number of
+#   the key.
 # - The new `d` is the lower half of *a's* product.
 #
 # After each round, the key changes: `0x9E3779B9` is added to its first number and
-# `0xBB67AE85` to the second. Sums are taken modulo 2^32.
+# `0xBB67AE85` to its second number. These sums are taken modulo 2^32.
 #
-# Thread `i` scrambles row `i` of `counters`. The key is the same for all of them, and
-# it is an input, so copy its two numbers before you change them.
+# Thread `i` scrambles row `i` of `counters`. All threads use the same key. Since it is
+# an input, copy its two numbers into variables before you change them.
 #
 # ```python
 # philox(counters, key, out)    # (n, 4), (2,) -> (n, 4)  uint32
@@ -100,11 +103,11 @@ def philox(counters, key, out):
 
 
 # %% [markdown]
-# The check compares with the **known answers** that the authors of Philox publish: for
-# counters of all 0 bits, of all 1 bits, and of digits of pi. Then it compares many
-# more. If a word is wrong, ten rounds of scrambling have hidden the cause, so loop once
-# instead of ten times and run the check again. It recognises the words after any round,
-# and several common mistakes.
+# The check compares your results with the **known answers** that the authors of Philox
+# publish: for counters whose bits are all 0, all 1, and digits of pi. Then it compares
+# many other results with a reference implementation. If a word is wrong, ten rounds of
+# scrambling have hidden the cause, so loop once instead of ten times and run the check
+# again. It recognises the words after any round, and several common mistakes.
 
 # %% tags=["given"]
 ONES = 0xFFFFFFFF
@@ -170,21 +173,22 @@ check(
 )
 
 # %% [markdown] tags=["solution"]
-# Nothing in it depends on anything but its arguments. So a thread needs no state from
-# memory, no other thread, and no previous number, and element 10^12 of a sequence costs
-# as much as element 0.
+# The result of Philox depends only on its arguments. So a thread needs no state from
+# memory, no other thread and no previous number, and element 10^12 of a sequence takes
+# no longer to compute than element 0.
 
 # %% [markdown]
 # ## Look: what statistics do not see
 #
-# Why bit by bit? Is it not enough to test whether the numbers are random?
+# Why compare bit by bit? Is it not enough to test whether the numbers are random?
 #
 # The usual test counts how many of `n` numbers fall in each of 256 bins and adds up
-# `(count - n / 256)² / (n / 256)`. This is the **chi-square** statistic. For good
-# random numbers it is about 255, and in one case in a thousand it exceeds 330. The cell
-# makes the same 65,536 numbers every time, from fixed counters, so chance plays no
-# part. Five of these generators are wrong. Before you run it: which of them will the
-# statistic find?
+# `(count - n / 256)² / (n / 256)` over all bins. This sum is the **chi-square**
+# statistic. For good random numbers it is about 255, and in one case in a thousand it
+# exceeds 330. The next cell computes it for six generators. Each makes the same 65,536
+# numbers in every run, from fixed counters, so chance plays no part. Five of the six
+# generators are wrong. Before you run the cell: which of these five will the statistic
+# find?
 
 
 # %% tags=["given"]
@@ -215,10 +219,11 @@ for name, numbers in variants.items():
     print(f"{name:22}{chi_square(numbers):12,.0f}")
 
 # %% [markdown] tags=["solution"]
-# Only the generator with three rounds is caught. The others look random, and some of
-# them *are* nearly as good as Philox; but they are not Philox, so no run elsewhere can
-# be reproduced with them, and nobody has tested them. A statistic can tell you that a
-# generator is bad. Only known answers tell you that it is the one you meant.
+# The statistic finds only the generator with three rounds. The other four look random,
+# and some of them *are* nearly as good as Philox. But they are not Philox, so they
+# cannot reproduce a run on another system, and nobody has tested them thoroughly. A
+# statistic can show that a generator is bad. Only known answers show that it is the
+# generator you meant to write.
 
 # %% [markdown]
 # ## 2 · Never 1
@@ -226,13 +231,13 @@ for name, numbers in variants.items():
 # A uniform random number usually has to be in [0, 1): 0 is allowed, 1 is not. Then
 # `int(u * n)` is a valid index, and `log(1 - u)` is finite.
 #
-# The obvious formula is `word * 2**-32`. In real numbers it is right. In float32 it is
-# not: a float32 has 24 significant bits, so a word near 2^32 is rounded *up*, to 2^32.
-# That happens for 128 of the 2^32 words: rarely enough to pass most tests, and often
-# enough to stop a training run in its third week.
+# The obvious formula is `word * 2**-32`. It is right in real numbers, but not in
+# float32: a float32 has 24 significant bits, so a word near 2^32 is rounded *up*, to
+# 2^32. That happens for 128 of the 2^32 words: rarely enough to pass most tests, but
+# often enough to stop a training run in its third week.
 #
 # So first drop the bits that do not fit. Keep the **upper 24 bits** of the word, which
-# a float32 holds exactly, and multiply them by 2^-24.
+# a float32 represents exactly, and multiply them by 2^-24.
 #
 # ```python
 # uniform(words, out)    # (n,) uint32 -> (n,) float32 from [0, 1)
@@ -281,13 +286,13 @@ check(
 )
 
 # %% [markdown] tags=["solution"]
-# The largest result is 1 - 2^-24, the float32 just below 1. The shift has another
-# advantage: it keeps the upper bits. In some generators (not in Philox) the lower bits
-# are worse.
+# The largest result is 1 - 2^-24, the float32 just below 1. Keeping the upper bits has
+# another advantage: in some generators (not in Philox), the lower bits are less random.
 #
-# cuRAND chose the other end. Its `curand_uniform` computes `word * 2**-32 + 2**-33`,
-# which is in (0, 1]: it is never 0, so `log(u)` is finite, but it can be 1. PyTorch's
-# kernel calls it, and replaces every 1 by 0.
+# cuRAND excludes 0 instead of 1. Its `curand_uniform` computes
+# `word * 2**-32 + 2**-33`, which is in (0, 1]: the result is never 0, so `log(u)` is
+# finite, but it can be 1. PyTorch's kernel calls `curand_uniform`, and replaces every 1
+# by 0.
 
 # %% tags=["solution"]
 edges = np.uint32([0, 0xFFFFFF7F, 0xFFFFFF80, ONES])
@@ -299,9 +304,9 @@ print("cuRAND (0, 1]", open_at_zero(edges).tolist())
 # %% [markdown]
 # ## Look: the same generator, the same seed
 #
-# cuRAND's host API makes numbers in five steps: create a generator, set its seed,
-# perhaps its offset and its ordering, generate, destroy. (Without a GPU, a model of
-# cuRAND answers. It knows Philox only.)
+# With cuRAND's host API, you create a generator, set its seed, and if necessary its
+# offset and its ordering, generate the numbers, and destroy the generator. (Without a
+# GPU, the calls go to a model of cuRAND, which supports only Philox.)
 
 # %%
 generator = curand.create_generator(curand.RngType.PSEUDO_PHILOX4_32_10)
@@ -325,14 +330,14 @@ print("cuRAND ", of_curand)
 print("PyTorch", of_torch)
 
 # %% [markdown]
-# Both use Philox4x32-10, and both were given the seed 42. The first numbers agree, and
-# no others. The generator is the same; what differs is *which counter makes which
-# element*.
+# Both libraries use Philox4x32-10 with the seed 42, but only the first numbers agree.
+# The generator is the same; the difference is *which counter makes which element*.
 #
-# The seed is the key. The 128 bits of the counters are split in two: `a` and `b` count
-# fours from 0, and `c` and `d` hold the number of a **subsequence**, so that every
-# thread can have 2^64 fours of its own. `words(seed, subsequence, counter, word)`
-# returns one of the four results, or many if you pass arrays:
+# The seed is the key. One evaluation of Philox makes four numbers, or a *four*. The 128
+# bits of the counters are split in two: `a` and `b` count the fours from 0, and `c` and
+# `d` contain the number of a **subsequence**, so that every thread can have its own
+# 2^64 fours. `words(seed, subsequence, counter, word)` returns one of the four results,
+# or an array of results if you pass arrays:
 
 # %%
 zero_to_7 = np.arange(8)
@@ -341,15 +346,15 @@ print("cuRAND: ", np.array_equal(open_at_zero(in_fours), of_curand))
 
 # %% [markdown]
 # So cuRAND takes all four numbers of subsequence 0, then all four of subsequence 1, and
-# so on, through 65,536 subsequences, before it returns to the first with the next
-# counter. Next: what does PyTorch do?
+# so on, through 65,536 subsequences, before it returns to subsequence 0 with the next
+# counter. In which order does PyTorch take the numbers?
 #
 # ## 3 · Who made this element?
 #
-# This is the kernel behind `torch.rand`, in Python, for one of its threads. It has
-# `threads` threads in all, and each of them has a subsequence of its own. The offset is
-# the generator's: how far each subsequence has been used by earlier calls. It counts
-# numbers, and is always a multiple of 4.
+# The Python code below does what one thread of the kernel for `torch.rand` does. The
+# kernel has `threads` threads in all, and each thread has its own subsequence. `offset`
+# belongs to the generator: it says how many numbers of each subsequence earlier calls
+# have used, and it is always a multiple of 4.
 #
 # ```python
 # counter = offset // 4
@@ -362,11 +367,11 @@ print("cuRAND: ", np.array_equal(open_at_zero(in_fours), of_curand))
 #     counter += 1
 # ```
 #
-# The four numbers do not go to four neighbours. They go to places that are `threads`
-# apart, so that neighbouring threads store to neighbouring places.
+# The four numbers of a counter are not stored in four neighbouring elements. Their
+# places are `threads` apart, so that neighbouring threads store to neighbouring places.
 #
-# Turn it around. Given the place `i` of an element, return which subsequence, which
-# counter and which word it came from.
+# Write the mapping in the other direction. For the place `i` of an element, return the
+# subsequence, the counter and the word that it came from.
 #
 # ```python
 # torch_place(i, threads, offset)    # -> (subsequence, counter, word)
@@ -434,14 +439,16 @@ def torch_place(i, threads, offset):
 check(torch_place, spec=by_running, inputs=some_places, same=same_place)
 
 # %% [markdown]
-# How many threads are there? Blocks of 256, as many as it takes for one element per
-# thread, but no more than the GPU can hold at once: `sms × (threads per SM // 256)`. On
-# an H200 that is 132 × 8 blocks, or 270,336 threads. With it, your function predicts
-# every number that `torch.rand` makes there.
+# How many threads does the kernel have? `torch.rand` launches enough blocks of 256
+# threads for one element per thread, but no more blocks than the GPU can hold at once:
+# `sms × (threads per SM // 256)`. On an H200, these are 132 × 8 blocks, or 270,336
+# threads. With this number, your function predicts every number that `torch.rand` makes
+# on this GPU.
 #
 # So **the same seed gives different numbers on a GPU with a different number of SMs**,
-# as soon as a tensor has more elements than threads. On a GPU, the cell compares with
-# `torch.rand` itself, two calls in a row; without one, with the eight numbers above.
+# as soon as a tensor has more elements than threads. On a GPU, the next cell compares
+# your predictions with two successive calls of `torch.rand`; without a GPU, it compares
+# them with the eight numbers above.
 
 
 # %% tags=["given"]
@@ -476,31 +483,32 @@ else:
     print(f"8 numbers of an H200: the same bits, {right}")
 
 # %% [markdown] tags=["solution"]
-# That is the answer to the riddle. Element 0 is word 0 of counter 0 of subsequence 0 in
-# both. Element 1 is word 1 of the same four in cuRAND, and word 0 of thread 1 in
-# PyTorch.
+# This explains the difference. Element 0 is word 0 of counter 0 of subsequence 0 in
+# both libraries. Element 1 is word 1 of the same four in cuRAND, but word 0 of thread
+# 1's subsequence in PyTorch.
 #
-# The **offset** is what makes a sequence of calls: each call tells the generator how
-# far the busiest thread went, and the next one starts there. Save the seed and the
-# offset, as `torch.cuda.get_rng_state()` does, and you can repeat everything from that
-# point.
+# The **offset** connects successive calls: each call advances the offset by as many
+# numbers as its busiest thread has used, and the next call starts there. If you save
+# the seed and the offset, as `torch.cuda.get_rng_state()` does, you can repeat
+# everything from that point.
 
 # %% [markdown]
 # ## Measure: 268 million numbers
 #
-# How fast are they made? A GiB of float32 has to be stored in any case, so the ceiling
-# is a `fill`, which computes nothing.
+# How fast are these generators? Each has to store 1 GiB of float32 in any case, so the
+# upper limit is the speed of `fill`, which computes nothing.
 #
-# - `XORWOW` and `MRG32k3a` are cuRAND's older generators, whose threads keep a state.
+# - `XORWOW` and `MRG32k3a` are older generators in cuRAND, whose threads keep a state.
 #   `XORWOW` is cuRAND's default.
-# - `XORWOW, dynamic` is the same with an ordering that lets cuRAND choose how many
-#   threads share the work.
-# - `cuRAND Philox` and `torch.rand` are the two that you have just compared.
+# - `XORWOW, dynamic` is the same generator with an ordering that lets cuRAND choose how
+#   many threads share the work.
+# - `cuRAND Philox` and `torch.rand` are the two implementations that you have just
+#   compared.
 # - `compiled` is `torch.rand` under `torch.compile`.
 # - `fours` is our Philox: each thread makes four numbers and stores them with one
-#   16-byte instruction. In `ones`, each thread makes four and keeps one.
+#   16-byte instruction. In `ones`, each thread makes four numbers and keeps only one.
 #
-# Predict three of them, as multiples of the speed of `torch.rand`.
+# Predict the speeds of three of them, as multiples of the speed of `torch.rand`.
 
 # %%
 COUNT = 1 << 28
@@ -597,40 +605,41 @@ uniforms.expect("XORWOW, dynamic", at_least=2.0, times="XORWOW")
 uniforms.expect("torch.rand", at_least=1.5, times="compiled")
 
 # %% [markdown] tags=["solution"]
-# Four numbers take twenty wide multiplications and sixty other operations, and the
-# kernel still runs at most of a fill's speed. What costs time is waste: `ones` does all
-# of Philox for a quarter of its result. `torch.compile` generates Triton code in which
-# every element has a counter of its own, which is probably the same waste.
+# Four numbers take twenty wide multiplications and sixty other operations, and `fours`
+# still reaches most of the speed of `fill`. What takes time is computing numbers that
+# are not used: `ones` makes four numbers and stores one. `torch.compile` generates
+# Triton code in which every element has its own counter, so it probably wastes three
+# numbers of four as well.
 #
-# Ordering is the other surprise. The default one promises the same numbers on every
+# The ordering matters as well. The default ordering promises the same numbers on every
 # GPU, which fixes how many subsequences share the work; XORWOW probably has too few of
-# them to keep an H200 busy. The dynamic one gives up that promise.
+# them to keep an H200 busy. The dynamic ordering does not make this promise.
 
 # %% [markdown]
 # ## 4 · A dropout that keeps two numbers
 #
-# Chapter 17's kernel made its mask a second time, for the backward pass. A program
-# needs two more things around such a kernel. Something has to hand out counters, so
-# that no two layers share a mask, and each backward pass has to find its own counters
-# again.
+# Chapter 17's kernel recomputed its mask for the backward pass. A program with such a
+# kernel has two more tasks: it has to assign counters, so that no two layers share a
+# mask, and each backward pass has to use the counters of its forward pass again.
 #
-# Here a `Generator` hands them out. It has a seed, and an offset that counts the
-# *fours* used so far: one counter makes one four. `thinned(x, p, seed, first)` sets a
-# share `p` of `x` to 0 and scales the rest. It makes the mask from counters `first`,
-# `first + 1`, ..., one for every four elements. Of the last four, it may need only a
+# Here a `Generator` assigns the counters. It has a seed, and an offset that counts the
+# *fours* used so far: one counter makes one four. (So this offset does not count
+# numbers as PyTorch's does.) `thinned(x, p, seed, first)` sets a fraction `p` of `x` to
+# 0 and scales the other elements. It computes the mask from counters `first`,
+# `first + 1`, ..., one for every four elements. Of the last four, it may use only a
 # part.
 #
-# Write the autograd function. If you have not seen one: PyTorch calls `forward` to
-# compute the result, and later `backward` with the gradient of that result. What you
-# store in `ctx`, which belongs to this one call, is available in `backward`. That
-# method returns one gradient for each argument of `forward` after `ctx`: here three.
-# `p` and `generator` have none, so theirs is `None`.
+# Write the autograd function. If you have never written one: PyTorch calls `forward` to
+# compute the result, and later `backward` with the gradient of this result. What
+# `forward` stores in `ctx`, which belongs to this one call, is available in `backward`.
+# `backward` returns one value for each argument of `forward` after `ctx`: here three.
+# `p` and `generator` have no gradient, so return `None` for both.
 #
 # ```python
 # Dropout.apply(x, p, generator)
 # ```
 #
-# Keep neither tensor nor array for the backward pass: two numbers and `p` are enough.
+# Do not keep any tensor or array for the backward pass: two numbers and `p` are enough.
 # Stuck? `hint("Dropout")`.
 
 
@@ -724,23 +733,26 @@ check(
 )
 
 # %% [markdown] tags=["solution"]
-# Two numbers instead of a mask (and `p`, which any dropout keeps). The offset is read
-# *before* it is moved on, and it is stored as a number: the generator itself will have
-# moved on by the time of the backward pass.
+# The layer keeps two numbers instead of a mask (and `p`, which any dropout keeps). It
+# reads the offset *before* it advances it, and it stores the offset as a number, not
+# the generator: by the time of the backward pass, the generator will have a different
+# offset.
 #
-# PyTorch's own kernels have the same contract. A kernel asks the generator for as many
-# numbers as its busiest thread will use (`philox_cuda_state(increment)`), and gets the
-# seed and the old offset. FlashAttention saves just these two for its dropout.
+# PyTorch's own kernels work in the same way. Before a launch, PyTorch reserves as many
+# numbers as the busiest thread will use (`philox_cuda_state(increment)`), and passes
+# the seed and the old offset to the kernel. FlashAttention saves only these two numbers
+# for its dropout.
 
 # %% [markdown]
 # ## Measure: dropout there and back
 #
-# A tensor of 1 GiB, forward and backward. `eager` writes a mask of one byte per element
-# and reads it again. `compiled` is the code of `torch.compile`. `ours` is your autograd
-# function around a kernel that uses Philox as in `fours`.
+# The table times dropout on a tensor of 1 GiB, forward and backward. `eager` writes a
+# mask of one byte per element and reads it again. `compiled` is the code that
+# `torch.compile` generates. `ours` is an autograd function like yours, with a kernel
+# that uses Philox as in `fours`.
 #
-# Count the bytes per element before you run it. What do `eager` and `ours` read and
-# write, forward and backward? By which factor could `ours` be faster?
+# Before you run the cell, count the bytes per element. How many bytes do `eager` and
+# `ours` read and write, forward and backward? By which factor could `ours` be faster?
 
 # %%
 P = 0.1
@@ -825,19 +837,18 @@ dropouts.expect("ours", at_least=1.1)
 dropouts.expect("ours", at_least=1.2, times="compiled")
 
 # %% [markdown] tags=["solution"]
-# `eager` moves 4 + 4 + 1 bytes per element forward and as many backward, 18 in all;
-# `ours` moves 16, so bytes explain a factor of 18 / 16 = 1.13. The rest is probably
-# that PyTorch's forward kernel comes less close to the speed of a copy. The layer also
-# keeps a fifth less memory, its result included: 4 bytes per element instead of 5. With
-# bfloat16 it would be a third.
+# `eager` moves 4 + 4 + 1 bytes per element forward and the same number backward, 18 in
+# all; `ours` moves 16, so the bytes explain a factor of 18 / 16 = 1.13. The rest of the
+# difference probably arises because PyTorch's forward kernel is further from the speed
+# of a copy. Our layer also keeps a fifth less memory, including its result: 4 bytes per
+# element instead of 5. With bfloat16 it would keep a third less.
 
 # %% [markdown]
 # ## 5 · A plan
 #
-# cuFFT computes in two steps. First a **plan** is made, for one size, layout and type:
-# cuFFT chooses algorithms, loads kernels and allocates workspace. Then the plan is
-# executed, as often as needed, on any arrays of that layout. At the end it is
-# destroyed.
+# You use cuFFT in two steps. First you make a **plan** for one size, layout and type:
+# cuFFT chooses algorithms, loads kernels and allocates workspace. Then you execute the
+# plan, as often as needed, on any arrays of this layout. At the end you destroy it.
 #
 # ```python
 # plan = cufft.create()
@@ -856,24 +867,24 @@ dropouts.expect("ours", at_least=1.2, times="compiled")
 #
 # and likewise for the output. Strides and distances count elements: floats on the real
 # side of a transform, complex numbers on the other side. `inembed` is a list of the
-# sizes of the array that the input is part of. In one dimension its value is not used,
-# so `[n]` will do, but it must be given: **with None for both embeds, cuFFT ignores all
-# strides and distances**.
+# sizes of the array that the input is part of. In one dimension cuFFT does not use its
+# value, so `[n]` is enough, but you must pass a list: **with None for both `inembed`
+# and `onembed`, cuFFT ignores all strides and distances**.
 #
 # A recording `x` has `n` samples of several channels. The channels are interleaved, as
-# they are in a sound file: all channels of the first sample, then all of the second.
-# `x` may be some of the channels of a wider array, so ask `x.stride()`. Write the
+# in a sound file: all channels of the first sample, then all channels of the second.
+# `x` may be a part of the channels of a wider array, so use `x.stride()`. Write the
 # spectrum of channel `c` into row `c` of `out`, whose rows have no gaps. The transform
-# of `n` real numbers has `n // 2 + 1` complex results; the others would be their
-# conjugates.
+# of `n` real numbers has `n // 2 + 1` complex results; the others are conjugates of
+# these and are not stored.
 #
 # ```python
 # spectra(x, out)    # (n, channels) float32 -> (channels, n // 2 + 1) complex64
 # ```
 #
-# One plan, one execution, no copy. `x.stride()` and `x.data_ptr()` are those of
-# PyTorch. In a verdict, `9 × 3 × 2` stands for 9 samples of 3 channels, in an array
-# with 2 more channels. Stuck? `hint("spectra")`.
+# Use one plan, one execution and no copy. `x.stride()` and `x.data_ptr()` are those of
+# PyTorch. In a verdict, `9 × 3 × 2` means 9 samples of 3 channels, in an array with 2
+# more channels. Stuck? `hint("spectra")`.
 
 
 # %% tags=["given"]
@@ -927,17 +938,19 @@ check(
 
 # %% [markdown] tags=["solution"]
 # Neighbouring samples of a channel are `x.stride(0)` apart, and neighbouring channels
-# `x.stride(1)`. On the other side, the results of a row are neighbours, and the rows
-# are `n // 2 + 1` apart. So this plan transforms and transposes at the same time.
+# are `x.stride(1)` apart. In the output, the results of a channel are next to each
+# other, and the rows are `n // 2 + 1` apart. So this plan transforms and transposes at
+# the same time.
 #
-# cuFFT sees addresses, not arrays. With wrong strides it reads and writes whatever is
-# there. The model notices; a GPU does so only if the address is not mapped at all.
+# cuFFT receives addresses, not arrays. With wrong strides, it reads and writes outside
+# the arrays. The model reports this mistake; a GPU reports it only if an address is not
+# mapped at all.
 
 # %% [markdown]
-# ## Look: what cuFFT says about bad input
+# ## Look: what cuFFT reports about bad input
 #
-# cuFFT notices a few mistakes itself. Every function returns a status, and the binding
-# turns any status but success into an exception.
+# cuFFT itself detects a few mistakes. Every function returns a status, and the binding
+# raises an exception for any status except success.
 
 # %%
 array = on_device(torch.zeros(8, dtype=torch.complex64))
@@ -959,17 +972,18 @@ address = array.data_ptr()
 tried("a destroyed plan", lambda: cufft.exec_c2c(plan, address, address, -1))
 
 # %% [markdown]
-# ## Measure: what a plan costs
+# ## Measure: how long a plan takes
 #
-# All of this is measured on the host's clock: it is the host that makes plans.
+# This table uses the host's clock, because the host makes the plans.
 #
-# - `execute` runs a plan for 1,000 complex numbers, made beforehand;
-# - `make, execute, destroy` makes a plan each time, for a size that has been planned
-#   before;
+# - `execute` runs a plan for 1000 complex numbers that was made beforehand;
+# - `make, execute, destroy` makes, runs and destroys a plan each time, for a size that
+#   has been planned before;
 # - `torch.fft, same size` looks the plan up: PyTorch keeps plans in a cache;
-# - `torch.fft, new size` asks for a size that this process has never transformed.
+# - `torch.fft, new size` transforms a new size in every call, which this process has
+#   never transformed before.
 #
-# How many executions take as long as one new size?
+# How many executions of a plan take as long as one transform of a new size?
 
 
 # %% tags=["given"]
@@ -1023,21 +1037,21 @@ plans.expect("execute", at_least=5, times="make, execute, destroy")
 plans.expect("torch.fft, same size", at_least=20, times="torch.fft, new size")
 
 # %% [markdown] tags=["solution"]
-# A plan costs more than a dozen executions, and the first one of a size as much as
-# thousands, probably because cuFFT then builds or loads kernels for it. So make plans
-# once. PyTorch does so for you, as long as your sizes repeat. If every sentence, sound
-# or image has a different length, round the lengths up to a few sizes.
+# Making a plan takes longer than a dozen executions, and the first plan of a size takes
+# as long as thousands, probably because cuFFT then builds or loads kernels for this
+# size. So make plans once. PyTorch does so for you, as long as your sizes repeat. If
+# every sentence, sound or image has a different length, pad them to one of a few sizes.
 
 # %% [markdown]
 # ## Measure: batches, sizes and layouts
 #
-# Four tables. In each of them, one thing changes.
+# The cells below make four tables. In each table, one thing changes.
 #
-# 1. 4,096 transforms of 1,024 numbers: one plan with a batch, or a loop over them.
-# 2. About 16 million numbers, in rows of several lengths near 4,096. 4095 is
-#    3² · 5 · 7 · 13, 4116 is 2² · 3 · 7³, 4096 is 2¹², and the other two are primes.
-# 3. A matrix of 8192 × 8192, all rows or all columns.
-# 4. Rows of 4,096: complex to complex, real to complex, and back.
+# 1. 4096 transforms of 1024 numbers: one plan with a batch, or a loop over the rows.
+# 2. About 16 million numbers, in rows of several lengths near 4096. 4096 is 2¹², 4116
+#    is 2² · 3 · 7³, 4095 is 3² · 5 · 7 · 13, and 4093 and 4099 are primes.
+# 3. A matrix of 8192 × 8192: the transforms of all rows or of all columns.
+# 4. Rows of 4096 numbers: complex to complex, real to complex, and complex to real.
 
 # %%
 ROWS, LENGTH = 4096, 1024
@@ -1167,39 +1181,41 @@ real.expect("real to complex", at_least=1.6)
 real.expect("complex to real", at_least=1.6)
 
 # %% [markdown] tags=["solution"]
-# 1. A launch costs microseconds, a row costs nanoseconds. Batch.
-# 2. Sizes made of the factors 2, 3, 5 and 7 are good. A prime is computed in a
-#    roundabout way, as a convolution of a larger good size or by a special kernel.
-# 3. Columns are read with large strides. Written as rows, they need only half of the
-#    strided traffic.
+# 1. A launch takes microseconds, whereas a row takes nanoseconds. So use a batch.
+# 2. Sizes with no prime factors except 2, 3, 5 and 7 are fast. A transform of a large
+#    prime size takes a detour: either a convolution of a larger, fast size, or a
+#    special kernel.
+# 3. Columns are read and written with large strides. If the results are written as
+#    rows, only the reads are strided.
 # 4. A real transform reads and writes half the bytes of a complex one.
 
 # %% [markdown]
 # ## 6 · A filter with cuFFT
 #
-# The product of two spectra is the spectrum of a convolution. That makes a long filter
-# cheap. Three things need care.
+# The product of two spectra is the spectrum of a convolution. So even a long filter
+# takes only a few transforms and a product. Three points need care.
 #
-# - **The size.** The transform treats a signal as one period of an endless one. A
-#   product of spectra of `n` numbers is a *circular* convolution: what would stick out
-#   at the end is added to the beginning. The full convolution of `n` samples with `k`
-#   taps has `n + k - 1` results. Pad both with zeros to at least that many, and nothing
-#   wraps around.
+# - **The size.** The transform treats a signal as one period of an endless signal. The
+#   product of the spectra of two signals of `n` numbers belongs to a *circular*
+#   convolution: results beyond the end are added to the beginning. The full convolution
+#   of `n` samples with `k` taps has `n + k - 1` results. Pad both the signal and the
+#   filter with zeros to at least this size, and nothing wraps around.
 # - **A good size.** `good_size(m)` returns the smallest number from `m` on that has no
 #   prime factor above 7. (The check accepts any size that is large enough; the
-#   measurement after it shows what a good one is worth.)
-# - **The factor.** cuFFT does not normalise. A transform there and back multiplies by
-#   the size of the transform.
+#   measurement after it shows how much time a good size saves.)
+# - **The factor.** cuFFT does not normalise. A transform followed by its inverse
+#   multiplies the signal by the size of the transform.
 #
-# Write it for a batch of real signals and one filter. The plans in this exercise are
-# for rows without gaps: `planned(kind, size, batch)`, from above, makes one. The other
-# helpers work on arrays on the device:
+# Write the filter for a batch of real signals and one set of taps. The plans in this
+# exercise are for rows without gaps: `planned(kind, size, batch)`, from above, makes
+# such a plan. The other helpers work on arrays on the device:
 #
 # - `zeros(rows, columns, dtype=torch.float32)` makes an array;
-# - `copy_corner(a, b)` copies the first rows and columns of `a` to `b`, as many as both
-#   have. So it pads if `b` holds zeros and is larger, and crops if `b` is smaller;
-# - `multiply(a, b, factor)` multiplies each row of `a` by `b` and by a number, in
-#   place.
+# - `copy_corner(a, b)` copies from `a` to `b` the first rows and columns that both
+#   arrays have. So it pads `a` if `b` is larger and contains zeros, and crops `a` if
+#   `b` is smaller;
+# - `multiply(a, b, factor)` multiplies each row of `a` by `b` and by the number
+#   `factor`, in place.
 #
 # ```python
 # convolve(x, w, out)    # (batch, n), (1, k) -> (batch, n + k - 1)  float32
@@ -1292,20 +1308,21 @@ check(
 )
 
 # %% [markdown] tags=["solution"]
-# A program that filters all day would keep the plans, the padded array and the filter's
-# spectrum. What remains per signal is two transforms and a product.
+# A program that filters many batches would keep the plans, the padded array and the
+# filter's spectrum. Then each batch takes only two transforms, a product and two
+# copies.
 
 # %% [markdown]
-# ## Measure: a filter of 1,023 taps
+# ## Measure: a filter of 1023 taps
 #
-# 64 signals of 65,536 samples. The full result has 66,558 = 2 · 3 · 11,093 samples,
-# which is a bad size.
+# The data are 64 signals of 65,536 samples. The full results have 66,558 = 2 · 3 ·
+# 11,093 samples, which is a slow size.
 #
-# - `as it comes` transforms 66,558 numbers;
+# - `as it comes` uses transforms of 66,558 numbers;
 # - `good size` pads to 67,200 = 2⁷ · 3 · 5² · 7;
 # - `power of two` pads to 131,072;
-# - `complex` is the good size with complex transforms;
-# - `conv1d` is cuDNN's direct convolution.
+# - `complex` uses the good size with complex transforms;
+# - `conv1d` is PyTorch's direct convolution, which calls cuDNN.
 
 # %%
 SIGNALS, SAMPLES, TAPS = 64, 65_536, 1023
@@ -1360,33 +1377,37 @@ filtered.expect("good size", at_least=1.2, times="complex")
 filtered.expect("good size", at_least=4, times="conv1d")
 
 # %% [markdown] tags=["solution"]
-# A one per cent longer transform is nearly three times as fast. The next power of two
-# is good as well, but twice as long.
+# With transforms that are one per cent longer, the filter is nearly three times as
+# fast. The next power of two is also a fast size, but the transforms are twice as long.
 
 # %% [markdown]
 # ## If you want more
 #
-# - Write Box and Muller's formula as a kernel: two uniform numbers become two normal
-#   ones. Which end of [0, 1] must its logarithm avoid, and how large can a result get?
+# - Write Box and Muller's formula as a kernel: it converts two uniform numbers into two
+#   normally distributed numbers. Which end of [0, 1] must its logarithm avoid, and how
+#   large can a result be?
 # - Filter a signal that is too long for one transform: cut it into pieces that overlap
-#   by `k - 1` samples, filter them as a batch, and keep what did not wrap around
-#   (*overlap-save*). Which layout does the batch have, and does it need a copy?
-# - Let `spectra` keep its plans in a dictionary. What has to be in its key, and who
-#   destroys them?
-# - Write `torch_place` for `torch.nn.functional.dropout`. It stores four neighbours at
-#   a time if it can. On a GPU, find out by comparing masks.
+#   by `k - 1` samples, filter them as a batch, and keep the results that did not wrap
+#   around (*overlap-save*). Which layout does the batch have, and do you have to copy
+#   the pieces first?
+# - Let `spectra` keep its plans in a dictionary. What has to be part of the key, and
+#   when are the plans destroyed?
+# - Write `torch_place` for `torch.nn.functional.dropout`, which stores four neighbours
+#   at a time if it can. If you have a GPU, find the mapping by comparing masks.
 #
 # ## What you learned
 #
 # 1. Philox is a function of a counter and a key. Known answers prove an implementation
 #    right; statistics cannot.
-# 2. A float32 has 24 significant bits. Rounding a word of 32 bits can give exactly 1.
-# 3. A library's random numbers are a generator, a seed, an offset and an *ordering*:
-#    which counter makes which element.
-# 4. A random mask can be made again from a seed and an offset, if the offset moves on
-#    by what was used.
-# 5. A plan is expensive and an execution cheap. cuFFT believes what a plan says of a
-#    layout, does not normalise, and likes sizes made of 2, 3, 5 and 7.
+# 2. A float32 has 24 significant bits, so rounding a random 32-bit word times 2^-32 can
+#    give exactly 1.
+# 3. A generator, a seed, an offset and an *ordering*, which says which counter makes
+#    which element, determine a library's random numbers.
+# 4. A random mask can be recomputed from a seed and an offset, if each call advances
+#    the offset by what it has used.
+# 5. Making a plan is slow, but executing it is fast. cuFFT does not check the layout of
+#    a plan against your arrays, does not normalise, and is fast for sizes with no prime
+#    factors except 2, 3, 5 and 7.
 
 # %%
 quiz()
