@@ -7,16 +7,16 @@
 #
 # - read a profile as a list of upper bounds, and say what a change can gain before you
 #   make it;
-# - run classifier-free guidance in one batch, and find what need not be computed at
+# - run classifier-free guidance in one batch, and find out what need not be computed at
 #   every step;
 # - fuse a time embedding, a group norm and SiLU into one kernel on channels-last
 #   bfloat16;
 # - find a saving in the mathematics that no compiler will find for you;
-# - keep a worklog: one change at a time, with its time, its error, and what did not
-#   help.
+# - keep a worklog: one change at a time, with its time and its error, and also the
+#   changes that did not help.
 #
 # **You need** about two hours. You do not need a GPU: the exercises run on a CPU and in
-# the simulator, on a tiny model, and the measurements then show times from the
+# the simulator, on a tiny model, and without a GPU the measurements show times from the
 # reference GPU, an H200. If you use a GPU, it needs compute capability 8.0 or higher
 # and 8 GB of memory; the measurements compile several models, which takes a few
 # minutes.
@@ -60,14 +60,16 @@ BF16, CHANNELS_LAST = torch.bfloat16, torch.channels_last
 # %% [markdown]
 # ## The model
 #
-# The network that is called at every step of Stable Diffusion is a UNet. This one has
-# its parts and its shapes, and fewer of them: two levels instead of four, about 107
-# million parameters, and random weights from a fixed seed. Nothing is downloaded, so do
-# not expect pictures: what counts is that each version of it computes the same numbers.
+# The network that is called at every step of Stable Diffusion is a UNet. This lab's
+# UNet has the same kinds of parts and shapes, but fewer of them: two levels instead of
+# four, about 107 million parameters, and random weights from a fixed seed. Nothing is
+# downloaded, so do not expect pictures: what counts is that each version of the network
+# computes the same numbers.
 #
-# It is made of two blocks. A **ResBlock** is twice *group norm, SiLU, convolution*,
-# with the time of the step added in the middle. A **Transformer** lets each pixel look
-# at the other pixels (self-attention) and at the words of the text (cross-attention).
+# The network is made of two kinds of blocks. A **ResBlock** applies *group norm, SiLU,
+# convolution* twice, and adds the time of the step in between. A **Transformer** lets
+# each pixel look at the other pixels (self-attention) and at the words of the text
+# (cross-attention).
 
 
 # %% tags=["given"]
@@ -145,10 +147,10 @@ class Transformer(nn.Module):
 
 
 # %% [markdown]
-# The UNet itself: down to half the resolution, back up, and at each level of the way up
-# a concatenation with what was there on the way down. `t` is the time of the step, one
-# number per sample; `embed` makes a vector of sines and cosines of it, and two linear
-# layers make something useful of that.
+# The UNet itself goes down to half the resolution and back up, and at each level on the
+# way up it concatenates the image with the one from the way down. `t` is the time of
+# the step, one number per sample; `embed` turns it into a vector of sines and cosines,
+# and two linear layers process that vector.
 
 
 # %% tags=["given"]
@@ -212,17 +214,18 @@ class UNet(nn.Module):
 #
 # Entry 0 of every worklog is a profile: which kernels run, how often, and for how long.
 # The longest kernel is not always the one to attack. A kernel that is already as fast
-# as the hardware allows has nothing to give, however long it takes.
+# as the hardware allows cannot get faster, however long it takes.
 #
 # So compute for each row of the profile how long it would take at best. One call cannot
 # be faster than its bytes at the full bandwidth, nor than its FLOPs at the full rate,
-# nor than `floor`, what a kernel in a CUDA graph costs if it does nothing. Memory and
-# arithmetic overlap, so the longest of the three decides. (Some rows are below it,
-# because their data come from the cache. They have nothing to give either.)
+# nor than `floor`, the time of a kernel in a CUDA graph that does nothing. Memory and
+# arithmetic overlap, so the longest of these three times is the limit. (Some rows are
+# faster than this limit, because their data come from the cache. They have nothing to
+# gain either.)
 #
-# Return the number of the row with the **most time to gain**, and by which factor the
-# **whole step** would be faster if that row reached its limit and nothing else changed.
-# That is Amdahl's law (chapter 1).
+# Return the number of the row with the **most time to gain**, and the factor by which
+# the **whole step** would be faster if that row reached its limit and nothing else
+# changed. This is Amdahl's law (chapter 1).
 #
 # ```python
 # worth(profile, bandwidth, rate, floor)    # -> (row, factor)
@@ -298,23 +301,23 @@ def worth_spec(profile, bandwidth, rate, floor):
 check(worth, spec=worth_spec, inputs=profiles)
 
 # %% [markdown] tags=["solution"]
-# The result is a bound, and it is usually a sobering one. A row with a fifth of the
-# time that is at half of its limit can make the step 1.11 times as fast, and not more.
-# You will find few rows on which a day is well spent.
+# The result is an upper bound, and it is usually sobering. A row that takes a fifth of
+# the time and runs at half the speed of its limit can make the step at most 1.11 times
+# as fast. You will find few rows that are worth a day of work.
 
 # %% [markdown]
 # ## 2 · Guidance in one batch
 #
 # **Classifier-free guidance** calls the model twice per step: with the text, and with
 # an empty text. The difference between the two predictions is what the text
-# contributes, and it is exaggerated by `scale`:
+# contributes, and this difference is amplified by `scale`, the $s$ in the formula:
 #
 # $$\epsilon = \epsilon_{\rm empty} +
 #   s \, (\epsilon_{\rm text} - \epsilon_{\rm empty})$$
 #
 # Two calls with small batches leave much of a GPU idle, so put both into **one** call
-# of twice the batch. Each sample needs its own time and its own text. There is one
-# empty text for all samples.
+# with twice the batch size. Each sample needs its own time and its own text. There is
+# one empty text for all samples.
 #
 # ```python
 # guided(model, x, t, text, empty, scale)    # -> like x
@@ -388,23 +391,22 @@ check(
 )
 
 # %% [markdown] tags=["solution"]
-# The order of the two halves is a convention, and the pitfall: the code that splits the
-# result has to know it. With the halves exchanged, the formula still gives numbers of
-# the right size. It guides *away* from the text.
+# The order of the two halves is a convention, and a pitfall: the code that splits the
+# result has to use the same order. With the halves exchanged, the formula still gives
+# numbers of a plausible size, but it guides *away* from the text.
 
 # %% [markdown]
 # ## 3 · What the step need not compute
 #
-# A denoising loop calls the same network twenty or fifty times. What changes from step
-# to step is the latent and the time. So two things can be computed once, before the
-# loop:
+# A denoising loop calls the same network twenty or fifty times. Only the latent and the
+# time change from step to step. So two things can be computed once, before the loop:
 #
 # - the **keys and values of every cross-attention**, which depend on the text alone;
 # - everything that depends on the **time alone**. The times of all steps are known in
 #   advance, so one batch of them goes through `net.time` and through each ResBlock's
-#   own layer. What a ResBlock adds to its channels before the second norm is then a row
-#   of a table. Include the bias of its first convolution, which is added in the same
-#   place: it saves a pass over the image later.
+#   own layer. The shifts that a ResBlock adds to its channels before the second norm
+#   are then a row of a table. Include the bias of its first convolution, which is added
+#   in the same place: this saves a pass over the image later.
 #
 # Return both: a list with one table of shifts per ResBlock, and a list with the pair of
 # keys and values of each transformer, split into heads as `Attention.forward` has them.
@@ -414,8 +416,8 @@ check(
 # # times (steps,), text (n, tokens, width); k, v (n, heads, tokens, head)
 # ```
 #
-# The check counts operators, so a loop over the steps is too slow. The loops over the
-# blocks are fine. Stuck? Run `hint("constants")`.
+# The check counts operators, so it rejects a loop over the steps. Loops over the blocks
+# are fine. Stuck? Run `hint("constants")`.
 
 
 # %% tags=["given"]
@@ -481,30 +483,31 @@ check(
 
 # %% [markdown] tags=["solution"]
 # `embed` and the linear layers work on a batch of times as they do on a batch of
-# samples. The bias is free here. At every step it would be a read and a write of the
-# whole image, unless something fuses it.
+# samples. The bias costs nothing here. At every step it would cost a read and a write
+# of the whole image, unless its addition is fused.
 
 # %% [markdown]
 # ## 4 · Time, norm and SiLU in one kernel
 #
 # Between the two convolutions of a ResBlock, PyTorch adds the time, normalises each
-# group of channels and takes SiLU. That is a chain of kernels over the same image, and
-# a group norm needs a sum before it can write anything. Put the chain into one kernel:
+# group of channels and takes SiLU. Each of these operations is at least one kernel over
+# the same image, and a group norm needs a sum before it can write anything. Fuse the
+# chain into one kernel:
 #
 # $$z = x + {\rm shift} \qquad
 #   \hat z = \frac{z - {\rm mean}}{\sqrt{{\rm var} + {\rm EPS}}}\,\gamma + \beta \qquad
 #   {\rm out} = \frac{\hat z}{1 + e^{-\hat z}}$$
 #
 # Mean and variance are those of a **group**: its neighbouring channels at all pixels of
-# one sample. They are taken *after* the shift, which is another number for each
+# one sample. They are computed *after* the shift, which is a different number for each
 # channel.
 #
 # The image is channels-last bfloat16, so two neighbouring channels of a pixel are one
 # `int32` **word** (chapter 21). `bf16_low(word)` and `bf16_high(word)` unpack it into
-# two float32; the lower one is the channel with the smaller number. One **block** does
-# one group of one sample: `blockIdx.x` is the group, `blockIdx.y` the sample, and
-# `gridDim.x` says how many groups there are. Consecutive threads take consecutive words
-# of the group, of this pixel and then of the next one.
+# two float32 numbers; the low half is the channel with the smaller number. One
+# **block** handles one group of one sample: `blockIdx.x` is the group, `blockIdx.y` is
+# the sample, and `gridDim.x` is the number of groups. Consecutive threads take
+# consecutive words of the group, first those of one pixel and then those of the next.
 #
 # ```python
 # group_norm_silu(x, shift, gamma, beta, out)
@@ -512,12 +515,12 @@ check(
 # ```
 #
 # `put(out, sample, pixel, word, low, high)` stores the two channels of a word. Here it
-# stores float32, so that the check can look at more than 8 bits; in the pipeline your
-# kernel gets a `put` that packs. `block_sum(value, turn)` adds up over the block and
-# gives the sum to every thread; two calls in a row need different turns, 0 and 1.
-# `silu` is given too. Compute everything in float32, and the variance from the
-# distances to the mean: some groups are far from 0. Stuck? Run
-# `hint("group_norm_silu")`.
+# stores float32, so that the check can compare more than 8 bits; in the pipeline your
+# kernel gets a `put` that packs them into bfloat16. `block_sum(value, turn)` adds up
+# `value` over the block and returns the sum to every thread; two calls in a row need
+# different turns, 0 and 1. `silu` is given too. Compute everything in float32, and
+# compute the variance from the distances to the mean, because the mean of some groups
+# is far from 0. Stuck? Run `hint("group_norm_silu")`.
 
 
 # %% tags=["given"]
@@ -654,9 +657,9 @@ check(
 )
 
 # %% [markdown] tags=["solution"]
-# Three loops over the same image, of which the second and the third find it in the
-# cache if it fits there. Nothing but the result is written. The shift costs no pass of
-# its own any more.
+# The kernel reads the same image three times, and the second and third loops find it in
+# the cache if it fits there. Nothing but the result is written. The shift no longer
+# needs a separate pass.
 
 # %% [markdown]
 # ## 5 · Less arithmetic
@@ -664,12 +667,12 @@ check(
 # On the way up, the image is enlarged by `F.interpolate(y, scale_factor=2.0)`, which
 # copies each pixel into a square of 2 × 2 equal ones, and then convolved with 3 × 3
 # weights. Of the nine pixels under the weights, many are equal. So the convolution
-# multiplies the same pixel by several weights, and adds up.
+# multiplies the same pixel by several weights, and adds the products.
 #
-# Add up the weights instead, once. What is left are four convolutions of 2 × 2 on the
-# **small** image, one for each **phase** (a, b) of the result, that is for its rows
-# `2 i + a` and its columns `2 j + b`. For a single row of pixels $p$ and the weights
-# $w_0, w_1, w_2$ of one row:
+# Instead, add up the weights, once. This leaves four convolutions of 2 × 2 on the
+# **small** image, one for each **phase** (a, b) of the result, that is, for its rows `2
+# i + a` and its columns `2 j + b`. For a single row of pixels $p$ and the weights $w_0,
+# w_1, w_2$ of one row:
 #
 # ```
 # small:                p(i - 1)     p(i)      p(i + 1)
@@ -679,8 +682,9 @@ check(
 # ```
 #
 # Which two pixels of the small row does each phase see, and with which weights? Then do
-# the same along the columns. Return the weights of the four phases. In `merged[a, b]`,
-# tap (0, 0) belongs to the pixel with the smaller row and column of the two.
+# the same along the columns. Return the weights of the four phases as one tensor,
+# `merged`. In `merged[a, b]`, tap (0, 0) belongs to the pixel with the smallest row and
+# column.
 #
 # ```python
 # phases(weight)    # (out, in, 3, 3) -> (2, 2, out, in, 2, 2)
@@ -740,21 +744,21 @@ check(
 )
 
 # %% [markdown] tags=["solution"]
-# Four convolutions with four taps each, for a quarter of the pixels each: 4
-# multiplications per result instead of 9. The compiler does not do this for you. It may
-# not even be allowed to, since sums of bfloat16 weights round differently. Here they
-# are added up in float32 and rounded once.
+# There are four convolutions with four taps each, and each computes a quarter of the
+# pixels. That makes 4 multiplications per result and channel instead of 9. The compiler
+# does not do this for you. It may not even be allowed to, since sums of bfloat16
+# weights round differently. Here the weights are added up in float32 and rounded once.
 
 # %% [markdown]
 # ## The same network, in parts
 #
-# From here on the worklog changes how the parts are computed, never what. `denoise` is
-# the UNet's forward pass without what exercise 3 has taken out of it. It asks an object
-# for each part, and `Parts` computes them with PyTorch. What other objects override is
-# one entry of the worklog each.
+# From here on, the worklog changes how the parts are computed, never what they compute.
+# A `Parts` object runs the UNet's forward pass without what exercise 3 computes in
+# advance. It has a method for each part, written in PyTorch. A later entry of the
+# worklog overrides some of these methods in a class of its own.
 #
-# An image travels with whatever its parts want to remember of it: `Image.sums` has the
-# partial sums for the next group norm, if the kernel that wrote the image knew them.
+# An `Image` carries more than its pixels: `Image.sums` has the partial sums for the
+# next group norm, if the kernel that wrote the image computed them.
 
 
 # %% tags=["given"]
@@ -889,7 +893,7 @@ class Parts:
 #
 # Some entries of the worklog need no kernel: one matrix product for queries, keys and
 # values, cuDNN's attention, and the phases of exercise 5, as one convolution with four
-# times the channels. They are a rewriting of the model, so PyTorch gets them as well.
+# times the channels. They only rewrite the model, so PyTorch gets them as well.
 
 
 # %% tags=["given"]
@@ -925,14 +929,14 @@ class Rewritten(Parts):
 # %% [markdown]
 # ## The kernels
 #
-# Two kernels replace every group norm and every addition. `add_sums` adds what is to be
-# added (an image, a bias, a shift), writes the result if it is needed, and adds up each
-# *unit* of channels, the largest piece that no group divides, over a few rows of
-# pixels. `norm_words` reads these partial sums, of one image or of two whose channels
-# follow one another, and writes the normalised channels in one tensor. So nothing is
-# concatenated that has not been normalised. Both read and write 16 bytes per thread and
-# access. They are launched as in chapter 32: an operator that the compiler leaves
-# alone, and `weft.prepare`.
+# Two kernels replace every group norm and every addition. `add_sums` performs the
+# additions (of an image, a bias or a shift), writes the result if it is needed, and
+# computes partial sums. It adds up each *unit* of channels, the largest piece that no
+# group divides, over a few rows of pixels. `norm_words` reads these partial sums, of
+# one image or of two images whose channels are concatenated, and writes the normalised
+# channels to one tensor. So no image is concatenated before it is normalised. Both
+# kernels read and write 16 bytes per thread and access. They are launched as in chapter
+# 32, with `weft.prepare`, from an operator that the compiler leaves alone.
 
 
 # %% tags=["given"]
@@ -1077,7 +1081,7 @@ def norm_words(
 
 
 # %% [markdown]
-# The operators, and the parts that use them.
+# Here are the operators, and the parts that use them.
 
 
 # %% tags=["given"]
@@ -1212,8 +1216,8 @@ class Kernels(Parts):
 # %% [markdown]
 # ## Your norm in the pipeline
 #
-# The last entry that is yours: the kernel of exercise 4, with a `put` that packs. It
-# takes every norm that SiLU follows and that has one image to read.
+# Your last contribution to the worklog is the kernel of exercise 4, with a `put` that
+# packs. It computes every norm that SiLU follows and that reads only one image.
 
 
 # %% tags=["given"]
@@ -1266,8 +1270,9 @@ class Mine(Rewritten):
 #
 # A `Sampler` holds what a denoising step works on: latents of 64 × 64 for some images,
 # two texts of 77 words of 768 numbers for each (one of them empty), the times of 20
-# steps, and the number of the step, in a tensor on the GPU. Its methods are the step in
-# several ways; `compiled` and `recorded` are what becomes of them.
+# steps, and the number of the step, in a tensor on the GPU. Its methods compute the
+# step in several ways; `compiled` compiles such a method, and `recorded` records it in
+# a CUDA graph.
 
 
 # %% tags=["given"]
@@ -1359,19 +1364,19 @@ def recorded(run):
 #
 # | row | what changes |
 # | --- | --- |
-# | *float32* | nothing: eager, two calls per step |
-# | *TF32* | float32 products on tensor cores |
-# | *bfloat16* | weights and images |
-# | *channels-last* | the order of both |
-# | *one call* | exercise 2 |
+# | *float32* | nothing: the model runs eagerly, with two calls per step |
+# | *TF32* | float32 products run on tensor cores |
+# | *bfloat16* | the type of weights and images |
+# | *channels-last* | the layout of weights and images |
+# | *one call* | guidance in one batch (exercise 2) |
 # | *graph* | the step is one CUDA graph |
-# | *compiled* | by `torch.compile`, then the graph |
+# | *compiled* | `torch.compile` before the recording of the graph |
 # | *rewritten* | exercises 3 and 5, and one product for queries, keys and values |
-# | *two kernels* | the norms and sums |
+# | *two kernels* | the kernels above compute the norms and sums |
 #
-# `torch.compile` plans the memory as well: tensors that are never alive together share
-# theirs. With *one call* as 1.0, how fast are the others? What is the bound on the last
-# row, if the norms and the sums were a fifth of the time of the row before?
+# `torch.compile` also plans memory: tensors that are never alive at the same time share
+# it. With *one call* as 1.0, how fast are the other rows? What is the bound on the last
+# row, if the norms and the sums take a fifth of the time of the row before it?
 
 # %%
 guess = {"float32": None, "graph": None, "compiled": None, "two kernels": None}
@@ -1454,10 +1459,11 @@ four.expect("two kernels", at_least=1.1, times="rewritten")
 # %% [markdown]
 # ## Is it still the same model?
 #
-# Every entry rounds differently. So run all 20 steps with each of them, from the same
-# noise, and compare the latents with those of float32: the length of the difference, in
-# per cent of how far the latents have moved. Which entries should not change the error
-# at all? What is tolerated is twice the error of plain bfloat16, eager.
+# The entries round differently. So the cell runs all 20 steps with each entry, from the
+# same noise, and compares the latents with those of float32: the error is the length of
+# the difference, in per cent of how far the latents have moved. Which entries should
+# not change the error at all? At most twice the error of plain bfloat16, run eagerly,
+# is tolerated.
 
 
 # %% tags=["given"]
@@ -1512,9 +1518,9 @@ if error:
 # %% [markdown]
 # ## The profile after the last entry
 #
-# Where is the time now? The cell adds up the kernels of one step by what they do, for
-# the compiled model and for the one with the two kernels. Which row would you attack
-# next, and what is the bound?
+# Where does the time go now? The cell adds up the times of one step's kernels by what
+# they do, for the compiled model and for the model with the two kernels. Which row
+# would you attack next, and how much could it gain at most?
 
 
 # %%
@@ -1565,9 +1571,9 @@ after = profile_of("two kernels")
 # %% [markdown]
 # ## The norm alone
 #
-# Two samples of 64 × 64 pixels with 320 channels, 5.2 MB: shift, norm and SiLU, as a
-# CUDA graph of many calls. Your kernel has one block per group and sample. How many
-# blocks are that, and how many SMs does the GPU have?
+# Each row computes shift, norm and SiLU for two samples of 64 × 64 pixels with 320
+# channels, 5.2 MB, as a CUDA graph of many calls. Your kernel has one block per group
+# and sample. How many blocks does it launch, and how many SMs does the GPU have?
 
 # %%
 guess = {"compiled": None, "yours": None, "two kernels": None}
@@ -1616,12 +1622,12 @@ alone.expect("compiled", at_least=1.5, times="eager")
 # %% [markdown]
 # ## What did not help
 #
-# A worklog that lists only successes is of no use to the next reader. Three attempts,
-# each beside the entry that it was meant to improve:
+# A worklog that lists only successes is of no use to the next reader. Here are three
+# attempts, each with the entry that it was meant to improve:
 #
 # - *four steps in a graph*, instead of four replays of a graph of one step;
 # - *your norm* in the rewritten model, without the compiler;
-# - *flash attention*, PyTorch's own, instead of cuDNN's, in the same model.
+# - PyTorch's own *flash attention* instead of cuDNN's attention, in the same model.
 
 
 # %%
@@ -1667,23 +1673,24 @@ tried.expect("4 with flash attention", at_most=1.0)
 # - Fuse the gate of the MLP into the product before it: a Triton program with two
 #   accumulators (chapter 29), so that the 4096 × 2560 intermediate never reaches
 #   memory.
-# - In cross-attention, the keys are constant. So are `q.weight` and the keys
-#   *together*: multiply them in advance, one matrix per head. When is that less work?
+# - In cross-attention, the keys are constant. So is the product of `q.weight` and the
+#   keys: compute it in advance, as one matrix per head. When is that less work?
 # - Fold the shift into the first norm of the next block, so that `add_sums` need not
-#   write.
+#   write its result.
 # - Run the shortcut's product on a second stream beside the two convolutions, within
 #   the graph. When does it pay?
 #
 # ## What you learned
 #
-# 1. A profile gives bounds. A row that is at its limit has nothing to give, and a row
-#    that is a tenth of the step cannot make it more than 1.11 times as fast.
-# 2. First give the work away: what is constant over the steps, what is computed twice,
+# 1. A profile gives bounds. A row that is at its limit has nothing to gain, and a row
+#    that takes a tenth of the step cannot make the step more than 1.11 times as fast.
+# 2. First remove work: what is constant over the steps, what is computed twice, and
 #    what algebra makes smaller. Then compile. Then write kernels for what is left.
-# 3. Guidance is a batch of two.
-# 4. A norm needs its sums before it can write. The kernel that wrote the image can have
-#    added them up already.
-# 5. Every entry has a time and an error, also those that are thrown away.
+# 3. Guidance needs one call per step, with twice the batch size.
+# 4. A norm needs its sums before it can write. The kernel that writes the image can
+#    compute these sums in the same pass.
+# 5. Every entry of a worklog has a time and an error, even an entry that is thrown
+#    away.
 
 # %%
 quiz()
