@@ -5,19 +5,20 @@
 #
 # **After this lab, you can**
 #
-# - compute the sizes and the strides of what a convolution returns, in either layout;
+# - compute the sizes and the strides of a convolution's result;
 # - run a convolution through cuDNN's C interface, with descriptors and a workspace;
-# - choose an algorithm under a limit of memory, and a reproducible one;
-# - keep images and filters in the order that tensor cores need, with no hidden copies;
+# - choose the fastest algorithm within a memory limit, and a reproducible one if
+#   required;
+# - store images and filters in the order that tensor cores need, without hidden copies;
 # - say which matrix product a convolution is, and where each of its operands comes
 #   from;
 # - fuse a convolution, a bias and a ReLU into one kernel with the graph interface, and
 #   search its plans.
 #
 # **You need** about 110 minutes. You do not need a GPU: without one, your calls go to a
-# model of cuDNN. It computes the same convolutions, keeps track of handles,
-# descriptors, layouts and workspaces, and has been compared with what cuDNN 9.19
-# answered. The measurements then show times from the reference GPU, an H200. A GPU
+# model of cuDNN. The model computes the same convolutions, keeps track of handles,
+# descriptors, layouts and workspaces, and has been compared with cuDNN 9.19. The
+# measurements then show times from the reference GPU, an H200. If you use a GPU, it
 # needs compute capability 8.0 or higher and 6 GB of memory.
 
 # %%
@@ -56,11 +57,11 @@ weft.lab("27_cudnn")
 # ## 1 · Sizes and strides
 #
 # Before cuDNN computes anything, it needs a description of every array: its type, its
-# sizes and how far apart neighbours are. It writes the sizes in the order n, c, h, w
-# (images, channels, height, width) *whatever the order in memory is*. The strides say
-# what the order in memory is:
+# sizes and its strides, the distances between neighbouring elements along each axis.
+# cuDNN lists the sizes in the order n, c, h, w (images, channels, height, width)
+# *whatever the order in memory is*. The strides define the order in memory:
 #
-# - **NCHW**: w is the fastest axis, then h, then c. PyTorch's default.
+# - **NCHW**: w is the fastest axis, then h, then c. This is PyTorch's default.
 # - **NHWC**: c is the fastest axis, then w, then h. PyTorch calls it `channels_last`.
 #
 # Return the shape and the strides of the result of a convolution, stored in **NHWC**
@@ -71,10 +72,10 @@ weft.lab("27_cudnn")
 # ```
 #
 # `x` is (n, c, h, w), the shape of the images. `w` is (k, c, r, s): k filters with c
-# channels of r × s taps. `pad`, `stride` and `dilation` are pairs, for rows and for
-# columns. Zeros are added on both sides. With a dilation of d, neighbouring taps are d
-# pixels apart, so r taps cover `d * (r - 1) + 1` rows. Both results are tuples of four,
-# in the order n, c, h, w.
+# channels of r × s taps. `pad`, `stride` and `dilation` are pairs: the first number is
+# for rows, the second for columns. The padding is added on both sides. With a dilation
+# of d, neighbouring taps are d pixels apart, so r taps cover `d * (r - 1) + 1` rows.
+# Return two tuples of four numbers, both in the order n, c, h, w.
 #
 # Stuck? `hint("described")`; there are three hints.
 
@@ -163,21 +164,22 @@ check(
 )
 
 # %% [markdown] tags=["solution"]
-# The shape is the same in both layouts, and so is every index that a program writes.
-# Only the strides tell them apart.
+# The shape is the same in both layouts, and so are the indices by which a program
+# accesses an element. Only the strides differ.
 
 # %% [markdown]
 # ## 2 · A convolution in C
 #
-# cuDNN's convolution takes thirteen arguments:
+# cuDNN's function for a convolution takes thirteen arguments:
 #
 # ```c
 # cudnnConvolutionForward(handle, alpha, xDesc, x, wDesc, w, convDesc, algo,
 #                         workSpace, workSpaceSizeInBytes, beta, yDesc, y)
 # ```
 #
-# Three of the objects are **descriptors**, which you create, set and destroy. For
-# tensors, it looks like this (the binding `cudnn` has C's names with underscores):
+# Four of these arguments are **descriptors**, which you create, set and destroy. The
+# next cell creates and sets a tensor's descriptor (the binding `cudnn` uses C's names
+# with underscores):
 
 
 # %% tags=["given"]
@@ -191,7 +193,7 @@ def tensor_of(array):
 
 
 # %% [markdown]
-# The others are yours:
+# You create the other two kinds of descriptors with these functions:
 #
 # ```python
 # create_filter_descriptor()
@@ -202,22 +204,22 @@ def tensor_of(array):
 #                              dilation_h, dilation_w, mode, compute_type)
 # ```
 #
-# and for each `create_…` there is a `destroy_…`, which takes the descriptor.
+# For each `create_…` there is a `destroy_…`, which takes the descriptor.
 #
-# Filters are stored as NCHW here, and the products are added up in `DataType.FLOAT`.
-# The mode is what deep learning calls a convolution: the filter is applied as it is, as
-# PyTorch does. (`ConvolutionMode` has two members.)
+# The format of the filters here is NCHW, and the compute type, in which products are
+# added up, is `DataType.FLOAT`. Choose the mode that deep learning calls a convolution:
+# like PyTorch, it applies the filter without reversing it. (`ConvolutionMode` has two
+# members.)
 #
-# An algorithm may need memory to work in, and some refuse to run without it. Ask how
-# much with
-# `get_convolution_forward_workspace_size(handle, x_desc, w_desc, conv_desc, y_desc,
-# algo)`, and allocate it: `zeros(nbytes, dtype=torch.uint8)` returns an array on the
-# device. The scalars are passed by address: `ONE` and `ZERO` are the addresses of a
-# float 1 and a float 0.
+# An algorithm may need a workspace, that is, memory for intermediate results, and some
+# algorithms do not run without it. `get_convolution_forward_workspace_size(handle,
+# x_desc, w_desc, conv_desc, y_desc, algo)` returns its size in bytes. Allocate it with
+# `zeros(nbytes, dtype=torch.uint8)`, which returns an array on the device. The scalars
+# are passed by address: `ONE` and `ZERO` are the addresses of a float 1 and a float 0.
 #
-# Write float32 convolutions, with the algorithm that is passed. `x`, `w` and `y` are
+# Write a float32 convolution that uses the algorithm `algo`. `x`, `w` and `y` are
 # arrays on the device with `shape`, `stride()` and `data_ptr()`. Destroy every
-# descriptor that you have created. The handle belongs to the caller.
+# descriptor that you have created, but not the handle, which belongs to the caller.
 #
 # ```python
 # conv2d(handle, x, w, y, pad, stride, algo)    # writes y
@@ -302,17 +304,17 @@ check(
 )
 
 # %% [markdown] tags=["solution"]
-# A program that runs a layer more than once keeps the descriptors and the workspace.
-# The class `Forward`, which the measurements use, does. (If the workspace is too small,
-# `WINOGRAD_NONFUSED` refuses. `IMPLICIT_PRECOMP_GEMM` asks for some as well, but on the
-# reference GPU, it did without.)
+# A program that runs a layer more than once keeps the descriptors and the workspace, as
+# does the class `Forward`, which the measurements use. (If the workspace is too small,
+# `WINOGRAD_NONFUSED` fails. `IMPLICIT_PRECOMP_GEMM` requests a workspace as well, but
+# on the reference GPU it ran without one.)
 
 # %% [markdown]
-# ## Look: what cuDNN says when it refuses
+# ## Look: what cuDNN reports when it fails
 #
-# Every function returns a status. Since version 9, cuDNN also keeps a sentence about
-# the last failure of each thread, which the binding adds to the exception. Without a
-# GPU, you see the model's reason instead.
+# Every function returns a status. Since version 9, cuDNN also keeps a message about the
+# last failure of each thread, which the binding adds to the exception. Without a GPU,
+# you see the model's message instead.
 
 # %%
 def tried(what, function):
@@ -346,17 +348,17 @@ for what, call in {
 cudnn.destroy_tensor_descriptor(unset)
 
 # %% [markdown] tags=["solution"]
-# On a GPU, the sentence is the condition that failed, as it is written in cuDNN's own
-# source. That is terse, but it names the parameter.
+# On a GPU, the message is the condition that failed, as it is written in cuDNN's own
+# source. Such a message is terse, but it names the parameter.
 
 # %% [markdown]
 # ## 3 · Which algorithm?
 #
-# The legacy interface has eight numbers for algorithms. Two functions report on all of
-# them: `cudnnGetConvolutionForwardAlgorithm_v7` ranks them by a heuristic, without
-# times, and `cudnnFindConvolutionForwardAlgorithm` runs and times each one. Both fill
-# an array with one entry per algorithm. Of an entry from the second function, we keep
-# this:
+# The legacy interface has eight algorithms, numbered 0 to 7. Two functions report on
+# all of them: `cudnnGetConvolutionForwardAlgorithm_v7` ranks them by a heuristic,
+# without times, and `cudnnFindConvolutionForwardAlgorithm` runs and times each of them.
+# Both fill an array with one entry per algorithm. From an entry of the second function,
+# we keep these five numbers:
 
 
 # %% tags=["given"]
@@ -375,10 +377,10 @@ class Perf(NamedTuple):
 
 
 # %% [markdown]
-# Choose from such a list. `limit` is how many bytes of workspace there are. If
-# `reproducible` is true, the result has to be the same, bit by bit, at every run.
-# Return the number of the fastest algorithm that meets these conditions; if none does,
-# return 0, `IMPLICIT_GEMM`, which needs no workspace.
+# Choose an algorithm from such a list. `limit` is the size of the available workspace,
+# in bytes. If `reproducible` is true, the result must be bit for bit the same in every
+# run. Return the number of the fastest algorithm that meets these conditions; if no
+# algorithm does, return 0, `IMPLICIT_GEMM`, which needs no workspace.
 #
 # ```python
 # choose(results, limit, reproducible)    # -> the algorithm's number
@@ -469,22 +471,23 @@ def choose(results, limit, reproducible):
 check(choose, spec=best_of, inputs=lists_of_results, because=why_not)
 
 # %% [markdown] tags=["solution"]
-# PyTorch does the same with the results of the search that
-# `torch.backends.cudnn.benchmark = True` starts, and
-# `torch.backends.cudnn.deterministic = True` is your `reproducible`.
+# PyTorch makes a choice of this kind from the results of the search that
+# `torch.backends.cudnn.benchmark = True` enables, and
+# `torch.backends.cudnn.deterministic = True` corresponds to `reproducible`.
 
 # %% [markdown]
 # ## Measure: the algorithms of one layer
 #
-# A layer from chapter 23: 32 images of 56 × 56 pixels, 64 channels in and out, 3 × 3
-# taps, in float32 without TF32. `layer_tiled` is the kernel that chapter 23 wrote for
-# it. `torch` is `conv2d` with `benchmark` on, which times ten plans and keeps the best;
-# `torch, all plans` has no such limit. The other rows are algorithms of the legacy
-# interface, and `PRECOMP, default math` is one of them with TF32 allowed. The cell
-# prints workspaces and errors first, and what the heuristic recommends.
+# The table times a layer from chapter 23: 32 images of 56 × 56 pixels, 64 input and 64
+# output channels, and 3 × 3 taps, in float32 without TF32. `layer_tiled` is chapter
+# 23's kernel for this layer. `torch` is `conv2d` with `benchmark` on, which times ten
+# plans and keeps the fastest; `torch, all plans` has no such limit. The other rows are
+# algorithms of the legacy interface, and `PRECOMP, default math` is
+# `IMPLICIT_PRECOMP_GEMM` with TF32 allowed. The cell first prints the workspaces, the
+# errors and the ranking of the heuristic.
 #
 # Winograd's algorithm computes a tile of 2 × 2 results from 16 products per channel
-# instead of 36. What would you expect it to gain?
+# instead of 36. How much faster do you expect it to be?
 
 # %% tags=["given"]
 DEEP = 8  # channels at a time
@@ -634,41 +637,42 @@ table.expect("IMPLICIT_PRECOMP_GEMM", at_least=8, times="GEMM")
 table.expect("PRECOMP, default math", at_least=2)
 
 # %% [markdown] tags=["solution"]
-# The heuristic's first choice, `IMPLICIT_PRECOMP_GEMM`, is what chapter 23's kernel
-# does, and they are within a few per cent of each other. Two algorithms are nearly
-# twice as fast, Winograd's and spectra of tiles, because they multiply less: counted by
-# the operations of the definition, their rates are close to the arithmetic peak, 67
-# TFLOP/s. They pay with workspace, and Winograd's with a rounding error that is four
-# times as large. The heuristic ranks them below `GEMM`, which is the slowest here by
-# far.
+# The heuristic's first choice, `IMPLICIT_PRECOMP_GEMM`, uses the same method as chapter
+# 23's kernel, and their times are within a few per cent of each other. Two algorithms
+# are nearly twice as fast, Winograd's and `FFT_TILING`, because they multiply less:
+# counted by the operations of the definition, their rates are close to the arithmetic
+# peak, 67 TFLOP/s. Both need a large workspace, and Winograd's rounding error is four
+# times as large. The heuristic ranks both below `GEMM`, which is by far the slowest
+# here.
 #
-# So compare with the best that a library can do, and not with what it chooses. On this
-# layer, our kernel is about as good as cuDNN's implicit GEMM, and half as fast as
-# cuDNN.
+# So compare your kernel with the fastest algorithm of a library, not with the algorithm
+# that it chooses. On this layer, our kernel is about as fast as cuDNN's implicit GEMM,
+# but only half as fast as cuDNN's fastest algorithms.
 
 # %% [markdown]
 # ## 4 · The channels last
 #
 # Tensor cores multiply 16-bit matrices whose rows are contiguous along the sum, and a
 # convolution sums over channels. So they need NHWC, for the images *and* for the
-# filters: there it is k, r, s, c, in this order in memory (cuDNN calls that NHWC too).
+# filters. For filters, the order in memory is then k, r, s, c (cuDNN calls it NHWC
+# too).
 #
-# In this exercise, `x` and `y` come in float16 with the channels last. `w` comes as
-# PyTorch keeps it, with the last tap the fastest. Two things have to change together:
-# where the filters' numbers are, and what their descriptor says. A descriptor moves
-# nothing, and moving tells the descriptor nothing.
+# In this exercise, `x` and `y` are float16 arrays with the channels last. `w` is in
+# PyTorch's default order, in which s is the fastest axis. Two things have to change
+# together: the order of the filters in memory, and the format in their descriptor.
+# Setting a descriptor does not move data, and moving data does not change a descriptor.
 #
-# `channels_last(w)` returns a copy in the other order, with the same shape. Once the
-# descriptors exist, `convolve(handle, x_desc, x, w_desc, w, y_desc, y, pad)` does the
-# rest; it takes arrays.
+# `channels_last(w)` returns a copy with the channels last in memory and the same shape.
+# Once you have set the descriptors, call `convolve(handle, x_desc, x, w_desc, w,
+# y_desc, y, pad)`, which computes the convolution; it takes arrays, not addresses.
 #
 # ```python
 # conv_channels_last(handle, x, w, y, pad)    # writes y; x, w, y are float16
 # ```
 #
-# cuDNN is helpful here, and that is a trap: with images in NHWC it takes filters in
-# NCHW as well, and converts them in a kernel of its own at every call. The check counts
-# these conversions. None is needed. Stuck? `hint("conv_channels_last")`.
+# cuDNN tries to help here, which is a trap: with images in NHWC, it also accepts
+# filters in NCHW, but converts them in a separate kernel at every call. The check
+# counts these conversions. You need none. Stuck? `hint("conv_channels_last")`.
 
 
 # %% tags=["given"]
@@ -725,22 +729,24 @@ check(
 )
 
 # %% [markdown] tags=["solution"]
-# Look at the two functions that set descriptors: one takes the format first, the other
-# the type. Both are numbers, and HALF is 2, which is no format that this exercise uses.
-# If you swap FLOAT and NCHW, both are 0 and nobody notices.
+# Look at the two functions that set descriptors: one takes the format first, and the
+# other takes the type first. Both arguments are numbers. HALF is 2, which is not the
+# format NHWC, so swapping the two fails. But FLOAT and NCHW are both 0, so swapping
+# them would go unnoticed.
 
 # %% [markdown]
-# ## Measure: what a layout costs, and a math type
+# ## Measure: a layout and a math type
 #
-# 32 images of 28 × 28 with 256 channels, 256 filters of 3 × 3, in float16. All of the
-# first four rows are `cudnnConvolutionForward` with `IMPLICIT_PRECOMP_GEMM`. `NHWC` has
-# everything in NHWC, `NCHW` nothing, and `filters NCHW` the filters alone in NCHW.
-# `NHWC, default math` differs from `NHWC` in one number, the math type that is set in
-# the convolution's descriptor: `DEFAULT_MATH` instead of `TENSOR_OP_MATH`.
-# `torch, channels_last` is `conv2d` on tensors in that memory format.
+# The layer has 32 images of 28 × 28 pixels with 256 channels, and 256 filters of 3 × 3,
+# in float16. The first four rows call `cudnnConvolutionForward` with
+# `IMPLICIT_PRECOMP_GEMM`. `NHWC` has all arrays in NHWC, `NCHW` has all arrays in NCHW,
+# and `filters NCHW` has only the filters in NCHW. `NHWC, default math` differs from
+# `NHWC` in one number, the math type in the convolution's descriptor: `DEFAULT_MATH`
+# instead of `TENSOR_OP_MATH`. `torch, channels_last` is `conv2d` on tensors in this
+# memory format, and `torch` is `conv2d` on tensors in NCHW.
 #
-# By hand: how long for these operations at 800 TFLOP/s? How many bytes does a
-# conversion of x and y read and write, and how long for these at 4.2 TB/s?
+# Compute by hand: how long do the operations take at 800 TFLOP/s? How many bytes does a
+# conversion of x and y read and write, and how long do these bytes take at 4.2 TB/s?
 
 # %%
 guess = {"NCHW": None, "filters NCHW": None, "NHWC, default math": None}
@@ -801,7 +807,7 @@ layout.expect("NHWC", at_least=0.9, times="torch, channels_last")
 layout.expect("torch, channels_last", at_least=1.3, times="torch")
 
 # %% [markdown]
-# Which kernels run? On a GPU, the profiler knows.
+# Which kernels does cuDNN launch? On a GPU, the profiler prints their names.
 
 
 # %%
@@ -825,38 +831,39 @@ else:
     print("The solution shows what an H200 said.")
 
 # %% [markdown] tags=["solution"]
-# With the default math type, float16 is not for tensor cores. cuDNN converts images and
-# filters to float32 *and* to NCHW, runs a kernel made for sm_80 without tensor cores,
-# and converts back. Nothing fails and nothing is printed. For float32, the same default
-# means the opposite: from sm_80 on, it allows TF32, and so tensor cores. That is why
-# the float32 table above asked for `FMA_MATH`. In the graph interface, and so in
-# PyTorch, there is no math type: the engines say what they do.
+# With the default math type, cuDNN does not use tensor cores for float16. It converts
+# images and filters to float32 *and* to NCHW, runs a kernel made for sm_80 without
+# tensor cores, and converts the result back. It reports neither an error nor a warning.
+# For float32, the same default has the opposite effect: from sm_80 on, it allows TF32,
+# and so tensor cores. This is why the float32 table above used `FMA_MATH`. The graph
+# interface, which PyTorch uses, has no math type: each engine states what it does.
 
 # %% [markdown]
 # ## 5 · The product that a convolution is
 #
-# The unrolled matrix of `GEMM` is large, and every number in it is a copy. **Implicit
-# GEMM** multiplies the same matrix without writing it: when a block needs an element of
-# its tile, it computes where in x that element comes from.
+# The algorithm `GEMM` unrolls the images into a large matrix, in which every number is
+# a copy. **Implicit GEMM** multiplies the same matrix without writing it: when a block
+# needs an element of its tile, it computes where in x this element comes from.
 #
-# The matrix A has one row per result pixel and one column per tap and channel, and is
-# multiplied by the filters:
+# This matrix, A, has one row per result pixel and one column per tap and channel, and
+# is multiplied by a matrix of the filters:
 #
-# - m = n · p · q rows: row `(image * p + i) * q + j` belongs to pixel (i, j) of the
+# - A has n · p · q rows: row `(image * p + i) * q + j` belongs to pixel (i, j) of the
 #   result for this image;
-# - k = r · s · c columns: column `(a * s + b) * c + channel` belongs to tap (a, b), and
-#   channels are the fastest;
-# - the filters are the k × n matrix, with n as many as there are filters.
+# - A has r · s · c columns: column `(a * s + b) * c + channel` belongs to tap (a, b)
+#   and this channel, so neighbouring columns are neighbouring channels;
+# - the other matrix has r · s · c rows and one column per filter.
 #
-# Return where in memory the element of A comes from: its **offset in x**, in elements,
-# where x is stored in **NHWC** without gaps. Return -1 if it is a zero of the padding.
+# For element (`row`, `col`) of A, return its **offset in x**, in elements, where x is
+# stored in **NHWC** without gaps. Return -1 if the element is a zero of the padding.
 #
 # ```python
 # source(row, col, x, y, taps, pad, stride, dilation)    # -> offset in x, or -1
 # ```
 #
-# `x` is (n, c, h, w), `y` is (n, k, p, q), `taps` is (r, s). Tap (a, b) of result pixel
-# (i, j) lies on pixel (i · stride + a · dilation - pad, …) of the image. Stuck?
+# The shape of the images, `x`, is (n, c, h, w), that of the results, `y`, is (n, k, p,
+# q), and `taps` is (r, s). Tap (a, b) of result pixel (i, j) is in row i · stride + a ·
+# dilation - pad of the image, and its column is computed in the same way. Stuck?
 # `hint("source")`.
 
 
@@ -949,17 +956,18 @@ check(source, spec=looked_up, inputs=places, because=which_index)
 # %% [markdown] tags=["solution"]
 # `IMPLICIT_GEMM` computes these divisions in its kernel. In the name of the next
 # algorithm, `IMPLICIT_PRECOMP_GEMM`, "precomp" says that offsets are computed
-# beforehand, and that is what its small workspace is for.
+# beforehand, and its small workspace is for these offsets.
 
 # %% [markdown]
 # ## Measure: one channel more
 #
-# Channels are the fastest axis of both operands, so a load of 16 bytes is eight
-# channels. Here the number of input channels changes, and everything else stays: 32
-# images of 28 × 28, 256 filters of 3 × 3, float16, NHWC. `260 padded` is a layer with
-# 260 channels whose images and filters are stored with 264, of which four are zero.
+# Channels are the fastest axis of both operands, so a load of 16 bytes reads eight
+# channels. In the table, only the number of input channels changes: the layer has 32
+# images of 28 × 28 and 256 filters of 3 × 3, in float16 and NHWC. `260 in 264` is a
+# layer with 260 channels whose images and filters are stored with 264 channels, of
+# which four are zero, and `260 in 320` stores 320 channels.
 #
-# Which of these do you expect to be slow? By how much?
+# Which of these layers do you expect to be slower than `256`? By how much?
 
 # %%
 guess = {"260": None, "264": None, "260 in 320": None}
@@ -998,25 +1006,26 @@ padding.expect("260 in 264", at_least=1.05, times="260")
 
 # %% [markdown] tags=["solution"]
 # 256 is special: it is a multiple of 64, the depth of the tiles that the fastest kernel
-# uses. Multiples of eight come next. So if a size is yours to choose, choose a multiple
-# of 64, and pad an odd one at least to a multiple of eight.
+# uses. Other multiples of eight come next. So if you can choose a size, choose a
+# multiple of 64, and pad any other size at least to a multiple of eight.
 
 # %% [markdown]
 # ## 6 · A graph
 #
 # `cudnnConvolutionForward` computes a convolution and nothing else. The **graph
 # interface** takes a description of several operations and looks for an engine that
-# computes them together. You say:
+# computes them together. You describe
 #
-# - which **tensors** there are, each with a number of its own, the `uid`. A **virtual**
-#   tensor is only a connection between two operations. It is never stored;
-# - which **operations** connect them.
+# - the **tensors**, each with its own number, the `uid`. A **virtual** tensor only
+#   connects two operations and is never stored;
+# - the **operations**, each with its input and output tensors.
 #
-# From that, cuDNN builds **plans**. To execute one, you pass a **variant pack**: an
-# address for every tensor that is not virtual, by its uid, and a workspace.
+# From this description, cuDNN builds **plans**. To execute a plan, you pass a **variant
+# pack**: the address of every tensor that is not virtual, by its uid, and the address
+# of a workspace.
 #
-# In C, each of these is a descriptor: create it, set its attributes one by one,
-# finalize it. This cell does that for one tensor:
+# In C, all of these objects are descriptors: you create a descriptor, set its
+# attributes one by one, and finalize it. This cell does so for one tensor:
 
 # %%
 x = on_device(torch.zeros(2, 8, 4, 6))
@@ -1041,29 +1050,29 @@ cudnn.backend_destroy_descriptor(desc)
 cudnn.destroy(graph.handle)
 
 # %% [markdown]
-# `Graph` writes these lines for you:
+# The class `Graph` does this work for you:
 #
-# - `graph.tensor(uid, array)`: a tensor with the array's sizes, strides and type;
-# - `graph.tensor(uid, array, shape)`: the same for an array of fewer axes, which is
-#   described with another shape;
-# - `graph.virtual(uid, array)`: a float32 tensor with the array's sizes, stored
-#   nowhere;
+# - `graph.tensor(uid, array)` returns a tensor with the array's sizes, strides and
+#   type;
+# - `graph.tensor(uid, array, shape)` does the same for an array with fewer axes, which
+#   it describes with the given shape;
+# - `graph.virtual(uid, array)` returns a virtual float32 tensor with the array's sizes;
 # - `graph.convolution(x, w, y=y, padding=pad)` adds the operation y = x ∗ w;
 # - `graph.pointwise(mode, x, b, y=y)` adds y = mode(x, b). Leave `b` out if the mode
 #   has one input;
-# - `graph.plans(most=1)` builds plans, best guess first. Each has a `workspace`, in
-#   bytes;
-# - `graph.pack(addresses, workspace)`: a variant pack, from a dict that has an address
-#   for each uid, and the address of a workspace;
-# - `graph.execute(plan, pack)` queues the work;
+# - `graph.plans(most=1)` returns a list of at most `most` plans, with the best guess
+#   first. The `workspace` of a plan is the size that it needs, in bytes;
+# - `graph.pack(addresses, workspace)` returns a variant pack, made from a dict with an
+#   address for each uid, and the address of a workspace;
+# - `graph.execute(plan, pack)` launches the plan;
 # - `graph.destroy()` frees all descriptors.
 #
-# A graph's tensors all have the same number of axes. A bias of k numbers has to be
-# described with four sizes, of which the channels' is k and the others are 1.
+# All tensors of a graph have the same number of axes. So a bias of k numbers has to be
+# described with four sizes: k for the channels and 1 for each of the others.
 #
 # Write a layer: y = relu(x ∗ w + bias). The modes are `Pointwise.ADD` and
-# `Pointwise.RELU_FWD`. `x`, `w` and `y` are float16 with the channels last, `bias` has
-# shape (k,). Only y may be stored.
+# `Pointwise.RELU_FWD`. `x`, `w` and `y` are float16 with the channels last, and `bias`
+# has shape (k,). Store only y: the intermediate results must be virtual.
 #
 # ```python
 # conv_bias_relu(handle, x, w, bias, y, pad)    # writes y
@@ -1145,16 +1154,17 @@ check(
 )
 
 # %% [markdown] tags=["solution"]
-# Building the plans is the expensive step, since some engines compile a kernel there. A
-# program does it once per layer and shape, and keeps plan, pack and workspace.
+# Building the plans takes the most time, since some engines compile a kernel in this
+# step. A program should do it once per layer and shape, and keep the plan, the pack and
+# the workspace.
 
 # %% [markdown]
 # ## Look: which graphs have engines?
 #
-# Is there an engine for any graph? The cell asks for plans for a convolution alone,
-# with a GELU after it, with a ReLU *before* it, and for the last one in NCHW. Which of
-# these do you expect to have none? (Only a GPU can tell. The model invents two plans
-# for anything.)
+# Is there an engine for every graph? The next cell requests plans for a convolution
+# alone, for a convolution with a GELU after it, and for a convolution with a ReLU
+# *before* it, which it also tries in NCHW. For which of these four graphs do you expect
+# no plan? (Only a GPU shows the answer. The model makes up two plans for any graph.)
 
 
 # %%
@@ -1193,18 +1203,22 @@ else:
 # %% [markdown]
 # ## Measure: the plans
 #
-# `graph.plans()` returns a list, ranked by a heuristic. How good is the ranking? The
-# cell builds up to 40 plans for the layer of `LARGE`, with bias and ReLU, times each of
-# them, and compares:
+# `graph.plans()` returns a list that is ranked by a heuristic. How good is this
+# ranking? The next cell builds up to 40 plans for the layer `LARGE`, with bias and
+# ReLU, times each of them, and compares:
 #
-# - `first plan`: what the heuristic recommends;
-# - `best plan` and `slowest plan`: found by timing all of them;
-# - `fallback`: the first plan of the mode that promises only to work;
-# - `compiled plan`: one of that mode's whose kernel is compiled when the plan is built;
+# - `first plan`: the first plan in the heuristic's ranking;
+# - `best plan` and `slowest plan`: the fastest and the slowest plan, found by timing
+#   all plans;
+# - `fallback`: the first plan of the mode `FALLBACK`, which promises only that its
+#   plans work;
+# - `compiled plan`: a plan of the same mode whose kernel is compiled when the plan is
+#   built;
 # - `conv alone`: the convolution without bias and ReLU, by PyTorch;
-# - `eager`: three operations by PyTorch, and `torch.compile` of the same;
+# - `eager`: the layer in PyTorch, operation by operation, and `torch.compile`: the same
+#   code, compiled;
 # - `cudnn_convolution_relu`: PyTorch's own call of cuDNN's fused layer, an operator
-#   that its documentation does not list.
+#   that PyTorch's documentation does not list.
 
 # %%
 guess = {"best plan": None, "fallback": None, "torch.compile": None}
@@ -1299,13 +1313,15 @@ fused.expect("first plan", at_least=1.25, times="eager")
 fused.expect("first plan", at_least=0.9, times="cudnn_convolution_relu")
 
 # %% [markdown] tags=["solution"]
-# Here the heuristic is right, and the fused layer takes as long as the convolution
-# alone. Its engine is pre-compiled: this graph is popular enough to have kernels of its
-# own. `FALLBACK` means what its name says.
+# Here the heuristic's first plan is about as fast as the best plan, and the fused layer
+# takes as long as the convolution alone. The engine of this plan is pre-compiled: this
+# graph is common enough for cuDNN to include special kernels for it. `fallback`, as its
+# name suggests, is only a last resort.
 
 # %% [markdown]
-# The share of the arithmetic decides what fusion is worth. Here is the same for a layer
-# with 64 channels and 112 × 112 pixels, which has much less arithmetic per byte.
+# How much time fusion saves depends on the arithmetic per byte. The next cell makes the
+# same comparison for a layer with 64 channels and 112 × 112 pixels, which has much less
+# arithmetic per byte.
 
 # %%
 guess = {"first plan": None, "torch.compile": None}
@@ -1343,10 +1359,11 @@ less.expect("first plan", at_least=0.9, times="conv alone")
 less.expect("first plan", at_least=0.9, times="cudnn_convolution_relu")
 
 # %% [markdown]
-# ## Measure: what a plan costs
+# ## Measure: how long a plan takes
 #
-# On the host's clock: executing a plan that exists; building one from the operations
-# on, as `conv_bias_relu` does; and PyTorch's three calls.
+# This table uses the host's clock. Its rows execute an existing plan; build a plan from
+# its operations and execute it, as `conv_bias_relu` does; and compute the layer with
+# PyTorch, operation by operation.
 
 # %%
 guess = {"build and execute": None}
@@ -1386,10 +1403,10 @@ plans.expect("execute", at_least=15, times="build and execute")
 # %% [markdown]
 # ## Measure: attention
 #
-# Attention is the other graph that cuDNN has engines for. PyTorch has a backend that
-# builds it, so there is no need to do it by hand. 4 sequences of 4,096 tokens, 16 heads
-# of 128 numbers, bfloat16, forward, by the three backends of
-# `scaled_dot_product_attention`, and by whatever PyTorch chooses (`default`).
+# cuDNN also has engines for the graph of attention. PyTorch has a backend that builds
+# this graph, so you need not build it by hand. The table times the forward pass for 4
+# sequences of 4096 tokens with 16 heads of 128 numbers, in bfloat16, by three backends
+# of `scaled_dot_product_attention` and by the backend that PyTorch chooses (`default`).
 
 # %%
 guess = {"cuDNN": None, "memory-efficient": None}
@@ -1434,24 +1451,27 @@ attended.expect("default", at_least=0.9, times="cuDNN")
 # %% [markdown]
 # ## If you want more
 #
-# - Write `cudnnConvolutionBackwardData`'s binding: its prototype is in NVIDIA's manual.
-#   Which of its arguments is written to?
-# - Add a second input to the graph: y = relu(x ∗ w + bias + z), as in a residual block.
-#   How many bytes does the fused kernel save now?
-# - Ask for plans with `HeurMode.B` and `HeurMode.FALLBACK`. How do the lists differ?
+# - Write a binding for `cudnnConvolutionBackwardData`: its prototype is in NVIDIA's
+#   manual. Which of its arguments does the function write to?
+# - Add another input to the graph: y = relu(x ∗ w + bias + z), as in a residual block.
+#   How many bytes of traffic does the fused kernel save now?
+# - Build plans with `HeurMode.B` and with `HeurMode.FALLBACK`. How do the two lists
+#   differ?
 #
 # ## What you learned
 #
-# 1. Sizes are always listed as n, c, h, w. Strides say which order is in memory, and a
-#    descriptor only *describes*: bytes and descriptor have to change together.
-# 2. An algorithm is a choice between time, workspace and reproducibility. An entry
-#    whose status is not 0 says nothing.
-# 3. A convolution is a product of m = n·p·q, n = k and k = r·s·c, whose left operand
-#    need not exist. Channels are its contiguous axis: store them last, in multiples of
-#    eight.
-# 4. In a graph, virtual tensors are what fusion saves. Plans are expensive to build and
-#    cheap to execute.
-# 5. A heuristic's first plan is a guess. Timing all of them is the only proof.
+# 1. Sizes are always listed as n, c, h, w. Strides define the order in memory, and a
+#    descriptor only *describes* this order: the data and the descriptor have to change
+#    together.
+# 2. To choose an algorithm, weigh time, workspace and reproducibility. The numbers of
+#    an entry mean nothing unless its status is 0.
+# 3. A convolution is the product of an (n·p·q) × (r·s·c) matrix, which need not be
+#    stored, and the matrix of the filters. Channels should be the contiguous axis of
+#    both: store them last, in multiples of eight.
+# 4. In a graph, fusion saves the traffic of the virtual tensors. Plans are slow to
+#    build but fast to execute.
+# 5. A heuristic's first plan is a guess. Only timing all plans shows which is the
+#    fastest.
 
 # %%
 quiz()
