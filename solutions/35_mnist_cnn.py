@@ -7,14 +7,14 @@
 #
 # - write every layer of a convolutional network as a kernel, forward and backward:
 #   convolution, batch normalisation, ReLU, max-pooling, log-softmax and its loss;
-# - show that a gradient is right, with finite differences and with PyTorch;
+# - check gradients with finite differences and with PyTorch;
 # - train a network with kernels of your own, to the accuracy that PyTorch reaches;
 # - fuse a convolution, its bias, ReLU and pooling into one kernel on tensor cores;
-# - say where the time of a training step goes, and how far each part is from its limit.
+# - say where the time of a training step goes, and what limits each part.
 #
-# **You need** about three hours, and chapters 13, 14, 21 and 23. You do not need a
-# GPU: the exercises and a small training run work in the simulator, and the
-# measurements then show times from the reference GPU, an H200. If you use a GPU, the
+# **You need** about three hours, and chapters 13, 14, 21 and 23. You do not need a GPU:
+# the exercises and a small training run work in the simulator, and without a GPU the
+# measurements show times from the reference GPU, an H200. If you use a GPU, the
 # exercises need compute capability 8.0 or higher; the fused step was made for 9.0.
 
 # %%
@@ -55,13 +55,13 @@ DEVICE = torch.device("cuda" if weft.GPU else "cpu", 0)
 # | linear, 3136 → 128, ReLU | 128 | 401,536 |
 # | linear, 128 → 10, log-softmax, negative log-likelihood | 1 | 1,290 |
 #
-# All arrays are channels-last: images are (n, rows, columns, channels), filters are
-# (filters, 3, 3, channels). Each layer is one plain kernel at first. You write six
-# kernels: five layers, and at the end one that does the work of three.
+# All arrays are channels-last: images are (n, rows, columns, channels), and filters are
+# (filters, 3, 3, channels). At first, each layer is one plain kernel. You write six
+# kernels: five plain ones, and at the end one that does the work of three layers.
 #
-# Some digits come with the course: a program that draws them, and 10,000 real ones from
-# MNIST. `digits.mnist("data")` downloads all 70,000 and compares their checksums; the
-# lab does not need it.
+# Two sources of digits come with the course: a program that draws digits, and 10,000
+# real digits from MNIST. `digits.mnist("data")` downloads all 70,000 and verifies their
+# checksums; the lab does not need this download.
 
 # %%
 drawn, drawn_labels = digits.generated(8, seed=3)
@@ -74,9 +74,9 @@ for images, labels in ((drawn, drawn_labels), (real, real_labels)):
     print(labels[:3])
 
 # %% [markdown]
-# What the checks use: random data that contain negative numbers, and the definitions,
-# in PyTorch and NumPy. `patches` gives the numbers under the filter for each pixel,
-# nine times the channels.
+# The checks use random data that contain negative numbers, and the definitions of the
+# layers in PyTorch and NumPy. For each pixel, `patches` returns the numbers under the
+# filter, nine per channel.
 
 
 # %% tags=["given"]
@@ -121,9 +121,10 @@ def convolution(x, w, b):
 #     y[n, i, j, f] = b[f] + sum over p, q, c of
 #                                x[n, i + p - 1, j + q - 1, c] * w[f, p, q, c]
 #
-# where x counts as 0 outside of the image. One thread computes one y. Threads are
-# numbered from 0 to n·h·w·f - 1 in the order in which y is stored: neighbours compute
-# the same pixel for neighbouring filters. Find n, i, j and f from the number first.
+# where x counts as 0 outside the image. One thread computes one element of y. Threads
+# are numbered in the order in which y is stored, from 0 to one less than the size of y:
+# neighbouring threads compute the same pixel for neighbouring filters. First find n, i,
+# j and f from the thread's number.
 #
 # ```python
 # conv_bias(x, w, b, y)    # (n, h, w, c), (f, 3, 3, c), (f,) -> (n, h, w, f)
@@ -170,18 +171,18 @@ check(
 
 # %% [markdown] tags=["solution"]
 # Neighbouring threads have neighbouring filters, so they read the same x, which is one
-# request for a warp, and weights that are 9c numbers apart. The fast kernels at the end
-# turn this into a matrix product.
+# request for a warp, but weights that are 9c numbers apart. The fast kernels at the end
+# turn the convolution into a matrix product.
 
 # %% [markdown]
 # ## 2 · ReLU and pooling, and which pixel won
 #
-# Max-pooling keeps the largest of each 2 × 2 window. ReLU keeps what is positive. Both
-# together are one step: the largest of the window, or 0 if that is negative.
+# Max-pooling keeps the largest number of each 2 × 2 window. ReLU keeps what is
+# positive. Both together are one operation: the largest number of the window, or 0 if
+# it is negative.
 #
-# The gradient goes back the same way. It goes to the pixel that won, and to no other;
-# and to none at all if ReLU cut the window off. So the forward kernel writes down which
-# pixel that was:
+# The gradient takes the same path back. It goes only to the pixel that won, or to no
+# pixel if ReLU set the result to 0. So the forward kernel records which pixel won:
 #
 # | `won` | pixel of the window |
 # | ---: | --- |
@@ -189,8 +190,8 @@ check(
 # | 2, 3 | lower left, lower right |
 # | 4 | none: the largest is not above 0 |
 #
-# Of equal numbers the first wins, in this order. One thread handles one window of one
-# channel, numbered in the order of y.
+# Among equal numbers, the first in this order wins. One thread handles one window of
+# one channel, and threads are numbered in the order of y.
 #
 # ```python
 # relu_pool(x, y, won)    # (n, 2h, 2w, c) -> (n, h, w, c) float32, uint8
@@ -258,8 +259,8 @@ check(
 )
 
 # %% [markdown] tags=["solution"]
-# Starting at 0 with winner 4 does ReLU and its exception at once. The comparison is
-# `>`, so of equal numbers the first one stays.
+# Starting with a best value of 0 and winner 4 handles both ReLU and the case without a
+# winner. The comparison is `>`, so among equal numbers the first one stays.
 
 # %% [markdown]
 # ## 3 · The gradient of the weights
@@ -270,8 +271,9 @@ check(
 #     dw[f, p, q, c] = sum over n, i, j of
 #                                x[n, i + p - 1, j + q - 1, c] * dy[n, i, j, f]
 #
-# as far as there is such an x. One thread computes one dw, in the order in which w is
-# stored. (The gradient of the bias, the sum of dy, is given below.)
+# where x counts as 0 outside the image. One thread computes one element of dw, and
+# threads are numbered in the order in which dw is stored. (The gradient of the bias,
+# the sum of dy, is given below.)
 #
 # ```python
 # conv_weights(x, dy, dw)    # (n, h, w, c), (n, h, w, f) -> (f, 3, 3, c)
@@ -331,30 +333,30 @@ check(
 
 # %% [markdown] tags=["solution"]
 # This kernel has as many threads as there are weights: 288 in the first layer, fewer
-# than three for each SM of the GPU, and every one of them adds up all pixels of all
-# images. Nothing is wrong with it but its shape. Split the sum over n among blocks, and
-# add the parts in a second kernel: that is split-K, and the fused step does it.
+# than three for each SM of an H200, and every thread adds up all pixels of all images.
+# The kernel lacks parallelism. Split the sum over n among blocks, and add the parts in
+# a second kernel: this is split-K, and the fused step uses it.
 
 # %% [markdown]
 # ## 4 · Batch normalisation, backwards
 #
-# Batch normalisation makes the numbers of a channel have mean 0 and variance 1 over
-# the batch, and then scales and shifts them by two parameters. For a channel with m
-# numbers x, mean μ and variance v:
+# Batch normalisation makes the numbers of a channel have mean 0 and variance 1 over the
+# batch, and then scales them by a parameter γ and shifts them by a parameter β. For a
+# channel with m numbers x, mean μ and variance v:
 #
 #     x̂ = (x - μ) / sqrt(v + ε)          y = γ x̂ + β
 #
-# Every x changes μ and v, and so every y of its channel. That makes the gradient longer
-# than the formula. With sums over the m numbers of the channel,
+# Every x changes μ and v, and therefore every y of its channel. That makes the gradient
+# longer than the formula for y. With sums over the m numbers of the channel,
 #
 #     dβ = sum of dy          dγ = sum of dy · x̂
 #
 #     dx = γ / sqrt(v + ε) · (dy - dβ / m - x̂ · dγ / m)
 #
 # One block handles one channel, number `cuda.blockIdx.x`, with `THREADS` threads. The
-# forward kernel below has written μ and `scale` = 1 / sqrt(v + ε). `block_sum` adds one
-# number from each thread, and gives every thread the sum. All threads of the block must
-# call it together.
+# forward kernel below has written μ to `mean` and 1 / sqrt(v + ε) to `scale`.
+# `block_sum` adds one number from each thread, and returns the sum to every thread. All
+# threads of the block must call it together.
 #
 # ```python
 # norm_backward(x, mean, scale, gamma, dy, dx, dgamma, dbeta)
@@ -472,32 +474,32 @@ check(
 )
 
 # %% [markdown] tags=["solution"]
-# Two sums, then one pass: x and dy are read twice. The gradient dx has mean 0 and is
-# orthogonal to x̂, whatever dy is. A shift and a scale of x do not change y, so there is
-# nothing to be gained in those two directions.
+# The kernel computes two sums and then writes dx, so it reads x and dy twice. The
+# gradient dx has mean 0 and is orthogonal to x̂, whatever dy is. Shifting or scaling x
+# does not change y (apart from ε), so dx has no component in those two directions.
 
 # %% [markdown]
 # ## 5 · The loss and its gradient
 #
 # The last layer gives ten numbers z for each image, the logits. Log-softmax turns them
-# into logarithms of probabilities, and the loss is the mean of what is missing for the
-# right answer a:
+# into logarithms of probabilities. The loss of a row is the negative logarithm for the
+# right answer a, and the loss of the batch is the mean over its rows:
 #
 #     log p[k] = z[k] - log(sum of exp(z))          loss of the row = -log p[a]
 #
-# Its gradient is the simplest in the network. With n rows in the batch:
+# The gradient of this mean is the simplest in the network. With n rows in the batch:
 #
 #     dz[k] = (p[k] - [k is a]) / n
 #
-# So one kernel can write both, and p never exists in memory. One thread handles one
-# row. The logits may be large: exp(100) does not exist in float32, so subtract the
-# largest of the row first, as in chapter 16.
+# So one kernel can write both the loss and the gradient, and p is never stored in
+# memory. One thread handles one row. The logits may be large, and exp(100) overflows in
+# float32, so subtract the largest logit of the row first, as in chapter 16.
 #
 # ```python
 # loss_gradient(z, labels, loss, dz)    # (n, k) float32, (n,) uint8 -> (n,), (n, k)
 # ```
 #
-# `loss` gets the loss of each row, which is not divided by n. Stuck?
+# `loss` receives the loss of each row, not divided by n. Stuck?
 # `hint("loss_gradient")`.
 
 
@@ -557,8 +559,9 @@ check(
 # %% [markdown]
 # ## The other layers
 #
-# They are short, and given: the rest of the convolution's gradients, the two linear
-# layers, and SGD. `unpool` sends the gradient to the winner.
+# The other kernels are short, and they are given: the remaining gradients of the
+# convolution, the two linear layers, and SGD. `unpool` passes each window's gradient to
+# the pixel that won.
 
 
 # %% tags=["given"]
@@ -682,39 +685,40 @@ def sgd(parameter, gradient, rate):
 # %% [markdown]
 # ## 6 · Three layers in one kernel
 #
-# After the convolution, bias, ReLU and pooling do a few operations for each number, and
-# each of them reads and writes all of it. The last exercise keeps them in registers. It
-# multiplies on tensor cores (chapter 21), and the trick is *which pixel goes where*.
+# After the convolution, the bias, ReLU and pooling perform only a few operations per
+# number, but a kernel for each would read and write all the numbers. The kernel of the
+# last exercise keeps them in registers. It multiplies on tensor cores (chapter 21), and
+# the trick is *which pixel goes where*.
 #
 # An `mma` multiplies 16 rows by 8 columns. Here a row is a pixel, a column is a filter,
 # and k runs over the 16 channels under one tap of the filter. In chapter 21 the rows
-# were neighbours in memory. Nothing demands that: a lane may load any pixel. Its sums
-# c[0], c[1] belong to row g, columns 2t and 2t + 1, and c[2], c[3] to row g + 8, where
-# lane = 4g + t. So let
+# were neighbours in memory. They need not be: a lane may load any pixel. Its sums c[0],
+# c[1] belong to row g, columns 2t and 2t + 1, and c[2], c[3] to row g + 8, where lane =
+# 4g + t. So let
 #
 #     row g      be the left pixel of window g
 #     row g + 8  be the right pixel of window g
 #
-# and do two products: `sums[0]` for the upper pixels of eight windows, `sums[1]` for
-# the lower ones. Then all four pixels of a window are in one thread, and pooling is
-# three comparisons, without a shuffle and without shared memory.
+# and compute two products: `sums[0]` for the upper pixels of eight windows, and
+# `sums[1]` for the lower. Then all four pixels of a window are in one thread, and
+# pooling takes three comparisons, without a shuffle and without shared memory.
 #
 # One block is one warp, and handles windows 8 · `blockIdx.x` + g, counted over all
-# images. Images and filters are words of two bfloat16: x is (n, h, w, 8), w is
-# (8, 9, 8). The fragments are those of chapter 21, in words:
+# images. Images and filters consist of words of two bfloat16 numbers: x is (n, h, w,
+# 8), and w is (8, 9, 8). The fragments are those of chapter 21, in words:
 #
 #     a: (row g, word t),     (row g + 8, word t),
 #        (row g, word t + 4), (row g + 8, word t + 4)
 #     b: (filter g, word t),  (filter g, word t + 4)
 #
-# `word_at(x, n, row, col, word)` returns a word, or 0 outside of the image. Every lane
-# has to reach each `mma`, also where there is no window left.
+# `word_at(x, n, row, col, word)` returns a word, or 0 outside the image. Every lane has
+# to reach each `mma`, even a lane without a window.
 #
 # ```python
 # conv_pool(x, w, b, y, won)    # -> (n, h / 2, w / 2, 8) float32, uint8
 # ```
 #
-# Bias, ReLU, `won`: as in exercises 1 and 2. Stuck? `hint("conv_pool")`.
+# The bias, ReLU and `won` are as in exercises 1 and 2. Stuck? `hint("conv_pool")`.
 
 
 # %% tags=["given"]
@@ -820,10 +824,10 @@ check(
 )
 
 # %% [markdown] tags=["solution"]
-# The convolution's result is never written. It exists in 8 registers of each lane, a
-# window at a time. For the 64 filters of the second layer the fused step has 64 such
-# registers, loads with `ldmatrix` from a tile in shared memory, and keeps `won` in four
-# bits. The idea is this one.
+# The convolution's result is never written. It exists only in 8 registers of each lane,
+# one window at a time. For the 64 filters of the second layer, the fused step uses 64
+# such registers, loads with `ldmatrix` from a tile in shared memory, and keeps `won` in
+# four bits. The idea is the same.
 
 
 # %% [markdown]
@@ -979,13 +983,14 @@ def network(p, x, norm):
 
 
 # %% [markdown]
-# A small network, with 2 and 3 filters and digits of 8 × 8 pixels. Three gradients are
-# compared, all for the same batch: yours, those of PyTorch's autograd, and **finite
-# differences** in float64, which know nothing of gradients: they change one parameter
-# by ±ε and look at the loss. Ten parameters of each array are tried.
+# The cell uses a small network, with 2 and 3 filters and digits of 8 × 8 pixels. It
+# compares three gradients for the same batch: your kernels', PyTorch's from autograd,
+# and **finite differences** in float64, which need no formula for a gradient: they
+# change one parameter by ±ε and look at the loss. Ten parameters of each array are
+# tried.
 #
-# A kink spoils finite differences: if ε is large enough for another pixel to win, the
-# difference is not the gradient. So ε is small, which float64 allows.
+# A kink spoils finite differences: if ε is so large that another pixel wins, the
+# difference quotient is not the gradient. So ε is small, which float64 allows.
 
 # %%
 tiny_images, tiny_labels = digits.generated(32, seed=1, side=8)
@@ -1051,14 +1056,15 @@ for norm in (False, True):
 assert max(max(pair) for pair in errors.values()) < 1e-3
 
 # %% [markdown] tags=["solution"]
-# The biases b1 and b2 get no gradient through batch normalisation: it subtracts
-# the mean, and with it any constant. What is left there is rounding.
+# The biases b1 and b2 get no gradient through batch normalisation, which subtracts the
+# mean, and with it any constant. The numbers that remain there are rounding errors.
 
 # %% [markdown]
 # ## Look: it trains
 #
-# The same kernels, with batch normalisation, on four generated digits of 8 × 8 pixels.
-# The network should learn these four by heart: the loss falls.
+# The cell trains with the same kernels, batch normalisation included, on four generated
+# digits of 8 × 8 pixels. The network should learn these four by heart, so the loss
+# should fall.
 
 # %%
 rng = np.random.default_rng(2)
@@ -1078,22 +1084,24 @@ assert losses[-1] < 0.6 * losses[0]
 # %% [markdown]
 # ## Measure: a training step
 #
-# Now at full size: 28 × 28 pixels, 32 and 64 filters, 421,642 parameters. A step loads
-# a batch, runs forward and backward, and updates the weights. Batch 64 first, two steps
-# in each measurement.
+# Now the network has its full size: 28 × 28 pixels, 32 and 64 filters, and 421,642
+# parameters. A step loads a batch, runs the forward and the backward pass, and updates
+# the weights. The first batch size is 64, and each measurement takes two steps.
 #
 # - `NumPy`: matrix products on patches, on the CPU;
-# - `torch, eager`: as tutorials write it, in float32, the data on the GPU;
-# - `torch, bfloat16, graph`: autocast, channels-last, the step in one CUDA graph;
-# - `torch, best`: the same, compiled, the optimiser as well, in one CUDA graph;
-# - `plain kernels`: yours, a launch for each;
-# - `plain, one graph`: the same launches, captured;
+# - `torch, eager`: as tutorials write it, in float32, but with the data on the GPU;
+# - `torch, bfloat16, graph`: with autocast and channels-last, and the step in one CUDA
+#   graph;
+# - `torch, best`: the same, but with the model and the optimiser compiled;
+# - `plain kernels`: the kernels above, one launch for each;
+# - `plain, one graph`: the same launches, captured in a CUDA graph;
 # - `fused`: six kernels, in bfloat16 on tensor cores with float32 weights;
-# - `fused, one graph`: the same, captured.
+# - `fused, one graph`: the same six kernels, captured.
 #
-# None of them has batch normalisation. By hand, for one image: how many multiplications
-# does each layer do? How many are forward and backward together, for 64 images, and how
-# long would tensor cores take, at 400 TFLOP/s? Then guess.
+# None of these steps has batch normalisation. Compute by hand: how many multiplications
+# does each layer perform for one image? How many do the forward and the backward pass
+# perform together for 64 images, and how long would tensor cores take for them at 400
+# TFLOP/s? Then guess.
 
 
 # %% tags=["given"]
@@ -1343,10 +1351,11 @@ small.expect("fused, one graph", at_least=1.3, times="fused")
 # %% [markdown]
 # ## Look: is the fused step right?
 #
-# One step from the same weights on the same batch. The gradient of each parameter is
-# what the step subtracted, divided by the rate. It is compared with float32, and so is
-# the gradient of PyTorch's bfloat16 autocast: both round, in different places. And
-# twenty steps are taken three times, to see whether they give the same bits.
+# The cell runs one fused step. The gradient of each parameter is what the step
+# subtracted, divided by the learning rate. It is compared with PyTorch's float32
+# gradient for the same weights and batch, and so is the gradient under bfloat16
+# autocast: both round, but in different places. The cell also takes twenty steps three
+# times, to see whether they give the same bits.
 
 
 # %%
@@ -1407,8 +1416,8 @@ if weft.GPU:
     bench.always("the fused step is deterministic", same_bits)
 
 # %% [markdown]
-# And batch 1024, where the GPU has something to do. Which of the ratios changes, and in
-# which direction?
+# Now the batch size is 1024, which gives the GPU something to do. Which of the ratios
+# change, and in which direction?
 
 # %%
 guess = {"torch, eager": None, "fused, one graph": None}
@@ -1444,13 +1453,14 @@ large.expect("torch, best", at_least=1.5, times="torch, bfloat16, graph")
 # %% [markdown] tags=["solution"]
 # The compiler fuses what comes before and after a convolution into kernels of its own.
 # It does not put pooling into the convolution, nor the unpooling into the loads of the
-# gradients. That is what the fused step has: it never writes the result of a
-# convolution, and neither its gradient.
+# gradients. The fused step does both: it writes neither the result of a convolution nor
+# its gradient.
 
 # %% [markdown]
-# With batch normalisation, only the plain kernels exist: the statistics of a batch have
-# to be complete before the first number can be normalised, so the two convolutions can
-# no longer be one kernel. The race is lost for now, and that is the row to improve.
+# With batch normalisation, there are only the plain kernels: the statistics of a batch
+# have to be complete before the first number can be normalised, so the two convolutions
+# can no longer share one kernel. PyTorch will probably win this race, so `plain, one
+# graph` is the row to improve.
 
 
 # %%
@@ -1475,9 +1485,8 @@ normalised
 # %% [markdown]
 # ## Measure: where the time goes
 #
-# The six kernels of the fused step, each in a graph of its own. What keeps each from
-# being faster? For two of them it is arithmetic, and for the others mostly that they
-# have to start.
+# Each row is one of the six kernels of the fused step, in its own CUDA graph. What
+# keeps each kernel from being faster?
 
 
 # %%
@@ -1500,22 +1509,24 @@ profile_1024 = bench.compare(
 profile_1024
 
 # %% [markdown] tags=["solution"]
-# `backward` takes about half of the step for 1,024 images, and it has 15 of the step's
-# 26 GFLOP. For 64 images nothing is limited by arithmetic or bytes. A kernel needs a
-# few microseconds to start its blocks, fill its tiles and drain, and there are six.
+# `backward` takes about half of the step for 1024 images, and it performs 15 of the
+# step's 26 GFLOP. For two of the kernels the limit is arithmetic; for the others it is
+# mostly the start. For 64 images, neither arithmetic nor bytes limit any kernel. Each
+# of the six kernels needs a few microseconds to start its blocks, fill its tiles and
+# drain.
 
 # %% [markdown]
 # ## Measure: an epoch, loading included
 #
 # An epoch is 60,000 images in a random order, in batches of 64. (The 10,000 real digits
-# of this course are used six times; time does not depend on what is in them.)
+# of this course are used six times; the time does not depend on what the images show.)
 #
 # - `torch, tutorial`: a `DataLoader` with a worker process and pinned memory, images
-#   normalised one by one, a copy to the GPU for each batch, float32;
-# - `torch, best`: all images on the GPU as bytes, the compiled step in a graph;
-# - `fused`: the same with ours.
+#   normalised one by one, a copy to the GPU for each batch, and float32;
+# - `torch, best`: all images on the GPU as bytes, and the compiled step in a graph;
+# - `fused`: the same with our fused step.
 #
-# How many times as fast as the first is each of the others?
+# How many times as fast as the first row is each of the others?
 
 
 # %%
@@ -1624,13 +1635,13 @@ if epoch:
 # ## Measure: accuracy
 #
 # A fast step that learns less well is worth nothing, and a single loss shows little:
-# from the first product on, rounding differs, and two algorithms of one library can be
-# further apart than two right programs. So both train several networks to the end,
-# from the same initial weights, and what is compared is the mean accuracy on digits
-# that they have not seen, and how it varies.
+# rounding differs from the first product on, and two algorithms of one library can
+# differ by more than two correct programs do. So the fused step and PyTorch each train
+# several networks to the end, from the same initial weights. The cell compares the mean
+# accuracy on unseen digits, and how much it varies.
 #
-# 9,000 real digits to train on, 1,000 to test, five epochs of batches of 64, five
-# seeds.
+# There are 9000 real digits for training and 1000 for testing. Training takes five
+# epochs with batches of 64, for each of five seeds.
 
 
 # %%
@@ -1709,9 +1720,9 @@ if accuracy:
     )
 
 # %% [markdown]
-# The plain kernels, with batch normalisation, on the same digits: two epochs. Batch
-# normalisation needs statistics for the test; here they are those of the first 1,024
-# training images.
+# The plain kernels, with batch normalisation, train on the same digits for two epochs.
+# The test needs statistics for the normalisation; here they are those of the test
+# images and the first 1024 training images together.
 
 
 # %%
@@ -1747,25 +1758,27 @@ if plain_accuracy:
 # ## If you want more
 #
 # - Fuse the normalisation: let the first convolution write its sums and sums of squares
-#   per channel, and recompute it with the statistics in a second kernel. What is
-#   recomputed, and what would it cost to store it instead?
-# - Add momentum to the update. Which arrays double, and which kernel gets slower?
-# - Let one block do half an image at batch 64: an H200 has 132 SMs.
+#   per channel, and recompute the convolution with these statistics in a second kernel.
+#   How much is recomputed, and what would it cost to store the result instead?
+# - Add momentum to the update. Which additional arrays do you need, and which kernel
+#   gets slower?
+# - Let one block handle half an image at batch 64: an H200 has 132 SMs.
 # - Replace `fc1` by the `wgmma` of chapter 22.
-# - Run `digits.mnist("data")` and train on all 60,000. How many epochs to 99 %?
+# - Run `digits.mnist("data")` and train on all 60,000 training images. How many epochs
+#   does it take to reach 99 %?
 #
 # ## What you learned
 #
 # 1. A network is a handful of kernels, and each has a gradient that a few lines of
-#    float64 can check.
-# 2. Pooling keeps a number from 0 to 4 for its gradient. Log-softmax and its loss
-#    have a gradient so short that they belong into one kernel.
+#    float64 code can check.
+# 2. Pooling keeps a number from 0 to 4 for its gradient. Log-softmax and its loss have
+#    a gradient so short that loss and gradient belong in one kernel.
 # 3. Choose which pixel goes into which row of a tensor core's product, and pooling
 #    happens in registers.
-# 4. What is fused is what is never written: here the results of both convolutions and
-#    the gradients of both.
-# 5. Compare training by accuracy over seeds, and a step with the best that the library
-#    can do.
+# 4. Fusion saves what is never written: here the results of both convolutions and the
+#    gradients of these results.
+# 5. Compare training runs by their accuracy over several seeds, and a step with the
+#    best that the library can do.
 
 # %%
 quiz()
