@@ -5,18 +5,20 @@
 #
 # **After this lab, you can**
 #
-# - write programs of several ranks that do not deadlock, and say why others do;
-# - write the ring and the tree all-reduce, and predict from latency and bandwidth when
-#   each is the better one;
-# - read peer memory from a Numba kernel, and say when that beats NCCL;
-# - write data-parallel, tensor-parallel and sharded training steps that compute exactly
-#   what one GPU would;
+# - write programs for several ranks that do not deadlock, and explain why other
+#   programs do;
+# - write the ring and the tree all-reduce, and predict from latency and bandwidth which
+#   of these is faster;
+# - read peer memory from a Numba kernel, and say when such a kernel is faster than
+#   NCCL;
+# - write data-parallel, tensor-parallel and sharded training steps that compute, up to
+#   rounding, the same as one GPU;
 # - find out whether a training step overlaps communication with computation.
 #
 # **You need** about two hours. You do not need a GPU: the checks run every rank on a
 # model of `torch.distributed`, and one cell runs your functions in two real processes
-# on the CPU. The measurements take two GPUs that can access each other's memory; with
-# fewer, you see the times of two H200s.
+# on the CPU. The measurements require two GPUs that can access each other's memory;
+# without these, you see the times of two H200s.
 
 # %%
 try:
@@ -44,41 +46,41 @@ weft.lab("28_multi_gpu")
 #
 # A program for several GPUs is usually one function that runs in several processes, one
 # per GPU. Each process is a **rank**. All ranks run the same code; a rank differs from
-# the others only in its number and its data. In this lab every such function takes
-# `dist` first, which has the calls of the module `torch.distributed`:
+# the others only in its number and its data. In this lab, the first argument of every
+# such function is `dist`, which has the functions of the module `torch.distributed`:
 #
-# - `dist.get_rank()`, `dist.get_world_size()`: this rank's number, and how many there
-#   are;
-# - `dist.send(x, to)`, `dist.recv(x, source)`: send a tensor, receive into a tensor;
-#   return when that is done;
-# - `dist.isend(x, to)`, `dist.irecv(x, source)`: only begin; return an object whose
-#   `wait()` returns when it is done;
+# - `dist.get_rank()`, `dist.get_world_size()`: return this rank's number and the number
+#   of ranks;
+# - `dist.send(x, to)`, `dist.recv(x, source)`: send a tensor, or receive into a tensor,
+#   and return when the transfer is complete;
+# - `dist.isend(x, to)`, `dist.irecv(x, source)`: only begin to send or to receive, and
+#   return an object whose `wait()` returns when the transfer is complete;
 # - `dist.all_reduce(x)`: replace `x` on every rank by the sum over all ranks;
 # - `dist.all_gather_into_tensor(out, x)`: put the `x` of all ranks into `out`, one
 #   after the other;
 # - `dist.reduce_scatter_tensor(out, x)`: sum `x` over all ranks, and give each rank one
 #   part of the sum.
 #
-# `send` and `recv` are **point-to-point**: one rank to another. The other calls are
-# **collectives**, in which all ranks take part.
+# Sends and receives are **point-to-point** calls: one rank sends to another. The last
+# three calls are **collectives**, in which all ranks take part.
 #
 # A check runs your function for 2, 3, 4 and more ranks on a model of these calls. In
 # the model, a message takes one **step**, however long it is. A rank can send one
 # message and receive one message in the same step. The model knows which rank waits for
-# which, so it finds a deadlock at once, where a GPU would hang.
+# which, so it reports a deadlock at once, whereas a program on GPUs would hang.
 
 # %% [markdown]
 # ## 1 · Pass it on
 #
-# The ranks form a ring: after the last one comes rank 0 again. Give each rank the
-# tensor of the rank before it.
+# The ranks form a ring: rank 0 follows the last rank. Send each rank's tensor to the
+# next rank.
 #
 # ```python
 # shift(dist, x, out)    # x, out: tensors of the same shape on every rank
 # ```
 #
-# Afterwards, `out` on rank 1 is `x` of rank 0, and `out` on rank 0 is `x` of the last
-# rank. One step is enough, whatever the number of ranks. Stuck? `hint("shift")`.
+# Afterwards, `out` on rank 1 contains rank 0's `x`, and `out` on rank 0 contains the
+# last rank's `x`. One step is enough for any number of ranks. Stuck? `hint("shift")`.
 
 
 # %%
@@ -111,41 +113,43 @@ check(
 # %% [markdown] tags=["solution"]
 # With `send` first and `recv` second, all ranks wait in `send`: each for a neighbour
 # that cannot receive because it is waiting too. Letting the even ranks send first and
-# the odd ones receive first avoids the deadlock, but takes two steps, or three for an
-# odd number of ranks. Beginning both and then waiting needs no such arrangement.
+# the odd ranks receive first avoids the deadlock, but takes two steps, or three for an
+# odd number of ranks. If each rank begins both transfers and then waits, one step is
+# enough.
 #
-# On GPUs, use `dist.batch_isend_irecv`, which takes a list of `dist.P2POp(dist.isend,
-# x, to)` and `dist.P2POp(dist.irecv, out, source)`. NCCL turns each send and receive
-# into work on a CUDA stream, and two that are queued separately run one after the
-# other: a send that is waiting for its receiver then blocks the receive after it. The
-# batch is one group for NCCL, and makes progress on all of it together.
+# On GPUs, use `dist.batch_isend_irecv`, which takes a list of
+# `dist.P2POp(dist.isend, x, to)` and `dist.P2POp(dist.irecv, out, source)`. NCCL turns
+# each send and each receive into work on a CUDA stream. If they are queued separately,
+# they run one after the other: a send that is waiting for its receiver then blocks the
+# receive after it. NCCL treats the batch as one group, in which all transfers make
+# progress together.
 
 # %% [markdown]
 # ## 2 · The ring
 #
 # The sum over all ranks, on all ranks, is called an **all-reduce**. It is the most
-# important collective for training, because gradients are summed with it. Rank 0 could
-# receive everything, add, and send the sum back. But then all bytes go through the one
-# link of rank 0.
+# important collective for training, because it sums the gradients. Rank 0 could receive
+# all tensors, add them up, and send the sum back. But then all bytes would go through
+# the link of rank 0.
 #
 # The **ring all-reduce** uses all links all the time. Cut the tensor into `p` chunks,
-# one per rank. In each step, every rank sends one chunk to the next rank and receives
-# another one from the previous rank.
+# where `p` is the number of ranks. In each step, every rank sends one chunk to the next
+# rank and receives another chunk from the previous rank.
 #
-# - *First half, p − 1 steps*: what you receive is a partial sum. Add your own chunk to
-#   it, and send it on in the next step. At the end, each rank has one chunk that is
-#   complete.
-# - *Second half, p − 1 steps*: the complete chunks go around once more, and replace
-#   what they meet.
+# - *First half, p − 1 steps*: each chunk that you receive is a partial sum. Add it to
+#   your own chunk, and send the result on in the next step. At the end, each rank has
+#   one complete chunk.
+# - *Second half, p − 1 steps*: the complete chunks go around the ring, and each rank
+#   replaces its own chunks by them.
 #
 # ```python
 # ring_all_reduce(dist, x)    # x: a vector, in place; its length need not divide by p
 # ```
 #
-# Each rank sends `2 (p − 1)` chunks, in as many steps. Before you write it, take three
-# ranks and a pencil: which chunk does rank 0 send first, and which one does it have to
-# send next? `x.tensor_split(p)` cuts a tensor into `p` views whose lengths differ by
-# at most 1. Stuck? `hint("ring_all_reduce")`.
+# Each rank sends `2 (p − 1)` chunks, one in each of `2 (p − 1)` steps. Before you write
+# the function, draw three ranks on paper: which chunk does rank 0 send first, and which
+# chunk does it have to send next? `x.tensor_split(p)` cuts a tensor into `p` views
+# whose lengths differ by at most 1. Stuck? `hint("ring_all_reduce")`.
 
 
 # %%
@@ -206,37 +210,38 @@ check(
 )
 
 # %% [markdown]
-# Here is what your function does with four ranks and 4,000 bytes. Each row is a rank,
-# each column a step.
+# The next cell shows what your function does with four ranks and 4000 bytes. Each row
+# is a rank, and each column is a step.
 
 # %%
 ranks.timeline(ring_all_reduce, vectors(np.random.default_rng(1), 4, 1000))
 
 # %% [markdown] tags=["solution"]
-# Both halves walk through the chunks in the same order, so one loop does both. At step
-# `s`, rank `r` sends chunk `r − s` and receives chunk `r − s − 1`, which it sends in
-# the next step. What rank `r` sends first is its own chunk `r`. After `p − 1` steps the
-# chunk that it has just received, `r + 1`, is complete.
+# Both halves go through the chunks in the same order, so one loop is enough for both.
+# At step `s`, rank `r` sends chunk `r − s` and receives chunk `r − s − 1`, which it
+# sends in the next step, with all numbers modulo `p`. The first chunk that rank `r`
+# sends is its own chunk `r`. After `p − 1` steps, the chunk that it has just received,
+# `r + 1`, is complete.
 #
-# The first half alone is a **reduce-scatter**, the second half alone an **all-gather**.
-# Each rank sends `2 (p − 1) / p` times the bytes of the tensor: with two ranks once,
-# with many ranks nearly twice, and never more. No algorithm that sums on the ranks
-# themselves can do with less.
+# The first half alone is a **reduce-scatter**, and the second half alone is an
+# **all-gather**. Each rank sends `2 (p − 1) / p` times the bytes of the tensor: once
+# its bytes with two ranks, nearly twice with many ranks, and never more than that. No
+# algorithm that sums on the ranks themselves can send fewer bytes.
 
 # %% [markdown]
 # ## 3 · The tree
 #
-# A ring of 1,024 ranks takes 2,046 steps. If the tensor is short, each step costs its
-# latency and hardly anything else, and a tree is better. Sum in pairs, then sum the
-# sums of pairs, and so on until rank 0 has it all. Then send the result back down the
-# same way.
+# A ring of 1024 ranks takes 2046 steps. If the tensor is short, a step takes little
+# more than its latency, so fewer steps are faster, and a tree needs fewer. Sum the
+# tensors of pairs of ranks, then sum these sums in pairs, and so on until rank 0 has
+# the total. Then send the total back to all ranks in the reverse order.
 #
 # ```python
 # tree_all_reduce(dist, x)    # x: a tensor, in place
 # ```
 #
-# `2 ⌈log₂ p⌉` steps are enough for any number of ranks, powers of two or not. (Fewer
-# are possible, if you find out how.) Stuck? `hint("tree_all_reduce")`.
+# `2 ⌈log₂ p⌉` steps are enough for any number of ranks, powers of two or not. (Can you
+# find a way with fewer steps?) Stuck? `hint("tree_all_reduce")`.
 
 
 # %%
@@ -279,28 +284,31 @@ check(
 ranks.timeline(tree_all_reduce, vectors(np.random.default_rng(1), 8, 1000))
 
 # %% [markdown] tags=["solution"]
-# At distance `d`, ranks that are an odd multiple of `d` send to the rank `d` below and
-# are done until the way back. Only a rank that has received goes on. A partner beyond
-# the last rank does not exist, and that is all that other numbers of ranks need.
+# At distance `d`, the ranks whose number is an odd multiple of `d` send to the rank `d`
+# below and are done until the way back. The ranks whose number is an even multiple of
+# `d` go on to the next level. If the number of ranks is not a power of two, some
+# partners do not exist, so a rank has to check for its partner; nothing else changes.
 #
-# `send` and `recv` cannot deadlock here, since no rank waits for one that waits for it:
-# a rank sends up only after everything below it has arrived.
+# `send` and `recv` cannot deadlock here, because ranks never wait for each other in a
+# circle: a rank sends its sum only after it has received the sums of all its partners.
 #
-# The picture shows what the tree costs. Rank 0 sends the whole tensor once per level,
-# and in the first step down all other links are idle. Fewer steps are possible where
-# every rank exchanges with a partner and both add, **recursive doubling**: `log₂ p`
-# steps for a power of two.
+# The picture shows the disadvantage of the tree. On the way back, rank 0 sends the
+# whole tensor once per level, and in the first of these steps all other links are idle.
+# Fewer steps are possible if, in each step, every rank exchanges tensors with a partner
+# and both add. This is **recursive doubling**, which takes `log₂ p` steps if `p` is a
+# power of two.
 
 # %% [markdown]
 # ## Predict: ring or tree?
 #
 # A message of `n` bytes over a link takes about `α + n / β`: the **latency** α plus the
-# bytes over the **bandwidth** β. With that, the cost of both algorithms is a formula.
-# It assumes that all links are alike, that they work in both directions at once and do
-# not disturb each other, and that the additions cost nothing.
+# bytes divided by the **bandwidth** β. With this model, you can write a formula for the
+# time of either algorithm. The formulas assume that all links are alike, that they work
+# in both directions at once without slowing each other down, and that the additions
+# take no time.
 #
 # Take α = 5 µs, β = 300 GB/s and 64 ranks. For which of 4 KiB, 1 MiB, 64 MiB and 1 GiB
-# is the tree faster? And with 1,024 ranks? Decide before you run the cell.
+# is the tree faster? And with 1024 ranks? Decide before you run the cell.
 
 
 # %%
@@ -326,22 +334,25 @@ for length, nbytes in LENGTHS.items():
         print(f"{length:12}{size:8,}{ring:9.3f} ms{tree:9.3f} ms  {better}")
 
 # %% [markdown] tags=["solution"]
-# A ring pays for its latency once per rank, a tree once per level. A tree pays for its
-# bytes once per level, a ring twice at most. So trees are for short tensors and many
-# ranks. The length at which they are equal grows with the number of ranks. With 64 it
-# is between 1 MiB and 64 MiB, with 1,024 between 64 MiB and 1 GiB.
+# In the time of a ring, the number of latencies grows with the number of ranks; in the
+# time of a tree, it grows with the number of levels. But a tree moves the whole tensor
+# twice per level, whereas a ring moves it less than twice in all. So trees are better
+# for short tensors and many ranks. The length at which both take the same time grows
+# with the number of ranks. With 64 ranks it is between 1 MiB and 64 MiB, and with 1024
+# ranks between 64 MiB and 1 GiB.
 #
-# NCCL chooses too, among several algorithms and three protocols for each, with a model
-# of this kind whose numbers it knows for the links that it finds. And it cuts long
-# tensors into pieces that follow each other through the tree, so that no link is idle.
+# NCCL also chooses among several algorithms and three protocols for each. It uses a
+# model of this kind, with latencies and bandwidths for the links that it finds. And it
+# cuts long tensors into pieces that follow each other through the tree, so that fewer
+# links are idle.
 
 # %% [markdown]
 # ## Run: real processes
 #
-# The model is a model. `ranks.launch` starts one real process per rank and passes the
-# module `torch.distributed` itself. Between GPUs its backend is NCCL. Without GPUs it
-# is gloo, which moves tensors between processes over the CPU. Your functions do not
-# change.
+# So far, your functions have run only on the model. `ranks.launch` starts one real
+# process per rank and passes the module `torch.distributed` itself. With two GPUs, the
+# backend is NCCL. Otherwise it is gloo, which copies tensors between processes on the
+# CPU. Your functions do not change.
 
 
 # %%
@@ -369,20 +380,21 @@ for rank, found in enumerate(ranks.launch(in_a_process, [()] * 2, backend)):
 # %% [markdown]
 # ## Measure: the sum of two tensors
 #
-# Now with two GPUs. Here are kernels that need no library at all. With **peer access**,
-# a kernel on one GPU can load from and store to the memory of another one, over NVLink
-# or PCIe. PyTorch's *symmetric memory* allocates a tensor of the same size on each GPU
-# and gives every rank a tensor that is the other GPU's memory. For Numba it is an array
-# like any other.
+# Now measure with two GPUs. The next cell has two kernels that need no library for
+# communication. With **peer access**, a kernel on one GPU can load from and store to
+# the memory of another GPU, over NVLink or PCIe. PyTorch's *symmetric memory* allocates
+# a tensor of the same size on each GPU, and returns to every rank a second tensor that
+# refers to the other GPU's memory. Numba treats this tensor like any other array.
 #
-# - `one_shot`: every rank reads all of the other's tensor and adds. One step, and `n`
-#   bytes received.
-# - `two_shot`: every rank sums one half and writes the result to both. It loads half
-#   a tensor from its peer and stores half a tensor to it.
+# - `one_shot`: every rank reads the whole tensor of the other rank and adds it to its
+#   own. This takes one step, and each rank receives `n` bytes.
+# - `two_shot`: every rank sums one half of the tensors and writes the result to both
+#   GPUs. It loads half a tensor from its peer and stores half a tensor to its peer.
 #
-# Before such a kernel, both ranks have to have written their input, and after it, both
-# have to have read. `handle.barrier()` is a barrier between GPUs, on the stream,
-# without the host.
+# Such a kernel may start only after both ranks have written their inputs, and later
+# work may overwrite these only after both ranks have read them. So there is a barrier
+# before and after each kernel: `handle.barrier()` synchronises the two GPUs on the
+# stream, without the host.
 
 
 # %% tags=["given"]
@@ -506,11 +518,12 @@ two = ranks.measured(sums, ranks=2)
 # %% [markdown]
 # On two GPUs, a ring sends `n` bytes in each direction, so the bandwidth in the tables
 # is also what NCCL's own tests call **bus bandwidth**. All rows except `NCCL, called`
-# and `your ring` are CUDA graphs, so Python's part is left out. `PyTorch's` rows are
-# its own kernels for symmetric memory.
+# and `your ring` are timed as CUDA graphs, so the time of Python is not included. The
+# rows `PyTorch's one-shot` and `PyTorch's two-shot` are PyTorch's own kernels for
+# symmetric memory.
 #
-# Which row do you expect to win for 4 KiB, and which for 1 GiB? Fill in how many times
-# as fast as NCCL they will be.
+# Which row do you expect to be fastest for 4 KiB, and which for 1 GiB? Fill in how many
+# times as fast as NCCL you expect `one-shot` and `two-shot` to be.
 
 # %%
 guess = {"one-shot": None, "two-shot": None}
@@ -539,10 +552,11 @@ copied = two.compare("256 MiB from one GPU to the other", bytes=1 << 28)
 copied
 
 # %% [markdown]
-# Next, the formulas with what was just measured. A step of the ring between two GPUs
-# takes half of the 4 KiB row, and the bandwidth is that of the 1 GiB row. The numbers
-# for more than two ranks are extrapolated. They assume that all links are as good as
-# this one, which is true inside a machine with NVLink and not between machines.
+# The next cell uses the measured times in the formulas. The latency of a step is half
+# of NCCL's time for 4 KiB, because a ring of two ranks takes two steps, and the
+# bandwidth is that of NCCL for 1 GiB. The numbers for more than two ranks are
+# extrapolated. They assume that all links are as fast as this link, which is true
+# inside a machine with NVLink but not between machines.
 
 # %%
 latency = two.values("latency of a step", "µs")
@@ -554,15 +568,15 @@ modelled_ms = {
 # %% [markdown]
 # ## 4 · Data parallelism
 #
-# Every rank has all the weights, and a part of the batch. Each computes gradients from
-# its rows, the gradients are averaged over the ranks, and every rank makes the same
-# update. Then all have the same weights again.
+# Every rank has all the weights, and a part of the batch. Each rank computes gradients
+# from its rows, an all-reduce averages the gradients over the ranks, and every rank
+# makes the same update. So all ranks have the same weights again.
 #
-# Write such a step for a linear model. It must compute what a single rank would with
-# the whole batch, and there are two difficulties. The ranks have different numbers of
-# rows, so the mean over all rows is not the mean of the ranks' means. And each
-# collective costs a latency, so all gradients, and whatever else you need to know of
-# the other ranks, have to travel in **one** all-reduce.
+# Write such a step for a linear model. It must compute the same as a single rank with
+# the whole batch. There are two difficulties. First, the ranks have different numbers
+# of rows, so the mean over all rows is not the mean of the ranks' means. Second, each
+# collective adds a latency, so all gradients, and all other numbers that you need from
+# the other ranks, have to be summed in **one** all-reduce.
 #
 # ```python
 # train_step(dist, weights, x, y, rate)    # weights: [w, b], updated in place
@@ -636,27 +650,27 @@ check(
 
 # %% [markdown] tags=["solution"]
 # The mean over all rows is the sum of `rows × mean` over the ranks, divided by the sum
-# of `rows`. The number of rows is one more element at the end of the flat tensor.
+# of `rows`. The flat tensor has one more element at its end for the number of rows.
 #
-# A batch that does not divide evenly is common: the last one of an epoch, sequences of
-# different lengths, a loss that counts only some tokens. PyTorch's DDP always takes the
-# mean of the ranks' means. If the ranks have different numbers of rows, or of tokens
-# that count, scale each rank's loss yourself.
+# Batches often do not divide evenly: the last batch of an epoch is shorter, sequences
+# have different lengths, or a loss counts only some tokens. PyTorch's DDP always takes
+# the mean of the ranks' means. If the ranks have different numbers of rows, or of
+# counted tokens, scale each rank's loss yourself.
 
 # %% [markdown]
 # ## 5 · Tensor parallelism
 #
-# A model too large for one GPU can be cut inside its layers. Take the two linear layers
-# of a transformer's MLP, `relu(x @ w1 + b1) @ w2 + b2`. Each rank holds some *columns*
-# of `w1` with their part of `b1`, and the same *rows* of `w2`. All ranks have all of
-# `x` and of `b2`.
+# A model that is too large for one GPU can be split inside its layers. Take the two
+# linear layers of a transformer's MLP, `relu(x @ w1 + b1) @ w2 + b2`. Each rank has
+# some *columns* of `w1` with their part of `b1`, and the *rows* of `w2` with the same
+# numbers. All ranks have all of `x` and of `b2`.
 #
 # ```python
 # parallel_mlp(dist, x, w1, b1, w2, b2)    # returns the whole result on every rank
 # ```
 #
-# One collective is enough. Where does it have to be? The ranks' parts may differ in
-# width. Stuck? `hint("parallel_mlp")`.
+# One collective is enough. Where in the computation does it have to be? The ranks'
+# parts may have different widths. Stuck? `hint("parallel_mlp")`.
 
 
 # %% tags=["given"]
@@ -705,35 +719,38 @@ check(
 )
 
 # %% [markdown] tags=["solution"]
-# Columns of the first product are columns of the hidden layer, and relu looks at each
-# element alone. So no communication is needed in the middle. Rows of `w2` belong to
-# columns of the hidden layer, so each rank has a *part of the sum* of every element of
-# the result. Those parts are what the all-reduce adds up. The second bias is added
-# afterwards, once. In the sum it would be there `p` times.
+# Columns of the first product are columns of the hidden layer, and relu works on each
+# element separately. So no communication is needed between the two products. Rows of
+# `w2` belong to columns of the hidden layer, so each rank computes a *part of the sum*
+# for every element of the result. The all-reduce adds up these parts. The second bias
+# is added once, afterwards. If every rank added it before the all-reduce, the result
+# would contain it `p` times.
 #
-# The other way around, rows of `w1` and columns of `w2`, would need one collective
-# before relu and another one at the end.
+# If each rank had rows of `w1` and columns of `w2` instead, you would need one
+# collective before relu and another at the end.
 
 # %% [markdown]
 # ## 6 · Sharding
 #
-# Data parallelism keeps `p` copies of the weights and of the optimiser's state.
-# **Fully sharded** data parallelism keeps one: each rank stores a `p`-th of everything.
-# Before a layer is used, its weights are gathered, and thrown away afterwards.
-# Gradients are reduced so that each rank receives only the part that it stores.
+# Data parallelism keeps `p` copies of the weights and of the optimiser's state, one on
+# each of `p` ranks. **Fully sharded** data parallelism keeps a single copy: each rank
+# stores one part of `p`. The weights of a layer are gathered before the layer is used,
+# and discarded afterwards. The gradients are reduced so that each rank receives only
+# the part whose weights it stores.
 #
-# All parameters are one flat vector here, filled up with zeros until `p` divides its
-# length. `state` is `[weights, momentum]`, this rank's part of each.
+# Here all parameters are one flat vector, padded with zeros until `p` divides its
+# length. `state` is `[weights, momentum]` and contains this rank's part, or **shard**,
+# of both vectors.
 #
 # ```python
 # sharded_step(dist, state, x, y, rate)    # state: updated in place
 # ```
 #
-# `as_weights(flat, x, y)` makes `[w, b]` out of a flat vector and ignores the zeros at
-# its end. All ranks have the same number of rows. The optimiser is SGD with momentum:
-# `momentum = MOMENTUM * momentum + gradient`, then `weights -= rate * momentum`. Two
-# collectives, and nothing of the length of the whole vector is kept. Stuck?
-# `hint("sharded_step")`.
+# `as_weights(flat, x, y)` returns `[w, b]` as views of a flat vector and ignores the
+# zeros at its end. All ranks have the same number of rows. The optimiser is SGD with
+# momentum: `momentum = MOMENTUM * momentum + gradient`, then
+# `weights -= rate * momentum`. Use two collectives, and keep nothing of the length of
+# the whole vector after the step. Stuck? `hint("sharded_step")`.
 
 
 # %% tags=["given"]
@@ -813,30 +830,33 @@ check(
 )
 
 # %% [markdown] tags=["solution"]
-# An all-gather and a reduce-scatter move as many bytes as one all-reduce. It *is* an
-# all-reduce, cut in the middle: the update takes place between its halves, on the
-# shards, where each rank updates a `p`-th. (PyTorch's FSDP gathers twice, before the
-# forward and again before the backward pass, because it throws the weights away in
-# between. That is half as many bytes more, and the price of the memory.)
+# An all-gather and a reduce-scatter together move the same number of bytes as one
+# all-reduce. In fact, the reduce-scatter of one step and the all-gather of the next
+# *are* the two halves of an all-reduce: between these halves, each rank updates its
+# shard. (PyTorch's FSDP gathers twice, before the forward pass and again before the
+# backward pass, because it discards the weights in between. So it moves 1.5 times the
+# bytes, but saves memory.)
 #
-# `reduce_scatter_tensor` wants equal parts, hence the zeros. They stay zeros: their
-# gradient is zero.
+# `reduce_scatter_tensor` requires equal parts, hence the zeros. They remain zero,
+# because their gradient is zero.
 
 # %% [markdown]
 # ## Measure: training steps
 #
-# The model is twelve linear layers of 4096 × 4096, 201 million parameters, so 805 MB of
-# gradients per step. Each GPU gets 2,048 rows. Rows of the first table:
+# The model has twelve linear layers of 4096 × 4096. These are 201 million parameters,
+# so each step has 805 MB of gradients. Each GPU gets 2048 rows of data. The first
+# table has these rows:
 #
 # - `1 GPU`: the step without any communication, on the same rows per GPU;
 # - `all-reduce afterwards`: one all-reduce per parameter, after the backward pass;
-# - `one bucket`: DDP with one bucket, which is full when the backward pass ends;
-# - `25 MB buckets`: DDP as it is by default;
-# - `1 MB buckets`: the smallest;
-# - `FSDP2`: each layer is sharded with `fully_shard`.
+# - `one bucket`: DDP with a single bucket for all gradients, which is full only when
+#   the backward pass ends;
+# - `25 MB buckets`: DDP with its default size of buckets;
+# - `1 MB buckets`: DDP with very small buckets;
+# - `FSDP2`: sharding, with `fully_shard` applied to each layer.
 #
-# The second table is four backward passes of 512 rows per update. `no_sync` leaves out
-# the communication in the first three.
+# The second table times four backward passes of 512 rows and one update. `no_sync`
+# skips the communication in the first three passes.
 #
 # Predict: how much longer than on one GPU does a step take with 25 MB buckets?
 
@@ -1014,9 +1034,9 @@ passes = two_train.compare("four passes and an update", baseline="1 GPU")
 passes
 
 # %% [markdown]
-# The ratio is what a GPU still achieves of what it does alone. With two GPUs at 0.95,
-# an epoch takes 1 / 1.9 of the time. Where does the difference come from? Here is when
-# NCCL's kernels run, from a profile of one step:
+# The ratio is the speed of each GPU relative to a GPU that trains alone. If it is 0.95
+# with two GPUs, an epoch takes 1 / 1.9 of the time. Why is it not 1? The next cell
+# shows when NCCL's kernels run, from a profile of one step.
 
 
 # %%
@@ -1042,16 +1062,16 @@ for name in ("one bucket", "25 MB buckets"):
     drawn(name)
 
 # %% [markdown]
-# And this is the most memory that each GPU used in a step: weights, gradients, two
-# moments of AdamW, activations, buffers.
+# The next cell shows the peak memory of each GPU in a step: weights, gradients, the two
+# moments of AdamW, activations and buffers.
 
 # %%
 memory = two_train.values("memory per GPU, at most", "GB")
 
 # %% [markdown]
-# Finally a large MLP, 8,192 to 28,672 to 8,192 features in bfloat16, on one GPU and in
-# two parts. With 16 rows the time goes into reading the weights, with 2,048 rows into
-# the products.
+# Finally, time a large MLP, from 8192 to 28,672 and back to 8192 features in
+# bfloat16, on one GPU and split over two. With 16 rows, reading the weights takes most
+# of the time; with 2048 rows, the products do.
 
 # %%
 guess = {"2 GPUs": None}
@@ -1072,28 +1092,32 @@ mlp_long.expect("2 GPUs", at_least=1.4)
 # %% [markdown]
 # ## Stretch goals
 #
-# - Write the reduce-scatter and the all-gather as functions of their own, and the ring
-#   all-reduce as one after the other.
-# - Pipeline your tree: cut the tensor into pieces, and send the second while the first
-#   is on the next level. What does `ranks.timeline` show, and how many steps do `k`
-#   pieces take?
-# - Add a `prefetch` to the sharded step: with `async_op=True`, gather the next layer's
-#   weights while the current one computes.
-# - Write the `one_shot` kernel with the barrier inside: flags in symmetric memory, one
-#   per block. Which memory order do they need, and in which scope?
+# - Write the reduce-scatter and the all-gather as two functions, and the ring
+#   all-reduce as a call of the first followed by a call of the second.
+# - Pipeline your tree: cut the tensor into pieces, and send the second piece while the
+#   first is on the next level. What does `ranks.timeline` show, and how many steps do
+#   `k` pieces take?
+# - Add prefetching to a sharded step with several layers: with `async_op=True`, gather
+#   the next layer's weights while the current layer is computed.
+# - Write the `one_shot` kernel with its barriers inside, using flags in symmetric
+#   memory, one per block. Which memory order do the accesses to these flags need, and
+#   in which scope?
 #
 # ## What you learned
 #
-# 1. A rank that waits for one that waits for it never wakes up. Begin sends and
-#    receives together, and make the same collectives in the same order on every rank.
+# 1. Ranks that wait for each other wait for ever. Begin sends and receives together,
+#    and call the same collectives in the same order on every rank.
 # 2. A ring moves the fewest bytes per rank, in `2 (p − 1)` steps. A tree takes
-#    `2 ⌈log₂ p⌉` steps and moves more. Latency and bandwidth decide.
+#    `2 ⌈log₂ p⌉` steps but moves more bytes. Latency and bandwidth decide which of them
+#    is faster.
 # 3. A kernel can read another GPU's memory. For short tensors, one kernel that reads
-#    everything beats an algorithm of several steps.
-# 4. Data parallelism moves gradients, tensor parallelism activations, sharding weights
-#    and gradients, pipelines activations between stages.
-# 5. Communication that runs beside the backward pass costs little, if there is enough
-#    to compute. Buckets make it possible, and `no_sync` leaves out what no rank needs.
+#    everything is faster than an algorithm with several steps.
+# 4. Data parallelism moves gradients, tensor parallelism moves activations, and
+#    sharding moves weights and gradients. Pipeline parallelism moves activations
+#    between stages.
+# 5. Communication that overlaps with the backward pass adds little time, if there is
+#    enough to compute. Buckets make this overlap possible, and `no_sync` skips
+#    communication that is not needed yet.
 
 # %%
 quiz()
