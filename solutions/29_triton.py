@@ -356,8 +356,8 @@ rows_of[131072].expect("copy", at_least=3.0, times="mine")
 # ## 3 · A row in pieces
 #
 # With 1024 threads in a program, each thread can have 64 registers, but 131,072 values
-# would need 128. Such a row has to be processed in pieces of `BLOCK` columns, in a
-# loop: `range` works, even with bounds that are arguments of the launch.
+# would need 128 per thread. Such a row has to be processed in pieces of `BLOCK`
+# columns, in a loop: `range` works, even with bounds that are arguments of the launch.
 #
 # Write RMSNorm (chapter 17) in this way. Let *mean* be the mean of a row's squares.
 # Divide each element by the square root of *mean* + `eps`, and multiply it by the
@@ -491,7 +491,8 @@ pieces.expect("mine", at_least=0.93, times="torch.compile")
 # %% [markdown] tags=["solution"]
 # They come from memory: all 256 KB of a row are loaded before its second loop begins,
 # and 1024 rows are in progress. So each element is transferred three times instead of
-# twice, and the limit is 67 % of the copy's speed. `torch.compile` gets no further.
+# twice, and the limit is 67 % of the copy's speed. `torch.compile` gets just as far,
+# and no further.
 
 # %% [markdown]
 # ## 4 · A product of tiles
@@ -703,7 +704,8 @@ for line in code.layouts.splitlines():
 #   layout in which **wgmma** leaves it (chapters 21 and 22).
 
 # %% [markdown]
-# Now compile for 8190 instead of 8192. What do such rows mean for copies of 16 bytes?
+# Now compile for 8190 instead of 8192. What do rows of 8190 elements mean for copies of
+# 16 bytes?
 
 # %%
 code = product_code(8190, num_stages=3, **TILES)
@@ -725,8 +727,8 @@ print(f"{code.shared:,} bytes of shared memory", code.count(*INTERESTING))
 # Take a grid of `grid_m` × `grid_n` tiles. Row by row, 132 programs of a grid of 64 ×
 # 32 tiles cover about four rows, and need *all 32* tile columns of `b`. In **grouped
 # order**, the tiles of a band of `group` rows come column by column, before the next
-# band begins. `order` lists the tiles in this order. With `grid_m` = 3, `grid_n` = 2
-# and `group` = 2:
+# band begins. The function `order` lists the tiles in this order. With `grid_m` = 3,
+# `grid_n` = 2 and `group` = 2:
 #
 # | tile | 0 | 1 | 2 | 3 | 4 | 5 |
 # | --- | --- | --- | --- | --- | --- | --- |
@@ -1147,7 +1149,7 @@ odd.expect("8192", at_least=2.0, times="8190")
 #
 # Which tile, how many warps and how many stages are best? `@triton.autotune` tries a
 # list of configurations, at the first launch with new values of the parameters in
-# `key`, and keeps the fastest. To find it, it launches the program many times, on your
+# `key`, and keeps the fastest. To do so, it launches the program many times, on your
 # arrays.
 #
 # Write `column_sums`, which adds up each column of a matrix (the gradient of a bias is
@@ -1204,8 +1206,8 @@ check(
 )
 
 # %% [markdown] tags=["solution"]
-# Without `reset_to_zero`, the first launch of the program returns the sums of all the
-# trials together, and every later launch is right. Such a mistake is found late. The
+# Without `reset_to_zero`, `out` contains the sums of all the trials together after the
+# first launch, whereas every later launch is right. Such a mistake is found late. The
 # other common mistake is a `key` that leaves out a size: then the choice for the first
 # size is used for all sizes.
 
@@ -1264,9 +1266,9 @@ if weft.on_gpu("tuning needs a clock"):
 #
 # Now multiply matrices in **float32**. `tl.dot` of float32 uses tensor cores in TF32 by
 # default, with 10 bits of mantissa. `input_precision="ieee"` requests float32
-# arithmetic, which no tensor core has. There, chapter 19's kernel in Numba reached 97 %
-# of the speed of cuBLAS, with register tiles and a pipeline written by hand. Will
-# Triton?
+# arithmetic, which no tensor core has. In this arithmetic, chapter 19's kernel in Numba
+# reached 97 % of the speed of cuBLAS, with register tiles and a pipeline written by
+# hand. Will Triton get there too?
 
 # %%
 guess = {"Triton": None}
