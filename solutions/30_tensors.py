@@ -277,8 +277,8 @@ print(tuple(theirs.shape), theirs.stride(), theirs.storage_offset())
 # ## 2 · Broadcasting
 #
 # To add a row of 4 numbers to a matrix of 3 × 4, PyTorch does not make three copies of
-# the row. It **expands** it: a view of shape (3, 4) in which all three rows are the
-# same four numbers.
+# the row. It **expands** the row into a view of shape (3, 4) in which all three rows
+# are the same four numbers.
 #
 # The rule is NumPy's. Align the two shapes at their **right** ends. Where the sizes
 # agree, nothing changes. Where a size is 1, or where the shorter shape has no dimension
@@ -544,10 +544,10 @@ check(copies, **answers("copies"))
 # %% [markdown]
 # ## Look: what PyTorch does
 #
-# You need not take the check's word for it. Below the layer that records gradients,
-# every operation passes a point where Python can listen in: a `TorchDispatchMode`. The
-# mode below prints the operations that arrive there, and reports whether the result
-# shares the storage of an argument.
+# You need not take the check's word for what copies. Below the layer that records
+# gradients, every operation passes a point where Python can listen in: a
+# `TorchDispatchMode`. The mode below prints the operations that arrive there, and
+# reports whether the result shares the storage of an argument.
 
 
 # %%
@@ -1116,7 +1116,7 @@ check(dispatch_key, spec=by_sets, inputs=calls, because=why_not)
 #
 # The first kernel that runs is rarely the last. The kernel for `AutogradCUDA` records
 # the operation, and then calls the operator **again**, with its own key and all higher
-# ones masked out. This is *redispatching*. A debug build of PyTorch can print each
+# keys masked out. This is *redispatching*. A debug build of PyTorch can print each
 # step; a release build cannot. But you can add an operator of your own, with a kernel
 # at each layer that prints its key and redispatches.
 
@@ -1214,8 +1214,8 @@ called(lambda: torch.nn.functional.linear(a, w))
 
 # %% [markdown] tags=["solution"]
 # Here the composite operators show up as well, since the profiler observes calls at the
-# entrance and not below autograd. `a.t()` is `aten::t`, then `aten::transpose`, then
-# `aten::as_strided`, which is where the new strides are finally written down.
+# entrance and not below autograd. `a.t()` calls `aten::t`, then `aten::transpose`, then
+# `aten::as_strided`, which is where the new strides are finally set.
 
 # %% [markdown]
 # ## Measure: what a call costs
@@ -1310,7 +1310,7 @@ overhead.expect("torch.add", at_least=1.5, times="dispatch mode")
 #    the same order of strides are fast in any layout; operands with different orders
 #    are not.
 # 4. The dispatcher takes the union of key sets, masks it, and runs the kernel of the
-#    highest key. Autograd is such a kernel, and it redispatches.
+#    highest key. Autograd has such a kernel, which redispatches.
 # 5. You can watch all of this on a release build, with the operator's table, a dispatch
 #    mode, the profiler, and your own operator.
 
