@@ -488,8 +488,8 @@ check(
 )
 
 # %% [markdown] tags=["solution"]
-# One loop serves all four cases. With `rows == 1`, the outer range starts at 0 and
-# takes every row; with `rows == n`, it starts at `row`, and its next value would be
+# One pair of loops serves all four cases. With `rows == 1`, the outer range starts at 0
+# and takes every row; with `rows == n`, it starts at `row`, and its next value would be
 # outside.
 #
 # Broadcasting and summing are a pair: the VJP of a broadcast is a sum, and the VJP of a
@@ -854,9 +854,9 @@ for line in ("x + y", "x * y", "x @ y", "x.relu()", "x.log()", "gelu(x)"):
 #
 # A `Value` is a number and a node of the graph in one. For arrays, that would be a
 # costly mistake: a node is kept until the backward pass, and so is the array it
-# contains, whether or not the array is needed. So here numbers and node are separate. A
-# `Tensor` has its numbers and a `Node`; edges lead from node to node. This is also why
-# `grad_fn` is an object of its own in PyTorch.
+# contains, whether or not the array is needed. So here numbers and nodes are separate.
+# A `Tensor` has its numbers and a `Node`; edges lead from node to node. This is also
+# why `grad_fn` is an object of its own in PyTorch.
 #
 # Two more things are new. A tensor whose gradient is not needed has no node, and edges
 # to it are left out. And a tensor has a `Memory`, shared by all views of the same
@@ -1201,15 +1201,16 @@ def parameters(inputs, hidden, classes, seed=0):
 # %% [markdown]
 # ## Check: two opinions on the gradient
 #
-# Never trust an engine whose gradients you have not checked. There are two ways.
+# Never trust an engine whose gradients you have not checked. There are two ways to
+# check them.
 #
-# The first is the definition. Nudge one number by `h` in both directions, and divide
-# the difference of the losses by `2h`. This method is called **gradcheck**. It needs
-# two evaluations per number, so it is for tests, not for training. It is done in
+# The first way is the definition. Nudge one number by `h` in both directions, and
+# divide the difference of the losses by `2h`. This method is called **gradcheck**. It
+# needs two evaluations per number, so it is for tests, not for training. It is done in
 # float64, for a reason that the next section shows. Our kernels compute in float32, so
 # the losses come from a NumPy version of the network.
 #
-# The second is another engine.
+# The second way is to compare with another engine.
 
 
 # %%
@@ -1917,7 +1918,7 @@ print("with jacfwd:", torch.allclose(rows, torch.func.jacfwd(two_of_three)(x)))
 # %% [markdown] tags=["solution"]
 # A loss has m = 1, and n is often in the millions, so one VJP gives all derivatives,
 # whereas forward mode would need one pass per parameter. For a function with few inputs
-# and many outputs it is the other way round.
+# and many outputs, the opposite is true.
 
 # %% [markdown]
 # ## If you want more
