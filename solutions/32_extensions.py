@@ -265,8 +265,7 @@ def contiguous_fake(x, *others):
 # %% [markdown]
 # ## 3 · Backward
 #
-# PyTorch cannot differentiate a kernel. You tell PyTorch how to do so, with two
-# functions:
+# PyTorch cannot differentiate a kernel. You supply the derivative, with two functions:
 #
 # - `keep(ctx, inputs, output)` runs after every forward. It saves what the backward
 #   needs: tensors with `ctx.save_for_backward(...)`, anything else as an attribute of
@@ -310,7 +309,7 @@ def _(grad, x, a, b):
 # %% [markdown]
 # `slope(grad, x, a, b)` is ready to be called. Write `keep` and `backward`. The check
 # compares your gradients with those of the formula, for several incoming gradients, one
-# of which is the expanded tensor that `sum()` passes back. It also runs
+# of which is the expanded tensor that `sum()` passes back. The check also runs
 # `torch.library.opcheck` and `torch.autograd.gradcheck`, and compiles the operator.
 # Stuck? `hint("poly")`.
 
@@ -362,15 +361,15 @@ check(
 # changed in place before the backward pass runs, and it keeps no reference cycle alive.
 # Numbers need neither service.
 #
-# Here only the input will do, because $x$ cannot be recovered from $P(x)$. Saving it is
-# often free: the previous layer may keep `x` alive anyway.
+# Here the input has to be saved, because $x$ cannot be recovered from $P(x)$. Saving it
+# is usually free: `x` lives on anyway, in the previous layer.
 
 # %% [markdown]
 # ## 4 · Backward of the backward
 #
 # Some losses contain a gradient: penalties on the gradient's norm, physics-informed
 # networks, meta-learning. Differentiating such a loss means differentiating *your
-# backward*. It calls `slope`, which PyTorch cannot differentiate either:
+# backward*. Your backward calls `slope`, which PyTorch cannot differentiate either:
 
 # %%
 x = torch.tensor([1.0, 2.0], device=DEVICE, requires_grad=True)
@@ -646,9 +645,9 @@ check(
 )
 
 # %% [markdown] tags=["solution"]
-# The backward of broadcasting is summing, and the reverse. What was repeated in the
-# forward pass is added up in the backward pass. In formulas, this is the chain rule:
-# $b_j$ appears in every row $i$, so its derivative is a sum over $i$.
+# The backward of broadcasting is summing, and that of summing is broadcasting. What was
+# repeated in the forward pass is added up in the backward pass. In formulas, this is
+# the chain rule: $b_j$ appears in every row $i$, so its derivative is a sum over $i$.
 #
 # `through` is needed for both gradients, and the sum only for that of the bias. Chapter
 # 17's backward kernel made partial sums in the same pass instead of reading `through`
