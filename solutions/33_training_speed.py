@@ -159,7 +159,7 @@ class Stack(nn.Module):
 #
 # - `float32`: 16 sequences of 512 tokens, without tensor cores;
 # - `bfloat16`: the same under autocast;
-# - `bfloat16, 2 x 128`: two sequences of 128 tokens, a 32nd of the work.
+# - `bfloat16, 2 x 128`: two sequences of 128 tokens, which is 1/32 of the work.
 #
 # In which of these cases is the GPU busy all the time? Write down three percentages
 # first.
@@ -403,9 +403,9 @@ layout.expect("bfloat16", at_most=1.4)
 # ## Measure: fp8
 #
 # From the H100 on, tensor cores multiply 8-bit floats, at twice the rate of bfloat16.
-# With three bits of mantissa and a small range, each tensor needs a scale that uses the
-# whole range. The product here is that of a linear layer: 8192 tokens, 4096 input
-# features and 16,384 output features.
+# Such a float has three bits of mantissa and a small range, so each tensor gets a scale
+# that uses the whole range. The product here is that of a linear layer: 8192 tokens,
+# 4096 input features and 16,384 output features.
 #
 # - `bfloat16`: the product;
 # - `fp8, product alone`: both operands are fp8 already;
@@ -551,7 +551,7 @@ check(
 # images, with a GPU that has nothing else to do, for a dataset in memory:
 #
 # - `0 workers, float32`: the dataset normalises each image, in this process;
-# - `8 workers, float32`: eight processes do it;
+# - `8 workers, float32`: eight processes normalise the images;
 # - `8 workers, bytes`: the dataset returns bytes, and the GPU normalises;
 # - `8 workers, bytes, pinned`: the same with `pin_memory=True` and copies that do not
 #   block.
@@ -694,7 +694,7 @@ check(
 #
 # - `plain`: a fused AdamW and nothing else;
 # - `loss.item()`: the loss is read at every step;
-# - `clipped by item`: the starter's way of clipping, which waits for every parameter;
+# - `clipped by item`: clipping as exercise 2 gives it, with a wait for every parameter;
 # - `clip_grad_norm_`: PyTorch's way;
 # - `foreach` and `looping`: the other two implementations of AdamW;
 # - `a CUDA graph`: the whole step is recorded once and replayed.
@@ -1199,7 +1199,7 @@ if peak:
 # of the faults in this lab or on the page:
 #
 # 1. images are normalised on the host, and they cross the bus as float32;
-# 2. they are mirrored one by one;
+# 2. images are mirrored one by one;
 # 3. the copies block;
 # 4. images and weights are row-major, where convolutions need channels-last;
 # 5. everything is computed in float32;
@@ -1361,7 +1361,7 @@ check(
 # code is in the cell below, so solve the exercise first.
 #
 # Your script should be at least three times as fast as the script as given. Compiled,
-# it should reach 90 % of the speed of the best known, or better 95 %.
+# it should reach 90 % of the speed of the best known version or, better, 95 %.
 
 
 # %%
