@@ -665,8 +665,8 @@ check(
 # ## 5 · Less arithmetic
 #
 # On the way up, the image is enlarged by `F.interpolate(y, scale_factor=2.0)`, which
-# copies each pixel into a square of 2 × 2 equal ones, and then convolved with 3 × 3
-# weights. Of the nine pixels under the weights, many are equal. So the convolution
+# copies each pixel into a square of 2 × 2 equal pixels, and is then convolved with 3 ×
+# 3 weights. Of the nine pixels under the weights, many are equal. So the convolution
 # multiplies the same pixel by several weights, and adds the products.
 #
 # Instead, add up the weights, once. This leaves four convolutions of 2 × 2 on the
@@ -932,11 +932,12 @@ class Rewritten(Parts):
 # Two kernels replace every group norm and every addition. `add_sums` performs the
 # additions (of an image, a bias or a shift), writes the result if it is needed, and
 # computes partial sums. It adds up each *unit* of channels, the largest piece that no
-# group divides, over a few rows of pixels. `norm_words` reads these partial sums, of
-# one image or of two images whose channels are concatenated, and writes the normalised
-# channels to one tensor. So no image is concatenated before it is normalised. Both
-# kernels read and write 16 bytes per thread and access. They are launched as in chapter
-# 32, with `weft.prepare`, from an operator that the compiler leaves alone.
+# group boundary divides, over a few rows of pixels. `norm_words` reads these partial
+# sums, of one image or of two images whose channels are concatenated, and writes the
+# normalised channels to one tensor. So no image is concatenated before it is
+# normalised. Both kernels read and write 16 bytes per thread and access. They are
+# launched as in chapter 32, with `weft.prepare`, from an operator that the compiler
+# leaves alone.
 
 
 # %% tags=["given"]
@@ -1360,7 +1361,8 @@ def recorded(run):
 
 
 # %% [markdown]
-# One image first. Each row keeps what the rows above it have changed:
+# First measure a step for one image. Each row keeps what the rows above it have
+# changed:
 #
 # | row | what changes |
 # | --- | --- |
