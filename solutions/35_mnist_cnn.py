@@ -53,7 +53,7 @@ DEVICE = torch.device("cuda" if weft.GPU else "cpu", 0)
 # | convolution 3 × 3, 32 → 64 channels, frame of zeros | 14 × 14 × 64 | 18,496 |
 # | batch normalisation, ReLU, max-pooling 2 × 2 | 7 × 7 × 64 | 128 |
 # | linear, 3136 → 128, ReLU | 128 | 401,536 |
-# | linear, 128 → 10, log-softmax, negative log-likelihood | 1 | 1,290 |
+# | linear, 128 → 10, log-softmax, negative log-likelihood | 1 | 1290 |
 #
 # All arrays are channels-last: images are (n, rows, columns, channels), and filters are
 # (filters, 3, 3, channels). At first, each layer is one plain kernel. You write six
@@ -692,9 +692,9 @@ def sgd(parameter, gradient, rate):
 #
 # An `mma` multiplies 16 rows by 8 columns. Here a row is a pixel, a column is a filter,
 # and k runs over the 16 channels under one tap of the filter. In chapter 21 the rows
-# were neighbours in memory. They need not be: a lane may load any pixel. Its sums c[0],
-# c[1] belong to row g, columns 2t and 2t + 1, and c[2], c[3] to row g + 8, where lane =
-# 4g + t. So let
+# were neighbours in memory. They need not be: a lane may load any pixel. A lane's sums
+# c[0] and c[1] belong to row g, columns 2t and 2t + 1, and c[2] and c[3] belong to row
+# g + 8, where lane = 4g + t. So let
 #
 #     row g      be the left pixel of window g
 #     row g + 8  be the right pixel of window g
@@ -984,9 +984,9 @@ def network(p, x, norm):
 
 # %% [markdown]
 # The cell uses a small network, with 2 and 3 filters and digits of 8 × 8 pixels. It
-# compares three gradients for the same batch: your kernels', PyTorch's from autograd,
-# and **finite differences** in float64, which need no formula for a gradient: they
-# change one parameter by ±ε and look at the loss. Ten parameters of each array are
+# compares three gradients for the same batch: those of your kernels, those of PyTorch's
+# autograd, and **finite differences** in float64, which need no formula for a gradient:
+# they change one parameter by ±ε and look at the loss. Ten parameters of each array are
 # tried.
 #
 # A kink spoils finite differences: if ε is so large that another pixel wins, the
@@ -1511,9 +1511,9 @@ profile_1024
 # %% [markdown] tags=["solution"]
 # `backward` takes about half of the step for 1024 images, and it performs 15 of the
 # step's 26 GFLOP. For two of the kernels the limit is arithmetic; for the others it is
-# mostly the start. For 64 images, neither arithmetic nor bytes limit any kernel. Each
-# of the six kernels needs a few microseconds to start its blocks, fill its tiles and
-# drain.
+# mostly the time to start. For 64 images, neither arithmetic nor bytes limit any
+# kernel. Each of the six kernels needs a few microseconds to start its blocks, fill its
+# tiles and drain.
 
 # %% [markdown]
 # ## Measure: an epoch, loading included
