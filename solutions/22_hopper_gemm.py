@@ -73,11 +73,11 @@ weft.lab("22_hopper_gemm")
 # buffer, or **stage**, has two mbarriers. `full` says that the tile has arrived, and
 # `empty` says that the tile has been used and the next tile may be loaded.
 #
-# An mbarrier goes through **phases**. In phase 0 it counts arrivals. When all of them
-# have come, phase 0 is complete and phase 1 begins, and so on. A thread waits for a
-# phase by its **parity**, 0 or 1. The wait ends as soon as the phase *of this parity*
-# is complete. At a new mbarrier, a wait for parity 0 waits for phase 0, but a wait for
-# parity 1 returns at once: the phase before phase 0 counts as complete.
+# An mbarrier goes through **phases**. In phase 0 it counts arrivals. When all expected
+# arrivals have come, phase 0 is complete and phase 1 begins, and so on. A thread waits
+# for a phase by its **parity**, 0 or 1. The wait ends as soon as the phase *of this
+# parity* is complete. At a new mbarrier, a wait for parity 0 waits for phase 0, but a
+# wait for parity 1 returns at once: the phase before phase 0 counts as complete.
 #
 # For tile number `k`, counting from 0, return three numbers: the stage, the parity that
 # a consumer waits for at `full` before it reads the tile, and the parity that the
@@ -247,8 +247,8 @@ check(
 #
 # `x` and `y` are k × n. Compute `out[j] = sum of x[i, j] * y[i, j] over i`. A block
 # computes 64 columns, and consumer `c` computes column `c` of these 64. Tile number `i`
-# of the ring is row `i`: 64 numbers of `x` and 64 of `y`. Two copies load them and
-# count their bytes at the same mbarrier.
+# of the ring is row `i`: 64 numbers of `x` and 64 of `y`. Two copies load these
+# numbers, and the bytes of both are counted at the same mbarrier.
 #
 # - The producer waits until the stage is **empty**, announces the bytes of *both*
 #   copies at `full`, and starts them.
@@ -635,13 +635,14 @@ check(
 )
 
 # %% [markdown]
-# How much does each order load from memory? The cells below count it for
+# How many bytes does each order load from memory? The cells below count them for
 # 8192 × 8192 × 8192: 64 × 32 tiles of 128 × 256, in waves of 132 tiles. The tiles of a
 # wave move along k together, 512 numbers at a time. The count looks up their operands
 # in a model of a cache of 50 MB, which evicts the data that was used least recently.
 # Operands that are not in this cache are loaded from memory.
 #
-# Guess first: if `row by row` loads 1, what fraction of that do the others load?
+# Guess first: what fraction of the bytes that `row by row` loads do the other orders
+# load?
 
 # %%
 guess = {"groups of 16": None, "groups of 16, serpentine": None}
@@ -766,8 +767,9 @@ def put(c, acc, row, col, t, m, n):
 
 # %% [markdown]
 # **One pipeline.** A block computes one tile of `c`. All of its threads multiply, and
-# thread 0 also starts the copies. Before it may start a copy into a stage, all threads
-# must have finished with that stage, which requires a `syncthreads` in every step.
+# thread 0 also starts the copies. Before thread 0 may start a copy into a stage, all
+# threads must have finished with that stage, which requires a `syncthreads` in every
+# step.
 
 # %% tags=["given"]
 @cuda.jit
@@ -1054,10 +1056,11 @@ def gemm(a, w, c, bm=128, bn=256, kernel=None, scale=1.0, **more):
 # - `TMA store`: the same kernel, but its results go through shared memory and the TMA.
 # - `clusters`: the same kernel in clusters of two blocks, with multicast.
 #
-# The baseline `cuBLAS` is the fastest that the library offers: `torch.mm` with either
+# The baseline `cuBLAS` is the fastest of several library calls: `torch.mm` with either
 # operand transposed, and every algorithm that cuBLASLt's heuristic suggests (chapter
-# 25) are all timed. The table also has two kernels in **Triton**: one with pointers, as
-# in chapter 29, and one with tensor descriptors, which Triton compiles to TMA copies.
+# 25). `torch.mm` is PyTorch's ordinary call. The table also has two kernels in
+# **Triton**: one with pointers, as in chapter 29, and one with tensor descriptors,
+# which Triton compiles to TMA copies.
 #
 # What fraction of the speed of cuBLAS do you expect in each row?
 
