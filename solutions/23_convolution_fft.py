@@ -503,9 +503,9 @@ five.expect("correlate_tiled", at_least=1.5, times="correlate")
 # that the tile saves were served by L1, where a request takes no longer than in shared
 # memory. `correlate_lean` has no tile. Its machine code has 110 consecutive
 # instructions for 25 taps, of which 75 are the loads and the multiply-adds, and it is
-# more than twice as fast as `correlate_tiled` with its general indices. With a tile as
-# well, it is only half as fast, as a row on the book's page shows. The time of
-# `correlate_lean` is already close to that of the requests, 0.40 ms.
+# more than twice as fast as `correlate_tiled` with its general indices. With a tile
+# added, `correlate_lean` is only half as fast, as a row on the book's page shows. The
+# time of `correlate_lean` is already close to that of the requests, 0.40 ms.
 #
 # `rows` has both lean indices and a tile, and makes less than a quarter of the
 # requests. It executes seven instructions per tap and *per result*, including those
@@ -1001,7 +1001,7 @@ print(np.abs(stockham(signal) - np.fft.fft(signal)).max())
 # There is only one array `z`, not two. So all threads have to wait between the reads
 # and the writes of a pass, and again between these writes and the reads of the next
 # pass. Think about what would go wrong without either wait. `table[m]` is w^m, for m
-# below 1,024, and `times(a, b)` multiplies two complex64. (`a * b` would also do.) The
+# below 1024, and `times(a, b)` multiplies two complex64. (`a * b` would also do.) The
 # check counts a thread's loads from global memory, two of `x` and one of `table` per
 # pass, and the barriers.
 #
@@ -1288,9 +1288,8 @@ def fft_registers(x, table, out):
 # - `ten launches`: each pass of exercise 6 as a kernel of its own, from global memory
 #   to global memory;
 # - `fft_shared`: your kernel of exercise 6;
-#
-#   - `radix 4` and `registers`: the two kernels of the last section, with 4 and 16
-#   points per thread;
+# - `radix 4` and `registers`: the two kernels of the last section, with 4 and 16 points
+#   per thread;
 # - `pairs apart`: `registers` with one complex64 at a time, which Numba turns into two
 #   loads of 4 bytes.
 #
