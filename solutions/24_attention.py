@@ -1087,8 +1087,8 @@ check(
 # %% [markdown]
 # ## The kernels at full speed
 #
-# At full speed, an H200 needs the TMA and `wgmma`, from chapter 22. The kernel below is
-# given. It uses the algorithm of exercise 4, with these changes:
+# To reach its full speed, an H200 needs the TMA and `wgmma`, from chapter 22. The
+# kernel below is given. It uses the algorithm of exercise 4, with these changes:
 #
 # - a **warpgroup** of 4 warps multiplies 64 queries by 128 keys with 8 instructions;
 #   two warpgroups share the tiles of keys and values of a block, so a block computes
