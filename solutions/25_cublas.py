@@ -44,7 +44,7 @@ from weft.libraries.ready import Linear, Product
 weft.lab("25_cublas")
 
 # %% [markdown]
-# ## A library of C
+# ## A C library
 #
 # cuBLAS is a file, `libcublas.so`. It was installed with your PyTorch, which calls it
 # for nearly every `@`. The file exports C functions, and Python's `ctypes` can load it:
