@@ -734,9 +734,9 @@ check(
 
 # %% [markdown] tags=["solution"]
 # The layer keeps two numbers instead of a mask (and `p`, which any dropout keeps). It
-# reads the offset *before* it advances it, and it stores the offset as a number, not
-# the generator: by the time of the backward pass, the generator will have a different
-# offset.
+# reads the offset *before* advancing it, and it stores this offset as a number instead
+# of the generator: by the time of the backward pass, the generator will have a
+# different offset.
 #
 # PyTorch's own kernels work in the same way. Before a launch, PyTorch reserves as many
 # numbers as the busiest thread will use (`philox_cuda_state(increment)`), and passes
