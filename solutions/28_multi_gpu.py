@@ -732,11 +732,11 @@ check(
 # %% [markdown]
 # ## 6 · Sharding
 #
-# Data parallelism keeps `p` copies of the weights and of the optimiser's state, one on
-# each of `p` ranks. **Fully sharded** data parallelism keeps a single copy: each rank
-# stores one part of `p`. The weights of a layer are gathered before the layer is used,
-# and discarded afterwards. The gradients are reduced so that each rank receives only
-# the part whose weights it stores.
+# With `p` ranks, data parallelism keeps `p` copies of the weights and of the
+# optimiser's state. **Fully sharded** data parallelism keeps a single copy: each rank
+# stores one of its `p` parts. The weights of a layer are gathered before the layer is
+# used, and discarded afterwards. The gradients are reduced so that each rank receives
+# only the part whose weights it stores.
 #
 # Here all parameters are one flat vector, padded with zeros until `p` divides its
 # length. `state` is `[weights, momentum]` and contains this rank's part, or **shard**,
