@@ -1270,7 +1270,7 @@ class Mine(Rewritten):
 # ## The worklog
 #
 # A `Sampler` holds what a denoising step works on: latents of 64 × 64 for some images,
-# two texts of 77 words of 768 numbers for each (one of them empty), the times of 20
+# two texts of 77 tokens of 768 numbers for each (one of them empty), the times of 20
 # steps, and the number of the step, in a tensor on the GPU. Its methods compute the
 # step in several ways; `compiled` compiles such a method, and `recorded` records it in
 # a CUDA graph.
