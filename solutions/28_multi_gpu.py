@@ -232,9 +232,9 @@ ranks.timeline(ring_all_reduce, vectors(np.random.default_rng(1), 4, 1000))
 # ## 3 · The tree
 #
 # A ring of 1024 ranks takes 2046 steps. If the tensor is short, a step takes little
-# more than its latency, so fewer steps are faster, and a tree needs fewer. Sum the
-# tensors of pairs of ranks, then sum these sums in pairs, and so on until rank 0 has
-# the total. Then send the total back to all ranks in the reverse order.
+# more than its latency, so the number of steps decides, and a tree needs fewer steps.
+# Sum the tensors of pairs of ranks, then sum these sums in pairs, and so on until rank
+# 0 has the total. Then send the total back to all ranks in the reverse order.
 #
 # ```python
 # tree_all_reduce(dist, x)    # x: a tensor, in place
@@ -733,10 +733,10 @@ check(
 # ## 6 · Sharding
 #
 # With `p` ranks, data parallelism keeps `p` copies of the weights and of the
-# optimiser's state. **Fully sharded** data parallelism keeps a single copy: each rank
-# stores one of its `p` parts. The weights of a layer are gathered before the layer is
-# used, and discarded afterwards. The gradients are reduced so that each rank receives
-# only the part whose weights it stores.
+# optimiser's state. **Fully sharded** data parallelism keeps a single copy, in `p`
+# parts, of which each rank stores one. The weights of a layer are gathered before the
+# layer is used, and discarded afterwards. The gradients are reduced so that each rank
+# receives only the part whose weights it stores.
 #
 # Here all parameters are one flat vector, padded with zeros until `p` divides its
 # length. `state` is `[weights, momentum]` and contains this rank's part, or **shard**,
