@@ -1187,7 +1187,7 @@ real.expect("complex to real", at_least=1.6)
 #    special kernel.
 # 3. Columns are read and written with large strides. If the results are written as
 #    rows, only the reads are strided.
-# 4. A real transform reads and writes half the bytes of a complex one.
+# 4. A real transform reads and writes half the bytes of a complex transform.
 
 # %% [markdown]
 # ## 6 · A filter with cuFFT
@@ -1206,7 +1206,7 @@ real.expect("complex to real", at_least=1.6)
 # - **The factor.** cuFFT does not normalise. A transform followed by its inverse
 #   multiplies the signal by the size of the transform.
 #
-# Write the filter for a batch of real signals and one set of taps. The plans in this
+# Write `convolve` for a batch of real signals and one set of taps. The plans in this
 # exercise are for rows without gaps: `planned(kind, size, batch)`, from above, makes
 # such a plan. The other helpers work on arrays on the device:
 #
