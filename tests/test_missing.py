@@ -59,6 +59,7 @@ shell.run_cell('''@cuda.jit
 def spin(x):
     for k in range(64):
         x[k] = x[k] + k''')
+signal.signal(signal.SIGINT, signal.default_int_handler)
 threading.Timer(2, os.kill, (os.getpid(), signal.SIGINT)).start()
 print("CELL")
 shell.run_cell("spin[1000000, 64](np.zeros(64, np.float32))")
