@@ -15,19 +15,22 @@ LISTING = re.compile(r"(?ms)^( *)(`{3,})python\n(.*?)^\1\2[ \t]*$")
 OPEN = re.compile(r"(?m)^( *)\S.*:\n\Z")
 
 
-def listings() -> Iterator[tuple[Path, str]]:
-    for path in sorted(BOOK.rglob("*.md")):
-        for found in LISTING.finditer(path.read_text(encoding="utf8")):
-            code = textwrap.dedent(found[3])
-            if ">>>" not in code:  # a session, with its answers
-                code = code.replace("(...)", "()")
-                yield path, OPEN.sub(r"\g<0>\1    ...\n", code)
+PAGES = {
+    path: list(LISTING.finditer(path.read_text("utf8"))) for path in BOOK.rglob("*.md")
+}
+
+
+def listings(path: Path) -> Iterator[str]:
+    for found in PAGES[path]:
+        code = textwrap.dedent(found[3])
+        if ">>>" not in code:  # a session, with its answers
+            code = code.replace("(...)", "()")
+            yield OPEN.sub(r"\g<0>\1    ...\n", code)
 
 
 @pytest.mark.parametrize(
-    "path", sorted({path for path, _ in listings()}), ids=lambda path: path.stem
+    "path", sorted(p for p in PAGES if PAGES[p]), ids=lambda path: path.stem
 )
 def test_a_listing_can_be_parsed(path: Path) -> None:
-    for where, code in listings():
-        if where == path:
-            ast.parse(TransformerManager().transform_cell(code))
+    for code in listings(path):
+        ast.parse(TransformerManager().transform_cell(code))

@@ -112,14 +112,13 @@ def bank_conflicts(exercise: KernelExercise, last: Trace, line: Line) -> Verdict
         f"passes{mean} where {'one' if best == 1 else f'{best:.3g}'} would be "
         f"enough{most}. Up to {request.cost} lanes ask for different words of the same "
         f"bank.",
-        f"Word w of shared memory is in bank w mod 32. {meeting(last, line)}",
+        f"Word w of shared memory is in bank w mod 32. {meeting(last, request)}",
         [(line.place, f"{several(line.per_request, 'conflict')} per request")],
     )
 
 
-def meeting(last: Trace, line: Line) -> str:
+def meeting(last: Trace, request: Request) -> str:
     """Say which two lanes meet in a bank, and ask why."""
-    request: Request = worst(last, line)
     met = clash(last, request)
     if met is None:
         return "Which lanes ask for the same bank on this line?"
