@@ -284,8 +284,8 @@ def write_weights(sums: Any, part: Any, tap: Any, lane: Any) -> Any:
 
 
 @jit
-def start(pool: Any, image: Any, sums1: Any, biases: Any, t: Any, w2: Any) -> Any:
-    """Clear the tiles and the sums, and start to copy w2."""
+def fetch_filters(pool: Any, t: Any, w2: Any) -> Any:
+    """Start to copy w2."""
     for k in range(5):
         e = int32(t + int32(THREADS * k))
         if e < int32(2304):
@@ -294,6 +294,11 @@ def start(pool: Any, image: Any, sums1: Any, biases: Any, t: Any, w2: Any) -> An
             to = int32(r * int32(PITCH) + p * int32(4))
             copy4_async(pool, to, w2, int32(e * int32(4)), True)
     commit_group()
+
+
+@jit
+def clear(pool: Any, image: Any, sums1: Any, sums: Any, t: Any) -> Any:
+    """Clear the tiles, w1's sums in shared memory and w2's in registers."""
     for k in range(12):
         to = int32(int32(DY) + int32(4) * (t + int32(THREADS * k)))
         store4(pool, to, int32(0), int32(0), int32(0), int32(0))
@@ -301,20 +306,26 @@ def start(pool: Any, image: Any, sums1: Any, biases: Any, t: Any, w2: Any) -> An
         image[uint32(t + int32(THREADS * k))] = float32(0)
     for k in range(10):
         sums1[uint32(t + int32(THREADS * k))] = float32(0)
-    if t < int32(392):
-        for k in range(9):
-            biases[uint32(t), k] = float32(0)
+    for i in range(4):
+        for j in range(4):
+            for k in range(4):
+                sums[i, j, k] = float32(0)
 
 
 @jit
-def finish(sums1: Any, biases: Any, part: Any, t: Any) -> Any:
-    """Write the block's part of the gradients of w1, b1 and b2."""
-    at = int32(int32(cuda.blockIdx.x) * int32(CONV))
+def write_first(sums1: Any, part: Any, t: Any) -> Any:
+    """Write the block's part of the gradients of w1 and b1."""
     if t < int32(320):
         value = float32(0)
         for k in range(16):
             value += sums1[uint32(t + int32(320 * k))]
+        at = int32(int32(cuda.blockIdx.x) * int32(CONV))
         part[uint32(at + int32(W1) + t)] = value
+
+
+@jit
+def write_biases(biases: Any, part: Any, t: Any) -> Any:
+    """Write the block's part of the gradient of b2."""
     ch, eighth = int32(t >> int32(3)), int32(t & int32(7))
     value = float32(0)
     for k in range(7):
@@ -325,7 +336,16 @@ def finish(sums1: Any, biases: Any, part: Any, t: Any) -> Any:
     for delta in (4, 2, 1):
         value += cuda.shfl_xor_sync(0xFFFFFFFF, value, delta)
     if eighth == int32(0):
+        at = int32(int32(cuda.blockIdx.x) * int32(CONV))
         part[uint32(at + int32(B2) + ch)] = value
+
+
+@jit
+def part_of(order: Any, place: Any, data: Any, u: Any) -> Any:
+    """Return word u of an image, four pixels."""
+    if u < int32(196):
+        return data[uint32(order[uint32(place)] * int32(196) + u)]
+    return int32(0)
 
 
 def backward(
@@ -351,14 +371,14 @@ def backward(
     t = int32(cuda.threadIdx.x)
     lane, warp = int32(t & int32(31)), int32(t >> int32(5))
     first = int32(counter[0] * int32(count))
-    start(pool, image, sums1, biases, t, w2)
+    sums = cuda.local.array((4, 4, 4), float32)
+    fetch_filters(pool, t, w2)
+    clear(pool, image, sums1, sums, t)
+    if t < int32(392):
+        for k in range(9):
+            biases[uint32(t), k] = float32(0)
     cuda.syncthreads()
 
-    sums = cuda.local.array((4, 4, 4), float32)
-    for i in range(4):
-        for j in range(4):
-            for k in range(4):
-                sums[i, j, k] = float32(0)
     u = int32(t - int32(32 * DATA))
     tap = int32(warp - int32(DATA))
     ty = int32(int32(tap * int32(11)) >> int32(5))  # tap // 3
@@ -367,8 +387,7 @@ def backward(
     cur, four = int32(0), int32(0)
     if u >= int32(0):
         fetch(pool, u, int32(0), b, x1, win1, dx2, win2)
-        if u < int32(196):
-            four = data[uint32(order[uint32(first + b)] * int32(196) + u)]
+        four = part_of(order, int32(first + b), data, u)
     wait_group(0)
     if u >= int32(0):
         unpool(pool, biases, u, int32(0))
@@ -384,8 +403,7 @@ def backward(
             other = int32(cur ^ int32(1))
             if b < count:
                 fetch(pool, u, other, b, x1, win1, dx2, win2)
-                if u < int32(196):
-                    four = data[uint32(order[uint32(first + b)] * int32(196) + u)]
+                four = part_of(order, int32(first + b), data, u)
             xs = int32(int32(X1) + cur * int32(4096))
             weight_gradient(pool, sums, dy, xs, lane, ty, tx)
             wait_group(0)
@@ -398,4 +416,5 @@ def backward(
         cur = int32(cur ^ int32(1))
     if u >= int32(0):
         write_weights(sums, part, tap, lane)
-    finish(sums1, biases, part, t)
+    write_first(sums1, part, t)
+    write_biases(biases, part, t)

@@ -46,33 +46,39 @@ def better(m: Any, k: Any, value: Any, number: Any) -> Any:
 
 
 @jit
-def pooled(a: Any, b: Any, c: Any, d: Any, bias: Any) -> Any:
-    """Return the largest of four plus the bias, and its number; or 0 and 4."""
-    m, k = better(a, int32(0), b, int32(1))
-    m, k = better(m, k, c, int32(2))
-    m, k = better(m, k, d, int32(3))
-    m += bias
+def largest(a: Any, b: Any, c: Any, d: Any, scale: Any) -> Any:
+    """Return the largest of four numbers times scale, and which one it is."""
+    m, k = better(a * scale, int32(0), b * scale, int32(1))
+    m, k = better(m, k, c * scale, int32(2))
+    return better(m, k, d * scale, int32(3))
+
+
+@jit
+def pooled(a: Any, b: Any, c: Any, d: Any, scale: Any, shift: Any) -> Any:
+    """Return the largest of four, scaled and shifted, and which; or 0 and 4."""
+    m, k = largest(a, b, c, d, scale)
+    m += shift
     if m <= float32(0):
         return float32(0), int32(4)
     return m, k
 
 
 @jit
-def pool_eight(sums: Any, first: Any, bias: Any, out: Any) -> Any:
+def pool_eight(sums: Any, first: Any, scale: Any, shift: Any, out: Any) -> Any:
     """Pool the eight channels of column tiles first ... first + 3.
 
-    sums: (2, tiles, 4), upper and lower pixels. bias: of this thread's channels. out:
-    gets four words. Returns the winners, four bits each.
+    sums: (2, tiles, 4), upper and lower pixels. scale, shift: of this thread's
+    channels. out: gets four words. Returns the winners, four bits each.
     """
     won = int32(0)
     for j in range(4):
         n = first + j
-        m, k = pooled(
-            sums[0, n, 0], sums[0, n, 2], sums[1, n, 0], sums[1, n, 2], bias[2 * n]
-        )
-        o, q = pooled(
-            sums[0, n, 1], sums[0, n, 3], sums[1, n, 1], sums[1, n, 3], bias[2 * n + 1]
-        )
+        a, b = sums[0, n, 0], sums[0, n, 2]
+        c, d = sums[1, n, 0], sums[1, n, 2]
+        m, k = pooled(a, b, c, d, scale[2 * n], shift[2 * n])
+        a, b = sums[0, n, 1], sums[0, n, 3]
+        c, d = sums[1, n, 1], sums[1, n, 3]
+        o, q = pooled(a, b, c, d, scale[2 * n + 1], shift[2 * n + 1])
         out[j] = bf16_pair(m, o)
         won = int32(won | (k << int32(8 * j)) | (q << int32(8 * j + 4)))
     return won
@@ -87,15 +93,16 @@ def clear(sums: Any, tiles: Any) -> Any:
 
 
 @jit
-def stage_image(pool: Any, t: Any, word: Any) -> Any:
-    """Write four pixels into the image's second copy.
+def stage_image(pool: Any, image: Any, t: Any, word: Any) -> Any:
+    """Write word t of an image, four pixels, into the second copy of its tile.
 
-    Its word w of a row has columns 2w + 1 and 2w + 2 of the padded image.
+    image: where the tile begins in the pool. Word w of a row of the second copy has
+    columns 2w + 1 and 2w + 2 of the padded image.
     """
     if t < int32(196):
         row = over7(t)
         col = int32(int32(t - row * int32(7)) * int32(2))
-        at = int32(int32(IMAGE + COPY) + (row + int32(1)) * int32(16) + col)
+        at = int32(image + int32(COPY) + (row + int32(1)) * int32(16) + col)
         a = float32(word & int32(255)) * SCALE + SHIFT
         b = float32((word >> int32(8)) & int32(255)) * SCALE + SHIFT
         c = float32((word >> int32(16)) & int32(255)) * SCALE + SHIFT
@@ -105,21 +112,19 @@ def stage_image(pool: Any, t: Any, word: Any) -> Any:
 
 
 @jit
-def shift_image(pool: Any, t: Any) -> Any:
-    """Make the first copy, with columns 2w and 2w + 1, from the second."""
-    for k in range(2):
-        e = int32(t + int32(THREADS * k))
-        if e < int32(420):
-            row = int32(int32(e * int32(4370)) >> int32(16))  # e // 15
-            w = int32(e - row * int32(15))
-            at = int32(int32(IMAGE) + (row + int32(1)) * int32(16) + w)
-            left, right = int32(0), int32(0)
-            if w > int32(0):
-                left = pool[uint32(at + int32(COPY - 1))]
-            if w < int32(14):
-                right = pool[uint32(at + int32(COPY))]
-            high = int32((left >> int32(16)) & int32(0xFFFF))
-            pool[uint32(at)] = int32(high | (right << int32(16)))
+def shift_image(pool: Any, image: Any, e: Any) -> Any:
+    """Make word e of the first copy, columns 2w and 2w + 1, from the second."""
+    if e < int32(420):
+        row = int32(int32(e * int32(4370)) >> int32(16))  # e // 15
+        w = int32(e - row * int32(15))
+        at = int32(image + (row + int32(1)) * int32(16) + w)
+        left, right = int32(0), int32(0)
+        if w > int32(0):
+            left = pool[uint32(at + int32(COPY - 1))]
+        if w < int32(14):
+            right = pool[uint32(at + int32(COPY))]
+        high = int32((left >> int32(16)) & int32(0xFFFF))
+        pool[uint32(at)] = int32(high | (right << int32(16)))
 
 
 @jit
@@ -165,7 +170,8 @@ def first_layer(
     warp: Any,
     lane: Any,
     fb: Any,
-    bias: Any,
+    scale: Any,
+    shift: Any,
     sums: Any,
     b: Any,
     x1: Any,
@@ -193,7 +199,7 @@ def first_layer(
                 )
                 for j in range(4):
                     mma_bf16(sums[i, j], fa, (fb[j, 0], fb[j, 1]))
-            winners = pool_eight(sums, 0, bias, out)
+            winners = pool_eight(sums, 0, scale, shift, out)
             if q < int32(196):
                 u = int32(x + int32(1))
                 odd = int32(u & int32(1))
@@ -243,19 +249,42 @@ def second_layer(
 ) -> Any:
     """Convolve x1's tile, pool, and write x2 and its winners."""
     g, c = int32(lane >> int32(2)), int32(lane & int32(3))
+    scale = cuda.local.array(16, float32)
     bias = cuda.local.array(16, float32)
     out = cuda.local.array(4, int32)
     second_products(pool, warp, lane, sums)
     for k in range(16):
+        scale[k] = float32(1)
         bias[k] = theta[uint32(int32(B2 + k) + int32(16) * c)]
     v = int32(warp * int32(8) + g)
     if v < int32(49):
         at = int32(int32(b * int32(49)) + v)
         for part in range(2):
-            winners = pool_eight(sums, 4 * part, bias, out)
+            winners = pool_eight(sums, 4 * part, scale, bias, out)
             to = int32(at * int32(32) + c * int32(8) + int32(4 * part))
             store4(x2, to, out[0], out[1], out[2], out[3])
             won[uint32(at * int32(8) + int32(2) * c + int32(part))] = winners
+
+
+@jit
+def start(pool: Any, t: Any, w2: Any) -> Any:
+    """Start to copy w2, and clear the frames."""
+    fetch_filters(pool, t, w2)
+    for k in range(6):
+        at = int32(int32(4) * (t + int32(THREADS * k)))
+        if at < int32(4096 + 2 * COPY):
+            to = int32(int32(X1) + at)
+            store4(pool, to, int32(0), int32(0), int32(0), int32(0))
+
+
+@jit
+def prepare_image(pool: Any, t: Any, word: Any) -> Any:
+    """Make both copies of an image; word: its t-th."""
+    stage_image(pool, int32(IMAGE), t, word)
+    cuda.syncthreads()
+    for k in range(2):
+        shift_image(pool, int32(IMAGE), int32(t + int32(THREADS * k)))
+    cuda.syncthreads()
 
 
 def forward(
@@ -279,6 +308,7 @@ def forward(
     pool = cuda.shared.array(0, int32, alignment=16)
     sums = cuda.local.array((2, 8, 4), float32)
     fb = cuda.local.array((4, 2), int32)
+    scale = cuda.local.array(8, float32)
     bias = cuda.local.array(8, float32)
     t = int32(cuda.threadIdx.x)
     lane, warp = int32(t & int32(31)), int32(t >> int32(5))
@@ -288,23 +318,16 @@ def forward(
     word = int32(0)
     if t < int32(196):
         word = data[uint32(order[uint32(first + b)] * int32(196) + t)]
-    fetch_filters(pool, t, w2)
-    for k in range(6):  # frames of zeros
-        at = int32(int32(4) * (t + int32(THREADS * k)))
-        if at < int32(4096 + 2 * COPY):
-            to = int32(int32(X1) + at)
-            store4(pool, to, int32(0), int32(0), int32(0), int32(0))
+    start(pool, t, w2)
     first_filters(theta, lane, fb)
     for k in range(8):
+        scale[k] = float32(1)
         bias[k] = theta[uint32(int32(B1 + k) + int32(8) * (lane & int32(3)))]
     cuda.syncthreads()
 
     while b < count:
-        stage_image(pool, t, word)
-        cuda.syncthreads()
-        shift_image(pool, t)
-        cuda.syncthreads()
-        first_layer(pool, warp, lane, fb, bias, sums, b, x1, win1)
+        prepare_image(pool, t, word)
+        first_layer(pool, warp, lane, fb, scale, bias, sums, b, x1, win1)
         following = int32(b + stride)
         if following < count and t < int32(196):
             image = order[uint32(first + following)]

@@ -23,6 +23,18 @@ SIZE = 20236
 CONV = 18816  # numbers of the convolutions
 HEAD = 1472  # what is left, in full columns of 64
 
+# with batch normalisation, beta is where the bias was, and gamma comes at the end
+GAMMA1, GAMMA2 = 20236, 20268
+NORM_SIZE = 20332
+EPS, MOMENTUM = np.float32(1e-5), np.float32(0.1)  # PyTorch's
+
+# what the kernels of a normalised step leave for each other: the sums of `moments`, the
+# second layer's mean and 1 / deviation, and the gradients of its gamma and beta
+MOMENTS, MEAN2, OVER2, DGAMMA2, DBETA2 = 0, 64, 128, 192, 256
+STATE = 320
+RUN_MEAN1, RUN_VAR1, RUN_MEAN2, RUN_VAR2 = 0, 32, 64, 128  # averages over the steps
+RUNNING = 192
+
 PITCH = 148  # words of a filter of w2 in shared memory, 144 and 4 against conflicts
 
 

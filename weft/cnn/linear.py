@@ -45,14 +45,54 @@ def multiply(sums: Any, f0: Any, f1: Any, w: Any, j: Any) -> Any:
 
 
 @jit
+def fetch_weights(pool: Any, to: Any, w3: Any, from_b: Any) -> Any:
+    """Start to copy 128 rows of w3, 64 deep."""
+    for k in range(4):
+        source = int32(from_b + int32(k * 32 * ROW))
+        copy4_async(pool, int32(to + int32(2048 + k * 1024)), w3, source, True)
+
+
+@jit
 def fetch_slice(pool: Any, to: Any, x2: Any, from_a: Any, w3: Any, from_b: Any) -> Any:
     """Start to copy 64 rows of x2 and 128 of w3, 64 deep."""
     for k in range(2):
         source = int32(from_a + int32(k * 32 * ROW))
         copy4_async(pool, int32(to + int32(k * 1024)), x2, source, True)
-    for k in range(4):
-        source = int32(from_b + int32(k * 32 * ROW))
-        copy4_async(pool, int32(to + int32(2048 + k * 1024)), w3, source, True)
+    fetch_weights(pool, to, w3, from_b)
+
+
+@jit
+def multiply_slice(
+    pool: Any, stage: Any, sums: Any, lane: Any, wm: Any, wn: Any
+) -> Any:
+    """Multiply a pair of tiles, 64 deep: 32 rows by 32 columns a warp."""
+    ra = int32(wm + (lane & int32(15)))
+    rb = int32(wn + (lane & int32(7)) + ((lane >> int32(4)) << int32(3)))
+    for step in range(4):
+        pa = int32(int32(2 * step) + (lane >> int32(4)))
+        pb = int32(int32(2 * step) + ((lane >> int32(3)) & int32(1)))
+        at = int32(stage + tile_at(ra, pa))
+        f0 = ldmatrix_x4(pool, at)
+        f1 = ldmatrix_x4(pool, int32(at + int32(512)))
+        at = int32(stage + int32(2048) + tile_at(rb, pb))
+        for j in range(2):
+            w = ldmatrix_x4(pool, int32(at + int32(512 * j)))
+            multiply(sums, f0, f1, w, j)
+
+
+@jit
+def write_slice(part: Any, sums: Any, row0: Any, wn: Any, lane: Any) -> Any:
+    """Write a warp's sums: rows from row0, columns from wn."""
+    g, c = int32(lane >> int32(2)), int32(lane & int32(3))
+    row = int32(row0 + g)
+    for i in range(2):
+        for j in range(4):
+            at = int32((row + int32(16 * i)) * int32(128) + wn + int32(8 * j))
+            at = int32(at + int32(2) * c)
+            part[uint32(at)] = sums[i, j, 0]
+            part[uint32(at + int32(1))] = sums[i, j, 1]
+            part[uint32(at + int32(1024))] = sums[i, j, 2]
+            part[uint32(at + int32(1025))] = sums[i, j, 3]
 
 
 def fc1(x2: Any, w3: Any, part: Any, count: Any, chunks: Any) -> None:
@@ -87,30 +127,9 @@ def fc1(x2: Any, w3: Any, part: Any, count: Any, chunks: Any) -> None:
         commit_group()
         wait_group(1)
         cuda.syncthreads()
-        ra = int32(wm + (lane & int32(15)))
-        rb = int32(wn + (lane & int32(7)) + ((lane >> int32(4)) << int32(3)))
-        for step in range(4):
-            pa = int32(int32(2 * step) + (lane >> int32(4)))
-            pb = int32(int32(2 * step) + ((lane >> int32(3)) & int32(1)))
-            at = int32(stage + tile_at(ra, pa))
-            f0 = ldmatrix_x4(pool, at)
-            f1 = ldmatrix_x4(pool, int32(at + int32(512)))
-            at = int32(stage + int32(2048) + tile_at(rb, pb))
-            for j in range(2):
-                w = ldmatrix_x4(pool, int32(at + int32(512 * j)))
-                multiply(sums, f0, f1, w, j)
+        multiply_slice(pool, stage, sums, lane, wm, wn)
         stage = other
-
-    g, c = int32(lane >> int32(2)), int32(lane & int32(3))
-    row = int32(int32(slice_ * int32(count)) + row0 + wm + g)
-    for i in range(2):
-        for j in range(4):
-            at = int32((row + int32(16 * i)) * int32(128) + wn + int32(8 * j))
-            at = int32(at + int32(2) * c)
-            part[uint32(at)] = sums[i, j, 0]
-            part[uint32(at + int32(1))] = sums[i, j, 1]
-            part[uint32(at + int32(1024))] = sums[i, j, 2]
-            part[uint32(at + int32(1025))] = sums[i, j, 3]
+    write_slice(part, sums, int32(int32(slice_ * int32(count)) + row0 + wm), wn, lane)
 
 
 @jit
@@ -347,11 +366,46 @@ def weights_tile(
 
 
 @jit
+def fetch_gradient(pool: Any, to: Any, dh: Any, down: Any, r: Any, p: Any) -> Any:
+    """Start to copy 64 rows of dh, two tiles of 64 x 64, to the last third."""
+    for k in range(8):
+        source = int32((down * int32(64) + r + int32(k // 2 * 16)) * int32(64))
+        source = int32(source + int32(k % 2 * 32) + int32(4) * p)
+        at = int32(to + int32(8192 + k % 2 * 2048 + k // 2 * 512))
+        copy4_async(pool, at, dh, source, True)
+
+
+@jit
+def fetch_columns(pool: Any, to: Any, w3: Any, from_b: Any) -> Any:
+    """Start to copy 64 columns of w3, 128 deep."""
+    for k in range(8):
+        source = int32(from_b + int32(k * 16 * ROW))
+        copy4_async(pool, int32(to + int32(k * 512)), w3, source, True)
+
+
+@jit
+def data_product(pool: Any, read: Any, sums: Any, lane: Any, wm: Any, wn: Any) -> Any:
+    """Multiply dh's tile by one of w3, 128 deep: 32 rows by 32 columns a warp."""
+    clear(sums)
+    for half in range(2):
+        for step in range(4):
+            piece = int32(int32(2 * step) + (lane >> int32(4)))
+            at = tile_at(int32(wm + (lane & int32(15))), piece)
+            at = int32(at + int32(8192 + 2048 * half))
+            f0 = ldmatrix_x4(pool, at)
+            f1 = ldmatrix_x4(pool, int32(at + int32(512)))
+            rb = int32(int32(16 * step) + (lane & int32(15)))
+            for j in range(2):
+                piece = int32((wn >> int32(3)) + int32(2 * j) + (lane >> int32(4)))
+                at = int32(read + int32(2048 * half) + tile_at(rb, piece))
+                multiply(sums, f0, f1, ldmatrix_x4_trans(pool, at), j)
+
+
+@jit
 def data_tiles(pool: Any, block: Any, dh: Any, w3: Any, dx2: Any, tiles: Any) -> Any:
     """dx2 = dh @ w3 for 64 rows and `tiles` tiles of 64 columns, one after the other.
 
-    The first two thirds of the pool are for w3's tiles, 128 deep, in turn; dh's tile is
-    loaded once, into registers.
+    The first two thirds of the pool are for w3's tiles, in turn; dh stays in the last.
     """
     sums = cuda.local.array((2, 4, 4), float32)
     t = int32(cuda.threadIdx.x)
@@ -363,15 +417,9 @@ def data_tiles(pool: Any, block: Any, dh: Any, w3: Any, dx2: Any, tiles: Any) ->
     wn = int32((warp >> int32(1)) * int32(32))
     r, p = int32(t >> int32(3)), int32(t & int32(7))
     to = tile_at(r, p)
-    for k in range(8):  # dh: two tiles of 64 x 64, in the last third
-        source = int32((down * int32(64) + r + int32(k // 2 * 16)) * int32(64))
-        source = int32(source + int32(k % 2 * 32) + int32(4) * p)
-        at = int32(to + int32(8192 + k % 2 * 2048 + k // 2 * 512))
-        copy4_async(pool, at, dh, source, True)
+    fetch_gradient(pool, to, dh, down, r, p)
     from_b = int32(r * int32(ROW) + tile * int32(32) + int32(4) * p)
-    for k in range(8):
-        source = int32(from_b + int32(k * 16 * ROW))
-        copy4_async(pool, int32(to + int32(k * 512)), w3, source, True)
+    fetch_columns(pool, to, w3, from_b)
     commit_group()
     read = int32(0)
     g, c = int32(lane >> int32(2)), int32(lane & int32(3))
@@ -379,26 +427,11 @@ def data_tiles(pool: Any, block: Any, dh: Any, w3: Any, dx2: Any, tiles: Any) ->
         cuda.syncthreads()
         from_b = int32(from_b + int32(32))
         if n + int32(1) < tiles:
-            for k in range(8):
-                source = int32(from_b + int32(k * 16 * ROW))
-                at = int32(int32(PAIR) - read + to + int32(k * 512))
-                copy4_async(pool, at, w3, source, True)
+            fetch_columns(pool, int32(int32(PAIR) - read + to), w3, from_b)
         commit_group()
         wait_group(1)
         cuda.syncthreads()
-        clear(sums)
-        for half in range(2):
-            for step in range(4):
-                piece = int32(int32(2 * step) + (lane >> int32(4)))
-                at = tile_at(int32(wm + (lane & int32(15))), piece)
-                at = int32(at + int32(8192 + 2048 * half))
-                f0 = ldmatrix_x4(pool, at)
-                f1 = ldmatrix_x4(pool, int32(at + int32(512)))
-                rb = int32(int32(16 * step) + (lane & int32(15)))
-                for j in range(2):
-                    piece = int32((wn >> int32(3)) + int32(2 * j) + (lane >> int32(4)))
-                    at = int32(read + int32(2048 * half) + tile_at(rb, piece))
-                    multiply(sums, f0, f1, ldmatrix_x4_trans(pool, at), j)
+        data_product(pool, read, sums, lane, wm, wn)
         read = int32(int32(PAIR) - read)
         row = int32(int32(down * int32(64)) + wm + g)
         word = int32((tile + n) * int32(32) + (wn >> int32(1)) + c)
