@@ -5,7 +5,8 @@
     graph.replay()
 
 The kernels are in `forward`, `linear`, `backward` and `update`, in the order of a step;
-where they put things, in `layout`.
+where they put things, in `layout`. With batch normalisation there are seven: `moments`
+comes first, and `norm_forward`, `norm_backward` and `norm_update` have the others.
 """
 
 from weft.cnn.step import Fused

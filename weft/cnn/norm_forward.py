@@ -136,22 +136,38 @@ def add_statistics(sums: Any, part: Any, valid: Any, lane: Any, kept: Any) -> An
 
 
 @jit
-def pool_signed(sums: Any, first: Any, sign: Any, out: Any) -> Any:
+def falling(theta: Any, lane: Any) -> Any:
+    """Return a bit for each of this lane's channels whose gamma is negative."""
+    found = int32(0)
+    for k in range(16):
+        channel = uint32(int32(GAMMA2 + k) + int32(16) * (lane & int32(3)))
+        found |= int32(1 << k) if theta[channel] < float32(0) else int32(0)
+    return found
+
+
+@jit
+def sign_of(falls: Any, k: Any) -> Any:
+    """Return -1 where bit k is set, else 1."""
+    return float32(-1) if falls & int32(1 << k) else float32(1)
+
+
+@jit
+def pool_signed(sums: Any, first: Any, falls: Any, out: Any) -> Any:
     """Pool eight channels before they are normalised: largest or smallest numbers.
 
-    sign: 1 or -1 for each of this thread's channels. out: gets four words. Returns the
-    winners, four bits each.
+    falls: see `falling`. out: gets four words. Returns the winners, four bits each.
     """
     won = int32(0)
     for j in range(4):
         n = first + j
+        even, odd = sign_of(falls, 2 * n), sign_of(falls, 2 * n + 1)
         a, b = sums[0, n, 0], sums[0, n, 2]
         c, d = sums[1, n, 0], sums[1, n, 2]
-        m, k = largest(a, b, c, d, sign[2 * n])
+        m, k = largest(a, b, c, d, even)
         a, b = sums[0, n, 1], sums[0, n, 3]
         c, d = sums[1, n, 1], sums[1, n, 3]
-        o, q = largest(a, b, c, d, sign[2 * n + 1])
-        out[j] = bf16_pair(m * sign[2 * n], o * sign[2 * n + 1])
+        o, q = largest(a, b, c, d, odd)
+        out[j] = bf16_pair(m * even, o * odd)
         won = int32(won | (k << int32(8 * j)) | (q << int32(8 * j + 4)))
     return won
 
@@ -179,7 +195,7 @@ def second_layer(
     warp: Any,
     lane: Any,
     sums: Any,
-    sign: Any,
+    falls: Any,
     b: Any,
     y2: Any,
     pooled: Any,
@@ -196,7 +212,7 @@ def second_layer(
     for part in range(2):
         if valid:
             write_pixels(sums, part, at, c, y2)
-            winners = pool_signed(sums, 4 * part, sign, out)
+            winners = pool_signed(sums, 4 * part, falls, out)
             to = int32(at * int32(32) + c * int32(8) + int32(4 * part))
             store4(pooled, to, out[0], out[1], out[2], out[3])
             won[uint32(at * int32(8) + int32(2) * c + int32(part))] = winners
@@ -255,7 +271,6 @@ def forward(
     fb = cuda.local.array((4, 2), int32)
     scale = cuda.local.array(8, float32)
     shift = cuda.local.array(8, float32)
-    sign = cuda.local.array(16, float32)
     t = int32(cuda.threadIdx.x)
     lane, warp = int32(t & int32(31)), int32(t >> int32(5))
     b, stride = int32(cuda.blockIdx.x), int32(cuda.gridDim.x)
@@ -273,17 +288,15 @@ def forward(
     cuda.syncthreads()
     first_affine(theta, cells, state, running, affine)
     cuda.syncthreads()
-    for k in range(8):
-        channel = uint32(int32(k) + int32(8) * (lane & int32(3)))
-        scale[k], shift[k] = affine[0, channel], affine[1, channel]
-    for k in range(16):
-        channel = uint32(int32(GAMMA2 + k) + int32(16) * (lane & int32(3)))
-        sign[k] = float32(1) if theta[channel] >= float32(0) else float32(-1)
+    falls = falling(theta, lane)
     for k in range(2):
         kept[k, 0], kept[k, 1] = float32(0), float32(0)
 
     while b < count:
         prepare_image(pool, t, word)
+        for k in range(8):  # anew for each image: there are no registers to keep them
+            channel = uint32(int32(k) + int32(8) * (lane & int32(3)))
+            scale[k], shift[k] = affine[0, channel], affine[1, channel]
         first_layer(pool, warp, lane, fb, scale, shift, sums, b, x1, win1)
         following = int32(b + stride)
         if following < count and t < int32(196):
@@ -291,7 +304,7 @@ def forward(
             word = data[uint32(image * int32(196) + t)]
         wait_group(0)
         cuda.syncthreads()
-        second_layer(pool, warp, lane, sums, sign, b, y2, pooled, win2, kept)
+        second_layer(pool, warp, lane, sums, falls, b, y2, pooled, win2, kept)
         b = following
     write_statistics(kept, warp, lane, cells, part)
 

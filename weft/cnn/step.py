@@ -1,76 +1,54 @@
-"""The training step as a whole: its arrays, its six launches, its graph."""
+"""The training step as a whole: its arrays, its launches, its graph."""
 
 from collections.abc import Callable
 from typing import Any
 
-from weft import backend
-from weft.cnn import backward, forward, linear, update
-from weft.cnn.layout import B1, B2, B3, B4, CONV, HEAD, SIZE, W1, W4
+from weft.cnn import (
+    backward,
+    forward,
+    moments,
+    norm_backward,
+    norm_forward,
+    norm_update,
+    update,
+)
+from weft.cnn.kernels import NORMALISED, PLAIN, launch_of
+from weft.cnn.layout import (
+    B1,
+    B2,
+    B3,
+    B4,
+    CONV,
+    GAMMA1,
+    GAMMA2,
+    HEAD,
+    LOSS,
+    NORM_SIZE,
+    RUN_MEAN1,
+    RUN_MEAN2,
+    RUN_VAR1,
+    RUN_VAR2,
+    RUNNING,
+    STATE,
+    W1,
+    W4,
+)
 from weft.errors import LearnerError
-from weft.launching import Launch, prepare
-
-_I, _F = "int32[::1]", "float32[::1]"
-_KERNELS: dict[str, tuple[Any, str, tuple[int, int], int]] = {
-    "forward": (
-        forward.forward,
-        f"{_I},{_I},{_I},{_F},{_I},{_I},{_I},{_I},{_I},int32",
-        (forward.THREADS, 2),
-        forward.SHARED,
-    ),
-    "fc1": (linear.fc1, f"{_I},{_I},{_F},int32,int32", (256, 2), 0),
-    "head": (
-        linear.head,
-        f"{_F},{_F},uint8[::1],{_I},{_I},{_I},{_F},int32,int32,int32",
-        (128, 1),
-        0,
-    ),
-    "fc1_backward": (
-        linear.fc1_backward,
-        f"{_I},{_I},{_I},{_F},{_I},{_I},float32,int32,int32",
-        (128, 4),
-        0,
-    ),
-    "backward": (
-        backward.backward,
-        f"{_I},{_I},{_I},{_I},{_I},{_I},{_I},{_I},{_F},int32",
-        (backward.THREADS, 1),
-        backward.SHARED,
-    ),
-    "update": (
-        update.update,
-        f"{_F},int32,{_F},int32,{_F},int16[::1],{_I},{_F},float32,int32",
-        (256, 1),
-        0,
-    ),
-}
-_compiled: dict[str, Launch] = {}
-
-
-def _launch(name: str) -> Launch:
-    """Return a launch of a kernel, which is compiled when it is first asked for."""
-    if name not in _compiled:
-        from numba import cuda
-
-        function, types, bounds, shared = _KERNELS[name]
-        options = {"fastmath": True} if name == "head" else {}
-        jit: Any = cuda.jit
-        kernel = jit(f"void({types})", launch_bounds=bounds, **options)(function)
-        if shared:
-            backend.allow_shared(kernel, shared)
-        _compiled[name] = prepare(kernel)
-    return _compiled[name]
 
 
 class Fused:
     """Trains the network of chapter 35 on a GPU: bfloat16 tiles, float32 weights.
 
     parameters: by name, as tensors or arrays: w1 (32, 3, 3, 1), b1, w2 (64, 3, 3, 32),
-    b2, w3 (128, 3136), whose columns are (7, 7, 64), b3, w4 (10, 128), b4. digits:
-    images and labels, uint8 tensors on the GPU, (n, 28, 28) and (n,). order: int32, on
-    the GPU, which images to train on; step k takes those from k * count on, and starts
-    again at the end. rate: of SGD. Raises LearnerError for a batch that is no multiple
-    of 64.
+    b2, w3 (128, 3136), whose columns are (7, 7, 64), b3, w4 (10, 128), b4. With gamma1,
+    beta1, gamma2 and beta2, both convolutions are followed by batch normalisation; b1
+    and b2 then have no effect, and stay as they are. digits: images and labels, uint8
+    tensors on the GPU, (n, 28, 28) and (n,). order: int32, on the GPU, which images to
+    train on; step k takes those from k * count on, and starts again at the end. rate:
+    of SGD. Raises LearnerError for a batch that is no multiple of 64.
     """
+
+    device = "cuda"
 
     def __init__(
         self,
@@ -91,29 +69,53 @@ class Fused:
         self.steps = len(order) // count
         if not self.steps:
             raise LearnerError(f"{len(order)} images do not fill a batch of {count}")
-        given = {k: torch.as_tensor(v).float().cuda() for k, v in parameters.items()}
-        self.theta = torch.zeros(SIZE, device="cuda")
-        names = "w2", "b2", "w1", "b1", "w4", "b4", "b3"
-        numbers = [
-            given["w1"].permute(1, 2, 3, 0) if n == "w1" else given[n] for n in names
-        ]
-        flat = torch.cat([each.reshape(-1) for each in numbers])
-        self.theta[: len(flat)] = flat
+        given = {
+            name: torch.as_tensor(value).float().to(self.device)
+            for name, value in parameters.items()
+        }
+        self.norm = "gamma1" in given
+        self.biases = {name: given[name].clone() for name in ("b1", "b2")}
+        self.theta = torch.zeros(NORM_SIZE, device=self.device)
+        for name, place in self._places().items():
+            each = given[name]
+            numbers = each.permute(1, 2, 3, 0) if name == "w1" else each
+            self.theta[place] = numbers.reshape(-1)
         self.w2 = self.theta[:B2].bfloat16()
         self.master = given["w3"].reshape(-1).clone()
         self.w3 = [self.master.bfloat16() for _ in range(2)]
         self._allocate()
 
+    def _places(self) -> dict[str, slice]:
+        """Return where the parameters are, all but fc1's weights."""
+        first, second = ("beta1", "beta2") if self.norm else ("b1", "b2")
+        places = {
+            "w2": slice(0, B2),
+            second: slice(B2, W1),
+            "w1": slice(W1, B1),
+            first: slice(B1, CONV),
+            "w4": slice(W4, B4),
+            "b4": slice(B4, B3),
+            "b3": slice(B3, LOSS),
+        }
+        if self.norm:
+            places |= {"gamma1": slice(GAMMA1, GAMMA2), "gamma2": slice(GAMMA2, None)}
+        return places
+
     def _words(self, x: Any) -> Any:
         return x.contiguous().view(-1).view(self.torch.int32)
 
     def _zeros(self, size: int, dtype: Any = None) -> Any:
-        return self.torch.zeros(size, device="cuda", dtype=dtype or self.torch.int32)
+        return self.torch.zeros(
+            size, device=self.device, dtype=dtype or self.torch.int32
+        )
+
+    def _processors(self) -> int:
+        return int(self.torch.cuda.get_device_properties(0).multi_processor_count)
 
     def _allocate(self) -> None:
         """Make the arrays between the kernels."""
         n, number = self.count, self.torch.float32
-        processors = self.torch.cuda.get_device_properties(0).multi_processor_count
+        processors = self._processors()
         small = n < 512
         self.slices = 49 if small else 7
         self.tiles = 1 if small else 7
@@ -121,6 +123,7 @@ class Fused:
         self.heads = n // (4 * self.rows)
         self.blocks = min(n, processors)
         self.forward_blocks = min(n, 2 * processors)
+        self.data_blocks = n // 64 * (49 // self.tiles)
         self.x1, self.win1 = self._zeros(n * 3136), self._zeros(n * 784)
         self.x2, self.win2 = self._zeros(n * 1568), self._zeros(n * 392)
         self.dx2, self.dh = self._zeros(n * 1568), self._zeros(n * 64)
@@ -128,47 +131,106 @@ class Fused:
         self.parts = self._zeros(self.heads * HEAD, number)
         self.conv = self._zeros(self.blocks * CONV, number)
         self.counter, self.stats = self._zeros(1), self._zeros(2, number)
+        if self.norm:
+            self.summing = min(-(-n // moments.WARPS), processors)
+            self.moments = self._zeros(self.summing * moments.CELLS, number)
+            self.sums2 = self._zeros(self.forward_blocks * norm_forward.SUMS, number)
+            self.dsums2 = self._zeros(self.data_blocks * norm_backward.COLUMNS, number)
+            self.y2, self.pooled = self._zeros(n * 6272), self._zeros(n * 1568)
+            self.state = self._zeros(STATE, number)
+            self.running = self._zeros(RUNNING, number)
+            self.running[RUN_VAR1:RUN_MEAN2] = 1
+            self.running[RUN_VAR2:] = 1
 
     def launches(self, turn: int = 0) -> dict[str, Callable[[], None]]:
-        """Return the six launches of a step, by name, in order.
+        """Return the launches of a step, by name, in order: six, or seven with norms.
 
         turn: which of the two copies of fc1's weights this step reads; it writes the
         other one.
         """
-        n, w2 = self.count, self._words(self.w2)
+        kernels = NORMALISED if self.norm else PLAIN
+        arguments = self._normalised(turn) if self.norm else self._plain(turn)
+
+        def call(name: str) -> Callable[[], None]:
+            launch, shared = launch_of(name, kernels[name]), kernels[name][3]
+            return lambda: launch(*arguments[name], shared=shared)
+
+        return {name: call(name) for name in arguments}
+
+    def _copies(self, turn: int) -> tuple[Any, Any]:
+        """Return fc1's weights, those to read and those to write."""
         old, new = (self._words(self.w3[(turn + k) % 2]) for k in range(2))
+        return old, new
+
+    def _head(self) -> tuple[Any, ...]:
+        pooled = self.part, self.theta, self.labels, self.order, self.counter
+        rest = self.dh, self.parts, self.count, self.slices // 7, self.rows
+        return self.heads, 128, *pooled, *rest
+
+    def _update(self) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
+        """Return what the update needs, before and after the second layer's state."""
+        sums = self.conv, self.blocks, self.parts, self.heads, self.theta
+        bits = self.w2.view(self.torch.int16)
+        return sums, (bits, self.counter, self.stats, self.rate, self.steps)
+
+    def _plain(self, turn: int) -> dict[str, tuple[Any, ...]]:
+        """Return grid, block and arguments of the six kernels."""
+        n, w2, numbers = self.count, self._words(self.w2), (self.count, self.tiles)
+        old, new = self._copies(turn)
         batch = self.images, self.order, self.counter
         convolved = self.x1, self.win1, self.x2, self.win2
         back = *batch, w2, self.x1, self.win1, self.dx2, self.win2, self.conv, n
-        numbers = n, 49 // self.slices
-        pooled = self.part, self.theta, self.labels, *batch[1:], self.dh, self.parts
-        data_blocks = n // 64 * (49 // self.tiles)
-        sums = self.conv, self.blocks, self.parts, self.heads, self.theta
-        bits = self.w2.view(self.torch.int16)
-        arguments: dict[str, tuple[Any, ...]] = {
+        sums, rest = self._update()
+        slices = (n // 64, self.slices), 256
+        return {
             "forward": (
                 self.forward_blocks,
                 forward.THREADS,
                 *(*batch, self.theta, w2, *convolved, n),
             ),
-            "fc1": ((n // 64, self.slices), 256, self.x2, old, self.part, *numbers),
-            "head": (self.heads, 128, *pooled, n, self.slices // 7, self.rows),
+            "fc1": (*slices, self.x2, old, self.part, n, 49 // self.slices),
+            "head": self._head(),
             "fc1_backward": (
-                *(98 + data_blocks, 128, self.dh, self.x2, old, self.master, new),
-                *(self.dx2, self.rate, n, self.tiles),
+                *(98 + self.data_blocks, 128, self.dh, self.x2, old, self.master),
+                *(new, self.dx2, self.rate, *numbers),
             ),
             "backward": (self.blocks, backward.THREADS, *back),
-            "update": (
-                *(update.BLOCKS, 256, *sums, bits, self.counter, self.stats),
-                *(self.rate, self.steps),
-            ),
+            "update": (update.BLOCKS, 256, *sums, *rest),
         }
 
-        def call(name: str) -> Callable[[], None]:
-            launch, shared = _launch(name), _KERNELS[name][3]
-            return lambda: launch(*arguments[name], shared=shared)
-
-        return {name: call(name) for name in arguments}
+    def _normalised(self, turn: int) -> dict[str, tuple[Any, ...]]:
+        """Return grid, block and arguments of the seven kernels."""
+        n, w2, numbers = self.count, self._words(self.w2), (self.count, self.tiles)
+        old, new = self._copies(turn)
+        batch = self.images, self.order, self.counter
+        convolved = self.x1, self.win1, self.y2, self.pooled, self.win2, self.sums2
+        state, sums2 = (self.state, self.running), (self.sums2, self.forward_blocks)
+        dsums2 = self.dsums2, self.data_blocks
+        sums, rest = self._update()
+        slices = (n // 64, self.slices), 256
+        return {
+            "moments": (self.summing, moments.THREADS, *batch, self.moments, n),
+            "forward": (
+                *(self.forward_blocks, forward.THREADS, *batch, self.theta, w2),
+                *(self.moments, self.summing, *state, *convolved, n),
+            ),
+            "fc1": (
+                *(*slices, self.pooled, *sums2, self.theta, *state, self.x2, old),
+                *(self.part, n, 49 // self.slices),
+            ),
+            "head": self._head(),
+            "fc1_backward": (
+                *(98 + self.data_blocks, 128, self.dh, self.x2, old, self.master),
+                *(new, self.pooled, self.theta, self.state, self.dx2, self.dsums2),
+                *(self.rate, *numbers),
+            ),
+            "backward": (
+                *(self.blocks, backward.THREADS, *batch, w2, self.theta, self.state),
+                *(*dsums2, self.x1, self.win1, self.y2, self.dx2, self.win2),
+                *(self.conv, n),
+            ),
+            "update": (norm_update.BLOCKS, 256, *sums, self.state, *rest),
+        }
 
     def step(self, turn: int = 0) -> None:
         """Launch one step on PyTorch's current stream."""
@@ -194,13 +256,23 @@ class Fused:
     def parameters(self) -> dict[str, Any]:
         """Return the parameters as they are now, by name, as they were given."""
         theta = self.theta.clone()
+        found = {name: theta[place] for name, place in self._places().items()}
+        found["w1"] = found["w1"].view(3, 3, 1, 32).permute(3, 0, 1, 2).contiguous()
+        found["w2"] = found["w2"].view(64, 3, 3, 32)
+        found["w4"] = found["w4"].view(10, 128)
+        return self.biases | found | {"w3": self.master.view(128, 3136).clone()}
+
+    def averages(self) -> dict[str, Any]:
+        """Return the running means and variances, as PyTorch's BatchNorm2d has them.
+
+        Raises LearnerError for a network without batch normalisation.
+        """
+        if not self.norm:
+            raise LearnerError("this network has no batch normalisation: no gamma1")
+        running = self.running.clone()
         return {
-            "w1": theta[W1:B1].view(3, 3, 1, 32).permute(3, 0, 1, 2).contiguous(),
-            "b1": theta[B1:CONV],
-            "w2": theta[:B2].view(64, 3, 3, 32),
-            "b2": theta[B2:W1],
-            "w3": self.master.view(128, 3136).clone(),
-            "b3": theta[B3 : B3 + 128],
-            "w4": theta[W4:B4].view(10, 128),
-            "b4": theta[B4:B3],
+            "mean1": running[RUN_MEAN1:RUN_VAR1],
+            "var1": running[RUN_VAR1:RUN_MEAN2],
+            "mean2": running[RUN_MEAN2:RUN_VAR2],
+            "var2": running[RUN_VAR2:],
         }
