@@ -1098,10 +1098,10 @@ assert losses[-1] < 0.6 * losses[0]
 # - `fused`: six kernels, in bfloat16 on tensor cores with float32 weights;
 # - `fused, one graph`: the same six kernels, captured.
 #
-# None of these steps has batch normalisation. Compute by hand: how many multiplications
-# does each layer perform for one image? How many do the forward and the backward pass
-# perform together for 64 images, and how long would tensor cores take for them at 400
-# TFLOP/s? Then guess.
+# None of these steps has batch normalisation, which comes further below. Compute by
+# hand: how many multiplications does each layer perform for one image? How many do the
+# forward and the backward pass perform together for 64 images, and how long would
+# tensor cores take for them at 400 TFLOP/s? Then guess.
 
 
 # %% tags=["given"]
@@ -1121,6 +1121,27 @@ class Net(nn.Module):
         x = F.max_pool2d(F.relu(self.norm2(self.conv2(x))), 2)
         x = self.fc2(F.relu(self.fc1(x.flatten(1))))
         return F.log_softmax(x, dim=1)
+
+
+def as_module(given, averages=None):
+    """Return parameters as the state of a Net; averages: of its norms."""
+    given = {name: torch.as_tensor(value) for name, value in given.items()}
+    found = {}
+    for k in (1, 2):
+        found[f"conv{k}.weight"] = given[f"w{k}"].permute(0, 3, 1, 2)
+        found[f"conv{k}.bias"] = given[f"b{k}"]
+        if "gamma1" not in given:
+            continue
+        found[f"norm{k}.weight"] = given[f"gamma{k}"]
+        found[f"norm{k}.bias"] = given[f"beta{k}"]
+        zeros = torch.zeros_like(given[f"gamma{k}"])
+        start = averages or {f"mean{k}": zeros, f"var{k}": zeros + 1}
+        found[f"norm{k}.running_mean"] = start[f"mean{k}"]
+        found[f"norm{k}.running_var"] = start[f"var{k}"]
+        found[f"norm{k}.num_batches_tracked"] = torch.tensor(0)
+    w = given["w3"].view(128, 7, 7, 64).permute(0, 3, 1, 2)
+    found |= {"fc1.weight": w.reshape(128, 3136), "fc1.bias": given["b3"]}
+    return found | {"fc2.weight": given["w4"], "fc2.bias": given["b4"]}
 
 
 def loaded(data, rows):
@@ -1279,10 +1300,10 @@ def mixed_order(count, rows=10_000):
     return torch.cat(parts)[:count].int()
 
 
-def fused_net(data, order, batch, rate=0.02, seed=0):
+def fused_net(data, order, batch, rate=0.02, seed=0, norm=False):
     from weft.cnn import Fused
 
-    given = fresh(np.random.default_rng(seed), norm=False)
+    given = fresh(np.random.default_rng(seed), norm=norm)
     digits_there = data["images"], data["labels"]
     return Fused(given, digits_there, order, batch, rate)
 
@@ -1351,24 +1372,25 @@ small.expect("fused, one graph", at_least=1.3, times="fused")
 # %% [markdown]
 # ## Look: is the fused step right?
 #
-# The cell runs one fused step. The gradient of each parameter is what the step
-# subtracted, divided by the learning rate. It is compared with PyTorch's float32
-# gradient for the same weights and batch, and so is the gradient under bfloat16
-# autocast: both round, but in different places. The cell also takes twenty steps three
-# times, to see whether they give the same bits.
+# The cell runs one fused step, without and with batch normalisation. The gradient of
+# each parameter is what the step subtracted, divided by the learning rate. It is
+# compared with PyTorch's float32 gradient for the same weights and batch, and so is the
+# gradient under bfloat16 autocast: both round, but in different places. So are the
+# running averages that batch normalisation keeps for the test. The cell also takes
+# twenty steps three times, to see whether they give the same bits.
 
 
 # %%
-def compared(batch=1024, rate=1.0):
+def compared(norm, batch=1024, rate=1.0):
     """Print relative errors of all gradients, of ours and of autocast."""
     torch.backends.cudnn.allow_tf32 = False
     torch.set_float32_matmul_precision("highest")
     data, order = on_device(real, real_labels), mixed_order(4 * batch)
     given = {
         name: torch.tensor(value, device=DEVICE)
-        for name, value in fresh(np.random.default_rng(1), norm=False).items()
+        for name, value in fresh(np.random.default_rng(1), norm=norm).items()
     }
-    net = fused_net(data, order, batch, rate, seed=1)
+    net = fused_net(data, order, batch, rate, seed=1, norm=norm)
     net.step(0)
     moved = net.parameters()
     rows = order[:batch].long()
@@ -1377,24 +1399,39 @@ def compared(batch=1024, rate=1.0):
     def gradients_of(autocast):
         p = {k: v.clone().requires_grad_() for k, v in given.items()}
         with torch.autocast("cuda", torch.bfloat16, enabled=autocast):
-            logits = network(p, x, False)
+            logits = network(p, x, norm)
         logits = F.log_softmax(logits.float(), 1)
         F.nll_loss(logits, data["labels"][rows].long()).backward()
-        return {k: v.grad for k, v in p.items()}
+        zero = {"b1", "b2"} if norm else set()
+        return {k: v.grad for k, v in p.items() if k not in zero}
+
+    def averages_of(autocast):
+        pupil = Net(norm=True).to(DEVICE)
+        pupil.load_state_dict(as_module(given))
+        with torch.autocast("cuda", torch.bfloat16, enabled=autocast):
+            pupil(x.permute(0, 3, 1, 2))
+        norms = {1: pupil.norm1, 2: pupil.norm2}
+        means = {f"mean{k}": each.running_mean for k, each in norms.items()}
+        return means | {f"var{k}": n.running_var for k, n in norms.items()}
 
     exact, cast = gradients_of(False), gradients_of(True)
-    print(f"{'':4}{'fused':>10}{'autocast':>10}")
+    found = {k: (given[k] - moved[k]) / rate for k in exact}
+    if norm:
+        exact |= averages_of(False)
+        cast |= averages_of(True)
+        found |= net.averages()
+    print(f"batch normalisation: {norm}")
+    print(f"{'':7}{'fused':>10}{'autocast':>10}")
     errors = {}
     for name, right in exact.items():
-        mine = (given[name] - moved[name]) / rate
         errors[name] = [
             ((each - right).norm() / right.norm()).item()
-            for each in (mine, cast[name])
+            for each in (found[name], cast[name])
         ]
-        print(f"{name:4}{errors[name][0]:10.1e}{errors[name][1]:10.1e}")
+        print(f"{name:7}{errors[name][0]:10.1e}{errors[name][1]:10.1e}")
     runs = []
     for _ in range(3):
-        net = fused_net(data, order, batch, 0.1)
+        net = fused_net(data, order, batch, 0.1, norm=norm)
         graph = net.graph()
         for _ in range(10):
             graph.replay()
@@ -1402,18 +1439,20 @@ def compared(batch=1024, rate=1.0):
     same = all(
         torch.equal(run[name], runs[0][name]) for run in runs for name in run
     )
-    print("three times twenty steps give the same bits:", same)
+    print("three times twenty steps give the same bits:", same, "\n")
     return errors, same
 
 
 if weft.on_gpu("the fused step is for full size"):
-    fused_errors, same_bits = compared()
+    fused_errors = {norm: compared(norm) for norm in (False, True)}
 
 # %% tags=["solution"]
 if weft.GPU:
-    worst = max(mine / max(cast, 1e-3) for mine, cast in fused_errors.values())
-    bench.always("the fused step is as exact as autocast", worst < 2)
-    bench.always("the fused step is deterministic", same_bits)
+    for norm, (off, same_bits) in fused_errors.items():
+        step = "the fused step with norms" if norm else "the fused step"
+        worst = max(mine / max(cast, 1e-3) for mine, cast in off.values())
+        bench.always(f"{step} is as exact as autocast", worst < 2)
+        bench.always(f"{step} is deterministic", same_bits)
 
 # %% [markdown]
 # Now the batch size is 1024, which gives the GPU something to do. Which of the ratios
@@ -1457,44 +1496,71 @@ large.expect("torch, best", at_least=1.5, times="torch, bfloat16, graph")
 # its gradient.
 
 # %% [markdown]
-# With batch normalisation, there are only the plain kernels: the statistics of a batch
-# have to be complete before the first number can be normalised, so the two convolutions
-# can no longer share one kernel. PyTorch will probably win this race, so `plain, one
-# graph` is the row to improve.
+# Now with batch normalisation. The statistics of a batch have to be complete before the
+# first number can be normalised, so a kernel for both convolutions seems impossible,
+# and PyTorch pays for two more passes over each of the large arrays. The fused step
+# needs one more kernel, seven in all; the page says how. By what factor does each of
+# the two steps become slower?
 
 
 # %%
-def normalised_steps():
+guess = {"plain, one graph": None, "fused, one graph": None}
+
+
+def normalised_steps(batch):
     fast_settings()
-    data, order = on_device(real, real_labels), mixed_order(64 * 128)
-    return {
-        "torch, best": twice(best_step(data, order, 64, norm=True)),
-        "torch, eager": twice(eager_step(data, 64, norm=True)),
-        "plain, one graph": captured(plain_step(64, norm=True)),
+    data, order = on_device(real, real_labels), mixed_order(batch * 8)
+    fused = fused_net(data, order, batch, norm=True)
+    steps = {
+        "torch, best": twice(best_step(data, order, batch, norm=True)),
+        "torch, eager": twice(eager_step(data, batch, norm=True)),
     }
+    if batch == 64:
+        steps["plain, one graph"] = captured(plain_step(64, norm=True))
+    return steps | {"fused, one graph": fused.graph().replay}
 
 
 normalised = bench.compare(
     "2 steps, batch 64, batch normalisation",
-    normalised_steps,
+    functools.partial(normalised_steps, 64),
+    baseline="torch, best",
+    host=True,
+    guess=guess,
+)
+normalised
+
+# %%
+normalised_large = bench.compare(
+    "2 steps, batch 1024, batch normalisation",
+    functools.partial(normalised_steps, 1024),
     baseline="torch, best",
     host=True,
 )
-normalised
+normalised_large
+
+# %% tags=["solution"]
+normalised.expect("fused, one graph", at_least=3)
+normalised_large.expect("fused, one graph", at_least=4)
+
+# %% [markdown] tags=["solution"]
+# Normalising costs PyTorch a good deal at both sizes, since it reads each large array
+# several times more. The fused step never writes the first layer's result, normalised
+# or not: its statistics follow from the images alone. The second layer's result is the
+# one array that it writes and reads again.
 
 # %% [markdown]
 # ## Measure: where the time goes
 #
-# Each row is one of the six kernels of the fused step, in its own CUDA graph. What
-# keeps each kernel from being faster?
+# Each row is one of the kernels of the fused step, in its own CUDA graph. What keeps
+# each kernel from being faster?
 
 
 # %%
-def kernels_of(batch):
+def kernels_of(batch, norm=False):
     def build():
         data, order = on_device(real, real_labels), mixed_order(batch * 4)
-        net = fused_net(data, order, batch)
-        return net.launches() | {"all six": net.step}
+        net = fused_net(data, order, batch, norm=norm)
+        return net.launches() | {"all seven" if norm else "all six": net.step}
 
     return build
 
@@ -1516,6 +1582,24 @@ profile_1024
 # tiles and drain.
 
 # %% [markdown]
+# The same for the step with batch normalisation. Which kernels have become slower, and
+# why?
+
+# %%
+normalised_profile_64 = bench.compare(
+    "kernels, batch 64, batch normalisation", kernels_of(64, True), graph=True
+)
+normalised_profile_64
+
+# %%
+normalised_profile_1024 = bench.compare(
+    "kernels, batch 1024, batch normalisation",
+    kernels_of(1024, True),
+    graph=True,
+)
+normalised_profile_1024
+
+# %% [markdown]
 # ## Measure: an epoch, loading included
 #
 # An epoch is 60,000 images in a random order, in batches of 64. (The 10,000 real digits
@@ -1524,7 +1608,8 @@ profile_1024
 # - `torch, tutorial`: a `DataLoader` with a worker process and pinned memory, images
 #   normalised one by one, a copy to the GPU for each batch, and float32;
 # - `torch, best`: all images on the GPU as bytes, and the compiled step in a graph;
-# - `fused`: the same with our fused step.
+# - `fused`: the same with our fused step;
+# - `... with norms`: the same three with batch normalisation.
 #
 # How many times as fast as the first row is each of the others?
 
@@ -1537,12 +1622,12 @@ class Digits(torch.utils.data.Dataset):
         return 60_000
 
     def __getitem__(self, k):
-        image = torch.from_numpy(real[k % 10_000]).unsqueeze(0).float() / 255
+        image = torch.tensor(real[k % 10_000]).unsqueeze(0).float() / 255
         return (image - 0.1307) / 0.3081, int(real_labels[k % 10_000])
 
 
-def tutorial_epoch():
-    net = Net().to(DEVICE)
+def tutorial_epoch(norm):
+    net = Net(norm).to(DEVICE)
     optimiser = torch.optim.SGD(net.parameters(), 0.02)
     loader = torch.utils.data.DataLoader(
         Digits(), 64, shuffle=True, num_workers=1, pin_memory=True
@@ -1593,13 +1678,13 @@ def shuffled_into(order):
     order.copy_(mixed.remainder_(10_000))
 
 
-def epochs():
-    fast_settings()
+def epochs_of(norm):
+    """Return the times of three ways to train for an epoch."""
     data = on_device(real, real_labels)
     steps = 60_000 // 64  # 937, the last images are left out
     order = mixed_order(64 * steps)
-    best = best_step(data, order, 64)
-    net = fused_net(data, order, 64)
+    best = best_step(data, order, 64, norm)
+    net = fused_net(data, order, 64, norm=norm)
     graph = net.graph(4)
 
     def best_epoch():
@@ -1616,20 +1701,29 @@ def epochs():
 
     fused_epoch()
     return {
-        "torch, tutorial": clocked(tutorial_epoch, 1),
+        "torch, tutorial": clocked(lambda: tutorial_epoch(norm), 1),
         "torch, best": clocked(best_epoch),
         "fused": clocked(fused_epoch),
     }
+
+
+def epochs():
+    fast_settings()
+    found = epochs_of(norm=False)
+    with_norms = epochs_of(norm=True)
+    return found | {f"{k}, with norms": v for k, v in with_norms.items()}
 
 
 epoch = noted("epoch of 60,000 images, batch 64", "ms", epochs)
 
 # %% tags=["solution"]
 if epoch:
-    faster = epoch["torch, tutorial"] / epoch["fused"]
-    bench.expect("fused, an epoch", faster, at_least=10)
-    faster = epoch["torch, best"] / epoch["fused"]
-    bench.expect("fused, an epoch, to best", faster, at_least=2)
+    for with_norms in ("", ", with norms"):
+        fused = f"fused{with_norms}"
+        faster = epoch[f"torch, tutorial{with_norms}"] / epoch[fused]
+        bench.expect(f"{fused}, an epoch", faster, at_least=10)
+        faster = epoch[f"torch, best{with_norms}"] / epoch[fused]
+        bench.expect(f"{fused}, an epoch, to best", faster, at_least=2)
 
 # %% [markdown]
 # ## Measure: accuracy
@@ -1641,12 +1735,13 @@ if epoch:
 # accuracy on unseen digits, and how much it varies.
 #
 # There are 9000 real digits for training and 1000 for testing. Training takes five
-# epochs with batches of 64, for each of five seeds.
+# epochs with batches of 64, for each of ten seeds. With batch normalisation, the test
+# uses the running averages of means and variances that training has left.
 
 
 # %%
-def taught():
-    """Return test accuracies: means and standard deviations over five seeds."""
+def taught(norm):
+    """Return test accuracies: means and standard deviations over ten seeds."""
     fast_settings()
     data = on_device(real, real_labels)
     tests = torch.arange(0, 10_000, 10, device=DEVICE)
@@ -1655,69 +1750,71 @@ def taught():
     steps = len(train) // 64
     order = train[: 64 * steps].int()
 
-    def again(net):
+    def again():
         order.copy_(
             train[torch.randperm(len(train), device=DEVICE)][: len(order)]
         )
 
-    def right(logits):
-        found = logits.argmax(1) == data["labels"][tests]
-        return 100 * found.float().mean().item()
+    def right(net):
+        net.eval()
+        with torch.no_grad():
+            found = net(loaded(data, tests)).argmax(1)
+        return 100 * (found == data["labels"][tests]).float().mean().item()
 
     def fused(seed):
-        net = fused_net(data, order, 64, rate=0.1, seed=seed)
+        torch.manual_seed(seed)
+        net = fused_net(data, order, 64, rate=0.1, seed=seed, norm=norm)
         graph = net.graph(steps)
         for _ in range(5):
-            again(net)
+            again()
             graph.replay()
-        x = loaded(data, tests).permute(0, 2, 3, 1)
-        return right(network(net.parameters(), x, False))
+        trained = Net(norm).to(DEVICE)
+        averages = net.averages() if norm else None
+        trained.load_state_dict(as_module(net.parameters(), averages))
+        return right(trained)
 
     def theirs(seed):
-        given = fresh(np.random.default_rng(seed), norm=False)
+        given = fresh(np.random.default_rng(seed), norm=norm)
         initial = as_module(given)
-        net = Net()
+        net = Net(norm)
         step = best_step(data, order, 64, compiled=False, net=net, rate=0.1)
         with torch.no_grad():  # the steps before the capture are undone
             for name, value in net.state_dict().items():
                 value.copy_(initial[name])
+        torch.manual_seed(seed)
         for _ in range(5):
-            again(net)
+            again()
             for _ in range(steps):
                 step()
-        return right(net(loaded(data, tests)))
+        return right(net)
 
     found = {}
     for name, teach in {"fused": fused, "torch": theirs}.items():
-        accuracies = [teach(seed) for seed in range(5)]
+        accuracies = [teach(seed) for seed in range(10)]
         found[f"{name}, mean"] = statistics.mean(accuracies)
         found[f"{name}, deviation"] = statistics.stdev(accuracies)
     return found
 
 
-def as_module(given):
-    """Return parameters as the state of a Net."""
-    found = {}
-    for k in (1, 2):
-        w = torch.tensor(given[f"w{k}"]).permute(0, 3, 1, 2)
-        found |= {f"conv{k}.weight": w}
-        found |= {f"conv{k}.bias": torch.tensor(given[f"b{k}"])}
-    w = torch.tensor(given["w3"]).view(128, 7, 7, 64).permute(0, 3, 1, 2)
-    found |= {"fc1.weight": w.reshape(128, 3136)}
-    found |= {"fc1.bias": torch.tensor(given["b3"])}
-    found |= {"fc2.weight": torch.tensor(given["w4"])}
-    return found | {"fc2.bias": torch.tensor(given["b4"])}
+accuracy = noted(
+    "accuracy after 5 epochs", "%", functools.partial(taught, norm=False)
+)
 
-
-accuracy = noted("accuracy after 5 epochs", "%", taught)
+# %%
+normalised_accuracy = noted(
+    "accuracy after 5 epochs, batch normalisation",
+    "%",
+    functools.partial(taught, norm=True),
+)
 
 # %% tags=["solution"]
-if accuracy:
-    apart = abs(accuracy["fused, mean"] - accuracy["torch, mean"])
-    spread = accuracy["fused, deviation"] + accuracy["torch, deviation"]
-    bench.always(
-        "the accuracies differ by less than they vary", apart <= spread
-    )
+for found in (accuracy, normalised_accuracy):
+    if found:
+        apart = abs(found["fused, mean"] - found["torch, mean"])
+        spread = found["fused, deviation"] + found["torch, deviation"]
+        bench.always(
+            "the accuracies differ by less than they vary", apart <= spread
+        )
 
 # %% [markdown]
 # The plain kernels, with batch normalisation, train on the same digits for two epochs.
@@ -1757,9 +1854,9 @@ if plain_accuracy:
 # %% [markdown]
 # ## If you want more
 #
-# - Fuse the normalisation: let the first convolution write its sums and sums of squares
-#   per channel, and recompute the convolution with these statistics in a second kernel.
-#   How much is recomputed, and what would it cost to store the result instead?
+# - `moments` depends on the images alone, not on the weights. Let it run beside the
+#   kernels of the step before: on a second stream, which becomes a branch of the graph.
+#   What must wait for what?
 # - Add momentum to the update. Which additional arrays do you need, and which kernel
 #   gets slower?
 # - Let one block handle half an image at batch 64: an H200 has 132 SMs.

@@ -11,6 +11,7 @@ import torch
 import weft  # noqa: F401  before Numba
 from weft.cnn import Fused, step
 from weft.cnn.kernels import NORMALISED, PLAIN, Kernel
+from weft.cnn.layout import MOMENTUM, RUN_MEAN2, RUN_VAR2
 from weft.errors import LearnerError
 
 DTYPES = {torch.int16, torch.int32, torch.uint8, torch.float32}
@@ -51,7 +52,8 @@ def net(norm: bool, count: int = 64, rows: int = 200) -> Fused:
 
 def type_of(given: Any) -> str:
     if isinstance(given, torch.Tensor):
-        assert given.dtype in DTYPES and given.is_contiguous()
+        assert given.dtype in DTYPES
+        assert given.is_contiguous()
         return str(given.dtype).removeprefix("torch.") + "[::1]"
     return "float32" if isinstance(given, float) else "int32"
 
@@ -102,6 +104,7 @@ def test_the_running_statistics_start_as_in_pytorch() -> None:
     start = net(norm=True).averages()
     theirs = torch.nn.BatchNorm2d(64)
     assert torch.equal(start["mean2"], theirs.running_mean)
+    assert torch.equal(start["mean1"], torch.zeros(32))
     assert torch.equal(start["var2"], theirs.running_var)
     assert {name: len(value) for name, value in start.items()} == {
         "mean1": 32,
@@ -111,6 +114,18 @@ def test_the_running_statistics_start_as_in_pytorch() -> None:
     }
 
 
+def test_running_means_include_the_bias_that_no_kernel_adds() -> None:
+    step_of = net(norm=True)
+    y = torch.randn(40, 64, 3, 3, generator=torch.Generator().manual_seed(1))
+    theirs = torch.nn.BatchNorm2d(64)
+    for batch in y.split(20):
+        theirs(batch + step_of.biases["b2"][:, None, None])
+        mean = step_of.running[RUN_MEAN2:RUN_VAR2]
+        mean += float(MOMENTUM) * (batch.mean((0, 2, 3)) - mean)
+    apart = step_of.averages()["mean2"] - theirs.running_mean
+    assert apart.abs().max() < 1e-6
+
+
 def test_a_batch_that_does_not_fit_is_refused() -> None:
     with pytest.raises(LearnerError, match=re.escape("a batch of 100")):
         net(norm=False, count=100)
@@ -118,5 +133,3 @@ def test_a_batch_that_does_not_fit_is_refused() -> None:
         net(norm=False, count=256)
     with pytest.raises(LearnerError, match="3 steps"):
         net(norm=False).graph(steps=3)
-
-

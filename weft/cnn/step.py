@@ -139,7 +139,11 @@ class Fused:
             self.y2, self.pooled = self._zeros(n * 6272), self._zeros(n * 1568)
             self.state = self._zeros(STATE, number)
             self.running = self._zeros(RUNNING, number)
+            # averages of what comes before the bias; PyTorch's, which start at zero,
+            # are larger by the bias
+            self.running[RUN_MEAN1:RUN_VAR1] = -self.biases["b1"]
             self.running[RUN_VAR1:RUN_MEAN2] = 1
+            self.running[RUN_MEAN2:RUN_VAR2] = -self.biases["b2"]
             self.running[RUN_VAR2:] = 1
 
     def launches(self, turn: int = 0) -> dict[str, Callable[[], None]]:
@@ -271,8 +275,8 @@ class Fused:
             raise LearnerError("this network has no batch normalisation: no gamma1")
         running = self.running.clone()
         return {
-            "mean1": running[RUN_MEAN1:RUN_VAR1],
+            "mean1": running[RUN_MEAN1:RUN_VAR1] + self.biases["b1"],
             "var1": running[RUN_VAR1:RUN_MEAN2],
-            "mean2": running[RUN_MEAN2:RUN_VAR2],
+            "mean2": running[RUN_MEAN2:RUN_VAR2] + self.biases["b2"],
             "var2": running[RUN_VAR2:],
         }
