@@ -485,7 +485,7 @@ def sums(dist, log):
             function()
             torch.cuda.synchronize()
             if not bool((result == 3).all()):
-                    continue
+                continue
             given.zero_()
             dist.barrier()
             if name == "NCCL":
