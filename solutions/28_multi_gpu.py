@@ -55,6 +55,9 @@ weft.lab("28_multi_gpu")
 #   and return when the transfer is complete;
 # - `dist.isend(x, to)`, `dist.irecv(x, source)`: only begin to send or to receive, and
 #   return an object whose `wait()` returns when the transfer is complete;
+# - `dist.batch_isend_irecv(ops)`: begin several transfers as one group, and return a
+#   list of such objects; `ops` is a list of `dist.P2POp(dist.isend, x, to)` and
+#   `dist.P2POp(dist.irecv, x, source)`;
 # - `dist.all_reduce(x)`: replace `x` on every rank by the sum over all ranks;
 # - `dist.all_gather_into_tensor(out, x)`: put the `x` of all ranks into `out`, one
 #   after the other;
@@ -66,8 +69,10 @@ weft.lab("28_multi_gpu")
 #
 # A check runs your function for 2, 3, 4 and more ranks on a model of these calls. In
 # the model, a message takes one **step**, however long it is. A rank can send one
-# message and receive one message in the same step. The model knows which rank waits for
-# which, so it reports a deadlock at once, whereas a program on GPUs would hang.
+# message and receive one message in the same step. As with NCCL on GPUs, the transfers
+# of a rank happen one after the other, in the order in which they were begun; only
+# those of one group happen together. The model knows which rank waits for which, so it
+# reports a deadlock at once, whereas a program on GPUs would hang.
 
 # %% [markdown]
 # ## 1 · Pass it on
@@ -86,13 +91,17 @@ weft.lab("28_multi_gpu")
 # %%
 def shift(dist, x, out):
     """Receive the previous rank's x in out."""
-    # about 5 lines
+    # about 9 lines
     # BEGIN SOLUTION
     rank, size = dist.get_rank(), dist.get_world_size()
-    sending = dist.isend(x, (rank + 1) % size)
-    receiving = dist.irecv(out, (rank - 1) % size)
-    sending.wait()
-    receiving.wait()
+    works = dist.batch_isend_irecv(
+        [
+            dist.P2POp(dist.isend, x, (rank + 1) % size),
+            dist.P2POp(dist.irecv, out, (rank - 1) % size),
+        ]
+    )
+    for work in works:
+        work.wait()
     # END SOLUTION
 
 
@@ -114,15 +123,12 @@ check(
 # With `send` first and `recv` second, all ranks wait in `send`: each for a neighbour
 # that cannot receive because it is waiting too. Letting the even ranks send first and
 # the odd ranks receive first avoids the deadlock, but takes two steps, or three for an
-# odd number of ranks. If each rank begins both transfers and then waits, one step is
-# enough.
+# odd number of ranks.
 #
-# On GPUs, use `dist.batch_isend_irecv`, which takes a list of
-# `dist.P2POp(dist.isend, x, to)` and `dist.P2POp(dist.irecv, out, source)`. NCCL turns
-# each send and each receive into work on a CUDA stream. If they are queued separately,
-# they run one after the other: a send that is waiting for its receiver then blocks the
-# receive after it. NCCL treats the batch as one group, in which all transfers make
-# progress together.
+# An `isend` followed by an `irecv` looks like the solution, and with gloo or MPI it is
+# one. With NCCL it is not: each transfer is work on one CUDA stream, and the send that
+# waits for its receiver blocks the receive behind it. A group becomes a single kernel,
+# in which all of its transfers make progress.
 
 # %% [markdown]
 # ## 2 · The ring
@@ -410,8 +416,8 @@ def peer_kernels():
         while i < out.size:
             a = load4(own, i)
             b = load4(other, i)
-            total = a[0] + b[0], a[1] + b[1], a[2] + b[2], a[3] + b[3]
-            store4(out, i, total)
+            x, y, z, w = a[0] + b[0], a[1] + b[1], a[2] + b[2], a[3] + b[3]
+            store4(out, i, x, y, z, w)
             i += step
 
     @cuda.jit
@@ -422,9 +428,9 @@ def peer_kernels():
         while i < end:
             a = load4(own, i)
             b = load4(other, i)
-            total = a[0] + b[0], a[1] + b[1], a[2] + b[2], a[3] + b[3]
-            store4(own, i, total)
-            store4(other, i, total)
+            x, y, z, w = a[0] + b[0], a[1] + b[1], a[2] + b[2], a[3] + b[3]
+            store4(own, i, x, y, z, w)
+            store4(other, i, x, y, z, w)
             i += step
 
     return one_shot, two_shot
@@ -462,7 +468,7 @@ def sums(dist, log):
             handle.barrier()
 
         def by_pytorch():
-            out.copy_(shots.one_shot_all_reduce(a, "sum", group))
+            shots.one_shot_all_reduce_out(a, "sum", group, out)
 
         return {
             "NCCL": (lambda: dist.all_reduce(x), x, x),

@@ -1,5 +1,6 @@
 """The same function in real processes: one per rank, joined by torch.distributed."""
 
+import io
 import os
 import pickle
 import re
@@ -9,7 +10,9 @@ import sysconfig
 import tempfile
 import time
 from collections.abc import Callable, Sequence
+from importlib import import_module
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 from numba import cloudpickle
@@ -64,10 +67,22 @@ def launch(
         return [value for _, value in found]
 
 
+class Pickler(cloudpickle.Pickler):
+    """cloudpickle's, which does not know modules of a class of their own."""
+
+    def reducer_override(self, obj: Any) -> Any:
+        """Import `torch.ops` and its like where they are unpickled."""
+        if isinstance(obj, ModuleType) and type(obj) is not ModuleType:
+            return import_module, (obj.__name__,)
+        return super().reducer_override(obj)  # type: ignore[no-untyped-call]
+
+
 def pickled(value: Any) -> bytes:
     """A pickle that holds the functions of a notebook too, by their code."""
-    dumps: Callable[[Any], bytes] = cloudpickle.dumps
-    return dumps(value)
+    into = io.BytesIO()
+    pickler: Any = Pickler
+    pickler(into).dump(value)
+    return into.getvalue()
 
 
 def refuse_backend(backend: str, ranks: int) -> None:
