@@ -1427,6 +1427,10 @@ sustained.expect("TMA store", at_least=0.95)
 # ## If you want more
 #
 # - Let the kernel use the serpentine order. First use your count to predict the gain.
+# - For the small ragged shape, tiles of 128 × 192 fill three waves exactly as well as
+#   tiles of 192 × 192 fill two. Add them to `TILES`. Why are they slower all the same?
+#   Count the rows that a block loads for its tile in each step along k. (Each of these
+#   rows lies in two lines of the L2 cache.)
 # - Add a bias and a ReLU in `put_by_tma`. How much time do they take?
 # - Write the exact mode for float8: give each thread a second array of sums, and add
 #   the first array to it after every stage. 128 + 128 sums do not fit in 232 registers,

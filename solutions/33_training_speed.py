@@ -1012,7 +1012,7 @@ by_compiler = bench.compare(
 by_compiler
 
 # %% tags=["solution"]
-by_compiler.expect("compiled", at_least=0.95)
+by_compiler.expect("compiled", at_least=0.85)
 by_compiler.expect("compiled", at_least=0.97, times="compiled, with breaks")
 by_compiler.expect("compiled, CUDA graph", at_least=0.97, times="compiled")
 
@@ -1544,7 +1544,7 @@ steps
 
 # %% tags=["solution"]
 steps.expect("8 fused optimiser", at_least=3)
-steps.expect("9 compiled", at_least=1.0, times="8 fused optimiser")
+steps.expect("9 compiled", at_least=0.9, times="8 fused optimiser")
 steps.expect("5 autocast", at_least=1.1, times="3 copies that do not block")
 
 # %% [markdown] tags=["solution"]
