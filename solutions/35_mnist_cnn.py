@@ -1498,9 +1498,9 @@ large.expect("torch, best", at_least=1.5, times="torch, bfloat16, graph")
 # %% [markdown]
 # Now with batch normalisation. The statistics of a batch have to be complete before the
 # first number can be normalised, so a kernel for both convolutions seems impossible,
-# and PyTorch pays for two more passes over each of the large arrays. The fused step
-# needs one more kernel, seven in all; the page says how. By what factor does each of
-# the two steps become slower?
+# and PyTorch has to read the large arrays more often. The fused step needs only one more
+# kernel (see the page's section "Fusion 3"). By what factor does each of the two steps
+# become slower?
 
 
 # %%
@@ -1543,10 +1543,10 @@ normalised.expect("fused, one graph", at_least=3)
 normalised_large.expect("fused, one graph", at_least=4)
 
 # %% [markdown] tags=["solution"]
-# Normalising costs PyTorch a good deal at both sizes, since it reads each large array
-# several times more. The fused step never writes the first layer's result, normalised
-# or not: its statistics follow from the images alone. The second layer's result is the
-# one array that it writes and reads again.
+# For 1024 images, both steps become slower by about the same factor. Even so, the fused
+# step never writes the first layer's result, normalised or not: its statistics follow
+# from the images alone. The second layer's result is the one large array that it writes
+# and reads again. For 64 images, the seventh kernel and the longer `update` weigh more.
 
 # %% [markdown]
 # ## Measure: where the time goes
