@@ -36,7 +36,7 @@ may touch the cells (compute capability 8.0 or higher).
 
 `mbarrier_init`, `mbarrier_arrive`, `mbarrier_arrive_expect_tx` and `mbarrier_wait` are
 barriers that count threads and bytes, in a shared array of uint64. `bulk_copy` starts
-a copy by the copy engine, whose bytes count at one of them. The rest of what
+a copy by the TMA, whose bytes count at one of them. The rest of what
 `weft.intrinsics.hopper` has, such as `tma_load` and `wgmma_bf16`, only a GPU of
 compute capability 9.0 can run.
 

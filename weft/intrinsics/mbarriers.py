@@ -105,7 +105,7 @@ def bulk_copy(
 ) -> None:
     """Start a copy of so many bytes from `x[j]`, in global memory, to `tile[i]`.
 
-    One thread calls it. The copy engine does the rest, and counts the bytes at the
+    One thread calls it. The TMA does the rest, and counts the bytes at the
     mbarrier `bars[s]` as they arrive. Both ends, and the size, are multiples of 16.
     """
     phases.copy(tile, i, x, j, nbytes, bars, s)

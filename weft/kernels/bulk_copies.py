@@ -21,7 +21,7 @@ def collision(trace: Trace, race: Race, name: str, when: str) -> Verdict | None:
     first, second = (_who(trace, a) for a in (one, two))
     if len(begun) == 2:
         message = f"{capital(first)} and {second} both start a copy into `{what}`."
-        why = "One thread starts a copy, and the copy engine does it for all."
+        why = "One thread starts a copy, and the TMA does it for all."
     else:
         message = f"`{what}` is written by {first} and by {second}, in no order."
         why = "One of the two is a copy, which goes on after its line."

@@ -59,7 +59,7 @@ class Trace:
     threads that came; `excused` the warp operations that lanes of the mask missed,
     having ended. `barriers` counts for block and place how often the block passed the
     barrier there. `extents` gives for each array where it begins, and its shape; ()
-    for one whose elements are not contiguous. `bulk` are copies of the copy engine.
+    for one whose elements are not contiguous. `bulk` are copies of the TMA.
     """
 
     places: list[Place]
