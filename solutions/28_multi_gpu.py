@@ -1089,9 +1089,9 @@ mlp_long = two_train.compare("MLP, 2048 rows", baseline="1 GPU", guess=guess)
 mlp_long
 
 # %% tags=["solution"]
-short.expect("one-shot", at_least=1.2)
-huge.expect("two-shot", at_least=0.8)
-steps.expect("25 MB buckets", at_least=1.05, times="one bucket")
+short.expect("one-shot", at_least=1)
+huge.expect("two-shot", at_least=0.9)
+steps.expect("25 MB buckets", at_least=1, times="one bucket")
 passes.expect("DDP, no_sync", at_least=1.1, times="DDP")
 mlp_long.expect("2 GPUs", at_least=1.4)
 
