@@ -35,6 +35,7 @@ class Side:
     op: Callable[..., Work]
     tensor: Tensor
     peer: int
+    place: Place
 
     def __post_init__(self) -> None:
         if getattr(self.op, "__name__", "") not in ("isend", "irecv"):
@@ -51,7 +52,6 @@ class Distributed:
     """
 
     ReduceOp = Reduction
-    P2POp = Side
 
     def __init__(self, world: World, rank: int, names: dict[str, Any]) -> None:
         """Be rank number `rank`. names: the globals of the learner's functions."""
@@ -93,18 +93,27 @@ class Distributed:
         self._begin("recv", tensor, src).wait()
         return src
 
-    def batch_isend_irecv(self, ops: Sequence[Side]) -> list[Work]:
+    def P2POp(self, op: Callable[..., Work], tensor: Tensor, peer: int) -> Side:
+        """Say what `batch_isend_irecv` should begin."""
+        return Side(op, tensor, peer, self._place())
+
+    def batch_isend_irecv(self, p2p_op_list: Sequence[Side]) -> list[Work]:
         """Begin several sends and receives at once."""
-        if not all(isinstance(one, Side) for one in ops):
+        if not all(isinstance(one, Side) for one in p2p_op_list):
             raise TypeError(
                 "batch_isend_irecv takes a list of dist.P2POp(dist.isend, tensor, to) "
                 "and dist.P2POp(dist.irecv, tensor, source)"
             )
-        return [one.op(one.tensor, one.peer) for one in ops]
+        return [
+            self._begin(one.op.__name__, one.tensor, one.peer, one.place)
+            for one in p2p_op_list
+        ]
 
-    def _begin(self, call: str, tensor: Tensor, peer: int) -> Work:
+    def _begin(
+        self, call: str, tensor: Tensor, peer: int, place: Place | None = None
+    ) -> Work:
         """Begin one side of a message. Raises RankFault for a peer that is none."""
-        place = self._place()
+        place = place or self._place()
         self._tensor(call, tensor, place)
         if not isinstance(peer, int) or not 0 <= peer < self._world.size:
             self._refuse(
