@@ -8,11 +8,9 @@ def ring_all_reduce(dist, x):
     for step in range(2 * size - 2):
         give, take = chunks[(rank + step) % size], chunks[(rank + step + 1) % size]
         came = torch.zeros_like(take)
-        works = [
-            dist.irecv(came, (rank + 1) % size),
-            dist.isend(give, (rank - 1) % size),
-        ]
-        for work in works:
+        ops = [dist.P2POp(dist.irecv, came, (rank + 1) % size)]
+        ops.append(dist.P2POp(dist.isend, give, (rank - 1) % size))
+        for work in dist.batch_isend_irecv(ops):
             work.wait()
         if step < size - 1:
             take.add_(came)

@@ -10,12 +10,22 @@ def ring_all_reduce(dist, x):
     for step in range(size - 1):
         out, into = cut[(rank - step) % size], cut[(rank - step - 1) % size]
         arrived = torch.empty_like(x[into])
-        sending = dist.isend(x[out], right)
-        dist.recv(arrived, left)
-        sending.wait()
+        works = dist.batch_isend_irecv(
+            [
+                dist.P2POp(dist.isend, x[out], right),
+                dist.P2POp(dist.irecv, arrived, left),
+            ]
+        )
+        for work in works:
+            work.wait()
         x[into] += arrived
     for step in range(size - 1):
         out, into = cut[(rank + 1 - step) % size], cut[(rank - step) % size]
-        sending = dist.isend(x[out], right)
-        dist.recv(x[into], left)
-        sending.wait()
+        works = dist.batch_isend_irecv(
+            [
+                dist.P2POp(dist.isend, x[out], right),
+                dist.P2POp(dist.irecv, x[into], left),
+            ]
+        )
+        for work in works:
+            work.wait()

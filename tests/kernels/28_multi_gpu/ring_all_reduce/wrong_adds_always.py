@@ -8,7 +8,12 @@ def ring_all_reduce(dist, x):
     for step in range(2 * (size - 1)):
         give, take = chunks[(rank - step) % size], chunks[(rank - step - 1) % size]
         arrived = torch.empty_like(take)
-        sending = dist.isend(give, (rank + 1) % size)
-        dist.recv(arrived, (rank - 1) % size)
-        sending.wait()
+        works = dist.batch_isend_irecv(
+            [
+                dist.P2POp(dist.isend, give, (rank + 1) % size),
+                dist.P2POp(dist.irecv, arrived, (rank - 1) % size),
+            ]
+        )
+        for work in works:
+            work.wait()
         take += arrived

@@ -8,6 +8,10 @@ def ring_all_reduce(dist, x):
     for step in range(2 * (size - 1)):
         give, take = chunks[(rank - step) % size], chunks[(rank - step - 1) % size]
         arrived = torch.empty_like(take)
-        dist.isend(give, (rank + 1) % size)  # <- here
-        dist.irecv(arrived, (rank - 1) % size)
+        dist.batch_isend_irecv(
+            [
+                dist.P2POp(dist.isend, give, (rank + 1) % size),  # <- here
+                dist.P2POp(dist.irecv, arrived, (rank - 1) % size),
+            ]
+        )
         take.copy_(arrived + take if step < size - 1 else arrived)

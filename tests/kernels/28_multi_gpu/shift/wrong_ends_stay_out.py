@@ -4,10 +4,10 @@ def shift(dist, x, out):
     """Receive the previous rank's x in out."""
     rank, size = dist.get_rank(), dist.get_world_size()
 
-    works = []
+    ops = []
     if rank + 1 < size:
-        works.append(dist.isend(x, rank + 1))
+        ops.append(dist.P2POp(dist.isend, x, rank + 1))
     if rank > 0:
-        works.append(dist.irecv(out, rank - 1))
-    for work in works:
+        ops.append(dist.P2POp(dist.irecv, out, rank - 1))
+    for work in dist.batch_isend_irecv(ops):
         work.wait()

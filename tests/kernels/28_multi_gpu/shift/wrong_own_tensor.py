@@ -4,8 +4,12 @@ def shift(dist, x, out):
     """Receive the previous rank's x in out."""
     rank, size = dist.get_rank(), dist.get_world_size()
 
-    sending = dist.isend(x, (rank + 1) % size)  # <- here
-    receiving = dist.irecv(x, (rank - 1) % size)
-    sending.wait()
-    receiving.wait()
+    works = dist.batch_isend_irecv(
+        [
+            dist.P2POp(dist.isend, x, (rank + 1) % size),  # <- here
+            dist.P2POp(dist.irecv, x, (rank - 1) % size),
+        ]
+    )
+    for work in works:
+        work.wait()
     out.copy_(x)

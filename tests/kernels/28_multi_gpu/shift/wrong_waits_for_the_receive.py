@@ -4,5 +4,10 @@ def shift(dist, x, out):
     """Receive the previous rank's x in out."""
     rank, size = dist.get_rank(), dist.get_world_size()
 
-    dist.isend(x, (rank + 1) % size)  # <- here
-    dist.recv(out, (rank - 1) % size)
+    works = dist.batch_isend_irecv(
+        [
+            dist.P2POp(dist.isend, x, (rank + 1) % size),  # <- here
+            dist.P2POp(dist.irecv, out, (rank - 1) % size),
+        ]
+    )
+    works[1].wait()

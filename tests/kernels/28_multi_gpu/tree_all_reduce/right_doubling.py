@@ -15,9 +15,14 @@ def tree_all_reduce(dist, x):
         x += arrived
     bit = 1
     while bit < power:
-        sending = dist.isend(x, rank ^ bit)
-        dist.recv(arrived, rank ^ bit)
-        sending.wait()
+        works = dist.batch_isend_irecv(
+            [
+                dist.P2POp(dist.isend, x, rank ^ bit),
+                dist.P2POp(dist.irecv, arrived, rank ^ bit),
+            ]
+        )
+        for work in works:
+            work.wait()
         x += arrived
         bit <<= 1
     if rank + power < size:

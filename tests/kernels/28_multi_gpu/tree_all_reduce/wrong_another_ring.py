@@ -7,8 +7,13 @@ def tree_all_reduce(dist, x):
     own = x.clone()
     for _ in range(size - 1):  # <- here
         arrived = torch.empty_like(x)
-        sending = dist.isend(own, (rank + 1) % size)
-        dist.recv(arrived, (rank - 1) % size)
-        sending.wait()
+        works = dist.batch_isend_irecv(
+            [
+                dist.P2POp(dist.isend, own, (rank + 1) % size),
+                dist.P2POp(dist.irecv, arrived, (rank - 1) % size),
+            ]
+        )
+        for work in works:
+            work.wait()
         x += arrived
         own = arrived

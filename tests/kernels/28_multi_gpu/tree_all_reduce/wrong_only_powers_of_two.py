@@ -7,8 +7,13 @@ def tree_all_reduce(dist, x):
     arrived = torch.empty_like(x)
     bit = 1
     while bit < size:
-        sending = dist.isend(x, rank ^ bit)  # <- here
-        dist.recv(arrived, rank ^ bit)
-        sending.wait()
+        works = dist.batch_isend_irecv(
+            [
+                dist.P2POp(dist.isend, x, rank ^ bit),  # <- here
+                dist.P2POp(dist.irecv, arrived, rank ^ bit),
+            ]
+        )
+        for work in works:
+            work.wait()
         x += arrived
         bit *= 2
