@@ -31,19 +31,23 @@ def added(function, p=(2, 3), result="x", **options) -> Verdict:
     )
 
 
+def both(dist, given, came):
+    """Begin to send to the next rank and to receive from the previous: one group."""
+    rank, size = dist.get_rank(), dist.get_world_size()
+    return dist.batch_isend_irecv(
+        [
+            dist.P2POp(dist.isend, given, (rank + 1) % size),
+            dist.P2POp(dist.irecv, came, (rank - 1) % size),
+        ]
+    )
+
+
 def passed_on(dist, x):
     """Pass all vectors around the ring and add."""
-    rank, size = dist.get_rank(), dist.get_world_size()
     own = x.clone()
-    for _ in range(size - 1):
+    for _ in range(dist.get_world_size() - 1):
         came = torch.empty_like(x)
-        works = dist.batch_isend_irecv(
-            [
-                dist.P2POp(dist.isend, own, (rank + 1) % size),
-                dist.P2POp(dist.irecv, came, (rank - 1) % size),
-            ]
-        )
-        for work in works:
+        for work in both(dist, own, came):
             work.wait()
         x += came
         own = came
@@ -162,12 +166,11 @@ def test_a_rank_that_does_not_exist():
 
 def test_a_tensor_that_changes_while_it_is_sent():
     def hasty(dist, x):
-        rank, size = dist.get_rank(), dist.get_world_size()
         came = torch.empty_like(x)
-        work = dist.isend(x, (rank + 1) % size)
-        dist.recv(came, (rank - 1) % size)
+        sending, receiving = both(dist, x, came)
+        receiving.wait()
         x += came
-        work.wait()
+        sending.wait()
 
     verdict = added(hasty)
     assert verdict.kind == "buffer"
@@ -176,10 +179,8 @@ def test_a_tensor_that_changes_while_it_is_sent():
 
 def test_a_receive_that_is_read_too_early():
     def early(dist, x):
-        rank, size = dist.get_rank(), dist.get_world_size()
         came = torch.zeros_like(x)
-        works = [dist.isend(x.clone(), (rank + 1) % size)]
-        works.append(dist.irecv(came, (rank - 1) % size))
+        works = both(dist, x.clone(), came)
         x += came
         for work in works:
             work.wait()
@@ -191,9 +192,11 @@ def test_a_receive_that_is_read_too_early():
 
 def test_what_is_begun_and_never_finished():
     def forgotten(dist, x):
-        rank, size = dist.get_rank(), dist.get_world_size()
-        dist.isend(x.clone(), (rank + 1) % size)
-        dist.recv(x, (rank - 1) % size)
+        both(dist, x.clone(), x)[1].wait()
+
+    def alone_in_a_collective(dist, x):
+        if dist.get_rank() == 0:
+            dist.all_reduce(x, async_op=True)
 
     def alone(dist, x):
         if dist.get_rank() == 0:
@@ -202,6 +205,9 @@ def test_what_is_begun_and_never_finished():
     verdict = added(forgotten)
     assert verdict.kind == "buffer"
     assert "never waits" in verdict.message
+    verdict = added(alone_in_a_collective)
+    assert verdict.kind == "buffer"
+    assert "never waits for what `all_reduce` has begun" in verdict.message
     verdict = added(alone)
     assert verdict.kind == "deadlock"
     assert "never receives" in verdict.message
@@ -245,6 +251,179 @@ def test_an_error_names_its_rank():
     assert verdict.kind == "exception"
     assert "KeyError" in verdict.message
     assert verdict.when.startswith("rank 1, with 2 ranks")
+
+
+# The order of a rank's transfers
+
+
+def in_turns(dist, x):
+    """Add two ranks' vectors: rank 0 begins with the send, rank 1 with the receive."""
+    rank, came = dist.get_rank(), torch.empty_like(x)
+    if rank == 0:
+        sending = dist.isend(x, 1)
+        dist.recv(came, 1)
+    else:
+        receiving = dist.irecv(came, 0)
+        sending = dist.isend(x, 0)
+        receiving.wait()
+    sending.wait()
+    x += came
+
+
+@pytest.mark.parametrize("p", [2, 3])
+def test_a_receive_waits_for_the_send_that_was_begun_before_it(p):
+    def one_by_one(dist, x):
+        rank, size = dist.get_rank(), dist.get_world_size()
+        came = torch.empty_like(x)
+        sending = dist.isend(x, (rank + 1) % size)
+        receiving = dist.irecv(came, (rank - 1) % size)
+        sending.wait()
+        receiving.wait()
+
+    verdict = added(one_by_one, p=(p,))
+    assert verdict.kind == "deadlock"
+    assert verdict.message == (
+        f"The ranks are stuck. On ranks {'0 and 1' if p == 2 else '0 to 2'}, the "
+        "`irecv` cannot start until the `isend` is over, and the `isend` waits for "
+        "another rank's `irecv`."
+    )
+    assert "begin both in one `dist.batch_isend_irecv`" in verdict.why
+    assert [place.text[:12] for place, _ in verdict.places] == [
+        "sending = di",
+        "receiving = ",
+    ]
+    assert [note for _, note in verdict.places] == ["begun first", "has to wait"]
+
+
+def test_the_order_counts_for_blocking_calls_and_for_batches_too():
+    def blocking(dist, x):
+        receiving = dist.irecv(torch.empty_like(x), 1 - dist.get_rank())
+        dist.send(x, 1 - dist.get_rank())
+        receiving.wait()
+
+    def two_batches(dist, x):
+        peer, came = 1 - dist.get_rank(), torch.empty_like(x)
+        ops = [dist.P2POp(dist.isend, x, peer), dist.P2POp(dist.irecv, came, peer)]
+        for work in [w for op in ops for w in dist.batch_isend_irecv([op])]:
+            work.wait()
+
+    def never_waits(dist, x):
+        dist.isend(x, 1 - dist.get_rank())
+        dist.irecv(torch.empty_like(x), 1 - dist.get_rank())
+
+    verdict = added(blocking, p=(2,))
+    assert "the `send` cannot start until the `irecv` is over" in verdict.message
+    for function in (two_batches, never_waits):
+        verdict = added(function, p=(2,))
+        assert verdict.kind == "deadlock", verdict
+        assert "the `irecv` cannot start until the `isend` is over" in verdict.message
+
+
+def test_a_send_waits_for_a_send_to_another_rank():
+    def relayed(dist, x):
+        """Rank 1 does not receive before rank 2 has, which rank 0 serves last."""
+        rank = dist.get_rank()
+        if rank == 0:
+            works = [dist.isend(x, 1), dist.isend(x, 2)]
+            for work in works:
+                work.wait()
+            return
+        came = torch.empty_like(x)
+        if rank == 2:
+            dist.recv(came, 0)
+            dist.send(x, 1)
+        else:
+            dist.recv(came, 2)
+            dist.recv(came, 0)
+
+    verdict = added(relayed, p=(3,))
+    assert verdict.message == (
+        "The ranks are stuck. On rank 0, the `isend` to rank 2 cannot start until the "
+        "`isend` to rank 1 is over."
+    )
+
+
+def test_a_deadlock_that_no_group_would_end_has_its_own_reason():
+    def returned(dist, x):
+        """Rank 1 receives nothing, and rank 2 waits for what comes after that."""
+        rank = dist.get_rank()
+        if rank == 0:
+            dist.isend(x, 1)
+            dist.send(x, 2)
+        elif rank == 2:
+            dist.recv(x, 0)
+
+    def circle(dist, x):
+        """Ranks 1 and 2 wait for each other; rank 0's receive is only late."""
+        rank, came = dist.get_rank(), torch.empty_like(x)
+        if rank == 0:
+            dist.isend(x, 1)
+            dist.recv(came, 1)
+        elif rank == 1:
+            dist.isend(x, 0)
+            dist.recv(came, 2)
+        else:
+            dist.recv(came, 1)
+
+    verdict = added(returned, p=(3,))
+    assert "to rank 1, which has returned without receiving" in verdict.message
+    verdict = added(circle, p=(3,))
+    assert "rank 1 receives from 2, rank 2 receives from 1" in verdict.message
+
+
+def test_transfers_of_two_ranks_in_matching_order_take_a_step_each():
+    verdict = added(in_turns, p=(2,), unseen=False, limits={"steps": 2})
+    assert verdict.kind == "pass", verdict
+    assert "2 steps" in verdict.facts
+    verdict = added(in_turns, p=(2,), unseen=False, limits={"steps": 1})
+    assert "ends after 2 steps, and 1 will do" in verdict.message
+    assert "both in one `batch_isend_irecv`" in verdict.why
+
+
+def test_a_group_starts_when_the_one_before_it_is_over():
+    def two_groups(dist, x):
+        came = torch.empty(2, len(x), dtype=x.dtype)
+        for work in [w for k in range(2) for w in both(dist, x, came[k])]:
+            work.wait()
+        x += came[1]
+
+    drawn = ranks.timeline(two_groups, vectors(2))
+    assert [(t.start, t.end) for t in drawn.transfers] == [(0, 1)] * 2 + [(1, 2)] * 2
+
+
+def test_a_group_moves_one_message_at_a_time_in_each_direction():
+    def two_of_each(dist, x):
+        peer, came = 1 - dist.get_rank(), torch.empty(2, len(x), dtype=x.dtype)
+        ops = [dist.P2POp(dist.isend, x, peer)] * 2
+        ops += [dist.P2POp(dist.irecv, part, peer) for part in came]
+        for work in dist.batch_isend_irecv(ops):
+            work.wait()
+
+    drawn = ranks.timeline(two_of_each, vectors(2))
+    assert drawn.steps == 2
+    assert drawn.sent == (2000,) * 2
+
+
+def test_the_list_of_a_batch_belongs_to_the_caller():
+    def collects(dist, x):
+        came = torch.empty(2, len(x), dtype=x.dtype)
+        works = both(dist, x.clone(), came[0])
+        works += both(dist, x.clone(), came[1])
+        while works:
+            works.pop().wait()
+        x += came[0]
+
+    verdict = added(collects, p=(2,), unseen=False, limits={"steps": 2})
+    assert verdict.kind == "pass", verdict
+    assert "2 steps" in verdict.facts
+
+
+def test_an_empty_batch_begins_nothing():
+    def ends(dist, x):
+        assert dist.batch_isend_irecv([]) == []
+        passed_on(dist, x)
+
+    assert added(ends).kind == "pass"
 
 
 # What a run costs

@@ -54,7 +54,7 @@ def held(exercise: RankExercise, case: RankCase, world: World) -> Facts:
                 "steps",
                 f"The last rank ends after {steps:g} steps, and {most:g} will do.",
                 "A step is the time of one message. A rank can send one and receive "
-                "one in the same step, if it begins both before it waits.",
+                "one in the same step, if it begins both in one `batch_isend_irecv`.",
             )
         facts.append(several(int(steps), "step"))
     return facts

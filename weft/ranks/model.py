@@ -98,22 +98,27 @@ class Distributed:
         return Side(op, tensor, peer, self._place())
 
     def batch_isend_irecv(self, p2p_op_list: Sequence[Side]) -> list[Work]:
-        """Begin several sends and receives at once."""
+        """Begin several sends and receives as one group: they happen together."""
         if not all(isinstance(one, Side) for one in p2p_op_list):
             raise TypeError(
                 "batch_isend_irecv takes a list of dist.P2POp(dist.isend, tensor, to) "
                 "and dist.P2POp(dist.irecv, tensor, source)"
             )
-        return [
-            self._begin(one.op.__name__, one.tensor, one.peer, one.place)
+        group = [
+            self._side(one.op.__name__, one.tensor, one.peer, one.place)
             for one in p2p_op_list
         ]
+        self._world.post(group)
+        return group
 
-    def _begin(
-        self, call: str, tensor: Tensor, peer: int, place: Place | None = None
-    ) -> Work:
-        """Begin one side of a message. Raises RankFault for a peer that is none."""
-        place = place or self._place()
+    def _begin(self, call: str, tensor: Tensor, peer: int) -> Work:
+        """Begin a group of one transfer."""
+        work = self._side(call, tensor, peer, self._place())
+        self._world.post([work])
+        return work
+
+    def _side(self, call: str, tensor: Tensor, peer: int, place: Place) -> Work:
+        """Make one side of a message. Raises RankFault for a peer that is none."""
         self._tensor(call, tensor, place)
         if not isinstance(peer, int) or not 0 <= peer < self._world.size:
             self._refuse(
@@ -134,8 +139,7 @@ class Distributed:
         if kept is None:
             blank(tensor)
         posted = self._world.clock[self._rank]
-        work = Work(self._world, self._rank, call, tensor, (peer,), place, posted, kept)
-        return self._world.post(work)
+        return Work(self._world, self._rank, call, tensor, (peer,), place, posted, kept)
 
     # Collectives
 

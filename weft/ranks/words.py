@@ -1,6 +1,6 @@
 """The sentences of the model: what it says of deadlocks and of calls that differ."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from weft.places import Note, Place
@@ -32,13 +32,18 @@ def noted(works: Sequence["Work"]) -> list[Note]:
 
 def deadlock(world: "World") -> RankFault:
     """Nobody can go on: say who waits for what."""
-    works = [world.waiting[rank] for rank in sorted(world.waiting)]
+    able = freed(world.waiting)
+    works = [w for rank, w in sorted(world.waiting.items()) if rank not in able]
     stuck = [work for work in works if work.peers]
+    held = world.held_up([world.waiting[rank] for rank in sorted(able)])
+    alone = [w for w in [*stuck, *(ahead for ahead, _ in held)] if w.other is None]
     late = next(
-        (w for w in stuck if w.peers[0] in world.ended and not w.tensor.is_meta), None
+        (w for w in alone if w.peers[0] in world.ended and not w.tensor.is_meta), None
     )
     if late is not None:
         return after_the_end(late)
+    if held and not stuck:
+        return out_of_order(held)
     together = [work for work in works if not work.peers]
     if together and (stuck or world.ended):
         return not_by_all(world, together, works)
@@ -61,6 +66,50 @@ def deadlock(world: "World") -> RankFault:
             "`recv`, each naming the other. Which of the two is missing?"
         )
     return RankFault("deadlock", message, why, noted(works))
+
+
+def freed(waiting: Mapping[int, "Work"]) -> set[int]:
+    """The ranks that might go on if no transfer had to wait for an earlier one.
+
+    They wait for a message whose other side is there, or for a rank that might go on.
+    """
+    able = {rank for rank, work in waiting.items() if work.other is not None}
+    while more := {
+        rank
+        for rank, work in waiting.items()
+        if rank not in able and able.intersection(work.peers)
+    }:
+        able |= more
+    return able
+
+
+def out_of_order(held: Sequence[tuple["Work", "Work"]]) -> RankFault:
+    """Transfers that wait for earlier ones, and would not in one group.
+
+    held: pairs of an earlier transfer and one that waits for it. The first pair is
+    named, with the ranks that are at the same two lines.
+    """
+    first, later = held[0]
+    lines = first.place, later.place
+    ranks = [b.rank for a, b in held if (a.place, b.place) == lines]
+    calls = [f"`{w.call}`" for w in (later, first)]
+    if first.call == later.call:
+        ranks = [later.rank]
+        preposition = "to" if first.sends else "from"
+        calls = [f"`{w.call}` {preposition} rank {w.peers[0]}" for w in (later, first)]
+    message = (
+        f"The ranks are stuck. On {ranks_named(ranks)}, the {calls[0]} cannot start "
+        f"until the {calls[1]} is over"
+    )
+    if first.other in [side for _, side in held]:
+        message += f", and the {calls[1]} waits for another rank's `{first.other.call}`"
+    why = (
+        "As with NCCL on GPUs, the transfers of a rank happen one after the other, in "
+        "the order in which they were begun. Those of one group happen together: "
+        "begin both in one `dist.batch_isend_irecv`."
+    )
+    places = [(first.place, "begun first"), (later.place, "has to wait")]
+    return RankFault("deadlock", f"{message}.", why, places)
 
 
 def pairs(works: Sequence["Work"]) -> str:

@@ -32,8 +32,9 @@ class Work:
     """What `isend`, `irecv` and asynchronous collectives return.
 
     call: its name, "isend". posted: the rank's clock at the call. done: when the
-    transfer ends, None as long as its other side is missing. kept: what a sender had in
-    the tensor at the call; of a receiver, what has arrived.
+    transfer ends, None until it has moved. other: the other side of a message, None as
+    long as it is missing. kept: what a sender had in the tensor at the call; of a
+    receiver, what has arrived.
     """
 
     world: "World"
@@ -45,6 +46,7 @@ class Work:
     posted: float
     kept: Tensor | None = None
     done: float | None = None
+    other: "Work | None" = None
     waited: bool = False
     lands: list[tuple[Tensor, Tensor]] = field(default_factory=list)
 

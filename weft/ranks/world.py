@@ -4,6 +4,11 @@ Every rank is a thread, but only the one that has the turn runs. A rank keeps it
 it has to wait; then the next one that can go on gets it. So a run is always the same,
 and when no rank can go on, none ever will: that is a deadlock, found without a clock.
 
+The transfers of a rank happen as on a GPU with NCCL, where they share one stream: one
+group after the other, in the order in which they were begun. A call begins a group of
+one transfer, `batch_isend_irecv` a group of several, which happen together. A message
+moves once both sides are there and the groups before it are over, on both ranks.
+
 Time is counted, not taken. A message takes `latency` and its bytes over `bandwidth`; a
 rank sends one message at a time and receives one at a time, both at once. With the
 defaults, a latency of 1 and no limit of bandwidth, time is the number of steps.
@@ -23,6 +28,7 @@ from weft.ranks.words import (
     deadlock,
     never_received,
     never_waited,
+    out_of_order,
     sender_changed,
 )
 from weft.ranks.works import Collective, Transfer, Work, size_of
@@ -52,6 +58,8 @@ class World:
         self.error: tuple[int, BaseException] | None = None
         self._out, self._into = [0.0] * size, [0.0] * size
         self._open: dict[tuple[int, int, bool], deque[Work]] = {}
+        self._matched: list[tuple[Work, Work]] = []  # (send, receive), not yet moved
+        self._groups: list[deque[tuple[Work, ...]]] = [deque() for _ in range(size)]
         self._turns = [threading.Event() for _ in range(size)]
         self._over = threading.Event()
 
@@ -141,34 +149,80 @@ class World:
 
     def _look_back(self) -> None:
         """Refuse what was begun and never finished."""
-        for work in self.works:
-            if work.done is None:
+        left = [work for work in self.works if work.peers and work.done is None]
+        for work in left:
+            if work.other is None:
                 raise never_received(work)
+        if left:
+            raise out_of_order(self.held_up(left))
+        for work in self.works:
             if not work.waited:
                 raise never_waited(work)
 
     # Messages
 
-    def post(self, work: Work) -> Work:
-        """Begin one side of a message; it starts to move once both are there."""
-        (peer,) = work.peers
-        self.works.append(work)
-        pair = (work.rank, peer) if work.sends else (peer, work.rank)
-        waiting = self._open.setdefault((*pair, not work.sends), deque())
-        if not waiting:
-            self._open.setdefault((*pair, work.sends), deque()).append(work)
-            return work
-        other = waiting.popleft()
-        self._move(work, other) if work.sends else self._move(other, work)
-        return work
+    def post(self, group: Sequence[Work]) -> None:
+        """Begin one group of a rank's transfers. Each is one side of a message.
 
-    def _move(self, send: Work, receive: Work) -> None:
-        """Move a message whose two sides are there."""
+        Two ranks' sends and receives are matched in the order of their calls. Raises
+        RankFault if the tensors of two sides differ.
+        """
+        if group:
+            self._groups[group[0].rank].append(tuple(group))
+        for work in group:
+            (peer,) = work.peers
+            self.works.append(work)
+            pair = (work.rank, peer) if work.sends else (peer, work.rank)
+            waiting = self._open.setdefault((*pair, not work.sends), deque())
+            if waiting:
+                self._match(work, waiting.popleft())
+            else:
+                self._open.setdefault((*pair, work.sends), deque()).append(work)
+        self._move_on()
+
+    def _match(self, work: Work, other: Work) -> None:
+        """Make one message of its two sides."""
+        send, receive = (work, other) if work.sends else (other, work)
         if (
             send.tensor.numel() != receive.tensor.numel()
             or send.tensor.dtype != receive.tensor.dtype
         ):
             raise another_message(send, receive)
+        send.other, receive.other = receive, send
+        self._matched.append((send, receive))
+
+    def _move_on(self) -> None:
+        """Move every message whose turn has come, in the order of their matching.
+
+        A message that moves may end a group, so after each, all others are looked at.
+        """
+        k = 0
+        while k < len(self._matched):
+            if any(self.ahead_of(side) for side in self._matched[k]):
+                k += 1
+            else:
+                self._move(*self._matched.pop(k))
+                k = 0
+
+    def ahead_of(self, work: Work) -> Work | None:
+        """An unfinished transfer of an earlier group of the same rank, if any."""
+        group = self._groups[work.rank][0]
+        return None if work in group else next(w for w in group if w.done is None)
+
+    def held_up(self, works: Sequence[Work]) -> list[tuple[Work, Work]]:
+        """What stops the messages whose two sides are there and that have not moved.
+
+        Returns pairs: an unfinished transfer, and the side of a message that was begun
+        after it by the same rank.
+        """
+        sides = {
+            side: None for work in works if work.other for side in (work, work.other)
+        }
+        pairs = [(self.ahead_of(side), side) for side in sides]
+        return [(ahead, side) for ahead, side in pairs if ahead is not None]
+
+    def _move(self, send: Work, receive: Work) -> None:
+        """Move a message whose turn has come on both sides."""
         source, target, nbytes = send.rank, receive.rank, size_of(send.tensor)
         start = max(send.posted, receive.posted, self._out[source], self._into[target])
         end = start + self.latency + nbytes / self.bandwidth
@@ -179,6 +233,16 @@ class World:
         self.transfers.append(Transfer(source, target, nbytes, start, end))
         self.sent[source] += nbytes
         self.received[target] += nbytes
+        self._end_group(source)
+        self._end_group(target)
+
+    def _end_group(self, rank: int) -> None:
+        """Go on to a rank's next group, if every transfer of this one has moved."""
+        group = self._groups[rank][0]
+        ends = [work.done for work in group if work.done is not None]
+        if len(ends) == len(group):
+            self._groups[rank].popleft()
+            self._out[rank] = self._into[rank] = max(ends)
 
     # Collectives
 

@@ -1,0 +1,14 @@
+# verdict: deadlock
+# Only the send is asynchronous.
+def ring_all_reduce(dist, x):
+    """Replace x on every rank by the sum over all ranks."""
+    rank, size = dist.get_rank(), dist.get_world_size()
+
+    chunks = x.tensor_split(size)
+    for step in range(2 * (size - 1)):
+        give, take = chunks[(rank - step) % size], chunks[(rank - step - 1) % size]
+        arrived = torch.empty_like(take)
+        sending = dist.isend(give, (rank + 1) % size)  # <- here
+        dist.recv(arrived, (rank - 1) % size)  # <- here
+        sending.wait()
+        take.copy_(arrived + take if step < size - 1 else arrived)

@@ -1,0 +1,17 @@
+# verdict: deadlock
+# Begins both before it waits, as with MPI.
+def ring_all_reduce(dist, x):
+    """Replace x on every rank by the sum over all ranks."""
+    rank, size = dist.get_rank(), dist.get_world_size()
+
+    chunks = x.tensor_split(size)
+    for step in range(2 * (size - 1)):
+        give, take = chunks[(rank - step) % size], chunks[(rank - step - 1) % size]
+        arrived = torch.empty_like(take)
+        works = [
+            dist.isend(give, (rank + 1) % size),  # <- here
+            dist.irecv(arrived, (rank - 1) % size),  # <- here
+        ]
+        for work in works:
+            work.wait()
+        take.copy_(arrived + take if step < size - 1 else arrived)

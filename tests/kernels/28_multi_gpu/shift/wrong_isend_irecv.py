@@ -1,0 +1,10 @@
+# verdict: deadlock
+# Begins both before it waits, as with MPI.
+def shift(dist, x, out):
+    """Receive the previous rank's x in out."""
+    rank, size = dist.get_rank(), dist.get_world_size()
+
+    sending = dist.isend(x, (rank + 1) % size)  # <- here
+    receiving = dist.irecv(out, (rank - 1) % size)  # <- here
+    sending.wait()
+    receiving.wait()
