@@ -1111,8 +1111,8 @@ mlp_long.expect("2 GPUs", at_least=1.4)
 #
 # ## What you learned
 #
-# 1. Ranks that wait for each other wait for ever. Begin sends and receives in one group,
-#    and call the same collectives in the same order on every rank.
+# 1. Ranks that wait for each other wait for ever. Begin sends and receives in one
+#    group, and call the same collectives in the same order on every rank.
 # 2. A ring moves the fewest bytes per rank, in `2 (p − 1)` steps. A tree takes
 #    `2 ⌈log₂ p⌉` steps but moves more bytes. Latency and bandwidth decide which of them
 #    is faster.

@@ -1498,9 +1498,9 @@ large.expect("torch, best", at_least=1.5, times="torch, bfloat16, graph")
 # %% [markdown]
 # Now with batch normalisation. The statistics of a batch have to be complete before the
 # first number can be normalised, so a kernel for both convolutions seems impossible,
-# and PyTorch has to read the large arrays more often. The fused step needs only one more
-# kernel (see the page's section "Fusion 3"). By what factor does each of the two steps
-# become slower?
+# and PyTorch has to read the large arrays more often. The fused step needs only one
+# more kernel (see the page's section "Fusion 3"). By what factor does each of the two
+# steps become slower?
 
 
 # %%
