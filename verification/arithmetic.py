@@ -2,15 +2,22 @@
 
     python -m verification.arithmetic 20000          against `numba.njit`, on a CPU
     python -m verification.arithmetic 2000 --gpu     against a GPU
+    python -m verification.arithmetic 2000 --keep    writes down what njit gives
 
 Both run a program on the same data, the edges of each type among them, and every result
-has to be the same, bit by bit. `verification.programs` says what is drawn.
+has to be the same, bit by bit. `verification.programs` says what is drawn. Compiling a program
+takes longer than all the rest, so the answers of those that the tests use are kept, for
+one set of packages and one kind of processor.
 """
 
 import argparse
+import hashlib
+import platform
 import re
 import sys
 from collections.abc import Callable, Iterator
+from importlib.metadata import version
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -20,6 +27,7 @@ from weft.simulator.arithmetic import casts, operators
 from weft.simulator.language import lowering
 
 Results = tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]
+KEPT = Path(__file__).with_name("njit_answers.npz")
 
 
 def by_simulator(one: Program) -> Results:
@@ -107,6 +115,26 @@ def by_njit(one: Program) -> Results:
     return args[-2], args[-1]
 
 
+def computed_by() -> str:
+    """What an answer of njit depends on, besides the program."""
+    packages = [version(name) for name in ("numba", "llvmlite", "numpy")]
+    return " ".join([*packages, platform.machine()])
+
+
+def key(one: Program) -> str:
+    """Return a name for a program, its data, and what computes it here."""
+    known = repr((computed_by(), one.source(False), one.seed))
+    return hashlib.sha256(known.encode()).hexdigest()[:32]
+
+
+def keep(programs: list[Program]) -> None:
+    """Write njit's answers to KEPT."""
+    answers: dict[str, Any] = {"by": np.array(computed_by())}
+    for one in programs:
+        answers[key(one)] = np.stack([x.view(np.int64) for x in by_njit(one)])
+    np.savez_compressed(KEPT, **answers)
+
+
 def by_gpu(one: Program) -> Results:
     from numba import cuda
 
@@ -142,19 +170,24 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("expressions", type=int)
     parser.add_argument("--gpu", action="store_true", help="compare with a GPU")
+    parser.add_argument("--keep", action="store_true", help="write njit's answers")
     parser.add_argument("--seed", type=int, default=0, help="of the first program")
     given = parser.parse_args()
+    drawn: list[Program] = []
     reference = by_gpu if given.gpu else by_njit
     found = done = 0
     seed = given.seed
     while done < given.expressions:
         one = calm(program(seed))
+        drawn.append(one)
         for words in differences(one, reference):
             found += 1
             print(words, flush=True)
         done += len(one.results())
         seed += 1
     print(f"{done:,} expressions of {seed - given.seed} programs, {found} differences")
+    if given.keep:
+        keep(drawn)
     sys.exit(found > 0)
 
 
