@@ -5,9 +5,9 @@
     python -m verification.arithmetic 2000 --keep    writes down what njit gives
 
 Both run a program on the same data, the edges of each type among them, and every result
-has to be the same, bit by bit. `verification.programs` says what is drawn. Compiling a program
-takes longer than all the rest, so the answers of those that the tests use are kept, for
-one set of packages and one kind of processor.
+has to be the same, bit by bit. `verification.programs` says what is drawn. Compiling a
+program takes longer than all the rest, so the answers of those that the tests use are
+kept, for one set of packages and one kind of processor.
 """
 
 import argparse
