@@ -126,9 +126,10 @@ check(
 # odd number of ranks.
 #
 # An `isend` followed by an `irecv` looks like the solution, and with gloo or MPI it is
-# one. With NCCL it is not: each transfer is work on one CUDA stream, and the send that
-# waits for its receiver blocks the receive behind it. A group becomes a single kernel,
-# in which all of its transfers make progress.
+# one. With NCCL it is not: both transfers become kernels on one CUDA stream, and the
+# send, which waits for its receiver, blocks the receive that comes after it. (We saw two
+# H200s hang in this way.) A group becomes a single kernel, in which all of its transfers
+# make progress.
 
 # %% [markdown]
 # ## 2 · The ring
@@ -526,7 +527,9 @@ two = ranks.measured(sums, ranks=2)
 # is also what NCCL's own tests call **bus bandwidth**. All rows except `NCCL, called`
 # and `your ring` are timed as CUDA graphs, so the time of Python is not included. The
 # rows `PyTorch's one-shot` and `PyTorch's two-shot` are PyTorch's own kernels for
-# symmetric memory.
+# symmetric memory. When the two H200s were measured, NVLink multicast was off, for NCCL
+# and PyTorch alike. Where it is on, NCCL can let NVLink's switches add (NVLS), and might
+# be faster.
 #
 # Which row do you expect to be fastest for 4 KiB, and which for 1 GiB? Fill in how many
 # times as fast as NCCL you expect `one-shot` and `two-shot` to be.
@@ -558,7 +561,7 @@ copied = two.compare("256 MiB from one GPU to the other", bytes=1 << 28)
 copied
 
 # %% [markdown]
-# The next cell uses the measured times in the formulas. The latency of a step is half
+# The next cell uses NCCL's times in the formulas. The latency of a step is half
 # of NCCL's time for 4 KiB, because a ring of two ranks takes two steps, and the
 # bandwidth is that of NCCL for 1 GiB. The numbers for more than two ranks are
 # extrapolated. They assume that all links are as fast as this link, which is true
@@ -858,7 +861,8 @@ check(
 # - `one bucket`: DDP with a single bucket for all gradients, which is full only when
 #   the backward pass ends;
 # - `25 MB buckets`: DDP with its default size of buckets;
-# - `1 MB buckets`: DDP with very small buckets;
+# - `1 MB buckets`: DDP with very small buckets (each matrix is larger than either
+#   limit);
 # - `FSDP2`: sharding, with `fully_shard` applied to each layer.
 #
 # The second table times four backward passes of 512 rows and one update. `no_sync`
@@ -1042,7 +1046,8 @@ passes
 # %% [markdown]
 # The ratio is the speed of each GPU relative to a GPU that trains alone. If it is 0.95
 # with two GPUs, an epoch takes 1 / 1.9 of the time. Why is it not 1? The next cell
-# shows when NCCL's kernels run, from a profile of one step.
+# shows when NCCL's kernels run, from a profile of one step. `of it beside others` is the
+# part of NCCL's time in which another kernel runs too.
 
 
 # %%
@@ -1067,6 +1072,17 @@ def drawn(name, width=64):
 for name in ("one bucket", "25 MB buckets"):
     drawn(name)
 
+# %% [markdown] tags=["solution"]
+# With one bucket, the sum begins when the backward pass has ended, so nothing is hidden.
+# With one bucket per matrix, about three quarters of NCCL's time on the two H200s are
+# hidden. But the step is hardly shorter. The other kernels probably lose time beside
+# NCCL's, which occupy SMs and memory bandwidth; nothing here measures this. A picture of
+# overlap does not say what the overlap is worth. The time of the whole step does.
+#
+# `FSDP2` takes five times as long as one GPU. It moves one and a half times the bytes of
+# DDP, which explains only a small part of this. We have not found out what the rest is.
+# What it gains is memory, as the next cell shows.
+
 # %% [markdown]
 # The next cell shows the peak memory of each GPU in a step: weights, gradients, the two
 # moments of AdamW, activations and buffers.
@@ -1089,9 +1105,9 @@ mlp_long = two_train.compare("MLP, 2048 rows", baseline="1 GPU", guess=guess)
 mlp_long
 
 # %% tags=["solution"]
-short.expect("one-shot", at_least=1)
+short.expect("one-shot", at_least=0.9)
 huge.expect("two-shot", at_least=0.9)
-steps.expect("25 MB buckets", at_least=1, times="one bucket")
+steps.expect("25 MB buckets", at_least=0.95, times="one bucket")
 passes.expect("DDP, no_sync", at_least=1.1, times="DDP")
 mlp_long.expect("2 GPUs", at_least=1.4)
 
@@ -1116,14 +1132,15 @@ mlp_long.expect("2 GPUs", at_least=1.4)
 # 2. A ring moves the fewest bytes per rank, in `2 (p − 1)` steps. A tree takes
 #    `2 ⌈log₂ p⌉` steps but moves more bytes. Latency and bandwidth decide which of them
 #    is faster.
-# 3. A kernel can read another GPU's memory. For short tensors, one kernel that reads
-#    everything is faster than an algorithm with several steps.
+# 3. A kernel can read another GPU's memory, so a sum takes one step. Its two barriers
+#    take time too. On two H200s, such a kernel is about as fast as NCCL without NVLS at
+#    4 KiB and at 1 GiB, and faster in between.
 # 4. Data parallelism moves gradients, tensor parallelism moves activations, and
 #    sharding moves weights and gradients. Pipeline parallelism moves activations
 #    between stages.
-# 5. Communication that overlaps with the backward pass adds little time, if there is
-#    enough to compute. Buckets make this overlap possible, and `no_sync` skips
-#    communication that is not needed yet.
+# 5. Buckets let communication overlap with the backward pass. What is hidden is not
+#    free, so measure the whole step. `no_sync` skips communication that is not needed
+#    yet.
 
 # %%
 quiz()
