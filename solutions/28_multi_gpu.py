@@ -127,9 +127,9 @@ check(
 #
 # An `isend` followed by an `irecv` looks like the solution, and with gloo or MPI it is
 # one. With NCCL it is not: both transfers become kernels on one CUDA stream, and the
-# send, which waits for its receiver, blocks the receive that comes after it. (We saw two
-# H200s hang in this way.) A group becomes a single kernel, in which all of its transfers
-# make progress.
+# send, which waits for its receiver, blocks the receive that comes after it. (We saw
+# two H200s hang in this way.) A group becomes a single kernel, in which all of its
+# transfers make progress.
 
 # %% [markdown]
 # ## 2 · The ring
@@ -527,9 +527,9 @@ two = ranks.measured(sums, ranks=2)
 # is also what NCCL's own tests call **bus bandwidth**. All rows except `NCCL, called`
 # and `your ring` are timed as CUDA graphs, so the time of Python is not included. The
 # rows `PyTorch's one-shot` and `PyTorch's two-shot` are PyTorch's own kernels for
-# symmetric memory. When the two H200s were measured, NVLink multicast was off, for NCCL
-# and PyTorch alike. Where it is on, NCCL can let NVLink's switches add (NVLS), and might
-# be faster.
+# symmetric memory. When the two H200s were measured, NVLink multicast was off, for
+# NCCL and PyTorch alike. Where it is on, NCCL can let NVLink's switches add (NVLS), and
+# might be faster.
 #
 # Which row do you expect to be fastest for 4 KiB, and which for 1 GiB? Fill in how many
 # times as fast as NCCL you expect `one-shot` and `two-shot` to be.
@@ -1046,8 +1046,8 @@ passes
 # %% [markdown]
 # The ratio is the speed of each GPU relative to a GPU that trains alone. If it is 0.95
 # with two GPUs, an epoch takes 1 / 1.9 of the time. Why is it not 1? The next cell
-# shows when NCCL's kernels run, from a profile of one step. `of it beside others` is the
-# part of NCCL's time in which another kernel runs too.
+# shows when NCCL's kernels run, from a profile of one step. `of it beside others` is
+# the part of NCCL's time in which another kernel runs too.
 
 
 # %%
@@ -1073,15 +1073,16 @@ for name in ("one bucket", "25 MB buckets"):
     drawn(name)
 
 # %% [markdown] tags=["solution"]
-# With one bucket, the sum begins when the backward pass has ended, so nothing is hidden.
-# With one bucket per matrix, about three quarters of NCCL's time on the two H200s are
-# hidden. But the step is hardly shorter. The other kernels probably lose time beside
-# NCCL's, which occupy SMs and memory bandwidth; nothing here measures this. A picture of
-# overlap does not say what the overlap is worth. The time of the whole step does.
+# With one bucket, the sum begins when the backward pass has ended, so nothing is
+# hidden. With one bucket per matrix, about three quarters of NCCL's time on the two
+# H200s are hidden. But the step is hardly shorter. The other kernels probably lose time
+# beside NCCL's, which occupy SMs and memory bandwidth; nothing here measures this. A
+# picture of overlap does not say what the overlap is worth. The time of the whole step
+# does.
 #
-# `FSDP2` takes five times as long as one GPU. It moves one and a half times the bytes of
-# DDP, which explains only a small part of this. We have not found out what the rest is.
-# What it gains is memory, as the next cell shows.
+# `FSDP2` takes five times as long as one GPU. It moves one and a half times the bytes
+# of DDP, which explains only a small part of this. We have not found out what the rest
+# is. What it gains is memory, as the next cell shows.
 
 # %% [markdown]
 # The next cell shows the peak memory of each GPU in a step: weights, gradients, the two
