@@ -18,8 +18,9 @@ pytest = $(venv) -m pytest -p no:nbval
 tests = $(or $(ARGS),$(if $(LAB),tests/test_*.py,tests)) $(if $(LAB),-k $(LAB))
 
 # What `make lab` needs: no solutions, and no tests, which have answers too.
-handed_out = labs weft results Makefile install.py lab.py requirements.txt \
-	constraints.txt pyproject.toml _toc.yml README.md LICENSE LICENSE-text
+handed_out = labs chapters weft results Makefile install.py lab.py requirements.txt \
+	constraints.txt pyproject.toml _toc.yml README.md LICENSE LICENSE-text \
+	":(exclude,glob)chapters/*/lab.py" ":(exclude,glob)chapters/*/answers/**"
 
 # What `make oldest` tests: the simulator, and checks of kernels.
 simulator = backend simulator simulator_features language shapes intrinsics barriers \
@@ -27,7 +28,7 @@ simulator = backend simulator simulator_features language shapes intrinsics barr
 	corpus streams compiling package
 
 .DEFAULT_GOAL := help
-.PHONY: help lab test lint oldest newest book figures film notebooks labs execute \
+.PHONY: help lab test lint oldest newest book figures film notebooks refresh labs execute \
 	nbval handout update vendor clean learner author
 
 help:  ## Say what there is
@@ -63,8 +64,11 @@ figures: author  ## Draw the figures' still pictures, in Chromium
 film: book  ## Film the landing page's kernel for the README, in Chromium
 	@$(venv) book/film.py
 
-notebooks: author  ## solutions/*.py -> solutions/*.ipynb
+notebooks: author  ## chapters/*/lab.py -> solutions/*.ipynb
 	@$(venv) -m pipeline notebooks $(LAB)
+
+refresh: author  ## Run new and changed cells of the solutions, in the simulator
+	@$(venv) -m pipeline refresh $(LAB)
 
 labs: author  ## solutions/*.ipynb -> labs/*.ipynb
 	@$(venv) -m pipeline labs $(LAB)
@@ -93,7 +97,7 @@ clean:  ## Remove .venv and what was built; your labs and your progress stay
 	else echo ".venv was not made by this course; it stays"; fi
 	rm -rf _build node_modules .pytest_cache .hypothesis .mypy_cache .ruff_cache
 	rm -rf __pycache__
-	find weft pipeline book tests -name __pycache__ -prune -exec rm -rf {} +
+	find weft pipeline book chapters tests -name __pycache__ -prune -exec rm -rf {} +
 
 learner:
 	@$(python) install.py

@@ -135,7 +135,7 @@ def questions(root: Path, stem: str) -> tuple[Question, ...]:
     cells = nbformat.read(path, as_version=4).cells
     kernels = [
         kernel
-        for kernel in of_labs(root / "tests" / "kernels")
+        for kernel in of_labs(root / "chapters")
         if kernel.group.startswith(f"{stem}/") and kernel.path.suffix == ".py"
     ]
     found = []

@@ -1,6 +1,6 @@
 """Authoring tools: one source per notebook, everything else derived from it.
 
-solutions/NN.py -> solutions/NN.ipynb (executed, stamped) -> labs/NN.ipynb
+chapters/NN/lab.py -> solutions/NN.ipynb (executed, stamped) -> labs/NN.ipynb
 """
 
 

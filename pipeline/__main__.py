@@ -14,7 +14,7 @@ def main(arguments: list[str] | None = None) -> int:
     """Run one verb and return the exit status: 0, 1 for a failure, 2 for a mistake."""
     parser = argparse.ArgumentParser(
         prog="python -m pipeline",
-        description="One source per notebook: solutions/NN.py. The rest is derived.",
+        description="One source per notebook: chapters/NN/lab.py. The rest is derived.",
     )
     verbs = parser.add_subparsers(dest="verb", required=True)
 
@@ -23,13 +23,17 @@ def main(arguments: list[str] | None = None) -> int:
         this.add_argument("stems", nargs="*", help="05, 05_first_kernel; default: all")
         return this
 
-    verb("notebooks", "solutions/NN.py -> NN.ipynb; unchanged cells keep their outputs")
+    verb(
+        "notebooks",
+        "chapters/NN/lab.py -> solutions/NN.ipynb; unchanged cells keep their outputs",
+    )
     run = verb("execute", "run solutions on this machine's GPU and stamp them")
     run.add_argument("--out", type=Path, help="write solutions/ and results/ there")
     run.add_argument("--timeout", type=int, default=300, help="seconds for one cell")
     run.add_argument(
         "--simulator", action="store_true", help="only see whether they run; no GPU"
     )
+    verb("refresh", "run the cells that have no outputs in the simulator; no GPU")
     verb("labs", "solutions/NN.ipynb -> labs/NN.ipynb, but never over edited copies")
     check = verb("nbval", "run every cell of the solutions with pytest and nbval")
     check.add_argument("-n", dest="workers", type=int, default=0, help="processes")
@@ -37,8 +41,8 @@ def main(arguments: list[str] | None = None) -> int:
     options = parser.parse_args(arguments)
 
     root = Path.cwd()
-    if not (root / "solutions").is_dir():
-        print("run this where solutions/ is: the root of the course", file=sys.stderr)
+    if not (root / "chapters").is_dir():
+        print("run this where chapters/ is: the root of the course", file=sys.stderr)
         return 2
     try:
         return _run(root, options)
@@ -57,6 +61,10 @@ def _run(root: Path, options: argparse.Namespace) -> int:
         from .labs import write_lab
 
         return _each(stems, lambda stem: _said("lab", write_lab(root, stem)))
+    if options.verb == "refresh":
+        from .execute import refresh
+
+        return _each(stems, lambda s: f"{refresh(root, s)} cells refreshed")
     if options.verb == "nbval":
         from .validate import nbval
 
@@ -142,17 +150,16 @@ def _one(root: Path, stem: str, options: argparse.Namespace) -> tuple[float, str
 
 
 def _stamp(root: Path, stem: str) -> str:
-    from . import notebook
+    from . import measured, notebook
 
     path = notebook.solution(root, stem)
     stamp = notebook.read(path).metadata.get("weft", {}) if path.exists() else {}
     if "digest" not in stamp:
         raise PipelineError("never run; make execute on a machine with a GPU")
     ran = f"{stamp['device']}, {stamp['date']}, {stamp['seconds']} s"
-    if stamp["digest"] != notebook.digest(
-        notebook.read_script(notebook.script(root, stem))
-    ):
-        raise PipelineError(f"stale: its code changed since it ran ({ran})")
+    nb = notebook.read_script(notebook.script(root, stem))
+    if stamp["digest"] != measured.digest(root, stem, nb):
+        raise PipelineError(f"stale: what it measures has changed since it ran ({ran})")
     return ran
 
 

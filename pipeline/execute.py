@@ -11,6 +11,7 @@ import tempfile
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
+from datetime import date
 from pathlib import Path
 
 from jupyter_client.kernelspec import KernelSpecManager
@@ -23,7 +24,7 @@ from nbclient.exceptions import (
 )
 from nbformat import NotebookNode
 
-from . import PipelineError, notebook
+from . import PipelineError, measured, notebook
 
 CELL_TIMEOUT = 300  # seconds
 ANSI = re.compile(r"\x1b\[[0-9;]*m")
@@ -119,7 +120,7 @@ def execute(
     simulator: bool = False,
     timeout: int = CELL_TIMEOUT,
 ) -> Run:
-    """Run solutions/NN.py and return what became of it.
+    """Run chapters/NN/lab.py and return what became of it.
 
     The executed notebook goes to `out`/solutions, and what it measures to
     `out`/results, also where claims fail. In the simulator nothing is written. Raises
@@ -131,7 +132,7 @@ def execute(
         claims, results = Path(folder, "claims.jsonl"), Path(folder, "results")
         results.mkdir()
         given = {
-            "WEFT_DIGEST": notebook.measured_digest(nb),
+            "WEFT_DIGEST": measured.digest(root, stem, nb),
             "WEFT_CLAIMS": str(claims),
         }
         if simulator:
@@ -152,15 +153,48 @@ def execute(
         complaints = tuple(_take_stderr(nb))
         if not simulator:
             _publish(results, out / "results")
-            _write(nb, root, notebook.solution(out, stem), stamp, seconds)
+            path = notebook.solution(out, stem)
+            _write(nb, root, path, stamp, seconds, given["WEFT_DIGEST"])
     return Run(seconds, complaints, found["failed"], found["warned"])
 
 
+def refresh(root: Path, stem: str, timeout: int = CELL_TIMEOUT) -> int:
+    """Give outputs to the cells of solutions/NN.ipynb that have none; return how many.
+
+    They come from a run in the simulator, whose tables show what the reference GPU
+    measured. So text, checks and helpers may change without a GPU. The stamp, and all
+    other outputs, stay; the stamp notes the day.
+    """
+    path = notebook.solution(root, stem)
+    old = notebook.read(path)
+    waiting = [n for n, cell in enumerate(old.cells) if _waits(cell)]
+    if not waiting:
+        return 0
+    nb = notebook.read_script(notebook.script(root, stem))
+    if [c.source for c in nb.cells] != [c.source for c in old.cells]:
+        raise PipelineError(f"{path.name} is behind its lab.py: make notebooks first")
+    _run(nb, root, stem, environment(root, WEFT_SIMULATOR="1"), timeout)
+    tuple(_take_stderr(nb))
+    _scrub(nb, root)
+    for number in waiting:
+        old.cells[number].outputs = nb.cells[number].outputs
+    code = (cell for cell in old.cells if cell.cell_type == "code")
+    for count, cell in enumerate(code, 1):
+        cell.execution_count = count
+    stamp = dict(old.metadata.weft) | {"refreshed": date.today().isoformat()}
+    notebook.write(notebook.canonical(old, stamp), path)
+    return len(waiting)
+
+
+def _waits(cell: NotebookNode) -> bool:
+    return cell.cell_type == "code" and cell.get("execution_count") is None
+
+
 def _write(
-    nb: NotebookNode, root: Path, path: Path, stamp: dict, seconds: float
+    nb: NotebookNode, root: Path, path: Path, stamp: dict, seconds: float, digest: str
 ) -> None:
     """Write an executed notebook with its stamp and without this machine's paths."""
-    stamp = stamp | {"seconds": seconds, "digest": notebook.digest(nb)}
+    stamp = stamp | {"seconds": seconds, "digest": digest}
     stamp |= notebook.needs(nb) | notebook.runs_on(nb)
     _scrub(nb, root)
     notebook.write(notebook.canonical(nb, stamp), path)
@@ -247,7 +281,7 @@ def _failure(
         trace = ANSI.sub("", str(error.traceback)).strip().splitlines()
         what = "\n".join(["failed:", *trace[-30:]])
     shown = "\n".join(f"    {row}" for row in cell.source.splitlines())
-    return f"solutions/{stem}.py{line}: cell {index + 1}\n{shown}\n{what}"
+    return f"chapters/{stem}/lab.py{line}: cell {index + 1}\n{shown}\n{what}"
 
 
 def _take_stderr(nb: NotebookNode) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""solutions/NN.py -> weft/lessons/NN.given.json: what a notebook gives its checks.
+"""chapters/NN/lab.py -> chapters/NN/given.json: what a notebook gives its checks.
 
 A check takes its reference, its data and its launch from names of the notebook: a
 constant such as `BLOCK`, a function such as `gemm`. For every exercise the file lists
@@ -39,7 +39,7 @@ FIXED = (
 
 
 def file(root: Path, stem: str) -> Path:
-    return root / "weft" / "lessons" / f"{stem}.given.json"
+    return root / "chapters" / stem / "given.json"
 
 
 def write(root: Path, stem: str) -> bool:

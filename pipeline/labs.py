@@ -41,7 +41,9 @@ def derive(root: Path, stem: str) -> NotebookNode:
     path = notebook.solution(root, stem)
     nb = notebook.read(path) if path.exists() else NotebookNode(cells=[])
     if [cell.source for cell in nb.cells] != [cell.source for cell in source.cells]:
-        raise PipelineError(f"{path.name} is behind {stem}.py: make notebooks first")
+        raise PipelineError(
+            f"{path.name} is behind its chapter's lab.py: make notebooks first"
+        )
 
     needs = notebook.needs(nb) | notebook.runs_on(nb)
     for cell in nb.cells:

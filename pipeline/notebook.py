@@ -1,9 +1,7 @@
 """A notebook's canonical form: read from a percent script, merged, written."""
 
-import ast
 import difflib
 import hashlib
-import json
 import re
 from pathlib import Path
 
@@ -29,12 +27,12 @@ NEEDS = re.compile(r"(gpu|sm_\d{2,3}): \S.*")
 
 def stems(root: Path, names: list[str] | None = None) -> list[str]:
     """Return the stems asked for ("05", "05_first_kernel", a path), or all of them."""
-    known = sorted(p.stem for p in (root / "solutions").glob("[0-9][0-9]_*.py"))
+    known = sorted(p.parent.name for p in root.glob("chapters/[0-9][0-9]_*/lab.py"))
     if not names:
         return known
     chosen = []
     for name in names:
-        stem = Path(name).name.removesuffix(".py").removesuffix(".ipynb")
+        stem = Path(name.removesuffix("lab.py")).name.removesuffix(".ipynb")
         found = [k for k in known if k == stem or k.startswith(stem + "_")]
         if len(found) != 1:
             raise PipelineError(
@@ -45,7 +43,7 @@ def stems(root: Path, names: list[str] | None = None) -> list[str]:
 
 
 def script(root: Path, stem: str) -> Path:
-    return root / "solutions" / f"{stem}.py"
+    return root / "chapters" / stem / "lab.py"
 
 
 def solution(root: Path, stem: str) -> Path:
@@ -83,7 +81,7 @@ def _check_markers(path: Path, text: str) -> None:
     """Raise PipelineError unless BEGIN and END SOLUTION pair up, with line and file."""
     opened, indent = 0, ""
     for number, line in enumerate(text.splitlines(), 1):
-        here = f"{path.parent.name}/{path.name}:{number}"
+        here = f"chapters/{path.parent.name}/{path.name}:{number}"
         if opened and line.startswith("# %%"):
             raise PipelineError(
                 f"{here}: the cell ends before the answer begun in line {opened}; "
@@ -111,8 +109,8 @@ def _check_markers(path: Path, text: str) -> None:
             opened = 0
     if opened:
         raise PipelineError(
-            f"{path.parent.name}/{path.name}:{opened}: this answer never ends; "
-            "close it with '# END SOLUTION'"
+            f"chapters/{path.parent.name}/{path.name}:{opened}: this answer never "
+            "ends; close it with '# END SOLUTION'"
         )
 
 
@@ -146,44 +144,10 @@ def runs_on(nb: NotebookNode) -> dict[str, str]:
     return {"runs_on": value}
 
 
-def digest(nb: NotebookNode) -> str:
-    """Hash the code cells' sources: prose may change without making a run stale.
-
-    So may comments, docstrings, and the bounds of claims. Those are held against the
-    record whenever a notebook runs without a GPU, as its test does.
-    """
-    code = [_unbound(cell.source) for cell in nb.cells if cell.cell_type == "code"]
-    return hashlib.sha256(json.dumps(code).encode()).hexdigest()[:16]
-
-
-def measured_digest(nb: NotebookNode) -> str:
-    """Hash the code that a measurement depends on.
-
-    That is the code cells without comments, docstrings, bounds of claims, and the cells
-    that check an exercise: a check may become stricter, and what was measured stays so.
-    """
-    code = [_unbound(cell.source) for cell in nb.cells if cell.cell_type == "code"]
-    seen = [text for source in code if (text := _measured(source)) is not None]
-    return hashlib.sha256(json.dumps(seen).encode()).hexdigest()[:16]
-
-
 def _unbound(source: str) -> str:
     """A cell's source without bounds of claims, comments and docstrings."""
     source = wordless(source)
     return BOUND.sub(r"\1=0", source) if ".expect(" in source else source
-
-
-def _measured(source: str) -> str | None:
-    """The lines of a cell that are not empty; None for a cell that is a check."""
-    try:
-        tree = ast.parse(source)
-    except SyntaxError:
-        return source
-    for node in tree.body:
-        match node:
-            case ast.Expr(value=ast.Call(func=ast.Name(id="check"))):
-                return None
-    return "\n".join(line.rstrip() for line in source.splitlines() if line.strip())
 
 
 def keep_outputs(nb: NotebookNode, old: NotebookNode) -> None:
@@ -291,7 +255,7 @@ def write(nb: NotebookNode, path: Path) -> bool:
 
 
 def build(root: Path, stem: str) -> NotebookNode:
-    """Make solutions/NN.ipynb from NN.py, keeping what its last run still shows."""
+    """Make solutions/NN.ipynb from chapters/NN/lab.py; unchanged cells keep outputs."""
     nb = read_script(script(root, stem))
     stamp: dict = {}
     if solution(root, stem).exists():

@@ -11,7 +11,7 @@ from weft.device import toolkit
 from weft.errors import LearnerError
 
 ROOT = Path(__file__).parents[1]
-LAB = ROOT / "solutions" / "24_attention.py"
+LAB = ROOT / "chapters" / "24_attention" / "lab.py"
 HEAD = """
 import math
 import numpy as np

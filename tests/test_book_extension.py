@@ -76,12 +76,12 @@ def render(tmp_path: Path) -> Render:
     """Build one page in a small repository; return its article and the warnings."""
     source = tmp_path / "source"
     for folder in (
-        "book/facts",
         "book/figures",
         "results",
         "solutions",
         "labs",
-        "weft/lessons",
+        "chapters",
+        "weft",
     ):
         (source / folder).mkdir(parents=True)
     measured = {"lab": "13_demo", "device": DEVICE, "date": "2026-08-20", "rows": ROWS}
@@ -707,7 +707,7 @@ def test_what_a_reader_opens_is_closed_at_first(render: Render) -> None:
 
 def test_a_computed_number_is_put_in_the_text(render: Render) -> None:
     fact = "[times]\nlab = '13_demo'\nis = \"ms('no ceiling', 'slow') / 2\"\n"
-    files = {"book/facts/index.toml": f"{fact}text = '{{:.1f}}'"}
+    files = {"book/index.facts.toml": f"{fact}text = '{{:.1f}}'"}
     html, warnings = render("{fact}`times` times as long, {fact}`no`.", files=files)
     assert '<span class="weft-measured">2.0</span> times' in html
     assert ["no fact 'no'" in warning for warning in warnings] == [True]
@@ -749,7 +749,7 @@ def test_a_shown_kernel_is_as_a_learner_typed_it() -> None:
 
 def test_a_verdict_needs_a_kernel_and_its_check(render: Render) -> None:
     _, warnings = render("```{verdict} 05 | add | wrong\n```")
-    assert "there is no tests/kernels/05/add/wrong.py" in warnings[0]
+    assert "there is no chapters/05/answers/add/wrong.py" in warnings[0]
     lab = nbformat.v4.new_notebook(
         cells=[
             nbformat.v4.new_code_cell("import weft"),

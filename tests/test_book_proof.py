@@ -28,7 +28,7 @@ CHECK = dict()
 def small(tmp_path: Path, render: Render) -> Render:  # noqa: F811
     """A repository with one kernel in its corpus, and what was measured on a GPU."""
     source = tmp_path / "source"
-    folder = source / "tests" / "kernels" / "corpus" / "out_of_bounds"
+    folder = source / "tests" / "corpus" / "out_of_bounds"
     folder.mkdir(parents=True)
     (folder / "wrong_no_guard.py").write_text(KERNEL)
     (source / "verification").mkdir()

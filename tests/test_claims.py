@@ -19,7 +19,7 @@ H100 = Device(True, "", "", "NVIDIA H100", (9, 0), 132, 80 * 10**9, 50 << 20, (1
 LAB = "13_shared_memory"
 CASE = "8192 x 8192 float32"
 BYTES = 2 * 4 * 8192**2
-SOLUTIONS = sorted((Path(__file__).parents[1] / "solutions").glob("[0-9]*.py"))
+SOLUTIONS = sorted((Path(__file__).parents[1] / "chapters").glob("[0-9]*/lab.py"))
 
 
 class Stopwatch:

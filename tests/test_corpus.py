@@ -1,6 +1,6 @@
 """A corpus of small kernels: every mistake is named, and nothing else is called one.
 
-Every file of tests/kernels/corpus is judged by `check` with its own arguments. The
+Every file of tests/corpus is judged by `check` with its own arguments. The
 verdict must have the kind that the file announces and name exactly the marked lines.
 """
 

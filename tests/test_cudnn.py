@@ -199,7 +199,7 @@ def test_a_missing_library_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
 )
 def test_a_verdict_says_what_to_look_at(file: str, advice: str) -> None:
     lab = "27_cudnn"
-    source = Path(__file__).parent / "kernels" / lab / f"{file}.py"
+    source = Path(__file__).parents[1] / "chapters" / lab / "answers" / f"{file}.py"
     scope = scope_of(lab)
     run(source.read_text(encoding="utf-8"), f"<{file}>", scope)
     verdict = run(checks(lab)[file.split("/")[0]], "<check>", scope)

@@ -11,7 +11,8 @@ sys.path.insert(0, str(ROOT / "book" / "_ext"))
 
 from weft_book import facts, recordings
 
-PAGES = sorted(path.stem for path in (ROOT / "book" / "facts").glob("*.toml"))
+FILES = [*ROOT.glob("chapters/*/*facts.toml"), *ROOT.glob("book/*.facts.toml")]
+PAGES = sorted(map(facts.page_of, FILES))
 ALL = [(page, name) for page in PAGES for name in facts.read(ROOT, page)]
 ROLE = re.compile(r"\{fact\}`(?:([^`:]+):)?([^`]+)`")
 
@@ -72,9 +73,9 @@ def test_a_number_that_is_not_there_once_is_refused(table: Path, row, column) ->
 
 
 def course(tmp_path: Path, text: str) -> Path:
-    folder = tmp_path / "book" / "facts"
+    folder = tmp_path / "chapters" / "13_page"
     folder.mkdir(parents=True)
-    (folder / "13_page.toml").write_text(text)
+    (folder / "facts.toml").write_text(text)
     (tmp_path / "results").mkdir()
     return tmp_path
 

@@ -16,7 +16,7 @@ from weft.checking.given import collapsed
 from weft.checking.verdict import Verdict
 
 ROOT = Path(__file__).parents[1]
-KERNELS = ROOT / "tests" / "kernels"
+CHAPTERS = ROOT / "chapters"
 
 
 @pytest.fixture(autouse=True)
@@ -28,7 +28,7 @@ def _a_learner(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def answer(lab: str, exercise: str) -> str:
     """A right answer to an exercise, without its first two lines."""
-    folder = KERNELS / lab / exercise
+    folder = CHAPTERS / lab / "answers" / exercise
     text = next(iter(sorted(folder.glob("right_*.py")))).read_text(encoding="utf-8")
     return text.split("\n", 2)[2]
 

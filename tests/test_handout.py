@@ -31,6 +31,13 @@ def test_the_handout_has_what_a_lab_needs_and_no_answers(tmp_path):
     top = {name.split("/")[1] for name in names}
     assert top >= {"labs", "weft", "results", "Makefile", "install.py", "lab.py"}
     assert not top & {"solutions", "tests", "verification", "pipeline", "book"}
+    chapters = {
+        name.split("/")[3]
+        for name in names
+        if name.count("/") > 2 and "/chapters/" in name
+    }
+    assert "lesson.toml" in chapters
+    assert not chapters & {"lab.py", "answers"}
 
     course = tmp_path / "warp-and-weft"
     outside = {k: v for k, v in os.environ.items() if not k.startswith("WEFT_")}

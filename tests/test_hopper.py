@@ -10,7 +10,7 @@ import pytest
 from weft.device import toolkit
 
 ROOT = Path(__file__).parents[1]
-LAB = ROOT / "solutions" / "22_hopper_gemm.py"
+LAB = ROOT / "chapters" / "22_hopper_gemm" / "lab.py"
 SCRIPT = """
 import re, sys, types
 package = types.ModuleType("weft")  # the package itself would choose the simulator

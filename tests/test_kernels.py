@@ -1,7 +1,7 @@
 """The checks are checked: wrong kernels are refused for the right reason.
 
-tests/kernels/<lab>/<exercise>/wrong_*.py and right_*.py hold what a learner might have
-typed into the starter cell; wrong_*.c and wrong_*.mk what stands under `%%c` and
+chapters/<lab>/answers/<exercise>/wrong_*.py and right_*.py hold what a learner might
+have typed into the starter cell; wrong_*.c and wrong_*.mk what stands under `%%c` and
 `%%makefile`. The first line gives the verdict the lab's own check must reach; it must
 name every line marked `# <- here`, in C `// <- here`.
 
@@ -17,17 +17,13 @@ from budget import MOST, cost, told
 import weft  # noqa: F401  before Numba
 from pipeline import notebook
 from verification.cells import checks, run, scope_of
-from verification.corpus import HERE, MAGICS, TYPED, under_magic
+from verification.corpus import HERE, MAGICS, TYPED, answers, under_magic
 from weft import effort
 from weft.device import toolkit
 
 ROOT = Path(__file__).parents[1]
-KERNELS = ROOT / "tests" / "kernels"
-FILES = sorted(
-    p
-    for p in KERNELS.glob("*/*/*")
-    if p.suffix in TYPED and p.parts[-3] != "corpus" and p.parent.name != "__pycache__"
-)
+CHAPTERS = ROOT / "chapters"
+FILES = answers()
 LABS = notebook.stems(ROOT)
 
 
@@ -40,14 +36,20 @@ def cell_of(path: Path) -> str:
 
 
 def label(path: Path) -> str:
-    return "/".join(path.with_suffix("").relative_to(KERNELS).parts)
+    lab, exercise = of(path)
+    return f"{lab}/{exercise}/{path.stem}"
+
+
+def of(path: Path) -> tuple[str, str]:
+    """The lab and the exercise that a file answers."""
+    return path.parts[-4], path.parts[-2]
 
 
 @pytest.mark.parametrize("path", FILES, ids=label)
 def test_verdict(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("WEFT_STRICT", raising=False)
     monkeypatch.setattr("weft.lesson.passed", lambda *_: None)
-    lab, exercise = path.parts[-3:-1]
+    lab, exercise = of(path)
     source = path.read_text(encoding="utf-8")
     expected = re.match(r"(?:#|//) verdict: ([\w-]+)\n", source)
     assert expected, "the first line must be `# verdict: <kind>`"
@@ -68,7 +70,7 @@ def test_verdict(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("lab", LABS)
 def test_every_exercise_has_wrong_and_right_kernels(lab: str) -> None:
     for exercise in checks(lab):
-        folder = KERNELS / lab / exercise
+        folder = CHAPTERS / lab / "answers" / exercise
         typed = [p for p in folder.iterdir() if p.suffix in TYPED]
         wrong = [p for p in typed if p.name.startswith("wrong_")]
         assert len(wrong) >= 3, f"{folder}: 3 wrong ones"
@@ -81,6 +83,6 @@ def test_every_exercise_has_wrong_and_right_kernels(lab: str) -> None:
 
 def test_every_folder_belongs_to_an_exercise() -> None:
     for path in FILES:
-        lab, exercise = path.parts[-3:-1]
+        lab, exercise = of(path)
         assert lab in LABS, path
         assert exercise in checks(lab), path

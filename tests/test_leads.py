@@ -628,10 +628,10 @@ def test_a_sum_that_is_off_by_no_known_number(name: str, old: str, new: str) -> 
 
 
 def test_given_code_that_stores_is_followed_to_the_learners_lines() -> None:
-    from test_kernels import KERNELS
+    from test_kernels import CHAPTERS
 
     lab, scope = NAMES["15"], scope_of(NAMES["15"])
-    path = KERNELS / lab / "scan_once" / "wrong_looks_at_itself.py"
+    path = CHAPTERS / lab / "answers" / "scan_once" / "wrong_looks_at_itself.py"
     source = path.read_text(encoding="utf-8")
     for old, new in (  # the words are right, and what the warps get is not
         ("back = here - lane", "back = here - 1 - lane"),
@@ -646,7 +646,13 @@ def test_given_code_that_stores_is_followed_to_the_learners_lines() -> None:
     assert note_on(verdict, "sums[lane] = before") == "`sums` is set here"
     assert note_on(verdict, "before += warp_total") == "`before` is set here"
     scope = scope_of("19_gemm_registers")
-    path = KERNELS / "19_gemm_registers" / "gemm_2d" / "wrong_swapped_indices.py"
+    path = (
+        CHAPTERS
+        / "19_gemm_registers"
+        / "answers"
+        / "gemm_2d"
+        / "wrong_swapped_indices.py"
+    )
     run(path.read_text(encoding="utf-8"), "<cell>", scope)
     verdict = run(checks("19_gemm_registers")["gemm_2d"], "<check>", scope)
     assert note_on(verdict, "sums[i, j] +=") == "`sums` is set here"

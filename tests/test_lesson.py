@@ -45,11 +45,13 @@ OTHER = GOOD.replace("saxpy", "scale").replace("first kernel", "second kernel")
 @pytest.fixture(autouse=True)
 def lessons(tmp_path, monkeypatch):
     """A working copy in an empty folder, with two labs."""
-    where = tmp_path / "weft" / "lessons"
-    where.mkdir(parents=True)
+    where = tmp_path / "chapters"
+    for stem in ("05_first_kernel", "06_grids_2d"):
+        (where / stem).mkdir(parents=True)
+    (tmp_path / "weft").mkdir()
     (tmp_path / "_toc.yml").touch()
-    (where / "05_first_kernel.toml").write_text(GOOD)
-    (where / "06_grids_2d.toml").write_text(OTHER)
+    (where / "05_first_kernel" / "lesson.toml").write_text(GOOD)
+    (where / "06_grids_2d" / "lesson.toml").write_text(OTHER)
     monkeypatch.setattr(syllabus, "folder", lambda: where)
     monkeypatch.setattr(lesson, "_current", None)
     monkeypatch.setattr(lesson, "_shown", {})
@@ -79,7 +81,9 @@ def test_a_lab_refuses_a_gpu_on_which_it_would_hang(
     lessons, monkeypatch, capability, sms, refused
 ):
     needs = "minutes = 60\ngpu = { sms = 22, from = [8, 0] }"
-    (lessons / "05_first_kernel.toml").write_text(GOOD.replace("minutes = 60", needs))
+    (lessons / "05_first_kernel" / "lesson.toml").write_text(
+        GOOD.replace("minutes = 60", needs)
+    )
     gpu = device.Device(True, name="RTX 3050", capability=capability, sms=sms)
     monkeypatch.setattr(device, "find", lambda: gpu)
     if not refused:
@@ -92,7 +96,9 @@ def test_a_lab_refuses_a_gpu_on_which_it_would_hang(
 def test_without_a_gpu_no_lab_needs_multiprocessors(lessons, monkeypatch, capsys):
     monkeypatch.setattr(device, "find", lambda: device.Device(False, "no GPU"))
     needs = "minutes = 60\ngpu = { sms = 22, from = [8, 0] }"
-    (lessons / "05_first_kernel.toml").write_text(GOOD.replace("minutes = 60", needs))
+    (lessons / "05_first_kernel" / "lesson.toml").write_text(
+        GOOD.replace("minutes = 60", needs)
+    )
     lesson.lab("05_first_kernel")
     assert "Your first kernel" in capsys.readouterr().out
 
@@ -101,7 +107,7 @@ def test_a_lab_about_triton_says_where_triton_does_not_run(
     lessons, monkeypatch, capsys
 ):
     text = GOOD.replace("minutes = 60", "minutes = 60\ntriton = true")
-    (lessons / "05_first_kernel.toml").write_text(text)
+    (lessons / "05_first_kernel" / "lesson.toml").write_text(text)
     gpu = device.Device(True, name="Tesla T4", capability=(7, 5))
     monkeypatch.setattr(for_triton, "missing", lambda: "")
     monkeypatch.setattr(device, "find", lambda: gpu)
@@ -189,7 +195,7 @@ choices = [
 
 
 def test_an_exercise_may_ask_for_answers(lessons):
-    path = lessons / "05_first_kernel.toml"
+    path = lessons / "05_first_kernel" / "lesson.toml"
     path.write_text(GOOD.replace("[[quiz]]", f"{ASKED}[[quiz]]", 1))
     lesson.lab("05_first_kernel")
     asked = lesson.answers("classify")
@@ -203,7 +209,7 @@ def test_an_exercise_may_ask_for_answers(lessons):
 
 
 def test_an_author_is_told_of_a_faulty_question(lessons):
-    path = lessons / "05_first_kernel.toml"
+    path = lessons / "05_first_kernel" / "lesson.toml"
     asked = ASKED.replace("right = true, ", "")
     path.write_text(GOOD.replace("[[quiz]]", f"{asked}[[quiz]]", 1))
     with pytest.raises(LessonError, match="exercise 3, question 1 has 0 right"):
@@ -211,7 +217,7 @@ def test_an_author_is_told_of_a_faulty_question(lessons):
 
 
 def test_an_exercise_may_name_the_size_that_is_not_listed(lessons):
-    path = lessons / "05_first_kernel.toml"
+    path = lessons / "05_first_kernel" / "lesson.toml"
     more = 'hints = ["One hint."]\nunseen = [3, 5]'
     path.write_text(GOOD.replace('hints = ["One hint."]', more))
     assert lesson.unseen("saxpy") == ()
@@ -300,23 +306,23 @@ def test_a_quiz_needs_a_lab():
 )  # fmt: skip
 def test_an_author_is_told_what_is_wrong_with_a_lesson(lessons, old, new, words):
     assert old in GOOD
-    (lessons / "05_first_kernel.toml").write_text(GOOD.replace(old, new))
+    (lessons / "05_first_kernel" / "lesson.toml").write_text(GOOD.replace(old, new))
     with pytest.raises(LessonError) as caught:
         syllabus.load("05_first_kernel")
     assert words in str(caught.value)
-    assert "weft/lessons/05_first_kernel.toml" in str(caught.value)
+    assert "chapters/05_first_kernel/lesson.toml" in str(caught.value)
 
 
 def test_an_author_is_told_all_at_once(lessons):
     text = GOOD.replace("minutes = 60", "").replace("right = true, ", "")
-    (lessons / "05_first_kernel.toml").write_text(text)
+    (lessons / "05_first_kernel" / "lesson.toml").write_text(text)
     with pytest.raises(LessonError) as caught:
         syllabus.load("05_first_kernel")
     assert str(caught.value).count("\n") == 4
 
 
 def test_toml_that_is_not(lessons):
-    (lessons / "05_first_kernel.toml").write_text("title = ")
+    (lessons / "05_first_kernel" / "lesson.toml").write_text("title = ")
     with pytest.raises(LessonError, match="is not TOML"):
         syllabus.load("05_first_kernel")
 
@@ -402,7 +408,7 @@ def test_a_pass_says_how_far_the_learner_is_and_what_is_next():
 
 
 def test_a_lab_may_lead_straight_to_a_later_one(lessons):
-    path = lessons / "05_first_kernel.toml"
+    path = lessons / "05_first_kernel" / "lesson.toml"
     path.write_text('shortcut = "06_grids_2d"\n' + path.read_text())
     lesson.lab("05_first_kernel")
     lesson.passed("saxpy")

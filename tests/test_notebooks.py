@@ -1,6 +1,6 @@
 """Every notebook of the course: its source, its executed form, its lab, its lesson.
 
-Parametrised over solutions/*.py; a new one needs no test code.
+Parametrised over chapters/*/lab.py; a new one needs no test code.
 """
 
 import ast
@@ -17,7 +17,7 @@ import pytest
 from budget import MOST
 from IPython.core.inputtransformer2 import TransformerManager
 
-from pipeline import labs, notebook
+from pipeline import labs, measured, notebook
 from weft.bench.results import REFERENCE
 from weft.lesson import syllabus
 
@@ -233,25 +233,24 @@ def test_page_keeps_most_of_each_answer_closed(stem):
 def test_stamp_and_results_belong_to_this_code(stem):
     published(stem)
     stamp = executed(stem).metadata.weft
-    digest = notebook.digest(source(stem))
+    digest = measured.digest(ROOT, stem, source(stem))
     on_cpu = "runs_on" in stamp
     where = "here" if on_cpu else "on a GPU"
     assert stamp.get("digest") == digest, f"run it {where}: make execute LAB={stem}"
     gpu = set() if on_cpu else {"capability", "driver", "cuda"}
-    assert stamp.keys() - {"needs", "runs_on"} == gpu | {
+    assert stamp.keys() - {"needs", "runs_on", "refreshed"} == gpu | {
         *("device", "versions", "date", "seconds", "digest"),
     }
     assert stamp.device, "it ran in the simulator"
     assert {"python", "numba", "numpy"} <= stamp.versions.keys()
     assert "gcc" in stamp.versions or not on_cpu
-    measured = notebook.measured_digest(source(stem))
     rows = {}
     for path in (ROOT / "results").glob(f"{stem}.*.json"):
         found = json.loads(path.read_text())
         gpu = path.name.split(".")[1]
         rows[gpu] = {(row["case"], row["name"]) for row in found["rows"]}
         if gpu == REFERENCE:
-            assert found["digest"] == measured, path.name
+            assert found["digest"] == digest, path.name
     # Another GPU may have run an earlier version, as long as no row of it is gone.
     for gpu, found in rows.items():
         assert found <= rows[REFERENCE], f"{gpu}: {found - rows[REFERENCE]}"

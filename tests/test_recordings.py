@@ -234,7 +234,7 @@ def test_counters_are_written_in_tables(folder, monkeypatch):
 
 @pytest.mark.parametrize("folder", COUNTED)
 def test_counted_kernels_are_the_labs_and_nothing_is_timed(folder):
-    path = ROOT / "solutions" / f"{folder}.py"
+    path = ROOT / "chapters" / folder / "lab.py"
     source, wanted = path.read_text(encoding="utf-8"), part(folder, "programs").WANTED
     parts = profiled.statements(source, str(path), wanted)
     steps = (step for code in parts for step in dis.get_instructions(code))
@@ -262,7 +262,7 @@ def test_a_counted_rung_has_its_name_in_the_lab(folder, monkeypatch):
     named = type("Named", (dict,), {"__missing__": lambda _, n: asked.add(n) or row})()
     monkeypatch.setattr(record, "only", lambda *_: named)
     record.write({})
-    path = ROOT / "solutions" / f"{folder}.py"
+    path = ROOT / "chapters" / folder / "lab.py"
     source = path.read_text(encoding="utf-8")
     parts = profiled.statements(source, str(path), ["rungs"])
     assert len(asked) >= 7

@@ -23,7 +23,7 @@ FLOORS = [
         *("originals", "own_classes", "places", "store"),
         *("tracebacks", "units", "versions", "wording"),
     },
-    {"timing", "digits", "links", "starters"},
+    {"timing", "digits", "links", "starters", "chapters"},
     {"device"},
     {"intrinsics", "torch_stream"},
     {"simulator", "launching", "tensor_maps"},

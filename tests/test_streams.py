@@ -1,6 +1,6 @@
 """Host code in the model: order, waiting, buffers, overlap, and the clock.
 
-The exercises of lab 07 have their wrong host functions in tests/kernels; here are the
+The exercises of lab 07 have their wrong host functions in its folder; here are the
 rules of the model itself, each as CUDA documents it.
 """
 

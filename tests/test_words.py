@@ -10,7 +10,7 @@ import pytest
 from verification.corpus import corpus, of_labs
 
 ROOT = Path(__file__).parents[1]
-PATHS = ("book/**/*.md", "solutions/*.py", "weft/lessons/*.toml")
+PATHS = ("book/**/*.md", "chapters/*/*.py", "chapters/*/lesson.toml")
 PAPERS = ("README.md", "CONTRIBUTING.md")
 CODE = "weft", "pipeline", "verification", "exams", "book/_ext", "book/recordings"
 SCRIPTS = "install.py", "lab.py", "update.py", "book/build.py", "book/stills.py"
@@ -90,8 +90,7 @@ def said_in_code() -> dict[str, str]:
 
 def thoughts() -> dict[str, str]:
     """Return what the kill table says about each of its kernels."""
-    folder = ROOT / "tests" / "kernels"
-    kernels = (*corpus(folder), *of_labs(folder))
+    kernels = (*corpus(), *of_labs())
     return {str(k.path.relative_to(ROOT)): k.thinking for k in kernels}
 
 

@@ -1,6 +1,6 @@
 """The corpus: small kernels as learners write them, each with the verdict it deserves.
 
-tests/kernels/corpus/<class>/{wrong,right}_<what>.py begins with `# verdict: <kind>` and
+tests/corpus/<class>/{wrong,right}_<what>.py begins with `# verdict: <kind>` and
 a line on what the learner was thinking. Lines that the verdict must name end in
 `# <- here`. The last statement, `CHECK = dict(...)`, holds the arguments of
 `weft.check`. The kernels of the labs have the same two lines at their heads; in C they
@@ -15,7 +15,8 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
-KERNELS = ROOT / "tests" / "kernels"
+CORPUS = ROOT / "tests" / "corpus"
+CHAPTERS = ROOT / "chapters"
 
 HEAD = re.compile(r"(?:#|//) verdict: ([\w-]+)\n(?:#|//) (.+)\n")
 HERE = re.compile(r"\s*(?:#|//) <- here\s*$")
@@ -38,7 +39,7 @@ def under_magic(path: Path, text: str) -> str:
 
 @dataclass(frozen=True)
 class Kernel:
-    """One file of tests/kernels.
+    """One file of the corpus, or an answer to an exercise of a lab.
 
     `group` is the class of a corpus kernel, `<lab>/<exercise>` of a lab's; `marked`
     are the lines that the verdict names.
@@ -95,19 +96,28 @@ class Kernel:
         return scope[self.function], scope["CHECK"]
 
 
-def read(path: Path, kernels: Path = KERNELS) -> Kernel:
+def read(path: Path) -> Kernel:
     source = path.read_text(encoding="utf-8")
     head = HEAD.match(source)
     if head is None:
         raise ValueError(f"{path}: `# verdict: <kind>` and a comment come first")
-    group = "/".join(path.parent.relative_to(kernels).parts).removeprefix("corpus/")
+    group = path.parent.name
+    if path.parents[1].name == "answers":
+        group = f"{path.parents[2].name}/{group}"
     return Kernel(path, group, head[1], head[2], source)
 
 
-def corpus(kernels: Path = KERNELS) -> list[Kernel]:
-    return [read(path, kernels) for path in sorted(kernels.glob("corpus/*/*.py"))]
+def corpus(folder: Path = CORPUS) -> list[Kernel]:
+    """Return the kernels of the corpus, `<class>/*.py` in `folder`."""
+    return [read(path) for path in sorted(folder.glob("*/*.py"))]
 
 
-def of_labs(kernels: Path = KERNELS) -> list[Kernel]:
-    paths = sorted(p for p in kernels.glob("[0-9]*/*/*") if p.suffix in TYPED)
-    return [read(path, kernels) for path in paths]
+def answers(lab: str = "*", folder: Path = CHAPTERS) -> list[Path]:
+    """Return the files of wrong and right answers of a lab, by default of all."""
+    found = folder.glob(f"{lab}/answers/*/*")
+    return sorted(path for path in found if path.suffix in TYPED)
+
+
+def of_labs(folder: Path = CHAPTERS) -> list[Kernel]:
+    """Return the wrong and right answers to the exercises of all labs."""
+    return [read(path) for path in answers(folder=folder)]

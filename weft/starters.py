@@ -45,4 +45,5 @@ def called_stubs(function: Any) -> list[str]:
         return []
     around = inspect.getclosurevars(inner)
     known = {**around.globals, **around.nonlocals}
-    return [name for name, value in known.items() if has_stub(value)]
+    begun = (source_function(value) for value in known.values() if has_stub(value))
+    return [function.__name__ for function in begun if function is not None]

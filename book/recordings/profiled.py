@@ -107,7 +107,7 @@ def lab(stem: str, *names: str) -> types.SimpleNamespace:
     Nothing of the lab is run but the definitions, and what they need.
     """
     sys.path.insert(0, str(ROOT))
-    path = ROOT / "solutions" / f"{stem}.py"
+    path = ROOT / "chapters" / stem / "lab.py"
     scope: dict[str, Any] = {"__name__": f"lab{stem[:2]}", "__file__": str(path)}
     for code in statements(path.read_text(encoding="utf-8"), str(path), names):
         exec(code, scope)

@@ -1,7 +1,7 @@
 """Every mutant of the labs' right kernels, and a choice among them.
 
 A mutant is called `<lab>/<exercise>/<kernel>/<operator>@<line>.<number>`: the kernel is
-`solution` or the file in tests/kernels, the line is that of the place in its cell, and
+`solution` or the file of the answer, the line is that of the place in its cell, and
 the number tells mutants of one operator and line apart.
 """
 
@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from verification import cells
-from verification.corpus import KERNELS
+from verification.corpus import CHAPTERS
 from verification.mutants.operators import OPERATORS
 from verification.mutants.splicing import Cell, begin
 
@@ -67,7 +67,7 @@ def rights(lab: str) -> list[Right]:
         for cell in cells.cells(lab):
             if pattern.search(cell.source):
                 found.append(Right(lab, exercise, "solution", cell.source))
-        for path in sorted((KERNELS / lab / exercise).glob("right_*.py")):
+        for path in sorted((CHAPTERS / lab / "answers" / exercise).glob("right_*.py")):
             text = path.read_text(encoding="utf-8")
             name = path.stem.removeprefix("right_")
             found.append(Right(lab, exercise, name, text))

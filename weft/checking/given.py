@@ -3,7 +3,7 @@
 The spec, the data and the launch of an exercise take their constants and functions
 from the notebook, as the learner's cell does. A cell that makes something else of such
 a name changes the exercise. Which names belong to a check is in
-`weft/lessons/*.given.json`, derived from the solutions.
+`chapters/*/given.json`, derived from the labs.
 """
 
 import ast
@@ -60,7 +60,7 @@ def is_function(value: Any) -> bool:
 @cache
 def of_lab(lab: str) -> tuple[Mapping[str, list[str]], Names]:
     """The names that each check of a lab needs, and what they are."""
-    file = syllabus.folder() / f"{lab}.given.json"
+    file = syllabus.folder() / lab / "given.json"
     if not file.is_file():
         return {}, {}
     read = json.loads(file.read_text(encoding="utf-8"))

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from weft import device, doing, links, markup
+from weft.chapters import Chapter
 from weft.device import for_triton
 from weft.errors import LearnerError
 from weft.lesson import board, missing, onward, predictions, questions, syllabus
@@ -36,8 +37,10 @@ _current: str | None = None
 _shown: dict[str, int] = {}  # exercise → the level of the hint seen last
 
 
-def lab(name: str) -> None:
+def lab(name: str) -> Chapter:
     """Say which lab this notebook is; show its title, where kernels run, and links.
+
+    Returns the chapter, whose modules are its attributes: `measure`, `checks`, ...
 
     name: the notebook's stem, such as `05_first_kernel`. Hints, quiz, progress and
     reference results are looked up by it. Raises LearnerError for an unknown one,
@@ -68,6 +71,7 @@ def lab(name: str) -> None:
     missing.explain([exercise.name for exercise in lesson.exercises], name)
     board.opened(name)
     _show(_header(lesson))
+    return Chapter(name)
 
 
 def _header(lesson: Lesson) -> Header:

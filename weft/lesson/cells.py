@@ -126,7 +126,7 @@ def _code_cells(path: Path) -> list[Cell]:
 
 def _given() -> list[str]:
     """What the lab's notebook defines for its checks, apart from its imports."""
-    file = syllabus.folder() / f"{_lab}.given.json"
+    file = syllabus.folder() / _lab / "given.json"
     if not _lab or not file.is_file():
         return []
     names = json.loads(file.read_text(encoding="utf-8"))["names"]

@@ -1,15 +1,15 @@
 """What the labs contain besides their notebooks: titles, exercises, hints, quizzes.
 
-One TOML file a lab, `weft/lessons/<lab>.toml`, checked when it is read: an author is
-told everything that is wrong with it, and where.
+One TOML file per lab, `chapters/<lab>/lesson.toml`, checked when it is read: an author
+is told everything that is wrong with it, and where.
 """
 
 import tomllib
 from dataclasses import dataclass
-from importlib import resources
-from importlib.resources.abc import Traversable
+from pathlib import Path
 from typing import Any
 
+from weft import chapters
 from weft.errors import LearnerError
 
 QUESTIONS = 3
@@ -81,38 +81,36 @@ class Lesson:
         return f"{self.name.split('_')[0]} · {self.title}"
 
 
-def folder() -> Traversable:
-    """Return the folder that holds the lesson files."""
-    return resources.files("weft") / "lessons"
+def folder() -> Path:
+    """Return the folder of the chapters, each with its lesson."""
+    return chapters.folder()
 
 
-def names(where: Traversable | None = None) -> list[str]:
+def names(where: Path | None = None) -> list[str]:
     """Return the stems of all labs, in order."""
-    where = where or folder()
-    if not where.is_dir():
-        return []
-    files = (f.name for f in where.iterdir())
-    return sorted(f.removesuffix(".toml") for f in files if f.endswith(".toml"))
+    return chapters.names(where or folder())
 
 
-def load(name: str, where: Traversable | None = None) -> Lesson:
+def load(name: str, where: Path | None = None) -> Lesson:
     """Read the lesson of a lab.
 
     Raises LearnerError for a lab that does not exist, LessonError for a faulty file.
     """
     where = where or folder()
-    file = where / f"{name}.toml"
+    file = where / name / "lesson.toml"
     if not file.is_file():
         there = ", ".join(names(where)) or "none yet"
         raise LearnerError(f'there is no lab "{name}". The labs: {there}')
     try:
         data = tomllib.loads(file.read_text(encoding="utf-8"))
     except tomllib.TOMLDecodeError as error:
-        raise LessonError(f"weft/lessons/{name}.toml is not TOML: {error}") from None
+        raise LessonError(f"chapters/{name}/lesson.toml is not TOML: {error}") from None
     reader = _Reader()
     lesson = reader.lesson(name, data)
     if reader.wrong:
-        raise LessonError(f"weft/lessons/{name}.toml:\n  " + "\n  ".join(reader.wrong))
+        raise LessonError(
+            f"chapters/{name}/lesson.toml:\n  " + "\n  ".join(reader.wrong)
+        )
     return lesson
 
 

@@ -1,7 +1,7 @@
 """Numbers that a page computes from results and recordings, and what it claims of them.
 
-`book/facts/<page>.toml` has a table for each number that the page states and no table
-shows as it is:
+`chapters/<chapter>/facts.toml` has a table for each number that the page states and no
+table shows as it is:
 
     [missed]
     is = "rec('16_softmax/counters.txt', 'read from memory, MB', 'three passes') - 268"
@@ -102,7 +102,27 @@ class Sources:
 
 
 def path_of(root: Path, page: str) -> Path:
-    return root / "book" / "facts" / f"{page}.toml"
+    """Return the file of a page's facts.
+
+    The second page of a chapter, such as 16_wide_rows, has `wide_rows.facts.toml` in
+    the chapter's folder; a page of no chapter has its file beside it.
+    """
+    number, _, rest = page.partition("_")
+    own = root / "chapters" / page
+    if own.is_dir():
+        return own / "facts.toml"
+    if number.isdigit() and (found := list(root.glob(f"chapters/{number}_*"))):
+        return found[0] / f"{rest}.facts.toml"
+    return root / "book" / f"{page}.facts.toml"
+
+
+def page_of(path: Path) -> str:
+    """Return the page whose facts a file has, see `path_of`."""
+    name = path.name.removesuffix("facts.toml").removesuffix(".")
+    chapter = path.parent.name
+    if not chapter[:2].isdigit():
+        return name
+    return f"{chapter[:2]}_{name}" if name else chapter
 
 
 def read(root: Path, page: str) -> dict[str, dict[str, str]]:
@@ -123,7 +143,9 @@ def compute(root: Path, page: str, name: str) -> Any:
     """Return the value of a fact: a number, some numbers, or whether it holds."""
     facts = read(root, page)
     if name not in facts:
-        raise MissingFact(f"no fact {name!r} in book/facts/{page}.toml")
+        raise MissingFact(
+            f"no fact {name!r} in {path_of(root, page).relative_to(root)}"
+        )
     fact = facts[name]
     lab = fact.get("lab") or pages_with(root, page)[0]["stem"]
     scope = Sources(root, lab).names() | {"__builtins__": {}}

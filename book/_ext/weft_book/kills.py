@@ -1,6 +1,6 @@
 """The kill table: kernels as learners write them, and the verdict each one gets.
 
-Its rows come from the heads of the files in tests/kernels, which the tests
+Its rows come from the heads of the files in chapters/*/answers, which the tests
 hold against the checks.
 """
 
@@ -41,8 +41,10 @@ def class_title(name: str) -> str:
 
 def kernels_of(root: Path, group: str) -> list[Kernel]:
     """Return the kernels of a class of the corpus, or of a lab."""
-    folder = root / "tests" / "kernels"
-    everything = of_labs(folder) if group[:2].isdigit() else corpus(folder)
+    if group[:2].isdigit():
+        everything = of_labs(root / "chapters")
+    else:
+        everything = corpus(root / "tests" / "corpus")
     return [k for k in everything if k.group.partition("/")[0] == group]
 
 
@@ -105,7 +107,7 @@ class KillTableDirective(WeftDirective):
         if name != "labs":
             return self.group_of(name, class_title(name), kernels_of(root, name))
         found: list[nodes.Node] = []
-        for lab, kernels in by_group(of_labs(root / "tests" / "kernels")).items():
+        for lab, kernels in by_group(of_labs(root / "chapters")).items():
             found += self.group_of(lab, lesson_title(root, lab), kernels)
         return found
 
@@ -113,7 +115,7 @@ class KillTableDirective(WeftDirective):
         self, name: str, title: str, kernels: Sequence[Kernel]
     ) -> list[nodes.Node]:
         if not kernels:
-            return self.warn("there are no kernels of this name in tests/kernels")
+            return self.warn("there are no kernels of this name")
         for kernel in kernels:
             self.env.note_dependency(str(kernel.path))
         shown = ordered(kernels)
@@ -150,8 +152,8 @@ class KillCountDirective(WeftDirective):
 
     def run(self) -> list[nodes.Node]:
         root = Path(self.env.srcdir)
-        folder = root / "tests" / "kernels"
-        classes, labs = corpus(folder), of_labs(folder)
+        classes = corpus(root / "tests" / "corpus")
+        labs = of_labs(root / "chapters")
         by_class, by_lab = by_group(classes), by_group(labs)
         numbers = proven([*classes, *labs], len(by_class), len(by_lab))
         self.env.note_dependency(str(root / "results" / "mutants"))

@@ -13,7 +13,7 @@ from .page import WeftDirective, table
 
 
 def lessons_of(root: Path) -> Path:
-    return root / "weft" / "lessons"
+    return root / "chapters"
 
 
 def lesson_title(root: Path, stem: str) -> str:
@@ -31,7 +31,7 @@ class QuizDirective(WeftDirective):
 
     def run(self) -> list[nodes.Node]:
         lab = self.arguments[0]
-        path = lessons_of(Path(self.env.srcdir)) / f"{lab}.toml"
+        path = lessons_of(Path(self.env.srcdir)) / lab / "lesson.toml"
         self.env.note_dependency(str(path))
         try:
             return self.html(f'<div class="weft-quiz">{quiz_html(lab)}</div>')
@@ -68,7 +68,7 @@ class LabsDirective(WeftDirective):
         root = Path(self.env.srcdir)
         rows = []
         for stem in syllabus.names(lessons_of(root)):
-            path = lessons_of(root) / f"{stem}.toml"
+            path = lessons_of(root) / stem / "lesson.toml"
             self.env.note_dependency(str(path))
             lesson = syllabus.load(stem, lessons_of(root))
             notebook = root / "solutions" / f"{stem}.ipynb"

@@ -23,7 +23,7 @@ class VerdictError(Exception):
 
 
 def as_typed(text: str) -> str:
-    """Return a cell of tests/kernels without what is written there for the tests."""
+    """Return an answer without what is written in it for the tests."""
     lines = text.splitlines()
     while lines and (lines[0].startswith(("# ", "//")) or not lines[0].strip()):
         lines.pop(0)
@@ -68,7 +68,7 @@ def judge(root: Path, lab: str, exercise: str, typed: str) -> str:
 
 
 class VerdictDirective(WeftDirective):
-    """{verdict} lab | exercise | kernel: a cell of tests/kernels and its verdict."""
+    """{verdict} lab | exercise | kernel: a wrong or right answer and its verdict."""
 
     required_arguments = 1
     final_argument_whitespace = True
@@ -80,7 +80,7 @@ class VerdictDirective(WeftDirective):
         if len(parts) != 3:
             return self.warn("write `lab | exercise | kernel`")
         lab, exercise, kernel = parts
-        path = root / "tests" / "kernels" / lab / exercise / f"{kernel}.py"
+        path = root / "chapters" / lab / "answers" / exercise / f"{kernel}.py"
         for suffix in MAGICS:
             if path.with_suffix(suffix).is_file():
                 path = path.with_suffix(suffix)

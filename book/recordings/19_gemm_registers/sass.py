@@ -18,7 +18,7 @@ from typing import Any
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[2]
-LAB = ROOT / "solutions" / "19_gemm_registers.py"
+LAB = ROOT / "chapters" / "19_gemm_registers" / "lab.py"
 IMPORTS = """
 import numpy as np
 from numba import cuda, float32, int32, int64

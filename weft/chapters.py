@@ -1,0 +1,55 @@
+"""The chapters of the course: where the files of each are, and its modules.
+
+`chapters/NN_topic/` has the exercises of a chapter (`lesson.toml`), and modules that
+its lab imports: `checks`, `measure`, `kernels`. A checkout has it beside the package,
+an installed package inside.
+"""
+
+from importlib import import_module
+from pathlib import Path
+from types import ModuleType
+
+from weft.errors import LearnerError
+
+_PACKAGE = Path(__file__).resolve().parent
+
+
+def folder() -> Path:
+    """Return the folder of all chapters."""
+    checkout = _PACKAGE.parent / "chapters"
+    return checkout if checkout.is_dir() else _PACKAGE / "_chapters"
+
+
+# Makes modules of the folders: `weft.chapters.12_global_memory.measure`.
+__path__ = [str(folder())]
+
+
+def names(where: Path | None = None) -> list[str]:
+    """Return the stems of all chapters that have a lesson, in order."""
+    found = (where or folder()).glob("[0-9][0-9]_*/lesson.toml")
+    return sorted(file.parent.name for file in found)
+
+
+class Chapter:
+    """The modules of a chapter as attributes, each imported when it is first used."""
+
+    def __init__(self, stem: str) -> None:
+        self.stem = stem
+
+    def __getattr__(self, name: str) -> ModuleType:
+        """Import a module. Raises LearnerError if the chapter has none of this name."""
+        if name.startswith("_"):
+            raise AttributeError(name)
+        try:
+            return import_module(f"{__name__}.{self.stem}.{name}")
+        except ModuleNotFoundError as error:
+            if error.name != f"{__name__}.{self.stem}.{name}":
+                raise
+            raise LearnerError(f"chapter {self.stem} has no module {name!r}") from None
+
+    def __dir__(self) -> list[str]:
+        files = sorted(path.stem for path in (folder() / self.stem).glob("*.py"))
+        return [name for name in files if name != "lab"]
+
+    def _ipython_display_(self) -> None:
+        """Show nothing: in a notebook it is the value of the setup cell."""
