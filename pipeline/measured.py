@@ -145,7 +145,7 @@ class Program:
                 case ast.FunctionDef(name=name) | ast.ClassDef(name=name):
                     self.definitions.setdefault(name, []).append(node)
                 case ast.If(test=test):
-                    plain = ast.unparse(test) in ON_GPU
+                    plain = ast.unparse(test) in ON_GPU or _asks_for_gpu(test)
                     inside = headers if plain else (*headers, test)
                     self._flatten(node.body, inside, names, loop)
                     self._flatten(node.orelse, inside, names, loop)
@@ -253,6 +253,11 @@ def _is_measurement(call: ast.Call) -> bool:
     if ast.unparse(call.func) in ROOTS:
         return True
     return isinstance(call.func, ast.Attribute) and call.func.attr in METHODS
+
+
+def _asks_for_gpu(test: ast.expr) -> bool:
+    """Whether a condition is `weft.on_gpu("why")`."""
+    return isinstance(test, ast.Call) and ast.unparse(test.func) == "weft.on_gpu"
 
 
 def _claims(node: ast.stmt) -> bool:
@@ -397,7 +402,7 @@ def _stored(node: ast.stmt, names: dict[str, str]) -> set[str]:
         case ast.AugAssign(target=one) | ast.AnnAssign(target=one):
             targets = [one]
         case ast.Expr(value=ast.Call(func=ast.Attribute(value=ast.Name(id=name)))):
-            return set() if _claims(node) else {names.get(name, name)}
+            return set() if _claims(node) or name == "weft" else {names.get(name, name)}
     for target in targets:
         for part in ast.walk(target):
             if isinstance(part, ast.Name):

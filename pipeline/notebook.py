@@ -13,6 +13,7 @@ from . import PipelineError
 from .wordless import wordless
 
 SIZE_CAP = 1_000_000  # bytes; outputs of one notebook, pictures included
+SHORT = 5  # lines of a given cell that JupyterLab need not fold
 KERNELSPEC = {
     "display_name": "Python 3 (ipykernel)",
     "language": "python",
@@ -186,7 +187,7 @@ def canonical(nb: NotebookNode, weft: dict, **metadata: object) -> NotebookNode:
         clean = {
             "cell_type": cell.cell_type,
             "id": key if seen[key] == 1 else f"{key}-{seen[key]}",
-            "metadata": {"tags": tags} if tags else {},
+            "metadata": _metadata(tags, cell.source),
             "source": cell.source,
         }
         if cell.cell_type == "code":
@@ -206,6 +207,14 @@ def canonical(nb: NotebookNode, weft: dict, **metadata: object) -> NotebookNode:
             "nbformat_minor": 5,
         }
     )
+
+
+def _metadata(tags: list[str], source: str) -> dict:
+    """A cell's metadata: its tags; and JupyterLab folds what is given and long."""
+    found: dict = {"tags": tags} if tags else {}
+    if "given" in tags and len(source.splitlines()) > SHORT:
+        found["jupyter"] = {"source_hidden": True}
+    return found
 
 
 def _canonical_outputs(outputs: list[NotebookNode]) -> list[NotebookNode]:

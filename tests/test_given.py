@@ -1,10 +1,13 @@
 """What a notebook gives to its checks: a cell that changes it is told so by name."""
 
+import ast
+import copy
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from IPython.core.inputtransformer2 import TransformerManager
 from test_kernels import checks, run, scope_of
 
 import weft  # noqa: F401  before Numba
@@ -154,3 +157,43 @@ def test_a_library_that_was_changed(
     assert verdict.kind == "given"
     assert f"`{module.__name__}.{name}`" in verdict.message
     monkeypatch.undo()
+
+
+def functions(cell: str) -> list[ast.FunctionDef]:
+    """The functions that a cell defines."""
+    if cell.startswith("%%"):
+        return []
+    text = TransformerManager().transform_cell(cell)
+    return [node for node in ast.parse(text).body if isinstance(node, ast.FunctionDef)]
+
+
+def parameters(function: ast.FunctionDef) -> int:
+    return len(function.args.args)
+
+
+@pytest.mark.parametrize("lab", notebook.stems(ROOT))
+def test_no_function_that_the_lab_shows_is_an_answer(lab: str) -> None:
+    """Each is pasted under the name of each exercise that has as many parameters."""
+    path = notebook.lab(ROOT, lab)
+    shown = [c.source for c in notebook.read(path).cells if c.cell_type == "code"]
+    exercises = checks(lab)
+    begun = {
+        function.name: function
+        for cell in shown
+        for function in functions(cell)
+        if function.name in exercises
+    }
+    others = [
+        function
+        for cell in shown
+        for function in functions(cell)
+        if function.name not in exercises
+    ]
+    for name, exercise in begun.items():
+        for function in others:
+            if parameters(function) != parameters(exercise):
+                continue
+            renamed = copy.deepcopy(function)
+            renamed.name = name
+            verdict = judged(lab, name, ast.unparse(renamed))
+            assert not verdict, f"`{function.name}` of the lab passes as `{name}`"

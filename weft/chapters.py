@@ -9,6 +9,7 @@ from importlib import import_module
 from pathlib import Path
 from types import ModuleType
 
+from weft import originals
 from weft.errors import LearnerError
 
 _PACKAGE = Path(__file__).resolve().parent
@@ -41,11 +42,13 @@ class Chapter:
         if name.startswith("_"):
             raise AttributeError(name)
         try:
-            return import_module(f"{__name__}.{self.stem}.{name}")
+            found = import_module(f"{__name__}.{self.stem}.{name}")
         except ModuleNotFoundError as error:
             if error.name != f"{__name__}.{self.stem}.{name}":
                 raise
             raise LearnerError(f"chapter {self.stem} has no module {name!r}") from None
+        originals.watch(found.__name__)
+        return found
 
     def __dir__(self) -> list[str]:
         files = sorted(path.stem for path in (folder() / self.stem).glob("*.py"))
