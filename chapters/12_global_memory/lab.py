@@ -25,7 +25,7 @@ except ModuleNotFoundError:  # on Colab: fetch the course first
     import weft
 
 import numpy as np
-from numba import cuda, uint32
+from numba import cuda, float32, int32, uint32, uint64
 
 from weft import check, hint, quiz
 from weft.intrinsics import load4, store4
