@@ -13,17 +13,15 @@ from pathlib import Path
 from types import CodeType
 
 from IPython.core.inputtransformer2 import TransformerManager
-from nbformat import NotebookNode
 
 from weft.checking.given import collapsed
 from weft.code_objects import global_names
 
-from . import notebook
+from . import cells, notebook
 
 Names = dict[str, list[str]]
 
 OURS = ("check", "streams", "weft", "bench", "answers")
-CHECKS = ("check", "streams.check")
 # What an expression may call and still give the same at every evaluation.
 PURE = frozenset(
     [
@@ -55,9 +53,9 @@ def write(root: Path, stem: str) -> bool:
 def derive(root: Path, stem: str) -> str:
     """The text of a lab's file."""
     script = notebook.read_script(notebook.script(root, stem))
-    cells = [cell for cell in script.cells if cell.cell_type == "code"]
-    parsed = [(cell, tree) for cell in cells if (tree := parse(cell)) is not None]
-    names = given([(cell.source, tree) for cell, tree in parsed])
+    sources = [cell.source for cell in script.cells if cell.cell_type == "code"]
+    parsed = [(text, tree) for text in sources if (tree := cells.parse(text))]
+    names = given(parsed)
     bodies = {
         node.name: node
         for _, tree in parsed
@@ -66,8 +64,8 @@ def derive(root: Path, stem: str) -> str:
     }
     checks = {
         exercise: sorted(closure(call, names, bodies) - {exercise, *OURS})
-        for _, tree in parsed
-        for exercise, call in checks_in(tree)
+        for text, _ in parsed
+        if (call := cells.check(text)) and (exercise := cells.checked(text))
     }
     used = {name for each in checks.values() for name in each}
     kept = {name: names[name] for name in sorted(used)}
@@ -81,21 +79,11 @@ def derive(root: Path, stem: str) -> str:
     return f"{{\n{rows}\n}}\n"
 
 
-def parse(cell: NotebookNode) -> ast.Module | None:
-    """The tree of a cell of Python, None for one that is none."""
-    if cell.source.startswith("%%"):
-        return None
-    try:
-        return ast.parse(TransformerManager().transform_cell(cell.source))
-    except SyntaxError:
-        return None
-
-
-def given(cells: list[tuple[str, ast.Module]]) -> Names:
+def given(parsed: list[tuple[str, ast.Module]]) -> Names:
     """What each name is, of those that are defined once and not by the learner."""
-    times = Counter(name for _, tree in cells for name in stored(tree))
+    times = Counter(name for _, tree in parsed for name in stored(tree))
     found: Names = {}
-    for source, tree in cells:
+    for source, tree in parsed:
         if "BEGIN SOLUTION" in source:
             continue
         text = TransformerManager().transform_cell(source)
@@ -166,18 +154,6 @@ def lines_of(node: ast.FunctionDef, text: str) -> str:
     """The lines of a function, its decorators included, as `inspect` gives them."""
     first = min([node.lineno, *(d.lineno for d in node.decorator_list)])
     return "\n".join(text.splitlines()[first - 1 : node.end_lineno])
-
-
-def checks_in(tree: ast.Module) -> list[tuple[str, ast.Call]]:
-    """The checks of a cell: the name of each exercise, and the call."""
-    return [
-        (node.args[0].id, node)
-        for node in ast.walk(tree)
-        if isinstance(node, ast.Call)
-        and ast.unparse(node.func) in CHECKS
-        and node.args
-        and isinstance(node.args[0], ast.Name)
-    ]
 
 
 def closure(

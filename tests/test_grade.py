@@ -1,4 +1,4 @@
-"""A class is graded right: by `python -m weft.grade`, and by nbgrader with its help."""
+"""A class is graded right: by `python -m grading`, and by nbgrader with its help."""
 
 import csv
 import json
@@ -11,12 +11,12 @@ from pathlib import Path
 import nbformat
 import pytest
 
+from grading import course, reports
+from grading.__main__ import main
+from grading.answers import Submission
+from grading.paper import Cell, Paper, cells_of
+from grading.sitting import Limits, _lines, sit
 from weft.errors import LearnerError
-from weft.grade import course, reports
-from weft.grade.__main__ import main
-from weft.grade.answers import Submission
-from weft.grade.paper import Cell, Paper, cells_of
-from weft.grade.sitting import Limits, _lines, sit
 
 ROOT = Path(__file__).parents[1]
 LAB = "00_start_here"

@@ -17,7 +17,7 @@ import pytest
 from budget import MOST
 from IPython.core.inputtransformer2 import TransformerManager
 
-from pipeline import labs, measured, notebook
+from pipeline import cells, labs, measured, notebook
 from weft.bench.results import REFERENCE
 from weft.lesson import syllabus
 
@@ -57,14 +57,9 @@ def tree(cell) -> ast.Module:
     return ast.parse(TransformerManager().transform_cell(cell.source))
 
 
-def checked(cell) -> str | None:
-    """The exercise that a cell checks: its last line is check(name, ...)."""
-    body = tree(cell).body
-    call = body[-1].value if body and isinstance(body[-1], ast.Expr) else None
-    if isinstance(call, ast.Call):
-        name = ast.unparse(call.func)
-        return call.args[0].id if name in ("check", "streams.check") else None
-    return None
+def checked(cell) -> str:
+    """The exercise that a cell checks, if it does."""
+    return cells.checked(cell.source)
 
 
 def written(cell) -> set[str]:

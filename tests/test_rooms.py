@@ -23,11 +23,11 @@ FLOORS = [
         *("originals", "own_classes", "places", "store"),
         *("tracebacks", "units", "versions", "wording"),
     },
-    {"timing", "digits", "links", "starters", "chapters"},
+    {"timing", "links", "starters", "chapters"},
     {"device"},
     {"intrinsics", "torch_stream"},
     {"simulator", "launching", "tensor_maps"},
-    {"sanitizer", "counters", "templates", "cnn", "stack_maps"},
+    {"sanitizer", "counters", "templates", "stack_maps"},
     {"compiling", "lesson"},
     {"checking", "bench"},
     {"kernels"},
@@ -37,7 +37,6 @@ FLOORS = [
     },
     {"dispatch", "tracing"},
     {"diagnosis", "exploring"},
-    {"grade"},
     {""},  # weft/__init__.py
 ]
 FLOOR = {name: height for height, names in enumerate(FLOORS) for name in names}

@@ -9,10 +9,9 @@ from typing import Any
 from IPython.core.inputtransformer2 import TransformerManager
 
 from pipeline import notebook
+from pipeline.cells import checked
 from verification.corpus import ROOT
 from weft.c import cell as foreign
-
-CHECK = re.compile(r"^(?:streams\.)?check\(\s*(\w+)", re.MULTILINE)
 
 
 def run(source: str, name: str, scope: dict[str, Any]) -> Any:
@@ -43,8 +42,8 @@ def checks(lab: str) -> dict[str, str]:
     """The exercises of a lab, with the source of the cell that checks each."""
     found = {}
     for cell in cells(lab):
-        if match := CHECK.search(cell.source):
-            found[match[1]] = cell.source
+        if name := checked(cell.source):
+            found[name] = cell.source
     return found
 
 

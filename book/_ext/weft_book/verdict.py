@@ -1,7 +1,6 @@
 """A verdict as a learner sees it: a wrong kernel, judged while the book is built."""
 
 import os
-import re
 from pathlib import Path
 from typing import ClassVar
 
@@ -13,6 +12,7 @@ from nbclient.exceptions import CellExecutionError
 from nbformat import NotebookNode
 from sphinx.application import Sphinx
 
+from pipeline.cells import checked
 from verification.corpus import HERE, MAGICS, under_magic
 
 from .page import WeftDirective
@@ -34,8 +34,7 @@ def judging_cells(lab: NotebookNode, exercise: str, typed: str) -> list[Notebook
     """Return the code cells that judge `typed`: setup, what is given, it, its check."""
     code = [cell for cell in lab.cells if cell.cell_type == "code"]
     given = [cell for cell in code if "given" in cell.metadata.get("tags", [])]
-    asks = re.compile(rf"^\s*(?:streams\.)?check\(\s*{exercise}\b", re.M)
-    checks = [cell for cell in code if asks.search(cell.source)]
+    checks = [cell for cell in code if checked(cell.source) == exercise]
     if not checks:
         raise VerdictError(f"the lab has no check({exercise}, ...)")
     return [code[0], *given, nbformat.v4.new_code_cell(typed), checks[0]]

@@ -1,6 +1,6 @@
 """What runs in the process of one submission: its cells, and a report of the checks.
 
-    python -m weft.grade.worker FD < cells.json
+    python -m grading.worker FD < cells.json
 
 The report goes to the file descriptor FD, a JSON object per line: {"begins": name}
 before a check, and {"name", "kind", "passed", "text"} after it. Whatever the cells

@@ -1,4 +1,4 @@
-"""Mark a class: `python -m weft.grade LAB submissions/*.ipynb`.
+"""Mark a class: `python -m grading LAB submissions/*.ipynb`.
 
 Of a submission only what defines an exercise is used: functions, classes, constants, C
 cells, and what they refer to. Everything else, the checks above all, is the

@@ -13,6 +13,8 @@ from dataclasses import dataclass
 
 from IPython.core.inputtransformer2 import TransformerManager
 
+from pipeline.cells import checked
+
 MAGIC = re.compile(r"%%(?:c|makefile)[ \t]+(\w+)[^\n]*\n")
 BEGUN = re.compile(r"^(?:def|class)[ \t]+(\w+)", re.MULTILINE)
 MODULES = {
@@ -22,7 +24,9 @@ MODULES = {
 NAMES = {
     *(
         "breakpoint",
+        "chapter",
         "check",
+        "checks",
         "compile",
         "delattr",
         "eval",
@@ -161,11 +165,11 @@ class Submission:
         except SyntaxError as error:
             return Answer("", f"Line {error.lineno}: {error.msg}.", "syntax")
 
-    def value(self, name: str, check: str) -> Answer | None:
-        """Return the last assignment to a name before the cell with a check begins."""
+    def value(self, name: str, exercise: str) -> Answer | None:
+        """Return the last assignment to a name before the check of an exercise."""
         found = None
         for cell in self.cells:
-            if cell.startswith(check):
+            if checked(cell) == exercise:
                 return _judged([found]) if found else None
             if name in names(cell) and not magic(cell):
                 try:

@@ -5,9 +5,10 @@ import json
 from pathlib import Path
 from typing import Any
 
+from grading.answers import Submission
+from grading.paper import Paper
+from pipeline.cells import checked
 from weft.errors import LearnerError
-from weft.grade.answers import Submission
-from weft.grade.paper import CHECK, Paper
 
 CONFIG = '''"""nbgrader for this course: only answers are taken from submissions."""
 
@@ -27,7 +28,7 @@ c.Autograde.sanitize_preprocessors = [
     DeduplicateIds,
     OverwriteKernelspec,
     OverwriteCells,
-    "weft.grade.course.KeepAnswers",
+    "grading.course.KeepAnswers",
     CheckCellMetadata,
 ]
 c.ExecutePreprocessor.timeout = 300  # seconds for a cell
@@ -49,12 +50,12 @@ def write(paper: Paper, path: Path, course: Path) -> list[Path]:
         raise LearnerError(f"{target} exists. Move it away, or choose another folder.")
     notebook = json.loads(path.read_text(encoding="utf-8"))
     for cell in notebook["cells"]:
-        found = CHECK.search("".join(cell["source"]))
-        if cell["cell_type"] == "code" and found and found[1] in paper.exercises:
+        found = checked("".join(cell["source"])) if cell["cell_type"] == "code" else ""
+        if found in paper.exercises:
             cell["metadata"]["nbgrader"] = {
                 "cell_type": "code",
                 "grade": True,
-                "grade_id": f"check-{found[1]}",
+                "grade_id": f"check-{found}",
                 "locked": True,
                 "points": 1,
                 "schema_version": 3,

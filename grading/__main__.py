@@ -1,4 +1,4 @@
-"""The command line: `python -m weft.grade LAB submissions/*.ipynb`."""
+"""The command line: `python -m grading LAB submissions/*.ipynb`."""
 
 import argparse
 import os
@@ -7,15 +7,15 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+from grading import course, reports
+from grading.paper import Paper, cells_of
+from grading.sitting import ROOT, Limits, Mark, Result, sit, without_network
 from weft.errors import LearnerError
-from weft.grade import course, reports
-from weft.grade.paper import Paper, cells_of
-from weft.grade.sitting import ROOT, Limits, Mark, Result, sit, without_network
 
 
 def options(arguments: Sequence[str] | None = None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(
-        prog="python -m weft.grade",
+        prog="python -m grading",
         description="Mark submissions of a lab. No GPU is needed.",
     )
     add = parser.add_argument
@@ -52,7 +52,7 @@ def _grade(given: argparse.Namespace) -> int:
     if not given.submissions:
         if given.nbgrader:
             return 0
-        raise LearnerError("Name the submissions: python -m weft.grade LAB *.ipynb")
+        raise LearnerError("Name the submissions: python -m grading LAB *.ipynb")
     if not without_network():
         print("Submissions can reach the network on this system.", file=sys.stderr)
     limits = Limits(given.seconds, given.memory, given.seed)

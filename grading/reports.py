@@ -5,7 +5,7 @@ import html
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from weft.grade.sitting import Result
+from grading.sitting import Result
 
 PAGE = """<!doctype html>
 <html lang="en"><meta charset="utf-8">

@@ -2,17 +2,16 @@
 
 import ast
 import json
-import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from grading.answers import Answer, Submission, names, pieces, where
+from pipeline.cells import check, checked
 from weft.errors import LearnerError
-from weft.grade.answers import Answer, Submission, names, pieces, where
 from weft.lesson import syllabus
 
-CHECK = re.compile(r"^(?:\w+\.)?check\(\s*(\w+)", re.MULTILINE)
 NO_MARKS = {"bench", "hint", "quiz", "doctor", "progress"}  # cells that call these
 
 ABSENT = Answer("", "The notebook does not define it.", "missing")
@@ -61,9 +60,9 @@ class Paper:
         self.exercises = [e.name for e in syllabus.load(lab).exercises]
         self.cells = cells_of(path)
         self.checks = {
-            number: found[1]
+            number: found
             for number, cell in enumerate(self.cells)
-            if (found := CHECK.search(cell)) and found[1] in self.exercises
+            if (found := checked(cell)) in self.exercises
         }
         self.defines: dict[int, str] = {}
         for exercise in self.exercises:
@@ -129,19 +128,15 @@ class Paper:
 
     def _values(self, number: int, submission: Submission) -> Iterator[Answer]:
         """The values for a check that the learner has set, such as a diagnosis."""
-        found = CHECK.search(self.cells[number])
-        head = self.cells[number][: found.end()] if found else ""
         for name in self.values[number]:
-            if value := submission.value(name, head):
+            if value := submission.value(name, self.checks[number]):
                 yield value
 
 
 def _positional(cell: str) -> list[str]:
     """The names that a check is given beside the exercise: answers as well."""
-    for node in ast.walk(ast.parse(cell)):
-        if isinstance(node, ast.Call) and ast.unparse(node.func).endswith("check"):
-            return [a.id for a in node.args[1:] if isinstance(a, ast.Name)]
-    return []
+    call = check(cell)
+    return [a.id for a in call.args[1:] if isinstance(a, ast.Name)] if call else []
 
 
 def _without_marks(cell: str) -> bool:

@@ -17,10 +17,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from weft.grade.answers import Submission
-from weft.grade.paper import Cell, Paper
+from grading.answers import Submission
+from grading.paper import Cell, Paper
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[1]
 LOOK = 0.2  # seconds between two looks at the memory
 KEPT = ("LANG", "LC_ALL", "LD_LIBRARY_PATH", "PATH", "VIRTUAL_ENV")
 STOPPED = {
@@ -125,7 +125,7 @@ def _lines(cells: list[Cell], limits: Limits) -> Iterator[dict[str, Any]]:
             "WEFT_SEED": limits.seed,
             "WEFT_SIMULATOR": "1",
         }
-        worker = (sys.executable, "-m", "weft.grade.worker")
+        worker = (sys.executable, "-m", "grading.worker")
         process = subprocess.Popen(
             [*without_network(), *worker, str(writing)],
             cwd=home,

@@ -1,0 +1,35 @@
+"""What a cell of a notebook is: which exercise it checks, and what Python it holds."""
+
+import ast
+
+from IPython.core.inputtransformer2 import TransformerManager
+
+CHECKS = ("check", "streams.check")  # what the last line of a checking cell calls
+
+
+def parse(source: str) -> ast.Module | None:
+    """Return the tree of a cell of Python; None for C, a Makefile, a syntax error."""
+    if source.startswith("%%"):
+        return None
+    try:
+        return ast.parse(TransformerManager().transform_cell(source))
+    except SyntaxError:
+        return None
+
+
+def check(source: str) -> ast.Call | None:
+    """Return the call `check(exercise, ...)` that ends a cell, if one does."""
+    tree = parse(source) if "check(" in source else None
+    last = tree.body[-1] if tree and tree.body else None
+    match last:
+        case ast.Expr(value=ast.Call(func=function, args=[ast.Name(), *_]) as call) if (
+            ast.unparse(function) in CHECKS
+        ):
+            return call
+    return None
+
+
+def checked(source: str) -> str:
+    """Return the name of the exercise that a cell checks, "" if it checks none."""
+    call = check(source)
+    return call.args[0].id if call and isinstance(call.args[0], ast.Name) else ""
