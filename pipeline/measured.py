@@ -156,6 +156,10 @@ class Program:
                     _called(call) in self.preparing
                 ):
                     continue
+                case ast.Assign(targets=[name], value=value) if (
+                    ast.unparse(name) == ast.unparse(value)
+                ):
+                    continue  # was `name = chapter.kernels.name`
                 case _:
                     self.statements.append(Statement(node, headers, names, loop))
 

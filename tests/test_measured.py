@@ -182,3 +182,13 @@ def test_code_may_move_into_modules(chapter: Path) -> None:
     assert digest(chapter) == before
     (chapter / "kernels.py").write_text(KERNELS.replace("= x[", "= 2 * x["))
     assert digest(chapter) != before
+
+
+def test_a_lab_may_take_a_name_from_a_module(chapter: Path) -> None:
+    before = digest(chapter)
+    text = (chapter / "lab.py").read_text()
+    a, b = text.index("@cuda.jit\ndef theirs"), text.index("if weft.GPU:")
+    (chapter / "kernels.py").write_text(text[a:b])
+    name = "theirs = chapter.kernels.theirs\n\n"
+    (chapter / "lab.py").write_text(text[:a] + name + text[b:])
+    assert digest(chapter) == before
