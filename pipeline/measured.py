@@ -156,9 +156,7 @@ class Program:
                     _called(call) in self.preparing
                 ):
                     continue
-                case ast.Assign(targets=[name], value=value) if (
-                    ast.unparse(name) == ast.unparse(value)
-                ):
+                case ast.Assign(targets=[name], value=value) if _same(name, value):
                     continue  # was `name = chapter.kernels.name`
                 case _:
                     self.statements.append(Statement(node, headers, names, loop))
@@ -251,6 +249,10 @@ def _copy(node: ast.stmt) -> ast.stmt:
 def _called(call: ast.Call) -> str:
     """The name of the function that a call calls, without a module's prefix."""
     return call.func.id if isinstance(call.func, ast.Name) else ""
+
+
+def _same(one: ast.expr, other: ast.expr) -> bool:
+    return ast.unparse(one) == ast.unparse(other)
 
 
 def _is_measurement(call: ast.Call) -> bool:
