@@ -236,12 +236,16 @@ def test_counters_are_written_in_tables(folder, monkeypatch):
 def test_counted_kernels_are_the_labs_and_nothing_is_timed(folder):
     path = ROOT / "chapters" / folder / "lab.py"
     source, wanted = path.read_text(encoding="utf-8"), part(folder, "programs").WANTED
-    parts = profiled.statements(source, str(path), wanted)
+    places = profiled.places(folder, wanted)
+    here = [name for name in wanted if places[name] == "lab"]
+    parts = profiled.statements(source, str(path), here)
     steps = (step for code in parts for step in dis.get_instructions(code))
     run = {step.argval for step in steps if step.opname == "LOAD_NAME"}
     assert not run & {"check", "bench", "compare", "quiz", "hint"}
     with pytest.raises(ValueError, match="defines no nothing_of_this_name"):
         profiled.statements(source, str(path), ["nothing_of_this_name"])
+    with pytest.raises(ValueError, match="defines no nothing_of_this_name"):
+        profiled.places(folder, ["nothing_of_this_name"])
 
 
 def constants(code: CodeType) -> set[object]:

@@ -16,7 +16,7 @@ import sys
 import textwrap
 import types
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from importlib import metadata
+from importlib import import_module, metadata
 from pathlib import Path
 from typing import Any
 
@@ -101,16 +101,34 @@ def statements(source: str, file: str, names: Iterable[str]) -> list[types.CodeT
     return [found[number][1] for number in sorted(taken)]
 
 
+def places(stem: str, names: Iterable[str]) -> dict[str, str]:
+    """Return which file of a chapter defines each name: its lab, or else a module."""
+    folder = ROOT / "chapters" / stem
+    modules = sorted(path.stem for path in folder.glob("*.py") if path.stem != "lab")
+    wanted, found = set(names), dict[str, str]()
+    for module in ("lab", *modules):
+        source = (folder / f"{module}.py").read_text(encoding="utf-8")
+        defined = set().union(*map(bound, ast.parse(source).body))
+        found |= dict.fromkeys(wanted & defined - found.keys(), module)
+    if missing := wanted - found.keys():
+        raise ValueError(f"chapter {stem} defines no {', '.join(sorted(missing))}")
+    return found
+
+
 def lab(stem: str, *names: str) -> types.SimpleNamespace:
-    """Return what the solution of a lab defines under these names, and nothing else.
+    """Return what the solution of a lab, or a module of it, defines under these names.
 
     Nothing of the lab is run but the definitions, and what they need.
     """
     sys.path.insert(0, str(ROOT))
-    path = ROOT / "chapters" / stem / "lab.py"
+    path, where = ROOT / "chapters" / stem / "lab.py", places(stem, names)
     scope: dict[str, Any] = {"__name__": f"lab{stem[:2]}", "__file__": str(path)}
-    for code in statements(path.read_text(encoding="utf-8"), str(path), names):
+    here = [name for name in names if where[name] == "lab"]
+    for code in statements(path.read_text(encoding="utf-8"), str(path), here):
         exec(code, scope)
+    for name in where.keys() - set(here):
+        module = import_module(f"weft.chapters.{stem}.{where[name]}")
+        scope[name] = getattr(module, name)
     return types.SimpleNamespace(**{name: scope[name] for name in names})
 
 
