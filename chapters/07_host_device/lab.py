@@ -34,37 +34,24 @@ from weft import bench, hint, quiz
 from weft.streams import check, timeline
 from weft.timing import Sample
 
-weft.lab("07_host_device")
+chapter = weft.lab("07_host_device")
+checks = chapter.checks
 
 # %% [markdown]
 # ## The kernel is given
 #
-# For once you write no kernel. The one below lets temperatures cool towards 20 degrees:
-# in each step, a value loses a thousandth of its excess. The kernel stays as it is for
-# the whole lab. What changes is the Python around it, the **host's** side: what is
-# copied, when, in which order, and what waits for what.
+# For once you write no kernel. `cool(x, out, steps)` lets temperatures cool towards 20
+# degrees: in each step, a value loses a thousandth of its excess. The kernel stays as it
+# is for the whole lab; you find it in `chapters/07_host_device/kernels.py`. What changes
+# is the Python around it, the **host's** side: what is copied, when, in which order, and
+# what waits for what.
+#
+# Given: the kernel, its block size, and `blocks(n)`, the number of blocks that cover `n`
+# elements.
 
 # %% tags=["given"]
 STEPS = 4  # more of them later, when time matters
-THREADS = 128
-
-
-@cuda.jit
-def cool(x, out, steps):
-    """Cool x towards 20 degrees, by a thousandth of the difference per step."""
-    i = cuda.grid(1)
-
-    if i < x.size:
-        t = x[i]
-        for _ in range(steps):
-            t += float32(0.001) * (float32(20) - t)
-        out[i] = t
-
-
-def blocks(n):
-    """Return how many blocks of THREADS threads cover n."""
-    return -(-n // THREADS)
-
+cool, blocks, THREADS = chapter.kernels.cooling()
 
 # %% [markdown]
 # ## 1 · There and back
@@ -121,322 +108,6 @@ check(
 # The copy back waits until the kernel is finished. Nothing else in this function does.
 
 # %% [markdown]
-# ## Measure: which memory to copy from
-#
-# The operating system may move or swap out the pages of a NumPy array at any time. They
-# are **pageable**, and the bus cannot read from them. So the driver first copies the
-# data, piece by piece, into memory of its own that stays where it is. Such memory is
-# called **pinned** (or page-locked), and you can have it too: `cuda.pinned_array(shape,
-# dtype)` makes a NumPy array in it.
-#
-# 2^26 float32 are 268 MB. The reference GPU's bus is PCIe of the fifth generation with
-# 16 lanes: 63 GB/s on paper, so the copy takes at least 4.3 ms. How many times as fast
-# as from pageable memory is the copy from pinned memory? And how many times for 1,024
-# float32, which are 4 KB? Guess, then run the cells.
-
-# %%
-guess = {"pinned": None}
-guess_small = {"pinned": None}
-
-
-def sending(n):
-    def build():
-        page = np.ones(n, np.float32)
-        pinned = cuda.pinned_array(n, np.float32)
-        pinned[:] = 1
-        d_x = cuda.device_array(n, np.float32)
-        t_x = torch.empty(n, device="cuda")
-        t_pinned = torch.ones(n).pin_memory()
-        return {
-            "pageable": lambda: d_x.copy_to_device(page),
-            "pinned": lambda: d_x.copy_to_device(pinned),
-            "pinned, by PyTorch": lambda: t_x.copy_(
-                t_pinned, non_blocking=True
-            ),
-        }
-
-    return build
-
-
-if weft.GPU:
-    import torch
-
-sent = bench.compare(
-    "2^26 float32 to the device",
-    sending(1 << 26),
-    baseline="pageable",
-    bytes=4 << 26,
-    guess=guess,
-    host=True,
-)
-sent
-
-# %%
-few = bench.compare(
-    "2^10 float32 to the device",
-    sending(1 << 10),
-    baseline="pageable",
-    bytes=4 << 10,
-    guess=guess_small,
-    host=True,
-)
-few
-
-# %% tags=["solution"]
-sent.expect("pinned", at_least=1.8)
-few.expect("pinned, by PyTorch", at_least=2, times="pinned")
-sent.expect("pinned", at_least=20, times="pinned", of=few)  # GB/s
-
-# %% [markdown] tags=["solution"]
-# From pinned memory, the bus runs at nearly its full speed. From pageable memory, the
-# CPU first makes a copy, and everything waits for that.
-#
-# 4 KB are another matter. There is hardly anything to copy, and what remains is the
-# cost of the call, most of which is time spent in Python. PyTorch makes the call in a
-# fraction of Numba's time, and still uses only a small share of the bus's rate. So send
-# few large pieces, not many small ones.
-
-# %% [markdown]
-# ## Measure: what memory costs
-#
-# Why not pin all memory? The first cell allocates memory for 2^24 float32 (67 MB) on
-# the device, as pinned memory, and as a plain NumPy array of ones, and frees it. The
-# second cell fetches 268 MB from the device: into a new array, as `copy_to_host()`
-# makes it, into a NumPy array that has been used before, and into a pinned array. How
-# does making pinned memory compare with making device memory? Is `new` any slower than
-# `used`? Guess in the way in which the tables count, relative to `device` and to `new`:
-# 2 means half the time, and 0.01 a hundred times as long.
-
-# %%
-guess = {"pinned": None}
-guess_fetch = {"used": None, "pinned": None}
-
-
-def making():
-    n = 1 << 24
-    return {
-        "device": lambda: cuda.device_array(n, np.float32),
-        "NumPy, filled": lambda: np.ones(n, np.float32),
-        "pinned": lambda: cuda.pinned_array(n, np.float32),
-    }
-
-
-def fetching():
-    n = 1 << 26
-    d_x = cuda.to_device(np.ones(n, np.float32))
-    used = np.ones(n, np.float32)
-    pinned = cuda.pinned_array(n, np.float32)
-    pinned[:] = 1
-    return {
-        "new": lambda: d_x.copy_to_host(),
-        "used": lambda: d_x.copy_to_host(used),
-        "pinned": lambda: d_x.copy_to_host(pinned),
-    }
-
-
-made = bench.compare(
-    "memory for 2^24 float32",
-    making,
-    baseline="device",
-    guess=guess,
-    host=True,
-)
-made
-
-# %%
-fetched = bench.compare(
-    "2^26 float32 to the host",
-    fetching,
-    baseline="new",
-    bytes=4 << 26,
-    guess=guess_fetch,
-    host=True,
-)
-fetched
-
-# %% tags=["solution"]
-made.expect("device", at_least=20, times="pinned")
-fetched.expect("used", at_least=2)
-fetched.expect("pinned", at_least=1.8, times="used")
-
-# %% [markdown] tags=["solution"]
-# Pinning is slow: every page has to be found, locked and made known to the device. It
-# also takes memory away from everything else. So pin a buffer **once** and use it
-# often; if you pin it for a single copy, that costs more than it saves.
-#
-# A *new* array is slow in another way. The operating system hands out its pages one by
-# one when they are first touched, and that happens during the copy.
-# `copy_to_host(out)`, into an array that you keep, avoids that.
-
-# %% [markdown]
-# ## Measure: no copy at all
-#
-# **Mapped** memory is pinned memory that kernels can access: each load crosses the bus.
-# **Unified** (managed) memory has one address on both sides, and the driver moves each
-# page to the side that accesses it.
-#
-# A kernel adds up 2^22 float32 (17 MB). The host has just written to them, one number
-# into each page of 4 KB:
-#
-# - `copy`: from pinned memory to the device, then the sum;
-# - `mapped`: the sum, over the bus;
-# - `managed`: the sum, with pages that move when they are accessed;
-# - `prefetched`: the same as `managed`, after a call that moves all pages to the
-#   device;
-# - `both ways`: the same as `prefetched`, with another call that moves the pages back
-#   before the host writes to them again.
-#
-# For the second table, the sum is computed four times over, on the same data. Which way
-# wins in the first table, and which in the second? The kernel of the third table needs
-# only 1,024 elements out of 2^24, anywhere in the array.
-
-# %%
-guess = {"mapped": None, "managed": None, "prefetched": None}
-guess_four = {"mapped": None, "managed": None}
-guess_gather = {"mapped": None}
-
-
-@cuda.jit
-def total(x, out):
-    """Add up x: one sum per thread."""
-    s = float32(0)
-    for i in range(cuda.grid(1), x.size, cuda.gridsize(1)):
-        s += x[i]
-    out[cuda.grid(1)] = s
-
-
-@cuda.jit
-def gather(x, at, out):
-    """Write x[at[k]] into out[k]."""
-    k = cuda.grid(1)
-    if k < out.size:
-        out[k] = x[at[k]]
-
-
-def prefetch(x, device=True):
-    """Queue the move of managed x (n,) to the device, or to the host."""
-    from cuda.bindings import driver
-
-    kind = driver.CUmemLocationType
-    there = driver.CUmemLocation()
-    there.type = kind.CU_MEM_LOCATION_TYPE_HOST
-    if device:
-        there.type = kind.CU_MEM_LOCATION_TYPE_DEVICE
-        there.id = cuda.get_current_device().id
-    # CUDA 12 calls it _v2
-    move = getattr(driver, "cuMemPrefetchAsync_v2", driver.cuMemPrefetchAsync)
-    (error,) = move(x.ctypes.data, x.nbytes, there, 0, 0)
-    assert error == driver.CUresult.CUDA_SUCCESS, error
-
-
-def adding(times):
-    def build():
-        n = 1 << 22
-        far = cuda.device_array(n, np.float32)
-        near = cuda.pinned_array(n, np.float32)
-        mapped = cuda.mapped_array(n, np.float32)
-        managed = cuda.managed_array(n, np.float32)
-        out = cuda.device_array(512 * 256, np.float32)
-
-        def sums(x):
-            for _ in range(times):
-                total[512, 256](x, out)
-            cuda.synchronize()  # before the host writes again
-
-        def copy():
-            near[::1024] = 1
-            far.copy_to_device(near)
-            sums(far)
-
-        def over_the_bus():
-            mapped[::1024] = 1
-            sums(mapped)
-
-        def moving():
-            managed[::1024] = 1
-            sums(managed)
-
-        def prefetched():
-            managed[::1024] = 1
-            prefetch(managed)
-            sums(managed)
-
-        def both_ways():
-            prefetch(managed, device=False)
-            cuda.synchronize()
-            prefetched()
-
-        return {
-            "copy": copy,
-            "mapped": over_the_bus,
-            "managed": moving,
-            "prefetched": prefetched,
-            "both ways": both_ways,
-        }
-
-    return build
-
-
-def gathering():
-    n = 1 << 24
-    at = cuda.to_device(np.random.default_rng(7).integers(0, n, 1024))
-    near = cuda.pinned_array(n, np.float32)
-    mapped = cuda.mapped_array(n, np.float32)
-    near[:], mapped[:] = 1, 1
-    far = cuda.device_array(n, np.float32)
-    out = cuda.device_array(1024, np.float32)
-
-    def copy():
-        far.copy_to_device(near)
-        gather[4, 256](far, at, out)
-
-    return {"copy": copy, "mapped": lambda: gather[4, 256](mapped, at, out)}
-
-
-once = bench.compare(
-    "17 MB from the host, read once",
-    adding(1),
-    baseline="copy",
-    guess=guess,
-    host=True,
-)
-once
-
-# %%
-four = bench.compare(
-    "17 MB from the host, read four times",
-    adding(4),
-    baseline="copy",
-    guess=guess_four,
-    host=True,
-)
-four
-
-# %%
-some = bench.compare(
-    "1,024 elements of 2^24",
-    gathering,
-    baseline="copy",
-    guess=guess_gather,
-    host=True,
-)
-some
-
-# %% tags=["solution"]
-once.expect("copy", at_least=1.2, times="managed")
-four.expect("copy", at_least=1.2, times="mapped")
-some.expect("mapped", at_least=10)
-
-# %% [markdown] tags=["solution"]
-# If it is read once, mapped memory costs no more than a copy: the same bytes cross the
-# same bus. If it is read four times, they cross the bus four times. Managed memory
-# probably pays for its faults: a page moves when an access finds it on the other side.
-# It offers convenience, and arrays larger than the device's memory.
-#
-# For a few elements of many, mapped memory wins by far, because the other elements are
-# never copied.
-
-# %% [markdown]
 # ## 2 · How long did that take?
 #
 # A launch only puts the kernel into a queue, and returns. If you read the clock then,
@@ -491,99 +162,6 @@ check(milliseconds, timer=[(12.5, 0), (0.5, 0), (3, 8)])
 # passes the first event before the launch has arrived.
 
 # %% [markdown]
-# ## Measure: a speed-up that is not one
-#
-# Now forget to wait, on purpose. Take a kernel over 2^26 float32 with 100 steps, and
-# one with ten times as many, and time each in three ways: `no wait` reads the clock
-# before and after the launch, `synchronise` also waits, `events` is your function.
-#
-# How many times as fast does the kernel look, if nothing waits for it? And how does
-# that change if it has ten times as much to do?
-
-# %%
-guess = {"no wait": None, "synchronise": None}
-guess_long = {"no wait": None}
-
-
-class Told:
-    """A stopwatch that believes what the function returns, in milliseconds."""
-
-    def once(self, function, host):
-        cuda.synchronize()
-        ms = function()
-        cuda.synchronize()
-        return Sample(ms, 0.0)
-
-
-def timed(steps):
-    def build():
-        n = 1 << 26
-        x = cuda.to_device(np.ones(n, np.float32))
-        out = cuda.device_array_like(x)
-
-        def work():
-            cool[blocks(n), THREADS](x, out, steps)
-
-        def wake_up():  # a host that has waited a long time is slow at first
-            cool[1, THREADS](x, out, 0)
-            cuda.synchronize()
-
-        def no_wait():
-            wake_up()
-            start = time.perf_counter()
-            work()
-            return (time.perf_counter() - start) * 1e3
-
-        def synchronise():
-            wake_up()
-            start = time.perf_counter()
-            work()
-            cuda.synchronize()
-            return (time.perf_counter() - start) * 1e3
-
-        return {
-            "events": lambda: milliseconds(work),
-            "synchronise": synchronise,
-            "no wait": no_wait,
-        }
-
-    return build
-
-
-told = Told() if weft.GPU else None
-short = bench.compare(
-    "100 steps, timed in three ways",
-    timed(100),
-    baseline="events",
-    guess=guess,
-    stopwatch=told,
-)
-short
-
-# %%
-long = bench.compare(
-    "1,000 steps, timed in three ways",
-    timed(1000),
-    baseline="events",
-    guess=guess_long,
-    stopwatch=told,
-)
-long
-
-# %% tags=["solution"]
-short.expect("no wait", at_least=20)  # it is not
-long.expect("no wait", at_least=150)
-short.expect("events", at_least=8, times="events", of=long)
-long.expect("no wait", at_least=1 / 3, times="no wait", of=short)
-short.expect("synchronise", at_least=0.9)
-
-# %% [markdown] tags=["solution"]
-# The false time does not depend on the work. You can recognise it by that: do ten times
-# as much work, and see whether it takes ten times as long. A second test is to divide
-# the bytes moved by the time. If the result is more than the memory can deliver, the
-# kernel is not brilliant: the timing is wrong.
-
-# %% [markdown]
 # ## 3 · Pieces and streams
 #
 # The queues have a name: **streams**. In one stream, things happen one after another.
@@ -601,11 +179,12 @@ short.expect("synchronise", at_least=0.9)
 # d_b[0:8].copy_to_host(b[0:8], stream=s)
 # ```
 #
-# `x` and `out` are pinned, so a call that copies in a stream returns at once, as a
-# launch does. What you queue is executed some time later. **When your function returns,
-# `out` must be complete**: `stream.synchronize()` waits for one stream,
-# `cuda.synchronize()` for all. The last piece may be smaller, and a short array has
-# fewer pieces.
+# `x` and `out` are **pinned**: the operating system may not move or swap out their
+# pages, and the bus can read from them. So a call that copies in a stream returns at
+# once, as a launch does. What you queue is executed some time later. **When your
+# function returns, `out` must be complete**: `stream.synchronize()` waits for one
+# stream, `cuda.synchronize()` for all. The last piece may be smaller, and a short array
+# has fewer pieces.
 #
 # ```python
 # pipeline(x, out, d_x, d_out, streams, pieces)    # all (n,); out is the result
@@ -632,25 +211,12 @@ def pipeline(x, out, d_x, d_out, streams, pieces):
     # END SOLUTION
 
 
-# %% tags=["given"]
-def on_streams(count, pieces):
-    """Provide what a pipeline needs: pinned memory, device memory, streams."""
-
-    def given(bench, x):
-        streams = [bench.stream() for _ in range(count)]
-        x, out = bench.pinned(x), bench.pinned_like(x)
-        d_x, d_out = bench.device_like(x), bench.device_like(x)
-        return x, out, d_x, d_out, streams, pieces
-
-    return given
-
-
 # %%
 check(
     pipeline,
     spec=lambda x: 20 + (x - 20) * 0.999**STEPS,
     inputs=lambda rng, n: (rng.uniform(0, 90, n).astype(np.float32),),
-    given=on_streams(3, pieces=8),
+    given=checks.on_streams(3, pieces=8),
     result="out",
     sizes=[64, 1, 100, 256],
     limits={"traffic": 1, "overlap": 1.8},
@@ -675,14 +241,16 @@ check(
 # smallest numbers with which anything still overlaps?
 
 # %%
-n = 1 << 26 if weft.GPU else 1 << 8
 STEPS = 260 if weft.GPU else 4  # a kernel about as long as a copy
-warm = np.full(n, 80, np.float32)
-seen = timeline(pipeline, on_streams(3, pieces=8), warm)
+seen = timeline(
+    pipeline, checks.on_streams(3, pieces=8), chapter.measure.warm
+)
 seen
 
 # %%
-alone = timeline(pipeline, on_streams(1, pieces=8), warm)
+alone = timeline(
+    pipeline, checks.on_streams(1, pieces=8), chapter.measure.warm
+)
 alone
 
 # %% tags=["solution"]
@@ -707,31 +275,7 @@ bench.expect(
 # %%
 guess = {"8 pieces": None, "128 pieces": None, "pageable": None}
 
-
-def piped():
-    x, out = (cuda.pinned_array(n, np.float32) for _ in range(2))
-    x[:], out[:] = 80, 0
-    page, page_out = x.copy(), out.copy()
-    d_x, d_out = (cuda.device_array(n, np.float32) for _ in range(2))
-    streams = [cuda.stream() for _ in range(3)]
-
-    def run(count, pieces):
-        few = streams[:count]
-        return lambda: pipeline(x, out, d_x, d_out, few, pieces)
-
-    names = {f"{pieces} pieces": run(3, pieces) for pieces in (2, 8, 32, 128)}
-    return {"one stream": run(1, 8)} | names | {
-        "pageable": lambda: pipeline(page, page_out, d_x, d_out, streams, 8)
-    }
-
-
-overlap = bench.compare(
-    "in, cool, out: 2^26 float32",
-    piped,
-    baseline="one stream",
-    guess=guess,
-    host=True,
-)
+overlap = chapter.measure.overlap(pipeline, guess)
 overlap
 
 # %% tags=["solution"]
@@ -800,24 +344,12 @@ def by_job(x, out, d_x, d_out, arrive, compute, leave, pieces):
     leave.synchronize()
 
 
-# %% tags=["given"]
-def on_jobs(pieces):
-    """Provide what by_job needs."""
-
-    def given(bench, x):
-        jobs = [bench.stream() for _ in range(3)]
-        x, out = bench.pinned(x), bench.pinned_like(x)
-        return x, out, bench.device_like(x), bench.device_like(x), *jobs, pieces
-
-    return given
-
-
 # %%
 check(
     by_job,
     spec=lambda x: 20 + (x - 20) * 0.999**STEPS,
     inputs=lambda rng, n: (rng.uniform(0, 90, n).astype(np.float32),),
-    given=on_jobs(pieces=8),
+    given=checks.on_jobs(pieces=8),
     result="out",
     sizes=[64, 1, 100, 256],
     limits={"traffic": 1, "overlap": 1.8},
@@ -832,61 +364,6 @@ check(
 # An event may be recorded again. A wait refers to the last record *when the wait was
 # queued*, so one event would be enough for the whole loop. And a wait for an event that
 # was never recorded waits for nothing, without an error.
-
-# %% [markdown]
-# ## Measure: what a race looks like
-#
-# Without the events, is the result wrong? The cell copies a result back in a separate
-# stream, with nothing to order the copy after the kernel, and does so five times. What
-# share of the elements will be old if the kernel takes about as long as the copy? What
-# share if the kernel takes four times as long? And what share if everything is in
-# order, but the host reads `out` without waiting?
-#
-# (The simulator does one thing after another: there, nothing is ever old.)
-
-# %%
-def old_share(steps, wait):
-    """Return the share of out that is old: without an event, or read early."""
-    x, d_out = cuda.to_device(warm), cuda.to_device(np.zeros(n, np.float32))
-    out = cuda.pinned_array(n, np.float32)
-    out[:] = 0
-    compute, leave = cuda.stream(), cuda.stream()
-    cool[blocks(n), THREADS, compute](x, d_out, steps)
-    d_out.copy_to_host(out, stream=leave if wait else compute)
-    if wait:
-        cuda.synchronize()
-    early = np.mean(out[:: n // 256] == 0)
-    cuda.synchronize()
-    return float(early)
-
-
-slow = 4 * STEPS
-no_event = [old_share(STEPS, wait=True) for _ in range(5)]
-no_event_slow = [old_share(slow, wait=True) for _ in range(5)]
-no_wait = [old_share(STEPS, wait=False) for _ in range(5)]
-for what, shares in {
-    "no event": no_event,
-    "no event, slow kernel": no_event_slow,
-    "no wait": no_wait,
-}.items():
-    print(f"old, {what}:", [f"{share:.0%}" for share in shares])
-
-# %% tags=["solution"]
-if weft.GPU:
-    for steps, wait in (slow, True), (STEPS, False):
-        bench.sometimes(
-            f"some is old after {steps} steps, wait={wait}",
-            lambda steps=steps, wait=wait: old_share(steps, wait) > 0.05,
-        )
-
-# %% [markdown] tags=["solution"]
-# Copy and kernel start together. If the kernel runs a little ahead of the copy all the
-# way, every element is there in time, by luck: on the reference GPU the first line
-# shows hardly anything old. Give the kernel more to do, and the copy overtakes it.
-#
-# So a right result proves nothing, here as with any race. In the simulator nothing is
-# ever old, because it does one thing after another. So the check does not look only at
-# the numbers. It also looks for what orders the copy after the kernel.
 
 # %% [markdown]
 # ## 5 · A buffer, used again
@@ -925,21 +402,12 @@ def feed(parts, out, near, d_x, d_out, streams):
     cuda.synchronize()
 
 
-# %% tags=["given"]
-def two_of_each(bench, parts):
-    """Provide what feed needs: parts (pieces, m), two buffers, two streams."""
-    near = [bench.pinned_like(parts[0]) for _ in range(2)]
-    d_x, d_out = ([bench.device_like(near[0]) for _ in range(2)] for _ in "xo")
-    streams = [bench.stream() for _ in range(2)]
-    return list(parts), bench.pinned_like(parts), near, d_x, d_out, streams
-
-
 # %%
 check(
     feed,
     spec=lambda parts: 20 + (parts - 20) * 0.999**STEPS,
     inputs=lambda rng, n: (rng.uniform(0, 90, (n, 32)).astype(np.float32),),
-    given=two_of_each,
+    given=checks.two_of_each,
     result="out",
     sizes=[2, 1, 9, 12],
     limits={"traffic": 1, "overlap": 1.5},
@@ -958,7 +426,218 @@ check(
 # the kernel that reads them.
 
 # %% [markdown]
-# ## Measure: waiting for less
+# ## More measurements
+#
+# You have done the exercises. The rest of the lab is for the curious: seven sections of
+# measurements, each with a prediction. Their code is in `measure.py` and their kernels in
+# `kernels.py`, both in `chapters/07_host_device`.
+
+# %% [markdown]
+# ### Which memory to copy from
+#
+# The operating system may move or swap out the pages of a NumPy array at any time. They
+# are **pageable**, and the bus cannot read from them. So the driver first copies the
+# data, piece by piece, into memory of its own that stays where it is. Such memory is
+# called **pinned** (or page-locked), and you can have it too: `cuda.pinned_array(shape,
+# dtype)` makes a NumPy array in it.
+#
+# 2^26 float32 are 268 MB. The reference GPU's bus is PCIe of the fifth generation with
+# 16 lanes: 63 GB/s on paper, so the copy takes at least 4.3 ms. How many times as fast
+# as from pageable memory is the copy from pinned memory? And how many times for 1,024
+# float32, which are 4 KB? Guess, then run the cells.
+
+# %%
+guess = {"pinned": None}
+guess_small = {"pinned": None}
+
+sent = chapter.measure.sent(guess)
+sent
+
+# %%
+few = chapter.measure.few(guess_small)
+few
+
+# %% tags=["solution"]
+sent.expect("pinned", at_least=1.8)
+few.expect("pinned, by PyTorch", at_least=2, times="pinned")
+sent.expect("pinned", at_least=20, times="pinned", of=few)  # GB/s
+
+# %% [markdown] tags=["solution"]
+# From pinned memory, the bus runs at nearly its full speed. From pageable memory, the
+# CPU first makes a copy, and everything waits for that.
+#
+# 4 KB are another matter. There is hardly anything to copy, and what remains is the
+# cost of the call, most of which is time spent in Python. PyTorch makes the call in a
+# fraction of Numba's time, and still uses only a small share of the bus's rate. So send
+# few large pieces, not many small ones.
+
+# %% [markdown]
+# ### What memory costs
+#
+# Why not pin all memory? The first table allocates memory for 2^24 float32 (67 MB) on
+# the device, as pinned memory, and as a plain NumPy array of ones, and frees it. The
+# second table fetches 268 MB from the device: into a new array, as `copy_to_host()`
+# makes it, into a NumPy array that has been used before, and into a pinned array. How
+# does making pinned memory compare with making device memory? Is `new` any slower than
+# `used`? Guess in the way in which the tables count, relative to `device` and to `new`:
+# 2 means half the time, and 0.01 a hundred times as long.
+
+# %%
+guess = {"pinned": None}
+guess_fetch = {"used": None, "pinned": None}
+
+made = chapter.measure.made(guess)
+made
+
+# %%
+fetched = chapter.measure.fetched(guess_fetch)
+fetched
+
+# %% tags=["solution"]
+made.expect("device", at_least=20, times="pinned")
+fetched.expect("used", at_least=2)
+fetched.expect("pinned", at_least=1.8, times="used")
+
+# %% [markdown] tags=["solution"]
+# Pinning is slow: every page has to be found, locked and made known to the device. It
+# also takes memory away from everything else. So pin a buffer **once** and use it
+# often; if you pin it for a single copy, that costs more than it saves.
+#
+# A *new* array is slow in another way. The operating system hands out its pages one by
+# one when they are first touched, and that happens during the copy.
+# `copy_to_host(out)`, into an array that you keep, avoids that.
+
+# %% [markdown]
+# ### No copy at all
+#
+# **Mapped** memory is pinned memory that kernels can access: each load crosses the bus.
+# **Unified** (managed) memory has one address on both sides, and the driver moves each
+# page to the side that accesses it.
+#
+# A kernel adds up 2^22 float32 (17 MB). The host has just written to them, one number
+# into each page of 4 KB:
+#
+# - `copy`: from pinned memory to the device, then the sum;
+# - `mapped`: the sum, over the bus;
+# - `managed`: the sum, with pages that move when they are accessed;
+# - `prefetched`: the same as `managed`, after a call that moves all pages to the
+#   device;
+# - `both ways`: the same as `prefetched`, with another call that moves the pages back
+#   before the host writes to them again.
+#
+# For the second table, the sum is computed four times over, on the same data. Which way
+# wins in the first table, and which in the second? The kernel of the third table needs
+# only 1,024 elements out of 2^24, anywhere in the array.
+
+# %%
+guess = {"mapped": None, "managed": None, "prefetched": None}
+guess_four = {"mapped": None, "managed": None}
+guess_gather = {"mapped": None}
+
+once = chapter.measure.once(guess)
+once
+
+# %%
+four = chapter.measure.four(guess_four)
+four
+
+# %%
+some = chapter.measure.some(guess_gather)
+some
+
+# %% tags=["solution"]
+once.expect("copy", at_least=1.2, times="managed")
+four.expect("copy", at_least=1.2, times="mapped")
+some.expect("mapped", at_least=10)
+
+# %% [markdown] tags=["solution"]
+# If it is read once, mapped memory costs no more than a copy: the same bytes cross the
+# same bus. If it is read four times, they cross the bus four times. Managed memory
+# probably pays for its faults: a page moves when an access finds it on the other side.
+# It offers convenience, and arrays larger than the device's memory.
+#
+# For a few elements of many, mapped memory wins by far, because the other elements are
+# never copied.
+
+# %% [markdown]
+# ### A speed-up that is not one
+#
+# Now forget to wait, on purpose. Take a kernel over 2^26 float32 with 100 steps, and
+# one with ten times as many, and time each in three ways: `no wait` reads the clock
+# before and after the launch, `synchronise` also waits, `events` is your function.
+#
+# How many times as fast does the kernel look, if nothing waits for it? And how does
+# that change if it has ten times as much to do?
+
+# %%
+guess = {"no wait": None, "synchronise": None}
+guess_long = {"no wait": None}
+
+short, long = chapter.measure.stopwatches(
+    milliseconds, guess, guess_long
+)
+short
+
+# %%
+long
+
+# %% tags=["solution"]
+short.expect("no wait", at_least=20)  # it is not
+long.expect("no wait", at_least=150)
+short.expect("events", at_least=8, times="events", of=long)
+long.expect("no wait", at_least=1 / 3, times="no wait", of=short)
+short.expect("synchronise", at_least=0.9)
+
+# %% [markdown] tags=["solution"]
+# The false time does not depend on the work. You can recognise it by that: do ten times
+# as much work, and see whether it takes ten times as long. A second test is to divide
+# the bytes moved by the time. If the result is more than the memory can deliver, the
+# kernel is not brilliant: the timing is wrong.
+
+# %% [markdown]
+# ### What a race looks like
+#
+# Without the events, is the result wrong? The cell below copies a result back in a separate
+# stream, with nothing to order the copy after the kernel, and does so five times. What
+# share of the elements will be old if the kernel takes about as long as the copy? What
+# share if the kernel takes four times as long? And what share if everything is in
+# order, but the host reads `out` without waiting?
+#
+# (The simulator does one thing after another: there, nothing is ever old.)
+
+# %%
+slow = 4 * STEPS
+no_event = [chapter.measure.old_share(STEPS, wait=True) for _ in range(5)]
+no_event_slow = [chapter.measure.old_share(slow, wait=True) for _ in range(5)]
+no_wait = [chapter.measure.old_share(STEPS, wait=False) for _ in range(5)]
+for what, shares in {
+    "no event": no_event,
+    "no event, slow kernel": no_event_slow,
+    "no wait": no_wait,
+}.items():
+    print(f"old, {what}:", [f"{share:.0%}" for share in shares])
+
+# %% tags=["solution"]
+if weft.GPU:
+    for steps, wait in (slow, True), (STEPS, False):
+        bench.sometimes(
+            f"some is old after {steps} steps, wait={wait}",
+            lambda steps=steps, wait=wait: (
+                chapter.measure.old_share(steps, wait) > 0.05
+            ),
+        )
+
+# %% [markdown] tags=["solution"]
+# Copy and kernel start together. If the kernel runs a little ahead of the copy all the
+# way, every element is there in time, by luck: on the reference GPU the first line
+# shows hardly anything old. Give the kernel more to do, and the copy overtakes it.
+#
+# So a right result proves nothing, here as with any race. In the simulator nothing is
+# ever old, because it does one thing after another. So the check does not look only at
+# the numbers. It also looks for what orders the copy after the kernel.
+
+# %% [markdown]
+# ### Waiting for less
 #
 # There are 16 parts of 2^22 float32. `all` waits with `cuda.synchronize()` before each
 # part, and `its own` is your version. The host needs some time to fill a buffer, too:
@@ -968,50 +647,14 @@ check(
 # %%
 guess = {"its own": None}
 
-
-def feed_waiting(parts, out, near, d_x, d_out, streams):
-    """Feed, and wait for everything each time."""
-    for k, part in enumerate(parts):
-        b = k % 2
-        cuda.synchronize()
-        near[b][:] = part
-        d_x[b].copy_to_device(near[b], stream=streams[b])
-        grid = blocks(part.size), THREADS, streams[b]
-        cool[grid](d_x[b], d_out[b], STEPS)
-        d_out[b].copy_to_host(out[k], stream=streams[b])
-    cuda.synchronize()
-
-
-def fed():
-    m = 1 << 22
-    parts = list(np.full((16, m), 80, np.float32))
-    out = cuda.pinned_array((16, m), np.float32)
-    near = [cuda.pinned_array(m, np.float32) for _ in range(2)]
-    d_x, d_out = (
-        [cuda.device_array(m, np.float32) for _ in range(2)] for _ in "xo"
-    )
-    streams = [cuda.stream() for _ in range(2)]
-    given = parts, out, near, d_x, d_out, streams
-    return {
-        "all": lambda: feed_waiting(*given),
-        "its own": lambda: feed(*given),
-    }
-
-
-feeding = bench.compare(
-    "16 parts through two buffers",
-    fed,
-    baseline="all",
-    guess=guess,
-    host=True,
-)
+feeding = chapter.measure.feeding(feed, STEPS, guess)
 feeding
 
 # %% tags=["solution"]
 feeding.expect("its own", at_least=1.15)
 
 # %% [markdown]
-# ## Measure: priorities, callbacks, threads
+# ### Priorities, callbacks, threads
 #
 # Here are three short measurements, in which there is nothing for you to write but the
 # guesses.
@@ -1033,124 +676,15 @@ guess = {"high priority": None}
 guess_told = {"callback": None}
 guess_threads = {"4 threads": None}
 
-
-def prioritised():
-    big = cuda.device_array(1 << 24, np.float32)
-    small = cuda.device_array(1 << 15, np.float32)
-    cool[blocks(big.size), THREADS](big, big, 1)  # compiled
-
-    def behind(priority):
-        low, other = torch.cuda.Stream(), torch.cuda.Stream(priority=priority)
-        a, b = (cuda.external_stream(s.cuda_stream) for s in (low, other))
-
-        def run():
-            came, left = cuda.event(), cuda.event()
-            cool[blocks(big.size), THREADS, a](big, big, 3000)
-            time.sleep(5e-4)  # it is running by now
-            came.record(b)
-            cool[blocks(small.size), THREADS, b](small, small, 100)
-            left.record(b)
-            left.synchronize()
-            return came.elapsed_time(left)
-
-        return run
-
-    return {"same priority": behind(0), "high priority": behind(-1)}
-
-
-first_come = bench.compare(
-    "a small kernel behind a large one",
-    prioritised,
-    baseline="same priority",
-    guess=guess,
-    stopwatch=told,
-)
+first_come = chapter.measure.first_come(guess)
 first_come
 
 # %%
-def telling():
-    from cuda.bindings import driver
-
-    x = cuda.device_array(1 << 20, np.float32)
-    stream = cuda.stream()
-    event = cuda.event(timing=False)
-    heard = threading.Event()
-    kind = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
-    tell = kind(lambda _: heard.set())  # called by a thread of the driver
-    address = driver.CUhostFn(ctypes.cast(tell, ctypes.c_void_p).value)
-
-    def launched(then):
-        def run():
-            start = time.perf_counter()
-            cool[blocks(x.size), THREADS, stream](x, x, 2000)
-            then()
-            return (time.perf_counter() - start) * 1e3
-
-        return run
-
-    def query():
-        event.record(stream)
-        while not event.query():
-            pass
-
-    def callback(keep=tell):  # it has to live until it has been called
-        heard.clear()
-        driver.cuLaunchHostFunc(stream.handle, address, 0)
-        heard.wait()
-
-    return {
-        "synchronise": launched(stream.synchronize),
-        "query": launched(query),
-        "callback": launched(callback),
-    }
-
-
-told_host = bench.compare(
-    "until the host knows",
-    telling,
-    baseline="synchronise",
-    guess=guess_told,
-    stopwatch=told,
-)
+told_host = chapter.measure.told_host(guess_told)
 told_host
 
 # %%
-def by_threads():
-    arrays = [cuda.device_array(1 << 10, np.float32) for _ in range(4)]
-    streams = [cuda.stream() for _ in range(4)]
-    cool[8, THREADS](arrays[0], arrays[0], 1)  # compiled before threads start
-
-    def loop(k, count):
-        for _ in range(count):
-            cool[8, THREADS, streams[k]](arrays[k], arrays[k], 1)
-
-    def run(count):
-        def work():
-            threads = [
-                threading.Thread(target=loop, args=(k, 2000 // count))
-                for k in range(count)
-            ]
-            for thread in threads:
-                thread.start()
-            for thread in threads:
-                thread.join()
-
-        return work
-
-    return {
-        "1 thread": run(1),
-        "2 threads": run(2),
-        "4 threads": run(4),
-    }
-
-
-threaded = bench.compare(
-    "2,000 small launches",
-    by_threads,
-    baseline="1 thread",
-    guess=guess_threads,
-    host=True,
-)
+threaded = chapter.measure.threaded(guess_threads)
 threaded
 
 # %% tags=["solution"]
@@ -1177,8 +711,8 @@ threaded.expect("1 thread", at_least=1.0, times="4 threads")
 #   model get faster? Does your GPU?
 # - Give `cool` ten times as many steps. How many times as fast can overlap make
 #   `pipeline` now, at most? And with a tenth as many steps?
-# - Draw the timeline of `by_job`, with `timeline(by_job, on_jobs(8), warm)`. How does
-#   it differ from that of `pipeline`?
+# - Draw the timeline of `by_job`, with `timeline(by_job, checks.on_jobs(8),
+#   chapter.measure.warm)`. How does it differ from that of `pipeline`?
 # - Run `pipeline` from two threads at once, each with its own arrays and streams. Then
 #   let both use the *same* streams. What can go wrong, and what cannot?
 #
