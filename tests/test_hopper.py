@@ -10,7 +10,7 @@ import pytest
 from weft.device import toolkit
 
 ROOT = Path(__file__).parents[1]
-LAB = ROOT / "chapters" / "22_hopper_gemm" / "lab.py"
+KERNELS = ROOT / "chapters" / "22_hopper_gemm" / "kernels.py"
 SCRIPT = """
 import re, sys, types
 package = types.ModuleType("weft")  # the package itself would choose the simulator
@@ -48,7 +48,7 @@ for name, more in (
 def test_the_kernels_compile_for_hopper():
     environment = {k: v for k, v in os.environ.items() if "CUDASIM" not in k}
     done = subprocess.run(
-        [sys.executable, "-c", SCRIPT, str(ROOT), str(LAB)],
+        [sys.executable, "-c", SCRIPT, str(ROOT), str(KERNELS)],
         capture_output=True,
         text=True,
         env=environment,

@@ -1,0 +1,169 @@
+"""Specifications, inputs and explanations for the checks of lab 22."""
+
+import numpy as np
+
+
+def rings(k, stages):
+    """Go through the ring tile by tile, as the kernels do."""
+    stage, parity = 0, 0
+    for _ in range(k):
+        stage += 1
+        if stage == stages:
+            stage, parity = 0, parity ^ 1
+    return stage, parity, parity ^ 1
+
+
+def wrong_ring(k, stages, answer):
+    """Say what is wrong with a ring, if that is known."""
+    wanted = rings(k, stages)
+    if not isinstance(answer, tuple) or len(answer) != 3:
+        return "Return three numbers: stage, parity at full, parity at empty."
+    stage, full, empty = answer
+    if stage != wanted[0]:
+        return "The stages are used in turns: 0, 1, …, stages - 1, and 0 again."
+    if full not in (0, 1) or empty not in (0, 1):
+        return "A parity is 0 or 1."
+    if full == empty:
+        return (
+            "The producer is one turn ahead: at `empty` it waits for the phase "
+            "before the one in which the consumers will arrive there."
+        )
+    return (
+        "In the first turn of the ring a consumer waits for phase 0 of `full`, "
+        "which has parity 0. In the next turn it is phase 1."
+    )
+
+
+def vector(rng, n):
+    """Return n numbers."""
+    return rng.standard_normal(n).astype(np.float32)
+
+
+def reversed_tiles(x, tile):
+    """Return x with the numbers of each tile reversed."""
+    parts = [x[i : i + tile][::-1] for i in range(0, len(x), tile)]
+    return np.concatenate(parts)
+
+
+def two_matrices(rng, k, n):
+    """Return two matrices of k rows."""
+    return tuple(rng.standard_normal((k, n)).astype(np.float32) for _ in "xy")
+
+
+def column_products(x, y):
+    """Return the product of each column of x with that of y."""
+    return (x.astype(np.float64) * y).sum(0).astype(np.float32)
+
+
+def boxes(x, row, col, rows):
+    """Do the same with arrays of indices."""
+    m, n = x.shape
+    r, q = np.divmod(np.arange(64 * rows), 64)
+    q = (q // 8 ^ r % 8) * 8 + q % 8
+    down, across = r + row, q + col
+    inside = (down >= 0) & (down < m) & (across >= 0) & (across < n)
+    found = x[down.clip(0, m - 1), across.clip(0, n - 1)]
+    return np.where(inside, found, 0).astype(x.dtype)
+
+
+def wrong_box(x, row, col, rows, answer):
+    """Say what explains a wrong box, if that is known."""
+    wanted = boxes(x, row, col, rows)
+    got = np.asarray(answer)
+    if got.shape != wanted.shape:
+        return f"A box of {rows} rows is {64 * rows} numbers, in one vector."
+    r, q = np.divmod(np.arange(64 * rows), 64)
+    m, n = x.shape
+    plain = np.zeros((rows, 64), x.dtype)
+    for a in range(rows):
+        for b in range(64):
+            if 0 <= row + a < m and 0 <= col + b < n:
+                plain[a, b] = x[row + a, col + b]
+    if np.array_equal(got, plain.reshape(-1)):
+        return "These are the right numbers, and they are not swizzled."
+    if np.array_equal(np.sort(got), np.sort(wanted)):
+        wrapped = plain[r, q ^ r % 8]
+        if np.array_equal(got, wrapped):
+            return "Whole pieces of 16 bytes move; these are single numbers."
+        return (
+            "These are the right numbers, in another order. Row r of the box "
+            "counts from its own first row, and each row has places of its own."
+        )
+    outside = (row + r < 0) | (row + r >= m) | (col + q < 0) | (col + q >= n)
+    if outside.any():
+        return (
+            "This box reaches beyond the matrix. Every element outside is 0, "
+            "and the elements inside keep their places in the box."
+        )
+    return ""
+
+
+def box_cases(rng):
+    """Return boxes inside and at every edge."""
+    x = rng.integers(1, 30000, (21, 150)).astype(np.int16)
+    corners = [(0, 0), (5, 64), (3, 24), (14, 128), (-3, 0), (2, -8), (30, 0)]
+    return [(x, row, col, rows) for row, col in corners for rows in (8, 12)]
+
+
+PLACES = {"address": (0, 14), "leading": (16, 14), "stride": (32, 14)}
+PLACES |= {"swizzle": (62, 2)}
+
+
+def described(start, row, k, size):
+    """Put the fields together, one by one."""
+    held = {
+        "address": (start + 128 * row + size * k) % (1 << 18) >> 4,
+        "leading": 1,
+        "stride": 64,
+        "swizzle": 1,
+    }
+    return sum(held[name] << PLACES[name][0] for name in held)
+
+
+def wrong_operand(start, row, k, size, answer):
+    """Name the first field that is wrong."""
+    wanted = described(start, row, k, size)
+    try:
+        got = int(answer)
+    except (TypeError, ValueError):
+        return "The descriptor is one integer."
+    for name, (first, bits) in PLACES.items():
+        a, b = (x >> first & (1 << bits) - 1 for x in (got, wanted))
+        if a != b:
+            return (
+                f"In bits {first} to {first + bits - 1}, for the {name}, there is {a}."
+            )
+    return "There is something in bits that should be 0."
+
+
+def grouped(number, rows, cols, group):
+    """Return the row and the column of a tile, groups from left to right."""
+    first = number // (group * cols) * group  # row of the group
+    high = min(rows - first, group)
+    left = number - first * cols
+    return first + left % high, left // high
+
+
+def walk(number, rows, cols, group):
+    """Go through all tiles, and return the one with this number."""
+    order = []
+    for first in range(0, rows, group):
+        columns = range(cols)
+        if first // group % 2:
+            columns = reversed(columns)
+        for col in columns:
+            order += [(r, col) for r in range(first, min(first + group, rows))]
+    return order[number]
+
+
+def wrong_tile(number, rows, cols, group, answer):
+    """Say what explains a wrong tile, if that is known."""
+    wanted = walk(number, rows, cols, group)
+    if tuple(answer) == grouped(number, rows, cols, group):
+        return "That is right for groups that go from left to right."
+    if tuple(answer) == wanted[::-1]:
+        return "Row and column are exchanged."
+    which = number // (group * cols)
+    if (which + 1) * group > rows:
+        return f"This is in the last group, which has {rows % group} rows."
+    return ""
