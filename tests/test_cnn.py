@@ -8,9 +8,12 @@ import torch
 import torch.nn.functional as F
 
 import weft  # noqa: F401  before Numba
-from weft.cnn import backward, forward, linear, update
-from weft.cnn.layout import B1, B2, B3, B4, CONV, HEAD, LOSS, SCALE, SHIFT, SIZE, W1, W4
-from weft.cnn.names import cuda, int32
+from weft.chapters import Chapter
+
+fused = Chapter("35_mnist_cnn").fused
+backward, forward, layout = fused.backward, fused.forward, fused.layout
+linear, update = fused.linear, fused.update
+cuda, int32 = fused.names.cuda, fused.names.int32
 
 jit = cuda.jit
 
@@ -57,8 +60,8 @@ def rounded(x: torch.Tensor) -> torch.Tensor:
 def test_both_convolutions_forward_and_backward() -> None:
     rng = np.random.default_rng(0)
     images = rng.integers(0, 256, (3, 28, 28), dtype=np.uint8)
-    theta = 0.1 * noise(1, SIZE)
-    w2 = theta[:B2].bfloat16()
+    theta = 0.1 * noise(1, layout.SIZE)
+    w2 = theta[: layout.B2].bfloat16()
     batch = (
         on_device(images.view(np.int32)),
         on_device(np.array([1, 0, 2], np.int32)),
@@ -69,13 +72,17 @@ def test_both_convolutions_forward_and_backward() -> None:
     jit(forward.forward)[1, forward.THREADS, 0, forward.SHARED](*on)
 
     p = {
-        "w1": rounded(theta[W1:B1]).view(3, 3, 1, 32).permute(3, 2, 0, 1),
-        "b1": theta[B1:CONV],
+        "w1": rounded(theta[layout.W1 : layout.B1])
+        .view(3, 3, 1, 32)
+        .permute(3, 2, 0, 1),
+        "b1": theta[layout.B1 : layout.CONV],
         "w2": w2.float().view(64, 3, 3, 32).permute(0, 3, 1, 2),
-        "b2": theta[B2:W1],
+        "b2": theta[layout.B2 : layout.W1],
     }
     p = {name: value.clone().requires_grad_() for name, value in p.items()}
-    x = torch.tensor(images[2].astype(np.float32)) * float(SCALE) + float(SHIFT)
+    x = torch.tensor(images[2].astype(np.float32)) * float(layout.SCALE) + float(
+        layout.SHIFT
+    )
     h = F.conv2d(rounded(x)[None, None], p["w1"], p["b1"], padding=1)
     h = F.relu(F.max_pool2d(h, 2))
     h = h + (rounded(h) - h).detach()
@@ -84,17 +91,21 @@ def test_both_convolutions_forward_and_backward() -> None:
     assert apart(numbers(x2).view(7, 7, 64), y[0].permute(1, 2, 0)) < 4e-3
 
     dx2 = noise(2, 7, 7, 64).bfloat16()
-    part = floats(CONV)
+    part = floats(layout.CONV)
     on = *batch, on_device(w2), x1, won1, on_device(dx2), won2, part, np.int32(1)
     jit(backward.backward)[1, backward.THREADS, 0, backward.SHARED](*on)
     y.backward(dx2.float().permute(2, 0, 1)[None])
     got = torch.tensor(part.copy_to_host())
     g = {name: value.grad for name, value in p.items()}
-    assert apart(got[:B2].view(64, 3, 3, 32), g["w2"].permute(0, 2, 3, 1)) < 1e-5
-    assert apart(got[B2:W1], g["b2"]) < 1e-5
+    assert (
+        apart(got[: layout.B2].view(64, 3, 3, 32), g["w2"].permute(0, 2, 3, 1)) < 1e-5
+    )
+    assert apart(got[layout.B2 : layout.W1], g["b2"]) < 1e-5
     w1 = g["w1"].permute(2, 3, 1, 0).reshape(-1)
-    assert apart(got[W1:B1], w1) < 1e-2  # x1's gradient is rounded on the way
-    assert apart(got[B1:], g["b1"]) < 1e-2
+    assert (
+        apart(got[layout.W1 : layout.B1], w1) < 1e-2
+    )  # x1's gradient is rounded on the way
+    assert apart(got[layout.B1 :], g["b1"]) < 1e-2
 
 
 def test_fc1_and_the_head() -> None:
@@ -105,14 +116,18 @@ def test_fc1_and_the_head() -> None:
     wanted = x2[:, :128].float() @ w3[:, :128].float().T
     assert apart(torch.tensor(part.copy_to_host()).view(64, 128), wanted) < 1e-6
 
-    theta, slices = noise(5, SIZE), 0.02 * noise(6, 7, 8, 128)
+    theta, slices = noise(5, layout.SIZE), 0.02 * noise(6, 7, 8, 128)
     labels = torch.arange(20, dtype=torch.uint8) % 10
     order = torch.randperm(20, generator=torch.Generator().manual_seed(7))
-    dh, parts = words(8 * 64), floats(HEAD)
+    dh, parts = words(8 * 64), floats(layout.HEAD)
     on = on_device(slices), on_device(theta), on_device(labels)
     on = *on, on_device(order.int()), words(1), dh, parts
     jit(linear.head)[1, 128](*on, np.int32(8), np.int32(1), np.int32(2))
-    p = {"w4": theta[W4:B4].view(10, 128), "b4": theta[B4:B3], "b3": theta[B3:LOSS]}
+    p = {
+        "w4": theta[layout.W4 : layout.B4].view(10, 128),
+        "b4": theta[layout.B4 : layout.B3],
+        "b3": theta[layout.B3 : layout.LOSS],
+    }
     p = {name: value.clone().requires_grad_() for name, value in p.items()}
     before = slices.sum(0).requires_grad_()
     z = F.linear(F.relu(before + p["b3"]), p["w4"], p["b4"])
@@ -153,19 +168,19 @@ def test_fc1_backwards() -> None:
 
 
 def test_the_update() -> None:
-    conv, parts = noise(11, 5, CONV), noise(12, 3, HEAD)
-    theta = noise(13, SIZE)
+    conv, parts = noise(11, 5, layout.CONV), noise(12, 3, layout.HEAD)
+    theta = noise(13, layout.SIZE)
     on = [on_device(conv), np.int32(5), on_device(parts), np.int32(3)]
     new, counter, stats = on_device(theta), words(1), floats(2)
-    w2 = cuda.to_device(np.zeros(B2, np.int16))
+    w2 = cuda.to_device(np.zeros(layout.B2, np.int16))
     rest = new, w2, counter, stats, np.float32(0.5), np.int32(2)
     jit(update.update)[update.BLOCKS, 256](*on, *rest)
-    gradient = torch.cat([conv.sum(0), parts.sum(0)])[:SIZE]
+    gradient = torch.cat([conv.sum(0), parts.sum(0)])[: layout.SIZE]
     got = torch.tensor(new.copy_to_host())
     wanted = theta - 0.5 * gradient
-    assert apart(got[:LOSS], wanted[:LOSS]) < 1e-6
-    assert torch.equal(got[LOSS:], theta[LOSS:])
+    assert apart(got[: layout.LOSS], wanted[: layout.LOSS]) < 1e-6
+    assert torch.equal(got[layout.LOSS :], theta[layout.LOSS :])
     bits = torch.tensor(w2.copy_to_host()).view(torch.bfloat16)
-    assert torch.equal(bits, got[:B2].bfloat16())
-    assert apart(torch.tensor(stats.copy_to_host()), gradient[LOSS:]) < 1e-5
+    assert torch.equal(bits, got[: layout.B2].bfloat16())
+    assert apart(torch.tensor(stats.copy_to_host()), gradient[layout.LOSS :]) < 1e-5
     assert counter.copy_to_host()[0] == 1

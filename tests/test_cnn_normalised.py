@@ -9,38 +9,13 @@ import torch.nn.functional as F
 from test_cnn import apart, floats, jit, noise, numbers, on_device, rounded, words
 
 import weft  # noqa: F401  before Numba
-from weft.cnn import (
-    backward,
-    forward,
-    moments,
-    norm_backward,
-    norm_forward,
-    norm_update,
-)
-from weft.cnn.layout import (
-    B1,
-    B2,
-    CONV,
-    DBETA2,
-    DGAMMA2,
-    EPS,
-    GAMMA1,
-    GAMMA2,
-    HEAD,
-    MEAN2,
-    NORM_SIZE,
-    OVER2,
-    RUN_MEAN1,
-    RUN_MEAN2,
-    RUN_VAR1,
-    RUN_VAR2,
-    RUNNING,
-    SCALE,
-    SHIFT,
-    STATE,
-    W1,
-)
-from weft.cnn.names import cuda, int32
+from weft.chapters import Chapter
+
+fused = Chapter("35_mnist_cnn").fused
+backward, forward, layout = fused.backward, fused.forward, fused.layout
+moments, norm_backward = fused.moments, fused.norm_backward
+norm_forward, norm_update = fused.norm_forward, fused.norm_update
+cuda, int32 = fused.names.cuda, fused.names.int32
 
 COUNT = 3
 Arrays = dict[str, Any]
@@ -58,9 +33,9 @@ def given() -> Arrays:
     rng = np.random.default_rng(0)
     images = rng.integers(0, 256, (COUNT, 28, 28), dtype=np.uint8)
     images[:, :, :9] = 0
-    theta = 0.1 * noise(1, NORM_SIZE)
-    theta[GAMMA1:] = 1 + 0.3 * noise(2, 96)
-    theta[GAMMA1:NORM_SIZE:5] *= -1
+    theta = 0.1 * noise(1, layout.NORM_SIZE)
+    theta[layout.GAMMA1 :] = 1 + 0.3 * noise(2, 96)
+    theta[layout.GAMMA1 : layout.NORM_SIZE : 5] *= -1
     return {"images": images, "theta": theta, "order": np.array([2, 0, 1], np.int32)}
 
 
@@ -71,18 +46,22 @@ def batch(given: Arrays) -> tuple[Any, ...]:
 
 def loaded(given: Arrays) -> torch.Tensor:
     images = given["images"][given["order"]].astype(np.float32)
-    return rounded(torch.tensor(images) * float(SCALE) + float(SHIFT))[:, None]
+    return rounded(torch.tensor(images) * float(layout.SCALE) + float(layout.SHIFT))[
+        :, None
+    ]
 
 
 def parameters(given: Arrays) -> dict[str, torch.Tensor]:
     theta = given["theta"]
     return {
-        "w1": rounded(theta[W1:B1]).view(3, 3, 1, 32).permute(3, 2, 0, 1),
-        "beta1": theta[B1:CONV],
-        "gamma1": theta[GAMMA1:GAMMA2],
-        "w2": rounded(theta[:B2]).view(64, 3, 3, 32).permute(0, 3, 1, 2),
-        "beta2": theta[B2:W1],
-        "gamma2": theta[GAMMA2:],
+        "w1": rounded(theta[layout.W1 : layout.B1])
+        .view(3, 3, 1, 32)
+        .permute(3, 2, 0, 1),
+        "beta1": theta[layout.B1 : layout.CONV],
+        "gamma1": theta[layout.GAMMA1 : layout.GAMMA2],
+        "w2": rounded(theta[: layout.B2]).view(64, 3, 3, 32).permute(0, 3, 1, 2),
+        "beta2": theta[layout.B2 : layout.W1],
+        "gamma2": theta[layout.GAMMA2 :],
     }
 
 
@@ -116,7 +95,7 @@ def convolved(given: Arrays, summed: Any) -> Arrays:
     with pytest.MonkeyPatch.context() as patch:
         for module in ("limits", "running.declared"):
             patch.setattr(f"weft.simulator.{module}.MOST_SHARED", 1 << 18)
-        state, running = floats(STATE), on_device(torch.ones(RUNNING))
+        state, running = floats(layout.STATE), on_device(torch.ones(layout.RUNNING))
         arrays = {
             "x1": words(COUNT * 3136),
             "win1": words(COUNT * 784),
@@ -126,7 +105,7 @@ def convolved(given: Arrays, summed: Any) -> Arrays:
             "part": floats(2 * norm_forward.SUMS),
         }
         theta = given["theta"]
-        on = *batch(given), on_device(theta), on_device(theta[:B2].bfloat16())
+        on = *batch(given), on_device(theta), on_device(theta[: layout.B2].bfloat16())
         on = *on, summed, np.int32(2), state, running, *arrays.values()
         launch = 2, forward.THREADS, 0, forward.SHARED
         jit(norm_forward.forward)[launch](*on, np.int32(COUNT))
@@ -137,13 +116,13 @@ def test_forward_normalises_and_pools(given: Arrays, convolved: Arrays) -> None:
     p = parameters(given)
     y = F.conv2d(loaded(given), p["w1"], padding=1)
     running = torch.ones(32), torch.ones(32)
-    y = F.batch_norm(y, *running, p["gamma1"], p["beta1"], True, 0.1, float(EPS))
+    y = F.batch_norm(y, *running, p["gamma1"], p["beta1"], True, 0.1, float(layout.EPS))
     x1 = F.relu(F.max_pool2d(y, 2)).permute(0, 2, 3, 1)
     got = numbers(convolved["x1"]).view(COUNT, 14, 14, 32)
     assert apart(got, x1) < 4e-3
     kept = torch.tensor(convolved["running"].copy_to_host())
-    assert apart(kept[RUN_MEAN1:RUN_VAR1], running[0]) < 1e-5
-    assert apart(kept[RUN_VAR1:RUN_MEAN2], running[1]) < 1e-5
+    assert apart(kept[layout.RUN_MEAN1 : layout.RUN_VAR1], running[0]) < 1e-5
+    assert apart(kept[layout.RUN_VAR1 : layout.RUN_MEAN2], running[1]) < 1e-5
 
     y = F.conv2d(got.permute(0, 3, 1, 2), p["w2"], padding=1)
     windows = y.view(COUNT, 64, 7, 2, 7, 2).permute(0, 2, 4, 3, 5, 1)
@@ -172,13 +151,13 @@ def test_fc1_normalises_what_it_loads(given: Arrays) -> None:
         torch.cat([y[6000:], y[6000:] ** 2], 1).sum(0),
     )
     part, x2 = floats(64 * 128), words(64 * 1568)
-    state, running = floats(STATE), on_device(torch.ones(RUNNING))
+    state, running = floats(layout.STATE), on_device(torch.ones(layout.RUNNING))
     on = on_device(pooled), on_device(torch.cat(sums2)), np.int32(2), on_device(theta)
     on = *on, state, running, x2, on_device(w3), part, np.int32(64), np.int32(2)
     jit(norm_forward.fc1)[(1, 1), 256, 0, norm_forward.SHARED_FC1](*on)
 
     mean, variance = y.mean(0), y.var(0, unbiased=False)
-    over = 1 / (variance + EPS).sqrt()
+    over = 1 / (variance + layout.EPS).sqrt()
     p = parameters(given)
     scale = (p["gamma2"] * over).repeat(49)
     shift = (p["beta2"] - mean * p["gamma2"] * over).repeat(49)
@@ -189,11 +168,11 @@ def test_fc1_normalises_what_it_loads(given: Arrays) -> None:
     wanted = got[:, :128] @ w3[:, :128].float().T
     assert apart(torch.tensor(part.copy_to_host()).view(64, 128), wanted) < 1e-6
     left = torch.tensor(state.copy_to_host())
-    assert apart(left[MEAN2:OVER2], mean) < 1e-5
-    assert apart(left[OVER2 : OVER2 + 64], over) < 1e-5
+    assert apart(left[layout.MEAN2 : layout.OVER2], mean) < 1e-5
+    assert apart(left[layout.OVER2 : layout.OVER2 + 64], over) < 1e-5
     kept = torch.tensor(running.copy_to_host())
-    assert apart(kept[RUN_MEAN2:RUN_VAR2], 0.9 + 0.1 * mean) < 1e-5
-    assert apart(kept[RUN_VAR2:], 0.9 + 0.1 * y.var(0)) < 1e-5
+    assert apart(kept[layout.RUN_MEAN2 : layout.RUN_VAR2], 0.9 + 0.1 * mean) < 1e-5
+    assert apart(kept[layout.RUN_VAR2 :], 0.9 + 0.1 * y.var(0)) < 1e-5
 
 
 def test_fc1_backward_passes_relu_and_adds_up(given: Arrays) -> None:
@@ -207,8 +186,11 @@ def test_fc1_backward_passes_relu_and_adds_up(given: Arrays) -> None:
     dh, w3 = noise(6, 64, 128).bfloat16(), noise(7, 128, 3136).bfloat16()
     pooled = noise(8, 64, 3136).bfloat16()
     mean, over = 0.3 * noise(9, 64), 0.5 + noise(10, 64) ** 2
-    state = torch.zeros(STATE)
-    state[MEAN2:OVER2], state[OVER2 : OVER2 + 64] = mean, over
+    state = torch.zeros(layout.STATE)
+    state[layout.MEAN2 : layout.OVER2], state[layout.OVER2 : layout.OVER2 + 64] = (
+        mean,
+        over,
+    )
     dx2, part = words(64 * 1568), floats(128)
     on = on_device(dh), on_device(w3), on_device(pooled), on_device(theta)
     tiles[1, 128](*on, on_device(state), dx2, part)
@@ -234,7 +216,7 @@ def network(given: Arrays, x1: torch.Tensor) -> tuple[dict[str, Any], torch.Tens
     for k in "12":
         h = F.conv2d(h, p[f"w{k}"], padding=1)
         h = F.batch_norm(
-            h, None, None, p[f"gamma{k}"], p[f"beta{k}"], True, 0.1, float(EPS)
+            h, None, None, p[f"gamma{k}"], p[f"beta{k}"], True, 0.1, float(layout.EPS)
         )
         h = F.relu(F.max_pool2d(h, 2))
         if k == "1":
@@ -247,9 +229,12 @@ def test_backward_and_update(given: Arrays, convolved: Arrays) -> None:
     x1 = numbers(convolved["x1"]).view(COUNT, 14, 14, 32)
     p, x2 = network(given, x1)
     y = numbers(convolved["y2"]).view(-1, 64)
-    mean, over = y.mean(0), 1 / (y.var(0, unbiased=False) + EPS).sqrt()
+    mean, over = y.mean(0), 1 / (y.var(0, unbiased=False) + layout.EPS).sqrt()
     state = torch.tensor(convolved["state"].copy_to_host())
-    state[MEAN2:OVER2], state[OVER2 : OVER2 + 64] = mean, over
+    state[layout.MEAN2 : layout.OVER2], state[layout.OVER2 : layout.OVER2 + 64] = (
+        mean,
+        over,
+    )
 
     given_gradient = noise(11, COUNT, 49, 64)
     dz = torch.where(x2 > 0, given_gradient, 0).bfloat16()
@@ -257,8 +242,13 @@ def test_backward_and_update(given: Arrays, convolved: Arrays) -> None:
     one = dz[:1].float(), pooled[:1]
     rest = dz[1:].float(), pooled[1:]
     sums2 = [torch.stack([d.sum((0, 1)), (d * y).sum((0, 1))]) for d, y in (one, rest)]
-    state, part = on_device(state), floats(2 * CONV)
-    on = *batch(given), on_device(theta[:B2].bfloat16()), on_device(theta), state
+    state, part = on_device(state), floats(2 * layout.CONV)
+    on = (
+        *batch(given),
+        on_device(theta[: layout.B2].bfloat16()),
+        on_device(theta),
+        state,
+    )
     on = *on, on_device(torch.stack(sums2)), np.int32(2)
     on = *on, convolved["x1"], convolved["win1"], convolved["y2"], on_device(dz)
     launch = 2, backward.THREADS, 0, backward.SHARED
@@ -268,22 +258,29 @@ def test_backward_and_update(given: Arrays, convolved: Arrays) -> None:
     x2.backward(dz.float())
     g = {name: value.grad for name, value in p.items()}
     left = torch.tensor(state.copy_to_host())
-    assert apart(left[DGAMMA2:DBETA2], g["gamma2"]) < 1e-2
-    assert apart(left[DBETA2:], g["beta2"]) < 1e-2
-    parts = torch.tensor(part.copy_to_host()).view(2, CONV)
-    got = parts[:, :B2].sum(0).view(64, 3, 3, 32)
+    assert apart(left[layout.DGAMMA2 : layout.DBETA2], g["gamma2"]) < 1e-2
+    assert apart(left[layout.DBETA2 :], g["beta2"]) < 1e-2
+    parts = torch.tensor(part.copy_to_host()).view(2, layout.CONV)
+    got = parts[:, : layout.B2].sum(0).view(64, 3, 3, 32)
     assert apart(got, g["w2"].permute(0, 2, 3, 1)) < 1e-2
 
     new = on_device(theta)
-    w2 = cuda.to_device(np.zeros(B2, np.int16))
-    on = on_device(parts), np.int32(2), floats(HEAD), np.int32(1), new, state
+    w2 = cuda.to_device(np.zeros(layout.B2, np.int16))
+    on = on_device(parts), np.int32(2), floats(layout.HEAD), np.int32(1), new, state
     on = *on, w2, words(1), floats(2), np.float32(0.5), np.int32(2)
     jit(norm_update.update)[norm_update.BLOCKS, 256](*on)
     moved = (theta - torch.tensor(new.copy_to_host())) / 0.5
-    assert apart(moved[:B2].view(64, 3, 3, 32), g["w2"].permute(0, 2, 3, 1)) < 1e-2
-    assert apart(moved[B2:W1], g["beta2"]) < 1e-2
-    assert apart(moved[GAMMA2:], g["gamma2"]) < 1e-2
-    assert apart(moved[W1:B1].view(3, 3, 32), g["w1"][:, 0].permute(1, 2, 0)) < 2e-2
-    assert apart(moved[B1:CONV], g["beta1"]) < 1e-2
-    assert apart(moved[GAMMA1:GAMMA2], g["gamma1"]) < 1e-2
-    assert not moved[CONV:GAMMA1].any()
+    assert (
+        apart(moved[: layout.B2].view(64, 3, 3, 32), g["w2"].permute(0, 2, 3, 1)) < 1e-2
+    )
+    assert apart(moved[layout.B2 : layout.W1], g["beta2"]) < 1e-2
+    assert apart(moved[layout.GAMMA2 :], g["gamma2"]) < 1e-2
+    assert (
+        apart(
+            moved[layout.W1 : layout.B1].view(3, 3, 32), g["w1"][:, 0].permute(1, 2, 0)
+        )
+        < 2e-2
+    )
+    assert apart(moved[layout.B1 : layout.CONV], g["beta1"]) < 1e-2
+    assert apart(moved[layout.GAMMA1 : layout.GAMMA2], g["gamma1"]) < 1e-2
+    assert not moved[layout.CONV : layout.GAMMA1].any()

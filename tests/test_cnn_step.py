@@ -9,10 +9,12 @@ import pytest
 import torch
 
 import weft  # noqa: F401  before Numba
-from weft.cnn import Fused, step
-from weft.cnn.kernels import NORMALISED, PLAIN, Kernel
-from weft.cnn.layout import MOMENTUM, RUN_MEAN2, RUN_VAR2
+from weft.chapters import Chapter
 from weft.errors import LearnerError
+
+fused = Chapter("35_mnist_cnn").fused
+Fused, layout, step = fused.Fused, fused.layout, fused.step
+NORMALISED, PLAIN = fused.kernels.NORMALISED, fused.kernels.PLAIN
 
 DTYPES = {torch.int16, torch.int32, torch.uint8, torch.float32}
 
@@ -43,7 +45,7 @@ def parameters(norm: bool) -> dict[str, np.ndarray]:
     return {name: rng.standard_normal(s, np.float32) for name, s in shapes.items()}
 
 
-def net(norm: bool, count: int = 64, rows: int = 200) -> Fused:
+def net(norm: bool, count: int = 64, rows: int = 200) -> Any:
     images = torch.zeros(300, 28, 28, dtype=torch.uint8)
     labels = torch.zeros(300, dtype=torch.uint8)
     order = torch.arange(rows, dtype=torch.int32)
@@ -65,7 +67,7 @@ def test_each_kernel_gets_what_it_was_compiled_for(
 ) -> None:
     kernels, seen = NORMALISED if norm else PLAIN, []
 
-    def launch_of(name: str, kernel: Kernel) -> Any:
+    def launch_of(name: str, kernel: Any) -> Any:
         function, types, (most, _), _ = kernel
         takes = list(inspect.signature(function).parameters)
         assert len(takes) == len(types.split(","))
@@ -120,8 +122,8 @@ def test_running_means_include_the_bias_that_no_kernel_adds() -> None:
     theirs = torch.nn.BatchNorm2d(64)
     for batch in y.split(20):
         theirs(batch + step_of.biases["b2"][:, None, None])
-        mean = step_of.running[RUN_MEAN2:RUN_VAR2]
-        mean += float(MOMENTUM) * (batch.mean((0, 2, 3)) - mean)
+        mean = step_of.running[layout.RUN_MEAN2 : layout.RUN_VAR2]
+        mean += float(layout.MOMENTUM) * (batch.mean((0, 2, 3)) - mean)
     apart = step_of.averages()["mean2"] - theirs.running_mean
     assert apart.abs().max() < 1e-6
 

@@ -5,8 +5,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from weft import digits
+from weft.chapters import Chapter
 from weft.errors import LearnerError
+
+digits = Chapter("35_mnist_cnn").digits
 
 
 def test_drawn_digits_follow_the_seed() -> None:

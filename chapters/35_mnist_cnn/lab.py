@@ -35,11 +35,12 @@ import torch.nn.functional as F
 from numba import cuda, float32, int32, uint8
 from torch import nn
 
-from weft import bench, check, digits, hint, quiz
+from weft import bench, check, hint, quiz
 from weft.bench import results
 from weft.intrinsics import bf16_pair, mma_bf16
 
-weft.lab("35_mnist_cnn")
+chapter = weft.lab("35_mnist_cnn")
+digits = chapter.digits
 
 DEVICE = torch.device("cuda" if weft.GPU else "cpu", 0)
 
@@ -1301,11 +1302,9 @@ def mixed_order(count, rows=10_000):
 
 
 def fused_net(data, order, batch, rate=0.02, seed=0, norm=False):
-    from weft.cnn import Fused
-
     given = fresh(np.random.default_rng(seed), norm=norm)
     digits_there = data["images"], data["labels"]
-    return Fused(given, digits_there, order, batch, rate)
+    return chapter.measure.Fused(given, digits_there, order, batch, rate)
 
 
 def plain_step(batch, norm):

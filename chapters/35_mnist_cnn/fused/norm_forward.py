@@ -10,7 +10,17 @@ window is left. `fc1` normalises it as it loads it.
 
 from typing import Any
 
-from weft.cnn.forward import (
+from weft.intrinsics import (
+    bf16_high,
+    bf16_low,
+    bf16_pair,
+    commit_group,
+    load4,
+    store4,
+    wait_group,
+)
+
+from .forward import (
     THREADS,
     first_filters,
     first_layer,
@@ -19,7 +29,7 @@ from weft.cnn.forward import (
     second_products,
     start,
 )
-from weft.cnn.layout import (
+from .layout import (
     B1,
     B2,
     GAMMA1,
@@ -34,7 +44,7 @@ from weft.cnn.layout import (
     RUN_VAR2,
     tile_at,
 )
-from weft.cnn.linear import (
+from .linear import (
     ROW,
     STAGE,
     STAGES,
@@ -43,23 +53,14 @@ from weft.cnn.linear import (
     multiply_slice,
     write_slice,
 )
-from weft.cnn.moments import (
+from .moments import (
     CELLS,
     column_sum,
     first_statistics,
     over_deviation,
     taps,
 )
-from weft.cnn.names import cuda, float32, int32, jit, uint32
-from weft.intrinsics import (
-    bf16_high,
-    bf16_low,
-    bf16_pair,
-    commit_group,
-    load4,
-    store4,
-    wait_group,
-)
+from .names import cuda, float32, int32, jit, uint32
 
 WARPS = THREADS // 32
 QUADS = 4 * THREADS

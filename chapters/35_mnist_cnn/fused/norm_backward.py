@@ -13,7 +13,18 @@ turns it into dy there.
 
 from typing import Any
 
-from weft.cnn.backward import (
+from weft.intrinsics import (
+    bf16_high,
+    bf16_low,
+    bf16_pair,
+    commit_group,
+    copy4_async,
+    load4,
+    store4,
+    wait_group,
+)
+
+from .backward import (
     DATA,
     DY,
     IMAGES,
@@ -34,7 +45,7 @@ from weft.cnn.backward import (
     write_image,
     write_weights,
 )
-from weft.cnn.layout import (
+from .layout import (
     B2,
     DBETA2,
     DGAMMA2,
@@ -45,7 +56,7 @@ from weft.cnn.layout import (
     place_dy,
     tile_at,
 )
-from weft.cnn.linear import (
+from .linear import (
     PAIR,
     PAIRS,
     ROW,
@@ -54,19 +65,9 @@ from weft.cnn.linear import (
     fetch_gradient,
     weights_tile,
 )
-from weft.cnn.moments import column_sum
-from weft.cnn.names import cuda, float32, int32, jit, uint32
-from weft.cnn.norm_forward import halve
-from weft.intrinsics import (
-    bf16_high,
-    bf16_low,
-    bf16_pair,
-    commit_group,
-    copy4_async,
-    load4,
-    store4,
-    wait_group,
-)
+from .moments import column_sum
+from .names import cuda, float32, int32, jit, uint32
+from .norm_forward import halve
 
 SHARED_FC1 = 4 * PAIRS
 COLUMNS = 128  # sums of a block: 64 of dz, 64 of dz y

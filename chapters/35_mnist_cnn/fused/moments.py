@@ -13,10 +13,11 @@ to convolve. The gradients need nothing else either: see `update`.
 import math
 from typing import Any
 
-from weft.cnn.forward import COPY, shift_image, stage_image
-from weft.cnn.layout import EPS, W1
-from weft.cnn.names import cuda, float32, int32, jit, uint32
 from weft.intrinsics import bf16_low, bf16_pair, load4, mma_bf16
+
+from .forward import COPY, shift_image, stage_image
+from .layout import EPS, W1
+from .names import cuda, float32, int32, jit, uint32
 
 WARPS = 8
 THREADS = 32 * WARPS

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from weft.cnn.names import int32, jit
+from .names import int32, jit
 
 MEAN, STD = 0.1307, 0.3081  # of MNIST's pixels, from 0 to 1
 SCALE = np.float32(1 / (255 * STD))

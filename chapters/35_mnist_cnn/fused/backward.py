@@ -8,19 +8,6 @@ to w1. Neither the gradient of x1 nor the unpooled one of x2 is ever in global m
 
 from typing import Any
 
-from weft.cnn.layout import (
-    B2,
-    CONV,
-    PITCH,
-    SCALE,
-    SHIFT,
-    W1,
-    over7,
-    over14,
-    place_dy,
-    place_x1,
-)
-from weft.cnn.names import cuda, float32, int32, jit, uint32
 from weft.intrinsics import (
     bf16_high,
     bf16_low,
@@ -35,6 +22,20 @@ from weft.intrinsics import (
     store4,
     wait_group,
 )
+
+from .layout import (
+    B2,
+    CONV,
+    PITCH,
+    SCALE,
+    SHIFT,
+    W1,
+    over7,
+    over14,
+    place_dy,
+    place_x1,
+)
+from .names import cuda, float32, int32, jit, uint32
 
 THREADS = 512
 DATA = 7  # warps for the gradient of x1

@@ -2,9 +2,10 @@
 
 from typing import Any
 
-from weft.cnn.layout import B2, CONV, HEAD, LOSS
-from weft.cnn.names import cuda, float32, int16, int32, jit, uint32
 from weft.intrinsics import bf16_pair
+
+from .layout import B2, CONV, HEAD, LOSS
+from .names import cuda, float32, int16, int32, jit, uint32
 
 BLOCKS = (CONV + HEAD) // 64
 

@@ -9,6 +9,6 @@ where they put things, in `layout`. With batch normalisation there are seven: `m
 comes first, and `norm_forward`, `norm_backward` and `norm_update` have the others.
 """
 
-from weft.cnn.step import Fused
+from .step import Fused
 
 __all__ = ["Fused"]

@@ -3,7 +3,9 @@
 from collections.abc import Callable
 from typing import Any
 
-from weft.cnn import (
+from weft.errors import LearnerError
+
+from . import (
     backward,
     forward,
     moments,
@@ -12,8 +14,8 @@ from weft.cnn import (
     norm_update,
     update,
 )
-from weft.cnn.kernels import NORMALISED, PLAIN, launch_of
-from weft.cnn.layout import (
+from .kernels import NORMALISED, PLAIN, launch_of
+from .layout import (
     B1,
     B2,
     B3,
@@ -33,7 +35,6 @@ from weft.cnn.layout import (
     W1,
     W4,
 )
-from weft.errors import LearnerError
 
 
 class Fused:

@@ -12,11 +12,12 @@ and the gradient of w is that of dy = a (dz - s / m - x^ sum(dz x^) / m).
 
 from typing import Any
 
-from weft.cnn.layout import B1, B2, CONV, DBETA2, DGAMMA2, GAMMA1, GAMMA2, HEAD, W1
-from weft.cnn.moments import CELLS, first_statistics, over_deviation, taps, weighted
-from weft.cnn.names import cuda, float32, int32, jit, uint32
-from weft.cnn.update import columns, count_step
 from weft.intrinsics import load4
+
+from .layout import B1, B2, CONV, DBETA2, DGAMMA2, GAMMA1, GAMMA2, HEAD, W1
+from .moments import CELLS, first_statistics, over_deviation, taps, weighted
+from .names import cuda, float32, int32, jit, uint32
+from .update import columns, count_step
 
 FILTERS = B2 // 64  # blocks for w2
 BLOCKS = FILTERS + HEAD // 64 + 1

@@ -7,8 +7,6 @@ k, so k is split, and the next kernel adds the parts.
 import math
 from typing import Any
 
-from weft.cnn.layout import B3, B4, HEAD, W4, tile_at
-from weft.cnn.names import cuda, float32, int32, jit, uint32
 from weft.intrinsics import (
     bf16_pair,
     commit_group,
@@ -19,6 +17,9 @@ from weft.intrinsics import (
     mma_bf16,
     wait_group,
 )
+
+from .layout import B3, B4, HEAD, W4, tile_at
+from .names import cuda, float32, int32, jit, uint32
 
 ROW = 1568  # words of a row of x2, w3 and dx2
 STAGE = 6144  # words of a pair of tiles of fc1

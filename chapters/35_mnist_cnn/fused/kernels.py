@@ -3,7 +3,9 @@
 from typing import Any
 
 from weft import backend
-from weft.cnn import (
+from weft.launching import Launch, prepare
+
+from . import (
     backward,
     forward,
     linear,
@@ -13,7 +15,6 @@ from weft.cnn import (
     norm_update,
     update,
 )
-from weft.launching import Launch, prepare
 
 _I, _F = "int32[::1]", "float32[::1]"
 _HEAD = f"{_F},{_F},uint8[::1],{_I},{_I},{_I},{_F},int32,int32,int32"

@@ -8,7 +8,17 @@ from wherever the pixels are.
 
 from typing import Any
 
-from weft.cnn.layout import (
+from weft.intrinsics import (
+    bf16_pair,
+    commit_group,
+    copy4_async,
+    ldmatrix_x4,
+    mma_bf16,
+    store4,
+    wait_group,
+)
+
+from .layout import (
     B1,
     B2,
     PITCH,
@@ -19,16 +29,7 @@ from weft.cnn.layout import (
     over14,
     place_window,
 )
-from weft.cnn.names import cuda, float32, int32, jit, uint32
-from weft.intrinsics import (
-    bf16_pair,
-    commit_group,
-    copy4_async,
-    ldmatrix_x4,
-    mma_bf16,
-    store4,
-    wait_group,
-)
+from .names import cuda, float32, int32, jit, uint32
 
 THREADS = 224
 X1 = 64 * PITCH  # w2 comes first, then x1's tile, then the image, twice
