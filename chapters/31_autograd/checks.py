@@ -1,0 +1,305 @@
+"""Specifications and data for the checks of lab 31."""
+
+import math
+import operator
+
+import numpy as np
+import torch
+
+from .engine import Tensor
+from .kernels import mm
+
+
+class Share(float):
+    """A gradient that only `add_shares` can add."""
+
+    def __mul__(self, number):
+        return Share(float(self) * number)
+
+    def __add__(self, other):
+        raise TypeError("gradients may be arrays: add them with plus(a, b)")
+
+    __radd__ = __add__
+
+
+def add_shares(a, b):
+    if not (isinstance(a, Share) and isinstance(b, Share)):
+        raise TypeError(f"plus({a!r}, {b!r}): both should be gradients")
+    return Share(float(a) + float(b))
+
+
+def repeated(step, times):
+    """Return a function that applies a step to its argument many times."""
+
+    def program(x, *others):
+        for _ in range(times):
+            x = step(x, *others)
+        return x
+
+    return program
+
+
+PROGRAMS = {
+    "a": lambda a: a,
+    "a * b": lambda a, b: a * b,
+    "a + a": lambda a: a + a,
+    "a * b + a": lambda a, b: a * b + a,
+    "c * c + c, where c = a + b": lambda a, b: (lambda c: c * c + c)(a + b),
+    "c * (a + c), where c = a * b": lambda a, b: (lambda c: c * (a + c))(a * b),
+    "c + (d + d * c), where c = a * a, d = c * b": lambda a, b: (
+        lambda c: (lambda d: c + (d + d * c))(c * b)
+    )(a * a),
+    "3,000 times a = a + b": repeated(lambda a, b: a + b, 3000),
+    "40 times a = a + a": repeated(lambda a: a + a, 40),
+}
+
+
+def traced(value, name, program, numbers):
+    """Run a program on Values, of the class `value`; note how it was made."""
+    named = zip(numbers, "abc", strict=False)
+    leaves = [value(number, name=letter) for number, letter in named]
+    output = program(*leaves)
+    if output not in leaves:
+        output.name = name
+    output.program, output.leaves = program, leaves
+    return output
+
+
+def random_program(rng):
+    """Return a program of ten random steps on a, b and c."""
+    steps = rng.integers(0, [2, 1 << 30, 1 << 30], (10, 3)).tolist()
+
+    def program(*values):
+        values = list(values)
+        for kind, one, other in steps:
+            one, other = values[one % len(values)], values[-1 - other % 3]
+            values.append(one * other if kind else one + other)
+        return values[-1]
+
+    return program
+
+
+def programs(rng, value):
+    """Return outputs, each with a seed, and with how to add gradients.
+
+    value: the class of their numbers.
+    """
+    cases = []
+    for name, program in PROGRAMS.items():
+        count = program.__code__.co_argcount
+        numbers = (3.0, 4.0)[: 2 if "b" in name else count]
+        output = traced(value, name, program, numbers)
+        cases.append((output, 1.0, operator.add))
+    both = "c * c + c, where c = a + b"
+    again = traced(value, both, PROGRAMS[both], (3.0, 4.0))
+    cases.append((again, Share(2.0), add_shares))
+    for _ in range(6):
+        numbers = rng.uniform(0.5, 1.5, 3).tolist()
+        program = random_program(rng)
+        random = traced(value, "ten random steps", program, numbers)
+        cases.append((random, float(rng.integers(1, 4)), operator.add))
+    return cases
+
+
+def torch_gradients(output, seed, plus):
+    """Return (leaf, PyTorch's gradient, how often it is used) for each leaf."""
+    wide = {"dtype": torch.float64, "requires_grad": True}
+    leaves = [torch.tensor(leaf.data, **wide) for leaf in output.leaves]
+    result = output.program(*leaves)
+    start = torch.tensor(float(seed), dtype=torch.float64)
+    found = torch.autograd.grad(result, leaves, start, allow_unused=True)
+    uses, seen, left = {}, {output}, [output]
+    while left:
+        for source, _ in left.pop().edges:
+            uses[source] = uses.get(source, 0) + 1
+            if source not in seen:
+                seen.add(source)
+                left.append(source)
+    return [
+        (leaf, gradient.item(), uses.get(leaf, 0))
+        for leaf, gradient in zip(output.leaves, found, strict=True)
+        if gradient is not None
+    ]
+
+
+def same_gradients(got, wanted):
+    """Return "" for the right gradients, or else what is wrong with them."""
+    if not isinstance(got, dict):
+        return "Return a dictionary: for each value, its gradient."
+    for leaf, aim, uses in wanted:
+        if leaf not in got:
+            return f"The dictionary has no gradient for {leaf}."
+        if not isinstance(got[leaf], float):
+            return f"The gradient of {leaf} should be a number."
+        if math.isclose(got[leaf], aim, rel_tol=1e-6):
+            continue
+        found = got[leaf]
+        reason = f"The gradient of {leaf} is {found:g} and should be {aim:g}."
+        if uses > 1:
+            reason += (
+                f" It is used {uses:,} times, and each use adds a share. One "
+                "is missing or counted twice, or a value has passed on its "
+                "gradient before it was complete."
+            )
+        return reason
+    return ""
+
+
+def summed_by_numpy(g, rows, cols):
+    """Return the sums of g along the dimensions where out has size 1."""
+    total = g.sum(axis=0, keepdims=True) if rows == 1 else g
+    return total.sum(axis=1, keepdims=True) if cols == 1 else total
+
+
+def to_be_summed(rng, n, m, rows, cols):
+    """Return small whole numbers, whose sums are exact, and out's shape."""
+    g = rng.integers(1, 10, (n, m)).astype(np.float32)
+    return g, 1 if rows == 1 else n, 1 if cols == 1 else m
+
+
+def matmul_gradients(g, a, b, which):
+    """Return the gradient of a or of b, with NumPy."""
+    wanted = "ij,pj->ip" if which == 0 else "ij,ip->pj"
+    return np.einsum(wanted, g, b if which == 0 else a)
+
+
+def products(rng, n, k, m, which):
+    """Return g, a and b, and of which of them the gradient is wanted."""
+    shapes = (n, m), (n, k), (k, m)
+    arrays = [rng.normal(0, 1, shape).astype(np.float32) for shape in shapes]
+    return *arrays, which
+
+
+def by_one_product(vjp, *inputs):
+    """Call a vjp, and see that it computes one matrix product, with mm."""
+    before = mm.calls
+    gradient = vjp(*inputs)
+    calls = mm.calls - before
+    if gradient is not None and calls == 0:
+        raise RuntimeError(
+            "it does not call mm: the gradient should be computed by our "
+            "kernel, in one product"
+        )
+    if gradient is not None and calls > 1:
+        raise RuntimeError(
+            f"it calls mm {calls} times, and one gradient takes one product: "
+            "the gradient that is not asked for should not be computed"
+        )
+    return gradient
+
+
+def losses_and_gradient(x, target):
+    """Return each row's share of the mean loss, and the gradient of x."""
+    n = len(x)
+    shifted = x - x.max(axis=1, keepdims=True)
+    log_p = shifted - np.log(np.exp(shifted).sum(axis=1, keepdims=True))
+    right = np.arange(n), target
+    gradient = np.exp(log_p)
+    gradient[right] -= 1
+    return -log_p[right][:, None] / n, gradient / n
+
+
+def scores(rng, n, c):
+    """Return scores of very different sizes, and the right classes."""
+    x = rng.normal(0, 1, (n, c))
+    x[0::3] *= 60
+    x[1::3] += 500
+    x[2::3] -= 500
+    target = rng.integers(0, c, n)
+    target[-1] = c - 1
+    return x.astype(np.float32), target
+
+
+KEPT, REFUSED = "gives the numbers back", "raises RuntimeError"
+
+
+SHOULD = {KEPT: "give the numbers back", REFUSED: "raise RuntimeError"}
+
+
+def bump(tensor):
+    """Count a change in place."""
+    tensor.memory.version += 1
+
+
+def change_and_undo(tensor):
+    tensor.data.add_(1)
+    bump(tensor)
+    tensor.data.sub_(1)
+    bump(tensor)
+
+
+STORIES = {  # name -> (changes before it is saved, steps after that)
+    "nothing happens": (0, [(None, KEPT)]),
+    "the tensor is changed in place": (0, [(bump, REFUSED)]),
+    "the tensor was changed before it was saved, not after": (
+        3,
+        [(None, KEPT)],
+    ),
+    "the tensor was changed before it was saved, and again after": (
+        2,
+        [(bump, REFUSED)],
+    ),
+    "the tensor is asked for twice": (0, [(None, KEPT), (None, KEPT)]),
+    "the tensor is asked for, then changed, then asked for again": (
+        1,
+        [(None, KEPT), (bump, REFUSED)],
+    ),
+    "the tensor's transpose is changed": (
+        0,
+        [(lambda x: bump(x.t()), REFUSED)],
+    ),
+    "the tensor's detached twin is changed": (
+        0,
+        [(lambda x: bump(x.detach()), REFUSED)],
+    ),
+    "the tensor is changed and changed back": (
+        0,
+        [(change_and_undo, REFUSED)],
+    ),
+    "another tensor is changed": (
+        0,
+        [(lambda x: bump(Tensor(x.data.clone())), KEPT)],
+    ),
+}
+
+
+class Subject(Tensor):
+    """A tensor to which something happens."""
+
+    def __repr__(self):
+        return "tensor"
+
+
+def subjects(rng):
+    """Return one tensor for each story."""
+    cases = []
+    for story, (before, _) in STORIES.items():
+        tensor = Subject(torch.rand(2, 3))
+        tensor.story, tensor.memory.version = story, before
+        cases.append((tensor,))
+    return cases
+
+
+def same_story(give_back, tensor):
+    """Return "" if the function does what each step of the story asks for."""
+    if not callable(give_back):
+        return "Return a function, without calling it."
+    for change, wanted in STORIES[tensor.story][1]:
+        if change is not None:
+            change(tensor)
+        try:
+            got, found = give_back(), KEPT
+        except RuntimeError:
+            got, found = None, REFUSED
+        except Exception as error:
+            got, found = None, f"raises {type(error).__name__}"
+        if found != wanted:
+            return (
+                f"When {tensor.story}, the function {found}; "
+                f"it should {SHOULD[wanted]}."
+            )
+        if found == KEPT and not isinstance(got, torch.Tensor):
+            return "The function should return the numbers, `tensor.data`."
+        if found == KEPT and got is not tensor.data:
+            return "The function returns a copy. That doubles the memory."
+    return ""
