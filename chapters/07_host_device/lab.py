@@ -24,6 +24,7 @@ except ModuleNotFoundError:  # on Colab: fetch the course first
     import weft
 
 import ctypes
+import inspect
 import threading
 import time
 
@@ -40,18 +41,18 @@ checks = chapter.checks
 # %% [markdown]
 # ## The kernel is given
 #
-# For once you write no kernel. `cool(x, out, steps)` lets temperatures cool towards 20
-# degrees: in each step, a value loses a thousandth of its excess. The kernel stays as it
-# is for the whole lab; you find it in `chapters/07_host_device/kernels.py`. What changes
-# is the Python around it, the **host's** side: what is copied, when, in which order, and
-# what waits for what.
+# For once you write no kernel. The one below lets temperatures cool towards 20 degrees:
+# in each step, a value loses a thousandth of its excess. The kernel stays as it is for
+# the whole lab. What changes is the Python around it, the **host's** side: what is
+# copied, when, in which order, and what waits for what.
 #
-# Given: the kernel, its block size, and `blocks(n)`, the number of blocks that cover `n`
-# elements.
+# Given: the kernel, `cool`, the number of threads in its blocks, and `blocks(n)`, which
+# returns how many of these blocks cover `n` elements. The cell prints the kernel.
 
 # %% tags=["given"]
 STEPS = 4  # more of them later, when time matters
 cool, blocks, THREADS = chapter.kernels.cooling()
+print(inspect.getsource(cool.py_func))
 
 # %% [markdown]
 # ## 1 · There and back
