@@ -34,9 +34,8 @@ from numba import cuda, float32, njit, prange
 
 from weft import bench, check, hint, quiz, streams
 from weft.device import cpu
-from weft.lesson import mistakes
 
-weft.lab("01_why_gpus")
+mistakes = weft.lab("01_why_gpus").mistakes
 
 # %% [markdown]
 # ## Two processors
