@@ -86,7 +86,8 @@ class Program:
         """Return the pieces of code that a measurement needs: a key and the text."""
         trees = [Plain(self._modules()).visit(tree) for tree in self.trees]
         self.measuring = _measuring(trees)
-        self.passed = _passed(trees, self.measuring)
+        self.parameters = _parameters(trees, self.measuring)
+        self.passed = _passed(trees, self.parameters)
         self.preparing = _preparing(trees)
         self.statements: list[Statement] = []
         self.definitions: dict[str, list[ast.stmt]] = {}
@@ -189,10 +190,20 @@ class Program:
                 | ast.Return(value=ast.Call() as call)
                 | ast.Expr(value=ast.Call() as call)
             ) if self._is_root(node):
-                if _called(call) in self.measuring and _passes_names(call):
-                    return None
-                return call
+                if _called(call) not in self.measuring:
+                    return call
+                return None if _passes_names(call) else self._without_names(call)
         return node
+
+    def _without_names(self, call: ast.Call) -> ast.Call:
+        """A call without what it passes under the parameter's own name."""
+        short, names = copy.deepcopy(call), self.parameters[_called(call)]
+        while short.args and names[len(short.args) - 1 :][:1] == [
+            ast.unparse(short.args[-1])
+        ]:
+            short.args.pop()
+        short.keywords = [k for k in short.keywords if ast.unparse(k.value) != k.arg]
+        return short
 
 
 class Plain(ast.NodeTransformer):
@@ -340,17 +351,23 @@ def _is_names(value: ast.expr | None) -> bool:
     return isinstance(value, ast.Name)
 
 
-def _passed(trees: list[ast.Module], measuring: set[str]) -> dict[str, dict[str, str]]:
-    """For every function that measures: its parameters, and the names passed."""
-    parameters = {
+def _parameters(trees: list[ast.Module], measuring: set[str]) -> dict[str, list[str]]:
+    """The names of the parameters of every function that measures."""
+    return {
         node.name: [a.arg for a in (*node.args.args, *node.args.kwonlyargs)]
         for tree in trees
         for node in tree.body
         if isinstance(node, ast.FunctionDef) and node.name in measuring
     }
+
+
+def _passed(
+    trees: list[ast.Module], parameters: dict[str, list[str]]
+) -> dict[str, dict[str, str]]:
+    """For every function that measures: for its parameters, the names passed."""
     found: dict[str, dict[str, str]] = {}
     for node in _walk(trees):
-        if not isinstance(node, ast.Call) or _called(node) not in measuring:
+        if not isinstance(node, ast.Call) or _called(node) not in parameters:
             continue
         name = _called(node)
         pairs = [

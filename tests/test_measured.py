@@ -192,3 +192,21 @@ def test_a_lab_may_take_a_name_from_a_module(chapter: Path) -> None:
     name = "theirs = chapter.kernels.theirs\n\n"
     (chapter / "lab.py").write_text(text[:a] + name + text[b:])
     assert digest(chapter) == before
+
+
+def test_a_measurement_may_be_passed_the_kernel_beside_a_number(chapter: Path) -> None:
+    text = (chapter / "lab.py").read_text()
+    a, b = text.index("# %%\n@cuda.jit\ndef theirs"), text.index("table\n")
+    call = "# %%\nguess = {{}}\ntable = chapter.measure.copies({})\n"
+    (chapter / "kernels.py").write_text(KERNELS)
+
+    def moved(parameters: str, arguments: str) -> str:
+        (chapter / "lab.py").write_text(text[:a] + call.format(arguments) + text[b:])
+        wider = MEASURE.replace("kernel[", "mine[")
+        wider = wider.replace("copies(kernel,", f"copies({parameters},")
+        (chapter / "measure.py").write_text(wider)
+        return digest(chapter)
+
+    alone = moved("times", "3, guess=guess")
+    assert moved("times, mine", "3, mine, guess=guess") == alone
+    assert moved("times, mine", "4, mine, guess=guess") != alone
