@@ -9,6 +9,7 @@ import pytest
 import weft  # noqa: F401
 
 from numba import cuda  # isort: skip
+from weft.kernels.constants import changed
 from weft.templates import specialise, written_out
 
 TILE = 2
@@ -86,3 +87,29 @@ def test_a_loop_without_constant_limits_is_refused():
     with pytest.raises(ValueError, match="over kk in line 2 cannot be written out"):
         written_out(open_ended, {"kk"}, globals())
     assert ast.parse(inspect.getsource(test_an_unknown_name_is_refused))
+
+
+def test_constants_reach_a_device_function_of_another_module(tmp_path, monkeypatch):
+    file = tmp_path / "factors.py"
+    file.write_text(
+        "from numba import cuda\n\nFACTOR = 2\n\n\n"
+        "@cuda.jit(device=True)\ndef times(x):\n    return x * FACTOR\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    from factors import times
+
+    @cuda.jit
+    def kernel(out):
+        out[0] = scaled_elsewhere(out[0])  # noqa: F821
+
+    def run(kernel):
+        out = np.ones(1, np.float32)
+        kernel[1, 1](out)
+        return out[0]
+
+    monkeypatch.setitem(globals(), "scaled_elsewhere", times)
+    assert run(kernel) == 2
+    assert run(specialise(kernel, FACTOR=5)) == 5
+    with changed(kernel.py_func, {"FACTOR": 7}):
+        assert run(kernel) == 7
+    assert run(kernel) == 2

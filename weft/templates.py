@@ -16,7 +16,7 @@ import copy
 import inspect
 import textwrap
 import types
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from numba import cuda
@@ -47,7 +47,7 @@ def specialise(
     function = backend.python_function(kernel)
     if function is None:
         raise ValueError(f"{kernel!r} is no kernel; @cuda.jit makes one")
-    unknown = sorted(constants.keys() - function.__globals__.keys())
+    unknown = sorted(constants.keys() - {name for s in scopes(function) for name in s})
     if unknown:
         names = ", ".join(unknown)
         raise ValueError(f"{function.__name__} knows no global name {names}")
@@ -55,6 +55,22 @@ def specialise(
     options = {"max_registers": max_registers, "launch_bounds": launch_bounds}
     given = {name: value for name, value in options.items() if value is not None}
     return _jit(*([] if signature is None else [signature]), **given)(made)
+
+
+def scopes(function: types.FunctionType) -> Iterator[dict[str, Any]]:
+    """Yield the globals of a kernel, and of device functions from other modules."""
+    found: list[dict[str, Any]] = []
+    seen, todo = set(), [function]
+    while todo:
+        one = todo.pop()
+        seen.add(one)
+        if not any(one.__globals__ is scope for scope in found):
+            found.append(one.__globals__)
+            yield one.__globals__
+        for name in global_names(one.__code__) & one.__globals__.keys():
+            inner = backend.python_function(one.__globals__[name])
+            if inner is not None and inner not in seen:
+                todo.append(inner)
 
 
 def large_shared(kernel: Any, size: int, *arguments: Any) -> Any:

@@ -22,6 +22,7 @@ from weft.kernels.launch_exercises import configure
 from weft.kernels.simulated import run_trial
 from weft.places import Note
 from weft.starters import source_function
+from weft.templates import scopes
 
 LINES = 6  # that a verdict shows
 PURE = {"int", "min", "max", "abs", "round", "int32", "int64", "uint32", "float32"}
@@ -68,11 +69,11 @@ def run_with(
         raise ValueError(f"check({exercise.name}, ...): no constant {unknown[0]}")
     stale = derived(function, constants)
     old = {n: scope[n] for n, value in constants.items() if scope[n] != value}
-    with changed(scope, constants):
+    with changed(function, constants):
         wrong, is_right = attempt(exercise)
         if wrong is None:
             return
-        with changed(scope, stale):
+        with changed(function, stale):
             cured = bool(stale) and attempt(exercise)[0] is None
     numbers = [] if cured else numbers_in(function, old)
     if is_right and not cured:
@@ -99,14 +100,19 @@ def run_with(
 
 
 @contextmanager
-def changed(scope: dict[str, Any], constants: Constants) -> Iterator[None]:
-    """Give global names other values for a while."""
-    old = {name: scope[name] for name in constants}
-    scope.update(constants)
+def changed(function: FunctionType, constants: Constants) -> Iterator[None]:
+    """Give global names other values for a while, in what it calls as well."""
+    old = [
+        (scope, {name: scope[name] for name in constants.keys() & scope.keys()})
+        for scope in scopes(function)
+    ]
+    for scope, names in old:
+        scope.update({name: constants[name] for name in names})
     try:
         yield
     finally:
-        scope.update(old)
+        for scope, names in old:
+            scope.update(names)
 
 
 def attempt(exercise: KernelExercise) -> tuple[Verdict | None, bool]:
