@@ -11,5 +11,5 @@ def bias_gelu(x, bias, out):
         kept = cuda.local.array(4, float32)
         for j in range(4):
             z = v[j] + w[j]
-            kept[j] = z * (HALF + HALF * math.erf(z * ROOT_HALF))
+            kept[j] = z * (float32(0.5) + float32(0.5) * math.erf(z * float32(0.70710678)))
         store4(out, (row, col), kept[0], kept[1], kept[2], kept[3])

@@ -20,9 +20,9 @@ def layer_norm(x, gamma, beta, out, mean, rstd):
                 mu += d / n
                 m2 += d * (f[j] - mu)
     for step in (16, 8, 4, 2, 1):
-        n2 = cuda.shfl_xor_sync(FULL, n, step)
-        mu2 = cuda.shfl_xor_sync(FULL, mu, step)
-        m22 = cuda.shfl_xor_sync(FULL, m2, step)
+        n2 = cuda.shfl_xor_sync(0xFFFFFFFF, n, step)
+        mu2 = cuda.shfl_xor_sync(0xFFFFFFFF, mu, step)
+        m22 = cuda.shfl_xor_sync(0xFFFFFFFF, m2, step)
         both = n + n2
         if both > float32(0):
             d = mu2 - mu
