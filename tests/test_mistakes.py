@@ -52,7 +52,7 @@ def test_crossover(table: tuple[np.ndarray, ...], answer: float, why: str) -> No
         (1 / (0.002 + 0.998 / 3), "a fraction"),
         (1 / 0.2 + 0.8 / 3, "the whole sum"),
         (1 / (0.2 + 1 - 0.2 / 3), "all of `1 - serial`"),
-        (2, "behind the point"),
+        (2, "after the point"),
         (17, ""),
     ],
 )

@@ -23,6 +23,7 @@ except ModuleNotFoundError:  # on Colab: fetch the course first
     # %pip install -q git+https://github.com/warp-and-weft/warp-and-weft
     import weft
 
+import inspect
 import math
 import os
 from time import perf_counter
@@ -35,7 +36,8 @@ from numba import cuda, float32, njit, prange
 from weft import bench, check, hint, quiz, streams
 from weft.device import cpu
 
-mistakes = weft.lab("01_why_gpus").mistakes
+chapter = weft.lab("01_why_gpus")
+checks, mistakes = chapter.checks, chapter.mistakes
 
 # %% [markdown]
 # ## Two processors
@@ -45,18 +47,8 @@ mistakes = weft.lab("01_why_gpus").mistakes
 # none of them fast. In this lab, the two processors race.
 
 # %%
-if hasattr(os, "sched_getaffinity"):
-    THREADS = len(os.sched_getaffinity(0))  # those that we may use
-else:
-    THREADS = os.cpu_count()
-
-print("CPU:", cpu.name(), "with", THREADS, "threads")
+print("CPU:", cpu.name(), "with", chapter.measure.THREADS, "threads")
 print("GPU:", weft.device.find().name or "none here")
-
-
-def shown(value, digits=2):
-    """Write a number for a table; "?" where an exercise is still open."""
-    return "?" if value is None else f"{value:,.{digits}f}"
 
 # %% [markdown]
 # ## 1 · One number for each thread
@@ -66,22 +58,13 @@ def shown(value, digits=2):
 # is 8 steps. From 27, it takes 111 steps. There is no known short cut: to know where
 # step 50 leads, you have to take the 49 before it.
 #
-# Here is the function that counts the steps, once as plain Python, once compiled for
-# the CPU and once for the GPU. The source is the same for all three. (`n >> 1` is half
-# of `n`, and `n & 1` is 1 for odd numbers.)
+# Given: the function that counts the steps, once as plain Python, once compiled for the
+# CPU and once for the GPU. The source, which the cell prints, is the same for all
+# three. (`n >> 1` is half of `n`, and `n & 1` is 1 for odd numbers.)
 
 # %% tags=["given"]
-def steps(n):
-    """Count the steps that lead from n to 1."""
-    count = 0
-    while n != 1:
-        n = 3 * n + 1 if n & 1 else n >> 1
-        count += 1
-    return count
-
-
-steps_cpu = njit(steps)
-steps_gpu = cuda.jit(device=True)(steps)
+steps, steps_cpu, steps_gpu = chapter.kernels.counting()
+print(inspect.getsource(steps))
 
 # %% [markdown]
 # The steps of one number have to be taken one after another. But different numbers do
@@ -137,40 +120,9 @@ check(
 # and 0.1 that it has a tenth of the CPU's speed), then run the cell.
 
 # %%
-@njit
-def in_turn_cpu(numbers, out):
-    for i in range(numbers.size):
-        out[i] = steps_cpu(numbers[i])
-
-
-@cuda.jit
-def in_turn_gpu(numbers, out):
-    for i in range(numbers.size):
-        n = numbers[i]
-        out[i] = steps_gpu(n)
-
-
 guess = {"one thread of the GPU": None}
 
-
-def one_thread_each():
-    numbers = np.arange(1_047_577, 1_048_577)
-    out = np.empty_like(numbers)
-    d_numbers = cuda.to_device(numbers)
-    d_out = cuda.device_array_like(numbers)
-    return {
-        "one thread of the CPU": lambda: in_turn_cpu(numbers, out),
-        "one thread of the GPU": lambda: in_turn_gpu[1, 1](d_numbers, d_out),
-    }
-
-
-alone = bench.compare(
-    "1,000 numbers by one thread",
-    one_thread_each,
-    baseline="one thread of the CPU",
-    guess=guess,
-    host=True,
-)
+alone = chapter.measure.alone(guess)
 alone
 
 # %% tags=["solution"]
@@ -197,73 +149,9 @@ alone.expect("one thread of the CPU", at_least=5, times="one thread of the GPU")
 # the cell times a kernel that does nothing, and does that very quickly.)
 
 # %%
-@njit(parallel=True)
-def shared_out_cpu(numbers, out):
-    for i in prange(numbers.size):
-        out[i] = steps_cpu(numbers[i])
-
-
-def seconds(count):
-    """Return how long `count` threads of the CPU take for 2^18 numbers."""
-    numba.set_num_threads(count)
-    numbers = np.arange(1, 1 << 18)
-    out = np.empty_like(numbers)
-    times = []
-    for _ in range(9):
-        start = perf_counter()
-        shared_out_cpu(numbers, out)
-        times.append(perf_counter() - start)
-    return np.median(times)
-
-
-if weft.GPU:
-    import torch
-
-    counts = [THREADS - 2, THREADS // 2, THREADS // 4]
-    best = min({max(count, 1) for count in counts}, key=seconds)
-    print(f"The CPU is fastest with {best} of its {THREADS} threads.")
-    numba.set_num_threads(best)
-    torch.set_num_threads(best)
-
-
-def pinned(x):
-    """Return x as a tensor in memory that the GPU can copy from directly."""
-    return torch.from_numpy(x).pin_memory()
-
-
 guess = {"GPU": None, "GPU and copies": None}
 
-
-def everybody():
-    numbers = np.arange(1, (1 << 20) + 1)
-    out = np.empty_like(numbers)
-    near, back = pinned(numbers), pinned(out)
-    far, found = near.cuda(), near.cuda()
-    d_far, d_found = cuda.as_cuda_array(far), cuda.as_cuda_array(found)
-
-    def kernel():
-        count_steps[numbers.size // 128, 128](d_far, d_found)
-
-    def all_of_it():
-        far.copy_(near, non_blocking=True)
-        kernel()
-        back.copy_(found)
-
-    return {
-        "CPU, 1 thread": lambda: in_turn_cpu(numbers, out),
-        "CPU, many threads": lambda: shared_out_cpu(numbers, out),
-        "GPU": kernel,
-        "GPU and copies": all_of_it,
-    }
-
-
-crowd = bench.compare(
-    "2^20 numbers by many threads",
-    everybody,
-    baseline="CPU, many threads",
-    guess=guess,
-    host=True,
-)
+crowd = chapter.measure.crowd(count_steps, guess)
 crowd
 
 # %% tags=["solution"]
@@ -382,37 +270,13 @@ def crossover(sizes, cpu, send, kernel, fetch):
     # END SOLUTION
 
 
-# %% tags=["given"]
-PARTS = {  # of the CPU's time: send, kernel, fetch
-    "w": (0.2, 0.3, 0.2),  # the GPU is ahead
-    "k": (0.3, 1.2, 0.3),  # it is behind: its kernel is slow
-    "c": (0.8, 0.3, 0.8),  # both copies are
-    "s": (0.8, 0.3, 0.2),  # one of them is
-    "f": (0.2, 0.3, 0.8),
-    "t": (0.25, 0.5, 0.25),  # a tie
-}
-
-
-def races(rng):
-    """Make tables of times, for as many sizes as there are letters of PARTS."""
-    tables = []
-    four = "kkww", "kcfw", "kcsw", "kwsw", "wwww", "kkwk"
-    for letters in (*four, "kkkww", "wtw"):
-        m = len(letters)
-        sizes = 2 ** np.sort(rng.choice(np.arange(4, 14), m, replace=False))
-        cpu = 4 * np.round(sizes * rng.uniform(0.8, 1.2, m) / 16)
-        parts = np.array([PARTS[letter] for letter in letters]).T
-        tables.append((sizes, cpu, *np.round(cpu * parts, 1)))
-    return tables
-
-
 # %%
 check(
     crossover,
     spec=lambda sizes, cpu, *gpu: min(
         sizes[sizes > max(sizes[cpu <= sum(gpu)], default=0)], default=math.inf
     ),
-    inputs=races,
+    inputs=checks.races,
     because=mistakes.crossover,
 )
 
@@ -422,7 +286,172 @@ check(
 # time.
 
 # %% [markdown]
-# ## Measure: three crossovers
+# ## 4 · Amdahl's law
+#
+# A program takes one worker an hour. One part of it, the fraction `serial` of that
+# hour, can be done only by one worker at a time. The rest can be shared out evenly. How
+# many times as fast is the program with `workers` workers?
+#
+# Draw it first: two boxes, one after the other, each as long as its part takes. Which
+# of the boxes gets shorter with more workers, and how long do the two take together
+# then? The speed-up is the old time divided by the new one.
+#
+# The check uses no formula: it simulates the workers and looks at the clock.
+#
+# ```python
+# amdahl(serial, workers)    # fraction from 0 to 1, int -> speed-up
+# ```
+#
+# Stuck? `hint("amdahl")`.
+
+# %%
+def amdahl(serial, workers):
+    """Return how many times as fast `workers` are as one."""
+    # about 2 lines
+    # BEGIN SOLUTION
+    hours = serial + (1 - serial) / workers
+    return 1 / hours
+    # END SOLUTION
+
+
+# %%
+check(
+    amdahl,
+    spec=checks.by_the_clock,
+    inputs=lambda rng: [
+        (0.2, 3),
+        (0.05, 16),
+        (0.01, 16896),
+        (round(rng.uniform(0.1, 0.4), 2), int(rng.integers(3, 100))),
+    ],
+    tolerance=1e-4,
+    because=mistakes.amdahl,
+)
+
+# %% [markdown] tags=["solution"]
+# `amdahl(0.05, …)` approaches 20 and never exceeds it: a twentieth that cannot be
+# shared is a twentieth that stays. Gene Amdahl made this point in 1967, to argue that
+# computers with many processors would not be worth the trouble.
+
+# %% [markdown]
+# ## 5 · Gustafson's law
+#
+# In 1988 John Gustafson had a machine with 1024 processors, and programs that ran more
+# than 1000 times as fast on it as on one processor. He had not broken Amdahl's law. He
+# had asked a different question. Nobody buys a thousand processors to get the same
+# small problem done in the blink of an eye. They buy them to solve a larger problem.
+#
+# So now keep the *time* the same. With `workers` workers, a program takes an hour. For
+# the fraction `serial` of that hour, one worker works and the others watch; for the
+# rest of the hour, all of them work. How many hours would **one** worker need for the
+# same work?
+#
+# ```python
+# gustafson(serial, workers)    # fraction from 0 to 1, int -> speed-up
+# ```
+#
+# Stuck? `hint("gustafson")`.
+
+# %%
+def gustafson(serial, workers):
+    """Return how many hours one needs for what `workers` do in an hour."""
+    # about 1 line
+    # BEGIN SOLUTION
+    return serial + (1 - serial) * workers
+    # END SOLUTION
+
+
+# %%
+check(
+    gustafson,
+    spec=checks.in_an_hour,
+    inputs=lambda rng: [
+        (0.2, 3),
+        (0.05, 16),
+        (0.01, 1024),
+        (round(rng.uniform(0.1, 0.4), 2), int(rng.integers(3, 100))),
+    ],
+    tolerance=1e-4,
+    because=mistakes.gustafson,
+)
+
+# %% [markdown]
+# Here are the two laws side by side, for a program of which 5 % is serial.
+
+# %%
+chapter.measure.both_laws(amdahl, gustafson)
+
+# %% [markdown] tags=["solution"]
+# With the same 5 %, the two results for 1024 workers differ by a factor of 50. They do
+# not contradict each other, because each is 5 % of a different hour: Amdahl's is the
+# hour of one worker, Gustafson's the hour of all of them. If your problem has a fixed
+# size, ask Amdahl. If it grows with the machine, as data, models and images do, ask
+# Gustafson.
+
+# %% [markdown]
+# ## 6 · Little's law
+#
+# A load from a GPU's memory takes a certain time (its latency), and the memory delivers
+# a certain number of bytes per second (its bandwidth). You can measure both at the end
+# of this lab. To use all of that bandwidth, new loads have to be issued while others are still in flight. How many
+# threads have to wait at once, if each waits for `each` bytes?
+#
+# Think of a pipe. Its contents are what flows in per second, times the seconds it takes
+# to flow through: **bytes in flight = latency × bandwidth**. (This is Little's law,
+# proved by John Little in 1961, and it holds for queues of people as well.)
+#
+# Mind the units: the latency is given in nanoseconds, 10⁻⁹ s, and the bandwidth in
+# TB/s, 10¹² bytes per second.
+#
+# ```python
+# threads_needed(latency, bandwidth, each)    # ns, TB/s, bytes -> threads
+# ```
+#
+# Stuck? `hint("threads_needed")`.
+
+# %%
+def threads_needed(latency, bandwidth, each):
+    """Return how many threads have to wait at once for a busy memory."""
+    # about 2 lines
+    # BEGIN SOLUTION
+    under_way = latency * 1e-9 * bandwidth * 1e12  # bytes
+    return under_way / each
+    # END SOLUTION
+
+
+# %%
+check(
+    threads_needed,
+    spec=checks.one_by_one,
+    inputs=lambda rng: [
+        (340, 4.8, 4),
+        (100, 0.3, 64),
+        (340, 4.8, 16),
+        (int(rng.integers(200, 900)), round(rng.uniform(1, 8), 1), 12),
+    ],
+    tolerance=0.01,
+    because=mistakes.threads_needed,
+)
+
+# %% [markdown] tags=["solution"]
+# This is what all those threads are for. A GPU does not shorten the wait; it has other
+# work to do in the meantime. An H200 holds 270,336 threads. With 4 bytes each, that is
+# not enough to keep its memory busy, even if all of them do nothing but wait. With 16
+# bytes each, four in ten of its threads are enough. Chapters 5 and 12 measure this.
+#
+# The H200 needs 340 ns × 4.8 TB/s = 1.6 MB in flight, whereas the CPU next to it needs
+# about 20 KB. A few cores, each with a few dozen loads in flight, can do that, and
+# caches make most loads short.
+
+# %% [markdown]
+# ## More measurements
+#
+# You have done the exercises. The rest of the lab is for the curious: two sections of
+# measurements, with predictions, to which your functions are applied. Their code is in
+# `measure.py`, in `chapters/01_why_gpus`.
+
+# %% [markdown]
+# ### Three crossovers
 #
 # For three tasks, find the size from which a GPU pays off:
 #
@@ -440,124 +469,20 @@ check(
 # the host and the result goes back there?
 
 # %%
-def racing_steps(n):
-    """Return the candidates of the race over the numbers from 1 to n."""
-
-    def build():
-        numbers = np.arange(1, n + 1)
-        out = np.empty_like(numbers)
-        near, back = pinned(numbers), pinned(out)
-        far, found = near.cuda(), near.cuda()
-        d_far, d_found = cuda.as_cuda_array(far), cuda.as_cuda_array(found)
-        grid = -(-n // 128), 128
-        cpus = {"CPU, many threads": lambda: shared_out_cpu(numbers, out)}
-        if n <= 1 << 12:
-            cpus["CPU, 1 thread"] = lambda: in_turn_cpu(numbers, out)
-        return cpus | {
-            "send": lambda: far.copy_(near, non_blocking=True),
-            "kernel": lambda: count_steps[grid](d_far, d_found),
-            "fetch": lambda: back.copy_(found),
-        }
-
-    return build
-
-
-def racing_saxpy(n):
-    """Return the candidates of the race over y = 2.5 * x + y, n elements."""
-
-    def build():
-        x, y = (torch.rand(n).pin_memory() for _ in "xy")
-        d_x, d_y = x.cuda(), y.cuda()
-
-        def send():
-            d_x.copy_(x, non_blocking=True)
-            d_y.copy_(y, non_blocking=True)
-
-        return {
-            "CPU, many threads": lambda: torch.add(y, x, alpha=2.5, out=y),
-            "send": send,
-            "kernel": lambda: torch.add(d_y, d_x, alpha=2.5, out=d_y),
-            "fetch": lambda: y.copy_(d_y),
-        }
-
-    return build
-
-
-def racing_matmul(n):
-    """Return the candidates of the race over a product of n x n matrices."""
-
-    def build():
-        a, b, c = (torch.rand(n, n).pin_memory() for _ in "abc")
-        d_a, d_b, d_c = a.cuda(), b.cuda(), c.cuda()
-
-        def send():
-            d_a.copy_(a, non_blocking=True)
-            d_b.copy_(b, non_blocking=True)
-
-        return {
-            "CPU, many threads": lambda: torch.matmul(a, b, out=c),
-            "send": send,
-            "kernel": lambda: torch.matmul(d_a, d_b, out=d_c),
-            "fetch": lambda: c.copy_(d_c),
-        }
-
-    return build
-
-
-def race(title, racing, sizes):
-    """Time a task at all sizes: size -> table."""
-    return {
-        n: bench.compare(title.format(n), racing(n), host=True) for n in sizes
-    }
-
-
-tables = {
-    "steps": race(
-        "steps of {:,} numbers",
-        racing_steps,
-        [1, 1 << 10, 1 << 12, 1 << 14, 1 << 16],
-    ),
-    "saxpy": race(
-        "saxpy of {:,} elements",
-        racing_saxpy,
-        [1 << 10, 1 << 16, 1 << 20, 1 << 26],
-    ),
-    "matmul": race(
-        "product of {0} x {0} matrices",
-        racing_matmul,
-        [128, 256, 512, 1024, 4096],
-    ),
-}
+tables = chapter.measure.crossovers(count_steps)
 
 # %% [markdown]
-# Now apply your function to the tables: first with everything included, then as if the
+# Now apply `crossover` to the tables: first with everything included, then as if the
 # data already lived on the GPU and stayed there, with nothing to send and nothing to
 # fetch.
 
 # %%
-def as_arrays(by_size):
-    """Return sizes, and the ms of CPU, send, kernel and fetch, as arrays."""
-    rows = [
-        {row.name: row.ms for row in table} for table in by_size.values()
-    ]
-    cpus = [min(v for k, v in r.items() if "CPU" in k) for r in rows]
-    parts = ([r[k] for r in rows] for k in ("send", "kernel", "fetch"))
-    return tuple(map(np.array, (list(by_size), cpus, *parts)))
-
-
 measured = {
-    task: as_arrays(by_size)
+    task: chapter.measure.as_arrays(by_size)
     for task, by_size in tables.items()
     if all(len(table) for table in by_size.values())
 }
-for task, (sizes, cpu_ms, send, kernel, fetch) in measured.items():
-    nothing = np.zeros_like(send)
-    whole = crossover(sizes, cpu_ms, send, kernel, fetch)
-    there = crossover(sizes, cpu_ms, nothing, kernel, nothing)
-    print(
-        f"{task:7} with copies: {shown(whole, 0):>6}"
-        f"   data already there: {shown(there, 0):>6}"
-    )
+chapter.measure.apply_crossover(crossover, measured)
 
 # %%
 figure, panels = plt.subplots(1, 3, figsize=(10, 3.4), sharey=True)
@@ -595,150 +520,21 @@ tables["matmul"][4096].expect("kernel", at_least=8, times="CPU, many threads")
 #   time spent in Python.
 
 # %% [markdown]
-# ## 4 · Amdahl's law
-#
-# A program takes one worker an hour. One part of it, the fraction `serial` of that
-# hour, can be done only by one worker at a time. The rest can be shared out evenly. How
-# many times as fast is the program with `workers` workers?
-#
-# Draw it first: two boxes, one after the other, each as long as its part takes. Which
-# of the boxes gets shorter with more workers, and how long do the two take together
-# then? The speed-up is the old time divided by the new one.
-#
-# The check uses no formula: it simulates the workers and looks at the clock.
-#
-# ```python
-# amdahl(serial, workers)    # fraction from 0 to 1, int -> speed-up
-# ```
-#
-# Stuck? `hint("amdahl")`.
-
-# %%
-def amdahl(serial, workers):
-    """Return how many times as fast `workers` are as one."""
-    # about 2 lines
-    # BEGIN SOLUTION
-    hours = serial + (1 - serial) / workers
-    return 1 / hours
-    # END SOLUTION
-
-
-# %% tags=["given"]
-def ticks(alone, shared, workers):
-    """Return how long it takes: a step a tick, `shared` ones by all workers."""
-    return alone + math.ceil(shared / workers)
-
-
-def by_the_clock(serial, workers):
-    """Share out a million steps for each worker, and compare two times."""
-    alone, shared = serial * 1e6 * workers, (1 - serial) * 1e6 * workers
-    return ticks(alone, shared, 1) / ticks(alone, shared, workers)
-
-
-# %%
-check(
-    amdahl,
-    spec=by_the_clock,
-    inputs=lambda rng: [
-        (0.2, 3),
-        (0.05, 16),
-        (0.01, 16896),
-        (round(rng.uniform(0.1, 0.4), 2), int(rng.integers(3, 100))),
-    ],
-    tolerance=1e-4,
-    because=mistakes.amdahl,
-)
-
-# %% [markdown]
-# Back to the race. The GPU's arithmetic units share the work of the kernel, but the
+# Now apply `amdahl` to the race. The GPU's arithmetic units share the work of the kernel, but the
 # copies take as long as before. So with the copies as the serial part, how many times
 # as fast would the whole task be on a GPU with ten times as many units? And with a
 # million times as many?
 
 # %%
-for task, (_, _, send, kernel, fetch) in measured.items():
-    copies = (send + fetch)[-1] / (send + kernel + fetch)[-1]
-    print(
-        f"{task:7} copies {copies:4.0%}"
-        f"   10 times the units: {shown(amdahl(copies, 10))}"
-        f"   a million times: {shown(amdahl(copies, 10**6))}"
-    )
+chapter.measure.apply_amdahl(amdahl, measured)
 
 # %% [markdown] tags=["solution"]
-# `amdahl(0.05, …)` approaches 20 and never exceeds it: a twentieth that cannot be
-# shared is a twentieth that stays. Gene Amdahl made this point in 1967, to argue that
-# computers with many processors would not be worth the trouble.
-#
 # For saxpy, nearly all of the time goes into copies, so a faster GPU would be of no
 # use, but a faster bus would help. For the other two tasks, more than half of the time
 # goes into copies.
 
 # %% [markdown]
-# ## 5 · Gustafson's law
-#
-# In 1988 John Gustafson had a machine with 1024 processors, and programs that ran more
-# than 1000 times as fast on it as on one processor. He had not broken Amdahl's law. He
-# had asked a different question. Nobody buys a thousand processors to get the same
-# small problem done in the blink of an eye. They buy them to solve a larger problem.
-#
-# So now keep the *time* the same. With `workers` workers, a program takes an hour. For
-# the fraction `serial` of that hour, one worker works and the others watch; for the
-# rest of the hour, all of them work. How many hours would **one** worker need for the
-# same work?
-#
-# ```python
-# gustafson(serial, workers)    # fraction from 0 to 1, int -> speed-up
-# ```
-#
-# Stuck? `hint("gustafson")`.
-
-# %%
-def gustafson(serial, workers):
-    """Return how many hours one needs for what `workers` do in an hour."""
-    # about 1 line
-    # BEGIN SOLUTION
-    return serial + (1 - serial) * workers
-    # END SOLUTION
-
-
-# %% tags=["given"]
-def in_an_hour(serial, workers):
-    """Let workers work for a million ticks, and then one do the same work."""
-    alone = serial * 1e6
-    shared = (1 - serial) * 1e6 * workers
-    return ticks(alone, shared, 1) / ticks(alone, shared, workers)
-
-
-# %%
-check(
-    gustafson,
-    spec=in_an_hour,
-    inputs=lambda rng: [
-        (0.2, 3),
-        (0.05, 16),
-        (0.01, 1024),
-        (round(rng.uniform(0.1, 0.4), 2), int(rng.integers(3, 100))),
-    ],
-    tolerance=1e-4,
-    because=mistakes.gustafson,
-)
-
-# %%
-print("5 % serial      Amdahl   Gustafson")
-for workers in (1, 4, 16, 64, 256, 1024):
-    fixed = shown(amdahl(0.05, workers))
-    scaled = shown(gustafson(0.05, workers))
-    print(f"{workers:4} workers {fixed:>9} {scaled:>11}")
-
-# %% [markdown] tags=["solution"]
-# With the same 5 %, the two results for 1024 workers differ by a factor of 50. They do
-# not contradict each other, because each is 5 % of a different hour: Amdahl's is the
-# hour of one worker, Gustafson's the hour of all of them. If your problem has a fixed
-# size, ask Amdahl. If it grows with the machine, as data, models and images do, ask
-# Gustafson.
-
-# %% [markdown]
-# ## Measure: how far, how wide
+# ### How far, how wide
 #
 # Here are two more races, this time between memories. In the first, each of a million
 # loads has to wait for the one before it: memory holds links, and `link[i]` says where
@@ -750,71 +546,14 @@ for workers in (1, 4, 16, 64, 256, 1024):
 # CPU is the GPU?
 
 # %%
-@njit
-def chase_cpu(link, count, out):
-    i = out[0]  # where the last run ended: nothing is cached there yet
-    for _ in range(count):
-        i = link[i]
-    out[0] = i
-
-
-@cuda.jit
-def chase_gpu(link, count, out):
-    i = out[0]  # where the last run ended: nothing is cached there yet
-    for _ in range(count):
-        i = link[i]
-    out[0] = i
-
-
-def links(size):
-    """Return links through all of `size` bytes, 128 bytes apart, shuffled."""
-    order = 32 * np.random.default_rng(1).permutation(size // 128)
-    link = np.zeros(size // 4, np.uint32)
-    link[order] = np.roll(order, -1)
-    return link
-
-
 guess = {"GPU, 1 GB": None}
 guess_sum = {"GPU": None}
 
-
-def chases():
-    rungs = {}
-    for name, size in {"16 KB": 1 << 14, "1 GB": 1 << 30}.items():
-        cpu = links(size), 1_000_000, np.zeros(1, np.uint32)
-        gpu = cuda.to_device(cpu[0]), 1_000_000, cuda.to_device(cpu[2])
-        rungs[f"CPU, {name}"] = lambda args=cpu: chase_cpu(*args)
-        rungs[f"GPU, {name}"] = lambda args=gpu: chase_gpu[1, 1](*args)
-    return rungs
-
-
-def sums():
-    x = torch.ones(1 << 28)
-    d_x = x.cuda()
-    return {
-        "CPU, many threads": lambda: torch.sum(x),
-        "GPU": lambda: torch.sum(d_x),
-    }
-
-
-far_off = bench.compare(
-    "a million loads, one after the other",
-    chases,
-    baseline="CPU, 1 GB",
-    guess=guess,
-    host=True,
-)
+far_off = chapter.measure.far_off(guess)
 far_off
 
 # %%
-wide = bench.compare(
-    "sum of 2^28 float32",
-    sums,
-    baseline="CPU, many threads",
-    bytes=4 * (1 << 28),
-    guess=guess_sum,
-    host=True,
-)
+wide = chapter.measure.wide(guess_sum)
 wide
 
 # %% tags=["solution"]
@@ -823,86 +562,14 @@ wide.expect("GPU", at_least=10)
 
 # %% [markdown] tags=["solution"]
 # The path to a GPU's memory is about three times as long as the path to a CPU's, and
-# many times as wide. That is neither an accident nor a flaw, as the next exercise
-# shows.
-
-# %% [markdown]
-# ## 6 · Little's law
-#
-# You have measured how long a load from a GPU's memory takes (its latency), and how
-# many bytes per second the memory delivers (its bandwidth). To use all of that
-# bandwidth, new loads have to be issued while others are still in flight. How many
-# threads have to wait at once, if each waits for `each` bytes?
-#
-# Think of a pipe. Its contents are what flows in per second, times the seconds it takes
-# to flow through: **bytes in flight = latency × bandwidth**. (This is Little's law,
-# proved by John Little in 1961, and it holds for queues of people as well.)
-#
-# Mind the units: the latency is given in nanoseconds, 10⁻⁹ s, and the bandwidth in
-# TB/s, 10¹² bytes per second.
-#
-# ```python
-# threads_needed(latency, bandwidth, each)    # ns, TB/s, bytes -> threads
-# ```
-#
-# Stuck? `hint("threads_needed")`.
-
-# %%
-def threads_needed(latency, bandwidth, each):
-    """Return how many threads have to wait at once for a busy memory."""
-    # about 2 lines
-    # BEGIN SOLUTION
-    under_way = latency * 1e-9 * bandwidth * 1e12  # bytes
-    return under_way / each
-    # END SOLUTION
-
-
-# %% tags=["given"]
-def one_by_one(latency, bandwidth, each):
-    """Start a thread whenever memory has time for one; count to the answer."""
-    pause = each / (bandwidth * 1e12) * 1e9  # ns between two threads
-    return float(len(np.arange(0, latency, pause)))
-
-
-# %%
-check(
-    threads_needed,
-    spec=one_by_one,
-    inputs=lambda rng: [
-        (340, 4.8, 4),
-        (100, 0.3, 64),
-        (340, 4.8, 16),
-        (int(rng.integers(200, 900)), round(rng.uniform(1, 8), 1), 12),
-    ],
-    tolerance=0.01,
-    because=mistakes.threads_needed,
-)
+# many times as wide. That is neither an accident nor a flaw, as exercise 6 shows.
 
 # %% [markdown]
 # How many threads does your own GPU hold at once, and how many would it need to keep
 # its memory busy?
 
 # %%
-gpu = weft.device.find()
-if weft.on_gpu("how many threads it holds, only a GPU can say"):
-    holds = gpu.sms * cuda.get_current_device().MAX_THREADS_PER_MULTIPROCESSOR
-    print(f"{gpu.name} holds {holds:,} threads at once")
-if len(far_off) and len(wide):
-    ns, tb = far_off["GPU, 1 GB"].ms, wide["GPU"].rate / 1e12
-    print(f"{ns:.0f} ns, {tb:.2f} TB/s as measured")
-    for each in (4, 8, 16):
-        needed = threads_needed(ns, tb, each)
-        print(f"{each:2} bytes each: {shown(needed, 0):>9} threads needed")
-
-# %% [markdown] tags=["solution"]
-# This is what all those threads are for. A GPU does not shorten the wait; it has other
-# work to do in the meantime. An H200 holds 270,336 threads. With 4 bytes each, that is
-# not enough to keep its memory busy, even if all of them do nothing but wait. With 16
-# bytes each, four in ten of its threads are enough. Chapters 5 and 12 measure this.
-#
-# The H200 needs 340 ns × 4.8 TB/s = 1.6 MB in flight, whereas the CPU next to it needs
-# about 20 KB. A few cores, each with a few dozen loads in flight, can do that, and
-# caches make most loads short.
+chapter.measure.apply_threads_needed(threads_needed, far_off, wide)
 
 # %% [markdown]
 # ## If you want more

@@ -88,7 +88,7 @@ def amdahl(serial: float, workers: int, answer: Any) -> str:
             ),
             (
                 1 // (serial + shared / workers),
-                "`//` cuts off what stands behind the point.",
+                "`//` drops the digits after the point.",
             ),
             (
                 1 / (serial + 1 / workers),
@@ -154,7 +154,7 @@ def threads_needed(latency: float, bandwidth: float, each: float, answer: Any) -
                 "Rates count in powers of ten: a terabyte is 10¹² bytes.",
             ),
             (right * 1.024, "Rates count in powers of ten: a kilobyte is 1000 bytes."),
-            (right * each, "So many bytes are under way. And how many threads?"),
+            (right * each, "So many bytes are in flight. And how many threads?"),
             (right * each**2, "The more bytes each waits for, the fewer it takes."),
             (right * 8, "A byte has 8 bits, and all of this is in bytes."),
             (right / 8, "A byte has 8 bits, and all of this is in bytes."),

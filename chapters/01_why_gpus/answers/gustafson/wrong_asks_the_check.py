@@ -2,4 +2,4 @@
 # What the check compares with is given.
 def gustafson(serial, workers):
     """Return what the check works out."""
-    return in_an_hour(serial, workers)  # <- here
+    return checks.in_an_hour(serial, workers)  # <- here

@@ -2,4 +2,4 @@
 # What the check compares with is given.
 def threads_needed(latency, bandwidth, each):
     """Return what the check works out."""
-    return one_by_one(latency, bandwidth, each)  # <- here
+    return checks.one_by_one(latency, bandwidth, each)  # <- here
