@@ -1,0 +1,69 @@
+"""How far the fast kernels' results are from float64's."""
+
+import math
+
+import weft
+
+from .attention import SCALE128, Attention
+from .measure import HEADS, backend, cudnn_backward, normal
+
+if weft.GPU:
+    import torch
+
+
+def in_float64(q, k, v, g, causal):
+    """Return the output, its log-sum-exp and the three gradients."""
+    q, k, v = (x.double().requires_grad_() for x in (q, k, v))
+    s = q @ k.mT * SCALE128
+    if causal:
+        later = torch.ones_like(s, dtype=torch.bool).triu(1)
+        s = s.masked_fill(later, -math.inf)
+    out = torch.softmax(s, dim=-1) @ v
+    return (
+        out,
+        s.logsumexp(-1),
+        *torch.autograd.grad(out, (q, k, v), g.double()),
+    )
+
+
+def error(got, wanted):
+    """Return the relative error of a tensor."""
+    wanted = wanted.reshape(got.shape)
+    return ((got - wanted).norm() / wanted.norm()).item()
+
+
+def report():
+    """Compare every element with float64, and 20 runs bit by bit."""
+    if weft.on_gpu("TMA and wgmma are not simulated"):
+        print("relative errors      output      dq      dk      dv   log-sum-exp")
+        for seq, causal in ((1024, False), (1024, True), (1000, False), (77, True)):
+            q, k, v, g = normal(4, HEADS, seq)
+            right, right_lse, *grads = in_float64(q, k, v, g, causal)
+            mine = Attention(q, k, v, causal)
+            mine.prepare(g)
+            results = mine.out, mine.dq, mine.dk, mine.dv, mine.lse
+            first, same = None, True
+            for _ in range(20):
+                for each in results:
+                    each.fill_(math.nan)
+                mine.forward()
+                mine.backward()
+                now = [each.clone() for each in results]
+                first = first or now
+                same = same and all(map(torch.equal, first, now))
+            errors = [
+                error(got, wanted)
+                for got, wanted in zip(
+                    (*results[:4], mine.lse[:, :seq]),
+                    (right, *grads, right_lse),
+                    strict=True,
+                )
+            ]
+            theirs = [error(backend("CUDNN_ATTENTION", q, k, v, causal)(), right)]
+            found = cudnn_backward(q, k, v, g, causal)()
+            theirs += map(error, found, grads)
+            name = f"{seq}{', causal' if causal else ''}"
+            print(f"{name:18}", *(f"{e:7.1e}" for e in errors), "20 alike:", same)
+            print(f"{'  cuDNN':18}", *(f"{e:7.1e}" for e in theirs))
+            assert same
+            assert max(errors) < 4e-3

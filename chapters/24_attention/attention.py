@@ -1,0 +1,107 @@
+"""Attention on a GPU: encodes the tensor maps and launches the fast kernels."""
+
+from numba import cuda
+
+import weft
+from weft import bench
+from weft.templates import large_shared, specialise
+
+from .backward_kernels import (
+    KV_SHARED,
+    Q_SHARED,
+    grads_kv,
+    grads_queries,
+    row_sums,
+)
+from .forward_kernel import LOG2E, SHARED, attend
+
+if weft.GPU:
+    import torch
+
+    from weft.stack_maps import stack_map
+
+WIDTH = 128
+SCALE128 = WIDTH**-0.5
+compiled = {}
+
+
+def launcher(kernel, causal, shared, arguments):
+    """Return a compiled kernel, with or without a causal mask."""
+    key = kernel, causal
+    if key not in compiled:
+        made = specialise(
+            kernel,
+            unroll=("step",),
+            launch_bounds=(384, 1),
+            CAUSAL=causal,
+        )
+        compiled[key] = large_shared(made, shared, *arguments)
+    return compiled[key]
+
+
+class Attention:
+    """Attention of bfloat16 tensors (heads, seq, 128) on a GPU.
+
+    It keeps everything that the kernels need for one set of tensors.
+    """
+
+    def __init__(self, q, k, v, causal):
+        self.q, self.k, self.v, self.causal = q, k, v, causal
+        planes, self.seq, _ = q.shape
+        self.blocks = -(-self.seq // 128)
+        self.planes, self.padded = planes, self.blocks * 128
+        self.out = torch.empty_like(q)
+        self.lse = q.new_empty(planes, self.padded, dtype=torch.float32)
+        self.counter = q.new_zeros(2, dtype=torch.int32)
+        self.maps = [stack_map(x, (128, 64)) for x in (q, k, v)]
+        self.maps.append(stack_map(self.out, (64, 64)))
+        tensors = *self.maps, self.lse, self.counter
+        self.arguments = (
+            *map(cuda.as_cuda_array, tensors),
+            self.seq,
+            planes,
+            SCALE128 * LOG2E,
+        )
+        self.kernel = launcher(attend, causal, SHARED, self.arguments)
+        sms = torch.cuda.get_device_properties(0).multi_processor_count
+        self.grid = min(sms, self.blocks * planes)
+
+    def forward(self):
+        """Write the output and the log-sum-exp."""
+        launch = self.grid, 384, bench.stream(), SHARED
+        self.kernel[launch](*self.arguments)
+        return self.out
+
+    def prepare(self, g):
+        """Make room for the gradients, given that of the output."""
+        self.g = g
+        self.dq, self.dk, self.dv = (torch.empty_like(g) for _ in "qkv")
+        self.delta, self.lse2 = (torch.empty_like(self.lse) for _ in "dl")
+        whole = [stack_map(x, (128, 64)) for x in (self.q, self.k, self.v, g)]
+        half = [stack_map(x, (64, 64)) for x in (self.q, g)]
+        dq, dk, dv = (stack_map(x, (64, 64)) for x in (self.dq, self.dk, self.dv))
+        self.maps += [*whole, *half, dq, dk, dv]  # a map lives as long as this
+
+        array = cuda.as_cuda_array
+        words = [array(x.view(torch.int32)) for x in (self.out, g)]
+        rows = self.lse, self.delta, self.lse2
+        self.of_rows = *words, *map(array, rows), self.seq
+        scale = SCALE128 * LOG2E, SCALE128
+        q, k, v, g = map(array, whole)
+        near = map(array, (half[0], whole[1], whole[2], half[1], dk, dv))
+        flat = array(self.lse2.view(-1)), array(self.delta.view(-1))
+        self.of_kv = *near, *flat, self.seq, self.padded, *scale
+        both = array(self.lse2), array(self.delta)
+        self.of_q = q, k, v, g, array(dq), *both, self.seq, *scale
+        causal = self.causal
+        self.kv = launcher(grads_kv, causal, KV_SHARED, self.of_kv)
+        self.dq_kernel = launcher(grads_queries, causal, Q_SHARED, self.of_q)
+
+    def backward(self):
+        """Write dq, dk and dv; `prepare` and `forward` come before."""
+        grid, stream = (self.blocks, self.planes), bench.stream()
+        rows = self.padded // 8, self.planes
+        row_sums[rows, (32, 8), stream](*self.of_rows)
+        self.kv[grid, 384, stream, KV_SHARED](*self.of_kv)
+        self.dq_kernel[grid, 384, stream, Q_SHARED](*self.of_q)
+        return self.dq, self.dk, self.dv

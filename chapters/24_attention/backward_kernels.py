@@ -1,0 +1,426 @@
+"""The backward pass at full speed.
+
+There are two kernels, so that each can keep its sums in registers. `grads_kv` keeps
+`dk` and `dv` of 128 keys and goes over all queries. `grads_queries` keeps `dq` of 128
+queries and goes over all keys. Both compute `S` and `dP`, so there are seven products
+instead of five. In return, no block adds to a sum in memory: there are no atomic
+additions, and the result is bit for bit the same in every run.
+
+`grads_kv` computes `S` and `dP` transposed, with 64 keys per warpgroup and 64 queries
+per tile. Then `P.T` and `dS.T` are again left operands in registers. `row_sums` runs
+before both kernels and writes `delta`.
+"""
+
+from numba import cuda, float32, int32, uint8, uint64
+
+from weft.intrinsics import (
+    bf16_high,
+    bf16_low,
+    bulk_copy,
+    bulk_wait,
+    descriptor,
+    descriptor_columns,
+    exp2,
+    fence_mbarrier_init,
+    fence_tensor_map,
+    hold,
+    hold_words,
+    mbarrier_arrive,
+    mbarrier_arrive_expect_tx,
+    mbarrier_init,
+    mbarrier_wait,
+    setmaxnreg_dec,
+    setmaxnreg_inc,
+    wgmma_bf16,
+    wgmma_bf16_chained,
+    wgmma_commit,
+    wgmma_fence,
+    wgmma_wait,
+)
+
+from .forward_kernel import (
+    BOX,
+    CAUSAL,
+    FAR,
+    LOG2E,
+    ROWS,
+    chain_128,
+    hide,
+    load_rows,
+    next_stage,
+    pack,
+    products_128,
+    put_rows,
+    two_boxes,
+)
+from .kernels import FULL
+
+DEEP = 3  # stages of grads_kv: 64 rows of q and of g each
+SIDE = 128  # float32 of a stage: 64 log-sum-exps, 64 deltas
+SIDES = DEEP * SIDE
+KV_FULL, KV_EMPTY, KV_BARS = 1, 1 + DEEP, 1 + 2 * DEEP
+KV_SHARED = 2 * ROWS + DEEP * ROWS
+Q_SHARED = 2 * ROWS + 4 * ROWS  # two stages of k and v
+
+
+@cuda.jit
+def row_sums(o, g, lse, delta, lse2, seq):
+    """Write delta, the sums of o * g, and lse in base 2; a warp per row."""
+    lane, plane = int32(cuda.threadIdx.x), int32(cuda.blockIdx.y)
+    row = int32(cuda.blockIdx.x) * int32(8) + int32(cuda.threadIdx.y)
+    total, base2 = float32(0), -FAR  # beyond the end
+    if row < int32(seq):
+        for part in range(2):
+            a = o[plane, row, int32(2) * lane + int32(part)]
+            b = g[plane, row, int32(2) * lane + int32(part)]
+            total += bf16_low(a) * bf16_low(b) + bf16_high(a) * bf16_high(b)
+        base2 = lse[plane, row] * LOG2E
+    for step in (16, 8, 4, 2, 1):
+        total += cuda.shfl_xor_sync(FULL, total, step)
+    if lane == 0:
+        delta[plane, row] = total
+        lse2[plane, row] = base2
+
+
+@cuda.jit(device=True)
+def products_64(acc, a, b):
+    """Start acc = a @ b.T: 64 rows of 128 numbers, and 64 rows of 128."""
+    wgmma_fence()
+    for step in range(8):
+        left = a + (step // 4 * 1024 + step % 4 * 2)
+        right = b + (step // 4 * 512 + step % 4 * 2)
+        wgmma_bf16(acc, 64, left, right, int32(step))
+    wgmma_commit()
+
+
+@cuda.jit(device=True)
+def chain_64(acc, words, b):
+    """Start acc += words @ b: 64 x 64 in registers, and 64 rows of 128."""
+    wgmma_fence()
+    for step in range(4):
+        at = b + 128 * step
+        wgmma_bf16_chained(acc, 128, words, 4 * step, at, int32(1))
+    wgmma_commit()
+
+
+@cuda.jit(device=True)
+def weights_t(s, side, at, scale):
+    """Turn scores.T into weights.T: each column has a log-sum-exp."""
+    for i in range(8):
+        a, b = side[at + int32(8 * i)], side[at + int32(8 * i + 1)]
+        s[4 * i] = exp2(s[4 * i] * scale - a)
+        s[4 * i + 1] = exp2(s[4 * i + 1] * scale - b)
+        s[4 * i + 2] = exp2(s[4 * i + 2] * scale - a)
+        s[4 * i + 3] = exp2(s[4 * i + 3] * scale - b)
+
+
+@cuda.jit(device=True)
+def clear_t(s, query, key):
+    """Clear the weights of keys that come after the query."""
+    for i in range(8):
+        c = query + int32(8 * i)
+        if c < key:
+            s[4 * i] = float32(0)
+        if c + int32(1) < key:
+            s[4 * i + 1] = float32(0)
+        if c < key + int32(8):
+            s[4 * i + 2] = float32(0)
+        if c + int32(1) < key + int32(8):
+            s[4 * i + 3] = float32(0)
+
+
+@cuda.jit(device=True)
+def grads_t(dp, p, side, at):
+    """dP.T becomes dS.T: each column has a delta."""
+    for i in range(8):
+        a, b = side[at + int32(8 * i)], side[at + int32(8 * i + 1)]
+        dp[4 * i] = (dp[4 * i] - a) * p[4 * i]
+        dp[4 * i + 1] = (dp[4 * i + 1] - b) * p[4 * i + 1]
+        dp[4 * i + 2] = (dp[4 * i + 2] - a) * p[4 * i + 2]
+        dp[4 * i + 3] = (dp[4 * i + 3] - b) * p[4 * i + 3]
+
+
+@cuda.jit(device=True)
+def load_queries_for(
+    memory, bars, side, maps, lse2, delta, pad, blocks, j, plane, first
+):
+    """The producer of grads_kv: k and v once, then q and g tile by tile."""
+    map_q, map_k, map_v, map_g = maps
+    for each in maps:
+        fence_tensor_map(each)
+    row = j * int32(128)
+    mbarrier_arrive_expect_tx(bars, int32(0), int32(2 * ROWS))
+    two_boxes(memory, int32(0), BOX, map_k, row, plane, bars, int32(0))
+    two_boxes(memory, int32(ROWS), BOX, map_v, row, plane, bars, int32(0))
+    stage, phase = int32(0), int32(1)
+    for i in range(first, blocks):
+        full, at = int32(KV_FULL) + stage, (stage + int32(2)) * int32(ROWS)
+        row, near = int32(i) * int32(64), stage * int32(SIDE)
+        mbarrier_wait(bars, int32(KV_EMPTY) + stage, phase)
+        mbarrier_arrive_expect_tx(bars, full, int32(ROWS + 512))
+        two_boxes(memory, at, BOX // 2, map_q, row, plane, bars, full)
+        at += int32(BOX)
+        two_boxes(memory, at, BOX // 2, map_g, row, plane, bars, full)
+        far = plane * pad + row
+        bulk_copy(side, near, lse2, far, int32(256), bars, full)
+        near += int32(64)
+        bulk_copy(side, near, delta, far, int32(256), bars, full)
+        stage, phase = next_stage(stage, phase, DEEP)
+
+
+@cuda.jit(device=True)
+def gather_kv(
+    memory,
+    bars,
+    side,
+    map_dk,
+    map_dv,
+    scale,
+    factor,
+    blocks,
+    j,
+    plane,
+    first,
+    h,
+):
+    """A consumer of grads_kv: dk and dv of 64 keys."""
+    s = cuda.local.array(32, float32)
+    dp = cuda.local.array(32, float32)
+    dk = cuda.local.array(64, float32)
+    dv = cuda.local.array(64, float32)
+    p = cuda.local.array(16, int32)
+    ds = cuda.local.array(16, int32)
+    u = int32(cuda.threadIdx.x) & int32(127)
+    lane, col = u & int32(31), (u & int32(3)) * int32(2)
+    own = j * int32(128) + h * int32(64)
+    key = own + (u >> int32(5)) * int32(16) + (lane >> int32(2))
+    mine = h * int32(BOX // 2)
+    for c in range(64):
+        dk[c] = float32(0)
+        dv[c] = float32(0)
+    k, v = descriptor(memory, mine), descriptor(memory, int32(ROWS) + mine)
+    stage, phase = int32(0), int32(0)
+    mbarrier_wait(bars, int32(0), int32(0))
+    for i in range(first, blocks):
+        at = (stage + int32(2)) * int32(ROWS)
+        near = stage * int32(SIDE) + col
+        mbarrier_wait(bars, int32(KV_FULL) + stage, phase)
+        products_64(s, k, descriptor(memory, at))
+        products_64(dp, v, descriptor(memory, at + int32(BOX)))
+        wgmma_wait(1)
+        hold(s, 32)
+        weights_t(s, side, near, scale)
+        if CAUSAL and i < first + 2:
+            clear_t(s, int32(i) * int32(64) + col, key)
+        pack(p, s, 16)
+        g = descriptor_columns(memory, at + int32(BOX), int32(BOX // 2))
+        chain_64(dv, p, g)
+        wgmma_wait(1)
+        hold(dp, 32)
+        grads_t(dp, s, side, near + int32(64))
+        pack(ds, dp, 16)
+        q = descriptor_columns(memory, at, int32(BOX // 2))
+        chain_64(dk, ds, q)
+        wgmma_wait(0)
+        hold(dv, 64)
+        hold(dk, 64)
+        hold_words(p, 16)
+        hold_words(ds, 16)
+        if lane == 0:
+            mbarrier_arrive(bars, int32(KV_EMPTY) + stage)
+        stage, phase = next_stage(stage, phase, DEEP)
+    one, group = float32(1), h + int32(1)
+    put_rows(memory, mine, dk, factor, factor, u, group, map_dk, own, plane)
+    mine += int32(ROWS)
+    put_rows(memory, mine, dv, one, one, u, group, map_dv, own, plane)
+    if u == 0:
+        bulk_wait(0)
+
+
+@cuda.jit
+def grads_kv(
+    map_q,
+    map_k,
+    map_v,
+    map_g,
+    map_dk,
+    map_dv,
+    lse2,
+    delta,
+    seq,
+    pad,
+    scale,
+    factor,
+):
+    """Write dk and dv of 128 keys, from all queries that see them."""
+    memory = cuda.shared.array(0, uint8, alignment=1024)
+    side = cuda.shared.array(SIDES, float32, alignment=128)
+    bars = cuda.shared.array(KV_BARS, uint64)
+    t, plane = int32(cuda.threadIdx.x), int32(cuda.blockIdx.y)
+    j = int32(cuda.blockIdx.x)
+    blocks = (int32(seq) + int32(63)) >> int32(6)
+    first = int32(0)
+    if CAUSAL:
+        first = int32(2) * j
+    if t == 0:
+        mbarrier_init(bars, int32(0), int32(1))
+        for i in range(DEEP):
+            mbarrier_init(bars, int32(KV_FULL + i), int32(1))
+            mbarrier_init(bars, int32(KV_EMPTY + i), int32(8))
+        fence_mbarrier_init()
+    cuda.syncthreads()
+
+    if t < int32(128):
+        setmaxnreg_dec(24)
+        if t == 0:
+            maps, pad = (map_q, map_k, map_v, map_g), int32(pad)
+            load_queries_for(
+                memory,
+                bars,
+                side,
+                maps,
+                lse2,
+                delta,
+                pad,
+                blocks,
+                j,
+                plane,
+                first,
+            )
+    else:
+        setmaxnreg_inc(240)
+        h, scale = (t >> int32(7)) - int32(1), float32(scale)
+        gather_kv(
+            memory,
+            bars,
+            side,
+            map_dk,
+            map_dv,
+            scale,
+            float32(factor),
+            blocks,
+            j,
+            plane,
+            first,
+            h,
+        )
+
+
+@cuda.jit(device=True)
+def load_keys_for(memory, bars, maps, i, plane, count):
+    """The producer of grads_queries: q and g once, then k and v."""
+    map_q, map_k, map_v, map_g = maps
+    for each in maps:
+        fence_tensor_map(each)
+    row = i * int32(128)
+    mbarrier_arrive_expect_tx(bars, int32(0), int32(2 * ROWS))
+    two_boxes(memory, int32(0), BOX, map_q, row, plane, bars, int32(0))
+    two_boxes(memory, int32(ROWS), BOX, map_g, row, plane, bars, int32(0))
+    stage, phase = int32(0), int32(1)
+    for j in range(count):
+        at, row = (int32(2) + stage) * int32(ROWS), int32(j) * int32(128)
+        mbarrier_wait(bars, int32(5) + stage, phase)
+        load_rows(memory, at, map_k, row, plane, bars, int32(1) + stage)
+        at += int32(2 * ROWS)
+        mbarrier_wait(bars, int32(7) + stage, phase)
+        load_rows(memory, at, map_v, row, plane, bars, int32(3) + stage)
+        stage, phase = next_stage(stage, phase, 2)
+
+
+@cuda.jit(device=True)
+def weights_of(s, scale, lse, k):
+    """Turn the scores of a row into weights, given its log-sum-exp."""
+    for c in range(16):
+        s[4 * c + k] = exp2(s[4 * c + k] * scale - lse)
+        s[4 * c + k + 1] = exp2(s[4 * c + k + 1] * scale - lse)
+
+
+@cuda.jit(device=True)
+def grads_of(dp, p, delta, k):
+    """dP of a row becomes dS."""
+    for c in range(16):
+        dp[4 * c + k] = (dp[4 * c + k] - delta) * p[4 * c + k]
+        dp[4 * c + k + 1] = (dp[4 * c + k + 1] - delta) * p[4 * c + k + 1]
+
+
+@cuda.jit(device=True)
+def gather_q(memory, bars, map_dq, lse2, delta, scale, factor, i, plane, count, h):
+    """A consumer of grads_queries: dq of 64 queries."""
+    s = cuda.local.array(64, float32)
+    dp = cuda.local.array(64, float32)
+    dq = cuda.local.array(64, float32)
+    ds = cuda.local.array(32, int32)
+    u = int32(cuda.threadIdx.x) & int32(127)
+    lane, col = u & int32(31), (u & int32(3)) * int32(2)
+    own = i * int32(128) + h * int32(64)
+    row = own + (u >> int32(5)) * int32(16) + (lane >> int32(2))
+    mine = h * int32(BOX // 2)
+    for c in range(64):
+        dq[c] = float32(0)
+    lse0, lse1 = lse2[plane, row], lse2[plane, row + int32(8)]
+    delta0, delta1 = delta[plane, row], delta[plane, row + int32(8)]
+    q, g = descriptor(memory, mine), descriptor(memory, int32(ROWS) + mine)
+    stage, phase = int32(0), int32(0)
+    mbarrier_wait(bars, int32(0), int32(0))
+    for j in range(count):
+        at = (int32(2) + stage) * int32(ROWS)
+        mbarrier_wait(bars, int32(1) + stage, phase)
+        products_128(s, q, descriptor(memory, at))
+        mbarrier_wait(bars, int32(3) + stage, phase)
+        products_128(dp, g, descriptor(memory, at + int32(2 * ROWS)))
+        wgmma_wait(1)
+        hold(s, 64)
+        if CAUSAL and j == count - 1:
+            hide(s, int32(j) * int32(128) + col, row, row)
+        weights_of(s, scale, lse0, 0)
+        weights_of(s, scale, lse1, 2)
+        wgmma_wait(0)
+        hold(dp, 64)
+        if u == 0:
+            mbarrier_arrive(bars, int32(7) + stage)
+        grads_of(dp, s, delta0, 0)
+        grads_of(dp, s, delta1, 2)
+        pack(ds, dp, 32)
+        chain_128(dq, ds, descriptor_columns(memory, at, int32(BOX)))
+        wgmma_wait(0)
+        hold(dq, 64)
+        hold_words(ds, 32)
+        if u == 0:
+            mbarrier_arrive(bars, int32(5) + stage)
+        stage, phase = next_stage(stage, phase, 2)
+    put_rows(memory, mine, dq, factor, factor, u, h + int32(1), map_dq, own, plane)
+    if u == 0:
+        bulk_wait(0)
+
+
+@cuda.jit
+def grads_queries(map_q, map_k, map_v, map_g, map_dq, lse2, delta, seq, scale, factor):
+    """Write dq of 128 queries, from all keys that they see."""
+    memory = cuda.shared.array(0, uint8, alignment=1024)
+    bars = cuda.shared.array(9, uint64)
+    t, plane = int32(cuda.threadIdx.x), int32(cuda.blockIdx.y)
+    i, count = int32(cuda.blockIdx.x), (int32(seq) + int32(127)) >> int32(7)
+    if CAUSAL:
+        i = int32(cuda.gridDim.x) - int32(1) - i  # the longest first
+        count = i + int32(1)
+    if t == 0:
+        mbarrier_init(bars, int32(0), int32(1))
+        for b in range(4):
+            mbarrier_init(bars, int32(1 + b), int32(1))
+            mbarrier_init(bars, int32(5 + b), int32(2))
+        fence_mbarrier_init()
+    cuda.syncthreads()
+
+    if t < int32(128):
+        setmaxnreg_dec(24)
+        if t == 0:
+            maps = map_q, map_k, map_v, map_g
+            load_keys_for(memory, bars, maps, i, plane, count)
+    else:
+        setmaxnreg_inc(240)
+        h, scale, factor = (
+            (t >> int32(7)) - int32(1),
+            float32(scale),
+            float32(factor),
+        )
+        gather_q(memory, bars, map_dq, lse2, delta, scale, factor, i, plane, count, h)

@@ -1,0 +1,324 @@
+"""Specifications, data and explanations for the checks of lab 24."""
+
+import math
+
+import numpy as np
+
+from .kernels import HEAD, KEYS, TILE, D
+
+
+def attention(q, k, v, causal=False):
+    """Return the output (heads, seq, d) and the log-sum-exp (heads, seq)."""
+    q, k, v = (x.astype(np.float64) for x in (q, k, v))
+    s = q @ k.transpose(0, 2, 1) / math.sqrt(q.shape[2])
+    if causal:
+        s[:, *np.triu_indices(q.shape[1], 1)] = -np.inf
+    top = s.max(axis=2, keepdims=True)
+    p = np.exp(s - top)
+    total = p.sum(axis=2, keepdims=True)
+    lse = top + np.log(total)
+    return (p / total @ v).astype("f4"), lse[..., 0].astype("f4")
+
+
+def counted(heads, seq, d, tile):
+    """Count operations and bytes one matrix and one block at a time."""
+    matrix, rows = 2 * seq * seq, 2 * seq * d
+    flops = sum(2 * seq * d * seq for _product in ("q k", "p v"))
+    naive = (2 * rows + matrix) + (matrix + matrix) + (matrix + rows + rows)
+    fused = 0
+    for first in range(0, seq, tile):
+        own = 2 * d * min(tile, seq - first)
+        fused += own + 2 * rows + own
+    return tuple(heads * each for each in (flops, naive, fused))
+
+
+def compare_costs(got, wanted):
+    """Say which of the three numbers is wrong, and perhaps why."""
+    if not isinstance(got, tuple | list) or len(got) != 3:
+        return "Return three numbers: (flops, naive, fused)."
+    for name, mine, right in zip(("flops", "naive", "fused"), got, wanted, strict=True):
+        if mine == right:
+            continue
+        share = mine / right
+        if share == 0.5:
+            common = {
+                "flops": "a multiplication and an addition count as two, and "
+                "there are two products",
+                "naive": "a number has 2 bytes",
+                "fused": "a number has 2 bytes",
+            }[name]
+            return f"`{name}` is half of what it should be: {common}."
+        if share == 2:
+            return f"`{name}` is twice what it should be."
+        return f"`{name}` is {mine:,}; counted one by one it is {right:,}."
+    return ""
+
+
+def rows_of(rng, heads, seq):
+    """Return q, k and v; later keys, and odd heads, have larger scores."""
+    q, k, v = (rng.normal(0, 1, (heads, seq, D)) for _ in "qkv")
+    k *= 1 + 2 * np.arange(seq)[:, None] / seq
+    q[1::2] *= 15
+    return tuple((x - 0.5).astype("f4") for x in (q, k, v))
+
+
+def by_tiles(q, k, v, keys, *, old="all", beyond=False, scale=1):
+    """Return attention by tiles of `keys` keys, with something left out."""
+    heads, seq, d = q.shape
+    padded = -(-seq // keys) * keys if beyond else seq
+    k, v = (np.pad(x, ((0, 0), (0, padded - seq), (0, 0))) for x in (k, v))
+    s = q * d ** (-0.5 * scale) @ k.transpose(0, 2, 1)
+    top = np.full((heads, seq, 1), -1e30)
+    total, weight = np.zeros(q.shape), np.zeros((heads, seq, 1))
+    for start in range(0, padded, keys):
+        tile = s[:, :, start : start + keys]
+        new = np.maximum(top, tile.max(axis=2, keepdims=True))
+        factor = np.exp(top - new)
+        p = np.exp(tile - new)
+        weight = weight * (factor if old in ("all", "weight") else 1)
+        total = total * (factor if old in ("all", "total") else 1)
+        weight = weight + p.sum(axis=2, keepdims=True)
+        total = total + p @ v[:, start : start + keys]
+        top = new
+    return total / weight, (top + np.log(weight))[..., 0]
+
+
+def left_out(q, k, v, out, lse):
+    """Say what a wrong result has left out, if that explains it."""
+    right, its_lse = by_tiles(q, k, v, KEYS)
+    if np.allclose(right, out, 1e-3, 1e-3):
+        if np.allclose(lse, np.exp(its_lse), 1e-3):
+            return "The output is right. `lse` is a sum, without its logarithm."
+        return "The output is right, and `lse` is not."
+    guesses = {
+        "the values so far are not rescaled when a larger score arrives": {
+            "old": "weight"
+        },
+        "the weight so far is not rescaled when a larger score arrives": {
+            "old": "total"
+        },
+        "nothing is rescaled when a larger score arrives": {"old": "none"},
+        "keys beyond the end of the sequence get a weight": {"beyond": True},
+        "scores are not multiplied by `SCALE`": {"scale": False},
+        "scores are multiplied by `SCALE` twice": {"scale": 2},
+    }
+    for reason, options in guesses.items():
+        found, _ = by_tiles(q, k, v, KEYS, **options)
+        if np.allclose(found, out, 1e-3, 1e-3):
+            return f"This is the result if {reason}."
+    return ""
+
+
+def seen_tiles(first, rows, keys, seq, causal):
+    """Count the tiles by looking at every pair of a query and a key."""
+    queries = np.arange(first, min(first + rows, seq))[:, None]
+    free, count, before = 0, 0, True
+    for j in range(-(-seq // keys)):
+        columns = np.arange(j * keys, (j + 1) * keys)
+        seen = (columns < seq) & ((columns <= queries) | (not causal))
+        count += bool(seen.any())
+        before = before and bool(seen.all())
+        free += before
+    return free, count
+
+
+def compare_tiles(got, wanted):
+    """Say which of the two numbers is wrong."""
+    if not isinstance(got, tuple | list) or len(got) != 2:
+        return "Return two numbers: (free, count)."
+    if got[1] > wanted[1]:
+        return f"Tile {wanted[1]} is computed, and no query sees a key in it."
+    if got[1] < wanted[1]:
+        return f"Tile {got[1]} is skipped, and some query sees a key in it."
+    if got[0] > wanted[0]:
+        return f"Tile {wanted[0]} gets no mask, and some of it is hidden."
+    if got[0] < wanted[0]:
+        return f"Tile {got[0]} gets a mask, and none of it is hidden."
+    return ""
+
+
+def some_blocks(rng):
+    """Return blocks with equal and unequal tiles, and ragged ends."""
+    cases = [(0, 128, 128, 1000, True), (128, 128, 128, 1000, True)]
+    cases += [(896, 128, 128, 1000, True), (896, 128, 128, 1000, False)]
+    cases += [(0, 64, 32, 128, False), (64, 64, 16, 100, True)]
+    cases += [(32, 32, 128, 256, True), (96, 48, 40, 120, True)]
+    for _ in range(24):
+        rows, keys = (int(n) for n in rng.integers(2, 40, 2))
+        seq = int(rng.integers(3, 200))
+        first = int(rng.integers(0, -(-seq // rows))) * rows
+        cases.append((first, rows, keys, seq, bool(rng.random() < 0.7)))
+    return cases
+
+
+def numbers(w):
+    """Return the float16 numbers of int32 words, as float32."""
+    return np.ascontiguousarray(w).view(np.float16).astype("f4")
+
+
+def words_of(rng, heads, seq):
+    """Return q, k and v, words of float16; later keys have larger scores."""
+    found = []
+    for name in "qkv":
+        x = rng.normal(0, 1, (heads, seq, HEAD)) - 0.25
+        if name == "k":
+            x *= 1 + 2 * np.arange(seq)[:, None] / seq
+        found.append(x.astype(np.float16).view(np.int32))
+    return tuple(found)
+
+
+def attention_of_words(q, k, v):
+    """Return attention of words of float16."""
+    return attention(numbers(q), numbers(k), numbers(v))
+
+
+def in_fragments(q, k, v, out, lse):
+    """Say what a wrong result has left out, if that explains it."""
+    q, k, v = map(numbers, (q, k, v))
+    seq, close = q.shape[1], {"rtol": 0.02, "atol": 0.02}
+    right = attention(q, k, v)[0]
+    if np.allclose(right, out, **close):
+        return "The output is right, and `lse` is not."
+    guesses = {
+        "`o` is not rescaled when a larger score arrives": {"old": "weight"},
+        "the weights are not rescaled when a larger score arrives": {"old": "total"},
+        "nothing is rescaled when a larger score arrives": {"old": "none"},
+        "keys beyond the end of the sequence get a weight": {"beyond": True},
+    }
+    for reason, options in guesses.items():
+        if np.allclose(by_tiles(q, k, v, TILE, **options)[0], out, **close):
+            return f"This is the result if {reason}."
+    for reason, found in misplaced(q, k, v).items():
+        if np.allclose(found, out, **close):
+            return f"This is the result if {reason}."
+    near, far = (np.arange(seq) % 16 < 8), (np.arange(seq) % 16 >= 8)
+    good = np.isclose(right, out, **close).all(axis=(0, 2))
+    if good[near].all() and not good[far].any():
+        return "Rows 0 to 7 of each warp are right; rows 8 to 15 are not."
+    if good[far].all() and not good[near].any():
+        return "Rows 8 to 15 of each warp are right; rows 0 to 7 are not."
+    return ""
+
+
+def misplaced(q, k, v):
+    """Return the results of weights that are in the wrong place."""
+    heads, seq, d = q.shape
+    padded = -(-seq // 16) * 16
+    s = q @ k.transpose(0, 2, 1) / math.sqrt(d)
+    p = np.zeros((heads, padded, padded))
+    p[:, :seq, :seq] = np.exp(s - s.max(axis=2, keepdims=True))
+    v = np.pad(v, ((0, 0), (0, padded - seq), (0, 0)))
+    total = p.sum(axis=2, keepdims=True)
+    total[:, seq:] = 1
+
+    halves = p.reshape(heads, padded, -1, 2)[..., ::-1].reshape(p.shape)
+    tiles = p.reshape(heads, -1, 2, 8, padded // 16, 2, 8)
+    quarters = tiles.transpose(0, 1, 5, 3, 4, 2, 6).reshape(p.shape)
+    lanes = p.reshape(heads, padded, -1, 4, 2).sum(axis=(2, 4))  # per t
+    lanes[:, seq:] = 1
+    own = np.repeat(np.tile(lanes, (1, 1, d // 8)), 2, axis=2)
+    found = {
+        "the two numbers of each word are exchanged": halves @ v / total,
+        "words 1 and 2 of each `p[i]` are exchanged": quarters @ v / total,
+        "a lane has only summed the weights that it holds": p @ v / own,
+    }
+    return {reason: each[:, :seq] for reason, each in found.items()}
+
+
+def some_parts(rng, heads, n, d):
+    """Return outputs of parts with their log-sum-exps; one part is empty."""
+    parts = rng.normal(1, 2, (heads, n, d)).astype("f4")
+    lses = rng.normal(0, 1.5, (heads, n)).astype("f4")
+    lses[::3] += 150
+    lses[1::3] -= 150
+    lses[2::3, 1] += 100
+    if n > 2:
+        lses[:, n // 2] = -np.inf
+        parts[:, n // 2] = np.nan
+        lses[0, 0], parts[0, 0] = -np.inf, np.nan
+    return parts, lses
+
+
+def whole(parts, lses):
+    """Return the attention over all parts."""
+    parts, lses = parts.astype(np.float64), lses.astype(np.float64)
+    top = lses.max(axis=1, keepdims=True)
+    w = np.exp(lses - top)
+    total = w.sum(axis=1, keepdims=True)
+    mean = (w[..., None] * np.where(w[..., None] > 0, parts, 0)).sum(axis=1)
+    return (mean / total).astype("f4"), (top + np.log(total))[:, 0].astype("f4")
+
+
+def badly_merged(parts, lses, out, lse):
+    """Say how a wrong result may have come about."""
+    right, its_lse = whole(parts, lses)
+    bad, empty = (np.isnan(x).reshape(len(x), -1).any(1) for x in (out, parts))
+    if bad.any() and not (bad[empty].all() and empty[bad].all()):
+        return "Did e^x overflow? `top` has to be the largest log-sum-exp."
+    if bad.any():
+        return (
+            "The output is NaN. Zero times NaN is NaN: leave a part out "
+            "if it has no weight."
+        )
+    several = parts.shape[1] > 1
+    if several and np.allclose(out, np.nanmean(parts, axis=1), 1e-3, 1e-3):
+        return (
+            "This is the mean of the parts. A part with larger scores must "
+            "count for more."
+        )
+    if np.allclose(out, right, 1e-3, 1e-3):
+        return "The output is right, and `lse` is not."
+    weight = np.exp(its_lse - lses.max(axis=1))[:, None]
+    if np.allclose(out, right * weight, 1e-3, 1e-3):
+        return "The weights do not sum to 1: they have not been divided."
+    return ""
+
+
+def after_forward(rng, heads, seq):
+    """Return what the backward pass gets: q, k, v, g, lse and delta."""
+    q, k, v, g = (rng.normal(0.25, 1, (heads, seq, D)).astype("f4") for _ in "qkvg")
+    out, lse = attention(q, k, v, causal=True)
+    return q, k, v, g, lse, (g * out).sum(axis=2).astype("f4")
+
+
+def parts_of_gradient(q, k, v, g, lse, delta, causal=True):
+    """Return P, dP and k in float64."""
+    q, k, v, g, lse = (x.astype(np.float64) for x in (q, k, v, g, lse))
+    s = q @ k.transpose(0, 2, 1) / math.sqrt(q.shape[2])
+    if causal:
+        s[:, *np.triu_indices(q.shape[1], 1)] = -np.inf
+    with np.errstate(over="ignore"):
+        p = np.exp(s - lse[..., None])
+    return p, g @ v.transpose(0, 2, 1), k
+
+
+def gradient_of_queries(q, k, v, g, lse, delta):
+    """Return the gradient of the queries."""
+    p, dp, k = parts_of_gradient(q, k, v, g, lse, delta)
+    ds = p * (dp - delta[..., None])
+    return (ds @ k / math.sqrt(q.shape[2])).astype("f4")
+
+
+def bad_gradient(q, k, v, g, lse, delta, dq):
+    """Say how a wrong gradient may have come about."""
+    root = math.sqrt(q.shape[2])
+    p, dp, keys = parts_of_gradient(q, k, v, g, lse, delta)
+    row = delta[..., None]
+    right = p * (dp - row) @ keys / root
+    free, dp_free, _ = parts_of_gradient(q, k, v, g, lse, delta, causal=False)
+    guesses = {
+        "`delta` is not subtracted": p * dp @ keys / root,
+        "`delta` is added": p * (dp + row) @ keys / root,
+        "dS is not multiplied by P": (np.tril(dp - row)) @ keys / root,
+        "the sum goes over the values, not the keys": p * (dp - row) @ v / root,
+        "the mask is left out": free * (dp_free - row) @ keys / root,
+        "a query does not see its own key": (np.tril(p, -1) * (dp - row) @ keys / root),
+        "it is scaled twice": right / root,
+        "delta is subtracted after the multiplication by P": (
+            np.tril(p * dp - row) @ keys / root
+        ),
+    }
+    for reason, found in guesses.items():
+        if np.allclose(found, dq, 1e-3, 1e-3):
+            return f"This is the result if {reason}."
+    return ""

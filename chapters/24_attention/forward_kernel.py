@@ -1,0 +1,385 @@
+"""Attention at full speed: the TMA and `wgmma`, from chapter 22.
+
+`attend` uses the algorithm of exercise 4, with these changes:
+
+- a **warpgroup** of 4 warps multiplies 64 queries by 128 keys with 8 instructions; two
+  warpgroups share the tiles of keys and values of a block, so a block computes 128
+  queries;
+- one thread, the **producer**, copies tiles into two stages with the TMA, and does
+  nothing else. For the TMA each head is a separate matrix: rows beyond its end are
+  loaded as zeros, and they are not stored;
+- the weights remain in registers and are the left operand of the next `wgmma`, exactly
+  as in exercise 4;
+- a warpgroup computes the softmax while products are running. It starts the scores of
+  the next tile and the second product of the current tile, and then computes the
+  softmax of the next tile;
+- only the tiles that need a mask get one, and tiles that are entirely hidden are
+  skipped;
+- the 132 blocks are persistent: each computes one tile of the output after the other. A
+  block gets the number of its next tile from a counter in global memory. The last block
+  to finish resets the counter to zero.
+
+Read `attend_tiles` first. The other functions load, store and count.
+"""
+
+import math
+
+from numba import cuda, float32, int32, uint8, uint64
+from numba.cuda import libdevice
+
+from weft.intrinsics import (
+    bf16_pair,
+    bulk_commit,
+    bulk_wait,
+    bulk_wait_read,
+    descriptor,
+    descriptor_columns,
+    exp2,
+    fence_async,
+    fence_mbarrier_init,
+    fence_tensor_map,
+    hold,
+    hold_words,
+    mbarrier_arrive,
+    mbarrier_arrive_expect_tx,
+    mbarrier_init,
+    mbarrier_wait,
+    named_barrier,
+    setmaxnreg_dec,
+    setmaxnreg_inc,
+    stmatrix_x4,
+    tma_load_plane,
+    tma_store_plane,
+    wgmma_bf16,
+    wgmma_bf16_chained,
+    wgmma_commit,
+    wgmma_fence,
+    wgmma_wait,
+)
+
+from .kernels import FULL, LN2
+
+CAUSAL = False
+FAR = float32(-1e30)
+LOG2E = float32(math.log2(math.e))
+STAGES = 2
+BOX = 16384  # bytes: 128 rows of 64 bfloat16
+ROWS = 2 * BOX  # bytes: 128 rows of 128 bfloat16, two boxes
+FIRST_K = 2 * ROWS  # after two tiles of queries
+FIRST_V = FIRST_K + STAGES * ROWS
+SHARED = FIRST_V + STAGES * ROWS
+Q_FULL, Q_EMPTY, K_FULL, K_EMPTY = 0, 2, 4, 4 + STAGES
+V_FULL, V_EMPTY, BARS = 4 + 2 * STAGES, 4 + 3 * STAGES, 4 + 4 * STAGES
+
+
+@cuda.jit(device=True)
+def load_rows(memory, at, stack, row, plane, bars, s):
+    """Start to load 128 rows of one head, and announce them at a barrier."""
+    mbarrier_arrive_expect_tx(bars, s, int32(ROWS))
+    two_boxes(memory, at, BOX, stack, row, plane, bars, s)
+
+
+@cuda.jit(device=True)
+def two_boxes(memory, at, size, stack, row, plane, bars, s):
+    """Start to load the left and the right 64 numbers of some rows."""
+    tma_load_plane(memory, at, stack, int32(0), row, plane, bars, s)
+    at += int32(size)
+    tma_load_plane(memory, at, stack, int32(64), row, plane, bars, s)
+
+
+@cuda.jit(device=True)
+def next_stage(stage, phase, stages):
+    """Return the stage that follows, and its phase."""
+    stage += int32(1)
+    if stage == int32(stages):
+        return int32(0), phase ^ int32(1)
+    return stage, phase
+
+
+@cuda.jit(device=True)
+def products_128(acc, a, b):
+    """Start acc = a @ b.T: 64 rows of 128 numbers, and 128 rows of 128."""
+    wgmma_fence()
+    for step in range(8):
+        more = step // 4 * 1024 + step % 4 * 2
+        wgmma_bf16(acc, 128, a + more, b + more, int32(step))
+    wgmma_commit()
+
+
+@cuda.jit(device=True)
+def chain_128(acc, words, b):
+    """Start acc += words @ b: 64 x 128 in registers, and 128 rows of 128."""
+    wgmma_fence()
+    for step in range(8):
+        at = b + 128 * step
+        wgmma_bf16_chained(acc, 128, words, 4 * step, at, int32(1))
+    wgmma_commit()
+
+
+@cuda.jit(device=True)
+def hide(s, col, row, seq):
+    """Hide the keys that rows `row` and row + 8 do not see."""
+    last0, last1 = seq - int32(1), seq - int32(1)
+    if CAUSAL:
+        last0, last1 = row, row + int32(8)
+    for i in range(16):
+        c = col + int32(8 * i)
+        if c > last0:
+            s[4 * i] = FAR
+        if c + int32(1) > last0:
+            s[4 * i + 1] = FAR
+        if c > last1:
+            s[4 * i + 2] = FAR
+        if c + int32(1) > last1:
+            s[4 * i + 3] = FAR
+
+
+@cuda.jit(device=True)
+def row_max(s, k):
+    """Return the largest of a row, over its four lanes."""
+    top = s[k]
+    for i in range(16):
+        pair = libdevice.fmaxf(s[4 * i + k], s[4 * i + k + 1])
+        top = libdevice.fmaxf(top, pair)
+    top = libdevice.fmaxf(top, cuda.shfl_xor_sync(FULL, top, 1))
+    return libdevice.fmaxf(top, cuda.shfl_xor_sync(FULL, top, 2))
+
+
+@cuda.jit(device=True)
+def soften(s, top, weight, scale, k):
+    """Turn scores of a row into weights; return top, weight and factor."""
+    highest = libdevice.fmaxf(top, row_max(s, k) * scale)
+    factor = exp2(top - highest)
+    total = float32(0)
+    for i in range(16):
+        s[4 * i + k] = exp2(s[4 * i + k] * scale - highest)
+        s[4 * i + k + 1] = exp2(s[4 * i + k + 1] * scale - highest)
+        total += s[4 * i + k] + s[4 * i + k + 1]
+    return highest, weight * factor + total, factor
+
+
+@cuda.jit(device=True)
+def pack(words, s, count):
+    """Round pairs of numbers to words of two bfloat16."""
+    for i in range(count):
+        words[i] = bf16_pair(s[2 * i], s[2 * i + 1])
+
+
+@cuda.jit(device=True)
+def put_rows(memory, at, acc, f0, f1, u, group, stack, row, plane):
+    """Scale 64 rows of sums and start to store them, through shared memory."""
+    lane = u & int32(31)
+    line = ((u >> int32(5)) << int32(4)) + (lane & int32(15))
+    named_barrier(group, int32(128))
+    for i in range(8):
+        piece = ((lane >> int32(4)) + int32(i % 4 * 2)) ^ (line & int32(7))
+        near = line * int32(128) + piece * int32(16)
+        stmatrix_x4(
+            memory,
+            at + int32(i // 4 * BOX) + near,
+            bf16_pair(acc[8 * i] * f0, acc[8 * i + 1] * f0),
+            bf16_pair(acc[8 * i + 2] * f1, acc[8 * i + 3] * f1),
+            bf16_pair(acc[8 * i + 4] * f0, acc[8 * i + 5] * f0),
+            bf16_pair(acc[8 * i + 6] * f1, acc[8 * i + 7] * f1),
+        )
+    fence_async()
+    named_barrier(group, int32(128))
+    if u == 0:
+        tma_store_plane(stack, int32(0), row, plane, memory, at)
+        at += int32(BOX)
+        tma_store_plane(stack, int32(64), row, plane, memory, at)
+        bulk_commit()
+
+
+@cuda.jit(device=True)
+def of_tile(tile, blocks):
+    """Return the head, the block of queries, and its number of key tiles."""
+    plane = tile // blocks
+    i = tile - plane * blocks
+    if CAUSAL:
+        i = blocks - int32(1) - i  # the longest first
+        return plane, i, i + int32(1)
+    return plane, i, blocks
+
+
+@cuda.jit(device=True)
+def load_tiles(memory, bars, tiles, counter, map_q, map_k, map_v, blocks, total):
+    """The producer: queries, keys and values of one tile after the other."""
+    fence_tensor_map(map_q)
+    fence_tensor_map(map_k)
+    fence_tensor_map(map_v)
+    stage, phase = int32(0), int32(1)
+    b, q_phase = int32(0), int32(1)
+    tile = int32(cuda.blockIdx.x)
+    while tile < total:
+        plane, i, count = of_tile(tile, blocks)
+        mbarrier_wait(bars, int32(Q_EMPTY) + b, q_phase)
+        tiles[b] = tile
+        at, row = b * int32(ROWS), i * int32(128)
+        load_rows(memory, at, map_q, row, plane, bars, int32(Q_FULL) + b)
+        for j in range(count):
+            at, row = stage * int32(ROWS), int32(j) * int32(128)
+            full = int32(K_FULL) + stage
+            mbarrier_wait(bars, int32(K_EMPTY) + stage, phase)
+            load_rows(memory, int32(FIRST_K) + at, map_k, row, plane, bars, full)
+            full = int32(V_FULL) + stage
+            mbarrier_wait(bars, int32(V_EMPTY) + stage, phase)
+            load_rows(memory, int32(FIRST_V) + at, map_v, row, plane, bars, full)
+            stage, phase = next_stage(stage, phase, STAGES)
+        b, q_phase = next_stage(b, q_phase, 2)
+        tile = int32(cuda.gridDim.x) + int32(cuda.atomic.add(counter, 0, 1))
+    mbarrier_wait(bars, int32(Q_EMPTY) + b, q_phase)
+    tiles[b] = total  # no more
+    mbarrier_arrive(bars, int32(Q_FULL) + b)
+    if cuda.atomic.add(counter, 1, 1) == int32(cuda.gridDim.x) - int32(1):
+        counter[0] = 0
+        counter[1] = 0
+
+
+@cuda.jit(device=True)
+def attend_tiles(memory, bars, tiles, map_o, lse, seq, scale, blocks, total, h):
+    """A consumer: 64 rows of the output of each tile."""
+    s = cuda.local.array(64, float32)
+    o = cuda.local.array(64, float32)
+    p = cuda.local.array(32, int32)
+    u = int32(cuda.threadIdx.x) & int32(127)
+    lane, own = u & int32(31), h * int32(64)
+    own += (u >> int32(5)) * int32(16) + (lane >> int32(2))
+    col = (lane & int32(3)) * int32(2)
+    masked = CAUSAL or (seq & int32(127)) != int32(0)  # the last tile
+    stage, phase = int32(0), int32(0)
+    b, q_phase = int32(0), int32(0)
+
+    mbarrier_wait(bars, int32(Q_FULL), int32(0))
+    tile = tiles[0]
+    while tile < total:
+        plane, i, count = of_tile(tile, blocks)
+        row = i * int32(128) + own
+        mine = b * int32(ROWS) + h * int32(BOX // 2)
+        q = descriptor(memory, mine)
+        top0, top1 = FAR, FAR
+        weight0, weight1 = float32(0), float32(0)
+        for c in range(64):
+            o[c] = float32(0)
+
+        # the first tile of keys: its scores and weights
+        at = stage * int32(ROWS)
+        mbarrier_wait(bars, int32(K_FULL) + stage, phase)
+        products_128(s, q, descriptor(memory, int32(FIRST_K) + at))
+        wgmma_wait(0)
+        hold(s, 64)
+        if u == 0:
+            mbarrier_arrive(bars, int32(K_EMPTY) + stage)
+            if tile >= int32(cuda.gridDim.x):  # not this block's first
+                bulk_wait_read(0)  # the output before has left its place
+                mbarrier_arrive(bars, int32(Q_EMPTY) + (b ^ int32(1)))
+        if masked and count == 1:
+            hide(s, col, row, seq)
+        top0, weight0, factor0 = soften(s, top0, weight0, scale, 0)
+        top1, weight1, factor1 = soften(s, top1, weight1, scale, 2)
+        pack(p, s, 32)
+
+        # start the scores of tile j and the values of tile j - 1 together
+        for j in range(int32(1), count):
+            old, old_phase, old_at = stage, phase, at
+            stage, phase = next_stage(stage, phase, STAGES)
+            at = stage * int32(ROWS)
+            mbarrier_wait(bars, int32(K_FULL) + stage, phase)
+            products_128(s, q, descriptor(memory, int32(FIRST_K) + at))
+            mbarrier_wait(bars, int32(V_FULL) + old, old_phase)
+            v = descriptor_columns(memory, int32(FIRST_V) + old_at, int32(BOX))
+            chain_128(o, p, v)
+            wgmma_wait(1)  # the scores
+            hold(s, 64)
+            if u == 0:
+                mbarrier_arrive(bars, int32(K_EMPTY) + stage)
+            if masked and j == count - 1:
+                hide(s, int32(j) * int32(128) + col, row, seq)
+            top0, weight0, factor0 = soften(s, top0, weight0, scale, 0)
+            top1, weight1, factor1 = soften(s, top1, weight1, scale, 2)
+            wgmma_wait(0)  # the values
+            hold(o, 64)
+            hold_words(p, 32)
+            if u == 0:
+                mbarrier_arrive(bars, int32(V_EMPTY) + old)
+            for c in range(16):
+                o[4 * c] *= factor0
+                o[4 * c + 1] *= factor0
+                o[4 * c + 2] *= factor1
+                o[4 * c + 3] *= factor1
+            pack(p, s, 32)
+
+        # the values of the last tile, and the output
+        mbarrier_wait(bars, int32(V_FULL) + stage, phase)
+        v = descriptor_columns(memory, int32(FIRST_V) + at, int32(BOX))
+        chain_128(o, p, v)
+        for far in (1, 2):
+            weight0 += cuda.shfl_xor_sync(FULL, weight0, far)
+            weight1 += cuda.shfl_xor_sync(FULL, weight1, far)
+        wgmma_wait(0)
+        hold(o, 64)
+        hold_words(p, 32)
+        if u == 0:
+            mbarrier_arrive(bars, int32(V_EMPTY) + stage)
+        stage, phase = next_stage(stage, phase, STAGES)
+        f0, f1 = float32(1) / weight0, float32(1) / weight1
+        first = i * int32(128) + h * int32(64)
+        put_rows(memory, mine, o, f0, f1, u, h + int32(1), map_o, first, plane)
+        if col == 0:
+            put_lse(lse, plane, row, seq, top0, weight0)
+            put_lse(lse, plane, row + int32(8), seq, top1, weight1)
+
+        b, q_phase = next_stage(b, q_phase, 2)
+        mbarrier_wait(bars, int32(Q_FULL) + b, q_phase)
+        tile = tiles[b]
+    if u == 0:
+        bulk_wait(0)
+
+
+@cuda.jit(device=True)
+def put_lse(lse, plane, row, seq, top, weight):
+    """Write the log-sum-exp of a row; very large for one beyond the end."""
+    found = (top + libdevice.log2f(weight)) * LN2
+    lse[plane, row] = found if row < seq else -FAR
+
+
+@cuda.jit
+def attend(map_q, map_k, map_v, map_o, lse, counter, seq, planes, scale):
+    """Attention of each head: TMA and wgmma, 3 warpgroups per block."""
+    memory = cuda.shared.array(0, uint8, alignment=1024)
+    bars = cuda.shared.array(BARS, uint64)
+    tiles = cuda.shared.array(2, int32)
+    t = int32(cuda.threadIdx.x)
+    blocks = (int32(seq) + int32(127)) >> int32(7)
+    total = blocks * int32(planes)
+    if t == 0:
+        for b in range(2):
+            mbarrier_init(bars, int32(Q_FULL + b), int32(1))
+            mbarrier_init(bars, int32(Q_EMPTY + b), int32(2))
+        for i in range(STAGES):
+            mbarrier_init(bars, int32(K_FULL + i), int32(1))
+            mbarrier_init(bars, int32(K_EMPTY + i), int32(2))
+            mbarrier_init(bars, int32(V_FULL + i), int32(1))
+            mbarrier_init(bars, int32(V_EMPTY + i), int32(2))
+        fence_mbarrier_init()
+    cuda.syncthreads()
+
+    if t < int32(128):
+        setmaxnreg_dec(24)
+        if t == 0:
+            load_tiles(memory, bars, tiles, counter, map_q, map_k, map_v, blocks, total)
+    else:
+        setmaxnreg_inc(240)
+        h = (t >> int32(7)) - int32(1)
+        attend_tiles(
+            memory,
+            bars,
+            tiles,
+            map_o,
+            lse,
+            int32(seq),
+            float32(scale),
+            blocks,
+            total,
+            h,
+        )
