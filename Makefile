@@ -15,7 +15,7 @@ find = for p in python3 python3.13 python3.12 python3.11; do \
 python = $(or $(PYTHON),$(shell $(find)))
 venv = .venv/bin/python
 pytest = $(venv) -m pytest -p no:nbval
-tests = $(or $(ARGS),$(if $(LAB),tests/test_*.py,tests)) $(if $(LAB),-k $(LAB))
+tests = $(or $(ARGS),$(if $(LAB),tests/test_*.py --long,tests)) $(if $(LAB),-k $(LAB))
 
 # What `make lab` needs: no solutions, and no tests, which have answers too.
 handed_out = labs chapters weft results Makefile install.py lab.py requirements.txt \
@@ -28,11 +28,11 @@ simulator = backend simulator simulator_features language shapes intrinsics barr
 	corpus streams compiling package
 
 .DEFAULT_GOAL := help
-.PHONY: help lab test lint oldest newest book figures film notebooks refresh labs execute \
-	nbval handout update vendor clean learner author
+.PHONY: help lab test test-all lint oldest newest book figures film notebooks \
+	refresh labs execute nbval handout update vendor clean learner author
 
 help:  ## Say what there is
-	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1	\2/p' $(MAKEFILE_LIST) | expand -t 18
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1	\2/p' $(MAKEFILE_LIST) | expand -t 18
 
 lab: learner  ## Install what a learner needs, and open JupyterLab on the labs
 	@$(venv) lab.py $(ARGS)
@@ -40,6 +40,9 @@ lab: learner  ## Install what a learner needs, and open JupyterLab on the labs
 test: author  ## Everything that can be verified without a GPU
 	@$(pytest) -m alone $(tests) || [ $$? = 5 ]  # 5: no such test
 	@$(pytest) -m "not alone" -n auto --dist worksteal $(tests)
+
+test-all: author  ## The same with every wrong kernel and mutant: the long tier too
+	@$(MAKE) --no-print-directory test ARGS="$(tests) --long"
 
 lint: author  ## Ruff and mypy alone
 	@$(venv) -m ruff check .

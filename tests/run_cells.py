@@ -1,14 +1,21 @@
-"""Run a notebook's code cells in IPython, without a kernel; print JSON about each.
+"""Run a notebook's code cells in IPython, without a kernel; write JSON about each.
 
 python run_cells.py NOTEBOOK REPORT COMPILED: the report is a list with one object per
 cell that ran: {"cell", "error", "kind", "passed", "text", "done", "cost"}; the last two
 say what it did and what that costs, see `budget`. It ends with the first cell in error.
 COMPILED is the folder of what the compiler said, see `compiled`.
+
+python run_cells.py --serve does the same for every line of its input, an object with
+"notebook", "report", "compiled", and perhaps "strict" and "cells" (numbers; all by
+default). Each runs in a fork of its own, which has what takes long to import.
 """
 
 import json
+import os
 import sys
+import traceback
 from collections import Counter
+from collections.abc import Collection
 from pathlib import Path
 
 from budget import cost, told
@@ -31,14 +38,14 @@ def compile_once(folder: Path) -> None:
         weft_compiling.START = weft_compiling.PATIENCE = PATIENCE
 
 
-def run(path: str, folder: Path) -> list[dict]:
+def run(path: str, folder: Path, only: Collection[int] = ()) -> list[dict]:
     with open(path, encoding="utf-8") as file:
         cells = json.load(file)["cells"]
     InteractiveShell.history_length = 0
     shell = InteractiveShell.instance(colors="nocolor")
     report = []
     for number, cell in enumerate(cells):
-        if cell["cell_type"] != "code":
+        if cell["cell_type"] != "code" or (only and number not in only):
             continue
         compile_once(folder)
         before = done_so_far()
@@ -62,7 +69,50 @@ def run(path: str, folder: Path) -> list[dict]:
     return report
 
 
-if __name__ == "__main__":
-    report = run(sys.argv[1], Path(sys.argv[3]))
-    with open(sys.argv[2], "w", encoding="utf-8") as file:
+def write(report: list[dict], path: str) -> None:
+    with open(path, "w", encoding="utf-8") as file:
         json.dump(report, file)
+
+
+def serve() -> None:
+    """Fork for every line of standard input; answer each with the exit status."""
+    import matplotlib.pyplot  # noqa: F401
+    import torch  # noqa: F401
+
+    import weft  # noqa: F401  before Numba
+    from weft import bench, check, compiling  # noqa: F401
+
+    answers = os.fdopen(os.dup(1), "w")
+    for line in sys.stdin:
+        if child := os.fork():
+            _, status = os.waitpid(child, 0)
+            print(os.waitstatus_to_exitcode(status), file=answers, flush=True)
+            continue
+        try:
+            os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+            one(json.loads(line))
+        except BaseException:
+            traceback.print_exc()
+            os._exit(1)
+        os._exit(0)
+
+
+def one(asked: dict) -> None:
+    """Run what a line asks for, in this process."""
+    os.environ["WEFT_STRICT"] = "1" if asked.get("strict") else "0"
+    os.environ["IPYTHONDIR"] = str(Path(asked["report"]).parent)
+    os.chdir(Path(asked["notebook"]).parent)
+    only = asked.get("cells", ())
+    report = run(asked["notebook"], Path(asked["compiled"]), only)
+    write(report, asked["report"])
+    from weft import compiling
+
+    if compiling._worker is not None:
+        compiling._worker.end()
+
+
+if __name__ == "__main__":
+    if sys.argv[1:] == ["--serve"]:
+        serve()
+    else:
+        write(run(sys.argv[1], Path(sys.argv[3])), sys.argv[2])

@@ -133,14 +133,21 @@ def a_class() -> Iterator[tuple[str, list[str], set[str]]]:
     yield "empty", [], set()
 
 
-def test_a_class_of_sixty_gets_every_mark_right(tmp_path):
+ALWAYS = ("wrong_unchanged_fix_me", "blank0")
+
+
+@pytest.mark.parametrize("every", [6, pytest.param(1, marks=pytest.mark.long)])
+def test_a_class_of_sixty_gets_every_mark_right(tmp_path, every):
+    """In the fast tier, every sixth of them."""
     wanted = {}
-    for student, cells, passed in a_class():
+    for number, (student, cells, passed) in enumerate(a_class()):
+        if number % every and student not in ALWAYS:
+            continue
         save(tmp_path / "in" / f"{student}.ipynb", cells)
         wanted[student] = passed
     (tmp_path / "in" / "damaged.ipynb").write_text("{", encoding="utf-8")
     wanted["damaged"] = set()
-    assert len(wanted) >= 60
+    assert len(wanted) >= 60 / every
     paths = [str(tmp_path / "in" / f"{student}.ipynb") for student in wanted]
     out, pages = tmp_path / "marks.csv", tmp_path / "feedback"
     options = ["--jobs", "2", "--csv", str(out), "--feedback", str(pages)]

@@ -6,10 +6,14 @@ have typed into the starter cell; wrong_*.c and wrong_*.mk what stands under `%%
 name every line marked `# <- here`, in C `// <- here`.
 
 A check that passes stays within the budget of `budget.MOST`.
+
+`make test` runs one file for each exercise and verdict, `make test-all` runs all.
 """
 
 import re
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from budget import MOST, cost, told
@@ -24,6 +28,7 @@ from weft.device import toolkit
 ROOT = Path(__file__).parents[1]
 CHAPTERS = ROOT / "chapters"
 FILES = answers()
+HEAD = re.compile(r"(?:#|//) verdict: ([\w-]+)\n")
 LABS = notebook.stems(ROOT)
 
 
@@ -45,13 +50,30 @@ def of(path: Path) -> tuple[str, str]:
     return path.parts[-4], path.parts[-2]
 
 
-@pytest.mark.parametrize("path", FILES, ids=label)
+def in_tiers() -> Iterator[Any]:
+    """Yield every file; of those with one exercise and verdict, all but one are long.
+
+    The one is the first that marks the line which its verdict names.
+    """
+    groups: dict[tuple[str, ...], list[Path]] = {}
+    for path in FILES:
+        head = HEAD.match(path.read_text(encoding="utf-8"))
+        groups.setdefault((*of(path), head[1] if head else ""), []).append(path)
+    for group in groups.values():
+        marking = (path for path in group if "<- here" in path.read_text("utf-8"))
+        chosen = next(marking, group[0])
+        for path in group:
+            marks = () if path is chosen else (pytest.mark.long,)
+            yield pytest.param(path, marks=marks, id=label(path))
+
+
+@pytest.mark.parametrize("path", in_tiers())
 def test_verdict(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("WEFT_STRICT", raising=False)
     monkeypatch.setattr("weft.lesson.passed", lambda *_: None)
     lab, exercise = of(path)
     source = path.read_text(encoding="utf-8")
-    expected = re.match(r"(?:#|//) verdict: ([\w-]+)\n", source)
+    expected = HEAD.match(source)
     assert expected, "the first line must be `# verdict: <kind>`"
     marked = {n for n, text in enumerate(source.splitlines(), 1) if HERE.search(text)}
     assert exercise in checks(lab), f"{lab} has no check of {exercise}"

@@ -281,6 +281,7 @@ def of_kernel(whole: Right) -> dict[str, Mutant]:
     return {mutant.label: mutant for mutant in mutants(whole)}
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("lab", LABS)
 def test_a_sample_is_judged_as_before(lab: str) -> None:
     whole = {right.label: right for right in rights(lab)}

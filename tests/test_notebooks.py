@@ -10,6 +10,7 @@ import re
 import subprocess
 import sys
 import tempfile
+from collections.abc import Iterator, Sequence
 from functools import cache
 from pathlib import Path
 
@@ -105,6 +106,23 @@ def test_cells_are_short_lines_of_valid_code(stem):
 def test_cells_are_not_empty(stem):
     assert all(cell.source.strip() for cell in source(stem).cells)
     assert {cell.cell_type for cell in source(stem).cells} == {"markdown", "code"}
+
+
+MOST_LINES, MEAN_LINES, MOST_GIVEN = 450, 300, 40  # of code; DESIGN: 400
+
+
+def lines(cell) -> int:
+    return sum(1 for line in cell.source.splitlines() if line.strip())
+
+
+def test_a_lab_is_its_exercises(stem):
+    assert sum(map(lines, code(lab(stem)))) <= MOST_LINES
+    for cell in code(lab(stem)):
+        if not written(cell) & set(exercises(stem)):
+            assert lines(cell) <= MOST_GIVEN, cell.source
+    if stem == STEMS[-1]:
+        total = sum(lines(cell) for each in STEMS for cell in code(lab(each)))
+        assert total <= MEAN_LINES * len(STEMS)
 
 
 def test_lab_is_set_up_and_ends_with_a_quiz(stem):
@@ -274,32 +292,71 @@ FOREIGN = re.compile(
 # running it, without a GPU
 
 
-def played(stem: str, folder: str, compiled: Path) -> list[dict]:
-    """Run a notebook's cells in a process of its own; see run_cells.py."""
-    path = ROOT / folder / f"{stem}.ipynb"
-    if need := executed(stem).metadata.weft.get("needs"):
-        pytest.skip(f"needs {need}")
-    env = {k: v for k, v in os.environ.items() if not k.startswith("WEFT_")} | {
-        "WEFT_SIMULATOR": "1",
-        "WEFT_STRICT": "1" if folder == "solutions" else "0",
-        "PYTHONPATH": str(ROOT),
-        "MPLBACKEND": "Agg",
-    }
-    with tempfile.TemporaryDirectory() as scratch:
-        report = Path(scratch, "report.json")
-        script = Path(__file__).with_name("run_cells.py")
-        run = subprocess.run(
-            [sys.executable, script, path, report, compiled],
-            cwd=path.parent,
-            env=env | {"IPYTHONDIR": scratch},
-            capture_output=True,
-            text=True,
-        )
-        assert run.returncode == 0, run.stderr
-        cells = json.loads(report.read_text())
-    for cell in cells:
-        assert cell["error"] is None, f"cell {cell['cell'] + 1}: {cell['error']}"
-    return cells
+class Player:
+    """A process that plays notebooks, each in a fork of its own; see run_cells.py."""
+
+    def __init__(self, compiled: Path) -> None:
+        self._compiled = compiled
+        self._process: subprocess.Popen[str] | None = None
+
+    def play(self, stem: str, folder: str, only: Sequence[int] = ()) -> list[dict]:
+        """Run cells of a notebook, by default all; none may end in an error."""
+        if need := executed(stem).metadata.weft.get("needs"):
+            pytest.skip(f"needs {need}")
+        with tempfile.TemporaryDirectory() as scratch:
+            report = Path(scratch, "report.json")
+            asked = {
+                "notebook": str(ROOT / folder / f"{stem}.ipynb"),
+                "report": str(report),
+                "compiled": str(self._compiled),
+                "strict": folder == "solutions",
+                "cells": list(only),
+            }
+            server = self._server()
+            assert server.stdin is not None
+            assert server.stdout is not None
+            server.stdin.write(json.dumps(asked) + "\n")
+            server.stdin.flush()
+            assert server.stdout.readline().strip() == "0", f"{stem}: see its stderr"
+            found: list[dict] = json.loads(report.read_text())
+        for cell in found:
+            assert cell["error"] is None, f"cell {cell['cell'] + 1}: {cell['error']}"
+        return found
+
+    def _server(self) -> subprocess.Popen[str]:
+        if self._process is None or self._process.poll() is not None:
+            env = {k: v for k, v in os.environ.items() if not k.startswith("WEFT_")}
+            env |= {
+                "WEFT_SIMULATOR": "1",
+                "PYTHONPATH": str(ROOT),
+                "MPLBACKEND": "Agg",
+            }
+            self._process = subprocess.Popen(
+                [
+                    sys.executable,
+                    str(Path(__file__).with_name("run_cells.py")),
+                    "--serve",
+                ],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                cwd=ROOT,
+                env=env,
+                text=True,
+            )
+        return self._process
+
+    def end(self) -> None:
+        if self._process is not None:
+            assert self._process.stdin is not None
+            self._process.stdin.close()
+            self._process.wait()
+
+
+@pytest.fixture(scope="session")
+def player(compiled: Path) -> Iterator[Player]:
+    found = Player(compiled)
+    yield found
+    found.end()
 
 
 def verdicts(cells: list[dict], nb) -> dict[str, dict]:
@@ -311,8 +368,13 @@ def verdicts(cells: list[dict], nb) -> dict[str, dict]:
     }
 
 
-def test_every_starter_tells_the_learner_to_begin(stem, compiled):
-    found = verdicts(played(stem, "labs", compiled), lab(stem))
+def test_every_starter_tells_the_learner_to_begin(stem, player):
+    needed = [
+        number
+        for number, cell in enumerate(lab(stem).cells)
+        if cell.cell_type == "code" and is_needed(stem, cell)
+    ]
+    found = verdicts(player.play(stem, "labs", needed), lab(stem))
     assert sorted(found) == sorted(exercises(stem))
     for name, verdict in found.items():
         assert verdict["passed"] is False, name
@@ -320,6 +382,19 @@ def test_every_starter_tells_the_learner_to_begin(stem, compiled):
             assert verdict["kind"] not in ("pass", "begin"), name
         else:
             assert verdict["kind"] == "begin", f"{name}: {verdict['text']}"
+
+
+def is_needed(stem: str, cell) -> bool:
+    """Whether a cell of a lab is its setup, is given, an exercise, or checks one."""
+    given = "given" in cell.metadata.get("tags", [])
+    if given or cell.source.startswith(labs.FIRST) or checked(cell):
+        return True
+    return bool(written(cell) & set(exercises(stem)))
+
+
+@pytest.mark.long
+def test_a_lab_runs_to_its_end_before_anything_is_written(stem, player):
+    assert player.play(stem, "labs")
 
 
 def mended(stem: str) -> set[str]:
@@ -332,8 +407,8 @@ def mended(stem: str) -> set[str]:
     }
 
 
-def test_every_solution_passes_in_the_simulator(stem, compiled):
-    found = verdicts(played(stem, "solutions", compiled), executed(stem))
+def test_every_solution_passes_in_the_simulator(stem, player):
+    found = verdicts(player.play(stem, "solutions"), executed(stem))
     assert sorted(found) == sorted(exercises(stem))
     for name, verdict in found.items():
         assert verdict["passed"] is True, f"{name}: {verdict['text']}"

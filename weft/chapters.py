@@ -10,7 +10,6 @@ from pathlib import Path
 from types import ModuleType
 
 from weft import originals
-from weft.errors import LearnerError
 
 _PACKAGE = Path(__file__).resolve().parent
 
@@ -38,7 +37,7 @@ class Chapter:
         self.stem = stem
 
     def __getattr__(self, name: str) -> ModuleType:
-        """Import a module. Raises LearnerError if the chapter has none of this name."""
+        """Import a module. Raises AttributeError where there is none of this name."""
         if name.startswith("_"):
             raise AttributeError(name)
         try:
@@ -46,7 +45,8 @@ class Chapter:
         except ModuleNotFoundError as error:
             if error.name != f"{__name__}.{self.stem}.{name}":
                 raise
-            raise LearnerError(f"chapter {self.stem} has no module {name!r}") from None
+            text = f"chapter {self.stem} has no module {name!r}"
+            raise AttributeError(text) from None
         originals.watch(found.__name__)
         return found
 
