@@ -28,27 +28,22 @@ import itertools
 import numpy as np
 from numba import cuda, float32, int32
 
-from weft import bench, check, hint, quiz
+from weft import check, hint, quiz
 from weft.intrinsics import (
     as_matrix,
-    bf16_pair,
     commit_group,
-    copy4_async,
     ldmatrix_x4,
     ldmatrix_x4_trans,
     load4,
-    mma_bf16,
-    mma_e4m3,
     mma_f16,
     mma_f16_acc16,
-    mma_tf32,
     store4,
     wait_group,
 )
-from weft.templates import large_shared, specialise
-from weft.timing import BurstStopwatch
 
-weft.lab("21_tensor_cores")
+chapter = weft.lab("21_tensor_cores")
+checks = chapter.checks
+put_fragment = chapter.kernels.put_fragment
 
 # %% [markdown]
 # ## Words
@@ -58,35 +53,13 @@ weft.lab("21_tensor_cores")
 # left number in the lower half. A matrix of 16 × 16 float16 is an array of 16 × 8
 # words.
 #
-# `words` below turns a float16 matrix into words, and `numbers` turns words back into
-# float16. Both only reinterpret the same bytes. The kernels take words and write
-# float32.
+# `checks.words` turns a float16 matrix into words, and `checks.numbers` turns words
+# back into float16. Both only reinterpret the same bytes. The kernels take words and
+# write float32.
 #
 # The data are multiples of 1/8 between −2 and 2. Their products, and the sums of a few
 # hundred such products, are exact in float32, so a correct kernel has no rounding error
 # at all.
-
-# %% tags=["given"]
-def words(x):
-    """Return a float16 matrix as int32, two neighbours of a row in each."""
-    return np.ascontiguousarray(x).view(np.int32)
-
-
-def numbers(w):
-    """Return the float16 matrix of an int32 matrix of pairs."""
-    return np.ascontiguousarray(w).view(np.float16)
-
-
-def eighths(rng, rows, cols):
-    """Return float16: multiples of 1/8 from -2 to 2, none of them 0."""
-    x = rng.integers(1, 17, (rows, cols)) * rng.choice([-1, 1], (rows, cols))
-    return (x / 8).astype(np.float16)
-
-
-def product(a, b):
-    """Return a @ b in float32, for words of float16."""
-    return (numbers(a).astype(float) @ numbers(b).astype(float)).astype("f4")
-
 
 # %% [markdown]
 # ## 1 · Which lane holds what?
@@ -131,46 +104,17 @@ def owner(matrix, row, col):
     return lane, number
     # END SOLUTION
 
-
-# %% tags=["given"]
-LAYOUT = {"a": (16, 16), "b": (16, 8), "c": (16, 8)}
-
-
-def held_by(matrix):
-    """Return who holds what, {(row, col): (lane, number)}, from the table."""
-    held = {}
-    for lane, number in itertools.product(range(32), range(8)):
-        g, t = lane // 4, lane % 4
-        far, further, odd = number // 2 % 2 * 8, number // 4 * 8, number % 2
-        places = {
-            "a": (g + far, 2 * t + further + odd),
-            "b": (2 * t + far + odd, g),
-            "c": (g + far, 2 * t + odd),
-        }
-        if number < 4 or matrix in "a":
-            held[places[matrix]] = lane, number
-    return held
-
-
-TABLES = {matrix: held_by(matrix) for matrix in LAYOUT}
-
-
-def owned(matrix, row, col):
-    """Look an element up in the table."""
-    return TABLES[matrix][row, col]
-
-
 # %%
 check(
     owner,
-    spec=owned,
+    spec=checks.owned,
     inputs=[
         (matrix, row, col)
-        for matrix, (rows, cols) in LAYOUT.items()
+        for matrix, (rows, cols) in checks.LAYOUT.items()
         for row in range(rows)
         for col in range(cols)
     ],
-    without=("TABLES", "owned", "held_by"),
+    without=(checks.__name__,),
 )
 
 # %% [markdown] tags=["solution"]
@@ -199,55 +143,6 @@ check(
 # ```
 #
 # 16 divides m and k, and 8 divides n. Stuck? `hint("gemm_warp")`.
-
-# %% tags=["given"]
-def transposed_operands(rng, m, n, k):
-    """Return a and the transposed b, as words."""
-    return words(eighths(rng, m, k)), words(eighths(rng, n, k))
-
-
-def product_bt(a, bt):
-    """Return a @ b for the transposed b."""
-    return product(a, words(numbers(bt).T))
-
-
-def evens_first(x):
-    """Return words, those of a step in the order 0, 2, 4, 6, 1, 3, 5, 7."""
-    return x.reshape(len(x), -1, 4, 2).swapaxes(2, 3).reshape(x.shape)
-
-
-def mixed_up(a, bt, c):
-    """Say what is exchanged in a fragment, if that explains c."""
-    return exchanged(a, bt, c) or exchanged(evens_first(a), evens_first(bt), c)
-
-
-def exchanged(a, bt, c):
-    """Say the same, for words t and t + 4."""
-    m, n, steps = a.shape[0], bt.shape[0], a.shape[1] // 8
-    pieces = a.reshape(m // 16, 2, 8, steps, 2, 4)  # registers: axes 1 and 4
-    for order in itertools.permutations(range(4)):
-        flat = pieces.transpose(4, 1, 0, 2, 3, 5)
-        flat = flat.reshape(4, m // 16, 8, steps, 4)
-        moved = flat[list(order)].reshape(2, 2, m // 16, 8, steps, 4)
-        other = moved.transpose(2, 1, 3, 4, 0, 5).reshape(a.shape)
-        if order != (0, 1, 2, 3) and np.array_equal(product_bt(other, bt), c):
-            places = [i for i in range(4) if order[i] != i]
-            return f"In this result registers {places} of `a` are mixed up."
-    halves = np.ascontiguousarray(bt.reshape(n, steps, 2, 4)[:, :, ::-1])
-    if np.array_equal(product_bt(a, halves.reshape(bt.shape)), c):
-        return "This is the result if the two registers of `b` are exchanged."
-    turned = bt.reshape(n // 8, 8, steps, 2, 4)  # g and t exchanged
-    g, t = np.divmod(np.arange(32), 4)
-    wrong = turned.copy()
-    lanes = np.arange(32)
-    wrong[:, g, :, :, t] = turned[:, lanes % 8, :, :, lanes // 8]
-    if np.array_equal(product_bt(a, wrong.reshape(bt.shape)), c):
-        return (
-            "This is the result if `b` takes its column from `lane % 8` and "
-            "its word from `lane // 8`."
-        )
-    return ""
-
 
 # %%
 @cuda.jit
@@ -282,17 +177,16 @@ def gemm_warp(a, bt, c):
     c[row + g + int32(8), left + int32(1)] = fc[3]
     # END SOLUTION
 
-
 # %%
 check(
     gemm_warp,
-    spec=product_bt,
-    inputs=transposed_operands,
+    spec=checks.product_bt,
+    inputs=checks.transposed_operands,
     sizes=[(16, 8, 32), (32, 24, 48)],
     launch=lambda m, n, k: ((n // 8, m // 16), 32),
     full=(512, 512, 512),
     limits={"float64": 0, "local": 0},
-    because=mixed_up,
+    because=checks.mixed_up,
 )
 
 # %% [markdown] tags=["solution"]
@@ -339,26 +233,6 @@ check(
 # A tuple can be sliced: `f[:2]` is its first two words. Stuck?
 # `hint("weight_gradient")`.
 
-# %% tags=["given"]
-def two_tall(rng, k):
-    """Return x and y, as words."""
-    return words(eighths(rng, k, 16)), words(eighths(rng, k, 16))
-
-
-def gradient(x, y):
-    """Return x.T @ y."""
-    return product(words(numbers(x).T), y)
-
-
-@cuda.jit(device=True)
-def put_fragment(c, row, col, lane, fc):
-    """Write a fragment of 16 x 8 into c, its corner at (row, col)."""
-    g, t = lane // int32(4), lane % int32(4)
-    r, s = row + g, col + int32(2) * t
-    c[r, s], c[r, s + int32(1)] = fc[0], fc[1]
-    c[r + int32(8), s], c[r + int32(8), s + int32(1)] = fc[2], fc[3]
-
-
 # %%
 @cuda.jit
 def weight_gradient(x, y, c):
@@ -399,51 +273,17 @@ def weight_gradient(x, y, c):
     put_fragment(c, int32(0), int32(8), lane, right)
     # END SOLUTION
 
-
-# %% tags=["given"]
-def misloaded(x, y, c):
-    """Say which matrices of a fragment are exchanged, if that explains c."""
-    steps = len(x) // 16
-    p, q = (numbers(z).astype("f4").reshape(steps, 16, 16) for z in (x, y))
-
-    def quarters(z):  # of a step: matrices by (rows of z, columns of z)
-        return [z[:, i : i + 8, j : j + 8] for i in (0, 8) for j in (0, 8)]
-
-    def whole(four):
-        top, bottom = (np.concatenate(four[i : i + 2], 2) for i in (0, 2))
-        return np.concatenate([top, bottom], 1)
-
-    def turned(z):
-        return whole([m.transpose(0, 2, 1) for m in quarters(z)])
-
-    def gives(p, q):
-        return np.array_equal((p.transpose(0, 2, 1) @ q).sum(0), c)
-
-    if gives(turned(p), q):
-        return "The four matrices of `a` are right, but not transposed."
-    if gives(p, turned(q)):
-        return "The four matrices of `b` are right, but not transposed."
-    if gives(turned(p), turned(q)):
-        return "The matrices are right, but none is transposed."
-    for order in itertools.permutations(range(4)):
-        if gives(whole([quarters(p)[i] for i in order]), q):
-            return "The four matrices of `a` are right, but not in this order."
-        if gives(p, whole([quarters(q)[i] for i in order])):
-            return "The four matrices of `b` are right, but not in this order."
-    return ""
-
-
 # %%
 check(
     weight_gradient,
-    spec=gradient,
-    inputs=two_tall,
+    spec=checks.gradient,
+    inputs=checks.two_tall,
     sizes=[(16,), (48,)],
     launch=lambda k: (1, 32),
     full=(1024,),
     tolerance=1e-5,
     limits={"float64": 0, "shared_loads": 16},
-    because=misloaded,
+    because=checks.misloaded,
 )
 
 # %% [markdown] tags=["solution"]
@@ -484,22 +324,6 @@ check(
 # The check counts bank conflicts in both loads and stores. It allows 2048 bytes of
 # shared memory, so there is no room for padding. Stuck? `hint("fragments")`.
 
-# %% tags=["given"]
-def any_words(rng):
-    """Return 32 x 16 different words."""
-    return (rng.permutation(512).reshape(32, 16) + 1000).astype(np.int32)
-
-
-def as_fragments(x):
-    """Return what each lane of each warp holds of a, step by step."""
-    g, t = np.divmod(np.arange(32), 4)
-    out = np.zeros((2, 2, 32, 4), np.int32)
-    for warp, step, register in itertools.product(range(2), range(2), range(4)):
-        rows = 16 * warp + g + 8 * (register % 2)
-        out[warp, step, :, register] = x[rows, 8 * step + t + register // 2 * 4]
-    return out
-
-
 # %%
 @cuda.jit
 def fragments(x, out):
@@ -527,12 +351,11 @@ def fragments(x, out):
             out[warp, step, lane, i] = f[i]
     # END SOLUTION
 
-
 # %%
 check(
     fragments,
-    spec=as_fragments,
-    inputs=any_words,
+    spec=checks.as_fragments,
+    inputs=checks.any_words,
     sizes=[()],
     launch=lambda: (1, 64),
     full=(),
@@ -592,56 +415,8 @@ WM, WN = 16, 32  # the warp's piece of it
 KW, NW = BK // 2, BN // 2  # words in a row of ta, of tb
 MF, NF = WM // 16, WN // 8  # fragments of a warp
 THREADS = 32 * (BM // WM) * (BN // WN)
-
-
-def operands(rng, m, n, k):
-    """Return a and b, as words."""
-    return words(eighths(rng, m, k)), words(eighths(rng, k, n))
-
-
-def tiles(m, n, *_):
-    """Return the grid for a c of (m, n)."""
-    return -(-n // BN), -(-m // BM)
-
-
-@cuda.jit(device=True)
-def place(row, piece):
-    """Return the word at which a piece of a swizzled row begins."""
-    return int32(4) * (piece ^ (row & int32(7)))
-
-
-@cuda.jit(device=True)
-def four(x, row, word):
-    """Return x[row, word : word + 4], zeros outside; word divides by 4."""
-    if row < x.shape[0] and word < x.shape[1]:
-        return load4(x, (row, word))
-    return int32(0), int32(0), int32(0), int32(0)
-
-
-@cuda.jit(device=True)
-def put(c, sums, row, col, lane):
-    """Write the sums of a warp into c, its corner at (row, col)."""
-    g, t = lane // int32(4), lane % int32(4)
-    for i in range(MF):
-        for j in range(NF):
-            r, s = row + int32(16 * i) + g, col + int32(8 * j) + int32(2) * t
-            if s < c.shape[1]:
-                if r < c.shape[0]:
-                    c[r, s] = sums[i, j, 0]
-                    c[r, s + int32(1)] = sums[i, j, 1]
-                if r + int32(8) < c.shape[0]:
-                    c[r + int32(8), s] = sums[i, j, 2]
-                    c[r + int32(8), s + int32(1)] = sums[i, j, 3]
-
-
-@cuda.jit(device=True)
-def clear(sums):
-    """Set the sums of a warp to zero."""
-    for i in range(MF):
-        for j in range(NF):
-            for v in range(4):
-                sums[i, j, v] = float32(0)
-
+place, four = chapter.kernels.place, chapter.kernels.four
+put, clear = chapter.kernels.put, chapter.kernels.clear
 
 # %%
 @cuda.jit
@@ -693,14 +468,13 @@ def gemm_tiled(a, b, c):
     put(c, sums, row0 + wm, col0 + wn, lane)
     # END SOLUTION
 
-
 # %%
 check(
     gemm_tiled,
-    spec=product,
-    inputs=operands,
+    spec=checks.product,
+    inputs=checks.operands,
     sizes=[(16, 64, 64), (8, 8, 72), (20, 64, 64)],
-    launch=lambda *size: (tiles(*size), THREADS),
+    launch=lambda m, n, k: ((-(-n // BN), -(-m // BM)), THREADS),
     full=(1000, 1032, 520),
     limits={"bank_conflicts": 0, "barriers": 4, "float64": 0}
     | {"otherwise": {"bank_conflicts": 0}},
@@ -751,52 +525,10 @@ check(
 STAGES = 3
 LAST = STAGES - 1
 WAIT = STAGES - 2
-TILE_A, TILE_B = BM * KW, BK * NW  # words of a tile
-PIECES_A, PIECES_B = TILE_A // 4 // THREADS, TILE_B // 4 // THREADS
-ROWS_A, ROWS_B = THREADS // (KW // 4), THREADS // (NW // 4)
 DEEP_A, DEEP_B = STAGES * BM, STAGES * BK  # rows of all pairs
 WORDS_A = DEEP_A * KW  # of all tiles of a
 SHARED = 4 * (WORDS_A + DEEP_B * NW)  # bytes
-
-
-@cuda.jit(device=True)
-def fetch(ta, tb, stage, a, b, row0, col0, start):
-    """Start to copy the tiles at word `start` along k into pair `stage`."""
-    t = int32(cuda.threadIdx.x)
-    end, last = int32(a.shape[1]), int32(a.shape[0]) - int32(1)
-    y, x = t // int32(KW // 4), t % int32(KW // 4)
-    w = start + int32(4) * x
-    for _ in range(PIECES_A):  # the next is ROWS_A rows below
-        to = stage * int32(BM) + y, place(y, x)
-        copy4_async(ta, to, a, (min(row0 + y, last), w), w < end)
-        y += int32(ROWS_A)
-    y, x = t // int32(NW // 4), t % int32(NW // 4)
-    w = min((col0 >> int32(1)) + int32(4) * x, int32(b.shape[1]) - int32(4))
-    for _ in range(PIECES_B):
-        to, k = stage * int32(BK) + y, int32(2) * start + y
-        copy4_async(tb, (to, place(y, x)), b, (k, w), k < int32(2) * end)
-        y += int32(ROWS_B)
-
-
-@cuda.jit(device=True)
-def multiply(sums, ta, tb, stage, wm, wn, lane):
-    """Add the product of pair `stage` of the tiles to the sums of a warp."""
-    loaded = cuda.local.array((NF, 2), int32)
-    low, high = lane & int32(15), lane >> int32(4)
-    on_a, on_b = stage * int32(BM) + wm + low, stage * int32(BK) + low
-    twist = place(low, high)  # of the first piece; an xor leads to the others
-    for s in range(BK // 16):
-        for n in range(NF // 2):
-            w = twist ^ ((wn >> int32(1)) + int32(8 * n))
-            f = ldmatrix_x4_trans(tb, (on_b + int32(16 * s), w))
-            loaded[2 * n, 0], loaded[2 * n, 1] = f[:2]
-            loaded[2 * n + 1, 0], loaded[2 * n + 1, 1] = f[2:]
-        for i in range(MF):
-            w = twist ^ int32(8 * s)
-            of_a = ldmatrix_x4(ta, (on_a + int32(16 * i), w))
-            for j in range(NF):
-                mma_f16(sums[i, j], of_a, loaded[j])
-
+fetch, multiply = chapter.kernels.fetch, chapter.kernels.multiply
 
 # %%
 @cuda.jit
@@ -838,14 +570,18 @@ def gemm_pipelined(a, b, c):
     put(c, sums, row0 + wm, col0 + wn, lane)
     # END SOLUTION
 
-
 # %%
 check(
     gemm_pipelined,
-    spec=product,
-    inputs=operands,
+    spec=checks.product,
+    inputs=checks.operands,
     sizes=[(16, 64, 64), (8, 8, 200)],
-    launch=lambda *size: (tiles(*size), THREADS, 0, SHARED),
+    launch=lambda m, n, k: (
+        (-(-n // BN), -(-m // BM)),
+        THREADS,
+        0,
+        SHARED,
+    ),
     full=(1000, 1032, 520),
     limits={"bank_conflicts": 0, "barriers": 4, "float64": 0},
 )
@@ -858,7 +594,107 @@ check(
 # of k, so that `wait_group(WAIT)` always waits for the group of pair `read`.
 
 # %% [markdown]
-# ## Measure: four formats
+# ## Measure: the ladder
+#
+# Now compare your kernels, compiled for bfloat16 and for large tiles, with cuBLAS. They
+# write bfloat16, as cuBLAS does. Each row of the table changes one thing:
+#
+# - `one warp`: your `gemm_warp`. It takes `b` transposed; the transposition is not
+#   timed.
+# - `tiles`: your `gemm_tiled`, with block tiles of 128 × 128, eight warp tiles of 64 ×
+#   32 in each, and a `place` that does not swizzle.
+# - `swizzled`: the same kernel with the swizzle.
+# - `three stages`: your `gemm_pipelined`, with three pairs of tiles.
+# - `addresses`: `gemm_large`, in `kernels.py`, which uses the same tiles. It keeps one
+#   address for each operand and adds to it, whereas `fetch` computes each address from
+#   a row and a column.
+# - `64 x 64`: `gemm_large` with four warps in a block and warp tiles of 64 × 64.
+# - `in turns`: the same kernel with two sets of fragments. The next step's set is
+#   loaded while the current one is multiplied.
+# - `256 x 128`: block tiles of 256 × 128 with eight warp tiles of 64 × 64, and four
+#   pairs of tiles.
+#
+# Three pairs of tiles of 128 × 64 and 64 × 128 take 96 KB. A launch may request that
+# much only if the kernel has permission: `large_shared` compiles the kernel and
+# requests the permission (chapter 13 shows the call in CUDA C++). Two such blocks fit
+# on an SM of an H200.
+#
+# Under this load a GPU reaches its power limit and lowers its clock after a few
+# milliseconds. So each measurement is a burst of 2 ms after a pause.
+#
+# What fraction of the speed of cuBLAS do you expect in each row?
+
+# %%
+guess = {
+    "one warp": None,
+    "tiles": None,
+    "swizzled": None,
+    "three stages": None,
+    "addresses": None,
+    "64 x 64": None,
+    "in turns": None,
+    "256 x 128": None,
+}
+
+ladder = chapter.measure.ladder_of(
+    8192, gemm_warp, gemm_tiled, gemm_pipelined, guess=guess
+)
+ladder
+
+# %% tags=["solution"]
+ladder.expect("swizzled", at_least=2, times="tiles")
+ladder.expect("three stages", at_least=1.4, times="swizzled")
+ladder.expect("addresses", at_least=1.05, times="three stages")
+ladder.expect("64 x 64", at_least=1.03, times="addresses")
+ladder.expect("in turns", at_least=1.03, times="64 x 64")
+ladder.expect("256 x 128", at_least=0.57)
+
+# %% [markdown] tags=["solution"]
+# Each row removes some work or some waiting. **The swizzle** removes 28 of the 32
+# passes of each `ldmatrix`. **Stages** remove most of the waiting for copies.
+# **Addresses** remove instructions: computing an address from a row and a column takes
+# a 64-bit multiplication, but computing it from the previous address takes only an
+# addition. A warp tile of **64 × 64** loads 8 × 4 words per lane for 32 `mma`, whereas
+# 64 × 32 loads 6 × 4 for 16. **In turns**, no `mma` waits for the `ldmatrix` just
+# before it.
+
+# %% [markdown]
+# ## More measurements
+#
+# You have done the exercises. The rest of the lab is for the curious: the ladder again,
+# the errors of four formats, and the instruction alone. The code is in `measure.py` and
+# the kernels are in `kernels.py`, both in `chapters/21_tensor_cores`.
+#
+# ### Smaller matrices, and without a pause
+#
+# First the ladder for 4096 × 4096 matrices. Then cuBLAS and `256 x 128` again, for
+# seconds without a pause.
+
+# %%
+smaller = chapter.measure.ladder_of(
+    4096, gemm_warp, gemm_tiled, gemm_pipelined
+)
+smaller
+
+# %% tags=["solution"]
+smaller.expect("in turns", at_least=0.53)
+
+# %%
+sustained = chapter.measure.without_pause()
+sustained
+
+# %% [markdown]
+# ### Is it right?
+#
+# This cell runs three of the `gemm_large` kernels once more, on 1024 × 1024 matrices.
+# It compares each result with a product of the same numbers in float32, and 30 runs of
+# each kernel bit by bit.
+
+# %%
+same = chapter.measure.verified()
+
+# %% [markdown]
+# ### Four formats
 #
 # Nothing in `gemm_warp` depends on a word being two float16. The kernel moves words,
 # and only the instruction interprets them. There are instructions for other formats,
@@ -871,90 +707,17 @@ check(
 # | bfloat16 | 2 | 8, 7 | 16 × 8 × 16 |
 # | float8 e4m3 | 4 | 4, 3 | 16 × 8 × 32 |
 #
-# So `specialise(gemm_warp, mma_f16=mma_tf32)` is a kernel for tf32. The cells below
-# multiply numbers between 0 and 1, which all have the same sign, and print two errors.
-# The first arises before the product, where the inputs are rounded to the format. The
-# second arises in the sum. Both are differences in the norm, relative to the product in
-# float64.
+# So `specialise(gemm_warp, mma_f16=mma_tf32)` is a kernel for tf32. The cell below
+# multiplies numbers between 0 and 1, which all have the same sign, and prints two
+# errors. The first arises before the product, where the inputs are rounded to the
+# format. The second arises in the sum. Both are differences in the norm, relative to
+# the product in float64.
 #
 # Guess first, for k = 4096. Which of the two errors is larger? By how much does the
 # error of the sum change if the sums are kept in float16 as well (`mma_f16_acc16`)?
 
-# %% tags=["given"]
-def bits_of(x, kind):
-    """Round float32 to a format: the rounded numbers, and their words."""
-    bits = x.view(np.uint32)
-    if kind == "float16":
-        return x.astype(np.float16).astype(float), words(x.astype(np.float16))
-    if kind == "tf32":
-        kept = (bits + 0x1000) & np.uint32(0xFFFFE000)
-        return kept.view(np.float32).astype(float), kept.view(np.int32)
-    if kind == "bfloat16":
-        upper = (bits + 0x7FFF + (bits >> 16 & 1)) >> 16
-        kept = (upper << 16).astype(np.uint32).view(np.float32)
-        return kept.astype(float), words(upper.astype(np.uint16))
-    code = np.arange(127)  # float8: all numbers from 0 to 448
-    small, part = code % 8 / 8 * 2.0**-6, 1 + code % 8 / 8
-    value = np.where(code < 8, small, part * 2.0 ** (code // 8 - 7))
-    code = np.searchsorted((value[1:] + value[:-1]) / 2, x).astype(np.uint8)
-    return value[code], words(code)
-
-
-@cuda.jit
-def gemm_half(a, bt, c):
-    """As gemm_warp does, for one tile, with sums in float16: c is words."""
-    half = cuda.local.array(2, int32)
-    g, t = cuda.threadIdx.x // 4, cuda.threadIdx.x % 4
-    half[0], half[1] = int32(0), int32(0)
-    for w in range(0, a.shape[1], 8):
-        fa = a[g, w + t], a[g + 8, w + t], a[g, w + t + 4], a[g + 8, w + t + 4]
-        mma_f16_acc16(half, fa, (bt[g, w + t], bt[g, w + t + 4]))
-    c[g, t], c[g + 8, t] = half[0], half[1]
-
-
-FORMATS = {
-    "tf32": ("tf32", mma_tf32),
-    "float16": ("float16", mma_f16),
-    "float16, sums too": ("float16", None),
-    "bfloat16": ("bfloat16", mma_bf16),
-    "float8 e4m3": ("float8", mma_e4m3),
-}
-
-
-def both_errors(name, k):
-    """Return the errors of the inputs and of the sum, for 16 x 8 results."""
-    rng = np.random.default_rng(21)
-    x, y = rng.random((16, k), np.float32), rng.random((8, k), np.float32)
-    kind, instruction = FORMATS[name]
-    (p, a), (q, bt) = bits_of(x, kind), bits_of(y, kind)
-    if instruction is None:
-        c = np.zeros((16, 4), np.int32)
-        kernel, grid = gemm_half, 1
-    else:
-        c = np.zeros((16, 8), np.float32)
-        kernel, grid = specialise(gemm_warp, mma_f16=instruction), (1, 1)
-    on = [cuda.to_device(z) for z in (a, bt, c)]
-    kernel[grid, 32](*on)
-    got = on[2].copy_to_host()
-    got = (numbers(got) if instruction is None else got).astype(float)
-    exact, rounded = x.astype(float) @ y.T.astype(float), p @ q.T
-    scale = np.linalg.norm(exact)
-    return (
-        np.linalg.norm(rounded - exact) / scale,
-        np.linalg.norm(got - rounded) / scale,
-    )
-
-
 # %%
-if weft.GPU and weft.device.find().capability < (8, 9):
-    FORMATS.pop("float8 e4m3")
-if weft.GPU and weft.device.find().capability < (8, 0):
-    FORMATS.pop("tf32"), FORMATS.pop("bfloat16")
-
-lengths = (4096, 65536) if weft.GPU else (256,)
-seen = {(name, k): both_errors(name, k) for name in FORMATS for k in lengths}
-for (name, k), (of_inputs, of_sum) in seen.items():
-    print(f"{name:18} k = {k:6}: inputs {of_inputs:.1e}, sum {of_sum:.1e}")
+seen = chapter.measure.errors(gemm_warp)
 
 # %% tags=["solution"]
 if weft.GPU:
@@ -986,81 +749,19 @@ if weft.GPU:
 # all.
 
 # %% [markdown]
-# ## Measure: the instruction alone
+# ### The instruction alone
 #
-# How fast is `mma.sync` when nothing has to be loaded? In the kernel below, each warp
-# has eight sums that do not depend on each other, and all operands are in registers.
-# (The compiler copies some operands from register to register between two `mma`, which
-# takes time as well. So a kernel that also loads from memory can be faster than this
-# one, if it needs fewer such copies.)
+# How fast is `mma.sync` when nothing has to be loaded? In the kernel of this table,
+# each warp has eight sums that do not depend on each other, and all operands are in
+# registers. (The compiler copies some operands from register to register between two
+# `mma`, which takes time as well. So a kernel that also loads from memory can be faster
+# than this one, if it needs fewer such copies.)
 #
 # Guess: how much faster is float8 than tf32? And is bfloat16 faster here than in
-# cuBLAS, on a product of 8192 × 8192 × 8192, which the ladder below measures?
-
-# %% tags=["given"]
-SUMS, KIND = 4, float32  # what a lane holds of c
-
-
-@cuda.jit
-def mma_alone(out, rounds):
-    """Execute mma after mma, eight at a time that are independent."""
-    sums = cuda.local.array((8, SUMS), KIND)
-    fa = cuda.local.array(4, int32)
-    fb = cuda.local.array(2, int32)
-    for v in range(4):
-        fa[v] = int32(cuda.threadIdx.x * 2654435 + v * 7919) & int32(0x3F3F3F3F)
-    fb[0], fb[1] = fa[0] ^ int32(0x15), fa[1] ^ int32(0x2A)
-    for i in range(8):
-        for v in range(SUMS):
-            sums[i, v] = KIND(0)
-
-    for n in range(rounds):
-        fb[0] ^= int32(n & 63)  # or the compiler would keep the products
-        for i in range(8):
-            pa = fa[i % 4], fa[(i + 1) % 4], fa[(i + 2) % 4], fa[(i + 3) % 4]
-            mma_f16(sums[i], pa, (fb[i // 4], fb[1 - i // 4]))
-
-    for i in range(8):
-        for v in range(SUMS):
-            if sums[i, v] == KIND(12345):  # never: but it has to be computed
-                out[0] = sums[i, v]
-
+# cuBLAS, on a product of 8192 × 8192 × 8192, which the ladder above measures?
 
 # %%
-ROUNDS = 4096
-DEPTHS = {"tf32": 8, "float16": 16, "bfloat16": 16, "float8 e4m3": 32}
-
-
-def alone_on(kernel, blocks, out, rounds):
-    """Return a function that launches mma_alone."""
-    return lambda: kernel[blocks, 256, bench.stream()](out, rounds)
-
-
-def instructions():
-    import torch
-
-    out = cuda.as_cuda_array(torch.zeros(1, device="cuda"))
-    found = {}
-    for name, (_, instruction) in FORMATS.items():
-        if instruction is None:
-            chosen = {"mma_f16": mma_f16_acc16, "SUMS": 2, "KIND": int32}
-        else:
-            chosen = {"mma_f16": instruction}
-        kernel = specialise(mma_alone, **chosen)
-        rounds = ROUNDS * 8 // DEPTHS.get(name, 16)  # the same FLOP for all
-        blocks = 2 * weft.device.find().sms
-        found[name] = alone_on(kernel, blocks, out, rounds)
-    return found
-
-
-multiprocessors = weft.device.find().sms or 132
-alone = bench.compare(
-    "mma.sync alone",
-    instructions,
-    flops=2 * multiprocessors * 8 * ROUNDS * 8 * 2 * 16 * 8 * 8,
-    baseline="tf32",
-    graph=True,
-)
+alone = chapter.measure.alone()
 alone
 
 # %% [markdown] tags=["solution"]
@@ -1068,392 +769,6 @@ alone
 # multipliers for the format. For float8 this depends on the GPU: on an H200, `mma.sync`
 # gains nothing from float8, because the fast float8 multipliers are only available to
 # another instruction (chapter 22).
-
-# %% [markdown]
-# ## Measure: the ladder
-#
-# Now compare your kernels, compiled for bfloat16 and for large tiles, with cuBLAS. They
-# write bfloat16, as cuBLAS does. Each row of the table changes one thing:
-#
-# - `one warp`: your `gemm_warp`. It takes `b` transposed; the transposition is not
-#   timed.
-# - `tiles`: your `gemm_tiled`, with block tiles of 128 × 128, eight warp tiles of 64 ×
-#   32 in each, and a `place` that does not swizzle.
-# - `swizzled`: the same kernel with the swizzle.
-# - `three stages`: your `gemm_pipelined`, with three pairs of tiles.
-# - `addresses`: `gemm_large` below, which uses the same tiles. It keeps one address for
-#   each operand and adds to it, whereas `fetch` computes each address from a row and a
-#   column.
-# - `64 x 64`: `gemm_large` with four warps in a block and warp tiles of 64 × 64.
-# - `in turns`: the same kernel with two sets of fragments. The next step's set is
-#   loaded while the current one is multiplied.
-# - `256 x 128`: block tiles of 256 × 128 with eight warp tiles of 64 × 64, and four
-#   pairs of tiles.
-#
-# Three pairs of tiles of 128 × 64 and 64 × 128 take 96 KB. A launch may request that
-# much only if the kernel has permission: `large_shared` compiles the kernel and
-# requests the permission (chapter 13 shows the call in CUDA C++). Two such blocks fit
-# on an SM of an H200.
-#
-# Under this load a GPU reaches its power limit and lowers its clock after a few
-# milliseconds. So each measurement is a burst of 2 ms after a pause. At the end, the
-# `256 x 128` kernel and cuBLAS run for seconds without a pause.
-#
-# What fraction of the speed of cuBLAS do you expect in each row?
-
-# %% tags=["given"]
-PAIR = TILE_A + TILE_B
-TWICE = NF // 2
-SETS = 1  # of fragments
-PENDING = STAGES - 2  # groups, when a pair is multiplied
-GROUP = 8
-
-
-@cuda.jit(device=True)
-def plain(row, piece):
-    """Return the word at which a piece begins in a row that is not swizzled."""
-    return int32(4) * piece
-
-
-@cuda.jit(device=True)
-def put_bf16(c, sums, row, col, lane):
-    """Write the sums of a warp into c, as words of two bfloat16."""
-    g, t = lane >> int32(2), lane & int32(3)
-    for i in range(MF):
-        for j in range(NF):
-            r = row + int32(16 * i) + g
-            w = (col >> int32(1)) + int32(4 * j) + t
-            if w < c.shape[1]:
-                if r < c.shape[0]:
-                    c[r, w] = bf16_pair(sums[i, j, 0], sums[i, j, 1])
-                if r + int32(8) < c.shape[0]:
-                    c[r + int32(8), w] = bf16_pair(sums[i, j, 2], sums[i, j, 3])
-
-
-@cuda.jit(device=True)
-def tile_of(block, down, across):
-    """Return the tile of a block: GROUP rows of tiles go across together."""
-    width = int32(GROUP) * across
-    first = block // width * int32(GROUP)
-    height = min(down - first, int32(GROUP))
-    return first + block % width % height, block % width // height
-
-
-@cuda.jit(device=True)
-def fetch_at(pool, to_a, to_b, a, b, from_a, from_b, lda, ldb, left_a, left_b):
-    """Start the copies of this thread, each a constant away from the first."""
-    for i in range(PIECES_A):
-        to, source = int32(i * ROWS_A * KW), int32(i * ROWS_A) * lda
-        copy4_async(pool, to_a + to, a, from_a + source, left_a > int32(0))
-    for i in range(PIECES_B):
-        to, source = int32(i * ROWS_B * NW), int32(i * ROWS_B) * ldb
-        inside = left_b > int32(i * ROWS_B)
-        copy4_async(pool, to_b + to, b, from_b + source, inside)
-
-
-@cuda.jit(device=True)
-def load_at(fa, fb, z, pool, at_a, at_b, twist, columns, step):
-    """Load the fragments of a step into set z."""
-    at = at_a + (twist ^ int32(8 * step))
-    for i in range(MF):
-        f = ldmatrix_x4(pool, at + int32(16 * i * KW))
-        fa[z, i, 0], fa[z, i, 1], fa[z, i, 2], fa[z, i, 3] = f
-    for j in range(TWICE):
-        at = at_b + columns[j] + int32(16 * step * NW)
-        f = ldmatrix_x4_trans(pool, at)
-        fb[z, 2 * j, 0], fb[z, 2 * j, 1] = f[0], f[1]
-        fb[z, 2 * j + 1, 0], fb[z, 2 * j + 1, 1] = f[2], f[3]
-
-
-@cuda.jit
-def gemm_large(a, b, c, k):
-    """Write a @ b into c: a, b flat; tiles in full, k is any multiple of 8."""
-    pool = cuda.shared.array(0, int32)
-    sums = cuda.local.array((MF, NF, 4), float32)
-    fa = cuda.local.array((SETS, MF, 4), int32)
-    fb = cuda.local.array((SETS, NF, 2), int32)
-    columns = cuda.local.array(TWICE, int32)
-    t = int32(cuda.threadIdx.x)
-    lane, warp = t & int32(31), t >> int32(5)
-    n = int32(c.shape[1]) * int32(2)
-    lda, ldb = int32(k) >> int32(1), n >> int32(1)
-    down, across = int32(c.shape[0]) // int32(BM), n // int32(BN)
-    row, col = tile_of(int32(cuda.blockIdx.x), down, across)
-    row0, col0 = row * int32(BM), col * int32(BN)
-    wm = warp // int32(BN // WN) * int32(WM)
-    wn = warp % int32(BN // WN) * int32(WN)
-
-    ra, pa = t // int32(KW // 4), t % int32(KW // 4)  # its first pieces
-    rb, pb = t // int32(NW // 4), t % int32(NW // 4)
-    to_a = ra * int32(KW) + place(ra, pa)
-    to_b = int32(TILE_A) + rb * int32(NW) + place(rb, pb)
-    from_a = (row0 + ra) * lda + int32(4) * pa
-    from_b = rb * ldb + (col0 >> int32(1)) + int32(4) * pb
-    left_a, left_b = lda - int32(4) * pa, int32(k) - rb  # until the end of k
-
-    near, far = lane & int32(15), lane >> int32(4)
-    at_a = (wm + near) * int32(KW)
-    at_b = int32(TILE_A) + near * int32(NW)
-    twist = place(near, far)
-    for j in range(TWICE):
-        columns[j] = place(near, (wn >> int32(3)) + int32(2 * j) + far)
-    clear(sums)
-
-    write = int32(0)
-    for _ in range(LAST):
-        on_a, on_b = to_a + write, to_b + write
-        fetch_at(
-            pool, on_a, on_b, a, b, from_a, from_b, lda, ldb, left_a, left_b
-        )
-        commit_group()
-        from_a, from_b = from_a + int32(KW), from_b + int32(BK) * ldb
-        left_a, left_b = left_a - int32(KW), left_b - int32(BK)
-        write += int32(PAIR)
-    read = int32(0)
-    if SETS == 2:  # the fragments of the first step
-        wait_group(PENDING)
-        cuda.syncthreads()
-        load_at(fa, fb, 0, pool, at_a, at_b, twist, columns, 0)
-    for _ in range(int32(0), lda, int32(KW)):
-        for step in range(BK // 16):  # written out
-            if step == (SETS - 1) * (BK // 16 - 1):
-                wait_group(PENDING)
-                cuda.syncthreads()
-                if SETS == 2:  # those of the next step are in the next pair
-                    end = read == int32(LAST * PAIR)
-                    read = int32(0) if end else read + int32(PAIR)
-            z, ahead = (step + 1) % SETS, (step + SETS - 1) % (BK // 16)
-            on_a, on_b = read + at_a, read + at_b
-            load_at(fa, fb, z, pool, on_a, on_b, twist, columns, ahead)
-            if step == 0:
-                on_a, on_b = to_a + write, to_b + write
-                where = on_a, on_b, a, b, from_a, from_b
-                fetch_at(pool, *where, lda, ldb, left_a, left_b)
-                commit_group()
-                from_a, from_b = from_a + int32(KW), from_b + int32(BK) * ldb
-                left_a, left_b = left_a - int32(KW), left_b - int32(BK)
-                end = write == int32(LAST * PAIR)
-                write = int32(0) if end else write + int32(PAIR)
-            for i in range(MF):
-                for j in range(NF):
-                    mma_bf16(sums[i, j], fa[step % SETS, i], fb[step % SETS, j])
-        if SETS == 1:
-            end = read == int32(LAST * PAIR)
-            read = int32(0) if end else read + int32(PAIR)
-
-    put_bf16(c, sums, row0 + wm, col0 + wn, lane)
-
-
-def sized(BM, BN, WM, WN, BK=64, STAGES=3, SETS=1):
-    """Return every constant that follows from these."""
-    KW, NW, THREADS = BK // 2, BN // 2, 32 * (BM // WM) * (BN // WN)
-    chosen = dict(locals())
-    return chosen | {
-        "MF": WM // 16,
-        "NF": WN // 8,
-        "TWICE": WN // 16,
-        "LAST": STAGES - 1,
-        "WAIT": STAGES - 2,
-        "PENDING": STAGES - 2,
-        "DEEP_A": STAGES * BM,
-        "DEEP_B": STAGES * BK,
-        "WORDS_A": STAGES * BM * KW,
-        "TILE_A": BM * KW,
-        "TILE_B": BK * NW,
-        "PAIR": BM * KW + BK * NW,
-        "PIECES_A": BM * KW // 4 // THREADS,
-        "PIECES_B": BK * NW // 4 // THREADS,
-        "ROWS_A": THREADS // (KW // 4),
-        "ROWS_B": THREADS // (NW // 4),
-        "mma_f16": mma_bf16,
-        "put": put_bf16,
-    }
-
-
-# %%
-@cuda.jit
-def narrowed(c, out):
-    """Write float32 into words of two bfloat16, for gemm_warp's result."""
-    col, row = cuda.grid(2)
-    if row < out.shape[0] and col < out.shape[1]:
-        out[row, col] = bf16_pair(c[row, 2 * col], c[row, 2 * col + 1])
-
-
-if weft.on_gpu("the matrices live in its memory"):
-    import torch
-
-    torch.manual_seed(21)
-    matmul = torch.backends.cuda.matmul
-    matmul.allow_bf16_reduced_precision_reduction = False
-
-
-def flat(x):
-    """Return a bfloat16 matrix as a vector of words."""
-    return cuda.as_cuda_array(x.view(torch.int32).view(-1))
-
-
-def pairs(x):
-    """Return a bfloat16 matrix as a matrix of words."""
-    return cuda.as_cuda_array(x.view(torch.int32))
-
-
-def launch_large(BM, BN, WM, WN, a, b, c, **more):
-    """Return a function that launches gemm_large with these sizes."""
-    chosen = sized(BM, BN, WM, WN, **more)
-    shared = 4 * chosen["STAGES"] * chosen["PAIR"]
-    BLOCKS = 2 if shared <= 98304 else 1  # on an SM
-    kernel = specialise(
-        gemm_large,
-        unroll=("step",),
-        max_registers=min(255, 65536 // BLOCKS // chosen["THREADS"]),
-        **chosen,
-    )
-    k = a.shape[1]
-    on = flat(a), flat(b), pairs(c), k
-    large_shared(kernel, shared, *on)
-    grid = c.shape[0] // BM * (c.shape[1] // BN)
-    threads = chosen["THREADS"]
-    return lambda: kernel[grid, threads, bench.stream(), shared](*on)
-
-
-# %%
-guess = {
-    "one warp": None,
-    "tiles": None,
-    "swizzled": None,
-    "three stages": None,
-    "addresses": None,
-    "64 x 64": None,
-    "in turns": None,
-    "256 x 128": None,
-}
-
-
-def rungs(n):
-    """Return the kernels of the ladder, for n x n matrices of bfloat16."""
-    a, b = (torch.randn(n, n, device="cuda").bfloat16() for _ in "ab")
-    c, wide = torch.empty_like(a), torch.empty(n, n, device="cuda")
-    on = pairs(a), pairs(b), pairs(c)
-    bt, wide = pairs(b.t().contiguous()), cuda.as_cuda_array(wide)
-    first = specialise(gemm_warp, mma_f16=mma_bf16)
-    deep = sized(128, 128, 64, 32)
-    small = deep | {"unroll": ("step",)}
-    colliding = specialise(gemm_tiled, **small | {"place": plain})
-    swizzled = specialise(gemm_tiled, **small)
-    staged = specialise(
-        gemm_pipelined, unroll=("s",), max_registers=128, **deep
-    )
-    large_shared(staged, 98304, *on)
-    grid, stream = (n // 128, n // 128), bench.stream
-
-    def one_warp():
-        first[(n // 8, n // 16), 32, stream()](on[0], bt, wide)
-        narrowed[(n // 64, n // 8), (32, 8), stream()](wide, on[2])
-
-    return {
-        "cuBLAS": lambda: torch.mm(a, b, out=c),
-        "one warp": one_warp,
-        "tiles": lambda: colliding[grid, 256, stream()](*on),
-        "swizzled": lambda: swizzled[grid, 256, stream()](*on),
-        "three stages": lambda: staged[grid, 256, stream(), 98304](*on),
-        "addresses": launch_large(128, 128, 64, 32, a, b, c),
-        "64 x 64": launch_large(128, 128, 64, 64, a, b, c),
-        "in turns": launch_large(128, 128, 64, 64, a, b, c, SETS=2),
-        "256 x 128": launch_large(256, 128, 64, 64, a, b, c, STAGES=4, SETS=2),
-    }
-
-
-def ladder_of(n):
-    """Time the ladder in bursts, each after a pause."""
-    return bench.compare(
-        f"{n} x {n} x {n} bfloat16",
-        lambda: rungs(n),
-        baseline="cuBLAS",
-        flops=2 * n**3,
-        guess=guess,
-        stopwatch=BurstStopwatch(most=25) if weft.GPU else None,
-    )
-
-
-ladder = ladder_of(8192)
-ladder
-
-# %%
-smaller = ladder_of(4096)
-smaller
-
-# %% tags=["solution"]
-ladder.expect("swizzled", at_least=2, times="tiles")
-ladder.expect("three stages", at_least=1.4, times="swizzled")
-ladder.expect("addresses", at_least=1.05, times="three stages")
-ladder.expect("64 x 64", at_least=1.03, times="addresses")
-ladder.expect("in turns", at_least=1.03, times="64 x 64")
-ladder.expect("256 x 128", at_least=0.57)
-smaller.expect("in turns", at_least=0.53)
-
-# %% [markdown] tags=["solution"]
-# Each row removes some work or some waiting. **The swizzle** removes 28 of the 32
-# passes of each `ldmatrix`. **Stages** remove most of the waiting for copies.
-# **Addresses** remove instructions: computing an address from a row and a column takes
-# a 64-bit multiplication, but computing it from the previous address takes only an
-# addition. A warp tile of **64 × 64** loads 8 × 4 words per lane for 32 `mma`, whereas
-# 64 × 32 loads 6 × 4 for 16. **In turns**, no `mma` waits for the `ldmatrix` just
-# before it.
-
-# %% [markdown]
-# Now time cuBLAS and `256 x 128` again, for seconds without a pause.
-
-# %%
-def lasting(n):
-    """Return cuBLAS and the best kernel, for n x n matrices of bfloat16."""
-    a, b = (torch.randn(n, n, device="cuda").bfloat16() for _ in "ab")
-    c = torch.empty_like(a)
-    best = launch_large(256, 128, 64, 64, a, b, c, STAGES=4, SETS=2)
-    return {"cuBLAS": lambda: torch.mm(a, b, out=c), "256 x 128": best}
-
-
-sustained = bench.compare(
-    "8192 x 8192 x 8192 bfloat16, without a pause",
-    lambda: lasting(8192),
-    baseline="cuBLAS",
-    flops=2 * 8192**3,
-    graph=True,
-)
-sustained
-
-# %% [markdown]
-# ## Look: is it right?
-#
-# This cell runs three of the `gemm_large` kernels once more, on 1024 × 1024 matrices.
-# It compares each result with a product of the same numbers in float32, and 30 runs of
-# each kernel bit by bit.
-
-# %%
-if weft.on_gpu("the matrices are too large for the simulator"):
-    torch.manual_seed(5)
-    torch.set_float32_matmul_precision("highest")
-    edge = 1024
-    a, b = (torch.randn(edge, edge, device="cuda").bfloat16() for _ in "ab")
-    right = a.float() @ b.float()
-    choices = {
-        "addresses": (128, 128, 64, 32, {}),
-        "in turns": (128, 128, 64, 64, {"SETS": 2}),
-        "256 x 128": (256, 128, 64, 64, {"STAGES": 4, "SETS": 2}),
-    }
-    for name, (*sizes, more) in choices.items():
-        c = torch.full_like(a, float("nan"))
-        run = launch_large(*sizes, a, b, c, **more)
-        run()
-        first = c.clone()
-        same = True
-        for _ in range(30):
-            c.fill_(float("nan"))
-            run()
-            same = same and torch.equal(c, first)
-        error = ((first.float() - right).norm() / right.norm()).item()
-        print(f"{name:10} relative error {error:.1e}, 30 runs alike: {same}")
-        assert error < 4e-3
-        assert same
 
 # %% [markdown]
 # ## If you want more
