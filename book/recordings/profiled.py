@@ -19,6 +19,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from importlib import import_module, metadata
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 ROOT = Path(__file__).resolve().parents[2]
 WIDTH = 76  # of a table
@@ -121,6 +122,7 @@ def lab(stem: str, *names: str) -> types.SimpleNamespace:
     Nothing of the lab is run but the definitions, and what they need.
     """
     sys.path.insert(0, str(ROOT))
+    import_module("weft")  # before Numba
     path, where = ROOT / "chapters" / stem / "lab.py", places(stem, names)
     scope: dict[str, Any] = {"__name__": f"lab{stem[:2]}", "__file__": str(path)}
     here = [name for name in names if where[name] == "lab"]
@@ -130,6 +132,25 @@ def lab(stem: str, *names: str) -> types.SimpleNamespace:
         module = import_module(f"weft.chapters.{stem}.{where[name]}")
         scope[name] = getattr(module, name)
     return types.SimpleNamespace(**{name: scope[name] for name in names})
+
+
+class _Asked(Exception):
+    """Carries what a measurement would have timed."""
+
+
+def candidates(measure: Callable[..., Any], *kernels: Any) -> Any:
+    """Return what a function of a lab would time, by name, and time nothing."""
+    from weft import bench
+
+    def compare(case: str, build: Callable[[], Any], **options: Any) -> None:
+        raise _Asked(build)
+
+    with mock.patch.object(bench, "compare", compare):
+        try:
+            measure(*kernels)
+        except _Asked as asked:
+            return asked.args[0]()
+    raise ValueError(f"{measure.__name__} compares nothing")
 
 
 def watched(launches: Mapping[str, Callable[[], Any]]) -> None:

@@ -28,24 +28,15 @@ except ModuleNotFoundError:  # on Colab: fetch the course first
 
 import cmath
 
-import matplotlib.pyplot as plt
 import numpy as np
 from numba import complex64, cuda, float32, int32, uint32
-from numpy.lib.stride_tricks import sliding_window_view
 
-from weft import bench, check, explore, hint, quiz
+from weft import check, explore, hint, quiz
 from weft.intrinsics import load4, store4
 
-weft.lab("23_convolution_fft")
-if weft.GPU:
-    import torch
-    import torch.nn.functional as F
-
-    # float32 throughout; cuDNN tries its algorithms and takes the fastest
-    torch.backends.cuda.matmul.allow_tf32 = False
-    torch.backends.cudnn.allow_tf32 = False
-    torch.backends.cudnn.benchmark = True
-    torch.manual_seed(23)
+chapter = weft.lab("23_convolution_fft")
+checks = chapter.checks
+times = chapter.kernels.multiplication()
 
 # %% [markdown]
 # ## Look: four numbers and a filter
@@ -83,36 +74,6 @@ print("convolution, same ", np.convolve(x4, w3, "same"))
 # conjugate.
 
 # %% [markdown]
-# The checks use the following functions: random data, a launch configuration, and the
-# definitions in NumPy.
-
-
-# %% tags=["given"]
-def image_and_filter(rng, h, w, kh, kw):
-    """Random numbers: an image and a filter."""
-    return (
-        rng.standard_normal((h, w), np.float32),
-        rng.standard_normal((kh, kw), np.float32),
-    )
-
-
-def blocks_of(height, width):
-    """Blocks of 8 x 32 threads that cover height x width results."""
-    return (-(-width // 32), -(-height // 8)), (32, 8)
-
-
-def slide(x, w):
-    """Valid cross-correlation, in NumPy."""
-    return np.einsum("ijpq,pq->ij", sliding_window_view(x, w.shape), w)
-
-
-def turned_round(x, w, above, beside):
-    """Valid convolution of x, in a frame of zeros, with w, in NumPy."""
-    framed = np.pad(x, ((above, above), (beside, beside)))
-    return slide(framed, w[::-1, ::-1])
-
-
-# %% [markdown]
 # ## 1 · Slide
 #
 # For an image x of (h, w) and a filter of (kh, kw), the valid cross-correlation has
@@ -129,7 +90,6 @@ def turned_round(x, w, above, beside):
 # ```
 #
 # Stuck? `hint("correlate")`; there are three hints.
-
 
 # %%
 @cuda.jit
@@ -151,10 +111,10 @@ def correlate(x, w, out):
 # %%
 check(
     correlate,
-    spec=lambda x, w: slide(x, w),
-    inputs=image_and_filter,
+    spec=lambda x, w: checks.slide(x, w),
+    inputs=checks.image_and_filter,
     sizes=[(13, 40, 3, 2), (5, 4, 5, 4), (20, 9, 1, 5)],
-    launch=lambda h, w, kh, kw: blocks_of(h - kh + 1, w - kw + 1),
+    launch=lambda h, w, kh, kw: checks.blocks_of(h - kh + 1, w - kw + 1),
     full=(1000, 1203, 7, 4),
     limits={"loads": 12, "float64": 0},
 )
@@ -181,7 +141,6 @@ check(
 #
 # Stuck? `hint("convolve_same")`.
 
-
 # %%
 @cuda.jit
 def convolve_same(x, w, out):
@@ -205,12 +164,14 @@ def convolve_same(x, w, out):
 # %%
 check(
     convolve_same,
-    spec=lambda x, w: turned_round(x, w, w.shape[0] // 2, w.shape[1] // 2),
-    inputs=lambda rng, h, w, kh, kw: image_and_filter(
+    spec=lambda x, w: checks.turned_round(
+        x, w, w.shape[0] // 2, w.shape[1] // 2
+    ),
+    inputs=lambda rng, h, w, kh, kw: checks.image_and_filter(
         rng, h, w, 2 * kh + 1, 2 * kw + 1
     ),
     sizes=[(9, 35, 1, 2), (4, 3, 2, 3), (11, 10, 2, 0)],
-    launch=lambda h, w, kh, kw: blocks_of(h, w),
+    launch=lambda h, w, kh, kw: checks.blocks_of(h, w),
     full=(1001, 1203, 3, 2),
     limits={"loads": 12, "float64": 0},
 )
@@ -242,7 +203,7 @@ check(
 #          └───────────────────┘
 # ```
 #
-# The given code loads the filter into shared memory. The check counts each thread's
+# The starter loads the filter into shared memory. The check counts each thread's
 # loads from global memory: two elements of x and one of w make three loads, and up to
 # five are allowed.
 #
@@ -256,7 +217,6 @@ check(
 K = 5  # the filter is 5 x 5
 HIGH, WIDE = 8, 32  # results per block, and its threads
 TALL, BROAD = HIGH + K - 1, WIDE + K - 1  # its tile of x
-
 
 # %%
 @cuda.jit
@@ -291,10 +251,10 @@ def correlate_tiled(x, w, out):
 # %%
 check(
     correlate_tiled,
-    spec=lambda x, w: slide(x, w),
-    inputs=lambda rng, h, w: image_and_filter(rng, h, w, K, K),
+    spec=lambda x, w: checks.slide(x, w),
+    inputs=lambda rng, h, w: checks.image_and_filter(rng, h, w, K, K),
     sizes=[(12, 36), (5, 5), (19, 47)],
-    launch=lambda h, w: blocks_of(h - K + 1, w - K + 1),
+    launch=lambda h, w: checks.blocks_of(h - K + 1, w - K + 1),
     full=(1000, 1203),
     limits={"loads": 5, "bank_conflicts": 0, "sectors": 8, "float64": 0},
 )
@@ -335,81 +295,11 @@ explore(correlate_tiled)[1, (WIDE, HIGH)](
 # a tile, for 5 × 5 taps only. Its loops have constant bounds, its arrays are flat, and
 # its indices are unsigned 32-bit integers, so no index is tested for being negative
 # (chapter 18). Do these changes save more time than the tile, or less?
-
-
-# %% tags=["given"]
-@cuda.jit
-def correlate_lean(x, w, out, width):
-    """correlate with 5 x 5 taps and lean indices; x: (h * width,), w: (25,)."""
-    col = uint32(WIDE * cuda.blockIdx.x + cuda.threadIdx.x)
-    row = uint32(HIGH * cuda.blockIdx.y + cuda.threadIdx.y)
-
-    if row < out.shape[0] and col < out.shape[1]:
-        at = uint32(row * width + col)
-        total = float32(0)
-        for down in range(K):
-            for right in range(K):
-                total += x[at + right] * w[K * down + right]
-            at = uint32(at + width)
-        out[row, col] = total
-
-
-# %% [markdown]
-# `rows` uses the idea of chapter 19, **thread coarsening**: a thread computes eight
-# results, one below the other. The thread keeps eight elements of x in **registers**
-# and moves down its column. For each element and each tap that it loads, it does eight
-# multiplications. The filter is stored column by column. Its size is a constant of the
-# kernel, because the size of a shared array must be a constant.
-
-# %% tags=["given"]
-ROWS = 8  # results per thread
-
-
-def make_rows(k):
-    """Return a kernel for k x k taps; 128 threads, 32 x 32 results."""
-    side = 31 + k
-    cells = side * side
-
-    @cuda.jit
-    def rows(x, taps, out):  # taps: (k * k,), column by column
-        tile = cuda.shared.array(cells, float32)
-        sums = cuda.local.array(ROWS, float32)
-        v = cuda.local.array(ROWS, float32)
-        t = uint32(cuda.threadIdx.x)
-        tx, ty = t % 32, t // 32
-        top, left = 32 * cuda.blockIdx.y, 32 * cuda.blockIdx.x
-
-        for cell in range(t, cells, 128):
-            i, j = int32(top + cell // side), int32(left + cell % side)
-            if i < x.shape[0] and j < x.shape[1]:
-                tile[cell] = x[i, j]
-        cuda.syncthreads()
-
-        for r in range(ROWS):
-            sums[r] = float32(0)
-        n = uint32(0)
-        for q in range(k):
-            at = uint32(ROWS * side * ty + tx + q)
-            for r in range(ROWS - 1):
-                v[r] = tile[at + r * side]
-            at += uint32((ROWS - 1) * side)
-            p = uint32(0)
-            while p < uint32(k):  # leaner than range(k), which counts in int64
-                v[ROWS - 1] = tile[at]
-                tap = taps[n]
-                at, n, p = uint32(at + side), uint32(n + 1), uint32(p + 1)
-                for r in range(ROWS):
-                    sums[r] += v[r] * tap
-                for r in range(ROWS - 1):
-                    v[r] = v[r + 1]
-
-        for r in range(ROWS):
-            row, col = top + ROWS * ty + r, left + tx
-            if row < out.shape[0] and col < out.shape[1]:
-                out[row, col] = sums[r]
-
-    return rows
-
+#
+# The other one, `rows`, uses the idea of chapter 19, **thread coarsening**: a thread
+# computes eight results, one below the other. The thread keeps eight elements of x in
+# **registers** and moves down its column. For each element and each tap that it loads,
+# it does eight multiplications.
 
 # %%
 guess = {
@@ -419,69 +309,8 @@ guess = {
     "rows": None,
 }
 
-
-def filters(size, k):
-    """Return a builder of the ways to apply k x k taps to an image."""
-
-    def build():
-        m = size - k + 1
-        x = torch.randn(size, size, device="cuda")
-        w = torch.randn(k, k, device="cuda") / k
-        out = torch.empty(m, m, device="cuda")
-        down = w.T.contiguous().view(-1)
-        d_x, d_w, d_down, d_out = map(cuda.as_cuda_array, (x, w, down, out))
-        rows, across = make_rows(k), -(-m // 32)
-        x4, w4 = x[None, None], w[None, None]
-
-        def by_fft():
-            spectrum = torch.fft.rfft2(w, (size, size)).conj()
-            product = torch.fft.rfft2(x).mul_(spectrum)
-            return torch.fft.irfft2(product, (size, size))[:m, :m]
-
-        def by_fft_again():
-            product = torch.fft.rfft2(x).mul_(ready)
-            return torch.fft.irfft2(product, (size, size))[:m, :m]
-
-        ready = torch.fft.rfft2(w, (size, size)).conj()
-        shape = blocks_of(m, m)
-        found = {
-            "cuDNN": lambda: F.conv2d(x4, w4),
-            "correlate": lambda: correlate[shape](d_x, d_w, d_out),
-            "rows": lambda: rows[(across, across), 128](d_x, d_down, d_out),
-            "FFT": by_fft,
-            "FFT, filter ready": by_fft_again,
-        }
-        if k == K:
-            d_all, d_taps = map(cuda.as_cuda_array, (x.view(-1), w.view(-1)))
-            lean = correlate_lean[shape]
-            found = {
-                "cuDNN": found["cuDNN"],
-                "correlate": found["correlate"],
-                "correlate_tiled": lambda: correlate_tiled[shape](
-                    d_x, d_w, d_out
-                ),
-                "correlate_lean": lambda: lean(d_all, d_taps, d_out, size),
-                "rows": found["rows"],
-            }
-        wanted = F.conv2d(x4[..., : k + 63, : k + 63].double(), w4.double())
-        for name in found.keys() - {"correlate", "correlate_tiled"}:  # given
-            got = found[name]()
-            corner = (out if got is None else got.view(m, m))[:64, :64]
-            off = torch.linalg.vector_norm(corner - wanted[0, 0])
-            assert off < 1e-5 * torch.linalg.vector_norm(wanted), name
-        if k == K:
-            found["copy"] = lambda: out.copy_(x[:m, :m])
-        return found
-
-    return build
-
-
-five = bench.compare(
-    "5 x 5 taps, image 8192 x 8192",
-    filters(8192, K),
-    baseline="cuDNN",
-    flops=2 * K * K * (8192 - K + 1) ** 2,
-    guess=guess,
+five, filters = chapter.measure.five_by_five(
+    correlate, correlate_tiled, guess
 )
 five
 
@@ -534,40 +363,14 @@ five.expect("correlate_tiled", at_least=1.5, times="correlate")
 #
 # where dy counts as 0 outside its matrix. The minus signs say that this is a
 # convolution, and since dx is larger than dy, it is the *full* convolution. Write the
-# kernel for `dx`. (The kernel for `dw` is given: it has one block per tap and a sum as
-# in chapter 14.)
+# kernel for `dx`. (The kernel for `dw`, in `kernels.py`, has one block per tap and a
+# sum as in chapter 14.)
 #
 # ```python
 # grad_data(dy, w, dx)    # (h, w), (kh, kw) -> (h + kh - 1, w + kw - 1)  float32
 # ```
 #
 # Stuck? `hint("grad_data")`.
-
-
-# %% tags=["given"]
-@cuda.jit
-def grad_weights(x, dy, dw):
-    """dw[p, q] is the sum of x[i + p, j + q] * dy[i, j]; one block each."""
-    parts = cuda.shared.array(8, float32)
-    q, p = cuda.blockIdx.x, cuda.blockIdx.y
-    me = cuda.threadIdx.x
-
-    mine = float32(0)
-    for cell in range(me, dy.size, 256):
-        i, j = cell // dy.shape[1], cell % dy.shape[1]
-        mine += x[i + p, j + q] * dy[i, j]
-
-    for delta in (16, 8, 4, 2, 1):
-        mine += cuda.shfl_down_sync(0xFFFFFFFF, mine, delta)
-    if me % 32 == 0:
-        parts[me // 32] = mine
-    cuda.syncthreads()
-    if me == 0:
-        whole = float32(0)
-        for k in range(8):
-            whole += parts[k]
-        dw[p, q] = whole
-
 
 # %%
 @cuda.jit
@@ -591,10 +394,12 @@ def grad_data(dy, w, dx):
 # %%
 check(
     grad_data,
-    spec=lambda dy, w: turned_round(dy, w, w.shape[0] - 1, w.shape[1] - 1),
-    inputs=image_and_filter,
+    spec=lambda dy, w: checks.turned_round(
+        dy, w, w.shape[0] - 1, w.shape[1] - 1
+    ),
+    inputs=checks.image_and_filter,
     sizes=[(7, 33, 3, 2), (1, 2, 5, 4), (8, 9, 1, 3)],
-    launch=lambda h, w, kh, kw: blocks_of(h + kh - 1, w + kw - 1),
+    launch=lambda h, w, kh, kw: checks.blocks_of(h + kh - 1, w + kw - 1),
     full=(1000, 1203, 4, 5),
     limits={"loads": 8, "float64": 0},
 )
@@ -606,275 +411,10 @@ check(
 # dL/dy = y. Once your kernel is right, both lines should show an error of about 1e-7.
 
 # %%
-rng = np.random.default_rng(23)
-x = rng.standard_normal((9, 8), np.float32)
-w = rng.standard_normal((3, 2), np.float32)
-
-
-def loss(x, w):
-    return 0.5 * (slide(x, w) ** 2).sum()
-
-
-def by_differences(of, at, eps=1e-4):
-    """Return the gradient of `of` at an array, one element at a time."""
-    found = np.empty(at.shape)
-    for place in np.ndindex(*at.shape):
-        step = np.zeros(at.shape)
-        step[place] = eps
-        found[place] = (of(at + step) - of(at - step)) / (2 * eps)
-    return found
-
-
-def relative(got, wanted):
-    """Return the error of an array, relative to its size."""
-    return np.linalg.norm(got - wanted) / np.linalg.norm(wanted)
-
-
-x64, w64 = x.astype(np.float64), w.astype(np.float64)
-dy = slide(x64, w64).astype(np.float32)
-d_x, d_w, d_dy, d_dx, d_dw = map(
-    cuda.to_device, (x, w, dy, np.zeros_like(x), np.zeros_like(w))
-)
-grad_data[blocks_of(*x.shape)](d_dy, d_w, d_dx)
-grad_weights[(2, 3), 256](d_x, d_dy, d_dw)
-dx, dw = d_dx.copy_to_host(), d_dw.copy_to_host()
-
-dx_error = relative(dx, by_differences(lambda a: loss(a, w64), x64))
-dw_error = relative(dw, by_differences(lambda a: loss(x64, a), w64))
-print(f"dx: {dx_error:.0e}\ndw: {dw_error:.0e}")
+dx_error, dw_error = checks.finite_differences(grad_data)
 
 # %% tags=["solution"]
 assert max(dx_error, dw_error) < 1e-5
-
-# %% [markdown]
-# ## Measure: a layer of a network
-#
-# A layer processes a batch of images. Each image has several *channels*, and there is a
-# filter for each pair of an input channel and an output channel. x is (n, c, h, w), the
-# weights are (f, c, 3, 3), and
-#
-#     y[n, f, i, j] = sum over c, p, q of
-#                         x[n, c, i + p - 1, j + q - 1] * w[f, c, p, q]
-#
-# with a frame of zeros around x. Take a layer of a ResNet: 32 images of 56 × 56 pixels,
-# with 64 input channels and 64 output channels. Compute by hand: how many operations
-# does the layer need, and how many bytes do x, w and y have? How long do the operations
-# take at 67 TFLOP/s, and the bytes at 4.2 TB/s?
-#
-# The table compares five ways to compute the layer.
-#
-# - `direct`: one thread for each y, as in exercise 1.
-# - **im2col** and a matrix product: for each pixel, the 9 × 64 numbers under the filter
-#   become a column of a matrix. The layer is then *one* product of (64, 576) by (576,
-#   pixels), which cuBLAS computes. Nine copies of x have to be written and read.
-# - `layer_tiled`: an **implicit GEMM**, which is im2col without ever writing the
-#   matrix. A block computes 8 × 32 pixels for all 64 filters, and a thread computes 8
-#   pixels for 8 filters, with 64 sums in registers, like the matrix products of
-#   chapter 19.
-# - FFT: transforms of 64 × 64 points, and a product for each pair of channels at each
-#   frequency.
-# - cuDNN, which tries all its algorithms first and then uses the fastest.
-#
-# Which order do you expect?
-
-
-# %% tags=["given"]
-@cuda.jit
-def layer_direct(x, w, out):
-    """One thread per result; 3 x 3 taps, zeros outside."""
-    cell = cuda.grid(1)
-    f, n = cuda.blockIdx.y, cuda.blockIdx.z
-    height, width = x.shape[2], x.shape[3]
-
-    if cell < height * width:
-        row, col = cell // width, cell % width
-        total = float32(0)
-        for c in range(x.shape[1]):
-            for p in range(3):
-                for q in range(3):
-                    i, j = row + p - 1, col + q - 1
-                    if 0 <= i < height and 0 <= j < width:
-                        total += x[n, c, i, j] * w[f, c, p, q]
-        out[n, f, row, col] = total
-
-
-@cuda.jit
-def im2col(x, cols):
-    """(n, c, h, w) -> (n, 9 c, h w): what each tap reads, zeros outside."""
-    cell = int32(cuda.grid(1))
-    c, n = cuda.blockIdx.y, cuda.blockIdx.z
-    height, width = int32(x.shape[2]), int32(x.shape[3])
-
-    if cell < height * width:
-        row, col = cell // width, cell % width
-        for p in range(3):
-            for q in range(3):
-                i, j = row + p - 1, col + q - 1
-                seen = float32(0)
-                if 0 <= i < height and 0 <= j < width:
-                    seen = x[n, c, i, j]
-                cols[n, 9 * c + 3 * p + q, cell] = seen
-
-
-# %% tags=["given"]
-DEEP = 8  # channels at a time
-TAPS = 9 * DEEP
-
-
-@cuda.jit(device=True)
-def add_products(sums, v, q, taps, tap, f):
-    """Add pixels v[q] ... v[q + 7] times eight filters' taps to the sums."""
-    for half in range(2):
-        w = load4(taps, (tap, f + 4 * half))
-        for k in range(8):
-            for g in range(4):
-                sums[k, 4 * half + g] += v[q + k] * w[g]
-
-
-@cuda.jit
-def layer_tiled(x, w, out):
-    """3 x 3 taps, 64 filters: w is (9 c, 64), out is (64 n h, w).
-
-    Blocks of 256 threads and 8 x 32 pixels; w is a multiple of 4.
-    """
-    tile = cuda.shared.array((DEEP, 10, 36), float32)
-    taps = cuda.shared.array((TAPS, 64), float32)
-    sums = cuda.local.array((8, 8), float32)
-    v = cuda.local.array(12, float32)
-    t = uint32(cuda.threadIdx.x)
-    tx, ty, f = 8 * (t % 4), t // 4 % 8, 8 * (t // 32)
-    top, left = int32(8 * cuda.blockIdx.y), int32(32 * cuda.blockIdx.x)
-    height, width, n = int32(x.shape[2]), int32(x.shape[3]), cuda.blockIdx.z
-
-    for k in range(8):
-        for g in range(8):
-            sums[k, g] = float32(0)
-
-    for first in range(0, x.shape[1], DEEP):
-        for cell in range(t, 360, 256):
-            a, b = cell // 36, cell % 36
-            i, j = int32(top + a - 1), int32(left + b - 1)
-            inside = 0 <= i < height and 0 <= j < width
-            for c in range(DEEP):
-                seen = float32(0)
-                if inside:
-                    seen = x[n, first + c, i, j]
-                tile[c, a, b] = seen
-        for four in range(t, 16 * TAPS, 256):
-            at = four // 16, 4 * (four % 16)
-            a, b, c, d = load4(w, (9 * first + at[0], at[1]))
-            store4(taps, at, a, b, c, d)
-        cuda.syncthreads()
-
-        for c in range(DEEP):
-            for p in range(3):
-                for k in range(3):
-                    v[4 * k], v[4 * k + 1], v[4 * k + 2], v[4 * k + 3] = load4(
-                        tile[c, ty + p], tx + 4 * k
-                    )
-                tap = 9 * c + 3 * p
-                add_products(sums, v, 0, taps, tap, f)
-                add_products(sums, v, 1, taps, tap + 1, f)
-                add_products(sums, v, 2, taps, tap + 2, f)
-        cuda.syncthreads()
-
-    row = int32(top + ty)
-    for g in range(8):
-        to = (64 * n + f + g) * height + row
-        for k in range(0, 8, 4):
-            if row < height and left + tx + k < width:
-                a, b = sums[k, g], sums[k + 1, g]
-                c4, d = sums[k + 2, g], sums[k + 3, g]
-                store4(out, (to, left + tx + k), a, b, c4, d)
-
-
-# %%
-guess = {
-    "direct": None,
-    "im2col, matmul": None,
-    "layer_tiled": None,
-    "FFT": None,
-}
-
-
-def layer_ways():
-    n, c, f, s = 32, 64, 64, 56
-    x = torch.randn(n, c, s, s, device="cuda")
-    w = torch.randn(f, c, 3, 3, device="cuda") / 24
-    out = torch.empty(n, f, s, s, device="cuda")
-    cols = torch.empty(n, 9 * c, s * s, device="cuda")
-    flat = w.view(f, 9 * c)
-    d_x, d_w, d_out, d_cols, d_taps = map(
-        cuda.as_cuda_array, (x, w, out, cols, flat.T.contiguous())
-    )
-    d_flat = cuda.as_cuda_array(out.view(-1, s))
-    last = torch.channels_last
-    x_last, w_last = x.to(memory_format=last), w.to(memory_format=last)
-    spectra = torch.fft.rfft2(w, (64, 64)).conj()
-
-    def by_matrix():
-        im2col[(-(-s * s // 256), c, n), 256](d_x, d_cols)
-        return torch.matmul(flat, cols)
-
-    def by_fft():
-        seen = torch.fft.rfft2(F.pad(x, (1, 1, 1, 1)), (64, 64))
-        product = torch.einsum("ncij,fcij->nfij", seen, spectra)
-        return torch.fft.irfft2(product, (64, 64))[..., :s, :s]
-
-    def direct():
-        layer_direct[(-(-s * s // 128), f, n), 128](d_x, d_w, d_out)
-        return out
-
-    def tiled():
-        layer_tiled[(2, 7, n), 256](d_x, d_taps, d_flat)
-        return out
-
-    ways = {
-        "cuDNN": lambda: F.conv2d(x, w, padding=1),
-        "cuDNN, channels last": lambda: F.conv2d(x_last, w_last, padding=1),
-        "direct": direct,
-        "im2col, matmul": by_matrix,
-        "layer_tiled": tiled,
-        "FFT": by_fft,
-    }
-    wanted = F.conv2d(x[:1].double(), w.double(), padding=1)
-    for name, way in ways.items():
-        got = way().reshape(n, f, s, s)[:1]
-        error = torch.linalg.vector_norm(got - wanted)
-        assert error < 1e-5 * torch.linalg.vector_norm(wanted), name
-    return ways
-
-
-layer = bench.compare(
-    "32 x 64 x 56 x 56, 64 filters of 3 x 3",
-    layer_ways,
-    baseline="cuDNN",
-    flops=2 * 32 * 64 * 64 * 9 * 56**2,
-    guess=guess,
-)
-layer
-
-# %% tags=["solution"]
-layer.expect("layer_tiled", at_least=0.65)
-layer.expect("im2col, matmul", at_least=0.65)
-layer.expect("layer_tiled", at_least=3, times="direct")
-
-# %% [markdown] tags=["solution"]
-# Two of the other ways are within a tenth of cuDNN on an H200, and within an eighth on
-# an H100. Which algorithm did cuDNN choose? The profiler shows
-# `sm80_xmma_fprop_implicit_gemm_f32f32…_tilesize256x64x8…_ffma`: a matrix product
-# without the matrix, in tiles of 256 pixels by 64 filters, 8 numbers deep.
-# `layer_tiled` does the same, and so does cuBLAS after `im2col`, but with the matrix in
-# memory.
-#
-# None of these three comes near 67 TFLOP/s. For `layer_tiled` the shape of the layer
-# explains part of the gap: 56 columns fill seven eighths of two tiles of 32. With two
-# blocks on each SM, 448 blocks are 1.7 waves of 264, which take the time of two waves.
-# These two losses leave at most 50 TFLOP/s.
-#
-# The FFT has to transform the images to 64 × 64 frequencies and back, and multiply
-# matrices of complex numbers in between. For 3 × 3 taps, this is too much work. For
-# 7 × 7 taps, it would be no more.
 
 # %% [markdown]
 # ## 5 · A transform by hand
@@ -901,7 +441,6 @@ layer.expect("layer_tiled", at_least=3, times="direct")
 #
 # Stuck? `hint("dft")`.
 
-
 # %%
 def dft(x):
     """Return the discrete Fourier transform of a list of numbers."""
@@ -914,18 +453,10 @@ def dft(x):
 
 
 # %%
-def lists_to_transform(rng):
-    """What you did by hand, and some that nobody would."""
-    by_hand = [[1, 1, 1, 1], [1, -1, 1, -1], [1, 0, 0, 0], [1, 0, -1, 0]]
-    more = [rng.standard_normal(n).tolist() for n in (1, 3, 8, 30)]
-    turning = np.exp(2j * np.pi * rng.random(5)).tolist()
-    return [(x,) for x in [*by_hand, *more, turning]]
-
-
 check(
     dft,
     spec=np.fft.fft,
-    inputs=lists_to_transform,
+    inputs=checks.lists_to_transform,
     without=("numpy.fft", "scipy", "torch"),
 )
 
@@ -972,7 +503,6 @@ for signal in ([1, 1, 1, 1], [1, -1, 1, -1], [1, 0, 0, 0], [1, 0, -1, 0]):
 # read neighbouring elements. The next cell does this in NumPy, where `z'` is a new
 # array at each level.
 
-
 # %%
 def stockham(x):
     """Transform a vector whose length is a power of two."""
@@ -1014,26 +544,6 @@ print(np.abs(stockham(signal) - np.fft.fft(signal)).max())
 # %% tags=["given"]
 POINTS, HALF = 1024, 512
 
-
-def roots(n):
-    """The n-th roots of unity: w^0, w^1, ... w^(n - 1), clockwise."""
-    return np.exp(-2j * np.pi * np.arange(n) / n).astype(np.complex64)
-
-
-def rows_to_transform(rng, rows):
-    """Random complex rows, and the table of roots."""
-    parts = rng.standard_normal((2, rows, POINTS), np.float32)
-    return parts[0] + 1j * parts[1], roots(POINTS)
-
-
-@cuda.jit(device=True)
-def times(z, w):
-    """Return the product of two complex numbers."""
-    return complex(
-        z.real * w.real - z.imag * w.imag, z.real * w.imag + z.imag * w.real
-    )
-
-
 # %%
 @cuda.jit
 def fft_shared(x, table, out):
@@ -1067,7 +577,7 @@ def fft_shared(x, table, out):
 check(
     fft_shared,
     spec=lambda x, table: np.fft.fft(x).astype(np.complex64),
-    inputs=rows_to_transform,
+    inputs=checks.rows_to_transform,
     sizes=[1, 2],
     launch=lambda rows: (rows, HALF),
     full=1000,
@@ -1082,7 +592,14 @@ check(
 # shared memory.
 
 # %% [markdown]
-# ## More points per thread
+# ## More measurements
+#
+# You have done the exercises. The rest of the lab is for the curious: five
+# measurements, each with a prediction. Their code is in `measure.py`, and their kernels
+# are in `kernels.py` and `transforms.py`, all in `chapters/23_convolution_fft`.
+
+# %% [markdown]
+# ### the FFT ladder
 #
 # Every pass of `fft_shared` goes through shared memory, with two barriers. But a thread
 # that holds four points can do two levels at once, in registers. This is a **radix-4**
@@ -1101,184 +618,9 @@ check(
 # `z[t + r n/R]` for r = 0 ... R-1, multiply by the twiddles, transform the R numbers,
 # and write number r to `R (t - k) + k + r s`.
 #
-# The second of the next two cells contains the fastest kernel of this lab, `registers`.
-# When a thread loads its sixteen points, they are two *neighbouring* butterflies of
-# radix 8, so it loads two complex numbers, 16 bytes, at a time. The real and the
-# imaginary parts have separate shared arrays, padded so that the 32 lanes use 32
-# different banks. The twiddles are computed as powers of one number.
-
-
-# %% tags=["given"]
-@cuda.jit(device=True)
-def turned(z):
-    """Return -i z, a quarter of a turn."""
-    return complex(z.imag, -z.real)
-
-
-@cuda.jit(device=True)
-def dft4(a, b, c, d):
-    """Transform four numbers."""
-    p, q, r, s = a + c, a - c, b + d, turned(b - d)
-    return p + r, q + s, p - r, q - s
-
-
-@cuda.jit(device=True)
-def twiddle(v, first, count, w):
-    """Multiply v[first + r] by w^r, for r below count."""
-    power = cuda.local.array(16, complex64)
-    power[1] = w
-    for r in range(2, count):
-        power[r] = times(power[r // 2], power[r - r // 2])
-    for r in range(1, count):
-        v[first + r] = times(v[first + r], power[r])
-
-
-@cuda.jit
-def fft_radix4(x, table, out):
-    """Four points per thread, five passes; blocks of 256."""
-    re = cuda.shared.array(POINTS, float32)
-    im = cuda.shared.array(POINTS, float32)
-    v = cuda.local.array(4, complex64)
-    row, t = cuda.blockIdx.x, uint32(cuda.threadIdx.x)
-
-    for r in range(4):
-        v[r] = x[row, t + 256 * r]
-    v[0], v[1], v[2], v[3] = dft4(v[0], v[1], v[2], v[3])
-    for level in range(4):
-        s = uint32(1 << 2 * level)
-        at = 4 * t - 3 * (t & uint32(s - 1))
-        if level > 0:
-            cuda.syncthreads()
-        for r in range(4):
-            re[at + r * s], im[at + r * s] = v[r].real, v[r].imag
-        cuda.syncthreads()
-
-        for r in range(4):
-            v[r] = complex(re[t + 256 * r], im[t + 256 * r])
-        k = t & uint32(4 * s - 1)
-        twiddle(v, 0, 4, table[k * (64 >> 2 * level)])
-        v[0], v[1], v[2], v[3] = dft4(v[0], v[1], v[2], v[3])
-    for r in range(4):
-        out[row, t + 256 * r] = v[r]
-
-
-# %% tags=["given"]
-ROOT_HALF = np.float32(0.5**0.5)
-COS, SIN = np.float32(np.cos(np.pi / 8)), np.float32(np.sin(np.pi / 8))
-GAPPED = POINTS + 64
-
-
-@cuda.jit(device=True)
-def eighth(z):
-    """Return z times (1 - i) / sqrt(2), an eighth of a turn."""
-    return complex(ROOT_HALF * (z.real + z.imag), ROOT_HALF * (z.imag - z.real))
-
-
-@cuda.jit(device=True)
-def dft8(v, k):
-    """Transform v[k] ... v[k + 7] in place."""
-    a, b, c, d = dft4(v[k], v[k + 2], v[k + 4], v[k + 6])
-    e, f, g, h = dft4(v[k + 1], v[k + 3], v[k + 5], v[k + 7])
-    f, g, h = eighth(f), turned(g), turned(eighth(h))
-    v[k], v[k + 1], v[k + 2], v[k + 3] = a + e, b + f, c + g, d + h
-    v[k + 4], v[k + 5], v[k + 6], v[k + 7] = a - e, b - f, c - g, d - h
-
-
-@cuda.jit(device=True)
-def dft16(v):
-    """Transform v[0] ... v[15] in place."""
-    for r in range(4):
-        v[r], v[r + 4], v[r + 8], v[r + 12] = dft4(
-            v[r], v[r + 4], v[r + 8], v[r + 12]
-        )
-    once, thrice = (
-        complex(COS, -SIN),
-        complex(SIN, -COS),
-    )  # sixteenths of a turn
-    v[5], v[6], v[7] = times(v[5], once), eighth(v[6]), times(v[7], thrice)
-    v[9], v[10], v[11] = eighth(v[9]), turned(v[10]), turned(eighth(v[11]))
-    v[13], v[14] = times(v[13], thrice), turned(eighth(v[14]))
-    v[15] = turned(turned(times(v[15], once)))
-    p, q = dft4(v[0], v[1], v[2], v[3]), dft4(v[4], v[5], v[6], v[7])
-    r, s = dft4(v[8], v[9], v[10], v[11]), dft4(v[12], v[13], v[14], v[15])
-    for k in range(4):
-        v[4 * k], v[4 * k + 1], v[4 * k + 2], v[4 * k + 3] = (
-            p[k],
-            q[k],
-            r[k],
-            s[k],
-        )
-
-
-@cuda.jit(device=True)
-def put(v, k, re, im, j):
-    """Write the results of butterfly j, first pass: v[k] ... v[k + 7]."""
-    at = 8 * j + j // 4  # 1 word of padding after every 32
-    for r in range(8):
-        re[at + r], im[at + r] = v[k + r].real, v[k + r].imag
-
-
-@cuda.jit(device=True)
-def middle(v, re, im, table, t):
-    """The second pass, radix 16, from shared memory to shared memory."""
-    at = t + t // 32
-    for r in range(16):
-        v[r] = complex(re[at + 66 * r], im[at + 66 * r])
-    cuda.syncthreads()
-    k = t % 8
-    twiddle(v, 0, 16, table[8 * k])
-    dft16(v)
-    at = 136 * (t // 8) + k  # 8 words of padding after every 128
-    for r in range(16):
-        re[at + 8 * r], im[at + 8 * r] = v[r].real, v[r].imag
-
-
-@cuda.jit(device=True)
-def take(v, k, re, im, table, j):
-    """The third pass: butterfly j, into v[k] ... v[k + 7]."""
-    for r in range(8):
-        v[k + r] = complex(re[j + 136 * r], im[j + 136 * r])
-    twiddle(v, k, 8, table[j])
-    dft8(v, k)
-
-
-@cuda.jit(device=True)
-def transform(v, re, im, table, t):
-    """Transform 1,024 points with 64 threads.
-
-    v: points 2 t + 128 r and 2 t + 1 + 128 r, r < 8; before and after.
-    """
-    dft8(v, 0)
-    dft8(v, 8)
-    put(v, 0, re, im, 2 * t)
-    put(v, 8, re, im, 2 * t + 1)
-    cuda.syncthreads()
-    middle(v, re, im, table, t)
-    cuda.syncthreads()
-    take(v, 0, re, im, table, 2 * t)
-    take(v, 8, re, im, table, 2 * t + 1)
-
-
-@cuda.jit
-def fft_registers(x, table, out):
-    """Sixteen points per thread, 8 x 16 x 8; x, out: float32 (rows, 2048)."""
-    re = cuda.shared.array(GAPPED, float32)
-    im = cuda.shared.array(GAPPED, float32)
-    v = cuda.local.array(16, complex64)
-    row, t = cuda.blockIdx.x, uint32(cuda.threadIdx.x)
-
-    for r in range(8):
-        a, b, c, d = load4(x, (row, 4 * t + 256 * r))
-        v[r], v[8 + r] = complex(a, b), complex(c, d)
-    transform(v, re, im, table, t)
-    for r in range(8):
-        a, b = v[r], v[8 + r]
-        at = row, 4 * t + 256 * r
-        store4(out, at, a.real, a.imag, b.real, b.imag)
-
-
-# %% [markdown]
-# ## Measure: the FFT ladder
+# `registers` is the fastest kernel of this lab. When a thread loads its sixteen points,
+# they are two *neighbouring* butterflies of radix 8, so it loads two complex numbers,
+# 16 bytes, at a time.
 #
 # The data are 65,536 rows of 1024 complex64, which are 537 MB, and they have to be
 # read once and written once. For each row of the table, predict its speed relative to
@@ -1288,58 +630,12 @@ def fft_registers(x, table, out):
 # - `ten launches`: each pass of exercise 6 as a kernel of its own, from global memory
 #   to global memory;
 # - `fft_shared`: your kernel of exercise 6;
-# - `radix 4` and `registers`: the two kernels of the last section, with 4 and 16 points
-#   per thread;
+# - `radix 4` and `registers`: two kernels of `transforms.py`, with 4 and 16 points per
+#   thread;
 # - `pairs apart`: `registers` with one complex64 at a time, which Numba turns into two
 #   loads of 4 bytes.
 #
 # The upper limit is a copy of the same bytes. How close to this limit will cuFFT be?
-
-
-# %% tags=["given"]
-@cuda.jit
-def dft_sum(x, table, out):
-    """The definition: out[row, k] is the sum of x[row, j] table[j k % n]."""
-    row, k = cuda.blockIdx.x, int32(128 * cuda.blockIdx.y + cuda.threadIdx.x)
-    n = int32(x.shape[1])
-    if k < n:
-        total = complex64(0)
-        m = int32(0)
-        for j in range(n):
-            total += times(x[row, j], table[m])
-            m += k
-            if m >= n:
-                m -= n
-        out[row, k] = total
-
-
-@cuda.jit
-def one_pass(x, table, out, s):
-    """One pass of radix 2, from global memory to global memory."""
-    row, t = cuda.blockIdx.x, 128 * cuda.blockIdx.y + cuda.threadIdx.x
-    half = x.shape[1] // 2
-    k = t & (s - 1)
-    a = x[row, t]
-    b = times(x[row, t + half], table[k * (half // s)])
-    out[row, 2 * t - k] = a + b
-    out[row, 2 * t - k + s] = a - b
-
-
-@cuda.jit
-def fft_apart(x, table, out):
-    """fft_registers on complex64 arrays, one element at a time."""
-    re = cuda.shared.array(GAPPED, float32)
-    im = cuda.shared.array(GAPPED, float32)
-    v = cuda.local.array(16, complex64)
-    row, t = cuda.blockIdx.x, uint32(cuda.threadIdx.x)
-    for r in range(8):
-        at = 2 * t + 128 * r
-        v[r], v[8 + r] = x[row, at], x[row, at + 1]
-    transform(v, re, im, table, t)
-    for r in range(8):
-        at = 2 * t + 128 * r
-        out[row, at], out[row, at + 1] = v[r], v[8 + r]
-
 
 # %%
 guess = {
@@ -1351,69 +647,7 @@ guess = {
     "registers": None,
 }
 
-
-def parts(z):
-    """Return a complex tensor as float32: real, imaginary, real, ..."""
-    return torch.view_as_real(z).flatten(-2)
-
-
-def error_of(got, wanted):
-    """Return the error of a tensor, relative to its size."""
-    off = torch.linalg.vector_norm(got - wanted)
-    return (off / torch.linalg.vector_norm(wanted)).item()
-
-
-def transforms(rows, found=None):
-    """Return a builder of the ways to transform; errors go into `found`."""
-
-    def build():
-        x = torch.randn(rows, POINTS, dtype=torch.complex64, device="cuda")
-        out, spare = torch.empty_like(x), torch.empty_like(x)
-        d_x, d_out, d_spare = map(cuda.as_cuda_array, (x, out, spare))
-        p_x, p_out = (cuda.as_cuda_array(parts(z)) for z in (x, out))
-        table = cuda.to_device(roots(POINTS))
-
-        def ten():
-            source = d_x
-            for level in range(10):
-                target = d_out if level % 2 else d_spare
-                launch = one_pass[(rows, 4), 128]
-                launch(source, table, target, 1 << level)
-                source = target
-
-        def on(kernel, threads):
-            return lambda: kernel[rows, threads](d_x, table, d_out)
-
-        ways = {
-            "torch.fft": lambda: torch.fft.fft(x),
-            "sum": lambda: dft_sum[(rows, 8), 128](d_x, table, d_out),
-            "ten launches": ten,
-            "fft_shared": on(fft_shared, HALF),
-            "radix 4": on(fft_radix4, 256),
-            "pairs apart": on(fft_apart, 64),
-            "registers": lambda: fft_registers[rows, 64](p_x, table, p_out),
-            "copy": lambda: out.copy_(x),
-        }
-        if found is not None:
-            wanted = torch.fft.fft(x[:1000].to(torch.complex128))
-            for name in [n for n in ways if n != "copy"]:
-                got = ways[name]()
-                got = out if got is None else got
-                found[name] = error_of(got[:1000], wanted)
-        return ways
-
-    return build
-
-
-errors = {}
-ladder = bench.compare(
-    "65536 x 1024 complex64",
-    transforms(1 << 16, errors),
-    baseline="torch.fft",
-    bytes=2 * 8 * POINTS << 16,
-    ceiling="copy",
-    guess=guess,
-)
+ladder, errors = chapter.measure.fft_ladder(fft_shared, guess)
 ladder
 
 # %% tags=["solution"]
@@ -1480,7 +714,71 @@ if errors:
 # of the same size.
 
 # %% [markdown]
-# ## Measure: a million points
+# ### a layer of a network
+#
+# A layer processes a batch of images. Each image has several *channels*, and there is a
+# filter for each pair of an input channel and an output channel. x is (n, c, h, w), the
+# weights are (f, c, 3, 3), and
+#
+#     y[n, f, i, j] = sum over c, p, q of
+#                         x[n, c, i + p - 1, j + q - 1] * w[f, c, p, q]
+#
+# with a frame of zeros around x. Take a layer of a ResNet: 32 images of 56 × 56 pixels,
+# with 64 input channels and 64 output channels. Compute by hand: how many operations
+# does the layer need, and how many bytes do x, w and y have? How long do the operations
+# take at 67 TFLOP/s, and the bytes at 4.2 TB/s?
+#
+# The table compares five ways to compute the layer.
+#
+# - `direct`: one thread for each y, as in exercise 1.
+# - **im2col** and a matrix product: for each pixel, the 9 × 64 numbers under the filter
+#   become a column of a matrix. The layer is then *one* product of (64, 576) by (576,
+#   pixels), which cuBLAS computes. Nine copies of x have to be written and read.
+# - `layer_tiled`: an **implicit GEMM**, which is im2col without ever writing the
+#   matrix. A block computes 8 × 32 pixels for all 64 filters, and a thread computes 8
+#   pixels for 8 filters, with 64 sums in registers, like the matrix products of
+#   chapter 19.
+# - FFT: transforms of 64 × 64 points, and a product for each pair of channels at each
+#   frequency.
+# - cuDNN, which tries all its algorithms first and then uses the fastest.
+#
+# Which order do you expect?
+
+# %%
+guess = {
+    "direct": None,
+    "im2col, matmul": None,
+    "layer_tiled": None,
+    "FFT": None,
+}
+
+layer = chapter.measure.layer(guess)
+layer
+
+# %% tags=["solution"]
+layer.expect("layer_tiled", at_least=0.65)
+layer.expect("im2col, matmul", at_least=0.65)
+layer.expect("layer_tiled", at_least=3, times="direct")
+
+# %% [markdown] tags=["solution"]
+# Two of the other ways are within a tenth of cuDNN on an H200, and within an eighth on
+# an H100. Which algorithm did cuDNN choose? The profiler shows
+# `sm80_xmma_fprop_implicit_gemm_f32f32…_tilesize256x64x8…_ffma`: a matrix product
+# without the matrix, in tiles of 256 pixels by 64 filters, 8 numbers deep.
+# `layer_tiled` does the same, and so does cuBLAS after `im2col`, but with the matrix in
+# memory.
+#
+# None of these three comes near 67 TFLOP/s. For `layer_tiled` the shape of the layer
+# explains part of the gap: 56 columns fill seven eighths of two tiles of 32. With two
+# blocks on each SM, 448 blocks are 1.7 waves of 264, which take the time of two waves.
+# These two losses leave at most 50 TFLOP/s.
+#
+# The FFT has to transform the images to 64 × 64 frequencies and back, and multiply
+# matrices of complex numbers in between. For 3 × 3 taps, this is too much work. For
+# 7 × 7 taps, it would be no more.
+
+# %% [markdown]
+# ### a million points
 #
 # 2^20 points do not fit into one SM. But the rule that splits a sum into its even and
 # odd terms can also split it into 1024 sums of 1024 terms. Arrange the million points
@@ -1498,7 +796,6 @@ if errors:
 # when it writes. A block takes four neighbouring columns, so it uses 32 bytes, a whole
 # sector, of each row.
 
-
 # %%
 def four_steps(x, n):
     """Transform n * n points as a matrix of n x n."""
@@ -1510,129 +807,10 @@ def four_steps(x, n):
 signal = np.random.default_rng(2).standard_normal(1024)
 print(np.abs(four_steps(signal, 32) - np.fft.fft(signal)).max())
 
-# %% tags=["given"]
-SIDE = 4  # columns, or rows, per block of 256
-
-
-@cuda.jit(device=True)
-def turn(v, first, col, j, table, fine):
-    """Multiply v[first + r] by w^(col k), with k = j + 128 r."""
-    m, step = col * j, 128 * col
-    w = times(table[m // 1024], fine[m % 1024])
-    w_step = times(table[step // 1024], fine[step % 1024])
-    for r in range(8):
-        v[first + r] = times(v[first + r], w)
-        w = times(w, w_step)
-
-
-@cuda.jit
-def columns(x, table, fine, out):
-    """Steps 1 and 2; float32 (batch * 1024, 2048), one matrix after another.
-
-    w is the 2^20-th root of unity, fine[m] is w^m, table[m] is w^(1024 m).
-    """
-    re = cuda.shared.array((SIDE, GAPPED), float32)
-    im = cuda.shared.array((SIDE, GAPPED), float32)
-    v = cuda.local.array(16, complex64)
-    me = uint32(cuda.threadIdx.x)
-    pair, j = (
-        2 * (me % (SIDE // 2)),
-        me // (SIDE // 2),
-    )  # two columns, butterfly j
-    c, t = me % SIDE, me // SIDE
-    col = uint32(SIDE * cuda.blockIdx.x + pair)
-    top = uint32(1024 * cuda.blockIdx.y + j)
-
-    for r in range(8):
-        a, b, c4, d = load4(x, (top + 128 * r, 2 * col))
-        v[r], v[8 + r] = complex(a, b), complex(c4, d)
-    dft8(v, 0)
-    dft8(v, 8)
-    put(v, 0, re[pair], im[pair], j)
-    put(v, 8, re[pair + 1], im[pair + 1], j)
-    cuda.syncthreads()
-    middle(v, re[c], im[c], table, t)
-    cuda.syncthreads()
-    take(v, 0, re[pair], im[pair], table, j)
-    take(v, 8, re[pair + 1], im[pair + 1], table, j)
-
-    turn(v, 0, col, j, table, fine)
-    turn(v, 8, col + 1, j, table, fine)
-    for r in range(8):
-        y, z = v[r], v[8 + r]
-        at = top + 128 * r, 2 * col
-        store4(out, at, y.real, y.imag, z.real, z.imag)
-
-
-@cuda.jit
-def rows_to_columns(x, table, out):
-    """Steps 3 and 4; float32 (batch * 1024, 2048)."""
-    re = cuda.shared.array((SIDE, GAPPED), float32)
-    im = cuda.shared.array((SIDE, GAPPED), float32)
-    v = cuda.local.array(16, complex64)
-    me = uint32(cuda.threadIdx.x)
-    pair, j = 2 * (me % (SIDE // 2)), me // (SIDE // 2)
-    c, t = me // 64, me % 64  # one row per pair of warps
-    row = uint32(SIDE * cuda.blockIdx.x)
-    top = uint32(1024 * cuda.blockIdx.y)
-
-    for r in range(8):
-        a, b, c4, d = load4(x, (top + row + c, 4 * t + 256 * r))
-        v[r], v[8 + r] = complex(a, b), complex(c4, d)
-    dft8(v, 0)
-    dft8(v, 8)
-    put(v, 0, re[c], im[c], 2 * t)
-    put(v, 8, re[c], im[c], 2 * t + 1)
-    cuda.syncthreads()
-    middle(v, re[c], im[c], table, t)
-    cuda.syncthreads()
-    take(v, 0, re[pair], im[pair], table, j)
-    take(v, 8, re[pair + 1], im[pair + 1], table, j)
-    for r in range(8):
-        y, z = v[r], v[8 + r]
-        at = top + j + 128 * r, 2 * (row + pair)
-        store4(out, at, y.real, y.imag, z.real, z.imag)
-
-
 # %%
 guess = {"two kernels": None}
 
-
-def millions():
-    count, n = 64, 1 << 20
-    x = torch.randn(count, n, dtype=torch.complex64, device="cuda")
-    half, out = torch.empty_like(x), torch.empty_like(x)
-    d_x, d_half, d_out = (
-        cuda.as_cuda_array(parts(z).view(-1, 2 * POINTS))
-        for z in (x, half, out)
-    )
-    little = np.exp(-2j * np.pi * np.arange(POINTS) / n)
-    table = cuda.to_device(roots(POINTS))
-    fine = cuda.to_device(little.astype(np.complex64))
-    shape = (POINTS // SIDE, count), 256
-
-    def two():
-        columns[shape](d_x, table, fine, d_half)
-        rows_to_columns[shape](d_half, table, d_out)
-
-    two()
-    wanted = torch.fft.fft(x[:1].to(torch.complex128))
-    assert error_of(out[:1], wanted) < 1e-6
-    return {
-        "torch.fft": lambda: torch.fft.fft(x),
-        "two kernels": two,
-        "copy": lambda: out.copy_(x),
-    }
-
-
-large = bench.compare(
-    "64 x 2^20 complex64",
-    millions,
-    baseline="torch.fft",
-    bytes=2 * 8 * 64 << 20,
-    ceiling="copy",
-    guess=guess,
-)
+large = chapter.measure.large(guess)
 large
 
 # %% tags=["solution"]
@@ -1647,7 +825,7 @@ large.expect("two kernels", at_least=0.65)
 # KB.
 
 # %% [markdown]
-# ## Filters by FFT
+# ### filters by FFT
 #
 # The **convolution theorem** says how to convolve an image with a filter by FFT:
 # transform both, multiply, and transform back. The result is not quite the convolution
@@ -1655,7 +833,7 @@ large.expect("two kernels", at_least=0.65)
 # beyond the end reads from the start. Valid results are not affected, because there the
 # filter never extends beyond an end.
 #
-# `by_fft`, in the section "What does the tile save?", does this for whole images, with
+# `by_fft`, in `measure.py`, does this for whole images, with
 # the complex conjugate, since it computes a correlation. Its work hardly depends on the
 # size of the filter, whereas that of the direct kernels grows as k². So from some k on,
 # the FFT is faster. Count the operations for an image of 2048 × 2048: a real transform
@@ -1666,17 +844,8 @@ large.expect("two kernels", at_least=0.65)
 
 # %%
 guess = {"rows": None, "FFT": None}
-widths = (3, 7, 11, 15, 23, 31, 47, 63)
-by_width = {
-    k: bench.compare(
-        f"{k} x {k} taps, image 2048 x 2048",
-        filters(2048, k),
-        baseline="cuDNN",
-        flops=2 * k * k * (2048 - k + 1) ** 2,
-        guess=guess if k in (7, 31) else None,
-    )
-    for k in widths
-}
+
+by_width = chapter.measure.by_width(filters, guess)
 by_width[7]
 
 # %%
@@ -1687,19 +856,7 @@ by_width[7].expect("rows", at_least=1.5, times="FFT")
 by_width[31].expect("FFT", at_least=1.3, times="rows")
 
 # %%
-if all(len(table) for table in by_width.values()):
-    _, axes = plt.subplots(figsize=(7, 4), dpi=72)
-    marks = {"cuDNN": "s--", "correlate": "^:", "rows": "o-", "FFT": "d-."}
-    for name, mark in marks.items():
-        shown = [by_width[k][name].ms for k in widths]
-        axes.loglog(widths, shown, mark, label=name)
-    axes.set_xticks(widths, [str(k) for k in widths])
-    axes.minorticks_off()
-    axes.set_xlabel("taps across, k")
-    axes.set_ylabel("ms")
-    axes.grid(alpha=0.3)
-    axes.legend()
-    plt.show()
+chapter.measure.plot_widths(by_width)
 
 # %% [markdown] tags=["solution"]
 # The time of the FFT hardly depends on k, and it equals that of `rows` for some k
@@ -1714,7 +871,7 @@ if all(len(table) for table in by_width.values()):
 # run at far less, since every pass over the image reads and writes memory.
 
 # %% [markdown]
-# ## A filter that never leaves the SM
+# ### a filter that never leaves the SM
 #
 # The last example is a long signal: 2^26 complex samples, as a radio receiver delivers
 # them, and a filter of 257 taps. With library calls, you cut the signal into pieces of
@@ -1728,98 +885,10 @@ if all(len(table) for table in by_width.values()):
 # 1024 samples for 768 results. How many bytes does it move, compared with a copy, and
 # how many operations does it do?
 
-
-# %% tags=["given"]
-@cuda.jit
-def filter_fused(x, spectrum, table, out, taps):
-    """Convolve x, valid; all arrays float32 pairs, taps odd, up to 513.
-
-    spectrum: of the taps, over 1,024 points, divided by 1,024.
-    """
-    re = cuda.shared.array(GAPPED, float32)
-    im = cuda.shared.array(GAPPED, float32)
-    v = cuda.local.array(16, complex64)
-    t = uint32(cuda.threadIdx.x)
-    lost = int32(2 * (taps - 1))  # floats discarded at the start of a piece
-    first = int32(cuda.blockIdx.x) * int32(2 * POINTS - lost)
-
-    for r in range(8):
-        at = first + int32(4 * t + 256 * r)
-        v[r], v[8 + r] = complex64(0), complex64(0)
-        if at < x.size:
-            a, b, c, d = load4(x, at)
-            v[r], v[8 + r] = complex(a, b), complex(c, d)
-    transform(v, re, im, table, t)
-    cuda.syncthreads()
-
-    for r in range(8):
-        a, b, c, d = load4(spectrum, 4 * t + 256 * r)
-        y, z = times(v[r], complex(a, b)), times(v[8 + r], complex(c, d))
-        v[r], v[8 + r] = complex(y.real, -y.imag), complex(z.real, -z.imag)
-    transform(v, re, im, table, t)
-    for r in range(8):
-        at = int32(4 * t + 256 * r)
-        to = first + at - lost
-        if at >= lost and to < out.size:
-            y, z = v[r], v[8 + r]
-            store4(out, to, y.real, -y.imag, z.real, -z.imag)
-
-
 # %%
 guess = {"filter_fused": None}
 
-
-def long_filters():
-    n, taps = 1 << 26, 257
-    kept, m = POINTS - taps + 1, n - taps + 1
-    pieces = -(-m // kept)
-    x = torch.randn(n, dtype=torch.complex64, device="cuda")
-    h = torch.randn(taps, device="cuda") / 16
-    out = torch.empty(m, dtype=torch.complex64, device="cuda")
-    spectrum = torch.fft.fft(h.to(torch.complex64), POINTS)
-    d_x, d_out, d_spectrum = (
-        cuda.as_cuda_array(parts(z)) for z in (x, out, spectrum / POINTS)
-    )
-    table = cuda.to_device(roots(POINTS))
-    longer = torch.zeros(pieces * kept + taps - 1, dtype=x.dtype, device="cuda")
-    longer[:n] = x
-    planes = torch.view_as_real(x).T.contiguous()[:, None]
-    flipped = h.flip(0)[None, None]
-    whole = torch.fft.fft(h.to(torch.complex64), n)
-
-    def in_pieces():
-        seen = torch.fft.fft(longer.unfold(0, POINTS, kept))
-        kept_only = torch.fft.ifft(seen.mul_(spectrum))[:, taps - 1 :]
-        return kept_only.reshape(-1)[:m]
-
-    def all_at_once():
-        return torch.fft.ifft(torch.fft.fft(x).mul_(whole))[taps - 1 :]
-
-    def fused():
-        filter_fused[pieces, 64](d_x, d_spectrum, table, d_out, taps)
-        return out
-
-    for part in (slice(1 << 20), slice(-(1 << 20), None)):
-        wanted = torch.complex(*F.conv1d(planes, flipped)[:, 0, part])
-        for way in (in_pieces, all_at_once, fused):
-            assert error_of(way()[part], wanted) < 3e-6, way.__name__
-    return {
-        "torch.fft, in pieces": in_pieces,
-        "torch.fft, all at once": all_at_once,
-        "F.conv1d": lambda: F.conv1d(planes, flipped),
-        "filter_fused": fused,
-        "copy": lambda: out.copy_(x[:m]),
-    }
-
-
-long = bench.compare(
-    "2^26 complex64, 257 taps",
-    long_filters,
-    baseline="torch.fft, in pieces",
-    bytes=2 * 8 << 26,
-    ceiling="copy",
-    guess=guess,
-)
+long = chapter.measure.long(guess)
 long
 
 # %% tags=["solution"]
@@ -1838,6 +907,23 @@ long.expect("filter_fused", at_least=2.5)
 # the transforms do 9 billion.
 
 # %% [markdown]
+# ## What you learned
+#
+# 1. Valid, same and full say where the filter may be; correlation and convolution say
+#    which way it points. The backward pass of a correlation is a convolution, and vice
+#    versa.
+# 2. A tile with a halo saves loads from global memory. What makes a convolution fast is
+#    that each pixel and each tap in a register is used for many results, as in a matrix
+#    product.
+# 3. An FFT is the definition with its partial sums shared, which takes n log n
+#    operations. Its time on a GPU depends on the trips, first to global memory and then
+#    through shared memory.
+# 4. With many points per thread, few passes and wide loads, a transform of 1024 points
+#    is nearly as fast as a copy.
+# 5. Apply small filters directly, filters with many channels as a matrix product, and
+#    large filters by FFT. If you fuse the steps, the data between them stay on the SM.
+
+# %% [markdown]
 # ## If you want more
 #
 # - Add a stride and a dilation to `correlate`: each is one factor. How does a stride of
@@ -1854,22 +940,6 @@ long.expect("filter_fused", at_least=2.5)
 # - Write transforms of 2048 and of 512 points after the pattern of `transform`. Which
 #   radices and which padding do you need?
 # - Write the inverse transform in `columns` and `rows_to_columns`. Which signs change?
-#
-# ## What you learned
-#
-# 1. Valid, same and full say where the filter may be; correlation and convolution say
-#    which way it points. The backward pass of a correlation is a convolution, and vice
-#    versa.
-# 2. A tile with a halo saves loads from global memory. What makes a convolution fast is
-#    that each pixel and each tap in a register is used for many results, as in a matrix
-#    product.
-# 3. An FFT is the definition with its partial sums shared, which takes n log n
-#    operations. Its time on a GPU depends on the trips, first to global memory and then
-#    through shared memory.
-# 4. With many points per thread, few passes and wide loads, a transform of 1024 points
-#    is nearly as fast as a copy.
-# 5. Apply small filters directly, filters with many channels as a matrix product, and
-#    large filters by FFT. If you fuse the steps, the data between them stay on the SM.
 
 # %%
 quiz()

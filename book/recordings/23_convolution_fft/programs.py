@@ -8,20 +8,21 @@ from typing import Any
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent))
 
-from profiled import lab, watched  # noqa: E402
+from profiled import candidates, lab, watched  # noqa: E402
 
-WANTED = "filters", "transforms", "K"
+WANTED = "correlate", "correlate_tiled", "five_by_five", "fft_shared", "fft_ladder"
 FILTERS = "correlate", "correlate_tiled", "correlate_lean", "rows"
 FFTS = "fft_shared", "radix 4", "pairs apart", "registers"
 
 
-def launches(edge: int, rows: int) -> dict[str, Callable[[], Any]]:
-    """Return the launches: an image edge x edge, and rows of 1,024 points."""
+def launches() -> dict[str, Callable[[], Any]]:
+    """Return the launches: of 5 x 5 taps, and of 65,536 rows of 1,024 points."""
     of = lab(HERE.name, *WANTED)
     import torch
     import torch.nn.functional as F
 
-    filters, transforms = of.filters(edge, of.K)(), of.transforms(rows)()
+    filters = candidates(of.five_by_five, of.correlate, of.correlate_tiled)
+    transforms = candidates(of.fft_ladder, of.fft_shared)
     found = {name: filters[name] for name in FILTERS}
     found |= {name: transforms[name] for name in FFTS}
 
@@ -35,4 +36,4 @@ def launches(edge: int, rows: int) -> dict[str, Callable[[], Any]]:
 
 
 if __name__ == "__main__":
-    watched(launches(8192, 1 << 16))
+    watched(launches())
