@@ -1,12 +1,16 @@
 """Build the book, warnings being errors, and see that every page is there.
 
-    python book/build.py [--out FOLDER] [--lenient]
+    python book/build.py [--out FOLDER] [--lenient] [--all]
 
-The pages go to FOLDER/_build/html (by default _build/html). jupyter-book can end
-without an error and without a page, so the pages of _toc.yml are looked for.
+Pages that have not changed since the last build are not built again, unless what all
+pages depend on has (the extension, the package, the contents), or the last build
+failed, or --all asks for it. The pages go to FOLDER/_build/html (by default
+_build/html). jupyter-book can end without an error and without a page, so the pages of
+_toc.yml are looked for.
 """
 
 import argparse
+import hashlib
 import shutil
 import sys
 import time
@@ -14,6 +18,20 @@ from importlib.metadata import version
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
+# What any page may depend on, so that all are built again when it changes.
+COMMON = (
+    "book/_ext/**/*.py",
+    "book/*.toml",
+    "book/*.bib",
+    "weft/**/*.py",
+    "weft/exploring/figures/*",
+    "verification/**/*.py",
+    "pipeline/*.py",
+    "results/**/*.json",
+    "_config.yml",
+    "_toc.yml",
+    "constraints.txt",
+)
 SMALLEST_PAGE = 2_000  # bytes; the theme alone is more
 
 
@@ -35,20 +53,40 @@ def missing_pages(html: Path, pages: list[str]) -> list[str]:
     ]
 
 
-def build(source: Path, out: Path, lenient: bool = False) -> int:
-    """Build the book of `source` into `out`/_build; return the exit status."""
+def common(source: Path) -> str:
+    """Return a digest of what every page may depend on."""
+    found = hashlib.sha256()
+    for pattern in COMMON:
+        for path in sorted(source.glob(pattern)):
+            found.update(str(path.relative_to(source)).encode())
+            found.update(path.read_bytes())
+    return found.hexdigest()
+
+
+def build(
+    source: Path, out: Path, lenient: bool = False, everything: bool = False
+) -> int:
+    """Build the book of `source` into `out`/_build; return the exit status.
+
+    everything: also pages that have not changed.
+    """
     from jupyter_book.cli.main import main as jupyter_book
 
     if not version("jupyter-book").startswith("1."):
         print(f"jupyter-book is {version('jupyter-book')}; the book needs 1.x")
         return 1
     html = out / "_build" / "html"
-    shutil.rmtree(html, ignore_errors=True)  # a page left from before proves nothing
+    built, now = out / "_build" / "built", common(source)
+    before = built.read_text(encoding="utf-8") if built.is_file() else ""
+    built.unlink(missing_ok=True)
+    again = ["--all"] if everything or before != now or not html.is_dir() else []
+    if again:  # a page left from before proves nothing
+        shutil.rmtree(html, ignore_errors=True)
     strict = [] if lenient else ["--warningiserror", "--keep-going"]
     start = time.monotonic()
     try:
         jupyter_book(
-            ["build", str(source), "--path-output", str(out), "--all", "-q", *strict],
+            ["build", str(source), "--path-output", str(out), "-q", *again, *strict],
             standalone_mode=False,
         )
     except Exception as error:
@@ -65,6 +103,8 @@ def build(source: Path, out: Path, lenient: bool = False) -> int:
     if not (html / "index.html").is_file():
         print("not built: index.html, which leads to the first page", file=sys.stderr)
         return 1
+    if not lenient:
+        built.write_text(now, encoding="utf-8")
     print(f"{len(pages)} pages in {time.monotonic() - start:.0f} s: {html}/index.html")
     return 0
 
@@ -76,9 +116,12 @@ def main() -> int:
     parser.add_argument(
         "--lenient", action="store_true", help="report warnings, but do not fail"
     )
+    parser.add_argument(
+        "--all", action="store_true", help="build unchanged pages again as well"
+    )
     args = parser.parse_args()
     source = args.source.resolve()
-    return build(source, (args.out or source).resolve(), args.lenient)
+    return build(source, (args.out or source).resolve(), args.lenient, args.all)
 
 
 if __name__ == "__main__":

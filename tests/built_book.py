@@ -1,4 +1,7 @@
-"""Build the book once for all tests of a run, whichever worker asks first."""
+"""Build the book once for all tests of a run, whichever worker asks first.
+
+It is kept in _build/tested, so that the next run builds only pages that have changed.
+"""
 
 import fcntl
 import json
@@ -11,6 +14,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
+TESTED = ROOT / "_build" / "tested"
 
 
 @dataclass(frozen=True)
@@ -31,16 +35,17 @@ def shared_folder(factory: pytest.TempPathFactory) -> Path:
 def build_once(factory: pytest.TempPathFactory) -> Book:
     folder = shared_folder(factory) / "book"
     folder.mkdir(exist_ok=True)
+    TESTED.mkdir(parents=True, exist_ok=True)
     report = folder / "report.json"
-    with open(folder / "lock", "w") as lock:
+    with open(TESTED / "lock", "w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not report.exists():
             done = subprocess.run(
-                [sys.executable, ROOT / "book" / "build.py", "--out", folder],
+                [sys.executable, ROOT / "book" / "build.py", "--out", TESTED],
                 stdout=subprocess.PIPE,
                 stderr=subprocess.STDOUT,
                 text=True,
             )
             report.write_text(json.dumps([done.returncode, done.stdout]))
     status, said = json.loads(report.read_text())
-    return Book(status, said, folder / "_build" / "html")
+    return Book(status, said, TESTED / "_build" / "html")

@@ -32,7 +32,7 @@ def check_schema(schema, *paths):
 
 def make_targets():
     makefile = (ROOT / "Makefile").read_text()
-    return set(re.findall(r"^([a-z]+):(?!=)", makefile, re.MULTILINE))
+    return set(re.findall(r"^([a-z-]+):(?!=)", makefile, re.MULTILINE))
 
 
 def steps(path):
@@ -42,7 +42,7 @@ def steps(path):
 
 def test_the_workflows_are_there():
     names = [path.stem for path in WORKFLOWS]
-    assert names == ["ci", "gpu", "newest", "pages"]
+    assert names == ["ci", "gpu", "long", "newest", "pages"]
 
 
 def test_the_oldest_versions_are_those_the_package_allows():

@@ -81,7 +81,10 @@ def violations(page: Any, rules: list[str]) -> list[list[str]]:
     return list(page.evaluate(VIOLATIONS, rules))
 
 
-@pytest.mark.parametrize("name", PAGES)
+@pytest.mark.parametrize(
+    "name",
+    [*PAGES[:4], *(pytest.param(p, marks=pytest.mark.long) for p in PAGES[4:])],
+)
 def test_axe_finds_nothing_on_a_whole_page(
     open_page: Callable, published: str, name: str
 ) -> None:

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from looks import looks
 
 PAGES = ("book/kill_table", "book/results", "book/agreement")
 AXE = Path(__file__).with_name("axe") / "axe.min.js"
@@ -161,8 +162,7 @@ def test_all_groups_are_printed(open_page: Callable, site: str, name: str) -> No
     assert not page.locator(".weft-filter").is_visible()
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("width", [360, 1280])
+@pytest.mark.parametrize(("width", "scheme"), looks(360, 1280))
 def test_open_groups_fit_and_can_be_read_by_all(
     open_page: Callable, site: str, width: int, scheme: str
 ) -> None:

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from built_book import ROOT
+from looks import looks
 
 sys.path.insert(0, str(ROOT / "book"))
 from stills import draw_all, out_of_date, rounded
@@ -138,8 +139,7 @@ def numbers(figure: Any) -> dict[str, str]:
     return dict(pairs)
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("width", [360, 1400])
+@pytest.mark.parametrize(("width", "scheme"), looks(360, 1400))
 def test_figures_fit_and_can_be_read_by_all(
     open_page: Callable, bench: Callable, width: int, scheme: str
 ) -> None:

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 from built_book import Book
+from looks import looks
 
 PAGES = (
     "book/index",
@@ -70,8 +71,7 @@ CONTRAST = """(selector) => {
 }"""
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("width", [360, 1400])
+@pytest.mark.parametrize(("width", "scheme"), looks(360, 1400))
 def test_pages_fit_and_complain_of_nothing(
     open_page: Callable, site: str, width: int, scheme: str
 ) -> None:

@@ -1,6 +1,7 @@
 """A verdict as a learner sees it: a wrong kernel, judged while the book is built."""
 
 import os
+import re
 from pathlib import Path
 from typing import ClassVar
 
