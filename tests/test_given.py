@@ -194,5 +194,8 @@ def test_no_function_that_the_lab_shows_is_an_answer(lab: str) -> None:
                 continue
             renamed = copy.deepcopy(function)
             renamed.name = name
-            verdict = judged(lab, name, ast.unparse(renamed))
+            try:
+                verdict = judged(lab, name, ast.unparse(renamed))
+            except (NameError, ValueError):  # it needs another cell, or is no operator
+                continue
             assert not verdict, f"`{function.name}` of the lab passes as `{name}`"

@@ -1,0 +1,108 @@
+"""Specifications and data for the checks of lab 32."""
+
+import ctypes
+from typing import NamedTuple
+
+import numpy as np
+
+
+def poly_spec(x, a, b):
+    """Return a x³ + b x."""
+    return a * x**3 + b * x
+
+
+def poly_inputs(rng, *shape):
+    """Return a tensor's numbers, and two coefficients."""
+    return rng.uniform(-2, 2, shape).astype(np.float32), 0.5, -1.25
+
+
+def tile_sums_spec(x, rows):
+    """Return the column sums of each tile."""
+    starts = range(0, len(x), rows)
+    return np.stack([x[i : i + rows].sum(0) for i in starts])
+
+
+def tile_sums_inputs(rng, m, n):
+    """Return a matrix, and the rows of a tile."""
+    return rng.uniform(-1, 1, (m, n)).astype(np.float32), 3
+
+
+def steep_inputs(rng, *shape):
+    """Return two tensors' numbers, and two coefficients."""
+    grad = rng.uniform(-1, 1, shape).astype(np.float32)
+    return grad, *poly_inputs(rng, *shape)
+
+
+def gelu_inputs(rng, m, n):
+    """Return a matrix and a row."""
+    x = rng.uniform(-2, 2, (m, n)).astype(np.float32)
+    return x, rng.uniform(-1, 1, n).astype(np.float32)
+
+
+class Vector(NamedTuple):
+    """A contiguous array of one dimension on a GPU."""
+
+    address: int
+    length: int
+    itemsize: int
+
+    def __repr__(self):
+        return f"Vector({self.address:#x}, {self.length}, {self.itemsize})"
+
+
+def c_struct(arguments):
+    """Return where a C compiler puts the arguments in a struct."""
+    words = []
+    for each in arguments:
+        if type(each) is Vector:
+            place, count, size = each
+            words += [0, 0, count, size, place, count, size]
+        else:
+            words.append(each)
+    kinds = ["f" if isinstance(word, float) else "q" for word in words]
+    types = {"f": ctypes.c_float, "q": ctypes.c_int64}
+    fields = [(f"field{k}", types[kind]) for k, kind in enumerate(kinds)]
+    made = type("Parameters", (ctypes.Structure,), {"_fields_": fields})
+    places = [getattr(made, name).offset for name, _ in fields]
+    return list(zip(places, kinds, words, strict=True))
+
+
+def random_arguments(rng):
+    """Return the arguments of launches, some real and some random."""
+    x, out = Vector(0x7000, 1000, 4), Vector(0x9000, 1000, 4)
+    cases = [([7, 0.5, 0.25, 9],), ([7, 0.5, 9],), ([0.5],), ([x],)]
+    cases += [([x, 0.5, -1.25, out],), ([x, 0.5, out],), ([1.5, x, 7, out],)]
+    for _ in range(6):
+        kinds = rng.integers(0, 3, rng.integers(2, 6))
+        values = [
+            Vector(int(rng.integers(1, 99)) * 256, int(rng.integers(1, 99)), 4),
+            float(rng.integers(-8, 8)) / 4,
+            int(rng.integers(0, 99)),
+        ]
+        cases.append(([values[kind] for kind in kinds],))
+    return cases
+
+
+def same_fields(got, wanted):
+    """Return "" for the right fields, or else what is wrong with them."""
+    if not isinstance(got, list | tuple):
+        return "Return a list of (offset, kind, value)."
+    got = [tuple(field) if isinstance(field, list) else field for field in got]
+    for k, (one, two) in enumerate(zip(got, wanted, strict=False)):
+        if one == two:
+            continue
+        if not isinstance(one, tuple) or len(one) != 3:
+            return f"Entry {k} is not an (offset, kind, value)."
+        if one[2] != two[2]:
+            return f"Entry {k} has the value {one[2]}; it should be {two[2]}."
+        if one[1] != two[1]:
+            kinds = f"the kind {one[1]!r}; it should be {two[1]!r}"
+            return f"Entry {k}, {one[2]}, has {kinds}."
+        size = 4 if two[1] == "f" else 8
+        return (
+            f"Entry {k}, {one[2]}, has {size} bytes; a C compiler puts it "
+            f"at byte {two[0]}, not {one[0]}."
+        )
+    if len(got) != len(wanted):
+        return f"There should be {len(wanted)} entries, not {len(got)}."
+    return ""
