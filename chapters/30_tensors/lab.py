@@ -40,7 +40,9 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from weft import bench, check, hint, quiz
 from weft.lesson import answers
 
-weft.lab("30_tensors")
+chapter = weft.lab("30_tensors")
+checks, looks, measure = chapter.checks, chapter.looks, chapter.measure
+Strided = chapter.strided.Strided
 
 # %% [markdown]
 # ## One storage, many tensors
@@ -99,54 +101,6 @@ for name, view in views.items():
 # in this exercise and the next two, do not use PyTorch. Stuck? Run
 # `hint("strides_for")`; there are three hints.
 
-
-# %% tags=["given"]
-def torch_strides(shape, order):
-    """Return the strides PyTorch gives to a tensor stored in this order."""
-    stored = torch.empty([shape[dim] for dim in order])
-    back = [order.index(dim) for dim in range(len(shape))]
-    return stored.permute(back).stride()
-
-
-def random_orders(rng):
-    """Return shapes, each with an order of its dimensions."""
-    cases = [((2, 3, 4), (0, 1, 2)), ((3, 4), (1, 0)), ((7,), (0,))]
-    cases += [((2, 3, 4, 5), (0, 2, 3, 1)), ((4, 1, 3), (2, 1, 0))]
-    for _ in range(12):
-        rank = int(rng.integers(1, 6))
-        shape = tuple(rng.integers(2, 6, rank).tolist())
-        cases.append((shape, tuple(rng.permutation(rank).tolist())))
-    return cases
-
-
-def same_strides(got, wanted):
-    """Return "" for the right strides, or else what is wrong with them."""
-    got = got.tolist() if isinstance(got, np.ndarray) else got
-    if not isinstance(got, tuple | list) or len(got) != len(wanted):
-        return f"Return a tuple of {len(wanted)} strides, one per dimension."
-    if any(isinstance(step, float) for step in got):
-        return "Strides count elements, so they are integers: divide with `//`."
-    if tuple(got) == tuple(wanted):
-        return ""
-    if sorted(got) == sorted(wanted):
-        return (
-            "These are the right numbers in the wrong places: the stride at "
-            "position d belongs to dimension d of the shape."
-        )
-    dim = next(d for d, step in enumerate(got) if step != wanted[d])
-    if wanted[dim] == 0:
-        return (
-            f"Every index along dimension {dim} must lead to the same "
-            f"element, so a stride of {got[dim]} goes too far."
-        )
-    if got[dim] == 0:
-        return f"With a stride of 0, dimension {dim} would repeat one element."
-    return (
-        f"One step along dimension {dim} should move by {wanted[dim]} in the "
-        f"storage; a stride of {got[dim]} does not."
-    )
-
-
 # %%
 def strides_for(shape, order):
     """Return the strides of a tensor without gaps.
@@ -163,13 +117,12 @@ def strides_for(shape, order):
     return tuple(strides)
     # END SOLUTION
 
-
 # %%
 check(
     strides_for,
-    spec=torch_strides,
-    inputs=random_orders,
-    same=same_strides,
+    spec=checks.torch_strides,
+    inputs=checks.random_orders,
+    same=checks.same_strides,
     without=("torch",),
 )
 
@@ -197,74 +150,11 @@ for channels in (3, 1):
 # %% [markdown]
 # ## A tensor of your own
 #
-# The class below is a small strided tensor. It has a storage, a shape, strides and an
-# offset, which is called `start`. Read `transpose` and `slice`: both return a new
-# recipe for the same storage and touch none of its numbers. The last three methods rely
-# on functions that you are about to write.
-
-
-# %% tags=["given"]
-@dataclass(frozen=True)
-class Strided:
-    """A tensor: a storage, and how to find an element in it."""
-
-    storage: np.ndarray  # (n,) float32
-    shape: tuple
-    strides: tuple
-    start: int = 0
-
-    def at(self, *index):
-        """Return one element."""
-        steps = zip(index, self.strides, strict=True)
-        return self.storage[self.start + sum(i * step for i, step in steps)]
-
-    def numbers(self):
-        """Return all elements, row by row."""
-        everywhere = itertools.product(*map(range, self.shape))
-        return [float(self.at(*index)) for index in everywhere]
-
-    def transpose(self, a, b):
-        """Swap two dimensions."""
-        order = list(range(len(self.shape)))
-        order[a], order[b] = b, a
-        return replace(
-            self,
-            shape=tuple(self.shape[dim] for dim in order),
-            strides=tuple(self.strides[dim] for dim in order),
-        )
-
-    def slice(self, dim, first, stop, step=1):
-        """Keep elements first, first + step, ... before stop of a dimension."""
-        shape, strides = list(self.shape), list(self.strides)
-        shape[dim] = len(range(first, stop, step))
-        strides[dim] *= step
-        start = self.start + first * self.strides[dim]
-        return Strided(self.storage, tuple(shape), tuple(strides), start)
-
-    def expand(self, *shape):
-        """Repeat dimensions of size 1, and add new ones on the left."""
-        strides = tuple(expanded(self.shape, self.strides, shape))
-        return replace(self, shape=shape, strides=strides)
-
-    def flatten(self):
-        """Return a tensor of one dimension: a view if possible."""
-        shape, strides = merge(self.shape, self.strides)
-        if len(shape) < 2:  # none at all is left of a single element
-            return replace(self, shape=shape or (1,), strides=strides or (1,))
-        whole = self.contiguous()
-        return replace(whole, shape=(whole.storage.size,), strides=(1,))
-
-    def contiguous(self):
-        """Copy the elements, row by row, into a storage of their own."""
-        out = cuda.to_device(np.zeros(math.prod(self.shape), np.float32))
-        storage = cuda.to_device(self.storage)
-        lengths = cuda.to_device(np.array(self.shape, np.int64))
-        steps = cuda.to_device(np.array(self.strides, np.int64))
-        launch = -(-out.size // 64), 64
-        make_contiguous[launch](storage, lengths, steps, self.start, out)
-        strides = strides_for(self.shape, range(len(self.shape)))
-        return Strided(out.copy_to_host(), self.shape, tuple(strides))
-
+# The class `Strided`, in `chapters/30_tensors/strided.py`, is a small strided tensor.
+# It has a storage, a shape, strides and an offset, which is called `start`. Read its
+# `transpose` and `slice`: both return a new recipe for the same storage and touch none
+# of its numbers. The last three methods, `expand`, `flatten` and `contiguous`, rely on
+# functions that you are about to write.
 
 # %%
 mine = Strided(np.arange(12, dtype=np.float32), (3, 4), (4, 1))
@@ -297,28 +187,6 @@ print(tuple(theirs.shape), theirs.stride(), theirs.storage_offset())
 # All sizes in `target` are at least 2, and `shape` always fits. Stuck?
 # `hint("expanded")`.
 
-
-# %% tags=["given"]
-def torch_expanded(shape, strides, target):
-    """Return the strides that PyTorch's expand gives."""
-    return torch.empty_strided(shape, strides).expand(target).stride()
-
-
-def random_targets(rng):
-    """Return shapes with strides, and the shapes to expand them to."""
-    cases = [((4,), (1,), (3, 4)), ((3, 1), (4, 1), (3, 4)), ((), (), (2, 3))]
-    cases += [((2, 3), (3, 1), (2, 3)), ((3, 1), (1, 3), (5, 3, 2))]
-    for _ in range(12):
-        target = rng.integers(2, 6, rng.integers(1, 5)).tolist()
-        shape = target[int(rng.integers(0, len(target))) :]
-        shape = [1 if rng.random() < 0.4 else size for size in shape]
-        order = rng.permutation(len(shape)).tolist()
-        stored = torch.empty([shape[dim] for dim in order])
-        view = stored.permute([order.index(dim) for dim in range(len(shape))])
-        cases.append((tuple(shape), view.stride(), tuple(target)))
-    return cases
-
-
 # %%
 def expanded(shape, strides, target):
     """Return the strides of a view that is broadcast to the shape `target`."""
@@ -331,13 +199,12 @@ def expanded(shape, strides, target):
     return tuple(result)
     # END SOLUTION
 
-
 # %%
 check(
     expanded,
-    spec=torch_expanded,
-    inputs=random_targets,
-    same=same_strides,
+    spec=checks.torch_expanded,
+    inputs=checks.random_targets,
+    same=checks.same_strides,
     without=("torch",),
 )
 
@@ -387,63 +254,6 @@ except RuntimeError as error:
 # The check's spec uses PyTorch: it flattens two neighbours for as long as `view`, which
 # never copies, allows it. Stuck? `hint("merge")`.
 
-
-# %% tags=["given"]
-def torch_merged(shape, strides):
-    """Merge neighbours for as long as PyTorch can do it in a view."""
-    x = torch.empty_strided(shape, strides).squeeze()
-    dim = 0
-    while dim + 1 < x.dim():
-        try:
-            x = x.view(*x.shape[:dim], -1, *x.shape[dim + 2 :])
-        except RuntimeError:
-            dim += 1
-    return tuple(x.shape), x.stride()
-
-
-def random_views(rng):
-    """Return the shapes and strides of views of all kinds."""
-    cases = [((2, 3, 4), (12, 4, 1)), ((4, 3), (1, 4)), ((2, 3, 2), (12, 4, 1))]
-    cases += [((2, 1, 3), (3, 99, 1)), ((2, 3, 4, 5), (60, 1, 15, 3))]
-    cases += [((5, 3, 4), (0, 4, 1)), ((3, 4), (0, 0)), ((1, 1), (7, 7))]
-    cases += [((6,), (2,)), ((4, 1, 3), (3, 50, 1))]
-    for _ in range(12):
-        rank = int(rng.integers(2, 6))
-        x = torch.empty(rng.integers(1, 5, rank).tolist())
-        if rng.random() < 0.6:
-            x = x.transpose(*rng.integers(0, rank, 2).tolist())
-        if rng.random() < 0.6:
-            dim = int(rng.integers(0, rank))
-            x = x.narrow(dim, 0, max(1, x.shape[dim] - 1))
-        cases.append((tuple(x.shape), x.stride()))
-    return cases
-
-
-def same_runs(got, wanted):
-    """Return "" for the right shape and strides, or else what is wrong."""
-    try:
-        shape, strides = ([int(n) for n in part] for part in got)
-    except (TypeError, ValueError):
-        return "Return two tuples: the merged shape, and its strides."
-    if (tuple(shape), tuple(strides)) == wanted:
-        return ""
-    if len(shape) != len(strides):
-        return f"That is {len(shape)} sizes but {len(strides)} strides."
-    if math.prod(shape) != math.prod(wanted[0]):
-        return (
-            f"A shape of {tuple(shape)} has {math.prod(shape)} elements; the "
-            f"view has {math.prod(wanted[0])}."
-        )
-    if len(shape) > len(wanted[0]):
-        return f"It merges further, to {len(wanted[0])} of these dimensions."
-    if len(shape) < len(wanted[0]):
-        return (
-            f"That merges too much: it takes {len(wanted[0])} strides to reach "
-            "every element of this view."
-        )
-    return f"Shape {tuple(shape)} is right, but these strides lead elsewhere."
-
-
 # %%
 def merge(shape, strides):
     """Merge neighbouring dimensions; return the new shape and strides."""
@@ -462,13 +272,12 @@ def merge(shape, strides):
     return tuple(sizes), tuple(steps)
     # END SOLUTION
 
-
 # %%
 check(
     merge,
-    spec=torch_merged,
-    inputs=random_views,
-    same=same_runs,
+    spec=checks.torch_merged,
+    inputs=checks.random_views,
+    same=checks.same_runs,
     without=("torch",),
 )
 
@@ -501,7 +310,6 @@ check(
 #
 # Stuck? `hint("copies")`.
 
-
 # %%
 def copies(line):
     """Return what a line of Python gives: "view" or "copy"."""
@@ -527,7 +335,6 @@ def copies(line):
     # END SOLUTION
     return answer[line]
 
-
 # %%
 check(copies, **answers("copies"))
 
@@ -546,35 +353,11 @@ check(copies, **answers("copies"))
 #
 # You need not take the check's word for what copies. Below the layer that records
 # gradients, every operation passes a point where Python can listen in: a
-# `TorchDispatchMode`. The mode below prints the operations that arrive there, and
+# `TorchDispatchMode`. The mode `Watch` prints the operations that arrive there, and
 # reports whether the result shares the storage of an argument.
 
-
 # %%
-class Watch(TorchDispatchMode):
-    """Prints each operation that arrives, and whether it made a new storage."""
-
-    def __torch_dispatch__(self, function, types, args=(), kwargs=None):
-        out = function(*args, **(kwargs or {}))
-        if isinstance(out, torch.Tensor):
-            given = [arg for arg in args if isinstance(arg, torch.Tensor)]
-            storages = {arg.untyped_storage().data_ptr() for arg in given}
-            shared = out.untyped_storage().data_ptr() in storages
-            print(f"   {function!s:28}", "shares" if shared else "new storage")
-        return out
-
-
-x, w = torch.randn(4, 6), torch.randn(5, 6)
-lines = {
-    "x[:2].reshape(12)": lambda: x[:2].reshape(12),
-    "x.t().reshape(24)": lambda: x.t().reshape(24),
-    "linear(x, w)": lambda: torch.nn.functional.linear(x, w),
-    "x += 1": lambda: x.add_(1),
-}
-for name, line in lines.items():
-    print(name)
-    with Watch():
-        line()
+looks.what_copies()
 
 # %% [markdown] tags=["solution"]
 # `reshape` and `linear` never arrive. They are **composite**: they are written in terms
@@ -607,43 +390,6 @@ for name, line in lines.items():
 # contains 0, 10, 20, …, so the verdict on a wrong value can say where you read it.
 # Stuck? `hint("make_contiguous")`.
 
-
-# %% tags=["given"]
-def scattered(rng, *sizes):
-    """Return a storage and a random view of it, which starts inside it.
-
-    sizes: the view's shape; ones on the left are left out.
-    """
-    shape = list(itertools.dropwhile(lambda size: size == 1, sizes))
-    strides, size = [0] * len(shape), 1
-    repeated = int(rng.integers(0, len(shape))) if len(shape) > 2 else -1
-    for dim in rng.permutation(len(shape)).tolist():
-        if dim != repeated:
-            step = int(rng.integers(1, 3))
-            strides[dim] = size * step
-            size *= shape[dim] * step
-    start = int(rng.integers(1, 9))
-    numbers = 10 * (np.arange(start + size) % 1999)
-    storage = numbers.astype(np.float32)
-    return storage, np.array(shape), np.array(strides), start
-
-
-def elements(storage, shape, strides, start):
-    """Return the elements of a view, row by row, with NumPy."""
-    steps = strides * storage.itemsize
-    view = np.lib.stride_tricks.as_strided(storage[start:], shape, steps)
-    return view.ravel()
-
-
-def read_from(index, got, wanted):
-    """Return which elements of the storage the two values are."""
-    source = "which is not in the storage"
-    if 0 <= got < 19_990 and got % 10 == 0:
-        source = f"from storage[{got / 10:g}]"
-    belongs = f"storage[{wanted / 10:g}]"
-    return f"out[{index}] is {got:g}, {source}, and should be {belongs}."
-
-
 # %%
 @cuda.jit
 def make_contiguous(storage, shape, strides, start, out):
@@ -661,17 +407,16 @@ def make_contiguous(storage, shape, strides, start, out):
         out[i] = storage[place]
     # END SOLUTION
 
-
 # %%
 check(
     make_contiguous,
-    spec=elements,
-    inputs=scattered,
+    spec=checks.elements,
+    inputs=checks.scattered,
     sizes=[(1, 1, 4, 6), (1, 1, 1, 70), (1, 3, 1, 5), (2, 3, 4, 5)],
     launch=lambda *sizes: (-(-math.prod(sizes) // 64), 64),
     full=(50, 60, 7, 80),
     limits={"float64": 0},
-    describe={"out": read_from},
+    describe={"out": checks.read_from},
 )
 
 # %% [markdown] tags=["solution"]
@@ -690,63 +435,9 @@ check(
 # **property-based**: they state what must hold for every input, and let a generator
 # look for an input that breaks it.
 
-
 # %%
-def random_step(rng, mine, theirs):
-    """Apply one random operation to both; return them, and its name."""
-    rank = len(mine.shape)
-    dim, other = (int(n) for n in rng.integers(0, rank, 2))
-    kind = rng.choice(["transpose", "slice", "expand", "flatten"])
-    if kind == "transpose":
-        return mine.transpose(dim, other), theirs.transpose(dim, other), kind
-    if kind == "slice":
-        first = int(rng.integers(0, mine.shape[dim]))
-        index = [slice(None)] * rank
-        index[dim] = slice(first, mine.shape[dim], 2)
-        sliced = mine.slice(dim, first, mine.shape[dim], 2)
-        return sliced, theirs[tuple(index)], kind
-    if kind == "expand":
-        shape = tuple(3 if size == 1 else size for size in mine.shape)
-        shape = (2, *shape) if rank < 4 else shape
-        return mine.expand(*shape), theirs.expand(shape), kind
-    return mine.flatten(), theirs.flatten(), kind
-
-
-def first_difference(rng):
-    """Return where a random chain differs from PyTorch's, "" for nowhere."""
-    shape = tuple(rng.integers(1, 5, rng.integers(1, 4)).tolist())
-    theirs = torch.rand(shape)
-    base, pointer = theirs, theirs.untyped_storage().data_ptr()
-    mine = Strided(theirs.numpy().ravel(), shape, theirs.stride())
-    storage, chain = mine.storage, [str(shape)]
-    for _ in range(int(rng.integers(1, 6))):
-        mine, theirs, kind = random_step(rng, mine, theirs)
-        chain.append(str(kind))
-        same = mine.shape == tuple(theirs.shape)
-        same = same and mine.numbers() == theirs.flatten().tolist()
-        viewed = theirs.untyped_storage().data_ptr() == pointer
-        if not same or viewed != (mine.storage is storage):
-            return " -> ".join(chain)
-    assert base.numel() == math.prod(shape)  # keeps the first storage alive
-    return ""
-
-
-def agree(chains):
-    """Compare random chains with PyTorch, and print what came of it."""
-    rng = np.random.default_rng(30)
-    for count in range(chains):
-        try:
-            where = first_difference(rng)
-        except TypeError:  # a function that returns nothing yet
-            print("Solve exercises 1, 2, 3 and 5 first.")
-            return
-        if where:
-            print(f"chain {count + 1} differs: {where}")
-            return
-    print(f"{chains} random chains agree with PyTorch")
-
-
-agree(100)
+chapter.strided.use(strides_for, expanded, merge, make_contiguous)
+chapter.strided.agree(100)
 
 # %% [markdown]
 # ## Measure: making a view contiguous
@@ -757,70 +448,17 @@ agree(100)
 # - `torch` is PyTorch's `permute(0, 2, 3, 1).contiguous()`.
 # - `4 dimensions` is your kernel on the shape (64, 128, 128, 64).
 # - `3 dimensions` is your kernel on the merged shape (64, 16384, 64).
-# - `32-bit` is the kernel below, on the same merged shape. It computes with unsigned
-#   integers of 32 bits, with one division per dimension and no remainder.
+# - `32-bit` is `make_contiguous32` in `chapters/30_tensors/kernels.py`, on the same
+#   merged shape. It computes with unsigned integers of 32 bits, with one division per
+#   dimension and no remainder.
 #
 # How much does it help to save a dimension, and how much do cheaper divisions help?
 # Fill in your guesses, as multiples of PyTorch's speed.
 
-
 # %%
-@cuda.jit
-def make_contiguous32(storage, shape, strides, start, out):
-    """make_contiguous, counting in 32 bits."""
-    i = cuda.grid(1)
-
-    if i < out.size:
-        at = int32(start)
-        left = uint32(i)
-        for step in range(shape.size):
-            dim = shape.size - 1 - step
-            size = uint32(shape[dim])
-            quotient = uint32(left // size)
-            index = int32(left - quotient * size)
-            at = int32(at + index * strides[dim])
-            left = quotient
-        out[i] = storage[at]
-
-
 guess = {"4 dimensions": None, "3 dimensions": None, "32-bit": None}
 
-IMAGES, CHANNELS, SIDE = 64, 64, 128
-
-
-def rearrangements():
-    """Return the ways from row-major to channels-last."""
-    images = torch.rand(IMAGES, CHANNELS, SIDE, SIDE, device="cuda")
-    same, out = torch.empty_like(images), torch.empty_like(images)
-    view = images.permute(0, 2, 3, 1)
-    flat, d_out = (cuda.as_cuda_array(t.view(-1)) for t in (images, out))
-    launch = out.numel() // 256, 256
-
-    def ours(kernel, view, dtype):
-        recipe = [
-            cuda.as_cuda_array(torch.tensor(part, dtype=dtype, device="cuda"))
-            for part in (view.shape, view.stride())
-        ]
-        return lambda: kernel[launch](flat, *recipe, 0, d_out)
-
-    merged = view.flatten(1, 2)
-    return {
-        "copy": lambda: same.copy_(images),
-        "torch": lambda: view.contiguous(),
-        "4 dimensions": ours(make_contiguous, view, torch.int64),
-        "3 dimensions": ours(make_contiguous, merged, torch.int64),
-        "32-bit": ours(make_contiguous32, merged, torch.int32),
-    }
-
-
-channels_last = bench.compare(
-    "to channels-last",
-    rearrangements,
-    baseline="torch",
-    bytes=2 * 4 * IMAGES * CHANNELS * SIDE * SIDE,
-    ceiling="copy",
-    guess=guess,
-)
+channels_last = measure.channels_last(make_contiguous, guess)
 channels_last
 
 # %% tags=["solution"]
@@ -838,7 +476,135 @@ channels_last.expect("32-bit", at_least=1.0, times="3 dimensions")
 # transpose of chapter 13, with a tile in shared memory, would probably do better.
 
 # %% [markdown]
-# ## Measure: what a layout costs
+# ## From torch.add to a kernel
+#
+# How does `torch.add` find its kernel? There are many kernels to choose from: for CPUs,
+# for GPUs, for sparse tensors. And before any of them runs, autograd may have to record
+# the operation, autocast may have to convert its arguments, and so on. All of this is
+# decided by one mechanism, the **dispatcher**.
+#
+# All operators are described in one file, `native_functions.yaml`, which is installed
+# along with PyTorch. Here is the entry for addition with an output. It names no
+# function for CPUs or GPUs, because these functions are generated from
+# `ufunc_inner_loop`.
+
+# %%
+looks.entry()
+
+# %% [markdown]
+# For each operator, the dispatcher keeps a table with one row per **dispatch key**. The
+# kernel to run is in the row of one of these keys. Here are some rows for
+# `aten::add.Tensor`, with the source file of each kernel. *Fallthrough* means that the
+# key has nothing to do for this operator.
+
+# %%
+KEY = looks.KEY  # "CUDA", or "CPU" without a GPU
+keys = f"Autocast{KEY}", f"Autograd{KEY}", "ADInplaceOrView", KEY
+looks.rows("aten::add.Tensor", *keys)
+
+# %% [markdown]
+# Which key decides? Every tensor carries a set of keys. The thread has two sets as
+# well: keys to include and keys to exclude.
+
+# %%
+looks.key_sets()
+
+# %% [markdown]
+# ## 6 · Which kernel?
+#
+# A set of keys is a 64-bit number with one bit per key, and the position of the bit is
+# the key's priority. So the dispatcher needs no loop over keys and no comparisons. For
+# every call of every operator, it does the following:
+#
+# 1. Take the **union** of the key sets of all tensor arguments.
+# 2. Add the keys that the thread includes.
+# 3. Remove the keys that the thread excludes.
+# 4. Keep only the keys for which the operator has a kernel, which drops those that fall
+#    through.
+# 5. The **highest** key that is left determines which kernel to run.
+#
+# Write these steps for the ten keys below; PyTorch has more than a hundred. Return the
+# highest key's number, or −1 if no key is left. (PyTorch then raises
+# `NotImplementedError`.) Python's operators on sets of bits are `|`, `&` and `~`, and
+# `n.bit_length()` is the number of bits that `n` needs: 1 for 1, 3 for 4.
+#
+# ```python
+# dispatch_key(arguments, included, excluded, kernels)
+#     # a list of key sets, and three more of them -> the number of a key
+# ```
+#
+# Stuck? `hint("dispatch_key")`.
+
+# %% tags=["given"]
+KEYS = checks.KEYS  # from the lowest to the highest
+KEYS
+
+# %%
+def dispatch_key(arguments, included, excluded, kernels):
+    """Return the number of the key whose kernel runs, -1 for none."""
+    # about 5 lines
+    # BEGIN SOLUTION
+    left = included
+    for argument in arguments:
+        left |= argument
+    left &= ~excluded & kernels
+    return left.bit_length() - 1
+    # END SOLUTION
+
+# %%
+check(
+    dispatch_key,
+    spec=checks.by_sets,
+    inputs=checks.calls,
+    because=checks.why_not,
+)
+
+# %% [markdown] tags=["solution"]
+# PyTorch's line is `((ks | local.included_) - local.excluded_) & key_mask`, in
+# `DispatchKeyExtractor.h`. The order matters: a key that is both included and excluded
+# is excluded.
+#
+# A key therefore costs nothing in calls that do not use it. A key that falls through is
+# masked out by step 4, together with all others, in the same instruction.
+
+# %% [markdown]
+# ## Look: a call on its way down
+#
+# The first kernel that runs is rarely the last. The kernel for `AutogradCUDA` records
+# the operation, and then calls the operator **again**, with its own key and all higher
+# keys masked out. This is *redispatching*. A debug build of PyTorch can print each
+# step; a release build cannot. But you can add an operator of your own, with a kernel
+# at each layer that prints its key and redispatches.
+
+# %%
+looks.trails()
+
+# %% [markdown] tags=["solution"]
+# `no_grad` changes nothing on this path. Autograd's kernel still runs, sees that
+# nothing is to be recorded, and passes the call on. `inference_mode` excludes the keys
+# of autograd, so the kernel is not called at all. And a tensor *made* in inference mode
+# does not even carry these keys. In return, autograd refuses to save such a tensor for
+# a backward pass.
+
+# %% [markdown]
+# ## Look: the profiler's view
+#
+# The profiler lists the operators that were called, and shows which operator called
+# which. With `with_stack=True`, it also records the Python functions above them. On a
+# GPU, it adds the kernels that each operator launched.
+
+# %%
+looks.calls()
+
+# %% [markdown] tags=["solution"]
+# Here the composite operators show up as well, since the profiler observes calls at the
+# entrance and not below autograd. `a.t()` calls `aten::t`, then `aten::transpose`, then
+# `aten::as_strided`, which is where the new strides are finally set.
+
+# %% [markdown]
+# ## More measurements
+#
+# ### What a layout costs
 #
 # Most of the time, you need no contiguous tensor, because elementwise operations accept
 # any strides. But how fast are they? Each row adds two matrices of 8192 × 8192, with
@@ -860,24 +626,7 @@ guess = {
     "every second column": None,
 }
 
-
-def additions():
-    n = 8192
-    x, y = torch.rand(n, n, device="cuda"), torch.rand(n, n, device="cuda")
-    wide_x = torch.rand(n, 2 * n, device="cuda")
-    wide_y = torch.rand(n, 2 * n, device="cuda")
-    return {
-        "row-major": lambda: x + y,
-        "both transposed": lambda: x.t() + y.t(),
-        "one transposed": lambda: x + y.t(),
-        "a row, broadcast": lambda: x + y[0],
-        "every second column": lambda: wide_x[:, ::2] + wide_y[:, ::2],
-    }
-
-
-layouts = bench.compare(
-    "x + y, 8192 x 8192", additions, baseline="row-major", guess=guess
-)
+layouts = measure.layouts(guess)
 layouts
 
 # %% tags=["solution"]
@@ -908,368 +657,17 @@ print("last + y    ", (last + y).stride())
 print("y + last    ", (y + last).stride())
 
 # %% [markdown]
-# ## From torch.add to a kernel
-#
-# How does `torch.add` find its kernel? There are many kernels to choose from: for CPUs,
-# for GPUs, for sparse tensors. And before any of them runs, autograd may have to record
-# the operation, autocast may have to convert its arguments, and so on. All of this is
-# decided by one mechanism, the **dispatcher**.
-#
-# All operators are described in one file, `native_functions.yaml`, which is installed
-# along with PyTorch. Here is the entry for addition with an output. It names no
-# function for CPUs or GPUs, because these functions are generated from
-# `ufunc_inner_loop`.
-
-# %%
-entries = Path(torchgen.__file__).parent / "packaged/ATen/native"
-text = (entries / "native_functions.yaml").read_text()
-entry = re.search(r"- func: add\.out\(.*?\n\n", text, re.DOTALL)
-print(entry[0])
-
-# %% [markdown]
-# For each operator, the dispatcher keeps a table with one row per **dispatch key**. The
-# kernel to run is in the row of one of these keys. Here are some rows for
-# `aten::add.Tensor`, with the source file of each kernel. *Fallthrough* means that the
-# key has nothing to do for this operator.
-
-# %%
-DEVICE = "cuda" if weft.GPU else "cpu"
-KEY = DEVICE.upper()
-
-
-def rows(operator, *keys):
-    """Print the rows of an operator's dispatch table."""
-    table = torch._C._dispatch_dump_table(operator)
-    for key in keys:
-        row = re.search(rf"^{key}: (.*)$", table, re.MULTILINE)[1]
-        kind = "fallthrough, " if row.startswith("fallthrough") else ""
-        source = re.search(r"/pytorch/(?:pytorch/)?(\S+?):\d+", row)
-        print(f"{key:17}{kind}{source[1] if source else row}")
-
-
-rows(
-    "aten::add.Tensor",
-    *(f"Autocast{KEY}", f"Autograd{KEY}", "ADInplaceOrView", KEY),
-)
-
-# %% [markdown]
-# Which key decides? Every tensor carries a set of keys. The thread has two sets as
-# well: keys to include and keys to exclude.
-
-# %%
-t = torch.ones(3, device=DEVICE)
-with torch.inference_mode():
-    made = torch.ones(3, device=DEVICE)
-kinds = {
-    "a tensor": t,
-    "a lazy conjugate": torch.ones(3, dtype=torch.cfloat, device=DEVICE).conj(),
-    "made for inference": made,
-}
-for name, each in kinds.items():
-    print(f"{name:20}{torch._C._dispatch_keys(each)}")
-
-excluded = torch._C._dispatch_tls_local_exclude_set()
-autocast = torch._C._parse_dispatch_key(f"Autocast{KEY}")
-print(f"{'this thread adds':20}{torch._C._dispatch_tls_local_include_set()}")
-print(f"and excludes Autocast{KEY}: {excluded.has(autocast)}")
-
-# %% [markdown]
-# ## 6 · Which kernel?
-#
-# A set of keys is a 64-bit number with one bit per key, and the position of the bit is
-# the key's priority. So the dispatcher needs no loop over keys and no comparisons. For
-# every call of every operator, it does the following:
-#
-# 1. Take the **union** of the key sets of all tensor arguments.
-# 2. Add the keys that the thread includes.
-# 3. Remove the keys that the thread excludes.
-# 4. Keep only the keys for which the operator has a kernel, which drops those that fall
-#    through.
-# 5. The **highest** key that is left determines which kernel to run.
-#
-# Write these steps for the ten keys below; PyTorch has more than a hundred. Return the
-# highest key's number, or −1 if no key is left. (PyTorch then raises
-# `NotImplementedError`.) Python's operators on sets of bits are `|`, `&` and `~`, and
-# `n.bit_length()` is the number of bits that `n` needs: 1 for 1, 3 for 4.
-#
-# ```python
-# dispatch_key(arguments, included, excluded, kernels)
-#     # a list of key sets, and three more of them -> the number of a key
-# ```
-#
-# Stuck? `hint("dispatch_key")`.
-
-# %% tags=["given"]
-KEYS = (  # from the lowest to the highest
-    *("CPU", "CUDA", "Meta", "Python", "Conjugate", "ADInplaceOrView"),
-    *("AutogradCPU", "AutogradCUDA", "AutocastCPU", "AutocastCUDA"),
-)
-
-
-class Keys(int):
-    """A set of dispatch keys: an integer with a bit for each, shown by name."""
-
-    def __repr__(self):
-        names = [key for n, key in enumerate(KEYS) if self >> n & 1]
-        return "{" + ", ".join(names) + "}"
-
-
-def keys(*names):
-    """Return a set of keys, given by name."""
-    return Keys(sum(1 << KEYS.index(name) for name in names))
-
-
-TENSORS = {
-    "cpu": keys("CPU", "ADInplaceOrView", "AutogradCPU", "AutocastCPU"),
-    "cuda": keys("CUDA", "ADInplaceOrView", "AutogradCUDA", "AutocastCUDA"),
-    "meta": keys("Meta", "ADInplaceOrView"),
-    "conj": keys("CPU", "Conjugate", "ADInplaceOrView", "AutogradCPU"),
-    "inference": keys("CUDA", "AutocastCUDA"),
-}
-AUTOCAST = keys("AutocastCPU", "AutocastCUDA")
-AUTOGRAD = keys("AutogradCPU", "AutogradCUDA")
-VIEW = keys("ADInplaceOrView")
-PYTHON = keys("Python")
-BACKENDS = keys("CPU", "CUDA", "Meta", "Python", "Conjugate")
-ADD = Keys(BACKENDS | AUTOGRAD)  # where torch.add has a kernel
-MATMUL = Keys(ADD | AUTOCAST)
-IN_PLACE = Keys(ADD | VIEW)
-
-
-def calls(rng):
-    """Return calls as the dispatcher sees them, some real and some random."""
-    cpu, gpu, meta, conj, inference = TENSORS.values()
-    cases = [
-        ([gpu, gpu], VIEW, AUTOCAST, ADD),
-        ([gpu, cpu], VIEW, AUTOCAST, ADD),
-        ([conj], VIEW, Keys(AUTOCAST | AUTOGRAD), ADD),
-        ([meta], VIEW, AUTOCAST, ADD),
-        ([gpu], Keys(0), Keys(AUTOCAST | AUTOGRAD | VIEW), IN_PLACE),
-        ([inference], VIEW, AUTOCAST, IN_PLACE),
-        ([cpu], VIEW, AUTOCAST, MATMUL),
-        ([cpu], VIEW, keys("AutocastCUDA"), MATMUL),
-        ([gpu], Keys(VIEW | PYTHON), Keys(AUTOCAST | AUTOGRAD), ADD),
-        ([gpu], AUTOCAST, AUTOCAST, MATMUL),
-        ([cpu], Keys(0), Keys(0), keys("CUDA", "AutogradCUDA")),
-    ]
-    for _ in range(12):
-        sets = [Keys(int(n)) for n in rng.integers(0, 1 << len(KEYS), 5)]
-        cases.append((sets[:2], *sets[2:]))
-    return cases
-
-
-def by_sets(arguments, included, excluded, kernels):
-    """Return the key to dispatch to, found with sets of Python."""
-
-    def members(bits):
-        return {number for number in range(len(KEYS)) if bits >> number & 1}
-
-    left = members(included).union(*map(members, arguments)) - members(excluded)
-    return max(left & members(kernels), default=-1)
-
-
-def why_not(arguments, included, excluded, kernels, got):
-    """Return why a key is not the one to dispatch to."""
-    if got == -1:
-        return "-1 says that no key is left, but at least one is."
-    if not 0 <= got < len(KEYS):
-        return f"The keys are numbered 0 to {len(KEYS) - 1}."
-    name, bit = KEYS[got], 1 << int(got)
-    offered = Keys(included)
-    for each in arguments:
-        offered = Keys(offered | each)
-    if not offered & bit:
-        return f"Number {got} is {name}: no argument has it, nor the thread."
-    if excluded & bit:
-        return f"Number {got} is {name}, which this thread excludes."
-    if not kernels & bit:
-        return f"Number {got} is {name}, where the operator has no kernel."
-    return f"Number {got} is {name}. A key of higher priority is left as well."
-
-
-# %%
-def dispatch_key(arguments, included, excluded, kernels):
-    """Return the number of the key whose kernel runs, -1 for none."""
-    # about 5 lines
-    # BEGIN SOLUTION
-    left = included
-    for argument in arguments:
-        left |= argument
-    left &= ~excluded & kernels
-    return left.bit_length() - 1
-    # END SOLUTION
-
-
-# %%
-check(dispatch_key, spec=by_sets, inputs=calls, because=why_not)
-
-# %% [markdown] tags=["solution"]
-# PyTorch's line is `((ks | local.included_) - local.excluded_) & key_mask`, in
-# `DispatchKeyExtractor.h`. The order matters: a key that is both included and excluded
-# is excluded.
-#
-# A key therefore costs nothing in calls that do not use it. A key that falls through is
-# masked out by step 4, together with all others, in the same instruction.
-
-# %% [markdown]
-# ## Look: a call on its way down
-#
-# The first kernel that runs is rarely the last. The kernel for `AutogradCUDA` records
-# the operation, and then calls the operator **again**, with its own key and all higher
-# keys masked out. This is *redispatching*. A debug build of PyTorch can print each
-# step; a release build cannot. But you can add an operator of your own, with a kernel
-# at each layer that prints its key and redispatches.
-
-
-# %%
-def trail(call):
-    """Define an operator, call it, and return the keys whose kernels ran."""
-    ran = []
-
-    def layer(key):
-        number = torch._C._parse_dispatch_key(key)
-        below = torch._C._dispatch_keyset_full_after(number)
-
-        def kernel(keyset, x):
-            ran.append(key)
-            return operator.redispatch(keyset & below, x)
-
-        return kernel
-
-    def last(keyset, x):
-        ran.append(KEY)
-        return x + x
-
-    with torch.library._scoped_library("weft30", "FRAGMENT") as library:
-        library.define("twice(Tensor x) -> Tensor")
-        operator = torch.ops.weft30.twice.default
-        for key in (f"Autocast{KEY}", f"Autograd{KEY}", "ADInplaceOrView"):
-            library.impl("twice", layer(key), key, with_keyset=True)
-        library.impl("twice", last, KEY, with_keyset=True)
-        call(operator)
-    return ran
-
-
-contexts = {
-    "plainly": contextlib.nullcontext,
-    "with no_grad": torch.no_grad,
-    "with inference_mode": torch.inference_mode,
-    "with autocast": lambda: torch.autocast(DEVICE),
-}
-for name, context in contexts.items():
-    with context():
-        print(f"{name:20}", *trail(lambda operator: operator(t)))
-print(f"{'made for inference':20}", *trail(lambda operator: operator(made)))
-
-# %% [markdown] tags=["solution"]
-# `no_grad` changes nothing on this path. Autograd's kernel still runs, sees that
-# nothing is to be recorded, and passes the call on. `inference_mode` excludes the keys
-# of autograd, so the kernel is not called at all. And a tensor *made* in inference mode
-# does not even carry these keys. In return, autograd refuses to save such a tensor for
-# a backward pass.
-
-# %% [markdown]
-# ## Look: the profiler's view
-#
-# The profiler lists the operators that were called, and shows which operator called
-# which. With `with_stack=True`, it also records the Python functions above them. On a
-# GPU, it adds the kernels that each operator launched.
-
-
-# %%
-def called(function):
-    """Print the operators that a function calls, and their kernels."""
-    from torch.profiler import ProfilerActivity, profile
-
-    what = [ProfilerActivity.CPU]
-    if weft.GPU:
-        what.append(ProfilerActivity.CUDA)
-    function()  # warm
-    with profile(activities=what, with_stack=True, acc_events=True) as seen:
-        function()
-        if weft.GPU:
-            torch.cuda.synchronize()
-    for event in seen.events():
-        if not event.name.startswith("aten::"):
-            continue
-        above, parent = [], event.cpu_parent
-        while parent is not None:
-            above.append(parent.name)
-            parent = parent.cpu_parent
-        depth = sum(name.startswith("aten::") for name in above)
-        python = re.match(r"<built-in \w+ \w+", above[0]) if above else None
-        note = f"   from {python[0]}>" if python else ""
-        print("  " * depth + event.name + note)
-        for kernel in getattr(event, "kernels", ()):
-            print("  " * depth + f"  [{kernel.name[:60]}]")
-
-
-a, w = torch.randn(64, 32, device=DEVICE), torch.randn(16, 32, device=DEVICE)
-print("- a + a")
-called(lambda: torch.add(a, a))
-print("- a.t().reshape(-1)")
-called(lambda: a.t().reshape(-1))
-print("- linear(a, w)")
-called(lambda: torch.nn.functional.linear(a, w))
-
-# %% [markdown] tags=["solution"]
-# Here the composite operators show up as well, since the profiler observes calls at the
-# entrance and not below autograd. `a.t()` calls `aten::t`, then `aten::transpose`, then
-# `aten::as_strided`, which is where the new strides are finally set.
-
-# %% [markdown]
-# ## Measure: what a call costs
+# ### What a call costs
 #
 # The GPU has next to nothing to do for one number, so what remains is the host's work:
 # Python, the dispatcher, autograd, the allocator and the launch. Each row makes 100
 # calls and includes the host's time. Which row is the fastest, and how much does a
 # dispatch mode in Python cost?
 
-
 # %%
-class Silent(TorchDispatchMode):
-    """Passes every operation on."""
-
-    def __torch_dispatch__(self, function, types, args=(), kwargs=None):
-        return function(*args, **(kwargs or {}))
-
-
 guess = {"requires grad": None, "a view": None, "dispatch mode": None}
 
-
-def hundred_calls():
-    a, b, c = (torch.ones(1, device="cuda") for _ in range(3))
-    leaf = torch.ones(1, device="cuda", requires_grad=True)
-
-    def hundred(call, context=contextlib.nullcontext):
-        def run():
-            with context():
-                for _ in range(100):
-                    call()
-
-        return run
-
-    def add():
-        torch.add(a, b)
-
-    return {
-        "torch.add": hundred(add),
-        "with out=": hundred(lambda: torch.add(a, b, out=c)),
-        "requires grad": hundred(lambda: torch.add(leaf, b)),
-        "no_grad": hundred(lambda: torch.add(leaf, b), torch.no_grad),
-        "inference_mode": hundred(add, torch.inference_mode),
-        "a view": hundred(lambda: a.view(1)),
-        "dispatch mode": hundred(add, Silent),
-    }
-
-
-overhead = bench.compare(
-    "100 calls, one number",
-    hundred_calls,
-    baseline="torch.add",
-    guess=guess,
-    host=True,
-)
+overhead = measure.overhead(guess)
 overhead
 
 # %% tags=["solution"]
@@ -1282,6 +680,22 @@ overhead.expect("torch.add", at_least=1.5, times="dispatch mode")
 # allocation and no launch. Recording for a gradient adds the cost of a node of the
 # graph. The dispatch mode returns to Python for every operation, which is fine for
 # inspection but not for production.
+
+# %% [markdown]
+# ## What you learned
+#
+# 1. A tensor is a storage, an offset, a shape and strides. Transposing, slicing,
+#    expanding and channels-last change only the recipe.
+# 2. An operation is free if its result can be described by an offset and one stride per
+#    dimension. `reshape` copies if a new dimension would straddle two merged
+#    dimensions.
+# 3. Elementwise operations sort and merge dimensions before they launch. Operands with
+#    the same order of strides are fast in any layout; operands with different orders
+#    are not.
+# 4. The dispatcher takes the union of key sets, masks it, and runs the kernel of the
+#    highest key. Autograd has such a kernel, which redispatches.
+# 5. You can watch all of this on a release build, with the operator's table, a dispatch
+#    mode, the profiler, and your own operator.
 
 # %% [markdown]
 # ## If you want more
@@ -1298,21 +712,6 @@ overhead.expect("torch.add", at_least=1.5, times="dispatch mode")
 #   do they have in total, and how many bytes are alive at once?
 # - Print the rows of `aten::linear` and `aten::matmul`. Where does the word *math* or
 #   *composite* appear, and what does that say about gradients?
-#
-# ## What you learned
-#
-# 1. A tensor is a storage, an offset, a shape and strides. Transposing, slicing,
-#    expanding and channels-last change only the recipe.
-# 2. An operation is free if its result can be described by an offset and one stride per
-#    dimension. `reshape` copies if a new dimension would straddle two merged
-#    dimensions.
-# 3. Elementwise operations sort and merge dimensions before they launch. Operands with
-#    the same order of strides are fast in any layout; operands with different orders
-#    are not.
-# 4. The dispatcher takes the union of key sets, masks it, and runs the kernel of the
-#    highest key. Autograd has such a kernel, which redispatches.
-# 5. You can watch all of this on a release build, with the operator's table, a dispatch
-#    mode, the profiler, and your own operator.
 
 # %%
 quiz()
