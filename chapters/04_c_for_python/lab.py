@@ -36,7 +36,8 @@ import numpy as np
 from weft import hint, quiz
 from weft.c import Step, check, folder, terminal
 
-weft.lab("04_c_for_python")
+chapter = weft.lab("04_c_for_python")
+checks = chapter.checks
 
 # %% [markdown]
 # ## A program
@@ -56,7 +57,7 @@ weft.lab("04_c_for_python")
 # a type, statements end with a semicolon, and blocks are in braces; indentation is only
 # for people.
 
-# %% language="c" magic_args="greet" tags=["given"]
+# %% language="c" magic_args="greet"
 # #include <stdio.h>
 #
 # #define TIMES 3
@@ -86,7 +87,7 @@ terminal(
 # run the next two cells, guess: how large is an `int`, a `size_t` (the type for sizes
 # and indices), a pointer, and the struct?
 
-# %% language="c" magic_args="sizes" tags=["given"]
+# %% language="c" magic_args="sizes"
 # #include <stdint.h>
 # #include <stdio.h>
 #
@@ -169,10 +170,7 @@ check(
     swap,
     "void swap(int *a, int *b)",
     spec=lambda x, y: (y, x),
-    inputs=lambda rng, n: tuple(
-        np.int32(n - rng.integers(least, least + 4))
-        for least in ((1, 5) if n % 2 else (5, 1))
-    ),
+    inputs=checks.two_numbers,
     sizes=[10, 2**31 - 1],
     call="""
         swap(&x, &y);
@@ -227,21 +225,12 @@ check(
 #     return total;
 # }
 
-# %% tags=["given"]
-def numbers(rng, n, step):
-    """Return n numbers; the first and the last to be added are large."""
-    x = rng.random(n, np.float32)
-    x[:1] += 2**26
-    x[::step][-1:] -= 2**26  # they cancel; a double keeps the small digits
-    return x, step
-
-
 # %%
 check(
     sum_every,
     "double sum_every(const float *x, size_t n, size_t step)",
     spec=lambda x, step: x[::step].sum(),
-    inputs=numbers,
+    inputs=checks.numbers,
     sizes=[(8, 1), (9, 2), (100, 7), (0, 3)],
     call="""
         sum_every(x, x_size, step);
@@ -388,30 +377,7 @@ check(
     spec=lambda rows, cols: (*np.zeros((rows, cols), np.float32), 1),
     inputs=lambda rng, rows, cols: (rows, cols),
     sizes=[(3, 4), (5, 2), (2, 33), (1, 1)],
-    call="""
-        float **other = make_rows(rows, cols);
-        for (size_t i = 0; i < rows; i++)
-            for (size_t j = 0; j < cols; j++)
-                other[i][j] = 1;
-
-        size_t __sanitizer_get_current_allocated_bytes(void);
-        size_t before = __sanitizer_get_current_allocated_bytes();
-        float **x = make_rows(rows, cols);
-        size_t bytes = __sanitizer_get_current_allocated_bytes() - before;
-        size_t needed = rows * sizeof(float *) + rows * cols * sizeof(float);
-
-        for (size_t i = 0; i < rows; i++) {
-            give_all(x[i], cols);
-            for (size_t j = 0; j < cols; j++)
-                x[i][j] = 1;
-        }
-        int modest = bytes <= needed + needed / 2 + 16;
-        give(modest);
-        if (!modest)
-            printf("%zu bytes asked for, %zu needed", bytes, needed);
-        free_rows(x, rows);
-        free_rows(other, rows);
-    """,
+    call=checks.USE_ROWS,
 )
 
 # %% [markdown] tags=["solution"]
@@ -534,35 +500,9 @@ if library.exists():
 # %%
 guess = {"C": None, "NumPy": None}
 
-
-def best(function, times=20):
-    """Return the time of the fastest run, in ms."""
-    runs = []
-    for _ in range(times):
-        start = time.perf_counter()
-        function()
-        runs.append(1e3 * (time.perf_counter() - start))
-    return min(runs)
-
-
-def python_loop(values):
-    total = 0.0
-    for value in values:
-        total += value * value
-    return total
-
-
-x = np.random.default_rng(0).random(1_000_000)
-values = x.tolist()
-ms = {"Python": best(lambda: python_loop(values))}
-if library.exists():
-    ms["C"] = best(lambda: sum_squares(x, x.size))
-ms["NumPy"] = best(lambda: (x * x).sum())
-
-for name, took in ms.items():
-    times, said = ms["Python"] / took, guess.get(name)
-    print(f"{name:7} {took:7.3f} ms   {times:6.1f} times as fast", end="")
-    print(f", you said {said}" if said is not None else "")
+ms = chapter.measure.loops(
+    sum_squares if library.exists() else None, guess
+)
 
 # %% tags=["solution"]
 if library.exists():
@@ -633,49 +573,7 @@ if library.exists():
 # # END SOLUTION
 
 # %%
-MADE = ["main.o", "stats.o", "report"]
-
-check(
-    build,
-    files={
-        "stats.h": "double mean(const double *x, int n);\n",
-        "stats.c": """
-            #ifndef __OPTIMIZE__
-            #error "compiled without $(CFLAGS)"
-            #endif
-            #include "stats.h"
-            double mean(const double *x, int n)
-            {
-                double total = 0;
-                for (int i = 0; i < n; i++) total += x[i];
-                return total / n;
-            }
-            """,
-        "main.c": """
-            #ifndef __OPTIMIZE__
-            #error "compiled without $(CFLAGS)"
-            #endif
-            #include <stdio.h>
-            #include "stats.h"
-            int main(void)
-            {
-                double x[] = {1, 2, 6};
-                printf("%g\\n", mean(x, 3));
-                return 0;
-            }
-            """,
-    },
-    steps=[
-        Step("make", makes=MADE),
-        Step("make"),
-        Step("make", touch="stats.c", makes=["stats.o", "report"]),
-        Step("make", touch="main.c", makes=["main.o", "report"]),
-        Step("make", touch="stats.h", makes=MADE),
-        Step("make clean", removes=MADE),
-        Step("make", makes=MADE),
-        Step("make clean", touch="clean", removes=MADE),
-    ],
-)
+check(build, files=checks.FILES, steps=checks.STEPS)
 
 # %% [markdown] tags=["solution"]
 # make knows nothing about C. It only compares times, so if no rule names a header, you
@@ -695,7 +593,7 @@ check(
 # Below, `find` walks along a list, and the program looks for a colour that is not in
 # it.
 
-# %% language="c" magic_args="colours" tags=["given"]
+# %% language="c" magic_args="colours"
 # #include <stdio.h>
 # #include <string.h>
 #
@@ -754,7 +652,7 @@ terminal(
 # *mangling*. `extern "C"` asks for the plain name, without which `ctypes` would not
 # find the function.
 
-# %% language="c" magic_args="largest.cpp" tags=["given"]
+# %% language="c" magic_args="largest.cpp"
 # #include <cstdio>
 # #include <vector>
 #
@@ -800,7 +698,7 @@ terminal(
 #
 # Chapter 5 writes this kernel in Python.
 
-# %% language="c" magic_args="vector_add.cu" tags=["given"]
+# %% language="c" magic_args="vector_add.cu"
 # #include <cstdio>
 # #include <cstdlib>
 # #include <vector>
