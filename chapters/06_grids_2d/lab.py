@@ -23,13 +23,13 @@ except ModuleNotFoundError:  # on Colab: fetch the course first
     # %pip install -q git+https://github.com/warp-and-weft/warp-and-weft
     import weft
 
-import matplotlib.pyplot as plt
 import numpy as np
 from numba import cuda, float32, int32, uint32
 
-from weft import bench, check, hint, quiz
+from weft import check, hint, quiz
 
-weft.lab("06_grids_2d")
+chapter = weft.lab("06_grids_2d")
+checks, pictures = chapter.checks, chapter.pictures
 
 # %% [markdown]
 # ## A picture to work on
@@ -39,32 +39,8 @@ weft.lab("06_grids_2d")
 # red, a green and a blue value from 0 to 1 for each pixel.
 
 # %%
-def cloth(rows, cols):
-    """Return a woven picture, (rows, cols, 3) float32 from 0 to 1."""
-    y, x = np.mgrid[:rows, :cols]
-    warp = np.array([[0.75, 0.2, 0.15], [0.95, 0.85, 0.6]])[x // 24 % 2]
-    weft = np.array([[0.1, 0.25, 0.5], [0.2, 0.6, 0.55]])[y // 24 % 2]
-    over = (x // 6 + y // 6) % 2 == 0  # where the warp is on top
-
-    colour = np.where(over[..., None], warp, weft)
-    place = np.where(over, x, y) % 6 - 2.5  # across the upper thread
-    return (colour * (1 - (place / 4) ** 2)[..., None]).astype(np.float32)
-
-
-def show(**pictures):
-    """Show pictures side by side."""
-    size = (3.2 * len(pictures), 2.4)
-    _, axes = plt.subplots(ncols=len(pictures), figsize=size, dpi=72)
-    named = zip(np.ravel(axes), pictures.items(), strict=True)
-    for ax, (name, picture) in named:
-        ax.imshow(picture, cmap="gray", vmin=0, vmax=1)
-        ax.set_title(name)
-        ax.axis("off")
-    plt.show()
-
-
-picture = cloth(96, 144)
-show(picture=picture)
+picture = pictures.cloth(96, 144)
+pictures.show(picture=picture)
 
 # %% [markdown]
 # ## 1 · A launch for any image
@@ -138,21 +114,6 @@ check(
 # run the cell. Its kernel does nothing.
 
 # %%
-@cuda.jit
-def nothing():
-    pass
-
-
-def answer(grid, block):
-    """Launch, and say what happened."""
-    try:
-        nothing[grid, block]()
-        cuda.synchronize()
-    except Exception:
-        return "refused"
-    return "taken"
-
-
 for grid, block in [
     ((1, 1), (32, 32)),
     ((1, 1), (32, 33)),
@@ -162,7 +123,8 @@ for grid, block in [
     ((1, 70_000), (1, 1)),
     ((1, 1, 65_536), (1, 1)),
 ]:
-    print(f"grid {grid!s:14} block {block!s:11} {answer(grid, block)}")
+    said = checks.answer(grid, block)
+    print(f"grid {grid!s:14} block {block!s:11} {said}")
 
 # %% [markdown] tags=["solution"]
 # 32 × 33 = 1056 threads are too many, although neither side is too long. 4 × 2 × 65 =
@@ -193,7 +155,6 @@ for grid, block in [
 # %% tags=["given"]
 RED, GREEN, BLUE = np.array([0.299, 0.587, 0.114], np.float32)
 
-
 # %%
 @cuda.jit
 def grey(x, out):
@@ -223,16 +184,7 @@ check(
 # See how your kernel turns the cloth grey:
 
 # %%
-def run(kernel, x):
-    """Run a kernel on a picture; return what it wrote, (rows, cols)."""
-    rows, cols = x.shape[:2]
-    out = cuda.to_device(np.zeros((rows, cols), np.float32))
-    grid = -(-cols // 32), -(-rows // 8)
-    kernel[grid, (32, 8)](cuda.to_device(x), out)
-    return out.copy_to_host()
-
-
-show(picture=picture, grey=run(grey, picture))
+pictures.show(picture=picture, grey=pictures.run(grey, picture))
 
 # %% [markdown] tags=["solution"]
 # `cuda.grid(2)` returns x first, hence `col, row`; an array takes the row first. The
@@ -259,29 +211,15 @@ show(picture=picture, grey=run(grey, picture))
 # By hand: memory is fetched in **sectors** of 32 bytes. If lanes run along the fast
 # index, a warp reads 32 × 4 = 128 bytes in one piece, which is 4 sectors. If they run
 # along the slow index, the warp reads from 32 places, which is 32 sectors, and needs
-# only 4 bytes of each. How fast will the four combinations of layout and kernel be,
+# only 4 bytes of each. One kernel of the table begins with
+# `col, row = cuda.grid(2)`, so x is the column, and the other one with `row, col =
+# cuda.grid(2)`. How fast will the four combinations of layout and kernel be,
 # compared with `torch.mul`? (The matrix is 8192 × 8192: 268 MB read, 268 MB written.)
 #
 # Every guess in these labs is a speed, as a multiple of the baseline's: here 1.0 is as
 # fast as `torch.mul`, and 0.25 takes four times as long.
 
 # %%
-@cuda.jit
-def halve_x_is_col(x, out):
-    col, row = cuda.grid(2)
-
-    if row < x.shape[0] and col < x.shape[1]:
-        out[row, col] = float32(0.5) * x[row, col]
-
-
-@cuda.jit
-def halve_x_is_row(x, out):
-    row, col = cuda.grid(2)
-
-    if row < x.shape[0] and col < x.shape[1]:
-        out[row, col] = float32(0.5) * x[row, col]
-
-
 guess = {
     "row-major, x is col": None,
     "row-major, x is row": None,
@@ -289,31 +227,7 @@ guess = {
     "column-major, x is row": None,
 }
 
-n = 8192
-if weft.on_gpu("these matrices live in its memory"):
-    import torch
-
-    x = torch.rand(n, n, device="cuda")
-    out = torch.empty_like(x)
-    d_x, d_out = cuda.as_cuda_array(x), cuda.as_cuda_array(out)
-    f_x, f_out = cuda.as_cuda_array(x.t()), cuda.as_cuda_array(out.t())
-
-square = (n // 32, n // 8), (32, 8)  # covers n along x and n along y
-order = bench.compare(
-    "x and y",
-    {
-        "copy": lambda: out.copy_(x),
-        "torch.mul": lambda: torch.mul(x, 0.5, out=out),
-        "row-major, x is col": lambda: halve_x_is_col[square](d_x, d_out),
-        "row-major, x is row": lambda: halve_x_is_row[square](d_x, d_out),
-        "column-major, x is col": lambda: halve_x_is_col[square](f_x, f_out),
-        "column-major, x is row": lambda: halve_x_is_row[square](f_x, f_out),
-    },
-    baseline="torch.mul",
-    bytes=2 * 4 * n * n,
-    ceiling="copy",
-    guess=guess,
-)
+order = chapter.measure.order(guess)
 order
 
 # %% tags=["solution"]
@@ -336,126 +250,6 @@ order.expect("torch.mul", at_least=1.3, times="row-major, x is col")
 # what one warp leaves unused of a sector, the next warps probably find in the cache.
 # And the fast combinations are still much slower than `torch.mul`, for the reason found
 # in chapter 5: one element per thread.
-
-# %% [markdown]
-# ## Measure: the shape of a block
-#
-# 256 threads can be a block of 256 × 1, of 32 × 8, or of 1 × 256. In a block of *w*
-# columns a warp covers 32 / *w* rows if *w* is less than 32. How many sectors does a
-# warp's request take for *w* = 16, 8, 4, 1? Calculate it, then guess: at which width
-# does the speed begin to fall?
-
-# %%
-guess = {"16 x 16": None, "8 x 32": None, "4 x 64": None, "1 x 256": None}
-
-
-def shapes():
-    def halve(w, h):
-        return lambda: halve_x_is_col[(n // w, n // h), (w, h)](d_x, d_out)
-
-    sizes = [(256, 1), (128, 2), (64, 4), (32, 8)]
-    sizes += [(16, 16), (8, 32), (4, 64), (2, 128), (1, 256)]
-    return {f"{w} x {h}": halve(w, h) for w, h in sizes}
-
-
-shaped = bench.compare(
-    "shape of a block",
-    shapes,
-    baseline="32 x 8",
-    bytes=2 * 4 * n * n,
-    guess=guess,
-)
-shaped
-
-# %% tags=["solution"]
-shaped.expect("8 x 32", at_least=0.8, times="32 x 8")
-shaped.expect("32 x 8", at_least=1.2, times="4 x 64")
-shaped.expect("32 x 8", at_least=4, times="1 x 256")
-
-# %% [markdown] tags=["solution"]
-# | width | rows per warp | sectors per row | sectors per request |
-# | ---: | ---: | ---: | ---: |
-# | 32 | 1 | 4 | 4 |
-# | 16 | 2 | 2 | 4 |
-# | 8 | 4 | 1 | 4 |
-# | 4 | 8 | 1, half used | 8 |
-# | 1 | 32 | 1, an eighth used | 32 |
-#
-# A sector is 32 bytes, eight float32 values, so a block of eight columns wastes
-# nothing: it needs as many sectors as a block of 256 columns, and is nearly as fast.
-# Below eight columns, each halving of the width doubles the sectors for the same
-# pixels, and soon the time.
-
-# %% [markdown]
-# ## Measure: colours side by side, or apart
-#
-# `x[row, col, channel]` keeps the three values of a pixel together, *interleaved*, as
-# files and cameras do. PyTorch prefers `x[channel, row, col]`: three grey pictures,
-# *planar*. In an interleaved picture, neighbouring lanes are 12 bytes apart, so each of
-# the three loads touches 32 × 12 = 384 bytes, which is 12 sectors, and needs a third of
-# those bytes. In a planar picture, each load takes 4 sectors.
-#
-# For each pixel 12 bytes are read and 4 written: 1.07 GB for 8192 × 8192. Is `grey` a
-# third as fast on interleaved data as on planar data? The baseline, 1.0, is PyTorch on
-# interleaved data, where the weighted sum can be written as a matrix product, `x @
-# weights`.
-
-# %%
-@cuda.jit
-def grey_planar(x, out):
-    """Do what grey does, for a planar picture, (3, rows, cols)."""
-    col, row = cuda.grid(2)
-
-    if row < out.shape[0] and col < out.shape[1]:
-        value = RED * x[0, row, col] + GREEN * x[1, row, col]
-        out[row, col] = value + BLUE * x[2, row, col]
-
-
-guess = {"grey, interleaved": None, "grey, planar": None}
-
-
-def greys():
-    mixed = torch.rand(n, n, 3, device="cuda")
-    apart = mixed.permute(2, 0, 1).contiguous()
-    weights = torch.tensor([RED, GREEN, BLUE], device="cuda")
-    source = torch.rand(2, n, n, device="cuda")  # 8 bytes read, 8 written
-    target = torch.empty_like(source)
-    d_mixed, d_apart = cuda.as_cuda_array(mixed), cuda.as_cuda_array(apart)
-    return {
-        "copy": lambda: target.copy_(source),
-        "torch, interleaved": lambda: torch.matmul(mixed, weights, out=out),
-        "torch, planar": lambda: torch.einsum("chw,c->hw", apart, weights),
-        "grey, interleaved": lambda: grey[square](d_mixed, d_out),
-        "grey, planar": lambda: grey_planar[square](d_apart, d_out),
-    }
-
-
-colours = bench.compare(
-    "colour to grey",
-    greys,
-    baseline="torch, interleaved",
-    bytes=16 * n * n,
-    ceiling="copy",
-    guess=guess,
-)
-colours
-
-# %% tags=["solution"]
-colours.expect("grey, interleaved", at_least=3, times="torch, interleaved")
-colours.expect("grey, interleaved", at_least=1.2, times="torch, planar")
-colours.expect("grey, interleaved", at_least=0.8, times="grey, planar")
-colours.expect("grey, interleaved", ceiling=0.7)
-
-# %% [markdown] tags=["solution"]
-# The layout makes next to no difference here. The first of the three loads brings 12
-# sectors, and the other two find their values in the L1 cache, a small memory in each
-# SM that keeps what was read last. There are many sectors per request, but every byte
-# of them is used a moment later. Count sectors for a *thread's work*, not for one line.
-#
-# And with sixteen bytes per pixel, each thread has enough to do for a kernel of four
-# lines to get close to the copy. PyTorch is slower, probably because it has no kernel
-# for this: it sends a product with a vector of three numbers to a library that is made
-# for long vectors.
 
 # %% [markdown]
 # ## 3 · The other major
@@ -493,18 +287,12 @@ def mirror(x, m, n, out):
 
 
 # %%
-def square_of(m, n):
-    """Return a launch that covers m x n and n x m alike."""
-    side = -(-max(m, n) // 32)
-    return (side, 4 * side), (32, 8)
-
-
 check(
     mirror,
     spec=lambda x, m, n: x.reshape((m, n), order="F")[:, ::-1].ravel("F"),
     inputs=lambda rng, m, n: (rng.random(m * n, np.float32), m, n),
     sizes=[(32, 8), (5, 40), (33, 21), (64, 48)],
-    launch=square_of,
+    launch=checks.square_of,
     full=(1001, 2003),
     limits={"sectors": 4, "loads": 2},
 )
@@ -569,17 +357,9 @@ def blur(x, out):
 
 
 # %%
-def mean_of_nine(x):
-    """Return the 3 x 3 means of x, its border repeated."""
-    rows, cols = x.shape
-    wide = np.pad(x, 1, mode="edge")
-    shifts = [(i, j) for i in range(3) for j in range(3)]
-    return sum(wide[i : i + rows, j : j + cols] for i, j in shifts) / 9
-
-
 check(
     blur,
-    spec=mean_of_nine,
+    spec=checks.mean_of_nine,
     inputs=lambda rng, rows, cols: (rng.random((rows, cols), np.float32),),
     sizes=[(8, 32), (1, 5), (9, 1), (13, 37)],
     launch=lambda rows, cols: ((-(-cols // 32), -(-rows // 8)), (32, 8)),
@@ -588,8 +368,9 @@ check(
 )
 
 # %%
-plain = run(grey, picture)
-show(grey=plain, blurred=run(blur, run(blur, plain)))
+plain = pictures.run(grey, picture)
+blurred = pictures.run(blur, pictures.run(blur, plain))
+pictures.show(grey=plain, blurred=blurred)
 
 # %% [markdown] tags=["solution"]
 # `at` does the clamping, so `blur` reads like the sentence that describes it. The range
@@ -599,193 +380,6 @@ show(grey=plain, blurred=run(blur, run(blur, plain)))
 #
 # Do not write the result into `x`: another thread may still need the old value of that
 # pixel, and nothing makes the threads wait for one another.
-
-# %% [markdown]
-# ## Measure: what does a function cost?
-#
-# There are nine calls per pixel, on 8192 × 8192 pixels. Compare your kernel with the
-# same kernel with the clamping written out, with the same computation in CUDA C++, and
-# with PyTorch's average pooling after padding with the border.
-#
-# By hand: at least 4 bytes are read and 4 written for each pixel, 537 MB, as in a copy.
-# Each pixel is read nine times, and eight of these reads should find it in a cache.
-# What will the calls themselves cost, and which row gets closest to the copy?
-
-# %%
-@cuda.jit
-def blur_written_out(x, out):
-    """Do what blur does, without a device function."""
-    col, row = cuda.grid(2)
-
-    if row < out.shape[0] and col < out.shape[1]:
-        bottom, right = x.shape[0] - 1, x.shape[1] - 1
-        mean = float32(0)
-        for dy in range(-1, 2):
-            y = min(max(row + dy, 0), bottom)
-            for dx in range(-1, 2):
-                mean += x[y, min(max(col + dx, 0), right)]
-        mean /= float32(9)
-        out[row, col] = mean
-
-
-CUDA_CPP = """
-__device__ float at(const float* x, int rows, int cols, int row, int col)
-{
-    row = min(max(row, 0), rows - 1);
-    col = min(max(col, 0), cols - 1);
-    return x[row * cols + col];
-}
-
-extern "C" __global__
-void blur(const float* x, float* out, int rows, int cols)
-{
-    int col = blockIdx.x * blockDim.x + threadIdx.x;
-    int row = blockIdx.y * blockDim.y + threadIdx.y;
-
-    if (row < rows && col < cols) {
-        float total = 0;
-        for (int i = -1; i <= 1; ++i)
-            for (int j = -1; j <= 1; ++j)
-                total += at(x, rows, cols, row + i, col + j);
-        out[row * cols + col] = total / 9;
-    }
-}
-
-extern "C" __global__
-void matmul(const float* a, const float* b, float* out, int m, int n, int k)
-{
-    int col = blockIdx.x * blockDim.x + threadIdx.x;
-    int row = blockIdx.y * blockDim.y + threadIdx.y;
-
-    if (row < m && col < n) {
-        float total = 0;
-        for (int i = 0; i < k; ++i)
-            total += a[row * k + i] * b[i * n + col];
-        out[row * n + col] = total;
-    }
-}
-"""
-
-if weft.on_gpu("NVRTC's machine code needs one"):
-    import cuda.core as core
-
-    if not hasattr(core, "Program"):  # older versions keep it elsewhere
-        import cuda.core.experimental as core
-
-    gpu = core.Device()
-    gpu.set_current()
-    stream = gpu.default_stream
-
-    options = core.ProgramOptions(arch=weft.device.find().sm)
-    program = core.Program(CUDA_CPP, code_type="c++", options=options)
-    compiled = program.compile("cubin")
-    cpp_kernel = compiled.get_kernel("blur")
-    config = core.LaunchConfig(grid=square[0], block=square[1])
-
-    def cpp_blur():
-        edge = np.int32(n)
-        pointers = x.data_ptr(), out.data_ptr()
-        core.launch(stream, config, cpp_kernel, *pointers, edge, edge)
-
-    def torch_blur():
-        wide = torch.nn.functional.pad(x[None, None], (1, 1, 1, 1), "replicate")
-        return torch.nn.functional.avg_pool2d(wide, 3, stride=1)[0, 0]
-
-    cpp_blur()
-    torch.testing.assert_close(out, torch_blur())
-
-# %%
-guess = {"blur": None, "written out": None, "CUDA C++": None}
-
-blurs = bench.compare(
-    "3 x 3 mean",
-    {
-        "copy": lambda: out.copy_(x),
-        "torch": lambda: torch_blur(),
-        "blur": lambda: blur[square](d_x, d_out),
-        "written out": lambda: blur_written_out[square](d_x, d_out),
-        "CUDA C++": lambda: cpp_blur(),
-    },
-    baseline="torch",
-    bytes=2 * 4 * n * n,
-    ceiling="copy",
-    guess=guess,
-)
-blurs
-
-# %% tags=["solution"]
-blurs.expect("blur", at_least=0.8, times="written out")
-blurs.expect("written out", at_least=0.8, times="blur")
-blurs.expect("blur", at_least=1.2, times="torch")
-blurs.expect("CUDA C++", at_least=1.5, times="blur")
-
-# %% [markdown] tags=["solution"]
-# The call costs nothing, because there is none: the compiler copies the body of a
-# device function into the kernel that uses it. Use as many as make the code readable.
-#
-# And yet Numba's rows are far slower than the copy, whereas the row in C++ is closer to
-# it. The bytes are the same, and a cache can answer eight of nine reads, so what counts
-# here is probably instructions. Which instructions? Here are two guesses. Numba's
-# indices have 64 bits, whereas those in C++ have 32. And in Numba an index may be
-# negative, so each read tests its indices and adds the size if one is below zero. An
-# unsigned index needs no test.
-
-# %% tags=["solution"]
-@cuda.jit(device=True)
-def at32(x, row, col):
-    """Return x[row, col], clamped; both int32."""
-    row = min(max(row, int32(0)), int32(x.shape[0]) - int32(1))
-    col = min(max(col, int32(0)), int32(x.shape[1]) - int32(1))
-    return x[row, col]
-
-
-@cuda.jit(device=True)
-def at_unsigned(x, row, col):
-    """Return x[row, col], clamped; no index can be negative."""
-    row = min(max(row, int32(0)), int32(x.shape[0]) - int32(1))
-    col = min(max(col, int32(0)), int32(x.shape[1]) - int32(1))
-    return x[uint32(row), uint32(col)]
-
-
-def blur_with(at):
-    """Return blur with 32-bit indices and another `at`."""
-
-    @cuda.jit
-    def kernel(x, out):
-        col = int32(cuda.blockIdx.x * cuda.blockDim.x + cuda.threadIdx.x)
-        row = int32(cuda.blockIdx.y * cuda.blockDim.y + cuda.threadIdx.y)
-
-        if row < out.shape[0] and col < out.shape[1]:
-            total = float32(0)
-            for i in range(-1, 2):
-                for j in range(-1, 2):
-                    total += at(x, row + int32(i), col + int32(j))
-            out[row, col] = total / float32(9)
-
-    return kernel
-
-
-blur_int32, blur_unsigned = blur_with(at32), blur_with(at_unsigned)
-
-indices = bench.compare(
-    "3 x 3 mean, other indices",
-    {
-        "blur": lambda: blur[square](d_x, d_out),
-        "int32": lambda: blur_int32[square](d_x, d_out),
-        "unsigned": lambda: blur_unsigned[square](d_x, d_out),
-        "CUDA C++": lambda: cpp_blur(),
-    },
-    baseline="blur",
-    bytes=2 * 4 * n * n,
-)
-indices.expect("unsigned", at_least=1.2, times="blur")
-indices.expect("unsigned", at_least=1.2, times="int32")
-indices
-
-# %% [markdown] tags=["solution"]
-# `int32` alone changes little, probably because the address is still computed in 64
-# bits. Unsigned indices, which need no test, save more than a quarter of the kernel's
-# time. *You* know that an index cannot be negative, and you have to tell the compiler.
 
 # %% [markdown]
 # ## 5 · A matrix product
@@ -839,140 +433,6 @@ check(
 # all need the same element of `a`, so one sector serves the whole warp. They also need
 # 32 neighbours in a row of `b`, which is four sectors. So x as the column is right for
 # three arrays at once: the lanes run along rows of `out` and `b`, and share `a`.
-
-# %% [markdown]
-# ## Measure: how far is naive from cuBLAS?
-#
-# By hand, for 2048 × 2048 × 2048:
-#
-# - Work: 2 × 2048^3 = 17.2 billion operations, which take 0.26 ms at the H200's 67
-#   TFLOP/s.
-# - Bytes, with each matrix moved once: 3 × 4 × 2048^2 = 50 MB, which take 0.01 ms at
-#   4.8 TB/s. A product of this size is limited by arithmetic, by far.
-# - Requests: the kernel makes two loads for every multiplication and addition. Assume
-#   that a multiprocessor (SM) serves one request of a warp per clock cycle. Two
-#   requests take two cycles, and bring the numbers for 32 × 2 = 64 operations. The
-#   arithmetic units could do 256 operations in *one* cycle. So expect an eighth of the
-#   peak at the very best.
-#
-# How fast is `matmul`, compared with `torch.matmul`? How fast is it in CUDA C++? And on
-# column-major matrices? For column-major matrices, the same kernel gets transposed
-# views, since `c.T = b.T @ a.T`.
-#
-# PyTorch calls cuBLAS, in true float32: TF32, which rounds the inputs to 10 bits of
-# mantissa to use the tensor cores (units for small matrix products), is off.
-
-# %%
-guess = {"matmul": None, "column-major": None, "CUDA C++": None}
-
-side = 2048
-tiles = (side // 32, side // 8), (32, 8)
-if weft.on_gpu("these matrices live in its memory"):
-    torch.set_float32_matmul_precision("highest")  # float32, no TF32
-    a = torch.rand(side, side, device="cuda")
-    b = torch.rand(side, side, device="cuda")
-    c = torch.empty_like(a)
-    d_a, d_b, d_c = (cuda.as_cuda_array(t) for t in (a, b, c))
-    f_a, f_b, f_c = (cuda.as_cuda_array(t.t()) for t in (a, b, c))
-    cpp_matmul = compiled.get_kernel("matmul")
-    cpp_tiles = core.LaunchConfig(grid=tiles[0], block=tiles[1])
-
-    def cpp_product():
-        pointers = a.data_ptr(), b.data_ptr(), c.data_ptr()
-        sizes = [np.int32(side)] * 3
-        core.launch(stream, cpp_tiles, cpp_matmul, *pointers, *sizes)
-
-    cpp_product()
-    torch.testing.assert_close(c, a @ b)
-
-products = bench.compare(
-    "2048 x 2048 x 2048 float32",
-    {
-        "torch.matmul": lambda: torch.matmul(a, b, out=c),
-        "matmul": lambda: matmul[tiles](d_a, d_b, d_c),
-        "column-major": lambda: matmul[tiles](f_b, f_a, f_c),
-        "CUDA C++": lambda: cpp_product(),
-    },
-    baseline="torch.matmul",
-    flops=2 * side**3,
-    guess=guess,
-)
-products
-
-# %% tags=["solution"]
-products.expect("torch.matmul", at_least=15, times="matmul")
-products.expect("matmul", at_least=1.5, times="column-major")
-products.expect("CUDA C++", at_least=1.5, times="matmul")
-products.expect("torch.matmul", at_least=5, times="CUDA C++")
-
-# %% [markdown] tags=["solution"]
-# The C++ kernel reaches four fifths of what the last calculation allows: it makes two
-# requests for each multiplication and addition, and has no way around them. cuBLAS is
-# not bound by that limit, because it fetches each element once and uses it many times;
-# `matmul` loads every element of `a` 2048 times. Chapters 18 and 19 close that gap,
-# with shared memory and with registers.
-#
-# On column-major matrices the lanes run down columns of the output and of one of the
-# inputs, so again there are 32 sectors where 4 would do.
-#
-# Numba's kernel is several times slower than the one in C++, and it is not waiting for
-# loads. Count: all warps together execute 2048^3 / 32 = 268 million iterations. 132 SMs
-# issue four instructions per cycle each, at up to 1.98 GHz. Divide, and you find how
-# many instructions per iteration there was time for. An iteration needs two loads and
-# one multiply-add. The rest is probably index arithmetic, `row * k + i` and `i * n +
-# col`, in 64 bits and with tests for negative indices. So tell the compiler what you
-# know:
-
-# %% tags=["solution"]
-@cuda.jit
-def matmul_unsigned(a, b, out):
-    """Multiply with indices that cannot be negative."""
-    col, row = cuda.grid(2)
-
-    if row < out.shape[0] and col < out.shape[1]:
-        r, c = uint32(row), uint32(col)
-        total = float32(0)
-        for i in range(uint32(a.shape[1])):
-            total += a[r, i] * b[i, c]
-        out[r, c] = total
-
-
-@cuda.jit
-def matmul_double(a, b, out):
-    """Multiply with a sum of 64 bits."""
-    col, row = cuda.grid(2)
-
-    if row < out.shape[0] and col < out.shape[1]:
-        total = 0.0
-        for i in range(a.shape[1]):
-            total += a[row, i] * b[i, col]
-        out[row, col] = total
-
-
-steps = side**3 / 32
-issued = 4 * (weft.device.find().sms or 132) * 1.98e9  # per second
-slots = products["matmul"].ms / 1000 * issued / steps
-print(f"matmul has time for {slots:.0f} instructions in a step")
-
-typed = bench.compare(
-    "2048 x 2048 x 2048, other types",
-    {
-        "matmul": lambda: matmul[tiles](d_a, d_b, d_c),
-        "unsigned": lambda: matmul_unsigned[tiles](d_a, d_b, d_c),
-        "sum in 64 bits": lambda: matmul_double[tiles](d_a, d_b, d_c),
-    },
-    baseline="matmul",
-    flops=2 * side**3,
-)
-typed.expect("unsigned", at_least=1.25, times="matmul")
-typed.expect("matmul", at_least=1.01, times="sum in 64 bits")
-typed
-
-# %% [markdown] tags=["solution"]
-# Three conversions to `uint32` save a third of the time. The sum in 64 bits, from a
-# bare `0.0`, hardly shows, since an H200 does 64-bit arithmetic at half the speed of
-# float32 and the kernel is probably busy with its indices anyway. On GPUs with fewer
-# 64-bit units, such a sum costs more.
 
 # %% [markdown]
 # ## 6 · A batch of products
@@ -1034,7 +494,198 @@ check(
 # grid-stride loop: `for z in range(z, batch, cuda.gridsize(3)[2])`.
 
 # %% [markdown]
-# ## Measure: one launch or a thousand
+# ## More measurements
+#
+# You have done the exercises. The rest of the lab is for the curious: five
+# measurements, each with a prediction. Their code is in `measure.py` and their kernels
+# in `kernels.py`, both in `chapters/06_grids_2d`.
+
+# %% [markdown]
+# ### the shape of a block
+#
+# 256 threads can be a block of 256 × 1, of 32 × 8, or of 1 × 256. In a block of *w*
+# columns a warp covers 32 / *w* rows if *w* is less than 32. How many sectors does a
+# warp's request take for *w* = 16, 8, 4, 1? Calculate it, then guess: at which width
+# does the speed begin to fall?
+
+# %%
+guess = {"16 x 16": None, "8 x 32": None, "4 x 64": None, "1 x 256": None}
+
+shaped = chapter.measure.shaped(guess)
+shaped
+
+# %% tags=["solution"]
+shaped.expect("8 x 32", at_least=0.8, times="32 x 8")
+shaped.expect("32 x 8", at_least=1.2, times="4 x 64")
+shaped.expect("32 x 8", at_least=4, times="1 x 256")
+
+# %% [markdown] tags=["solution"]
+# | width | rows per warp | sectors per row | sectors per request |
+# | ---: | ---: | ---: | ---: |
+# | 32 | 1 | 4 | 4 |
+# | 16 | 2 | 2 | 4 |
+# | 8 | 4 | 1 | 4 |
+# | 4 | 8 | 1, half used | 8 |
+# | 1 | 32 | 1, an eighth used | 32 |
+#
+# A sector is 32 bytes, eight float32 values, so a block of eight columns wastes
+# nothing: it needs as many sectors as a block of 256 columns, and is nearly as fast.
+# Below eight columns, each halving of the width doubles the sectors for the same
+# pixels, and soon the time.
+
+# %% [markdown]
+# ### colours side by side, or apart
+#
+# `x[row, col, channel]` keeps the three values of a pixel together, *interleaved*, as
+# files and cameras do. PyTorch prefers `x[channel, row, col]`: three grey pictures,
+# *planar*. In an interleaved picture, neighbouring lanes are 12 bytes apart, so each of
+# the three loads touches 32 × 12 = 384 bytes, which is 12 sectors, and needs a third of
+# those bytes. In a planar picture, each load takes 4 sectors.
+#
+# For each pixel 12 bytes are read and 4 written: 1.07 GB for 8192 × 8192. Is `grey` a
+# third as fast on interleaved data as on planar data? The baseline, 1.0, is PyTorch on
+# interleaved data, where the weighted sum can be written as a matrix product, `x @
+# weights`.
+
+# %%
+guess = {"grey, interleaved": None, "grey, planar": None}
+
+colours = chapter.measure.colours(grey, guess)
+colours
+
+# %% tags=["solution"]
+colours.expect("grey, interleaved", at_least=3, times="torch, interleaved")
+colours.expect("grey, interleaved", at_least=1.2, times="torch, planar")
+colours.expect("grey, interleaved", at_least=0.8, times="grey, planar")
+colours.expect("grey, interleaved", ceiling=0.7)
+
+# %% [markdown] tags=["solution"]
+# The layout makes next to no difference here. The first of the three loads brings 12
+# sectors, and the other two find their values in the L1 cache, a small memory in each
+# SM that keeps what was read last. There are many sectors per request, but every byte
+# of them is used a moment later. Count sectors for a *thread's work*, not for one line.
+#
+# And with sixteen bytes per pixel, each thread has enough to do for a kernel of four
+# lines to get close to the copy. PyTorch is slower, probably because it has no kernel
+# for this: it sends a product with a vector of three numbers to a library that is made
+# for long vectors.
+
+# %% [markdown]
+# ### what does a function cost?
+#
+# There are nine calls per pixel, on 8192 × 8192 pixels. Compare your kernel with the
+# same kernel with the clamping written out, with the same computation in CUDA C++, and
+# with PyTorch's average pooling after padding with the border.
+#
+# By hand: at least 4 bytes are read and 4 written for each pixel, 537 MB, as in a copy.
+# Each pixel is read nine times, and eight of these reads should find it in a cache.
+# What will the calls themselves cost, and which row gets closest to the copy?
+
+# %%
+guess = {"blur": None, "written out": None, "CUDA C++": None}
+
+blurs = chapter.measure.blurs(blur, guess)
+blurs
+
+# %% tags=["solution"]
+blurs.expect("blur", at_least=0.8, times="written out")
+blurs.expect("written out", at_least=0.8, times="blur")
+blurs.expect("blur", at_least=1.2, times="torch")
+blurs.expect("CUDA C++", at_least=1.5, times="blur")
+
+# %% [markdown] tags=["solution"]
+# The call costs nothing, because there is none: the compiler copies the body of a
+# device function into the kernel that uses it. Use as many as make the code readable.
+#
+# And yet Numba's rows are far slower than the copy, whereas the row in C++ is closer to
+# it. The bytes are the same, and a cache can answer eight of nine reads, so what counts
+# here is probably instructions. Which instructions? Here are two guesses. Numba's
+# indices have 64 bits, whereas those in C++ have 32. And in Numba an index may be
+# negative, so each read tests its indices and adds the size if one is below zero. An
+# unsigned index needs no test.
+
+# %% tags=["solution"]
+indices = chapter.measure.indices(blur)
+indices.expect("unsigned", at_least=1.2, times="blur")
+indices.expect("unsigned", at_least=1.2, times="int32")
+indices
+
+# %% [markdown] tags=["solution"]
+# `int32` alone changes little, probably because the address is still computed in 64
+# bits. Unsigned indices, which need no test, save more than a quarter of the kernel's
+# time. *You* know that an index cannot be negative, and you have to tell the compiler.
+
+# %% [markdown]
+# ### how far is naive from cuBLAS?
+#
+# By hand, for 2048 × 2048 × 2048:
+#
+# - Work: 2 × 2048^3 = 17.2 billion operations, which take 0.26 ms at the H200's 67
+#   TFLOP/s.
+# - Bytes, with each matrix moved once: 3 × 4 × 2048^2 = 50 MB, which take 0.01 ms at
+#   4.8 TB/s. A product of this size is limited by arithmetic, by far.
+# - Requests: the kernel makes two loads for every multiplication and addition. Assume
+#   that a multiprocessor (SM) serves one request of a warp per clock cycle. Two
+#   requests take two cycles, and bring the numbers for 32 × 2 = 64 operations. The
+#   arithmetic units could do 256 operations in *one* cycle. So expect an eighth of the
+#   peak at the very best.
+#
+# How fast is `matmul`, compared with `torch.matmul`? How fast is it in CUDA C++? And on
+# column-major matrices? For column-major matrices, the same kernel gets transposed
+# views, since `c.T = b.T @ a.T`.
+#
+# PyTorch calls cuBLAS, in true float32: TF32, which rounds the inputs to 10 bits of
+# mantissa to use the tensor cores (units for small matrix products), is off.
+
+# %%
+guess = {"matmul": None, "column-major": None, "CUDA C++": None}
+
+products = chapter.measure.products(matmul, guess)
+products
+
+# %% tags=["solution"]
+products.expect("torch.matmul", at_least=15, times="matmul")
+products.expect("matmul", at_least=1.5, times="column-major")
+products.expect("CUDA C++", at_least=1.5, times="matmul")
+products.expect("torch.matmul", at_least=5, times="CUDA C++")
+
+# %% [markdown] tags=["solution"]
+# The C++ kernel reaches four fifths of what the last calculation allows: it makes two
+# requests for each multiplication and addition, and has no way around them. cuBLAS is
+# not bound by that limit, because it fetches each element once and uses it many times;
+# `matmul` loads every element of `a` 2048 times. Chapters 18 and 19 close that gap,
+# with shared memory and with registers.
+#
+# On column-major matrices the lanes run down columns of the output and of one of the
+# inputs, so again there are 32 sectors where 4 would do.
+#
+# Numba's kernel is several times slower than the one in C++, and it is not waiting for
+# loads. Count: all warps together execute 2048^3 / 32 = 268 million iterations. 132 SMs
+# issue four instructions per cycle each, at up to 1.98 GHz. Divide, and you find how
+# many instructions per iteration there was time for. An iteration needs two loads and
+# one multiply-add. The rest is probably index arithmetic, `row * k + i` and `i * n +
+# col`, in 64 bits and with tests for negative indices. So tell the compiler what you
+# know:
+
+# %% tags=["solution"]
+steps = chapter.measure.side**3 / 32
+issued = 4 * (weft.device.find().sms or 132) * 1.98e9  # per second
+slots = products["matmul"].ms / 1000 * issued / steps
+print(f"matmul has time for {slots:.0f} instructions in a step")
+
+typed = chapter.measure.typed(matmul)
+typed.expect("unsigned", at_least=1.25, times="matmul")
+typed.expect("matmul", at_least=1.01, times="sum in 64 bits")
+typed
+
+# %% [markdown] tags=["solution"]
+# Three conversions to `uint32` save a third of the time. The sum in 64 bits, from a
+# bare `0.0`, hardly shows, since an H200 does 64-bit arithmetic at half the speed of
+# float32 and the kernel is probably busy with its indices anyway. On GPUs with fewer
+# 64-bit units, such a sum costs more.
+
+# %% [markdown]
+# ### one launch or a thousand
 #
 # 1024 products of 64 × 64 × 64 are 0.54 billion operations. There are four ways to do
 # them: one `torch.bmm`; one launch of your kernel; a Python loop over your `matmul`; a
@@ -1044,41 +695,7 @@ check(
 # %%
 guess = {"one 3D launch": None, "loop of matmul": None}
 
-batch, edge = 1024, 64
-deep = (edge // 16, edge // 4, batch // 2), (16, 4, 2)
-one = (edge // 32, edge // 8), (32, 8)
-
-
-def batches():
-    p = torch.rand(batch, edge, edge, device="cuda")
-    q = torch.rand(batch, edge, edge, device="cuda")
-    r = torch.empty_like(p)
-    all_of = [cuda.as_cuda_array(t) for t in (p, q, r)]
-    each = [[cuda.as_cuda_array(t[z]) for t in (p, q, r)] for z in range(batch)]
-
-    def loop():
-        for x, y, z in each:
-            matmul[one](x, y, z)
-
-    def torch_loop():
-        for z in range(batch):
-            torch.matmul(p[z], q[z], out=r[z])
-
-    return {
-        "torch.bmm": lambda: torch.bmm(p, q, out=r),
-        "one 3D launch": lambda: batched_matmul[deep](*all_of),
-        "loop of matmul": loop,
-        "loop of torch.matmul": torch_loop,
-    }
-
-
-batched = bench.compare(
-    "1024 products of 64 x 64 x 64",
-    batches,
-    baseline="torch.bmm",
-    flops=2 * batch * edge**3,
-    guess=guess,
-)
+batched = chapter.measure.batched(batched_matmul, matmul, guess)
 batched
 
 # %% tags=["solution"]
@@ -1089,6 +706,18 @@ batched.expect("torch.bmm", at_least=5, times="one 3D launch")
 # %% [markdown] tags=["solution"]
 # A loop over launches is slow, whatever the kernel. One launch with one more dimension
 # does the same work in a fraction of the time, even with a naive kernel.
+
+# %% [markdown]
+# ## What you learned
+#
+# 1. x comes first in a launch, but rows come first in a shape: `col, row =
+#    cuda.grid(2)`.
+# 2. x is the fast index of threads; give it the fast index of memory, whichever that
+#    is.
+# 3. A block has at most 1024 threads in all, and 64 in z. A grid has at most 65,535
+#    blocks in y and in z.
+# 4. Device functions cost nothing; write small ones.
+# 5. A naive product is limited by its loads, and a batch belongs in one launch.
 
 # %% [markdown]
 # ## If you want more
@@ -1102,17 +731,6 @@ batched.expect("torch.bmm", at_least=5, times="one 3D launch")
 # - Let each thread of `matmul` compute two elements of a row of `out`, 32 columns
 #   apart, so that it uses each loaded element of `a` twice. Predict the gain.
 # - Multiply a batch of 200,000 products of 8 × 8 in one launch.
-#
-# ## What you learned
-#
-# 1. x comes first in a launch, but rows come first in a shape: `col, row =
-#    cuda.grid(2)`.
-# 2. x is the fast index of threads; give it the fast index of memory, whichever that
-#    is.
-# 3. A block has at most 1024 threads in all, and 64 in z. A grid has at most 65,535
-#    blocks in y and in z.
-# 4. Device functions cost nothing; write small ones.
-# 5. A naive product is limited by its loads, and a batch belongs in one launch.
 
 # %%
 quiz()
