@@ -39,12 +39,14 @@ from numba import cuda
 from weft import bench, check, hint, quiz
 from weft.triton_programs import machine_code
 
-weft.lab("29_triton")
+chapter = weft.lab("29_triton")
 
 import triton
 import triton.language as tl
 from triton import cdiv
 from triton.tools.tensor_descriptor import TensorDescriptor
+
+checks, looks, measure = chapter.checks, chapter.looks, chapter.measure
 
 # %% [markdown]
 # ## A program is not a thread
@@ -57,7 +59,6 @@ from triton.tools.tensor_descriptor import TensorDescriptor
 # numbers, so `i` is a block as well, and `a + i` is a block of addresses. The `if` has
 # become a **mask**: a block of truth values, one per element. There is no `threadIdx`,
 # because you do not get to see threads.
-
 
 # %%
 @cuda.jit
@@ -75,7 +76,6 @@ def triton_add(a, b, out, n, BLOCK: tl.constexpr):
 
     total = tl.load(a + i, mask=live) + tl.load(b + i, mask=live)
     tl.store(out + i, total, mask=live)
-
 
 # %% [markdown]
 # `BLOCK: tl.constexpr` is a compile-time constant: the program is compiled anew for
@@ -100,13 +100,6 @@ def triton_add(a, b, out, n, BLOCK: tl.constexpr):
 # The check runs every program in the interpreter and looks up each address that the
 # program touches. Stuck? Run `hint("lerp")`; there are three hints.
 
-
-# %% tags=["given"]
-def normal(rng, *shape, dtype=np.float32):
-    """Return random numbers around 0."""
-    return rng.standard_normal(shape).astype(dtype)
-
-
 # %%
 @triton.jit
 def lerp(a, b, t, out, n, BLOCK: tl.constexpr):
@@ -121,12 +114,11 @@ def lerp(a, b, t, out, n, BLOCK: tl.constexpr):
     tl.store(out + i, start + t * (end - start), mask=live)
     # END SOLUTION
 
-
 # %%
 check(
     lerp,
     spec=lambda a, b, t: a + t * (b - a),
-    inputs=lambda rng, n: (normal(rng, n), normal(rng, n), 0.25),
+    inputs=lambda rng, n: (checks.normal(rng, n), checks.normal(rng, n), 0.25),
     sizes=[97, 300],
     launch=lambda n, BLOCK=64: ((cdiv(n, BLOCK),), {"BLOCK": BLOCK}),
     full=1_000_003,
@@ -167,46 +159,6 @@ for n in (4096, 4095):
 # coalesced.
 
 # %% [markdown]
-# ## Measure: the addition beside Numba's
-#
-# Both programs add 2^26 numbers. How fast is each, with `torch.add` as 1.0? *Triton,
-# odd* adds one element fewer, so each of its loads fetches only 4 bytes.
-
-# %%
-guess = {"Numba": None, "Triton": None, "Triton, odd": None}
-
-
-def additions():
-    count = 1 << 26
-    a, b = (torch.randn(count, device="cuda") for _ in "ab")
-    out = torch.empty_like(a)
-    views = [cuda.as_cuda_array(each) for each in (a, b, out)]
-
-    def by_triton(n):
-        triton_add[(cdiv(n, 1024),)](a, b, out, n, BLOCK=1024)
-
-    return {
-        "torch.add": lambda: torch.add(a, b, out=out),
-        "Numba": lambda: numba_add[cdiv(count, 256), 256](*views),
-        "Triton": lambda: by_triton(count),
-        "Triton, odd": lambda: by_triton(count - 1),
-    }
-
-
-added = bench.compare(
-    "2^26 float32",
-    additions,
-    baseline="torch.add",
-    bytes=12 * 2**26,
-    guess=guess,
-)
-added
-
-# %% tags=["solution"]
-added.expect("Triton", at_least=0.97)
-added.expect("Triton", at_least=1.15, times="Numba")
-
-# %% [markdown]
 # ## 2 · A row is one value
 #
 # A program can hold a whole row as one block, as long as the row fits into registers.
@@ -230,21 +182,6 @@ added.expect("Triton", at_least=1.15, times="Numba")
 #
 # `tl.exp` and `tl.log` work on blocks and on numbers. Stuck? `hint("log_softmax")`.
 
-
-# %% tags=["given"]
-def log_shares(x):
-    """Return the logarithm of the softmax of each row."""
-    x = x - x.max(axis=1, keepdims=True)
-    return x - np.log(np.exp(x).sum(axis=1, keepdims=True))
-
-
-def gapped(rng, rows, cols):
-    """Return rows around 100 and -100 in turn, in a view with gaps."""
-    around = 100 * (-1) ** np.arange(rows)[:, None]
-    x = (normal(rng, rows, cols + 3) + around).astype(np.float32)
-    return (x[:, :cols],)
-
-
 # %%
 @triton.jit
 def log_softmax(x, out, cols, x_stride, out_stride, WIDTH: tl.constexpr):
@@ -261,12 +198,11 @@ def log_softmax(x, out, cols, x_stride, out_stride, WIDTH: tl.constexpr):
     tl.store(out + row * out_stride + col, value, mask=live)
     # END SOLUTION
 
-
 # %%
 check(
     log_softmax,
-    spec=log_shares,
-    inputs=gapped,
+    spec=checks.log_shares,
+    inputs=checks.gapped,
     sizes=[(3, 70), (4, 128), (5, 37)],
     arguments=lambda x, out: (x, out, x.shape[1], x.stride(0), out.stride(0)),
     launch=lambda rows, cols: (
@@ -281,76 +217,6 @@ check(
 # $e^{-\infty}$ is 0, and minus infinity is never the maximum. In a row of negative
 # numbers, a filler of 0 would be wrong twice: it would be larger than every element,
 # and it would add a power of $e$ to the sum.
-
-# %% [markdown]
-# ## Measure: rows
-#
-# Compare the programs on three shapes, with `torch.log_softmax` as 1.0. In the third
-# shape, a row has 131,072 elements, which are 512 KB. Where are they while the program
-# computes?
-
-# %%
-guess = {"mine": None, "copy": None}
-
-
-def by_compile(function, *args):
-    """Return what torch.compile makes of a function of tensors."""
-    torch._dynamo.reset()
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        made = torch.compile(function, dynamic=False)
-        made(*args)
-    return made
-
-
-def row_candidates(rows, cols):
-    def build():
-        x = torch.randn(rows, cols, device="cuda")
-        out = torch.empty_like(x)
-        width = triton.next_power_of_2(cols)
-        warps = min(max(width // 1024, 4), 32)
-
-        def mine():
-            steps = cols, x.stride(0), out.stride(0)
-            grid = (rows,)
-            log_softmax[grid](x, out, *steps, WIDTH=width, num_warps=warps)
-
-        mine()
-        assert torch.allclose(out, torch.log_softmax(x, 1), atol=1e-4)
-        inductor = by_compile(lambda x: torch.log_softmax(x, 1), x)
-        return {
-            "copy": lambda: out.copy_(x),
-            "torch.log_softmax": lambda: torch.log_softmax(x, 1),
-            "torch.compile": lambda: inductor(x),
-            "mine": mine,
-        }
-
-    return build
-
-
-rows_of = {
-    cols: bench.compare(
-        f"log_softmax, {rows} x {cols} float32",
-        row_candidates(rows, cols),
-        baseline="torch.log_softmax",
-        bytes=2 * 4 * rows * cols,
-        ceiling="copy",
-        guess=guess,
-    )
-    for rows, cols in ((32768, 1024), (8192, 8192), (1024, 131072))
-}
-rows_of[1024]
-
-# %%
-rows_of[8192]
-
-# %%
-rows_of[131072]
-
-# %% tags=["solution"]
-rows_of[1024].expect("mine", ceiling=0.93)
-rows_of[8192].expect("mine", ceiling=0.9)
-rows_of[131072].expect("copy", at_least=3.0, times="mine")
 
 # %% [markdown]
 # ## 3 · A row in pieces
@@ -376,21 +242,6 @@ rows_of[131072].expect("copy", at_least=3.0, times="mine")
 # `tl.zeros((BLOCK,), tl.float32)` is a block of zeros; `tl.rsqrt` computes 1 over the
 # square root. Stuck? `hint("rms_norm")`.
 
-
-# %% tags=["given"]
-def normed(x, weight, eps):
-    """Return RMSNorm of each row, computed in double precision."""
-    wide = x.astype(np.float64)
-    mean = (wide * wide).mean(axis=1, keepdims=True)
-    return (wide / np.sqrt(mean + eps) * weight).astype(np.float16)
-
-
-def loud_rows(rng, rows, cols):
-    """Return rows with squares too large for float16, weights and eps."""
-    x = normal(rng, rows, cols) * 150
-    return x.astype(np.float16), normal(rng, cols, dtype=np.float16), 1e4
-
-
 # %%
 @triton.jit
 def rms_norm(x, weight, out, cols, stride, eps, BLOCK: tl.constexpr):
@@ -415,12 +266,11 @@ def rms_norm(x, weight, out, cols, stride, eps, BLOCK: tl.constexpr):
         tl.store(out + row * stride + col, value * scale * factor, mask=live)
     # END SOLUTION
 
-
 # %%
 check(
     rms_norm,
-    spec=normed,
-    inputs=loud_rows,
+    spec=checks.normed,
+    inputs=checks.loud_rows,
     sizes=[(2, 64), (3, 300), (2, 37)],
     arguments=lambda x, weight, eps, out: (
         *(x, weight, out, x.shape[1], x.stride(0), eps),
@@ -436,65 +286,6 @@ check(
 # element is loaded twice.
 
 # %% [markdown]
-# ## Measure: long rows
-#
-# The matrix has 1024 rows of 131,072 bfloat16 numbers, 268 MB. Each element is loaded
-# twice and stored once, in pieces of 4096 elements. A program has 8 warps and an SM has
-# room for 64, so all 1024 rows are in progress at once. The L2 cache holds 60 MB. Where
-# do the second loads get their data, then, and how close to the speed of a copy can the
-# program come?
-
-# %%
-guess = {"mine": None, "torch.compile": None}
-
-
-def long_rows():
-    rows, cols = 1024, 131072
-    x = torch.randn(rows, cols, device="cuda").to(torch.bfloat16)
-    weight = torch.randn(cols, device="cuda").to(torch.bfloat16)
-    out = torch.empty_like(x)
-
-    def theirs(x):
-        return torch.nn.functional.rms_norm(x, (cols,), weight, 1e-5)
-
-    def mine():
-        sizes = cols, x.stride(0), 1e-5
-        rms_norm[(rows,)](x, weight, out, *sizes, BLOCK=4096, num_warps=8)
-
-    mine()
-    aim = theirs(x).float()
-    assert (out.float() - aim).norm() < 1e-2 * aim.norm()
-    inductor = by_compile(theirs, x)
-    return {
-        "copy": lambda: out.copy_(x),
-        "rms_norm": lambda: theirs(x),
-        "torch.compile": lambda: inductor(x),
-        "mine": mine,
-    }
-
-
-pieces = bench.compare(
-    "RMSNorm, 1024 x 131072 bfloat16",
-    long_rows,
-    baseline="rms_norm",
-    bytes=2 * 2 * 1024 * 131072,
-    ceiling="copy",
-    guess=guess,
-)
-pieces
-
-# %% tags=["solution"]
-pieces.expect("mine", ceiling=0.55)
-pieces.expect("mine", at_least=1.2)
-pieces.expect("mine", at_least=0.93, times="torch.compile")
-
-# %% [markdown] tags=["solution"]
-# They come from memory: all 256 KB of a row are loaded before its second loop begins,
-# and 1024 rows are in progress. So each element is transferred three times instead of
-# twice, and the limit is 67 % of the copy's speed. `torch.compile` gets just as far,
-# and no further.
-
-# %% [markdown]
 # ## 4 · A product of tiles
 #
 # `tl.dot(p, q, acc)` multiplies a block of shape (m, k) by a block of shape (k, n) and
@@ -505,7 +296,6 @@ pieces.expect("mine", at_least=0.93, times="torch.compile")
 # Indices are columns and rows that broadcast, as in NumPy: `[:, None]` makes a column
 # of row numbers, and `[None, :]` makes a row of column numbers. A pointer plus such
 # indices is a block of addresses.
-
 
 # %%
 @triton.jit
@@ -527,7 +317,6 @@ def matmul(
 
     live = (row < M) & (col < N)
     tl.store(c + row * N + col, acc.to(c.dtype.element_ty), mask=live)
-
 
 # %% [markdown]
 # Now write a linear layer, as PyTorch defines it. It differs from `matmul` in three
@@ -551,26 +340,6 @@ def matmul(
 # ```
 #
 # Stuck? `hint("linear")`.
-
-
-# %% tags=["given"]
-def layer(x, w, bias):
-    """Return relu(x @ w.T + bias), computed in double precision."""
-    x, w, bias = (each.astype(np.float64) for each in (x, w, bias))
-    return np.maximum(x @ w.T + bias, 0).astype(np.float16)
-
-
-def layer_data(rng, m, n, k):
-    """Return a layer in which large parts of each sum cancel."""
-    x, w = normal(rng, m, k), normal(rng, n, k)
-    half = k // 2
-    x[:, :half] *= 60
-    w[:, :half] *= 60
-    x[:, half : 2 * half] -= x[:, :half]
-    w[:, half : 2 * half] = w[:, :half]
-    bias = 20 * normal(rng, n)
-    return tuple(each.astype(np.float16) for each in (x, w, bias))
-
 
 # %%
 @triton.jit
@@ -605,12 +374,11 @@ def linear(
     tl.store(place, total.to(tl.float16), mask=in_m[:, None] & in_n[None, :])
     # END SOLUTION
 
-
 # %%
 check(
     linear,
-    spec=layer,
-    inputs=layer_data,
+    spec=checks.layer,
+    inputs=checks.layer_data,
     sizes=[(16, 32, 32), (20, 40, 37), (33, 17, 16)],
     arguments=lambda x, w, bias, out: (
         *(x, w, bias, out),
@@ -649,24 +417,7 @@ check(
 # instructions will you find?
 
 # %%
-INTERESTING = (
-    *("cp.async.cg", "cp.async.wait", "ldmatrix", "mma.sync", "wgmma.mma"),
-    *("ld.global", "st.global", "bar.sync"),
-)
-TILES = {"BM": 128, "BN": 256, "BK": 64, "num_warps": 8}
-
-
-def product_code(size, program=matmul, **options):
-    """Compile a product of bfloat16 matrices of this size."""
-    matrix = torch.empty(size, size, dtype=torch.bfloat16, device="meta")
-    return machine_code(program, *[matrix] * 3, *[size] * 3, **options)
-
-
-for capability in ((8, 0), (9, 0)):
-    code = product_code(8192, capability=capability, num_stages=3, **TILES)
-    print(f"capability {capability}, {code.shared:,} bytes of shared memory")
-    for name, number in code.count(*INTERESTING).items():
-        print(f"  {number:5} {name[:60]}")
+looks.instructions(matmul)
 
 # %% [markdown] tags=["solution"]
 # (128 × 64 + 64 × 256) × 2 bytes are 49,152 bytes, and 256 threads copy 4096 bytes at a
@@ -685,12 +436,7 @@ for capability in ((8, 0), (9, 0)):
 # a *layout*. It shows what the compiler has decided:
 
 # %%
-code = product_code(8192, num_stages=3, **TILES)
-for line in code.layouts.splitlines():
-    if line.startswith("#") and "ttg." in line:
-        print(line)
-    if any(word in line for word in ("local_alloc", "async_wait", "group_dot")):
-        print("  ", line.strip()[:96])
+looks.chosen_layouts(matmul)
 
 # %% [markdown] tags=["solution"]
 # - `#blocked`: in a load of `a`, a thread loads 8 neighbours (16 bytes), 8 threads load
@@ -708,8 +454,7 @@ for line in code.layouts.splitlines():
 # 16 bytes?
 
 # %%
-code = product_code(8190, num_stages=3, **TILES)
-print(f"{code.shared:,} bytes of shared memory", code.count(*INTERESTING))
+looks.odd_size(matmul)
 
 # %% [markdown] tags=["solution"]
 # Not a single `cp.async` is left, and shared memory has only one pair of tiles. Rows of
@@ -727,8 +472,7 @@ print(f"{code.shared:,} bytes of shared memory", code.count(*INTERESTING))
 # Take a grid of `grid_m` × `grid_n` tiles. Row by row, 132 programs of a grid of 64 ×
 # 32 tiles cover about four rows, and need *all 32* tile columns of `b`. In **grouped
 # order**, the tiles of a band of `group` rows come column by column, before the next
-# band begins. The function `order` lists the tiles in this order. With `grid_m` = 3,
-# `grid_n` = 2 and `group` = 2:
+# band begins. With `grid_m` = 3, `grid_n` = 2 and `group` = 2:
 #
 # | tile | 0 | 1 | 2 | 3 | 4 | 5 |
 # | --- | --- | --- | --- | --- | --- | --- |
@@ -736,18 +480,6 @@ print(f"{code.shared:,} bytes of shared memory", code.count(*INTERESTING))
 # | column | 0 | 0 | 1 | 1 | 0 | 1 |
 #
 # The last band may have fewer rows than the others, as it has here.
-
-
-# %% tags=["given"]
-def order(grid_m, grid_n, group):
-    """Return all tiles as (row, column), in grouped order."""
-    return [
-        (row, col)
-        for first in range(0, grid_m, group)
-        for col in range(grid_n)
-        for row in range(first, min(first + group, grid_m))
-    ]
-
 
 # %% [markdown]
 # First make a prediction. Take the first 132 tiles, of 128 × 256 elements, of a
@@ -759,12 +491,7 @@ def order(grid_m, grid_n, group):
 # %%
 group_guess = {1: None, 8: None, 64: None}  # MB
 
-for group in (1, 2, 4, 8, 16, 32, 64):
-    first = order(64, 32, group)[:132]
-    rows, cols = ({tile[axis] for tile in first} for axis in (0, 1))
-    megabytes = (len(rows) * 128 + len(cols) * 256) * 8192 * 2 / 1e6
-    guessed = group_guess.get(group) or ""
-    print(f"group {group:2}: {megabytes:4.0f} MB   {guessed}")
+looks.bytes_by_group(group_guess)
 
 # %% [markdown]
 # A program cannot look through a list: it has to compute its tile from its number.
@@ -778,44 +505,6 @@ for group in (1, 2, 4, 8, 16, 32, 64):
 #
 # Stuck? `hint("tile_of")`.
 
-
-# %% tags=["given"]
-def in_order(number, grid_m, grid_n, group):
-    """Return a tile in grouped order: look it up."""
-    return order(grid_m, grid_n, group)[number]
-
-
-def grids(rng):
-    """Return numbers of tiles, grids and groups, the corners among them."""
-    cases = [(k, 3, 2, 2) for k in range(6)]
-    cases += [(0, 1, 1, 8), (13, 4, 5, 1), (37, 5, 8, 8), (62, 9, 7, 4)]
-    for _ in range(20):
-        m, n, group = (int(k) for k in rng.integers(1, 12, 3))
-        cases.append((int(rng.integers(0, m * n)), m, n, group))
-    return cases
-
-
-def same_tile(got, wanted):
-    """Return "" for the right tile, or else what is wrong with it."""
-    if not isinstance(got, tuple | list) or len(got) != 2:
-        return "Return two numbers: the row and the column of the tile."
-    if any(isinstance(each, float) for each in got):
-        return "Rows and columns are integers: divide with `//`."
-    if tuple(got) == wanted:
-        return ""
-    if tuple(got) == wanted[::-1]:
-        return "The right numbers in the wrong order: return row, then column."
-    if got[0] != wanted[0]:
-        return (
-            f"It is in row {wanted[0]}, not {got[0]}. Which band is it in, and "
-            "how many rows does this band have?"
-        )
-    return (
-        f"Row {wanted[0]} is right; the column should be {wanted[1]}, not "
-        f"{got[1]}. How many tiles does each column of this band have?"
-    )
-
-
 # %%
 def tile_of(number, grid_m, grid_n, group):
     """Return row and column of a tile, given its number in grouped order."""
@@ -828,13 +517,12 @@ def tile_of(number, grid_m, grid_n, group):
     return top + inside % height, inside // height
     # END SOLUTION
 
-
 # %%
 check(
     tile_of,
-    spec=in_order,
-    inputs=grids,
-    same=same_tile,
+    spec=checks.in_order,
+    inputs=checks.grids,
+    same=checks.same_tile,
 )
 
 # %% [markdown] tags=["solution"]
@@ -844,9 +532,10 @@ check(
 # %% [markdown]
 # ## Three more versions
 #
-# Here is `matmul` in three more versions. `triton.jit(tile_of)` makes your function
-# callable from programs. Anything in it that Triton does not know, such as `divmod` or
-# `int`, is rejected when a program that calls the function is compiled.
+# `matmul` comes in three more versions, in `chapters/29_triton/programs.py`.
+# `triton.jit(tile_of)` makes your function callable from programs. Anything in it that
+# Triton does not know, such as `divmod` or `int`, is rejected when a program that calls
+# the function is compiled.
 #
 # - `matmul_grouped` takes its tile from `tile_of`. (`STEP` is 1, for now.)
 # - `matmul_descriptors` takes **tensor descriptors** instead of pointers. A descriptor
@@ -860,107 +549,19 @@ check(
 
 # %%
 tile = triton.jit(tile_of)
-
-
-@triton.jit
-def matmul_grouped(
-    a, b, c, M, N, K, GROUP: tl.constexpr,
-    BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr,
-    STEP: tl.constexpr = 1,
-):  # fmt: skip
-    grid_m, grid_n = tl.cdiv(M, BM), tl.cdiv(N, BN)
-    number = tl.program_id(0) * STEP % (grid_m * grid_n)
-    m, n = tile(number, grid_m, grid_n, GROUP)
-    row = m * BM + tl.arange(0, BM)[:, None]
-    col = n * BN + tl.arange(0, BN)[None, :]
-
-    acc = tl.zeros((BM, BN), tl.float32)
-    for start in range(0, K, BK):
-        across = start + tl.arange(0, BK)[None, :]
-        down = start + tl.arange(0, BK)[:, None]
-        live = (row < M) & (across < K)
-        left = tl.load(a + row * K + across, mask=live, other=0.0)
-        live = (down < K) & (col < N)
-        right = tl.load(b + down * N + col, mask=live, other=0.0)
-        acc = tl.dot(left, right, acc)
-
-    live = (row < M) & (col < N)
-    tl.store(c + row * N + col, acc.to(c.dtype.element_ty), mask=live)
-
-
-@triton.jit
-def matmul_descriptors(
-    a, b, c, M, N, K, GROUP: tl.constexpr,
-    BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr,
-):  # fmt: skip
-    m, n = tile(tl.program_id(0), tl.cdiv(M, BM), tl.cdiv(N, BN), GROUP)
-
-    acc = tl.zeros((BM, BN), tl.float32)
-    for start in range(0, K, BK):
-        left, right = a.load([m * BM, start]), b.load([start, n * BN])
-        acc = tl.dot(left, right, acc)
-
-    c.store([m * BM, n * BN], acc.to(c.dtype))
-
-
-@triton.jit
-def matmul_persistent(
-    a, b, c, M, N, K, GROUP: tl.constexpr,
-    BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr,
-):  # fmt: skip
-    grid_m, grid_n = tl.cdiv(M, BM), tl.cdiv(N, BN)
-    mine, step = tl.program_id(0), tl.num_programs(0)
-    for number in tl.range(mine, grid_m * grid_n, step, flatten=True):
-        m, n = tile(number, grid_m, grid_n, GROUP)
-
-        acc = tl.zeros((BM, BN), tl.float32)
-        for start in range(0, K, BK):
-            left, right = a.load([m * BM, start]), b.load([start, n * BN])
-            acc = tl.dot(left, right, acc)
-
-        c.store([m * BM, n * BN], acc.to(c.dtype))
-
+measure.programs.use(matmul, tile)  # run it again when you change `tile_of`
 
 # %% [markdown]
 # Does Triton accept your `tile_of`? Compile `matmul_grouped` as you compiled `matmul`.
 # Does the order of the tiles change what happens inside a tile?
 
 # %%
-if tile_of(0, 1, 1, 1) is None:
-    print("tile_of returns nothing yet: solve exercise 5 first.")
-else:
-    options = {"GROUP": 8, "num_stages": 3} | TILES
-    code = product_code(8192, matmul_grouped, **options)
-    print(f"{code.shared:,} bytes of shared memory", code.count(*INTERESTING))
+looks.grouped(tile_of)
 
 # %% [markdown] tags=["solution"]
 # The tile is computed as before, with the same pipeline: 36 asynchronous copies and
 # four `wgmma`. Only the tile's position is computed differently, with a few integer
 # instructions per program.
-
-# %% tags=["given"]
-def described(a, b, c, BM, BN, BK):
-    """Return tensor descriptors of the three matrices for these tiles."""
-    blocks = [BM, BK], [BK, BN], [BM, BN]
-    pairs = zip((a, b, c), blocks, strict=True)
-    return [TensorDescriptor.from_tensor(each, block) for each, block in pairs]
-
-
-def launch(program, a, b, c, num_stages=3, GROUP=8, **choice):
-    """Return a function that launches one of the four programs."""
-    sizes = a.shape[0], b.shape[1], a.shape[1]
-    choice = {**TILES, "num_stages": num_stages} | choice
-    tiles = [choice[key] for key in ("BM", "BN", "BK")]
-    grid = cdiv(sizes[1], tiles[1]), cdiv(sizes[0], tiles[0])
-    if program is not matmul:
-        grid = (grid[0] * grid[1],)
-        choice["GROUP"] = GROUP
-    if program is matmul_persistent:
-        grid = (min(grid[0], weft.device.find().sms),)
-    if program in (matmul_descriptors, matmul_persistent):
-        a, b, c = described(a, b, c, *tiles)
-    return lambda: program[grid](a, b, c, *sizes, **choice)
-
 
 # %% [markdown]
 # ## Measure: the ladder
@@ -986,49 +587,7 @@ def launch(program, a, b, c, num_stages=3, GROUP=8, **choice):
 # %%
 guess = {"64 x 64": None, "3 stages": None, "grouped": None, "persistent": None}
 
-
-def rungs(size):
-    def build():
-        a, b = (
-            torch.randn(size, size, device="cuda").to(torch.bfloat16)
-            for _ in "ab"
-        )
-        c = torch.empty_like(a)
-        by_columns = b.t().contiguous().t()
-        small = {"BM": 64, "BN": 64, "BK": 32, "num_warps": 4}
-        rows = {
-            "64 x 64": launch(matmul, a, b, c, 1, **small),
-            "3 stages": launch(matmul, a, b, c, **small),
-            "128 x 256": launch(matmul, a, b, c),
-            "1 stage": launch(matmul, a, b, c, 1),
-            "grouped": launch(matmul_grouped, a, b, c),
-            "descriptors": launch(matmul_descriptors, a, b, c),
-            "persistent": launch(matmul_persistent, a, b, c),
-        }
-        aim = torch.matmul(a, b).float()
-        for name, call in rows.items():
-            call()
-            error = (c.float() - aim).norm() / aim.norm()
-            assert error < 1e-2, f"{name} is wrong by {error:.2g}"
-        library = {
-            "cuBLAS": lambda: torch.matmul(a, b, out=c),
-            "cuBLAS, by columns": lambda: torch.matmul(a, by_columns, out=c),
-        }
-        return library | rows
-
-    return build
-
-
-products = {
-    size: bench.compare(
-        f"{size} x {size} x {size} bfloat16",
-        rungs(size),
-        baseline="cuBLAS",
-        flops=2 * size**3,
-        guess=guess,
-    )
-    for size in (4096, 8192)
-}
+products = measure.ladder(guess)
 products[8192]
 
 # %%
@@ -1058,93 +617,6 @@ for table in products.values():
 # tiles, in which nothing was loaded and nothing was multiplied.
 
 # %% [markdown]
-# ## Measure: the order of tiles
-#
-# Now the size is 16,384, so a row of tiles needs twice as many bytes as before, and so
-# does a column. *Row by row* is `GROUP=1`. *Scattered* takes every 613th tile, so that
-# programs with neighbouring numbers have nothing in common. A wave takes 240 µs. What
-# does that mean for the three orders?
-
-# %%
-guess = {"row by row": None, "scattered": None}
-
-scattered = [order(128, 64, 1)[613 * k % 8192] for k in range(132)]
-for name, first in {
-    "row by row": order(128, 64, 1)[:132],
-    "grouped": order(128, 64, 8)[:132],
-    "scattered": scattered,
-}.items():
-    rows, cols = ({tile[axis] for tile in first} for axis in (0, 1))
-    least = (len(rows) * 128 + len(cols) * 256) * 16384 * 2
-    rate = least / 240e-6 / 1e12
-    print(f"{name:10}  {least / 1e6:4.0f} MB, {rate:.1f} TB/s")
-
-
-def orders():
-    size = 16384
-    a, b = (
-        torch.randn(size, size, device="cuda").to(torch.bfloat16) for _ in "ab"
-    )
-    c = torch.empty_like(a)
-    return {
-        "cuBLAS": lambda: torch.matmul(a, b, out=c),
-        "row by row": launch(matmul_grouped, a, b, c, GROUP=1),
-        "grouped": launch(matmul_grouped, a, b, c, GROUP=8),
-        "scattered": launch(matmul_grouped, a, b, c, GROUP=1, STEP=613),
-    }
-
-
-in_orders = bench.compare(
-    "16384 x 16384 x 16384 bfloat16",
-    orders,
-    baseline="grouped",
-    flops=2 * 16384**3,
-    guess=guess,
-)
-in_orders
-
-# %% tags=["solution"]
-in_orders.expect("grouped", at_least=0.97, times="row by row")
-in_orders.expect("grouped", at_least=1.3, times="scattered")
-
-# %% [markdown] tags=["solution"]
-# The printed bytes are those that a wave needs at least once. If its programs drift
-# apart, some data have left the cache before the last program reads them, and are
-# loaded again. Row by row needs half of what memory can deliver, and loses a few per
-# cent at most. The scattered order needs all that memory can deliver, even if nothing
-# is loaded twice, so here the tensor cores have to wait.
-
-# %% [markdown]
-# ## Measure: a size that is not a multiple of 16
-#
-# You have seen what 8190 does to the machine code. What does it do to the time?
-
-# %%
-guess = {"8190": None}
-
-
-def odd_sizes():
-    calls = {}
-    for size in (8192, 8190):
-        a, b = (
-            torch.randn(size, size, device="cuda").to(torch.bfloat16)
-            for _ in "ab"
-        )
-        c = torch.empty_like(a)
-        calls[f"cuBLAS, {size}"] = partial(torch.matmul, a, b, out=c)
-        calls[f"{size}"] = launch(matmul, a, b, c)
-    return calls
-
-
-odd = bench.compare(
-    "bfloat16, 8192 and 8190", odd_sizes, baseline="cuBLAS, 8192", guess=guess
-)
-odd
-
-# %% tags=["solution"]
-odd.expect("8192", at_least=2.0, times="8190")
-
-# %% [markdown]
 # ## 6 · A shared result, and tuning
 #
 # Which tile, how many warps and how many stages are best? `@triton.autotune` tries a
@@ -1168,7 +640,6 @@ odd.expect("8192", at_least=2.0, times="8190")
 #
 # Stuck? `hint("column_sums")`.
 
-
 # %%
 @triton.autotune(
     [triton.Config({"ROWS": rows, "COLS": 32}) for rows in (16, 64)],
@@ -1190,12 +661,11 @@ def column_sums(x, out, rows, cols, ROWS: tl.constexpr, COLS: tl.constexpr):
     tl.atomic_add(out + col, tl.sum(block, axis=0), mask=col < cols)
     # END SOLUTION
 
-
 # %%
 check(
     column_sums,
     spec=lambda x: x.sum(axis=0),
-    inputs=lambda rng, rows, cols: (normal(rng, rows, cols),),
+    inputs=lambda rng, rows, cols: (checks.normal(rng, rows, cols),),
     sizes=[(20, 33), (70, 50)],
     out=lambda x: np.zeros(x.shape[1], np.float32),
     launch=lambda rows, cols: (
@@ -1212,7 +682,115 @@ check(
 # size is used for all sizes.
 
 # %% [markdown]
-# ## Measure: tuning
+# ## More measurements
+#
+# ### The addition beside Numba's
+#
+# Both programs add 2^26 numbers. How fast is each, with `torch.add` as 1.0? *Triton,
+# odd* adds one element fewer, so each of its loads fetches only 4 bytes.
+
+# %%
+guess = {"Numba": None, "Triton": None, "Triton, odd": None}
+
+added = measure.added(numba_add, triton_add, guess)
+added
+
+# %% tags=["solution"]
+added.expect("Triton", at_least=0.97)
+added.expect("Triton", at_least=1.15, times="Numba")
+
+# %% [markdown]
+# ### Rows
+#
+# Compare the programs on three shapes, with `torch.log_softmax` as 1.0. In the third
+# shape, a row has 131,072 elements, which are 512 KB. Where are they while the program
+# computes?
+
+# %%
+guess = {"mine": None, "copy": None}
+
+rows_of = measure.by_rows(log_softmax, guess)
+rows_of[1024]
+
+# %%
+rows_of[8192]
+
+# %%
+rows_of[131072]
+
+# %% tags=["solution"]
+rows_of[1024].expect("mine", ceiling=0.93)
+rows_of[8192].expect("mine", ceiling=0.9)
+rows_of[131072].expect("copy", at_least=3.0, times="mine")
+
+# %% [markdown]
+# ### Long rows
+#
+# The matrix has 1024 rows of 131,072 bfloat16 numbers, 268 MB. Each element is loaded
+# twice and stored once, in pieces of 4096 elements. A program has 8 warps and an SM has
+# room for 64, so all 1024 rows are in progress at once. The L2 cache holds 60 MB. Where
+# do the second loads get their data, then, and how close to the speed of a copy can the
+# program come?
+
+# %%
+guess = {"mine": None, "torch.compile": None}
+
+pieces = measure.pieces(rms_norm, guess)
+pieces
+
+# %% tags=["solution"]
+pieces.expect("mine", ceiling=0.55)
+pieces.expect("mine", at_least=1.2)
+pieces.expect("mine", at_least=0.93, times="torch.compile")
+
+# %% [markdown] tags=["solution"]
+# They come from memory: all 256 KB of a row are loaded before its second loop begins,
+# and 1024 rows are in progress. So each element is transferred three times instead of
+# twice, and the limit is 67 % of the copy's speed. `torch.compile` gets just as far,
+# and no further.
+
+# %% [markdown]
+# ### The order of tiles
+#
+# Now the size is 16,384, so a row of tiles needs twice as many bytes as before, and so
+# does a column. *Row by row* is `GROUP=1`. *Scattered* takes every 613th tile, so that
+# programs with neighbouring numbers have nothing in common. A wave takes 240 µs. What
+# does that mean for the three orders?
+
+# %%
+guess = {"row by row": None, "scattered": None}
+
+looks.rates_by_order()
+in_orders = measure.in_orders(guess)
+in_orders
+
+# %% tags=["solution"]
+in_orders.expect("grouped", at_least=0.97, times="row by row")
+in_orders.expect("grouped", at_least=1.3, times="scattered")
+
+# %% [markdown] tags=["solution"]
+# The printed bytes are those that a wave needs at least once. If its programs drift
+# apart, some data have left the cache before the last program reads them, and are
+# loaded again. Row by row needs half of what memory can deliver, and loses a few per
+# cent at most. The scattered order needs all that memory can deliver, even if nothing
+# is loaded twice, so here the tensor cores have to wait.
+
+# %% [markdown]
+# ### A size that is not a multiple of 16
+#
+# You have seen what 8190 does to the machine code. What does it do to the time?
+
+# %%
+guess = {"8190": None}
+
+odd = measure.odd(guess)
+odd
+
+# %% tags=["solution"]
+odd.expect("8192", at_least=2.0, times="8190")
+
+# %% [markdown]
+# ### Tuning
 #
 # Here are six configurations of `matmul_grouped` with 128 × 128 and 128 × 256 tiles. By
 # hand: a block needs stages × (BM × BK + BK × BN) × 2 bytes of shared memory, and it
@@ -1221,33 +799,13 @@ check(
 # take?
 
 # %%
-CONFIGS = [
-    triton.Config({"BM": 128, "BN": n, "BK": 64}, num_warps=w, num_stages=s)
-    for n, w, s in (
-        *((128, 4, 3), (128, 4, 4), (128, 8, 3)),
-        *((256, 8, 2), (256, 8, 3), (256, 8, 4)),
-    )
-]
-for config in CONFIGS:
-    n, (w, s) = config.kwargs["BN"], (config.num_warps, config.num_stages)
-    shared, held = s * (128 + n) * 64 * 2, 128 * n // (32 * w)
-    print(f"BN {n}, {w} warps, {s} stages: {shared:7,} bytes, {held} registers")
+measure.requirements()
 
 if weft.on_gpu("tuning needs a clock"):
-    tuned = triton.autotune(CONFIGS, key=["M", "N", "K"])(matmul_grouped)
     a, b = (
         torch.randn(8192, 8192, device="cuda").to(torch.bfloat16) for _ in "ab"
     )
-    c = torch.empty_like(a)
-    begun = time.perf_counter()
-    tuned[lambda meta: (64 * cdiv(8192, meta["BN"]),)](
-        a, b, c, 8192, 8192, 8192, GROUP=8
-    )
-    torch.cuda.synchronize()
-    print(f"\n{time.perf_counter() - begun:.1f} s; best: {tuned.best_config}")
-    for config, times in tuned.configs_timings.items():
-        rate = 2 * 8192**3 / min(times) / 1e9
-        print(f"{rate:6.0f} TFLOP/s  {config}")
+    measure.tune(a, b)
 
 # %% [markdown] tags=["solution"]
 # Six configurations take seconds; a search over a few hundred takes minutes, on every
@@ -1262,7 +820,7 @@ if weft.on_gpu("tuning needs a clock"):
 # descriptors.
 
 # %% [markdown]
-# ## Measure: without tensor cores
+# ### Without tensor cores
 #
 # Now multiply matrices in **float32**. `tl.dot` of float32 uses tensor cores in TF32 by
 # default, with 10 bits of mantissa. `input_precision="ieee"` requests float32
@@ -1273,65 +831,14 @@ if weft.on_gpu("tuning needs a clock"):
 # %%
 guess = {"Triton": None}
 
-
-@triton.jit
-def matmul_ieee(
-    a, b, c, N, K, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr
-):
-    row = tl.program_id(1) * BM + tl.arange(0, BM)[:, None]
-    col = tl.program_id(0) * BN + tl.arange(0, BN)[None, :]
-    k = tl.arange(0, BK)
-
-    acc = tl.zeros((BM, BN), tl.float32)
-    for start in range(0, K, BK):
-        left = tl.load(a + row * K + start + k[None, :])
-        right = tl.load(b + (start + k)[:, None] * N + col)
-        acc = tl.dot(left, right, acc, input_precision="ieee")
-
-    tl.store(c + row * N + col, acc)
-
-
-def float32_candidates():
-    size = 4096
-    a, b = (torch.randn(size, size, device="cuda") for _ in "ab")
-    c = torch.empty_like(a)
-    choices = [
-        (m, n, k, w, s)
-        for m, n, k, w in ((64, 64, 16, 4), (128, 64, 16, 4), (128, 128, 16, 8))
-        for s in (2, 3)
-    ]
-
-    def with_choice(m, n, k, warps, stages):
-        options = {"num_warps": warps, "num_stages": stages}
-        grid = size // n, size // m
-        tiles = size, size, m, n, k
-        return lambda: matmul_ieee[grid](a, b, c, *tiles, **options)
-
-    launches = [with_choice(*choice) for choice in choices]
-    best = min(launches, key=lambda call: bench.time(call).ms)
-    best()
-    aim = torch.matmul(a.double(), b.double())
-    assert (c - aim).norm() < 1e-5 * aim.norm()
-    return {
-        "cuBLAS": lambda: torch.matmul(a, b, out=c),
-        "Triton": best,
-    }
-
-
-slow = bench.compare(
-    "4096 x 4096 x 4096 float32, ieee",
-    float32_candidates,
-    baseline="cuBLAS",
-    flops=2 * 4096**3,
-    guess=guess,
-)
+slow = measure.slow(guess)
 slow
 
 # %% tags=["solution"]
 slow.expect("cuBLAS", at_least=1.05, times="Triton")
 
 # %% [markdown]
-# ## Look: one level down
+# ### One level down
 #
 # **Gluon** is the language one level below Triton: the compiler and the idea of a
 # program are the same, but layouts, shared memory, barriers and asynchronous copies are
@@ -1340,47 +847,9 @@ slow.expect("cuBLAS", at_least=1.05, times="Triton")
 # warps. What happens if a thread has 1 element, or 32? Remember chapter 12.
 
 # %%
-from triton.experimental import gluon
-from triton.experimental.gluon import language as gl
-
-
-@gluon.jit
-def gluon_add(a, b, out, n, BLOCK: gl.constexpr, layout: gl.constexpr):
-    i = gl.program_id(0) * BLOCK + gl.arange(0, BLOCK, layout)
-    live = i < n
-
-    total = gl.load(a + i, mask=live) + gl.load(b + i, mask=live)
-    gl.store(out + i, total, mask=live)
-
-
 guess = {"1 each": None, "4 each": None, "32 each": None}
 
-
-def layouts():
-    count = 1 << 26
-    a, b = (torch.randn(count, device="cuda") for _ in "ab")
-    out = torch.empty_like(a)
-
-    def with_layout(each):
-        layout = gl.BlockedLayout([each], [32], [4], [0])
-        grid = (cdiv(count, 4096),)
-        return lambda: gluon_add[grid](a, b, out, count, 4096, layout)
-
-    return {
-        "Triton": lambda: triton_add[(cdiv(count, 1024),)](
-            a, b, out, count, BLOCK=1024
-        ),
-        **{f"{each} each": with_layout(each) for each in (1, 4, 32)},
-    }
-
-
-by_hand = bench.compare(
-    "2^26 float32, layouts",
-    layouts,
-    baseline="Triton",
-    bytes=12 * 2**26,
-    guess=guess,
-)
+by_hand = measure.by_hand(triton_add, guess)
 by_hand
 
 # %% tags=["solution"]
@@ -1391,6 +860,22 @@ by_hand.expect("4 each", at_least=1.3, times="32 each")
 # With 32 neighbours per thread, neighbouring threads read 128 bytes apart, and each
 # load of a warp touches 32 different lines. Triton would not have chosen this layout,
 # nor could you have told it to.
+
+# %% [markdown]
+# ## What you learned
+#
+# 1. A program computes with blocks. Threads, shared memory, barriers and tensor core
+#    instructions are the compiler's job; the grid, the tiles, their order and the masks
+#    are yours.
+# 2. A mask is part of every access at an edge, and `other` must not change the result:
+#    minus infinity for a maximum, 0 for a sum.
+# 3. The compiler writes vector loads, swizzles and pipelines, if addresses and sizes
+#    are multiples of 16. Otherwise, it falls back on slower code without a warning; the
+#    PTX shows it.
+# 4. In bfloat16, descriptors and a persistent loop reach the speed of the library.
+#    Pointers alone reach nine tenths of it.
+# 5. Programs that share a result need atomics. Tuning launches a program many times, so
+#    such a result must be reset before each trial.
 
 # %% [markdown]
 # ## If you want more
@@ -1406,21 +891,6 @@ by_hand.expect("4 each", at_least=1.3, times="32 each")
 #   `code.layouts`?
 # - `tl.rand(seed, offsets)` uses Philox (chapter 17). Write a dropout whose backward
 #   pass makes the same mask again.
-#
-# ## What you learned
-#
-# 1. A program computes with blocks. Threads, shared memory, barriers and tensor core
-#    instructions are the compiler's job; the grid, the tiles, their order and the masks
-#    are yours.
-# 2. A mask is part of every access at an edge, and `other` must not change the result:
-#    minus infinity for a maximum, 0 for a sum.
-# 3. The compiler writes vector loads, swizzles and pipelines, if addresses and sizes
-#    are multiples of 16. Otherwise, it falls back on slower code without a warning; the
-#    PTX shows it.
-# 4. In bfloat16, descriptors and a persistent loop reach the speed of the library.
-#    Pointers alone reach nine tenths of it.
-# 5. Programs that share a result need atomics. Tuning launches a program many times, so
-#    such a result must be reset before each trial.
 
 # %%
 quiz()

@@ -1,7 +1,8 @@
 """Write down what Triton's compiler makes of lab 29's programs.
 
-python record.py, on Linux with Triton; it needs no GPU. The programs are those of the
-lab: its cells are run, up to the one that defines them.
+python record.py, on Linux with Triton; it needs no GPU. The programs are those of
+the lab and its chapter: the cells are run, up to the one that gives the lab's to the
+chapter's.
 """
 
 import os
@@ -16,7 +17,7 @@ ROOT = HERE.parents[2]
 sys.path.insert(0, str(ROOT))
 os.environ.setdefault("WEFT_SIMULATOR", "1")
 
-LAST = "def matmul_persistent"  # is in the last cell that is needed
+LAST = "programs.use("  # is in the last cell that is needed
 WIDTH = 88
 
 
@@ -38,7 +39,8 @@ def compiled(lab: dict[str, Any]) -> dict[str, Any]:
     """Compile what the page shows: a name → its machine code."""
     import torch
 
-    code, tiles = lab["machine_code"], dict(lab["TILES"], num_stages=3)
+    code, programs = lab["machine_code"], lab["measure"].programs
+    tiles = dict(programs.TILES, num_stages=3)
     x = torch.empty(4096)
     found = {
         f"addition of {n} numbers": code(lab["triton_add"], x, x, x, n, BLOCK=1024)
@@ -56,7 +58,7 @@ def compiled(lab: dict[str, Any]) -> dict[str, Any]:
     described = [lab["TensorDescriptor"].from_tensor(matrix, b) for b in blocks]
     for name in ("matmul_descriptors", "matmul_persistent"):
         found[f"{name} of 8192, capability 9.0"] = code(
-            lab[name], *described, *[8192] * 3, GROUP=8, **tiles
+            getattr(programs, name), *described, *[8192] * 3, GROUP=8, **tiles
         )
     return found
 
