@@ -35,7 +35,8 @@ from numba import cuda, float32, uint32
 from weft import bench, check, explore, hint, quiz
 from weft.c import folder, terminal
 
-weft.lab("18_gemm_tiles")
+chapter = weft.lab("18_gemm_tiles")
+checks, show_bound = chapter.checks, chapter.bounds.show_bound
 
 # %% [markdown]
 # ## The task
@@ -53,121 +54,7 @@ weft.lab("18_gemm_tiles")
 # here are **row-major**: element (`row`, `col`) of `c` is at `row * n + col`.
 #
 # Each of the m × n elements is a sum of k products: **2 m n k** operations, counting a
-# multiplication and an addition as two. Written as a program, the definition is three
-# nested loops.
-
-# %% tags=["given"]
-def python_gemm(m, n, k, a, b, c):
-    """Write the product of a and b into c; all three flat lists."""
-    for row in range(m):
-        for col in range(n):
-            total = 0.0
-            for i in range(k):
-                total += a[row * k + i] * b[i * n + col]
-            c[row * n + col] = total
-
-
-# %% [markdown]
-# Here is the same product in C, twice. In `dot` the innermost loop runs over `i`, as
-# above: it multiplies a row of `a` by a column of `b`. In `rows` the two inner loops
-# are exchanged. The products are the same, and for each element they are added in the
-# same order. What differs is where in memory the next element of `b` is.
-
-# %% language="c" magic_args="sgemm" tags=["given"]
-# void dot(int m, int n, int k, const float *a, const float *b, float *c)
-# {
-#     for (int row = 0; row < m; row++)
-#         for (int col = 0; col < n; col++) {
-#             float total = 0;
-#             for (int i = 0; i < k; i++)
-#                 total += a[row * k + i] * b[i * n + col];
-#             c[row * n + col] = total;
-#         }
-# }
-#
-# void rows(int m, int n, int k, const float *a, const float *b, float *c)
-# {
-#     for (int row = 0; row < m; row++) {
-#         for (int col = 0; col < n; col++)
-#             c[row * n + col] = 0;
-#         for (int i = 0; i < k; i++)
-#             for (int col = 0; col < n; col++)
-#                 c[row * n + col] += a[row * k + i] * b[i * n + col];
-#     }
-# }
-
-# %%
-terminal("gcc -Wall -O3 -march=native -fPIC -shared sgemm.c -o libsgemm.so")
-
-
-def in_c(name):
-    """Return a function of the library as one of (m, n, k, a, b, c)."""
-    function = getattr(ctypes.CDLL(str(folder() / "libsgemm.so")), name)
-    matrix = np.ctypeslib.ndpointer(np.float32, ndim=2, flags="C_CONTIGUOUS")
-    function.argtypes = [ctypes.c_int] * 3 + [matrix] * 3
-    function.restype = None
-    return function
-
-
-has_c = (folder() / "libsgemm.so").exists()
-
-# %% [markdown]
-# How many operations per second does each program reach on one core? Python multiplies
-# matrices of 96 × 96, and C multiplies matrices of 512 × 512, so compare their rates,
-# not their times. The last row is PyTorch's product on the CPU, computed by a BLAS. A
-# core runs at about 3 billion cycles per second. Guess first: how many times as fast as
-# Python is `dot`, and how many times as fast is `rows`?
-
-# %%
-if weft.GPU:
-    import torch
-
-    torch.set_num_threads(1)  # on the CPU, like the others
-
-
-def on_the_cpu(n, python=False):
-    """Return what there is to time on n x n matrices."""
-    rng = np.random.default_rng(18)
-    p, q = (rng.random((n, n), np.float32) for _ in range(2))
-    r = np.empty_like(p)
-    if python:
-        flat = [z.ravel().tolist() for z in (p, q, r)]
-        return {"Python": lambda: python_gemm(n, n, n, *flat)}
-    todo = {}
-    for name in ("dot", "rows") if has_c else ():
-        call = in_c(name)
-        todo[f"C, {name}"] = lambda call=call: call(n, n, n, p, q, r)
-        todo[f"C, {name}"]()
-        assert np.allclose(r, p @ q, rtol=1e-3)
-    x, y, z = map(torch.from_numpy, (p, q, r))
-    return todo | {"a library": lambda: torch.mm(x, y, out=z)}
-
-
-slow = bench.compare(
-    "96 x 96 x 96 on one core",
-    lambda: on_the_cpu(96, python=True),
-    flops=2 * 96**3,
-    host=True,
-)
-slow
-
-# %%
-cpu = bench.compare(
-    "512 x 512 x 512 on one core",
-    lambda: on_the_cpu(512),
-    flops=2 * 512**3,
-    host=True,
-)
-cpu
-
-# %% [markdown] tags=["solution"]
-# `dot` walks down a column of `b`. The next element is always 2 KB further on, so each
-# iteration touches another cache line and uses 4 bytes of it. Besides, its additions
-# form a chain, in which each waits for the one before. `rows` walks along rows of `b`
-# and `c`. The elements are neighbours in memory, there is no chain, and the compiler
-# handles 8 or 16 of them at a time. **The arithmetic is the same, in another order**:
-# remember this. On the same core, the library is faster by another factor. It does what
-# this chapter and the next are about: it works in tiles.
+# multiplication and an addition as two.
 
 # %% [markdown]
 # ## By hand: what could a GPU do?
@@ -193,25 +80,8 @@ cpu
 #   cycle. A warp's request takes one pass if all its words are in one line of 128 bytes
 #   (in shared memory: in different banks), and otherwise more.
 #
-# Whichever of the three takes longest sets the time of a step.
-
-# %% tags=["given"]
-SMS, CLOCK = 132, 1.98e9  # an H200; the clock at its highest
-
-
-def bound(passes, instructions, n=4096):
-    """Return the least ms of n^3 multiply-adds, from what a step takes."""
-    cycles = max(passes, instructions / 4)
-    return n**3 / 32 * cycles / SMS / CLOCK * 1e3
-
-
-def show_bound(name, passes, instructions):
-    ms = bound(passes, instructions)
-    print(
-        f"{name:12} {passes:6.2f} passes, {instructions:6.2f} instructions "
-        f"a step: {ms:6.1f} ms, {2 * 4096**3 / ms / 1e9:5.2f} TFLOP/s"
-    )
-
+# Whichever of the three takes longest sets the time of a step. Given: `show_bound(name,
+# passes, instructions)` prints what follows for the whole product on an H200.
 
 # %%
 show_bound("the ideal", 0, 1)
@@ -256,35 +126,12 @@ def gemm_naive(alpha, a, b, beta, c):
         c[row, col] = total
     # END SOLUTION
 
-
-# %% tags=["given"]
-def operands(rng, m, n, k, beta):
-    """Return alpha, a, b and beta; 2 stands for -2."""
-    a = rng.random((m, k), np.float32) - np.float32(0.3)
-    b = rng.random((k, n), np.float32) - np.float32(0.2)
-    return np.float32(1.5), a, b, np.float32(beta if beta < 2 else -beta)
-
-
-def before(alpha, a, b, beta):
-    """Return what is in c at first: NaN if beta is 0, as nobody may look."""
-    c = np.full((len(a), b.shape[1]), np.nan, np.float32)
-    if beta:
-        c[:] = np.arange(c.size).reshape(c.shape) % 7 - 3
-    return c
-
-
-def gemm(alpha, a, b, beta):
-    """Return what should be in c afterwards."""
-    product = alpha * (a @ b)
-    return product + beta * before(alpha, a, b, beta) if beta else product
-
-
 # %%
 check(
     gemm_naive,
-    spec=gemm,
-    inputs=operands,
-    out=before,
+    spec=checks.gemm,
+    inputs=checks.operands,
+    out=checks.before,
     sizes=[(32, 8, 4, 1), (1, 1, 1, 0), (37, 5, 11, 2), (9, 21, 6, 0)],
     launch=lambda m, n, k, beta: ((-(-m // 32), -(-n // 8)), (32, 8)),
     full=(1000, 129, 127, 2),
@@ -306,8 +153,8 @@ check(
 
 # %%
 rng = np.random.default_rng(0)
-small = operands(rng, 32, 8, 32, 1)
-explore(gemm_naive)[1, (32, 8)](*small, before(*small))
+small = checks.operands(rng, 32, 8, 32, 1)
+explore(gemm_naive)[1, (32, 8)](*small, checks.before(*small))
 
 # %% [markdown]
 # So in each step the load of `a` touches 32 rows, which are in 32 lines: 32 passes. The
@@ -354,13 +201,12 @@ def gemm_coalesced(alpha, a, b, beta, c):
         c[row, col] = total
     # END SOLUTION
 
-
 # %%
 check(
     gemm_coalesced,
-    spec=gemm,
-    inputs=operands,
-    out=before,
+    spec=checks.gemm,
+    inputs=checks.operands,
+    out=checks.before,
     sizes=[(8, 32, 4, 1), (1, 1, 1, 0), (5, 37, 11, 2), (12, 64, 8, 1)],
     launch=lambda m, n, k, beta: ((-(-n // 32), -(-m // 8)), 256),
     full=(129, 1000, 127, 0),
@@ -374,213 +220,18 @@ check(
 
 # %% [markdown]
 # A step now takes 1 + 1 passes, so by passes alone the kernel would be 16 times as
-# fast. But it executes the same 36.5 instructions. Before you measure, here is a kernel
-# that you need not write, whose indices have 32 bits and cannot be negative. In Numba,
-# as in Python, a negative index counts from the end, so Numba tests every index that
-# might be negative, and it computes addresses in 64 bits. If all three indices are
-# `uint32`, including the loop's, the tests disappear, and most of the address
-# arithmetic moves out of the loop: 7.75 instructions per step remain.
-
-# %% tags=["given"]
-@cuda.jit
-def gemm_unsigned(alpha, a, b, beta, c):
-    """gemm_coalesced, with indices that cannot be negative."""
-    warp, lane = divmod(cuda.threadIdx.x, 32)
-    r = uint32(8 * cuda.blockIdx.y + warp)
-    q = uint32(32 * cuda.blockIdx.x + lane)
-    k = uint32(a.shape[1])
-
-    if r < c.shape[0] and q < c.shape[1]:
-        acc, i = float32(0), uint32(0)
-        while i < k:
-            acc += a[r, i] * b[i, q]
-            i += uint32(1)
-
-        acc *= alpha
-        if beta != 0:
-            acc += beta * c[r, q]
-        c[r, q] = acc
-
+# fast. But it executes the same 36.5 instructions. Before you measure, consider a
+# kernel that you need not write, `gemm_unsigned` in the chapter's `kernels.py`, whose
+# indices have 32 bits and cannot be negative. In Numba, as in Python, a negative index
+# counts from the end, so Numba tests every index that might be negative, and it
+# computes addresses in 64 bits. If all three indices are `uint32`, including the
+# loop's, the tests disappear, and most of the address arithmetic moves out of the loop:
+# 7.75 instructions per step remain.
 
 # %%
 show_bound("naive", 32 + 1, 36.5)
 show_bound("coalesced", 1 + 1, 36.5)
 show_bound("unsigned", 1 + 1, 7.75)
-
-# %% [markdown]
-# For comparison, the table also has the same kernel in CUDA C++ and cuBLAS, the library
-# that PyTorch calls. TF32 is off, so cuBLAS computes in true float32. (With TF32, it
-# would round the inputs to 10 bits of mantissa, in order to use tensor cores.) Write
-# down how fast each kernel will be, relative to cuBLAS (1.0). The bounds above help,
-# and so does the peak of 67 TFLOP/s.
-
-# %% tags=["given"]
-CUDA_CPP = """
-extern "C" __global__
-void direct(float alpha, const float* a, const float* b, float beta, float* c,
-            int m, int n, int k)
-{
-    int row = blockIdx.y * 8 + threadIdx.x / 32;
-    int col = blockIdx.x * 32 + threadIdx.x % 32;
-
-    if (row < m && col < n) {
-        float total = 0;
-        for (int i = 0; i < k; ++i)
-            total += a[row * k + i] * b[i * n + col];
-
-        total *= alpha;
-        if (beta != 0)
-            total += beta * c[row * n + col];
-        c[row * n + col] = total;
-    }
-}
-
-extern "C" __global__
-void tiled(float alpha, const float* a, const float* b, float beta, float* c,
-           int m, int n, int k)
-{
-    __shared__ float ta[32][32], tb[32][32];
-    int tx = threadIdx.x, ty = threadIdx.y;
-    int row = blockIdx.y * 32 + ty, col = blockIdx.x * 32 + tx;
-    float total = 0;
-
-    for (int start = 0; start < k; start += 32) {
-        int i = start + tx, j = start + ty;
-        ta[ty][tx] = row < m && i < k ? a[row * k + i] : 0.0f;
-        tb[ty][tx] = j < k && col < n ? b[j * n + col] : 0.0f;
-        __syncthreads();
-
-        for (int l = 0; l < 32; ++l)
-            total += ta[ty][l] * tb[l][tx];
-        __syncthreads();
-    }
-
-    if (row < m && col < n) {
-        total *= alpha;
-        if (beta != 0)
-            total += beta * c[row * n + col];
-        c[row * n + col] = total;
-    }
-}
-"""
-
-# %%
-N = 4096
-one, zero = np.float32(1), np.float32(0)
-
-if weft.on_gpu("the matrices live in its memory"):
-    import cuda.core as core
-
-    if not hasattr(core, "Program"):  # older versions keep it elsewhere
-        import cuda.core.experimental as core
-
-    torch.set_float32_matmul_precision("highest")  # float32, no TF32
-    torch.manual_seed(18)
-    a, b = (torch.rand(N, N, device="cuda") for _ in range(2))
-    c = torch.empty(N, N, device="cuda")
-    d_a, d_b, d_c = (cuda.as_cuda_array(x) for x in (a, b, c))
-
-    core.Device().set_current()
-    options = core.ProgramOptions(arch=weft.device.find().sm)
-    program = core.Program(CUDA_CPP, code_type="c++", options=options)
-    compiled = program.compile("cubin")
-
-
-def in_cpp(name, grid, block):
-    """Return a function that launches one of the C++ kernels."""
-    kernel = compiled.get_kernel(name)
-    config = core.LaunchConfig(grid=grid, block=block)
-    stream, sizes = core.Device().default_stream, [np.int32(N)] * 3
-    given = one, a.data_ptr(), b.data_ptr(), zero, c.data_ptr(), *sizes
-    return lambda: core.launch(stream, config, kernel, *given)
-
-
-# %%
-guess = {"naive": None, "coalesced": None, "unsigned": None, "C++": None}
-
-on_rows, on_cols = ((N // 32, N // 8), (32, 8)), ((N // 32, N // 8), 256)
-
-
-def direct_ones():
-    given = one, d_a, d_b, zero, d_c
-    return {
-        "cuBLAS": lambda: torch.mm(a, b, out=c),
-        "naive": lambda: gemm_naive[on_rows](*given),
-        "coalesced": lambda: gemm_coalesced[on_cols](*given),
-        "unsigned": lambda: gemm_unsigned[on_cols](*given),
-        "C++": in_cpp("direct", *on_cols),
-    }
-
-
-direct = bench.compare(
-    "4096 x 4096 x 4096, direct",
-    direct_ones,
-    baseline="cuBLAS",
-    flops=2 * N**3,
-    guess=guess,
-)
-direct
-
-# %% tags=["solution"]
-direct.expect("coalesced", at_least=1.8, times="naive")
-direct.expect("unsigned", at_least=2.3, times="coalesced")
-direct.expect("cuBLAS", at_least=5, times="unsigned")
-
-# %% [markdown] tags=["solution"]
-# `naive` meets its bound almost exactly: it is limited by its passes and by nothing
-# else. It waits for a unit that serves its lanes one by one, from a cache that contains
-# nearly all they need. `coalesced` no longer has this problem, but now its 36.5
-# instructions set the time. Most of them are integer instructions, of which an SM
-# executes only half as many per cycle as float32 additions, so the kernel does not
-# reach its bound either. `unsigned` computes the same sums with a fifth of the
-# instructions. C++ is about as fast: its indices are `int`, and need not be tested.
-#
-# Neither `unsigned` nor C++ reaches its bound. Where a request misses the L1 cache, a
-# warp waits, and how far it gets before it has to wait depends on the order of its
-# instructions. Here is `unsigned` once more with another ending, which has `beta * c`
-# in one expression:
-
-# %% tags=["solution"]
-@cuda.jit
-def gemm_two_rounds(alpha, a, b, beta, c):
-    """gemm_unsigned, but for the last lines."""
-    warp, lane = divmod(cuda.threadIdx.x, 32)
-    r = uint32(8 * cuda.blockIdx.y + warp)
-    q = uint32(32 * cuda.blockIdx.x + lane)
-    k = uint32(a.shape[1])
-
-    if r < c.shape[0] and q < c.shape[1]:
-        acc, i = float32(0), uint32(0)
-        while i < k:
-            acc += a[r, i] * b[i, q]
-            i += uint32(1)
-
-        old = beta * c[r, q] if beta != 0 else float32(0)
-        c[r, q] = alpha * acc + old
-
-
-rounds = bench.compare(
-    "4096 x 4096 x 4096, another ending",
-    lambda: {
-        "unsigned": lambda: gemm_unsigned[on_cols](one, d_a, d_b, zero, d_c),
-        "another ending": lambda: gemm_two_rounds[on_cols](
-            one, d_a, d_b, zero, d_c
-        ),
-    },
-    baseline="unsigned",
-    flops=2 * N**3,
-)
-rounds
-
-# %% [markdown] tags=["solution"]
-# Nearly all of the time is spent in the loop, and in Python the two loops are the same.
-# In machine code, one iteration of the loop does four steps. In `unsigned`, all eight
-# loads come first, and then four multiply-adds: one wait per iteration. With the other
-# ending, the compiler allocates registers differently, and puts the first multiply-add
-# before the last three loads: two waits per iteration. This is what we found in the
-# machine code for an H200; another version of the compiler may choose otherwise. What
-# remains true is that the kernel waits for its loads, and depends on how many of them
-# are in flight.
 
 # %% [markdown]
 # ## 3 · Bytes, by hand
@@ -615,51 +266,17 @@ def traffic(m, n, k, tile):
     return 4 * (across * m * k + down * k * n)
     # END SOLUTION
 
-
-# %% tags=["given"]
-def counted(m, n, k, tile):
-    """Return the bytes, block by block."""
-    a, b = np.empty((m, k), np.float32), np.empty((k, n), np.float32)
-    return sum(
-        a[row : row + tile].nbytes + b[:, col : col + tile].nbytes
-        for row in range(0, m, tile)
-        for col in range(0, n, tile)
-    )
-
-
-def why(m, n, k, tile, answer):
-    """Say what an answer that is wrong has counted."""
-    down, across = -(-m // tile), -(-n // tile)
-    if 4 * answer == counted(m, n, k, tile):
-        return "Those are elements. How many bytes has one?"
-    if answer == 4 * (m * k + k * n):
-        return "That is each element once. How many blocks want a row of a?"
-    if answer == 4 * (down * m * k + across * k * n):
-        return (
-            "The blocks that want one row of a lie side by side: which of the "
-            "two matrices says how many these are?"
-        )
-    if answer == 4 * (n // tile * m * k + m // tile * k * n):
-        return "The last block may hang over the edge, but it is there."
-    if answer == 4 * down * across * tile * 2 * k:
-        return "At the edge a block has fewer rows, or fewer columns, to load."
-    return (
-        "Take one row of a: which blocks want it, and how many are they? Then "
-        "the same for one column of b."
-    )
-
-
 # %%
 check(
     traffic,
-    spec=counted,
+    spec=checks.counted,
     inputs=[
         (64, 32, 10, 16),
         (100, 40, 7, 16),
         (33, 65, 3, 32),
         (5, 9, 2, 1),
     ],
-    because=why,
+    because=checks.why,
 )
 
 # %% [markdown] tags=["solution"]
@@ -669,6 +286,8 @@ check(
 # operations need 4 (2 m n k / tile) bytes, which is **tile / 4 FLOP per byte**.
 
 # %%
+N = 4096
+
 for tile in (1, 16, 32, 64, 128):
     moved = traffic(N, N, N, tile)
     if moved is None:
@@ -708,6 +327,8 @@ for tile in (1, 16, 32, 64, 128):
 # gemm_tiled(alpha, a, b, beta, c)    # blocks of TILE x TILE threads
 # ```
 #
+# Given: `TILE`, and the launch of a kernel that computes tiles.
+#
 # Stuck? `hint("gemm_tiled")`.
 
 # %% tags=["given"]
@@ -717,7 +338,6 @@ TILE = 16
 def launch_tiles(m, n, k, beta):
     """Return the grid and the block for a c of (m, n)."""
     return (-(-n // TILE), -(-m // TILE)), (TILE, TILE)
-
 
 # %%
 @cuda.jit
@@ -746,13 +366,12 @@ def gemm_tiled(alpha, a, b, beta, c):
     c[row, col] = total
     # END SOLUTION
 
-
 # %%
 check(
     gemm_tiled,
-    spec=gemm,
-    inputs=operands,
-    out=before,
+    spec=checks.gemm,
+    inputs=checks.operands,
+    out=checks.before,
     sizes=[(16, 16, 16, 1), (32, 16, 32, 0), (16, 32, 32, 2)],
     launch=launch_tiles,
     full=(1024, 512, 768, 0),
@@ -822,13 +441,12 @@ def gemm_ragged(alpha, a, b, beta, c):
         c[row, col] = total
     # END SOLUTION
 
-
 # %%
 check(
     gemm_ragged,
-    spec=gemm,
-    inputs=operands,
-    out=before,
+    spec=checks.gemm,
+    inputs=checks.operands,
+    out=checks.before,
     sizes=[(16, 16, 16, 1), (1, 1, 1, 0), (17, 20, 18, 2), (5, 24, 24, 1)],
     launch=launch_tiles,
     full=(1000, 129, 127, 2),
@@ -870,43 +488,17 @@ show_bound("C++, of 32", 52 / 32, 3.0)
 
 # %% [markdown]
 # Compared with `unsigned`, tiles of 16 load a sixteenth of the bytes, but make only 6 %
-# fewer passes. Write down how fast tiles of 16 and of 32 will be, relative to cuBLAS.
-# `with_tile` compiles your `gemm_ragged` again with another `TILE`.
-
-# %% tags=["given"]
-def with_tile(kernel, tile):
-    """Return a kernel compiled anew, with another TILE."""
-    function = kernel.py_func
-    scope = function.__globals__ | {"TILE": tile}
-    return cuda.jit(types.FunctionType(function.__code__, scope))
-
+# fewer passes. The table also has both kinds of kernels in CUDA C++, and cuBLAS, the
+# library that PyTorch calls. TF32 is off, so cuBLAS computes in true float32. (With
+# TF32, it would round the inputs to 10 bits of mantissa, in order to use tensor cores.)
+# Write down how fast tiles of 16 and of 32 will be, relative to cuBLAS. For tiles of
+# 32, your `gemm_ragged` is compiled again with another `TILE`.
 
 # %%
 guess = {"tiles of 16": None, "tiles of 32": None, "C++, tiles of 32": None}
 
-
-def in_tiles(kernel, tile, x_a, x_b, x_c):
-    """Return a function that launches a kernel with tiles of this size."""
-    launch = (-(-N // tile), -(-N // tile)), (tile, tile)
-    sized = with_tile(kernel, tile)
-    return lambda: sized[launch](one, x_a, x_b, zero, x_c)
-
-
-def rungs():
-    kernel, given = gemm_ragged, (d_a, d_b, d_c)
-    return direct_ones() | {
-        "tiles of 16": in_tiles(kernel, 16, *given),
-        "tiles of 32": in_tiles(kernel, 32, *given),
-        "C++, tiles of 32": in_cpp("tiled", (N // 32, N // 32), (32, 32)),
-    }
-
-
-ladder = bench.compare(
-    "4096 x 4096 x 4096 float32",
-    rungs,
-    baseline="cuBLAS",
-    flops=2 * N**3,
-    guess=guess,
+ladder = chapter.measure.ladder(
+    gemm_naive, gemm_coalesced, gemm_ragged, guess
 )
 ladder
 
@@ -940,34 +532,7 @@ ladder.expect("cuBLAS", at_least=3.5, times="tiles of 32")
 # against float64:
 
 # %% tags=["solution"]
-def worst_error(kernel, tile):
-    """Return the largest relative error over many shapes, beta 0 and 2."""
-    worst = 0.0
-    sized = with_tile(kernel, tile)
-    sides = 1, 31, 127, 129, 1000
-    for m, n, k in itertools.product(sides, repeat=3):
-        p = torch.rand(m, k, device="cuda")
-        q = torch.rand(k, n, device="cuda")
-        for beta in (0, 2):
-            r = torch.full((m, n), np.nan if beta == 0 else 1.0, device="cuda")
-            want = 1.5 * (p.double() @ q.double())
-            want += beta * (r.double() if beta else 0)
-            launch = (-(-n // tile), -(-m // tile)), (tile, tile)
-            x, y, z = map(cuda.as_cuda_array, (p, q, r))
-            sized[launch](np.float32(1.5), x, y, np.float32(beta), z)
-            worst = max(worst, ((r - want).norm() / want.norm()).item())
-    return worst
-
-
-if weft.on_gpu("the shapes are too large for the simulator"):
-    for tile in (16, 32):
-        worst = worst_error(gemm_ragged, tile)
-        print(f"tiles of {tile}: relative error {worst:.1e} at most")
-        assert worst < 1e-5
-
-    product = torch.mm(a, b)
-    in_tiles(gemm_ragged, 32, d_a, d_b, d_c)()
-    print(f"the bits of cuBLAS, 4096 cubed: {torch.equal(c, product)}")
+chapter.measure.show_errors(gemm_ragged)
 
 # %% [markdown]
 # ## 6 · A transposed operand
@@ -988,14 +553,8 @@ if weft.on_gpu("the shapes are too large for the simulator"):
 # a warp has *two* of their rows, `ty` and `ty + 1`. The next cell counts the passes of
 # both ways:
 
-# %% tags=["given"]
-def passes(words):
-    """Return how many passes serve these words of one request."""
-    banks = [word % 32 for word in set(words)]
-    return max(banks.count(bank) for bank in banks)
-
-
 # %%
+passes = chapter.bounds.passes  # of one request, given its words
 warp = [(tx, ty) for ty in (0, 1) for tx in range(16)]
 
 for width in (16, 17, 20, 24):
@@ -1049,19 +608,14 @@ def gemm_transposed(alpha, a, b, beta, c):
         c[row, col] = total
     # END SOLUTION
 
-
 # %%
-def with_turned(rng, m, n, k, beta):
-    """Return alpha, a, b and beta, where b is (n, k)."""
-    alpha, a, b, beta = operands(rng, m, n, k, beta)
-    return alpha, a, np.ascontiguousarray(b.T), beta
-
-
 check(
     gemm_transposed,
-    spec=lambda alpha, a, b, beta: gemm(alpha, a, b.T, beta),
-    inputs=with_turned,
-    out=lambda alpha, a, b, beta: before(alpha, a, b.T, beta),
+    spec=lambda alpha, a, b, beta: checks.gemm(alpha, a, b.T, beta),
+    inputs=checks.with_turned,
+    out=lambda alpha, a, b, beta: checks.before(
+        alpha, a, b.T, beta
+    ),
     sizes=[(16, 16, 16, 1), (1, 1, 1, 0), (17, 20, 18, 2), (5, 24, 24, 1)],
     launch=launch_tiles,
     full=(129, 1000, 127, 0),
@@ -1081,7 +635,58 @@ check(
 # is one row of threads, rows of 33 words are right.
 
 # %% [markdown]
-# ## Measure: three ways to a transpose
+# ## More measurements
+#
+# You have done the exercises. The rest of the lab is for the curious: the direct
+# kernels, three ways to a transpose, and the product on one core of the CPU. The code
+# is in the modules of `chapters/18_gemm_tiles`.
+#
+# ### the direct kernels
+#
+# Write down how fast each of the direct kernels will be, relative to cuBLAS (1.0). The
+# bounds above help, and so does the peak of 67 TFLOP/s.
+
+# %%
+guess = {"naive": None, "coalesced": None, "unsigned": None, "C++": None}
+
+direct = chapter.measure.direct(gemm_naive, gemm_coalesced, guess)
+direct
+
+# %% tags=["solution"]
+direct.expect("coalesced", at_least=1.8, times="naive")
+direct.expect("unsigned", at_least=2.3, times="coalesced")
+direct.expect("cuBLAS", at_least=5, times="unsigned")
+
+# %% [markdown] tags=["solution"]
+# `naive` meets its bound almost exactly: it is limited by its passes and by nothing
+# else. It waits for a unit that serves its lanes one by one, from a cache that contains
+# nearly all they need. `coalesced` no longer has this problem, but now its 36.5
+# instructions set the time. Most of them are integer instructions, of which an SM
+# executes only half as many per cycle as float32 additions, so the kernel does not
+# reach its bound either. `unsigned` computes the same sums with a fifth of the
+# instructions. C++ is about as fast: its indices are `int`, and need not be tested.
+#
+# Neither `unsigned` nor C++ reaches its bound. Where a request misses the L1 cache, a
+# warp waits, and how far it gets before it has to wait depends on the order of its
+# instructions. `gemm_two_rounds` in `kernels.py` is `unsigned` once more with another
+# ending, which has `beta * c` in one expression:
+
+# %% tags=["solution"]
+rounds = chapter.measure.rounds()
+rounds
+
+# %% [markdown] tags=["solution"]
+# Nearly all of the time is spent in the loop, and in Python the two loops are the same.
+# In machine code, one iteration of the loop does four steps. In `unsigned`, all eight
+# loads come first, and then four multiply-adds: one wait per iteration. With the other
+# ending, the compiler allocates registers differently, and puts the first multiply-add
+# before the last three loads: two waits per iteration. This is what we found in the
+# machine code for an H200; another version of the compiler may choose otherwise. What
+# remains true is that the kernel waits for its loads, and depends on how many of them
+# are in flight.
+
+# %% [markdown]
+# ### three ways to a transpose
 #
 # The table compares four kernels for `a @ b.T`, where `b` is (4096, 4096): the direct
 # kernel on the view `b.T`; `gemm_ragged` on the view; your `gemm_transposed`; and, for
@@ -1092,33 +697,7 @@ check(
 # %%
 guess = {"direct, on the view": None, "tiles, on the view": None, "yours": None}
 
-
-def turned_ones():
-    w = b.t().contiguous()  # (n, k): the weights of a layer, say
-    d_w, view = cuda.as_cuda_array(w), cuda.as_cuda_array(w.t())
-    tiles = (N // TILE, N // TILE), (TILE, TILE)
-    return {
-        "cuBLAS": lambda: torch.mm(a, w.t(), out=c),
-        "direct, on the view": lambda: gemm_unsigned[on_cols](
-            one, d_a, view, zero, d_c
-        ),
-        "tiles, on the view": lambda: gemm_ragged[tiles](
-            one, d_a, view, zero, d_c
-        ),
-        "yours": lambda: gemm_transposed[tiles](one, d_a, d_w, zero, d_c),
-        "tiles, not transposed": lambda: gemm_ragged[tiles](
-            one, d_a, d_b, zero, d_c
-        ),
-    }
-
-
-turned = bench.compare(
-    "4096 x 4096 x 4096, b transposed",
-    turned_ones,
-    baseline="cuBLAS",
-    flops=2 * N**3,
-    guess=guess,
-)
+turned = chapter.measure.turned(gemm_ragged, gemm_transposed, guess)
 turned
 
 # %% tags=["solution"]
@@ -1133,6 +712,78 @@ turned.expect("yours", at_least=0.75, times="tiles, not transposed")
 # instead of 30, so the kernel is somewhat slower, not sixteen times slower. Tiles are
 # forgiving. If a transposed operand is read along its rows and transposed in shared
 # memory, it costs nothing extra.
+
+# %% [markdown]
+# ### on one core
+#
+# Written as a program, the definition is three nested loops: `python_gemm` in
+# `on_cpu.py`. Here is the same product in C, twice. In `dot` the innermost loop runs
+# over `i`, as there: it multiplies a row of `a` by a column of `b`. In `rows` the two
+# inner loops are exchanged. The products are the same, and for each element they are
+# added in the same order. What differs is where in memory the next element of `b` is.
+
+# %% language="c" magic_args="sgemm" tags=["given"]
+# void dot(int m, int n, int k, const float *a, const float *b, float *c)
+# {
+#     for (int row = 0; row < m; row++)
+#         for (int col = 0; col < n; col++) {
+#             float total = 0;
+#             for (int i = 0; i < k; i++)
+#                 total += a[row * k + i] * b[i * n + col];
+#             c[row * n + col] = total;
+#         }
+# }
+#
+# void rows(int m, int n, int k, const float *a, const float *b, float *c)
+# {
+#     for (int row = 0; row < m; row++) {
+#         for (int col = 0; col < n; col++)
+#             c[row * n + col] = 0;
+#         for (int i = 0; i < k; i++)
+#             for (int col = 0; col < n; col++)
+#                 c[row * n + col] += a[row * k + i] * b[i * n + col];
+#     }
+# }
+
+# %%
+terminal("gcc -Wall -O3 -march=native -fPIC -shared sgemm.c -o libsgemm.so")
+
+# %% [markdown]
+# How many operations per second does each program reach on one core? Python multiplies
+# matrices of 96 × 96, and C multiplies matrices of 512 × 512, so compare their rates,
+# not their times. The last row is PyTorch's product on the CPU, computed by a BLAS. A
+# core runs at about 3 billion cycles per second. Guess first: how many times as fast as
+# Python is `dot`, and how many times as fast is `rows`?
+
+# %%
+slow = chapter.on_cpu.slow()
+slow
+
+# %%
+cpu = chapter.on_cpu.cpu()
+cpu
+
+# %% [markdown] tags=["solution"]
+# `dot` walks down a column of `b`. The next element is always 2 KB further on, so each
+# iteration touches another cache line and uses 4 bytes of it. Besides, its additions
+# form a chain, in which each waits for the one before. `rows` walks along rows of `b`
+# and `c`. The elements are neighbours in memory, there is no chain, and the compiler
+# handles 8 or 16 of them at a time. **The arithmetic is the same, in another order**:
+# remember this. On the same core, the library is faster by another factor. It does what
+# this chapter and the next are about: it works in tiles.
+
+# %% [markdown]
+# ## What you learned
+#
+# 1. SGEMM is `c = alpha * a @ b + beta * c`, and with beta = 0 `c` is never read.
+# 2. A step costs passes, instructions and bytes. Count all three: the most expensive
+#    sets the time.
+# 3. If neighbouring lanes have neighbouring columns, a step takes 2 passes instead
+#    of 33. Indices that cannot be negative need only a fifth of the instructions.
+# 4. Tiles of T × T divide the bytes by T. But each multiply-add still takes both
+#    operands from the unit that makes one pass per cycle.
+# 5. Any size works with a guard at each access, zeros in the tiles, and all threads at
+#    all barriers.
 
 # %% [markdown]
 # ## If you want more
@@ -1151,18 +802,6 @@ turned.expect("yours", at_least=0.75, times="tiles, not transposed")
 # - Operands in float16, 2 bytes each, halve the traffic. Which of a step's three
 #   numbers (passes, instructions, bytes) would change for `gemm_ragged`, and by how
 #   much?
-#
-# ## What you learned
-#
-# 1. SGEMM is `c = alpha * a @ b + beta * c`, and with beta = 0 `c` is never read.
-# 2. A step costs passes, instructions and bytes. Count all three: the most expensive
-#    sets the time.
-# 3. If neighbouring lanes have neighbouring columns, a step takes 2 passes instead
-#    of 33. Indices that cannot be negative need only a fifth of the instructions.
-# 4. Tiles of T × T divide the bytes by T. But each multiply-add still takes both
-#    operands from the unit that makes one pass per cycle.
-# 5. Any size works with a guard at each access, zeros in the tiles, and all threads at
-#    all barriers.
 
 # %%
 quiz()

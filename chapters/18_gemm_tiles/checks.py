@@ -1,0 +1,62 @@
+"""Specifications, data and explanations for the checks of lab 18."""
+
+import numpy as np
+
+
+def operands(rng, m, n, k, beta):
+    """Return alpha, a, b and beta; 2 stands for -2."""
+    a = rng.random((m, k), np.float32) - np.float32(0.3)
+    b = rng.random((k, n), np.float32) - np.float32(0.2)
+    return np.float32(1.5), a, b, np.float32(beta if beta < 2 else -beta)
+
+
+def before(alpha, a, b, beta):
+    """Return what is in c at first: NaN if beta is 0, as nobody may look."""
+    c = np.full((len(a), b.shape[1]), np.nan, np.float32)
+    if beta:
+        c[:] = np.arange(c.size).reshape(c.shape) % 7 - 3
+    return c
+
+
+def gemm(alpha, a, b, beta):
+    """Return what should be in c afterwards."""
+    product = alpha * (a @ b)
+    return product + beta * before(alpha, a, b, beta) if beta else product
+
+
+def with_turned(rng, m, n, k, beta):
+    """Return alpha, a, b and beta, where b is (n, k)."""
+    alpha, a, b, beta = operands(rng, m, n, k, beta)
+    return alpha, a, np.ascontiguousarray(b.T), beta
+
+
+def counted(m, n, k, tile):
+    """Return the bytes, block by block."""
+    a, b = np.empty((m, k), np.float32), np.empty((k, n), np.float32)
+    return sum(
+        a[row : row + tile].nbytes + b[:, col : col + tile].nbytes
+        for row in range(0, m, tile)
+        for col in range(0, n, tile)
+    )
+
+
+def why(m, n, k, tile, answer):
+    """Say what an answer that is wrong has counted."""
+    down, across = -(-m // tile), -(-n // tile)
+    if 4 * answer == counted(m, n, k, tile):
+        return "Those are elements. How many bytes has one?"
+    if answer == 4 * (m * k + k * n):
+        return "That is each element once. How many blocks want a row of a?"
+    if answer == 4 * (down * m * k + across * k * n):
+        return (
+            "The blocks that want one row of a lie side by side: which of the "
+            "two matrices says how many these are?"
+        )
+    if answer == 4 * (n // tile * m * k + m // tile * k * n):
+        return "The last block may hang over the edge, but it is there."
+    if answer == 4 * down * across * tile * 2 * k:
+        return "At the edge a block has fewer rows, or fewer columns, to load."
+    return (
+        "Take one row of a: which blocks want it, and how many are they? Then "
+        "the same for one column of b."
+    )
