@@ -29,7 +29,8 @@ from numba import cuda, float32, int32
 from weft import bench, hint, quiz
 from weft.diagnosis import check
 
-weft.lab("10_debugging")
+chapter = weft.lab("10_debugging")
+checks = chapter.checks
 
 # %% [markdown]
 # ## How this lab goes
@@ -313,7 +314,6 @@ check(
 # %% tags=["given"]
 BLOCK = 128
 
-
 # %% tags=["broken"]
 @cuda.jit
 def block_max(x, out):
@@ -386,7 +386,6 @@ check(
 # %% tags=["given"]
 BINS = 16
 
-
 # %% tags=["broken"]
 @cuda.jit
 def count_bins(x, out):
@@ -456,7 +455,6 @@ check(
 
 # %% tags=["given"]
 WIDE = 64
-
 
 # %% tags=["broken"]
 @cuda.jit
@@ -533,7 +531,6 @@ check(
 # %% tags=["given"]
 NONE = 99_999_999
 
-
 # %% tags=["broken"]
 @cuda.jit
 def gather(x, index, out):
@@ -554,23 +551,14 @@ def gather(x, index, out):
 diagnosis = "g: index[i] is not looked at before it is used"
 # END SOLUTION
 
-
 # %%
-def some_missing(rng, m, n):
-    """Return m values and n indices, some of them NONE or m."""
-    index = rng.integers(0, m, n, np.int32)
-    index[5::10] = NONE
-    index[8::10] = m
-    return rng.random(m, np.float32), index
-
-
 check(
     gather,
     diagnosis,
     spec=lambda x, index: np.where(
         index < x.size, x[np.minimum(index, x.size - 1)], 0
     ),
-    inputs=some_missing,
+    inputs=lambda rng, m, n: checks.some_missing(rng, m, n, NONE),
     sizes=[(50, 100), (10, 64)],
     launch=lambda m, n: (-(-n // 32), 32),
     full=(1 << 16, 1 << 20),
@@ -592,69 +580,19 @@ check(
 # or an allocation. From then on the process's **context** on the GPU is lost. Every
 # call fails with the same error until the process ends.
 #
-# So the program that dies must not be this notebook: the cell below runs another
-# program in a separate process. That program launches a broken `gather` and then a
-# correct `double`, and copies the result of `double`. **Which line will report the
-# error?** And which line will, with `CUDA_LAUNCH_BLOCKING=1` in the environment, which
-# makes every launch wait for its kernel? Guess, then run. (No GPU? The chapter has a
-# recording from an H200.)
+# So the program that dies must not be this notebook: the cells below print another
+# program, and run it in a separate process. That program launches a broken `gather` and
+# then a correct `double`, and copies the result of `double`. **Which line will report
+# the error?** And which line will, with `CUDA_LAUNCH_BLOCKING=1` in the environment,
+# which makes every launch wait for its kernel? Guess, then run. (No GPU? The chapter
+# has a recording from an H200.)
 
 # %%
-LATE = """
-import numpy as np
-from numba import cuda
+print(chapter.measure.LATE)
 
-@cuda.jit
-def gather(x, index, out):
-    i = cuda.grid(1)
-    if i < out.size:
-        out[i] = x[index[i]]
-
-@cuda.jit
-def double(x, out):
-    i = cuda.grid(1)
-    if i < out.size:
-        out[i] = x[i] + x[i]
-
-def say(what, call):
-    try:
-        call()
-    except Exception as error:
-        print(f"{what:<14} failed, {type(error).__name__}")
-    else:
-        print(f"{what:<14} fine")
-
-index = cuda.to_device(np.full(1000, 99_999_999, np.int32))
-x = cuda.to_device(np.ones(1000, np.float32))
-out = cuda.device_array(1000, np.float32)
-y = cuda.device_array(1000, np.float32)
-
-say("launch double", lambda: double[8, 128](x, y))
-say("launch gather", lambda: gather[8, 128](x, index, out))
-say("launch double", lambda: double[8, 128](x, y))
-say("copy y", lambda: y.copy_to_host())
-say("a new array", lambda: cuda.to_device(np.ones(4, np.float32)))
-"""
-
-
-def run(program, **env):
-    """Run a program in a separate process; return what it prints."""
-    import os
-    import subprocess
-    import sys
-
-    done = subprocess.run(
-        [sys.executable, "-c", program],
-        env=os.environ | env,
-        stdout=subprocess.PIPE,
-        text=True,
-    )
-    return done.stdout
-
-
+# %%
 if weft.on_gpu("in the simulator a kernel fails where it is launched"):
-    late = run(LATE)
-    blocking = run(LATE, CUDA_LAUNCH_BLOCKING="1")
+    late, blocking = chapter.measure.late()
     print(late)
     print("with CUDA_LAUNCH_BLOCKING=1:\n")
     print(blocking)
@@ -827,40 +765,7 @@ check(
 # %%
 guess = {"lineinfo": 1.0, "debug": None}
 
-n = 1 << 24
-
-
-def saxpy(alpha, x, y):
-    """Add alpha * x to y."""
-    for i in range(cuda.grid(1), x.size, cuda.gridsize(1)):
-        y[i] += alpha * x[i]
-
-
-def compiled():
-    import torch
-
-    x = cuda.as_cuda_array(torch.rand(n, device="cuda"))
-    y = cuda.as_cuda_array(torch.rand(n, device="cuda"))
-    alpha = np.float32(0.5)
-    kernels = {
-        "plain": cuda.jit(saxpy),
-        "lineinfo": cuda.jit(saxpy, lineinfo=True),
-        "debug": cuda.jit(saxpy, debug=True, opt=False),
-    }
-
-    def launch(kernel):
-        return lambda: kernel[n // 1024, 256](alpha, x, y)
-
-    return {name: launch(kernel) for name, kernel in kernels.items()}
-
-
-looking = bench.compare(
-    "saxpy, 2^24 float32",
-    compiled,
-    baseline="plain",
-    bytes=3 * 4 * n,
-    guess=guess,
-)
+looking = chapter.measure.looking(guess)
 looking
 
 # %% tags=["solution"]
@@ -870,30 +775,7 @@ looking.expect("plain", at_least=10, times="debug")
 # %%
 guess = {"synchronise": None}
 
-
-def launched():
-    import torch
-
-    x = cuda.as_cuda_array(torch.rand(1 << 12, device="cuda"))
-    y = cuda.as_cuda_array(torch.rand(1 << 12, device="cuda"))
-    alpha = np.float32(0.5)
-    kernel = cuda.jit(saxpy)
-
-    def no_look():
-        for _ in range(100):
-            kernel[16, 256](alpha, x, y)
-
-    def synchronise():
-        for _ in range(100):
-            kernel[16, 256](alpha, x, y)
-            cuda.synchronize()
-
-    return {"no look": no_look, "synchronise": synchronise}
-
-
-waiting = bench.compare(
-    "100 small launches", launched, baseline="no look", guess=guess, host=True
-)
+waiting = chapter.measure.waiting(guess)
 waiting
 
 # %% tags=["solution"]
