@@ -1,9 +1,13 @@
 """What an installed `weft` contains; Colab has nothing else."""
 
 import ast
+import os
 import re
+import shutil
+import subprocess
 import sys
 import tomllib
+import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -29,6 +33,46 @@ def test_data_that_the_package_reads_is_installed() -> None:
     kinds = {p.suffix for p in ROOT.glob("weft/**/*") if p.is_file()} - {".py", ".pyc"}
     assert kinds <= {Path(pattern).suffix for pattern in data["weft"]}
     assert (ROOT / "results").is_dir()
+
+
+USED = """
+import weft
+chapter = weft.lab("12_global_memory")
+print(chapter.checks.ring(4), chapter.measure.__file__)
+print(weft.lab("35_mnist_cnn").fused.__name__)
+"""
+
+
+def test_an_installed_package_has_what_labs_import(tmp_path: Path) -> None:
+    """A wheel without answers, used far from the checkout, as on Colab."""
+    source = tmp_path / "source"
+    for name in ("weft", "chapters", "results"):
+        ignored = shutil.ignore_patterns("__pycache__")
+        shutil.copytree(ROOT / name, source / name, ignore=ignored)
+    for name in ("pyproject.toml", "README.md", "LICENSE", "LICENSE-text"):
+        shutil.copy(ROOT / name, source)
+    pip = (sys.executable, "-m", "pip", "--quiet", "--disable-pip-version-check")
+    alone = ("--no-deps", "--no-build-isolation")
+    wheels, place = tmp_path / "wheels", tmp_path / "installed"
+    subprocess.run([*pip, "wheel", *alone, "-w", wheels, source], check=True)
+    (wheel,) = wheels.iterdir()
+    with zipfile.ZipFile(wheel) as archive:
+        names = archive.namelist()
+        archive.extractall(place)
+    assert "weft/_chapters/12_global_memory/lesson.toml" in names
+    assert not [n for n in names if "answers" in n or n.endswith("/lab.py")]
+
+    outside = {k: v for k, v in os.environ.items() if not k.startswith("WEFT_")}
+    done = subprocess.run(
+        [sys.executable, "-c", USED],
+        cwd=tmp_path,
+        env=outside | {"PYTHONPATH": str(place), "WEFT_SIMULATOR": "1"},
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr
+    assert str(place) in done.stdout
+    assert "weft.chapters.35_mnist_cnn.fused" in done.stdout
 
 
 def test_the_version_is_in_one_place() -> None:
