@@ -15,7 +15,7 @@ from timed import Experiment, Launch, record  # noqa: E402
 
 of = lab(
     HERE.name,
-    *("rungs", "matrices", "launch", "gemm_pipeline", "strips", "eights", "tuned"),
+    *("matrices", "launch", "gemm_pipeline", "strips", "eights", "tuned"),
     *(
         "WRITE_OUT",
         "gemm_2d",

@@ -1,7 +1,7 @@
 """Write down what the compiler makes of lab 19's kernels: python sass.py.
 
 It needs no GPU, but Numba, ptxas and nvdisasm, and an NVVM that is no newer than this
-ptxas. The definitions are those of the lab; nothing of it is run.
+ptxas. The definitions are those of the lab and of `kernels.py`; nothing is run.
 """
 
 import ast
@@ -18,7 +18,7 @@ from typing import Any
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[2]
-LAB = ROOT / "chapters" / "19_gemm_registers" / "lab.py"
+CHAPTER = ROOT / "chapters" / "19_gemm_registers"
 IMPORTS = """
 import numpy as np
 from numba import cuda, float32, int32, int64
@@ -42,15 +42,17 @@ def without_gpu() -> Any:
 
 
 def definitions() -> dict[str, Any]:
-    """Return the functions and the constants that the lab defines."""
+    """Return the functions and the constants that the lab and its kernels define."""
     scope: dict[str, Any] = {"__name__": "lab"}
     exec(IMPORTS, scope)
-    for node in ast.parse(LAB.read_text(encoding="utf-8")).body:
+    files = [CHAPTER / "kernels.py", CHAPTER / "lab.py"]
+    trees = [ast.parse(file.read_text(encoding="utf-8"), str(file)) for file in files]
+    for node in (node for tree in trees for node in tree.body):
         constants = isinstance(node, ast.Assign) and all(
             name.id.isupper() for name in ast.walk(node) if isinstance(name, ast.Name)
         )
         if constants or isinstance(node, ast.FunctionDef):
-            exec(compile(ast.Module([node], []), str(LAB), "exec"), scope)
+            exec(compile(ast.Module([node], []), "<chapter>", "exec"), scope)
     return scope
 
 

@@ -2,4 +2,4 @@
 # The function that deals out is in the next cell.
 def busy(m, n, BM, BN, slots):
     """Return which share of the work in all waves is wanted."""
-    return shared_out(m, n, BM, BN, slots)  # <- here
+    return checks.shared_out(m, n, BM, BN, slots)  # <- here

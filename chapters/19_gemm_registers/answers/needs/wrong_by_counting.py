@@ -1,5 +1,5 @@
 # verdict: library
-# The function that counts is in the next cell.
+# The function that counts is in `checks`.
 def needs(BM, BN, TM, TN, BK, stages):
     """Return threads, shared bytes, registers for floats, loads per FFMA."""
-    return needed(BM, BN, TM, TN, BK, stages)  # <- here
+    return checks.needed(BM, BN, TM, TN, BK, stages)  # <- here
