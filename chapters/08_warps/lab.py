@@ -28,10 +28,11 @@ except ModuleNotFoundError:  # on Colab: fetch the course first
 import numpy as np
 from numba import cuda, float32, int32
 
-from weft import bench, check, hint, quiz
+from weft import check, hint, quiz
 from weft.intrinsics import load4
 
-weft.lab("08_warps")
+chapter = weft.lab("08_warps")
+checks = chapter.checks
 
 # %% [markdown]
 # ## 1 · Who is in my warp
@@ -85,270 +86,11 @@ check(
 # the number of the warp.
 
 # %% [markdown]
-# ## Measure: how many paths?
+# ## 2 · A branch without divergence
 #
 # A warp issues one instruction for its 32 lanes. If lanes take different branches, the
 # warp runs the branches one after another, each with the other lanes switched off.
-# That is **divergence**. What does it cost?
-#
-# To find out, you need kernels with 1, 2, 4, … 32 different branches of the same
-# length. No one wants to type 32 branches, so Python writes the kernels.
-
-# %% tags=["given"]
-def source(paths, each=16):
-    """Return the text of a kernel with that many branches of equal length.
-
-    each: multiply-adds per iteration of a branch.
-    """
-    lines = [
-        "def kernel(which, length, out):",
-        "    i = cuda.grid(1)",
-        "    path = which[i]",
-        "    v = float32(i)",
-        "",
-    ]
-    for p in range(paths):
-        lines += [
-            f"    {'elif' if p else 'if'} path == {p}:",
-            "        for _ in range(length):",
-            f"            for _ in range({each}):",
-            f"                v = v * float32(0.{900 + p}) + float32({p}.5)",
-        ]
-    return "\n".join([*lines, "", "    out[i] = v", ""])
-
-
-def compiled(text):
-    """Return the kernel that `text` defines."""
-    scope = {"cuda": cuda, "float32": float32}
-    exec(text, scope)
-    return cuda.jit(scope["kernel"])
-
-
-print(source(2))
-
-# %% [markdown]
-# Every branch does 64 × 16 = 1024 multiply-adds, and every thread takes exactly one
-# branch. (The inner loop has a fixed length, so the compiler unrolls it.) `which` holds
-# the branch that each thread takes. In the rows named *paths*, it is the lane number
-# modulo the number of paths, so the lanes of every warp spread over all paths. The last
-# two rows use the kernels with 8 and with 32 branches again, but now `which` is the
-# *warp* number modulo 8 or 32: all branches are taken, and each warp takes only one.
-#
-# By hand, without divergence: 2^22 threads × 1024 = 2^32 multiply-adds, which are 2^27
-# warp instructions. An H200 has 132 SMs, each of which issues 4 such instructions per
-# clock cycle: 132 × 4 × 1.98 GHz = 1045 billion per second, so 2^27 of them take **128
-# µs**, plus what the loop itself needs.
-#
-# How fast are 2 and 32 paths, compared with one (1.0)? And how fast are 8 and 32 paths
-# if each warp takes only one of them?
-
-# %%
-guess = {
-    "2 paths": None,
-    "32 paths": None,
-    "8, a warp each": None,
-    "32, a warp each": None,
-}
-
-threads = 1 << 22
-launch = threads // 256, 256
-
-
-def runner(each=16):
-    """Return a function that makes a candidate of a kernel with branches."""
-    import torch
-
-    number = torch.arange(threads, dtype=torch.int32, device="cuda")
-    d_out = cuda.as_cuda_array(torch.empty(threads, device="cuda"))
-    rounds = 1024 // each
-
-    def run(paths, which):
-        kernel = compiled(source(paths, each))
-        d_which = cuda.as_cuda_array(which.int())
-        return lambda: kernel[launch](d_which, rounds, d_out)
-
-    return run, number
-
-
-def ways():
-    run, number = runner()
-    rows = {"1 path": run(1, number * 0)}
-    for paths in (2, 4, 8, 16, 32):
-        rows[f"{paths} paths"] = run(paths, number % 32 % paths)
-    for paths in (8, 32):
-        rows[f"{paths}, a warp each"] = run(paths, number // 32 % paths)
-    return rows
-
-
-paths = bench.compare("paths in a warp", ways, baseline="1 path", guess=guess)
-paths
-
-# %% tags=["solution"]
-paths.expect("1 path", at_least=1.8, times="2 paths")
-paths.expect("1 path", at_least=28, times="32 paths")
-paths.expect("8, a warp each", at_least=0.8, times="1 path")
-paths.expect("8, a warp each", at_least=6, times="8 paths")
-
-# %% [markdown] tags=["solution"]
-# The cost is the number of *different* paths that the lanes of one warp take, provided
-# that the paths are long. It does not matter which lanes take which path, nor how many.
-# Across warps a branch is free: the same kernel with the same 8 branches, assigned warp
-# by warp, takes hardly longer than the kernel with a single path.
-#
-# With 32 branches it is not free, although no lane diverges. What else is there 32
-# times? The code. The compiler has unrolled each branch to about 130 instructions of 16
-# bytes each, 2 KB. That makes 66 KB for 32 branches, and the warps of an SM are spread
-# over all of it. Perhaps the code no longer fits in the instruction cache. Test that
-# with the same 32 branches and one multiply-add per iteration, which take 24 KB.
-
-# %% tags=["solution"]
-def small_code():
-    run, number = runner(each=1)
-    return {
-        "1 path": run(1, number * 0),
-        "32, a warp each": run(32, number // 32 % 32),
-        "32 paths": run(32, number % 32),
-    }
-
-
-small = bench.compare(
-    "paths in a warp, short code", small_code, baseline="1 path"
-)
-small.expect("32, a warp each", at_least=0.9, times="1 path")
-small.expect("1 path", at_least=28, times="32 paths")
-small
-
-# %% [markdown] tags=["solution"]
-# Now the branch is free. (Every row takes longer, since an iteration needs as many loop
-# instructions for one multiply-add as before for sixteen. Those instructions could also
-# hide a slow fetch, so the table supports the suspicion but does not prove it.)
-
-# %% [markdown]
-# ## Measure: one lane is enough
-#
-# The next kernel has only one branch, to take or to skip. The branch is taken by every
-# lane; by lane 0 of every warp; by every lane of one warp in 32; or by no lane. In the
-# second and the third case, 1/32 of the threads take the branch. How fast are these two
-# cases, compared with the first?
-
-# %%
-guess = {"a lane of each warp": None, "a warp of 32": None}
-
-
-def long_ways():
-    run, number = runner(each=1)
-    warp = number // 32
-
-    def taken_by(who):  # branch 0 is the long one; 1 is none at all
-        return run(1, ~who)
-
-    return {
-        "every lane": taken_by(number >= 0),
-        "a lane of each warp": taken_by(number % 32 == 0),
-        "a warp of 32": taken_by(warp % 32 == warp // 32 % 32),
-        "nobody": taken_by(number < 0),
-    }
-
-
-one = bench.compare(
-    "who takes the long way", long_ways, baseline="every lane", guess=guess
-)
-one
-
-# %% tags=["solution"]
-one.expect("every lane", at_least=0.9, times="a lane of each warp")
-one.expect("a warp of 32", at_least=10, times="a lane of each warp")
-
-# %% [markdown] tags=["solution"]
-# A warp with one lane on the long path takes as long as a warp with 32 lanes there. So
-# watch the rare, expensive case. If it occurs at random for one element in 32, most
-# warps meet it, and you pay nearly as if every element were rare. Collect the rare
-# elements first, so they fill whole warps: the filter of exercise 5 does that.
-
-# %% [markdown]
-# ## Measure: short branches
-#
-# Not every `if` becomes a branch. The two sides below are `count` multiply-adds long,
-# and each thread executes the `if` 256 times. A bit of its `key` decides which side it
-# takes in each iteration. Either all lanes of a warp have the same key (*together*), or
-# each lane has its own (*apart*).
-
-# %% tags=["given"]
-def two_sides(count):
-    """Return the text of a kernel with an if whose sides are `count` long."""
-    lines = [
-        "def kernel(keys, out):",
-        "    i = cuda.grid(1)",
-        "    key = keys[i]",
-        "    v = float32(i)",
-        "",
-        "    for r in range(256):",
-        "        if (key >> (r & 31)) & 1:",
-    ]
-    for k in range(count):
-        lines += [f"            v = v * float32(0.5) + float32({k}.5)"]
-    lines += ["        else:"]
-    for k in range(count):
-        lines += [f"            v = float32({k}.25) - v * float32(0.75)"]
-    return "\n".join([*lines, "", "    out[i] = v", ""])
-
-
-print(two_sides(2))
-
-# %% [markdown]
-# If every branch cost what the long ones above cost, *apart* would take twice as long
-# as *together*, whatever the length. Guess, with *1 together* as 1.0.
-
-# %%
-guess = {"4 apart": None, "64 together": None, "64 apart": None}
-
-
-def sides():
-    import torch
-
-    lanes = torch.randint(-(2**31), 2**31, (threads,), device="cuda").int()
-    warps = lanes[::32].repeat_interleave(32)
-    result = torch.empty(threads, device="cuda")
-    d_out = cuda.as_cuda_array(result)
-
-    def run(count, keys):
-        kernel = compiled(two_sides(count))
-        d_keys = cuda.as_cuda_array(keys)
-        return lambda: kernel[launch](d_keys, d_out)
-
-    rows = {}
-    for count in (1, 4, 8, 16, 64):
-        rows[f"{count} together"] = run(count, warps)
-        rows[f"{count} apart"] = run(count, lanes)
-    return rows
-
-
-short = bench.compare(
-    "sides of an if", sides, baseline="1 together", guess=guess
-)
-short
-
-# %% tags=["solution"]
-short.expect("1 apart", at_least=0.9, times="1 together")
-short.expect("4 apart", at_least=0.9, times="4 together")
-short.expect("8 together", at_least=1.15, times="8 apart")
-short.expect("64 together", at_least=1.6, times="64 apart")
-
-# %% [markdown] tags=["solution"]
-# Up to four multiply-adds per side, it makes hardly any difference which lanes take
-# which side. The compiler has generated no branch. The machine code computes both
-# sides, under **predicates** that let each instruction take effect in some lanes only,
-# or computes one side and selects its operands. No lane diverges, and every lane pays
-# for both sides, *together* or *apart*. From eight multiply-adds on there is a real
-# branch. If the lanes stay *together*, the branch saves time, since one side is
-# skipped; if they are *apart*, it costs both sides, and the branching.
-#
-# So do not fear `if x[i] > 0: y = a else: y = b`. Fear long branches, and loops whose
-# number of iterations differs between lanes: a loop is a branch too, and a warp leaves
-# it with its last lane.
-
-# %% [markdown]
-# ## 2 · A branch without divergence
+# That is **divergence**.
 #
 # Every second sample of a signal goes through one formula, `rise`, and the others go
 # through another, `fold`. Here is the obvious kernel. It branches on the parity of `i`,
@@ -416,17 +158,9 @@ def even_odd(x, table, out):
 
 
 # %%
-def both(x, table):
-    """Compute with whole arrays what even_odd does."""
-    risen, folded = np.zeros_like(x), x
-    for t in table:
-        risen, folded = risen * x + t, t - folded * folded
-    return np.where(np.arange(x.size) % 2 == 0, risen, folded)
-
-
 check(
     even_odd,
-    spec=both,
+    spec=checks.both,
     inputs=lambda rng, n: (
         rng.random(n, np.float32),
         rng.random(8, np.float32) / 2,
@@ -448,28 +182,16 @@ check(
 # and the second half the odd ones, with at most one warp that has both. All these
 # solutions have one thing in common: hardly any warp takes both sides of the branch.
 
+# %% [markdown]
+# ## Measure: even and odd samples
+#
+# There are 2^24 samples, and the table of both formulas has 64 entries. How fast is
+# your kernel, compared with the obvious one (1.0)?
+
 # %%
 guess = {"even_odd": None}
 
-
-def parities():
-    import torch
-
-    n = 1 << 24
-    x = torch.rand(n, device="cuda")
-    table = torch.rand(64, device="cuda") / 2
-    out = torch.empty_like(x)
-    d_x, d_table, d_out = (cuda.as_cuda_array(t) for t in (x, table, out))
-    grid = n // 128, 128
-    return {
-        "obvious": lambda: obvious[grid](d_x, d_table, d_out),
-        "even_odd": lambda: even_odd[grid](d_x, d_table, d_out),
-    }
-
-
-parity = bench.compare(
-    "even and odd samples", parities, baseline="obvious", guess=guess
-)
+parity = chapter.measure.parity(obvious, even_odd, guess)
 parity
 
 # %% tags=["solution"]
@@ -499,7 +221,6 @@ parity.expect("even_odd", at_least=1.6, times="obvious")
 
 # %% tags=["given"]
 FULL = 0xFFFFFFFF  # all 32 lanes
-
 
 # %%
 @cuda.jit
@@ -539,141 +260,6 @@ check(
 # values between lane `k` and lane `k ^ delta`, all lanes end up with the sum.
 
 # %% [markdown]
-# ## Measure: sums of 32
-#
-# Add up rows of 32 elements, 2^21 of them: 268 MB are read and 8 MB written. Compare
-# PyTorch's `x.sum(1)` with three kernels: one thread per row, which reads its 32
-# elements one after another; a block that exchanges values in shared memory, with a
-# barrier after each step; and your `warp_sum`. (Shared memory is a small memory that
-# the threads of a block have in common; at a barrier, `cuda.syncthreads()`, they wait
-# for one another.) Guess, with PyTorch as 1.0.
-
-# %% tags=["given"]
-@cuda.jit
-def row_sum(x, out):
-    """One thread per row of 32."""
-    row = cuda.grid(1)
-
-    value = float32(0)
-    for k in range(32):
-        value += x[32 * row + k]
-    out[row] = value
-
-
-@cuda.jit
-def shared_sum(x, out):
-    """One thread per element; they exchange values in shared memory."""
-    tile = cuda.shared.array(256, float32)
-    i = cuda.grid(1)
-    t = cuda.threadIdx.x
-
-    tile[t] = x[i]
-    cuda.syncthreads()
-    delta = 16
-    while delta > 0:
-        if t % 32 < delta:
-            tile[t] += tile[t + delta]
-        cuda.syncthreads()
-        delta //= 2
-    if t % 32 == 0:
-        out[i // 32] = tile[t]
-
-
-# %%
-guess = {"row_sum": None, "shared_sum": None, "warp_sum": None}
-
-
-def sums():
-    import torch
-
-    n = 1 << 26
-    x = torch.rand(n, device="cuda")
-    out = torch.empty(n // 32, device="cuda")
-    half = torch.empty(n // 2 + n // 64, device="cuda")
-    same = torch.empty_like(half)
-    d_x, d_out = cuda.as_cuda_array(x), cuda.as_cuda_array(out)
-    rows = x.view(-1, 32)
-    return {
-        "copy": lambda: same.copy_(half),
-        "torch": lambda: torch.sum(rows, 1, out=out),
-        "row_sum": lambda: row_sum[n // 32 // 256, 256](d_x, d_out),
-        "shared_sum": lambda: shared_sum[n // 256, 256](d_x, d_out),
-        "warp_sum": lambda: warp_sum[n // 256, 256](d_x, d_out),
-    }
-
-
-summed = bench.compare(
-    "2^21 rows of 32 float32",
-    sums,
-    baseline="torch",
-    bytes=4 * (2**26 + 2**21),
-    ceiling="copy",
-    guess=guess,
-)
-summed
-
-# %% tags=["solution"]
-summed.expect("warp_sum", at_least=1.4, times="shared_sum")
-summed.expect("warp_sum", at_least=1.5, times="torch")
-
-# %% [markdown] tags=["solution"]
-# Five shuffles are five instructions. In shared memory, each step is two loads, an
-# addition, a store, and a barrier at which 256 threads wait for the slowest of them.
-# PyTorch's kernel is made for all shapes, and rows this short probably do not suit it.
-
-# %% [markdown] tags=["solution"]
-# The copy is still much faster. Count instructions. 2^26 threads are 2^21 warps. Each
-# warp computes an index, loads, shuffles five times, adds five times, and stores for
-# one lane: about 50 instructions, which at 1045 billion per second take 100 µs in all.
-# So give each lane more. With `load4` of chapter 12, a lane takes four elements of a
-# row, eight lanes share a row, and a warp takes four rows. Three shuffles serve all
-# four rows.
-
-# %% tags=["solution"]
-@cuda.jit
-def four_sum(x, out):
-    """One thread per four elements, eight lanes per row of 32."""
-    i = cuda.grid(1)
-
-    a, b, c, d = load4(x, 4 * i)
-    value = (a + b) + (c + d)
-    for delta in (4, 2, 1):
-        value += cuda.shfl_down_sync(FULL, value, delta)
-    if i % 8 == 0:
-        out[i // 8] = value
-
-
-def four_sums():
-    import torch
-
-    rows = sums()
-    x = torch.rand(1 << 26, device="cuda")
-    out = torch.empty(1 << 21, device="cuda")
-    d_x, d_out = cuda.as_cuda_array(x), cuda.as_cuda_array(out)
-    grid = (1 << 24) // 256, 256
-    four_sum[grid](d_x, d_out)
-    torch.testing.assert_close(out, x.view(-1, 32).sum(1))
-    return {
-        "copy": rows["copy"],
-        "warp_sum": rows["warp_sum"],
-        "four_sum": lambda: four_sum[grid](d_x, d_out),
-    }
-
-
-fours = bench.compare(
-    "four elements a lane",
-    four_sums,
-    baseline="warp_sum",
-    bytes=4 * (2**26 + 2**21),
-    ceiling="copy",
-)
-fours
-
-# %% tags=["solution"]
-fours.expect("four_sum", at_least=1.8, times="warp_sum")
-fours.expect("four_sum", ceiling=0.8)
-
-# %% [markdown]
 # ## 4 · The ragged end
 #
 # Now `n` can be any number, so the last warp may have lanes without an element. By
@@ -699,7 +285,6 @@ fours.expect("four_sum", ceiling=0.8)
 # %% tags=["given"]
 LOWEST = np.float32(-np.inf)
 
-
 # %%
 @cuda.jit
 def warp_max(x, out):
@@ -721,18 +306,12 @@ def warp_max(x, out):
 
 
 # %%
-def far_below_zero(rng, n):
-    """n numbers, each group of 32 below the last; n sets their scale."""
-    numbers = rng.random(n) - 2 - np.arange(n) // 32
-    return (numbers * 10.0 ** (n % 13 * 3)).astype(np.float32)
-
-
 check(
     warp_max,
     spec=lambda x: np.repeat(
         np.maximum.reduceat(x, range(0, x.size, 32)), 32
     )[: x.size],
-    inputs=lambda rng, n: (far_below_zero(rng, n),),
+    inputs=lambda rng, n: (checks.far_below_zero(rng, n),),
     sizes=[64, 50, 1, 200],
     launch=lambda n: (-(-n // 64), 64),
     full=(1 << 20) + 5,
@@ -798,19 +377,9 @@ def warp_filter(x, out, counts):
 
 
 # %%
-def kept(x):
-    """Compute slowly what warp_filter does."""
-    out, counts = np.zeros_like(x), []
-    for i in range(0, x.size, 32):
-        group = x[i : i + 32]
-        counts.append(np.count_nonzero(group > 0))
-        out[i : i + counts[-1]] = group[group > 0]
-    return out, np.array(counts, np.int32)
-
-
 check(
     warp_filter,
-    spec=kept,
+    spec=checks.kept,
     inputs=lambda rng, n: (rng.standard_normal(n).astype(np.float32),),
     sizes=[64, 1, 50, 200],
     launch=lambda n: (-(-n // 64), 64),
@@ -846,7 +415,6 @@ check(
 
 # %% tags=["given"]
 WARPS = 8  # in a block of 256
-
 
 # %%
 @cuda.jit
@@ -895,74 +463,193 @@ check(
 #
 # The barrier is the block's. `cuda.syncwarp()` would not be enough, because eight warps
 # write `sums` and one reads it.
+
+# %% [markdown]
+# ## More measurements
 #
-# ### What each scope saves
+# You have done the exercises. The rest of the lab is for the curious: more
+# measurements, most with a prediction. Their code is in `measure.py` and their kernels
+# in `kernels.py`, both in `chapters/08_warps`.
+
+# %% [markdown]
+# ### how many paths?
+#
+# What does divergence cost? To find out, you need kernels with 1, 2, 4, … 32 different
+# branches of the same length. No one wants to type 32 branches, so Python writes the
+# kernels. Here is the one with two branches:
+
+# %%
+print(chapter.kernels.source(2))
+
+# %% [markdown]
+# Every branch does 64 × 16 = 1024 multiply-adds, and every thread takes exactly one
+# branch. (The inner loop has a fixed length, so the compiler unrolls it.) `which` holds
+# the branch that each thread takes. In the rows named *paths*, it is the lane number
+# modulo the number of paths, so the lanes of every warp spread over all paths. The last
+# two rows use the kernels with 8 and with 32 branches again, but now `which` is the
+# *warp* number modulo 8 or 32: all branches are taken, and each warp takes only one.
+#
+# By hand, without divergence: 2^22 threads × 1024 = 2^32 multiply-adds, which are 2^27
+# warp instructions. An H200 has 132 SMs, each of which issues 4 such instructions per
+# clock cycle: 132 × 4 × 1.98 GHz = 1045 billion per second, so 2^27 of them take **128
+# µs**, plus what the loop itself needs.
+#
+# How fast are 2 and 32 paths, compared with one (1.0)? And how fast are 8 and 32 paths
+# if each warp takes only one of them?
+
+# %%
+guess = {
+    "2 paths": None,
+    "32 paths": None,
+    "8, a warp each": None,
+    "32, a warp each": None,
+}
+
+paths = chapter.measure.paths(guess)
+paths
+
+# %% tags=["solution"]
+paths.expect("1 path", at_least=1.8, times="2 paths")
+paths.expect("1 path", at_least=28, times="32 paths")
+paths.expect("8, a warp each", at_least=0.8, times="1 path")
+paths.expect("8, a warp each", at_least=6, times="8 paths")
+
+# %% [markdown] tags=["solution"]
+# The cost is the number of *different* paths that the lanes of one warp take, provided
+# that the paths are long. It does not matter which lanes take which path, nor how many.
+# Across warps a branch is free: the same kernel with the same 8 branches, assigned warp
+# by warp, takes hardly longer than the kernel with a single path.
+#
+# With 32 branches it is not free, although no lane diverges. What else is there 32
+# times? The code. The compiler has unrolled each branch to about 130 instructions of 16
+# bytes each, 2 KB. That makes 66 KB for 32 branches, and the warps of an SM are spread
+# over all of it. Perhaps the code no longer fits in the instruction cache. Test that
+# with the same 32 branches and one multiply-add per iteration, which take 24 KB.
+
+# %% tags=["solution"]
+small = chapter.measure.small()
+small.expect("32, a warp each", at_least=0.9, times="1 path")
+small.expect("1 path", at_least=28, times="32 paths")
+small
+
+# %% [markdown] tags=["solution"]
+# Now the branch is free. (Every row takes longer, since an iteration needs as many loop
+# instructions for one multiply-add as before for sixteen. Those instructions could also
+# hide a slow fetch, so the table supports the suspicion but does not prove it.)
+
+# %% [markdown]
+# ### one lane is enough
+#
+# The next kernel has only one branch, to take or to skip. The branch is taken by every
+# lane; by lane 0 of every warp; by every lane of one warp in 32; or by no lane. In the
+# second and the third case, 1/32 of the threads take the branch. How fast are these two
+# cases, compared with the first?
+
+# %%
+guess = {"a lane of each warp": None, "a warp of 32": None}
+
+one = chapter.measure.one(guess)
+one
+
+# %% tags=["solution"]
+one.expect("every lane", at_least=0.9, times="a lane of each warp")
+one.expect("a warp of 32", at_least=10, times="a lane of each warp")
+
+# %% [markdown] tags=["solution"]
+# A warp with one lane on the long path takes as long as a warp with 32 lanes there. So
+# watch the rare, expensive case. If it occurs at random for one element in 32, most
+# warps meet it, and you pay nearly as if every element were rare. Collect the rare
+# elements first, so they fill whole warps: the filter of exercise 5 does that.
+
+# %% [markdown]
+# ### short branches
+#
+# Not every `if` becomes a branch. The two sides below are `count` multiply-adds long,
+# and each thread executes the `if` 256 times. A bit of its `key` decides which side it
+# takes in each iteration. Either all lanes of a warp have the same key (*together*), or
+# each lane has its own (*apart*).
+
+# %%
+print(chapter.kernels.two_sides(2))
+
+# %% [markdown]
+# If every branch cost what the long ones above cost, *apart* would take twice as long
+# as *together*, whatever the length. Guess, with *1 together* as 1.0.
+
+# %%
+guess = {"4 apart": None, "64 together": None, "64 apart": None}
+
+short = chapter.measure.short(guess)
+short
+
+# %% tags=["solution"]
+short.expect("1 apart", at_least=0.9, times="1 together")
+short.expect("4 apart", at_least=0.9, times="4 together")
+short.expect("8 together", at_least=1.15, times="8 apart")
+short.expect("64 together", at_least=1.6, times="64 apart")
+
+# %% [markdown] tags=["solution"]
+# Up to four multiply-adds per side, it makes hardly any difference which lanes take
+# which side. The compiler has generated no branch. The machine code computes both
+# sides, under **predicates** that let each instruction take effect in some lanes only,
+# or computes one side and selects its operands. No lane diverges, and every lane pays
+# for both sides, *together* or *apart*. From eight multiply-adds on there is a real
+# branch. If the lanes stay *together*, the branch saves time, since one side is
+# skipped; if they are *apart*, it costs both sides, and the branching.
+#
+# So do not fear `if x[i] > 0: y = a else: y = b`. Fear long branches, and loops whose
+# number of iterations differs between lanes: a loop is a branch too, and a warp leaves
+# it with its last lane.
+
+# %% [markdown]
+# ### sums of 32
+#
+# Add up rows of 32 elements, 2^21 of them: 268 MB are read and 8 MB written. Compare
+# PyTorch's `x.sum(1)` with three kernels: one thread per row, which reads its 32
+# elements one after another; a block that exchanges values in shared memory, with a
+# barrier after each step; and your `warp_sum`. (Shared memory is a small memory that
+# the threads of a block have in common; at a barrier, `cuda.syncthreads()`, they wait
+# for one another.) Guess, with PyTorch as 1.0.
+
+# %%
+guess = {"row_sum": None, "shared_sum": None, "warp_sum": None}
+
+summed, sums = chapter.measure.summed(warp_sum, guess)
+summed
+
+# %% tags=["solution"]
+summed.expect("warp_sum", at_least=1.4, times="shared_sum")
+summed.expect("warp_sum", at_least=1.5, times="torch")
+
+# %% [markdown] tags=["solution"]
+# Five shuffles are five instructions. In shared memory, each step is two loads, an
+# addition, a store, and a barrier at which 256 threads wait for the slowest of them.
+# PyTorch's kernel is made for all shapes, and rows this short probably do not suit it.
+
+# %% [markdown] tags=["solution"]
+# The copy is still much faster. Count instructions. 2^26 threads are 2^21 warps. Each
+# warp computes an index, loads, shuffles five times, adds five times, and stores for
+# one lane: about 50 instructions, which at 1045 billion per second take 100 µs in all.
+# So give each lane more. With `load4` of chapter 12, a lane takes four elements of a
+# row, eight lanes share a row, and a warp takes four rows. Three shuffles serve all
+# four rows.
+
+# %% tags=["solution"]
+fours = chapter.measure.fours(sums)
+fours
+
+# %% tags=["solution"]
+fours.expect("four_sum", at_least=1.8, times="warp_sum")
+fours.expect("four_sum", ceiling=0.8)
+
+# %% [markdown]
+# ### what each scope saves
 #
 # Add up 2^26 elements into one cell with atomic additions: one per thread, one per warp
 # after shuffles, or one per block after shared memory.
 
-# %% tags=["solution"]
-@cuda.jit
-def sum_by_threads(x, out):
-    cuda.atomic.add(out, 0, x[cuda.grid(1)])
-
-
-@cuda.jit
-def sum_by_warps(x, out):
-    value = x[cuda.grid(1)]
-    for delta in (16, 8, 4, 2, 1):
-        value += cuda.shfl_down_sync(FULL, value, delta)
-    if cuda.laneid == 0:
-        cuda.atomic.add(out, 0, value)
-
-
-@cuda.jit
-def sum_by_blocks(x, out):
-    sums = cuda.shared.array(WARPS, float32)
-    warp, lane = cuda.threadIdx.x // 32, cuda.threadIdx.x % 32
-    value = x[cuda.grid(1)]
-    for delta in (16, 8, 4, 2, 1):
-        value += cuda.shfl_down_sync(FULL, value, delta)
-    if lane == 0:
-        sums[warp] = value
-    cuda.syncthreads()
-
-    if warp == 0:
-        value = sums[lane] if lane < WARPS else float32(0)
-        for delta in (4, 2, 1):
-            value += cuda.shfl_down_sync(FULL, value, delta)
-        if lane == 0:
-            cuda.atomic.add(out, 0, value)
-
-
-def totals():
-    import torch
-
-    n = 1 << 26
-    x = torch.rand(n, device="cuda")
-    out = torch.zeros(1, device="cuda")
-    d_x, d_out = cuda.as_cuda_array(x), cuda.as_cuda_array(out)
-    grid = n // 256, 256
-
-    def run(kernel):
-        out.zero_()
-        kernel[grid](d_x, d_out)
-
-    for kernel in (sum_by_warps, sum_by_blocks):
-        run(kernel)
-        assert abs(out.item() / x.double().sum().item() - 1) < 1e-3
-
-    return {
-        "torch.sum": lambda: x.sum(),
-        "an atomic a thread": lambda: run(sum_by_threads),
-        "an atomic a warp": lambda: run(sum_by_warps),
-        "an atomic a block": lambda: run(sum_by_blocks),
-    }
-
-
-total = bench.compare(
-    "the sum of 2^26 float32", totals, baseline="torch.sum", bytes=4 * 2**26
-)
+# %%
+total = chapter.measure.total()
 total
 
 # %% tags=["solution"]
@@ -983,104 +670,16 @@ for row in total:
 # price of five shuffles, and adding up within a block saves 7 of 8 of the remaining
 # additions, at the price of a barrier. Chapter 14 goes on from here.
 
-# %% [markdown] tags=["solution"]
-# ### A filter for a whole array, if order does not matter
+# %% [markdown]
+# ### a filter for a whole array, if order does not matter
 #
 # If the order does not matter, it is enough that each place in `out` is used once. In
 # the plain way, each thread that keeps an element gets a place from a counter, with an
 # atomic addition. With a vote, one lane can get the places for its whole warp, and with
 # shared memory, one thread can get them for its whole block.
 
-# %% tags=["solution"]
-@cuda.jit
-def filter_by_threads(x, out, count):
-    """Each lane that keeps its element asks for a place."""
-    i = cuda.grid(1)
-
-    if i < x.size and x[i] > float32(0):
-        out[cuda.atomic.add(count, 0, 1)] = x[i]
-
-
-@cuda.jit
-def filter_by_warps(x, out, count):
-    """Lane 0 asks for places for the whole warp."""
-    i = cuda.grid(1)
-    keep = i < x.size and x[i] > float32(0)
-    votes = cuda.ballot_sync(FULL, keep)
-
-    first = int32(0)
-    if cuda.laneid == 0:
-        first = cuda.atomic.add(count, 0, cuda.popc(votes))
-    first = cuda.shfl_sync(FULL, first, 0)
-
-    if keep:
-        out[first + cuda.popc(votes & cuda.lanemask_lt())] = x[i]
-
-
-@cuda.jit
-def filter_by_blocks(x, out, count):
-    """Thread 0 asks for places for the whole block."""
-    first = cuda.shared.array(WARPS, int32)
-    i = cuda.grid(1)
-    warp, lane = cuda.threadIdx.x // 32, cuda.threadIdx.x % 32
-    keep = i < x.size and x[i] > float32(0)
-    votes = cuda.ballot_sync(FULL, keep)
-
-    if lane == 0:
-        first[warp] = cuda.popc(votes)
-    cuda.syncthreads()
-
-    if cuda.threadIdx.x == 0:
-        total = int32(0)
-        for w in range(WARPS):
-            total += first[w]
-        place = cuda.atomic.add(count, 0, total)
-        for w in range(WARPS):
-            place, first[w] = place + first[w], place
-    cuda.syncthreads()
-
-    if keep:
-        out[first[warp] + cuda.popc(votes & cuda.lanemask_lt())] = x[i]
-
-
-def filters():
-    import torch
-
-    n = 1 << 26
-    x = torch.randn(n, device="cuda")
-    out = torch.empty_like(x)
-    count = torch.zeros(1, dtype=torch.int32, device="cuda")
-    half = torch.empty(3 * n // 4, device="cuda")
-    same = torch.empty_like(half)
-    d_x, d_out, d_count = (cuda.as_cuda_array(t) for t in (x, out, count))
-    grid = n // 256, 256
-
-    def run(kernel):
-        count.zero_()
-        kernel[grid](d_x, d_out, d_count)
-
-    wanted = x[x > 0].sort().values
-    for kernel in (filter_by_threads, filter_by_warps, filter_by_blocks):
-        run(kernel)
-        assert count.item() == wanted.numel()
-        assert torch.equal(out[: wanted.numel()].sort().values, wanted)
-
-    return {
-        "copy": lambda: same.copy_(half),
-        "torch": lambda: x[x > 0],
-        "an atomic a thread": lambda: run(filter_by_threads),
-        "an atomic a warp": lambda: run(filter_by_warps),
-        "an atomic a block": lambda: run(filter_by_blocks),
-    }
-
-
-filtered = bench.compare(
-    "the positive of 2^26 float32",
-    filters,
-    baseline="torch",
-    bytes=6 * 2**26,
-    ceiling="copy",
-)
+# %%
+filtered = chapter.measure.filtered()
 filtered
 
 # %% tags=["solution"]
@@ -1098,7 +697,7 @@ filtered.expect("an atomic a block", at_least=1.2, times="torch")
 # has more to do: it keeps the order.
 
 # %% [markdown]
-# ## Beyond the block: the grid
+# ### beyond the block: the grid
 #
 # Blocks must not wait for one another, with one exception. In a **cooperative** launch,
 # all blocks are on the GPU at the same time, so they can wait for one another:
@@ -1123,118 +722,29 @@ across[4, 64](x, out)
 print("turned round:", (out.copy_to_host() == np.arange(256)[::-1]).all())
 
 # %% [markdown]
-# ## Clusters
+# ### clusters, and what waiting costs
 #
 # GPUs from compute capability 9.0 on have one more level between block and grid: a
 # **cluster** of up to 8 blocks that run at the same time, near one another, can wait
 # for one another, and can read and write each other's shared memory. Numba has no name
-# for clusters, so the next cell is CUDA C++. Each block puts its number into its shared
-# memory, and reads the number of the next block in its cluster.
-
-# %%
-CLUSTER_CPP = """
-extern "C" __global__ void next_block(float* out)
-{
-    __shared__ float mine;
-    unsigned rank = __clusterRelativeBlockRank();
-    unsigned size = __clusterSizeInBlocks();
-
-    if (threadIdx.x == 0)
-        mine = blockIdx.x;
-    __cluster_barrier_arrive();
-    __cluster_barrier_wait();
-
-    void* theirs = __cluster_map_shared_rank(&mine, (rank + 1) % size);
-    if (threadIdx.x == 0)
-        out[blockIdx.x] = *(float*)theirs;
-    __cluster_barrier_arrive();  // nobody ends while a neighbour reads
-    __cluster_barrier_wait();
-}
-
-extern "C" __global__ void wait_often(int rounds)
-{
-    for (int i = 0; i < rounds; i++) {
-        __cluster_barrier_arrive();
-        __cluster_barrier_wait();
-    }
-}
-"""
-has_clusters = weft.device.find().capability >= (9, 0)
-
-if weft.on_gpu("clusters are made of hardware") and has_clusters:
-    import cuda.core as core
-    import torch
-
-    if not hasattr(core, "Program"):  # older versions keep it elsewhere
-        import cuda.core.experimental as core
-
-    gpu = core.Device()
-    gpu.set_current()
-    stream = gpu.default_stream
-    options = core.ProgramOptions(arch=weft.device.find().sm)
-    program = core.Program(CLUSTER_CPP, code_type="c++", options=options)
-    module = program.compile("cubin")
-    next_block = module.get_kernel("next_block")
-    wait_often = module.get_kernel("wait_often")
-
-    neighbours = torch.full((128,), -1.0, device="cuda")
-    clustered = core.LaunchConfig(grid=16, cluster=8, block=256)
-    core.launch(stream, clustered, next_block, neighbours.data_ptr())
-    print("what blocks 0 to 15 read:", neighbours[:16].int().tolist())
-
-# %% [markdown]
-# ## Measure: what waiting costs
+# for clusters, so their kernels are CUDA C++. In the first of them, each block puts its
+# number into its shared memory, and reads the number of the next block in its cluster:
+# the next cell prints what they read, if the GPU has clusters.
 #
-# Here are four barriers, by scope: a warp, a block of 256 threads, a cluster of 8 such
-# blocks, and a grid of 128 such blocks. Each kernel does nothing but wait, 1000 times,
-# so milliseconds in the table are microseconds per barrier. How many times as fast as
-# the grid's barrier are the block's and the cluster's?
+# It also times four barriers, by scope: a warp, a block of 256 threads, a cluster of 8
+# such blocks, and a grid of 128 such blocks. Each of these kernels does nothing but
+# wait, 1000 times, so milliseconds in the table are microseconds per barrier. How many
+# times as fast as the grid's barrier are the block's and the cluster's?
 
 # %%
 guess = {"syncthreads": None, "cluster": None}
 
-
-@cuda.jit
-def wait_warp():
-    for _ in range(1000):
-        cuda.syncwarp()
-
-
-@cuda.jit
-def wait_block():
-    for _ in range(1000):
-        cuda.syncthreads()
-
-
-@cuda.jit
-def wait_grid():
-    grid = cuda.cg.this_grid()
-    for _ in range(1000):
-        grid.sync()
-
-
-def waits():
-    rows = {
-        "syncwarp": lambda: wait_warp[128, 256](),
-        "syncthreads": lambda: wait_block[128, 256](),
-        "grid.sync": lambda: wait_grid[128, 256](),
-    }
-    if has_clusters:
-        often = np.int32(1000)
-        rows["cluster"] = lambda: core.launch(
-            stream, clustered, wait_often, often
-        )
-    return rows
-
-
-scopes = bench.compare(
-    "1000 barriers", waits, baseline="grid.sync", guess=guess
-)
+scopes = chapter.measure.scopes(guess)
 scopes
 
 # %% tags=["solution"]
 scopes.expect("syncthreads", at_least=20, times="grid.sync")
-if has_clusters:
+if chapter.measure.has_clusters:
     scopes.expect("cluster", at_least=3, times="grid.sync")
     scopes.expect("syncthreads", at_least=3, times="cluster")
 
@@ -1245,6 +755,18 @@ if has_clusters:
 # another; on the H100 that we measured it took three times as long as on the H200. The
 # grid's goes through memory: each block adds to a counter, and reads it again and again
 # until all blocks have arrived.
+
+# %% [markdown]
+# ## What you learned
+#
+# 1. A warp is 32 threads with consecutive numbers in the block, `x` fastest.
+# 2. Divergence costs the number of different paths within a warp; between warps a
+#    branch is free, and a short `if` is not a branch.
+# 3. Every lane that a mask names must reach the operation: let lanes without an element
+#    contribute the neutral one; guard loads and stores, never a shuffle.
+# 4. Shuffles add up a warp in five steps; a ballot, `popc` and `lanemask_lt` filter it.
+# 5. Warps meet in shared memory after a barrier; the wider the scope, the more a wait
+#    costs.
 
 # %% [markdown]
 # ## If you want more
@@ -1260,17 +782,6 @@ if has_clusters:
 #   and 32 paths.
 # - On a GPU, look at the machine code of `two_sides(4)` and `two_sides(8)`:
 #   `inspect_sass()` of a compiled kernel. Find the predicates (`@P0`), and the branch.
-#
-# ## What you learned
-#
-# 1. A warp is 32 threads with consecutive numbers in the block, `x` fastest.
-# 2. Divergence costs the number of different paths within a warp; between warps a
-#    branch is free, and a short `if` is not a branch.
-# 3. Every lane that a mask names must reach the operation: let lanes without an element
-#    contribute the neutral one; guard loads and stores, never a shuffle.
-# 4. Shuffles add up a warp in five steps; a ballot, `popc` and `lanemask_lt` filter it.
-# 5. Warps meet in shared memory after a barrier; the wider the scope, the more a wait
-#    costs.
 
 # %%
 quiz()
