@@ -29,7 +29,7 @@ ANSWERS = {
     PI: "d16cfe09 94fdcceb 5001e420 24126ea1",
 }
 
-erf = np.vectorize(math.erf, otypes=[np.float64])  # NumPy has none  # NumPy has none
+erf = np.vectorize(math.erf, otypes=[np.float64])  # NumPy has none
 
 
 def gelu_of(z):
