@@ -27,14 +27,16 @@ except ModuleNotFoundError:  # on Colab: fetch the course first
 import itertools
 import os
 
-import matplotlib.pyplot as plt
 import numpy as np
 from numba import cuda, float32, float64, int32
 
 from weft import bench, check, hint, quiz
 from weft.intrinsics import load4
 
-weft.lab("14_reduction")
+chapter = weft.lab("14_reduction")
+checks, kernels = chapter.checks, chapter.kernels
+warp_sum, block_sum = kernels.warp_sum, kernels.block_sum
+thread_sum, better = kernels.thread_sum, kernels.better
 
 # %% [markdown]
 # ## Look: a sum that stops
@@ -80,74 +82,10 @@ assert abs(values.sum() / exact - 1) < 1e-6
 #
 # The H200's datasheet says 4.8 TB/s. What share of that will each of the three reach?
 
-# %% tags=["given"]
-@cuda.jit
-def read_tiles(x, out):
-    """Read x and keep nothing; 16 * blockDim.x elements per block."""
-    width = cuda.blockDim.x
-    k = 4 * width * cuda.blockIdx.x + cuda.threadIdx.x
-
-    p = load4(x, 4 * k)
-    q = load4(x, 4 * (k + width))
-    r = load4(x, 4 * (k + 2 * width))
-    s = load4(x, 4 * (k + 3 * width))
-
-    seen = (p[0] + p[1] + p[2] + p[3]) + (q[0] + q[1] + q[2] + q[3])
-    seen += (r[0] + r[1] + r[2] + r[3]) + (s[0] + s[1] + s[2] + s[3])
-    if seen == float32(-1):
-        out[0] = seen
-
-
 # %%
-os.environ.setdefault("CUPY_ACCELERATORS", "cub")
-try:
-    import cupy
+measure = chapter.measure
 
-    cupy.cuda.Stream.from_external  # CuPy 14 or later
-except (ImportError, AttributeError):
-    cupy = None
-
-
-def cub_sum(x):
-    """Return a function that sums the tensor x with CUB, on torch's stream."""
-    view = cupy.from_dlpack(x)
-
-    def allocate(size):  # from PyTorch, which knows what a CUDA graph needs
-        memory = torch.empty(size, dtype=torch.uint8, device="cuda")
-        owned = cupy.cuda.UnownedMemory(memory.data_ptr(), size, memory)
-        return cupy.cuda.MemoryPointer(owned, 0)
-
-    def run():
-        stream = cupy.cuda.Stream.from_external(torch.cuda.current_stream())
-        with stream, cupy.cuda.using_allocator(allocate):
-            return view.sum()
-
-    return run
-
-
-N = 1 << 28
-if weft.GPU:
-    import torch
-
-    torch.manual_seed(14)
-    many = torch.rand(1 << 30, device="cuda")  # all 2^30 come later
-    x = many[:N]
-    out = torch.zeros(1, device="cuda")
-    d_x, d_out = cuda.as_cuda_array(x), cuda.as_cuda_array(out)
-    total = x.double().sum().item()  # the right answer
-
-
-def readers():
-    rows = {
-        "torch.sum": lambda: torch.sum(x),
-        "reading alone": lambda: read_tiles[N // 16384, 1024](d_x, d_out),
-    }
-    return rows | ({"CUB": cub_sum(x)} if cupy else {})
-
-
-reading = bench.compare(
-    "reading 2^28 float32", readers, baseline="torch.sum", bytes=4 * N
-)
+reading = measure.reading()
 reading
 
 # %% [markdown]
@@ -163,7 +101,7 @@ if len(reading):
 
     issued = reading[ceiling].ms / 1e3 * 132 * 4 * 1.98e9
     print(f"ceiling: {ceiling}")
-    print(f"instructions for each 32 elements: {issued / (N / 32):.0f}")
+    print(f"instructions for each 32 elements: {issued / (measure.N / 32):.0f}")
 
 # %% tags=["solution"]
 if len(reading):
@@ -206,7 +144,8 @@ reading.expect("reading alone", at_least=1.0)
 
 # %% tags=["given"]
 BLOCK = 256
-
+FULL = 0xFFFFFFFF  # the mask of a whole warp
+LOWEST = np.float32(-np.inf)
 
 # %%
 @cuda.jit
@@ -262,31 +201,9 @@ check(
 #
 # So put the adding threads into the same warps, and let the other warps skip the
 # addition. There are two ways to do that. The first keeps the tree and renumbers the
-# threads:
-
-# %% tags=["given"]
-@cuda.jit
-def sum_packed(x, out):
-    """The same tree: the first threads add, with growing distances."""
-    cells = cuda.shared.array(BLOCK, float32)
-    me = cuda.threadIdx.x
-    i = cuda.grid(1)
-
-    cells[me] = x[i] if i < x.size else float32(0)
-    cuda.syncthreads()
-
-    for level in range(8):
-        gap = 1 << level
-        left = 2 * gap * me
-        if left < BLOCK:
-            cells[left] += cells[left + gap]
-        cuda.syncthreads()
-
-    if me == 0:
-        out[cuda.blockIdx.x] = cells[0]
-
-
-# %% [markdown]
+# threads: at a distance of `gap`, the first threads add, and thread `t` has cell `left
+# = 2 * gap * t`, to which it adds the cell `gap` further on. Call this kernel `packed`.
+#
 # Now warps execute the addition only 4 + 2 + 1 + 1 + 1 + 1 + 1 + 1 = 12 times. But
 # which cells do neighbouring lanes read? Word `w` of shared memory is in bank `w % 32`,
 # and a request takes as many **passes** as its busiest bank has different words to
@@ -348,17 +265,10 @@ def sum_sequential(x, out):
 
 
 # %%
-def nearly_cancelling(rng, n):
-    """Return n numbers; in a block, i and i + 128 have a small sum."""
-    large = rng.uniform(1e6, 1.9e6, (-(-n // BLOCK), 1, BLOCK // 2))
-    pairs = np.concatenate([large, -large], axis=1).ravel()[:n]
-    return (pairs + rng.random(n)).astype(np.float32)
-
-
 check(
     sum_sequential,
     spec=lambda x: np.add.reduceat(x, np.arange(0, x.size, BLOCK)),
-    inputs=lambda rng, n: (nearly_cancelling(rng, n),),
+    inputs=lambda rng, n: (checks.nearly_cancelling(rng, n),),
     sizes=[256, 768, 1, 700],
     launch=lambda n: (-(-n // BLOCK), BLOCK),
     full=1 << 20,
@@ -377,8 +287,9 @@ check(
 # ## 3 · Finish with shuffles
 #
 # Once 32 numbers are left, the tree needs neither shared memory nor barriers: the lanes
-# of a warp can read each other's registers. `warp_sum` below is the function of
-# chapter 8. With it, a block needs one barrier instead of nine:
+# of a warp can read each other's registers. `warp_sum(value)` is the function of
+# chapter 8: it returns the sum of a warp's values, in lane 0. With it, a block needs
+# one barrier instead of nine:
 #
 # 1. each warp adds up its 32 values;
 # 2. lane 0 of each warp stores the sum in `sums`, at the index of its warp;
@@ -395,18 +306,6 @@ check(
 # ```
 #
 # Stuck? `hint("sum_shuffle")`.
-
-# %% tags=["given"]
-FULL = 0xFFFFFFFF
-
-
-@cuda.jit(device=True)
-def warp_sum(value):
-    """Return the sum of a warp's values, in its lane 0."""
-    for delta in (16, 8, 4, 2, 1):
-        value += cuda.shfl_down_sync(FULL, value, delta)
-    return value
-
 
 # %%
 @cuda.jit
@@ -433,17 +332,14 @@ def sum_shuffle(x, out):
 
 
 # %%
-def width_for(n):
-    """Return how many threads a block has: three warps, or 32 for large n."""
-    return 96 if n < 1000 else 1024
-
-
 check(
     sum_shuffle,
-    spec=lambda x: np.add.reduceat(x, np.arange(0, x.size, width_for(x.size))),
+    spec=lambda x: np.add.reduceat(
+        x, np.arange(0, x.size, checks.width_for(x.size))
+    ),
     inputs=lambda rng, n: (rng.random(n, np.float32),),
     sizes=[96, 1, 1500, 250],
-    launch=lambda n: (-(-n // width_for(n)), width_for(n)),
+    launch=lambda n: (-(-n // checks.width_for(n)), checks.width_for(n)),
     full=(1 << 20) + 5,
     limits={"loads": 1, "shared_loads": 8, "barriers": 2},
     without=("cuda.atomic.add",),
@@ -453,145 +349,6 @@ check(
 # A block has at most 32 warps, so one warp can always add up their sums. It uses all 32
 # lanes, because the mask of the shuffle names all of them, and every lane that a mask
 # names must execute the shuffle.
-
-# %% [markdown]
-# ## Measure: one element per thread
-#
-# Calculate first, and for once not bytes but instructions. A step of the tree takes a
-# comparison, an addition, two loads, a store, a barrier, and the loop's own work. That
-# makes about ten instructions, and there are eight steps. The budget is thirty. What
-# does that say about `interleaved` and `sequential`? What do the bank conflicts of
-# `packed` add? And what is left to do in `shuffle`? Write down the speeds that you
-# expect, relative to `torch.sum`.
-#
-# Each kernel is launched on x, then on the sums, and so on, until one number is left:
-# the sizes are 2^28, 2^20, 2^12, 2^4 and 1. Each later launch has at most 1/256 of the
-# work of the first.
-
-# %%
-guess = {
-    "interleaved": None,
-    "packed": None,
-    "sequential": None,
-    "shuffle": None,
-}
-
-if weft.GPU:
-    spare = [cuda.device_array(N // BLOCK, np.float32) for _ in range(2)]
-
-
-def sum_all(kernel):
-    """Launch kernel on d_x, then on the sums, until one is left."""
-    source, turn = d_x, 0
-    while source.size > 1:
-        count = -(-source.size // BLOCK)
-        kernel[count, BLOCK](source, spare[turn])
-        source, turn = spare[turn][:count], 1 - turn
-    return source
-
-
-one_each = bench.compare(
-    "2^28 float32, one element a thread",
-    lambda: {
-        "torch.sum": lambda: torch.sum(x),
-        "interleaved": lambda: sum_all(sum_interleaved),
-        "packed": lambda: sum_all(sum_packed),
-        "sequential": lambda: sum_all(sum_sequential),
-        "shuffle": lambda: sum_all(sum_shuffle),
-        ceiling: readers()[ceiling],
-    },
-    baseline="torch.sum",
-    bytes=4 * N,
-    ceiling=ceiling,
-    guess=guess,
-)
-one_each
-
-# %% tags=["solution"]
-one_each.expect("packed", at_least=1.3, times="interleaved")
-one_each.expect("sequential", at_least=1.4, times="interleaved")
-one_each.expect("shuffle", at_least=1.2, times="sequential")
-one_each.expect("torch.sum", at_least=2.5, times="shuffle")
-
-# %% [markdown] tags=["solution"]
-# NVIDIA's profiler counts the instructions that a warp really executes: 213 in
-# `interleaved`, 94 in `packed`, 88 in `sequential`, and 65 in `shuffle`. The budget was
-# thirty. At 1045 billion instructions per second, 213 × 8.4 million of them take 1.7
-# ms, which is most of the time that `interleaved` takes. A good third of them compute
-# `t % (2 * step)`, a division by a number that the compiler does not know. With `t &
-# (2 * step - 1)` instead, the kernel is nearly one and a half times as fast (you will
-# see that further down). Most of the other instructions are executed by warps in which
-# most lanes only watch.
-#
-# `packed` executes seven per cent more instructions than `sequential` and takes seven
-# per cent longer, so its bank conflicts may cost nothing. There are many conflicts, but
-# each step has half the lanes of the one before, and the warps of other blocks fill the
-# gaps.
-#
-# And `shuffle`? Its 65 instructions would take 0.52 ms, but the kernel takes longer.
-# Fewer instructions would no longer help. What would?
-
-# %% [markdown]
-# ## Measure: a million blocks
-#
-# One suspect has not been timed yet. With one element per thread, 2^28 elements take
-# 2^20 blocks of 256 threads, and the GPU has to start and end each of them. So launch
-# the same number of blocks with less to do:
-#
-# - `nothing`: not even a load;
-# - `a load`: each thread loads its element and does nothing with it;
-# - `shuffle`: your kernel, without the later launches.
-#
-# Reading alone takes a quarter of a millisecond on an H200. How long will `nothing`
-# take? Write down your guess. How fast will the other two be, relative to `nothing`?
-
-# %%
-guess = {"a load": None, "shuffle": None}
-
-
-@cuda.jit
-def do_nothing(x, out):
-    """End at once; the condition is never true."""
-    if x.size == 1:
-        out[0] = x[0]
-
-
-@cuda.jit
-def load_only(x, out):
-    """Load one element per thread and keep nothing."""
-    i = cuda.grid(1)
-    if x[i] == float32(-1):
-        out[0] = x[i]
-
-
-million = N // BLOCK, BLOCK
-starts = bench.compare(
-    "2^20 blocks of 256 threads",
-    lambda: {
-        "nothing": lambda: do_nothing[million](d_x, d_out),
-        "a load": lambda: load_only[million](d_x, d_out),
-        "shuffle": lambda: sum_shuffle[million](d_x, spare[0]),
-    },
-    baseline="nothing",
-    guess=guess,
-)
-starts
-
-# %% tags=["solution"]
-starts.expect("a load", at_least=0.9)
-starts.expect("nothing", at_least=1.15, times="shuffle")
-if len(starts):
-    rate = N // BLOCK / starts["nothing"].ms / 1e6
-    print(f"blocks started in a nanosecond: {rate:.2f}")
-
-# %% [markdown] tags=["solution"]
-# Starting blocks is a limit in itself. An H200 starts about 1.65 blocks per nanosecond,
-# so a million of them take more than twice as long as reading the array. That is about
-# 70 % of the time of `shuffle`, and reading the array at the same time adds almost
-# nothing. Nor are the SMs full: each has room for 64 warps, but the profiler finds 46
-# on average. With 128 bytes each, 46 warps have at most 6 KB in flight, which is too
-# little, as in chapter 13. Both problems have the same remedy: **let a thread load more
-# than one element.**
 
 # %% [markdown]
 # ## 4 · The whole grid
@@ -609,35 +366,16 @@ if len(starts):
 # If the number of elements is not a multiple of 4, up to three are left over. The first
 # threads of the grid add one each.
 #
-# `block_sum` below is exercise 3 as a function: its result is in thread 0 of the block.
-# Each block adds that to `out[0]`, atomically: `cuda.atomic.add(out, 0, value)`. The
-# check counts the atomics, and also the loads of each thread: all threads have to share
-# the work.
+# `block_sum(value)` is exercise 3 as a function: its result is in thread 0 of the
+# block. Each block adds that to `out[0]`, atomically: `cuda.atomic.add(out, 0, value)`.
+# The check counts the atomics, and also the loads of each thread: all threads have to
+# share the work.
 #
 # ```python
 # sum_grid(x, out)    # (n,) -> (1,)  float32, starts at 0; any grid, any block
 # ```
 #
 # Stuck? `hint("sum_grid")`.
-
-# %% tags=["given"]
-@cuda.jit(device=True)
-def block_sum(value):
-    """Return the sum of a block's values, in its thread 0.
-
-    Between two calls, the block has to pass a barrier.
-    """
-    cells = cuda.shared.array(32, float32)
-    me = cuda.threadIdx.x
-    mine = warp_sum(value)
-    if me % 32 == 0:
-        cells[me // 32] = mine
-    cuda.syncthreads()
-    if me < 32:
-        inside = me < cuda.blockDim.x // 32
-        mine = warp_sum(cells[me] if inside else float32(0))
-    return mine
-
 
 # %%
 @cuda.jit
@@ -700,102 +438,8 @@ check(
 # %%
 guess = {"grid": None, "loads of 4 bytes": None, "CUDA C++": None}
 
-SUM_CPP = """
-__device__ float warp_sum(float value)
-{
-    for (int delta = 16; delta > 0; delta /= 2)
-        value += __shfl_down_sync(0xffffffff, value, delta);
-    return value;
-}
-
-extern "C" __global__ void sum_grid(const float4* x, float* out, int fours)
-{
-    __shared__ float sums[32];
-    int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
-    int step = gridDim.x * blockDim.x;
-    float value = 0;
-
-    for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < fours; i += step) {
-        float4 v = x[i];
-        value += (v.x + v.y) + (v.z + v.w);
-    }
-
-    value = warp_sum(value);
-    if (lane == 0)
-        sums[warp] = value;
-    __syncthreads();
-    if (warp == 0) {
-        value = warp_sum(lane < blockDim.x / 32 ? sums[lane] : 0.0f);
-        if (lane == 0)
-            atomicAdd(out, value);
-    }
-}
-"""
-
-
-@cuda.jit
-def sum_narrow(x, out):
-    """sum_grid with loads of 4 bytes."""
-    me = cuda.threadIdx.x
-    mine = float32(0)
-    for k in range(cuda.grid(1), x.size, cuda.gridsize(1)):
-        mine += x[k]
-    mine = block_sum(mine)
-    if me == 0:
-        cuda.atomic.add(out, 0, mine)
-
-
-def in_cpp(source, grid, block):
-    """Return a function that launches the sum_grid of a C++ source on x."""
-    import cuda.core as core
-
-    if not hasattr(core, "Program"):  # older versions keep it elsewhere
-        import cuda.core.experimental as core
-
-    gpu = core.Device()
-    gpu.set_current()
-    stream = gpu.default_stream
-    options = core.ProgramOptions(arch=weft.device.find().sm)
-    program = core.Program(source, code_type="c++", options=options)
-    twin = program.compile("cubin").get_kernel("sum_grid")
-    config = core.LaunchConfig(grid=grid, block=block)
-    pointers = x.data_ptr(), out.data_ptr()
-    fours = np.int32(N // 4)
-    return lambda: core.launch(stream, config, twin, *pointers, fours)
-
-
-def from_zero(launch):
-    """Return a function that sets out to 0 and then launches."""
-
-    def run():
-        out.zero_()
-        launch()
-
-    return run
-
-
-sms = weft.device.find().sms or 132
-full = 2 * sms, 1024  # two blocks of 1024 threads fill an SM
-
-ladder = bench.compare(
-    "2^28 float32",
-    lambda: {
-        "torch.sum": lambda: torch.sum(x),
-        "interleaved": lambda: sum_all(sum_interleaved),
-        "sequential": lambda: sum_all(sum_sequential),
-        "shuffle": lambda: sum_all(sum_shuffle),
-        "loads of 4 bytes": from_zero(lambda: sum_narrow[full](d_x, d_out)),
-        "grid": from_zero(lambda: sum_grid[full](d_x, d_out)),
-        "CUDA C++": from_zero(in_cpp(SUM_CPP, *full)),
-        "C++, unsigned step": from_zero(
-            in_cpp(SUM_CPP.replace("int step", "unsigned step"), *full)
-        ),
-        **readers(),
-    },
-    baseline="torch.sum",
-    bytes=4 * N,
-    ceiling=ceiling,
-    guess=guess,
+ladder = measure.ladder(
+    sum_interleaved, sum_sequential, sum_shuffle, sum_grid, ceiling, guess
 )
 ladder
 
@@ -826,62 +470,7 @@ ladder.expect("grid", ceiling=0.95)
 # `block_sum`. The first two rows show what the division alone costs.
 
 # %% tags=["solution"]
-@cuda.jit
-def sum_masked(x, out):
-    """sum_interleaved without the division."""
-    tile = cuda.shared.array(BLOCK, float32)
-    t = cuda.threadIdx.x
-    i = cuda.grid(1)
-    tile[t] = x[i] if i < x.size else float32(0)
-    cuda.syncthreads()
-
-    step = 1
-    while step < BLOCK:
-        if t & (2 * step - 1) == 0:
-            tile[t] += tile[t + step]
-        cuda.syncthreads()
-        step *= 2
-
-    if t == 0:
-        out[cuda.blockIdx.x] = tile[0]
-
-
-@cuda.jit
-def sum_grid_tree(x, out):
-    """sum_grid with the interleaved tree at its end."""
-    tile = cuda.shared.array(1024, float32)
-    t = cuda.threadIdx.x
-    value = float32(0)
-    for i in range(cuda.grid(1), x.size // 4, cuda.gridsize(1)):
-        a, b, c, d = load4(x, 4 * i)
-        value += (a + b) + (c + d)
-    tile[t] = value
-    cuda.syncthreads()
-
-    step = 1
-    while step < cuda.blockDim.x:
-        if t % (2 * step) == 0:
-            tile[t] += tile[t + step]
-        cuda.syncthreads()
-        step *= 2
-
-    if t == 0:
-        cuda.atomic.add(out, 0, tile[0])
-
-
-trees = bench.compare(
-    "2^28 float32, trees",
-    lambda: {
-        "interleaved": lambda: sum_all(sum_interleaved),
-        "no division": lambda: sum_all(sum_masked),
-        "grid": from_zero(lambda: sum_grid[full](d_x, d_out)),
-        "grid, slow tree": from_zero(lambda: sum_grid_tree[full](d_x, d_out)),
-        ceiling: readers()[ceiling],
-    },
-    baseline="grid",
-    bytes=4 * N,
-    ceiling=ceiling,
-)
+trees = measure.trees(sum_interleaved, sum_grid, ceiling)
 trees.expect("no division", at_least=1.2, times="interleaved")
 trees.expect("grid, slow tree", at_least=0.93, times="grid")
 trees
@@ -901,26 +490,19 @@ trees
 # give? How many does `torch.sum` give? Guess both, then run.
 
 # %%
-def results_of(run, times=50):
-    """Return the different results of a function."""
-    return {float(run()) for _ in range(times)}
-
-
-def run_grid():
-    out.zero_()
-    sum_grid[full](d_x, d_out)
-    return out.item()
-
-
 if weft.on_gpu("the simulator adds in the same order every time"):
-    print("sum_grid: ", sorted(results_of(run_grid)))
-    print("torch.sum:", sorted(results_of(lambda: torch.sum(x))))
-    print("exact:    ", total)
+    by_grid = measure.results_of(measure.grid_sum(sum_grid))
+    print("sum_grid: ", sorted(by_grid))
+    print("torch.sum:", sorted(measure.results_of(measure.torch_sum)))
+    print("exact:    ", measure.total)
 
 # %% tags=["solution"]
 if weft.GPU:
-    by_torch = results_of(lambda: torch.sum(x))
-    bench.sometimes("sum_grid varies", lambda: len(results_of(run_grid)) > 1)
+    by_torch = measure.results_of(measure.torch_sum)
+    run_grid = measure.grid_sum(sum_grid)
+    bench.sometimes(
+        "sum_grid varies", lambda: len(measure.results_of(run_grid)) > 1
+    )
     bench.always("torch.sum gives one result", len(by_torch) == 1)
 
 # %% [markdown] tags=["solution"]
@@ -965,7 +547,7 @@ if weft.GPU:
 # last. In the last block, all threads add up `parts` together: a loop in steps of the
 # block, then `block_sum`, and thread 0 writes `out[0]`.
 #
-# The sum of each thread is given: `thread_sum` is the loop of exercise 4, with four
+# The sum of each thread is given: `thread_sum(x)` is the loop of exercise 4, with four
 # loads of 16 bytes written out.
 #
 # ```python
@@ -973,42 +555,6 @@ if weft.GPU:
 # ```
 #
 # Stuck? `hint("sum_repeatable")`.
-
-# %% tags=["given"]
-@cuda.jit(device=True)
-def sum_of(four):
-    """Return the sum of four numbers, in pairs."""
-    return (four[0] + four[1]) + (four[2] + four[3])
-
-
-@cuda.jit(device=True)
-def thread_sum(x):
-    """Return the sum of this thread's elements of x.
-
-    A tile is 4 * blockDim.x groups of four elements. A thread takes one group
-    in every blockDim.x, then goes on to the tile gridDim.x tiles further on.
-    """
-    mine = float32(0)
-    width = cuda.blockDim.x
-    tile = 4 * width
-    end = x.size // 4
-    k = cuda.blockIdx.x * tile + cuda.threadIdx.x
-    while k + 3 * width < end:
-        p = load4(x, 4 * k)
-        q = load4(x, 4 * (k + width))
-        r = load4(x, 4 * (k + 2 * width))
-        s = load4(x, 4 * (k + 3 * width))
-        mine += (sum_of(p) + sum_of(q)) + (sum_of(r) + sum_of(s))
-        k += cuda.gridDim.x * tile
-    for _ in range(3):  # what is left of a tile
-        if k < end:
-            mine += sum_of(load4(x, 4 * k))
-        k += width
-    rest = 4 * end + cuda.grid(1)
-    if rest < x.size:
-        mine += x[rest]
-    return mine
-
 
 # %%
 @cuda.jit
@@ -1039,32 +585,21 @@ def sum_repeatable(x, parts, arrived, out):
 
 
 # %%
-def launch_for(n):
-    """Return few blocks of two warps; for large n more blocks than threads."""
-    return (3, 64) if n < 10_000 else (40, 32)
-
-
-def sums_of_blocks(x):
-    """Return what each block of such a launch has to put into parts."""
-    blocks, width = launch_for(x.size)
-    i = np.arange(x.size)
-    block = i // (16 * width) % blocks
-    rest = x.size // 4 * 4
-    block[rest:] = 0  # the first threads take what is left
-    return np.bincount(block, x, blocks)
-
-
 check(
     sum_repeatable,
-    spec=lambda x: (sums_of_blocks(x), np.zeros(1), x.sum(keepdims=True)),
+    spec=lambda x: (
+        checks.sums_of_blocks(x),
+        np.zeros(1),
+        x.sum(keepdims=True),
+    ),
     inputs=lambda rng, n: (rng.random(n, np.float32),),
     out=lambda x: (
-        np.full(launch_for(x.size)[0], np.nan, np.float32),
+        np.full(checks.launch_for(x.size)[0], np.nan, np.float32),
         np.zeros(1, np.uint32),
         np.full(1, np.nan, np.float32),
     ),
     sizes=[1, 4000, 6151, 20_000],
-    launch=launch_for,
+    launch=checks.launch_for,
     full=(1 << 22) + 3,
     limits={"loads": 64},
 )
@@ -1084,391 +619,6 @@ check(
 # choose these two numbers independently of the number of SMs.
 
 # %% [markdown]
-# ## Measure: what repeating costs
-#
-# There are three ways to finish the same sum: each block adds to one cell, atomically;
-# the last block adds up the parts; or a second launch, of a single block, does.
-#
-# `shape_for(n)` chooses the launch from n alone: blocks of 1024 threads that make four
-# iterations each, or, for fewer than 4 million elements, blocks of 256 threads that
-# make one.
-#
-# Calculate first, for 2^28 elements: how many parts are there, and how many of them
-# does each thread of the last block add? A kernel starts about a microsecond after the
-# one before it has ended. What do the second and the third way cost, relative to the
-# first?
-
-# %%
-guess = {"last block": None, "two launches": None}
-
-
-def shape_for(n):
-    """Return a grid and a block for n elements, the same on every GPU."""
-    width, laps = (256, 1) if n < 1 << 22 else (1024, 4)
-    return max(1, -(-n // (16 * width * laps))), width
-
-
-@cuda.jit
-def sum_atomic(x, out):
-    """Add the sum of x to out[0], in any order."""
-    me = cuda.threadIdx.x
-    mine = block_sum(thread_sum(x))
-    if me == 0:
-        cuda.atomic.add(out, 0, mine)
-
-
-@cuda.jit
-def sum_parts(x, parts):
-    """Write the sum of each block to parts."""
-    me, block = cuda.threadIdx.x, cuda.blockIdx.x
-    mine = block_sum(thread_sum(x))
-    if me == 0:
-        parts[block] = mine
-
-
-def finishes():
-    shape = shape_for(N)
-    parts = torch.empty(shape[0], device="cuda")
-    d_parts = cuda.as_cuda_array(parts)
-    d_arrived = cuda.to_device(np.zeros(1, np.uint32))
-
-    def two_launches():
-        sum_parts[shape](d_x, d_parts)
-        sum_parts[1, 1024](d_parts, d_out)
-
-    return {
-        "atomic": from_zero(lambda: sum_atomic[shape](d_x, d_out)),
-        "last block": lambda: sum_repeatable[shape](
-            d_x, d_parts, d_arrived, d_out
-        ),
-        "two launches": two_launches,
-        "torch.sum": lambda: torch.sum(x),
-        **readers(),
-    }
-
-
-finish = bench.compare(
-    "2^28 float32, the finish",
-    finishes,
-    baseline="atomic",
-    bytes=4 * N,
-    ceiling=ceiling,
-    guess=guess,
-)
-finish
-
-# %% tags=["solution"]
-finish.expect("last block", at_least=0.97)
-finish.expect("two launches", at_least=0.95)
-finish.expect("last block", at_least=1.0, times="torch.sum")
-finish.expect("last block", ceiling=0.975)
-
-# %% [markdown] tags=["solution"]
-# There are 4096 parts, four for each thread of the last block, which is nothing
-# compared with the 65,536 elements per block. What probably costs time is that the
-# parts go to memory and come back, with a fence, while the rest of the GPU has nothing
-# left to do. On the other hand, `out` need not be set to 0, which saves a launch. So a
-# repeatable sum is as good as free here.
-#
-# And precision? Here is the same sum with **accumulators in float64**: the elements are
-# float32, and are converted as they are added. An H200 adds half as many float64 per
-# second as float32.
-
-# %% tags=["solution"]
-@cuda.jit
-def sum_double(x, parts, arrived, out):
-    """sum_repeatable with accumulators in float64."""
-    cells = cuda.shared.array(32, float64)
-    last = cuda.shared.array(1, int32)
-    me, width = cuda.threadIdx.x, cuda.blockDim.x
-    value = float64(0)
-    for k in range(cuda.grid(1), x.size // 4, cuda.gridsize(1)):
-        p, q, r, s = load4(x, 4 * k)
-        value += (float64(p) + float64(q)) + (float64(r) + float64(s))
-
-    for turn in range(2):
-        value = warp_sum(value)
-        if me % 32 == 0:
-            cells[me // 32] = value
-        cuda.syncthreads()
-        if me < 32:
-            value = warp_sum(cells[me] if me < width // 32 else float64(0))
-        if turn == 0:
-            if me == 0:
-                parts[cuda.blockIdx.x] = value
-                cuda.threadfence()
-                last[0] = cuda.atomic.inc(arrived, 0, cuda.gridDim.x - 1)
-                cuda.threadfence()
-            cuda.syncthreads()
-            if last[0] != cuda.gridDim.x - 1:
-                return
-            value = float64(0)
-            for b in range(me, cuda.gridDim.x, width):
-                value += parts[b]
-
-    if me == 0:
-        out[0] = value
-
-
-def doubles():
-    parts = torch.empty(full[0], device="cuda", dtype=torch.float64)
-    d_parts = cuda.as_cuda_array(parts)
-    d_arrived = cuda.to_device(np.zeros(1, np.uint32))
-    return {
-        "last block": finishes()["last block"],
-        "float64": lambda: sum_double[full](d_x, d_parts, d_arrived, d_out),
-        ceiling: readers()[ceiling],
-    }
-
-
-precise = bench.compare(
-    "2^28 float32, added in float64",
-    doubles,
-    baseline="last block",
-    bytes=4 * N,
-    ceiling=ceiling,
-)
-precise.expect("float64", at_least=0.95)
-precise
-
-# %% [markdown] tags=["solution"]
-# Adding in float64 is as good as free as well, because everything waits for memory.
-# This holds for large sums on an H200. On a GPU that adds float64 at a 64th of the
-# float32 rate, as most graphics cards do, measure again.
-
-# %% [markdown]
-# ## Look: does it repeat?
-#
-# Add the same array fifty times again, with the launch that was timed, and then with
-# two launches of 264 blocks. How many different results does each of the three give? Do
-# they agree with one another?
-
-# %%
-def run_last_block(shape):
-    d_parts = cuda.device_array(shape[0], np.float32)
-    d_arrived = cuda.to_device(np.zeros(1, np.uint32))
-
-    def run():
-        sum_repeatable[shape](d_x, d_parts, d_arrived, d_out)
-        return out.item()
-
-    return run
-
-
-if weft.on_gpu("the simulator adds in the same order every time"):
-    for shape in (shape_for(N), (264, 1024), (264, 256)):
-        print(shape, sorted(results_of(run_last_block(shape))))
-
-# %% tags=["solution"]
-if weft.GPU:
-    for shape in (shape_for(N), (264, 1024)):
-        seen = results_of(run_last_block(shape))
-        bench.always(f"a launch of {shape} gives one result", len(seen) == 1)
-
-# %% [markdown] tags=["solution"]
-# Each launch gives one result, however often it runs: the order of its additions
-# depends on the numbers of blocks and threads alone. The launch with 4096 blocks adds
-# in another order than the other two, and its result differs in the last bit. That
-# the other two agree is chance, because they add in different orders, too. So if two
-# GPUs have to give the same bits, do not choose the number of blocks by the number of
-# SMs.
-
-# %% [markdown]
-# ## Look: how wrong is it?
-#
-# The cell below computes the rounding errors of several orders, relative to the sum in
-# float64:
-#
-# - one by one: each addition rounds, and the sum gets ever larger;
-# - in a tree: there are 28 additions between an element and the result;
-# - `grid`: a thousand elements are added one by one in each thread, then there is a
-#   tree in each block, and then the blocks are added one by one.
-#
-# Write down an order of magnitude for each (float32 rounds by 6e-8 at most), then run.
-
-# %%
-def error_of(value, right):
-    return abs(float(value) / right - 1)
-
-
-errors = {
-    "one by one, 2^26": error_of(np.cumsum(values)[-1], exact),
-    "np.sum, 2^26": error_of(values.sum(), exact),
-}
-if weft.GPU:
-
-    def after(launch):
-        launch()
-        return out.item()
-
-    errors |= {
-        "tree": error_of(sum_all(sum_sequential).copy_to_host()[0], total),
-        "grid": error_of(run_grid(), total),
-        "last block": error_of(after(finishes()["last block"]), total),
-        "torch.sum": error_of(torch.sum(x), total),
-    }
-for name, error in errors.items():
-    print(f"{name:18} {error:.1e}")
-
-# %% tags=["solution"]
-if weft.GPU:
-    assert errors["one by one, 2^26"] > 0.4
-    errors["float64"] = error_of(after(doubles()["float64"]), total)
-    print(f"{'float64':18} {errors['float64']:.1e}")
-    assert max(errors[k] for k in errors if "one" not in k) < 1e-5
-    from weft.bench import results
-
-    results.record(
-        "14_reduction",
-        [
-            {
-                "case": "relative error of the sum",
-                "name": name,
-                "value": float(f"{error * 1e9:.3g}"),
-                "unit": "× 10⁻⁹",
-            }
-            for name, error in errors.items()
-        ],
-    )
-
-# %% [markdown] tags=["solution"]
-# These are the same numbers in the same format, but in one order half of the sum is
-# lost, whereas in another only the eighth digit is in doubt. With *u* = 6e-8, the error
-# of adding one by one is at most (n - 1) *u*, and that of a tree at most log2(n) *u*,
-# for positive numbers. Rounding goes up and down, so the actual error is usually far
-# below the bound. Neighbouring float32 are 8 apart just below 2^27, which is 6e-8 of
-# the sum. An error below that means that the result is one of the two neighbours of the
-# exact sum.
-#
-# A GPU adds in trees because trees are parallel, and its sums are more accurate as a
-# result.
-
-# %% [markdown]
-# ## Measure: all sizes
-#
-# The sizes go from 2^16 elements (262 KB) to 2^30 (4.3 GB). The small sums take a few
-# microseconds, less than a launch from Python. So the tables time CUDA graphs of many
-# launches, one after the other, each on another piece of a large array, which is not in
-# the cache yet. (`bench.stream()` is the stream on which a graph is recorded.)
-#
-# What is the least time that a small sum can take? It needs a launch within a graph,
-# two trips to memory (elements, then parts), two barriers and two fences. And from
-# which size on is bandwidth the limit? Guess the speeds for the smallest size, relative
-# to `torch.sum`.
-
-# %%
-guess = {"last block": None, "two launches": None}
-exponents = range(16, 31, 2)
-
-
-def small_and_large(n):
-    """Return what sums n elements, in each call another piece of `many`."""
-
-    def build():
-        pieces = list(many.split(n)[: max(4, (1 << 28) // n)])
-        tensors = itertools.cycle(pieces)
-        views = itertools.cycle([cuda.as_cuda_array(p) for p in pieces])
-        grid, block = shape_for(n)
-        d_parts = cuda.device_array(grid, np.float32)
-        d_arrived = cuda.to_device(np.zeros(1, np.uint32))
-
-        def last_block():
-            launch = sum_repeatable[grid, block, bench.stream()]
-            launch(next(views), d_parts, d_arrived, d_out)
-
-        def two_launches():
-            sum_parts[grid, block, bench.stream()](next(views), d_parts)
-            sum_parts[1, 256, bench.stream()](d_parts, d_out)
-
-        rows = {
-            "torch.sum": lambda: torch.sum(next(tensors)),
-            "last block": last_block,
-            "two launches": two_launches,
-        }
-        if cupy:
-            runs = itertools.cycle([cub_sum(p) for p in pieces])
-            rows["CUB"] = lambda: next(runs)()
-        return rows
-
-    return build
-
-
-sizes = {
-    e: bench.compare(
-        f"2^{e} float32, in a row",
-        small_and_large(1 << e),
-        baseline="torch.sum",
-        bytes=4 << e,
-        guess=guess if e in (16, 22, 28) else None,
-        graph=True,
-    )
-    for e in exponents
-}
-sizes[16]
-
-# %%
-sizes[22]
-
-# %%
-if all(len(table) for table in sizes.values()):
-    _, axes = plt.subplots(figsize=(7, 4), dpi=72)
-    marks = {"torch.sum": "s--", "CUB": "^:", "last block": "o-"}
-    for name, mark in marks.items():
-        shown = {
-            e: row.rate / 1e12
-            for e, table in sizes.items()
-            for row in table
-            if row.name == name
-        }
-        axes.plot(list(shown), list(shown.values()), mark, label=name)
-    axes.set_xticks(list(exponents), [f"$2^{{{e}}}$" for e in exponents])
-    axes.set_xlabel("elements")
-    axes.set_ylabel("TB/s")
-    axes.set_ylim(0)
-    axes.grid(alpha=0.3)
-    axes.legend()
-    plt.show()
-
-# %% tags=["solution"]
-sizes[16].expect("last block", at_least=1.2)
-sizes[16].expect("two launches", at_least=0.8, times="last block")
-sizes[20].expect("last block", at_least=1.2)
-sizes[28].expect("last block", at_least=1.0)
-
-# %% [markdown] tags=["solution"]
-# Up to a million elements the time of your kernels grows by only about a microsecond.
-# That time consists of the launch, two trips to memory, and either fences and a counter
-# or a second launch, which cost about the same. `torch.sum` takes two nodes of the
-# graph if a sum has more than one block, since it sets its counter to 0 each time,
-# whereas your counter wraps around to 0 by itself. From 2^26 elements on, all rows are
-# close to the same limit.
-
-# %% [markdown] tags=["solution"]
-# And the tree? Here is a sum of 2^18 elements, in 64 blocks of 256 threads, read from
-# the cache:
-
-# %% tags=["solution"]
-def small_trees():
-    d_small = d_x[: 1 << 18]
-    return {
-        "grid": lambda: sum_grid[64, 256, bench.stream()](d_small, d_out),
-        "grid, slow tree": lambda: sum_grid_tree[64, 256, bench.stream()](
-            d_small, d_out
-        ),
-    }
-
-
-small = bench.compare(
-    "2^18 float32, trees", small_trees, baseline="grid", graph=True
-)
-small.expect("grid", at_least=1.0, times="grid, slow tree")
-small
-
-# %% [markdown] tags=["solution"]
-# Here the tree matters again. Each of the slow tree's eight steps takes a division, a
-# barrier and accesses to shared memory, in a kernel that lasts only three microseconds.
-
-# %% [markdown]
 # ## 6 · Another operation
 #
 # Find the column of the largest element in each row of a matrix. A language model does
@@ -1477,9 +627,9 @@ small
 # shuffle, exchange through shared memory, and shuffle again. Three things change.
 #
 # - What is combined is a **pair**: a value and its column. `better(top, place, other,
-#   where)` below returns the better of two pairs. Each step shuffles both parts.
-# - The **neutral element**, which changes no result, is minus infinity, with a column
-#   beyond the last.
+#   where)` returns the better of two pairs. Each step shuffles both parts.
+# - The **neutral element**, which changes no result, is minus infinity, `LOWEST`, with
+#   a column beyond the last.
 # - If two values are equal, the one further left wins. So the operation is
 #   **associative** and does not depend on the order, and any tree gives the same
 #   result. (Sums of floats are not so lucky.)
@@ -1493,18 +643,6 @@ small
 # ```
 #
 # Stuck? `hint("argmax_rows")`.
-
-# %% tags=["given"]
-LOWEST = np.float32(-np.inf)
-
-
-@cuda.jit(device=True)
-def better(top, place, other, where):
-    """Return the larger value and its place; if equal, the one further left."""
-    if other > top or (other == top and where < place):
-        return other, where
-    return top, place
-
 
 # %%
 @cuda.jit
@@ -1546,18 +684,10 @@ def argmax_rows(x, out):
 
 
 # %%
-def tied(rng, m, n):
-    """Return m rows of 4 * n negative numbers; maxima move right by row."""
-    x = rng.integers(-n - 1, -n // 2, (m, 4 * n))
-    for row in range(m):
-        x[row, : 4 * n * (row + 1) // (m + 1)] -= n
-    return np.ldexp(x, 90).astype(np.float32)
-
-
 check(
     argmax_rows,
     spec=lambda x: x.argmax(axis=1),
-    inputs=lambda rng, m, n: (tied(rng, m, n),),
+    inputs=lambda rng, m, n: (checks.tied(rng, m, n),),
     out=lambda x: np.full(len(x), -1, np.int32),
     sizes=[(1, 1), (3, 20), (2, 90), (2, 250)],
     launch=lambda m, n: (m, 64 if n < 99 else 96),
@@ -1577,7 +707,285 @@ check(
 # nearly the rate of reading.
 
 # %% [markdown]
-# ## Measure: the largest of each row
+# ## More measurements
+#
+# You have done the exercises. The rest of the lab is for the curious. The measurements
+# are in `measure.py` and their kernels in `kernels.py`, both in
+# `chapters/14_reduction`.
+
+# %% [markdown]
+# ### One element per thread
+#
+# Calculate first, and for once not bytes but instructions. A step of the tree takes a
+# comparison, an addition, two loads, a store, a barrier, and the loop's own work. That
+# makes about ten instructions, and there are eight steps. The budget is thirty. What
+# does that say about `interleaved` and `sequential`? What do the bank conflicts of
+# `packed` add? And what is left to do in `shuffle`? Write down the speeds that you
+# expect, relative to `torch.sum`.
+#
+# Each kernel is launched on x, then on the sums, and so on, until one number is left:
+# the sizes are 2^28, 2^20, 2^12, 2^4 and 1. Each later launch has at most 1/256 of the
+# work of the first.
+
+# %%
+guess = {
+    "interleaved": None,
+    "packed": None,
+    "sequential": None,
+    "shuffle": None,
+}
+
+one_each = measure.one_each(
+    sum_interleaved, sum_sequential, sum_shuffle, ceiling, guess
+)
+one_each
+
+# %% tags=["solution"]
+one_each.expect("packed", at_least=1.3, times="interleaved")
+one_each.expect("sequential", at_least=1.4, times="interleaved")
+one_each.expect("shuffle", at_least=1.2, times="sequential")
+one_each.expect("torch.sum", at_least=2.5, times="shuffle")
+
+# %% [markdown] tags=["solution"]
+# NVIDIA's profiler counts the instructions that a warp really executes: 213 in
+# `interleaved`, 94 in `packed`, 88 in `sequential`, and 65 in `shuffle`. The budget was
+# thirty. At 1045 billion instructions per second, 213 × 8.4 million of them take 1.7
+# ms, which is most of the time that `interleaved` takes. A good third of them compute
+# `t % (2 * step)`, a division by a number that the compiler does not know. With `t & (2
+# * step - 1)` instead, the kernel is nearly one and a half times as fast (the table
+# with the slow tree shows that). Most of the other instructions are executed by warps
+# in which most lanes only watch.
+#
+# `packed` executes seven per cent more instructions than `sequential` and takes seven
+# per cent longer, so its bank conflicts may cost nothing. There are many conflicts, but
+# each step has half the lanes of the one before, and the warps of other blocks fill the
+# gaps.
+#
+# And `shuffle`? Its 65 instructions would take 0.52 ms, but the kernel takes longer.
+# Fewer instructions would no longer help. What would?
+
+# %% [markdown]
+# ### A million blocks
+#
+# One suspect has not been timed yet. With one element per thread, 2^28 elements take
+# 2^20 blocks of 256 threads, and the GPU has to start and end each of them. So launch
+# the same number of blocks with less to do:
+#
+# - `nothing`: not even a load;
+# - `a load`: each thread loads its element and does nothing with it;
+# - `shuffle`: your kernel, without the later launches.
+#
+# Reading alone takes a quarter of a millisecond on an H200. How long will `nothing`
+# take? Write down your guess. How fast will the other two be, relative to `nothing`?
+
+# %%
+guess = {"a load": None, "shuffle": None}
+
+starts = measure.starts(sum_shuffle, guess)
+starts
+
+# %% tags=["solution"]
+starts.expect("a load", at_least=0.9)
+starts.expect("nothing", at_least=1.15, times="shuffle")
+if len(starts):
+    rate = measure.N // BLOCK / starts["nothing"].ms / 1e6
+    print(f"blocks started in a nanosecond: {rate:.2f}")
+
+# %% [markdown] tags=["solution"]
+# Starting blocks is a limit in itself. An H200 starts about 1.65 blocks per nanosecond,
+# so a million of them take more than twice as long as reading the array. That is about
+# 70 % of the time of `shuffle`, and reading the array at the same time adds almost
+# nothing. Nor are the SMs full: each has room for 64 warps, but the profiler finds 46
+# on average. With 128 bytes each, 46 warps have at most 6 KB in flight, which is too
+# little, as in chapter 13. Both problems have the same remedy: **let a thread load more
+# than one element.**
+
+# %% [markdown]
+# ### What repeating costs
+#
+# There are three ways to finish the same sum: each block adds to one cell, atomically;
+# the last block adds up the parts; or a second launch, of a single block, does.
+#
+# `shape_for(n)` chooses the launch from n alone: blocks of 1024 threads that make four
+# iterations each, or, for fewer than 4 million elements, blocks of 256 threads that
+# make one.
+#
+# Calculate first, for 2^28 elements: how many parts are there, and how many of them
+# does each thread of the last block add? A kernel starts about a microsecond after the
+# one before it has ended. What do the second and the third way cost, relative to the
+# first?
+
+# %%
+guess = {"last block": None, "two launches": None}
+
+finish, precise = measure.finish(sum_repeatable, ceiling, guess)
+finish
+
+# %% tags=["solution"]
+finish.expect("last block", at_least=0.97)
+finish.expect("two launches", at_least=0.95)
+finish.expect("last block", at_least=1.0, times="torch.sum")
+finish.expect("last block", ceiling=0.975)
+
+# %% [markdown] tags=["solution"]
+# There are 4096 parts, four for each thread of the last block, which is nothing
+# compared with the 65,536 elements per block. What probably costs time is that the
+# parts go to memory and come back, with a fence, while the rest of the GPU has nothing
+# left to do. On the other hand, `out` need not be set to 0, which saves a launch. So a
+# repeatable sum is as good as free here.
+#
+# And precision? Here is the same sum with **accumulators in float64**: the elements are
+# float32, and are converted as they are added. An H200 adds half as many float64 per
+# second as float32.
+
+# %% tags=["solution"]
+precise.expect("float64", at_least=0.95)
+precise
+
+# %% [markdown] tags=["solution"]
+# Adding in float64 is as good as free as well, because everything waits for memory.
+# This holds for large sums on an H200. On a GPU that adds float64 at a 64th of the
+# float32 rate, as most graphics cards do, measure again.
+
+# %% [markdown]
+# ### Does it repeat?
+#
+# Add the same array fifty times again, with the launch that was timed, and then with
+# two launches of 264 blocks. How many different results does each of the three give? Do
+# they agree with one another?
+
+# %%
+if weft.on_gpu("the simulator adds in the same order every time"):
+    for shape in (measure.shape_for(measure.N), (264, 1024), (264, 256)):
+        seen = measure.results_of_last_block(sum_repeatable, shape)
+        print(shape, sorted(seen))
+
+# %% tags=["solution"]
+if weft.GPU:
+    for shape in (measure.shape_for(measure.N), (264, 1024)):
+        seen = measure.results_of_last_block(sum_repeatable, shape)
+        bench.always(f"a launch of {shape} gives one result", len(seen) == 1)
+
+# %% [markdown] tags=["solution"]
+# Each launch gives one result, however often it runs: the order of its additions
+# depends on the numbers of blocks and threads alone. The launch with 4096 blocks adds
+# in another order than the other two, and its result differs in the last bit. That
+# the other two agree is chance, because they add in different orders, too. So if two
+# GPUs have to give the same bits, do not choose the number of blocks by the number of
+# SMs.
+
+# %% [markdown]
+# ### How wrong is it?
+#
+# The cell computes the rounding errors of several orders, relative to the sum in
+# float64:
+#
+# - one by one: each addition rounds, and the sum gets ever larger;
+# - in a tree: there are 28 additions between an element and the result;
+# - `grid`: a thousand elements are added one by one in each thread, then there is a
+#   tree in each block, and then the blocks are added one by one.
+#
+# Write down an order of magnitude for each (float32 rounds by 6e-8 at most), then run.
+
+# %%
+errors = {
+    "one by one, 2^26": measure.error_of(np.cumsum(values)[-1], exact),
+    "np.sum, 2^26": measure.error_of(values.sum(), exact),
+}
+if weft.GPU:
+    errors |= measure.errors(sum_sequential, sum_grid, sum_repeatable)
+for name, error in errors.items():
+    print(f"{name:18} {error:.1e}")
+
+# %% tags=["solution"]
+if weft.GPU:
+    assert errors["one by one, 2^26"] > 0.4
+    in_float64 = measure.sum_in_float64()
+    errors["float64"] = measure.error_of(in_float64, measure.total)
+    print(f"{'float64':18} {errors['float64']:.1e}")
+    assert max(errors[k] for k in errors if "one" not in k) < 1e-5
+    from weft.bench import results
+
+    results.record(
+        "14_reduction",
+        [
+            {
+                "case": "relative error of the sum",
+                "name": name,
+                "value": float(f"{error * 1e9:.3g}"),
+                "unit": "× 10⁻⁹",
+            }
+            for name, error in errors.items()
+        ],
+    )
+
+# %% [markdown] tags=["solution"]
+# These are the same numbers in the same format, but in one order half of the sum is
+# lost, whereas in another only the eighth digit is in doubt. With *u* = 6e-8, the error
+# of adding one by one is at most (n - 1) *u*, and that of a tree at most log2(n) *u*,
+# for positive numbers. Rounding goes up and down, so the actual error is usually far
+# below the bound. Neighbouring float32 are 8 apart just below 2^27, which is 6e-8 of
+# the sum. An error below that means that the result is one of the two neighbours of the
+# exact sum.
+#
+# A GPU adds in trees because trees are parallel, and its sums are more accurate as a
+# result.
+
+# %% [markdown]
+# ### All sizes
+#
+# The sizes go from 2^16 elements (262 KB) to 2^30 (4.3 GB). The small sums take a few
+# microseconds, less than a launch from Python. So the tables time CUDA graphs of many
+# launches, one after the other, each on another piece of a large array, which is not in
+# the cache yet. (`bench.stream()` is the stream on which a graph is recorded.)
+#
+# What is the least time that a small sum can take? It needs a launch within a graph,
+# two trips to memory (elements, then parts), two barriers and two fences. And from
+# which size on is bandwidth the limit? Guess the speeds for the smallest size, relative
+# to `torch.sum`.
+
+# %%
+guess = {"last block": None, "two launches": None}
+
+sizes = measure.sizes(sum_repeatable, guess)
+sizes[16]
+
+# %%
+sizes[22]
+
+# %%
+if all(len(table) for table in sizes.values()):
+    measure.plot(sizes)
+
+# %% tags=["solution"]
+sizes[16].expect("last block", at_least=1.2)
+sizes[16].expect("two launches", at_least=0.8, times="last block")
+sizes[20].expect("last block", at_least=1.2)
+sizes[28].expect("last block", at_least=1.0)
+
+# %% [markdown] tags=["solution"]
+# Up to a million elements the time of your kernels grows by only about a microsecond.
+# That time consists of the launch, two trips to memory, and either fences and a counter
+# or a second launch, which cost about the same. `torch.sum` takes two nodes of the
+# graph if a sum has more than one block, since it sets its counter to 0 each time,
+# whereas your counter wraps around to 0 by itself. From 2^26 elements on, all rows are
+# close to the same limit.
+
+# %% [markdown] tags=["solution"]
+# And the tree? Here is a sum of 2^18 elements, in 64 blocks of 256 threads, read from
+# the cache:
+
+# %% tags=["solution"]
+small = measure.small(sum_grid)
+small.expect("grid", at_least=1.0, times="grid, slow tree")
+small
+
+# %% [markdown] tags=["solution"]
+# Here the tree matters again. Each of the slow tree's eight steps takes a division, a
+# barrier and accesses to shared memory, in a kernel that lasts only three microseconds.
+
+# %% [markdown]
+# ### The largest of each row
 #
 # Measure 4096 rows of 65,536 elements, then 32,768 rows of 8192: both matrices have
 # 2^28 elements, or 1.07 GB. How fast is your kernel compared with `torch.argmax`, for
@@ -1586,33 +994,7 @@ check(
 # %%
 guess = {"yours": None}
 
-
-def row_candidates(rows):
-    def build():
-        matrix = x.view(rows, -1)
-        found = torch.empty(rows, dtype=torch.int32, device="cuda")
-        d_matrix, d_found = map(cuda.as_cuda_array, (matrix, found))
-        return {
-            "torch.argmax": lambda: torch.argmax(matrix, 1),
-            "yours": lambda: argmax_rows[rows, 256](d_matrix, d_found),
-            "torch.amax": lambda: torch.amax(matrix, 1),
-            ceiling: readers()[ceiling],
-        }
-
-    return build
-
-
-by_rows = {
-    rows: bench.compare(
-        f"argmax of {rows} rows of {N // rows}",
-        row_candidates(rows),
-        baseline="torch.argmax",
-        bytes=4 * N,
-        ceiling=ceiling,
-        guess=guess,
-    )
-    for rows in (1 << 12, 1 << 15)
-}
+by_rows = measure.by_rows(argmax_rows, ceiling, guess)
 by_rows[1 << 12]
 
 # %%
