@@ -6,8 +6,8 @@ from weft.intrinsics import load4, store4
 
 K = 5  # the filter is 5 x 5
 HIGH, WIDE = 8, 32  # results per block, and its threads
-ROWS = 8  # results per thread  # results per thread
-DEEP = 8  # channels at a time  # channels at a time
+ROWS = 8  # results per thread
+DEEP = 8  # channels at a time
 TAPS = 9 * DEEP
 
 

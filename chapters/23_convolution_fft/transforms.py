@@ -11,7 +11,7 @@ POINTS, HALF = 1024, 512
 ROOT_HALF = np.float32(0.5**0.5)
 COS, SIN = np.float32(np.cos(np.pi / 8)), np.float32(np.sin(np.pi / 8))
 GAPPED = POINTS + 64
-SIDE = 4  # columns, or rows, per block of 256  # columns, or rows, per block of 256
+SIDE = 4  # columns, or rows, per block of 256
 
 
 @cuda.jit
