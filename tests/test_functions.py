@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from weft import check, layouts
+from weft import check
+from weft.chapters import Chapter
 from weft.functions.values import brief
 
 
@@ -174,16 +175,19 @@ def through_a_helper(n):
     return never_smaller(n)
 
 
+layouts = Chapter("20_layouts").layouts
+
+
 def merged(text):
     return layouts.coalesce(layouts.parse(text)).size
 
 
 def test_a_single_function_may_be_forbidden() -> None:
     asked = {"spec": lambda text: layouts.parse(text).size, "inputs": [("(2,3)",)]}
-    assert check(merged, **asked, without=("weft.layouts.co", "weft.layouts.swizzle"))
-    verdict = check(merged, **asked, without=("weft.layouts.coalesce",))
+    assert check(merged, **asked, without=("layouts.co", "layouts.swizzle"))
+    verdict = check(merged, **asked, without=("layouts.coalesce",))
     assert verdict.kind == "library"
-    assert "`weft.layouts.coalesce`" in verdict.message
+    assert "`layouts.coalesce`" in verdict.message
 
 
 @pytest.mark.parametrize(

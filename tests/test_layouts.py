@@ -1,4 +1,4 @@
-"""The laws of the layout algebra, for `weft.layouts` and for the solutions of lab 20.
+"""The laws of the layout algebra, for the layouts of lab 20 and for its solutions.
 
 Every law is about values: what a layout leads each coordinate to. The examples are
 those of CUTLASS's documentation, "CuTe Layouts" and "CuTe Layout Algebra".
@@ -14,10 +14,11 @@ from hypothesis import strategies as st
 
 import weft  # noqa: F401  before Numba
 from verification.cells import cells, checks, run, scope_of
-from weft import layouts
-from weft.layouts import Layout, make_layout, parse
+from weft.chapters import Chapter
 
 LAB = "20_layouts"
+layouts = Chapter(LAB).layouts
+Layout, make_layout, parse = layouts.Layout, layouts.make_layout, layouts.parse
 
 
 def solved() -> SimpleNamespace:
@@ -30,7 +31,7 @@ def solved() -> SimpleNamespace:
 
 
 SOLVED = solved()
-BOTH = pytest.mark.parametrize("of", [layouts, SOLVED], ids=["package", "solution"])
+BOTH = pytest.mark.parametrize("of", [layouts, SOLVED], ids=["given", "solution"])
 law = settings(
     max_examples=40,
     deadline=None,
@@ -157,7 +158,8 @@ def test_composition_is_one_after_the_other(of: Any, a: Layout, b: Layout) -> No
         found = layouts.composition(a, b)
     except ValueError:
         assume(False)
-    if of is SOLVED:
+    if of is SOLVED:  # the exercise's steps divide; a single element has any step
+        assume(all(size > 1 for size, _ in layouts.modes(b)))
         found = of.composition(layouts.coalesce(a), b)
     assert found.table() == [a(b(c)) for c in range(b.size)]
     assert compatible(b.shape, found.shape)

@@ -30,6 +30,11 @@ def names(where: Path | None = None) -> list[str]:
     return sorted(file.parent.name for file in found)
 
 
+def plain(module: str) -> str:
+    """Return a module's name without its chapter: `layouts` for one of chapter 20."""
+    return module.split(".", 3)[3] if module.startswith(f"{__name__}.") else module
+
+
 class Chapter:
     """The modules of a chapter as attributes, each imported when it is first used."""
 

@@ -30,12 +30,14 @@ except ModuleNotFoundError:  # on Colab: fetch the course first
 import numpy as np
 from numba import cuda, float32
 
-from weft import check, hint, layouts, quiz, trace
+from weft import check, hint, quiz, trace
 from weft.exploring import figure
 from weft.intrinsics import load4, store4
-from weft.layouts import Layout, make_layout, modes, parse
 
-weft.lab("20_layouts")
+chapter = weft.lab("20_layouts")
+layouts = chapter.layouts
+Layout, make_layout = layouts.Layout, layouts.make_layout
+modes, parse = layouts.modes, layouts.parse
 
 # %% [markdown]
 # ## A layout is a function
@@ -45,8 +47,8 @@ weft.lab("20_layouts")
 # CuTe, the part of NVIDIA's CUTLASS library that this lab follows, writes
 # `shape:stride`.
 #
-# `weft.layouts` has a small class for layouts. `parse` reads CuTe's notation, calling a
-# layout returns an index, and `table()` lists all indices.
+# `layouts`, a module of this chapter, has a small class for layouts. `parse` reads
+# CuTe's notation, calling a layout returns an index, and `table()` lists all indices.
 
 # %%
 rows = parse("(4,8):(8,1)")  # row-major
@@ -171,7 +173,7 @@ check(
     spec=layouts.crd2idx,
     inputs=random_coordinates,
     because=why_not_this_index,
-    without=("weft.layouts.crd2idx",),
+    without=("layouts.crd2idx",),
 )
 
 # %% [markdown] tags=["solution"]
@@ -286,7 +288,7 @@ check(
     spec=layouts.coalesce,
     inputs=random_layouts,
     same=same_coalesced,
-    without=("weft.layouts.coalesce",),
+    without=("layouts.coalesce",),
 )
 
 # %% [markdown] tags=["solution"]
@@ -420,7 +422,7 @@ check(
     spec=composed,
     inputs=random_pairs,
     same=same_composed,
-    without=("weft.layouts.composition",),
+    without=("layouts.composition",),
 )
 
 # %% [markdown] tags=["solution"]
@@ -545,7 +547,7 @@ check(
     spec=complemented,
     inputs=random_targets,
     same=same_complement,
-    without=("weft.layouts.complement",),
+    without=("layouts.complement",),
 )
 
 # %% [markdown] tags=["solution"]
@@ -917,7 +919,7 @@ check(
     spec=swizzled,
     inputs=random_swizzles,
     because=why_not_this_place,
-    without=("weft.layouts.swizzle",),
+    without=("layouts.swizzle",),
 )
 
 # %% [markdown] tags=["solution"]

@@ -1,4 +1,4 @@
-"""The figure on layouts, against `weft.layouts` and the simulator's counters."""
+"""The figure on layouts, against those of chapter 20 and the simulator's counters."""
 
 import itertools
 import random
@@ -9,13 +9,15 @@ import pytest
 from test_schedules import called
 
 import weft  # noqa: F401  before Numba
-from weft import layouts
-from weft.layouts import Layout, parse
+from weft.chapters import Chapter
 
 from numba import cuda, float32, float64, int16  # isort: skip
 from weft.counters import count
 from weft.intrinsics import load4
 from weft.simulator import record
+
+layouts = Chapter("20_layouts").layouts
+Layout, parse = layouts.Layout, layouts.parse
 
 TYPES = {2: int16, 4: float32, 8: float64}
 TILES = {

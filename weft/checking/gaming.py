@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from types import FrameType
 from typing import Any
 
+from weft import chapters
 from weft.checking.step_limit import limited
 from weft.checking.verdict import Verdict
 from weft.places import Note, Place
@@ -70,7 +71,7 @@ class _Watch:
             module = called.__module__ or getattr(called.__self__, "__name__", "")
             name = called.__name__
         for each in self.without:
-            whole = f"{module}.{name}"
+            whole = f"{chapters.plain(module)}.{name}"
             if within(whole, each) and not name.startswith(("_", "<")):
                 said = each if whole == each else f"{each}.{name}"
                 self.found = said, self.caller(frame)
@@ -95,7 +96,7 @@ class _Watch:
 
 def belongs(function: Any, modules: tuple[str, ...]) -> bool:
     """Whether a function is one of these modules'."""
-    module = str(getattr(function, "__module__", ""))
+    module = chapters.plain(str(getattr(function, "__module__", "")))
     return any(within(module, each) for each in modules)
 
 

@@ -20,7 +20,8 @@ class FunctionExercise(Exercise):
         not told what would be right; a number is. For questions `weft.lesson.answers`
         gives it, with spec and inputs.
     without: what it may not call, modules such as "numpy.fft" or functions such as
-        "weft.layouts.composition". It may never call its spec.
+        "math.gcd", or "layouts.coalesce" for one of the chapter's `layouts`. It may
+        never call its spec.
     same: `(got, wanted)` → "" where they count as the same, or the reason why not; by
         default they are compared as numbers, arrays or trees of them.
     lines: how many lines of Python one call may run; see `weft.checking.step_limit`.

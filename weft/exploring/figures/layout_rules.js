@@ -1,5 +1,5 @@
 // Layouts as CuTe writes them, and what a warp's access to them costs. The same as
-// weft/layouts.py, and held against it by tests/figures/test_drawn_layouts.py.
+// chapters/20_layouts/layouts.py, and held against it by tests/figures/test_drawn_layouts.py.
 
 import { WORD, BANKS, passes } from "./counting.js";
 
