@@ -28,14 +28,16 @@ from numba import cuda, float32, int32
 from weft import bench, check, explore, hint, quiz
 from weft.intrinsics import load4, store4
 
-weft.lab("13_shared_memory")
+chapter = weft.lab("13_shared_memory")
 
 # %% [markdown]
 # ## A copy that is not quite a copy
 #
 # A transpose computes nothing. It reads every element once and writes it once, exactly
-# like a copy, so it could be as fast as one. Here are the two obvious kernels. The
-# first reads along rows, so it has to write down columns. The second does the reverse.
+# like a copy, so it could be as fast as one. The two obvious kernels are in the
+# chapter's `kernels.py`. `naive_read` reads along rows, so it has to write down
+# columns: `out[col, row] = x[row, col]`. `naive_write` does the reverse,
+# `out[row, col] = x[col, row]`.
 #
 # This lab relies on four terms. A **warp** is 32 threads with consecutive
 # `threadIdx.x`, and a **lane** is a thread's position in its warp. One load or store by
@@ -48,25 +50,6 @@ weft.lab("13_shared_memory")
 # x grows from lane to lane, it should be the *column*, the last index of an array.
 # Hence `col, row = cuda.grid(2)` and `x[row, col]`.
 
-# %% tags=["given"]
-@cuda.jit
-def naive_read(x, out):
-    """Neighbouring threads read neighbours, and write down a column."""
-    col, row = cuda.grid(2)
-
-    if row < x.shape[0] and col < x.shape[1]:
-        out[col, row] = x[row, col]
-
-
-@cuda.jit
-def naive_write(x, out):
-    """Neighbouring threads write neighbours, and read down a column."""
-    col, row = cuda.grid(2)
-
-    if row < out.shape[0] and col < out.shape[1]:
-        out[row, col] = x[col, row]
-
-
 # %% [markdown]
 # Calculate first. An 8192 × 8192 matrix of float32 takes up 268 MB. Reading it once and
 # writing it once moves 537 MB, as a copy does. Now look at one warp:
@@ -76,64 +59,15 @@ def naive_write(x, out):
 # - **down a column**, neighbouring lanes are a whole row apart, 32 KB: 32 sectors, with
 #   4 bytes used of each.
 #
-# Each kernel makes one request of each kind. How fast are the two kernels, compared
-# with PyTorch's `x.t().contiguous()` (1.0 is PyTorch's speed, 0.5 half of it)? Replace
-# `None` with your guesses, then run the cell.
-
-# %%
-guess = {"naive_read": None, "naive_write": None}
-
-m = n = 8192 if weft.GPU else 64
-if weft.GPU:
-    import torch
-
-    x = torch.rand(m, n, device="cuda")
-    same = torch.empty_like(x)
-    out = torch.empty(n, m, device="cuda")
-    d_x, d_same, d_out = (cuda.as_cuda_array(t) for t in (x, same, out))
-
-
-on_x = (n // 32, m // 8), (32, 8)  # a thread for each element of x
-on_out = (m // 32, n // 8), (32, 8)  # a thread for each element of out
-
-naive = bench.compare(
-    "two naive kernels",
-    {
-        "copy": lambda: same.copy_(x),
-        "torch": lambda: x.t().contiguous(),
-        "naive_read": lambda: naive_read[on_x](d_x, d_out),
-        "naive_write": lambda: naive_write[on_out](d_x, d_out),
-    },
-    baseline="torch",
-    bytes=2 * 4 * m * n,
-    ceiling="copy",
-    guess=guess,
-)
-naive
-
-# %% tags=["solution"]
-naive.expect("naive_write", at_least=2, times="naive_read")
-naive.expect("copy", at_least=3, times="torch")
-
-# %% [markdown] tags=["solution"]
-# Both kernels copy the same bytes, and yet `naive_write` is about three times as fast
-# as `naive_read`. The likely reason is the cache. A scattered read fetches a sector of
-# which only 4 bytes are needed now, but the other 28 stay in the L1 cache for a moment,
-# and the block's next warps find them there. A scattered write goes to L2 in pieces of
-# 4 bytes, each with its own address.
-#
-# PyTorch is no faster than `naive_write`. For a transposed view it uses its general
-# kernel for strided copies, which reads down columns like `naive_write` and also
-# computes its addresses with divisions. The copy shows how much faster a transpose
-# could be.
+# Each kernel makes one request of each kind.
 
 # %% [markdown]
 # ## 1 · A tile and a barrier
 #
 # One of the two kernels is much faster than the other (the chapter's page explains
-# why), but neither is close to the copy. The goal is to read along rows **and** write
-# along rows. For that, the data has to change hands in between: a thread must write a
-# value that another thread has read.
+# why), but neither is close to the speed of a copy. The goal is to read along rows
+# **and** write along rows. For that, the data has to change hands in between: a thread
+# must write a value that another thread has read.
 #
 # The threads of a block can exchange values in **shared memory**, a small, fast memory
 # that each block has to itself. `cuda.shared.array(shape, dtype)` makes an array there,
@@ -157,7 +91,6 @@ naive.expect("copy", at_least=3, times="torch")
 # %% tags=["given"]
 BLOCK = 64
 
-
 # %%
 @cuda.jit
 def reverse_blocks(x, out):
@@ -177,7 +110,6 @@ def reverse_blocks(x, out):
     if t < count:
         out[start + t] = tile[count - 1 - t]
     # END SOLUTION
-
 
 # %%
 check(
@@ -236,7 +168,6 @@ check(
 # %% tags=["given"]
 TILE = 32
 
-
 # %%
 @cuda.jit
 def transpose_tiled(x, out):
@@ -256,7 +187,6 @@ def transpose_tiled(x, out):
     if row < out.shape[0] and col < out.shape[1]:
         out[row, col] = tile[tx, ty]
     # END SOLUTION
-
 
 # %%
 check(
@@ -345,7 +275,6 @@ def transpose_padded(x, out):
         out[row, col] = tile[tx, ty]
     # END SOLUTION
 
-
 # %%
 check(
     transpose_padded,
@@ -385,144 +314,12 @@ explore(transpose_tiled)[1, (TILE, TILE)](small, np.zeros_like(small))
 explore(transpose_padded)[1, (TILE, TILE)](small, np.zeros_like(small))
 
 # %% [markdown]
-# ## Measure: what did the conflicts cost?
-#
-# Calculate first. Storing 2^26 elements in tiles takes 2^21 = 2.1 million requests, and
-# loading them again takes just as many. With conflicts, a store takes 1 pass and a load
-# takes 32, so the total is 33 × 2.1 million = 69 million passes. An H200 has 132 SMs,
-# each of which can do one pass per clock cycle, at up to 1.98 GHz:
-#
-# 69 million / 132 / 1.98 GHz = **265 µs**
-#
-# Without conflicts there are 2 × 2.1 million passes, which take 16 µs. Compare both
-# times with the time of a copy in the first table. How fast will `tiled` and `padded`
-# be, compared with PyTorch? The table also has a kernel that only **copies**, in the
-# same style: one element per thread, without a tile. How close will it get to `copy_`?
-
-# %%
-guess = {
-    "naive_write": None,
-    "tiled": None,
-    "padded": None,
-    "copy kernel": None,
-}
-
-
-@cuda.jit
-def copy_kernel(x, out):
-    """Copy x into out, one element per thread."""
-    col, row = cuda.grid(2)
-
-    if row < x.shape[0] and col < x.shape[1]:
-        out[row, col] = x[row, col]
-
-
-square = (n // TILE, m // TILE), (TILE, TILE)
-one_tile = bench.compare(
-    "one element a thread",
-    {
-        "copy": lambda: same.copy_(x),
-        "torch": lambda: x.t().contiguous(),
-        "naive_write": lambda: naive_write[on_out](d_x, d_out),
-        "tiled": lambda: transpose_tiled[square](d_x, d_out),
-        "padded": lambda: transpose_padded[square](d_x, d_out),
-        "copy kernel": lambda: copy_kernel[on_x](d_x, d_same),
-    },
-    baseline="torch",
-    bytes=2 * 4 * m * n,
-    ceiling="copy",
-    guess=guess,
-)
-one_tile
-
-# %% tags=["solution"]
-one_tile.expect("padded", at_least=1.3, times="tiled")
-one_tile.expect("copy kernel", at_least=1.3, times="padded")
-one_tile.expect("copy", at_least=1.3, times="copy kernel")
-
-# %% [markdown] tags=["solution"]
-# Padding pays off, as the calculation predicted: with conflicts, shared memory alone
-# needs twice as long as the whole copy on an H200, and one and a half times as long on
-# an H100. But even without conflicts, the transpose is far slower than the copy, and
-# slower than the naive kernel that writes along rows. Both accesses are coalesced, and
-# no bank has a conflict. What is still wrong?
-#
-# The last row gives the answer. A kernel that has nothing to transpose, with one
-# element per thread, is far slower than `copy_` too. So access patterns are no longer
-# the problem. One element per thread is.
-
-# %% [markdown]
-# ## Measure: how long does a load take?
-#
-# On the reference GPU, `padded` is still slower than `naive_write`, and even `copy
-# kernel`, which has nothing to transpose, is far slower than `copy`. So access patterns
-# are not the only problem. The next measurement leads to the other one.
-#
-# One thread makes 1000 loads, each of which needs the result of the one before it for
-# its address. The loads cannot overlap, so a thousandth of the time is the **latency**
-# of one load from memory. How many nanoseconds do you expect? (An addition takes a few
-# nanoseconds.)
-
-# %%
-@cuda.jit
-def chase(link, end):
-    """Follow 1000 links, each found by loading the one before."""
-    i = int32(0)
-    for _ in range(1000):
-        i = link[i]
-    end[0] = i
-
-
-if weft.GPU:
-    places = torch.arange(1 << 26, dtype=torch.int32, device="cuda")
-    link = (places + 65600) % (1 << 26)  # each link leads 262 KB further on
-    end = torch.zeros(1, dtype=torch.int32, device="cuda")
-    d_link, d_end = cuda.as_cuda_array(link), cuda.as_cuda_array(end)
-
-latency = bench.compare(
-    "1000 loads, one after the other",
-    {"one thread": lambda: chase[1, 1](d_link, d_end)},
-)
-latency
-
-# %% [markdown]
-# Now apply **Little's law**: bytes in flight = rate × latency. To read at a certain
-# rate, a kernel must always have that many bytes requested but not yet delivered.
-#
-# How many bytes can a kernel have in flight? An SM of an H200 holds 2048 threads. If
-# each of them waits for one float32, 8 KB are in flight, but only while all of them
-# wait. A thread that is starting, computing an address, waiting at a barrier or storing
-# has no load in flight. So compare the last two numbers below with care: one float32
-# per thread is enough only if most of the threads are waiting for memory at any moment.
-
-# %%
-seconds = latency["one thread"].ms / 1000 / 1000
-rate = naive["copy"].rate / 2  # half of a copy's bytes are read
-sms = weft.device.find().sms or 132
-
-print(f"one load takes        {seconds * 1e9:6.0f} ns")
-print(f"a copy reads          {rate / 1e12:6.2f} TB/s")
-print(f"so each SM must have  {seconds * rate / sms / 1e3:6.1f} KB in flight")
-print("one float32 per thread   8.2 KB, if all 2048 threads wait at once")
-
-# %% tags=["solution"]
-kept = one_tile["padded"].rate / 2 * seconds / sms
-print(f"padded keeps          {kept / 1e3:6.1f} KB in flight per SM")
-
-# %% [markdown] tags=["solution"]
-# 8 KB would be enough if all 2048 threads were waiting for a load all the time. From
-# the rate of `padded`, Little's law gives the number of bytes that really were in
-# flight: a fraction of that. A thread spends most of its life doing other things. It
-# starts, computes a row and a column in 64 bits, loads, waits at the barrier for the
-# last of 1024 threads, computes again, and stores. Only two such blocks fit on an SM,
-# so while one of them is storing, only the other is there to load.
-#
-# There are two remedies, and they work together. The first is to let each thread
-# request more data before it waits. The second is **thread coarsening**: give each
-# thread several elements, so that its overhead is spread over more work.
-
-# %% [markdown]
 # ## 4 · Four loads per thread
+#
+# Both accesses are coalesced now, and no bank has a conflict. But one element per
+# thread is not enough: even a kernel that only copies, in this style, is far slower
+# than PyTorch's copy. The chapter's page explains why, and *More measurements* below
+# has the numbers.
 #
 # The tile is 32 × 32 again, but now there are only 32 × 8 threads. Each thread handles
 # four elements, 8 rows apart: rows `ty`, `ty + 8`, `ty + 16` and `ty + 24` of the tile.
@@ -548,7 +345,6 @@ print(f"padded keeps          {kept / 1e3:6.1f} KB in flight per SM")
 ROWS = 8
 PADDED = TILE + 1  # a kernel takes a name for a shape, but no sum of names
 
-
 # %%
 @cuda.jit
 def transpose_rows(x, out):
@@ -571,7 +367,6 @@ def transpose_rows(x, out):
         if left + ty + j < n and top + tx < m:
             out[left + ty + j, top + tx] = tile[tx, ty + j]
     # END SOLUTION
-
 
 # %%
 check(
@@ -649,7 +444,6 @@ def transpose_swizzled(x, out):
         out[row, col] = tile[tx, ty ^ tx]
     # END SOLUTION
 
-
 # %%
 check(
     transpose_swizzled,
@@ -711,7 +505,6 @@ check(
 # %% tags=["given"]
 WIDE = 64
 
-
 # %%
 @cuda.jit
 def transpose_fast(x, out):
@@ -737,7 +530,6 @@ def transpose_fast(x, out):
         e = load4(tile, (4 * ty + i, swizzled))
         store4(out, (left + 4 * ty + i, top + 4 * tx), e[0], e[1], e[2], e[3])
     # END SOLUTION
-
 
 # %%
 check(
@@ -779,59 +571,23 @@ check(
 # %% [markdown]
 # ## Measure: every kernel so far
 #
-# Here are all the kernels in one table, with three that others wrote: `torch` copies a
-# transposed view, `torch.compile` generates a kernel for it, and `cublasSgeam` is the
-# transpose of NVIDIA's cuBLAS. How close does your last kernel come to the copy? Write
-# your guesses as multiples of PyTorch's speed. A kernel that you have not written yet
-# does nothing, very quickly, so leave it out of your conclusions.
+# Here are all the kernels in one table, with the two naive ones and three that others
+# wrote: `torch` copies a transposed view, `torch.compile` generates a kernel for it,
+# and `cublasSgeam` is the transpose of NVIDIA's cuBLAS. How close does your last kernel
+# come to the copy? Write your guesses as multiples of PyTorch's speed. A kernel that
+# you have not written yet does nothing, very quickly, so leave it out of your
+# conclusions.
 
 # %%
 guess = {"padded": None, "swizzled": None, "rows": None, "fast": None}
 
-if weft.GPU:
-    from ctypes import byref, c_float, c_void_p
-
-    from weft.libraries import library
-
-    # PyTorch's compiler, and NVIDIA's transpose as chapter 25 explains it
-    torch_made = torch.compile(lambda x: x.t().contiguous())
-    blas, handle = library("cublas"), c_void_p()
-    blas.cublasCreate_v2(byref(handle))
-    one, zero = byref(c_float(1)), byref(c_float(0))
-    from_x, to_out = c_void_p(x.data_ptr()), c_void_p(out.data_ptr())
-
-
-def geam():
-    """Compute out = 1 * transpose of x + 0 * out, in a single pass."""
-    at = from_x, n, zero, to_out, m, to_out, m
-    return blas.cublasSgeam(handle, 1, 0, m, n, one, *at)
-
-
-if weft.GPU:
-    assert geam() == 0
-    assert torch.equal(out, x.t())
-
-flat = (n // TILE, m // TILE), (TILE, ROWS)
-wide = (m // WIDE, n // WIDE), (16, 16)
-ladder = bench.compare(
-    "8192 x 8192 float32",
-    {
-        "copy": lambda: same.copy_(x),
-        "torch": lambda: x.t().contiguous(),
-        "torch.compile": lambda: torch_made(x),
-        "cublasSgeam": geam,
-        "naive_read": lambda: naive_read[on_x](d_x, d_out),
-        "naive_write": lambda: naive_write[on_out](d_x, d_out),
-        "tiled": lambda: transpose_tiled[square](d_x, d_out),
-        "padded": lambda: transpose_padded[square](d_x, d_out),
-        "swizzled": lambda: transpose_swizzled[square](d_x, d_out),
-        "rows": lambda: transpose_rows[flat](d_x, d_out),
-        "fast": lambda: transpose_fast[wide](d_x, d_out),
-    },
-    baseline="torch",
-    bytes=2 * 4 * m * n,
-    ceiling="copy",
-    guess=guess,
+ladder = chapter.measure.ladder(
+    transpose_tiled,
+    transpose_padded,
+    transpose_swizzled,
+    transpose_rows,
+    transpose_fast,
+    guess,
 )
 ladder
 
@@ -849,107 +605,160 @@ ladder.expect("fast", ceiling=0.92)
 # per byte.
 
 # %% [markdown]
-# ## Measure: a shape that does not divide
+# ## More measurements
+#
+# You have done the exercises. The rest of the lab is for the curious: measurements that
+# show what each idea is worth. Their code is in `measure.py` and their kernels in
+# `kernels.py`, both in `chapters/13_shared_memory`.
+
+# %% [markdown]
+# ### two naive kernels
+#
+# Each of the two naive kernels makes one request along a row and one down a column. How
+# fast are the two kernels, compared with PyTorch's `x.t().contiguous()` (1.0 is
+# PyTorch's speed, 0.5 half of it)? Replace `None` with your guesses, then run the cell.
+
+# %%
+guess = {"naive_read": None, "naive_write": None}
+
+naive = chapter.measure.naive(guess)
+naive
+
+# %% tags=["solution"]
+naive.expect("naive_write", at_least=2, times="naive_read")
+naive.expect("copy", at_least=3, times="torch")
+
+# %% [markdown] tags=["solution"]
+# Both kernels copy the same bytes, and yet `naive_write` is about three times as fast
+# as `naive_read`. The likely reason is the cache. A scattered read fetches a sector of
+# which only 4 bytes are needed now, but the other 28 stay in the L1 cache for a moment,
+# and the block's next warps find them there. A scattered write goes to L2 in pieces of
+# 4 bytes, each with its own address.
+#
+# PyTorch is no faster than `naive_write`. For a transposed view it uses its general
+# kernel for strided copies, which reads down columns like `naive_write` and also
+# computes its addresses with divisions. The copy shows how much faster a transpose
+# could be.
+
+# %% [markdown]
+# ### what did the conflicts cost?
+#
+# Calculate first. Storing 2^26 elements in tiles takes 2^21 = 2.1 million requests, and
+# loading them again takes just as many. With conflicts, a store takes 1 pass and a load
+# takes 32, so the total is 33 × 2.1 million = 69 million passes. An H200 has 132 SMs,
+# each of which can do one pass per clock cycle, at up to 1.98 GHz:
+#
+# 69 million / 132 / 1.98 GHz = **265 µs**
+#
+# Without conflicts there are 2 × 2.1 million passes, which take 16 µs. Compare both
+# times with the time of a copy in the first table. How fast will `tiled` and `padded`
+# be, compared with PyTorch? The table also has a kernel that only **copies**, in the
+# same style: one element per thread, without a tile. How close will it get to `copy_`?
+
+# %%
+guess = {
+    "naive_write": None,
+    "tiled": None,
+    "padded": None,
+    "copy kernel": None,
+}
+
+one_tile = chapter.measure.one_tile(transpose_tiled, transpose_padded, guess)
+one_tile
+
+# %% tags=["solution"]
+one_tile.expect("padded", at_least=1.3, times="tiled")
+one_tile.expect("copy kernel", at_least=1.3, times="padded")
+one_tile.expect("copy", at_least=1.3, times="copy kernel")
+
+# %% [markdown] tags=["solution"]
+# Padding pays off, as the calculation predicted: with conflicts, shared memory alone
+# needs twice as long as the whole copy on an H200, and one and a half times as long on
+# an H100. But even without conflicts, the transpose is far slower than the copy, and
+# slower than the naive kernel that writes along rows. Both accesses are coalesced, and
+# no bank has a conflict. What is still wrong?
+#
+# The last row gives the answer. A kernel that has nothing to transpose, with one
+# element per thread, is far slower than `copy_` too. So access patterns are no longer
+# the problem. One element per thread is.
+
+# %% [markdown]
+# ### how long does a load take?
+#
+# On the reference GPU, `padded` is still slower than `naive_write`, and even `copy
+# kernel`, which has nothing to transpose, is far slower than `copy`. So access patterns
+# are not the only problem. The next measurement leads to the other one.
+#
+# One thread makes 1000 loads, each of which needs the result of the one before it for
+# its address. The loads cannot overlap, so a thousandth of the time is the **latency**
+# of one load from memory. How many nanoseconds do you expect? (An addition takes a few
+# nanoseconds.)
+
+# %%
+latency = chapter.measure.latency()
+latency
+
+# %% [markdown]
+# Now apply **Little's law**: bytes in flight = rate × latency. To read at a certain
+# rate, a kernel must always have that many bytes requested but not yet delivered.
+#
+# How many bytes can a kernel have in flight? An SM of an H200 holds 2048 threads. If
+# each of them waits for one float32, 8 KB are in flight, but only while all of them
+# wait. A thread that is starting, computing an address, waiting at a barrier or storing
+# has no load in flight. So compare the last two numbers below with care: one float32
+# per thread is enough only if most of the threads are waiting for memory at any moment.
+
+# %%
+seconds = latency["one thread"].ms / 1000 / 1000
+rate = naive["copy"].rate / 2  # half of a copy's bytes are read
+sms = weft.device.find().sms or 132
+
+print(f"one load takes        {seconds * 1e9:6.0f} ns")
+print(f"a copy reads          {rate / 1e12:6.2f} TB/s")
+print(f"so each SM must have  {seconds * rate / sms / 1e3:6.1f} KB in flight")
+print("one float32 per thread   8.2 KB, if all 2048 threads wait at once")
+
+# %% tags=["solution"]
+kept = one_tile["padded"].rate / 2 * seconds / sms
+print(f"padded keeps          {kept / 1e3:6.1f} KB in flight per SM")
+
+# %% [markdown] tags=["solution"]
+# 8 KB would be enough if all 2048 threads were waiting for a load all the time. From
+# the rate of `padded`, Little's law gives the number of bytes that really were in
+# flight: a fraction of that. A thread spends most of its life doing other things. It
+# starts, computes a row and a column in 64 bits, loads, waits at the barrier for the
+# last of 1024 threads, computes again, and stores. Only two such blocks fit on an SM,
+# so while one of them is storing, only the other is there to load.
+#
+# There are two remedies, and they work together. The first is to let each thread
+# request more data before it waits. The second is **thread coarsening**: give each
+# thread several elements, so that its overhead is spread over more work.
+
+# %% [markdown]
+# ### a shape that does not divide
 #
 # In a matrix of 8191 × 8193, no tile at the edge is whole, and hardly any row begins at
 # a multiple of 128 bytes. Three rows in four do not even begin at a multiple of 16, so
 # `transpose_fast` cannot run. Do what libraries do: use the fast kernel where the shape
-# allows it, and a general kernel otherwise.
+# allows it, and a general kernel otherwise, here `transpose_rows`.
 
 # %%
-def transpose(x, out):
-    """Transpose x (m, n) into out (n, m), as fast as the shape allows."""
-    m, n = x.shape
-    if m % WIDE == 0 and n % WIDE == 0:
-        transpose_fast[(m // WIDE, n // WIDE), (16, 16)](x, out)
-    else:
-        grid = -(-n // TILE), -(-m // TILE)
-        transpose_rows[grid, (TILE, ROWS)](x, out)
-
-
 guess = {"ours": None}
 
-odd_m, odd_n = 8191, 8193
-if weft.GPU:
-    odd_x = torch.rand(odd_m, odd_n, device="cuda")
-    odd_same = torch.empty_like(odd_x)
-    odd_out = torch.empty(odd_n, odd_m, device="cuda")
-    d_odd_x, d_odd_out = cuda.as_cuda_array(odd_x), cuda.as_cuda_array(odd_out)
-
-odd = bench.compare(
-    "8191 x 8193 float32",
-    {
-        "copy": lambda: odd_same.copy_(odd_x),
-        "torch": lambda: odd_x.t().contiguous(),
-        "ours": lambda: transpose(d_odd_x, d_odd_out),
-    },
-    baseline="torch",
-    bytes=2 * 4 * odd_m * odd_n,
-    ceiling="copy",
-    guess=guess,
-)
+odd = chapter.measure.odd(transpose_rows, transpose_fast, guess)
 odd
 
 # %% tags=["solution"]
 odd.expect("ours", at_least=1.5, times="torch")
 
 # %% [markdown] tags=["solution"]
-# ## What each idea is worth
+# ### what each idea is worth
 #
 # Take one idea at a time out of a good kernel, and measure. Begin with `rows`: take out
 # the padding or the clamped loads.
 
 # %% tags=["solution"]
-@cuda.jit
-def rows_guarded(x, out):
-    """transpose_rows with a guard around each load."""
-    tile = cuda.shared.array((TILE, PADDED), float32)
-    tx, ty = cuda.threadIdx.x, cuda.threadIdx.y
-    top, left = cuda.blockIdx.y * TILE, cuda.blockIdx.x * TILE
-    m, n = x.shape
-
-    for j in range(0, TILE, ROWS):
-        if top + ty + j < m and left + tx < n:
-            tile[ty + j, tx] = x[top + ty + j, left + tx]
-    cuda.syncthreads()
-
-    for j in range(0, TILE, ROWS):
-        if left + ty + j < n and top + tx < m:
-            out[left + ty + j, top + tx] = tile[tx, ty + j]
-
-
-@cuda.jit
-def rows_unpadded(x, out):
-    """transpose_rows with bank conflicts."""
-    tile = cuda.shared.array((TILE, TILE), float32)
-    tx, ty = cuda.threadIdx.x, cuda.threadIdx.y
-    top, left = cuda.blockIdx.y * TILE, cuda.blockIdx.x * TILE
-    m, n = x.shape
-
-    col = min(left + tx, n - 1)
-    for j in range(0, TILE, ROWS):
-        row = min(top + ty + j, m - 1)
-        tile[ty + j, tx] = x[row, col]
-    cuda.syncthreads()
-
-    for j in range(0, TILE, ROWS):
-        if left + ty + j < n and top + tx < m:
-            out[left + ty + j, top + tx] = tile[tx, ty + j]
-
-
-# %% tags=["solution"]
-without = bench.compare(
-    "rows, without one idea",
-    {
-        "copy": lambda: same.copy_(x),
-        "rows": lambda: transpose_rows[flat](d_x, d_out),
-        "guarded loads": lambda: rows_guarded[flat](d_x, d_out),
-        "no padding": lambda: rows_unpadded[flat](d_x, d_out),
-    },
-    baseline="rows",
-    bytes=2 * 4 * m * n,
-    ceiling="copy",
-)
+without = chapter.measure.without(transpose_rows)
 without.expect("rows", at_least=1.1, times="guarded loads")
 without.expect("rows", at_least=1.4, times="no padding")
 without
@@ -964,56 +773,7 @@ without
 # the blocks.
 
 # %% tags=["solution"]
-def fast_without(swizzle, down):
-    """Return transpose_fast with one idea left out."""
-
-    @cuda.jit
-    def kernel(x, out):
-        tile = cuda.shared.array((WIDE, WIDE), float32)
-        tx, ty = int32(cuda.threadIdx.x), int32(cuda.threadIdx.y)
-        if down:
-            top = int32(cuda.blockIdx.x * WIDE)
-            left = int32(cuda.blockIdx.y * WIDE)
-        else:
-            top = int32(cuda.blockIdx.y * WIDE)
-            left = int32(cuda.blockIdx.x * WIDE)
-        put, get = 4 * ty, 4 * tx
-        if swizzle:
-            put = get = 4 * (tx ^ ty)
-
-        a = load4(x, (top + 4 * ty, left + 4 * tx))
-        b = load4(x, (top + 4 * ty + 1, left + 4 * tx))
-        c = load4(x, (top + 4 * ty + 2, left + 4 * tx))
-        d = load4(x, (top + 4 * ty + 3, left + 4 * tx))
-
-        for i in range(4):
-            store4(tile, (4 * tx + i, put), a[i], b[i], c[i], d[i])
-        cuda.syncthreads()
-
-        for i in range(4):
-            e = load4(tile, (4 * ty + i, get))
-            at = left + 4 * ty + i, top + 4 * tx
-            store4(out, at, e[0], e[1], e[2], e[3])
-
-    return kernel
-
-
-fast_conflicts = fast_without(swizzle=False, down=True)
-fast_across = fast_without(swizzle=True, down=False)
-across = (n // WIDE, m // WIDE), (16, 16)
-
-fast_less = bench.compare(
-    "fast, without one idea",
-    {
-        "copy": lambda: same.copy_(x),
-        "fast": lambda: transpose_fast[wide](d_x, d_out),
-        "no swizzle": lambda: fast_conflicts[wide](d_x, d_out),
-        "blocks across": lambda: fast_across[across](d_x, d_out),
-    },
-    baseline="fast",
-    bytes=2 * 4 * m * n,
-    ceiling="copy",
-)
+fast_less = chapter.measure.fast_less(transpose_fast)
 fast_less.expect("fast", at_least=1.0, times="blocks across")
 fast_less
 
@@ -1031,18 +791,6 @@ fast_less
 # GPU with more bandwidth per SM, or in a kernel that uses its tile more than once.
 
 # %% [markdown]
-# ## If you want more
-#
-# - Use no shared memory at all: launch `naive_read` with blocks of 8 × 32 threads and
-#   measure. A warp then covers 4 rows and 8 columns. How does the speed compare with
-#   that of 32 × 8 blocks, and what do sectors have to do with it?
-# - Transpose squares of 4 × 4 in registers and write them straight to `out`, with no
-#   tile. Predict the sectors per request first.
-# - Let `transpose_fast` accept every shape whose rows begin at multiples of 16 bytes.
-# - Transpose a square matrix in place: a block takes two mirrored tiles.
-# - Use `float64`. Which bank does element (`row`, `col`) fall into, how wide must the
-#   tile be, and how fast is `transpose_rows`?
-#
 # ## What you learned
 #
 # 1. Shared memory lets the threads of a block exchange values, so a permutation can be
@@ -1056,6 +804,19 @@ fast_less
 #    them wide, and leave no `if` between them.
 # 5. A conflict, like any cost, matters only if it is what everything else waits for.
 #    Calculate, measure, and measure again after each fix.
+
+# %% [markdown]
+# ## If you want more
+#
+# - Use no shared memory at all: launch `naive_read` with blocks of 8 × 32 threads and
+#   measure. A warp then covers 4 rows and 8 columns. How does the speed compare with
+#   that of 32 × 8 blocks, and what do sectors have to do with it?
+# - Transpose squares of 4 × 4 in registers and write them straight to `out`, with no
+#   tile. Predict the sectors per request first.
+# - Let `transpose_fast` accept every shape whose rows begin at multiples of 16 bytes.
+# - Transpose a square matrix in place: a block takes two mirrored tiles.
+# - Use `float64`. Which bank does element (`row`, `col`) fall into, how wide must the
+#   tile be, and how fast is `transpose_rows`?
 
 # %%
 quiz()
