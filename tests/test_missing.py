@@ -158,8 +158,8 @@ def test_a_notebook_that_cannot_be_read_breaks_nothing(tmp_path: Path) -> None:
 
 def test_without_the_notebook_the_names_of_the_checks_are_known(tmp_path: Path) -> None:
     code = NOTEBOOK.replace("05_first_kernel", "01_why_gpus")
-    races, np = run(code + "go('races'); go('np')", cwd=tmp_path).split("CELL\n")[1:]
-    assert "`races` is defined in another cell of this lab. Has that cell" in races
+    checks, np = run(code + "go('checks'); go('np')", cwd=tmp_path).split("CELL\n")[1:]
+    assert "`checks` is defined in another cell of this lab. Has that cell" in checks
     assert "defined in" not in np
 
 

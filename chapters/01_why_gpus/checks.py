@@ -14,6 +14,11 @@ PARTS = {  # of the CPU's time: send, kernel, fetch
 }
 
 
+def pageable(bench, celsius):
+    """Provide what the function takes: the temperatures in ordinary memory."""
+    return (bench.pageable(celsius),)
+
+
 def races(rng):
     """Make tables of times, for as many sizes as there are letters of PARTS."""
     tables = []

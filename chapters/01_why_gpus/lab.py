@@ -221,7 +221,7 @@ streams.check(
     converted,
     spec=lambda celsius: 1.8 * celsius + 32,
     inputs=lambda rng, n: (rng.uniform(-40, 40, n).astype(np.float32),),
-    given=lambda bench, celsius: (bench.pageable(celsius),),
+    given=checks.pageable,
     sizes=[64, 1, 50, 33_000],
     limits={"traffic": 1, "block": 32},
 )
@@ -521,10 +521,10 @@ tables["matmul"][4096].expect("kernel", at_least=8, times="CPU, many threads")
 #   time spent in Python.
 
 # %% [markdown]
-# Now apply `amdahl` to the race. The GPU's arithmetic units share the work of the kernel, but the
-# copies take as long as before. So with the copies as the serial part, how many times
-# as fast would the whole task be on a GPU with ten times as many units? And with a
-# million times as many?
+# Now apply `amdahl` to the race. The GPU's arithmetic units share the work of the
+# kernel, but the copies take as long as before. So with the copies as the serial part,
+# how many times as fast would the whole task be on a GPU with ten times as many units?
+# And with a million times as many?
 
 # %%
 chapter.measure.apply_amdahl(amdahl, measured)

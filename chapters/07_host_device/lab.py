@@ -430,8 +430,8 @@ check(
 # ## More measurements
 #
 # You have done the exercises. The rest of the lab is for the curious: seven sections of
-# measurements, each with a prediction. Their code is in `measure.py` and their kernels in
-# `kernels.py`, both in `chapters/07_host_device`.
+# measurements, each with a prediction. Their code is in `measure.py` and their kernels
+# in `kernels.py`, both in `chapters/07_host_device`.
 
 # %% [markdown]
 # ### Which memory to copy from
@@ -598,11 +598,11 @@ short.expect("synchronise", at_least=0.9)
 # %% [markdown]
 # ### What a race looks like
 #
-# Without the events, is the result wrong? The cell below copies a result back in a separate
-# stream, with nothing to order the copy after the kernel, and does so five times. What
-# share of the elements will be old if the kernel takes about as long as the copy? What
-# share if the kernel takes four times as long? And what share if everything is in
-# order, but the host reads `out` without waiting?
+# Without the events, is the result wrong? The cell below copies a result back in a
+# separate stream, with nothing to order the copy after the kernel, and does so five
+# times. What share of the elements will be old if the kernel takes about as long as the
+# copy? What share if the kernel takes four times as long? And what share if everything
+# is in order, but the host reads `out` without waiting?
 #
 # (The simulator does one thing after another: there, nothing is ever old.)
 

@@ -103,8 +103,7 @@ check(
 #
 # The check has a tolerance of 2 %, for a reason. When the queue is empty, the GPU
 # reaches the first event at once and then waits for the launch, so the time includes
-# the host's 0.02 ms. The first of the measurements at the end shows
-# when that matters.
+# the host's 0.02 ms. The first of the measurements at the end shows when that matters.
 
 # %% [markdown]
 # ## Four programs
@@ -119,7 +118,8 @@ check(
 #   method;
 # - **columns**: compute the sums of the 1024 columns of a matrix with 32,768 rows.
 #
-# The next cell prints their kernels. Read them. What does each of them wait for? There are four suspects:
+# The next cell prints their kernels. Read them. What does each of them wait for? There
+# are four suspects:
 #
 # - **launch**: the GPU is idle most of the time, since the host is slow to queue
 #   kernels;
@@ -480,9 +480,9 @@ columns.expect("piece_sums", at_least=10)
 # %% [markdown]
 # ## More measurements
 #
-# You have done the exercises. The rest of the lab is for the curious: four measurements,
-# each with a prediction, and a timeline. Their code is in `measure.py` and their kernels
-# in `kernels.py`, both in `chapters/11_profiling`.
+# You have done the exercises. The rest of the lab is for the curious: four
+# measurements, each with a prediction, and a timeline. Their code is in `measure.py`
+# and their kernels in `kernels.py`, both in `chapters/11_profiling`.
 
 # %% [markdown]
 # ### Four stopwatches, two launches
