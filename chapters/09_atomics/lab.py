@@ -31,7 +31,7 @@ from numba.cuda import libdevice
 
 from weft import bench, check, hint, quiz
 
-weft.lab("09_atomics")
+chapter = weft.lab("09_atomics")
 
 # %% [markdown]
 # ## 1 · The update that got lost
@@ -92,51 +92,25 @@ check(
 # %% [markdown]
 # ## Measure: how many updates are lost?
 #
-# Here is the same kernel with the plain line. Of 2^26 random bytes, about 262,144 are
-# equal to 7. How many of these does the plain kernel count on a GPU: nearly all, half,
-# or a few? Guess, then run. (Without a GPU, you see the simulator's count, for fewer
-# bytes, and below it what the reference GPU counts.)
+# The next cell runs the same kernel with the plain line. Of 2^26 random bytes, about
+# 262,144 are equal to 7. How many of these does the plain kernel count on a GPU: nearly
+# all, half, or a few? Guess, then run. (Without a GPU, you see the simulator's count,
+# for fewer bytes, and below it what the reference GPU counts.)
 
 # %%
-@cuda.jit
-def count_plain(x, wanted, out):
-    """Count matches with an update that is not atomic."""
-    i = cuda.grid(1)
-
-    if i < x.size and x[i] == wanted:
-        out[0] += 1
-
-
-n = 1 << 26 if weft.GPU else 1 << 12
-blocks = n // 256
-pixels = np.random.default_rng(9).integers(0, 256, n, np.uint8)
-d_pixels = cuda.to_device(pixels)
-right = int(np.count_nonzero(pixels == 7))
-
-counted = []
-for _ in range(5):
-    out = cuda.to_device(np.zeros(1, np.int32))
-    count_plain[blocks, 256](d_pixels, 7, out)
-    counted.append(int(out.copy_to_host()[0]))
-print(f"{right:,} matches; the plain kernel counts", counted)
-if not weft.GPU:
-    print("The simulator runs one thread after the other: nothing gets lost.")
-    print("The reference GPU counts fewer than 1 in 100 of the matches.")
+chapter.measure.lost_updates()
 
 # %% tags=["solution"]
 out = cuda.to_device(np.zeros(1, np.int32))
-count_matches[blocks, 256](d_pixels, 7, out)
-assert out.copy_to_host()[0] == right
-
-
-def nearly_all_lost():
-    out = cuda.to_device(np.zeros(1, np.int32))
-    count_plain[blocks, 256](d_pixels, 7, out)
-    return out.copy_to_host()[0] < right / 100
-
+count_matches[chapter.measure.blocks, 256](
+    chapter.measure.d_pixels, 7, out
+)
+assert out.copy_to_host()[0] == chapter.measure.right
 
 if weft.GPU:
-    bench.sometimes("over 99 in 100 updates are lost", nearly_all_lost)
+    bench.sometimes(
+        "over 99 in 100 updates are lost", chapter.measure.nearly_all_lost
+    )
 
 # %% [markdown] tags=["solution"]
 # On the reference GPU the counter ends below 100: of 10,000 updates, fewer than four
@@ -195,60 +169,6 @@ check(
 # called **contention**.
 
 # %% [markdown]
-# ## Measure: how often they meet
-#
-# Atomics on global memory are executed in the L2 cache, which all SMs share. Here are
-# 2^24 increments, spread at random over 1 counter, over 8, over 256, and so on. With
-# one counter, all the increments queue for one address. How many times as fast are they
-# with 256 counters, and with a million (2^20)? Guess, then run.
-
-# %%
-guess = {"256": None, "2^20": None}
-
-
-def spread_over():
-    def increments(counters):
-        x = torch.randint(
-            counters, (1 << 24,), dtype=torch.int32, device="cuda"
-        )
-        bins = torch.zeros(counters, dtype=torch.int32, device="cuda")
-        d_x, d_bins = cuda.as_cuda_array(x), cuda.as_cuda_array(bins)
-        return lambda: histogram_global[1 << 16, 256](d_x, d_bins)
-
-    names = {"1": 1, "8": 8, "256": 256, "2^12": 1 << 12, "2^16": 1 << 16}
-    names |= {"2^20": 1 << 20, "2^24": 1 << 24}
-    return {name: increments(count) for name, count in names.items()}
-
-
-if weft.GPU:
-    import torch
-
-spread = bench.compare(
-    "2^24 increments, by number of counters",
-    spread_over,
-    baseline="1",
-    guess=guess,
-)
-spread
-
-# %% tags=["solution"]
-spread.expect("256", at_least=1.5)
-spread.expect("2^20", at_least=25)
-spread.expect("2^20", at_least=1.5, times="2^24")
-
-# %% [markdown] tags=["solution"]
-# Divide 2^24 by the time in the first row: a single counter accepts a little over one
-# increment per nanosecond, whatever 132 SMs would like. 256 counters help less than you
-# might hope. They fill only a kilobyte, or 32 sectors, which are in few parts of the L2
-# cache. (Eight counters do even better, probably because they are in one sector, so a
-# warp's 32 increments can travel as one request. Spread over 32 sectors, the increments
-# need about twenty requests.) A million counters are spread over the whole cache, and
-# 2^24 counters no longer fit in it.
-#
-# So a histogram of 256 bins is close to the worst case for global atomics: nearly every
-# increment has to queue.
-
-# %% [markdown]
 # ## 3 · A histogram for each block
 #
 # The remedy is called **privatisation**: give each block 256 bins of its own, count
@@ -283,7 +203,6 @@ spread.expect("2^20", at_least=1.5, times="2^24")
 
 # %% tags=["given"]
 BINS = 256
-
 
 # %%
 @cuda.jit
@@ -324,87 +243,6 @@ check(
 # to set to 0. The second keeps a fast warp from adding a bin to `out` while a slow warp
 # is still counting into it. The last loop needs atomics too, because other blocks add
 # to the same `out`.
-
-# %% [markdown]
-# ## Measure: shared against global
-#
-# Calculate first. The image has 2^26 bytes, or 67 MB, which the reference GPU can read
-# in 16 µs. Each SM counts 2^26 / 132 = 508,000 pixels, in 15,900 requests of 32 lanes.
-#
-# `torch.bincount` is PyTorch's histogram. It does a little more than yours: it first
-# searches for the largest value (and for the smallest, unless the values are bytes),
-# and its counters have 64 bits. How fast are your two kernels compared with it (1.0 is
-# PyTorch's speed)? Then guess again for **a dark image**, in which more than nine
-# pixels in ten are 0, and for an image that is all black. How does the speed of each of
-# the three change?
-
-# %%
-guess = {"global": None, "shared": None}
-guess_dark = {"global": None, "shared": None}
-
-rng = np.random.default_rng(1)
-images = {
-    "random pixels": pixels,
-    "a dark image": np.where(rng.random(n) < 0.9, np.uint8(0), pixels),
-    "all black": np.zeros(n, np.uint8),
-}
-sms = weft.device.find().sms or 132
-few = 2 * sms, 1024  # two blocks of 1024 threads fill an SM
-
-
-def rungs(image):
-    def build():
-        x = torch.from_numpy(images[image]).cuda()
-        bins = torch.zeros(BINS, dtype=torch.int32, device="cuda")
-        d_x, d_bins = cuda.as_cuda_array(x), cuda.as_cuda_array(bins)
-        return {
-            "torch.bincount": lambda: torch.bincount(x, minlength=BINS),
-            "global": lambda: histogram_global[blocks, 256](d_x, d_bins),
-            "shared": lambda: histogram_shared[few](d_x, d_bins),
-        }
-
-    return build
-
-
-tables = {
-    image: bench.compare(
-        f"2^26 bytes, {image}",
-        rungs(image),
-        baseline="torch.bincount",
-        bytes=n,
-        guess=guess if image == "random pixels" else guess_dark,
-    )
-    for image in images
-}
-tables["random pixels"]
-
-# %%
-tables["a dark image"]
-
-# %%
-tables["all black"]
-
-# %% tags=["solution"]
-even, dark = tables["random pixels"], tables["a dark image"]
-even.expect("shared", at_least=100, times="global")
-even.expect("shared", at_least=3)
-dark.expect("shared", at_least=50)
-even.expect("global", at_least=1.5, times="global", of=dark)
-dark.expect("shared", at_least=1 / 1.2, times="shared", of=even)
-even.expect("torch.bincount", at_least=5, times="torch.bincount", of=dark)
-
-# %% [markdown] tags=["solution"]
-# Private bins make the kernel over a hundred times as fast. Now compare the tables. The
-# dark image slows the global kernel, as the last measurement predicted. It slows
-# `torch.bincount` more than tenfold. It does not slow `histogram_shared` at all.
-#
-# PyTorch's kernel and `histogram_shared` both count in shared memory. They differ in
-# their counters. On the reference GPU, adding **1** to an `int32` in shared memory is a
-# machine instruction of its own (`ATOMS.POPC.INC`). Judging by its name, it counts
-# lanes, and the tables show that the number of lanes with the same bin makes no
-# difference. PyTorch's counters have 64 bits, and for those the machine code is a loop
-# around compare-and-swap, in which 32 lanes with the same bin take turns. You write
-# such a loop yourself in exercise 6.
 
 # %% [markdown]
 # ## 4 · Four pixels at a time
@@ -468,34 +306,15 @@ check(
 # %% [markdown]
 # ## Measure: all versions
 #
-# Here are all the versions, on random pixels. By the calculation above, an H200 needs
-# 16 µs to read the image. How close does `histogram_words` come to that, and how many
-# times as fast as `torch.bincount` is it?
+# Here are all the versions, on random pixels. The image has 2^26 bytes, which an H200
+# can read in 16 µs. How close does `histogram_words` come to that, and how many times
+# as fast as `torch.bincount`, PyTorch's histogram, is it?
 
 # %%
 guess = {"words": None}
 
-
-def ladder_rungs():
-    x = torch.from_numpy(pixels).cuda()
-    bins = torch.zeros(BINS, dtype=torch.int32, device="cuda")
-    d_x, d_bins = cuda.as_cuda_array(x), cuda.as_cuda_array(bins)
-    d_words = d_x.view(np.uint32)
-    return {
-        "torch.bincount": lambda: torch.bincount(x, minlength=BINS),
-        "global": lambda: histogram_global[blocks, 256](d_x, d_bins),
-        "shared": lambda: histogram_shared[few](d_x, d_bins),
-        "words": lambda: histogram_words[few](d_words, d_bins),
-        "torch.amax": lambda: torch.amax(x),
-    }
-
-
-ladder = bench.compare(
-    "2^26 bytes, 256 bins",
-    ladder_rungs,
-    baseline="torch.bincount",
-    bytes=n,
-    guess=guess,
+ladder = chapter.measure.ladder(
+    histogram_global, histogram_shared, histogram_words, guess
 )
 ladder
 
@@ -517,28 +336,7 @@ ladder.expect("words", at_least=100, times="global")
 # are four or eight times as many bytes to read.
 
 # %% tags=["solution"]
-def wider(kind):
-    def build():
-        x = torch.from_numpy(pixels).cuda().to(getattr(torch, kind))
-        bins = torch.zeros(BINS, dtype=torch.int32, device="cuda")
-        d_x, d_bins = cuda.as_cuda_array(x), cuda.as_cuda_array(bins)
-        return {
-            "torch.bincount": lambda: torch.bincount(x, minlength=BINS),
-            "shared": lambda: histogram_shared[few](d_x, d_bins),
-        }
-
-    return build
-
-
-wide = {
-    kind: bench.compare(
-        f"2^26 {kind}, 256 bins",
-        wider(kind),
-        baseline="torch.bincount",
-        bytes=size * n,
-    )
-    for kind, size in (("int32", 4), ("int64", 8))
-}
+wide = chapter.measure.wide(histogram_shared)
 wide["int32"].expect("shared", at_least=5)
 wide["int64"].expect("shared", at_least=4)
 wide["int32"]
@@ -582,7 +380,6 @@ wide["int64"]
 
 # %% tags=["given"]
 COPIES = 32
-
 
 # %%
 @cuda.jit
@@ -634,166 +431,6 @@ check(
 # 48 KB in a block.
 
 # %% [markdown]
-# ## Measure: what the copies are worth
-#
-# `torch.bincount` takes weights too. It keeps one copy of the bins per block, as you
-# did in exercise 3. How many times as fast is your kernel with its 32 copies on random
-# pixels, and on the dark image? The third row is `histogram_shared` on the same pixels,
-# without the weights: it has one copy, but always adds 1. Which of the three times
-# depend on the image?
-
-# %%
-guess = {"weighted, 32 copies": None}
-guess_dark = {"weighted, 32 copies": None}
-
-four = 4 * sms, 512  # four blocks, with 32 KB of copies each, fill an SM
-
-
-def with_weights(image):
-    def build():
-        x = torch.from_numpy(images[image]).cuda()
-        weights = torch.rand(n, device="cuda")
-        bins = torch.zeros(BINS, dtype=torch.int32, device="cuda")
-        sums = torch.zeros(BINS, device="cuda")
-        d_x, d_weights, d_bins, d_sums = (
-            cuda.as_cuda_array(a) for a in (x, weights, bins, sums)
-        )
-        return {
-            "torch.bincount": lambda: torch.bincount(x, weights, BINS),
-            "weighted, 32 copies": lambda: histogram_weighted[four](
-                d_x, d_weights, d_sums
-            ),
-            "counted, 1 copy": lambda: histogram_shared[four](d_x, d_bins),
-        }
-
-    return build
-
-
-weighted = {
-    image: bench.compare(
-        f"2^26 weights, {image}",
-        with_weights(image),
-        baseline="torch.bincount",
-        guess=guess if image == "random pixels" else guess_dark,
-    )
-    for image in ("random pixels", "a dark image")
-}
-weighted["random pixels"]
-
-# %%
-weighted["a dark image"]
-
-# %% tags=["solution"]
-even, dark = weighted["random pixels"], weighted["a dark image"]
-dark.expect("weighted, 32 copies", at_least=3)
-row = "weighted, 32 copies"
-dark.expect(row, at_least=1 / 1.5, times=row, of=even)
-even.expect("torch.bincount", at_least=3, times="torch.bincount", of=dark)
-
-# %% [markdown] tags=["solution"]
-# The copies make the time nearly independent of the image. But are they the only reason
-# why your kernel is faster than PyTorch's? `torch.bincount` is someone else's kernel,
-# and differs from yours in other details. So measure once more with everything else
-# equal: compare your kernel with a weighted histogram that has a single copy per block.
-# The last two rows are the *unweighted* histogram, with one copy and with 32. What do
-# the copies gain there?
-
-# %% tags=["solution"]
-guess = {"weighted, 32 copies": 1}
-guess_dark = {"weighted, 32 copies": 1}
-
-
-@cuda.jit
-def weighted_once(x, weights, out):
-    """The weighted histogram with one copy for each block."""
-    counts = cuda.shared.array(BINS, float32)
-    for b in range(cuda.threadIdx.x, BINS, cuda.blockDim.x):
-        counts[b] = float32(0)
-    cuda.syncthreads()
-
-    for i in range(cuda.grid(1), x.size, cuda.gridsize(1)):
-        cuda.atomic.add(counts, x[i], weights[i])
-    cuda.syncthreads()
-
-    for b in range(cuda.threadIdx.x, BINS, cuda.blockDim.x):
-        cuda.atomic.add(out, b, counts[b])
-
-
-@cuda.jit
-def counted_in_copies(x, out):
-    """The unweighted histogram with a copy for each lane."""
-    counts = cuda.shared.array((BINS, COPIES), int32)
-    t = cuda.threadIdx.x
-    lane = t % COPIES
-    for b in range(t // COPIES, BINS, cuda.blockDim.x // COPIES):
-        counts[b, lane] = 0
-    cuda.syncthreads()
-
-    for i in range(cuda.grid(1), x.size, cuda.gridsize(1)):
-        cuda.atomic.add(counts, (x[i], lane), 1)
-    cuda.syncthreads()
-
-    for b in range(t, BINS, cuda.blockDim.x):
-        total = int32(0)
-        for k in range(COPIES):
-            total += counts[b, (k + t) % COPIES]
-        cuda.atomic.add(out, b, total)
-
-
-def weighted_rungs(image):
-    def build():
-        x = torch.from_numpy(images[image]).cuda()
-        weights = torch.rand(n, device="cuda")
-        bins = torch.zeros(BINS, dtype=torch.int32, device="cuda")
-        sums = torch.zeros(BINS, device="cuda")
-        d_x, d_weights, d_bins, d_sums = (
-            cuda.as_cuda_array(a) for a in (x, weights, bins, sums)
-        )
-        return {
-            "torch.bincount": lambda: torch.bincount(x, weights, BINS),
-            "weighted, 1 copy": lambda: weighted_once[four](
-                d_x, d_weights, d_sums
-            ),
-            "weighted, 32 copies": lambda: histogram_weighted[four](
-                d_x, d_weights, d_sums
-            ),
-            "counted, 1 copy": lambda: histogram_shared[four](d_x, d_bins),
-            "counted, 32 copies": lambda: counted_in_copies[four](d_x, d_bins),
-        }
-
-    return build
-
-
-copies = {
-    image: bench.compare(
-        f"one copy or 32, {image}",
-        weighted_rungs(image),
-        baseline="weighted, 1 copy",
-        guess=guess if image == "random pixels" else guess_dark,
-    )
-    for image in ("random pixels", "a dark image")
-}
-copies["random pixels"]
-
-# %% tags=["solution"]
-copies["a dark image"]
-
-# %% tags=["solution"]
-even, dark = copies["random pixels"], copies["a dark image"]
-dark.expect("weighted, 32 copies", at_least=3)
-dark.expect("weighted, 32 copies", at_least=3, times="torch.bincount")
-dark.expect("counted, 1 copy", at_least=0.9, times="counted, 32 copies")
-
-# %% [markdown] tags=["solution"]
-# With weights, the copies gain a little on random pixels and an enormous amount on the
-# dark image, which now takes less than a fifth longer than random pixels. Without
-# weights they cost something and gain nothing: the instruction that counts lanes has
-# already done the work. All that is left is the price of the copies, 32 times as many
-# cells to clear and to add up.
-#
-# Privatisation is an answer to contention. First measure whether there is any.
-
-# %% [markdown]
 # ## 6 · An operation that the hardware lacks
 #
 # Find the largest of many floats. (When a tensor is to be stored in 8 bits, for
@@ -815,7 +452,7 @@ dark.expect("counted, 1 copy", at_least=0.9, times="counted, 32 copies")
 # Two remarks on this exercise:
 #
 # - `cas` compares integers, bit for bit. `out.view(int32)` shows the bits of `out` as
-#   an integer; the two functions below turn a float into its bits and back.
+#   an integer; `to_bits` and `to_float` turn a float into its bits and back.
 # - The cheapest atomic is the one you do not execute. Each thread first finds the
 #   largest of *its* elements in a register, which is as private as memory can be. That
 #   part is written for you. And if `out` already contains a larger number, the thread
@@ -829,20 +466,8 @@ dark.expect("counted, 1 copy", at_least=0.9, times="counted, 32 copies")
 # the current one. Stuck? `hint("atomic_max_float")`.
 
 # %% tags=["given"]
-@cuda.jit(device=True)
-def to_bits(value):
-    """The bits of a float32, as an int32."""
-    return libdevice.float_as_int(value)
-
-
-@cuda.jit(device=True)
-def to_float(bits):
-    """The float32 that has these bits."""
-    return libdevice.int_as_float(bits)
-
-
 LOWEST = np.float32(-np.inf)
-
+to_bits, to_float = chapter.kernels.conversions()
 
 # %%
 @cuda.jit
@@ -889,7 +514,158 @@ check(
 # never be true for a NaN, and the thread would loop for ever.
 
 # %% [markdown]
-# ## Measure: atomics you do not execute
+# ## More measurements
+#
+# You have done the exercises. The rest of the lab is for the curious: four
+# measurements, each with a prediction, and two experiments. Their code is in
+# `measure.py` and their kernels in `kernels.py`, both in `chapters/09_atomics`.
+
+# %% [markdown]
+# ### how often they meet
+#
+# Atomics on global memory are executed in the L2 cache, which all SMs share. Here are
+# 2^24 increments, spread at random over 1 counter, over 8, over 256, and so on. With
+# one counter, all the increments queue for one address. How many times as fast are they
+# with 256 counters, and with a million (2^20)? Guess, then run.
+
+# %%
+guess = {"256": None, "2^20": None}
+
+spread = chapter.measure.spread(histogram_global, guess)
+spread
+
+# %% tags=["solution"]
+spread.expect("256", at_least=1.5)
+spread.expect("2^20", at_least=25)
+spread.expect("2^20", at_least=1.5, times="2^24")
+
+# %% [markdown] tags=["solution"]
+# Divide 2^24 by the time in the first row: a single counter accepts a little over one
+# increment per nanosecond, whatever 132 SMs would like. 256 counters help less than you
+# might hope. They fill only a kilobyte, or 32 sectors, which are in few parts of the L2
+# cache. (Eight counters do even better, probably because they are in one sector, so a
+# warp's 32 increments can travel as one request. Spread over 32 sectors, the increments
+# need about twenty requests.) A million counters are spread over the whole cache, and
+# 2^24 counters no longer fit in it.
+#
+# So a histogram of 256 bins is close to the worst case for global atomics: nearly every
+# increment has to queue.
+
+# %% [markdown]
+# ### shared against global
+#
+# Calculate first. The image has 2^26 bytes, or 67 MB, which the reference GPU can read
+# in 16 µs. Each SM counts 2^26 / 132 = 508,000 pixels, in 15,900 requests of 32 lanes.
+#
+# `torch.bincount` is PyTorch's histogram. It does a little more than yours: it first
+# searches for the largest value (and for the smallest, unless the values are bytes),
+# and its counters have 64 bits. How fast are your two kernels compared with it (1.0 is
+# PyTorch's speed)? Then guess again for **a dark image**, in which more than nine
+# pixels in ten are 0, and for an image that is all black. How does the speed of each of
+# the three change?
+
+# %%
+guess = {"global": None, "shared": None}
+guess_dark = {"global": None, "shared": None}
+
+tables = chapter.measure.by_image(
+    histogram_global, histogram_shared, guess, guess_dark
+)
+tables["random pixels"]
+
+# %%
+tables["a dark image"]
+
+# %%
+tables["all black"]
+
+# %% tags=["solution"]
+even, dark = tables["random pixels"], tables["a dark image"]
+even.expect("shared", at_least=100, times="global")
+even.expect("shared", at_least=3)
+dark.expect("shared", at_least=50)
+even.expect("global", at_least=1.5, times="global", of=dark)
+dark.expect("shared", at_least=1 / 1.2, times="shared", of=even)
+even.expect("torch.bincount", at_least=5, times="torch.bincount", of=dark)
+
+# %% [markdown] tags=["solution"]
+# Private bins make the kernel over a hundred times as fast. Now compare the tables. The
+# dark image slows the global kernel, as the last measurement predicted. It slows
+# `torch.bincount` more than tenfold. It does not slow `histogram_shared` at all.
+#
+# PyTorch's kernel and `histogram_shared` both count in shared memory. They differ in
+# their counters. On the reference GPU, adding **1** to an `int32` in shared memory is a
+# machine instruction of its own (`ATOMS.POPC.INC`). Judging by its name, it counts
+# lanes, and the tables show that the number of lanes with the same bin makes no
+# difference. PyTorch's counters have 64 bits, and for those the machine code is a loop
+# around compare-and-swap, in which 32 lanes with the same bin take turns. You write
+# such a loop yourself in exercise 6.
+
+# %% [markdown]
+# ### what the copies are worth
+#
+# `torch.bincount` takes weights too. It keeps one copy of the bins per block, as you
+# did in exercise 3. How many times as fast is your kernel with its 32 copies on random
+# pixels, and on the dark image? The third row is `histogram_shared` on the same pixels,
+# without the weights: it has one copy, but always adds 1. Which of the three times
+# depend on the image?
+
+# %%
+guess = {"weighted, 32 copies": None}
+guess_dark = {"weighted, 32 copies": None}
+
+weighted = chapter.measure.weighted(
+    histogram_weighted, histogram_shared, guess, guess_dark
+)
+weighted["random pixels"]
+
+# %%
+weighted["a dark image"]
+
+# %% tags=["solution"]
+even, dark = weighted["random pixels"], weighted["a dark image"]
+dark.expect("weighted, 32 copies", at_least=3)
+row = "weighted, 32 copies"
+dark.expect(row, at_least=1 / 1.5, times=row, of=even)
+even.expect("torch.bincount", at_least=3, times="torch.bincount", of=dark)
+
+# %% [markdown] tags=["solution"]
+# The copies make the time nearly independent of the image. But are they the only reason
+# why your kernel is faster than PyTorch's? `torch.bincount` is someone else's kernel,
+# and differs from yours in other details. So measure once more with everything else
+# equal: compare your kernel with a weighted histogram that has a single copy per block.
+# The last two rows are the *unweighted* histogram, with one copy and with 32. What do
+# the copies gain there?
+
+# %% tags=["solution"]
+guess = {"weighted, 32 copies": 1}
+guess_dark = {"weighted, 32 copies": 1}
+
+copies = chapter.measure.copies(
+    histogram_weighted, histogram_shared, guess, guess_dark
+)
+copies["random pixels"]
+
+# %% tags=["solution"]
+copies["a dark image"]
+
+# %% tags=["solution"]
+even, dark = copies["random pixels"], copies["a dark image"]
+dark.expect("weighted, 32 copies", at_least=3)
+dark.expect("weighted, 32 copies", at_least=3, times="torch.bincount")
+dark.expect("counted, 1 copy", at_least=0.9, times="counted, 32 copies")
+
+# %% [markdown] tags=["solution"]
+# With weights, the copies gain a little on random pixels and an enormous amount on the
+# dark image, which now takes less than a fifth longer than random pixels. Without
+# weights they cost something and gain nothing: the instruction that counts lanes has
+# already done the work. All that is left is the price of the copies, 32 times as many
+# cells to clear and to add up.
+#
+# Privatisation is an answer to contention. First measure whether there is any.
+
+# %% [markdown]
+# ### atomics you do not execute
 #
 # Find the largest of 2^24 floats, with your kernel launched in two ways: with one
 # thread per element, and with few threads that each first find the largest of about 60
@@ -902,52 +678,7 @@ check(
 guess = {"few threads": None}
 guess_ascending = {"few threads": None}
 
-
-@cuda.jit
-def max_each(x, out):
-    """Raise out[0] by Numba's atomic maximum."""
-    i = cuda.grid(1)
-
-    if i < x.size:
-        cuda.atomic.max(out, 0, x[i])
-
-
-def launched_twice(order):
-    def build():
-        if order == "random":
-            y = torch.rand(1 << 24, device="cuda")
-        else:
-            y = torch.arange(1 << 24, dtype=torch.float32, device="cuda")
-        top = torch.empty(1, device="cuda")
-        d_y, d_top = cuda.as_cuda_array(y), cuda.as_cuda_array(top)
-
-        def after_reset(kernel, *config):
-            def run():
-                top.fill_(-math.inf)
-                kernel[config](d_y, d_top)
-
-            return run
-
-        return {
-            "one element each": after_reset(atomic_max_float, 1 << 16, 256),
-            "atomic.max": after_reset(max_each, 1 << 16, 256),
-            "few threads": after_reset(atomic_max_float, *few),
-            "torch.amax": lambda: torch.amax(y),
-        }
-
-    return build
-
-
-swaps = {
-    order: bench.compare(
-        f"the largest, 2^24 {order} float32",
-        launched_twice(order),
-        baseline="one element each",
-        bytes=4 << 24,
-        guess=guess if order == "random" else guess_ascending,
-    )
-    for order in ("random", "ascending")
-}
+swaps = chapter.measure.swaps(atomic_max_float, guess, guess_ascending)
 swaps["random"]
 
 # %%
@@ -971,49 +702,7 @@ swaps["ascending"].expect("few threads", at_least=10)
 # %% tags=["solution"]
 guess = {"atomic.max": 10, "yours": 100}
 
-
-@cuda.jit
-def swap_each(x, out):
-    """Raise out[0] by at least one swap for each element of x."""
-    bits = out.view(int32)
-    i = cuda.grid(1)
-
-    if i < x.size:
-        guess = to_bits(LOWEST)
-        while to_float(guess) < x[i]:
-            old = cuda.atomic.cas(bits, 0, guess, to_bits(x[i]))
-            if old == guess:
-                break
-            guess = old
-
-
-def largest():
-    y = torch.rand(1 << 24, device="cuda")
-    top = torch.empty(1, device="cuda")
-    d_y, d_top = cuda.as_cuda_array(y), cuda.as_cuda_array(top)
-
-    def after_reset(kernel, *config):
-        def run():
-            top.fill_(-math.inf)
-            kernel[config](d_y, d_top)
-
-        return run
-
-    return {
-        "swap each": after_reset(swap_each, 1 << 16, 256),
-        "atomic.max": after_reset(max_each, 1 << 16, 256),
-        "yours": after_reset(atomic_max_float, *few),
-        "torch.amax": lambda: torch.amax(y),
-    }
-
-
-maxima = bench.compare(
-    "the largest of 2^24 float32",
-    largest,
-    baseline="swap each",
-    bytes=4 << 24,
-    guess=guess,
-)
+maxima = chapter.measure.maxima(atomic_max_float, guess)
 maxima
 
 # %% tags=["solution"]
@@ -1027,7 +716,7 @@ maxima.expect("yours", at_least=2, times="atomic.max")
 # each with a maximum of its own, are faster on both kinds of data.
 
 # %% [markdown]
-# ## Look: the same sum, several times
+# ### the same sum, several times
 #
 # Atomics guarantee that no update is lost. They do not say in which *order* updates
 # happen. For integers the order makes no difference. But addition of floats is not
@@ -1037,42 +726,14 @@ maxima.expect("yours", at_least=2, times="atomic.max")
 # will be equal, bit for bit?
 
 # %%
-values = np.random.default_rng(3).random(1 << 20, np.float32)
-orders = [np.random.default_rng(k).permutation(values) for k in range(3)]
-print("float32, on the CPU:", [float(np.cumsum(v)[-1]) for v in orders])
-
-
-@cuda.jit
-def add_all(x, out):
-    """Add every element of x to out[0]."""
-    i = cuda.grid(1)
-
-    if i < x.size:
-        cuda.atomic.add(out, 0, x[i])
-
-
-def sums_of(data):
-    found = []
-    for _ in range(5):
-        out = cuda.to_device(np.zeros(1, data.dtype))
-        add_all[data.size // 256, 256](cuda.to_device(data), out)
-        found.append(out.copy_to_host()[0].item())
-    return found
-
-
-if weft.on_gpu(
-    "the simulator adds in the same order every time. On the reference GPU "
-    "the five float sums differ, and the five integer sums agree"
-):
-    floats = sums_of(values)
-    whole = sums_of((values * 1000).astype(np.int32))
-    print("float32, by atomics:", floats)
-    print("int32, by atomics:  ", whole)
-    print("exact, of the floats:", values.astype(np.float64).sum())
+chapter.measure.same_sum()
 
 # %% tags=["solution"]
+values, sums_of = chapter.measure.values, chapter.measure.sums_of
+orders = chapter.measure.orders
 assert len({float(np.cumsum(v)[-1]) for v in orders}) > 1
 if weft.GPU:
+    whole = sums_of((values * 1000).astype(np.int32))
     bench.sometimes("sums differ", lambda: len(set(sums_of(values))) > 1)
     bench.always("sums of integers agree", len(set(whole)) == 1)
 
@@ -1084,7 +745,7 @@ if weft.GPU:
 # floats in an order that you fix yourself, as chapter 14 does.
 
 # %% [markdown]
-# ## Look: why not a lock?
+# ### why not a lock?
 #
 # On a CPU you would protect the sum with a lock:
 #
@@ -1137,6 +798,22 @@ assert lockstep(32, release_inside=True) == 32
 # copy or a reduction does the job. Do not try a lock on a GPU that others use.
 
 # %% [markdown]
+# ## What you learned
+#
+# 1. `x[i] += 1` is three steps. If another thread may do the same to the same cell,
+#    updates get lost, and on a GPU that can be nearly all of them.
+# 2. An atomic does all three in one. Its price is the queue at its address: an H200
+#    executes about a billion atomics per second at one address, and many more when they
+#    are spread over many addresses.
+# 3. Privatise: per block in shared memory, per lane in copies, or per thread in a
+#    register. Merge the private results once, at the end. But first measure whether
+#    there is contention.
+# 4. Any atomic can be built from compare-and-swap: guess, compute, try, and try again
+#    with what was there.
+# 5. Atomic does not mean ordered: float sums differ from run to run. And locks fight
+#    the way a warp runs.
+
+# %% [markdown]
 # ## If you want more
 #
 # - Are the copies the reason for the speed in exercise 5? Write exercise 5 with one
@@ -1158,21 +835,6 @@ assert lockstep(32, release_inside=True) == 32
 # - Use one atomic per warp, which is known as **warp aggregation**: count the lanes
 #   that match with `cuda.ballot_sync`, and let one lane add that count. When is that
 #   better than 32 atomics?
-#
-# ## What you learned
-#
-# 1. `x[i] += 1` is three steps. If another thread may do the same to the same cell,
-#    updates get lost, and on a GPU that can be nearly all of them.
-# 2. An atomic does all three in one. Its price is the queue at its address: an H200
-#    executes about a billion atomics per second at one address, and many more when they
-#    are spread over many addresses.
-# 3. Privatise: per block in shared memory, per lane in copies, or per thread in a
-#    register. Merge the private results once, at the end. But first measure whether
-#    there is contention.
-# 4. Any atomic can be built from compare-and-swap: guess, compute, try, and try again
-#    with what was there.
-# 5. Atomic does not mean ordered: float sums differ from run to run. And locks fight
-#    the way a warp runs.
 
 # %%
 quiz()
