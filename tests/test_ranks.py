@@ -1,6 +1,8 @@
 """Functions that several ranks run: the model, its sentences, and real processes."""
 
 import json
+import os
+import sys
 import time
 from pathlib import Path
 
@@ -583,6 +585,26 @@ def test_two_processes_and_one_that_never_ends(monkeypatch, tmp_path):
     message = str(caught.value)
     assert "did not end within 60 seconds" in message
     assert "Rank 0 was in `stay`, line" in message
+
+
+def test_a_process_has_the_surroundings_of_the_notebook(monkeypatch, tmp_path):
+    """Also if what it is forked from was started before these changed."""
+
+    def found(dist):
+        return os.getcwd(), os.environ["LATE"], sys.path[0], np.random.random()
+
+    processes.start_early()
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("LATE", "yes")
+    monkeypatch.syspath_prepend(tmp_path / "new")
+    one, other = ranks.launch(found, [()] * 2)
+    assert one[:3] == other[:3] == (str(tmp_path), "yes", str(tmp_path / "new"))
+    assert one[3] != other[3]
+
+
+def test_a_process_that_ends_without_a_result():
+    with pytest.raises(ranks.RanksFailed, match="Rank 0 ended with exit status"):
+        ranks.launch(lambda dist: os._exit(3), [()])
 
 
 # Measurements

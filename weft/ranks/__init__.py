@@ -11,11 +11,19 @@ from typing import Any
 
 HOMES = {
     **dict.fromkeys(("Log", "Measured", "measured"), "weft.ranks.measurement"),
-    **dict.fromkeys(("RanksFailed", "launch"), "weft.ranks.processes"),
+    **dict.fromkeys(("RanksFailed", "launch", "start_early"), "weft.ranks.processes"),
     "timeline": "weft.ranks.drawing",
 }
 
-__all__ = ["Log", "Measured", "RanksFailed", "launch", "measured", "timeline"]
+__all__ = [
+    "Log",
+    "Measured",
+    "RanksFailed",
+    "launch",
+    "measured",
+    "start_early",
+    "timeline",
+]
 
 
 def __getattr__(name: str) -> Any:

@@ -1,15 +1,18 @@
 """The same function in real processes: one per rank, joined by torch.distributed."""
 
 import io
+import json
 import os
 import pickle
 import re
+import signal
 import subprocess
 import sys
 import sysconfig
 import tempfile
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
@@ -20,6 +23,9 @@ from numba import cloudpickle
 from weft.wording import several
 
 ENDED = 5.0  # seconds that the others have to end once one rank has failed
+
+# What ranks are forked from, and the process that started it. It ends when that ends.
+_server: tuple[int, "subprocess.Popen[bytes]"] | None = None
 
 
 class RanksFailed(RuntimeError):
@@ -47,15 +53,8 @@ def launch(
     with tempfile.TemporaryDirectory(prefix="ranks-") as name:
         folder = Path(name)
         (folder / "work").write_bytes(pickled((function, list(given))))
-        workers = [
-            subprocess.Popen(
-                [sys.executable, "-m", "weft.ranks.worker", name, str(rank), backend],
-                env=environment(),
-                stdout=(folder / f"said-{rank}").open("wb"),
-                stderr=subprocess.STDOUT,
-            )
-            for rank in range(len(given))
-        ]
+        begin = begun if backend == "nccl" or not start_early() else forked
+        workers = [begin(folder, rank, backend) for rank in range(len(given))]
         try:
             late = awaited(workers, seconds)
             found = [result_of(folder, rank) for rank in range(len(given))]
@@ -65,6 +64,90 @@ def launch(
                 worker.kill()
                 worker.wait()
         return [value for _, value in found]
+
+
+def begun(folder: Path, rank: int, backend: str) -> "Worker":
+    """A rank's process, from the start."""
+    name = str(folder)
+    return subprocess.Popen(
+        [sys.executable, "-m", "weft.ranks.worker", name, str(rank), backend],
+        env=environment(),
+        stdout=(folder / f"said-{rank}").open("wb"),
+        stderr=subprocess.STDOUT,
+    )
+
+
+def start_early() -> bool:
+    """Start what the ranks of a `launch` are forked from, so that they begin at once.
+
+    Returns whether there is such a process: where there is a GPU there is none.
+    """
+    global _server
+    import weft
+
+    if weft.GPU or not hasattr(os, "fork"):
+        return False
+    if _server is None or _server[0] != os.getpid() or _server[1].poll() is not None:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "weft.ranks.worker", "--serve"],
+            env=environment(),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+        )
+        _server = os.getpid(), process
+    return True
+
+
+def forked(folder: Path, rank: int, backend: str) -> "Worker":
+    """A rank's process, forked from one that has imported PyTorch."""
+    assert _server is not None
+    process = _server[1]
+    assert process.stdin is not None
+    assert process.stdout is not None
+    order = {"folder": str(folder), "rank": rank, "backend": backend}
+    around = {"directory": os.getcwd(), "environment": environment(), "path": sys.path}
+    process.stdin.write(json.dumps(order | around).encode() + b"\n")
+    process.stdin.flush()
+    answer = process.stdout.readline()
+    if not answer:  # it has ended, for whatever reason
+        return begun(folder, rank, backend)
+    return Forked(int(answer), folder / f"ended-{rank}")
+
+
+@dataclass
+class Forked:
+    """A process that another one has forked, with the methods of `Popen` used here."""
+
+    pid: int
+    ended: Path  # has its exit status
+    returncode: int | None = None
+
+    def poll(self) -> int | None:
+        """Its exit status, None while it runs."""
+        if self.returncode is None:
+            try:
+                os.kill(self.pid, 0)
+            except ProcessLookupError:
+                status = self.ended.read_text() if self.ended.exists() else "-1"
+                self.returncode = int(status)
+        return self.returncode
+
+    def send_signal(self, number: int) -> None:
+        """Send a signal, unless it has ended."""
+        if self.poll() is None:
+            os.kill(self.pid, number)
+
+    def kill(self) -> None:
+        """End it."""
+        self.send_signal(signal.SIGKILL)
+
+    def wait(self) -> None:
+        """Wait until it has ended."""
+        while self.poll() is None:
+            time.sleep(0.01)
+
+
+Worker = subprocess.Popen[bytes] | Forked
 
 
 class Pickler(cloudpickle.Pickler):
@@ -109,7 +192,7 @@ def environment() -> dict[str, str]:
     return {**os.environ, **threads, "PYTHONPATH": paths}
 
 
-def awaited(workers: Sequence["subprocess.Popen[bytes]"], seconds: float) -> list[int]:
+def awaited(workers: Sequence[Worker], seconds: float) -> list[int]:
     """Wait for the workers; the ranks that had not ended when the time was over.
 
     A rank that fails shortens the time of the others, who may wait for it for ever.
@@ -141,7 +224,7 @@ def result_of(folder: Path, rank: int) -> tuple[str, Any]:
 
 def refuse(
     folder: Path,
-    workers: Sequence["subprocess.Popen[bytes]"],
+    workers: Sequence[Worker],
     found: Sequence[tuple[str, Any]],
     late: Sequence[int],
     seconds: float,
@@ -168,10 +251,8 @@ def refuse(
             raise RanksFailed(f"{message}\n{said[-2000:]}")
 
 
-def place_of(folder: Path, worker: "subprocess.Popen[bytes]", rank: int) -> str:
+def place_of(folder: Path, worker: Worker, rank: int) -> str:
     """Where a rank is: the worker writes its stack when it gets SIGUSR1."""
-    import signal
-
     if not hasattr(signal, "SIGUSR1") or worker.poll() is not None:
         return "was still running"
     worker.send_signal(signal.SIGUSR1)

@@ -1,6 +1,15 @@
-"""One rank's process: python -m weft.ranks.worker FOLDER RANK BACKEND."""
+"""One rank's process: python -m weft.ranks.worker FOLDER RANK BACKEND.
+
+python -m weft.ranks.worker --serve forks a rank for every line of its input, an object
+with "folder", "rank", "backend", and the "directory", "environment" and "path" of the
+process that asks; it answers with the number of the new process. Ranks then begin at
+once, since PyTorch has been imported. They must not use a GPU, as CUDA does not survive
+a fork.
+"""
 
 import faulthandler
+import json
+import os
 import pickle
 import signal
 import sys
@@ -10,9 +19,8 @@ from pathlib import Path
 from typing import Any
 
 
-def main() -> int:
+def main(folder: Path, rank: int, backend: str) -> int:
     """Join the others, run the function, leave its result in the folder."""
-    folder, rank, backend = Path(sys.argv[1]), int(sys.argv[2]), sys.argv[3]
     if hasattr(signal, "SIGUSR1"):
         faulthandler.register(
             signal.SIGUSR1, file=(folder / f"stack-{rank}").open("w"), all_threads=False
@@ -57,5 +65,50 @@ def run(folder: Path, rank: int, backend: str) -> Any:
         distributed.destroy_process_group()
 
 
+def serve() -> None:
+    """Fork a rank for each line of the input, until it ends."""
+    import torch.distributed  # noqa: F401  what takes long
+    from numba import cloudpickle  # noqa: F401
+
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # ranks that have ended disappear
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # a notebook is interrupted, not this
+    for line in sys.stdin:
+        pid = os.fork()
+        if not pid:
+            become(**json.loads(line))
+        print(pid, flush=True)
+
+
+def become(
+    folder: str,
+    rank: int,
+    backend: str,
+    directory: str,
+    environment: dict[str, str],
+    path: list[str],
+) -> None:
+    """Be one rank, with the surroundings of the process that asks, and end."""
+    import numpy as np
+
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    os.chdir(directory)
+    os.environ.update(environment)
+    sys.path[:] = path
+    np.random.seed()  # or else all ranks draw the same numbers
+    said = os.open(Path(folder) / f"said-{rank}", os.O_WRONLY | os.O_CREAT)
+    nothing = os.open(os.devnull, os.O_RDONLY)
+    for number, file in enumerate((nothing, said, said)):
+        os.dup2(file, number)
+    code = main(Path(folder), rank, backend)
+    sys.stdout.flush()
+    sys.stderr.flush()
+    (Path(folder) / f"ended-{rank}").write_text(str(code))
+    os._exit(code)
+
+
 if __name__ == "__main__":
-    sys.exit(main())
+    if sys.argv[1] == "--serve":
+        serve()
+    else:
+        sys.exit(main(Path(sys.argv[1]), int(sys.argv[2]), sys.argv[3]))
