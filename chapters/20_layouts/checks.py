@@ -1,0 +1,318 @@
+"""Specifications, inputs and verdicts for the checks of lab 20."""
+
+import numpy as np
+
+from . import layouts
+from .layouts import Layout, modes, parse
+
+
+def random_shape(rng, most=64, depth=0):
+    """Return a shape, nested up to three deep, of up to `most` coordinates."""
+    if depth == 2 or rng.random() < 0.4 * (depth > 0):
+        return int(rng.choice([2, 3, 4, 5, 8]))
+    while True:
+        many = int(rng.integers(2, 4))
+        shape = tuple(random_shape(rng, most, depth + 1) for _ in range(many))
+        if layouts.size(shape) <= most:
+            return shape
+
+
+def random_stride(rng, shape):
+    """Return random strides for a shape."""
+    if isinstance(shape, tuple):
+        return tuple(random_stride(rng, mode) for mode in shape)
+    return int(rng.choice([0, 1, 2, 3, 4, 8, 12, 16, 59]))
+
+
+def random_coordinates(rng):
+    """Return coordinates of all forms, each with a shape and strides."""
+    nested, steps = ((2, 2), 8), ((16, 1), 2)
+    cases = [(3, 4, 8), ((1, 2), (4, 8), (8, 1)), (9, (4, 8), (8, 1))]
+    cases += [(((1, 0), 2), nested, steps), ((1, 2), nested, steps)]
+    cases += [(31, nested, steps), (13, (2, (2, 2), 3), (1, (50, 7), 100))]
+    for _ in range(12):
+        shape = random_shape(rng)
+        stride = random_stride(rng, shape)
+        number = int(rng.integers(layouts.size(shape)))
+        whole = layouts.idx2crd(number, shape)
+        halfway = layouts.idx2crd(number, tuple(map(layouts.size, shape)))
+        cases += [(each, shape, stride) for each in (number, whole, halfway)]
+    return cases
+
+
+def why_not_this_index(coordinate, shape, stride, got):
+    """Say what is wrong with an index."""
+    if not isinstance(got, int):
+        return "An index is an integer: split a number with `//` or `divmod`."
+    nested = layouts.idx2crd(Layout(shape)(coordinate), shape)
+    if isinstance(shape, tuple) and not isinstance(coordinate, tuple):
+        tops = tuple(map(layouts.size, shape))
+        rows_first = np.unravel_index(coordinate, tops)
+        if got == layouts.crd2idx(tuple(map(int, rows_first)), shape, stride):
+            return (
+                "That is the index if the last mode were the fastest. In CuTe "
+                "the first one is."
+            )
+    return (
+        f"Written out, this coordinate is {layouts.written(nested)}: each "
+        f"number times its stride in {layouts.written(stride)}, added up."
+    )
+
+
+def random_layouts(rng):
+    """Return layouts in which some modes can be merged."""
+    texts = ["(4,8):(1,4)", "(4,8):(8,1)", "(2,(1,6)):(1,(77,2))"]
+    texts += ["(1,1):(3,5)", "((2,4),(4,2)):((1,2),(8,64))", "7:3"]
+    texts += ["(2,3,4):(1,2,6)", "(4,1):(2,9)", "(1,4,3):(9,1,4)"]
+    texts += ["((4,2),3):((0,0),0)", "(2,2,2):(4,2,1)"]
+    cases = [(parse(text),) for text in texts]
+    for _ in range(12):
+        sizes = rng.choice([1, 2, 3, 4], int(rng.integers(3, 6))).tolist()
+        strides, step = [], int(rng.choice([1, 1, 2, 5]))
+        for size in sizes:
+            strides.append(step)
+            step *= size * int(rng.choice([1, 1, 1, 2, 3]))
+        nested = [(*part[:-2], tuple(part[-2:])) for part in (sizes, strides)]
+        cases.append((Layout(*nested),))
+    return cases
+
+
+def another_function(got, wanted):
+    """Say where two layouts lead to different indices; "" if nowhere."""
+    if got.size != wanted.size:
+        return f"{got} has {got.size} coordinates; it should have {wanted.size}."
+    pairs = zip(got.table(), wanted.table(), strict=True)
+    for number, (mine, right) in enumerate(pairs):
+        if mine != right:
+            return f"{got} leads coordinate {number} to {mine}; it should be {right}."
+    return ""
+
+
+def same_coalesced(got, wanted):
+    """Return "" for the right layout, or else what is wrong with it."""
+    if not isinstance(got, Layout):
+        return "Return a layout: `Layout(shape, stride)`."
+    if reason := another_function(got, wanted):
+        return f"The function has changed: {reason}"
+    if any(isinstance(mode.shape, tuple) for mode in got):
+        return f"{got} is still nested. Each mode should be a number."
+    if any(size == 1 for size, _ in modes(got)) and got.size > 1:
+        return f"{got} still has a mode of size 1."
+    if len(got) > len(wanted):
+        return f"It merges further, to {len(wanted)} of these modes."
+    return ""
+
+
+def random_pairs(rng):
+    """Return pairs of layouts that can be composed."""
+    pairs = [("(6,2):(8,2)", "6:2"), ("(6,2):(8,2)", "3:2")]
+    pairs += [("20:2", "(5,4):(4,1)"), ("(6,2):(8,2)", "(4,3):(3,1)")]
+    pairs += [("(10,2):(16,4)", "(5,4):(1,5)"), ("(4,2,3):(2,1,8)", "4:2")]
+    pairs += [("(4,8):(8,1)", "(2,(2,4)):(4,(1,8))"), ("(4,8):(8,1)", "3:0")]
+    pairs += [("(3,6,2,8):(5,50,1,500)", "16:9")]
+    cases = [tuple(map(parse, pair)) for pair in pairs]
+    while len(cases) < 24:
+        sizes = rng.choice([2, 3, 4, 6, 8], int(rng.integers(2, 4))).tolist()
+        strides = random_stride(rng, tuple(sizes))
+        a = layouts.coalesce(Layout(tuple(sizes), strides))
+        shape = random_shape(rng, 24)
+        b = Layout(shape, random_stride(rng, shape))
+        try:
+            if b.cosize <= a.size and layouts.composition(a, b).size > 2:
+                cases.append((a, b))
+        except ValueError:  # the steps do not divide
+            continue
+    return cases
+
+
+def composed(a, b):
+    """Return what a result has to be compared with: B, and a right result."""
+    return b, layouts.composition(a, b)
+
+
+def fits(shape, other):
+    """Whether every coordinate of a shape is also one of another shape."""
+    if isinstance(shape, int):
+        return shape == layouts.size(other)
+    if not isinstance(other, tuple) or len(shape) != len(other):
+        return False
+    return all(map(fits, shape, other))
+
+
+def same_composed(got, wanted):
+    """Return "" for the right layout, or else what is wrong with it."""
+    b, right = wanted
+    if not isinstance(got, Layout):
+        return "Return a layout."
+    if reason := another_function(got, right):
+        return reason
+    if not fits(b.shape, got.shape):
+        return (
+            f"{got} has the right indices, but not B's modes: a coordinate of "
+            f"{b} should also be one of the result."
+        )
+    return ""
+
+
+def complemented(layout, target):
+    """Return what a result has to be compared with."""
+    return layout, target, layouts.complement(layout, target)
+
+
+def random_targets(rng):
+    """Return layouts that have a complement, each with a target."""
+    cases = [(parse(text), 24) for text in ("4:1", "6:4", "4:2", "(2,2):(1,6)")]
+    cases += [(parse("(4,6):(1,4)"), 24), (parse("(2,4):(1,6)"), 24)]
+    cases += [(parse("(4,2):(2,1)"), 8), (parse("(2,2):(24,2)"), 96)]
+    cases += [(parse("(4,8):(8,1)"), 128), (parse("(2,1,3):(1,5,4)"), 24)]
+    cases += [(parse("(4,3):(1,0)"), 12), (parse("((2,2),2):((8,2),16)"), 64)]
+    for _ in range(10):
+        found, step = [], 1
+        for size in rng.choice([1, 2, 3, 4], int(rng.integers(1, 4))).tolist():
+            step *= int(rng.choice([1, 1, 2, 3]))
+            found.append((size, step))
+            step *= size
+        found = [found[k] for k in rng.permutation(len(found))]
+        layout = Layout(*map(tuple, zip(*found, strict=True)))
+        cases.append((layout, step * int(rng.choice([1, 2, 4]))))
+    return cases
+
+
+def same_complement(got, wanted):
+    """Return "" for the right layout, or else what is wrong with it."""
+    layout, target, right = wanted
+    if not isinstance(got, Layout):
+        return "Return a layout."
+    starts, table = got.table(), right.table()
+    if starts == table:
+        return ""
+    reached = [i + start for start in starts for i in set(layout.table())]
+    twice = sorted(i for i in set(reached) if reached.count(i) > 1)
+    if twice:
+        times = reached.count(twice[0])
+        return f"Then index {twice[0]} is reached {times} times."
+    missing = sorted(set(range(target)) - set(reached))
+    if missing:
+        return f"Then no repetition reaches index {missing[0]}."
+    if sorted(starts) == table:
+        return "These are the right starts, but strides should increase."
+    return f"It goes too far: index {max(reached)} is not below {target}."
+
+
+def every_nth(layout, threads, thread):
+    """Return the indices of one thread's elements, by slicing a table."""
+    sides = layout[0].size, layout[1].size
+    table = np.array(layout.table()).reshape(sides, order="F")
+    return table[thread[0] :: threads[0], thread[1] :: threads[1]]
+
+
+def random_partitions(rng):
+    """Return matrices, blocks of threads and a thread of each."""
+    texts = ["(8,8):(8,1)", "(64,32):(32,1)", "(64,32):(36,1)", "(16,8):(1,16)"]
+    texts += ["((4,4),(2,8)):((1,16),(4,64))", "((2,8),16):((128,1),8)"]
+    blocks = [(2, 4), (8, 4), (16, 8), (4, 2), (8, 4), (4, 8)]
+    cases = []
+    for text, threads in zip(texts, blocks, strict=True):
+        for _ in range(2):
+            thread = tuple(int(rng.integers(many)) for many in threads)
+            cases.append((parse(text), threads, thread))
+    return cases
+
+
+def same_part(got, wanted):
+    """Return "" for the right elements, or else what is wrong with them."""
+    try:
+        part, start = got
+        start = int(start)
+    except (TypeError, ValueError):
+        return "Return a layout and an integer."
+    if not isinstance(part, Layout):
+        return "Return a layout and an integer."
+    if part.size != wanted.size:
+        return f"The thread owns {wanted.size} elements, not {part.size}."
+    if len(part) != 2 or part[0].size != wanted.shape[0]:
+        rows, cols = wanted.shape
+        return f"The thread's elements are a matrix of {rows} × {cols}."
+    if start != wanted[0, 0]:
+        return f"Its first element has index {wanted[0, 0]}, not {start}."
+    for row, col in np.ndindex(wanted.shape):
+        mine = start + part(row, col)
+        if mine != wanted[row, col]:
+            return (
+                f"Its element ({row}, {col}) has index {wanted[row, col]}; "
+                f"this leads to {mine}."
+            )
+    return ""
+
+
+def copies(rng):
+    """Return tiles, each with a number of threads and a width."""
+    cases = [(4, 8, 8, 2), (64, 32, 128, 4), (16, 8, 32, 1), (8, 128, 64, 4)]
+    for _ in range(5):
+        width = int(rng.choice([1, 2, 4]))
+        groups, high, rounds = (int(rng.choice([2, 3, 4, 8])) for _ in range(3))
+        cases.append((high * rounds, groups * width, groups * high, width))
+    return cases
+
+
+def owners(rows, cols, threads, width):
+    """Return the elements of every thread: (row, col)[thread, value]."""
+    rounds = rows * cols // (threads * width)
+    shape = (rounds, threads, width)
+    numbers = np.arange(rows * cols).reshape(shape).transpose(1, 0, 2)
+    row, col = divmod(numbers.reshape(threads, -1), cols)
+    return rows, np.stack([row, col])
+
+
+def same_copy(got, wanted):
+    """Return "" for the right layout, or else what is wrong with it."""
+    rows, places = wanted
+    _, threads, values = places.shape
+    if not isinstance(got, Layout) or len(got) != 2:
+        return "Return a layout of two modes: the threads, and their values."
+    if (got[0].size, got[1].size) != (threads, values):
+        return (
+            f"{threads} threads copy {values} values each; the modes of {got} "
+            f"have {got[0].size} and {got[1].size} coordinates."
+        )
+    for value, thread in np.ndindex(values, threads):
+        col, row = divmod(got(thread, value), rows)
+        right = tuple(map(int, places[:, thread, value]))
+        if (row, col) != right:
+            return (
+                f"Value {value} of thread {thread} should be element {right}, "
+                f"whose number is {right[0] + right[1] * rows}. {got} leads to "
+                f"number {row + col * rows}, element ({row}, {col})."
+            )
+    return ""
+
+
+def swizzled(index, bits, base, shift):
+    """Return the index that CuTe's swizzle gives."""
+    return layouts.swizzle(bits, base, shift)(index)
+
+
+def random_swizzles(rng):
+    """Return indices with swizzles."""
+    cases = [(0b110100, 2, 1, 3), (0b110100, 1, 1, 3), (33, 5, 0, 5)]
+    cases += [(64, 3, 3, 3), (1023, 3, 3, 3), (1023, 3, 2, 3), (200, 0, 3, 3)]
+    for _ in range(16):
+        bits, base = int(rng.integers(1, 5)), int(rng.integers(0, 5))
+        shift = int(rng.integers(bits, 6))
+        cases.append((int(rng.integers(1 << 13)), bits, base, shift))
+    return cases
+
+
+def why_not_this_place(index, bits, base, shift, got):
+    """Say what is wrong with a swizzled index."""
+    if not isinstance(got, int):
+        return "An index is an integer."
+    right = layouts.swizzle(bits, base, shift)(index)
+    mask = ((1 << bits) - 1) << base
+    if (got ^ right) & ~mask:
+        may = f"bits {base} to {base + bits - 1}" if bits > 1 else f"bit {base}"
+        return f"Only {may} may change. From {index:b} to {got:b}, others have changed."
+    return (
+        f"{index:b} should become {right:b}. The {bits} bits from bit "
+        f"{base + shift} on land on those from bit {base} on."
+    )
