@@ -31,7 +31,7 @@ from numba import cuda
 from weft import bench, check, explore, hint, quiz
 from weft.exploring import choose
 
-weft.lab("05_first_kernel")
+chapter = weft.lab("05_first_kernel")
 
 # %% [markdown]
 # ## 1 · How many blocks
@@ -61,7 +61,6 @@ def blocks_for(n, threads):
     # BEGIN SOLUTION
     return (n + threads - 1) // threads
     # END SOLUTION
-
 
 # %%
 check(
@@ -109,7 +108,6 @@ def vector_add(a, b, out):
     if i < out.size:
         out[i] = a[i] + b[i]
     # END SOLUTION
-
 
 # %%
 check(
@@ -183,7 +181,6 @@ def reverse(x, out):
         out[i] = x[x.size - 1 - i]
     # END SOLUTION
 
-
 # %%
 check(
     reverse,
@@ -230,7 +227,6 @@ def interleave(a, b, out):
         out[2 * i + 1] = b[i]
     # END SOLUTION
 
-
 # %%
 check(
     interleave,
@@ -255,7 +251,7 @@ check(
 # %% [markdown]
 # ## 5 · The launch
 #
-# Now write the other side of a launch. The kernel is given, with the guard that it
+# Now write the other side of a launch. Given: the kernel, with the guard that it
 # needs. Your part is the function that chooses a launch for any `n`. It returns two
 # integers, the number of blocks and the number of threads per block, and four things
 # can go wrong with them:
@@ -279,7 +275,6 @@ def halve(x, out):
     if i < out.size:
         out[i] = x[i] // 2
 
-
 # %%
 def launch_for(n):
     """Return (blocks, threads) with a thread for each of n elements."""
@@ -288,7 +283,6 @@ def launch_for(n):
     threads = 128
     return (n + threads - 1) // threads, threads
     # END SOLUTION
-
 
 # %%
 check(
@@ -340,18 +334,12 @@ def saxpy(alpha, x, y):
         y[i] += alpha * x[i]
     # END SOLUTION
 
-
 # %%
-def y_before(alpha, x):
-    """Return what y holds before the launch; any values would do."""
-    return x[::-1].copy()
-
-
 check(
     saxpy,
-    spec=lambda alpha, x: alpha * x + y_before(alpha, x),
+    spec=lambda alpha, x: alpha * x + x[::-1],
     inputs=lambda rng, n: (np.float32(2.5), rng.random(n, np.float32)),
-    out=y_before,
+    out=lambda alpha, x: x[::-1].copy(),  # y before; any values would do
     sizes=[128, 300, 3000, 1],
     launch=lambda n: (3, 32) if n == 300 else (2, 64),
     full=1 << 20,
@@ -389,106 +377,6 @@ explore(saxpy)[choose(1, 2, 4, 8), 64](np.float32(2.5), ones, y)
 # iteration.
 
 # %% [markdown]
-# ## The same kernel in CUDA C++
-#
-# Most of the world's kernels are written in CUDA C++. Here is your `vector_add` in that
-# language. Compare it with your Python line by line. The index is computed by hand, as
-# in exercise 3. A pointer does not know how long its array is, so `n` is an extra
-# argument. `extern "C"` keeps the compiler from mangling the kernel's name, that is,
-# from adding its types to it.
-
-# %%
-CUDA_CPP = """
-extern "C" __global__
-void vector_add(const float* a, const float* b, float* out, int n)
-{
-    int i = blockIdx.x * blockDim.x + threadIdx.x;
-
-    if (i < n)
-        out[i] = a[i] + b[i];
-}
-"""
-
-# %% [markdown]
-# The vectors for this kernel, and for everything that follows, are PyTorch tensors on
-# the GPU. Numba accepts them as they are, but it would inspect them at every launch;
-# `cuda.as_cuda_array` does that once and for all.
-
-# %%
-n = 1 << 26 if weft.GPU else 1 << 10
-threads = 256
-blocks = -(-n // threads)
-
-if weft.on_gpu("the vectors live in GPU memory"):
-    import torch
-
-    a = torch.rand(n, device="cuda")
-    b = torch.rand(n, device="cuda")
-    out = torch.empty_like(a)
-    d_a, d_b, d_out = (cuda.as_cuda_array(t) for t in (a, b, out))
-
-# %% [markdown]
-# NVRTC, NVIDIA's compiler packaged as a library, turns the text into machine code while
-# the notebook runs. With `cuda.core`, which is installed with Numba, that takes only a
-# few lines of Python.
-
-# %%
-if weft.on_gpu("NVRTC's machine code needs one"):
-    import cuda.core as core
-
-    if not hasattr(core, "Program"):  # older versions keep it elsewhere
-        import cuda.core.experimental as core
-
-    gpu = core.Device()
-    gpu.set_current()
-    stream = gpu.default_stream
-
-    options = core.ProgramOptions(arch=weft.device.find().sm)  # sm_90, say
-    program = core.Program(CUDA_CPP, code_type="c++", options=options)
-    cpp_kernel = program.compile("cubin").get_kernel("vector_add")
-    config = core.LaunchConfig(grid=blocks, block=threads)
-
-    def cpp_add():
-        pointers = a.data_ptr(), b.data_ptr(), out.data_ptr()
-        core.launch(stream, config, cpp_kernel, *pointers, np.int32(n))
-
-    cpp_add()
-    print("CUDA C++: equal to a + b?", torch.equal(out, a + b))
-
-# %% [markdown]
-# ## The same kernel in Triton
-#
-# Triton is Python too, but it thinks in larger pieces. Its kernel does not describe one
-# thread but one **program**, which handles a whole block of elements as if it were a
-# single value; the compiler distributes the elements over threads. The index becomes a
-# range of indices, and the guard becomes a mask.
-#
-# Triton needs compute capability 8.0. On a T4 this cell does nothing.
-
-# %%
-has_triton = weft.device.find().capability >= (8, 0)
-
-if weft.on_gpu("Triton's machine code needs one") and has_triton:
-    import triton
-    import triton.language as tl
-
-    @triton.jit
-    def triton_kernel(a, b, out, n, BLOCK: tl.constexpr):
-        i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
-        live = i < n
-
-        total = tl.load(a + i, mask=live) + tl.load(b + i, mask=live)
-        tl.store(out + i, total, mask=live)
-
-    def triton_add(count=n):
-        grid = (triton.cdiv(count, 1024),)
-        triton_kernel[grid](a, b, out, count, BLOCK=1024)
-
-    out.zero_()
-    triton_add()
-    print("Triton: equal to a + b?", torch.equal(out, a + b))
-
-# %% [markdown]
 # ## Measure: one kernel, three languages
 #
 # First, compute the limit by hand. For each element, the kernel reads 4 bytes from `a`
@@ -497,10 +385,11 @@ if weft.on_gpu("Triton's machine code needs one") and has_triton:
 # memory sets the limit. Divide the bytes by your GPU's copy bandwidth, which
 # `weft.doctor()` measures, and you have the least time possible.
 #
-# How close does your `vector_add` come to the speed of `torch.add`? Does it matter
-# which language the same lines are written in? Replace each `None` with your guess (1.0
-# is PyTorch's speed, 0.5 half of it), then run the cell. The ceiling is a plain copy
-# that moves the same number of bytes.
+# The table also has your kernel in CUDA C++ and in Triton, as the chapter's page prints
+# them. (Triton needs compute capability 8.0.) How close does your `vector_add` come to
+# the speed of `torch.add`? Does it matter which language the same lines are written in?
+# Replace each `None` with your guess (1.0 is PyTorch's speed, 0.5 half of it), then run
+# the cell. The ceiling is a plain copy that moves the same number of bytes.
 #
 # If you have not solved exercise 2 yet, the cell times a kernel that does nothing, very
 # quickly.
@@ -508,30 +397,7 @@ if weft.on_gpu("Triton's machine code needs one") and has_triton:
 # %%
 guess = {"Numba": None, "CUDA C++": None}
 
-
-def languages():
-    # Reading and writing 3n/2 elements moves 12 n bytes, as the addition does.
-    source = torch.rand(3 * n // 2, device="cuda")
-    target = torch.empty_like(source)
-    rows = {
-        "copy": lambda: target.copy_(source),
-        "torch.add": lambda: torch.add(a, b, out=out),
-        "Numba": lambda: vector_add[blocks, threads](d_a, d_b, d_out),
-        "CUDA C++": lambda: cpp_add(),
-    }
-    if has_triton:
-        rows["Triton"] = lambda: triton_add()
-    return rows
-
-
-large = bench.compare(
-    "2^26 float32",
-    languages,
-    baseline="torch.add",
-    bytes=3 * 4 * n,
-    ceiling="copy",
-    guess=guess,
-)
+large = chapter.measure.large(vector_add, guess)
 large
 
 # %% tags=["solution"]
@@ -549,7 +415,14 @@ large.expect("torch.add", at_least=1.05, times="CUDA C++")
 # goal below lets you try that.
 
 # %% [markdown]
-# ## Measure: less and less work
+# ## More measurements
+#
+# You have done the exercises. The rest of the lab is for the curious: four measurements
+# with your own kernels, each with a prediction. Their code is in `measure.py`, in
+# `chapters/05_first_kernel`.
+
+# %% [markdown]
+# ### less and less work
 #
 # Here is your kernel again, launched once for each size, on fewer and fewer elements.
 # From 2^26 to 2^10, the work shrinks by a factor of 65,536. How many times as fast is
@@ -558,17 +431,7 @@ large.expect("torch.add", at_least=1.05, times="CUDA C++")
 # %%
 guess = {"2^10": None}
 
-
-def sizes():
-    def add(count):
-        x, y, z = d_a[:count], d_b[:count], d_out[:count]
-        grid = -(-count // threads)
-        return lambda: vector_add[grid, threads](x, y, z)
-
-    return {f"2^{k}": add(1 << k) for k in (26, 22, 18, 14, 10)}
-
-
-one = bench.compare("one launch", sizes, baseline="2^26", guess=guess)
+one = chapter.measure.one(vector_add, guess)
 one
 
 # %% tags=["solution"]
@@ -582,7 +445,7 @@ one.expect("2^26", at_least=1 / 1000, times="2^10")  # 65,536 times
 # thousand.
 
 # %% [markdown]
-# ## Measure: many small launches
+# ### many small launches
 #
 # That was the GPU's share of the cost of a launch. The host has a share too: Python
 # inspects the arguments, finds the compiled kernel and calls the driver. With
@@ -593,30 +456,7 @@ one.expect("2^26", at_least=1 / 1000, times="2^10")  # 65,536 times
 # %%
 guess = {"Numba": None, "CUDA C++": None}
 
-
-def small_ones():
-    few = 1 << 10
-    x, y, z = a[:few], b[:few], out[:few]
-    d_x, d_y, d_z = (cuda.as_cuda_array(t) for t in (x, y, z))
-    small = core.LaunchConfig(grid=few // threads, block=threads)
-    pointers = x.data_ptr(), y.data_ptr(), z.data_ptr(), np.int32(few)
-    rows = {
-        "torch.add": lambda: torch.add(x, y, out=z),
-        "Numba": lambda: vector_add[few // threads, threads](d_x, d_y, d_z),
-        "CUDA C++": lambda: core.launch(stream, small, cpp_kernel, *pointers),
-    }
-    if has_triton:
-        rows["Triton"] = lambda: triton_add(few)
-    return rows
-
-
-many = bench.compare(
-    "2^10 float32 in a loop",
-    small_ones,
-    baseline="torch.add",
-    guess=guess,
-    host=True,
-)
+many = chapter.measure.many(vector_add, guess)
 many
 
 # %% tags=["solution"]
@@ -629,7 +469,7 @@ many.expect("torch.add", at_least=1.5, times="Numba")
 # removes most of the cost where launches cannot be merged.
 
 # %% [markdown]
-# ## Measure: threads per block
+# ### threads per block
 #
 # There are 2^26 elements again, with one thread for each; only the grouping into blocks
 # changes. The hardware runs threads in warps of 32, so even a block of 1 thread
@@ -639,17 +479,7 @@ many.expect("torch.add", at_least=1.5, times="Numba")
 # %%
 guess = {"1": None, "32": None}
 
-
-def groupings():
-    def add(size):
-        return lambda: vector_add[-(-n // size), size](d_a, d_b, d_out)
-
-    return {str(size): add(size) for size in (1, 32, 64, 128, 256, 512, 1024)}
-
-
-grouped = bench.compare(
-    "threads per block", groupings, baseline="256", bytes=3 * 4 * n, guess=guess
-)
+grouped = chapter.measure.grouped(vector_add, guess)
 grouped
 
 # %% tags=["solution"]
@@ -666,7 +496,7 @@ grouped.expect("64", at_least=1.6, times="32")  # half as many
 # again.
 
 # %% [markdown]
-# ## Measure: how many threads fill a GPU
+# ### how many threads fill a GPU
 #
 # A grid-stride loop gives the right result for any launch, which lets you find out how
 # many blocks of 256 threads it takes to reach full speed. One block runs on one
@@ -676,29 +506,7 @@ grouped.expect("64", at_least=1.6, times="32")  # half as many
 # %%
 guess = {"1 block": None}
 
-
-def fillings():
-    alpha = np.float32(2.5)
-    sms = weft.device.find().sms
-
-    def add(count):
-        return lambda: saxpy[count, 256](alpha, d_a, d_out)
-
-    return {
-        "1 block": add(1),
-        "1 per SM": add(sms),
-        "8 per SM": add(8 * sms),
-        "n / 256": add(blocks),
-    }
-
-
-filled = bench.compare(
-    "grid-stride saxpy",
-    fillings,
-    baseline="n / 256",
-    bytes=3 * 4 * n,
-    guess=guess,
-)
+filled = chapter.measure.filled(saxpy, guess)
 filled
 
 # %% tags=["solution"]
@@ -719,6 +527,16 @@ filled.expect("8 per SM", at_least=1.1, times="n / 256")
 # Giving each thread more work in this way is called **thread coarsening**.
 
 # %% [markdown]
+# ## What you learned
+#
+# 1. Blocks × threads must cover the elements. A launch starts only whole blocks, so
+#    round up and guard.
+# 2. `i = blockIdx.x * blockDim.x + threadIdx.x`, in every language that has threads.
+# 3. A grid-stride loop makes the result independent of the launch.
+# 4. An elementwise kernel is limited by the bytes it moves, whatever the language.
+# 5. Every launch has a fixed cost, which dominates when there is little work.
+
+# %% [markdown]
 # ## If you want more
 #
 # - Find the size at which launch overhead and memory traffic take equally long on your
@@ -730,15 +548,6 @@ filled.expect("8 per SM", at_least=1.1, times="n / 256")
 # - Let each thread of `vector_add` take four elements, spaced a whole grid apart. Load
 #   all eight values first, then store the four sums. How close to `torch.add` do you
 #   get?
-#
-# ## What you learned
-#
-# 1. Blocks × threads must cover the elements. A launch starts only whole blocks, so
-#    round up and guard.
-# 2. `i = blockIdx.x * blockDim.x + threadIdx.x`, in every language that has threads.
-# 3. A grid-stride loop makes the result independent of the launch.
-# 4. An elementwise kernel is limited by the bytes it moves, whatever the language.
-# 5. Every launch has a fixed cost, which dominates when there is little work.
 
 # %%
 quiz()
