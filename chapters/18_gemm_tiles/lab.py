@@ -80,8 +80,10 @@ checks, show_bound = chapter.checks, chapter.bounds.show_bound
 #   cycle. A warp's request takes one pass if all its words are in one line of 128 bytes
 #   (in shared memory: in different banks), and otherwise more.
 #
-# Whichever of the three takes longest sets the time of a step. Given: `show_bound(name,
-# passes, instructions)` prints what follows for the whole product on an H200.
+# Whichever of the three takes longest sets the time of a step.
+#
+# Given: `show_bound(name, passes, instructions)` prints what follows for the whole
+# product on an H200.
 
 # %%
 show_bound("the ideal", 0, 1)
