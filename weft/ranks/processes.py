@@ -20,6 +20,7 @@ from typing import Any
 
 from numba import cloudpickle
 
+from weft import device
 from weft.wording import several
 
 ENDED = 5.0  # seconds that the others have to end once one rank has failed
@@ -83,9 +84,7 @@ def start_early() -> bool:
     Returns whether there is such a process: where there is a GPU there is none.
     """
     global _server
-    import weft
-
-    if weft.GPU or not hasattr(os, "fork"):
+    if device.find().usable or not hasattr(os, "fork"):
         return False
     if _server is None or _server[0] != os.getpid() or _server[1].poll() is not None:
         process = subprocess.Popen(
