@@ -16,11 +16,6 @@ steps_cpu = njit(steps)
 steps_gpu = cuda.jit(device=True)(steps)
 
 
-def counting():
-    """Return the function that counts steps: plain, for the CPU, for the GPU."""
-    return steps, steps_cpu, steps_gpu
-
-
 @njit
 def in_turn_cpu(numbers, out):
     for i in range(numbers.size):

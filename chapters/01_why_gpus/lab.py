@@ -63,7 +63,9 @@ print("GPU:", weft.device.find().name or "none here")
 # three. (`n >> 1` is half of `n`, and `n & 1` is 1 for odd numbers.)
 
 # %% tags=["given"]
-steps, steps_cpu, steps_gpu = chapter.kernels.counting()
+kernels = chapter.kernels
+steps, steps_cpu = kernels.steps, kernels.steps_cpu
+steps_gpu = kernels.steps_gpu
 print(inspect.getsource(steps))
 
 # %% [markdown]

@@ -22,11 +22,6 @@ def blocks(n):
     return -(-n // THREADS)
 
 
-def cooling():
-    """Return the kernel, the function that counts its blocks, and their size."""
-    return cool, blocks, THREADS
-
-
 @cuda.jit
 def total(x, out):
     """Add up x: one sum per thread."""
