@@ -30,7 +30,7 @@ from numba import cuda
 
 from weft import bench, check, hint, quiz
 
-weft.lab("00_start_here")
+chapter = weft.lab("00_start_here")
 
 # %% [markdown]
 # ## Your first edit
@@ -204,36 +204,15 @@ check(
 # Your `double` reads 2^26 numbers and writes 2^26, which makes 537 million bytes in
 # all. PyTorch's `torch.mul` does the same with a kernel that experts wrote. How fast is
 # `double`, compared with `torch.mul`? A guess of 0.01 means a hundredth of its speed,
-# and 1.0 means the same speed. Replace `None` with your guess, then run the cell. You
-# do not have to understand the rest of the cell's code yet; chapter 5 explains it.
+# and 1.0 means the same speed. Replace `None` with your guess, then run the cell.
 # Without a GPU, the table shows times from the **reference GPU**, the H200 that the
-# book quotes.
+# book quotes. (The code that measures is in `measure.py`, in the chapter's folder,
+# `chapters/00_start_here`; chapter 5 explains such code.)
 
 # %%
 guess = {"double": None}
 
-n = 1 << 26
-
-
-def candidates():
-    import torch
-
-    x = torch.rand(n, device="cuda")
-    out = torch.empty_like(x)
-    d_x, d_out = cuda.as_cuda_array(x), cuda.as_cuda_array(out)
-    return {
-        "torch.mul": lambda: torch.mul(x, 2, out=out),
-        "double": lambda: double[n // 256, 256](d_x, d_out),
-    }
-
-
-table = bench.compare(
-    "2^26 float32",
-    candidates,
-    baseline="torch.mul",
-    bytes=2 * 4 * n,
-    guess=guess,
-)
+table = chapter.measure.doubling(double, guess)
 table
 
 # %% tags=["solution"]
@@ -275,6 +254,17 @@ weft.doctor()
 weft.progress()
 
 # %% [markdown]
+# ## What you learned
+#
+# 1. Many threads run the same kernel; `cuda.grid(1)` tells each thread its number.
+# 2. Index, guard, work: the guard stops threads that have no element.
+# 3. A verdict names the bug, the line and the thread; `hint` helps without giving the
+#    answer away.
+# 4. Predict before you measure.
+# 5. `weft.doctor()` says what this machine can run, and `weft.progress()` shows where
+#    you are.
+
+# %% [markdown]
 # ## If you want more
 #
 # - Break `double` on purpose: write to `out[i + 1]`, leave out the guard, write to
@@ -286,16 +276,6 @@ weft.progress()
 #   x, out = np.ones(8, np.float32), np.zeros(8, np.float32)
 #   double[2, 4](x, out)
 #   ```
-#
-# ## What you learned
-#
-# 1. Many threads run the same kernel; `cuda.grid(1)` tells each thread its number.
-# 2. Index, guard, work: the guard stops threads that have no element.
-# 3. A verdict names the bug, the line and the thread; `hint` helps without giving the
-#    answer away.
-# 4. Predict before you measure.
-# 5. `weft.doctor()` says what this machine can run, and `weft.progress()` shows where
-#    you are.
 
 # %%
 quiz()
