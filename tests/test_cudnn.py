@@ -13,14 +13,17 @@ import weft  # noqa: F401  before Numba
 from verification import cudnn_calls as calls
 from verification.cells import checks, run, scope_of
 from verification.library_calls import World
+from weft.chapters import Chapter
 from weft.errors import LearnerError
 from weft.libraries import cudnn, loading
-from weft.libraries.arrays import channels_last
 from weft.libraries.cudnn import ForwardAlgo, TensorFormat
 from weft.libraries.faults import ModelFault
 from weft.libraries.loading import on_model
 from weft.libraries.model import Model
-from weft.libraries.ready_convolutions import order_of
+
+channels_last = Chapter("26_curand_cufft").arrays.channels_last
+ready_convolutions = Chapter("27_cudnn").ready_convolutions
+order_of = ready_convolutions.order_of
 
 RECORD = Path(__file__).parents[1] / "verification" / "cudnn_calls.json"
 RECORDED = json.loads(RECORD.read_text(encoding="utf-8"))["answers"]
@@ -79,7 +82,7 @@ def test_every_recorded_answer_has_its_call() -> None:
 
 def problem(model: Model, **change: Any) -> Any:
     """A convolution of ones, ready to be called."""
-    from weft.libraries.ready_convolutions import Forward
+    Forward = ready_convolutions.Forward
 
     made = {"x": (2, 8, 7, 9), "w": (16, 8, 3, 3), "y": (2, 16, 7, 9)} | change
     x, w, y = (
@@ -157,7 +160,7 @@ def test_every_algorithm_that_can_do_it_gives_the_same(model: Model) -> None:
 
 
 def test_a_fused_layer_is_right_by_every_plan(model: Model) -> None:
-    from weft.libraries.ready_convolutions import Fused
+    Fused = ready_convolutions.Fused
 
     rng = np.random.default_rng(0)
     x, w, bias = (

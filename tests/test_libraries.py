@@ -14,6 +14,7 @@ import torch
 import weft  # noqa: F401  before Numba
 from verification import library_calls as calls
 from verification.cells import checks, run, scope_of
+from weft.chapters import Chapter
 from weft.libraries import CudaType, cublas, cublasLt, cufft, library, on_device
 from weft.libraries.faults import ModelFault
 from weft.libraries.host_memory import BadAddressError, peek, poke
@@ -190,7 +191,8 @@ def test_the_model_is_called_from_the_thread_that_calls(model: Model) -> None:
 
 
 def test_the_products_for_timing_are_right(model: Model) -> None:
-    from weft.libraries.ready import Linear, Product
+    ready = Chapter("25_cublas").ready
+    Linear, Product = ready.Linear, ready.Product
 
     rng = np.random.default_rng(0)
     a, b, w = (

@@ -7,12 +7,15 @@ import numpy as np
 import pytest
 import torch
 
+from weft.chapters import Chapter
 from weft.libraries import cufft, curand, on_device
-from weft.libraries.arrays import copy_corner, multiply, zeros
 from weft.libraries.cufft import Type
 from weft.libraries.faults import ModelFault
 from weft.libraries.model_curand import stream_words
 from weft.libraries.philox import open_at_zero, philox_words, words
+
+arrays = Chapter("26_curand_cufft").arrays
+copy_corner, multiply, zeros = arrays.copy_corner, arrays.multiply, arrays.zeros
 
 RECORDED = Path(__file__).parents[1] / "book/recordings/26_curand_cufft/numbers.json"
 PHILOX = curand.RngType.PSEUDO_PHILOX4_32_10

@@ -39,9 +39,10 @@ from weft.libraries.cublaslt import (
     MatmulDescAttribute,
     MatmulPreferenceAttribute,
 )
-from weft.libraries.ready import Linear, Product
 
-weft.lab("25_cublas")
+chapter = weft.lab("25_cublas")
+ready = chapter.ready
+Linear, Product = ready.Linear, ready.Product
 
 # %% [markdown]
 # ## A C library
@@ -293,7 +294,7 @@ check(
 # The alternative is to transpose `a`, `b` and `c` with copies, so that everything is
 # column-major. Is a call like yours as fast as PyTorch's, and how much time do the
 # copies take? Some rows use two other types: tf32 and bfloat16. (All rows except
-# `torch.mm` use `Product` from `weft.libraries.ready`, which makes a call like yours.)
+# `torch.mm` use `Product` from `ready.py`, which makes a call like yours.)
 # Fill in your guesses, as multiples of the speed of `torch.mm` in float32.
 
 # %%

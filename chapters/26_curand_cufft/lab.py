@@ -37,11 +37,12 @@ from torch.nn import functional
 from weft import bench, check, hint, quiz
 from weft.intrinsics import load4, mul_wide, store4
 from weft.libraries import cufft, curand, on_device
-from weft.libraries.arrays import copy_corner, multiply, zeros
 from weft.libraries.cufft import Type
 from weft.libraries.philox import open_at_zero, philox_words, words
 
-weft.lab("26_curand_cufft")
+chapter = weft.lab("26_curand_cufft")
+copy_corner, multiply = chapter.arrays.copy_corner, chapter.arrays.multiply
+zeros = chapter.arrays.zeros
 
 # %% [markdown]
 # ## 1 · Ten rounds

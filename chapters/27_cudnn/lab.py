@@ -38,7 +38,6 @@ from torch.nn import functional
 from weft import bench, check, hint, quiz
 from weft.intrinsics import load4, store4
 from weft.libraries import cudnn, on_device
-from weft.libraries.arrays import channels_last, zeros
 from weft.libraries.cudnn import (
     ConvolutionMode,
     DataType,
@@ -48,10 +47,14 @@ from weft.libraries.cudnn import (
     TensorFormat,
 )
 from weft.libraries.graphs import Graph
-from weft.libraries.ready import ONE, ZERO
-from weft.libraries.ready_convolutions import Forward, Fused, convolve
 
-weft.lab("27_cudnn")
+chapter = weft.lab("27_cudnn")
+arrays = weft.chapters.Chapter("26_curand_cufft").arrays
+channels_last, zeros = arrays.channels_last, arrays.zeros
+ready_convolutions = chapter.ready_convolutions
+ONE, ZERO = ready_convolutions.ONE, ready_convolutions.ZERO
+Forward, Fused = ready_convolutions.Forward, ready_convolutions.Fused
+convolve = ready_convolutions.convolve
 
 # %% [markdown]
 # ## 1 · Sizes and strides

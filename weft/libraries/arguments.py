@@ -9,9 +9,15 @@ import torch
 from weft.libraries import cublas, cublaslt, cudnn
 from weft.libraries.loading import library, model_in_use
 from weft.libraries.model import Model
-from weft.libraries.ready import stream
 
 STREAM = 0x5EA_0000_1000  # of the model, where it is not the default stream
+
+
+def stream() -> int:
+    """The address of PyTorch's current stream; 0 where calls go to a model."""
+    if model_in_use() is not None:
+        return 0
+    return int(torch.cuda.current_stream().cuda_stream)
 
 
 class Bench:
@@ -96,3 +102,10 @@ def on_device(tensor: Any) -> Any:
     model = model_in_use()
     tensor = as_tensor(tensor)
     return on_gpu(tensor) if model is None else model.place(tensor)
+
+
+def room(nbytes: int) -> Any:
+    """Memory for a library to use while it works."""
+    if model_in_use() is not None:
+        return on_device(torch.zeros(nbytes, dtype=torch.uint8))
+    return torch.empty(nbytes, dtype=torch.uint8, device="cuda")

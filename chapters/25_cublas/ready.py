@@ -10,6 +10,7 @@ import numpy as np
 import torch
 
 from weft.libraries import cublas, cublaslt
+from weft.libraries.arguments import room, stream
 from weft.libraries.enumerations import (
     ComputeType,
     CudaType,
@@ -18,7 +19,6 @@ from weft.libraries.enumerations import (
     MatmulPreferenceAttribute,
     Operation,
 )
-from weft.libraries.loading import model_in_use
 
 WORKSPACE = 1 << 25  # bytes
 KINDS = {
@@ -29,22 +29,6 @@ KINDS = {
 }
 _one, _zero = ctypes.c_float(1), ctypes.c_float(0)
 ONE, ZERO = ctypes.addressof(_one), ctypes.addressof(_zero)
-
-
-def stream() -> int:
-    """The address of PyTorch's current stream; 0 where calls go to a model."""
-    if model_in_use() is not None:
-        return 0
-    return int(torch.cuda.current_stream().cuda_stream)
-
-
-def room(nbytes: int) -> Any:
-    """Memory for a library to use while it works."""
-    from weft.libraries.arguments import on_device
-
-    if model_in_use() is not None:
-        return on_device(torch.zeros(nbytes, dtype=torch.uint8))
-    return torch.empty(nbytes, dtype=torch.uint8, device="cuda")
 
 
 class Product:

@@ -9,7 +9,9 @@ from typing import Any
 
 import numpy as np
 
+from weft.chapters import Chapter
 from weft.libraries import cudnn
+from weft.libraries.arguments import room, stream
 from weft.libraries.cudnn_enumerations import (
     ConvolutionMode,
     DataType,
@@ -20,7 +22,9 @@ from weft.libraries.cudnn_enumerations import (
     TensorFormat,
 )
 from weft.libraries.graphs import TYPES, Graph, Plan
-from weft.libraries.ready import ONE, ZERO, room, stream
+
+ready = Chapter("25_cublas").ready
+ONE, ZERO = ready.ONE, ready.ZERO
 
 
 class Forward:
