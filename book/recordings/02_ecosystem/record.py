@@ -1,23 +1,24 @@
 """Write down which kernels each door of lab 02 launches, for a batch of 8192.
 
 python record.py [--out FOLDER], on a machine with a GPU and PyTorch. The doors are
-those of the lab: its cells are run, up to the one that makes them. Names of kernels are
-cut short, by `short`; of the host's operators those in OPERATORS are kept.
+those of the chapter's `measure.py`. Names of kernels are cut short, by `short`; of the
+host's operators those in OPERATORS are kept.
 """
 
 import argparse
 import datetime
 import re
 import sys
-from importlib import metadata
+from importlib import import_module, metadata
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
-HERE = Path(__file__).parent
-ROOT = HERE.parents[2]
-sys.path.insert(0, str(ROOT))
+HERE = Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent))
 
-LAST = "def with_many"  # is in the last cell that is needed
+from profiled import lab  # noqa: E402
+
 DOORS = {
     "A": "eager",
     "B": "by hand",
@@ -28,38 +29,19 @@ DOORS = {
 OPERATORS = "linear", "addmm", "mm", "relu"
 
 
-def scope_of_lab() -> dict[str, Any]:
-    """Run the lab's cells and give what they define."""
-    from IPython.core.inputtransformer2 import TransformerManager
-
-    from pipeline import notebook
-
-    scope: dict[str, Any] = {"__name__": "__main__"}
-    script = notebook.read_script(notebook.script(ROOT, "02_ecosystem"))
-    for number, cell in enumerate(script.cells):
-        if cell.cell_type != "code":
-            continue
-        text = TransformerManager().transform_cell(cell.source)
-        name = f"<cell {number}>"
-        keep(name, text)
-        exec(compile(text, name, "exec"), scope)
-        if LAST in cell.source:
-            return scope
-    raise SystemExit(f"no cell has {LAST!r}")
-
-
-def keep(name: str, text: str) -> None:
-    """Let `inspect` find the source of what a cell defines, as Triton wants to."""
-    import linecache
-
-    linecache.cache[name] = (len(text), None, text.splitlines(keepends=True), name)
+def ways() -> ModuleType:
+    """Return the chapter's `measure`; its model by hand runs the lab's kernel."""
+    kernel = lab(HERE.name, "linear_relu").linear_relu
+    measure = import_module(f"weft.chapters.{HERE.name}.measure")
+    measure.use(kernel)
+    return measure
 
 
 def short(name: str) -> str:
     """Cut a kernel's name down to what tells it from others."""
     if "launch_clamp_scalar" in name:
         return "elementwise_kernel<launch_clamp_scalar>"
-    name = re.sub(r"^void |^__main__::|cutlass::Kernel2<", "", name)
+    name = re.sub(r"^void |^lab02::|cutlass::Kernel2<", "", name)
     return re.split(r"\[abi|_tilesize|_\d+x\d+|[<>(]", name)[0].strip()
 
 
@@ -90,15 +72,15 @@ def main() -> None:
     parser.add_argument("--out", type=Path, default=HERE)
     out = parser.parse_args().out
 
-    scope = scope_of_lab()
-    doors = scope["with_many"]()
-    doors["eager, CUDA graph"] = scope["as_graph"](doors["eager"])
+    measure = ways()
+    doors = measure.with_many()
+    doors["eager, CUDA graph"] = measure.as_graph(doors["eager"])
     from weft import device
 
     versions = ", ".join(f"{p} {metadata.version(p)}" for p in ("torch", "triton"))
     lines = [
         f"# {device.find().name}, driver {device.driver_version()}, {versions},",
-        f"# {datetime.date.today()}; a batch of {scope['MANY']}; µs; by record.py",
+        f"# {datetime.date.today()}; a batch of {measure.MANY}; µs; by record.py",
     ]
     for letter, name in DOORS.items():
         kernels, operators = record(doors[name])

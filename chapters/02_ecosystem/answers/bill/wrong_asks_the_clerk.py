@@ -2,4 +2,4 @@
 # The clerk knows.
 def bill(steps, ms, busy, idle, gpus, price):
     """Return what a run costs, in cents."""
-    return clerk(steps, ms, busy, idle, gpus, price)  # <- here
+    return checks.clerk(steps, ms, busy, idle, gpus, price)  # <- here

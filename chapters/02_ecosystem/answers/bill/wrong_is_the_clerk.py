@@ -1,3 +1,3 @@
 # verdict: library
 # The clerk, under another name.
-bill = clerk
+bill = checks.clerk

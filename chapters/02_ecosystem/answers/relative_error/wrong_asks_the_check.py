@@ -2,4 +2,4 @@
 # The pair knows its error.
 def relative_error(pair):
     """Return the worst error, relative to the largest magnitude wanted."""
-    return put_in(pair)  # <- here
+    return checks.put_in(pair)  # <- here
