@@ -31,18 +31,13 @@ from ctypes import byref, c_float, c_int, c_void_p
 import numpy as np
 import torch
 
-from weft import bench, check, hint, quiz
-from weft.libraries import CudaType, cublas, cublasLt, library, on_device
+from weft import check, hint, quiz
+from weft.libraries import CudaType, cublas, cublasLt, library
 from weft.libraries.cublas import ComputeType, Operation
-from weft.libraries.cublaslt import (
-    Epilogue,
-    MatmulDescAttribute,
-    MatmulPreferenceAttribute,
-)
+from weft.libraries.cublaslt import Epilogue, MatmulDescAttribute
 
 chapter = weft.lab("25_cublas")
-ready = chapter.ready
-Linear, Product = ready.Linear, ready.Product
+checks = chapter.checks
 
 # %% [markdown]
 # ## A C library
@@ -66,30 +61,12 @@ libcublas.cublasSgemm_v2
 # - Anything that is not an integer is passed by **address**: matrices on the device,
 #   scalars on the host, and the place for a value that the function returns.
 #
-# The next cell defines functions that create and destroy a handle. `byref(handle)` is
+# `create` and `destroy`, in `calls.py`, create and destroy a handle. `byref(handle)` is
 # the address at which the library stores the handle.
 
-
 # %% tags=["given"]
-def checked(status):
-    """Raise an exception for a status other than 0."""
-    if status != 0:
-        raise RuntimeError(f"cuBLAS returned status {status}")
-
-
-def create(library):
-    """Return a new handle, as a number."""
-    library.cublasCreate_v2.argtypes = [ctypes.POINTER(c_void_p)]
-    handle = c_void_p()
-    checked(library.cublasCreate_v2(byref(handle)))
-    return handle.value
-
-
-def destroy(library, handle):
-    """Free a handle, and all that the library keeps for it."""
-    library.cublasDestroy_v2.argtypes = [c_void_p]
-    checked(library.cublasDestroy_v2(handle))
-
+create, destroy = chapter.calls.create, chapter.calls.destroy
+checked = chapter.calls.checked
 
 # %%
 handle = create(libcublas)
@@ -129,27 +106,6 @@ print(f"version {version.value}")
 # %% tags=["given"]
 N, T = Operation.N, Operation.T
 
-
-def for_binding(rng, m, n, k):
-    """Return A, B and C column by column, with gaps of 1, 2 and 3."""
-    shapes = (k, m + 1), (k, n + 2), (n, m + 3)
-    return tuple(rng.standard_normal(s).astype(np.float32) for s in shapes)
-
-
-def all_arguments(on, a, b, c):
-    """Return the arguments of one call: C = 2 A Bᵀ + C, column by column."""
-    (k, lda), ldb, (n, ldc) = a.shape, b.shape[1], c.shape
-    head = (on.library, on.handle, N, T, lda - 1, n, k, 2.0)
-    return (*head, a.data_ptr(), lda, b.data_ptr(), ldb, 1.0, c.data_ptr(), ldc)
-
-
-def by_columns(a, b, c):
-    """Return what C's memory holds after C = 2 A Bᵀ + C."""
-    c = c.copy()
-    c[:, :-3] += 2 * (b[:, :-2].T @ a[:, :-1])
-    return c
-
-
 # %%
 def sgemm(
     library, handle, transa, transb, m, n, k,
@@ -172,14 +128,13 @@ def sgemm(
     checked(status)
     # END SOLUTION
 
-
 # %%
 check(
     sgemm,
     library="cublas",
-    spec=by_columns,
-    inputs=for_binding,
-    given=all_arguments,
+    spec=checks.by_columns,
+    inputs=checks.for_binding,
+    given=checks.all_arguments,
     result="c",
     sizes=[(3, 4, 2), (6, 5, 7)],
     refuses="cublasSgemm",
@@ -235,25 +190,6 @@ ONE, ZERO = ctypes.addressof(one), ctypes.addressof(zero)
 #
 # Stuck? `hint("matmul")`.
 
-
-# %% tags=["given"]
-def part(rng, rows, cols, pad, dtype=torch.float32):
-    """Return a matrix whose rows are `pad` elements apart."""
-    whole = rng.standard_normal((rows, cols + pad)).astype(np.float32)
-    return torch.from_numpy(whole).to(dtype)[:, :cols]
-
-
-def result(rows, cols, pad=0, dtype=torch.float32):
-    """Return a matrix that has not been written yet."""
-    return torch.full((rows, cols + pad), torch.nan, dtype=dtype)[:, :cols]
-
-
-def three(rng, m, n, k, pad):
-    """Return a, b and the place for a @ b."""
-    a, b = part(rng, m, k, pad), part(rng, k, n, 2 * pad)
-    return a, b, result(m, n, 3 * pad)
-
-
 # %%
 def matmul(handle, a, b, c):
     """Compute c = a @ b. All are float32 and row-major."""
@@ -268,13 +204,12 @@ def matmul(handle, a, b, c):
     )
     # END SOLUTION
 
-
 # %%
 check(
     matmul,
     library="cublas",
     spec=lambda a, b, c: a @ b,
-    inputs=three,
+    inputs=checks.three,
     given=lambda on, a, b, c: (on.handle, a, b, c),
     result="c",
     sizes=[(5, 7, 3, 0), (6, 3, 8, 2), (3, 9, 4, 5), (4, 4, 4, 0)],
@@ -298,46 +233,9 @@ check(
 # Fill in your guesses, as multiples of the speed of `torch.mm` in float32.
 
 # %%
-SIZE = 4096
 guess = {"copies": None, "tf32": None, "bf16": None, "bf16, copies": None}
 
-
-def products():
-    torch.backends.cuda.matmul.allow_tf32 = False
-    multiply = Product()
-    with_tf32 = Product(ComputeType.COMPUTE_32F_FAST_TF32)
-    single = [torch.randn(SIZE, SIZE, device="cuda") for _ in range(3)]
-    half = [x.bfloat16() for x in single]
-    spare = {
-        x[0].dtype: [torch.empty_like(y) for y in x] for x in (single, half)
-    }
-
-    def copies(a, b, c):
-        at, bt, ct = spare[a.dtype]
-        at.copy_(a.t())
-        bt.copy_(b.t())
-        multiply(bt, at, ct)  # read by columns: A, B and C as they are
-        c.copy_(ct.t())
-
-    a, b, c = single
-    return {
-        "torch.mm": lambda: torch.mm(a, b, out=c),
-        "no copies": lambda: multiply(*single),
-        "copies": lambda: copies(*single),
-        "tf32": lambda: with_tf32(*single),
-        "bf16": lambda: multiply(*half),
-        "bf16, copies": lambda: copies(*half),
-    }
-
-
-speeds = bench.compare(
-    "4096 x 4096 x 4096",
-    products,
-    baseline="torch.mm",
-    flops=2 * SIZE**3,
-    guess=guess,
-    graph=True,
-)
+speeds = chapter.measure.speeds(guess)
 speeds
 
 # %% tags=["solution"]
@@ -384,15 +282,6 @@ speeds.expect("bf16", at_least=1.4, times="bf16, copies")
 #
 # Stuck? `hint("linear")`.
 
-
-# %% tags=["given"]
-def layer(rng, m, n, k, pad=0):
-    """Return activations, weights and the place for the result."""
-    x = part(rng, m, k, pad, torch.bfloat16)
-    w = part(rng, n, k, 2 * pad, torch.bfloat16)
-    return x, w, result(m, n, 3 * pad)
-
-
 # %%
 def linear(handle, stream, x, w, y):
     """Compute y = x @ w.T from bfloat16, in float32."""
@@ -408,13 +297,12 @@ def linear(handle, stream, x, w, y):
     )
     # END SOLUTION
 
-
 # %%
 check(
     linear,
     library="cublas",
     spec=lambda x, w, y: x @ w.T,
-    inputs=layer,
+    inputs=checks.layer,
     given=lambda on, x, w, y: (on.handle, on.stream, x, w, y),
     result="y",
     sizes=[(3, 6, 8, 0), (7, 2, 5, 3), (4, 4, 4, 0)],
@@ -426,75 +314,6 @@ check(
 # operation `T` makes them `n × k`, the shape that the first operand of the `n × m`
 # product must have. `lda` is still `w.stride(0)`, the distance between two columns of
 # the stored matrix.
-
-# %% [markdown]
-# ## Measure: what a leading dimension costs
-#
-# All matrices below are 4096 × 4096 in bfloat16. Only the leading dimension differs:
-# the rows are 4096 elements apart, or 4097, 4098 and so on. The arithmetic is the same.
-# Is the speed the same too?
-
-# %%
-guess = {"4097": None, "4098": None, "4104": None}
-
-
-def leading_dimensions():
-    multiply = Product()
-
-    def apart_by(width):
-        whole = (torch.randn(SIZE, width, device="cuda") for _ in range(3))
-        parts = [x.bfloat16()[:, :SIZE] for x in whole]
-        return lambda: multiply(*parts)
-
-    return {str(w): apart_by(w) for w in (4096, 4097, 4098, 4100, 4104)}
-
-
-apart = bench.compare(
-    "bf16, rows apart by",
-    leading_dimensions,
-    baseline="4096",
-    flops=2 * SIZE**3,
-    guess=guess,
-    graph=True,
-)
-apart
-
-# %% tags=["solution"]
-apart.expect("4096", at_least=3, times="4097")
-apart.expect("4096", at_least=2, times="4098")
-apart.expect("4104", at_least=0.85, times="4096")
-
-# %% [markdown]
-# Which kernels did the library choose? If you have a GPU, the profiler prints their
-# names:
-
-
-# %%
-def kernels(function):
-    """Return the names of the kernels that a function launches."""
-    from torch.profiler import ProfilerActivity, profile
-
-    function()
-    with profile(activities=[ProfilerActivity.CUDA]) as seen:
-        function()
-        torch.cuda.synchronize()
-    events = seen.key_averages()
-    names = [e.key for e in events if str(e.device_type).endswith("CUDA")]
-    return [name for name in names if not name.startswith("Mem")]
-
-
-if weft.GPU:
-    for width, run in leading_dimensions().items():
-        print(width, *(name[:100] for name in kernels(run)))
-
-# %% [markdown] tags=["solution"]
-# If the distance between rows is a multiple of 16 bytes, or 8 elements in bfloat16, the
-# library uses a kernel made for Hopper (`sm90`). It loads tiles with the TMA, the
-# Tensor Memory Accelerator, which accepts only such distances. 4104 is a multiple of 8,
-# but 4100 is not. For 4097, 4098 and 4100, the library uses CUTLASS kernels for older
-# GPUs, whose names end in the alignment that they need, in elements: `align1` for 4097,
-# and `align2` for the other two. So pad your leading dimensions: a vocabulary of 50,257
-# words is better stored as one of 50,304.
 
 # %% [markdown]
 # ## 4 · Many products, one call
@@ -518,20 +337,6 @@ if weft.GPU:
 #
 # Use `alpha` for the division by sqrt(d). Stuck? `hint("scores")`.
 
-
-# %% tags=["given"]
-def attention(rng, heads, m, n, d):
-    """Return queries, shared keys and the place for the scores."""
-    q = rng.standard_normal((heads, m, d)).astype(np.float32)
-    s = torch.full((heads, m, n), torch.nan, dtype=torch.bfloat16)
-    return torch.from_numpy(q).bfloat16(), part(rng, n, d, 0, torch.bfloat16), s
-
-
-def scaled(q, k, s):
-    """Return the scores in double precision."""
-    return q @ k.T / q.shape[-1] ** 0.5
-
-
 # %%
 def scores(handle, q, k, s):
     """Compute s[h] = q[h] @ k.T / sqrt(d) for all heads, in one call."""
@@ -548,13 +353,12 @@ def scores(handle, q, k, s):
     )
     # END SOLUTION
 
-
 # %%
 check(
     scores,
     library="cublas",
-    spec=scaled,
-    inputs=attention,
+    spec=checks.scaled,
+    inputs=checks.attention,
     given=lambda on, q, k, s: (on.handle, q, k, s),
     result="s",
     sizes=[(2, 4, 4, 4), (3, 5, 2, 6), (4, 3, 7, 5)],
@@ -567,65 +371,6 @@ check(
 # `c_float(d**-0.5)` has a name because an address does not keep an object alive. The
 # library reads the scalar during the call. By then, Python would already have freed a
 # temporary `c_float(...)`, so its `addressof` would no longer be valid.
-
-# %% [markdown]
-# ## Measure: one call or a thousand
-#
-# The table times 1000 products of 64 × 64 matrices in bfloat16: with a loop of 1000
-# calls, with one batched call, and with `torch.bmm`. Two more rows share the second
-# operand: one with a stride of 0, the other with all of `a` as a single tall matrix.
-# Everything is timed as a CUDA graph, so the time of the host is not included, even for
-# the loop.
-
-# %%
-BATCH, EDGE = 1000, 64
-guess = {"a loop": None, "shared, stride 0": None, "one tall product": None}
-
-
-def batches():
-    multiply, n = Product(), EDGE
-    a, b = (
-        torch.randn(BATCH, n, n, device="cuda").bfloat16() for _ in range(2)
-    )
-    c = torch.empty_like(a)
-    w = torch.randn(n, n, device="cuda").bfloat16()
-    each = list(zip(a, b, c, strict=True))
-    tall = a.view(-1, n), w, c.view(-1, n)
-
-    def loop():
-        for matrices in each:
-            multiply(*matrices)
-
-    return {
-        "torch.bmm": lambda: torch.bmm(a, b, out=c),
-        "a loop": loop,
-        "one call": lambda: multiply.batch(a, b, c),
-        "shared, stride 0": lambda: multiply.batch(a, w, c),
-        "one tall product": lambda: multiply(*tall),
-    }
-
-
-many = bench.compare(
-    "1000 products of 64 x 64",
-    batches,
-    baseline="torch.bmm",
-    flops=2 * BATCH * EDGE**3,
-    guess=guess,
-    graph=True,
-)
-many
-
-# %% tags=["solution"]
-many.expect("one call", at_least=0.9, times="torch.bmm")
-many.expect("one call", at_least=50, times="a loop")
-many.expect("one tall product", at_least=1.2, times="shared, stride 0")
-
-# %% [markdown] tags=["solution"]
-# In the loop, each small product is a separate launch on only a few of the GPU's many
-# SMs, and the next product waits for its end. The stride of 0 saves memory but no time,
-# probably because all these matrices fit in the L2 cache in any case. If *all* products
-# share an operand, they are in fact one product. If the rows of the other operand
-# follow each other without gaps, pass that operand as one tall matrix.
 
 # %% [markdown]
 # ## 5 · cuBLASLt
@@ -641,49 +386,11 @@ many.expect("one tall product", at_least=1.2, times="shared, stride 0")
 # And you can choose the **algorithm**: a *heuristic* lists the algorithms that it
 # expects to be fast, along with the workspace that each of them needs.
 #
-# The next cell has two functions: `put` sets an attribute, which is passed by address
-# with its size in bytes, and `algorithms` calls the heuristic.
-
+# Two functions are given: `put(desc, attribute, value)` sets an attribute, which is
+# passed by address with its size in bytes, and `algorithms` calls the heuristic.
 
 # %% tags=["given"]
-def put(desc, attribute, value):
-    """Set an attribute of a descriptor; the library checks its size.
-
-    Raises TypeError for a value that is not an integer.
-    """
-    if not isinstance(value, (int, np.integer)):
-        raise TypeError(
-            f"{attribute.name} has to be an integer or an address, not of type "
-            f"{type(value).__name__}; the address of a tensor x is x.data_ptr()"
-        )
-    pointer = attribute == MatmulDescAttribute.BIAS_POINTER
-    held = np.array([value], np.int64 if pointer else np.int32)
-    cublasLt.matmul_desc_set_attribute(
-        desc, attribute, held.ctypes.data, held.nbytes
-    )
-
-
-def algorithms(light_handle, desc, a, b, d, nbytes, most=1):
-    """Return the best algorithms with at most `nbytes` of workspace.
-
-    They are records with fields: "algo", "workspace_size", "waves_count".
-    """
-    preference = cublasLt.matmul_preference_create()
-    limit = np.array([nbytes], np.uint64)
-    cublasLt.matmul_preference_set_attribute(
-        preference,
-        MatmulPreferenceAttribute.MAX_WORKSPACE_BYTES,
-        *(limit.ctypes.data, limit.nbytes),
-    )
-    found = np.zeros(most, cublasLt.matmul_heuristic_result_dtype)
-    count = np.zeros(1, np.int32)
-    cublasLt.matmul_algo_get_heuristic(
-        *(light_handle, desc, a, b, d, d, preference, most),
-        *(found.ctypes.data, count.ctypes.data),
-    )
-    cublasLt.matmul_preference_destroy(preference)
-    return found[: count[0]]
-
+put, algorithms = chapter.calls.put, chapter.calls.algorithms
 
 # %% [markdown]
 # Write the linear layer again, with a bias and GELU in the epilogue. All arrays are
@@ -711,29 +418,6 @@ def algorithms(light_handle, desc, a, b, d, nbytes, most=1):
 #   everything that you have created.
 #
 # Stuck? `hint("linear_gelu")`.
-
-# %% tags=["given"]
-ROOM = 1 << 20
-
-
-def biased(rng, m, n, k):
-    """Return activations, weights, bias and the place for the result."""
-    x, w, _ = layer(rng, m, n, k)
-    bias = torch.from_numpy(
-        rng.standard_normal(n).astype(np.float32)
-    ).bfloat16()
-    return x, w, bias, result(m, n, 0, torch.bfloat16)
-
-
-def gelu(x):
-    """Return GELU of x, by the formula with tanh."""
-    return x * (1 + np.tanh((2 / np.pi) ** 0.5 * (x + 0.044715 * x**3))) / 2
-
-
-def all_of_it(on, x, w, bias, y):
-    """Return the arguments of the layer."""
-    return on.light_handle, on.stream, x, w, bias, y, on.workspace(ROOM)
-
 
 # %%
 def linear_gelu(light_handle, stream, x, w, bias, y, workspace):
@@ -763,14 +447,13 @@ def linear_gelu(light_handle, stream, x, w, bias, y, workspace):
     cublasLt.matmul_desc_destroy(desc)
     # END SOLUTION
 
-
 # %%
 check(
     linear_gelu,
     library="cublasLt",
-    spec=lambda x, w, bias, y: gelu(x @ w.T + bias),
-    inputs=biased,
-    given=all_of_it,
+    spec=lambda x, w, bias, y: checks.gelu(x @ w.T + bias),
+    inputs=checks.biased,
+    given=checks.all_of_it,
     result="y",
     sizes=[(16, 24, 8), (8, 16, 32), (8, 8, 8)],
     tolerance=1e-2,
@@ -782,145 +465,6 @@ check(
 # as it keeps the plan of an FFT. The addresses of the matrices are arguments of the
 # call, so one set of descriptors can be used for any number of layers of the same
 # shape. Only the address of the bias is part of the descriptor.
-
-# %% [markdown]
-# ## Measure: what the epilogue saves
-#
-# The alternative is a product followed by a kernel that reads it, adds the bias,
-# applies GELU and writes the result; `torch.compile` generates this kernel. In the row
-# `compiled`, `torch.compile` takes the product and the activation together, and
-# `_addmm_activation` is PyTorch's own function that uses the epilogue. How much time
-# does the fusion save when m, n and k are equal, and how much when k is small?
-
-# %%
-guess = {"cuBLASLt": None, "_addmm_activation": None, "no activation": None}
-
-
-def layers(m, n, k):
-    """Return the ways to compute one layer."""
-    activate = torch.nn.functional.gelu
-    x, w = (torch.randn(r, k, device="cuda").bfloat16() for r in (m, n))
-    bias = torch.randn(n, device="cuda").bfloat16()
-    y = torch.empty(m, n, dtype=torch.bfloat16, device="cuda")
-    wt = w.t()
-
-    @torch.compile(dynamic=False)
-    def pointwise(y, bias):
-        return activate(y + bias, approximate="tanh")
-
-    @torch.compile(dynamic=False)
-    def whole(x, w, bias):
-        product = torch.nn.functional.linear(x, w, bias)
-        return activate(product, approximate="tanh")
-
-    def two():
-        torch.mm(x, wt, out=y)
-        return pointwise(y, bias)
-
-    pointwise(y, bias)
-    whole(x, w, bias)
-    fused = Linear(x, w, bias, y)
-    plain = Linear(x, w, None, torch.empty_like(y))
-    return {
-        "mm, then pointwise": two,
-        "compiled": lambda: whole(x, w, bias),
-        "_addmm_activation": lambda: torch._addmm_activation(
-            bias, x, wt, use_gelu=True
-        ),
-        "cuBLASLt": fused,
-        "no activation": plain,
-    }
-
-
-cube = bench.compare(
-    "bias and GELU, 4096 x 4096 x 4096",
-    lambda: layers(4096, 4096, 4096),
-    baseline="mm, then pointwise",
-    flops=2 * 4096**3,
-    guess=guess,
-    graph=True,
-)
-cube
-
-# %%
-flat = bench.compare(
-    "bias and GELU, 8192 x 8192 x 1024",
-    lambda: layers(8192, 8192, 1024),
-    baseline="mm, then pointwise",
-    flops=2 * 8192 * 8192 * 1024,
-    graph=True,
-)
-flat
-
-# %%
-flatter = bench.compare(
-    "bias and GELU, 16384 x 8192 x 256",
-    lambda: layers(16384, 8192, 256),
-    baseline="mm, then pointwise",
-    flops=2 * 16384 * 8192 * 256,
-    graph=True,
-)
-flatter
-
-# %% tags=["solution"]
-cube.expect("cuBLASLt", at_least=1.04, times="mm, then pointwise")
-cube.expect("cuBLASLt", at_least=1.03, times="compiled")
-flat.expect("cuBLASLt", at_least=1.15, times="mm, then pointwise")
-flat.expect("cuBLASLt", at_least=1.1, times="compiled")
-flatter.expect("cuBLASLt", at_least=1.3, times="mm, then pointwise")
-
-# %% [markdown] tags=["solution"]
-# The separate kernel moves `2 m n` elements, and the time of the product is
-# proportional to `m n k`. So the larger k is, the smaller is the share that the fusion
-# can save. `compiled` is only 1 to 5 % faster than two calls: Inductor leaves large
-# products to cuBLAS and fuses only the operations after them. The epilogue takes time
-# too: compare `cuBLASLt` with the last row, which has neither bias nor activation.
-
-# %% [markdown]
-# ## Measure: eight bits
-#
-# In cuBLASLt, an 8-bit type is just another type for a layout. On Hopper, `e4m3`
-# requires that, in the library's order, the first operand is transposed and the second
-# is not, and that the sizes are multiples of 16. Our layer already meets the first
-# condition: `k` is the contiguous axis of both the activations and the weights.
-# `fast sums` sets the attribute `FAST_ACCUM`, which lets the tensor cores accumulate
-# with fewer bits, and the last row is PyTorch's own function. (On GPUs before compute
-# capability 8.9, the rows other than `bf16` are missing.)
-
-# %%
-guess = {"fp8": None, "fp8, fast sums": None}
-
-
-def eight_bits():
-    x, w = (torch.randn(SIZE, SIZE, device="cuda") for _ in range(2))
-    y = torch.empty(SIZE, SIZE, dtype=torch.bfloat16, device="cuda")
-    plain = Linear(x.bfloat16(), w.bfloat16(), None, y)
-    rows = {"bf16": plain}
-    if torch.cuda.get_device_capability() < (8, 9):
-        return rows
-    x8, w8 = (t.to(torch.float8_e4m3fn) for t in (x, w))
-    unit = torch.ones((), device="cuda")
-    for name, fast in (("fp8", False), ("fp8, fast sums", True)):
-        rows[name] = Linear(x8, w8, None, y, fast=fast)
-    rows["torch._scaled_mm"] = lambda: torch._scaled_mm(
-        x8, w8.t(), unit, unit, out_dtype=torch.bfloat16
-    )
-    return rows
-
-
-narrow = bench.compare(
-    "fp8, 4096 x 4096 x 4096",
-    eight_bits,
-    baseline="bf16",
-    flops=2 * SIZE**3,
-    guess=guess,
-    graph=True,
-)
-narrow
-
-# %% tags=["solution"]
-narrow.expect("fp8", at_least=1.5, times="bf16")
-narrow.expect("fp8, fast sums", at_least=0.97, times="fp8")
 
 # %% [markdown]
 # ## 6 · Which algorithm?
@@ -945,76 +489,6 @@ narrow.expect("fp8, fast sums", at_least=0.97, times="fp8")
 # The check uses a model of a GPU whose clock rate falls as it warms up. At most 20 runs
 # of each algorithm are enough. Stuck? `hint("fastest")`.
 
-
-# %% tags=["given"]
-class Clocked:
-    """Algorithms on a GPU that gets slower while it is used."""
-
-    def __init__(self, times, cold, slow=(), refuse=()):
-        self.times, self.cold, self.slow, self.refuse = (
-            times,
-            cold,
-            slow,
-            refuse,
-        )
-        self.runs, self.calls = [0] * len(times), 0
-
-    def __call__(self, i):
-        """Run algorithm `i` once and return its milliseconds."""
-        if i in self.refuse:
-            raise cublasLt.cuBLASLtError(15, "cublasLtMatmul")
-        self.calls += 1
-        self.runs[i] += 1
-        ms = self.times[i] * (1 + 0.004 * min(self.calls, 400))
-        if self.runs[i] == 1:
-            ms += self.cold[i]
-        return ms * (4 if (i, self.runs[i]) in self.slow else 1)
-
-    def __repr__(self):
-        return f"<{len(self.times)} algorithms>"
-
-
-def clocks(rng):
-    """Return GPUs with algorithms to choose from."""
-    yield Clocked([0.20, 0.17, 0.19], [1, 1, 1]), 3
-    yield Clocked([0.100, 0.098, 0.096], [1, 2, 3]), 3
-    yield Clocked([0.30, 0.28, 0.26], [1, 1, 3], slow={(2, 2)}), 3
-    yield Clocked([0.30, 0.26, 0.28], [1, 1, 1], slow={(1, 3), (1, 4)}), 3
-    yield Clocked([0.30, 0.10, 0.28, 0.20], [1] * 4, refuse={1}), 4
-    yield Clocked([0.30, 0.31, 0.40], [5, 1, 1], slow={(0, 2)}), 3
-    order = rng.permutation(5)
-    yield Clocked([0.1 + 0.004 * int(i) for i in order], [1] * 5), 5
-
-
-def really_fastest(run, count):
-    """Return the number of the fastest algorithm, of those that run."""
-    runs = [i for i in range(count) if i not in run.refuse]
-    return min(runs, key=lambda i: run.times[i])
-
-
-def why_slower(run, count, got):
-    """Return why an algorithm is not the one to choose."""
-    if not isinstance(got, int):
-        return "The number of an algorithm is an integer."
-    if not 0 <= got < count:
-        return f"The algorithms are numbered 0 to {count - 1}."
-    if got in run.refuse:
-        return f"Algorithm {got} refuses to run."
-    best = really_fastest(run, count)
-    mine, other = run.times[got], run.times[best]
-    text = (
-        f"Algorithm {got} takes {mine:g} ms and algorithm {best} {other:g} ms, "
-        "both at the same clock."
-    )
-    if run.runs[best] == 0:
-        return f"{text} Algorithm {best} was never run."
-    if run.runs[best] == 1:
-        return f"{text} It was run once, and the first run loads the kernel."
-    if any(i == best for i, _ in run.slow):
-        return f"{text} One of its runs was slow, by chance."
-    return f"{text} When was each of them run, and how fast was the clock then?"
-
-
 # %%
 def fastest(run, count):
     """Return the number of the fastest of `count` algorithms."""
@@ -1030,13 +504,12 @@ def fastest(run, count):
     return min(times, key=lambda i: np.median(times[i][1:]))
     # END SOLUTION
 
-
 # %%
 check(
     fastest,
-    spec=really_fastest,
-    inputs=clocks,
-    because=why_slower,
+    spec=checks.really_fastest,
+    inputs=checks.clocks,
+    because=checks.why_slower,
     lines=5000,
 )
 
@@ -1046,7 +519,14 @@ check(
 # each algorithm is left out. `weft.bench` does the same with the rows of a table.
 
 # %% [markdown]
-# ## Measure: how good is the guess?
+# ## More measurements
+#
+# You have done the exercises. The rest of the lab is for the curious: six more
+# measurements, each with a prediction. Their code is in `measure.py`, in
+# `chapters/25_cublas`.
+
+# %% [markdown]
+# ### How good is the guess?
 #
 # The table times a product with few results and very long sums, 64 × 64 × 65536. The
 # rows use the heuristic's first algorithm with a workspace of up to 32 MiB, the fastest
@@ -1057,49 +537,7 @@ check(
 # %%
 guess = {"the fastest of 8": None, "no workspace": None}
 
-
-def long_sums():
-    m, n, k = 64, 64, 65536
-    x, w = (torch.randn(r, k, device="cuda").bfloat16() for r in (m, n))
-    y = torch.empty(m, n, dtype=torch.bfloat16, device="cuda")
-    ours = Linear(x, w, None, y)
-    without = Linear(x, w, None, y, nbytes=0)
-
-    def timed(layer):
-        def run(i):
-            begin, end = (
-                torch.cuda.Event(enable_timing=True) for _ in range(2)
-            )
-            torch.cuda._sleep(4_000_000)  # 2 ms, to queue what follows
-            begin.record()
-            for _ in range(10):
-                layer(i)
-            end.record()
-            end.synchronize()
-            return begin.elapsed_time(end)
-
-        return run
-
-    def best(layer):  # yours
-        return fastest(timed(layer), min(len(layer.found), 8)) or 0
-
-    first, none = best(ours), best(without)
-    return {
-        "torch": lambda: torch.mm(x, w.t(), out=y),
-        "the first": ours,
-        "the fastest of 8": lambda: ours(first),
-        "no workspace": lambda: without(none),
-    }
-
-
-choice = bench.compare(
-    "64 x 64 x 65536",
-    long_sums,
-    baseline="the first",
-    flops=2 * 64 * 64 * 65536,
-    guess=guess,
-    graph=True,
-)
+choice = chapter.measure.choice(fastest, guess)
 choice
 
 # %% tags=["solution"]
@@ -1118,7 +556,126 @@ choice.expect("the first", at_least=3, times="no workspace")
 # workspace to save memory.
 
 # %% [markdown]
-# ## Measure: how long a handle takes
+# ### What a leading dimension costs
+#
+# All matrices below are 4096 × 4096 in bfloat16. Only the leading dimension differs:
+# the rows are 4096 elements apart, or 4097, 4098 and so on. The arithmetic is the same.
+# Is the speed the same too?
+
+# %%
+guess = {"4097": None, "4098": None, "4104": None}
+
+apart = chapter.measure.apart(guess)
+apart
+
+# %% tags=["solution"]
+apart.expect("4096", at_least=3, times="4097")
+apart.expect("4096", at_least=2, times="4098")
+apart.expect("4104", at_least=0.85, times="4096")
+
+# %% [markdown]
+# Which kernels did the library choose? If you have a GPU, the profiler prints their
+# names:
+
+# %%
+chapter.measure.show_kernels()
+
+# %% [markdown] tags=["solution"]
+# If the distance between rows is a multiple of 16 bytes, or 8 elements in bfloat16, the
+# library uses a kernel made for Hopper (`sm90`). It loads tiles with the TMA, the
+# Tensor Memory Accelerator, which accepts only such distances. 4104 is a multiple of 8,
+# but 4100 is not. For 4097, 4098 and 4100, the library uses CUTLASS kernels for older
+# GPUs, whose names end in the alignment that they need, in elements: `align1` for 4097,
+# and `align2` for the other two. So pad your leading dimensions: a vocabulary of 50,257
+# words is better stored as one of 50,304.
+
+# %% [markdown]
+# ### One call or a thousand
+#
+# The table times 1000 products of 64 × 64 matrices in bfloat16: with a loop of 1000
+# calls, with one batched call, and with `torch.bmm`. Two more rows share the second
+# operand: one with a stride of 0, the other with all of `a` as a single tall matrix.
+# Everything is timed as a CUDA graph, so the time of the host is not included, even for
+# the loop.
+
+# %%
+guess = {"a loop": None, "shared, stride 0": None, "one tall product": None}
+
+many = chapter.measure.many(guess)
+many
+
+# %% tags=["solution"]
+many.expect("one call", at_least=0.9, times="torch.bmm")
+many.expect("one call", at_least=50, times="a loop")
+many.expect("one tall product", at_least=1.2, times="shared, stride 0")
+
+# %% [markdown] tags=["solution"]
+# In the loop, each small product is a separate launch on only a few of the GPU's many
+# SMs, and the next product waits for its end. The stride of 0 saves memory but no time,
+# probably because all these matrices fit in the L2 cache in any case. If *all* products
+# share an operand, they are in fact one product. If the rows of the other operand
+# follow each other without gaps, pass that operand as one tall matrix.
+
+# %% [markdown]
+# ### What the epilogue saves
+#
+# The alternative is a product followed by a kernel that reads it, adds the bias,
+# applies GELU and writes the result; `torch.compile` generates this kernel. In the row
+# `compiled`, `torch.compile` takes the product and the activation together, and
+# `_addmm_activation` is PyTorch's own function that uses the epilogue. How much time
+# does the fusion save when m, n and k are equal, and how much when k is small?
+
+# %%
+guess = {"cuBLASLt": None, "_addmm_activation": None, "no activation": None}
+
+cube = chapter.measure.cube(guess)
+cube
+
+# %%
+flat = chapter.measure.flat()
+flat
+
+# %%
+flatter = chapter.measure.flatter()
+flatter
+
+# %% tags=["solution"]
+cube.expect("cuBLASLt", at_least=1.04, times="mm, then pointwise")
+cube.expect("cuBLASLt", at_least=1.03, times="compiled")
+flat.expect("cuBLASLt", at_least=1.15, times="mm, then pointwise")
+flat.expect("cuBLASLt", at_least=1.1, times="compiled")
+flatter.expect("cuBLASLt", at_least=1.3, times="mm, then pointwise")
+
+# %% [markdown] tags=["solution"]
+# The separate kernel moves `2 m n` elements, and the time of the product is
+# proportional to `m n k`. So the larger k is, the smaller is the share that the fusion
+# can save. `compiled` is only 1 to 5 % faster than two calls: Inductor leaves large
+# products to cuBLAS and fuses only the operations after them. The epilogue takes time
+# too: compare `cuBLASLt` with the last row, which has neither bias nor activation.
+
+# %% [markdown]
+# ### Eight bits
+#
+# In cuBLASLt, an 8-bit type is just another type for a layout. On Hopper, `e4m3`
+# requires that, in the library's order, the first operand is transposed and the second
+# is not, and that the sizes are multiples of 16. Our layer already meets the first
+# condition: `k` is the contiguous axis of both the activations and the weights.
+# `fast sums` sets the attribute `FAST_ACCUM`, which lets the tensor cores accumulate
+# with fewer bits, and the last row is PyTorch's own function. (On GPUs before compute
+# capability 8.9, the rows other than `bf16` are missing.)
+
+# %%
+guess = {"fp8": None, "fp8, fast sums": None}
+
+narrow = chapter.measure.narrow(guess)
+narrow
+
+# %% tags=["solution"]
+narrow.expect("fp8", at_least=1.5, times="bf16")
+narrow.expect("fp8, fast sums", at_least=0.97, times="fp8")
+
+# %% [markdown]
+# ### How long a handle takes
 #
 # Creating a handle allocates memory and loads kernels. The table times 100 small
 # products, 64 × 64 in float32, including the host's time: by PyTorch, by our binding
@@ -1128,46 +685,7 @@ choice.expect("the first", at_least=3, times="no workspace")
 # %%
 guess = {"binding": None, "a handle per call": None}
 
-
-def small_calls():
-    a, b, c = (torch.randn(64, 64, device="cuda") for _ in range(3))
-    handle = cublas.create()
-
-    def call(handle):
-        cublas.sgemm(
-            *(handle, N, N, 64, 64, 64, ONE, b.data_ptr(), 64, a.data_ptr()),
-            *(64, ZERO, c.data_ptr(), 64),
-        )
-
-    def binding():
-        cublas.set_stream(handle, torch.cuda.current_stream().cuda_stream)
-        for _ in range(100):
-            call(handle)
-
-    def a_handle_per_call():
-        for _ in range(100):
-            own = cublas.create()
-            call(own)
-            cublas.destroy(own)
-
-    def by_torch():
-        for _ in range(100):
-            torch.mm(a, b, out=c)
-
-    return {
-        "torch.mm": by_torch,
-        "binding": binding,
-        "a handle per call": a_handle_per_call,
-    }
-
-
-costs = bench.compare(
-    "100 products of 64 x 64",
-    small_calls,
-    baseline="torch.mm",
-    guess=guess,
-    host=True,
-)
+costs = chapter.measure.costs(guess)
 costs
 
 # %% tags=["solution"]
