@@ -245,6 +245,7 @@ def large(guess=None):
 
 
 def second_layer():
+    """Return the ways to run the second layer and its ReLU."""
     x = torch.rand(MANY, HIDDEN, device="cuda")
     out = torch.empty_like(x)
 

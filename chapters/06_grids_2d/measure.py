@@ -226,6 +226,7 @@ def batched(batched_matmul, matmul, guess=None):
     """Multiply a batch in one launch, and in a thousand."""
 
     def batches():
+        """Return the ways to multiply a batch."""
         p = torch.rand(batch, edge, edge, device="cuda")
         q = torch.rand(batch, edge, edge, device="cuda")
         r = torch.empty_like(p)

@@ -205,6 +205,7 @@ def fours(sums):
 
 
 def totals():
+    """Check two of the sums, and return all ways."""
     import torch
 
     n = 1 << 26
@@ -237,6 +238,7 @@ def total():
 
 
 def filters():
+    """Check the filters, and return all ways."""
     import torch
 
     n = 1 << 26

@@ -239,6 +239,8 @@ def swaps(atomic_max_float, guess=None, guess_ascending=None):
     """Find the largest with the learner's kernel, launched in two ways."""
 
     def launched_twice(order):
+        """Return a builder of the ways to find the largest, for floats in an order."""
+
         def build():
             if order == "random":
                 y = torch.rand(1 << 24, device="cuda")

@@ -46,6 +46,8 @@ def graph_of(launches):
 
 
 def chain(size):
+    """Return a builder of the ways to add 1 a hundred times."""
+
     def build():
         x = torch.zeros(size, device="cuda")
         d_x = cuda.as_cuda_array(x)
@@ -134,6 +136,7 @@ def one_pass(bias_gelu, guess=None):
     """Add a bias and take the GELU: the learner's kernel beside others."""
 
     def gelu_candidates():
+        """Check the learner's kernel and the one in C++, and return all ways."""
         torch.manual_seed(17)
         x = torch.randn(ROWS, COLS, device="cuda")
         bias = torch.randn(COLS, device="cuda")

@@ -121,6 +121,7 @@ def backward(layer_norm_backward, column_parts, guess=None):
     """Run LayerNorm backward: the learner's two kernels, and one for both."""
 
     def backward_candidates():
+        """Check the learner's two kernels and the fused one, and return all ways."""
         back, given, arrays = backward_arrays(ROWS, COLS, True)
         arrays = [t.detach() for t in arrays]
         x, dy, gamma, mean, rstd, dx = map(cuda.as_cuda_array, arrays)
@@ -224,6 +225,8 @@ def next_row(guess=None):
 
 
 def back_candidates(rows, cols, centred):
+    """Return a builder of the ways to go back through a norm."""
+
     def build():
         back, given, arrays = backward_arrays(rows, cols, centred)
         arrays = [t.detach() for t in arrays]
@@ -251,6 +254,8 @@ def shapes(layer_norm, rms_norm, guess=None):
     """Run both norms forward and backward, for three shapes."""
 
     def forward_candidates(rows, cols, centred):
+        """Return a builder of the ways to go through a norm."""
+
         def build():
             arrays = norm_arrays(rows, cols)
             x, gamma, beta, out = arrays[:4]

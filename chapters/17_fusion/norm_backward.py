@@ -45,6 +45,7 @@ def norm_backward(centred, pieces, threads, ahead="no", most=None):
 
     @cuda.jit(**options)
     def kernel(x, dy, gamma, mean, rstd, dx, dgammas, dbetas):
+        """Write dx, and the sums of the columns in the rows of this block."""
         cells = cuda.shared.array((2, 2, 32), float32)
         tile = cuda.shared.array((1, cols), float32, alignment=16)
         v = cuda.local.array(count, float32)  # x, then normalised

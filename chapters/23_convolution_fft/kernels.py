@@ -45,6 +45,7 @@ def make_rows(k):
 
     @cuda.jit
     def rows(x, taps, out):  # taps: (k * k,), column by column
+        """Correlate x with taps; eight results per thread."""
         tile = cuda.shared.array(cells, float32)
         sums = cuda.local.array(ROWS, float32)
         v = cuda.local.array(ROWS, float32)

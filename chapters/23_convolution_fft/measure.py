@@ -103,6 +103,7 @@ def five_by_five(correlate, correlate_tiled, guess=None):
 
 
 def layer_ways():
+    """Check the ways to compute the layer, and return them."""
     n, c, f, s = 32, 64, 64, 56
     x = torch.randn(n, c, s, s, device="cuda")
     w = torch.randn(f, c, 3, 3, device="cuda") / 24
@@ -261,6 +262,7 @@ def fft_ladder(fft_shared, guess=None):
 
 
 def millions():
+    """Check the two kernels, and return them with the library and a copy."""
     count, n = 64, 1 << 20
     x = torch.randn(count, n, dtype=torch.complex64, device="cuda")
     half, out = torch.empty_like(x), torch.empty_like(x)
@@ -299,6 +301,7 @@ def large(guess=None):
 
 
 def long_filters():
+    """Check the ways to filter a long signal, and return them."""
     n, taps = 1 << 26, 257
     kept, m = POINTS - taps + 1, n - taps + 1
     pieces = -(-m // kept)
