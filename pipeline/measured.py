@@ -17,6 +17,7 @@ import ast
 import copy
 import hashlib
 import json
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -84,7 +85,8 @@ class Program:
 
     def measured(self) -> dict[str, str]:
         """Return the pieces of code that a measurement needs: a key and the text."""
-        trees = [Plain(self._modules()).visit(tree) for tree in self.trees]
+        plain = Plain(self._modules())
+        trees = [plain.visit(tree) for tree in self.trees]
         self.measuring = _measuring(trees)
         self.parameters = _parameters(trees, self.measuring)
         self.passed = _passed(trees, self.parameters)
@@ -124,7 +126,7 @@ class Program:
                     if isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple):
                         pairs = list(zip(target.elts, value.elts, strict=False))
                     for name, part in pairs:
-                        if ast.unparse(part).startswith("chapter."):
+                        if re.fullmatch(r"chapter\.\w+", ast.unparse(part)):
                             found.add(ast.unparse(name))
                 case ast.ImportFrom(level=1, module=None, names=names):
                     found |= {alias.asname or alias.name for alias in names}
