@@ -23,8 +23,9 @@ def test_links_lead_to_files(name):
     links = re.findall(r"\[[^]]*\]\(([^)]+)\)", text)
     named = re.findall(r"`((?:[\w.-]+/)+[\w.-]*|[\w.-]+\.(?:py|md|txt|toml))`", text)
     example = re.compile(r"14_reduction|NN_topic|^https?:|_build/")
+    of_chapter = {path.name for path in (ROOT / "chapters/12_global_memory").iterdir()}
     for path in [*links, *named]:
-        if not example.search(path):
+        if not example.search(path) and path not in of_chapter:
             assert (ROOT / path.partition("#")[0]).exists(), path
 
 

@@ -550,7 +550,7 @@ for change in ({}, faster, {"busy": 60}):
 # price. The code of the measurements is in `measure.py` in `chapters/02_ecosystem`.
 
 # %% [markdown]
-# ### a batch of 8192
+# ### A batch of 8192
 #
 # A batch of 8192 is 256 times the work. The arithmetic alone now takes 0.36 ms in
 # float32. What happens to the differences between the ways?
@@ -584,7 +584,7 @@ large.expect("compile, CUDA graph", at_least=0.7)
 # on the model, not on the GPU.
 
 # %% [markdown]
-# ### the second layer alone
+# ### The second layer alone
 #
 # Nearly all of that time goes into one layer, 1024 × 1024 with its ReLU. Here that
 # layer is measured alone, and only on the GPU: as PyTorch's two kernels, as what
@@ -612,7 +612,7 @@ layer.expect("eager, TF32", at_least=3)
 # Triton's strength: its compiler knows tensor cores, and you did not have to.
 
 # %% [markdown]
-# ### your own records
+# ### Your own records
 #
 # Here are the records of your machine, for the batch of 32. Which kernels does PyTorch
 # choose for so few rows? And which of the three layers takes the longest?
@@ -629,7 +629,7 @@ chapter.measure.print_records()
 # blocks run.
 
 # %% [markdown]
-# ### the real ones
+# ### The real ones
 #
 # The same function goes through two of PyTorch's exporters. `torch.jit.trace` is the
 # old one, from TorchScript, which is deprecated but still alive in many programs.
@@ -686,7 +686,7 @@ print("export, mended: right on another batch?", same)
 assert same
 
 # %% [markdown]
-# ### the price of a million answers
+# ### The price of a million answers
 #
 # Your tables say how long a batch takes. A million answers require 1,000,000 batches
 # divided by the batch size. For each way of running the model, the cell prints how many

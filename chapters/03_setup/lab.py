@@ -476,7 +476,7 @@ if weft.on_gpu("Numba compiles for one"):
     chapter.measure.read_numbas(global_bytes)
 
 # %% [markdown]
-# ### tensor cores
+# ### Tensor cores
 #
 # Here is the product of two 4096 × 4096 matrices on the tensor cores, which have a roof
 # of their own: TF32 keeps 10 of float32's 23 bits of fraction, and bf16 keeps 7. How

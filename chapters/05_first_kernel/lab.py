@@ -422,7 +422,7 @@ large.expect("torch.add", at_least=1.05, times="CUDA C++")
 # `chapters/05_first_kernel`.
 
 # %% [markdown]
-# ### less and less work
+# ### Less and less work
 #
 # Here is your kernel again, launched once for each size, on fewer and fewer elements.
 # From 2^26 to 2^10, the work shrinks by a factor of 65,536. How many times as fast is
@@ -445,7 +445,7 @@ one.expect("2^26", at_least=1 / 1000, times="2^10")  # 65,536 times
 # thousand.
 
 # %% [markdown]
-# ### many small launches
+# ### Many small launches
 #
 # That was the GPU's share of the cost of a launch. The host has a share too: Python
 # inspects the arguments, finds the compiled kernel and calls the driver. With
@@ -469,7 +469,7 @@ many.expect("torch.add", at_least=1.5, times="Numba")
 # removes most of the cost where launches cannot be merged.
 
 # %% [markdown]
-# ### threads per block
+# ### Threads per block
 #
 # There are 2^26 elements again, with one thread for each; only the grouping into blocks
 # changes. The hardware runs threads in warps of 32, so even a block of 1 thread
@@ -496,7 +496,7 @@ grouped.expect("64", at_least=1.6, times="32")  # half as many
 # again.
 
 # %% [markdown]
-# ### how many threads fill a GPU
+# ### How many threads fill a GPU
 #
 # A grid-stride loop gives the right result for any launch, which lets you find out how
 # many blocks of 256 threads it takes to reach full speed. One block runs on one

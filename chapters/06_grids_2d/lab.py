@@ -501,7 +501,7 @@ check(
 # in `kernels.py`, both in `chapters/06_grids_2d`.
 
 # %% [markdown]
-# ### the shape of a block
+# ### The shape of a block
 #
 # 256 threads can be a block of 256 × 1, of 32 × 8, or of 1 × 256. In a block of *w*
 # columns a warp covers 32 / *w* rows if *w* is less than 32. How many sectors does a
@@ -534,7 +534,7 @@ shaped.expect("32 x 8", at_least=4, times="1 x 256")
 # pixels, and soon the time.
 
 # %% [markdown]
-# ### colours side by side, or apart
+# ### Colours side by side, or apart
 #
 # `x[row, col, channel]` keeps the three values of a pixel together, *interleaved*, as
 # files and cameras do. PyTorch prefers `x[channel, row, col]`: three grey pictures,
@@ -571,7 +571,7 @@ colours.expect("grey, interleaved", ceiling=0.7)
 # for long vectors.
 
 # %% [markdown]
-# ### what does a function cost?
+# ### What does a function cost?
 #
 # There are nine calls per pixel, on 8192 × 8192 pixels. Compare your kernel with the
 # same kernel with the clamping written out, with the same computation in CUDA C++, and
@@ -616,7 +616,7 @@ indices
 # time. *You* know that an index cannot be negative, and you have to tell the compiler.
 
 # %% [markdown]
-# ### how far is naive from cuBLAS?
+# ### How far is naive from cuBLAS?
 #
 # By hand, for 2048 × 2048 × 2048:
 #
@@ -685,7 +685,7 @@ typed
 # 64-bit units, such a sum costs more.
 
 # %% [markdown]
-# ### one launch or a thousand
+# ### One launch or a thousand
 #
 # 1024 products of 64 × 64 × 64 are 0.54 billion operations. There are four ways to do
 # them: one `torch.bmm`; one launch of your kernel; a Python loop over your `matmul`; a

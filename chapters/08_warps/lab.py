@@ -472,7 +472,7 @@ check(
 # in `kernels.py`, both in `chapters/08_warps`.
 
 # %% [markdown]
-# ### how many paths?
+# ### How many paths?
 #
 # What does divergence cost? To find out, you need kernels with 1, 2, 4, … 32 different
 # branches of the same length. No one wants to type 32 branches, so Python writes the
@@ -538,7 +538,7 @@ small
 # hide a slow fetch, so the table supports the suspicion but does not prove it.)
 
 # %% [markdown]
-# ### one lane is enough
+# ### One lane is enough
 #
 # The next kernel has only one branch, to take or to skip. The branch is taken by every
 # lane; by lane 0 of every warp; by every lane of one warp in 32; or by no lane. In the
@@ -562,7 +562,7 @@ one.expect("a warp of 32", at_least=10, times="a lane of each warp")
 # elements first, so they fill whole warps: the filter of exercise 5 does that.
 
 # %% [markdown]
-# ### short branches
+# ### Short branches
 #
 # Not every `if` becomes a branch. The two sides below are `count` multiply-adds long,
 # and each thread executes the `if` 256 times. A bit of its `key` decides which side it
@@ -602,7 +602,7 @@ short.expect("64 together", at_least=1.6, times="64 apart")
 # it with its last lane.
 
 # %% [markdown]
-# ### sums of 32
+# ### Sums of 32
 #
 # Add up rows of 32 elements, 2^21 of them: 268 MB are read and 8 MB written. Compare
 # PyTorch's `x.sum(1)` with three kernels: one thread per row, which reads its 32
@@ -643,7 +643,7 @@ fours.expect("four_sum", at_least=1.8, times="warp_sum")
 fours.expect("four_sum", ceiling=0.8)
 
 # %% [markdown]
-# ### what each scope saves
+# ### What each scope saves
 #
 # Add up 2^26 elements into one cell with atomic additions: one per thread, one per warp
 # after shuffles, or one per block after shared memory.
@@ -671,7 +671,7 @@ for row in total:
 # additions, at the price of a barrier. Chapter 14 goes on from here.
 
 # %% [markdown]
-# ### a filter for a whole array, if order does not matter
+# ### A filter for a whole array, if order does not matter
 #
 # If the order does not matter, it is enough that each place in `out` is used once. In
 # the plain way, each thread that keeps an element gets a place from a counter, with an
@@ -697,7 +697,7 @@ filtered.expect("an atomic a block", at_least=1.2, times="torch")
 # has more to do: it keeps the order.
 
 # %% [markdown]
-# ### beyond the block: the grid
+# ### Beyond the block: the grid
 #
 # Blocks must not wait for one another, with one exception. In a **cooperative** launch,
 # all blocks are on the GPU at the same time, so they can wait for one another:
@@ -722,7 +722,7 @@ across[4, 64](x, out)
 print("turned round:", (out.copy_to_host() == np.arange(256)[::-1]).all())
 
 # %% [markdown]
-# ### clusters, and what waiting costs
+# ### Clusters, and what waiting costs
 #
 # GPUs from compute capability 9.0 on have one more level between block and grid: a
 # **cluster** of up to 8 blocks that run at the same time, near one another, can wait

@@ -521,7 +521,7 @@ check(
 # `measure.py` and their kernels in `kernels.py`, both in `chapters/09_atomics`.
 
 # %% [markdown]
-# ### how often they meet
+# ### How often they meet
 #
 # Atomics on global memory are executed in the L2 cache, which all SMs share. Here are
 # 2^24 increments, spread at random over 1 counter, over 8, over 256, and so on. With
@@ -552,7 +552,7 @@ spread.expect("2^20", at_least=1.5, times="2^24")
 # increment has to queue.
 
 # %% [markdown]
-# ### shared against global
+# ### Shared against global
 #
 # Calculate first. The image has 2^26 bytes, or 67 MB, which the reference GPU can read
 # in 16 µs. Each SM counts 2^26 / 132 = 508,000 pixels, in 15,900 requests of 32 lanes.
@@ -602,7 +602,7 @@ even.expect("torch.bincount", at_least=5, times="torch.bincount", of=dark)
 # such a loop yourself in exercise 6.
 
 # %% [markdown]
-# ### what the copies are worth
+# ### What the copies are worth
 #
 # `torch.bincount` takes weights too. It keeps one copy of the bins per block, as you
 # did in exercise 3. How many times as fast is your kernel with its 32 copies on random
@@ -665,7 +665,7 @@ dark.expect("counted, 1 copy", at_least=0.9, times="counted, 32 copies")
 # Privatisation is an answer to contention. First measure whether there is any.
 
 # %% [markdown]
-# ### atomics you do not execute
+# ### Atomics you do not execute
 #
 # Find the largest of 2^24 floats, with your kernel launched in two ways: with one
 # thread per element, and with few threads that each first find the largest of about 60
@@ -716,7 +716,7 @@ maxima.expect("yours", at_least=2, times="atomic.max")
 # each with a maximum of its own, are faster on both kinds of data.
 
 # %% [markdown]
-# ### the same sum, several times
+# ### The same sum, several times
 #
 # Atomics guarantee that no update is lost. They do not say in which *order* updates
 # happen. For integers the order makes no difference. But addition of floats is not
@@ -745,7 +745,7 @@ if weft.GPU:
 # floats in an order that you fix yourself, as chapter 14 does.
 
 # %% [markdown]
-# ### why not a lock?
+# ### Why not a lock?
 #
 # On a CPU you would protect the sum with a lock:
 #

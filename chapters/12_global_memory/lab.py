@@ -435,7 +435,7 @@ check(
 # in `kernels.py`, both in `chapters/12_global_memory`.
 
 # %% [markdown]
-# ### strides
+# ### Strides
 #
 # Now let the lanes drift apart on purpose: thread `i` reads `x[i * s]`, and writes
 # `out[i]` as usual. (Each thread handles four such elements, a block apart, with all
@@ -527,7 +527,7 @@ shifts.expect("offset 1", at_least=0.95)
 # the two warps finds it in L1 or L2, and memory delivers it once.
 
 # %% [markdown]
-# ### strides, writing
+# ### Strides, writing
 #
 # Now store with a stride: `out[i * s] = x[i]`. A lane's store changes 4 bytes of a
 # sector, and bytes that no lane stores must stay what they were. How will the table
@@ -588,7 +588,7 @@ beside
 # better. Measure before you believe in a hint.
 
 # %% [markdown]
-# ### one field of a struct
+# ### One field of a struct
 #
 # A kernel adds a number to one field, x, of each of 2^25 particles. The particles are
 # stored as structs of 4 or of 8 floats, or as columns. Predict from sectors: how many
@@ -620,7 +620,7 @@ for f in (4, 8) if len(fields) else ():
 # fields elsewhere.
 
 # %% [markdown]
-# ### random access
+# ### Random access
 #
 # The rows below gather 2^25 float32 out of 1 GiB, in different ways. The baseline is a
 # plain copy of 2^25 elements.
@@ -687,7 +687,7 @@ if weft.device.find().l2 > 1 << 25 or not weft.GPU:  # others are smaller
 # access has to be random, make it long.
 
 # %% [markdown]
-# ### the levels
+# ### The levels
 #
 # Each row of the next table follows a million links, so its milliseconds are
 # nanoseconds per load. The links are 128 bytes apart, each in a cache line of its own,
@@ -727,7 +727,7 @@ if weft.device.find().l2 > 1 << 25 or not weft.GPU:  # others are smaller
 # here.
 
 # %% [markdown]
-# ### the rates
+# ### The rates
 #
 # Now read the same levels with all threads, 16 bytes per lane: how many bytes per
 # second come out of registers, shared memory, L1, L2 and memory? All rows read the same
@@ -770,7 +770,7 @@ width.expect("16 bytes, new index", at_least=2, times="4 bytes, new index")
 # instructions.
 
 # %% [markdown]
-# ### one word for all, or each its own
+# ### One word for all, or each its own
 #
 # Each of 2^22 threads makes 256 look-ups in a table of 256 float32. In one case all
 # lanes of a warp need the same word at a time; in the other, each lane needs a

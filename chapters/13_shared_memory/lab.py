@@ -612,7 +612,7 @@ ladder.expect("fast", ceiling=0.92)
 # `kernels.py`, both in `chapters/13_shared_memory`.
 
 # %% [markdown]
-# ### two naive kernels
+# ### Two naive kernels
 #
 # Each of the two naive kernels makes one request along a row and one down a column. How
 # fast are the two kernels, compared with PyTorch's `x.t().contiguous()` (1.0 is
@@ -641,7 +641,7 @@ naive.expect("copy", at_least=3, times="torch")
 # could be.
 
 # %% [markdown]
-# ### what did the conflicts cost?
+# ### What did the conflicts cost?
 #
 # Calculate first. Storing 2^26 elements in tiles takes 2^21 = 2.1 million requests, and
 # loading them again takes just as many. With conflicts, a store takes 1 pass and a load
@@ -683,7 +683,7 @@ one_tile.expect("copy", at_least=1.3, times="copy kernel")
 # the problem. One element per thread is.
 
 # %% [markdown]
-# ### how long does a load take?
+# ### How long does a load take?
 #
 # On the reference GPU, `padded` is still slower than `naive_write`, and even `copy
 # kernel`, which has nothing to transpose, is far slower than `copy`. So access patterns
@@ -735,7 +735,7 @@ print(f"padded keeps          {kept / 1e3:6.1f} KB in flight per SM")
 # thread several elements, so that its overhead is spread over more work.
 
 # %% [markdown]
-# ### a shape that does not divide
+# ### A shape that does not divide
 #
 # In a matrix of 8191 × 8193, no tile at the edge is whole, and hardly any row begins at
 # a multiple of 128 bytes. Three rows in four do not even begin at a multiple of 16, so
@@ -752,7 +752,7 @@ odd
 odd.expect("ours", at_least=1.5, times="torch")
 
 # %% [markdown] tags=["solution"]
-# ### what each idea is worth
+# ### What each idea is worth
 #
 # Take one idea at a time out of a good kernel, and measure. Begin with `rows`: take out
 # the padding or the clamped loads.

@@ -518,7 +518,7 @@ check(
 # of `chapters/16_softmax`.
 
 # %% [markdown]
-# ### three passes
+# ### Three passes
 #
 # By hand: 8192 × 8192 float32 are 268 MB. Three passes read the matrix three times and
 # write it once, which moves 1.07 GB. A copy reads it once and writes it once. If each
@@ -557,7 +557,7 @@ square.expect("copy", at_least=1.3, times="three passes")
 # So the goal is to **read each element once**, and to do that well.
 
 # %% [markdown]
-# ### a family
+# ### A family
 #
 # The kernels of this chapter grow into a softmax, with its backward pass, for float32
 # and bfloat16 and for rows of any length. You write none of it. If you like, read it in
@@ -591,7 +591,7 @@ square.expect("copy", at_least=1.3, times="three passes")
 chapter.accuracy.report()
 
 # %% [markdown]
-# ### seven shapes, twice
+# ### Seven shapes, twice
 #
 # There are seven shapes, in float32 and in bfloat16, from many short rows to few long
 # rows. The family is compared with a copy, with `torch.softmax` and with
@@ -637,7 +637,7 @@ forward.get((1024, 131072, False))
 # matrix is only 67 MB, so the kernel's start and end probably take much of its time.
 
 # %% [markdown]
-# ### what a long row needs
+# ### What a long row needs
 #
 # Here is the kernel for long rows, with one technique added at a time: *registers*
 # keeps pieces in registers alone, 40 KB per block; *both stores* keeps them in
@@ -688,7 +688,7 @@ for (_, half), table in long_rows.items():
         table.expect("out of step", ceiling=0.85)
 
 # %% [markdown]
-# ### backward, twice seven shapes
+# ### Backward, twice seven shapes
 #
 # Three arrays move here. The ceiling is a copy that moves the same number of bytes.
 # PyTorch's own backward pass of softmax is `torch._softmax_backward_data`;
@@ -723,7 +723,7 @@ bench.compiled("long rows", family.long_kernels)
 # many bytes but writes more of them.
 
 # %% [markdown]
-# ### the same in Triton
+# ### The same in Triton
 #
 # In Triton (chapter 5) a program handles a row as if it were one value, and the
 # compiler distributes the row over registers: exercise 4 takes six lines, which are on

@@ -680,7 +680,7 @@ explore(column_parts)[(1, 2), 32](*few, *np.zeros((2, 2, 128), np.float32))
 # `kernels.py` and `norm_backward.py`, all in `chapters/17_fusion`.
 
 # %% [markdown]
-# ### a hundred small kernels
+# ### A hundred small kernels
 #
 # Suppose you add 1 to each element of an array, a hundred times in a row. There are
 # four ways to do this:
@@ -732,7 +732,7 @@ chains[1 << 26].expect("one kernel", at_least=20, times="PyTorch")
 # and has more bytes in flight.)
 
 # %% [markdown]
-# ### everything at once
+# ### Everything at once
 #
 # `layer` and `layer_backward` are the whole layer and its backward pass with respect to
 # `x`, in one kernel each. The backward pass takes `dy` through dropout and then through
@@ -760,7 +760,7 @@ checks.print_gelu_error()
 checks.compare_gradients(np.uint32([17, 1]))  # seed 17, step 1
 
 # %% [markdown]
-# ### the layer, forward and backward
+# ### The layer, forward and backward
 #
 # By hand, PyTorch's three forward kernels move 25 bytes per element, and the fused
 # kernel moves 8. In the backward pass, PyTorch first goes through dropout, which reads
@@ -807,7 +807,7 @@ back_table.expect("fewer instructions", ceiling=0.88)
 # the limit, saving instructions would gain nothing, so count first.
 
 # %% [markdown]
-# ### what a graph freezes
+# ### What a graph freezes
 #
 # A graph keeps the *arguments* of its launches: the addresses of arrays, and the values
 # of numbers. Suppose the training step of this layer is replayed as a graph. Which of
@@ -828,7 +828,7 @@ chapter.measure.replay_steps(dropout)
 # *address* of the counter.
 
 # %% [markdown]
-# ### registers
+# ### Registers
 #
 # Once a kernel has been compiled for a GPU, two methods report what it uses:
 #
@@ -885,7 +885,7 @@ registers_table.expect("yours", ceiling=0.88)
 # whether anything else limits the kernel.
 
 # %% [markdown]
-# ### both at once
+# ### Both at once
 #
 # `layer_norm_backward` and `column_parts` both read `x` and `dy`, so five arrays move
 # where three would be enough. Can one kernel compute both?
@@ -942,7 +942,7 @@ backward_table.expect("both at once", ceiling=0.88)
 # would take 0.32 ms at the speed of an H200's copy.
 
 # %% [markdown]
-# ### how many registers are best?
+# ### How many registers are best?
 #
 # Here are six versions of the same kernel, for 4096 columns:
 #
@@ -989,7 +989,7 @@ variants_table.expect("two blocks", at_least=1.8, times="three blocks, ahead")
 # longer than everything else in the kernel.
 
 # %% [markdown]
-# ### where should the next row go?
+# ### Where should the next row go?
 #
 # For 8192 columns, a thread has 16 elements. By hand, that is 80 registers, or 112 if
 # it loads ahead, plus whatever else it needs. In a block of 512 threads, each thread
@@ -1032,7 +1032,7 @@ if chapter.norm_backward.WIDE == "shared":
 # many bytes are in flight, and a thread has registers to spare.
 
 # %% [markdown]
-# ### three shapes, four kernels
+# ### Three shapes, four kernels
 #
 # The rows have 1024, 4096 or 8192 columns, and the arrays 2^25 or 2^26 elements.
 # LayerNorm and RMSNorm run forward and backward, in training mode, so all versions keep

@@ -643,7 +643,7 @@ check(
 # kernels, three ways to a transpose, and the product on one core of the CPU. The code
 # is in the modules of `chapters/18_gemm_tiles`.
 #
-# ### the direct kernels
+# ### The direct kernels
 #
 # Write down how fast each of the direct kernels will be, relative to cuBLAS (1.0). The
 # bounds above help, and so does the peak of 67 TFLOP/s.
@@ -688,7 +688,7 @@ rounds
 # are in flight.
 
 # %% [markdown]
-# ### three ways to a transpose
+# ### Three ways to a transpose
 #
 # The table compares four kernels for `a @ b.T`, where `b` is (4096, 4096): the direct
 # kernel on the view `b.T`; `gemm_ragged` on the view; your `gemm_transposed`; and, for
@@ -716,7 +716,7 @@ turned.expect("yours", at_least=0.75, times="tiles, not transposed")
 # memory, it costs nothing extra.
 
 # %% [markdown]
-# ### on one core
+# ### On one core
 #
 # Written as a program, the definition is three nested loops: `python_gemm` in
 # `on_cpu.py`. Here is the same product in C, twice. In `dot` the innermost loop runs

@@ -114,7 +114,7 @@ check(
         for row in range(rows)
         for col in range(cols)
     ],
-    without=(checks.__name__,),
+    without=("checks",),
 )
 
 # %% [markdown] tags=["solution"]

@@ -84,7 +84,7 @@ check(
     spec=checks.rings,
     inputs=[(k, s) for s in (1, 2, 3, 4, 7) for k in (*range(16), 100, 101)],
     because=checks.wrong_ring,
-    without=(checks.__name__,),
+    without=("checks",),
 )
 
 # %% [markdown] tags=["solution"]
@@ -314,7 +314,7 @@ check(
     spec=checks.boxes,
     inputs=checks.box_cases,
     because=checks.wrong_box,
-    without=(checks.__name__,),
+    without=("checks",),
 )
 
 # %% [markdown] tags=["solution"]
@@ -371,7 +371,7 @@ check(
         for k, size in ((0, 2), (16, 2), (48, 2), (32, 1), (96, 1))
     ],
     because=checks.wrong_operand,
-    without=(checks.__name__,),
+    without=("checks",),
 )
 
 # %% [markdown] tags=["solution"]
@@ -424,7 +424,7 @@ check(
         for number in range(rows * cols)
     ],
     because=checks.wrong_tile,
-    without=(checks.__name__,),
+    without=("checks",),
 )
 
 # %% [markdown]
@@ -560,7 +560,7 @@ for name in SHAPES:
 shapes["ragged"].expect("ours", at_least=1.2, times="128 x 256")
 
 # %% [markdown]
-# ### float8
+# ### Float8
 #
 # `wgmma` takes float8 as well. A row of 128 bytes then contains 128 numbers, and one
 # instruction takes 32 of them along k. Nothing else in the kernel changes. Since float8

@@ -599,7 +599,7 @@ check(
 # are in `kernels.py` and `transforms.py`, all in `chapters/23_convolution_fft`.
 
 # %% [markdown]
-# ### the FFT ladder
+# ### The FFT ladder
 #
 # Every pass of `fft_shared` goes through shared memory, with two barriers. But a thread
 # that holds four points can do two levels at once, in registers. This is a **radix-4**
@@ -714,7 +714,7 @@ if errors:
 # of the same size.
 
 # %% [markdown]
-# ### a layer of a network
+# ### A layer of a network
 #
 # A layer processes a batch of images. Each image has several *channels*, and there is a
 # filter for each pair of an input channel and an output channel. x is (n, c, h, w), the
@@ -778,7 +778,7 @@ layer.expect("layer_tiled", at_least=3, times="direct")
 # 7 × 7 taps, it would be no more.
 
 # %% [markdown]
-# ### a million points
+# ### A million points
 #
 # 2^20 points do not fit into one SM. But the rule that splits a sum into its even and
 # odd terms can also split it into 1024 sums of 1024 terms. Arrange the million points
@@ -825,7 +825,7 @@ large.expect("two kernels", at_least=0.65)
 # KB.
 
 # %% [markdown]
-# ### filters by FFT
+# ### Filters by FFT
 #
 # The **convolution theorem** says how to convolve an image with a filter by FFT:
 # transform both, multiply, and transform back. The result is not quite the convolution
@@ -871,7 +871,7 @@ chapter.measure.plot_widths(by_width)
 # run at far less, since every pass over the image reads and writes memory.
 
 # %% [markdown]
-# ### a filter that never leaves the SM
+# ### A filter that never leaves the SM
 #
 # The last example is a long signal: 2^26 complex samples, as a radio receiver delivers
 # them, and a filter of 257 taps. With library calls, you cut the signal into pieces of

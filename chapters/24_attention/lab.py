@@ -672,7 +672,7 @@ rungs.expect("TMA + wgmma", at_least=1.2, times="FlexAttention")
 # use a Hopper GPU fully, their errors, and two more measurements. All code is in the
 # modules of `chapters/24_attention`.
 #
-# ### the kernels at full speed
+# ### The kernels at full speed
 #
 # To reach its full speed, an H200 needs the TMA and `wgmma`, from chapter 22. The
 # kernel `attend` in `forward_kernel.py` uses the algorithm of exercise 4 with them; its
@@ -694,7 +694,7 @@ rungs.expect("TMA + wgmma", at_least=1.2, times="FlexAttention")
 chapter.accuracy.report()
 
 # %% [markdown]
-# ### more sizes
+# ### More sizes
 #
 # The next cell times more sizes, with and without a causal mask. With a causal mask,
 # only half of the operations are counted. Our kernel writes the log-sum-exp, as a
@@ -712,7 +712,7 @@ for (seq, _), table in sizes.items():
     table.expect("TMA + wgmma", at_least=1.5, times="flash")
 
 # %% [markdown]
-# ### the backward pass
+# ### The backward pass
 #
 # The table counts the operations of five products: 10 · seq² · d per head. Our kernels
 # compute seven products, so that no sum is accumulated in memory. Are they slower than

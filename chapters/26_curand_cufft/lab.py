@@ -34,15 +34,14 @@ import torch
 from numba import cuda, float32, int32, uint32
 from torch.nn import functional
 
-from weft import bench, check, hint, quiz
-from weft.intrinsics import load4, mul_wide, store4
+from weft import check, hint, quiz
+from weft.intrinsics import mul_wide
 from weft.libraries import cufft, curand, on_device
 from weft.libraries.cufft import Type
-from weft.libraries.philox import open_at_zero, philox_words, words
+from weft.libraries.philox import open_at_zero, words
 
 chapter = weft.lab("26_curand_cufft")
-copy_corner, multiply = chapter.arrays.copy_corner, chapter.arrays.multiply
-zeros = chapter.arrays.zeros
+checks = chapter.checks
 
 # %% [markdown]
 # ## 1 · Ten rounds
@@ -80,7 +79,6 @@ MULTIPLIERS = np.uint32(0xD2511F53), np.uint32(0xCD9E8D57)
 WEYL = np.uint32(0x9E3779B9), np.uint32(0xBB67AE85)
 ROUNDS = 10
 
-
 # %%
 @cuda.jit
 def philox(counters, key, out):
@@ -102,7 +100,6 @@ def philox(counters, key, out):
         out[i, 0], out[i, 1], out[i, 2], out[i, 3] = a, b, c, d
     # END SOLUTION
 
-
 # %% [markdown]
 # The check compares your results with the **known answers** that the authors of Philox
 # publish: for counters whose bits are all 0, all 1, and digits of pi. Then it compares
@@ -110,65 +107,14 @@ def philox(counters, key, out):
 # scrambling have hidden the cause, so loop once instead of ten times and run the check
 # again. It recognises the words after any round, and several common mistakes.
 
-# %% tags=["given"]
-ONES = 0xFFFFFFFF
-PI = 0x243F6A88, 0x85A308D3, 0x13198A2E, 0x03707344
-KNOWN = {
-    "zeros": ((0, 0, 0, 0), (0, 0), "6627e8d5 e169c58d bc57ac4c 9b00dbd8"),
-    "ones": ((ONES,) * 4, (ONES,) * 2, "408f276d 41c83b0e a20bc7c6 6d5451fd"),
-    "pi": (PI, (0xA4093822, 0x299F31D0), "d16cfe09 94fdcceb 5001e420 24126ea1"),
-}
-
-
-def counters_and_key(rng, n):
-    """Return counters, a known one first, and the key that belongs to it."""
-    counters = rng.integers(0, 1 << 32, (n, 4), dtype=np.uint32)
-    first, key, _ = list(KNOWN.values())[n % 3]
-    counters[0] = first
-    return counters, np.uint32(key)
-
-
-def likely_mistake(counters, key, out):
-    """Return which mistake makes these words, where it is a common one."""
-    given = {"counters": counters, "key": key}
-    swapped = WEYL[::-1]
-    changes = {
-        "The two multipliers are swapped.": {"multipliers": MULTIPLIERS[::-1]},
-        "The constants added to the key are swapped.": {"weyl": swapped},
-        "The two key numbers are swapped at the start.": {"key": key[::-1]},
-        "The first number of the key belongs to a, the second to c.": {
-            "key": key[::-1],
-            "weyl": swapped,
-        },
-        "The key is the same in every round.": {"weyl": (0, 0)},
-        "The key changes too early: the first round uses the key as given.": {
-            "key": key + np.uint32(WEYL)
-        },
-    }
-    for last in range(1, 13):
-        reason = f"These are the words after round {last}. There are ten."
-        changes[reason] = {"rounds": last}
-    for reason, change in changes.items():
-        if np.array_equal(out, philox_words(**given | change)):
-            return reason
-    return (
-        "No common mistake makes these words. Loop once instead of ten times, "
-        "and check again: is the first round right?"
-    )
-
-
-for counters, key, answer in KNOWN.values():  # the reference knows them too
-    made = philox_words([counters], key)[0]
-    assert " ".join(f"{n:08x}" for n in made) == answer
-
 # %%
 check(
     philox,
-    spec=philox_words,
-    inputs=counters_and_key,
+    spec=checks.philox_words,
+    inputs=checks.counters_and_key,
     sizes=[1, 5, 39],
     launch=lambda n: (-(-n // 32), 32),
-    because=likely_mistake,
+    because=checks.likely_mistake,
     full=100_003,
     limits={"float64": 0},
 )
@@ -177,54 +123,6 @@ check(
 # The result of Philox depends only on its arguments. So a thread needs no state from
 # memory, no other thread and no previous number, and element 10^12 of a sequence takes
 # no longer to compute than element 0.
-
-# %% [markdown]
-# ## Look: what statistics do not see
-#
-# Why compare bit by bit? Is it not enough to test whether the numbers are random?
-#
-# The usual test counts how many of `n` numbers fall in each of 256 bins and adds up
-# `(count - n / 256)² / (n / 256)` over all bins. This sum is the **chi-square**
-# statistic. For good random numbers it is about 255, and in one case in a thousand it
-# exceeds 330. The next cell computes it for six generators. Each makes the same 65,536
-# numbers in every run, from fixed counters, so chance plays no part. Five of the six
-# generators are wrong. Before you run the cell: which of these five will the statistic
-# find?
-
-
-# %% tags=["given"]
-def chi_square(numbers):
-    """Return the statistic of the top eight bits of some uint32."""
-    counts = np.bincount(numbers.ravel() >> np.uint32(24), minlength=256)
-    expected = numbers.size / 256
-    return ((counts - expected) ** 2 / expected).sum()
-
-
-def variant(counters, multipliers=MULTIPLIERS, weyl=WEYL, rounds=ROUNDS):
-    """Return what Philox makes with other constants."""
-    return philox_words(counters, (42, 0), rounds, multipliers, weyl)
-
-
-# %%
-lots = np.zeros((1 << 14, 4), np.uint32)
-lots[:, 0] = np.arange(len(lots))
-variants = {
-    "Philox4x32-10": variant(lots),
-    "multipliers swapped": variant(lots, multipliers=MULTIPLIERS[::-1]),
-    "key never changes": variant(lots, weyl=(0, 0)),
-    "key numbers swapped": variant(lots, weyl=WEYL[::-1]),
-    "five rounds": variant(lots, rounds=5),
-    "three rounds": variant(lots, rounds=3),
-}
-for name, numbers in variants.items():
-    print(f"{name:22}{chi_square(numbers):12,.0f}")
-
-# %% [markdown] tags=["solution"]
-# The statistic finds only the generator with three rounds. The other four look random,
-# and some of them *are* nearly as good as Philox. But they are not Philox, so they
-# cannot reproduce a run on another system, and nobody has tested them thoroughly. A
-# statistic can show that a generator is bad. Only known answers show that it is the
-# generator you meant to write.
 
 # %% [markdown]
 # ## 2 · Never 1
@@ -246,7 +144,6 @@ for name, numbers in variants.items():
 #
 # Stuck? `hint("uniform")`.
 
-
 # %%
 @cuda.jit
 def uniform(words, out):
@@ -259,26 +156,11 @@ def uniform(words, out):
         out[i] = float32(words[i] >> uint32(8)) * float32(2**-24)
     # END SOLUTION
 
-
-# %% tags=["given"]
-def some_words(rng, n):
-    """Return words: random ones, the largest, and the smallest."""
-    found = rng.integers(0, 1 << 32, n, dtype=np.uint32)
-    edges = np.uint32([ONES, 0, 0xFFFFFF80, 0xFF, 0x100, 0x80000000])
-    found[: len(edges)] = edges[:n]
-    return found
-
-
-def upper_24(words):
-    """Return the upper 24 bits of each word as a fraction."""
-    return ((words >> np.uint32(8)) / 2**24).astype(np.float32)
-
-
 # %%
 check(
     uniform,
-    spec=upper_24,
-    inputs=some_words,
+    spec=checks.upper_24,
+    inputs=checks.some_words,
     sizes=[1, 6, 70],
     launch=lambda n: (-(-n // 32), 32),
     full=1_000_003,
@@ -296,10 +178,10 @@ check(
 # by 0.
 
 # %% tags=["solution"]
-edges = np.uint32([0, 0xFFFFFF7F, 0xFFFFFF80, ONES])
+edges = np.uint32([0, 0xFFFFFF7F, 0xFFFFFF80, checks.ONES])
 print("words        ", [f"{word:#x}" for word in edges])
 print("naive        ", (edges.astype(np.float32) * np.float32(2**-32)).tolist())
-print("[0, 1)       ", upper_24(edges).tolist())
+print("[0, 1)       ", checks.upper_24(edges).tolist())
 print("cuRAND (0, 1]", open_at_zero(edges).tolist())
 
 # %% [markdown]
@@ -380,51 +262,6 @@ print("cuRAND: ", np.array_equal(open_at_zero(in_fours), of_curand))
 #
 # With 8 threads and offset 0, element 21 is (5, 0, 2). Stuck? `hint("torch_place")`.
 
-
-# %% tags=["given"]
-def by_running(i, threads, offset):
-    """Run the loop of every thread until one of them comes to element i."""
-    for thread in range(threads):
-        for counter, first in enumerate(range(thread, i + 1, 4 * threads)):
-            for word in range(4):
-                if first + word * threads == i:
-                    return thread, offset // 4 + counter, word
-    raise AssertionError("no thread writes this element")
-
-
-def some_places(rng):
-    """Return places, numbers of threads, and offsets."""
-    cases = [(0, 8, 0), (5, 8, 0), (21, 8, 0), (32, 8, 0)]
-    cases += [(77, 8, 0), (3, 8, 12)]
-    cases += [(70, 8, 8), (300, 256, 4), (1023, 256, 0), (1024, 256, 0)]
-    for _ in range(10):
-        threads = 32 * int(rng.integers(1, 9))
-        offset = 4 * int(rng.integers(0, 1000))
-        cases.append((int(rng.integers(0, 12 * threads)), threads, offset))
-    return cases
-
-
-def same_place(got, wanted):
-    """Return "" for the right place, or else which part of it is wrong."""
-    if not isinstance(got, tuple | list) or len(got) != 3:
-        return "Return a tuple of three: subsequence, counter, word."
-    if any(isinstance(part, float) for part in got):
-        return "All three are integers: divide with `//`."
-    if tuple(got) == tuple(wanted):
-        return ""
-    reasons = {
-        "subsequence": "a thread has one subsequence, its own number. Which "
-        "thread writes this element?",
-        "counter": "a thread makes four numbers per counter, so the counter "
-        "moves on every 4 × threads elements. The offset counts numbers.",
-        "word": "the four numbers of a counter go to places `threads` apart.",
-    }
-    for name, part, aim in zip(reasons, got, wanted, strict=True):
-        if part != aim:
-            return f"The {name} is {part}, but {reasons[name]}"
-    return ""
-
-
 # %%
 def torch_place(i, threads, offset):
     """Return (subsequence, counter, word) of element i of torch.rand."""
@@ -435,9 +272,13 @@ def torch_place(i, threads, offset):
     return thread, offset // 4 + rounds, word
     # END SOLUTION
 
-
 # %%
-check(torch_place, spec=by_running, inputs=some_places, same=same_place)
+check(
+    torch_place,
+    spec=checks.by_running,
+    inputs=checks.some_places,
+    same=checks.same_place,
+)
 
 # %% [markdown]
 # How many threads does the kernel have? `torch.rand` launches enough blocks of 256
@@ -451,22 +292,9 @@ check(torch_place, spec=by_running, inputs=some_places, same=same_place)
 # your predictions with two successive calls of `torch.rand`; without a GPU, it compares
 # them with the eight numbers above.
 
-
-# %% tags=["given"]
-def threads_of_torch(size, sms=132, threads_per_sm=2048):
-    """Return how many threads torch.rand launches for so many elements."""
-    return 256 * min(-(-size // 256), sms * (threads_per_sm // 256))
-
-
-def predicted(size, seed, offset, sms=132, threads_per_sm=2048):
-    """Return what torch.rand will give, by torch_place."""
-    threads = threads_of_torch(size, sms, threads_per_sm)
-    places = [torch_place(i, threads, offset) for i in range(size)]
-    value = open_at_zero(words(seed, *np.array(places).T))
-    return np.where(value == 1, np.float32(0), value)
-
-
 # %%
+predicted = chapter.measure.predicted
+
 if torch_place(0, 8, 0) is None:
     print("Write torch_place first.")
 elif weft.GPU:
@@ -476,11 +304,12 @@ elif weft.GPU:
     for size in (300_000, 1000):
         offset = torch.cuda.default_generators[0].get_offset()
         got = torch.rand(size, device="cuda").cpu().numpy()
-        right = np.array_equal(got, predicted(size, 42, offset, *shape))
+        wanted = predicted(torch_place, size, 42, offset, *shape)
+        right = np.array_equal(got, wanted)
         print(f"{size:,} numbers from offset {offset}: the same bits, {right}")
         assert right
 else:
-    right = np.array_equal(of_torch, predicted(8, 42, 0))
+    right = np.array_equal(of_torch, predicted(torch_place, 8, 42, 0))
     print(f"8 numbers of an H200: the same bits, {right}")
 
 # %% [markdown] tags=["solution"]
@@ -512,90 +341,9 @@ else:
 # Predict the speeds of three of them, as multiples of the speed of `torch.rand`.
 
 # %%
-COUNT = 1 << 28
-TINY = np.float32(2**-24)
-
-
-@cuda.jit(device=True)
-def four(counter, seed, rounds):
-    """Return four random words."""
-    w, x, y, z = uint32(counter), uint32(0), uint32(0), uint32(0)
-    key, other = seed[0], seed[1]
-    for _ in range(rounds):
-        p, q = mul_wide(MULTIPLIERS[0], w)
-        r, s = mul_wide(MULTIPLIERS[1], y)
-        w, x, y, z = uint32(r ^ x ^ key), s, uint32(p ^ z ^ other), q
-        key, other = uint32(key + WEYL[0]), uint32(other + WEYL[1])
-    return w, x, y, z
-
-
-@cuda.jit(device=True)
-def unit(word):
-    """Return a float32 from [0, 1)."""
-    return float32(word >> uint32(8)) * TINY
-
-
-@cuda.jit
-def fours(seed, out):
-    """Fill out with random numbers; a thread makes four neighbours."""
-    k = int32(cuda.grid(1))
-
-    if 4 * k < out.size:
-        a, b, c, d = four(k, seed, ROUNDS)
-        store4(out, 4 * k, unit(a), unit(b), unit(c), unit(d))
-
-
-@cuda.jit
-def ones(seed, out):
-    """The same numbers; a thread makes four and keeps one."""
-    i = int32(cuda.grid(1))
-
-    if i < out.size:
-        a, b, c, d = four(i // int32(4), seed, ROUNDS)
-        which = i % int32(4)
-        lower = a if which == 0 else b
-        upper = c if which == 2 else d
-        out[i] = unit(lower if which < 2 else upper)
-
-
-def generators():
-    """Return the ways to make COUNT uniform numbers."""
-    out = torch.empty(COUNT, device="cuda")
-    d_out = cuda.as_cuda_array(out)
-    seed = cuda.to_device(np.uint32([42, 0]))
-    stream = torch.cuda.current_stream().cuda_stream
-
-    def library(kind, ordering=curand.Ordering.PSEUDO_DEFAULT):
-        made = curand.create_generator(kind)
-        curand.set_stream(made, stream)
-        curand.set_generator_ordering(made, ordering)
-        return lambda: curand.generate_uniform(made, out.data_ptr(), COUNT)
-
-    kinds, any_order = curand.RngType, curand.Ordering.PSEUDO_DYNAMIC
-    random = torch.compile(lambda: torch.rand(COUNT, device="cuda"))
-    return {
-        "fill": lambda: out.fill_(0.5),
-        "XORWOW": library(kinds.PSEUDO_XORWOW),
-        "XORWOW, dynamic": library(kinds.PSEUDO_XORWOW, any_order),
-        "MRG32k3a": library(kinds.PSEUDO_MRG32K3A),
-        "cuRAND Philox": library(kinds.PSEUDO_PHILOX4_32_10),
-        "torch.rand": lambda: out.uniform_(),
-        "compiled": random,
-        "fours": lambda: fours[COUNT // 1024, 256](seed, d_out),
-        "ones": lambda: ones[COUNT // 256, 256](seed, d_out),
-    }
-
-
 guess = {"XORWOW": None, "cuRAND Philox": None, "fours": None}
 
-uniforms = bench.compare(
-    "2^28 uniform float32",
-    generators,
-    baseline="torch.rand",
-    bytes=4 * COUNT,
-    ceiling="fill",
-    guess=guess,
-)
+uniforms = chapter.measure.uniforms(guess)
 uniforms
 
 # %% tags=["solution"]
@@ -643,61 +391,8 @@ uniforms.expect("torch.rand", at_least=1.5, times="compiled")
 # Do not keep any tensor or array for the backward pass: two numbers and `p` are enough.
 # Stuck? `hint("Dropout")`.
 
-
 # %% tags=["given"]
-@dataclass
-class Generator:
-    """Where a sequence of fours is: its key, and how many have been used."""
-
-    seed: int
-    offset: int = 0
-
-
-def thinned(x, p, seed, first):
-    """Set a share p of x to 0, and scale the rest by 1 / (1 - p)."""
-    counters = first + np.arange(-(-x.numel() // 4))
-    bits = words(seed, 0, counters[:, None], np.arange(4)).ravel()[: x.numel()]
-    stays = torch.from_numpy(bits >= p * 2**32).to(x.device).view(x.shape)
-    return torch.where(stays, x / (1 - p), torch.zeros_like(x))
-
-
-def same_twice(x, seed, first):
-    """Two layers of dropout in a row; the second continues after the first."""
-    between = first + -(-torch.numel(x) // 4)
-    once = thinned(x, 0.25, seed, first)
-    return thinned(once, 0.25, seed, between)
-
-
-def two_layers(dropout, x, seed, first):
-    """Apply two layers of dropout with one generator, and look after it."""
-    generator = Generator(seed, first)
-    kept = []
-    with torch.autograd.graph.saved_tensors_hooks(
-        lambda tensor: kept.append(tensor) or tensor, lambda tensor: tensor
-    ):
-        once = dropout.apply(x, 0.25, generator)
-    used, needed = generator.offset - first, -(-x.numel() // 4)
-    if used != needed:
-        less = "would use some of them again"
-        more = "would skip fours that no layer has used"
-        raise ValueError(
-            f"{x.numel()} elements use {needed} fours, and the offset has "
-            f"moved on by {used}: the next layer "
-            f"{less if used < needed else more}"
-        )
-    held = list(vars(once.grad_fn).values()) if once.grad_fn else []
-    for value in held:
-        held += value if isinstance(value, tuple | list) else ()
-    arrays = torch.Tensor, np.ndarray
-    kept += [value for value in held if isinstance(value, arrays)]
-    if kept:
-        size = sum(tensor.nbytes for tensor in kept)
-        raise ValueError(
-            f"{size} bytes of arrays are kept for the backward pass, and x has "
-            f"{x.nbytes}; the mask can be made again"
-        )
-    return dropout.apply(once, 0.25, generator)
-
+Generator, thinned = checks.Generator, checks.thinned
 
 # %%
 class Dropout(torch.autograd.Function):
@@ -719,17 +414,16 @@ class Dropout(torch.autograd.Function):
         return thinned(grad, *ctx.mask), None, None
         # END SOLUTION
 
-
 # %%
 check(
     Dropout,
-    spec=same_twice,
+    spec=checks.same_twice,
     inputs=lambda rng, n: (
         rng.normal(0, 1, n).astype(np.float32),
         int(rng.integers(0, 1 << 40)),
         int(rng.integers(0, 1000)),
     ),
-    call=two_layers,
+    call=checks.two_layers,
     sizes=[5, 8, 30, 63],
 )
 
@@ -743,106 +437,6 @@ check(
 # numbers as the busiest thread will use (`philox_cuda_state(increment)`), and passes
 # the seed and the old offset to the kernel. FlashAttention saves only these two numbers
 # for its dropout.
-
-# %% [markdown]
-# ## Measure: dropout there and back
-#
-# The table times dropout on a tensor of 1 GiB, forward and backward. `eager` writes a
-# mask of one byte per element and reads it again. `compiled` is the code that
-# `torch.compile` generates. `ours` is an autograd function like yours, with a kernel
-# that uses Philox as in `fours`.
-#
-# Before you run the cell, count the bytes per element. How many bytes do `eager` and
-# `ours` read and write, forward and backward? By which factor could `ours` be faster?
-
-# %%
-P = 0.1
-CUT, SCALE = np.uint32(P * 2**32), np.float32(1 / (1 - P))
-
-
-@cuda.jit(device=True)
-def keep(word, value):
-    """Return the value, scaled, or 0."""
-    return value * SCALE if word >= CUT else float32(0)
-
-
-@cuda.jit
-def thin(seed, first, x, out):
-    """Write x into out, scaled, a share of it dropped; a thread has four."""
-    k = int32(cuda.grid(1))
-
-    if 4 * k < x.size:
-        p, q, r, s = load4(x, 4 * k)
-        a, b, c, d = four(first + k, seed, ROUNDS)
-        store4(out, 4 * k, keep(a, p), keep(b, q), keep(c, r), keep(d, s))
-
-
-class Thin(torch.autograd.Function):
-    """Dropout by the kernel, which makes the mask again."""
-
-    @staticmethod
-    def forward(ctx, x, seed, generator):
-        ctx.seed, ctx.first = seed, generator.offset
-        generator.offset += x.numel() // 4
-        return Thin.run(x, seed, ctx.first)
-
-    @staticmethod
-    def backward(ctx, grad):
-        return Thin.run(grad, ctx.seed, ctx.first), None, None
-
-    @staticmethod
-    def run(x, seed, first):
-        out = torch.empty_like(x)
-        arrays = (cuda.as_cuda_array(t.detach()) for t in (x, out))
-        thin[x.numel() // 1024, 256](seed, np.int32(first), *arrays)
-        return out
-
-
-def there_and_back():
-    """Return the ways through a dropout layer, forward and backward."""
-    x = torch.randn(COUNT, device="cuda", requires_grad=True)
-    grad = torch.ones(COUNT, device="cuda")
-    seed = cuda.to_device(np.uint32([42, 0]))
-    compiled = torch.compile(lambda x: functional.dropout(x, P))
-
-    def step(layer):
-        def run():
-            x.grad = None
-            layer(x).backward(grad)
-
-        return run
-
-    def again(x):
-        return Thin.apply(x, seed, Generator(42))
-
-    return {
-        "eager": step(lambda x: functional.dropout(x, P)),
-        "compiled": step(compiled),
-        "ours": step(again),
-    }
-
-
-guess = {"ours": None, "compiled": None}
-
-dropouts = bench.compare(
-    "dropout, 2^28 float32, there and back",
-    there_and_back,
-    baseline="eager",
-    bytes=4 * 4 * COUNT,
-    guess=guess,
-)
-dropouts
-
-# %% tags=["solution"]
-dropouts.expect("ours", at_least=1.1)
-dropouts.expect("ours", at_least=1.2, times="compiled")
-
-# %% [markdown] tags=["solution"]
-# `eager` moves 4 + 4 + 1 bytes per element forward and the same number backward, 18 in
-# all; `ours` moves 16, so the bytes explain a factor of 18 / 16 = 1.13. The rest of the
-# difference probably arises because PyTorch's forward kernel is further from the speed
-# of a copy. Our layer also keeps a fifth less memory, including its result: 4 bytes per
-# element instead of 5. With bfloat16 it would keep a third less.
 
 # %% [markdown]
 # ## 5 · A plan
@@ -887,28 +481,6 @@ dropouts.expect("ours", at_least=1.2, times="compiled")
 # PyTorch. In a verdict, `9 × 3 × 2` means 9 samples of 3 channels, in an array with 2
 # more channels. Stuck? `hint("spectra")`.
 
-
-# %% tags=["given"]
-def recording(rng, n, channels, more):
-    """Return samples, in an array with more channels, and room for spectra."""
-    wide = torch.from_numpy(rng.normal(0, 1, (n, channels + more)))
-    room = torch.full((channels, n // 2 + 1), torch.nan, dtype=torch.complex64)
-    return wide.float()[:, :channels], room
-
-
-def by_numpy(x, out):
-    """Return the spectra of the columns of x, one per row."""
-    return np.fft.rfft(x, axis=0).T
-
-
-def how_wide(x, room, out):
-    """Return how wide the array is that x is a part of, if it is a part."""
-    (_, mine), width = x.shape, x.stride(0)
-    if width == mine:
-        return ""
-    return f"x is {mine} of the {width} channels of an array."
-
-
 # %%
 def spectra(x, out):
     """Write the spectrum of each column of x into a row of out."""
@@ -922,18 +494,17 @@ def spectra(x, out):
     cufft.destroy(transform)
     # END SOLUTION
 
-
 # %%
 check(
     spectra,
     library="cufft",
-    spec=by_numpy,
-    inputs=recording,
+    spec=checks.by_numpy,
+    inputs=checks.recording,
     given=lambda on, x, out: (x, out),
     result="out",
     sizes=[(8, 2, 0), (9, 3, 2), (12, 1, 3), (10, 4, 1)],
     limits={"calls": 1},
-    because=how_wide,
+    because=checks.how_wide,
     full=(4096, 6, 2),
 )
 
@@ -946,249 +517,6 @@ check(
 # cuFFT receives addresses, not arrays. With wrong strides, it reads and writes outside
 # the arrays. The model reports this mistake; a GPU reports it only if an address is not
 # mapped at all.
-
-# %% [markdown]
-# ## Look: what cuFFT reports about bad input
-#
-# cuFFT itself detects a few mistakes. Every function returns a status, and the binding
-# raises an exception for any status except success.
-
-# %%
-array = on_device(torch.zeros(8, dtype=torch.complex64))
-
-
-def tried(what, call):
-    """Call something, and print the exception."""
-    try:
-        call()
-    except cufft.cuFFTError as error:
-        print(f"{what:20}{error}")
-
-
-plan = cufft.create()
-tried("size 0", lambda: cufft.make_plan1d(plan, 0, Type.C2C, 1))
-tried("an unknown type", lambda: cufft.make_plan1d(plan, 8, 99, 1))
-cufft.destroy(plan)
-address = array.data_ptr()
-tried("a destroyed plan", lambda: cufft.exec_c2c(plan, address, address, -1))
-
-# %% [markdown]
-# ## Measure: how long a plan takes
-#
-# This table uses the host's clock, because the host makes the plans.
-#
-# - `execute` runs a plan for 1000 complex numbers that was made beforehand;
-# - `make, execute, destroy` makes, runs and destroys a plan each time, for a size that
-#   has been planned before;
-# - `torch.fft, same size` looks the plan up: PyTorch keeps plans in a cache;
-# - `torch.fft, new size` transforms a new size in every call, which this process has
-#   never transformed before.
-#
-# How many executions of a plan take as long as one transform of a new size?
-
-
-# %% tags=["given"]
-def planned(kind, n, batch):
-    """Return a plan for rows without gaps."""
-    plan = cufft.create()
-    cufft.make_plan1d(plan, n, kind, batch)
-    return plan
-
-
-# %%
-guess = {
-    "make, execute, destroy": None,
-    "torch.fft, same size": None,
-    "torch.fft, new size": None,
-}
-
-
-def costs():
-    """Return ways to transform about 1,000 numbers."""
-    x = torch.randn(60_000, dtype=torch.complex64, device="cuda")
-    out = torch.empty_like(x)
-    addresses = x.data_ptr(), out.data_ptr()
-    kept = planned(Type.C2C, 1000, 1)
-    sizes = itertools.count(1001)
-
-    def make():
-        plan = planned(Type.C2C, 1000, 1)
-        cufft.exec_c2c(plan, *addresses, cufft.Direction.FORWARD)
-        cufft.destroy(plan)
-
-    return {
-        "execute": lambda: cufft.exec_c2c(kept, *addresses, -1),
-        "make, execute, destroy": make,
-        "torch.fft, same size": lambda: torch.fft.fft(x[:1000]),
-        "torch.fft, new size": lambda: torch.fft.fft(x[: next(sizes)]),
-    }
-
-
-plans = bench.compare(
-    "1,000 complex numbers, on the host's clock",
-    costs,
-    baseline="execute",
-    host=True,
-    guess=guess,
-)
-plans
-
-# %% tags=["solution"]
-plans.expect("execute", at_least=5, times="make, execute, destroy")
-plans.expect("torch.fft, same size", at_least=20, times="torch.fft, new size")
-
-# %% [markdown] tags=["solution"]
-# Making a plan takes longer than a dozen executions, and the first plan of a size takes
-# as long as thousands, probably because cuFFT then builds or loads kernels for this
-# size. So make plans once. PyTorch does so for you, as long as your sizes repeat. If
-# every sentence, sound or image has a different length, pad them to one of a few sizes.
-
-# %% [markdown]
-# ## Measure: batches, sizes and layouts
-#
-# The cells below make four tables. In each table, one thing changes.
-#
-# 1. 4096 transforms of 1024 numbers: one plan with a batch, or a loop over the rows.
-# 2. About 16 million numbers, in rows of several lengths near 4096. 4096 is 2¹², 4116
-#    is 2² · 3 · 7³, 4095 is 3² · 5 · 7 · 13, and 4093 and 4099 are primes.
-# 3. A matrix of 8192 × 8192: the transforms of all rows or of all columns.
-# 4. Rows of 4096 numbers: complex to complex, real to complex, and complex to real.
-
-# %%
-ROWS, LENGTH = 4096, 1024
-
-
-def batches():
-    """Return one call for all rows, and a call per row."""
-    x = torch.randn(ROWS, LENGTH, dtype=torch.complex64, device="cuda")
-    out = torch.empty_like(x)
-    whole = planned(Type.C2C, LENGTH, ROWS)
-    single = planned(Type.C2C, LENGTH, 1)
-    source, target = x.data_ptr(), out.data_ptr()
-
-    def loop():
-        for row in range(ROWS):
-            there = 8 * LENGTH * row
-            cufft.exec_c2c(single, source + there, target + there, -1)
-
-    return {
-        "one batch": lambda: cufft.exec_c2c(whole, source, target, -1),
-        "a loop": loop,
-    }
-
-
-many = "4096 x 1024 complex64"
-batched = bench.compare(many, batches, baseline="a loop", host=True)
-batched
-
-# %%
-LENGTHS = (4096, 4116, 4095, 4093, 4099)
-
-
-def lengths():
-    """Return a transform of about 2^24 numbers for each length."""
-    x = torch.randn(1 << 24, dtype=torch.complex64, device="cuda")
-    out = torch.empty_like(x)
-
-    def rows(n):
-        plan = planned(Type.C2C, n, (1 << 24) // n)
-        return lambda: cufft.exec_c2c(plan, x.data_ptr(), out.data_ptr(), -1)
-
-    return {str(n): rows(n) for n in LENGTHS}
-
-
-guess = {"4116": None, "4093": None}
-
-sizes = bench.compare(
-    "2^24 complex64, rows of n",
-    lengths,
-    baseline="4096",
-    bytes=2 * 8 * (1 << 24),
-    guess=guess,
-)
-sizes
-
-# %%
-SIDE = 8192
-
-
-def layouts():
-    """Return the transforms of all rows, and of all columns, of a matrix."""
-    x = torch.randn(SIDE, SIDE, dtype=torch.complex64, device="cuda")
-    out = torch.empty_like(x)
-
-    def strided(istride, idist, ostride, odist):
-        plan = cufft.create()
-        given, wanted = ([SIDE], istride, idist), ([SIDE], ostride, odist)
-        sizes = 1, [SIDE]
-        cufft.make_plan_many(plan, *sizes, *given, *wanted, Type.C2C, SIDE)
-        return lambda: cufft.exec_c2c(plan, x.data_ptr(), out.data_ptr(), -1)
-
-    def by_transposing():
-        return torch.fft.fft(x.t().contiguous()).t().contiguous()
-
-    return {
-        "rows": strided(1, SIDE, 1, SIDE),
-        "columns": strided(SIDE, 1, SIDE, 1),
-        "columns to rows": strided(SIDE, 1, 1, SIDE),
-        "transpose, rows, transpose": by_transposing,
-        "torch.fft, dim=0": lambda: torch.fft.fft(x, dim=0),
-    }
-
-
-guess = {"columns": None, "columns to rows": None}
-
-strides = bench.compare(
-    "8192 x 8192 complex64",
-    layouts,
-    baseline="rows",
-    bytes=2 * 8 * SIDE * SIDE,
-    guess=guess,
-)
-strides
-
-
-# %%
-def kinds():
-    """Return transforms of 8192 rows of 4096, complex and real."""
-    n, rows = 4096, 8192
-    z = torch.randn(rows, n, dtype=torch.complex64, device="cuda")
-    out = torch.empty_like(z)
-    x = torch.randn(rows, n, device="cuda")
-    half = torch.empty(rows, n // 2 + 1, dtype=torch.complex64, device="cuda")
-    both = z.data_ptr(), out.data_ptr()
-    real, spectrum = x.data_ptr(), half.data_ptr()
-    types = Type.C2C, Type.R2C, Type.C2R
-    c2c, r2c, c2r = (planned(kind, n, rows) for kind in types)
-    return {
-        "complex to complex": lambda: cufft.exec_c2c(c2c, *both, -1),
-        "real to complex": lambda: cufft.exec_r2c(r2c, real, spectrum),
-        "complex to real": lambda: cufft.exec_c2r(c2r, spectrum, real),
-    }
-
-
-real = bench.compare("8192 x 4096", kinds, baseline="complex to complex")
-real
-
-# %% tags=["solution"]
-batched.expect("one batch", at_least=100)
-sizes.expect("4096", at_least=0.98, times="4116")
-sizes.expect("4116", at_least=1.2, times="4095")
-sizes.expect("4096", at_least=3, times="4093")
-sizes.expect("4096", at_least=8, times="4099")
-strides.expect("rows", at_least=3, times="columns")
-strides.expect("columns to rows", at_least=1.4, times="columns")
-real.expect("real to complex", at_least=1.6)
-real.expect("complex to real", at_least=1.6)
-
-# %% [markdown] tags=["solution"]
-# 1. A launch takes microseconds, whereas a row takes nanoseconds. So use a batch.
-# 2. Sizes with no prime factors except 2, 3, 5 and 7 are fast. A transform of a large
-#    prime size takes a detour: either a convolution of a larger, fast size, or a
-#    special kernel.
-# 3. Columns are read and written with large strides. If the results are written as
-#    rows, only the reads are strided.
-# 4. A real transform reads and writes half the bytes of a complex transform.
 
 # %% [markdown]
 # ## 6 · A filter with cuFFT
@@ -1208,7 +536,7 @@ real.expect("complex to real", at_least=1.6)
 #   multiplies the signal by the size of the transform.
 #
 # Write `convolve` for a batch of real signals and one set of taps. The plans in this
-# exercise are for rows without gaps: `planned(kind, size, batch)`, from above, makes
+# exercise are for rows without gaps: `planned(kind, size, batch)` makes
 # such a plan. The other helpers work on arrays on the device:
 #
 # - `zeros(rows, columns, dtype=torch.float32)` makes an array;
@@ -1225,46 +553,10 @@ real.expect("complex to real", at_least=1.6)
 # Do not write to `x` or `w`, and destroy your plans. `exec_c2r` may overwrite its
 # *input*. Stuck? `hint("convolve")`.
 
-
 # %% tags=["given"]
-def good_size(m):
-    """Return the smallest size from m on without prime factors above 7."""
-    size = m
-    while True:
-        rest = size
-        for factor in (2, 3, 5, 7):
-            while rest % factor == 0:
-                rest //= factor
-        if rest == 1:
-            return size
-        size += 1
-
-
-def signals(rng, batch, n, k):
-    """Return signals, a filter, and room for the results."""
-    x, w = rng.normal(0, 1, (batch, n)), rng.normal(0, 1, (1, k))
-    room = torch.full((batch, n + k - 1), torch.nan)
-    return x.astype(np.float32), w.astype(np.float32), room
-
-
-def by_definition(x, w, out):
-    """Return the full convolution of each row with the filter."""
-    return np.stack([np.convolve(row, w[0]) for row in x])
-
-
-def wraps_around(x, w, room, out):
-    """Return which transform is too short, if that is what has gone wrong."""
-    full = by_definition(x, w, room)
-    for size in range(max(x.shape[1], w.shape[1]), full.shape[1]):
-        circular = full[:, :size].copy()
-        circular[:, : full.shape[1] - size] += full[:, size:]
-        if np.allclose(out[:, :size], circular, atol=1e-3):
-            return (
-                f"This is a circular convolution of size {size}: the last "
-                f"{full.shape[1] - size} results are added to the first."
-            )
-    return ""
-
+planned, good_size = chapter.plans.planned, chapter.plans.good_size
+zeros, multiply = chapter.arrays.zeros, chapter.arrays.multiply
+copy_corner = chapter.arrays.copy_corner
 
 # %%
 def convolve(x, w, out):
@@ -1293,18 +585,17 @@ def convolve(x, w, out):
         cufft.destroy(each)
     # END SOLUTION
 
-
 # %%
 check(
     convolve,
     library="cufft",
-    spec=by_definition,
-    inputs=signals,
+    spec=checks.by_definition,
+    inputs=checks.signals,
     given=lambda on, x, w, out: (x, w, out),
     result="out",
     sizes=[(1, 8, 3), (3, 10, 4), (2, 7, 9), (2, 12, 1)],
     tolerance=1e-4,
-    because=wraps_around,
+    because=checks.wraps_around,
     full=(8, 4000, 301),
 )
 
@@ -1314,7 +605,175 @@ check(
 # copies.
 
 # %% [markdown]
-# ## Measure: a filter of 1023 taps
+# ## More measurements
+#
+# You have done the exercises. The rest of the lab is for the curious: a test that finds
+# almost nothing, and five more measurements. Their code is in `measure.py` and the
+# kernels are in `kernels.py`, both in `chapters/26_curand_cufft`.
+
+# %% [markdown]
+# ### What statistics do not see
+#
+# Why compare bit by bit? Is it not enough to test whether the numbers are random?
+#
+# The usual test counts how many of `n` numbers fall in each of 256 bins and adds up
+# `(count - n / 256)² / (n / 256)` over all bins. This sum is the **chi-square**
+# statistic. For good random numbers it is about 255, and in one case in a thousand it
+# exceeds 330. The next cell computes it for six generators. Each makes the same 65,536
+# numbers in every run, from fixed counters, so chance plays no part. Five of the six
+# generators are wrong. Before you run the cell: which of these five will the statistic
+# find?
+
+# %%
+chapter.measure.statistics()
+
+# %% [markdown] tags=["solution"]
+# The statistic finds only the generator with three rounds. The other four look random,
+# and some of them *are* nearly as good as Philox. But they are not Philox, so they
+# cannot reproduce a run on another system, and nobody has tested them thoroughly. A
+# statistic can show that a generator is bad. Only known answers show that it is the
+# generator you meant to write.
+
+# %% [markdown]
+# ### Dropout there and back
+#
+# The table times dropout on a tensor of 1 GiB, forward and backward. `eager` writes a
+# mask of one byte per element and reads it again. `compiled` is the code that
+# `torch.compile` generates. `ours` is an autograd function like yours, with a kernel
+# that uses Philox as in `fours`.
+#
+# Before you run the cell, count the bytes per element. How many bytes do `eager` and
+# `ours` read and write, forward and backward? By which factor could `ours` be faster?
+
+# %%
+guess = {"ours": None, "compiled": None}
+
+dropouts = chapter.measure.dropouts(guess)
+dropouts
+
+# %% tags=["solution"]
+dropouts.expect("ours", at_least=1.1)
+dropouts.expect("ours", at_least=1.2, times="compiled")
+
+# %% [markdown] tags=["solution"]
+# `eager` moves 4 + 4 + 1 bytes per element forward and the same number backward, 18 in
+# all; `ours` moves 16, so the bytes explain a factor of 18 / 16 = 1.13. The rest of the
+# difference probably arises because PyTorch's forward kernel is further from the speed
+# of a copy. Our layer also keeps a fifth less memory, including its result: 4 bytes per
+# element instead of 5. With bfloat16 it would keep a third less.
+
+# %% [markdown]
+# ### What cuFFT reports about bad input
+#
+# cuFFT itself detects a few mistakes. Every function returns a status, and the binding
+# raises an exception for any status except success.
+
+# %%
+array = on_device(torch.zeros(8, dtype=torch.complex64))
+
+
+def tried(what, call):
+    """Call something, and print the exception."""
+    try:
+        call()
+    except cufft.cuFFTError as error:
+        print(f"{what:20}{error}")
+
+
+plan = cufft.create()
+tried("size 0", lambda: cufft.make_plan1d(plan, 0, Type.C2C, 1))
+tried("an unknown type", lambda: cufft.make_plan1d(plan, 8, 99, 1))
+cufft.destroy(plan)
+address = array.data_ptr()
+tried("a destroyed plan", lambda: cufft.exec_c2c(plan, address, address, -1))
+
+# %% [markdown]
+# ### How long a plan takes
+#
+# This table uses the host's clock, because the host makes the plans.
+#
+# - `execute` runs a plan for 1000 complex numbers that was made beforehand;
+# - `make, execute, destroy` makes, runs and destroys a plan each time, for a size that
+#   has been planned before;
+# - `torch.fft, same size` looks the plan up: PyTorch keeps plans in a cache;
+# - `torch.fft, new size` transforms a new size in every call, which this process has
+#   never transformed before.
+#
+# How many executions of a plan take as long as one transform of a new size?
+
+# %%
+guess = {
+    "make, execute, destroy": None,
+    "torch.fft, same size": None,
+    "torch.fft, new size": None,
+}
+
+plans = chapter.measure.plans(guess)
+plans
+
+# %% tags=["solution"]
+plans.expect("execute", at_least=5, times="make, execute, destroy")
+plans.expect("torch.fft, same size", at_least=20, times="torch.fft, new size")
+
+# %% [markdown] tags=["solution"]
+# Making a plan takes longer than a dozen executions, and the first plan of a size takes
+# as long as thousands, probably because cuFFT then builds or loads kernels for this
+# size. So make plans once. PyTorch does so for you, as long as your sizes repeat. If
+# every sentence, sound or image has a different length, pad them to one of a few sizes.
+
+# %% [markdown]
+# ### Batches, sizes and layouts
+#
+# The cells below make four tables. In each table, one thing changes.
+#
+# 1. 4096 transforms of 1024 numbers: one plan with a batch, or a loop over the rows.
+# 2. About 16 million numbers, in rows of several lengths near 4096. 4096 is 2¹², 4116
+#    is 2² · 3 · 7³, 4095 is 3² · 5 · 7 · 13, and 4093 and 4099 are primes.
+# 3. A matrix of 8192 × 8192: the transforms of all rows or of all columns.
+# 4. Rows of 4096 numbers: complex to complex, real to complex, and complex to real.
+
+# %%
+batched = chapter.measure.batched()
+batched
+
+# %%
+guess = {"4116": None, "4093": None}
+
+sizes = chapter.measure.sizes(guess)
+sizes
+
+# %%
+guess = {"columns": None, "columns to rows": None}
+
+strides = chapter.measure.strides(guess)
+strides
+
+# %%
+real = chapter.measure.real_transforms()
+real
+
+# %% tags=["solution"]
+batched.expect("one batch", at_least=100)
+sizes.expect("4096", at_least=0.98, times="4116")
+sizes.expect("4116", at_least=1.2, times="4095")
+sizes.expect("4096", at_least=3, times="4093")
+sizes.expect("4096", at_least=8, times="4099")
+strides.expect("rows", at_least=3, times="columns")
+strides.expect("columns to rows", at_least=1.4, times="columns")
+real.expect("real to complex", at_least=1.6)
+real.expect("complex to real", at_least=1.6)
+
+# %% [markdown] tags=["solution"]
+# 1. A launch takes microseconds, whereas a row takes nanoseconds. So use a batch.
+# 2. Sizes with no prime factors except 2, 3, 5 and 7 are fast. A transform of a large
+#    prime size takes a detour: either a convolution of a larger, fast size, or a
+#    special kernel.
+# 3. Columns are read and written with large strides. If the results are written as
+#    rows, only the reads are strided.
+# 4. A real transform reads and writes half the bytes of a complex transform.
+
+# %% [markdown]
+# ### A filter of 1023 taps
 #
 # The data are 64 signals of 65,536 samples. The full results have 66,558 = 2 · 3 ·
 # 11,093 samples, which is a slow size.
@@ -1326,49 +785,9 @@ check(
 # - `conv1d` is PyTorch's direct convolution, which calls cuDNN.
 
 # %%
-SIGNALS, SAMPLES, TAPS = 64, 65_536, 1023
-FULL = SAMPLES + TAPS - 1
-
-
-def filters():
-    """Return ways to filter the signals, by PyTorch, which calls cuFFT."""
-    x = torch.randn(SIGNALS, SAMPLES, device="cuda")
-    w = torch.randn(TAPS, device="cuda")
-    torch.backends.cudnn.allow_tf32 = False
-    turned = w.flip(0)[None, None]
-
-    def real(size):
-        def run():
-            spectrum = torch.fft.rfft(x, size) * torch.fft.rfft(w, size)
-            return torch.fft.irfft(spectrum, size)[:, :FULL]
-
-        return run
-
-    def complex_transforms():
-        size = good_size(FULL)
-        spectrum = torch.fft.fft(x, size) * torch.fft.fft(w, size)
-        return torch.fft.ifft(spectrum, size).real[:, :FULL]
-
-    def direct():
-        return functional.conv1d(x[:, None], turned, padding=TAPS - 1)
-
-    return {
-        "as it comes": real(FULL),
-        "good size": real(good_size(FULL)),
-        "power of two": real(1 << (FULL - 1).bit_length()),
-        "complex": complex_transforms,
-        "conv1d": direct,
-    }
-
-
 guess = {"good size": None, "power of two": None, "conv1d": None}
 
-filtered = bench.compare(
-    "64 x 65536 samples, 1023 taps",
-    filters,
-    baseline="as it comes",
-    guess=guess,
-)
+filtered = chapter.measure.filtered(guess)
 filtered
 
 # %% tags=["solution"]

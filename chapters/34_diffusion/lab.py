@@ -481,7 +481,7 @@ one.expect("two kernels", at_least=0.95, times="rewritten")
 # are in `measure.py` in `chapters/34_diffusion`.
 
 # %% [markdown]
-# ### four images
+# ### Four images
 #
 # The same for four images: which rows gain more from a larger batch, and which less?
 

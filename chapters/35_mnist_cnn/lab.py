@@ -621,7 +621,7 @@ if weft.GPU:
         bench.always(f"{step} is deterministic", same_bits)
 
 # %% [markdown]
-# ### batch 1024
+# ### Batch 1024
 #
 # Now the batch size is 1024, which gives the GPU something to do. Which of the ratios
 # change, and in which direction?
@@ -643,7 +643,7 @@ large.expect("torch, best", at_least=1.5, times="torch, bfloat16, graph")
 # its gradient.
 
 # %% [markdown]
-# ### batch normalisation
+# ### Batch normalisation
 #
 # Now with batch normalisation. The statistics of a batch have to be complete before the
 # first number can be normalised, so a kernel for both convolutions seems impossible,
