@@ -554,9 +554,13 @@ check(
 # *input*. Stuck? `hint("convolve")`.
 
 # %% tags=["given"]
-planned, good_size = chapter.plans.planned, chapter.plans.good_size
-zeros, multiply = chapter.arrays.zeros, chapter.arrays.multiply
-copy_corner = chapter.arrays.copy_corner
+transforms, arrays = chapter.transforms, chapter.arrays
+planned, good_size = transforms.planned, transforms.good_size
+zeros, multiply, copy_corner = (
+    arrays.zeros,
+    arrays.multiply,
+    arrays.copy_corner,
+)
 
 # %%
 def convolve(x, w, out):
