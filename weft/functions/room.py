@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from types import FunctionType
 from typing import Any
 
-from weft import doing
+from weft import chapters, doing
 from weft.checking.cases import copies, widened
 from weft.checking.gaming import belongs, of_another, watched
 from weft.checking.room import Facts
@@ -36,7 +36,8 @@ class Functions:
         """Call the function on every case, and compare what it returns."""
         function, name = exercise.written_by_learner, exercise.name
         if belongs(function, exercise.without):
-            raise Failed(of_another(name, name, f"{function.__module__}.{name}"))
+            module = chapters.plain(function.__module__)
+            raise Failed(of_another(name, name, f"{module}.{name}"))
         if not isinstance(function, FunctionType):
             message = f"{name} is {kind_of(function)}, not a plain function."
             why = "This exercise asks for a Python function, without @cuda.jit."
