@@ -45,14 +45,14 @@ def definitions() -> dict[str, Any]:
     """Return the functions and the constants that the lab and its kernels define."""
     scope: dict[str, Any] = {"__name__": "lab"}
     exec(IMPORTS, scope)
-    files = [CHAPTER / "kernels.py", CHAPTER / "lab.py"]
-    trees = [ast.parse(file.read_text(encoding="utf-8"), str(file)) for file in files]
-    for node in (node for tree in trees for node in tree.body):
-        constants = isinstance(node, ast.Assign) and all(
-            name.id.isupper() for name in ast.walk(node) if isinstance(name, ast.Name)
-        )
-        if constants or isinstance(node, ast.FunctionDef):
-            exec(compile(ast.Module([node], []), "<chapter>", "exec"), scope)
+    for file in (CHAPTER / "kernels.py", CHAPTER / "lab.py"):
+        for node in ast.parse(file.read_text(encoding="utf-8")).body:
+            names = (n for n in ast.walk(node) if isinstance(n, ast.Name))
+            constants = isinstance(node, ast.Assign) and all(
+                name.id.isupper() for name in names
+            )
+            if constants or isinstance(node, ast.FunctionDef):
+                exec(compile(ast.Module([node], []), str(file), "exec"), scope)
     return scope
 
 
