@@ -612,8 +612,8 @@ check(
 # ## More measurements
 #
 # You have done the exercises. The rest of the lab is for the curious: a test that finds
-# almost nothing, and five more measurements. Their code is in `measure.py` and the
-# kernels are in `kernels.py`, both in `chapters/26_curand_cufft`.
+# almost nothing, what cuFFT reports, and four more measurements. Their code is in
+# `measure.py` and the kernels are in `kernels.py`, both in `chapters/26_curand_cufft`.
 
 # %% [markdown]
 # ### What statistics do not see
