@@ -430,9 +430,11 @@ check(
 # %% [markdown]
 # ## More measurements
 #
-# You have done the exercises. The rest of the lab is for the curious: seven
+# You have done the exercises. The rest of the lab is for the curious: eight
 # measurements, each with a prediction. Their code is in `measure.py` and their kernels
-# in `kernels.py`, both in `chapters/12_global_memory`.
+# in `kernels.py`, both in `chapters/12_global_memory`. The solution and the chapter's
+# page explain what each table shows. A prediction is a speed relative to the first row:
+# 0.25 for a kernel that takes four times as long.
 
 # %% [markdown]
 # ### Strides
@@ -441,8 +443,8 @@ check(
 # `out[i]` as usual. (Each thread handles four such elements, a block apart, with all
 # four loads before the first store, so that enough bytes are in flight.)
 #
-# **Predict first.** Write down how many sectors one load moves at each stride, then let
-# Python count them:
+# Count on paper how many sectors one load moves at each stride. The cell lets Python
+# count them, and takes its count as the prediction:
 
 # %%
 def sectors(addresses, size=4):
@@ -530,8 +532,8 @@ shifts.expect("offset 1", at_least=0.95)
 # ### Strides, writing
 #
 # Now store with a stride: `out[i * s] = x[i]`. A lane's store changes 4 bytes of a
-# sector, and bytes that no lane stores must stay what they were. How will the table
-# differ from the one above?
+# sector, and bytes that no lane stores must stay what they were: a sector that is
+# written in part has to be read first. How will the table differ from the one above?
 
 # %%
 guess = {f"stride {s}": None for s in (2, 8, 32)}
@@ -561,10 +563,13 @@ for s in (1, 2, 4, 8) if len(writes) else ():
 #
 # PTX lets a load say that its data will not be used again (`ld.global.cs`) or that
 # nothing writes to them while the kernel runs (`ld.global.nc`, the *read-only* path).
-# `weft.intrinsics` has both. What do they gain in a copy?
+# `weft.intrinsics` has both. The row `cs` uses the first hint for its loads and its
+# stores, and `nc` the second for its loads. What do they gain in a copy?
 
 # %%
-hints = chapter.measure.hints(copy4)
+guess = {"cs": None, "nc": None}
+
+hints = chapter.measure.hints(copy4, guess)
 hints
 
 # %% tags=["solution"]
@@ -591,9 +596,9 @@ beside
 # ### One field of a struct
 #
 # A kernel adds a number to one field, x, of each of 2^25 particles. The particles are
-# stored as structs of 4 or of 8 floats, or as columns. Predict from sectors: how many
-# times as long as with columns does the kernel take with structs of 4, and with structs
-# of 8? (Remember what is read when a sector is written.)
+# stored as structs of 4 or of 8 floats, or as columns. Predict from sectors: which part
+# of the speed with columns does the kernel reach with structs of 4, and with structs
+# of 8?
 
 # %%
 guess = {"struct of 4": None, "struct of 8": None}
@@ -633,7 +638,9 @@ for f in (4, 8) if len(fields) else ():
 #
 # Calculate first, in bytes per element: 4 are read for the index, and 4 are written.
 # And for the element itself? In order, 4 bytes are read; for a random place, a sector,
-# or rather a pair of sectors. Predict `random` and `random rows`.
+# or rather a pair of sectors, because L2 fetches 64 bytes at a time. One place in 8 is
+# read, so sorted places often share a pair. Predict `sorted`, `random` and
+# `random rows`.
 
 # %%
 guess = {"sorted": None, "random": None, "random rows": None}

@@ -168,7 +168,7 @@ def copies(copy4, guess=None):
     )
 
 
-def hints(copy4):
+def hints(copy4, guess=None):
     """Copy 1 GiB with cache hints."""
     return bench.compare(
         "2^28 float32, with a hint",
@@ -181,6 +181,7 @@ def hints(copy4):
         baseline="no hint",
         bytes=2 * 4 * n,
         ceiling="copy_",
+        guess=guess,
     )
 
 

@@ -29,21 +29,10 @@ except ModuleNotFoundError:  # on Colab: fetch the course first
 import math
 
 import numpy as np
-from numba import cuda, float32, int32, uint8, uint64
-from numba.cuda import libdevice
+from numba import cuda, float32, int32
 
-from weft import bench, check, hint, quiz
-from weft.intrinsics import (
-    bf16_pair,
-    exp2,
-    f16_pair,
-    ldmatrix_x4,
-    ldmatrix_x4_trans,
-    load4,
-    mma_bf16,
-    mma_f16,
-    store4,
-)
+from weft import check, hint, quiz
+from weft.intrinsics import exp2, f16_pair
 
 chapter = weft.lab("24_attention")
 checks, kernels = chapter.checks, chapter.kernels
@@ -155,8 +144,9 @@ for seq in (1024, 4096, 16384):
 # In this kernel a thread computes one query, and a block of 32 threads goes over tiles
 # of `KEYS` keys and values, which all of its threads share. The given code loads the
 # thread's row of `q` and multiplies it by `SCALE`, which is $1/\sqrt d$. Given: the
-# constants below, and `copy_tile(tile, x, head, start)`, which copies a tile from row
-# `start` on; beyond the last row, it writes zeros.
+# constants below (`NOTHING` is minus infinity, the score of a key that is not there),
+# and `copy_tile(tile, x, head, start)`, which copies a tile from row `start` on; beyond
+# the last row, it writes zeros. It contains no barrier.
 #
 # Write the code for each tile, with its barriers, and the code after the last tile.
 # Note three points:
@@ -334,8 +324,8 @@ for seq in (1024, 4096, 16384):
 # `8 * j + 2 * t` and `8 * j + 2 * t + 1`.
 #
 # So a lane has parts of two rows, and a row is spread over the four lanes with the same
-# g. The maximum of a row takes two shuffles: first with the lane whose number differs
-# in bit 0, then with the lane whose number differs in bit 1.
+# g. The maximum of a row takes two shuffles among `FULL`, all lanes: first with the lane
+# whose number differs in bit 0, then with the lane whose number differs in bit 1.
 #
 # The weights are then the *left* operand of the second product. Its fragments consist
 # of words of two float16. For each 16 columns of `P`, that is, for each pair `i` of
@@ -364,8 +354,8 @@ for seq in (1024, 4096, 16384):
 #   has to follow;
 # - after the last tile, sum the weights of each row over its four lanes, and store both
 #   rows. `put_row(out, lse, head, row, o, 0, t, top0, weight0)` stores row g of the
-#   output and its log-sum-exp. For row g + 8, pass `row + int32(8)`, 2 instead of 0,
-#   and `top1` and `weight1`.
+#   output, divided by its weight, and its log-sum-exp, unless `row` is beyond `seq`.
+#   For row g + 8, pass `row + int32(8)`, 2 instead of 0, and `top1` and `weight1`.
 #
 # ```python
 # flash_mma(q, k, v, out, lse)
@@ -477,6 +467,7 @@ check(
     full=(4, 1000),
     tolerance=4e-3,
     limits={"float64": 0},
+    constants=[{"TILE": 32, "TILE8": 4, "TILE16": 2}],
     because=checks.in_fragments,
 )
 
@@ -577,7 +568,8 @@ check(
 # its row first. How?
 #
 # Write the kernel for `dq`, with one thread per query and a **causal** mask. `delta`
-# has already been computed.
+# has already been computed. `D` and `SCALE` are those of exercise 2, but `q` has not
+# been multiplied by `SCALE` here.
 #
 # ```python
 # grad_q(q, k, v, g, lse, delta, dq)
@@ -670,7 +662,8 @@ rungs.expect("TMA + wgmma", at_least=1.2, times="FlexAttention")
 #
 # You have done the exercises. The rest of the lab is for the curious: the kernels that
 # use a Hopper GPU fully, their errors, and two more measurements. All code is in the
-# modules of `chapters/24_attention`.
+# modules of `chapters/24_attention`. The solution and the chapter's page explain what
+# each table shows. (`flash` is PyTorch's FlashAttention-2, `cuDNN` NVIDIA's kernel.)
 #
 # ### The kernels at full speed
 #
@@ -688,7 +681,7 @@ rungs.expect("TMA + wgmma", at_least=1.2, times="FlexAttention")
 # Are they right? The next cell compares every element with float64, with and without a
 # mask, for a length that is a multiple of the tile and one that is not. It fills the
 # outputs with NaN beforehand, compares 20 runs bit by bit, and prints the errors of
-# cuDNN as well.
+# cuDNN as well. It needs a GPU of capability 9.0; the simulator has no `wgmma`.
 
 # %%
 chapter.accuracy.report()
@@ -718,7 +711,7 @@ for (seq, _), table in sizes.items():
 # compute seven products, so that no sum is accumulated in memory. Are they slower than
 # the others?
 #
-# PyTorch's backward passes are called by the same operators as in autograd.
+# PyTorch's own backward passes are called directly, by the operators that autograd calls.
 
 # %%
 backward = chapter.measure.backward()
