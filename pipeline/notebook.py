@@ -210,9 +210,13 @@ def canonical(nb: NotebookNode, weft: dict, **metadata: object) -> NotebookNode:
 
 
 def _metadata(tags: list[str], source: str) -> dict:
-    """A cell's metadata: its tags; and JupyterLab folds what is given and long."""
+    """A cell's metadata: its tags; and JupyterLab folds given code that is long.
+
+    Constants stay in sight, for the learner's code uses them.
+    """
     found: dict = {"tags": tags} if tags else {}
-    if "given" in tags and len(source.splitlines()) > SHORT:
+    code = re.search(r'^(def|class|@)|"""', source, re.M)
+    if "given" in tags and code and len(source.splitlines()) > SHORT:
         found["jupyter"] = {"source_hidden": True}
     return found
 

@@ -67,7 +67,7 @@ def in_tiers() -> Iterator[Any]:
             yield pytest.param(path, marks=marks, id=label(path))
 
 
-@pytest.mark.parametrize("path", in_tiers())
+@pytest.mark.parametrize("path", list(in_tiers()))
 def test_verdict(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("WEFT_STRICT", raising=False)
     monkeypatch.setattr("weft.lesson.passed", lambda *_: None)
