@@ -6,7 +6,6 @@ finalize it, read what it has found, execute, destroy.
 
 import ctypes
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -23,13 +22,11 @@ from weft.libraries.cudnn_enumerations import (
     HeurMode,
     Pointwise,
 )
+from weft.libraries.loading import model_in_use
+from weft.libraries.model_graphs import ALIGNMENT, TYPES, ModelGraph, Plan, packed
 
-TYPES = {
-    torch.float32: DataType.FLOAT,
-    torch.float64: DataType.DOUBLE,
-    torch.float16: DataType.HALF,
-    torch.bfloat16: DataType.BFLOAT16,
-}
+__all__ = ["TYPES", "Graph", "Plan"]
+
 KINDS: dict[AttributeType, Any] = {  # what an element is in the host's memory
     AttributeType.HANDLE: np.uint64,
     AttributeType.BOOLEAN: np.bool_,
@@ -39,24 +36,18 @@ KINDS: dict[AttributeType, Any] = {  # what an element is in the host's memory
     AttributeType.VOID_PTR: np.uint64,
     AttributeType.BACKEND_DESCRIPTOR: np.uint64,
 }
-ALIGNMENT = 16  # bytes: what addresses are promised to be multiples of
-
-
-@dataclass(frozen=True)
-class Plan:
-    """A way to compute a graph: its descriptor, workspace and engine's number."""
-
-    descriptor: int
-    workspace: int
-    engine: int
-    compiled: bool  # whether the engine compiles its kernel when the plan is built
 
 
 class Graph:
     """Operations on tensors, all of whose descriptors `destroy` frees.
 
-    handle: of cuDNN. Tensors are numbers of descriptors, as in C.
+    handle: of cuDNN. Tensors are numbers of descriptors, as in C. Without a GPU, and
+    while a check runs, a `ModelGraph` takes its place.
     """
+
+    def __new__(cls, handle: int) -> Any:
+        model = model_in_use()
+        return super().__new__(cls) if model is None else ModelGraph(handle, model)
 
     def __init__(self, handle: int) -> None:
         self.handle = handle
@@ -263,11 +254,3 @@ class Graph:
         while self.made:
             cudnn.backend_destroy_descriptor(self.made.pop())
         self.operations, self.graph = [], 0
-
-
-def packed(shape: Sequence[int]) -> tuple[int, ...]:
-    """The strides of an array without gaps whose last axis is the fastest."""
-    steps = [1]
-    for size in reversed(shape[1:]):
-        steps.insert(0, steps[0] * size)
-    return tuple(steps)

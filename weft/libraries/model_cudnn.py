@@ -2,6 +2,7 @@
 
 import struct
 from dataclasses import dataclass, replace
+from typing import Any
 
 import torch
 
@@ -16,19 +17,21 @@ from weft.libraries.convolutions import (
 from weft.libraries.cudnn_enumerations import (
     ConvolutionMode,
     DataType,
+    Descriptor,
     ForwardAlgo,
     MathType,
     Status,
     TensorFormat,
 )
 from weft.libraries.enumerations import CudaType
+from weft.libraries.faults import Fault
 from weft.libraries.model import Call, Model
-from weft.libraries.model_cudnn_backend import Backend
 from weft.libraries.products import Matrix
+from weft.wording import capital
 
 HANDLE = "handle of cuDNN"
 TENSOR, FILTER = "tensor descriptor", "filter descriptor"
-CONVOLUTION = "convolution descriptor"
+CONVOLUTION, DESCRIPTOR = "convolution descriptor", "descriptor of the backend"
 SUMS = (DataType.FLOAT, DataType.DOUBLE, DataType.HALF, DataType.INT32)
 FORWARD = "cudnnConvolutionForward"
 NCHW, NHWC = TensorFormat.NCHW, TensorFormat.NHWC
@@ -136,11 +139,86 @@ class Problem:
         return unrolled * DTYPES[self.x.kind].itemsize
 
 
-class CuDNN(Backend):
+class CuDNN:
     """The functions of cuDNN, by the names that the binding has for them."""
 
     def __init__(self, model: Model) -> None:
-        super().__init__(model)
+        self.model = model
+
+    # Objects and refusals
+
+    def _made(self, what: str, state: Any, result: int) -> int:
+        address = self.model.objects.create(what, state, self.model.here())
+        self.model.write(result, address.to_bytes(8, "little"), what)
+        return Status.SUCCESS
+
+    def _ended(self, what: str, address: int) -> int:
+        self.model.objects.destroy(address, what, self.model.here())
+        return Status.SUCCESS
+
+    def refused(self, status: Status, reason: str) -> int:
+        self.model.refusals.append(reason)
+        self.model.said("cudnn", reason)
+        return status
+
+    def look(self, name: str, address: int, tensor: Tensor) -> torch.Tensor:
+        """The elements that a descriptor finds from an address on, not copied.
+
+        Refuses what is not wholly inside one buffer of the device.
+        """
+        cuda = CUDA_TYPES[tensor.kind]
+        found = self.model.memory.find(address)
+        if found is None:
+            self.model.span(Matrix(name, address, cuda, 1, 1, 1))
+        assert found is not None
+        buffer, offset = found
+        if offset < 0 or offset + tensor.nbytes > buffer.nbytes:
+            size = DTYPES[tensor.kind].itemsize
+            begins = f" (the address is {offset:,} bytes on)" if offset else ""
+            self.model.refuse(
+                Fault(
+                    "device-bounds",
+                    f"{name}, at the address of {buffer.name}, is described as "
+                    f"{tensor}. The last of them ends at byte "
+                    f"{offset + tensor.nbytes:,}, and {buffer.name} has "
+                    f"{buffer.nbytes:,} bytes{begins}.",
+                    f"An element of {tensor.kind.name} has {size} bytes. A GPU would "
+                    "read or overwrite what comes after the array, mostly in silence.",
+                    headline="a descriptor that reaches beyond the array",
+                )
+            )
+        self.model.view(Matrix(name, address, cuda, 1, 1, 1))  # between two elements?
+        dtype = DTYPES[tensor.kind]
+        return torch.empty(0, dtype=dtype).set_(
+            buffer.storage, offset // dtype.itemsize, tensor.shape, tensor.strides
+        )
+
+    def room(self, what: str, address: int, nbytes: int, needed: int) -> None:
+        """Refuse a workspace of so many bytes that is not all in device memory."""
+        found = self.model.memory.find(address)
+        if found is None:
+            self.model.refuse(
+                Fault(
+                    "pointer",
+                    f"{capital(what)} needs {needed:,} bytes of workspace, and the "
+                    f"address that is passed, {address:#x}, is not in device memory.",
+                    "The library does not allocate it: the caller does, on the device.",
+                )
+            )
+        assert found is not None
+        buffer, offset = found
+        if offset < 0 or offset + nbytes > buffer.nbytes:
+            self.model.refuse(
+                Fault(
+                    "device-bounds",
+                    f"{capital(what)} works in {nbytes:,} bytes from the address that "
+                    f"is passed on, and {buffer.name} ends after "
+                    f"{buffer.nbytes - offset:,}.",
+                    "The library believes what it is told. It would overwrite what "
+                    "comes after the workspace.",
+                    headline="a workspace that is too small",
+                )
+            )
 
     # Handles
 
@@ -153,14 +231,14 @@ class CuDNN(Backend):
     def set_stream(self, handle: int, stream_id: int) -> int:
         held: Handle | None = self.model.objects.get(handle, HANDLE, "handle")
         if held is None:
-            return self._refused(Status.BAD_PARAM, "handle is null.")
+            return self.refused(Status.BAD_PARAM, "handle is null.")
         held.stream = stream_id
         return Status.SUCCESS
 
     def get_stream(self, handle: int, result: int) -> int:
         held: Handle | None = self.model.objects.get(handle, HANDLE, "handle")
         if held is None:
-            return self._refused(Status.BAD_PARAM, "handle is null.")
+            return self.refused(Status.BAD_PARAM, "handle is null.")
         self.model.write(result, struct.pack("<Q", held.stream), "stream_id")
         return Status.SUCCESS
 
@@ -210,7 +288,7 @@ class CuDNN(Backend):
         """The status for what is no format, or None."""
         if order in list(TensorFormat):
             return None
-        return self._refused(Status.BAD_PARAM, f"{order} is no tensor format.")
+        return self.refused(Status.BAD_PARAM, f"{order} is no tensor format.")
 
     def _set(
         self,
@@ -223,15 +301,15 @@ class CuDNN(Backend):
         """Keep what a descriptor describes, if it can be."""
         held: Held | None = self.model.objects.get(address, what, what)
         if held is None:
-            return self._refused(Status.BAD_PARAM, f"the {what} is null.")
+            return self.refused(Status.BAD_PARAM, f"the {what} is null.")
         if kind not in list(DataType):
-            return self._refused(Status.BAD_PARAM, f"{kind} is no data type.")
+            return self.refused(Status.BAD_PARAM, f"{kind} is no data type.")
         if min(shape) < 1:
             reason = f"a {what} of {sizes(shape)}: no size may be below 1."
-            return self._refused(Status.BAD_PARAM, reason)
+            return self.refused(Status.BAD_PARAM, reason)
         if any(n > 1 and s == 0 for n, s in zip(shape, steps, strict=True)):
             reason = f"a {what} of {sizes(shape)} with a stride of 0."
-            return self._refused(Status.BAD_PARAM, reason)
+            return self.refused(Status.BAD_PARAM, reason)
         held.tensor = Tensor(DataType(kind), shape, steps)
         return Status.SUCCESS
 
@@ -250,7 +328,7 @@ class CuDNN(Backend):
         """Keep how the filter moves, if it can."""
         held = self._how(conv_desc)
         if held is None:
-            return self._refused(Status.BAD_PARAM, "the descriptor is null.")
+            return self.refused(Status.BAD_PARAM, "the descriptor is null.")
         for low, text, values in (
             (0, "padding", (pad_h, pad_w)),
             (1, "stride", (u, v)),
@@ -258,12 +336,12 @@ class CuDNN(Backend):
         ):
             if min(values) < low:
                 reason = f"a {text} of {values[0]} × {values[1]}."
-                return self._refused(Status.BAD_PARAM, reason)
+                return self.refused(Status.BAD_PARAM, reason)
         if mode not in list(ConvolutionMode):
-            return self._refused(Status.BAD_PARAM, f"{mode} is no convolution mode.")
+            return self.refused(Status.BAD_PARAM, f"{mode} is no convolution mode.")
         if compute_type not in SUMS:
             reason = f"{compute_type} is no type in which products are added up."
-            return self._refused(Status.BAD_PARAM, reason)
+            return self.refused(Status.BAD_PARAM, reason)
         held.how = Convolution(
             (pad_h, pad_w), (u, v), (dilation_h, dilation_w),
             ConvolutionMode(mode), DataType(compute_type),
@@ -274,14 +352,14 @@ class CuDNN(Backend):
         held = self._how(conv_desc)
         if held is None or group_count < 1:
             reason = f"a convolution with {group_count} groups."
-            return self._refused(Status.BAD_PARAM, reason)
+            return self.refused(Status.BAD_PARAM, reason)
         held.groups = group_count
         return Status.SUCCESS
 
     def set_convolution_math_type(self, conv_desc: int, math_type: int) -> int:
         held = self._how(conv_desc)
         if held is None or math_type not in list(MathType):
-            return self._refused(Status.BAD_PARAM, f"{math_type} is no math type.")
+            return self.refused(Status.BAD_PARAM, f"{math_type} is no math type.")
         held.math = math_type
         return Status.SUCCESS
 
@@ -302,7 +380,7 @@ class CuDNN(Backend):
             return found
         x, filters, how = found
         if (reason := misfit(x, filters, how)) is not None:
-            return self._refused(Status.BAD_PARAM, reason)
+            return self.refused(Status.BAD_PARAM, reason)
         shape = how.output(x.shape, filters.shape)
         for name, address, size in zip("nchw", (n, c, h, w), shape, strict=True):
             self.model.write(address, struct.pack("<i", size), name)
@@ -327,7 +405,7 @@ class CuDNN(Backend):
         if isinstance(found, int):
             return found
         if requested_algo_count < 0:
-            return self._refused(Status.BAD_PARAM, "fewer than no algorithms.")
+            return self.refused(Status.BAD_PARAM, "fewer than no algorithms.")
         rows: list[tuple[bool, bytes]] = []
         for algo in (1, 4, 0, 2, 5, 7, 6, 3):
             fails = found.unsupported(algo) is not None
@@ -363,7 +441,7 @@ class CuDNN(Backend):
             size < needed or (needed and not work_space)
         ):
             passed = f"{size:,} are passed" if size < needed else "the address is null"
-            return self._refused(
+            return self.refused(
                 Status.BAD_PARAM,
                 f"algorithm {algo} needs {needed:,} bytes of workspace, and {passed}.",
             )
@@ -414,14 +492,14 @@ class CuDNN(Backend):
         held = self._how(how)
         for each, name in ((held_x, "x_desc"), (held_w, "w_desc"), (held, "conv_desc")):
             if each is None:
-                return self._refused(Status.BAD_PARAM, f"{name} is null.")
+                return self.refused(Status.BAD_PARAM, f"{name} is null.")
         if held is None or held.how is None:
             reason = "conv_desc has been created, and never set."
-            return self._refused(Status.BAD_PARAM, reason)
+            return self.refused(Status.BAD_PARAM, reason)
         if held_x.tensor is None or held_w.tensor is None:
             name = "x_desc" if held_x.tensor is None else "w_desc"
             reason = f"{name} has been created, and never set."
-            return self._refused(Status.BAD_PARAM, reason)
+            return self.refused(Status.BAD_PARAM, reason)
         return held_x.tensor, held_w.tensor, replace(held.how, groups=held.groups)
 
     def _problem(
@@ -429,7 +507,7 @@ class CuDNN(Backend):
     ) -> Problem | int:
         """A convolution from its descriptors; the status where it cannot be done."""
         if self.model.objects.get(handle, HANDLE, "handle") is None:
-            return self._refused(Status.BAD_PARAM, "handle is null.")
+            return self.refused(Status.BAD_PARAM, "handle is null.")
         x, w, how, y = descs
         found = self._parts(x, w, how)
         if isinstance(found, int):
@@ -437,13 +515,51 @@ class CuDNN(Backend):
         held: Held | None = self.model.objects.get(y, TENSOR, "y_desc")
         if held is None or held.tensor is None:
             reason = "y_desc is null, or has never been set."
-            return self._refused(Status.BAD_PARAM, reason)
+            return self.refused(Status.BAD_PARAM, reason)
         problem = Problem(found[0], found[1], found[2], held.tensor)
         if (wrong := problem.invalid()) is not None:
-            return self._refused(Status.BAD_PARAM, wrong)
+            return self.refused(Status.BAD_PARAM, wrong)
         if (wrong := problem.unsupported(algo)) is not None:
-            return self._refused(Status.NOT_SUPPORTED, wrong)
+            return self.refused(Status.NOT_SUPPORTED, wrong)
         return problem
+
+    # Graphs: `model_graphs` has the model of those that `graphs.Graph` makes
+
+    def backend_create_descriptor(self, descriptor_type: int, result: int) -> int:
+        if descriptor_type not in list(Descriptor):
+            reason = f"{descriptor_type} is no type of descriptor."
+            return self.refused(Status.INTERNAL_ERROR_HOST_ALLOCATION_FAILED, reason)
+        if descriptor_type != Descriptor.TENSOR:
+            return self._lacking()
+        return self._made(DESCRIPTOR, DESCRIPTOR, result)
+
+    def backend_destroy_descriptor(self, descriptor: int) -> int:
+        return self._ended(DESCRIPTOR, descriptor)
+
+    def backend_set_attribute(
+        self, descriptor: int, attribute_name: int, attribute_type: int,
+        element_count: int, array_of_elements: int,
+    ) -> int:  # fmt: skip
+        self.model.read(array_of_elements, element_count, "array_of_elements")
+        return self.backend_finalize(descriptor)
+
+    def backend_finalize(self, descriptor: int) -> int:
+        if self.model.objects.get(descriptor, DESCRIPTOR, "descriptor") is None:
+            return self.refused(Status.BAD_PARAM_NULL_POINTER, "descriptor is null.")
+        return Status.SUCCESS
+
+    def _lacking(self, *_: int) -> int:
+        self.model.refuse(
+            Fault(
+                "handle",
+                "Of the backend's descriptors, the model has only those of tensors.",
+                "Without a GPU, use `Graph`, which makes the others.",
+                headline="a descriptor that the model lacks",
+            )
+        )
+        return Status.NOT_SUPPORTED
+
+    backend_get_attribute = backend_execute = _lacking
 
 
 def misfit(x: Tensor, w: Tensor, how: Convolution) -> str | None:

@@ -1,0 +1,372 @@
+"""The model's graphs of cuDNN: what `graphs.Graph` does where there is no GPU.
+
+A call that cuDNN's graph interface would refuse is refused in the same step, with the
+same status. Every tensor, operation, plan and pack counts as the descriptors that cuDNN
+would have made for it.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NoReturn
+
+import numpy as np
+import torch
+
+from weft.libraries.binding import cuDNNError
+from weft.libraries.convolutions import (
+    CUDA_TYPES,
+    DTYPES,
+    Convolution,
+    Tensor,
+    rounded,
+)
+from weft.libraries.cudnn_enumerations import (
+    ConvolutionMode,
+    DataType,
+    HeurMode,
+    Pointwise,
+    Status,
+)
+from weft.libraries.enumerations import CudaType
+from weft.libraries.faults import Fault
+from weft.libraries.model import Call, Model
+from weft.libraries.model_cudnn import DESCRIPTOR, HANDLE, CuDNN, sizes
+from weft.libraries.products import Matrix
+
+BINARY: dict[Pointwise, Any] = {Pointwise.ADD: torch.add, Pointwise.MUL: torch.mul}
+UNARY: dict[Pointwise, Any] = {
+    Pointwise.IDENTITY: lambda x: x,
+    Pointwise.RELU_FWD: torch.relu,
+    Pointwise.TANH_FWD: torch.tanh,
+    Pointwise.SIGMOID_FWD: torch.sigmoid,
+    Pointwise.GELU_FWD: torch.nn.functional.gelu,
+    Pointwise.SWISH_FWD: torch.nn.functional.silu,
+    Pointwise.GELU_APPROX_TANH_FWD: lambda x: torch.nn.functional.gelu(
+        x, approximate="tanh"
+    ),
+}
+TYPES = {dtype: kind for kind, dtype in DTYPES.items() if dtype.is_floating_point}
+ALIGNMENT = 16  # bytes: what addresses are promised to be multiples of
+WORKSPACE = 1024  # bytes, that the first of the model's two plans pretends to need
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A way to compute a graph: its descriptor, workspace and engine's number."""
+
+    descriptor: int
+    workspace: int
+    engine: int
+    compiled: bool  # whether the engine compiles its kernel when the plan is built
+
+
+@dataclass(eq=False)
+class Described:
+    """A tensor of a graph."""
+
+    uid: int
+    tensor: Tensor
+    virtual: bool
+
+
+@dataclass(eq=False)
+class Operation:
+    """y = compute(*inputs). The inputs are x and w, x, or x and b."""
+
+    inputs: tuple[Described, ...]
+    y: Described
+    compute: Callable[..., torch.Tensor]
+    pointwise: bool
+
+
+@dataclass(eq=False)
+class Pack:
+    """The addresses of tensors, by their numbers, and of a workspace."""
+
+    addresses: dict[int, int]
+    workspace: int
+
+
+class ModelGraph:
+    """See `weft.libraries.graphs.Graph`: the same methods, on a model of a GPU."""
+
+    def __init__(self, handle: int, model: Model) -> None:
+        self.handle, self.model, self.cudnn = handle, model, CuDNN(model)
+        self.made: list[int] = []
+        self.operations: list[Operation] = []
+        self.complete = False
+
+    def _keep(self, state: Any, descriptors: int = 1) -> int:
+        """An object that is so many descriptors in cuDNN; the address of the last."""
+        for _ in range(descriptors):
+            here = self.model.here()
+            self.made.append(self.model.objects.create(DESCRIPTOR, state, here))
+        return self.made[-1]
+
+    def _refuse(
+        self, reason: str, status: Status = Status.BAD_PARAM, function: str = "Finalize"
+    ) -> NoReturn:
+        self.cudnn.refused(status, reason)
+        raise cuDNNError(status, f"cudnnBackend{function}", reason)
+
+    def _find(self, *addresses: int) -> tuple[Described, ...]:
+        """The tensors at these addresses."""
+        get = self.model.objects.get
+        found = tuple(get(each, DESCRIPTOR, "the element") for each in addresses)
+        if not all(isinstance(each, Described) for each in found):
+            null, other = Status.BAD_PARAM_NULL_POINTER, Status.BAD_PARAM
+            what, status = ("null", null) if None in found else ("no tensor", other)
+            reason = f"a descriptor among the elements is {what}."
+            self._refuse(reason, status, "SetAttribute")
+        return found
+
+    # Tensors
+
+    def tensor(self, uid: int, like: Any, shape: Sequence[int] | None = None) -> int:
+        steps = tuple(like.stride()) if shape is None else packed(shape)
+        shape = tuple(like.shape) if shape is None else tuple(shape)
+        return self._described(uid, shape, steps, TYPES[like.dtype], virtual=False)
+
+    def virtual(self, uid: int, like: Any, dtype: torch.dtype = torch.float32) -> int:
+        shape, steps = tuple(like.shape), tuple(like.stride())
+        return self._described(uid, shape, steps, TYPES[dtype], virtual=True)
+
+    def _described(
+        self,
+        uid: int,
+        shape: tuple[int, ...],
+        steps: tuple[int, ...],
+        kind: DataType,
+        *,
+        virtual: bool,
+    ) -> int:
+        if not shape:
+            self._refuse("a tensor without TENSOR_DIMENSIONS.")
+        tensor = Tensor(kind, tuple(whole(shape)), tuple(whole(steps)))
+        return self._keep(Described(whole([uid])[0], tensor, virtual))
+
+    # Operations
+
+    def convolution(
+        self,
+        x: int,
+        w: int,
+        *,
+        y: int,
+        padding: Sequence[int] = (0, 0),
+        stride: Sequence[int] = (1, 1),
+        dilation: Sequence[int] = (1, 1),
+        mode: ConvolutionMode = ConvolutionMode.CROSS_CORRELATION,
+    ) -> None:
+        """Keep y = x * w. Refuses sizes that do not fit together."""
+        pads, steps, gaps = map(whole, (padding, stride, dilation))
+        how = Convolution(
+            (pads[0], pads[1]), (steps[0], steps[1]), (gaps[0], gaps[1]), mode
+        )
+        *inputs, out = self._find(x, w, y)
+        image, taps = (each.tensor.shape for each in inputs)
+        if image[1] % taps[1]:
+            self._refuse(f"x has {image[1]} channels, and the filters have {taps[1]}.")
+        right = how.output(image, taps)
+        if right != out.tensor.shape:
+            self._refuse(
+                f"y is described as {sizes(out.tensor.shape)}, and the convolution "
+                f"gives {sizes(right)}."
+            )
+        self._operation(Operation(tuple(inputs), out, how.run, False))
+
+    def pointwise(self, mode: Pointwise, x: int, b: int = 0, *, y: int) -> None:
+        """Keep y = mode(x), or y = mode(x, b). Refuses what does not fit together."""
+        mode = Pointwise(mode)
+        parts = self._find(x, y, *[b] * bool(b))
+        if mode in BINARY and not b:
+            self._refuse(f"{mode.name} has two inputs, and b is missing.")
+        axes = dict(zip("xyb", [len(p.tensor.shape) for p in parts], strict=False))
+        if len(set(axes.values())) > 1:
+            each = ", ".join(f"{c} has {axes[c]}" for c in "xby" if c in axes)
+            reason = f"the tensors of {mode.name} differ in their number of axes"
+            self._refuse(f"{reason}: {each}.")
+        inputs = (parts[0], parts[2]) if mode in BINARY else (parts[0],)
+        function = BINARY.get(mode) or UNARY[mode]
+        self._operation(Operation(inputs, parts[1], function, True))
+
+    def _operation(self, operation: Operation) -> None:
+        self.operations.append(operation)
+        self._keep(operation, 2)
+
+    # Plans
+
+    def plans(self, mode: HeurMode = HeurMode.A, most: int = 100) -> list[Plan]:
+        """The model's two plans, whatever the graph: one of them needs a workspace."""
+        if not self.complete:
+            self._complete()
+            self._keep(self.operations)
+            self.complete = True
+        self._keep(mode)
+        engines = [1, 0][:most]
+        self._keep(engines, most)
+        return [
+            Plan(self._keep(self.operations, 2), WORKSPACE * n, n, True)
+            for n in engines
+        ]
+
+    def _complete(self) -> None:
+        """Refuse what is no graph."""
+        if not self.handle:
+            null = Status.BAD_PARAM_NULL_POINTER
+            self._refuse("handle is null.", null, "SetAttribute")
+        self.model.objects.get(self.handle, HANDLE, "handle")
+        if not self.operations:
+            self._refuse("a graph without operations.")
+        seen: dict[int, Described] = {}
+        for each in tensors(self.operations):
+            other = seen.setdefault(each.uid, each)
+            if other is not each:
+                stored = not (each.virtual or other.virtual)
+                self._refuse(
+                    f"two tensors of the graph have the number {each.uid}.",
+                    Status.INTERNAL_ERROR if stored else Status.BAD_PARAM,
+                )
+
+    # Execution
+
+    def pack(self, addresses: Mapping[int, int], workspace: int = 0) -> int:
+        at = np.array(list(addresses.values()), np.uint64).tolist()
+        room = int(np.array(workspace, np.uint64))
+        return self._keep(
+            Pack(dict(zip(whole(list(addresses)), at, strict=True)), room)
+        )
+
+    def execute(self, plan: Plan, pack: int) -> None:
+        """Compute the graph's operations on the addresses of a pack."""
+        get = self.model.objects.get
+        held = get(self.handle, HANDLE, "handle")
+        operations = get(plan.descriptor, DESCRIPTOR, "execution_plan")
+        found = get(pack, DESCRIPTOR, "variant_pack")
+        if held is None or operations is None or not isinstance(found, Pack):
+            reason = "the handle, the plan or the pack is null."
+            self._refuse(reason, Status.BAD_PARAM_NULL_POINTER, "Execute")
+        self._addressed(operations, found.addresses)
+        if plan.workspace:
+            room = found.workspace, plan.workspace, plan.workspace
+            self.cudnn.room("this plan", *room)
+        self._run(operations, found.addresses, held.stream)
+
+    def _addressed(
+        self, operations: list[Operation], addresses: dict[int, int]
+    ) -> None:
+        """Refuse an address that is missing, null, not aligned, or one too many."""
+        null = Status.BAD_PARAM_NULL_POINTER
+        parts = tensors(operations)
+        for part in [each for each in parts if not each.virtual]:
+            if part.uid not in addresses:
+                self._refuse(
+                    f"tensor {part.uid} is not virtual, and the variant pack has no "
+                    f"address for it. It has {sorted(addresses)}.",
+                    *(null, "Execute"),
+                )
+            if not addresses[part.uid]:
+                reason = f"the address of tensor {part.uid} is null."
+                self._refuse(reason, null, "Execute")
+            if addresses[part.uid] % ALIGNMENT:
+                reason = f"tensor {part.uid} is not aligned to {ALIGNMENT} bytes."
+                misaligned = Status.BAD_PARAM_MISALIGNED_POINTER
+                self._refuse(reason, misaligned, "Execute")
+        known = {part.uid: part.virtual for part in parts}
+        for uid in addresses:
+            if known.get(uid, True):
+                what = "virtual" if uid in known else "not in the graph"
+                reason = f"tensor {uid} is {what}, and the pack has an address for it."
+                self._refuse(reason, Status.INTERNAL_ERROR, "Execute")
+
+    def _run(
+        self, operations: list[Operation], addresses: dict[int, int], stream: int
+    ) -> None:
+        """Compute one operation after the other."""
+        stored = [part for part in tensors(operations) if not part.virtual]
+        named = tuple(
+            (f"tensor {part.uid}", addresses[part.uid], part.tensor) for part in stored
+        )
+        self.model.calls.append(
+            Call(
+                "cudnnBackendExecute", (1.0, 0.0), (b"", b""), CudaType.R_32F, stream,
+                self.model.here(), tensors=named,
+                matrices=tuple(
+                    Matrix(name, at, CUDA_TYPES[t.kind], 1, 1, 1)
+                    for name, at, t in named
+                ),
+            )
+        )  # fmt: skip
+        views = {at: self.cudnn.look(name, at, tensor) for name, at, tensor in named}
+        values: dict[int, torch.Tensor] = {}
+        for operation in ordered(operations):
+            self._broadcast(operation)
+            inputs = [
+                values[part.uid]
+                if part.uid in values
+                else views[addresses[part.uid]].to(torch.float64)
+                for part in operation.inputs
+            ]
+            out = operation.y
+            total = operation.compute(*inputs).expand(out.tensor.shape)
+            result = rounded(total, out.tensor.kind)
+            values[out.uid] = result.to(torch.float64)
+            if not out.virtual:
+                views[addresses[out.uid]].copy_(result)
+
+    def _broadcast(self, operation: Operation) -> None:
+        """Refuse a second input that cannot be repeated to the size of the first."""
+        if not operation.pointwise or len(operation.inputs) < 2:
+            return
+        x, b = operation.inputs
+        whole = x.tensor.shape
+        if b.tensor.shape in (whole, (1, whole[1], 1, 1), (1, 1, 1, 1)):
+            return
+        self.model.refuse(
+            Fault(
+                "shape",
+                f"Tensor {b.uid} is {sizes(b.tensor.shape)}, and it is applied to "
+                f"{sizes(whole)}. What can be repeated is one number, or one per "
+                "channel: 1 × c × 1 × 1.",
+                "cuDNN 9.19 does not refuse such a graph. It returns wrong numbers.",
+            )
+        )
+
+    def destroy(self) -> None:
+        here = self.model.here()
+        while self.made:
+            self.model.objects.destroy(self.made.pop(), DESCRIPTOR, here)
+        self.operations, self.complete = [], False
+
+
+def whole(numbers: Sequence[int]) -> list[int]:
+    """Numbers as C has them, in 64 bits."""
+    found: list[int] = np.array(numbers, np.int64).tolist()
+    return found
+
+
+def packed(shape: Sequence[int]) -> tuple[int, ...]:
+    """The strides of an array without gaps whose last axis is the fastest."""
+    steps = [1]
+    for size in reversed(shape[1:]):
+        steps.insert(0, steps[0] * size)
+    return tuple(steps)
+
+
+def tensors(operations: list[Operation]) -> list[Described]:
+    """All tensors of a graph, each once."""
+    parts = [part for each in operations for part in (*each.inputs, each.y)]
+    return list(dict.fromkeys(parts))
+
+
+def ordered(operations: list[Operation]) -> list[Operation]:
+    """Operations, each after those whose results it reads."""
+    left, done = list(operations), []
+    while left:
+        unmade = {each.y for each in left}
+        ready = [each for each in left if not unmade & set(each.inputs)]
+        done += ready
+        left = [each for each in left if each not in ready]
+        if not ready:
+            break
+    return done
