@@ -1,18 +1,9 @@
 """Tensor maps of a stack of matrices, for `tma_load_plane` and `tma_store_plane`."""
 
-import ctypes
 from typing import Any
 
 from weft.errors import LearnerError
-from weft.tensor_maps import (
-    ALIGNMENT,
-    KINDS,
-    LINE,
-    SIZE,
-    STEP,
-    SWIZZLES,
-    refused,
-)
+from weft.tensor_maps import KINDS, LINE, STEP, encoded, refused
 
 L2_256 = 3  # CU_TENSOR_MAP_L2_PROMOTION_L2_256B: a row of a tile is 256 bytes
 
@@ -24,8 +15,6 @@ def stack_map(tensor: Any, box: tuple[int, int]) -> Any:
     permuted by the 128-byte swizzle. The tensor has to live for as long as the map is
     used, and so has the map. Raises LearnerError for what TMA does not take.
     """
-    import torch
-
     name = str(tensor.dtype).removeprefix("torch.")
     if name not in KINDS:
         raise LearnerError(f"a tensor map of {name} is not known: {', '.join(KINDS)}")
@@ -38,25 +27,5 @@ def stack_map(tensor: Any, box: tuple[int, int]) -> Any:
         wrong = f"the tensor does not begin at a multiple of {STEP} bytes"
     if wrong:
         raise LearnerError(f"no tensor map of {tuple(tensor.shape)}: {wrong}")
-    held = ctypes.create_string_buffer(SIZE + ALIGNMENT)
-    at = -(-ctypes.addressof(held) // ALIGNMENT) * ALIGNMENT
-    encode = ctypes.CDLL("libcuda.so.1").cuTensorMapEncodeTiled
-    long, word = ctypes.c_uint64, ctypes.c_uint32
-    status = encode(
-        ctypes.c_void_p(at),
-        KINDS[name],
-        word(3),
-        ctypes.c_void_p(tensor.data_ptr()),
-        (long * 3)(cols, rows, planes),
-        (long * 2)(cols * size, rows * cols * size),
-        (word * 3)(box[1], box[0], 1),
-        (word * 3)(1, 1, 1),
-        0,  # no interleaving
-        SWIZZLES[LINE],
-        L2_256,
-        0,  # outside of the tensor there are zeros
-    )
-    if status:
-        raise RuntimeError(f"cuTensorMapEncodeTiled failed with CUDA error {status}")
-    raw = bytearray(ctypes.string_at(at, SIZE))
-    return torch.frombuffer(raw, dtype=torch.uint8).to(tensor.device)
+    strides = (cols * size, rows * cols * size)
+    return encoded(tensor, (cols, rows, planes), strides, box, LINE, L2_256)

@@ -76,8 +76,6 @@ def tensor_map(tensor: Any, box: tuple[int, int], swizzle: int = LINE) -> Any:
     a row that are permuted, 0 for none. The tensor has to live for as long as the map
     is used, and so has the map. Raises LearnerError for what TMA does not take.
     """
-    import torch
-
     name = str(tensor.dtype).removeprefix("torch.")
     if name not in KINDS:
         raise LearnerError(f"a tensor map of {name} is not known: {', '.join(KINDS)}")
@@ -90,33 +88,43 @@ def tensor_map(tensor: Any, box: tuple[int, int], swizzle: int = LINE) -> Any:
         wrong = f"the tensor does not begin at a multiple of {STEP} bytes"
     if wrong:
         raise LearnerError(f"no tensor map of {shape}: {wrong}")
+    rows, cols = shape
+    return encoded(tensor, (cols, rows), (tensor.stride(0) * size,), box, swizzle)
+
+
+def encoded(
+    tensor: Any,
+    sizes: tuple[int, ...],
+    strides: tuple[int, ...],
+    box: tuple[int, int],
+    swizzle: int,
+    fetched: int = L2_128,
+) -> Any:
+    """Return the map of a tensor, 128 bytes. Raises RuntimeError if CUDA refuses.
+
+    sizes: elements along each axis, the innermost first. strides: bytes between two
+    elements of each axis but the innermost. fetched: how much the L2 cache fetches.
+    """
+    import torch
+
     held = ctypes.create_string_buffer(SIZE + ALIGNMENT)
     at = -(-ctypes.addressof(held) // ALIGNMENT) * ALIGNMENT
-    _encode(at, KINDS[name], tensor, size, box, SWIZZLES[swizzle])
-    raw = bytearray(ctypes.string_at(at, SIZE))
-    return torch.frombuffer(raw, dtype=torch.uint8).to(tensor.device)
-
-
-def _encode(
-    at: int, kind: int, tensor: Any, size: int, box: tuple[int, int], swizzle: int
-) -> None:
-    """Write a map to the address `at`. Raises RuntimeError if the driver refuses."""
-    rows, cols = tensor.shape
-    encode = ctypes.CDLL("libcuda.so.1").cuTensorMapEncodeTiled
-    long, word = ctypes.c_uint64, ctypes.c_uint32
-    status = encode(
+    rank, long, word = len(sizes), ctypes.c_uint64, ctypes.c_uint32
+    status = ctypes.CDLL("libcuda.so.1").cuTensorMapEncodeTiled(
         ctypes.c_void_p(at),
-        kind,
-        word(2),
+        KINDS[str(tensor.dtype).removeprefix("torch.")],
+        word(rank),
         ctypes.c_void_p(tensor.data_ptr()),
-        (long * 2)(cols, rows),
-        (long * 1)(tensor.stride(0) * size),
-        (word * 2)(box[1], box[0]),
-        (word * 2)(1, 1),
+        (long * rank)(*sizes),
+        (long * (rank - 1))(*strides),
+        (word * rank)(box[1], box[0], *[1] * (rank - 2)),
+        (word * rank)(*[1] * rank),
         0,  # no interleaving
-        swizzle,
-        L2_128,
+        SWIZZLES[swizzle],
+        fetched,
         0,  # outside of the tensor there are zeros
     )
     if status:
         raise RuntimeError(f"cuTensorMapEncodeTiled failed with CUDA error {status}")
+    raw = bytearray(ctypes.string_at(at, SIZE))
+    return torch.frombuffer(raw, dtype=torch.uint8).to(tensor.device)

@@ -4,15 +4,14 @@ Every function is one of C's. Matrices and scalars are passed by address; a stat
 other than 0 raises cuBLASError.
 """
 
-from weft.libraries.binding import bound, cuBLASError
-from weft.libraries.enumerations import (
-    ComputeType,
-    GemmAlgo,
-    Math,
-    Operation,
-    PointerMode,
-    Status,
-)
+from weft.libraries.binding import bound
+from weft.libraries.binding import cuBLASError as cuBLASError
+from weft.libraries.enumerations import ComputeType as ComputeType
+from weft.libraries.enumerations import GemmAlgo as GemmAlgo
+from weft.libraries.enumerations import Math as Math
+from weft.libraries.enumerations import Operation as Operation
+from weft.libraries.enumerations import PointerMode as PointerMode
+from weft.libraries.enumerations import Status as Status
 
 create = bound("cublas", "create")
 destroy = bound("cublas", "destroy")
@@ -28,27 +27,3 @@ sgemm = bound("cublas", "sgemm")
 gemm_ex = bound("cublas", "gemm_ex")
 sgemm_strided_batched = bound("cublas", "sgemm_strided_batched")
 gemm_strided_batched_ex = bound("cublas", "gemm_strided_batched_ex")
-
-__all__ = [
-    "ComputeType",
-    "GemmAlgo",
-    "Math",
-    "Operation",
-    "PointerMode",
-    "Status",
-    "create",
-    "cuBLASError",
-    "destroy",
-    "gemm_ex",
-    "gemm_strided_batched_ex",
-    "get_math_mode",
-    "get_pointer_mode",
-    "get_stream",
-    "get_version",
-    "set_math_mode",
-    "set_pointer_mode",
-    "set_stream",
-    "set_workspace",
-    "sgemm",
-    "sgemm_strided_batched",
-]

@@ -2,15 +2,16 @@
 
 import numpy as np
 
-from weft.libraries.binding import bound, cuBLASLtError
+from weft.libraries.binding import bound
+from weft.libraries.binding import cuBLASLtError as cuBLASLtError
+from weft.libraries.enumerations import Epilogue as Epilogue
+from weft.libraries.enumerations import MatmulDescAttribute as MatmulDescAttribute
 from weft.libraries.enumerations import (
-    Epilogue,
-    MatmulDescAttribute,
-    MatmulPreferenceAttribute,
-    MatrixLayoutAttribute,
-    Order,
-    PointerMode,
+    MatmulPreferenceAttribute as MatmulPreferenceAttribute,
 )
+from weft.libraries.enumerations import MatrixLayoutAttribute as MatrixLayoutAttribute
+from weft.libraries.enumerations import Order as Order
+from weft.libraries.enumerations import PointerMode as PointerMode
 
 create = bound("cublasLt", "create")
 destroy = bound("cublasLt", "destroy")
@@ -36,27 +37,3 @@ matmul_heuristic_result_dtype = np.dtype(
         ("reserved", "<i4", (4,)),
     ]
 )
-
-__all__ = [
-    "Epilogue",
-    "MatmulDescAttribute",
-    "MatmulPreferenceAttribute",
-    "MatrixLayoutAttribute",
-    "Order",
-    "PointerMode",
-    "create",
-    "cuBLASLtError",
-    "destroy",
-    "matmul",
-    "matmul_algo_get_heuristic",
-    "matmul_desc_create",
-    "matmul_desc_destroy",
-    "matmul_desc_set_attribute",
-    "matmul_heuristic_result_dtype",
-    "matmul_preference_create",
-    "matmul_preference_destroy",
-    "matmul_preference_set_attribute",
-    "matrix_layout_create",
-    "matrix_layout_destroy",
-    "matrix_layout_set_attribute",
-]

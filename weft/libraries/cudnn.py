@@ -7,21 +7,20 @@ Names are those of C without the prefix: `cudnnSetTensor4dDescriptor` is
 
 import numpy as np
 
-from weft.libraries.binding import bound, cuDNNError
-from weft.libraries.cudnn_enumerations import (
-    Attribute,
-    AttributeType,
-    BehaviorNote,
-    ConvolutionMode,
-    DataType,
-    Descriptor,
-    ForwardAlgo,
-    HeurMode,
-    MathType,
-    Pointwise,
-    Status,
-    TensorFormat,
-)
+from weft.libraries.binding import bound
+from weft.libraries.binding import cuDNNError as cuDNNError
+from weft.libraries.cudnn_enumerations import Attribute as Attribute
+from weft.libraries.cudnn_enumerations import AttributeType as AttributeType
+from weft.libraries.cudnn_enumerations import BehaviorNote as BehaviorNote
+from weft.libraries.cudnn_enumerations import ConvolutionMode as ConvolutionMode
+from weft.libraries.cudnn_enumerations import DataType as DataType
+from weft.libraries.cudnn_enumerations import Descriptor as Descriptor
+from weft.libraries.cudnn_enumerations import ForwardAlgo as ForwardAlgo
+from weft.libraries.cudnn_enumerations import HeurMode as HeurMode
+from weft.libraries.cudnn_enumerations import MathType as MathType
+from weft.libraries.cudnn_enumerations import Pointwise as Pointwise
+from weft.libraries.cudnn_enumerations import Status as Status
+from weft.libraries.cudnn_enumerations import TensorFormat as TensorFormat
 
 create = bound("cudnn", "create")
 destroy = bound("cudnn", "destroy")
@@ -73,46 +72,3 @@ convolution_fwd_algo_perf_dtype = np.dtype(
         ("padding2", "<i4"),
     ]
 )
-
-__all__ = [
-    "Attribute",
-    "AttributeType",
-    "BehaviorNote",
-    "ConvolutionMode",
-    "DataType",
-    "Descriptor",
-    "ForwardAlgo",
-    "HeurMode",
-    "MathType",
-    "Pointwise",
-    "Status",
-    "TensorFormat",
-    "backend_create_descriptor",
-    "backend_destroy_descriptor",
-    "backend_execute",
-    "backend_finalize",
-    "backend_get_attribute",
-    "backend_set_attribute",
-    "convolution_forward",
-    "convolution_fwd_algo_perf_dtype",
-    "create",
-    "create_convolution_descriptor",
-    "create_filter_descriptor",
-    "create_tensor_descriptor",
-    "cuDNNError",
-    "destroy",
-    "destroy_convolution_descriptor",
-    "destroy_filter_descriptor",
-    "destroy_tensor_descriptor",
-    "get_convolution2d_forward_output_dim",
-    "get_convolution_forward_algorithm_v7",
-    "get_convolution_forward_workspace_size",
-    "get_stream",
-    "set_convolution2d_descriptor",
-    "set_convolution_group_count",
-    "set_convolution_math_type",
-    "set_filter4d_descriptor",
-    "set_stream",
-    "set_tensor4d_descriptor",
-    "set_tensor4d_descriptor_ex",
-]

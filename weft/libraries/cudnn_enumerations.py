@@ -140,7 +140,6 @@ class Attribute(IntEnum):
     VARIANT_PACK_DATA_POINTERS = 1001
     VARIANT_PACK_WORKSPACE = 1003
     ENGINE_GLOBAL_INDEX = 1301
-    ENGINE_NUMERICAL_NOTE = 1303
     ENGINE_BEHAVIOR_NOTE = 1305
 
 
@@ -156,7 +155,6 @@ class AttributeType(IntEnum):
     VOID_PTR = 6
     CONVOLUTION_MODE = 7
     HEUR_MODE = 8
-    NUMERICAL_NOTE = 11
     POINTWISE_MODE = 14
     BACKEND_DESCRIPTOR = 15
     BEHAVIOR_NOTE = 19
@@ -186,10 +184,6 @@ class HeurMode(IntEnum):
 
 
 class BehaviorNote(IntEnum):
-    """`cudnnBackendBehaviorNote_t`: what an engine does besides computing."""
+    """`cudnnBackendBehaviorNote_t`: what an engine also does."""
 
     RUNTIME_COMPILATION = 0
-    REQUIRES_FILTER_INT8x32_REORDER = 1
-    REQUIRES_BIAS_INT8x32_REORDER = 2
-    SUPPORTS_CUDA_GRAPH_NATIVE_API = 3
-    CUBLASLT_DEPENDENCY = 4

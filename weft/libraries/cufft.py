@@ -4,10 +4,13 @@ A plan is made in two steps: `create` gives its number, `make_plan_many` says wh
 does. Arrays are passed by address; a status other than 0 raises cuFFTError.
 """
 
-from weft.libraries.binding import bound, cuFFTError
-from weft.libraries.enumerations import FftDirection as Direction
-from weft.libraries.enumerations import FftResult as Result
-from weft.libraries.enumerations import FftType as Type
+from weft.libraries import enumerations
+from weft.libraries.binding import bound
+from weft.libraries.binding import cuFFTError as cuFFTError
+
+Direction = enumerations.FftDirection
+Result = enumerations.FftResult
+Type = enumerations.FftType
 
 create = bound("cufft", "create")
 destroy = bound("cufft", "destroy")
@@ -19,20 +22,3 @@ get_size = bound("cufft", "get_size")
 exec_c2c = bound("cufft", "exec_c2c")
 exec_r2c = bound("cufft", "exec_r2c")
 exec_c2r = bound("cufft", "exec_c2r")
-
-__all__ = [
-    "Direction",
-    "Result",
-    "Type",
-    "create",
-    "cuFFTError",
-    "destroy",
-    "exec_c2c",
-    "exec_c2r",
-    "exec_r2c",
-    "get_size",
-    "get_version",
-    "make_plan1d",
-    "make_plan_many",
-    "set_stream",
-]

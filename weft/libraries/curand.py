@@ -1,8 +1,12 @@
 """cuRAND's host API, thinly: the part of `nvmath.bindings.curand` that is used here."""
 
-from weft.libraries.binding import bound, cuRANDError
-from weft.libraries.enumerations import Ordering, RngType
-from weft.libraries.enumerations import RandStatus as Status
+from weft.libraries.binding import bound
+from weft.libraries.binding import cuRANDError as cuRANDError
+from weft.libraries.enumerations import Ordering as Ordering
+from weft.libraries.enumerations import RandStatus
+from weft.libraries.enumerations import RngType as RngType
+
+Status = RandStatus
 
 create_generator = bound("curand", "create_generator")
 destroy_generator = bound("curand", "destroy_generator")
@@ -14,20 +18,3 @@ set_generator_ordering = bound("curand", "set_generator_ordering")
 generate = bound("curand", "generate")
 generate_uniform = bound("curand", "generate_uniform")
 generate_normal = bound("curand", "generate_normal")
-
-__all__ = [
-    "Ordering",
-    "RngType",
-    "Status",
-    "create_generator",
-    "cuRANDError",
-    "destroy_generator",
-    "generate",
-    "generate_normal",
-    "generate_uniform",
-    "get_version",
-    "set_generator_offset",
-    "set_generator_ordering",
-    "set_pseudo_random_generator_seed",
-    "set_stream",
-]

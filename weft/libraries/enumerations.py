@@ -66,7 +66,6 @@ class Math(IntEnum):
     """`cublasMath_t`: what a handle's routines may use."""
 
     DEFAULT_MATH = 0
-    PEDANTIC_MATH = 2
     TF32_TENSOR_OP_MATH = 3
 
 
@@ -74,7 +73,6 @@ class GemmAlgo(IntEnum):
     """`cublasGemmAlgo_t`. From sm_80 on, the library chooses whatever is passed."""
 
     DEFAULT = -1
-    DEFAULT_TENSOR_OP = 99
 
 
 class Epilogue(IntEnum):
@@ -133,20 +131,6 @@ class MatmulPreferenceAttribute(IntEnum):
 
     SEARCH_MODE = 0
     MAX_WORKSPACE_BYTES = 1
-
-
-class MatmulAlgoConfigAttribute(IntEnum):
-    """`cublasLtMatmulAlgoConfigAttributes_t`: what an algorithm consists of."""
-
-    ID = 0
-    TILE_ID = 1
-    SPLITK_NUM = 2
-    REDUCTION_SCHEME = 3
-    CTA_SWIZZLING = 4
-    CUSTOM_OPTION = 5
-    STAGES_ID = 6
-    INNER_SHAPE_ID = 7
-    CLUSTER_SHAPE_ID = 8
 
 
 class FftType(IntEnum):
