@@ -17,7 +17,6 @@ from weft.simulator.inference.expressions import OPERATORS, Plan, plan_of
 
 _PREFIX = "__weft_"
 _WRAP, _INT, _OPERAND = "__weft_wrap__", "__weft_int__", "__weft_operand__"
-_NOT = "__weft_not__"
 
 
 class Lower(ast.NodeTransformer):
