@@ -23,3 +23,25 @@ def joined(parts: Iterable[object]) -> str:
     """Write a list: '3', '3 and 4', '3, 4 and 7'."""
     *most, last = map(str, parts)
     return f"{', '.join(most)} and {last}" if most else last
+
+
+def rows(text: str) -> list[list[str]]:
+    """Read a table of texts: each row is a key, and what belongs to it.
+
+    A line without indentation is a key; one that ends with `|` goes on in the next. A
+    line with four spaces begins the next text of its row, one with more continues it.
+
+    >>> rows("first\\n    One\\n      text.\\n    Another.\\nsecond\\n    A third.")
+    [['first', 'One text.', 'Another.'], ['second', 'A third.']]
+    """
+    found: list[list[str]] = []
+    for line in filter(None, text.splitlines()):
+        if not line.startswith(" ") and found and found[-1][-1].endswith("|"):
+            found[-1][-1] += line
+        elif not line.startswith(" "):
+            found.append([line])
+        elif line.startswith("     "):
+            found[-1][-1] += " " + line.strip()
+        else:
+            found[-1].append(line.strip())
+    return found
