@@ -1,14 +1,16 @@
 """Time functions on the GPU, or show what the reference GPU made of them."""
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
-from weft import device, lesson, starters, timing
-from weft.bench import predicted, recorded, results
-from weft.bench.comparison import Candidate, Comparison, check_candidates
-from weft.bench.rows import Rows, as_results
+from weft import device, lesson, starters, timing, units
+from weft.bench import recorded, results
+from weft.bench.comparison import Candidate, Comparison, Guesses, check_candidates
+from weft.bench.rows import Row, Rows, as_results
 from weft.bench.table import Measurements, Table
 from weft.errors import LearnerError
+from weft.lesson import board, predictions
 from weft.timing import Timing
 
 Candidates = Mapping[str, Candidate]
@@ -96,9 +98,7 @@ def compare(
         raise LearnerError("a ceiling in bytes/s or flop/s needs bytes= or flops= too")
 
     if built is None or not on_gpu:
-        return predicted.held_against(
-            recorded.instead(asked, names, lab), asked.guess, lab
-        )
+        return held_against(recorded.instead(asked, names, lab), asked.guess, lab)
     rows = asked.rows(timing.measure(built, way.watch()))
 
     def again() -> Rows:
@@ -109,7 +109,7 @@ def compare(
     if lab is not None:
         results.record(lab, as_results(case, rows, unit, asked.baseline))
     table = replace(table, notes=(*table.notes, *_not_begun(built)))
-    return predicted.held_against(table, asked.guess, lab)
+    return held_against(table, asked.guess, lab)
 
 
 @dataclass(frozen=True)
@@ -191,3 +191,45 @@ def _built(
         return None, None
     built = candidates()
     return built, list(built)
+
+
+NEAR = 1.1  # a factor; a guess nearer than that was right
+
+
+def held_against(table: Table, guesses: Guesses, lab: str | None) -> Table:
+    """Return a table that covers what is still to be guessed, and judges the rest.
+
+    Only a learner's tables are covered: those of solutions show everything.
+    """
+    open_names = [name for name, value in guesses.items() if value is None]
+    if not board.counts(lab):
+        notes = _asking("Predict first: fill in your guess for {}.", open_names)
+        return replace(table, notes=(*table.notes, *notes))
+    there = {row.name for row in table.rows if row.measured}
+    covered = [name for name in open_names if name in there]
+    notes = _asking(
+        "Covered until you predict: put a number for {} into `guess` and run this cell "
+        "again. (`guess = {{}}` shows the rows without.)",
+        covered,
+    )
+    for row in table.rows:
+        if math.isfinite(row.guess) and math.isfinite(row.ratio):
+            predictions.note(lab, table.case, row.name, row.guess, row.ratio)
+            notes.append(verdict(row))
+    return replace(table, notes=(*table.notes, *notes), covered=frozenset(covered))
+
+
+def _asking(words: str, names: list[str]) -> list[str]:
+    return [words.format(", ".join(names))] if names else []
+
+
+def verdict(row: Row) -> str:
+    """Return a sentence on one guess."""
+    guess, found = units.digits(row.guess), units.digits(row.ratio)
+    said = f"{row.name}: you predicted {guess}, and it is {found}"
+    factor = row.ratio / row.guess
+    if max(factor, 1 / factor) < NEAR:
+        return f"{said}: right."
+    if factor > 1:
+        return f"{said}: {units.digits(factor)} times as fast as you expected."
+    return f"{said}: {units.digits(1 / factor)} times slower than you expected."

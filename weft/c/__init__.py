@@ -26,7 +26,7 @@ __all__ = ["Source", "Step", "cell", "check", "folder", "terminal"]
 def check(source: Any, prototype: str = "", **exercise: Any) -> Verdict:
     """Check a `%%c` cell, or a `%%makefile` cell, and say what is wrong with it.
 
-    prototype and exercise: the fields of `weft.c.exercise.CExercise`: spec, inputs,
+    prototype and exercise: the fields of `weft.c.room.CExercise`: spec, inputs,
     sizes, call, tolerance; files and steps for a Makefile.
 
     Nothing of the learner's runs in this process. Returns a Verdict, true if all is

@@ -15,9 +15,8 @@ from collections.abc import Callable
 from typing import Any
 
 from weft.backend import python_function
-from weft.exploring.choices import choose, copied, named, settled
 from weft.exploring.linking import names
-from weft.exploring.report import Report
+from weft.exploring.report import Report, choose, copied, named, settled
 
 __all__ = ["choose", "explore", "figure", "names"]
 

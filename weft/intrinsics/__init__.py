@@ -47,8 +47,14 @@ from collections.abc import Callable
 from typing import Any
 
 from weft.intrinsics import registry
-from weft.intrinsics.arithmetic import exp2, mul_wide
-from weft.intrinsics.bfloat import bf16_high, bf16_low, bf16_max, bf16_pair
+from weft.intrinsics.arithmetic import (
+    bf16_high,
+    bf16_low,
+    bf16_max,
+    bf16_pair,
+    exp2,
+    mul_wide,
+)
 from weft.intrinsics.chained import (
     descriptor_columns,
     hold_words,
@@ -72,7 +78,9 @@ from weft.intrinsics.hopper import (
     stmatrix_x4,
     tma_load,
     tma_load_multicast,
+    tma_load_plane,
     tma_store,
+    tma_store_plane,
     wgmma_bf16,
     wgmma_commit,
     wgmma_e4m3,
@@ -96,7 +104,6 @@ from weft.intrinsics.mbarriers import (
     mbarrier_init,
     mbarrier_wait,
 )
-from weft.intrinsics.planes import tma_load_plane, tma_store_plane
 from weft.intrinsics.tensor_cores import (
     f16_pair,
     mma_bf16,

@@ -306,3 +306,39 @@ mbarrier_arrive_at = _register(
         NUMBER,
     ),
 )
+
+
+tma_load_plane = _register(
+    "tma_load_plane",
+    """Start to load a box: `(tile, i, stack_map, col, row, plane, bars, s)`.
+
+    As `tma_load`, from matrix `plane` of a stack. Rows past the end of a matrix are
+    zeros, also where another matrix follows; a store leaves them alone.
+    """,
+    instruction(
+        "cp.async.bulk.tensor.3d.shared::cluster.global.tile"
+        ".mbarrier::complete_tx::bytes [$0], [$1, {$2, $3, $4}], [$5];",
+        SHARED,
+        MAP,
+        NUMBER,
+        NUMBER,
+        NUMBER,
+        SHARED,
+    ),
+)
+tma_store_plane = _register(
+    "tma_store_plane",
+    """Start to store a box: `(stack_map, col, row, plane, tile, i)`.
+
+    As `tma_store`, to matrix `plane` of a stack.
+    """,
+    instruction(
+        "cp.async.bulk.tensor.3d.global.shared::cta.tile.bulk_group "
+        "[$0, {$1, $2, $3}], [$4];",
+        MAP,
+        NUMBER,
+        NUMBER,
+        NUMBER,
+        SHARED,
+    ),
+)

@@ -23,8 +23,7 @@ class Ranks:
 
     def stages(self, exercise: RankExercise) -> Iterator[Facts]:
         """Run every case on the model; hold every one against the limits."""
-        from weft.ranks.judging import judged
-        from weft.ranks.limits import held
+        from weft.ranks.judging import held, judged
 
         function = exercise.written_by_learner
         if not isinstance(function, FunctionType):

@@ -24,7 +24,7 @@ __all__ = ["Timeline", "check", "timeline"]
 def check(function: Any, **exercise: Any) -> Verdict:
     """Check a function that copies and launches, and say what is wrong with it.
 
-    exercise: the fields of `weft.streams.exercise.HostExercise`: spec, inputs, given,
+    exercise: the fields of `weft.streams.room.HostExercise`: spec, inputs, given,
     sizes, result, limits, timer, tolerance.
 
     Returns a Verdict, true if all is well. Where the environment has WEFT_STRICT=1, a

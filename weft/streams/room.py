@@ -1,15 +1,16 @@
 """The room of host code: a function is run on a model of a GPU, and looked at."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import FunctionType
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from weft.backend import is_kernel
 from weft.checking.cases import Case, copies
 from weft.checking.compare import difference
+from weft.checking.exercise import Exercise
 from weft.checking.limits import HOST
 from weft.checking.room import Facts
 from weft.checking.source import begin, no_parameter, raised_at, returns, seed
@@ -19,13 +20,41 @@ from weft.kernels.launched import Launches, worded
 from weft.places import Note
 from weft.starters import has_stub
 from weft.streams import wording
-from weft.streams.exercise import HostExercise
 from weft.streams.machine import ASKING, Machine
 from weft.streams.twin import Bench, DeviceArray, HostArray, Watched, plain
 from weft.tracebacks import undefined
 from weft.wording import capital
 
 Array = np.ndarray[Any, Any]
+
+
+@dataclass(frozen=True, kw_only=True)
+class HostExercise(Exercise):
+    """A function that copies and launches.
+
+    inputs: `(rng, size)` → tuple of arrays.
+    given: `(bench, *inputs)` → the function's arguments, made by the bench: `pinned`,
+        `pageable`, `device_like`, `stream`, and so on.
+    result: the parameter that holds the results when the function has returned; "" for
+        the value that it returns.
+    timer: for a function that times another, `work()`: how many ms this takes, and how
+        many ms of other work are in progress when the function is called. Then the
+        fields above are not needed.
+    lines: how many lines of Python one call may run; see `weft.checking.step_limit`.
+    """
+
+    needs: ClassVar[tuple[str, ...]] = ()
+
+    given: Any = None
+    result: str = ""
+    timer: Sequence[tuple[float, float]] = ()
+    lines: int | None = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        missing = None in (self.spec, self.inputs, self.given) or not self.sizes
+        if missing and not self.timer:
+            raise ValueError(f"check({self.name}, ...): spec, inputs, given and sizes")
 
 
 class HostCode:

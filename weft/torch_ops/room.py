@@ -15,6 +15,7 @@ from weft.torch_ops.written import (
     is_module,
     is_operator,
     look,
+    refuse_replaced,
 )
 
 
@@ -50,16 +51,14 @@ def judged(exercise: TorchExercise) -> Iterator[Facts]:
         full_size,
         gradients,
         graphs,
-        on_stream,
         pytorch_tests,
-        registration,
         values,
     )
-    from weft.torch_ops.calls import Calls, on_gpu
+    from weft.torch_ops.calls import Calls, on_another_stream, on_gpu
 
     is_op = exercise.written.kind == OPERATOR
     if is_op:
-        registration.current(exercise.written)
+        refuse_replaced(exercise.written)
     calls = Calls(exercise)
     yield values.run(exercise, calls)
     if is_op:
@@ -71,7 +70,7 @@ def judged(exercise: TorchExercise) -> Iterator[Facts]:
     if costs.HELD.keys() & exercise.limits.keys():
         yield costs.run(exercise, calls)
     if exercise.stream:
-        yield on_stream.run(exercise, calls)
+        yield on_another_stream(exercise, calls)
     if "graph_breaks" in exercise.limits:
         yield graphs.run(exercise, calls)
     if exercise.full is not None and on_gpu():

@@ -34,7 +34,7 @@ class TritonPrograms:
             raise Failed(not_a_program(exercise.name, exercise.kernel, missing()))
         if "gluon" in type(exercise.kernel).__module__:
             raise Failed(gluon(exercise.name))
-        from weft.triton_programs import compiled, cost, full_size, stages
+        from weft.triton_programs import compiled, full_size, stages
 
         facts, done = stages.interpret(exercise)
         yield facts
@@ -46,7 +46,7 @@ class TritonPrograms:
             yield [f"not run on the GPU: {reason}"] * bool(reason) or (
                 full_size.full_size(exercise)
             )
-        yield cost.cost(exercise, done)
+        yield stages.cost(exercise, done)
 
 
 ROOM = TritonPrograms()

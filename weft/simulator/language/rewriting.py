@@ -19,7 +19,6 @@ from weft.places import Place
 from weft.simulator.inference.kinds import Kind
 from weft.simulator.inference.statements import Function
 from weft.simulator.language import loops, rules, shapes
-from weft.simulator.language.folding import FoldPowers
 from weft.simulator.language.instrument import Notes, note
 from weft.simulator.language.lowering import Lower
 
@@ -272,3 +271,31 @@ def enclose(definition: ast.FunctionDef, free: tuple[str, ...]) -> ast.FunctionD
     assert isinstance(outer, ast.FunctionDef)
     outer.body = [definition]
     return outer
+
+
+class FoldPowers(ast.NodeTransformer):
+    """Replace a number to a negative power, both written down, by its value.
+
+    Numba sees `2**-24` as the float that Python's compiler has made of it; as an
+    operation on two integers it would be 0.
+    """
+
+    def visit_BinOp(self, node: ast.BinOp) -> ast.expr:
+        self.generic_visit(node)
+        power = node.right
+        if not isinstance(node.op, ast.Pow) or not isinstance(power, ast.UnaryOp):
+            return node
+        base, size = _number(node.left), _number(power.operand)
+        if not isinstance(power.op, ast.USub) or not base or size is None:
+            return node
+        try:
+            value = base**-size
+        except OverflowError:
+            return node
+        return ast.copy_location(ast.Constant(value), node)
+
+
+def _number(node: ast.expr) -> Any:
+    """The number that a constant is; None for anything else."""
+    value = getattr(node, "value", None) if isinstance(node, ast.Constant) else None
+    return value if type(value) in (int, float) else None
