@@ -55,11 +55,6 @@ from weft.intrinsics.arithmetic import (
     exp2,
     mul_wide,
 )
-from weft.intrinsics.chained import (
-    descriptor_columns,
-    hold_words,
-    wgmma_bf16_chained,
-)
 from weft.intrinsics.copies import commit_group, copy4_async, copy_async, wait_group
 from weft.intrinsics.hopper import (
     bulk_commit,
@@ -68,9 +63,11 @@ from weft.intrinsics.hopper import (
     cluster_rank,
     cluster_sync,
     descriptor,
+    descriptor_columns,
     fence_async,
     fence_tensor_map,
     hold,
+    hold_words,
     mbarrier_arrive_at,
     named_barrier,
     setmaxnreg_dec,
@@ -82,6 +79,7 @@ from weft.intrinsics.hopper import (
     tma_store,
     tma_store_plane,
     wgmma_bf16,
+    wgmma_bf16_chained,
     wgmma_commit,
     wgmma_e4m3,
     wgmma_fence,

@@ -4,13 +4,12 @@ Of the two, that with the lower address is in the lower half. PTX ISA,
 "ex2.approx.ftz.f32", "mul.wide", "cvt.rn.bf16x2.f32", "prmt" and "max.bf16x2".
 """
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from weft.intrinsics.bits import bits
-from weft.intrinsics.lowering import Lowering, computes
+from weft.intrinsics.lowering import computes
 from weft.intrinsics.registry import Effect, operation
 
 # The assembly stays where it is, so a word is unpacked again at each use. Otherwise the
@@ -85,23 +84,16 @@ def exp2(x: Any) -> Any:
     return np.float32(0) if result < np.float32(2**-126) else result
 
 
-def _whole_product(gpu: Lowering, call: str) -> Callable[..., Any]:
-    def mul_wide(typingctx: Any, a: Any, b: Any) -> Any:
-        kind = gpu.types.uint32
-
-        def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-            text = "{ .reg .u64 t; mul.wide.u32 t, $2, $3; mov.b64 {$1, $0}, t; }"
-            halves = gpu.ir.LiteralStructType([gpu.word, gpu.word])
-            got = gpu.assembly(builder, halves, text, "=r,=r,r,r", args, stays=False)
-            parts = [builder.extract_value(got, k) for k in range(2)]
-            return context.make_tuple(builder, signature.return_type, parts)
-
-        return gpu.types.UniTuple(kind, 2)(kind, kind), codegen
-
-    return mul_wide
-
-
-@operation(Effect.PURE, _whole_product)
+@operation(
+    Effect.PURE,
+    computes(
+        "{ .reg .u64 t; mul.wide.u32 t, $2, $3; mov.b64 {$1, $0}, t; }",
+        "uint32 uint32",
+        "=r,=r,r,r",
+        "uint32",
+        "uint32",
+    ),
+)
 def mul_wide(a: Any, b: Any) -> tuple[Any, Any]:
     """The upper and the lower half of the product of two uint32, each a uint32."""
     product = bits(a) * bits(b)

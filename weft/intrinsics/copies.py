@@ -7,6 +7,7 @@ PTX ISA, "cp.async" with `ignore-src`, "cp.async.commit_group" and
 from collections.abc import Callable
 from typing import Any
 
+from weft.intrinsics.instructions import instruction
 from weft.intrinsics.lowering import Builder, Lowering
 from weft.intrinsics.memory import (
     first_of_four,
@@ -16,6 +17,8 @@ from weft.intrinsics.memory import (
     write_four,
 )
 from weft.intrinsics.registry import Effect, operation
+
+AMPERE = (8, 0)  # what all of these need
 
 
 class Copies:
@@ -112,33 +115,7 @@ def _copies(size: int, cache: str) -> Builder:
     return build
 
 
-def _commit(gpu: Lowering, call: str) -> Callable[..., Any]:
-    def commit_group(typingctx: Any) -> Any:
-        def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-            return gpu.order(builder, context, "cp.async.commit_group;")
-
-        return gpu.types.void(), codegen
-
-    return commit_group
-
-
-def _wait(gpu: Lowering, call: str) -> Callable[..., Any]:
-    def wait_group(typingctx: Any, n: Any) -> Any:
-        if not isinstance(n, gpu.types.IntegerLiteral):
-            raise gpu.TypingError(
-                "wait_group: write a number, or the name of a constant"
-            )
-
-        def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-            number = n.literal_value
-            return gpu.order(builder, context, f"cp.async.wait_group {number};")
-
-        return gpu.types.void(n), codegen
-
-    return wait_group
-
-
-@operation(Effect.ASYNCHRONOUS, _copies(4, "ca"), needs=(8, 0))
+@operation(Effect.ASYNCHRONOUS, _copies(4, "ca"), needs=AMPERE)
 def copy_async(mine: Copies, tile: Any, i: Any, x: Any, j: Any, inside: Any) -> None:
     """Start a copy from `x[j]`, in global memory, to `tile[i]`, in shared.
 
@@ -147,7 +124,7 @@ def copy_async(mine: Copies, tile: Any, i: Any, x: Any, j: Any, inside: Any) -> 
     mine.copy(tile, i, x, j, inside)
 
 
-@operation(Effect.ASYNCHRONOUS, _copies(16, "cg"), needs=(8, 0), elements=4)
+@operation(Effect.ASYNCHRONOUS, _copies(16, "cg"), needs=AMPERE, elements=4)
 def copy4_async(mine: Copies, tile: Any, i: Any, x: Any, j: Any, inside: Any) -> None:
     """Start a copy of `x[j]` and three more, in global memory, to `tile[i]`, in shared.
 
@@ -157,13 +134,21 @@ def copy4_async(mine: Copies, tile: Any, i: Any, x: Any, j: Any, inside: Any) ->
     mine.copy4(tile, i, x, j, inside)
 
 
-@operation(Effect.ASYNCHRONOUS, _commit, needs=(8, 0))
+@operation(
+    Effect.ASYNCHRONOUS,
+    instruction("cp.async.commit_group;", needs=AMPERE),
+    needs=AMPERE,
+)
 def commit_group(mine: Copies) -> None:
     """Make a group of the copies that this thread has started."""
     mine.commit()
 
 
-@operation(Effect.ASYNCHRONOUS, _wait, needs=(8, 0))
+@operation(
+    Effect.ASYNCHRONOUS,
+    instruction("cp.async.wait_group {0};", "LITERAL", needs=AMPERE),
+    needs=AMPERE,
+)
 def wait_group(mine: Copies, n: Any) -> None:
     """Wait until all of this thread's groups but the last n have arrived.
 

@@ -13,10 +13,6 @@ from typing import Any
 
 from weft.intrinsics.instructions import (
     HOPPER,
-    LITERAL,
-    MAP,
-    NUMBER,
-    SHARED,
     instruction,
 )
 from weft.intrinsics.lowering import Builder, Lowering
@@ -54,7 +50,7 @@ tma_load = _register(
     calls it.
     """,
     instruction(
-        f"{_LOAD} [$0], [$1, {{$2, $3}}], [$4];", SHARED, MAP, NUMBER, NUMBER, SHARED
+        f"{_LOAD} [$0], [$1, {{$2, $3}}], [$4];", "SHARED MAP NUMBER NUMBER SHARED"
     ),
 )
 tma_load_multicast = _register(
@@ -67,12 +63,7 @@ tma_load_multicast = _register(
     instruction(
         "{ .reg .b16 m; cvt.u16.u32 m, $5; "
         f"{_LOAD}.multicast::cluster [$0], [$1, {{$2, $3}}], [$4], m; }}",
-        SHARED,
-        MAP,
-        NUMBER,
-        NUMBER,
-        SHARED,
-        NUMBER,
+        "SHARED MAP NUMBER NUMBER SHARED NUMBER",
     ),
 )
 tma_store = _register(
@@ -85,10 +76,7 @@ tma_store = _register(
     instruction(
         "cp.async.bulk.tensor.2d.global.shared::cta.tile.bulk_group "
         "[$0, {$1, $2}], [$3];",
-        MAP,
-        NUMBER,
-        NUMBER,
-        SHARED,
+        "MAP NUMBER NUMBER SHARED",
     ),
 )
 bulk_commit = _register(
@@ -99,17 +87,17 @@ bulk_commit = _register(
 bulk_wait_read = _register(
     "bulk_wait_read",
     """Wait until all but the last n groups have read shared memory: n a constant.""",
-    instruction("cp.async.bulk.wait_group.read {0};", LITERAL),
+    instruction("cp.async.bulk.wait_group.read {0};", "LITERAL"),
 )
 bulk_wait = _register(
     "bulk_wait",
     """Wait until all but the last n groups have been stored: n a constant.""",
-    instruction("cp.async.bulk.wait_group {0};", LITERAL),
+    instruction("cp.async.bulk.wait_group {0};", "LITERAL"),
 )
 fence_tensor_map = _register(
     "fence_tensor_map",
     """Let this thread use a tensor map that others have written: `(tensor_map)`.""",
-    instruction("fence.proxy.tensormap::generic.acquire.gpu [$0], 128;", MAP),
+    instruction("fence.proxy.tensormap::generic.acquire.gpu [$0], 128;", "MAP"),
 )
 fence_async = _register(
     "fence_async",
@@ -132,80 +120,105 @@ descriptor = _register(
     are 128 bytes of k each, with the 128-byte swizzle. 32 bytes further along k, the
     descriptor is 2 more.
     """,
-    instruction(_DESCRIPTOR, SHARED, gives="int64", stays=False),
+    instruction(_DESCRIPTOR, "SHARED", gives="int64", stays=False),
     "int64",
 )
 
 
-def _wgmma(kind: str, depth: int, tail: str) -> Builder:
-    """`wgmma.mma_async` with 64 rows, `depth` numbers along k; tail: its last flags."""
+def _wgmma(kind: str, depth: int, tail: str, chained: bool = False) -> Builder:
+    """`wgmma.mma_async` with 64 rows, `depth` numbers along k; tail: its last flags.
+
+    chained: a is four words of each thread, `words[at]` and on, no descriptor.
+    """
 
     def build(gpu: Lowering, call: str) -> Callable[..., Any]:
         """Make the intrinsic for the GPU."""
         types, ir = gpu.types, gpu.ir
 
-        def wgmma(typingctx: Any, acc: Any, n: Any, a: Any, b: Any, add: Any) -> Any:
-            """The type of the result, and the function that writes the code."""
-            if not isinstance(n, types.IntegerLiteral) or n.literal_value % 8:
+        def check(acc: Any, n: Any, left: Any, at: Any) -> None:
+            literal = types.IntegerLiteral
+            if not isinstance(n, literal) or n.literal_value % 8:
                 raise gpu.TypingError(f"{call}: n is a constant, a multiple of 8")
+            if at is not None and not isinstance(at, literal):
+                raise gpu.TypingError(f"{call}: the first word's index is a constant")
             if not (isinstance(acc, types.Array) and str(acc.dtype) == "float32"):
                 raise gpu.TypingError(f"{call}: the sums are a local array of float32")
+            words = isinstance(left, types.Array) and str(left.dtype) == "int32"
+            if at is not None and not words:
+                raise gpu.TypingError(f"{call}: the words are a local array of int32")
+
+        def typed(acc: Any, n: Any, left: Any, at: Any, *rest: Any) -> Any:
+            """The type of the result, and the function that writes the code."""
+            check(acc, n, left, at)
             size = n.literal_value // 2
 
             def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
                 """Read the sums, write the instruction, store the new sums."""
                 kinds = signature.args
-                cells = _cells(gpu, context, builder, kinds[0], args[0], size)
-                longs = [
-                    context.cast(builder, args[k], kinds[k], types.int64)
-                    for k in (2, 3)
-                ]
-                flag = context.cast(builder, args[4], kinds[4], types.int32)
-                sums = ",".join(f"${k}" for k in range(size))
+                sums = _cells(gpu, context, builder, kinds[0], args[0], range(size))
+
+                def number(k: int, kind: Any) -> Any:
+                    return context.cast(builder, args[k], kinds[k], kind)
+
+                if at is None:
+                    a = [number(2, types.int64)]
+                else:
+                    places = range(at.literal_value, at.literal_value + 4)
+                    held = _cells(gpu, context, builder, kinds[2], args[2], places)
+                    a = [builder.load(each) for each in held]
+                b, flag = number(len(args) - 2, types.int64), len(args) - 1
+                count = size + len(a)
+                left = ",".join(f"${size + k}" for k in range(len(a)))
                 text = (
-                    f"{{ .reg .pred p; setp.ne.b32 p, ${size + 2}, 0; "
+                    f"{{ .reg .pred p; setp.ne.b32 p, ${count + 1}, 0; "
                     f"wgmma.mma_async.sync.aligned.m64n{2 * size}k{depth}.f32."
-                    f"{kind}.{kind} {{{sums}}}, ${size}, ${size + 1}, p{tail}; }}"
+                    f"{kind}.{kind} {{{','.join(f'${k}' for k in range(size))}}}, "
+                    f"{left if at is None else f'{{{left}}}'}, ${count}, p{tail}; }}"
                 )
-                letters = (
-                    ["=f"] * size + ["l", "l", "r"] + [str(k) for k in range(size)]
-                )
-                old = [builder.load(cell) for cell in cells]
+                letters = ["=f"] * size + ["l" if at is None else "r"] * len(a)
+                letters += ["l", "r", *map(str, range(size))]
+                values = [*a, b, number(flag, types.int32), *map(builder.load, sums)]
                 struct = ir.LiteralStructType([ir.FloatType()] * size)
-                values = [*longs, flag, *old]
                 new = gpu.assembly(builder, struct, text, ",".join(letters), values)
-                for k, cell in enumerate(cells):
+                for k, cell in enumerate(sums):
                     builder.store(builder.extract_value(new, k), cell)
                 return context.get_dummy_value()
 
-            return types.void(acc, n, a, b, add), codegen
+            given = (acc, n, left, *rest) if at is None else (acc, n, left, at, *rest)
+            return types.void(*given), codegen
 
-        return wgmma
+        def described(ctx: Any, acc: Any, n: Any, a: Any, b: Any, add: Any) -> Any:
+            return typed(acc, n, a, None, b, add)
+
+        def from_words(
+            ctx: Any, acc: Any, n: Any, words: Any, at: Any, b: Any, add: Any
+        ) -> Any:
+            return typed(acc, n, words, at, b, add)
+
+        return from_words if chained else described
 
     return build
 
 
 def _cells(
-    gpu: Lowering, context: Any, builder: Any, kind: Any, value: Any, count: int
+    gpu: Lowering, context: Any, builder: Any, kind: Any, value: Any, places: range
 ) -> list[Any]:
-    """The addresses of the first elements of a local array of float32."""
+    """The addresses of elements of a local array."""
     first = context.make_array(kind)(context, builder, value).data
-    return [builder.gep(first, [gpu.word(k)], inbounds=True) for k in range(count)]
+    return [builder.gep(first, [gpu.word(k)], inbounds=True) for k in places]
 
 
 def _hold(gpu: Lowering, call: str) -> Callable[..., Any]:
     def hold(typingctx: Any, acc: Any, count: Any) -> Any:
         if not isinstance(count, gpu.types.IntegerLiteral):
             raise gpu.TypingError(f"{call}: the count is a constant")
+        number, letter, _ = gpu.letters(acc.dtype)
 
         def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-            number = gpu.ir.FloatType()
-            size = count.literal_value
-            cells = _cells(gpu, context, builder, signature.args[0], args[0], size)
-            for cell in cells:
-                old = [builder.load(cell)]
-                new = gpu.assembly(builder, number, "", "=f,0,~{memory}", old)
-                builder.store(new, cell)
+            places, kind = range(count.literal_value), signature.args[0]
+            for cell in _cells(gpu, context, builder, kind, args[0], places):
+                old, kinds = [builder.load(cell)], f"={letter},0,~{{memory}}"
+                builder.store(gpu.assembly(builder, number, "", kinds, old), cell)
             return context.get_dummy_value()
 
         return gpu.types.void(acc, count), codegen
@@ -238,7 +251,7 @@ wgmma_commit = _register(
 wgmma_wait = _register(
     "wgmma_wait",
     """Wait until all but the last n groups are done: n a constant.""",
-    instruction("wgmma.wait_group.sync.aligned {0};", LITERAL),
+    instruction("wgmma.wait_group.sync.aligned {0};", "LITERAL"),
 )
 hold = _register(
     "hold",
@@ -254,11 +267,7 @@ stmatrix_x4 = _register(
     """,
     instruction(
         "stmatrix.sync.aligned.m8n8.x4.shared.b16 [$0], {$1,$2,$3,$4};",
-        SHARED,
-        NUMBER,
-        NUMBER,
-        NUMBER,
-        NUMBER,
+        "SHARED NUMBER NUMBER NUMBER NUMBER",
     ),
 )
 
@@ -268,7 +277,7 @@ stmatrix_x4 = _register(
 setmaxnreg_dec = _register(
     "setmaxnreg_dec",
     """Give registers back, each thread keeps n: a constant.""",
-    instruction("setmaxnreg.dec.sync.aligned.u32 {0};", LITERAL),
+    instruction("setmaxnreg.dec.sync.aligned.u32 {0};", "LITERAL"),
 )
 setmaxnreg_inc = _register(
     "setmaxnreg_inc",
@@ -276,12 +285,12 @@ setmaxnreg_inc = _register(
 
     Waits until other warpgroups of the block have given back enough of them.
     """,
-    instruction("setmaxnreg.inc.sync.aligned.u32 {0};", LITERAL),
+    instruction("setmaxnreg.inc.sync.aligned.u32 {0};", "LITERAL"),
 )
 named_barrier = _register(
     "named_barrier",
     """A barrier of some of a block's warps: `(number, threads)`, number 1 to 15.""",
-    instruction("bar.sync $0, $1;", NUMBER, NUMBER),
+    instruction("bar.sync $0, $1;", "NUMBER NUMBER"),
 )
 cluster_sync = _register(
     "cluster_sync",
@@ -302,8 +311,7 @@ mbarrier_arrive_at = _register(
     instruction(
         "{ .reg .b32 t; mapa.shared::cluster.u32 t, $0, $1; "
         "mbarrier.arrive.shared::cluster.b64 _, [t]; }",
-        SHARED,
-        NUMBER,
+        "SHARED NUMBER",
     ),
 )
 
@@ -318,12 +326,7 @@ tma_load_plane = _register(
     instruction(
         "cp.async.bulk.tensor.3d.shared::cluster.global.tile"
         ".mbarrier::complete_tx::bytes [$0], [$1, {$2, $3, $4}], [$5];",
-        SHARED,
-        MAP,
-        NUMBER,
-        NUMBER,
-        NUMBER,
-        SHARED,
+        "SHARED MAP NUMBER NUMBER NUMBER SHARED",
     ),
 )
 tma_store_plane = _register(
@@ -335,10 +338,43 @@ tma_store_plane = _register(
     instruction(
         "cp.async.bulk.tensor.3d.global.shared::cta.tile.bulk_group "
         "[$0, {$1, $2, $3}], [$4];",
-        MAP,
-        NUMBER,
-        NUMBER,
-        NUMBER,
-        SHARED,
+        "MAP NUMBER NUMBER NUMBER SHARED",
     ),
+)
+
+
+# Products whose left operand is in registers: the sums of one, rounded to bfloat16
+# and packed two to a word, are in each thread just what the next one takes.
+
+_COLUMNS = (
+    "{ .reg .b32 p; .reg .b64 d, l; and.b32 p, $1, 0x3FFFF; shr.u32 p, p, 4; "
+    "cvt.u64.u32 d, p; shr.u32 p, $2, 4; cvt.u64.u32 l, p; shl.b64 l, l, 16; "
+    "or.b64 d, d, l; or.b64 $0, d, 0x4000004000000000; }"
+)
+descriptor_columns = _register(
+    "descriptor_columns",
+    """Describe a right operand whose rows are along k: `(tile, i, apart)` -> int64.
+
+    The operand is stored as boxes of 64 columns, `apart` bytes from box to box, with
+    the 128-byte swizzle; each row of a box is one k. It begins at `tile[i]`, which has
+    to be a multiple of 1024 bytes. 16 rows further along k, the descriptor is 128 more.
+    """,
+    instruction(_COLUMNS, "SHARED NUMBER", gives="int64", stays=False),
+    "int64",
+)
+wgmma_bf16_chained = _register(
+    "wgmma_bf16_chained",
+    """`acc += a @ b`, a in registers, asynchronously: `(acc, n, words, at, b, add)`.
+
+    a: 64 rows of 16 bfloat16, of which each thread passes `words[at]` to
+    `words[at + 3]`. b: 16 rows along k of n columns, by `descriptor_columns`. acc: n/2
+    float32 of each thread. Where `add` is 0, what it held is forgotten. Until the
+    product is done, `words` must not change.
+    """,
+    _wgmma("bf16", 16, ", 1, 1, 1", chained=True),
+)
+hold_words = _register(
+    "hold_words",
+    """As `hold`, for a local array of int32: `(words, count)`.""",
+    _hold,
 )

@@ -7,6 +7,8 @@ from typing import Any
 
 from weft.intrinsics.lowering import Builder, Lowering
 
+Refused = Callable[[str, Any], str]
+
 
 class Operand(Enum):
     """What a parameter of an instruction is.
@@ -35,51 +37,65 @@ _LETTER = {SHARED: "r", NUMBER: "r", GLOBAL: "l", MAP: "l", LONG: "l"}
 
 
 def instruction(
-    text: str, *operands: Operand, gives: str = "", stays: bool = True
+    text: str,
+    operands: str = "",
+    gives: str = "",
+    *,
+    stays: bool = True,
+    needs: tuple[int, int] = HOPPER,
+    refused: Refused = lambda *_: "",
 ) -> Builder:
     """Make a function of one piece of PTX.
 
     text: `$0` is the result where there is one; the operands that are no literals
-    follow in their order. gives: Numba's type of the result, "" for none. stays: the
-    compiler neither moves it, nor accesses across it, nor leaves it out.
+    follow in their order. operands: their names, such as "SHARED NUMBER". gives:
+    Numba's types of the results, which are alike, "" for none. stays: the compiler
+    neither moves it, nor accesses across it, nor leaves it out. refused: says why not
+    such an array.
     """
+
+    kinds_of = tuple(Operand[name] for name in operands.split())
 
     def build(gpu: Lowering, call: str) -> Callable[..., Any]:
         """Make the intrinsic for the GPU."""
-        count = sum(2 if one in _TWO else 1 for one in operands)
+        count = sum(2 if one in _TWO else 1 for one in kinds_of)
         names = ["typingctx", *(f"a{k}" for k in range(count))]
 
         def typed(typingctx: Any, *kinds: Any) -> Any:
             """The type of the result, and the function that writes the code."""
             capability = gpu.capability()
-            if capability and capability < HOPPER:
-                raise gpu.TypingError(f"{call} needs compute capability 9.0 or higher")
-            _check(gpu, call, operands, kinds)
-            result = getattr(gpu.types, gives) if gives else gpu.types.void
+            if capability and capability < needs:
+                least = ".".join(map(str, needs))
+                raise gpu.TypingError(
+                    f"{call} needs compute capability {least} or higher"
+                )
+            _check(gpu, call, kinds_of, kinds, refused)
+            results = [getattr(gpu.types, name) for name in gives.split()]
+            result = gpu.types.void
+            if results:
+                several = gpu.types.UniTuple(results[0], len(results))
+                result = several if results[1:] else results[0]
 
             def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
                 """Turn the arguments into operands, and write the instruction."""
                 given = list(zip(signature.args, args, strict=True))
                 values, letters, constants = [], [], []
-                for operand in operands:
+                for operand in kinds_of:
                     taken = [given.pop(0) for _ in range(2 if operand in _TWO else 1)]
                     if operand is LITERAL:
                         constants.append(taken[0][0].literal_value)
                         continue
                     values.append(_value(gpu, context, builder, operand, taken))
                     letters.append(_LETTER[operand])
-                kind, letter = gpu.nothing, []
-                if gives:
-                    kind, code, _ = gpu.letters(result)
-                    letter = [f"={code}"]
-                marks = letter + letters + (["~{memory}"] if stays else [])
+                found = [gpu.letters(one) for one in results]
+                marks = [f"={code}" for _, code, _ in found] + letters
+                marks += ["~{memory}"] if stays else []
+                numbers = [number for number, _, _ in found]
                 line = text
                 for k, constant in enumerate(constants):
                     line = line.replace(f"{{{k}}}", str(constant))
-                found = gpu.assembly(
-                    builder, kind, line, ",".join(marks), values, stays
-                )
-                return found if gives else context.get_dummy_value()
+                made = context, builder, signature.return_type
+                return gpu.call(made, numbers, line, ",".join(marks), values, stays)
 
             return result(*kinds), codegen
 
@@ -110,14 +126,18 @@ def _value(
 
 
 def _check(
-    gpu: Lowering, call: str, operands: tuple[Operand, ...], kinds: tuple[Any, ...]
+    gpu: Lowering,
+    call: str,
+    operands: tuple[Operand, ...],
+    kinds: tuple[Any, ...],
+    refused: Refused,
 ) -> None:
     """Raise TypingError unless the arguments are what the operands need."""
     types, left = gpu.types, list(kinds)
     for operand in operands:
         kind = left.pop(0)
         if operand in _TWO:
-            gpu.check(call, kind, left.pop(0), lambda *_: "")
+            gpu.check(call, kind, left.pop(0), refused)
         elif operand is MAP and not isinstance(kind, types.Array):
             raise gpu.TypingError(
                 f"{call}: the tensor map must be an array, not {kind}"

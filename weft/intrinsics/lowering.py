@@ -156,10 +156,33 @@ class Lowering:
         line = self.ir.InlineAsm(signature, text, constraints, side_effect=stays)
         return builder.call(line, args)
 
-    def order(self, builder: Any, context: Any, text: str) -> Any:
-        """Call a line of PTX that takes nothing, and that no access moves across."""
-        self.assembly(builder, self.nothing, text, "~{memory}", [])
-        return context.get_dummy_value()
+    def call(
+        self,
+        made: tuple[Any, Any, Any],
+        numbers: list[Any],
+        text: str,
+        constraints: str,
+        args: Any,
+        stays: bool = True,
+    ) -> Any:
+        """Call a line of PTX, and return nothing, a number or a tuple, as Numba does.
+
+        made: the context, the builder, Numba's type of the result. numbers: the types
+        of the line's results.
+        """
+        context, builder, returns = made
+        kind = self.nothing
+        if numbers:
+            kind = numbers[0]
+        if numbers[1:]:
+            kind = self.ir.LiteralStructType(numbers)
+        got = self.assembly(builder, kind, text, constraints, args, stays)
+        if not numbers:
+            return context.get_dummy_value()
+        if not numbers[1:]:
+            return got
+        parts = [builder.extract_value(got, k) for k in range(len(numbers))]
+        return context.make_tuple(builder, returns, parts)
 
     def letters(self, kind: Any) -> tuple[Any, str, str]:
         """How LLVM, inline assembly and PTX call numbers of a Numba type."""
@@ -179,17 +202,19 @@ def computes(
 ) -> Builder:
     """Make a function of numbers from one piece of PTX.
 
-    result, takes: Numba's types, by name, of at most two arguments. constraints, stays:
-    see `Lowering.assembly`.
+    result, takes: Numba's types, by name: of the result, or of several that are alike,
+    and of at most two arguments. constraints, stays: see `Lowering.assembly`.
     """
 
     def build(gpu: Lowering, call: str) -> Callable[..., Any]:
-        kind = getattr(gpu.types, result)
-        signature = kind(*(getattr(gpu.types, name) for name in takes))
-        number = gpu.letters(kind)[0]
+        kind, *more = (getattr(gpu.types, name) for name in result.split())
+        gives = gpu.types.UniTuple(kind, 1 + len(more)) if more else kind
+        signature = gives(*(getattr(gpu.types, name) for name in takes))
+        numbers = [gpu.letters(kind)[0]] * (1 + len(more))
 
         def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-            return gpu.assembly(builder, number, text, constraints, args, stays)
+            made = context, builder, signature.return_type
+            return gpu.call(made, numbers, text, constraints, args, stays)
 
         def of_one(typingctx: Any, a: Any) -> Any:
             return signature, codegen

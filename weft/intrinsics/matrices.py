@@ -15,10 +15,12 @@ from typing import Any
 import numpy as np
 
 from weft.intrinsics.bits import bits
+from weft.intrinsics.instructions import instruction
 from weft.intrinsics.lowering import Builder, Lowering
 from weft.intrinsics.memory import is_shared, read_four, refused_four
 from weft.intrinsics.registry import Effect, Lanes, Operation, operation, register
 
+NEEDS = (7, 5)
 Calls = dict[int, tuple[Any, ...]]
 
 _MEANING = """{count} of 8 rows of 16 bytes, from shared memory to a warp's registers.
@@ -67,37 +69,16 @@ def _exchange(number: int, transposed: bool) -> Callable[[Calls], dict[int, Any]
 
 def _loads(number: int, transposed: bool) -> Builder:
     """`ldmatrix` of one, two or four matrices."""
-
-    def build(gpu: Lowering, call: str) -> Callable[..., Any]:
-        """Make the intrinsic for the GPU."""
-
-        def ldmatrix(typingctx: Any, tile: Any, index: Any) -> Any:
-            """The type of the result, and the function that writes the code."""
-            gpu.check(call, tile, index, refused_four)
-
-            def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-                at = gpu.shared(context, builder, signature.args, args)
-                registers = ",".join(f"${k}" for k in range(number))
-                trans = ".trans" if transposed else ""
-                text = (
-                    f"ldmatrix.sync.aligned.m8n8.x{number}{trans}.shared.b16 "
-                    f"{{{registers}}}, [${number}];"
-                )
-                kinds = "=r," * number + "r,~{memory}"
-                if number == 1:
-                    return gpu.assembly(builder, gpu.word, text, kinds, [at])
-                struct = gpu.ir.LiteralStructType([gpu.word] * number)
-                got = gpu.assembly(builder, struct, text, kinds, [at])
-                parts = [builder.extract_value(got, k) for k in range(number)]
-                return context.make_tuple(builder, signature.return_type, parts)
-
-            word = gpu.types.int32
-            gives = word if number == 1 else gpu.types.UniTuple(word, number)
-            return gives(tile, index), codegen
-
-        return ldmatrix
-
-    return build
+    registers = ",".join(f"${k}" for k in range(number))
+    trans = ".trans" if transposed else ""
+    return instruction(
+        f"ldmatrix.sync.aligned.m8n8.x{number}{trans}.shared.b16 "
+        f"{{{registers}}}, [${number}];",
+        "SHARED",
+        "int32 " * number,
+        needs=NEEDS,
+        refused=refused_four,
+    )
 
 
 def _view(gpu: Lowering, call: str) -> Callable[..., Any]:
@@ -151,7 +132,7 @@ def _register(number: int, transposed: bool = False) -> Any:
             _loads(number, transposed),
             Effect.COLLECTIVE,
             Lanes.ALL,
-            (7, 5),
+            NEEDS,
             first=_part(number),
             gives=("int32",) * number,
         )

@@ -11,10 +11,7 @@ the first, 1 for the second, 0 for the third.
 from typing import Any
 
 from weft.intrinsics.instructions import (
-    GLOBAL,
     HOPPER,
-    NUMBER,
-    SHARED,
     instruction,
 )
 from weft.intrinsics.registry import Effect, operation
@@ -30,7 +27,7 @@ _WAIT = (
 
 @operation(
     Effect.PHASES,
-    instruction("mbarrier.init.shared::cta.b64 [$0], $1;", SHARED, NUMBER),
+    instruction("mbarrier.init.shared::cta.b64 [$0], $1;", "SHARED NUMBER"),
     needs=HOPPER,
 )
 def mbarrier_init(phases: Any, bars: Any, i: Any, count: Any) -> None:
@@ -54,7 +51,7 @@ def fence_mbarrier_init(phases: Any) -> None:
 
 @operation(
     Effect.PHASES,
-    instruction("mbarrier.arrive.shared::cta.b64 _, [$0];", SHARED),
+    instruction("mbarrier.arrive.shared::cta.b64 _, [$0];", "SHARED"),
     needs=HOPPER,
 )
 def mbarrier_arrive(phases: Any, bars: Any, i: Any) -> None:
@@ -69,7 +66,7 @@ def mbarrier_arrive(phases: Any, bars: Any, i: Any) -> None:
 @operation(
     Effect.PHASES,
     instruction(
-        "mbarrier.arrive.expect_tx.shared::cta.b64 _, [$0], $1;", SHARED, NUMBER
+        "mbarrier.arrive.expect_tx.shared::cta.b64 _, [$0], $1;", "SHARED NUMBER"
     ),
     needs=HOPPER,
 )
@@ -78,7 +75,7 @@ def mbarrier_arrive_expect_tx(phases: Any, bars: Any, i: Any, nbytes: Any) -> No
     phases.arrive(bars, i, nbytes)
 
 
-@operation(Effect.PHASES, instruction(_WAIT, SHARED, NUMBER), needs=HOPPER)
+@operation(Effect.PHASES, instruction(_WAIT, "SHARED NUMBER"), needs=HOPPER)
 def mbarrier_wait(phases: Any, bars: Any, i: Any, parity: Any) -> None:
     """Wait until the phase of `bars[i]` that has this parity, 0 or 1, is complete.
 
@@ -93,10 +90,7 @@ def mbarrier_wait(phases: Any, bars: Any, i: Any, parity: Any) -> None:
     instruction(
         "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes "
         "[$0], [$1], $2, [$3];",
-        SHARED,
-        GLOBAL,
-        NUMBER,
-        SHARED,
+        "SHARED GLOBAL NUMBER SHARED",
     ),
     needs=HOPPER,
 )

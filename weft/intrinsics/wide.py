@@ -22,23 +22,18 @@ def _loads(hint: str = "") -> Builder:
             gpu.check(call, x, index, refused_four)
             number, letter, name = gpu.letters(x.dtype)
 
-            def plain(builder: Any, at: Any) -> list[Any]:
+            def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+                at = gpu.pointer(context, builder, signature.args, args)
+                if hint:
+                    text = f"ld.global.{hint}.v4.{name} {{$0,$1,$2,$3}}, [$4];"
+                    kinds = f"={letter}," * 4 + "l,~{memory}"
+                    made = context, builder, signature.return_type
+                    at = builder.ptrtoint(at, gpu.address)
+                    return gpu.call(made, [number] * 4, text, kinds, [at])
                 vector = gpu.ir.VectorType(number, 4).as_pointer()
                 got = builder.load(builder.bitcast(at, vector))
                 got.align = 16
-                return [builder.extract_element(got, gpu.word(k)) for k in range(4)]
-
-            def hinted(builder: Any, at: Any) -> list[Any]:
-                text = f"ld.global.{hint}.v4.{name} {{$0,$1,$2,$3}}, [$4];"
-                kinds = f"={letter}," * 4 + "l,~{memory}"
-                at = builder.ptrtoint(at, gpu.address)
-                four = gpu.ir.LiteralStructType([number] * 4)
-                got = gpu.assembly(builder, four, text, kinds, [at])
-                return [builder.extract_value(got, k) for k in range(4)]
-
-            def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-                at = gpu.pointer(context, builder, signature.args, args)
-                parts = (hinted if hint else plain)(builder, at)
+                parts = [builder.extract_element(got, gpu.word(k)) for k in range(4)]
                 return context.make_tuple(builder, signature.return_type, parts)
 
             return gpu.types.UniTuple(x.dtype, 4)(x, index), codegen
@@ -61,27 +56,23 @@ def _stores(hint: str = "") -> Builder:
             gpu.check(call, x, index, refused_four)
             number, letter, name = gpu.letters(x.dtype)
 
-            def plain(builder: Any, to: Any, values: list[Any]) -> None:
+            def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+                to = gpu.pointer(context, builder, signature.args, args)
+                if hint:
+                    text = f"st.global.{hint}.v4.{name} [$0], {{$1,$2,$3,$4}};"
+                    kinds = "l," + f"{letter}," * 4 + "~{memory}"
+                    values = [builder.ptrtoint(to, gpu.address), *args[2:]]
+                    gpu.assembly(builder, gpu.nothing, text, kinds, values)
+                    return context.get_dummy_value()
                 vector = gpu.ir.VectorType(number, 4)
                 four = gpu.ir.Constant(vector, gpu.ir.Undefined)
-                for k, value in enumerate(values):
+                for k, value in enumerate(args[2:]):
                     four = builder.insert_element(four, value, gpu.word(k))
                 to = builder.bitcast(to, vector.as_pointer())
                 builder.store(four, to).align = 16
-
-            def hinted(builder: Any, to: Any, values: list[Any]) -> None:
-                text = f"st.global.{hint}.v4.{name} [$0], {{$1,$2,$3,$4}};"
-                kinds = "l," + f"{letter}," * 4 + "~{memory}"
-                to = builder.ptrtoint(to, gpu.address)
-                gpu.assembly(builder, gpu.nothing, text, kinds, [to, *values])
-
-            def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-                to = gpu.pointer(context, builder, signature.args, args)
-                (hinted if hint else plain)(builder, to, args[2:])
                 return context.get_dummy_value()
 
-            number_type = x.dtype
-            return gpu.types.void(x, index, *[number_type] * 4), codegen
+            return gpu.types.void(x, index, *[x.dtype] * 4), codegen
 
         return store4
 

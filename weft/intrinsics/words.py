@@ -37,8 +37,8 @@ def _load(gpu: Lowering, call: str) -> Callable[..., Any]:
         def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
             at = gpu.pointer(context, builder, signature.args, args)
             text = f"ld.relaxed.gpu.global.{name} $0, [$1];"
-            kinds = f"={letter},l,~{{memory}}"
             at = builder.ptrtoint(at, gpu.address)
+            kinds = f"={letter},l,~{{memory}}"
             return gpu.assembly(builder, number, text, kinds, [at])
 
         return x.dtype(x, index), codegen
