@@ -28,7 +28,8 @@ class Libraries:
 
         PyTorch is imported here, and no earlier.
         """
-        from weft.libraries.runs import Run, failing, held, real
+        from weft.libraries.judging import failing, held, judge, real
+        from weft.libraries.run import Run
 
         function, name = exercise.written_by_learner, exercise.name
         if not isinstance(function, FunctionType):
@@ -38,7 +39,7 @@ class Libraries:
         count = 0
         for case in exercise.cases(seed(function)):
             run = Run(exercise, case)
-            run.judge()
+            judge(run)
             count += 1
         yield [f"right on {several(count, 'case')}, on a model of the library"]
         if exercise.refuses:

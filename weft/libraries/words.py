@@ -2,35 +2,31 @@
 
 import math
 from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from weft.checking.compare import difference
+from weft.checking.cases import Case
+from weft.checking.compare import Difference, difference
 from weft.checking.source import raised_at, returns
 from weft.checking.verdict import Failed, Verdict
 from weft.libraries.binding import LibraryError
 from weft.libraries.convolutions import same_strides
-from weft.libraries.device_memory import DTYPES
+from weft.libraries.device_memory import DTYPES, Buffer
 from weft.libraries.enumerations import CudaType
-from weft.libraries.exercise import wide
+from weft.libraries.exercise import LibraryExercise, wide
 from weft.libraries.faults import Fault
-from weft.libraries.model import Call
+from weft.libraries.model import Call, Model
 from weft.libraries.objects import Opaque
 from weft.libraries.products import SCALARS
+from weft.libraries.run import Run
 from weft.wording import capital, joined, several
 
-WORDS = (
-    "the",
-    "a",
-    "this",
-    "there",
-    "two",
-    "attribute",
-    "type",
-    "algorithm",
-    "tensor",
-)  # with which a sentence begins
+Array = np.ndarray[Any, Any]
+# With which a sentence begins that does not begin with a parameter's name.
+WORDS = ["the", "a", "this", "there", "two", "attribute", "type", "algorithm", "tensor"]
 
 
 def worded(text: str) -> str:
@@ -102,9 +98,8 @@ def fault(name: str, found: Fault, when: str) -> Verdict:
     )
 
 
-def raised(run: Any) -> Verdict:
+def raised(run: Run, error: Exception) -> Verdict:
     """The verdict on an exception that ended the call."""
-    error = run.error
     places = raised_at(error, run.function)
     message = f"{type(error).__name__}: {error}".removesuffix(": ")
     if run.model.refusals:
@@ -121,7 +116,7 @@ def raised(run: Any) -> Verdict:
     return Verdict(run.name, kind, message, places=places, when=run.when)
 
 
-def no_call(run: Any) -> Verdict:
+def no_call(run: Run) -> Verdict:
     return Verdict(
         run.name,
         "wrong-value",
@@ -133,7 +128,7 @@ def no_call(run: Any) -> Verdict:
     )
 
 
-def overwritten(run: Any, buffer: Any, byte: int) -> Verdict:
+def overwritten(run: Run, buffer: Buffer, byte: int) -> Verdict:
     """The verdict on a write to an input, or between the rows of the result."""
     if buffer is run.out.buffer:
         return Verdict(
@@ -157,7 +152,7 @@ def overwritten(run: Any, buffer: Any, byte: int) -> Verdict:
     )
 
 
-def other_stream(run: Any, call: Call) -> Verdict:
+def other_stream(run: Run, call: Call) -> Verdict:
     which = "the default stream" if not call.stream else "another stream"
     return Verdict(
         run.name,
@@ -172,7 +167,7 @@ def other_stream(run: Any, call: Call) -> Verdict:
     )
 
 
-def left_over(run: Any, left: list[Opaque]) -> Verdict:
+def left_over(run: Run, left: list[Opaque]) -> Verdict:
     """The verdict on objects that are never destroyed."""
     first = left[0]
     others = len(left) - 1
@@ -191,7 +186,7 @@ def left_over(run: Any, left: list[Opaque]) -> Verdict:
     )
 
 
-def unnoticed(run: Any) -> Verdict:
+def unnoticed(run: Run) -> Verdict:
     return Verdict(
         run.name,
         "unchecked",
@@ -202,14 +197,14 @@ def unnoticed(run: Any) -> Verdict:
     )
 
 
-def calls_made(model: Any) -> str:
+def calls_made(model: Model) -> str:
     """How often each function of the library was called: '2 calls of A and 1 of B'."""
     first, *others = Counter(call.symbol for call in model.calls).items()
     more = [f"{count} of {symbol}" for symbol, count in others]
     return joined([f"{several(first[1], 'call')} of {first[0]}", *more])
 
 
-def too_many(run: Any, most: int) -> Verdict:
+def too_many(run: Run, most: int) -> Verdict:
     why = (
         "Every call is a launch of its own, and each of them is far too small to fill "
         "a GPU."
@@ -226,7 +221,7 @@ def too_many(run: Any, most: int) -> Verdict:
     )
 
 
-def converted(run: Any, call: Call, name: str) -> Verdict:
+def converted(run: Run, call: Call, name: str) -> Verdict:
     """The verdict on an array that cuDNN copies into another order first."""
     return Verdict(
         run.name,
@@ -241,7 +236,7 @@ def converted(run: Any, call: Call, name: str) -> Verdict:
     )
 
 
-def on_gpu(exercise: Any, error: Exception, when: str) -> Verdict:
+def on_gpu(exercise: LibraryExercise, error: Exception, when: str) -> Verdict:
     return Verdict(
         exercise.name,
         "status" if isinstance(error, LibraryError) else "exception",
@@ -252,7 +247,7 @@ def on_gpu(exercise: Any, error: Exception, when: str) -> Verdict:
     )
 
 
-def right_on_gpu(exercise: Any, got: Any, case: Any, when: str) -> None:
+def right_on_gpu(exercise: LibraryExercise, got: Array, case: Case, when: str) -> None:
     """Compare what the GPU left with the spec. Raises `Failed`."""
     wrong = difference(got, case.expected[0], exercise.tolerance)
     if wrong is not None:
@@ -261,70 +256,75 @@ def right_on_gpu(exercise: Any, got: Any, case: Any, when: str) -> None:
         raise Failed(Verdict(exercise.name, "wrong-value", message, why, when=when))
 
 
-def compare(run: Any) -> None:
+def compare(run: Run) -> None:
     """Compare the result with the spec's. Raises `Failed`."""
     got = wide(run.out.held).numpy()
     (wanted, *_) = run.case.expected
     wrong = difference(got, wanted, run.exercise.tolerance)
     if wrong is None:
         return
-    call = run.model.calls[-1]
-    name = run.exercise.result
+    call, name = run.model.calls[-1], run.exercise.result
     if (verdict := misread(run, call)) is not None:
         raise Failed(verdict)
-    why = wrong.hint
+    kind, message = "wrong-value", wrong.sentence(name)
+    result = Result(run, call, got, wanted, wrong)
+    why = next(filter(None, (reason(result) for reason in REASONS)), "")
     if np.isnan(wrong.got) and call.scalars[1] == 0:
-        missing = np.isnan(got).sum()
-        message = f"{several(int(missing), 'element')} of {name} never got a result."
+        kind, missing = "unwritten", int(np.isnan(got).sum())
+        message = f"{several(missing, 'element')} of {name} never got a result."
         why = "Was the right address passed, and are there as many results as needed?"
-        raise Failed(
-            Verdict(run.name, "unwritten", message, why, call.places, when=run.when)
-        )
-    if np.isnan(wrong.got):
-        why = (
-            f"{name} held NaN before the call, and beta was {call.scalars[1]:g}: so "
-            "the old values are added. Only with beta = 0 are they not read."
-        )
-    elif np.isinf(got).any():
-        why = (
-            "A sum has left the range of its type. In which type does this compute "
-            "type add up?"
-        )
-    elif by_columns(run, got, wanted):
-        why = (
-            f"{name} holds the right numbers, but stored column by column. The caller "
-            "reads it row by row."
-        )
-    elif run.model.ignored:
-        why = run.model.ignored[0]
-    elif mistyped := taken_for(run, call) or described_otherwise(run, call):
-        why = mistyped
-    elif not why:
-        why = scalars_read(call)
-    if run.exercise.because is not None:
+    elif run.exercise.because is not None:
         why = run.exercise.because(*run.case.inputs, got) or why
-    raise Failed(
-        Verdict(
-            run.name,
-            "wrong-value",
-            wrong.sentence(name),
-            why,
-            call.places,
-            when=run.when,
-        )
+    raise Failed(Verdict(run.name, kind, message, why, call.places, when=run.when))
+
+
+@dataclass(frozen=True)
+class Result:
+    """A wrong result: of which call, what was wanted, and the first difference."""
+
+    run: Run
+    call: Call
+    got: Array
+    wanted: Array
+    wrong: Difference
+
+
+def old_values(result: Result) -> str:
+    if not np.isnan(result.wrong.got):
+        return ""
+    return (
+        f"{result.run.exercise.result} held NaN before the call, and beta was "
+        f"{result.call.scalars[1]:g}: so the old values are added. Only with beta = 0 "
+        "are they not read."
     )
 
 
-def by_columns(run: Any, got: Any, wanted: Any) -> bool:
+def overflow(result: Result) -> str:
+    if not np.isinf(result.got).any():
+        return ""
+    return (
+        "A sum has left the range of its type. In which type does this compute type "
+        "add up?"
+    )
+
+
+def by_columns(result: Result) -> str:
     """Whether a result is right if it is read column by column."""
+    got, run = result.got, result.run
     if got.ndim != 2 or not run.out.is_contiguous():
-        return False
+        return ""
     read = got.reshape(-1).reshape(got.shape[::-1]).T
-    return difference(read, wanted, run.exercise.tolerance) is None
+    if difference(read, result.wanted, run.exercise.tolerance) is not None:
+        return ""
+    return (
+        f"{run.exercise.result} holds the right numbers, but stored column by column. "
+        "The caller reads it row by row."
+    )
 
 
-def taken_for(run: Any, call: Call) -> str:
+def taken_for(result: Result) -> str:
     """Which array is read or written as another type than it has; "" if none is."""
+    run, call = result.run, result.call
     held = {x.buffer: x.dtype for x in run.arrays if hasattr(x, "buffer")}
     for matrix in call.matrices:
         if (found := run.model.memory.find(matrix.address)) is None:
@@ -339,12 +339,15 @@ def taken_for(run: Any, call: Call) -> str:
     return ""
 
 
-def described_otherwise(run: Any, call: Call) -> str:
+def described_otherwise(result: Result) -> str:
     """Which array has other strides than its descriptor says; "" if none has."""
+    run, call = result.run, result.call
     for name, address, tensor in call.tensors:
-        buffer, offset = run.model.memory.find(address)
-        array = buffer.placed
-        if offset or array.storage_offset() or tuple(array.shape) != tensor.shape:
+        buffer, offset = run.model.memory.find(address) or (None, 0)
+        array = buffer.placed if buffer is not None else None
+        if buffer is None or array is None or offset:
+            continue
+        if array.storage_offset() or tuple(array.shape) != tensor.shape:
             continue
         steps = tuple(array.stride())
         if not same_strides(tensor.shape, tensor.strides, steps):
@@ -359,8 +362,9 @@ def listed(numbers: tuple[int, ...]) -> str:
     return ", ".join(map(str, numbers))
 
 
-def scalars_read(call: Call) -> str:
+def scalars_read(result: Result) -> str:
     """What a product was scaled with; "" for the usual 1 and 0."""
+    call = result.call
     if not call.matrices or call.scalars == (1, 0):
         return ""
     alpha, beta = call.scalars
@@ -370,7 +374,20 @@ def scalars_read(call: Call) -> str:
     )
 
 
-def misread(run: Any, call: Call) -> Verdict | None:
+# Why a value may be wrong, the most certain reason first.
+REASONS: tuple[Callable[[Result], str], ...] = (
+    old_values,
+    overflow,
+    by_columns,
+    lambda result: next(iter(result.run.model.ignored), ""),
+    taken_for,
+    described_otherwise,
+    lambda result: result.wrong.hint,
+    scalars_read,
+)
+
+
+def misread(run: Run, call: Call) -> Verdict | None:
     """A verdict where alpha or beta is a number of another type than C reads."""
     for name, value, data in zip(
         ("alpha", "beta"), call.scalars, call.held, strict=True

@@ -1,0 +1,87 @@
+"""One call of a learner's function, on the model of a library."""
+
+from types import FunctionType
+from typing import Any
+
+from weft.checking.cases import Case
+from weft.checking.source import begin, no_parameter
+from weft.checking.step_limit import counted
+from weft.checking.verdict import Failed
+from weft.libraries.arguments import Bench
+from weft.libraries.cudnn_enumerations import TensorFormat
+from weft.libraries.enumerations import Status
+from weft.libraries.exercise import LibraryExercise
+from weft.libraries.loading import on_model
+from weft.libraries.model import Model
+from weft.starters import has_stub, source
+
+NCHW = TensorFormat.NCHW
+
+
+class Run:
+    """One call of the learner's function on the model."""
+
+    def __init__(self, exercise: LibraryExercise, case: Case, fails: str = "") -> None:
+        """Call the function, and keep what it leaves. Raises `Failed`.
+
+        fails: a function of C that returns an error this time.
+        """
+        self.exercise, self.case, self.fails = exercise, case, fails
+        self.function: FunctionType = exercise.written_by_learner
+        lines = source(self.function).splitlines()
+        self.model = Model(code=self.function.__code__, lines=lines)
+        self.error: Exception | None = None
+        with on_model(self.model):
+            bench = Bench(exercise.library, self.model.place)
+            arrays = bench.arrays(case.inputs)
+            self.args = tuple(exercise.given(bench, *arrays))
+            self.arrays = [found_in(arrays, arg) for arg in self.args]
+            self._name_buffers()
+            if fails:
+                self.model.fail_next[fails] = Status.EXECUTION_FAILED
+            self.before = [b.tensor().clone() for b in self.model.memory.buffers]
+            try:
+                counted(self.function, self.args, exercise.lines)
+            except Exception as error:
+                self.error = error
+        self._untouched()
+
+    @property
+    def name(self) -> str:
+        return self.exercise.name
+
+    @property
+    def when(self) -> str:
+        return self.case.label
+
+    @property
+    def out(self) -> Any:
+        """The array that holds the result."""
+        names = self.function.__code__.co_varnames
+        if self.exercise.result not in names[: len(self.args)]:
+            raise Failed(no_parameter(self.name, self.exercise.result))
+        return self.arrays[names.index(self.exercise.result)]
+
+    def _name_buffers(self) -> None:
+        """Let verdicts call buffers as the function's parameters are called."""
+        for parameter, array in zip(
+            self.function.__code__.co_varnames, self.arrays, strict=False
+        ):
+            if array is not None:
+                array.buffer.name = parameter
+
+    def _untouched(self) -> None:
+        """Refuse a starter that has not been worked on."""
+        if has_stub(self.function) and not self.model.calls and not self.model.faults:
+            raise Failed(begin(self.name))
+
+
+def found_in(arrays: list[Any], arg: Any) -> Any:
+    """The array that an argument is, or is the address of; None if it is none."""
+    if hasattr(arg, "data_ptr"):
+        return arg
+    plain = isinstance(arg, int) and not isinstance(arg, bool) and arg != 0
+    same = [
+        x for x in arrays if plain and hasattr(x, "data_ptr") and x.data_ptr() == arg
+    ]
+    return same[0] if same else None
