@@ -9,9 +9,11 @@ from weft.checking.verdict import Verdict
 
 # The packages that check something, in the order in which they are asked. The last
 # one takes all that nobody else wants.
-ROOMS = (
-    *("weft.triton_programs", "weft.kernels", "weft.libraries", "weft.torch_ops"),
-    *("weft.ranks", "weft.functions"),
+ROOMS = tuple(
+    (
+        "weft.triton_programs weft.kernels weft.libraries weft.torch_ops "
+        "weft.ranks weft.functions"
+    ).split()
 )
 
 

@@ -15,11 +15,11 @@ Written = tuple[Any, ...]
 ENUMS = (enum.IntFlag, enum.Flag, enum.IntEnum, enum.StrEnum, enum.Enum)
 # What a class may define and still be its members or fields, in an expression.
 HARMLESS = frozenset(
-    [
-        *("__new__", "__init__", "__repr__", "__str__", "__format__", "__doc__"),
-        *("__reduce__", "__reduce_ex__", "__getnewargs__", "__init_subclass__"),
-        *("__replace__", "__annotate__", "__annotate_func__"),
-    ]
+    (
+        "__new__ __init__ __repr__ __str__ __format__ __doc__ __reduce__ "
+        "__reduce_ex__ __getnewargs__ __init_subclass__ __replace__ "
+        "__annotate__ __annotate_func__"
+    ).split()
 )
 
 

@@ -15,15 +15,18 @@ NAMES = ("gcc", "cc", "clang")
 
 # Mistakes that a C compiler may let pass with a warning. GCC 14 made errors of the
 # first four; the others are as wrong.
-ERRORS = (
-    *("implicit-function-declaration", "implicit-int", "int-conversion"),
-    *("incompatible-pointer-types", "return-type", "uninitialized", "pointer-arith"),
-    *("sizeof-pointer-div", "sizeof-pointer-memaccess", "sizeof-array-argument"),
-    *("return-local-addr", "return-stack-address", "free-nonheap-object"),
+ERRORS = tuple(
+    (
+        "implicit-function-declaration implicit-int int-conversion "
+        "incompatible-pointer-types return-type uninitialized pointer-arith "
+        "sizeof-pointer-div sizeof-pointer-memaccess sizeof-array-argument "
+        "return-local-addr return-stack-address free-nonheap-object"
+    ).split()
 )
-FLAGS = (
-    *("-std=c17", "-g", "-O0", "-fno-omit-frame-pointer", "-Wall", "-Wextra"),
-    "-Wno-unused-parameter",
+FLAGS = tuple(
+    (
+        "-std=c17 -g -O0 -fno-omit-frame-pointer -Wall -Wextra -Wno-unused-parameter"
+    ).split()
 )
 SANITIZE = ("-fsanitize=address,undefined", "-fno-sanitize-recover=all")
 SECONDS = 60  # for one call of the compiler, on a busy machine

@@ -292,6 +292,7 @@ class Report:
         return self._beside(region)
 
     def _beside(self, region: re.Match[str]) -> tuple[str, str]:
+        """What was touched beside this region, and why that is."""
         touched, size = f"The line {self.did}", self.size
         off, side, length = int(region[1]), region[2], int(region[3])
         names = {int(a, 16): n for n, a in _array.findall(self.said)}

@@ -14,13 +14,12 @@ NO_CONTAINERS = (
 
 # What Numba finds as a part of `cuda` alone, not where it was imported by name.
 OF_CUDA = frozenset(
-    [
-        *("threadIdx", "blockIdx", "blockDim", "gridDim", "laneid", "warpsize"),
-        *("shared", "local", "const", "atomic", "activemask", "nanosleep", "syncwarp"),
-        *("threadfence", "threadfence_block", "threadfence_system", "lanemask_lt"),
-        *("match_all_sync", "match_any_sync", "popc", "brev", "clz", "ffs", "fma"),
-        *("cbrt", "selp"),
-    ]
+    (
+        "threadIdx blockIdx blockDim gridDim laneid warpsize shared local "
+        "const atomic activemask nanosleep syncwarp threadfence "
+        "threadfence_block threadfence_system lanemask_lt match_all_sync "
+        "match_any_sync popc brev clz ffs fma cbrt selp"
+    ).split()
 )
 
 _OPERATORS = {

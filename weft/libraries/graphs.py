@@ -202,10 +202,9 @@ class Graph:
         """Engines with their settings, as the heuristic has ranked them."""
         made = [self.create(Descriptor.ENGINECFG) for _ in range(most)]
         held, count = np.array(made, np.uint64), ctypes.c_int64()
-        cudnn.backend_get_attribute(
-            *(ranked, Attribute.ENGINEHEUR_RESULTS, AttributeType.BACKEND_DESCRIPTOR),
-            *(most, ctypes.addressof(count), held.ctypes.data),
-        )
+        name, kind = Attribute.ENGINEHEUR_RESULTS, AttributeType.BACKEND_DESCRIPTOR
+        at = ctypes.addressof(count)
+        cudnn.backend_get_attribute(ranked, name, kind, most, at, held.ctypes.data)
         return made[: count.value]
 
     def _plan(self, config: int) -> Plan:
@@ -223,10 +222,8 @@ class Graph:
         (workspace,) = self.get(made, size, AttributeType.INT64)
         engine = self.create(Descriptor.ENGINE)
         held, count = np.array([engine], np.uint64), ctypes.c_int64()
-        cudnn.backend_get_attribute(
-            *(config, Attribute.ENGINECFG_ENGINE, desc, 1),
-            *(ctypes.addressof(count), held.ctypes.data),
-        )
+        name, at = Attribute.ENGINECFG_ENGINE, ctypes.addressof(count)
+        cudnn.backend_get_attribute(config, name, desc, 1, at, held.ctypes.data)
         index = Attribute.ENGINE_GLOBAL_INDEX
         (number,) = self.get(engine, index, AttributeType.INT64)
         note = AttributeType.BEHAVIOR_NOTE

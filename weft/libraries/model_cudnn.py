@@ -409,11 +409,9 @@ class CuDNN:
         rows: list[tuple[bool, bytes]] = []
         for algo in (1, 4, 0, 2, 5, 7, 6, 3):
             fails = found.unsupported(algo) is not None
-            row = (
-                *(algo, Status.NOT_SUPPORTED if fails else 0),
-                *(-1.0, 0),  # nothing is measured
-                *(0 if fails else found.workspace(algo), 1, 0),
-            )
+            status = Status.NOT_SUPPORTED if fails else 0
+            memory = 0 if fails else found.workspace(algo)
+            row = algo, status, -1.0, 0, memory, 1, 0  # -1: nothing is measured
             rows.append((fails, struct.pack("<iifiQii4i", *row, 0, 0, 0, 0)))
         rows.sort(key=lambda row: row[0])
         kept = [data for _, data in rows[:requested_algo_count]]
@@ -457,14 +455,14 @@ class CuDNN:
         held: Handle = self.model.objects.get(handle, HANDLE, "handle")
         self.model.calls.append(
             Call(
-                *(FORWARD, scalars, seen, kind, held.stream, self.model.here()),
+                FORWARD, scalars, seen, kind, held.stream, self.model.here(),
                 matrices=tuple(
                     Matrix(name, at, CUDA_TYPES[t.kind], 1, 1, 1)
                     for name, at, t in named
                 ),
                 tensors=named,
             )
-        )
+        )  # fmt: skip
         views = [self.look(*each) for each in named]
         self._compute(found, views, scalars)
         return Status.SUCCESS

@@ -260,11 +260,11 @@ class ModelGraph:
         parts = tensors(operations)
         for part in [each for each in parts if not each.virtual]:
             if part.uid not in addresses:
-                self._refuse(
+                reason = (
                     f"tensor {part.uid} is not virtual, and the variant pack has no "
-                    f"address for it. It has {sorted(addresses)}.",
-                    *(null, "Execute"),
+                    f"address for it. It has {sorted(addresses)}."
                 )
+                self._refuse(reason, null, "Execute")
             if not addresses[part.uid]:
                 reason = f"the address of tensor {part.uid} is null."
                 self._refuse(reason, null, "Execute")

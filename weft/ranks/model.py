@@ -14,11 +14,12 @@ from weft.ranks.works import Collective, Work, blank
 from weft.ranks.world import World
 
 Tensor = torch.Tensor
-KNOWN = (
-    *("get_rank", "get_world_size", "is_initialized"),
-    *("send", "recv", "isend", "irecv", "batch_isend_irecv", "P2POp"),
-    *("all_reduce", "broadcast", "all_gather_into_tensor"),
-    *("reduce_scatter_tensor", "barrier", "ReduceOp"),
+KNOWN = tuple(
+    (
+        "get_rank get_world_size is_initialized send recv isend irecv "
+        "batch_isend_irecv P2POp all_reduce broadcast "
+        "all_gather_into_tensor reduce_scatter_tensor barrier ReduceOp"
+    ).split()
 )
 
 

@@ -132,17 +132,18 @@ def stubs() -> dict[str, Stub]:
 
 # The names that Numba compiles where they were imported from `numba.cuda`, in 0.30.
 BY_NAME = frozenset(
-    [
-        *("grid", "gridsize", "all_sync", "any_sync", "ballot_sync", "eq_sync"),
-        *("shfl_sync", "shfl_up_sync", "shfl_down_sync", "shfl_xor_sync"),
-        *("syncthreads", "syncthreads_and", "syncthreads_count", "syncthreads_or"),
-    ]
+    (
+        "grid gridsize all_sync any_sync ballot_sync eq_sync shfl_sync "
+        "shfl_up_sync shfl_down_sync shfl_xor_sync syncthreads "
+        "syncthreads_and syncthreads_count syncthreads_or"
+    ).split()
 )
 
 # What each run or thread gives to `Cuda`, besides its methods.
-OF_A_RUN = (
-    *("threadIdx", "blockIdx", "blockDim", "gridDim", "laneid"),
-    *("shared", "local", "const", "atomic", "cg", "fp16"),
+OF_A_RUN = tuple(
+    (
+        "threadIdx blockIdx blockDim gridDim laneid shared local const atomic cg fp16"
+    ).split()
 )
 
 _JIT_OPTIONS = {"device", "debug", "argtypes", "inline", "restype", "fastmath", "opt"}

@@ -26,13 +26,13 @@ from weft.places import Place
 WeakStorage: Any = reductions.StorageWeakRef
 
 PRODUCTS = frozenset(
-    [
-        *("mm", "addmm", "bmm", "baddbmm", "convolution", "convolution_backward"),
-        *("mv", "addmv", "dot", "_scaled_mm", "linear"),
-        *("_scaled_dot_product_flash_attention_for_cpu", "_flash_attention_forward"),
-        *("_scaled_dot_product_flash_attention", "_scaled_dot_product_cudnn_attention"),
-        *("_scaled_dot_product_efficient_attention",),
-    ]
+    (
+        "mm addmm bmm baddbmm convolution convolution_backward mv addmv dot "
+        "_scaled_mm linear _scaled_dot_product_flash_attention_for_cpu "
+        "_flash_attention_forward _scaled_dot_product_flash_attention "
+        "_scaled_dot_product_cudnn_attention "
+        "_scaled_dot_product_efficient_attention"
+    ).split()
 )
 NUMBER = "a number is taken out of a tensor"
 SIZE = "the size of the result depends on values"

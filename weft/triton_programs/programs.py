@@ -11,9 +11,9 @@ Meta = Mapping[str, Any]
 # What a launch takes besides the program's own parameters.
 OPTIONS = frozenset(
     (
-        *("num_warps", "num_stages", "num_ctas", "maxnreg", "ir_override", "debug"),
-        *("warmup", "enable_fp_fusion", "launch_cooperative_grid", "launch_pdl"),
-    )
+        "num_warps num_stages num_ctas maxnreg ir_override debug warmup "
+        "enable_fp_fusion launch_cooperative_grid launch_pdl"
+    ).split()
 )
 
 

@@ -71,10 +71,11 @@ _ONE: dict[str, Function] = {
     **{f"a{name}": getattr(np, f"arc{name}") for name in ("cosh", "sinh", "tanh")},
     **{
         name: getattr(np, name)
-        for name in (
-            *("cos", "cosh", "sin", "sinh", "tan", "tanh", "exp", "exp2", "expm1"),
-            *("log", "log10", "log1p", "log2", "sqrt", "fabs", "floor", "ceil"),
-            *("trunc", "degrees", "radians"),
+        for name in tuple(
+            (
+                "cos cosh sin sinh tan tanh exp exp2 expm1 log log10 log1p log2 "
+                "sqrt fabs floor ceil trunc degrees radians"
+            ).split()
         )
     },
     "erf": _scalar(math.erf),

@@ -40,11 +40,11 @@ class NumpyModule:
     """NumPy as a kernel sees it: its types and functions of numbers, no arrays."""
 
     _MAKERS = frozenset(
-        [
-            *("arange", "array", "asarray", "concatenate", "copy", "dot", "empty"),
-            *("empty_like", "eye", "full", "hstack", "linspace", "matmul", "mean"),
-            *("ones", "ones_like", "stack", "sum", "transpose", "vstack", "zeros"),
-        ]
+        (
+            "arange array asarray concatenate copy dot empty empty_like eye "
+            "full hstack linspace matmul mean ones ones_like stack sum "
+            "transpose vstack zeros"
+        ).split()
     )
 
     def __init__(self, module: ModuleType, refuse: Callable[[str, str], Any]) -> None:

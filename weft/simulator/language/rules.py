@@ -73,32 +73,11 @@ for _same, _like in (
 
 # What Numba knows of Python's builtins in a kernel.
 _BUILTINS = frozenset(
-    [
-        "abs",
-        "bool",
-        "chr",
-        "complex",
-        "divmod",
-        "enumerate",
-        "float",
-        "int",
-        "isinstance",
-        "iter",
-        "len",
-        "max",
-        "min",
-        "next",
-        "ord",
-        "pow",
-        "print",
-        "range",
-        "round",
-        "slice",
-        "sum",
-        "tuple",
-        "type",
-        "zip",
-    ]
+    (
+        "abs bool chr complex divmod enumerate float int isinstance iter "
+        "len max min next ord pow print range round slice sum tuple type "
+        "zip"
+    ).split()
 )
 _MODULES = frozenset(["math", "cmath", "operator", "_operator", "numba", "numpy"])
 
@@ -261,10 +240,8 @@ def usable(value: Any) -> bool:
     """Whether a kernel may use a value from outside as it is."""
     if isinstance(value, tuple) and not all(usable(part) for part in value):
         return False
-    kinds = (
-        *(bool, int, float, complex, str, bytes, tuple),
-        *(np.generic, np.dtype, enum.Enum),
-    )
+    plain = bool, int, float, complex, str, bytes, tuple
+    kinds = (*plain, np.generic, np.dtype, enum.Enum)
     own = value if isinstance(value, type) else type(value)
     if own_classes.operators_of(own) and own_classes.acts_as_a_value(own):
         return False
@@ -322,13 +299,12 @@ def part_of(module: ModuleType, name: str, refuse: Callable[[str, str], Any]) ->
 
 # The operators as functions: what of the module `operator` Numba compiles.
 _OPERATORS = frozenset(
-    [
-        *("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "neg", "pos"),
-        *("lshift", "rshift", "and_", "or_", "xor", "invert", "inv", "not_", "abs"),
-        *("lt", "le", "eq", "ne", "ge", "gt", "is_", "is_not", "contains"),
-        *("getitem", "setitem", "iadd", "isub", "imul", "itruediv", "ifloordiv"),
-        *("imod", "ipow", "ilshift", "irshift", "iand", "ior", "ixor"),
-    ]
+    (
+        "add sub mul truediv floordiv mod pow neg pos lshift rshift and_ "
+        "or_ xor invert inv not_ abs lt le eq ne ge gt is_ is_not contains "
+        "getitem setitem iadd isub imul itruediv ifloordiv imod ipow "
+        "ilshift irshift iand ior ixor"
+    ).split()
 )
 
 _TYPES = (bool, int, float, complex, range, slice)

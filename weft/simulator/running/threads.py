@@ -39,25 +39,11 @@ class Thread:
     with a barrier in it the iterations that have begun, `turns` those of all of them.
     """
 
-    __slots__ = (
-        "block",
-        "glet",
-        "index",
-        "lane",
-        "looped",
-        "news",
-        "number",
-        "over",
-        "polled",
-        "position",
-        "reply",
-        "rounds",
-        "since",
-        "steps",
-        "swapped",
-        "turns",
-        "waiting",
-        "warp",
+    __slots__ = tuple(
+        (
+            "block glet index lane looped news number over polled position "
+            "reply rounds since steps swapped turns waiting warp"
+        ).split()
     )
 
     def __init__(self, block: "Block", index: Dim3, rank: int, size: Dim3) -> None:
@@ -89,15 +75,8 @@ class Block:
     `dynamic_shared` is in bytes.
     """
 
-    __slots__ = (
-        "dynamic",
-        "index",
-        "live",
-        "number",
-        "shared",
-        "static_bytes",
-        "threads",
-        "warps",
+    __slots__ = tuple(
+        "dynamic index live number shared static_bytes threads warps".split()
     )
 
     def __init__(

@@ -68,19 +68,10 @@ class View:
     atomic operations; what is `pending` it knows as soon as it has passed a fence.
     """
 
-    __slots__ = (
-        "block",
-        "epoch",
-        "grid",
-        "index",
-        "known",
-        "lane",
-        "lanes",
-        "number",
-        "pending",
-        "thread",
-        "warp",
-        "who",
+    __slots__ = tuple(
+        (
+            "block epoch grid index known lane lanes number pending thread warp who"
+        ).split()
     )
 
     def __init__(
