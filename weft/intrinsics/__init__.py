@@ -112,8 +112,15 @@ from weft.intrinsics.tensor_cores import (
     mma_tf32,
     tf32,
 )
-from weft.intrinsics.wide import load4, load4_cs, load4_nc, store4, store4_cs
-from weft.intrinsics.words import peek, poke
+from weft.intrinsics.wide import (
+    load4,
+    load4_cs,
+    load4_nc,
+    peek,
+    poke,
+    store4,
+    store4_cs,
+)
 
 __all__ = [
     "TWIN",

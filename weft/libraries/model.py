@@ -1,6 +1,8 @@
 """A model of a GPU and its libraries: memory, opaque objects, and what was called."""
 
 import contextlib
+import ctypes
+import os
 import struct
 import sys
 from collections.abc import Iterable
@@ -15,7 +17,6 @@ from weft.libraries.convolutions import Tensor
 from weft.libraries.device_memory import DTYPES, DeviceArray, DeviceMemory
 from weft.libraries.enumerations import CudaType, PointerMode
 from weft.libraries.faults import Fault, ModelFault
-from weft.libraries.host_memory import BadAddressError, peek, poke
 from weft.libraries.objects import Objects
 from weft.libraries.products import SCALARS, Matrix
 from weft.libraries.prototypes import FUNCTIONS
@@ -280,3 +281,37 @@ def unpacked(data: bytes) -> int:
 
 def packed(value: int, count: int) -> bytes:
     return struct.pack("<q", value)[:count]
+
+
+class BadAddressError(Exception):
+    """There is no memory of this process at an address."""
+
+
+_libc = ctypes.CDLL(None, use_errno=True)
+_libc.read.argtypes = [ctypes.c_int, ctypes.c_void_p, ctypes.c_size_t]
+_libc.write.argtypes = [ctypes.c_int, ctypes.c_void_p, ctypes.c_size_t]
+_libc.read.restype = _libc.write.restype = ctypes.c_ssize_t
+
+
+def peek(address: int, count: int) -> bytes:
+    """Read `count` bytes, at most 4096. Raises BadAddressError."""
+    out, into = os.pipe()
+    try:
+        if address == 0 or _libc.write(into, address, count) != count:
+            raise BadAddressError(f"{address:#x}")
+        return os.read(out, count)
+    finally:
+        os.close(out)
+        os.close(into)
+
+
+def poke(address: int, data: bytes) -> None:
+    """Write bytes, at most 4096. Raises BadAddressError."""
+    out, into = os.pipe()
+    try:
+        os.write(into, data)
+        if address == 0 or _libc.read(out, address, len(data)) != len(data):
+            raise BadAddressError(f"{address:#x}")
+    finally:
+        os.close(out)
+        os.close(into)
