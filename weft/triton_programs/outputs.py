@@ -31,7 +31,7 @@ def judge(done: Done, backwards: bool) -> None:
                 f"out() gives {region.name} the shape {region.data.shape}, the spec "
                 f"{wanted.shape}"
             )
-        marks = arena.written(region, trace.cell[stores])
+        marks = arena.written(region, trace.address[stores])
         if region.fresh and not marks.all():
             raise Failed(unwritten(done, region, marks))
         wrong = difference(region.data, wanted, exercise.tolerance)
@@ -48,8 +48,8 @@ def unwritten(done: Done, region: Region, marks: Any) -> Verdict:
         why = f"{count}. How many elements does each of them write?"
         places = returns(launch.exercise.source)
         return Verdict(name, "launch", message, why, places, when=launch.when)
-    stores = (trace.operation != READ) & (trace.cell >= region.first)
-    stores &= trace.cell < region.first + region.span // region.itemsize
+    stores = (trace.operation != READ) & (trace.address >= region.first)
+    stores &= trace.address < region.first + region.span // region.itemsize
     if not stores.any():
         function = launch.exercise.program.function
         return Verdict(
@@ -63,8 +63,8 @@ def unwritten(done: Done, region: Region, marks: Any) -> Verdict:
     calls = np.unique(trace.call[stores])
     lines = dict.fromkeys(trace.calls[k].place for k in calls)
     notes: list[Note] = [(place, f"stores to {region.name}") for place in lines]
-    programs = np.unique(trace.program[stores]).size
-    pairs = np.unique(np.stack([trace.cell[stores], trace.program[stores]]), axis=1)
+    programs = np.unique(trace.block[stores]).size
+    pairs = np.unique(np.stack([trace.address[stores], trace.block[stores]]), axis=1)
     times = int(np.unique(pairs[0], return_counts=True)[1].max())
     if times > 1:
         why = (
@@ -88,12 +88,12 @@ def wrong_value(
     """Word a wrong value, and name the line that stored it."""
     launch, trace = done.launch, done.trace
     message, why = wrong.sentence(region.name), wrong.hint
-    row = trace.last_store(launch.arena.cell_of(region, wrong.index))
+    row = trace.stored_last(launch.arena.cell_of(region, wrong.index))
     notes: list[Note] = []
     if row is None:
         why = f"{why} No program has stored to it: it is what it was at the start."
     else:
-        notes = [(trace.place(row), f"stored here, by {trace.who(row)}")]
+        notes = [(trace.places[trace.site[row]], f"stored here, by {trace.who(row)}")]
         same = hazards.duplicates(trace, row)
         if same > 1:
             why = (

@@ -8,10 +8,11 @@ import numpy as np
 from weft.checking.source import begin
 from weft.checking.step_limit import Endless, endless
 from weft.checking.verdict import Failed, Verdict
+from weft.simulator.trace.columns import Columns
 from weft.starters import has_stub
 from weft.triton_programs import interpreted, refusals, wording
 from weft.triton_programs.launching import Launch
-from weft.triton_programs.trace import Call, Columns, Trace
+from weft.triton_programs.trace import Accesses, Call
 from weft.triton_programs.tracer import Tracer
 
 
@@ -20,7 +21,7 @@ class Done:
     """What a launch left behind."""
 
     launch: Launch
-    trace: Trace
+    trace: Accesses
 
     @property
     def outputs(self) -> list[np.ndarray[Any, Any]]:
@@ -77,4 +78,4 @@ def run(launch: Launch, backwards: bool = False, zeros: bool = False) -> Done:
             raise Failed(begin(launch.name)) from None
         places = session.raised(error)
         raise Failed(refusals.raised(launch, error, places)) from None
-    return Done(launch, tracer.log.trace(launch.arena, launch.grid))
+    return Done(launch, tracer.log.trace(launch.arena, launch.grid, launch.name))

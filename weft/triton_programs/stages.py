@@ -6,6 +6,7 @@ from weft.checking.source import line_with, parameter_names, returns, seed
 from weft.checking.verdict import Failed, Verdict
 from weft.kernels.exercise import KernelCase
 from weft.places import Note, Place
+from weft.sanitizer import unwritten
 from weft.simulator.trace.trace import ATOMIC, READ, WRITE
 from weft.triton_programs import hazards, outputs, wording
 from weft.triton_programs.exercise import ProgramExercise
@@ -80,12 +81,12 @@ def look_at(launch: Launch, backwards: bool) -> Done:
     """
     done = run(launch, backwards)
     trace = done.trace
-    race, early = hazards.race(trace), hazards.early_read(trace)
+    race, early = hazards.race(trace), unwritten(trace)
     first = race is not None and not (race.stores or race.lost_update)
     if race is not None and first:
         raise Failed(wording.racing(launch, trace, race))
     if early is not None:
-        raise Failed(wording.early(launch, trace, early))
+        raise Failed(wording.early(launch, trace, early.access.row))
     outputs.judge(done, backwards)
     if race is not None:
         raise Failed(wording.racing(launch, trace, race))
@@ -97,7 +98,7 @@ def look_at(launch: Launch, backwards: bool) -> Done:
 def idle(done: Done) -> None:
     """Refuse a learner's grid with programs that store nothing. Raises `Failed`."""
     launch, trace = done.launch, done.trace
-    busy = np.unique(trace.program[trace.operation != READ]).size
+    busy = np.unique(trace.block[trace.operation != READ]).size
     if busy == launch.programs:
         return
     message = f"The grid has {launch.programs:,} programs; {busy:,} store anything."
@@ -160,8 +161,8 @@ def tuned_again(exercise: ProgramExercise, done: Done) -> None:
     for region, start in zip(regions, exercise.fresh(done.launch.case), strict=True):
         if region.name in program.restored or set_back(done, region, start):
             continue
-        mine = (trace.cell >= region.first) & (
-            trace.cell < region.first + region.span // region.itemsize
+        mine = (trace.address >= region.first) & (
+            trace.address < region.first + region.span // region.itemsize
         )
         rows = np.flatnonzero(mine & np.isin(trace.operation, (READ, ATOMIC)))
         if not rows.size:
@@ -174,7 +175,12 @@ def tuned_again(exercise: ProgramExercise, done: Done) -> None:
                 "autotuning runs the program many times.",
                 "Each configuration is timed on the same arrays. `triton.autotune` has "
                 "arguments that set an array back before each run.",
-                [(trace.place(int(rows[0])), f"reads what is in {region.name}")],
+                [
+                    (
+                        trace.places[trace.site[rows[0]]],
+                        f"reads what is in {region.name}",
+                    )
+                ],
                 when=done.launch.when,
             )
         )
@@ -231,7 +237,7 @@ def bytes_by_line(done: Done, operation: int) -> dict[Place, int]:
     """The bytes that each line asks for. What a mask leaves out does not count."""
     trace = done.trace
     found: dict[Place, int] = {}
-    owners = done.launch.arena.firsts.searchsorted(trace.cell, "right") - 1
+    owners = done.launch.arena.firsts.searchsorted(trace.address, "right") - 1
     sizes = done.launch.arena.sizes[owners]
     for number in sorted(set(trace.call[trace.operation == operation].tolist())):
         place = trace.calls[number].place

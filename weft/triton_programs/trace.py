@@ -1,17 +1,20 @@
-"""What every program of a launch touched: one row per active element of a block."""
+"""What every program of a launch touched, as a trace that the sanitizer reads.
 
-from dataclasses import dataclass
+In it a program is a block of one thread, and an address is a cell of the arena. A row
+is one active element of a block of values. An atomic that is not relaxed is a fence,
+the operation, and another fence.
+"""
+
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from weft.places import Place, named
-from weft.simulator.trace.trace import ATOMIC, READ, WRITE
+from weft.simulator.trace.clocks import Clocks
+from weft.simulator.trace.columns import Columns
+from weft.simulator.trace.trace import ATOMIC, READ, Trace
 from weft.triton_programs.memory import Arena
-
-Columns = np.ndarray[Any, Any]
-
-__all__ = ["ATOMIC", "READ", "WRITE", "Call", "Log", "Trace"]
 
 
 @dataclass(frozen=True)
@@ -36,65 +39,116 @@ class Call:
         return self.places[0]
 
 
+@dataclass(eq=False)
+class Actor:
+    """A program, as the clocks see a thread and its block."""
+
+    number: int
+    warp: int = 0
+    lane: int = 0
+    threads: tuple[()] = ()
+
+    @property
+    def block(self) -> "Actor":
+        return self
+
+
 class Log:
     """The accesses as they happen."""
 
     def __init__(self) -> None:
         self.calls: list[Call] = []
         self._rows: list[tuple[Columns, Columns]] = []
+        self._views: list[int] = []  # of each call
+        self._clocks = Clocks()
+        self._actors: dict[int, Actor] = {}
+        self._length = 0
 
     def add(self, call: Call, cells: Columns, lanes: Columns) -> None:
+        """Write a call down, and what its program hands on and learns by it."""
+        clocks: Any = self._clocks
+        if call.program not in self._actors:
+            self._actors[call.program] = Actor(call.program)
+            clocks.begin(self._actors[call.program])
+        actor = self._actors[call.program]
         self.calls.append(call)
         self._rows.append((cells, lanes))
+        self._views.append(clocks.of[actor].index)
+        if call.operation == ATOMIC and not call.relaxed:
+            clocks.fence(actor, True, self._length)
+            for cell in cells.tolist():
+                clocks.exchange(actor, "global", cell, "")
+            clocks.fence(actor, True, self._length)
+        self._length += len(cells)
 
-    def trace(self, arena: Arena, grid: tuple[int, int, int]) -> "Trace":
+    def trace(self, arena: Arena, grid: tuple[int, int, int], name: str) -> "Accesses":
         """All that was written down, as columns."""
         lengths = [len(cells) for cells, _ in self._rows]
-        number = np.repeat(np.arange(len(self.calls)), lengths)
+        call = np.repeat(np.arange(len(self.calls)), lengths)
         empty = np.zeros(0, np.int64)
         cells, lanes = (
             np.concatenate([empty, *(row[k] for row in self._rows)]) for k in (0, 1)
         )
-        return Trace(arena, grid, self.calls, number, cells, lanes)
+        places = list(dict.fromkeys(c.place for c in self.calls))
+        sites = {place: k for k, place in enumerate(places)}
+        regions = arena.regions
+
+        def column(values: list[int]) -> Columns:
+            return np.array(values, np.int64)[call]
+
+        return Accesses(
+            places=places,
+            arrays=[region.name for region in regions],
+            dtypes=[region.data.dtype for region in regions],
+            fresh=[region.fresh for region in regions],
+            views=self._clocks.views,
+            view=column(self._views),
+            site=column([sites[c.place] for c in self.calls]),
+            array=np.searchsorted(arena.firsts, cells, "right") - 1,
+            space=np.zeros(len(cells), np.int64),
+            address=cells,
+            size=np.ones(len(cells), np.int64),
+            operation=column([c.operation for c in self.calls]),
+            atomics=dict.fromkeys(("cas", "one", "known", "relaxed", "begun"), empty),
+            bases={},
+            flops={},
+            name=name,
+            grid_size=grid,
+            block_size=(1, 1, 1),
+            blocks=int(np.prod(grid)),
+            all_blocks=int(np.prod(grid)),
+            arena=arena,
+            calls=self.calls,
+            call=call,
+            lane=lanes,
+        )
 
 
-@dataclass
-class Trace:
-    """The accesses of a launch, in the order in which they happened.
+@dataclass(kw_only=True)
+class Accesses(Trace):
+    """The accesses of a launch, with two more columns.
 
-    Columns with one entry per access: `call` (index into `calls`), `cell` (see `Arena`)
-    and `lane`, the number of the element in its block, row by row.
+    `call` is an index into `calls`, `lane` the number of the element in its block, row
+    by row.
     """
 
     arena: Arena
-    grid: tuple[int, int, int]
-    calls: list[Call]
+    calls: list[Call] = field(default_factory=list)
     call: Columns
-    cell: Columns
     lane: Columns
-
-    def __post_init__(self) -> None:
-        self.program = self._of_calls("program")
-        self.operation = self._of_calls("operation")
-
-    def _of_calls(self, name: str) -> Columns:
-        return np.array([getattr(c, name) for c in self.calls], np.int64)[self.call]
 
     def who(self, row: int) -> str:
         """'program 3', or 'program (1, 2)'."""
-        return who(int(self.program[row]), self.grid)
-
-    def place(self, row: int) -> Place:
-        return self.calls[int(self.call[row])].place
+        return who(int(self.block[row]), self.grid_size)
 
     def element(self, row: int) -> str:
         """What the access touches, as `out[3, 7]`."""
-        region, index = self.arena.index(int(self.cell[row]))
+        region, index = self.arena.index(int(self.address[row]))
         return f"{region.name}[{', '.join(map(str, index))}]"
 
-    def last_store(self, cell: int) -> int | None:
+    def stored_last(self, cell: int) -> int | None:
         """The row of the last store or atomic to a cell."""
-        rows = np.flatnonzero((self.cell == cell) & (self.operation != READ))
+        rows = np.flatnonzero((self.address == cell) & (self.operation != READ))
         return int(rows[-1]) if rows.size else None
 
 

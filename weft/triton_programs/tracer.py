@@ -5,9 +5,11 @@ from typing import Any
 
 import numpy as np
 
+from weft.simulator.trace.columns import Columns
+from weft.simulator.trace.trace import ATOMIC, READ, WRITE
 from weft.triton_programs.interpreted import Session
 from weft.triton_programs.memory import Arena
-from weft.triton_programs.trace import ATOMIC, READ, WRITE, Call, Columns, Log
+from weft.triton_programs.trace import Call, Log
 
 # What a load gives for an element that its mask leaves out, unless `other` says:
 # anything. Large numbers of both signs show up in a maximum as well as in a minimum;

@@ -4,9 +4,11 @@ from collections.abc import Sequence
 
 from weft.checking.verdict import Verdict
 from weft.places import Note, Place, named
+from weft.simulator.trace.columns import Columns
+from weft.simulator.trace.trace import ATOMIC, READ
 from weft.triton_programs.hazards import Race
 from weft.triton_programs.launching import Launch
-from weft.triton_programs.trace import ATOMIC, READ, Call, Columns, Trace, who
+from weft.triton_programs.trace import Accesses, Call, who
 from weft.wording import capital, several
 
 ORDER = "Programs run in any order and at the same time. "
@@ -101,7 +103,7 @@ def overwritten(launch: Launch, call: Call, name: str) -> Verdict:
     )
 
 
-def early(launch: Launch, trace: Trace, row: int) -> Verdict:
+def early(launch: Launch, trace: Accesses, row: int) -> Verdict:
     """Word a read of an output that nothing has been stored to."""
     return Verdict(
         launch.name,
@@ -115,7 +117,7 @@ def early(launch: Launch, trace: Trace, row: int) -> Verdict:
     )
 
 
-def racing(launch: Launch, trace: Trace, race: Race) -> Verdict:
+def racing(launch: Launch, trace: Accesses, race: Race) -> Verdict:
     """Word a race: the two accesses, and a question."""
     one, two = race.first, race.second
     if trace.operation[one] == READ:
@@ -151,7 +153,7 @@ def racing(launch: Launch, trace: Trace, race: Race) -> Verdict:
         )
         question = "What has to happen first, and what guarantees that it does?"
     notes = [
-        (trace.place(row), f"{done} by {trace.who(row)}")
+        (trace.places[trace.site[row]], f"{done} by {trace.who(row)}")
         for row in (one, two)
         for done in [_DONE.get(int(trace.operation[row]), "stored")]
     ]
