@@ -167,6 +167,7 @@ def tuned_again(exercise: ProgramExercise, done: Done) -> None:
         rows = np.flatnonzero(mine & np.isin(trace.operation, (READ, ATOMIC)))
         if not rows.size:
             continue
+        reads = trace.places[trace.site[rows[0]]]
         raise Failed(
             Verdict(
                 exercise.name,
@@ -175,12 +176,7 @@ def tuned_again(exercise: ProgramExercise, done: Done) -> None:
                 "autotuning runs the program many times.",
                 "Each configuration is timed on the same arrays. `triton.autotune` has "
                 "arguments that set an array back before each run.",
-                [
-                    (
-                        trace.places[trace.site[rows[0]]],
-                        f"reads what is in {region.name}",
-                    )
-                ],
+                [(reads, f"reads what is in {region.name}")],
                 when=done.launch.when,
             )
         )
