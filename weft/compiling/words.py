@@ -22,28 +22,14 @@ OF_CUDA = frozenset(
     ).split()
 )
 
-_OPERATORS = {
-    "add": "+",
-    "sub": "-",
-    "mul": "*",
-    "truediv": "/",
-    "floordiv": "//",
-    "mod": "%",
-    "pow": "**",
-    "lshift": "<<",
-    "rshift": ">>",
-    "and_": "&",
-    "or_": "|",
-    "xor": "^",
-    "lt": "<",
-    "le": "<=",
-    "gt": ">",
-    "ge": ">=",
-    "eq": "==",
-    "ne": "!=",
-    "neg": "-",
-    "not_": "not",
-}
+_OPERATORS = dict(
+    zip(
+        "add sub mul truediv floordiv mod pow lshift rshift and_ or_ xor".split()
+        + "lt le gt ge eq ne neg not_".split(),
+        "+ - * / // % ** << >> & | ^ < <= > >= == != - not".split(),
+        strict=True,
+    )
+)
 
 
 def explain(error: str, message: str) -> Words:
