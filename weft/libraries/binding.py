@@ -9,12 +9,14 @@ import ctypes
 import inspect
 from collections.abc import Callable
 from enum import IntEnum
+from functools import cache
 from typing import Any
 
 from weft.libraries.cudnn_enumerations import Status as DnnStatus
 from weft.libraries.enumerations import FftResult, RandStatus, Status
 from weft.libraries.loading import function, said
-from weft.libraries.prototypes import FUNCTIONS, TYPES, Prototype
+from weft.libraries.prototypes import FUNCTIONS as FUNCTIONS
+from weft.libraries.prototypes import TYPES, Prototype
 
 
 class LibraryError(Exception):
@@ -71,6 +73,14 @@ ERRORS = {
     "curand": cuRANDError,
     "cudnn": cuDNNError,
 }
+
+
+@cache
+def function_named(library: str, name: str, module: str) -> Callable[..., Any]:
+    """A function of a library, for the module that has it. Raises AttributeError."""
+    if name not in FUNCTIONS[library]:
+        raise AttributeError(f"module {module!r} has no attribute {name!r}", name=name)
+    return bound(library, name)
 
 
 def bound(name: str, each: str) -> Callable[..., Any]:

@@ -4,7 +4,9 @@ Every function is one of C's. Matrices and scalars are passed by address; a stat
 other than 0 raises cuBLASError.
 """
 
-from weft.libraries.binding import bound
+from typing import Any
+
+from weft.libraries.binding import FUNCTIONS, function_named
 from weft.libraries.binding import cuBLASError as cuBLASError
 from weft.libraries.enumerations import ComputeType as ComputeType
 from weft.libraries.enumerations import GemmAlgo as GemmAlgo
@@ -13,17 +15,11 @@ from weft.libraries.enumerations import Operation as Operation
 from weft.libraries.enumerations import PointerMode as PointerMode
 from weft.libraries.enumerations import Status as Status
 
-create = bound("cublas", "create")
-destroy = bound("cublas", "destroy")
-get_version = bound("cublas", "get_version")
-set_stream = bound("cublas", "set_stream")
-get_stream = bound("cublas", "get_stream")
-set_workspace = bound("cublas", "set_workspace")
-set_pointer_mode = bound("cublas", "set_pointer_mode")
-get_pointer_mode = bound("cublas", "get_pointer_mode")
-set_math_mode = bound("cublas", "set_math_mode")
-get_math_mode = bound("cublas", "get_math_mode")
-sgemm = bound("cublas", "sgemm")
-gemm_ex = bound("cublas", "gemm_ex")
-sgemm_strided_batched = bound("cublas", "sgemm_strided_batched")
-gemm_strided_batched_ex = bound("cublas", "gemm_strided_batched_ex")
+
+def __getattr__(name: str) -> Any:
+    """A function of C, by its name in `prototypes`."""
+    return function_named("cublas", name, __name__)
+
+
+def __dir__() -> list[str]:
+    return [*globals(), *FUNCTIONS["cublas"]]

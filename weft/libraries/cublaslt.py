@@ -1,8 +1,10 @@
 """cuBLASLt, thinly: the part of `nvmath.bindings.cublasLt` that the course uses."""
 
+from typing import Any
+
 import numpy as np
 
-from weft.libraries.binding import bound
+from weft.libraries.binding import FUNCTIONS, function_named
 from weft.libraries.binding import cuBLASLtError as cuBLASLtError
 from weft.libraries.enumerations import Epilogue as Epilogue
 from weft.libraries.enumerations import MatmulDescAttribute as MatmulDescAttribute
@@ -12,20 +14,6 @@ from weft.libraries.enumerations import (
 from weft.libraries.enumerations import MatrixLayoutAttribute as MatrixLayoutAttribute
 from weft.libraries.enumerations import Order as Order
 from weft.libraries.enumerations import PointerMode as PointerMode
-
-create = bound("cublasLt", "create")
-destroy = bound("cublasLt", "destroy")
-matmul_desc_create = bound("cublasLt", "matmul_desc_create")
-matmul_desc_destroy = bound("cublasLt", "matmul_desc_destroy")
-matmul_desc_set_attribute = bound("cublasLt", "matmul_desc_set_attribute")
-matrix_layout_create = bound("cublasLt", "matrix_layout_create")
-matrix_layout_destroy = bound("cublasLt", "matrix_layout_destroy")
-matrix_layout_set_attribute = bound("cublasLt", "matrix_layout_set_attribute")
-matmul_preference_create = bound("cublasLt", "matmul_preference_create")
-matmul_preference_destroy = bound("cublasLt", "matmul_preference_destroy")
-matmul_preference_set_attribute = bound("cublasLt", "matmul_preference_set_attribute")
-matmul_algo_get_heuristic = bound("cublasLt", "matmul_algo_get_heuristic")
-matmul = bound("cublasLt", "matmul")
 
 # One result of the heuristic: an algorithm of 64 opaque bytes, and what is known of it.
 matmul_heuristic_result_dtype = np.dtype(
@@ -37,3 +25,12 @@ matmul_heuristic_result_dtype = np.dtype(
         ("reserved", "<i4", (4,)),
     ]
 )
+
+
+def __getattr__(name: str) -> Any:
+    """A function of C, by its name in `prototypes`."""
+    return function_named("cublasLt", name, __name__)
+
+
+def __dir__() -> list[str]:
+    return [*globals(), *FUNCTIONS["cublasLt"]]
