@@ -3,7 +3,7 @@
 import re
 from collections.abc import Callable
 
-from weft.wording import capital, joined
+from weft.wording import capital, joined, rows, several
 
 Words = tuple[str, str]  # what happened, why
 
@@ -35,9 +35,9 @@ _OPERATORS = dict(
 def explain(error: str, message: str) -> Words:
     """Word one of Numba's errors: what happened, and why a kernel cannot do it."""
     head, middle, rest = message.partition("\nThere are ")
-    for pattern, word in _RULES:  # what follows the head is about Numba's own parts
+    for pattern, *texts in _RULES:  # what follows the head is about Numba's own parts
         if found := re.search(pattern, head, re.DOTALL):
-            return word(found)
+            return _worded(texts, found)
     if found := re.search(_CANDIDATES, head + middle + rest, re.DOTALL):
         return _call(found)
     said = [line.strip() for line in head.splitlines() if line.strip()]
@@ -97,14 +97,6 @@ def listed(things: list[str]) -> str:
     return joined(things) if things else "nothing"
 
 
-def _undefined(found: re.Match[str]) -> Words:
-    return (
-        f"`{found[1]}` is not defined.",
-        "Neither the kernel nor the notebook has given this name a value. Is it "
-        "spelled as where it was made, and has that cell been run?",
-    )
-
-
 def _untyped(found: re.Match[str]) -> Words:
     name, kind = found[1], found[2]
     if kind == "function":
@@ -124,11 +116,6 @@ def _untyped(found: re.Match[str]) -> Words:
         return f"A kernel cannot make a {name}.", NO_CONTAINERS
     thing = "This type" if kind == "type" else f"It is a {kind}, which"
     return f"`{name}` cannot be used in a kernel.", f"{thing} has no form on a GPU."
-
-
-def _no_attribute(found: re.Match[str]) -> Words:
-    owner = found[1].removeprefix("numba.")
-    return f"There is no `{owner}.{found[2]}`.", "Is the name spelled right?"
 
 
 def _unknown_attribute(found: re.Match[str]) -> Words:
@@ -247,96 +234,88 @@ def _shape(_: re.Match[str]) -> Words:
     )
 
 
-def _says(message: str, why: str) -> Callable[[re.Match[str]], Words]:
-    return lambda _: (message, why)
+def _build(found: re.Match[str]) -> Words:
+    made = {"map": "dict"}.get(found[1], found[1])
+    return f"A kernel cannot make a {made}.", NO_CONTAINERS
+
+
+def _wrong_count(_: re.Match[str]) -> Words:
+    return "This call has the wrong number of arguments.", ""
+
+
+def _unpack(found: re.Match[str]) -> Words:
+    return (
+        f"{several(int(found[2]), 'value')} cannot be unpacked into {found[1]} names.",
+        "A shape has as many entries as the array has dimensions.",
+    )
 
 
 _CANDIDATES = r"Function\((<.*?>)\) found for signature:.*?>>> \w+\((.*?)\)\s*\n"
 
-_RULES: tuple[tuple[str, Callable[[re.Match[str]], Words]], ...] = (
-    (r"NameError: name '(\w+)' is not defined", _undefined),
-    (r"Untyped global name '(\w+)':.*?<class '(?:\w+\.)*(\w+)'>", _untyped),
-    (
-        r"^module '(?!numba\.(?:cuda\.)?core)([\w.]+)' has no attribute '(\w+)'",
-        _no_attribute,
-    ),
-    (r"Unknown attribute '(\w+)' of type (.*?)(?:\n|$)", _unknown_attribute),
-    (
-        r"set_try_status|[Uu]nsupported.*\btry\b|SETUP_FINALLY|exception handl",
-        _says(
-            "A kernel cannot catch exceptions: it has no `try`.",
-            "On a GPU nothing is raised. Test beforehand, with `if`.",
-        ),
-    ),
-    (
-        r"must have void return type",
-        _says(
-            "The kernel returns a value.",
-            "A kernel returns nothing: its results go into an output array.",
-        ),
-    ),
-    (
-        r"lowering \"\$?[\w.]+ = global\(\w+: \[",
-        _says(
-            "A list from outside cannot be used in a kernel.",
-            "A tuple can, and so can a NumPy array, as a constant.",
-        ),
-    ),
-    (
-        r"NRT required.*build_(list|map|set|string)",
-        lambda found: (
-            "A kernel cannot make a "
-            + {"map": "dict", "string": "string"}.get(found[1], found[1])
-            + ".",
-            NO_CONTAINERS,
-        ),
-    ),
-    (
-        r"NRT required",
-        _says("This line needs memory that a kernel cannot ask for.", NO_CONTAINERS),
-    ),
-    (r"Cannot unify (.*?) and (.*?) for '([\w.$]+)'", _unify),
-    (
-        r"'wrong tuple length.*?expected (\d+), got (\d+)'",
-        lambda found: (
-            f"{found[2]} value{'s' * (found[2] != '1')} cannot be unpacked into "
-            f"{found[1]} names.",
-            "A shape has as many entries as the array has dimensions.",
-        ),
-    ),
-    (
-        r"^[\"']?<ufunc '(\w+)'>",
-        lambda found: (
-            f"Numba has no `np.{found[1]}` for a GPU.",
-            "Of NumPy's functions it compiles a few for a GPU. Those of `math` are "
-            "all there, and `abs`, `min` and `max` are Python's own.",
-        ),
-    ),
-    (r"unsupported NumPy function 'numpy\.(\w+)'", _numpy),
-    (
-        r"Cannot cast (?:Int)?Enum<.*?>\((\w+)\) to (\w+)",
-        lambda found: (
-            f"A member of {found[1]} cannot become {kind_of(found[2])}.",
-            "Numba compares members of an enum, and takes those of an IntEnum as an "
-            "index or an integer. It has no conversion to a float: name a number.",
-        ),
-    ),
-    (
-        r"Cannot cast (\w*Tuple\(.*?\)) to (\w+)",
-        lambda found: (
-            f"A tuple cannot become {kind_of(found[2])}.",
-            "An index into an array with one dimension is a number: `i`, not `(i,)`.",
-        ),
-    ),
-    (
-        r"RequireLiteralValue|must be a constant|RequireConstValue",
-        _says(
-            "Something here must be known when the kernel is compiled, and is not.",
-            "Write the number itself, or the name of one outside the kernel.",
-        ),
-    ),
-    (
-        r"not enough values to unpack|missing a required argument|too many positional",
-        _says("This call has the wrong number of arguments.", ""),
-    ),
-)
+# A pattern of Numba's message; what happened and why, or the function that says it.
+_RULES = rows(r"""
+NameError: name '(\w+)' is not defined
+    `{found[1]}` is not defined.
+    Neither the kernel nor the notebook has given this name a value. Is it spelled as
+      where it was made, and has that cell been run?
+Untyped global name '(\w+)':.*?<class '(?:\w+\.)*(\w+)'>
+    _untyped
+^module '(?!numba\.(?:cuda\.)?core)(?:numba\.)?([\w.]+)' has no attribute '(\w+)'
+    There is no `{found[1]}.{found[2]}`.
+    Is the name spelled right?
+Unknown attribute '(\w+)' of type (.*?)(?:\n|$)
+    _unknown_attribute
+set_try_status|[Uu]nsupported.*\btry\b|SETUP_FINALLY|exception handl
+    A kernel cannot catch exceptions: it has no `try`.
+    On a GPU nothing is raised. Test beforehand, with `if`.
+must have void return type
+    The kernel returns a value.
+    A kernel returns nothing: its results go into an output array.
+lowering \"\$?[\w.]+ = global\(\w+: \[
+    A list from outside cannot be used in a kernel.
+    A tuple can, and so can a NumPy array, as a constant.
+NRT required.*build_(list|map|set|string)
+    _build
+NRT required
+    This line needs memory that a kernel cannot ask for.
+    {containers}
+Cannot unify (.*?) and (.*?) for '([\w.$]+)'
+    _unify
+'wrong tuple length.*?expected (\d+), got (\d+)'
+    _unpack
+^[\"']?<ufunc '(\w+)'>
+    Numba has no `np.{found[1]}` for a GPU.
+    Of NumPy's functions it compiles a few for a GPU. Those of `math` are all there, and
+      `abs`, `min` and `max` are Python's own.
+unsupported NumPy function 'numpy\.(\w+)'
+    _numpy
+Cannot cast (?:Int)?Enum<.*?>\((\w+)\) to (\w+)
+    A member of {found[1]} cannot become {kind}.
+    Numba compares members of an enum, and takes those of an IntEnum as an index or an
+      integer. It has no conversion to a float: name a number.
+Cannot cast (\w*Tuple\(.*?\)) to (\w+)
+    A tuple cannot become {kind}.
+    An index into an array with one dimension is a number: `i`, not `(i,)`.
+RequireLiteralValue|must be a constant|RequireConstValue
+    Something here must be known when the kernel is compiled, and is not.
+    Write the number itself, or the name of one outside the kernel.
+not enough values to unpack|missing a required argument|too many positional
+    _wrong_count
+""")
+_FUNCTIONS: dict[str, Callable[[re.Match[str]], Words]] = {
+    each.__name__: each
+    for each in (
+        _untyped, _unknown_attribute, _build, _unify, _unpack, _numpy, _wrong_count,
+    )
+}  # fmt: skip
+
+
+def _worded(texts: list[str], found: re.Match[str]) -> Words:
+    """What a rule says of an error."""
+    if len(texts) == 1:
+        return _FUNCTIONS[texts[0]](found)
+    kind = kind_of(found[2]) if "{kind}" in texts[0] else ""
+    message, why = (
+        text.format(found=found, kind=kind, containers=NO_CONTAINERS) for text in texts
+    )
+    return message, why
